@@ -1,0 +1,32 @@
+/**
+ * A failure that someone outside can act on. Everything else that is thrown is a bug and is answered
+ * as `internal` without details.
+ */
+export class Fault extends Error {
+  /** Stable and documented: `stream.not_found`. */
+  readonly code: string;
+  /** HTTP status it is answered with. */
+  readonly status: number;
+  /** Every problem found, each naming the culprit and what was expected. */
+  readonly problems: readonly string[];
+  /** Seconds after which a repeat may succeed. */
+  readonly retryAfter: number | undefined;
+
+  constructor(
+    code: string,
+    options: {
+      status: number;
+      message: string | readonly string[];
+      retryAfter?: number;
+      cause?: unknown;
+    },
+  ) {
+    const problems = typeof options.message === 'string' ? [options.message] : options.message;
+    super(problems.join('; '), { cause: options.cause });
+    this.name = 'Fault';
+    this.code = code;
+    this.status = options.status;
+    this.problems = problems;
+    this.retryAfter = options.retryAfter;
+  }
+}

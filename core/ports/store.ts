@@ -1,0 +1,189 @@
+/**
+ * Durable state: actors with their timers, resources with their indexes, the event log, orders.
+ *
+ * Every write is one atomic commit and is on disk when its promise resolves. Rows, states and bodies cross
+ * this port as JSON text, so that nobody can keep a live reference to what is stored.
+ */
+export interface Store {
+  /**
+   * Takes over every partition: each gets a new epoch, and commits of former owners are `fenced` from now on.
+   * Throws a Fault `store.partitions` when the data was written with another partition count.
+   */
+  acquire(partitions: number): Promise<Lease[]>;
+
+  /** The actor as last committed; undefined when it never was or has ended. */
+  load(actor: string): Promise<StoredActor | undefined>;
+
+  /** One step of an actor, all or nothing. Checks in this order: epoch, cause, sequence. */
+  commit(step: StepCommit): Promise<CommitOutcome>;
+
+  /** A write to plain resources (those without an actor), all or nothing, by compare-and-set. */
+  write(write: ResourceCommit): Promise<CommitOutcome>;
+
+  /** All pending timers, earliest first. Read once after `acquire`. */
+  timers(): Promise<StoredTimer[]>;
+
+  /** Orders not yet acknowledged, oldest first. */
+  orders(): Promise<Order[]>;
+  /** Forgets orders. Unknown ids are ignored. */
+  acknowledge(orderIds: readonly string[]): Promise<void>;
+
+  readonly resources: ResourceReader;
+  readonly events: EventLog;
+
+  /** Deletes events and causes older than `before` (epoch ms). Consumers behind that point skip the gap. */
+  sweep(before: number): Promise<void>;
+
+  close(): Promise<void>;
+}
+
+export interface Lease {
+  readonly partition: number;
+  /** Grows by one with each owner. */
+  readonly epoch: number;
+  /** The number of the last direct command committed in this partition; the next one is `counter + 1`. */
+  readonly counter: number;
+}
+
+export interface StoredActor {
+  /** Machine snapshot as JSON. */
+  readonly state: string;
+  /** Version of the machine that wrote it. */
+  readonly version: number;
+  /** Number of the last step, from 1. */
+  readonly sequence: number;
+}
+
+export interface StepCommit {
+  readonly partition: number;
+  readonly epoch: number;
+  /** `type/id`. */
+  readonly actor: string;
+  /** What made this step happen; a cause is consumed once. */
+  readonly cause: string;
+  /**
+   * Number of a direct command, stored as the partition's counter when it is higher. A cause with a number
+   * is unique by construction, so it is not remembered; every other cause is, with `reply`.
+   */
+  readonly counter?: number;
+  /** Returned with `duplicate` when the same cause comes again, as JSON. */
+  readonly reply?: string;
+  /** Epoch milliseconds of the step. */
+  readonly at: number;
+  /** Sequence of the state this step was computed from; 0 when the actor must not exist yet. */
+  readonly sequence: number;
+  /** The next state, or null when the actor has ended: its row and timers go, its id stays remembered. */
+  readonly state: string | null;
+  readonly version: number;
+  readonly rows: readonly ResourceWrite[];
+  readonly timers: readonly TimerWrite[];
+  readonly events: readonly EventWrite[];
+  readonly orders: readonly Order[];
+}
+
+export interface ResourceCommit {
+  readonly at: number;
+  /** `revision`: the one the caller read, 0 for "must not exist yet". */
+  readonly rows: readonly (ResourceWrite & { readonly revision: number })[];
+  readonly events: readonly EventWrite[];
+}
+
+export type CommitOutcome =
+  /** Written and synced. `events`: the log positions of the commit's events, in order. */
+  | { readonly outcome: 'ok'; readonly events: readonly number[] }
+  /** This cause was consumed before; nothing was written. */
+  | { readonly outcome: 'duplicate'; readonly reply?: string }
+  /** Another owner has the partition; nothing was written, drop it. */
+  | { readonly outcome: 'fenced' }
+  /** The state or row moved on since it was read, or the actor has ended; nothing was written. */
+  | { readonly outcome: 'conflict' };
+
+export interface ResourceWrite {
+  readonly kind: string;
+  readonly id: string;
+  /** Account that owns it. */
+  readonly account: string;
+  /** Epoch ms; lists are ordered by it, newest first, then by id, descending. */
+  readonly createdAt: number;
+  readonly name: string;
+  /** The document as JSON, or null to delete the row and its indexes. */
+  readonly body: string | null;
+  /** All its index entries; those of an earlier write that are not here are removed. */
+  readonly indexes: Readonly<Record<string, string>>;
+}
+
+export interface StoredResource {
+  readonly id: string;
+  readonly account: string;
+  readonly createdAt: number;
+  readonly name: string;
+  readonly body: string;
+  /** Grows by one with each write, from 1. */
+  readonly revision: number;
+}
+
+export interface ResourceReader {
+  get(kind: string, id: string): Promise<StoredResource | undefined>;
+  /** The newest row whose index has this value. */
+  find(kind: string, index: string, value: string): Promise<StoredResource | undefined>;
+  /** Newest first. `where`: all of these index values. `limit` 1..1000. */
+  list(
+    kind: string,
+    query: {
+      readonly account?: string;
+      readonly where?: Readonly<Record<string, string>>;
+      readonly after?: { readonly createdAt: number; readonly id: string };
+      readonly limit: number;
+    },
+  ): Promise<StoredResource[]>;
+}
+
+/** `due` null removes the timer. Setting a timer of the same name replaces it. */
+export interface TimerWrite {
+  readonly name: string;
+  /** Epoch ms. */
+  readonly due: number | null;
+}
+
+export interface StoredTimer {
+  readonly actor: string;
+  readonly name: string;
+  readonly due: number;
+}
+
+export interface EventWrite {
+  readonly id: string;
+  readonly type: string;
+  readonly account: string;
+  /** Stream it belongs to; empty when none. */
+  readonly stream: string;
+  /** JSON, as clients see it. */
+  readonly body: string;
+}
+
+export interface LoggedEvent extends EventWrite {
+  /** Place in the log, growing. */
+  readonly position: number;
+  readonly at: number;
+}
+
+export interface EventLog {
+  /** Events after `position`, oldest first, at most `limit` (1..1000). */
+  after(position: number, options: { readonly account?: string; readonly limit: number }): Promise<LoggedEvent[]>;
+  /** Where an event stands, or undefined when it is unknown or too old. */
+  position(id: string): Promise<number | undefined>;
+  /** Position of the newest event ever logged; 0 when there was none. */
+  last(): Promise<number>;
+  /** How far a named consumer has come; 0 at first. */
+  cursor(consumer: string): Promise<number>;
+  advance(consumer: string, position: number): Promise<void>;
+}
+
+/** Something a node must do, at least once: it is repeated until acknowledged, so doing it twice is harmless. */
+export interface Order {
+  /** Effect id: `<cause>/<index>/<type>`. */
+  readonly id: string;
+  readonly type: string;
+  /** JSON. */
+  readonly body: string;
+}
