@@ -1,0 +1,31 @@
+import { type AnyElysia, Elysia } from 'elysia';
+import { Fault } from './fault.ts';
+import type { Log } from './log.ts';
+
+/**
+ * The HTTP core that plugin routes are mounted on: error bodies and the 404. Handlers throw a Fault;
+ * everything else that is thrown is answered 500 without details and logged with them.
+ */
+export function httpCore(options: { log: Log; routes: readonly AnyElysia[] }): AnyElysia {
+  const app = new Elysia({ normalize: false, strictPath: true }).onError(({ error, code, request }) => {
+    if (error instanceof Fault) return faultResponse(error);
+    if (code === 'NOT_FOUND') {
+      return faultResponse(new Fault('route.not_found', { status: 404, message: 'There is nothing at this path.' }));
+    }
+    options.log.error('request failed', { method: request.method, path: new URL(request.url).pathname, error });
+    return faultResponse(new Fault('internal', { status: 500, message: 'Something went wrong on our side.' }));
+  });
+  for (const routes of options.routes) app.use(routes);
+  return app;
+}
+
+/** `{"errors": ["…"], "code": "…"}` with the fault's status. */
+export function faultResponse(fault: Fault): Response {
+  const headers = new Headers({ 'content-type': 'application/json' });
+  if (fault.retryAfter !== undefined) headers.set('retry-after', String(fault.retryAfter));
+  if (fault.status === 401) headers.set('www-authenticate', 'Bearer');
+  return new Response(JSON.stringify({ errors: fault.problems, code: fault.code }), {
+    status: fault.status,
+    headers,
+  });
+}

@@ -1,0 +1,89 @@
+import type { Static, TObject } from '@sinclair/typebox';
+import type { AnyElysia } from 'elysia';
+import type { Actors, ActorType } from './actor.ts';
+import type { EventFeed } from './events.ts';
+import type { Log } from './log.ts';
+import type { Clock } from './ports/clock.ts';
+import type { Media } from './ports/media.ts';
+import type { LoggedEvent, ResourceCommit, ResourceReader } from './ports/store.ts';
+import type { Field, FieldSet, ResourceKind } from './resource.ts';
+import type { Token } from './token.ts';
+
+/**
+ * A feature, as data: importing and defining it does no I/O. Boot reads the declarations of all enabled
+ * plugins, reports every problem at once, and starts them in the order of their `needs`.
+ */
+export interface Plugin<C extends TObject = TObject> {
+  /** Kebab-case; the key of its slice of config. */
+  readonly id: string;
+  /** One sentence, shown in the boot tree. */
+  readonly summary: string;
+  /** Schema of its slice of config. `{}` must be valid: every key has a default. */
+  readonly config?: C;
+  /** Tokens of other plugins that it uses. */
+  readonly needs?: readonly Token<unknown>[];
+  /** Tokens that its `start` provides. */
+  readonly provides?: readonly Token<unknown>[];
+  /** Resources of its own that others may extend. */
+  readonly resources?: readonly ResourceKind[];
+  /** Fields that it adds to resources of other plugins. */
+  readonly extends?: readonly Field[];
+  // biome-ignore lint/suspicious/noExplicitAny: the machines of one plugin have different types
+  readonly actors?: readonly ActorType<any, Kit<C>>[];
+  /** Events that it emits, with one sentence each. */
+  readonly emits?: Readonly<Record<string, string>>;
+  /** Orders that its machines emit (`order.*`), and how a node carries them out. Must be harmless twice. */
+  readonly orders?: Readonly<Record<string, (body: never, kit: Kit<C>) => void>>;
+  /** Fault codes that its routes answer with: code → status and meaning. */
+  readonly faults?: FaultTable;
+  /** What it does when an event has happened; at least once, in order, after the commit. */
+  readonly reactions?: Readonly<Record<string, (event: LoggedEvent, kit: Kit<C>) => Promise<void>>>;
+  readonly routes?: (kit: Kit<C>) => AnyElysia;
+  /** Starts it; returns its stop. What it provides is provided before this resolves. */
+  readonly start?: (kit: Kit<C>) => Promise<Stop | undefined> | Stop | undefined;
+}
+
+export type Stop = () => Promise<void> | void;
+export type FaultTable = Readonly<Record<string, { readonly status: number; readonly meaning: string }>>;
+
+/** All that a plugin is given. Nothing is global. */
+export interface Kit<C extends TObject = TObject> {
+  readonly config: Static<C>;
+  readonly log: Log;
+  readonly clock: Clock;
+  readonly actors: Actors;
+  readonly resources: ResourceReader & { write(commit: Omit<ResourceCommit, 'at'>): Promise<'ok' | 'conflict'> };
+  readonly events: EventFeed;
+  readonly media: Media;
+  /** Aborted when the program begins to stop. */
+  readonly signal: AbortSignal;
+  readonly deployment: Deployment;
+  /** What a token stands for. Throws for a token that is not among the plugin's `needs`. */
+  use<T>(token: Token<T>): T;
+  provide<T>(token: Token<T>, value: T): void;
+  /** The fields that enabled plugins add to a resource. */
+  fields(kind: ResourceKind): FieldSet;
+}
+
+/** What is the same for all plugins of a running program. */
+export interface Deployment {
+  /** Base of every URL shown to clients, without a trailing slash. */
+  readonly publicUrl: string;
+  readonly dataDir: string;
+  /** Given in config, or undefined: then the accounts plugin makes one at the first start. */
+  readonly bootstrapKey: string | undefined;
+  readonly rtmpPort: number;
+  readonly node: NodeIdentity;
+}
+
+export interface NodeIdentity {
+  readonly id: string;
+  /** New with each process. */
+  readonly incarnation: string;
+  /** The process that had this node id before, and when it was last known alive (epoch ms). */
+  readonly former: { readonly incarnation: string; readonly aliveAt: number } | undefined;
+}
+
+export function definePlugin<C extends TObject>(plugin: Plugin<C>): Plugin<C> {
+  return plugin;
+}

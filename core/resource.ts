@@ -1,0 +1,64 @@
+import type { TSchema } from '@sinclair/typebox';
+
+/** A kind of JSON document that the API shows and that other plugins may extend. */
+export interface ResourceKind {
+  readonly kind: string;
+}
+
+export function resource(kind: string): ResourceKind {
+  return { kind };
+}
+
+/** A field that a plugin adds to another plugin's resource. Absent plugin, unknown field. */
+export interface Field<T = unknown> {
+  readonly resource: ResourceKind;
+  readonly name: string;
+  readonly schema: TSchema;
+  /** Value of a new resource whose creator named none. */
+  readonly initial: T;
+}
+
+export function field<T>(
+  kind: ResourceKind,
+  name: string,
+  options: { schema: TSchema; initial: T },
+): Field<T> {
+  return { resource: kind, name, schema: options.schema, initial: options.initial };
+}
+
+/** The values of extension fields in one document: plugin id → field → value. */
+export type FieldValues = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+
+/** All fields that the enabled plugins add to one kind. */
+export interface FieldSet {
+  /** JSON schemas by field name, to be merged into the schema of a request body. */
+  readonly schemas: Readonly<Record<string, TSchema>>;
+  /** Values for a new document: what the body names, else each field's initial value. */
+  initial(body: Readonly<Record<string, unknown>>): FieldValues;
+  /** `current` with the fields that the body names replaced. */
+  merge(current: FieldValues, body: Readonly<Record<string, unknown>>): FieldValues;
+  /** Field name → value, as responses show them. Values of plugins that are off stay stored, unshown. */
+  present(values: FieldValues): Record<string, unknown>;
+}
+
+export function fieldSet(fields: readonly { readonly plugin: string; readonly field: Field }[]): FieldSet {
+  const pick = (body: Readonly<Record<string, unknown>>, current: FieldValues, fill: boolean): FieldValues => {
+    const next: Record<string, Record<string, unknown>> = {};
+    for (const [plugin, values] of Object.entries(current)) next[plugin] = { ...values };
+    for (const { plugin, field } of fields) {
+      const given = body[field.name];
+      if (given === undefined && !fill) continue;
+      next[plugin] = { ...next[plugin], [field.name]: given === undefined ? field.initial : given };
+    }
+    return next;
+  };
+  return {
+    schemas: Object.fromEntries(fields.map(({ field }) => [field.name, field.schema])),
+    initial: (body) => pick(body, {}, true),
+    merge: (current, body) => pick(body, current, false),
+    present: (values) =>
+      Object.fromEntries(
+        fields.map(({ plugin, field }) => [field.name, values[plugin]?.[field.name] ?? field.initial]),
+      ),
+  };
+}

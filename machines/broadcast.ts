@@ -1,0 +1,379 @@
+import { assign, emit, enqueueActions, setup } from 'xstate';
+
+/**
+ * The broadcast of one stream: who publishes, whether it is on the air, and how long a broken one is
+ * waited for. One actor per stream, for the life of the stream.
+ *
+ *   off ──publish──▶ starting ──playable──▶ live ──lost──▶ held
+ *    ▲                   ▲                   │  ◀─publish──  │
+ *    │                   └──publish── recent ◀──stopped / hold over
+ *    └────── reconnect window over, or terminated ───┘
+ *
+ * Both windows are counted from the last media received.
+ */
+export const broadcastMachine = setup({
+  types: {
+    context: {} as BroadcastContext,
+    events: {} as BroadcastEvent,
+    emitted: {} as BroadcastEmitted,
+    input: {} as StreamSettings,
+  },
+  delays: {
+    hold: ({ context, event }) => windowLeft(context, event, (session) => session.hold),
+    reconnectWindow: ({ context, event }) => windowLeft(context, event, (session) => session.reconnectWindow),
+  },
+  guards: {
+    mayPublish: ({ context, event }) =>
+      event.type === 'publish' && !context.stream.suspended && event.streamKey === context.stream.streamKey,
+    isMine: ({ context, event }) => 'token' in event && holds(context, event.token),
+    isMineAndClean: ({ context, event }) =>
+      event.type === 'closed' && event.isClean && holds(context, event.token),
+    // The only publish of its session ended before anything could be played: there was no session.
+    isMineAndNeverStarted: ({ context, event }) =>
+      !context.session?.hasStarted && 'token' in event && holds(context, event.token),
+    ranOnLostNode: ({ context, event }) => event.type === 'node.lost' && ranOn(context, event.incarnation),
+    ranOnLostNodeAndNeverStarted: ({ context, event }) =>
+      !context.session?.hasStarted && event.type === 'node.lost' && ranOn(context, event.incarnation),
+    suspends: ({ event }) => event.type === 'change' && event.changes.suspended === true,
+  },
+  actions: {
+    beginSession: assign(({ context, event }) => {
+      if (event.type !== 'publish') return {};
+      const session: Session = {
+        id: event.sessionId,
+        createdAt: event.at,
+        name: context.stream.name,
+        userTags: context.stream.userTags,
+        fields: context.stream.fields,
+        hold: event.hold,
+        reconnectWindow: event.reconnectWindow,
+        hasStarted: false,
+        lastMediaAt: event.at,
+        past: noFigures,
+        current: noFigures,
+        publish: { token: event.token, node: event.node, incarnation: event.incarnation },
+      };
+      return { session, publishCount: context.publishCount + 1 };
+    }),
+    // A publish in hold, in the reconnect window, or over a running one continues the session.
+    continueSession: assign(({ context, event }) => {
+      if (event.type !== 'publish' || !context.session) return {};
+      const { session } = context;
+      return {
+        publishCount: context.publishCount + 1,
+        session: {
+          ...session,
+          hold: event.hold,
+          reconnectWindow: event.reconnectWindow,
+          past: sum(session.past, session.current),
+          current: noFigures,
+          publish: { token: event.token, node: event.node, incarnation: event.incarnation },
+        },
+      };
+    }),
+    forgetSession: assign({ session: null }),
+    takeFigures: assign(({ context, event }) => {
+      if (!('figures' in event) || !context.session) return {};
+      const { bytes, segments, duration, lastMediaAt, targetDuration } = event.figures;
+      const longest = Math.max(context.targetDuration, targetDuration);
+      return {
+        targetDuration: longest,
+        session: {
+          ...context.session,
+          current: { bytes, segments, duration },
+          lastMediaAt: Math.max(context.session.lastMediaAt, lastMediaAt),
+        },
+      };
+    }),
+    takeLastSign: assign(({ context, event }) => {
+      if (event.type !== 'node.lost' || !context.session) return {};
+      const lastMediaAt = Math.max(context.session.lastMediaAt, event.aliveAt);
+      return { session: { ...context.session, lastMediaAt } };
+    }),
+    endPublish: assign(({ context }) =>
+      context.session ? { session: { ...context.session, publish: null } } : {},
+    ),
+    goOnAir: assign(({ context }) => ({
+      isActive: true,
+      session: context.session && { ...context.session, hasStarted: true },
+    })),
+    goOffAir: assign({ isActive: false }),
+    applyChanges: assign(({ context, event }) =>
+      event.type === 'change' ? { stream: { ...context.stream, ...event.changes } } : {},
+    ),
+    applyNewKey: assign(({ context, event }) =>
+      event.type === 'rotateKey' ? { stream: { ...context.stream, streamKey: event.streamKey } } : {},
+    ),
+    emitStarted: emit(({ context }) => ({ type: 'stream.started', sessionId: context.session?.id ?? '' })),
+    emitIdle: emit(({ context }) => ({ type: 'stream.idle', sessionId: context.session?.id ?? '' })),
+    // The connection that holds the key now must go: it was taken over, or its stream was stopped.
+    orderClose: enqueueActions(({ context, event, enqueue }) => {
+      const token = context.session?.publish?.token;
+      if (token === undefined) return;
+      const reason = closeReasons[event.type] ?? 'The broadcast was stopped.';
+      enqueue.emit({ type: 'order.publish.close', token, reason });
+    }),
+    orderRetire: emit(({ context }) => ({
+      type: 'order.output.retire',
+      playbackId: context.stream.playbackId,
+    })),
+  },
+}).createMachine({
+  id: 'broadcast',
+  context: ({ input }) => ({
+    stream: input,
+    session: null,
+    isActive: false,
+    publishCount: 0,
+    targetDuration: 4,
+  }),
+  initial: 'off',
+  on: {
+    change: { actions: 'applyChanges' },
+    rotateKey: { actions: 'applyNewKey' },
+    delete: '.deleted',
+  },
+  states: {
+    off: {
+      on: { publish: { guard: 'mayPublish', target: 'starting', actions: 'beginSession' } },
+    },
+    starting: {
+      on: {
+        publish: {
+          guard: 'mayPublish',
+          target: 'starting',
+          actions: ['orderClose', 'continueSession'],
+        },
+        playable: {
+          guard: 'isMine',
+          target: 'live',
+          actions: ['takeFigures', 'goOnAir', 'emitStarted'],
+        },
+        progress: { guard: 'isMine', actions: 'takeFigures' },
+        closed: [
+          { guard: 'isMineAndNeverStarted', target: 'off', actions: ['forgetSession', 'orderRetire'] },
+          { guard: 'isMine', target: 'recent', actions: ['takeFigures', 'endPublish', 'orderRetire'] },
+        ],
+        'node.lost': [
+          { guard: 'ranOnLostNodeAndNeverStarted', target: 'off', actions: 'forgetSession' },
+          { guard: 'ranOnLostNode', target: 'recent', actions: ['takeLastSign', 'endPublish'] },
+        ],
+        change: [
+          {
+            guard: 'suspends',
+            target: 'off',
+            actions: ['applyChanges', 'orderClose', 'orderRetire', 'forgetSession'],
+          },
+          { actions: 'applyChanges' },
+        ],
+        rotateKey: {
+          target: 'off',
+          actions: ['applyNewKey', 'orderClose', 'orderRetire', 'forgetSession'],
+        },
+        terminate: { target: 'off', actions: ['orderClose', 'orderRetire', 'forgetSession'] },
+        delete: { target: 'deleted', actions: ['orderClose', 'orderRetire', 'forgetSession'] },
+      },
+    },
+    onAir: {
+      initial: 'live',
+      on: {
+        publish: {
+          guard: 'mayPublish',
+          target: '.live',
+          actions: ['orderClose', 'continueSession'],
+        },
+        change: [
+          {
+            guard: 'suspends',
+            target: 'off',
+            actions: ['applyChanges', 'orderClose', 'orderRetire', 'endPublish', 'goOffAir', 'emitIdle'],
+          },
+          { actions: 'applyChanges' },
+        ],
+        rotateKey: {
+          target: 'off',
+          actions: ['applyNewKey', 'orderClose', 'orderRetire', 'endPublish', 'goOffAir', 'emitIdle'],
+        },
+        terminate: {
+          target: 'off',
+          actions: ['orderClose', 'orderRetire', 'endPublish', 'goOffAir', 'emitIdle'],
+        },
+        delete: {
+          target: 'deleted',
+          actions: ['orderClose', 'orderRetire', 'endPublish', 'goOffAir', 'emitIdle'],
+        },
+      },
+      states: {
+        live: {
+          id: 'live',
+          on: {
+            playable: { guard: 'isMine', actions: 'takeFigures' },
+            progress: { guard: 'isMine', actions: 'takeFigures' },
+            closed: [
+              {
+                guard: 'isMineAndClean',
+                target: '#broadcast.recent',
+                actions: ['takeFigures', 'endPublish', 'goOffAir', 'orderRetire', 'emitIdle'],
+              },
+              { guard: 'isMine', target: 'held', actions: ['takeFigures', 'endPublish'] },
+            ],
+            'node.lost': {
+              guard: 'ranOnLostNode',
+              target: 'held',
+              actions: ['takeLastSign', 'endPublish'],
+            },
+          },
+        },
+        held: {
+          after: {
+            hold: { target: '#broadcast.recent', actions: ['goOffAir', 'orderRetire', 'emitIdle'] },
+          },
+        },
+      },
+    },
+    recent: {
+      after: { reconnectWindow: { target: 'off' } },
+      on: {
+        publish: { guard: 'mayPublish', target: 'starting', actions: 'continueSession' },
+        change: [{ guard: 'suspends', target: 'off', actions: 'applyChanges' }, { actions: 'applyChanges' }],
+        rotateKey: { target: 'off', actions: 'applyNewKey' },
+        terminate: { target: 'off' },
+      },
+    },
+    deleted: { type: 'final' },
+  },
+});
+
+export interface BroadcastContext {
+  readonly stream: StreamSettings;
+  /** The newest session; kept after it is over, until the next begins. */
+  readonly session: Session | null;
+  readonly isActive: boolean;
+  /** How often the stream has been published, reconnects included. */
+  readonly publishCount: number;
+  /** Longest EXT-X-TARGETDURATION any session had, seconds: it never shrinks. */
+  readonly targetDuration: number;
+}
+
+/** What the client decides about a stream. */
+export interface StreamSettings {
+  readonly id: string;
+  readonly account: string;
+  readonly name: string;
+  readonly streamKey: string;
+  readonly playbackId: string;
+  /** Epoch ms. */
+  readonly createdAt: number;
+  readonly createdByTokenName: string;
+  readonly suspended: boolean;
+  /** Seconds; null = the deployment's. */
+  readonly holdSeconds: number | null;
+  readonly userTags: Readonly<Record<string, unknown>>;
+  /** Values of fields that other plugins own: plugin → field → value. */
+  readonly fields: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+}
+
+export interface Session {
+  readonly id: string;
+  /** Epoch ms of the first connection. */
+  readonly createdAt: number;
+  /** As the parent's were when the session began. */
+  readonly name: string;
+  readonly userTags: StreamSettings['userTags'];
+  readonly fields: StreamSettings['fields'];
+  /** Both windows in ms, as they were at the last publish. */
+  readonly hold: number;
+  readonly reconnectWindow: number;
+  /** A playlist of it has worked. */
+  readonly hasStarted: boolean;
+  /** Epoch ms of the last media received, as far as it is known. */
+  readonly lastMediaAt: number;
+  /** Sum over the publishes before this one, and this one so far. */
+  readonly past: SessionFigures;
+  readonly current: SessionFigures;
+  /** The connection that feeds it now. */
+  readonly publish: { readonly token: string; readonly node: string; readonly incarnation: string } | null;
+}
+
+export interface SessionFigures {
+  readonly bytes: number;
+  readonly segments: number;
+  /** Seconds of media. */
+  readonly duration: number;
+}
+
+type MediaFigures = SessionFigures & { readonly lastMediaAt: number; readonly targetDuration: number };
+
+export type BroadcastEvent = { readonly at: number } & (
+  | {
+      readonly type: 'publish';
+      readonly streamKey: string;
+      readonly token: string;
+      readonly node: string;
+      readonly incarnation: string;
+      /** Id of the session, should this publish begin one. */
+      readonly sessionId: string;
+      /** Windows in ms. */
+      readonly hold: number;
+      readonly reconnectWindow: number;
+    }
+  | { readonly type: 'playable'; readonly token: string; readonly figures: MediaFigures }
+  | { readonly type: 'progress'; readonly token: string; readonly figures: MediaFigures }
+  | {
+      readonly type: 'closed';
+      readonly token: string;
+      readonly isClean: boolean;
+      readonly figures: MediaFigures;
+    }
+  /** The process that fed it is gone; it was last known alive at `aliveAt` (epoch ms). */
+  | { readonly type: 'node.lost'; readonly incarnation: string; readonly aliveAt: number }
+  | {
+      readonly type: 'change';
+      readonly changes: Partial<
+        Pick<StreamSettings, 'name' | 'suspended' | 'holdSeconds' | 'userTags' | 'fields'>
+      >;
+    }
+  | { readonly type: 'rotateKey'; readonly streamKey: string }
+  | { readonly type: 'terminate' }
+  | { readonly type: 'delete' }
+);
+
+export type BroadcastEmitted =
+  | { readonly type: 'stream.started'; readonly sessionId: string }
+  | { readonly type: 'stream.idle'; readonly sessionId: string }
+  | { readonly type: 'order.publish.close'; readonly token: string; readonly reason: string }
+  | { readonly type: 'order.output.retire'; readonly playbackId: string };
+
+const noFigures: SessionFigures = { bytes: 0, segments: 0, duration: 0 };
+
+const closeReasons: Readonly<Record<string, string>> = {
+  publish: 'Another broadcast with the same key took over.',
+  change: 'The stream was suspended.',
+  rotateKey: 'The stream key was changed.',
+  delete: 'The stream was deleted.',
+};
+
+function sum(a: SessionFigures, b: SessionFigures): SessionFigures {
+  return {
+    bytes: a.bytes + b.bytes,
+    segments: a.segments + b.segments,
+    duration: a.duration + b.duration,
+  };
+}
+
+function holds(context: BroadcastContext, token: string): boolean {
+  return context.session?.publish?.token === token;
+}
+
+function ranOn(context: BroadcastContext, incarnation: string): boolean {
+  return context.session?.publish?.incarnation === incarnation;
+}
+
+function windowLeft(
+  context: BroadcastContext,
+  event: BroadcastEvent,
+  length: (session: Session) => number,
+): number {
+  if (!context.session) return 0;
+  return Math.max(0, context.session.lastMediaAt + length(context.session) - event.at);
+}

@@ -1,0 +1,76 @@
+import type { Log } from '../../core/log.ts';
+import type { Clock } from '../../core/ports/clock.ts';
+import type { LoggedEvent, Store } from '../../core/ports/store.ts';
+import type { EventHub } from './events.ts';
+
+const batch = 100;
+
+/**
+ * Runs one plugin's reactions over the event log, in order, each at least once: the plugin's place in the log
+ * is stored after the reactions, so a crash repeats the last ones. A reaction that fails is tried again and
+ * holds up this plugin alone. Returns the stop.
+ */
+export async function react(options: ReactOptions): Promise<() => Promise<void>> {
+  const { store, plugin, clock } = options;
+  const consumer = `reactions/${plugin}`;
+  let position = await store.events.cursor(consumer);
+  if (position === 0) {
+    // A plugin that is switched on reacts to what happens from now on.
+    position = await store.events.last();
+    await store.events.advance(consumer, position);
+  }
+  let isStopped = false;
+  let running: Promise<void> | undefined;
+  let isWanted = true;
+  let cancelRetry: (() => void) | undefined;
+
+  const drain = async () => {
+    while (isWanted && !isStopped) {
+      isWanted = false;
+      for (;;) {
+        const events = await store.events.after(position, { limit: batch });
+        if (events.length === 0 || isStopped) break;
+        for (const event of events) {
+          await options.reactions[event.type]?.(event);
+          position = event.position;
+        }
+        await store.events.advance(consumer, position);
+      }
+    }
+  };
+  const wake = () => {
+    isWanted = true;
+    if (running || isStopped) return;
+    running = drain()
+      .then(
+        () => true,
+        (error: unknown) => {
+          options.log.error('a reaction failed; it is tried again', { plugin, error });
+          cancelRetry = clock.at(clock.now() + 1000, wake);
+          return false;
+        },
+      )
+      .then((isDrained) => {
+        running = undefined;
+        // An event may have come after the last look at the log.
+        if (isDrained && isWanted) wake();
+      });
+  };
+  const unsubscribe = options.hub.subscribe(wake);
+  wake();
+  return async () => {
+    isStopped = true;
+    unsubscribe();
+    cancelRetry?.();
+    await running;
+  };
+}
+
+interface ReactOptions {
+  readonly plugin: string;
+  readonly reactions: Readonly<Record<string, (event: LoggedEvent) => Promise<void>>>;
+  readonly store: Store;
+  readonly hub: EventHub;
+  readonly clock: Clock;
+  readonly log: Log;
+}

@@ -1,0 +1,275 @@
+import type { AnyElysia } from 'elysia';
+import { Elysia } from 'elysia';
+import { Fault } from '../core/fault.ts';
+import { httpCore } from '../core/http.ts';
+import type { Log } from '../core/log.ts';
+import type { Deployment, Kit, Plugin, Stop } from '../core/plugin.ts';
+import type { Clock } from '../core/ports/clock.ts';
+import type { Media } from '../core/ports/media.ts';
+import type { LoggedEvent, Order, Store } from '../core/ports/store.ts';
+import { fieldSet } from '../core/resource.ts';
+import type { Token } from '../core/token.ts';
+import { EventHub } from './actors/events.ts';
+import { ActorHost, type HostOptions } from './actors/host.ts';
+import { react } from './actors/reactions.ts';
+import { BootTree } from './boot-tree.ts';
+import { nodePresence } from './node.ts';
+import { type ConfiguredPlugin, planned } from './plan.ts';
+
+/** Longest a plugin's start or stop may take, ms. */
+const phaseLimit = 10_000;
+/** Events and causes are kept this long, ms: as long as a client may repeat or replay. */
+const retention = 24 * 3_600_000;
+
+/**
+ * Checks the plugins as a whole, takes over the data, and starts them in the order of their needs.
+ * Throws a Fault `boot.invalid` that lists every problem. A failed start stops what had started.
+ */
+export async function boot(options: BootOptions): Promise<Booted> {
+  const { store, clock, media } = options.drivers;
+  const tree = new BootTree(clock);
+  const stops: { name: string; stop: Stop }[] = [];
+  let isReady = false;
+
+  const stop = async () => {
+    isReady = false;
+    stopping.abort();
+    for (let last = stops.pop(); last; last = stops.pop()) {
+      const { name } = last;
+      await within(phaseLimit, { clock, what: `stopping ${name}`, work: async () => last?.stop() }).catch(
+        (error: unknown) => options.log.error('a part did not stop cleanly', { part: name, error }),
+      );
+    }
+  };
+  const stopping = new AbortController();
+
+  try {
+    const plan = planned(options.plugins);
+    const leases = await tree.timed('store', () => store.acquire(options.partitions));
+    stops.push({ name: 'store', stop: () => store.close() });
+    const presence = await tree.timed('node', () =>
+      nodePresence({ id: options.nodeId, timeout: options.nodeTimeout, store, clock, log: options.log }),
+    );
+    stops.push({ name: 'node', stop: presence.stop });
+    const deployment: Deployment = { ...options.deployment, node: presence.identity };
+
+    const hub = new EventHub(store, { log: options.log });
+    const kits = new Map<string, Kit>();
+    const provided = new Map<string, unknown>();
+    const runOrders = orderRunner({ plan, kits, store, log: options.log });
+    const host: ActorHost = new ActorHost({
+      store,
+      clock,
+      log: options.log,
+      leases,
+      hotActors: options.hotActors,
+      types: plan.flatMap(({ plugin }) =>
+        (plugin.actors ?? []).map((type) => ({
+          type,
+          get tools() {
+            return kits.get(plugin.id);
+          },
+        })),
+      ),
+      onEvent: (event: LoggedEvent) => hub.publish(event),
+      onOrders: runOrders,
+      onFenced: (partition) =>
+        options.onFatal(`another process has taken over the data (partition ${partition})`),
+      ...(options.probe && { probe: options.probe }),
+    });
+    stops.push({ name: 'actors', stop: () => host.stop() });
+
+    for (const { plugin, config } of plan) {
+      kits.set(plugin.id, {
+        config,
+        log: options.log.with({ plugin: plugin.id }),
+        clock,
+        actors: host,
+        resources: resourcesOf(store, clock),
+        events: hub,
+        media,
+        signal: stopping.signal,
+        deployment,
+        use<T>(token: Token<T>): T {
+          if (!plugin.needs?.some((need) => need.id === token.id)) {
+            throw new Error(`plugin ${plugin.id} uses ${token.id} without naming it in its needs`);
+          }
+          return provided.get(token.id) as T;
+        },
+        provide: (token, value) => void provided.set(token.id, value),
+        fields: (kind) =>
+          fieldSet(
+            plan.flatMap((other) =>
+              (other.plugin.extends ?? [])
+                .filter((field) => field.resource.kind === kind.kind)
+                .map((field) => ({ plugin: other.plugin.id, field })),
+            ),
+          ),
+      } satisfies Kit);
+    }
+
+    // Orders of a former process: its connections are gone, so carrying them out again is harmless.
+    runOrders(await store.orders());
+    for (const { plugin } of plan) {
+      const kit = kits.get(plugin.id) as Kit;
+      const started = await tree.timed(plugin.id, () =>
+        within(phaseLimit, {
+          clock,
+          what: `starting plugin ${plugin.id}`,
+          work: async () => plugin.start?.(kit),
+        }),
+      );
+      if (started) stops.push({ name: plugin.id, stop: started });
+      for (const token of plugin.provides ?? []) {
+        if (!provided.has(token.id)) throw new Error(`plugin ${plugin.id} did not provide ${token.id}`);
+      }
+    }
+    for (const { plugin } of plan) {
+      if (!plugin.reactions) continue;
+      const kit = kits.get(plugin.id) as Kit;
+      const reactions = Object.fromEntries(
+        Object.entries(plugin.reactions).map(([event, run]) => [event, (e: LoggedEvent) => run(e, kit)]),
+      );
+      const { log } = kit;
+      stops.push({
+        name: `${plugin.id} reactions`,
+        stop: await react({ plugin: plugin.id, reactions, store, hub, clock, log }),
+      });
+    }
+    await tree.timed('timers', () => host.start());
+    stops.push({ name: 'sweep', stop: sweeps({ store, clock, log: options.log }) });
+
+    const app = httpCore({
+      log: options.log,
+      routes: [
+        health(() => isReady),
+        ...plan.flatMap(({ plugin }) => plugin.routes?.(kits.get(plugin.id) as Kit) ?? []),
+      ],
+    });
+    isReady = true;
+    return {
+      app,
+      tree,
+      plugins: plan.map(({ plugin }) => plugin),
+      deployment,
+      setUnready: () => {
+        isReady = false;
+      },
+      stop,
+    };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+export interface BootOptions {
+  readonly plugins: readonly ConfiguredPlugin[];
+  readonly drivers: { readonly store: Store; readonly clock: Clock; readonly media: Media };
+  readonly deployment: Omit<Deployment, 'node'>;
+  readonly nodeId: string;
+  /** ms */
+  readonly nodeTimeout: number;
+  /** Fixed for the life of the data. */
+  readonly partitions: number;
+  /** Actors kept restored in memory. */
+  readonly hotActors: number;
+  readonly log: Log;
+  /** Something happened after which the process must end. */
+  onFatal(reason: string): void;
+  /** For crash tests. */
+  readonly probe?: HostOptions['probe'];
+}
+
+export interface Booted {
+  readonly app: AnyElysia;
+  readonly tree: BootTree;
+  /** In the order in which they were started. */
+  readonly plugins: readonly Plugin[];
+  readonly deployment: Deployment;
+  /** `/health/ready` answers 503 from now on; everything else goes on. */
+  setUnready(): void;
+  /** Stops everything in reverse order. Harmless when repeated. */
+  stop(): Promise<void>;
+}
+
+function resourcesOf(store: Store, clock: Clock): Kit['resources'] {
+  const { get, find, list } = store.resources;
+  return {
+    get: get.bind(store.resources),
+    find: find.bind(store.resources),
+    list: list.bind(store.resources),
+    async write(commit) {
+      const { outcome } = await store.write({ ...commit, at: clock.now() });
+      return outcome === 'ok' ? 'ok' : 'conflict';
+    },
+  };
+}
+
+function orderRunner(options: {
+  plan: readonly { plugin: Plugin }[];
+  kits: ReadonlyMap<string, Kit>;
+  store: Store;
+  log: Log;
+}): (orders: readonly Order[]) => void {
+  const handlers = new Map(
+    options.plan.flatMap(({ plugin }) =>
+      Object.entries(plugin.orders ?? {}).map(([type, run]) => [type, { plugin, run }] as const),
+    ),
+  );
+  return (orders) => {
+    for (const order of orders) {
+      const handler = handlers.get(order.type);
+      const kit = handler && options.kits.get(handler.plugin.id);
+      if (handler && kit) handler.run(JSON.parse(order.body) as never, kit);
+      else options.log.warn('an order has no handler and is dropped', { order: order.type });
+    }
+    if (orders.length === 0) return;
+    options.store
+      .acknowledge(orders.map((order) => order.id))
+      .catch((error: unknown) => options.log.warn('orders could not be acknowledged', { error }));
+  };
+}
+
+function health(isReady: () => boolean): AnyElysia {
+  return new Elysia()
+    .get('/health/live', () => Response.json({ status: 'live' }))
+    .get('/health/ready', () =>
+      isReady()
+        ? Response.json({ status: 'ready' })
+        : Response.json({ status: 'stopping' }, { status: 503, headers: { 'retry-after': '1' } }),
+    );
+}
+
+function sweeps(options: { store: Store; clock: Clock; log: Log }): Stop {
+  const { store, clock } = options;
+  let cancel: Stop = () => {};
+  const schedule = () => {
+    cancel = clock.at(clock.now() + 3_600_000, () => {
+      store
+        .sweep(clock.now() - retention)
+        .catch((error: unknown) => options.log.warn('old events could not be swept', { error }));
+      schedule();
+    });
+  };
+  schedule();
+  return () => cancel();
+}
+
+async function within<T>(
+  limit: number,
+  options: { clock: Clock; what: string; work: () => Promise<T> },
+): Promise<T> {
+  const { clock, what } = options;
+  let cancel: Stop = () => {};
+  const late = new Promise<never>((_, reject) => {
+    cancel = clock.at(clock.now() + limit, () => {
+      reject(new Fault('boot.slow', { status: 503, message: `${what} took longer than ${limit / 1000} s` }));
+    });
+  });
+  try {
+    return await Promise.race([options.work(), late]);
+  } finally {
+    cancel();
+  }
+}

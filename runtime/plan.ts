@@ -1,0 +1,128 @@
+import type { TObject } from '@sinclair/typebox';
+import { Value } from '@sinclair/typebox/value';
+import { Fault } from '../core/fault.ts';
+import type { Plugin } from '../core/plugin.ts';
+
+export interface ConfiguredPlugin {
+  readonly plugin: Plugin;
+  /** Its slice of config as written, or undefined. */
+  readonly config: unknown;
+}
+
+/**
+ * Checks the enabled plugins against each other and orders them so that whoever provides comes before
+ * whoever needs. Throws one Fault `boot.invalid` with every problem found.
+ */
+export function planned(entries: readonly ConfiguredPlugin[]): { plugin: Plugin; config: never }[] {
+  const problems: string[] = [];
+  const plugins = entries.map(({ plugin }) => plugin);
+  const provider = new Map<string, Plugin>();
+
+  unique(plugins, { what: 'plugin', names: (plugin) => [plugin.id], problems });
+  unique(plugins, { what: 'actor type', names: (p) => (p.actors ?? []).map(({ type }) => type), problems });
+  unique(plugins, { what: 'event', names: (p) => Object.keys(p.emits ?? {}), problems });
+  unique(plugins, { what: 'order', names: (p) => Object.keys(p.orders ?? {}), problems });
+  unique(plugins, { what: 'token', names: (p) => (p.provides ?? []).map(({ id }) => id), problems });
+  unique(plugins, { what: 'resource', names: (p) => (p.resources ?? []).map(({ kind }) => kind), problems });
+  unique(plugins, {
+    what: 'field',
+    names: (p) => (p.extends ?? []).map((field) => `${field.resource.kind}.${field.name}`),
+    problems,
+  });
+
+  for (const plugin of plugins) for (const token of plugin.provides ?? []) provider.set(token.id, plugin);
+  const kinds = new Set(plugins.flatMap((plugin) => (plugin.resources ?? []).map(({ kind }) => kind)));
+  const events = new Set(plugins.flatMap((plugin) => Object.keys(plugin.emits ?? {})));
+  for (const plugin of plugins) {
+    for (const token of plugin.needs ?? []) {
+      if (!provider.has(token.id)) {
+        problems.push(`plugin ${plugin.id}: needs ${token.id}, which no enabled plugin provides`);
+      }
+    }
+    for (const field of plugin.extends ?? []) {
+      if (!kinds.has(field.resource.kind)) {
+        problems.push(
+          `plugin ${plugin.id}: extends ${field.resource.kind}, a resource of no enabled plugin`,
+        );
+      }
+    }
+    for (const event of Object.keys(plugin.reactions ?? {})) {
+      if (!events.has(event)) {
+        problems.push(`plugin ${plugin.id}: reacts to ${event}, an event that no enabled plugin emits`);
+      }
+    }
+    for (const order of Object.keys(plugin.orders ?? {})) {
+      if (!order.startsWith('order.')) {
+        problems.push(`plugin ${plugin.id}: order ${order} must be named order.*`);
+      }
+    }
+  }
+
+  const configs = new Map(
+    entries.map(({ plugin, config }) => [plugin.id, checkedConfig(plugin, config, problems)]),
+  );
+  const ordered = sorted(plugins, { provider, problems });
+  if (problems.length > 0) throw new Fault('boot.invalid', { status: 500, message: problems });
+  return ordered.map((plugin) => ({ plugin, config: configs.get(plugin.id) as never }));
+}
+
+function unique(
+  plugins: readonly Plugin[],
+  options: { what: string; names: (plugin: Plugin) => readonly string[]; problems: string[] },
+): void {
+  const owners = new Map<string, string>();
+  for (const plugin of plugins) {
+    for (const name of options.names(plugin)) {
+      const owner = owners.get(name);
+      if (owner !== undefined) {
+        options.problems.push(`${options.what} ${name} is declared twice: by ${owner} and ${plugin.id}`);
+      }
+      owners.set(name, plugin.id);
+    }
+  }
+}
+
+function checkedConfig(plugin: Plugin, given: unknown, problems: string[]): unknown {
+  if (given !== undefined && given !== true && (given === null || typeof given !== 'object')) {
+    problems.push(`plugins.${plugin.id}: expected an object, true or false`);
+    return {};
+  }
+  const values = given === undefined || given === true ? {} : given;
+  if (!plugin.config) {
+    for (const name of Object.keys(values)) problems.push(`plugins.${plugin.id}.${name}: unknown key`);
+    return {};
+  }
+  const schema: TObject = { ...plugin.config, additionalProperties: false };
+  const filled = Value.Default(schema, structuredClone(values));
+  for (const error of Value.Errors(schema, filled)) {
+    const path = `plugins.${plugin.id}${error.path.replaceAll('/', '.')}`;
+    const known = error.message === 'Unexpected property' ? 'unknown key' : error.message.toLowerCase();
+    problems.push(`${path}: ${known}`);
+  }
+  return filled;
+}
+
+/** Providers before those who need them; otherwise in the given order. */
+function sorted(
+  plugins: readonly Plugin[],
+  options: { provider: ReadonlyMap<string, Plugin>; problems: string[] },
+): Plugin[] {
+  const done = new Set<Plugin>();
+  const open = new Set<Plugin>();
+  const visit = (plugin: Plugin) => {
+    if (done.has(plugin)) return;
+    if (open.has(plugin)) {
+      options.problems.push(`plugins need each other in a circle: ${[...open].map((p) => p.id).join(' → ')}`);
+      return;
+    }
+    open.add(plugin);
+    for (const token of plugin.needs ?? []) {
+      const needed = options.provider.get(token.id);
+      if (needed && needed !== plugin) visit(needed);
+    }
+    open.delete(plugin);
+    done.add(plugin);
+  };
+  for (const plugin of plugins) visit(plugin);
+  return [...done];
+}
