@@ -35,27 +35,26 @@ export interface FieldSet {
   readonly schemas: Readonly<Record<string, TSchema>>;
   /** Values for a new document: what the body names, else each field's initial value. */
   initial(body: Readonly<Record<string, unknown>>): FieldValues;
-  /** `current` with the fields that the body names replaced. */
-  merge(current: FieldValues, body: Readonly<Record<string, unknown>>): FieldValues;
+  /** The values of just those fields that the body names. */
+  named(body: Readonly<Record<string, unknown>>): FieldValues;
   /** Field name → value, as responses show them. Values of plugins that are off stay stored, unshown. */
   present(values: FieldValues): Record<string, unknown>;
 }
 
 export function fieldSet(fields: readonly { readonly plugin: string; readonly field: Field }[]): FieldSet {
-  const pick = (body: Readonly<Record<string, unknown>>, current: FieldValues, fill: boolean): FieldValues => {
-    const next: Record<string, Record<string, unknown>> = {};
-    for (const [plugin, values] of Object.entries(current)) next[plugin] = { ...values };
+  const pick = (body: Readonly<Record<string, unknown>>, options: { fill: boolean }): FieldValues => {
+    const values: Record<string, Record<string, unknown>> = {};
     for (const { plugin, field } of fields) {
       const given = body[field.name];
-      if (given === undefined && !fill) continue;
-      next[plugin] = { ...next[plugin], [field.name]: given === undefined ? field.initial : given };
+      if (given === undefined && !options.fill) continue;
+      values[plugin] = { ...values[plugin], [field.name]: given === undefined ? field.initial : given };
     }
-    return next;
+    return values;
   };
   return {
     schemas: Object.fromEntries(fields.map(({ field }) => [field.name, field.schema])),
-    initial: (body) => pick(body, {}, true),
-    merge: (current, body) => pick(body, current, false),
+    initial: (body) => pick(body, { fill: true }),
+    named: (body) => pick(body, { fill: false }),
     present: (values) =>
       Object.fromEntries(
         fields.map(({ plugin, field }) => [field.name, values[plugin]?.[field.name] ?? field.initial]),

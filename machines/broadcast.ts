@@ -99,7 +99,7 @@ export const broadcastMachine = setup({
     })),
     goOffAir: assign({ isActive: false }),
     applyChanges: assign(({ context, event }) =>
-      event.type === 'change' ? { stream: { ...context.stream, ...event.changes } } : {},
+      event.type === 'change' ? { stream: changed(context.stream, event.changes) } : {},
     ),
     applyNewKey: assign(({ context, event }) =>
       event.type === 'rotateKey' ? { stream: { ...context.stream, streamKey: event.streamKey } } : {},
@@ -329,14 +329,17 @@ export type BroadcastEvent = { readonly at: number } & (
   | { readonly type: 'node.lost'; readonly incarnation: string; readonly aliveAt: number }
   | {
       readonly type: 'change';
-      readonly changes: Partial<
-        Pick<StreamSettings, 'name' | 'suspended' | 'holdSeconds' | 'userTags' | 'fields'>
-      >;
+      readonly changes: StreamChanges;
     }
   | { readonly type: 'rotateKey'; readonly streamKey: string }
   | { readonly type: 'terminate' }
   | { readonly type: 'delete' }
 );
+
+/** What is named is set; of `fields`, only the fields named. */
+export type StreamChanges = Partial<
+  Pick<StreamSettings, 'name' | 'suspended' | 'holdSeconds' | 'userTags' | 'fields'>
+>;
 
 export type BroadcastEmitted =
   | { readonly type: 'stream.started'; readonly sessionId: string }
@@ -359,6 +362,14 @@ function sum(a: SessionFigures, b: SessionFigures): SessionFigures {
     segments: a.segments + b.segments,
     duration: a.duration + b.duration,
   };
+}
+
+function changed(stream: StreamSettings, changes: StreamChanges): StreamSettings {
+  const fields = { ...stream.fields };
+  for (const [plugin, values] of Object.entries(changes.fields ?? {})) {
+    fields[plugin] = { ...fields[plugin], ...values };
+  }
+  return { ...stream, ...changes, fields };
 }
 
 function holds(context: BroadcastContext, token: string): boolean {

@@ -1,0 +1,102 @@
+import { readFile } from 'node:fs/promises';
+import { extname, resolve } from 'node:path';
+import { type TSchema, Type } from '@sinclair/typebox';
+import { Value } from '@sinclair/typebox/value';
+import { parse as parseYaml } from 'yaml';
+import { Fault } from '../core/fault.ts';
+import { type Config, configSchema } from './schema.ts';
+
+const prefix = 'MILLRACE_';
+/** Variables that are not keys of the config. */
+const reserved = new Set(['MILLRACE_CONFIG', 'MILLRACE_TEST']);
+
+/**
+ * The config of this deployment: defaults, then the file that MILLRACE_CONFIG names, then the environment.
+ * Throws one Fault `config.invalid` that lists every problem.
+ */
+export async function loadConfig(environment: Readonly<Record<string, string | undefined>>): Promise<Config> {
+  const path = environment.MILLRACE_CONFIG;
+  const config = path ? await readConfigFile(path) : {};
+  const problems: string[] = [];
+  for (const [name, text] of Object.entries(environment)) {
+    if (!name.startsWith(prefix) || reserved.has(name) || text === undefined) continue;
+    setPath(config, { name, text, problems });
+  }
+  const filled = Value.Default(configSchema, config);
+  for (const error of Value.Errors(configSchema, filled)) {
+    const key = error.path.slice(1).replaceAll('/', '.');
+    const what = error.message === 'Unexpected property' ? 'unknown key' : lowerFirst(error.message);
+    const line = `${key || 'config'}: ${what}`;
+    if (!problems.some((problem) => problem.startsWith(`${key}:`))) problems.push(line);
+  }
+  if (problems.length > 0) throw new Fault('config.invalid', { status: 500, message: problems });
+  const valid = filled as Config;
+  if (valid.rtmp.tlsPort !== undefined && !valid.tls) {
+    throw new Fault('config.invalid', {
+      status: 500,
+      message: 'rtmp.tlsPort: needs tls.cert and tls.key',
+    });
+  }
+  return valid;
+}
+
+async function readConfigFile(path: string): Promise<Record<string, unknown>> {
+  const refuse = (why: string) =>
+    new Fault('config.invalid', { status: 500, message: `MILLRACE_CONFIG=${path}: ${why}` });
+  let value: unknown;
+  try {
+    if (extname(path) === '.ts') {
+      value = ((await import(resolve(path))) as { default: unknown }).default;
+    } else {
+      const text = await readFile(path, 'utf8');
+      value = /^\.ya?ml$/.test(extname(path)) ? parseYaml(text) : JSON.parse(text);
+    }
+  } catch (error) {
+    throw refuse(error instanceof Error ? error.message : String(error));
+  }
+  if (value === null || typeof value !== 'object' || Array.isArray(value)) throw refuse('expected an object');
+  return structuredClone(value) as Record<string, unknown>;
+}
+
+/** `MILLRACE_HTTP__PORT=80` sets `http.port`: `__` between levels, camelCase written as SNAKE_CASE. */
+function setPath(
+  config: Record<string, unknown>,
+  options: { name: string; text: string; problems: string[] },
+): void {
+  const { name, text, problems } = options;
+  const path = name.slice(prefix.length).split('__').map(camelCase);
+  if (path.some((key) => key === '' || key === '__proto__')) {
+    problems.push(`${name}: expected the form ${prefix}SECTION__KEY`);
+    return;
+  }
+  let target = config;
+  for (const key of path.slice(0, -1)) {
+    const inner = target[key];
+    if (inner === null || typeof inner !== 'object') target[key] = {};
+    target = target[key] as Record<string, unknown>;
+  }
+  target[path[path.length - 1]] = isText(path) ? text : fromText(text);
+}
+
+function camelCase(words: string): string {
+  return words.toLowerCase().replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
+}
+
+function fromText(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
+/** Whether the schema wants text here, so that a key of digits stays text. */
+function isText(path: readonly string[]): boolean {
+  let schema: TSchema | undefined = configSchema;
+  for (const key of path) schema = (schema?.properties as Record<string, TSchema> | undefined)?.[key];
+  return schema?.type === Type.String().type;
+}
+
+function lowerFirst(text: string): string {
+  return text.charAt(0).toLowerCase() + text.slice(1);
+}

@@ -1,0 +1,101 @@
+import { type Static, Type } from '@sinclair/typebox';
+import { durationSchema } from '../core/duration.ts';
+
+const port = (options: { default: number; description: string }) =>
+  Type.Integer({ minimum: 0, maximum: 65_535, ...options });
+const section = <P extends Parameters<typeof Type.Object>[0]>(properties: P) =>
+  Type.Object(properties, { default: {}, additionalProperties: false });
+
+/** Everything a deployment can set, with its default. The reference in docs/ is made from this. */
+export const configSchema = Type.Object(
+  {
+    http: section({
+      host: Type.String({ default: '0.0.0.0', description: 'Address the HTTP server listens on.' }),
+      port: port({ default: 8080, description: 'Port of the API and of playback. 0 = any free one.' }),
+    }),
+    rtmp: section({
+      host: Type.String({ default: '0.0.0.0', description: 'Address the RTMP server listens on.' }),
+      port: port({ default: 1935, description: 'Port encoders connect to. 0 = any free one.' }),
+      tlsPort: Type.Optional(
+        Type.Integer({ minimum: 0, maximum: 65_535, description: 'Port for RTMPS; needs tls.' }),
+      ),
+      connectionsPerAddress: Type.Integer({
+        default: 500,
+        minimum: 1,
+        description: 'RTMP connections one address may have; further ones are closed.',
+      }),
+      connections: Type.Integer({
+        default: 10_000,
+        minimum: 1,
+        description: 'RTMP connections in all; further ones are closed.',
+      }),
+    }),
+    tls: Type.Optional(
+      section({
+        cert: Type.String({ description: 'Path of the certificate chain, PEM.' }),
+        key: Type.String({ description: 'Path of the private key, PEM.' }),
+      }),
+    ),
+    publicUrl: Type.Optional(
+      Type.String({
+        pattern: '^https?://[^/?#]+$',
+        description: 'Base of every URL shown to clients. Default: http://localhost:<http.port>.',
+      }),
+    ),
+    dataDir: Type.String({ default: './data', description: 'Folder for everything that must last.' }),
+    bootstrapKey: Type.Optional(
+      Type.String({
+        minLength: 16,
+        maxLength: 200,
+        description: 'API key of the admin account. Default: made at the first start, in dataDir.',
+      }),
+    ),
+    preset: Type.Literal('embedded', {
+      default: 'embedded',
+      description: 'Everything in one process, nothing beside it.',
+    }),
+    kafka: section({
+      partitions: Type.Integer({
+        default: 16,
+        minimum: 1,
+        maximum: 1024,
+        description: 'Partitions that actors are spread over. Fixed for the life of the data.',
+      }),
+    }),
+    node: section({
+      id: Type.String({ default: 'local', minLength: 1, maxLength: 100, description: 'Name of this node.' }),
+      timeout: durationSchema({
+        default: '10s',
+        description: 'A node not heard of for this long is dead. It beats every third of it.',
+      }),
+    }),
+    hls: section({
+      window: durationSchema({ default: '14s', description: 'Length of a live playlist, at least 12s.' }),
+      waitingRequests: Type.Integer({
+        default: 20_000,
+        minimum: 1,
+        description: 'Blocked playlist and part requests one stream may have; further ones get 503.',
+      }),
+    }),
+    actors: section({
+      hot: Type.Integer({
+        default: 10_000,
+        minimum: 1,
+        description: 'Actors kept restored in memory, about 10 KB each.',
+      }),
+    }),
+    log: section({
+      level: Type.Union(
+        [Type.Literal('debug'), Type.Literal('info'), Type.Literal('warn'), Type.Literal('error')],
+        { default: 'info', description: 'Least level that is logged: debug, info, warn or error.' },
+      ),
+    }),
+    plugins: Type.Record(Type.String(), Type.Unknown(), {
+      default: {},
+      description: 'Plugin id → its config, or false to switch it off. Other names are packages.',
+    }),
+  },
+  { additionalProperties: false },
+);
+
+export type Config = Static<typeof configSchema>;

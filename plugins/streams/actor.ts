@@ -1,0 +1,25 @@
+import type { ActorType } from '../../core/actor.ts';
+import type { Kit } from '../../core/plugin.ts';
+import { broadcastMachine } from '../../machines/broadcast.ts';
+import type { config } from './config.ts';
+import { type StreamDocument, rowsOf } from './document.ts';
+import { presentForEvent } from './present.ts';
+
+export type StreamsKit = Kit<typeof config>;
+
+/** One per stream: its settings and its broadcast. Its id is the stream's id. */
+export const broadcast: ActorType<typeof broadcastMachine, StreamsKit> = {
+  type: 'broadcast',
+  machine: broadcastMachine,
+  version: 1,
+  rows: rowsOf,
+  describe(_emitted, context, kit) {
+    const [row] = rowsOf(context, 'any');
+    const document = JSON.parse(row.body as string) as StreamDocument;
+    return {
+      account: context.stream.account,
+      stream: context.stream.id,
+      body: { stream: presentForEvent(document, kit) },
+    };
+  },
+};

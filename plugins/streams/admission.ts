@@ -1,0 +1,62 @@
+import { Fault } from '../../core/fault.ts';
+import { uuid } from '../../core/ids.ts';
+import { milliseconds } from '../../core/duration.ts';
+import type { PublishGrant, PublishRefusal, PublishRequest } from '../../core/ports/media.ts';
+import { broadcast, type StreamsKit } from './actor.ts';
+import { documentOf } from './document.ts';
+
+/** Decides who may publish: looks the key up, then asks the stream's broadcast. */
+export async function admit(request: PublishRequest, kit: StreamsKit): Promise<PublishGrant | PublishRefusal> {
+  const row = await kit.resources.find('stream', 'streamKey', request.key);
+  if (!row) return unauthorized;
+  const document = documentOf(row);
+  if (document.suspended) return suspended;
+  const reconnectWindow = milliseconds(kit.config.reconnectWindow);
+  const wanted = document.holdSeconds === null ? milliseconds(kit.config.hold) : document.holdSeconds * 1000;
+  const token = uuid();
+  try {
+    const { context } = await kit.actors.ask(broadcast, row.id, {
+      type: 'publish',
+      streamKey: request.key,
+      token,
+      node: kit.deployment.node.id,
+      incarnation: kit.deployment.node.incarnation,
+      sessionId: uuid(),
+      hold: Math.min(wanted, reconnectWindow),
+      reconnectWindow,
+    });
+    if (context.session?.publish?.token !== token) return takenOver;
+    const age = kit.clock.now() - context.stream.createdAt;
+    return {
+      granted: true,
+      token,
+      streamId: row.id,
+      sessionId: context.session.id,
+      playbackId: context.stream.playbackId,
+      mediaSequence: 4 * Math.max(0, Math.floor(age / 1000)),
+      discontinuitySequence: context.publishCount - 1,
+      targetDuration: context.targetDuration,
+    };
+  } catch (error) {
+    // The key was changed, or the stream suspended or deleted, since the row was read.
+    if (error instanceof Fault && error.status === 404) return unauthorized;
+    if (error instanceof Fault && error.status === 409) return (await isKnown(request.key, kit)) ? suspended : unauthorized;
+    throw error;
+  }
+}
+
+const unauthorized: PublishRefusal = {
+  granted: false,
+  reason: 'unauthorized',
+  message: 'This stream key is unknown.',
+};
+const suspended: PublishRefusal = { granted: false, reason: 'rejected', message: 'This stream is suspended.' };
+const takenOver: PublishRefusal = {
+  granted: false,
+  reason: 'rejected',
+  message: 'Another broadcast with the same key took over.',
+};
+
+async function isKnown(key: string, kit: StreamsKit): Promise<boolean> {
+  return (await kit.resources.find('stream', 'streamKey', key)) !== undefined;
+}

@@ -1,0 +1,61 @@
+import type { Principal } from '../../core/auth.ts';
+import { Fault } from '../../core/fault.ts';
+import { broadcast, type StreamsKit } from './actor.ts';
+import { stream } from './contract.ts';
+import { documentOf, type StreamDocument } from './document.ts';
+
+/** The stream or session, if it is the caller's. Another account's is as unknown as one that never was. */
+export async function owned(
+  principal: Principal,
+  options: { id: string; kit: StreamsKit },
+): Promise<StreamDocument> {
+  const row = await options.kit.resources.get('stream', options.id);
+  if (!row || row.account !== principal.accountId) {
+    throw new Fault('stream.not_found', { status: 404, message: `There is no stream ${options.id}.` });
+  }
+  return documentOf(row);
+}
+
+/** The same, and it may be changed: it is not a session. */
+export async function parent(
+  principal: Principal,
+  options: { id: string; kit: StreamsKit },
+): Promise<StreamDocument> {
+  const document = await owned(principal, options);
+  if (document.parentId !== null) {
+    throw new Fault('stream.session_read_only', {
+      status: 400,
+      message: `${options.id} is a session; sessions are read-only. Change its parent ${document.parentId}.`,
+    });
+  }
+  return document;
+}
+
+/** Asks the broadcast for what the body names; a body that names nothing is no step. */
+export async function changeStream(
+  document: StreamDocument,
+  options: { body: StreamBody; kit: StreamsKit },
+): Promise<void> {
+  const { body, kit } = options;
+  if (Object.keys(body).length === 0) return;
+  const { name, suspended, holdSeconds, userTags } = body;
+  await kit.actors.ask(broadcast, document.id, {
+    type: 'change',
+    changes: {
+      ...(name !== undefined && { name }),
+      ...(suspended !== undefined && { suspended }),
+      ...(holdSeconds !== undefined && { holdSeconds }),
+      ...(userTags !== undefined && { userTags }),
+      fields: kit.fields(stream).named(body),
+    },
+  });
+}
+
+/** What a client may set, checked against the schema. */
+export interface StreamBody extends Record<string, unknown> {
+  readonly name?: string;
+  readonly suspended?: boolean;
+  readonly holdSeconds?: number;
+  readonly userTags?: Record<string, unknown>;
+}
+

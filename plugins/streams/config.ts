@@ -1,0 +1,18 @@
+import { Type } from '@sinclair/typebox';
+import { durationSchema } from '../../core/duration.ts';
+
+export const config = Type.Object({
+  hold: durationSchema({
+    default: '30s',
+    description: 'How long a broadcast whose connection broke stays on the air. 0 up to reconnectWindow.',
+  }),
+  reconnectWindow: durationSchema({
+    default: '6m',
+    description: 'How long after its last media a session is continued by the same key.',
+  }),
+  maxWaitingViewers: Type.Integer({
+    default: 2000,
+    minimum: 0,
+    description: 'Playlist requests that may wait at one time for a broadcast to come back; others get 404.',
+  }),
+});

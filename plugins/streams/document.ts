@@ -1,0 +1,93 @@
+import type { ResourceWrite, StoredResource } from '../../core/ports/store.ts';
+import type {
+  BroadcastContext,
+  SessionFigures,
+  StreamSettings,
+} from '../../machines/broadcast.ts';
+
+/** What is stored of a stream or session: the row that the API reads. */
+export interface StreamDocument extends StreamSettings {
+  /** Sessions only. */
+  readonly parentId: string | null;
+  readonly isActive: boolean;
+  /** On the air, but nobody publishes: the encoder's connection was lost. */
+  readonly isHeld: boolean;
+  /** Token of the publish that feeds it, to look up live figures. */
+  readonly token: string | null;
+  /** Epoch ms of the last media known; 0 before any. */
+  readonly lastMediaAt: number;
+  readonly past: SessionFigures;
+  readonly current: SessionFigures;
+}
+
+/** The rows of a broadcast: its stream, and the newest session once it has started. */
+export function rowsOf(context: BroadcastContext, state: unknown): ResourceWrite[] {
+  const { stream, session } = context;
+  if (state === 'deleted') {
+    const ended = session?.hasStarted ? [sessionRow(context)] : [];
+    return [{ ...key(stream), body: null, indexes: {} }, ...ended];
+  }
+  const publish = session?.publish ?? null;
+  const document: StreamDocument = {
+    ...stream,
+    parentId: null,
+    isActive: context.isActive,
+    isHeld: context.isActive && publish === null,
+    token: context.isActive && publish ? publish.token : null,
+    lastMediaAt: session?.hasStarted ? session.lastMediaAt : 0,
+    past: session?.hasStarted ? session.past : none,
+    current: session?.hasStarted ? session.current : none,
+  };
+  const indexes: Record<string, string> = {
+    role: 'parent',
+    streamKey: stream.streamKey,
+    playbackId: stream.playbackId,
+    ...(publish && { node: publish.node }),
+  };
+  const row = { ...key(stream), body: JSON.stringify(document), indexes };
+  return session?.hasStarted ? [row, sessionRow(context)] : [row];
+}
+
+export function documentOf(row: StoredResource): StreamDocument {
+  return JSON.parse(row.body) as StreamDocument;
+}
+
+const none: SessionFigures = { bytes: 0, segments: 0, duration: 0 };
+
+function key(stream: StreamSettings): Omit<ResourceWrite, 'body' | 'indexes'> {
+  const { id, account, createdAt, name } = stream;
+  return { kind: 'stream', id, account, createdAt, name };
+}
+
+function sessionRow(context: BroadcastContext): ResourceWrite {
+  const { stream, session } = context;
+  if (!session) throw new Error('a session row needs a session');
+  const { id, createdAt, name, userTags, fields, lastMediaAt, past, current } = session;
+  const document: StreamDocument = {
+    ...stream,
+    id,
+    createdAt,
+    name,
+    userTags,
+    fields,
+    streamKey: '',
+    suspended: false,
+    holdSeconds: null,
+    parentId: stream.id,
+    isActive: context.isActive,
+    isHeld: context.isActive && session.publish === null,
+    token: context.isActive && session.publish ? session.publish.token : null,
+    lastMediaAt,
+    past,
+    current,
+  };
+  return {
+    kind: 'stream',
+    id,
+    account: stream.account,
+    createdAt,
+    name,
+    body: JSON.stringify(document),
+    indexes: { role: 'session', parentId: stream.id },
+  };
+}

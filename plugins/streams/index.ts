@@ -1,0 +1,46 @@
+import { authenticator } from '../../core/auth.ts';
+import { definePlugin } from '../../core/plugin.ts';
+import { broadcast, type StreamsKit } from './actor.ts';
+import { admit } from './admission.ts';
+import { changeStream, parent } from './change.ts';
+import { config } from './config.ts';
+import { stream, streams } from './contract.ts';
+import { lostNodes } from './lost-nodes.ts';
+import { mediaFacts } from './media-facts.ts';
+import { routes } from './routes.ts';
+
+/** Streams, their sessions, who may publish, and live playback. */
+export default definePlugin({
+  id: 'streams',
+  summary: 'live streams: RTMP in, HLS out',
+  config,
+  needs: [authenticator],
+  provides: [streams],
+  resources: [stream],
+  actors: [broadcast],
+  emits: {
+    'stream.started': 'The stream is on the air: its playlist works.',
+    'stream.idle': 'The stream is off the air: its playlist no longer works.',
+  },
+  orders: {
+    'order.publish.close': (order: { token: string; reason: string }, kit) =>
+      kit.media.close(order.token, order.reason),
+    'order.output.retire': (order: { playbackId: string }, kit) => kit.media.retire(order.playbackId),
+  },
+  faults: {
+    'stream.not_found': { status: 404, meaning: 'There is no stream or session of this id in your account.' },
+    'stream.session_read_only': { status: 400, meaning: 'Sessions cannot be changed; change the parent.' },
+    'playback.not_live': { status: 404, meaning: 'Nothing is being broadcast at this URL right now.' },
+  },
+  routes,
+  async start(kit: StreamsKit) {
+    kit.provide(streams, {
+      async setFields(principal, { id, fields }) {
+        const document = await parent(principal, { id, kit });
+        await changeStream(document, { body: fields, kit });
+      },
+    });
+    await lostNodes(kit);
+    return kit.media.accept({ authorise: (request) => admit(request, kit), report: mediaFacts(kit) });
+  },
+});

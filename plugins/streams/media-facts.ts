@@ -1,0 +1,45 @@
+import type { CommandOf } from '../../core/actor.ts';
+import { Fault } from '../../core/fault.ts';
+import type { MediaFact } from '../../core/ports/media.ts';
+import type { broadcastMachine } from '../../machines/broadcast.ts';
+import { broadcast, type StreamsKit } from './actor.ts';
+
+/** Wait before a fact is told again while the store does not answer, ms. */
+const retryDelay = 500;
+
+/**
+ * Tells broadcasts what the media saw, each stream's facts in order, again and again until the store took
+ * them. A fact of a publish that no longer counts is dropped.
+ */
+export function mediaFacts(kit: StreamsKit): (fact: MediaFact) => void {
+  const tails = new Map<string, Promise<void>>();
+  return (fact) => {
+    const id = fact.grant.streamId;
+    const tell = () => untilTaken(fact, kit);
+    const run = (tails.get(id) ?? Promise.resolve()).then(tell);
+    tails.set(id, run);
+    run.then(() => tails.get(id) === run && tails.delete(id));
+  };
+}
+
+async function untilTaken(fact: MediaFact, kit: StreamsKit): Promise<void> {
+  const { streamId } = fact.grant;
+  while (!kit.signal.aborted) {
+    try {
+      await kit.actors.ask(broadcast, streamId, commandOf(fact));
+      return;
+    } catch (error) {
+      if (error instanceof Fault && (error.status === 404 || error.status === 409)) return;
+      kit.log.warn('a media fact could not be stored; it is tried again', { streamId, fact: fact.type, error });
+      await new Promise<void>((resolve) => kit.clock.at(kit.clock.now() + retryDelay, resolve));
+    }
+  }
+}
+
+function commandOf(fact: MediaFact): CommandOf<typeof broadcastMachine> {
+  const { token } = fact.grant;
+  const { bytes, segments, duration, lastMediaAt, targetDuration } = fact.figures;
+  const figures = { bytes, segments, duration, lastMediaAt, targetDuration };
+  if (fact.type === 'closed') return { type: 'closed', token, isClean: fact.clean, figures };
+  return { type: fact.type, token, figures };
+}

@@ -1,0 +1,120 @@
+import { type TSchema, Type } from '@sinclair/typebox';
+import { type AnyElysia, Elysia } from 'elysia';
+import { authenticate, authenticator } from '../../core/auth.ts';
+import { bodyReader } from '../../core/body.ts';
+import { milliseconds } from '../../core/duration.ts';
+import { Fault } from '../../core/fault.ts';
+import { newPlaybackId, newStreamKey, uuid } from '../../core/ids.ts';
+import { limitOf } from '../../core/query.ts';
+import type { StreamSettings } from '../../machines/broadcast.ts';
+import { broadcast, type StreamsKit } from './actor.ts';
+import { changeStream, owned, parent, type StreamBody } from './change.ts';
+import { stream } from './contract.ts';
+import { documentOf, type StreamDocument } from './document.ts';
+import { hlsRoutes } from './hls.ts';
+import { presentStream } from './present.ts';
+
+/** Fields of the stream object that the service sets; accepted and ignored in bodies. */
+const readOnly = [
+  ...['id', 'kind', 'userId', 'createdAt', 'streamKey', 'playbackId', 'createdByTokenName', 'parentId'],
+  ...['sourceSegmentsDuration', 'sourceBytes', 'sourceSegments', 'ingestRate', 'lastSeen', 'recordingStatus'],
+  ...['isActive', 'isHealthy', 'issues'],
+];
+
+export function routes(kit: StreamsKit): AnyElysia {
+  const fields = kit.fields(stream);
+  const keys = kit.use(authenticator);
+  const optional = Object.fromEntries(
+    Object.entries(fields.schemas).map(([name, schema]) => [name, Type.Optional(schema)]),
+  );
+  const changes = { ...changeable(kit), ...optional } as Record<string, TSchema>;
+  const creation = bodyReader({ ...changes, name: nameSchema } as Record<string, TSchema>, { readOnly });
+  const change = bodyReader(changes, { readOnly });
+  const present = (document: StreamDocument) => presentStream(document, { kit, fields });
+
+  return new Elysia()
+    .use(hlsRoutes(kit))
+    .post('/api/stream', async ({ request }) => {
+      const principal = await authenticate(request, keys);
+      const body = (await creation.read(request)) as StreamBody;
+      const id = uuid();
+      const settings: StreamSettings = {
+        id,
+        account: principal.accountId,
+        name: body.name ?? '',
+        streamKey: newStreamKey(),
+        playbackId: newPlaybackId(),
+        createdAt: kit.clock.now(),
+        createdByTokenName: principal.keyName,
+        suspended: body.suspended ?? false,
+        holdSeconds: body.holdSeconds ?? null,
+        userTags: body.userTags ?? {},
+        fields: fields.initial(body),
+      };
+      await kit.actors.spawn(broadcast, id, settings);
+      return Response.json(present(await owned(principal, { id, kit })), { status: 201 });
+    })
+    .get('/api/stream', async ({ request }) => {
+      const { accountId } = await authenticate(request, keys);
+      const limit = limitOf(new URL(request.url).searchParams);
+      const rows = await kit.resources.list('stream', { account: accountId, limit });
+      return Response.json(rows.map((row) => present(documentOf(row))));
+    })
+    .get('/api/stream/:id', async ({ request, params }) => {
+      const principal = await authenticate(request, keys);
+      return Response.json(present(await owned(principal, { id: params.id, kit })));
+    })
+    .patch('/api/stream/:id', async ({ request, params }) => {
+      const principal = await authenticate(request, keys);
+      const document = await parent(principal, { id: params.id, kit });
+      const body = (await change.read(request)) as StreamBody;
+      await changeStream(document, { body, kit });
+      return noContent();
+    })
+    .delete('/api/stream/:id', async ({ request, params }) => {
+      const principal = await authenticate(request, keys);
+      await parent(principal, { id: params.id, kit });
+      await kit.actors.ask(broadcast, params.id, { type: 'delete' }).catch(unlessGone);
+      return noContent();
+    })
+    .delete('/api/stream/:id/terminate', async ({ request, params }) => {
+      const principal = await authenticate(request, keys);
+      await parent(principal, { id: params.id, kit });
+      await kit.actors.ask(broadcast, params.id, { type: 'terminate' }).catch(unlessNothingIsOn);
+      return noContent();
+    })
+    .post('/api/stream/:id/rotate-key', async ({ request, params }) => {
+      const principal = await authenticate(request, keys);
+      const { id } = await parent(principal, { id: params.id, kit });
+      await kit.actors.ask(broadcast, id, { type: 'rotateKey', streamKey: newStreamKey() });
+      return Response.json(present(await owned(principal, { id, kit })));
+    });
+}
+
+const nameSchema = Type.String({ minLength: 1, maxLength: 500 });
+
+function changeable(kit: StreamsKit): Record<string, TSchema> {
+  const maximum = Math.floor(milliseconds(kit.config.reconnectWindow) / 1000);
+  return {
+    name: Type.Optional(nameSchema),
+    suspended: Type.Optional(Type.Boolean()),
+    holdSeconds: Type.Optional(Type.Integer({ minimum: 0, maximum })),
+    userTags: Type.Optional(
+      Type.Record(Type.String({ maxLength: 100 }), Type.Union([Type.String({ maxLength: 500 }), Type.Number(), Type.Boolean()]), {
+        maxProperties: 50,
+      }),
+    ),
+  };
+}
+
+function noContent(): Response {
+  return new Response(null, { status: 204 });
+}
+
+function unlessGone(error: unknown): void {
+  if (!(error instanceof Fault && error.status === 404)) throw error;
+}
+
+function unlessNothingIsOn(error: unknown): void {
+  if (!(error instanceof Fault && (error.status === 404 || error.status === 409))) throw error;
+}

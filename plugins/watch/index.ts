@@ -1,0 +1,24 @@
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { Elysia } from 'elysia';
+import { definePlugin } from '../../core/plugin.ts';
+
+/** A page that plays a stream: `/watch/{playbackId}`. */
+export default definePlugin({
+  id: 'watch',
+  summary: 'the watch page',
+  routes() {
+    const file = (path: string) => Bun.file(join(import.meta.dir, 'page', path));
+    const player = createRequire(import.meta.url).resolve('hls.js/dist/hls.min.js');
+    const serve = (body: Blob, headers: Record<string, string> = {}) =>
+      new Response(body, { headers: { ...safe, 'cache-control': 'no-cache', ...headers } });
+    return new Elysia()
+      .get('/watch/hls.js', () => serve(Bun.file(player)))
+      .get('/watch/watch.js', () => serve(file('watch.js')))
+      .get('/watch/watch.css', () => serve(file('watch.css')))
+      .get('/watch/:playbackId', () => serve(file('watch.html'), { 'content-security-policy': policy }));
+  },
+});
+
+const safe = { 'x-content-type-options': 'nosniff', 'referrer-policy': 'no-referrer' };
+const policy = "default-src 'self'; media-src 'self' blob:; worker-src 'self' blob:; img-src 'self' data:";
