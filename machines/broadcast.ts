@@ -146,7 +146,7 @@ export const broadcastMachine = setup({
         },
         playable: {
           guard: 'isMine',
-          target: 'live',
+          target: 'onAir',
           actions: ['takeFigures', 'goOnAir', 'emitStarted'],
         },
         progress: { guard: 'isMine', actions: 'takeFigures' },
@@ -205,7 +205,6 @@ export const broadcastMachine = setup({
       },
       states: {
         live: {
-          id: 'live',
           on: {
             playable: { guard: 'isMine', actions: 'takeFigures' },
             progress: { guard: 'isMine', actions: 'takeFigures' },

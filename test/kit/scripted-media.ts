@@ -1,0 +1,94 @@
+import type { Clock } from '../../core/ports/clock.ts';
+import type {
+  Figures,
+  Media,
+  MediaHandlers,
+  PublishGrant,
+  PublishRefusal,
+} from '../../core/ports/media.ts';
+
+/** A broadcast that a test plays the encoder of. */
+export interface ScriptedPublish {
+  readonly answer: PublishGrant | PublishRefusal;
+  readonly grant: PublishGrant;
+  /** Media arrives now; its first segment is listed. */
+  playable(figures?: Partial<Figures>): void;
+  progress(figures?: Partial<Figures>): void;
+  /** The encoder ends it (`clean`) or its connection breaks. */
+  end(options: { clean: boolean } & Partial<Figures>): void;
+  /** Why the server closed it, if it did. */
+  readonly closedBecause: string | undefined;
+}
+
+export interface ScriptedMedia extends Media {
+  publish(key: string): Promise<ScriptedPublish>;
+  /** Playback ids that were retired, in order. */
+  readonly retired: readonly string[];
+  readonly isOpen: boolean;
+}
+
+/** A media port without sockets: tests say what the encoder does. */
+export function scriptedMedia(clock: Clock): ScriptedMedia {
+  let handlers: MediaHandlers | undefined;
+  const running = new Map<string, { figures: Figures; closedBecause?: string }>();
+  const retired: string[] = [];
+
+  return {
+    retired,
+    get isOpen() {
+      return handlers !== undefined;
+    },
+    async accept(given) {
+      handlers = given;
+      return async () => {
+        handlers = undefined;
+      };
+    },
+    close(token, reason) {
+      const publish = running.get(token);
+      if (publish) publish.closedBecause = reason;
+    },
+    retire(playbackId) {
+      retired.push(playbackId);
+    },
+    figures: (token) => running.get(token)?.figures,
+    serve: () => undefined,
+    appears: async () => false,
+    async publish(key) {
+      if (!handlers) throw new Error('nothing accepts broadcasts');
+      const { report } = handlers;
+      const request = { connection: 'c', app: 'live', key, address: '127.0.0.1' };
+      const answer = await handlers.authorise(request);
+      const grant = answer as PublishGrant;
+      const state: { figures: Figures; closedBecause?: string } = { figures: nothing };
+      if (answer.granted) running.set(grant.token, state);
+      const take = (given: Partial<Figures> = {}) => {
+        state.figures = { ...state.figures, lastMediaAt: clock.now(), ...given };
+        return state.figures;
+      };
+      return {
+        answer,
+        grant,
+        playable: (figures) => report({ type: 'playable', grant, figures: take(figures) }),
+        progress: (figures) => report({ type: 'progress', grant, figures: take(figures) }),
+        end({ clean, ...figures }) {
+          running.delete(grant.token);
+          report({ type: 'closed', grant, clean, figures: take(figures) });
+        },
+        get closedBecause() {
+          return state.closedBecause;
+        },
+      };
+    },
+  };
+}
+
+const nothing: Figures = {
+  bytes: 0,
+  segments: 0,
+  duration: 0,
+  ingestRate: 0,
+  lastMediaAt: 0,
+  targetDuration: 4,
+  issues: [],
+};

@@ -1,0 +1,156 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { milliseconds } from '../../core/duration.ts';
+import { jsonLog } from '../../core/log.ts';
+import type { Plugin } from '../../core/plugin.ts';
+import type { Store } from '../../core/ports/store.ts';
+import { type Booted, type BootOptions, boot } from '../../runtime/boot.ts';
+import { virtualClock } from '../../runtime/drivers/clock/virtual.ts';
+import { sqliteStore } from '../../runtime/drivers/store/sqlite/index.ts';
+import { type ScriptedMedia, type ScriptedPublish, scriptedMedia } from './scripted-media.ts';
+import { trackedStore } from './tracked-store.ts';
+
+export const bootstrapKey = 'test-bootstrap-key';
+
+/**
+ * The whole program with virtual time, a real store and no sockets.
+ * `await using w = await world({ plugins })`; disposing stops it and fails on what was left behind.
+ */
+export async function world(options: WorldOptions): Promise<World> {
+  const dataDir = await mkdtemp(join(tmpdir(), 'millrace-world-'));
+  const lines: string[] = [];
+  let current: Running;
+
+  const startOne = async (now: number): Promise<Running> => {
+    const inner = sqliteStore({ file: options.durable ? join(dataDir, 'world.db') : ':memory:' });
+    const { store, idle } = trackedStore(inner);
+    const clock = virtualClock({ start: now, idle });
+    const media = scriptedMedia(clock);
+    const booted = await boot({
+      plugins: options.plugins.map((plugin) => ({ plugin, config: options.config?.[plugin.id] })),
+      drivers: { store, clock, media },
+      deployment: { publicUrl: 'http://localhost:8080', dataDir, bootstrapKey, rtmpPort: 1935 },
+      nodeId: 'local',
+      nodeTimeout: 10_000,
+      partitions: 16,
+      hotActors: 1000,
+      log: jsonLog({ level: 'debug', now: () => clock.now(), write: (line) => lines.push(line) }),
+      onFatal: (reason) => lines.push(`fatal: ${reason}`),
+      ...(options.probe && { probe: options.probe }),
+    });
+    return { booted, clock, store, inner, media, idle };
+  };
+  current = await startOne(options.start ?? Date.UTC(2026, 0, 1));
+
+  const settle = () => current.clock.advance(0);
+  const request: World['request'] = async (method, path, given = {}) => {
+    const headers = new Headers(given.headers);
+    if (given.key !== null) headers.set('authorization', `Bearer ${given.key ?? bootstrapKey}`);
+    const body = given.body === undefined ? {} : { body: JSON.stringify(given.body) };
+    const answer = await current.booted.app.handle(
+      new Request(`http://localhost:8080${path}`, { method, headers, ...body }),
+    );
+    const text = await answer.text();
+    await settle();
+    return { status: answer.status, headers: answer.headers, body: text === '' ? undefined : JSON.parse(text) };
+  };
+  const stop = async () => {
+    const stopped = current.booted.stop();
+    await current.clock.advance(0);
+    await stopped;
+  };
+
+  return {
+    request,
+    lines,
+    get media() {
+      return current.media;
+    },
+    get store() {
+      return current.store;
+    },
+    now: () => current.clock.now(),
+    settle,
+    advance: (duration) => current.clock.advance(milliseconds(duration)),
+    async events() {
+      const events = await current.store.events.after(0, { limit: 1000 });
+      return events.map((event) => JSON.parse(event.body));
+    },
+    given: {
+      async stream(body = {}) {
+        const answer = await request('POST', '/api/stream', { body: { name: 'A stream', ...body } });
+        if (answer.status !== 201) throw new Error(`no stream: ${JSON.stringify(answer.body)}`);
+        return answer.body;
+      },
+      async broadcast(stream) {
+        const publish = await current.media.publish(stream.streamKey);
+        publish.playable();
+        await settle();
+        return publish;
+      },
+    },
+    async crash({ downFor }) {
+      const at = current.clock.now() + milliseconds(downFor);
+      // The process is gone: nothing of it is told to stop, nothing it had in memory is written.
+      await current.inner.close();
+      current = await startOne(at);
+      await settle();
+    },
+    async [Symbol.asyncDispose]() {
+      await stop();
+      const left = current.clock.pending();
+      await rm(dataDir, { recursive: true, force: true });
+      if (left > 0) throw new Error(`${left} timers were left behind`);
+      if (current.media.isOpen) throw new Error('the media was left open');
+    },
+  };
+}
+
+export interface World {
+  request(
+    method: string,
+    path: string,
+    options?: { body?: unknown; key?: string | null; headers?: Record<string, string> },
+    // biome-ignore lint/suspicious/noExplicitAny: answers of all routes
+  ): Promise<{ status: number; headers: Headers; body: any }>;
+  readonly media: ScriptedMedia;
+  readonly store: Store;
+  /** Everything that was logged. */
+  readonly lines: readonly string[];
+  now(): number;
+  /** Until nothing is left to do at this moment. */
+  settle(): Promise<void>;
+  advance(duration: string): Promise<void>;
+  /** Bodies of all events so far, oldest first. */
+  // biome-ignore lint/suspicious/noExplicitAny: bodies of all events
+  events(): Promise<any[]>;
+  readonly given: {
+    // biome-ignore lint/suspicious/noExplicitAny: the stream object
+    stream(body?: Record<string, unknown>): Promise<any>;
+    /** On the air: published, and its playlist works. */
+    broadcast(stream: { streamKey: string }): Promise<ScriptedPublish>;
+  };
+  /** Ends the process without a word and starts another on the same data, `downFor` later. Needs `durable`. */
+  crash(options: { downFor: string }): Promise<void>;
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+interface WorldOptions {
+  readonly plugins: readonly Plugin[];
+  /** Plugin id → its config. */
+  readonly config?: Readonly<Record<string, unknown>>;
+  readonly start?: number;
+  /** Data in a file, so that `crash` finds it again. */
+  readonly durable?: boolean;
+  readonly probe?: BootOptions['probe'];
+}
+
+interface Running {
+  readonly booted: Booted;
+  readonly clock: ReturnType<typeof virtualClock>;
+  readonly store: Store;
+  readonly inner: Store;
+  readonly media: ScriptedMedia;
+  readonly idle: () => Promise<void>;
+}
