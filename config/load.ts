@@ -4,6 +4,7 @@ import { type TSchema, Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
 import { parse as parseYaml } from 'yaml';
 import { Fault } from '../core/fault.ts';
+import { problemsOf } from '../core/problem.ts';
 import { type Config, configSchema } from './schema.ts';
 
 const prefix = 'MILLRACE_';
@@ -23,12 +24,7 @@ export async function loadConfig(environment: Readonly<Record<string, string | u
     setPath(config, { name, text, problems });
   }
   const filled = Value.Default(configSchema, config);
-  for (const error of Value.Errors(configSchema, filled)) {
-    const key = error.path.slice(1).replaceAll('/', '.');
-    const what = error.message === 'Unexpected property' ? 'unknown key' : lowerFirst(error.message);
-    const line = `${key || 'config'}: ${what}`;
-    if (!problems.some((problem) => problem.startsWith(`${key}:`))) problems.push(line);
-  }
+  problems.push(...problemsOf(Value.Errors(configSchema, filled), { whole: 'config', most: 100 }));
   if (problems.length > 0) throw new Fault('config.invalid', { status: 500, message: problems });
   const valid = filled as Config;
   if (valid.rtmp.tlsPort !== undefined && !valid.tls) {
@@ -95,8 +91,4 @@ function isText(path: readonly string[]): boolean {
   let schema: TSchema | undefined = configSchema;
   for (const key of path) schema = (schema?.properties as Record<string, TSchema> | undefined)?.[key];
   return schema?.type === Type.String().type;
-}
-
-function lowerFirst(text: string): string {
-  return text.charAt(0).toLowerCase() + text.slice(1);
 }

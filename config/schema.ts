@@ -31,14 +31,15 @@ export const configSchema = Type.Object(
       }),
     }),
     tls: Type.Optional(
-      section({
+      Type.Object({
         cert: Type.String({ description: 'Path of the certificate chain, PEM.' }),
         key: Type.String({ description: 'Path of the private key, PEM.' }),
-      }),
+      }, { additionalProperties: false }),
     ),
     publicUrl: Type.Optional(
       Type.String({
         pattern: '^https?://[^/?#]+$',
+        expected: 'a URL without a path, such as https://video.example.com',
         description: 'Base of every URL shown to clients. Default: http://localhost:<http.port>.',
       }),
     ),

@@ -1,6 +1,7 @@
 import { type Static, type TSchema, Type } from '@sinclair/typebox';
-import { TypeCompiler, type ValueError } from '@sinclair/typebox/compiler';
+import { TypeCompiler } from '@sinclair/typebox/compiler';
 import { Fault } from './fault.ts';
+import { problemsOf } from './problem.ts';
 
 /** Most bytes of a JSON request body; beyond it 413. */
 export const maxBodyBytes = 1_048_576;
@@ -32,13 +33,8 @@ export function bodyReader<P extends Record<string, TSchema>>(
     async read(request) {
       const body = withoutNames(await readJson(request), ignored);
       if (check.Check(body)) return body as Static<typeof schema>;
-      const problems = new Map<string, string>();
-      for (const error of check.Errors(body)) {
-        const name = error.path.slice(1).replaceAll('/', '.') || 'body';
-        if (!problems.has(name)) problems.set(name, describe(name, error));
-        if (problems.size >= 20) break;
-      }
-      throw new Fault('body.invalid', { status: 422, message: [...problems.values()] });
+      const problems = problemsOf(check.Errors(body), { whole: 'body', most: 20 });
+      throw new Fault('body.invalid', { status: 422, message: problems });
     },
   };
 }
@@ -79,12 +75,6 @@ async function readText(request: Request): Promise<string> {
 function withoutNames(body: unknown, names: ReadonlySet<string>): unknown {
   if (names.size === 0 || body === null || typeof body !== 'object' || Array.isArray(body)) return body;
   return Object.fromEntries(Object.entries(body).filter(([name]) => !names.has(name)));
-}
-
-function describe(name: string, error: ValueError): string {
-  if (error.message === 'Unexpected property') return `${name}: unknown field`;
-  if (error.message === 'Expected required property') return `${name}: is required`;
-  return `${name}: ${error.message.charAt(0).toLowerCase()}${error.message.slice(1)}`;
 }
 
 function depthOf(value: unknown, depth: number): number {

@@ -4,7 +4,11 @@ const units: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 
 
 /** Schema of a duration in config: `"500ms"`, `"30s"`, `"6m"`, `"24h"`, `"7d"`. */
 export function durationSchema(options: { default: string; description: string }): TString {
-  return Type.String({ pattern: '^\\d{1,9}(ms|s|m|h|d)$', ...options });
+  return Type.String({
+    pattern: '^\\d{1,9}(ms|s|m|h|d)$',
+    expected: 'a duration such as "30s"',
+    ...options,
+  });
 }
 
 /** A duration in milliseconds. Throws on text that the schema would refuse. */

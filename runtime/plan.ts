@@ -2,6 +2,7 @@ import type { TObject } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
 import { Fault } from '../core/fault.ts';
 import type { Plugin } from '../core/plugin.ts';
+import { problemsOf } from '../core/problem.ts';
 
 export interface ConfiguredPlugin {
   readonly plugin: Plugin;
@@ -89,16 +90,13 @@ function checkedConfig(plugin: Plugin, given: unknown, problems: string[]): unkn
   }
   const values = given === undefined || given === true ? {} : given;
   if (!plugin.config) {
-    for (const name of Object.keys(values)) problems.push(`plugins.${plugin.id}.${name}: unknown key`);
+    for (const name of Object.keys(values)) problems.push(`plugins.${plugin.id}.${name}: unknown field`);
     return {};
   }
   const schema: TObject = { ...plugin.config, additionalProperties: false };
   const filled = Value.Default(schema, structuredClone(values));
-  for (const error of Value.Errors(schema, filled)) {
-    const path = `plugins.${plugin.id}${error.path.replaceAll('/', '.')}`;
-    const known = error.message === 'Unexpected property' ? 'unknown key' : error.message.toLowerCase();
-    problems.push(`${path}: ${known}`);
-  }
+  const prefix = `plugins.${plugin.id}`;
+  problems.push(...problemsOf(Value.Errors(schema, filled), { prefix, whole: prefix, most: 100 }));
   return filled;
 }
 

@@ -24,12 +24,13 @@ export function mediaFacts(kit: StreamsKit): (fact: MediaFact) => void {
 
 async function untilTaken(fact: MediaFact, kit: StreamsKit): Promise<void> {
   const { streamId } = fact.grant;
-  while (!kit.signal.aborted) {
+  for (;;) {
     try {
       await kit.actors.ask(broadcast, streamId, commandOf(fact));
       return;
     } catch (error) {
       if (error instanceof Fault && (error.status === 404 || error.status === 409)) return;
+      if (kit.signal.aborted) return;
       kit.log.warn('a media fact could not be stored; it is tried again', { streamId, fact: fact.type, error });
       await new Promise<void>((resolve) => kit.clock.at(kit.clock.now() + retryDelay, resolve));
     }

@@ -1,0 +1,32 @@
+import type { ValueError } from '@sinclair/typebox/errors';
+
+/**
+ * One sentence for a value that does not fit its schema: the field by its path and what was expected.
+ * A schema may say `expected` in plain words.
+ */
+export function problemOf(error: ValueError, options: { prefix?: string; whole: string }): string {
+  const path = error.path.slice(1).replaceAll('/', '.');
+  const name = [options.prefix, path].filter(Boolean).join('.') || options.whole;
+  return `${name}: ${whatIsWrong(error)}`;
+}
+
+/** The problems of all errors, the first of each field. */
+export function problemsOf(
+  errors: Iterable<ValueError>,
+  options: { prefix?: string; whole: string; most: number },
+): string[] {
+  const problems = new Map<string, string>();
+  for (const error of errors) {
+    if (!problems.has(error.path)) problems.set(error.path, problemOf(error, options));
+    if (problems.size >= options.most) break;
+  }
+  return [...problems.values()];
+}
+
+function whatIsWrong(error: ValueError): string {
+  if (error.message === 'Unexpected property') return 'unknown field';
+  if (error.message === 'Expected required property') return 'is required';
+  const { expected } = error.schema as { expected?: string };
+  if (expected !== undefined) return `expected ${expected}`;
+  return error.message.charAt(0).toLowerCase() + error.message.slice(1);
+}

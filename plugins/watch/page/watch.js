@@ -1,0 +1,268 @@
+/**
+ * Plays `/hls/{playbackId}/index.m3u8` and keeps at it: nothing on, the server gone, the broadcast back after
+ * a break, a broken buffer. One hls.js instance lives as long as the page does.
+ *
+ * States: `waiting` (nothing to play, asking now and then), `loading`, `playing`, `stalled` (the picture
+ * stands still although something should be on).
+ */
+const playbackId = decodeURIComponent(location.pathname.replace(/\/+$/, '').split('/').pop() ?? '');
+const source = `/hls/${encodeURIComponent(playbackId)}/index.m3u8`;
+const Hls = window.Hls;
+const video = element('video');
+const usesHls = Hls?.isSupported() === true;
+
+/** For tests and for whoever looks into a problem. `log` keeps the last 200 events. */
+const millrace = { hls: null, video, state: 'loading', fatalErrors: 0, log: [] };
+window.millrace = millrace;
+
+const FIRST_WAIT = 1000;
+const LONGEST_WAIT = 5000;
+/** Seconds without a new picture after which the next remedy is tried, while the playlist moves on. */
+const REMEDIES = [
+  { after: 3, cure: seekToLive },
+  { after: 10, cure: rebuildBuffers },
+  { after: 20, cure: loadAnew },
+];
+/** A playlist that did not move for so long says that nobody sends: no remedy helps, waiting does. */
+const FRESH = 8000;
+/** Seconds behind the wanted delay from which catching up by speed would take too long. */
+const TOO_FAR = 6;
+
+let isPausedByUser = false;
+let waiting = 0;
+let advancedAt = 0;
+let rebuiltAt = 0;
+const still = { since: performance.now(), at: -1, tried: 0 };
+
+setControls();
+setInterval(watchPicture, 500);
+video.addEventListener('playing', () => become('playing', ''));
+video.addEventListener('ended', () => waitForBroadcast('The broadcast has ended.'));
+if (usesHls) millrace.hls = createPlayer();
+else video.addEventListener('error', () => waitForBroadcast('The broadcast was interrupted.'));
+void waitForBroadcast('Looking for the broadcast…', 0);
+
+function createPlayer() {
+  const forEver = (maxRetryDelayMs) => ({
+    maxNumRetry: Number.POSITIVE_INFINITY,
+    retryDelayMs: 500,
+    maxRetryDelayMs,
+    // hls.js gives up on 4xx and on a refused connection; here both may pass.
+    shouldRetry: () => true,
+  });
+  const patient = {
+    maxTimeToFirstByteMs: 12_000,
+    maxLoadTimeMs: 20_000,
+    timeoutRetry: forEver(1000),
+    errorRetry: forEver(2000),
+  };
+  const hls = new Hls({
+    lowLatencyMode: true,
+    // The wanted delay is the playlist's own PART-HOLD-BACK.
+    maxLiveSyncPlaybackRate: 1.2,
+    liveSyncOnStallIncrease: 0.25,
+    backBufferLength: 20,
+    maxBufferLength: 20,
+    maxMaxBufferLength: 30,
+    // It was there a moment ago; when it is gone again, asking starts over.
+    manifestLoadPolicy: {
+      default: { ...patient, errorRetry: { ...patient.errorRetry, maxNumRetry: 4, shouldRetry: undefined } },
+    },
+    playlistLoadPolicy: { default: patient },
+    fragLoadPolicy: { default: patient },
+  });
+  hls.on(Hls.Events.MANIFEST_PARSED, play);
+  hls.on(Hls.Events.LEVEL_UPDATED, (_, { details }) => {
+    if (details.advanced) advancedAt = performance.now();
+  });
+  hls.on(Hls.Events.ERROR, (_, data) => {
+    note(`${data.fatal ? 'fatal ' : ''}${data.details} ${data.response?.code ?? ''}`);
+    const isGone = data.response?.code === 404 || data.response?.code === 410;
+    if (data.fatal) {
+      millrace.fatalErrors += 1;
+      // After the handlers of hls.js itself, which still see this error.
+      if (data.type === Hls.ErrorTypes.MEDIA_ERROR) setTimeout(rebuildBuffers);
+      else setTimeout(waitForBroadcast, 0, 'The connection was lost. Trying again…');
+    } else if (isGone && /^(level|manifest)Load/.test(data.details)) {
+      setTimeout(waitForBroadcast, 0, NOTHING_ON);
+    }
+  });
+  hls.attachMedia(video);
+  return hls;
+}
+
+const NOTHING_ON = 'Nothing is on right now. It starts here by itself when the broadcast begins.';
+
+/** Asks for the playlist, first after `firstWait` ms and then less and less often, and plays once it is there. */
+async function waitForBroadcast(message, firstWait = FIRST_WAIT) {
+  if (millrace.state === 'waiting') return;
+  become('waiting', message);
+  millrace.hls?.stopLoad();
+  const turn = ++waiting;
+  for (let wait = firstWait; ; wait = Math.min(Math.max(wait * 1.4, FIRST_WAIT), LONGEST_WAIT)) {
+    await new Promise((resolve) => setTimeout(resolve, wait));
+    if (turn !== waiting) return;
+    const answer = await ask();
+    if (turn !== waiting) return;
+    if (answer === 200) break;
+    become('waiting', answer === 0 ? 'The server does not answer. Trying again…' : NOTHING_ON);
+  }
+  load();
+}
+
+/** The HTTP status of the playlist; 0 when there is no answer. */
+async function ask() {
+  try {
+    const response = await fetch(source, { cache: 'no-store', signal: AbortSignal.timeout(15_000) });
+    await response.body?.cancel();
+    return response.status;
+  } catch {
+    return 0;
+  }
+}
+
+function load() {
+  waiting += 1;
+  become('loading', 'The broadcast is starting…');
+  restartClock();
+  if (usesHls) millrace.hls.loadSource(source);
+  else {
+    video.src = source;
+    play();
+  }
+}
+
+function play() {
+  if (isPausedByUser) return;
+  video.play().catch((error) => {
+    // An interrupted attempt is followed by another; a forbidden one needs a press of the button.
+    if (error.name === 'NotAllowedError') isPausedByUser = true;
+    showButtons();
+  });
+}
+
+/** Twice a second: is the picture moving, and if not, what helps? */
+function watchPicture() {
+  showReadout();
+  const now = performance.now();
+  const { hls, state } = millrace;
+  const hasMoved = video.currentTime !== still.at;
+  if (hasMoved || isPausedByUser || document.hidden || state === 'waiting') {
+    restartClock();
+    if (hasMoved && state === 'stalled') become('playing', '');
+    if (state === 'playing' && hls && !isPausedByUser && hls.latency > (hls.targetLatency ?? 2) + TOO_FAR)
+      seekToLive();
+    return;
+  }
+  const seconds = (now - still.since) / 1000;
+  if (seconds > 1.5 && state === 'playing')
+    become('stalled', 'The broadcast stands still. It goes on here by itself…');
+  const remedy = REMEDIES[still.tried];
+  if (!remedy || !hls || seconds < remedy.after || now - advancedAt > FRESH) return;
+  still.tried = (still.tried + 1) % REMEDIES.length;
+  if (still.tried === 0) still.since = now;
+  note(`still for ${seconds.toFixed(1)} s: ${remedy.cure.name}`);
+  remedy.cure();
+}
+
+function restartClock() {
+  still.since = performance.now();
+  still.at = video.currentTime;
+  still.tried = 0;
+}
+
+function seekToLive() {
+  const { hls } = millrace;
+  const edge = hls ? hls.liveSyncPosition : video.seekable.length > 0 ? video.seekable.end(0) - 3 : null;
+  if (edge === null || Math.abs(edge - video.currentTime) < 0.5) {
+    play();
+    return;
+  }
+  note(`seek from ${video.currentTime.toFixed(1)} to ${edge.toFixed(1)}`);
+  video.currentTime = edge;
+  play();
+}
+
+/** A second failure right after the first one needs more than new buffers. */
+function rebuildBuffers() {
+  const now = performance.now();
+  if (now - rebuiltAt < 8000) {
+    loadAnew();
+    return;
+  }
+  rebuiltAt = now;
+  millrace.hls.recoverMediaError();
+  play();
+}
+
+function loadAnew() {
+  void waitForBroadcast('The broadcast is starting again…', 250);
+}
+
+function become(state, message) {
+  if (millrace.state !== state) note(`${millrace.state} → ${state}`);
+  millrace.state = state;
+  const text = element('message');
+  // Written only when it differs: each write is read out to whoever listens.
+  if (text.textContent !== message) text.textContent = message;
+  element('live').hidden = state !== 'playing';
+}
+
+function note(text) {
+  millrace.log.push({ at: Date.now(), text });
+  if (millrace.log.length > 200) millrace.log.shift();
+}
+
+function setControls() {
+  element('play').addEventListener('click', () => {
+    isPausedByUser = !video.paused;
+    if (isPausedByUser) video.pause();
+    else if (millrace.state === 'playing' || millrace.state === 'stalled') seekToLive();
+    else play();
+  });
+  element('sound').addEventListener('click', () => {
+    video.muted = !video.muted;
+  });
+  element('edge').addEventListener('click', () => {
+    isPausedByUser = false;
+    seekToLive();
+  });
+  element('full').addEventListener('click', () => {
+    if (document.fullscreenElement) document.exitFullscreen();
+    else if (video.requestFullscreen)
+      element('stage')
+        .requestFullscreen()
+        .catch(() => {});
+    else video.webkitEnterFullscreen?.();
+  });
+  for (const event of ['play', 'pause', 'volumechange']) video.addEventListener(event, showButtons);
+}
+
+function showButtons() {
+  element('play').textContent = video.paused ? 'Play' : 'Pause';
+  element('sound').textContent = video.muted ? 'Sound on' : 'Sound off';
+}
+
+function showReadout() {
+  const { hls } = millrace;
+  const { buffered, currentTime } = video;
+  let ahead = 0;
+  for (let i = 0; i < buffered.length; i++) {
+    if (buffered.start(i) <= currentTime && currentTime <= buffered.end(i))
+      ahead = buffered.end(i) - currentTime;
+  }
+  const isOn = millrace.state === 'playing';
+  const level = hls?.levels[hls.currentLevel];
+  const quality = video.getVideoPlaybackQuality?.();
+  element('latency').textContent = isOn && hls?.latency ? `${hls.latency.toFixed(1)} s` : '–';
+  element('picture').textContent = video.videoWidth ? `${video.videoWidth} × ${video.videoHeight}` : '–';
+  element('rate').textContent = isOn && level?.bitrate ? `${(level.bitrate / 1e6).toFixed(1)} Mb/s` : '–';
+  element('buffer').textContent = isOn ? `${ahead.toFixed(1)} s` : '–';
+  element('dropped').textContent = quality
+    ? `${quality.droppedVideoFrames} of ${quality.totalVideoFrames}`
+    : '–';
+}
+
+function element(id) {
+  return document.getElementById(id);
+}

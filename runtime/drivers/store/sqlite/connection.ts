@@ -1,0 +1,88 @@
+import { type Channel, channel } from './channel.ts';
+import { readOnlyDatabase } from './database.ts';
+import type { SqliteStoreOptions } from './index.ts';
+import { type Reader, reader } from './reader.ts';
+import { statements } from './statements.ts';
+
+/** The reads: answered at once by our own connection, or later by the worker. */
+export type Reads = {
+  [Name in keyof Reader]: (
+    argument: Parameters<Reader[Name]>[0],
+  ) => ReturnType<Reader[Name]> | Promise<ReturnType<Reader[Name]>>;
+};
+
+export interface Connection {
+  readonly worker: Channel;
+  /** Once the database is open. Rejects when it could not be opened, throws when the store has failed. */
+  reads(): Promise<Reads>;
+  close(): Promise<void>;
+}
+
+/** Starts the worker and has it open the database. */
+export function connection(options: SqliteStoreOptions): Connection {
+  const { file, log } = options;
+  const worker = channel(new URL('./worker.ts', import.meta.url), {
+    maxWaiting: options.maxWaiting ?? 10_000,
+    onFailure(failure) {
+      log?.error('store failed', { file, error: failure });
+      options.onFailure?.(failure);
+    },
+  });
+  const opened = worker.call('open', { file }).then(({ schema, migrated }) => {
+    log?.info('store opened', { file, schema, migrated });
+    // A database in memory belongs to its connection, so there the worker reads as well.
+    return file === ':memory:' ? { reads: remote(worker), close: () => {} } : local(file);
+  });
+  // Whoever asks gets the reason; without a handler of our own it would also count as unhandled.
+  opened.catch(() => {});
+
+  return {
+    worker,
+    async reads() {
+      const { reads } = await opened;
+      const failure = worker.failure();
+      if (failure) throw failure;
+      return reads;
+    },
+    async close() {
+      await worker.idle();
+      const own = await opened.catch(() => undefined);
+      // Ours first: the last connection to go is the one that can remove the write-ahead log.
+      own?.close();
+      // A failure was reported when it happened, and there is nobody left to ask.
+      if (worker.failure()) return;
+      try {
+        await worker.call('close', null);
+      } finally {
+        worker.end();
+      }
+    },
+  };
+}
+
+function local(file: string): { reads: Reads; close(): void } {
+  const db = readOnlyDatabase(file);
+  const sql = statements(db);
+  return {
+    reads: reader(sql),
+    close() {
+      sql.finalize();
+      db.close();
+    },
+  };
+}
+
+function remote(worker: Channel): Reads {
+  return {
+    load: (actor) => worker.call('load', actor),
+    timers: () => worker.call('timers', null),
+    orders: () => worker.call('orders', null),
+    get: (key) => worker.call('get', key),
+    find: (key) => worker.call('find', key),
+    list: (query) => worker.call('list', query),
+    after: (query) => worker.call('after', query),
+    position: (id) => worker.call('position', id),
+    last: () => worker.call('last', null),
+    cursor: (consumer) => worker.call('cursor', consumer),
+  };
+}

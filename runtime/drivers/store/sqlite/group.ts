@@ -1,0 +1,85 @@
+import type { Database } from 'bun:sqlite';
+import { Fault } from '../../../../core/fault.ts';
+import type { Answer, Problem, Request } from './protocol.ts';
+import type { Statements } from './statements.ts';
+
+/** Thrown when nobody can say what is on disk any more: the store must stop, not try again. */
+export class BrokenStore extends Error {}
+
+/**
+ * Runs requests as one transaction with one sync, and answers each. A request that throws is undone alone:
+ * that is rare, so savepoints are set only in a second attempt, after a first one without them met an error.
+ */
+export function group(
+  { db, sql }: { db: Database; sql: Statements },
+  run: (request: Request) => unknown,
+): (requests: readonly Request[]) => Answer[] {
+  const begin = sql.prepare('BEGIN IMMEDIATE');
+  const commit = sql.prepare('COMMIT');
+  const savepoint = sql.prepare('SAVEPOINT step');
+  const undo = sql.prepare('ROLLBACK TO step');
+  const release = sql.prepare('RELEASE step');
+
+  const together = (requests: readonly Request[]): Answer[] | undefined => {
+    begin.run();
+    try {
+      return requests.map((request) => ({ id: request.id, value: run(request) }));
+    } catch {
+      rollback(db);
+      return undefined;
+    }
+  };
+
+  const isolated = (requests: readonly Request[]): Answer[] => {
+    begin.run();
+    return requests.map((request) => {
+      savepoint.run();
+      let answer: Answer;
+      try {
+        answer = { id: request.id, value: run(request) };
+      } catch (error) {
+        // SQLite ends the whole transaction by itself on some errors, and with it the neighbours' steps.
+        if (isDamage(error) || !db.inTransaction) throw error;
+        undo.run();
+        answer = { id: request.id, problem: problem(error) };
+      }
+      release.run();
+      return answer;
+    });
+  };
+
+  return (requests) => {
+    try {
+      const answers = together(requests) ?? isolated(requests);
+      commit.run();
+      return answers;
+    } catch (error) {
+      if (!isFull(error)) throw new BrokenStore(error instanceof Error ? error.message : String(error));
+      rollback(db);
+      return requests.map((request) => ({ id: request.id, problem: problem(error) }));
+    }
+  };
+}
+
+export function problem(error: unknown): Problem {
+  if (error instanceof Fault) return { message: error.message, code: error.code, status: error.status };
+  if (isFull(error))
+    return { message: 'the disk is full; nothing was written', code: 'store.full', status: 507 };
+  return { message: error instanceof Error ? error.message : String(error) };
+}
+
+function rollback(db: Database): void {
+  if (db.inTransaction) db.run('ROLLBACK');
+}
+
+export function isFull(error: unknown): boolean {
+  return sqliteCode(error) === 'SQLITE_FULL';
+}
+
+function isDamage(error: unknown): boolean {
+  return /^SQLITE_(IOERR|CORRUPT|NOTADB|READONLY|CANTOPEN)/.test(sqliteCode(error));
+}
+
+function sqliteCode(error: unknown): string {
+  return String((error as { code?: unknown } | undefined)?.code ?? '');
+}

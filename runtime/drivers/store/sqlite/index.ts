@@ -1,0 +1,72 @@
+import { Fault } from '../../../../core/fault.ts';
+import type { Log } from '../../../../core/log.ts';
+import type { Store } from '../../../../core/ports/store.ts';
+import { type Connection, connection, type Reads } from './connection.ts';
+
+export interface SqliteStoreOptions {
+  /** Path of the database, or `:memory:` for one that ends with the store. Missing folders are made. */
+  readonly file: string;
+  readonly log?: Log;
+  /** Calls in flight beyond which `store.busy` is answered. Default 10,000. */
+  readonly maxWaiting?: number;
+  /** The store broke and stays broken: only a restart of the process helps, and loses nothing acknowledged. */
+  readonly onFailure?: (failure: Fault) => void;
+}
+
+export interface SqliteStore extends Store {
+  /** Resolves when no call waits for the worker: what a test with a virtual clock needs to know. */
+  idle(): Promise<void>;
+}
+
+/**
+ * The embedded store: SQLite in a worker with group commit. Opens at the first call, which fails with
+ * `store.open`, `store.locked`, `store.newer` or `store.foreign` when it cannot. Any call may fail with
+ * `store.busy` (nothing happened), `store.full` (nothing was written), `store.unknown` (a write may have
+ * happened) and from then on `store.failed`; after `close`, `store.closed`.
+ */
+export function sqliteStore(options: SqliteStoreOptions): SqliteStore {
+  let open: Connection | undefined;
+  let closing: Promise<void> | undefined;
+
+  const connected = (): Connection => {
+    if (closing)
+      throw new Fault('store.closed', { status: 503, message: `the store ${options.file} is closed` });
+    open ??= connection(options);
+    return open;
+  };
+  const read = async <Value>(query: (reads: Reads) => Value | Promise<Value>): Promise<Value> =>
+    query(await connected().reads());
+
+  return {
+    async acquire(partitions) {
+      if (!Number.isInteger(partitions) || partitions < 1) {
+        throw new RangeError(`${partitions} is not a number of partitions`);
+      }
+      return connected().worker.call('acquire', partitions);
+    },
+    commit: async (step) => connected().worker.call('commit', step),
+    write: async (write) => connected().worker.call('write', write),
+    acknowledge: async (orderIds) => connected().worker.call('acknowledge', orderIds),
+    sweep: async (before) => connected().worker.call('sweep', before),
+    load: (actor) => read((reads) => reads.load(actor)),
+    timers: () => read((reads) => reads.timers(null)),
+    orders: () => read((reads) => reads.orders(null)),
+    resources: {
+      get: (kind, id) => read((reads) => reads.get({ kind, id })),
+      find: (kind, index, value) => read((reads) => reads.find({ kind, index, value })),
+      list: (kind, query) => read((reads) => reads.list({ kind, ...query })),
+    },
+    events: {
+      after: (position, query) => read((reads) => reads.after({ position, ...query })),
+      position: (id) => read((reads) => reads.position(id)),
+      last: () => read((reads) => reads.last(null)),
+      cursor: (consumer) => read((reads) => reads.cursor(consumer)),
+      advance: async (consumer, position) => connected().worker.call('advance', { consumer, position }),
+    },
+    idle: async () => open?.worker.idle(),
+    close() {
+      closing ??= open?.close() ?? Promise.resolve();
+      return closing;
+    },
+  };
+}

@@ -1,0 +1,67 @@
+import type {
+  LoggedEvent,
+  Order,
+  StoredActor,
+  StoredResource,
+  StoredTimer,
+} from '../../../../core/ports/store.ts';
+import { checkLimit, type ListQuery, listing, listSql } from './listing.ts';
+import type { Statements } from './statements.ts';
+
+/** Everything that only reads; runs on the main thread for a file and in the worker for `:memory:`. */
+export interface Reader {
+  load(actor: string): StoredActor | undefined;
+  timers(scope: null): StoredTimer[];
+  orders(scope: null): Order[];
+  get(key: { kind: string; id: string }): StoredResource | undefined;
+  find(key: { kind: string; index: string; value: string }): StoredResource | undefined;
+  list(query: ListQuery): StoredResource[];
+  after(query: { position: number; account?: string; limit: number }): LoggedEvent[];
+  position(id: string): number | undefined;
+  last(scope: null): number;
+  cursor(consumer: string): number;
+}
+
+const columns = 'r.id, r.account, r.created_at AS createdAt, r.name, r.body, r.revision';
+const event = 'position, id, type, account, stream, body, at';
+
+export function reader(sql: Statements): Reader {
+  const load = sql.prepare<StoredActor>('SELECT state, version, sequence FROM actors WHERE actor = ?');
+  const timers = sql.prepare<StoredTimer>('SELECT actor, name, due FROM timers ORDER BY due, actor, name');
+  const orders = sql.prepare<Order>('SELECT id, type, body FROM orders ORDER BY number');
+  const get = sql.prepare<StoredResource>(`SELECT ${columns} FROM resources r WHERE kind = ? AND id = ?`);
+  const find = sql.prepare<StoredResource>(
+    listSql({ byEntry: true, hasAccount: false, hasAfter: false, others: 0 }),
+  );
+  const after = sql.prepare<LoggedEvent>(
+    `SELECT ${event} FROM events WHERE position > ? ORDER BY position LIMIT ?`,
+  );
+  const afterOfAccount = sql.prepare<LoggedEvent>(
+    `SELECT ${event} FROM events INDEXED BY events_account
+     WHERE account = ? AND position > ? ORDER BY position LIMIT ?`,
+  );
+  const position = sql.prepare<{ position: number }>(
+    'SELECT position FROM events WHERE id = ? ORDER BY position LIMIT 1',
+  );
+  const last = sql.prepare<{ seq: number }>("SELECT seq FROM sqlite_sequence WHERE name = 'events'");
+  const cursor = sql.prepare<{ position: number }>('SELECT position FROM cursors WHERE consumer = ?');
+  const list = listing(sql);
+
+  return {
+    load: (actor) => load.get(actor) ?? undefined,
+    timers: () => timers.all(),
+    orders: () => orders.all(),
+    get: (key) => get.get(key.kind, key.id) ?? undefined,
+    find: (key) => find.get(key.kind, key.index, key.value, 1) ?? undefined,
+    list,
+    after(query) {
+      checkLimit(query.limit);
+      return query.account === undefined
+        ? after.all(query.position, query.limit)
+        : afterOfAccount.all(query.account, query.position, query.limit);
+    },
+    position: (id) => position.get(id)?.position,
+    last: () => last.get()?.seq ?? 0,
+    cursor: (consumer) => cursor.get(consumer)?.position ?? 0,
+  };
+}

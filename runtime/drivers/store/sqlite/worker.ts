@@ -1,0 +1,155 @@
+import { database, type OpenDatabase } from './database.ts';
+import { BrokenStore, group, isFull, problem } from './group.ts';
+import type { Answer, AnswerBatch, Calls, Request, RequestBatch } from './protocol.ts';
+import { type Reader, reader } from './reader.ts';
+import { statements } from './statements.ts';
+import { type Writer, writer } from './writer.ts';
+
+/**
+ * The thread that owns the database. What arrives while a group is being synced forms the next group; its
+ * answers leave after its sync.
+ */
+const limits = {
+  /** Requests in one transaction; more would make the first of them wait for the last. */
+  group: 256,
+  /** Rows that a sweep deletes from each log per group. */
+  sweepChunk: 200,
+  /** Written requests after which the log is folded back even without a pause. */
+  checkpoint: 8192,
+  /** Milliseconds without work that count as a pause. */
+  pause: 25,
+};
+
+interface Running {
+  opened: OpenDatabase;
+  run(requests: readonly Request[]): Answer[];
+  close(): void;
+}
+
+const port = globalThis as unknown as Worker;
+let queue: Request[] = [];
+let running: Running | undefined;
+let refusal: unknown;
+let isScheduled = false;
+let isBroken = false;
+let unfolded = 0;
+let pause: ReturnType<typeof setTimeout> | undefined;
+
+port.onmessage = (message: MessageEvent<RequestBatch>) => {
+  if (isBroken) return;
+  queue.push(...message.data);
+  schedule();
+};
+
+/** A turn later, so that messages which are already here come along. */
+function schedule(): void {
+  if (isScheduled) return;
+  isScheduled = true;
+  setImmediate(() => {
+    isScheduled = false;
+    guard(turn);
+  });
+}
+
+/** Says so before it stops for good. */
+function guard(action: () => void): void {
+  if (isBroken) return;
+  try {
+    action();
+  } catch (error) {
+    isBroken = true;
+    const reason = error instanceof Error ? error.message : String(error);
+    send({ failed: error instanceof BrokenStore ? reason : `bug in the store's thread: ${reason}` });
+  }
+}
+
+function turn(): void {
+  const first = queue[0];
+  if (!first) return;
+  if (first.name === 'open' || first.name === 'close' || !running) {
+    queue.shift();
+    send({ answers: [lifetime(first)] });
+  } else {
+    const end = queue.findIndex((request) => request.name === 'close');
+    const size = Math.min(limits.group, end < 0 ? queue.length : end);
+    const requests = queue.slice(0, size);
+    queue = queue.slice(size);
+    const unfinished = new Set<Request>();
+    const answers = running.run(requests).filter((answer, index) => {
+      const request = requests[index];
+      if (!request || !('value' in answer) || answer.value !== sweepAgain) return true;
+      unfinished.add(request);
+      return false;
+    });
+    // A long sweep goes to the back: commits that came meanwhile pass it.
+    queue.push(...unfinished);
+    if (answers.length > 0) send({ answers });
+    unfolded += size;
+    fold(running);
+  }
+  if (queue.length > 0) schedule();
+}
+
+const sweepAgain = Symbol('sweep again');
+
+function lifetime(request: Request): Answer {
+  try {
+    if (request.name === 'open') {
+      running = open((request.argument as { file: string }).file);
+      const { schema, migrated } = running.opened;
+      return { id: request.id, value: { schema, migrated } };
+    }
+    if (request.name !== 'close') throw refusal;
+    clearTimeout(pause);
+    running?.close();
+    return { id: request.id, value: undefined };
+  } catch (error) {
+    refusal = error;
+    return { id: request.id, problem: problem(error) };
+  }
+}
+
+function open(file: string): Running {
+  const opened = database(file);
+  const sql = statements(opened.db);
+  const handlers: Reader & Writer = { ...reader(sql), ...writer(sql) };
+  const perform = (request: Request): unknown => {
+    if (request.name === 'sweep') {
+      return handlers.sweepChunk(request.argument as number, limits.sweepChunk) ? sweepAgain : undefined;
+    }
+    const handler = handlers[request.name as Exclude<keyof Calls, 'open' | 'close' | 'sweep'>];
+    return (handler as (argument: unknown) => unknown)(request.argument);
+  };
+  return {
+    opened,
+    run: group({ db: opened.db, sql }, perform),
+    close() {
+      sql.finalize();
+      opened.close();
+    },
+  };
+}
+
+/**
+ * Moves the write-ahead log back into the file, after the answers are out. Best in a pause, when nobody
+ * waits; under steady load every few thousand writes, so that the log cannot grow without end.
+ */
+function fold(store: Running): void {
+  clearTimeout(pause);
+  if (unfolded >= limits.checkpoint) checkpoint(store);
+  else pause = setTimeout(() => guard(() => checkpoint(store)), limits.pause);
+}
+
+function checkpoint(store: Running): void {
+  unfolded = 0;
+  try {
+    store.opened.db.run('PRAGMA wal_checkpoint(PASSIVE)');
+  } catch (error) {
+    // Everything is still in the log, and the next checkpoint tries again.
+    if (!isFull(error)) throw error;
+  }
+}
+
+function send(batch: AnswerBatch): void {
+  port.postMessage(batch);
+}

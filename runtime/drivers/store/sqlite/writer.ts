@@ -1,0 +1,161 @@
+import { Fault } from '../../../../core/fault.ts';
+import type {
+  CommitOutcome,
+  EventWrite,
+  Lease,
+  Order,
+  ResourceCommit,
+  StepCommit,
+} from '../../../../core/ports/store.ts';
+import type { Writes } from './protocol.ts';
+import { rows } from './rows.ts';
+import type { Statements } from './statements.ts';
+
+export type Writer = Omit<Writes, 'sweep'> & {
+  /** Deletes at most `chunk` rows of each log; false when there is nothing left to delete. */
+  sweepChunk(before: number, chunk: number): boolean;
+};
+
+/**
+ * The writes, each to be run inside a transaction that the caller owns. A commit makes all its checks before
+ * or with its first statement, so every outcome but `ok` leaves the transaction as it was.
+ */
+export function writer(sql: Statements): Writer {
+  const leases = sql.prepare<Lease>('SELECT partition, epoch, counter FROM partitions ORDER BY partition');
+  const addPartition = sql.prepare('INSERT INTO partitions (partition, epoch, counter) VALUES (?, 0, 0)');
+  const takeOver = sql.prepare('UPDATE partitions SET epoch = epoch + 1');
+  const epoch = sql.prepare<{ epoch: number }>('SELECT epoch FROM partitions WHERE partition = ?');
+  const count = sql.prepare('UPDATE partitions SET counter = ?2 WHERE partition = ?1 AND counter < ?2');
+
+  const findCause = sql.prepare<{ reply: string | null }>('SELECT reply FROM causes WHERE cause = ?');
+  const addCause = sql.prepare('INSERT INTO causes (cause, at, reply) VALUES (?, ?, ?)');
+
+  const isEnded = sql.prepare('SELECT 1 FROM ended WHERE actor = ?');
+  const hasActor = sql.prepare('SELECT 1 FROM actors WHERE actor = ?');
+  const addActor = sql.prepare(
+    'INSERT INTO actors (actor, state, version, sequence) VALUES (?, ?, ?, 1) ON CONFLICT DO NOTHING',
+  );
+  const moveActor = sql.prepare(
+    'UPDATE actors SET state = ?, version = ?, sequence = sequence + 1 WHERE actor = ? AND sequence = ?',
+  );
+  const removeActor = sql.prepare('DELETE FROM actors WHERE actor = ? AND sequence = ?');
+  const addEnded = sql.prepare('INSERT OR REPLACE INTO ended (actor, at) VALUES (?, ?)');
+
+  const setTimer = sql.prepare('INSERT OR REPLACE INTO timers (actor, name, due) VALUES (?, ?, ?)');
+  const removeTimer = sql.prepare('DELETE FROM timers WHERE actor = ? AND name = ?');
+  const removeTimers = sql.prepare('DELETE FROM timers WHERE actor = ?');
+  const addEvent = sql.prepare(
+    'INSERT INTO events (id, type, account, stream, body, at) VALUES (?, ?, ?, ?, ?, ?)',
+  );
+  // An order's id names the effect, so an order that is still pending is the same one.
+  const addOrder = sql.prepare(
+    'INSERT INTO orders (id, type, body) VALUES (?, ?, ?) ON CONFLICT (id) DO NOTHING',
+  );
+  const removeOrder = sql.prepare('DELETE FROM orders WHERE id = ?');
+  const advance = sql.prepare('INSERT OR REPLACE INTO cursors (consumer, position) VALUES (?, ?)');
+  const sweeps = [
+    'DELETE FROM events WHERE position IN (SELECT position FROM events WHERE at < ? ORDER BY at LIMIT ?)',
+    'DELETE FROM causes WHERE cause IN (SELECT cause FROM causes WHERE at < ? ORDER BY at LIMIT ?)',
+    'DELETE FROM ended WHERE actor IN (SELECT actor FROM ended WHERE at < ? ORDER BY at LIMIT ?)',
+  ].map((text) => sql.prepare(text));
+  const resources = rows(sql);
+
+  const logEvents = (events: readonly EventWrite[], at: number): number[] =>
+    events.map((event) => {
+      const { lastInsertRowid } = addEvent.run(
+        event.id,
+        event.type,
+        event.account,
+        event.stream,
+        event.body,
+        at,
+      );
+      return Number(lastInsertRowid);
+    });
+  const addOrders = (orders: readonly Order[]) => {
+    for (const order of orders) addOrder.run(order.id, order.type, order.body);
+  };
+
+  /** Moves the actor's row, or says that it is not where the step began. */
+  const move = (step: StepCommit): boolean => {
+    if (step.sequence > 0) {
+      const { changes } =
+        step.state === null
+          ? removeActor.run(step.actor, step.sequence)
+          : moveActor.run(step.state, step.version, step.actor, step.sequence);
+      if (changes === 0) return false;
+    } else {
+      if (isEnded.get(step.actor)) return false;
+      if (step.state === null) {
+        if (hasActor.get(step.actor)) return false;
+      } else if (addActor.run(step.actor, step.state, step.version).changes === 0) return false;
+    }
+    if (step.state === null) {
+      addEnded.run(step.actor, step.at);
+      removeTimers.run(step.actor);
+    }
+    return true;
+  };
+
+  return {
+    acquire(partitions) {
+      const stored = leases.all().length;
+      if (stored > 0 && stored !== partitions) {
+        throw new Fault('store.partitions', {
+          status: 500,
+          message: `the data has ${stored} partitions, which is fixed for its life; ${partitions} are configured`,
+        });
+      }
+      for (let partition = stored; partition < partitions; partition++) addPartition.run(partition);
+      takeOver.run();
+      return leases.all();
+    },
+
+    commit(step): CommitOutcome {
+      if (epoch.get(step.partition)?.epoch !== step.epoch) return { outcome: 'fenced' };
+      if (step.counter === undefined) {
+        const consumed = findCause.get(step.cause);
+        if (consumed) {
+          return consumed.reply === null
+            ? { outcome: 'duplicate' }
+            : { outcome: 'duplicate', reply: consumed.reply };
+        }
+      }
+      if (!move(step)) return { outcome: 'conflict' };
+
+      if (step.counter === undefined) addCause.run(step.cause, step.at, step.reply ?? null);
+      else count.run(step.partition, step.counter);
+      for (const row of step.rows) resources.write(row);
+      if (step.state !== null) {
+        for (const timer of step.timers) {
+          if (timer.due === null) removeTimer.run(step.actor, timer.name);
+          else setTimer.run(step.actor, timer.name, timer.due);
+        }
+      }
+      const events = logEvents(step.events, step.at);
+      addOrders(step.orders);
+      return { outcome: 'ok', events };
+    },
+
+    write(write: ResourceCommit): CommitOutcome {
+      const isCurrent = write.rows.every((row) => resources.revision(row) === row.revision);
+      if (!isCurrent) return { outcome: 'conflict' };
+      for (const row of write.rows) resources.write(row);
+      return { outcome: 'ok', events: logEvents(write.events, write.at) };
+    },
+
+    acknowledge(orderIds) {
+      for (const id of orderIds) removeOrder.run(id);
+    },
+
+    advance({ consumer, position }) {
+      advance.run(consumer, position);
+    },
+
+    sweepChunk(before, chunk) {
+      let isMore = false;
+      for (const sweep of sweeps) isMore = sweep.run(before, chunk).changes === chunk || isMore;
+      return isMore;
+    },
+  };
+}

@@ -1,0 +1,164 @@
+import { Bits } from './bits.ts';
+
+/** What a decoder configuration says about H.264 video. */
+export interface AvcConfig {
+  /** RFC 6381, `avc1.PPCCLL`. */
+  readonly codec: string;
+  /** Pixels after cropping, 1..16384. */
+  readonly width: number;
+  readonly height: number;
+  /** Sample aspect ratio; 1:1 when not given. */
+  readonly sarWidth: number;
+  readonly sarHeight: number;
+  /** Frames per second from the VUI, 1..300, when it gives a sensible one. */
+  readonly frameRate: number | undefined;
+  /** Bytes of the length in front of every NAL unit: 1, 2 or 4. */
+  readonly lengthSize: number;
+}
+
+export type Malformed = { readonly malformed: string };
+
+/**
+ * Reads an AVCDecoderConfigurationRecord (ISO/IEC 14496-15 5.3.3.1) and its first SPS.
+ * Malformed input of any kind gives `{malformed}` with the reason in plain words.
+ */
+export function parseAvc(record: Uint8Array): AvcConfig | Malformed {
+  if (record.length < 8) return { malformed: 'it is too short' };
+  if (record[0] !== 1) return { malformed: `its version is ${record[0]}, not 1` };
+  const lengthSize = (record[4] & 3) + 1;
+  if (lengthSize === 3) return { malformed: 'its NAL length size is 3' };
+  const ranges: { start: number; end: number }[] = [];
+  let at = 6;
+  for (const count of [record[5] & 31, -1]) {
+    let left = count < 0 ? record[at++] : count;
+    if (left === undefined) return { malformed: 'it has no picture parameter set' };
+    for (; left > 0; left -= 1) {
+      const size = at + 2 <= record.length ? record[at] * 256 + record[at + 1] : -1;
+      if (size < 1 || at + 2 + size > record.length) return { malformed: 'a parameter set is cut short' };
+      if (count > 0) ranges.push({ start: at + 2, end: at + 2 + size });
+      at += 2 + size;
+    }
+  }
+  if (ranges.length === 0) return { malformed: 'it has no sequence parameter set' };
+  const sps = parseSps(record.subarray(ranges[0].start, ranges[0].end));
+  return 'malformed' in sps ? sps : { ...sps, lengthSize };
+}
+
+const HIGH_PROFILES = new Set([100, 110, 122, 244, 44, 83, 86, 118, 128, 138, 139, 134, 135]);
+/** Table E-1 of ISO/IEC 14496-10, from aspect_ratio_idc 1. */
+const ASPECTS = [
+  1, 1, 12, 11, 10, 11, 16, 11, 40, 33, 24, 11, 20, 11, 32, 11, 80, 33, 18, 11, 15, 11, 64, 33, 160, 99, 4, 3,
+  3, 2, 2, 1,
+];
+
+/** seq_parameter_set_rbsp, ISO/IEC 14496-10 7.3.2.1.1. */
+function parseSps(nal: Uint8Array): Omit<AvcConfig, 'lengthSize'> | Malformed {
+  if ((nal[0] & 31) !== 7) return { malformed: 'its first parameter set is no SPS' };
+  if (nal.length < 4) return { malformed: 'its SPS is too short' };
+  const bits = new Bits(withoutEmulation(nal.subarray(1)));
+  const profile = bits.read(8);
+  const constraints = bits.read(8);
+  const level = bits.read(8);
+  bits.unsigned();
+  let chroma = 1;
+  let isSeparate = false;
+  if (HIGH_PROFILES.has(profile)) {
+    chroma = bits.unsigned();
+    if (chroma > 3) return { malformed: `its chroma format is ${chroma}` };
+    if (chroma === 3) isSeparate = bits.flag();
+    bits.unsigned();
+    bits.unsigned();
+    bits.flag();
+    if (bits.flag()) for (let i = 0; i < (chroma === 3 ? 12 : 8); i += 1) skipScaling(bits, i < 6 ? 16 : 64);
+  }
+  bits.unsigned();
+  const order = bits.unsigned();
+  if (order === 0) bits.unsigned();
+  else if (order === 1) {
+    bits.flag();
+    bits.signed();
+    bits.signed();
+    const cycle = bits.unsigned();
+    if (cycle > 255) return { malformed: 'its SPS has a reference cycle that is too long' };
+    for (let i = 0; i < cycle; i += 1) bits.signed();
+  }
+  bits.unsigned();
+  bits.flag();
+  const columns = bits.unsigned() + 1;
+  const rows = bits.unsigned() + 1;
+  const isFrame = bits.flag();
+  if (!isFrame) bits.flag();
+  bits.flag();
+  const crop = [0, 0, 0, 0];
+  if (bits.flag()) for (let i = 0; i < 4; i += 1) crop[i] = bits.unsigned();
+  const hasVui = bits.flag();
+  if (bits.isOver) return { malformed: 'its SPS is cut short' };
+  const kind = isSeparate ? 0 : chroma;
+  const unitX = kind === 1 || kind === 2 ? 2 : 1;
+  const unitY = (kind === 1 ? 2 : 1) * (isFrame ? 1 : 2);
+  const width = columns * 16 - unitX * (crop[0] + crop[1]);
+  const height = rows * 16 * (isFrame ? 1 : 2) - unitY * (crop[2] + crop[3]);
+  if (!(width > 0 && width <= 16_384 && height > 0 && height <= 16_384))
+    return { malformed: `its picture size is ${width}x${height}` };
+  const hex = (value: number) => value.toString(16).padStart(2, '0');
+  const codec = `avc1.${hex(profile)}${hex(constraints)}${hex(level)}`;
+  // A VUI that is cut short costs only what it would have told.
+  const vui = hasVui ? parseVui(bits) : SQUARE;
+  return { codec, width, height, ...(bits.isOver ? SQUARE : vui) };
+}
+
+const SQUARE = { sarWidth: 1, sarHeight: 1, frameRate: undefined };
+
+/** vui_parameters up to the timing, ISO/IEC 14496-10 E.1.1. */
+function parseVui(bits: Bits): Pick<AvcConfig, 'sarWidth' | 'sarHeight' | 'frameRate'> {
+  let sarWidth = 1;
+  let sarHeight = 1;
+  if (bits.flag()) {
+    const aspect = bits.read(8);
+    if (aspect === 255) {
+      sarWidth = bits.read(16);
+      sarHeight = bits.read(16);
+    } else if (aspect >= 1 && aspect <= 16) {
+      sarWidth = ASPECTS[aspect * 2 - 2];
+      sarHeight = ASPECTS[aspect * 2 - 1];
+    }
+    if (sarWidth === 0 || sarHeight === 0) sarWidth = sarHeight = 1;
+  }
+  if (bits.flag()) bits.flag();
+  if (bits.flag()) {
+    bits.read(4);
+    if (bits.flag()) bits.read(24);
+  }
+  if (bits.flag()) {
+    bits.unsigned();
+    bits.unsigned();
+  }
+  let frameRate: number | undefined;
+  if (bits.flag()) {
+    const units = bits.read(32);
+    const rate = bits.read(32) / 2 / units;
+    if (rate >= 1 && rate <= 300) frameRate = rate;
+  }
+  return { sarWidth, sarHeight, frameRate };
+}
+
+function skipScaling(bits: Bits, size: number): void {
+  if (!bits.flag()) return;
+  let last = 8;
+  for (let i = 0; i < size && !bits.isOver; i += 1) {
+    const next = (last + bits.signed() + 256) & 255;
+    if (next === 0) return;
+    last = next;
+  }
+}
+
+/** Drops each 3 of 00 00 03, ISO/IEC 14496-10 7.4.1. */
+function withoutEmulation(nal: Uint8Array): Uint8Array {
+  const plain = new Uint8Array(nal.length);
+  let length = 0;
+  for (let i = 0; i < nal.length; i += 1) {
+    if (nal[i] === 3 && i >= 2 && nal[i - 1] === 0 && nal[i - 2] === 0) continue;
+    plain[length++] = nal[i];
+  }
+  return plain.subarray(0, length);
+}

@@ -1,0 +1,55 @@
+/**
+ * Reads a bit string from the front, most significant bit first. Never reads beyond its end: past it
+ * `isOver` is true and every value is 0, so a caller may check once, after all its reads.
+ */
+export class Bits {
+  readonly #bytes: Uint8Array;
+  #at = 0;
+  #isOver = false;
+
+  constructor(bytes: Uint8Array) {
+    this.#bytes = bytes;
+  }
+
+  /** True once more was asked for than there was. */
+  get isOver(): boolean {
+    return this.#isOver;
+  }
+
+  /** The next `count` bits, 0..32 of them, as an unsigned number. */
+  read(count: number): number {
+    if (this.#at + count > this.#bytes.length * 8) {
+      this.#isOver = true;
+      return 0;
+    }
+    let value = 0;
+    for (let i = 0; i < count; i += 1) {
+      value = value * 2 + ((this.#bytes[this.#at >> 3] >> (7 - (this.#at & 7))) & 1);
+      this.#at += 1;
+    }
+    return value;
+  }
+
+  flag(): boolean {
+    return this.read(1) === 1;
+  }
+
+  /** Unsigned Exp-Golomb, ue(v) of ISO/IEC 14496-10 9.1; at most 32 leading zeros. */
+  unsigned(): number {
+    let zeros = 0;
+    while (!this.#isOver && !this.flag()) {
+      zeros += 1;
+      if (zeros > 32) {
+        this.#isOver = true;
+        return 0;
+      }
+    }
+    return 2 ** zeros - 1 + this.read(zeros);
+  }
+
+  /** Signed Exp-Golomb, se(v) of ISO/IEC 14496-10 9.1.1. */
+  signed(): number {
+    const code = this.unsigned();
+    return code % 2 === 1 ? (code + 1) / 2 : -code / 2;
+  }
+}

@@ -1,0 +1,400 @@
+import type { AacConfig } from '../codecs/aac.ts';
+import type { AvcConfig } from '../codecs/avc.ts';
+import { writeInit } from '../mp4/init.ts';
+import type { Arena } from '../sink.ts';
+import type { OutputConfig } from './config.ts';
+import { AUDIO, type Timeline } from './timeline.ts';
+import { Track } from './track.ts';
+import type { LiveWindow } from './window.ts';
+
+export interface VideoHeader {
+  readonly record: Uint8Array;
+  readonly avc: AvcConfig;
+}
+export interface AudioHeader {
+  readonly record: Uint8Array;
+  readonly aac: AacConfig;
+}
+
+export interface CutterOptions {
+  readonly arenas: { readonly video: Arena; readonly audio: Arena };
+  readonly config: OutputConfig;
+  readonly window: LiveWindow;
+  readonly timeline: Timeline;
+  onPlayable(): void;
+  onIssue(text: string): void;
+  onFatal(reason: string): void;
+}
+
+/**
+ * Decides where parts and segments of a publish begin and end. Video leads; audio does when there is no video.
+ *
+ * It waits until it knows which tracks there are, begins at a key frame, and begins anew (another init behind
+ * a discontinuity) whenever the set of tracks or a header changes.
+ */
+export class Cutter {
+  readonly #options: CutterOptions;
+  readonly #video: Track;
+  readonly #audio: Track;
+  #lead: Track;
+  #isRunning = false;
+  #hasVideo = false;
+  #hasAudio = false;
+  #videoHeader: VideoHeader | undefined;
+  #audioHeader: AudioHeader | undefined;
+  /** Takes effect at the next key frame. */
+  #nextAudio: AudioHeader | undefined;
+  #expected: { hasVideo: boolean; hasAudio: boolean; frameRate: number | undefined } | undefined;
+  /** A track that has a header but has not come for long is not waited for. */
+  #isVideoGone = false;
+  #isAudioGone = false;
+  #isSettled = false;
+  #waitsFrom = -1;
+  #arrival = 0;
+  /** Epoch milliseconds of the media time 0 of the output's timeline. */
+  #epoch: number | undefined;
+  #cursor = 0;
+  #partStart = 0;
+  #segmentStart = 0;
+  #end = 0;
+  #segments = 0;
+  #begins = 0;
+  #beginsSince = 0;
+
+  constructor(options: CutterOptions) {
+    this.#options = options;
+    const limit = options.config.sampleLimit;
+    this.#video = new Track({ id: 1, isVideo: true, arena: options.arenas.video, timescale: 90_000, limit });
+    this.#audio = new Track({ id: 2, isVideo: false, arena: options.arenas.audio, timescale: 48_000, limit });
+    this.#lead = this.#video;
+  }
+
+  get segments(): number {
+    return this.#segments;
+  }
+
+  /** Where the media cut so far ends, milliseconds on the output's timeline. */
+  get end(): number {
+    return this.#end;
+  }
+
+  get isVideoEmpty(): boolean {
+    return this.#video.count === 0;
+  }
+
+  get isAudioEmpty(): boolean {
+    return this.#audio.count === 0;
+  }
+
+  /** What the encoder says it will send. */
+  expect(expected: { hasVideo: boolean; hasAudio: boolean; frameRate: number | undefined }): void {
+    if (expected.hasVideo || expected.hasAudio) this.#expected = expected;
+  }
+
+  /** A new video header. Returns by how much the video arena moved. */
+  configureVideo(header: VideoHeader): number {
+    const isChange = this.#hasVideo;
+    this.#videoHeader = header;
+    this.#isVideoGone = false;
+    if (!isChange) return this.#isRunning ? 0 : this.#dropWaitingVideo();
+    return this.#stop(this.#video.count, -1);
+  }
+
+  /** A new audio header. Returns by how much the audio arena moved. */
+  configureAudio(header: AudioHeader): number {
+    if (this.#isRunning && this.#hasVideo) {
+      this.#nextAudio = header;
+      return 0;
+    }
+    const held = this.#audio.arena.length;
+    if (this.#isRunning) this.#stop(0, -1);
+    else if (this.#audioHeader !== undefined) {
+      this.#audio.takeAll(-1);
+      this.#audio.forget();
+    }
+    this.#useAudio(header);
+    return held - this.#audio.arena.length;
+  }
+
+  /**
+   * A frame lies in the video arena. `time` in milliseconds on the output's timeline, `cts` in milliseconds.
+   * False when it is not needed. Numbers one by one, because this is called for every frame.
+   */
+  video(at: number, end: number, time: number, cts: number, isKey: boolean, now: number): boolean {
+    const track = this.#video;
+    const isOpen = this.#isRunning ? this.#hasVideo : track.count > 0;
+    if (!isOpen && !isKey) return false;
+    const dts = Math.max(Math.round(time * 90), track.newest + 1);
+    if (track.count > 0) track.usual = Math.min(dts - track.newest, 90_000);
+    else if (!this.#isRunning) this.#arrival = now;
+    let offset = cts * 90;
+    if (Math.abs(offset) > CTS_LIMIT) {
+      offset = 0;
+      this.#options.onIssue('composition times are out of range');
+    }
+    if (!track.push(dts, offset, at, end - at, isKey ? 1 : 0)) return this.#flood();
+    if (!this.#isRunning) this.#consider(now);
+    else if (!this.#hasVideo || (isKey && this.#isTrackSetStale(time))) {
+      if (!this.#hasVideo) this.#arrival = now;
+      this.#isVideoGone = false;
+      this.#stop(track.count - 1, dts);
+      this.#consider(now);
+    } else this.#drain();
+    return true;
+  }
+
+  /** The same for a frame in the audio arena. */
+  audio(at: number, end: number, time: number, now: number): boolean {
+    const track = this.#audio;
+    if (this.#isRunning && !this.#hasAudio) {
+      // It came late, or came back: the next key frame begins with it.
+      this.#nextAudio ??= this.#audioHeader;
+      this.#isAudioGone = false;
+      return false;
+    }
+    if (this.#nextAudio !== undefined) return false;
+    if (track.count === 0 && !this.#isRunning && this.#video.count === 0) this.#arrival = now;
+    if (!track.push(this.#audioDts(time), 0, at, end - at, 1)) return this.#flood();
+    if (!this.#isRunning) {
+      this.#isAudioGone = false;
+      this.#consider(now);
+    } else if (this.#lead === track) this.#drain();
+    else if (time > this.#video.newest / 90 + GONE) {
+      this.#options.onIssue('video stopped arriving');
+      this.#isVideoGone = true;
+      this.#stop(this.#video.count, -1);
+    }
+    return true;
+  }
+
+  /** Cuts what is whole as the last part of the last segment. */
+  flush(): void {
+    if (this.#isRunning) this.#stop(this.#video.count, -1);
+  }
+
+  /** Ends without touching what waits in the arenas; what is listed stays. */
+  abandon(): void {
+    this.#isRunning = false;
+    this.#options.window.closeSegment();
+    this.#options.window.commit({ isLive: false });
+  }
+
+  /** Accumulated frames, put right when the sender's clock says something else by more than a tolerance. */
+  #audioDts(time: number): number {
+    const { newest, usual, timescale } = this.#audio;
+    const claimed = (time * timescale) / 1000;
+    if (newest < 0) return Math.round(claimed);
+    const isSteady = !this.#options.timeline.isStill(AUDIO);
+    const tolerance = this.#options.timeline.isByArrival(AUDIO) ? 0.3 : 0.05;
+    const isOff = Math.abs(claimed - newest - usual) > tolerance * timescale;
+    return isOff && isSteady ? Math.max(Math.round(claimed), newest + 1) : newest + usual;
+  }
+
+  #isTrackSetStale(time: number): boolean {
+    if (this.#nextAudio !== undefined) return true;
+    if (!this.#hasAudio || this.#audio.newest < 0) return false;
+    if (time - (this.#audio.newest / this.#audio.timescale) * 1000 < GONE) return false;
+    this.#options.onIssue('audio stopped arriving');
+    this.#isAudioGone = true;
+    return true;
+  }
+
+  /** While it is not running: begins when it is known what there is. */
+  #consider(now: number): void {
+    const { timeline } = this.#options;
+    if (this.#waitsFrom < 0) this.#waitsFrom = timeline.latest;
+    const waited = timeline.latest - this.#waitsFrom;
+    const expected = this.#expected;
+    const patience = expected?.hasVideo && expected.hasAudio ? 2000 : 1000;
+    if (this.#video.count > 0) {
+      const isComplete = this.#audioHeader !== undefined && !this.#isAudioGone;
+      const isKnown = this.#isSettled || (expected !== undefined && !expected.hasAudio);
+      if (isComplete || isKnown || waited >= patience) this.#begin(now);
+      return;
+    }
+    if (this.#videoHeader !== undefined && !this.#isVideoGone) {
+      // Its header is here, so only a key frame is missing; the sound before it will not be needed.
+      if (waited >= this.#options.config.segmentLimit * 1000) {
+        this.#options.onIssue('video has no key frame');
+        this.#isVideoGone = true;
+        this.#begin(now);
+      } else this.#trimAudio(timeline.latest - 1000);
+      return;
+    }
+    const isKnown = this.#isSettled || (expected !== undefined && !expected.hasVideo);
+    if (isKnown || waited >= patience) this.#begin(now);
+  }
+
+  #begin(now: number): void {
+    const { window } = this.#options;
+    if (now - this.#beginsSince > 60_000) {
+      this.#beginsSince = now;
+      this.#begins = 0;
+    }
+    this.#begins += 1;
+    if (this.#begins > 30) {
+      this.#options.onFatal('the encoder changes its settings too often');
+      return;
+    }
+    const hasVideo = this.#video.count > 0;
+    const videoHeader = hasVideo ? this.#videoHeader : undefined;
+    const audioHeader = this.#isAudioGone ? undefined : this.#audioHeader;
+    this.#hasVideo = hasVideo;
+    this.#hasAudio = audioHeader !== undefined;
+    this.#lead = hasVideo ? this.#video : this.#audio;
+    if (hasVideo) this.#trimAudio(this.#hasAudio ? this.#video.dts(0) / 90 : Number.POSITIVE_INFINITY);
+    const start = this.#lead.dts(0);
+    const time = (start / this.#lead.timescale) * 1000;
+    this.#epoch ??= Math.max(this.#arrival, window.wallEnd) - time;
+    window.begin({
+      bytes: writeInit({
+        video: videoHeader && { id: this.#video.id, timescale: this.#video.timescale, ...videoHeader },
+        audio: audioHeader && { id: this.#audio.id, ...audioHeader },
+      }),
+      codecs: [videoHeader?.avc.codec, audioHeader?.aac.codec].filter((codec) => codec !== undefined),
+      width: videoHeader?.avc.width,
+      height: videoHeader?.avc.height,
+      frameRate: videoHeader && (videoHeader.avc.frameRate ?? this.#expected?.frameRate),
+    });
+    this.#isRunning = true;
+    this.#isSettled = true;
+    this.#waitsFrom = -1;
+    this.#partStart = this.#segmentStart = start;
+    this.#cursor = 1;
+    this.#drain();
+  }
+
+  /** Cuts wherever one of the samples not yet looked at demands it. */
+  #drain(): void {
+    const lead = this.#lead;
+    while (this.#isRunning && this.#cursor < lead.count) {
+      const end = lead.dts(this.#cursor);
+      const frame = end - lead.dts(this.#cursor - 1);
+      const { partTarget, segmentLimit, segmentBytes } = this.#options.config;
+      const part = (end - this.#partStart) / lead.timescale;
+      const segment = (end - this.#segmentStart) / lead.timescale;
+      const isFull = part >= partTarget * 0.85 && part + frame / lead.timescale > partTarget + 1e-6;
+      const isLong = segment >= segmentLimit || this.#options.window.openBytes > segmentBytes;
+      const isDue = segment >= this.#segmentMinimum();
+      const isEnd =
+        isLong || (isDue && (lead.isVideo && this.#segments > 0 ? lead.isSync(this.#cursor) : isFull));
+      if (isFull || isEnd) {
+        if (isLong && lead.isVideo && !lead.isSync(this.#cursor))
+          this.#options.onIssue('key frames are too far apart; a segment was cut without one');
+        this.#cut(end, isEnd);
+      } else this.#cursor += 1;
+    }
+  }
+
+  /** Seconds: the first segment is one part, the second ends at the next key frame, then as configured. */
+  #segmentMinimum(): number {
+    if (this.#segments === 0) return 0;
+    return this.#segments === 1 && this.#lead.isVideo ? SHORTEST : this.#options.config.segmentTarget;
+  }
+
+  /** Cuts a part of the samples before the cursor, which `end` follows. */
+  #cut(end: number, isEnd: boolean): void {
+    const lead = this.#lead;
+    const other = lead === this.#video ? this.#audio : this.#video;
+    lead.taken = this.#cursor;
+    lead.until = end;
+    if (this.#hasVideo && this.#hasAudio) other.takeBefore((end / lead.timescale) * other.timescale);
+    if (this.#addPart(end, isEnd)) this.#cursor = 1;
+  }
+
+  #addPart(end: number, isEnd: boolean): boolean {
+    const { window } = this.#options;
+    const lead = this.#lead;
+    const start = (this.#partStart / lead.timescale) * 1000;
+    const isKept = window.addPart({
+      runs: [this.#video, this.#audio],
+      duration: (end - this.#partStart) / lead.timescale,
+      isIndependent: !lead.isVideo || lead.isSync(0),
+      wallStart: (this.#epoch ?? 0) + start,
+    });
+    this.#video.forget();
+    this.#audio.forget();
+    if (!isKept) {
+      this.#options.onFatal('the stream has more data than the live window may keep; lower its bitrate');
+      return false;
+    }
+    this.#partStart = end;
+    this.#end = (end / lead.timescale) * 1000;
+    if (isEnd) {
+      window.closeSegment();
+      this.#segmentStart = end;
+      this.#segments += 1;
+    }
+    window.commit({ isLive: this.#isRunning });
+    if (isEnd && this.#segments === 1) this.#options.onPlayable();
+    return true;
+  }
+
+  /**
+   * Ends the run: the first `count` frames of video and all audio become the last part, which ends at `end`
+   * (-1: after the usual duration). What would be shorter than a segment may be is let go.
+   * Returns by how much the video arena moved.
+   */
+  #stop(count: number, end: number): number {
+    const { window } = this.#options;
+    const held = this.#video.arena.length;
+    const lead = this.#lead;
+    this.#isRunning = false;
+    this.#video.takeAll(-1);
+    if (count < this.#video.count) {
+      this.#video.taken = count;
+      this.#video.until = end;
+    }
+    this.#audio.takeAll(-1);
+    const until = lead.until;
+    if (lead.taken > 0 && (window.isOpen || (until - this.#partStart) / lead.timescale >= SHORTEST))
+      this.#addPart(until, true);
+    else {
+      this.#video.forget();
+      this.#audio.forget();
+      if (window.isOpen) {
+        window.closeSegment();
+        window.commit({ isLive: false });
+        this.#segments += 1;
+      }
+    }
+    this.#hasVideo = this.#hasAudio = false;
+    if (this.#nextAudio !== undefined) this.#useAudio(this.#nextAudio);
+    return held - this.#video.arena.length;
+  }
+
+  #useAudio(header: AudioHeader): void {
+    this.#nextAudio = undefined;
+    if (this.#audio.timescale !== header.aac.sampleRate) this.#audio.newest = -1;
+    this.#audioHeader = header;
+    this.#audio.timescale = header.aac.sampleRate;
+    this.#audio.usual = header.aac.frameLength;
+  }
+
+  #dropWaitingVideo(): number {
+    this.#video.takeAll(-1);
+    return this.#video.forget();
+  }
+
+  /** Lets go of sound that begins before `time` milliseconds. */
+  #trimAudio(time: number): void {
+    const track = this.#audio;
+    const before = (time * track.timescale) / 1000;
+    let taken = 0;
+    while (taken < track.count && track.dts(taken) < before) taken += 1;
+    track.taken = taken;
+    track.forget();
+  }
+
+  #flood(): boolean {
+    this.#options.onFatal('the encoder sends too many frames in too little time');
+    return true;
+  }
+}
+
+/** Shortest segment, seconds: media sequence numbers of later processes count on it. */
+const SHORTEST = 0.25;
+/** After this many milliseconds without a track it is gone. */
+const GONE = 5000;
+/** Ten seconds, in ticks of the video track. */
+const CTS_LIMIT = 900_000;

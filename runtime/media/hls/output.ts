@@ -1,0 +1,234 @@
+import type { Clock } from '../../../core/ports/clock.ts';
+import type { Figures, PublishGrant } from '../../../core/ports/media.ts';
+import type { MediaSink } from '../sink.ts';
+import { DEFAULTS, type OutputConfig } from './config.ts';
+import { Ingest } from './ingest.ts';
+import {
+  MEDIA_PLAYLIST,
+  MULTIVARIANT_PLAYLIST,
+  mediaPlaylist,
+  multivariantPlaylist,
+  parseName,
+} from './playlist.ts';
+import type { BufferPool } from './pool.ts';
+import { answers } from './responses.ts';
+import { Waiters } from './waiters.ts';
+import { LiveWindow } from './window.ts';
+
+export interface LiveOutputOptions {
+  readonly clock: Clock;
+  readonly pool: BufferPool;
+  /** One line for the operator; no secrets. */
+  readonly log?: (line: string) => void;
+  readonly config?: Partial<OutputConfig>;
+}
+
+export interface Attachment {
+  readonly grant: PublishGrant;
+  /** The first segment of this publish is listed. Called at most once, during a call of the sink. */
+  onPlayable(): void;
+  /** The publish must end, for this reason in plain words. Called at most once, during a call of the sink. */
+  onFatal(reason: string): void;
+}
+
+/**
+ * The live playlist of one playbackId, across all the connections of its publisher: one comes, goes, comes
+ * back, and viewers see one playlist go on. Between two of them it is held: it answers what it has.
+ */
+export class LiveOutput {
+  readonly #clock: Clock;
+  readonly #log: (line: string) => void;
+  readonly #config: OutputConfig;
+  readonly #window: LiveWindow;
+  readonly #waiters: Waiters;
+  /** Random, so that no cache answers with files of an older output of this playbackId. */
+  readonly #prefix: string;
+  #ingest: Ingest | undefined;
+  #isPublishing = false;
+  #hasEnded = false;
+  #end: number = ORIGIN;
+  #playlist: { version: number; text: string } = { version: -1, text: '' };
+  #multivariant: { version: number; text: string } = { version: -1, text: '' };
+
+  constructor(options: LiveOutputOptions) {
+    const { clock, pool, log = () => {}, config } = options;
+    this.#clock = clock;
+    this.#log = log;
+    this.#config = { ...DEFAULTS, ...config };
+    this.#window = new LiveWindow({ clock, pool, config: this.#config });
+    this.#waiters = new Waiters({ clock, limit: this.#config.waiterLimit });
+    this.#window.onChange = () => this.#waiters.wake();
+    this.#prefix = Buffer.from(crypto.getRandomValues(new Uint8Array(6))).toString('hex');
+  }
+
+  /** True from the first listed segment until `end`. */
+  get isPlayable(): boolean {
+    return !this.#hasEnded && this.#window.hasListed;
+  }
+
+  /** Bytes the window holds. */
+  get bytes(): number {
+    return this.#window.bytes;
+  }
+
+  /** Requests that wait now. */
+  get waiting(): number {
+    return this.#waiters.size;
+  }
+
+  /** Takes a new publish; a former one that is still here is over at once, its sink inert. */
+  attach(attachment: Attachment): MediaSink & { figures(): Figures } {
+    const { grant } = attachment;
+    this.#ingest?.finish();
+    this.#end = Math.max(this.#end, this.#ingest?.end ?? 0);
+    this.#window.number(grant);
+    this.#isPublishing = !this.#hasEnded;
+    this.#ingest = new Ingest({
+      grant,
+      clock: this.#clock,
+      window: this.#window,
+      config: this.#config,
+      // A second later than the last media, so that what comes a little early still has a time of its own.
+      origin: Math.ceil(this.#end) + 1000,
+      onPlayable: () => attachment.onPlayable(),
+      onFatal: (reason) => {
+        this.#log(`publish ${grant.token} ended: ${reason}`);
+        attachment.onFatal(reason);
+      },
+    });
+    if (this.#hasEnded) this.#ingest.finish();
+    return this.#ingest;
+  }
+
+  /** The publisher that holds this token has gone. What is whole is listed, then the playlist is held. */
+  detach(token: string): void {
+    if (this.#ingest?.grant.token !== token || !this.#isPublishing) return;
+    this.#isPublishing = false;
+    this.#ingest.finish();
+    this.#end = Math.max(this.#end, this.#ingest.end);
+    this.#waiters.shorten(this.#patience());
+  }
+
+  /** Over for good: everything is 404 and the memory is let go. */
+  end(): void {
+    if (this.#hasEnded) return;
+    this.#hasEnded = true;
+    this.#isPublishing = false;
+    this.#ingest?.finish();
+    this.#window.clear();
+    this.#waiters.wake();
+  }
+
+  /** Of the publish attached last; undefined before any. Still readable after `detach`. */
+  figures(): Figures | undefined {
+    return this.#ingest?.figures();
+  }
+
+  /** Answers a GET for one file. `query` counts for the media playlist only. */
+  serve(file: string, query?: URLSearchParams, signal?: AbortSignal): Response | Promise<Response> {
+    if (this.#hasEnded) return answers.missing();
+    if (file === MEDIA_PLAYLIST) return this.#serveMedia(query, signal);
+    if (file === MULTIVARIANT_PLAYLIST) {
+      if (!this.isPlayable) return answers.missing();
+      return answers.playlist(this.#render('multivariant'), this.#window.targetDuration);
+    }
+    const ref = parseName(file, this.#prefix);
+    if (ref === undefined) return answers.missing();
+    if (ref.type === 'init') return answers.media(this.#window.initBlob(ref.id));
+    if (ref.type === 'segment') return answers.media(this.#window.segmentBlob(ref.sequence));
+    const { sequence, part } = ref;
+    const blob = this.#window.partBlob(sequence, part);
+    if (blob !== undefined || !this.#isHinted(sequence, part)) return answers.media(blob);
+    return this.#wait(signal, {
+      attempt: () => {
+        const made = this.#window.partBlob(sequence, part);
+        return made === undefined && this.#isHinted(sequence, part) ? undefined : answers.media(made);
+      },
+      expire: () => answers.missing(),
+    });
+  }
+
+  /** Blocking reload, RFC 8216bis 6.2.5.2. */
+  #serveMedia(
+    query: URLSearchParams | undefined,
+    signal: AbortSignal | undefined,
+  ): Response | Promise<Response> {
+    const askedSegment = query?.get('_HLS_msn') ?? undefined;
+    const askedPart = query?.get('_HLS_part') ?? undefined;
+    if (!this.isPlayable) return answers.missing();
+    if (askedSegment === undefined && askedPart === undefined) return this.#answerMedia();
+    const sequence = wholeNumber(askedSegment);
+    const part = askedPart === undefined ? -1 : wholeNumber(askedPart);
+    if (sequence === undefined || part === undefined)
+      return answers.refusal('_HLS_msn and _HLS_part are whole numbers');
+    if (this.#isTooFar(sequence, part)) return answers.refusal('no such part will be made soon');
+    if (this.#has(sequence, part)) return this.#answerMedia();
+    return this.#wait(signal, {
+      attempt: () => (this.#hasEnded || this.#has(sequence, part) ? this.#answerMedia() : undefined),
+      // Nobody publishes: unchanged, because players give up on repeated errors.
+      expire: () => (this.#isPublishing ? answers.busy() : this.#answerMedia()),
+    });
+  }
+
+  #wait(
+    signal: AbortSignal | undefined,
+    waiter: { attempt(): Response | undefined; expire(): Response },
+  ): Response | Promise<Response> {
+    if (this.#waiters.isFull) return answers.busy();
+    return this.#waiters.wait(waiter, { timeout: this.#patience(), signal });
+  }
+
+  /** Longest a request may wait now, milliseconds. */
+  #patience(): number {
+    const ordinary = 3000 * this.#window.targetDuration;
+    return this.#isPublishing ? ordinary : Math.min(ordinary, this.#config.heldWait);
+  }
+
+  #answerMedia(): Response {
+    if (!this.isPlayable) return answers.missing();
+    return answers.playlist(this.#render('media'), 1);
+  }
+
+  /** True when the playlist holds that part, or that whole segment for part -1. */
+  #has(sequence: number, part: number): boolean {
+    const next = this.#window.nextSequence;
+    if (sequence > next) return false;
+    if (sequence === next) return part >= 0 && part < (this.#window.open?.parts.length ?? 0);
+    const segment = this.#window.segment(sequence);
+    // A part behind the last of a finished segment is the first of the one that follows it.
+    if (sequence === next - 1 && segment !== undefined && part >= segment.parts.length)
+      return this.#has(next, 0);
+    return true;
+  }
+
+  #isTooFar(sequence: number, part: number): boolean {
+    const next = this.#window.nextSequence;
+    // The last segment listed is next - 1.
+    if (sequence > next + 1) return true;
+    const advance = Math.ceil(3 / Math.min(1, this.#config.partTarget));
+    const made = sequence === next ? (this.#window.open?.parts.length ?? 0) : 0;
+    return sequence >= next && part >= made + advance;
+  }
+
+  #isHinted(sequence: number, part: number): boolean {
+    const { hint } = this.#window;
+    return !this.#hasEnded && hint?.sequence === sequence && hint.part === part;
+  }
+
+  #render(kind: 'media' | 'multivariant'): string {
+    const { version } = this.#window;
+    const cached = kind === 'media' ? this.#playlist : this.#multivariant;
+    if (cached.version === version) return cached.text;
+    const source = { window: this.#window, prefix: this.#prefix, partTarget: this.#config.partTarget };
+    cached.text = kind === 'media' ? mediaPlaylist(source) : multivariantPlaylist(source);
+    cached.version = version;
+    return cached.text;
+  }
+}
+
+/** Not 0, so that a composition offset below 0 leads to no time below 0; milliseconds. */
+const ORIGIN = 9000;
+
+function wholeNumber(text: string | undefined): number | undefined {
+  return text !== undefined && /^\d{1,15}$/.test(text) ? Number(text) : undefined;
+}

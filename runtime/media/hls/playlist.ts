@@ -1,0 +1,122 @@
+import type { LiveWindow, Part, Segment } from './window.ts';
+
+/** What a playlist is rendered from. `prefix` begins every file name. */
+export interface PlaylistSource {
+  readonly window: LiveWindow;
+  readonly prefix: string;
+  /** Seconds, least PART-TARGET. */
+  readonly partTarget: number;
+}
+
+/** The media playlist, RFC 8216bis 4.4.3 and 4.4.4, with parts for the last three target durations. */
+export function mediaPlaylist(source: PlaylistSource): string {
+  const { window, prefix } = source;
+  const { listed, open, hint, targetDuration } = window;
+  let left = 3 * targetDuration - (open?.duration ?? 0);
+  let withParts = listed.length;
+  while (withParts > 0 && left > 0) {
+    withParts -= 1;
+    left -= listed[withParts].duration;
+  }
+  let partTarget = source.partTarget;
+  let body = '';
+  let former: Segment | undefined;
+  for (let i = 0; i < listed.length; i += 1) {
+    const segment = listed[i];
+    body += heading(segment, { former, prefix });
+    if (i >= withParts) {
+      body += partLines(segment, prefix);
+      partTarget = longest(segment.parts, partTarget);
+    }
+    body += `#EXTINF:${segment.duration.toFixed(5)},\n${segmentName(prefix, segment.sequence)}\n`;
+    former = segment;
+  }
+  if (open !== undefined && open.parts.length > 0) {
+    body += heading(open, { former, prefix }) + partLines(open, prefix);
+    partTarget = longest(open.parts, partTarget);
+  }
+  if (hint !== undefined)
+    body += `#EXT-X-PRELOAD-HINT:TYPE=PART,URI="${partName(prefix, hint.sequence, hint.part)}"\n`;
+  // Rounded up, so that no part is longer than it and the hold-back is three of it.
+  const target = Math.ceil(partTarget * 1000 - 1e-6) / 1000;
+  const sequence = listed[0]?.sequence ?? window.nextSequence;
+  return (
+    `#EXTM3U\n#EXT-X-VERSION:9\n#EXT-X-TARGETDURATION:${targetDuration}\n` +
+    `#EXT-X-SERVER-CONTROL:CAN-BLOCK-RELOAD=YES,PART-HOLD-BACK=${(target * 3).toFixed(3)}\n` +
+    `#EXT-X-PART-INF:PART-TARGET=${target.toFixed(3)}\n#EXT-X-MEDIA-SEQUENCE:${sequence}\n` +
+    `#EXT-X-DISCONTINUITY-SEQUENCE:${window.discontinuitySequence}\n${body}`
+  );
+}
+
+/** The multivariant playlist, RFC 8216bis 4.4.6: one variant, measured. */
+export function multivariantPlaylist(source: PlaylistSource): string {
+  const { rate, init } = source.window;
+  let line = `BANDWIDTH=${Math.max(1, rate.peak)},AVERAGE-BANDWIDTH=${Math.max(1, rate.average)}`;
+  if (init !== undefined) {
+    line += `,CODECS="${init.codecs.join(',')}"`;
+    if (init.width !== undefined) line += `,RESOLUTION=${init.width}x${init.height}`;
+    if (init.frameRate !== undefined) line += `,FRAME-RATE=${init.frameRate.toFixed(3)}`;
+  }
+  return `#EXTM3U\n#EXT-X-VERSION:9\n#EXT-X-STREAM-INF:${line}\n${MEDIA_PLAYLIST}\n`;
+}
+
+export const MULTIVARIANT_PLAYLIST = 'index.m3u8';
+export const MEDIA_PLAYLIST = 'source.m3u8';
+
+/** What a file name asks for. */
+export type FileRef =
+  | { readonly type: 'init'; readonly id: number }
+  | { readonly type: 'segment'; readonly sequence: number }
+  | { readonly type: 'part'; readonly sequence: number; readonly part: number };
+
+/** The inverse of the names below; undefined for any other name. */
+export function parseName(file: string, prefix: string): FileRef | undefined {
+  if (file.length > 64 || !file.startsWith(prefix) || !file.endsWith('.mp4')) return undefined;
+  const match = /^_(init|seg|part)(0|[1-9]\d{0,14})(?:\.(0|[1-9]\d{0,5}))?\.mp4$/.exec(
+    file.slice(prefix.length),
+  );
+  if (match === null || (match[1] === 'part') !== (match[3] !== undefined)) return undefined;
+  const number = Number(match[2]);
+  if (match[1] === 'init') return { type: 'init', id: number };
+  if (match[1] === 'seg') return { type: 'segment', sequence: number };
+  return { type: 'part', sequence: number, part: Number(match[3]) };
+}
+
+function initName(prefix: string, id: number): string {
+  return `${prefix}_init${id}.mp4`;
+}
+
+function segmentName(prefix: string, sequence: number): string {
+  return `${prefix}_seg${sequence}.mp4`;
+}
+
+function partName(prefix: string, sequence: number, part: number): string {
+  return `${prefix}_part${sequence}.${part}.mp4`;
+}
+
+/** The tags in front of a segment. */
+function heading(segment: Segment, options: { former: Segment | undefined; prefix: string }): string {
+  const time = new Date(segment.wallStart).toISOString();
+  const map = `#EXT-X-MAP:URI="${initName(options.prefix, segment.init.id)}"\n`;
+  return (
+    (segment.isDiscontinuity ? '#EXT-X-DISCONTINUITY\n' : '') +
+    (segment.init.id === options.former?.init.id ? '' : map) +
+    `#EXT-X-PROGRAM-DATE-TIME:${time}\n`
+  );
+}
+
+function partLines(segment: Segment, prefix: string): string {
+  let lines = '';
+  for (let i = 0; i < segment.parts.length; i += 1) {
+    const { duration, isIndependent } = segment.parts[i];
+    const name = partName(prefix, segment.sequence, i);
+    lines += `#EXT-X-PART:DURATION=${duration.toFixed(5)},URI="${name}"${isIndependent ? ',INDEPENDENT=YES' : ''}\n`;
+  }
+  return lines;
+}
+
+function longest(parts: readonly Part[], least: number): number {
+  let most = least;
+  for (const { duration } of parts) if (duration > most) most = duration;
+  return most;
+}

@@ -1,0 +1,116 @@
+/** Which clock of the sender a stamp is from. */
+export const VIDEO = 0;
+export const AUDIO = 1;
+
+/**
+ * Puts the stamps of one publish, 32 bit and often senseless, on the steady timeline of the output.
+ *
+ * One offset holds for both tracks, so that they stay in step. When a track jumps, a new offset lets it go on
+ * where it was; the former one is kept, because messages of the other track, or of the same track after one
+ * wild stamp, may still be counted by it. A clock that stands still is replaced by the time of arrival.
+ */
+export class Timeline {
+  readonly #onIssue: (issue: string) => void;
+  readonly #origin: number;
+  readonly #tracks = [new Stamps(), new Stamps()];
+  #isBegun = false;
+  #raw = 0;
+  #unwrapped = 0;
+  #offset = 0;
+  #former = 0;
+  /** The greatest time given so far. */
+  #latest: number;
+
+  /** @param origin milliseconds on the output's timeline at which the first stamp lands. */
+  constructor(options: { origin: number; onIssue: (issue: string) => void }) {
+    this.#origin = options.origin;
+    this.#latest = options.origin;
+    this.#onIssue = options.onIssue;
+  }
+
+  get latest(): number {
+    return this.#latest;
+  }
+
+  /** True once the stamps of this track were found to stand still. */
+  isByArrival(track: number): boolean {
+    return this.#tracks[track].isByArrival;
+  }
+
+  /** True when the newest stamp of this track is that of the one before. */
+  isStill(track: number): boolean {
+    return this.#tracks[track].same > 0;
+  }
+
+  /**
+   * The time on the output's timeline, milliseconds, of the next message of a track. May be up to 0.1 s
+   * before the track's former one: the caller mends what its format does not allow.
+   */
+  place(track: number, stamp: number, now: number): number {
+    const stamps = this.#tracks[track];
+    if (!stamps.isByArrival) this.#watch(stamps, stamp, now);
+    const time = stamps.isByArrival ? stamps.arrivalTime + now - stamps.arrival : this.#unwrap(stamps, stamp);
+    if (stamps.count > 0 && time > stamps.last) stamps.step = Math.min(1000, time - stamps.last);
+    stamps.count += 1;
+    stamps.last = time;
+    if (time > this.#latest) this.#latest = time;
+    return time;
+  }
+
+  #unwrap(stamps: Stamps, stamp: number): number {
+    if (!this.#isBegun) {
+      this.#isBegun = true;
+      this.#raw = stamp;
+      this.#offset = this.#former = this.#origin;
+    }
+    // Modulo 2^32, so that a wrap is a small step ahead.
+    this.#unwrapped += (stamp - this.#raw) | 0;
+    this.#raw = stamp;
+    const isFirst = stamps.count === 0;
+    const expected = isFirst ? this.#latest : stamps.last + stamps.step;
+    const back = isFirst ? -FORWARD : -BACK;
+    const ahead = this.#unwrapped + this.#offset - expected;
+    if (ahead >= -BACK && ahead <= BACK) return expected + ahead;
+    const formerAhead = this.#unwrapped + this.#former - expected;
+    if (formerAhead >= -BACK && formerAhead <= BACK) return expected + formerAhead;
+    if (ahead >= back && ahead <= FORWARD) return expected + ahead;
+    if (formerAhead >= back && formerAhead <= FORWARD) return expected + formerAhead;
+    this.#former = this.#offset;
+    this.#offset = expected - this.#unwrapped;
+    this.#onIssue('timestamps jumped');
+    return expected;
+  }
+
+  #watch(stamps: Stamps, stamp: number, now: number): void {
+    if (stamps.count === 0 || stamp !== stamps.stamp) {
+      stamps.stamp = stamp;
+      stamps.same = 0;
+      stamps.since = now;
+      return;
+    }
+    stamps.same += 1;
+    if (stamps.same < 8 || now - stamps.since < 500) return;
+    stamps.isByArrival = true;
+    stamps.arrival = now;
+    // In step with the other track, which may have gone on.
+    stamps.arrivalTime = Math.max(stamps.last + stamps.step, this.#latest);
+    this.#onIssue('timestamps stand still; the time of arrival is used instead');
+  }
+}
+
+/** A track may go back this far, or off its rhythm, before it counts as a jump; milliseconds. */
+const BACK = 100;
+/** And ahead this far: a real gap. */
+const FORWARD = 10_000;
+
+class Stamps {
+  count = 0;
+  last = 0;
+  step = 20;
+  stamp = -1;
+  same = 0;
+  since = 0;
+  isByArrival = false;
+  arrival = 0;
+  arrivalTime = 0;
+}

@@ -1,0 +1,125 @@
+/** Numbers of one sample in a flat table. All times in ticks of the track's timescale. */
+export const STRIDE = 5;
+export const DTS = 0;
+/** Presentation minus decode time, signed. */
+export const CTS = 1;
+/** Where its bytes begin in the run's `bytes`. */
+export const OFFSET = 2;
+export const SIZE = 3;
+/** 1: a decoder can begin here. */
+export const SYNC = 4;
+
+/** The samples of one track that go into a fragment: the first `taken` of `table`, taken ≥ 0. */
+export interface Run {
+  readonly id: number;
+  readonly isVideo: boolean;
+  readonly table: Float64Array;
+  readonly taken: number;
+  /** Where the last taken sample ends, ticks: the decode time of the next fragment. */
+  readonly until: number;
+  /** What the offsets refer to. */
+  readonly bytes: Uint8Array;
+}
+
+/** Exact size in bytes of what `writeFragment` writes for these runs. */
+export function fragmentSize(runs: readonly Run[]): number {
+  let size = headSize(runs);
+  for (const run of runs) for (let i = 0; i < run.taken; i += 1) size += run.table[i * STRIDE + SIZE];
+  return size;
+}
+
+/**
+ * Writes moof and mdat (ISO/IEC 14496-12 8.8.4, 8.1.1) at `options.at` of `target`, one traf per run that has
+ * samples, and returns where they end. `target` must have room for `fragmentSize`. Decode times are absolute
+ * (tfdt version 1, 64 bit), composition offsets signed (trun version 1), data offsets from the moof.
+ */
+export function writeFragment(
+  target: Uint8Array,
+  options: { at: number; sequence: number; runs: readonly Run[] },
+): number {
+  const { at, sequence, runs } = options;
+  const view = new DataView(target.buffer, target.byteOffset);
+  const moofSize = headSize(runs) - 8;
+  let data = at + moofSize + 8;
+  head(view, at, moofSize, MOOF);
+  head(view, at + 8, 16, MFHD);
+  view.setUint32(at + 16, 0);
+  view.setUint32(at + 20, sequence);
+  let to = at + 24;
+  for (const run of runs) {
+    if (run.taken === 0) continue;
+    const size = trafSize(run);
+    head(view, to, size, TRAF);
+    // tfhd: default-base-is-moof, default-sample-flags (8.8.7).
+    head(view, to + 8, 20, TFHD);
+    view.setUint32(to + 16, 0x020020);
+    view.setUint32(to + 20, run.id);
+    view.setUint32(to + 24, run.isVideo ? DEPENDS : INDEPENDENT);
+    head(view, to + 28, 20, TFDT);
+    view.setUint32(to + 36, 0x01000000);
+    const start = run.table[DTS];
+    view.setUint32(to + 40, Math.floor(start / 0x100000000));
+    view.setUint32(to + 44, start % 0x100000000);
+    // trun: data offset, then per sample duration, size and for video flags and composition offset (8.8.8).
+    head(view, to + 48, size - 48, TRUN);
+    view.setUint32(to + 56, run.isVideo ? 0x01000f01 : 0x01000301);
+    view.setUint32(to + 60, run.taken);
+    view.setUint32(to + 64, data - at);
+    data = writeSamples(target, { view, to: to + 68, data, run });
+    to += size;
+  }
+  head(view, to, data - to, MDAT);
+  return data;
+}
+
+const MOOF = 0x6d6f6f66;
+const MFHD = 0x6d666864;
+const TRAF = 0x74726166;
+const TFHD = 0x74666864;
+const TFDT = 0x74666474;
+const TRUN = 0x7472756e;
+const MDAT = 0x6d646174;
+/** sample_depends_on 2, sync (8.8.3.1). */
+const INDEPENDENT = 0x02000000;
+/** sample_depends_on 1, sample_is_non_sync_sample. */
+const DEPENDS = 0x01010000;
+
+function writeSamples(
+  target: Uint8Array,
+  options: { view: DataView; to: number; data: number; run: Run },
+): number {
+  const { view, run } = options;
+  const { table, taken, bytes, isVideo } = run;
+  let { to, data } = options;
+  for (let i = 0; i < taken; i += 1) {
+    const row = i * STRIDE;
+    const end = i + 1 < taken ? table[row + STRIDE + DTS] : run.until;
+    const offset = table[row + OFFSET];
+    const size = table[row + SIZE];
+    view.setUint32(to, end - table[row + DTS]);
+    view.setUint32(to + 4, size);
+    if (isVideo) {
+      view.setUint32(to + 8, table[row + SYNC] === 1 ? INDEPENDENT : DEPENDS);
+      view.setInt32(to + 12, table[row + CTS]);
+      to += 16;
+    } else to += 8;
+    target.set(bytes.subarray(offset, offset + size), data);
+    data += size;
+  }
+  return data;
+}
+
+function headSize(runs: readonly Run[]): number {
+  let size = 8 + 16 + 8;
+  for (const run of runs) if (run.taken > 0) size += trafSize(run);
+  return size;
+}
+
+function trafSize(run: Run): number {
+  return 8 + 20 + 20 + 20 + run.taken * (run.isVideo ? 16 : 8);
+}
+
+function head(view: DataView, at: number, size: number, type: number): void {
+  view.setUint32(at, size);
+  view.setUint32(at + 4, type);
+}

@@ -1,0 +1,167 @@
+import type { AacConfig } from '../codecs/aac.ts';
+import type { AvcConfig } from '../codecs/avc.ts';
+
+/** One video track of an init segment. `record` is the avcC payload as the encoder sent it. */
+export interface VideoEntry {
+  readonly id: number;
+  readonly timescale: number;
+  readonly avc: AvcConfig;
+  readonly record: Uint8Array;
+}
+
+/** One audio track. `record` is the AudioSpecificConfig. Its timescale is the sample rate. */
+export interface AudioEntry {
+  readonly id: number;
+  readonly aac: AacConfig;
+  readonly record: Uint8Array;
+}
+
+/** An init segment: ftyp, then moov with mvex and no samples (ISO/IEC 14496-12 8.2, 8.8). */
+export function writeInit(tracks: { video?: VideoEntry; audio?: AudioEntry }): Uint8Array<ArrayBuffer> {
+  const { video, audio } = tracks;
+  const ids = [video?.id, audio?.id].filter((id) => id !== undefined);
+  const parts = [
+    mvhd(Math.max(...ids) + 1),
+    ...(video === undefined ? [] : [videoTrak(video)]),
+    ...(audio === undefined ? [] : [audioTrak(audio)]),
+    box('mvex', ...ids.map((id) => full('trex', 0, 0, u32(id, 1, 0, 0, 0)))),
+  ];
+  return join([box('ftyp', text('iso6'), u32(0), text('iso6mp41')), box('moov', ...parts)]);
+}
+
+const MATRIX = u32(0x10000, 0, 0, 0, 0x10000, 0, 0, 0, 0x40000000);
+
+/** Movie header, 8.2.2. */
+function mvhd(nextId: number): Uint8Array {
+  return full(
+    'mvhd',
+    0,
+    0,
+    u32(0, 0, 1000, 0, 0x10000, 0x01000000, 0, 0),
+    MATRIX,
+    new Uint8Array(24),
+    u32(nextId),
+  );
+}
+
+function videoTrak({ id, timescale, avc, record }: VideoEntry): Uint8Array {
+  const shown = Math.min(65_535, Math.round((avc.width * avc.sarWidth) / avc.sarHeight));
+  const sar = avc.sarWidth === avc.sarHeight ? [] : [box('pasp', u32(avc.sarWidth, avc.sarHeight))];
+  // VisualSampleEntry, 12.1.3.
+  const entry = box(
+    'avc1',
+    u32(0),
+    u16(0, 1),
+    new Uint8Array(16),
+    u16(avc.width, avc.height),
+    u32(0x480000, 0x480000, 0),
+    u16(1),
+    new Uint8Array(32),
+    u16(24, 0xffff),
+    box('avcC', record),
+    ...sar,
+  );
+  return trak({
+    header: tkhd(id, { volume: 0, width: shown, height: avc.height }),
+    timescale,
+    handler: 'vide',
+    media: full('vmhd', 0, 1, u16(0, 0, 0, 0)),
+    entry,
+  });
+}
+
+function audioTrak({ id, aac, record }: AudioEntry): Uint8Array {
+  // AudioSampleEntry, 12.2.3; a rate above 65535 does not fit its 16.16 field and is then left 0.
+  const rate = aac.sampleRate < 65_536 ? aac.sampleRate : 0;
+  const entry = box(
+    'mp4a',
+    u32(0),
+    u16(0, 1),
+    u32(0, 0),
+    u16(aac.channels, 16),
+    u32(0),
+    u16(rate, 0),
+    full('esds', 0, 0, esDescriptor(record)),
+  );
+  return trak({
+    header: tkhd(id, { volume: 0x100, width: 0, height: 0 }),
+    timescale: aac.sampleRate,
+    handler: 'soun',
+    media: full('smhd', 0, 0, u32(0)),
+    entry,
+  });
+}
+
+/** ES_Descriptor with the decoder's configuration, ISO/IEC 14496-1 7.2.6.5. */
+function esDescriptor(config: Uint8Array): Uint8Array {
+  const specific = descriptor(5, config);
+  const decoder = descriptor(4, Uint8Array.of(0x40, 0x15, 0, 0, 0), u32(0, 0), specific);
+  return descriptor(3, u16(0), Uint8Array.of(0), decoder, descriptor(6, Uint8Array.of(2)));
+}
+
+function descriptor(tag: number, ...payload: Uint8Array[]): Uint8Array {
+  const body = join(payload);
+  const size = body.length;
+  const length = Uint8Array.of(0x80 | (size >> 21), 0x80 | ((size >> 14) & 127), 0x80 | ((size >> 7) & 127));
+  return join([Uint8Array.of(tag), length, Uint8Array.of(size & 127), body]);
+}
+
+/** Track header, 8.3.2; enabled, in movie. */
+function tkhd(id: number, shape: { volume: number; width: number; height: number }): Uint8Array {
+  const size = u32(shape.width * 65_536, shape.height * 65_536);
+  return full('tkhd', 0, 3, u32(0, 0, id, 0, 0, 0, 0), u16(0, 0, shape.volume, 0), MATRIX, size);
+}
+
+function trak(options: {
+  header: Uint8Array;
+  timescale: number;
+  handler: string;
+  media: Uint8Array;
+  entry: Uint8Array;
+}): Uint8Array {
+  const none = (type: string) => full(type, 0, 0, u32(0));
+  const stsd = full('stsd', 0, 0, u32(1), options.entry);
+  const stbl = box('stbl', stsd, none('stts'), none('stsc'), full('stsz', 0, 0, u32(0, 0)), none('stco'));
+  const dinf = box('dinf', full('dref', 0, 0, u32(1), full('url ', 0, 1)));
+  const mdhd = full('mdhd', 0, 0, u32(0, 0, options.timescale, 0), u16(0x55c4, 0));
+  const hdlr = full('hdlr', 0, 0, u32(0), text(options.handler), u32(0, 0, 0), text('Millrace\0'));
+  return box('trak', options.header, box('mdia', mdhd, hdlr, box('minf', options.media, dinf, stbl)));
+}
+
+function full(type: string, version: number, flags: number, ...payload: Uint8Array[]): Uint8Array {
+  return box(type, u32(version * 0x1000000 + flags), ...payload);
+}
+
+function box(type: string, ...payload: Uint8Array[]): Uint8Array {
+  const body = join(payload);
+  return join([u32(body.length + 8), text(type), body]);
+}
+
+function join(parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
+  let size = 0;
+  for (const part of parts) size += part.length;
+  const whole = new Uint8Array(size);
+  let at = 0;
+  for (const part of parts) {
+    whole.set(part, at);
+    at += part.length;
+  }
+  return whole;
+}
+
+function u16(...values: number[]): Uint8Array {
+  return Uint8Array.from(values.flatMap((value) => [(value >> 8) & 255, value & 255]));
+}
+
+function u32(...values: number[]): Uint8Array {
+  const bytes = new Uint8Array(values.length * 4);
+  const view = new DataView(bytes.buffer);
+  values.forEach((value, i) => {
+    view.setUint32(i * 4, value);
+  });
+  return bytes;
+}
+
+function text(value: string): Uint8Array {
+  return new TextEncoder().encode(value);
+}

@@ -1,0 +1,208 @@
+import type { Socket, TCPSocketListener } from 'bun';
+import type { Clock } from '../../../core/ports/clock.ts';
+import type { PublishGrant } from '../../../core/ports/media.ts';
+import { type RtmpLimits, rtmpLimits } from './limits.ts';
+import type { PublishHandlers } from './publish.ts';
+import { RtmpSession } from './session.ts';
+import { SocketWriter } from './socket-writer.ts';
+import { WindowCount } from './window-count.ts';
+
+export interface RtmpLog {
+  debug(message: string, fields?: object): void;
+  info(message: string, fields?: object): void;
+  warn(message: string, fields?: object): void;
+  error(message: string, fields?: object): void;
+}
+
+export interface RtmpListenerOptions {
+  readonly host: string;
+  /** TCP port; 0 takes a free one. */
+  readonly port: number;
+  /** RTMPS on a port of its own; certificate and key as PEM text. */
+  readonly tls?: { readonly port: number; readonly cert: string; readonly key: string };
+  /** The one application that can be published to; default `live`. */
+  readonly app?: string;
+  readonly handlers: PublishHandlers;
+  readonly clock: Clock;
+  readonly log: RtmpLog;
+  readonly limits?: Partial<RtmpLimits>;
+}
+
+export interface RtmpListener {
+  /** The port that was opened. */
+  readonly port: number;
+  readonly tlsPort: number | undefined;
+  /** Open connections, whatever their state. */
+  readonly connections: number;
+  /** Ends the publish of this token with a reason the encoder is told. Unknown token: nothing happens. */
+  close(token: string, reason: string): void;
+  /** Closes the ports and every connection. Running publishes end uncleanly: they may go on elsewhere. */
+  stop(): void;
+}
+
+/**
+ * Takes RTMP publishes on a port. Throws an `Error` that names the port, with the system's `code`, when it
+ * cannot be opened. A connection that misbehaves is closed and costs the others nothing. One timer looks at
+ * all deadlines.
+ */
+export function rtmpListener(options: RtmpListenerOptions): RtmpListener {
+  const { handlers, clock, log, app = 'live' } = options;
+  const limits = { ...rtmpLimits, ...options.limits };
+  const connections = new Set<Connection>();
+  const perAddress = new Map<string, number>();
+  const running = new Map<string, RtmpSession>();
+  const note = quietly(log, clock);
+
+  const socketHandlers = {
+    open(socket: Socket<Connection>) {
+      const address = plainAddress(socket.remoteAddress);
+      const ofAddress = perAddress.get(address) ?? 0;
+      if (connections.size >= limits.connections || ofAddress >= limits.connectionsPerAddress) {
+        note('rtmp connection refused', { address, reason: 'too many connections' });
+        socket.terminate();
+        return;
+      }
+      perAddress.set(address, ofAddress + 1);
+      const connection = openConnection(socket, address);
+      socket.data = connection;
+      connections.add(connection);
+    },
+    data(socket: Socket<Connection>, bytes: Uint8Array) {
+      socket.data?.session.feed(bytes);
+    },
+    drain(socket: Socket<Connection>) {
+      socket.data?.writer.flush();
+    },
+    // The peer has said all it will say; nothing we could still send would help it.
+    end(socket: Socket<Connection>) {
+      socket.end();
+    },
+    error(socket: Socket<Connection>) {
+      socket.terminate();
+    },
+    close(socket: Socket<Connection>) {
+      const connection = socket.data;
+      if (connection === undefined || !connections.delete(connection)) return;
+      const left = (perAddress.get(connection.address) ?? 1) - 1;
+      if (left > 0) perAddress.set(connection.address, left);
+      else perAddress.delete(connection.address);
+      connection.writer.close();
+      connection.session.disconnected();
+    },
+  };
+
+  function openConnection(socket: Socket<Connection>, address: string): Connection {
+    const id = crypto.randomUUID();
+    const writer = new SocketWriter(socket, {
+      limit: limits.unsentBytes,
+      onStalled: () => {
+        note('rtmp connection ended', { connection: id, address, reason: 'the peer does not read' });
+        socket.terminate();
+      },
+    });
+    const session: RtmpSession = new RtmpSession({
+      clock,
+      limits,
+      app,
+      connection: id,
+      address,
+      handlers: {
+        authorise: (request) => handlers.authorise(request),
+        attach(grant: PublishGrant) {
+          running.set(grant.token, session);
+          return handlers.attach(grant);
+        },
+        detached(grant, end) {
+          running.delete(grant.token);
+          handlers.detached(grant, end);
+        },
+      },
+      write: (bytes) => writer.write(bytes),
+      end: () => writer.end(),
+      onEnd(reason, error) {
+        if (error !== undefined)
+          log.error('rtmp connection failed', { connection: id, address, reason, error });
+        else note('rtmp connection ended', { connection: id, address, reason });
+      },
+    });
+    return { session, writer, address };
+  }
+
+  const plain = listen(options.host, options.port, undefined, socketHandlers);
+  let secure: TCPSocketListener<Connection> | undefined;
+  try {
+    if (options.tls !== undefined)
+      secure = listen(options.host, options.tls.port, options.tls, socketHandlers);
+  } catch (error) {
+    plain.stop(true);
+    throw error;
+  }
+
+  let cancelSweep = clock.at(clock.now() + limits.sweepInterval, sweep);
+  function sweep(): void {
+    const now = clock.now();
+    for (const connection of connections) {
+      connection.session.sweep(now);
+      connection.writer.sweep();
+    }
+    cancelSweep = clock.at(now + limits.sweepInterval, sweep);
+  }
+
+  return {
+    port: plain.port,
+    tlsPort: secure?.port,
+    get connections() {
+      return connections.size;
+    },
+    close(token, reason) {
+      running.get(token)?.endPublish(reason);
+    },
+    stop() {
+      cancelSweep();
+      for (const connection of connections) connection.session.stop();
+      plain.stop(true);
+      secure?.stop(true);
+    },
+  };
+}
+
+interface Connection {
+  readonly session: RtmpSession;
+  readonly writer: SocketWriter;
+  readonly address: string;
+}
+
+function listen(
+  hostname: string,
+  port: number,
+  tls: { readonly cert: string; readonly key: string } | undefined,
+  socket: Bun.SocketHandler<Connection>,
+): TCPSocketListener<Connection> {
+  try {
+    const secret = tls === undefined ? {} : { tls: { cert: tls.cert, key: tls.key } };
+    return Bun.listen<Connection>({ hostname, port, socket, ...secret });
+  } catch (cause) {
+    const code = (cause as { code?: string }).code;
+    const why = code === 'EADDRINUSE' ? 'is in use' : `cannot be opened (${code ?? 'unknown reason'})`;
+    throw Object.assign(new Error(`RTMP port ${port} on ${hostname} ${why}`, { cause }), { code });
+  }
+}
+
+/** An address without the IPv6 clothes of IPv4. */
+function plainAddress(address: string): string {
+  return address.startsWith('::ffff:') ? address.slice(7) : address;
+}
+
+/** Info lines, at most 20 in 10 seconds: a flood of connections must not become a flood of lines. */
+function quietly(log: RtmpLog, clock: Clock): (message: string, fields: object) => void {
+  const lines = new WindowCount({ most: 20, window: 10_000 });
+  let unsaid = 0;
+  return (message, fields) => {
+    if (!lines.admit(clock.now())) {
+      unsaid += 1;
+      return;
+    }
+    log.info(message, unsaid > 0 ? { ...fields, unsaid } : fields);
+    unsaid = 0;
+  };
+}

@@ -1,0 +1,349 @@
+import type { Clock } from '../../../core/ports/clock.ts';
+import type { PublishRefusal } from '../../../core/ports/media.ts';
+import { ChunkParser } from './chunk-parser.ts';
+import { type Command, readApp, readCommand, readKey, readMetadata } from './command.ts';
+import { Handshake } from './handshake.ts';
+import type { RtmpLimits } from './limits.ts';
+import { messageType } from './message-type.ts';
+import { ProtocolError } from './protocol-error.ts';
+import { Publish, type PublishEnd, type PublishHandlers } from './publish.ts';
+import { replies, windowAckSize } from './replies.ts';
+import { SideBuffers } from './side-buffers.ts';
+import { WindowCount } from './window-count.ts';
+
+export interface RtmpSessionOptions {
+  readonly handlers: PublishHandlers;
+  readonly clock: Clock;
+  readonly limits: RtmpLimits;
+  /** The one application that can be published to. */
+  readonly app: string;
+  /** Id of this connection, and the peer's address without port: for `authorise`. */
+  readonly connection: string;
+  readonly address: string;
+  /** Sends bytes, which nobody changes afterwards. May call `disconnected`. */
+  write(bytes: Uint8Array): void;
+  /** Ends the transport once what was written is on its way. Called at most once. */
+  end(): void;
+  /** Why the session is over, told once. With `error` when it is a fault of ours and not of the peer. */
+  onEnd(reason: string, error?: unknown): void;
+}
+
+/**
+ * The server's side of one RTMP connection that may publish (RTMP 1.0), apart from sockets and timers: its
+ * owner feeds it bytes, lets it look at its deadlines now and then, and tells it when the peer has gone.
+ *
+ *   handshake → ready → authorising → publishing → ready → …
+ *
+ * and from anywhere to `closing`, when a last status is on its way and input is thrown away, and `closed`.
+ * No method throws: whatever goes wrong inside ends this session and no other.
+ */
+export class RtmpSession {
+  readonly #options: RtmpSessionOptions;
+  readonly #parser: ChunkParser;
+  #handshake: Handshake | undefined;
+  #phase: 'handshake' | 'ready' | 'authorising' | 'publishing' | 'closing' | 'closed' = 'handshake';
+  /** When the phase has lasted too long, epoch milliseconds. While publishing, bytes move it. */
+  #deadline: number;
+  /** Bytes came since the last `sweep`: cheaper than to ask for the time on each of them. */
+  #heard = false;
+  #received = 0;
+  #acknowledged = 0;
+  #window = windowAckSize;
+  /** Bytes received since the last publish ended, or since the beginning. */
+  #unpublished = 0;
+  /** What came while a publish is being authorised. */
+  readonly #queue: SideBuffers;
+  /** Undefined before `connect`. */
+  #app: string | undefined;
+  #fcPublish = false;
+  readonly #messageStreams = new Set<number>();
+  readonly #commands: WindowCount;
+  readonly #metadata: WindowCount;
+  #publish: Publish | undefined;
+
+  constructor(options: RtmpSessionOptions) {
+    const { limits, clock } = options;
+    this.#options = options;
+    this.#handshake = new Handshake((bytes) => options.write(bytes));
+    this.#parser = new ChunkParser({ limits, onControl: this.#onControl.bind(this) });
+    this.#queue = new SideBuffers({
+      limit: limits.queuedBytes,
+      complaint: 'too many bytes came before the publish was answered',
+    });
+    this.#commands = new WindowCount({ most: limits.commands, window: limits.commandWindow });
+    this.#metadata = new WindowCount({ most: limits.commands, window: limits.commandWindow });
+    this.#deadline = clock.now() + limits.publishTimeout;
+  }
+
+  /** Bytes from the peer, read during the call only. */
+  feed(bytes: Uint8Array): void {
+    this.#heard = true;
+    if (this.#phase === 'closing' || this.#phase === 'closed') return;
+    try {
+      this.#read(bytes);
+    } catch (error) {
+      this.#fail(error);
+    }
+  }
+
+  /** Looks at the deadlines. To be called every `limits.sweepInterval` or so. */
+  sweep(now: number): void {
+    if (this.#phase === 'closed') return;
+    const heard = this.#heard;
+    this.#heard = false;
+    if (this.#phase === 'publishing' && heard) this.#deadline = now + this.#options.limits.idleTimeout;
+    else if (now < this.#deadline) return;
+    else if (this.#phase === 'closing') this.#close();
+    else if (this.#phase === 'authorising') this.#answer(this.#publish as Publish, tooSlow);
+    else if (this.#phase === 'publishing') this.#fail(new ProtocolError('nothing was received for too long'));
+    else this.#fail(new ProtocolError('no publish came in time'));
+  }
+
+  /** The transport is gone. */
+  disconnected(): void {
+    if (this.#phase === 'closed') return;
+    const isNews = this.#phase !== 'closing';
+    this.#phase = 'closed';
+    this.#release({ clean: false, by: 'encoder', reason: 'the connection closed' });
+    if (isNews) this.#options.onEnd('the connection closed');
+  }
+
+  /** Ends the running publish on the server's behalf: the encoder is told `reason`, then disconnected. */
+  endPublish(reason: string): void {
+    if (this.#phase !== 'publishing' || this.#publish === undefined) return;
+    const { streamId } = this.#publish;
+    this.#linger(reason);
+    this.#release({ clean: true, by: 'server', reason });
+    this.#options.write(replies.failed(streamId, 'NetStream.Publish.Rejected', reason));
+  }
+
+  /** Ends everything at once because this process stops: the publish may go on elsewhere. */
+  stop(): void {
+    if (this.#phase === 'closed') return;
+    const reason = 'the server is stopping';
+    this.#release({ clean: false, by: 'server', reason });
+    this.#close();
+  }
+
+  #read(bytes: Uint8Array): void {
+    const { length } = bytes;
+    this.#count(length);
+    if (this.#phase === 'authorising') {
+      this.#queue.append(0, bytes, 0, length);
+      return;
+    }
+    let at = 0;
+    if (this.#handshake !== undefined) {
+      at = this.#handshake.feed(bytes, 0, length);
+      if (!this.#handshake.isDone) return;
+      this.#handshake = undefined;
+      this.#phase = 'ready';
+    }
+    this.#parse(bytes, at);
+  }
+
+  #parse(bytes: Uint8Array, from: number): void {
+    const at = this.#parser.feed(bytes, from, bytes.length);
+    if (at < bytes.length && this.#phase === 'authorising')
+      this.#queue.append(0, bytes, at, bytes.length - at);
+  }
+
+  #count(length: number): void {
+    this.#received += length;
+    if (this.#received - this.#acknowledged >= this.#window && this.#phase !== 'handshake') {
+      this.#acknowledged = this.#received;
+      this.#options.write(replies.acknowledgement(this.#received));
+    }
+    if (this.#phase === 'publishing') return;
+    this.#unpublished += length;
+    if (this.#unpublished > this.#options.limits.unpublishedBytes) {
+      throw new ProtocolError('too many bytes came without a publish');
+    }
+  }
+
+  #onControl(type: number, streamId: number, bytes: Uint8Array, start: number, end: number): void {
+    if (type === messageType.commandAmf0 || type === messageType.commandAmf3) {
+      this.#admit();
+      this.#onCommand(readCommand(type, bytes, start, end), streamId);
+    } else if (type === messageType.dataAmf0 || type === messageType.dataAmf3) {
+      if (!this.#metadata.admit(this.#options.clock.now())) return;
+      const values = readMetadata(type, bytes, start, end);
+      if (values !== undefined) this.#publish?.sink?.onMetadata(values);
+    } else if (type === messageType.userControl) {
+      if (end - start < 6 || bytes[start] !== 0 || bytes[start + 1] !== PING_REQUEST) return;
+      this.#admit();
+      this.#options.write(replies.pong(bytes.subarray(start + 2, start + 6)));
+    } else if (type === messageType.windowAckSize && end - start >= 4) {
+      const size = new DataView(bytes.buffer, bytes.byteOffset + start).getUint32(0);
+      if (size > 0) this.#window = Math.max(size, SMALLEST_WINDOW);
+    }
+  }
+
+  #admit(): void {
+    if (!this.#commands.admit(this.#options.clock.now())) throw new ProtocolError('too many commands');
+  }
+
+  #onCommand(command: Command, streamId: number): void {
+    const { name, transaction, values } = command;
+    if (name === 'connect') this.#onConnect(command);
+    else if (this.#app === undefined) throw new ProtocolError('a command came before connect');
+    else if (name === 'publish') this.#onPublish(command, streamId);
+    else if (name === 'createStream') this.#options.write(replies.result(transaction, this.#createStream()));
+    else if (name === 'releaseStream' || name === '_checkbw')
+      this.#options.write(replies.result(transaction, undefined));
+    else if (name === 'FCPublish') {
+      this.#fcPublish = true;
+      this.#options.write(replies.result(transaction, undefined));
+    } else if (name === 'FCUnpublish') this.#unpublish();
+    else if (name === 'closeStream') {
+      if (streamId === this.#publish?.streamId) this.#unpublish();
+    } else if (name === 'deleteStream') {
+      const deleted = values[1];
+      if (typeof deleted === 'number') this.#messageStreams.delete(deleted);
+      if (deleted === this.#publish?.streamId) this.#unpublish();
+    } else if (name === 'play' || name === 'play2') {
+      const reason = 'this server takes broadcasts by RTMP and plays none';
+      this.#endUncleanly(reason);
+      this.#options.write(replies.failed(streamId, 'NetStream.Play.Failed', 'Play this stream by HLS.'));
+    }
+  }
+
+  #onConnect(command: Command): void {
+    if (this.#app !== undefined) throw new ProtocolError('connect came twice');
+    this.#app = readApp(command);
+    this.#options.write(replies.settings());
+    this.#options.write(replies.connected(command.transaction));
+  }
+
+  #createStream(): number {
+    let id = 1;
+    while (this.#messageStreams.has(id)) id += 1;
+    if (id > this.#options.limits.messageStreams) throw new ProtocolError('too many message streams');
+    this.#messageStreams.add(id);
+    return id;
+  }
+
+  #onPublish(command: Command, streamId: number): void {
+    const { handlers, limits, clock, app, connection, address } = this.#options;
+    const key = readKey(command);
+    if (key === '') throw new ProtocolError('publish came without a name');
+    if (this.#publish !== undefined) {
+      const message = 'This connection publishes already.';
+      this.#options.write(replies.failed(streamId, 'NetStream.Publish.Rejected', message));
+      return;
+    }
+    const publish = new Publish(streamId, handlers);
+    this.#publish = publish;
+    this.#phase = 'authorising';
+    this.#deadline = clock.now() + limits.authoriseTimeout;
+    this.#parser.paused = true;
+    if (this.#app !== app || key.length > limits.keyLength) {
+      this.#answer(publish, unknownKey);
+      return;
+    }
+    const request = { connection, app, key, address };
+    publish.ask(request).then(
+      (refusal) => this.#answer(publish, refusal),
+      (error) => this.#fail(error),
+    );
+  }
+
+  /** The answer to a publish has come, or has taken too long. */
+  #answer(publish: Publish, refusal: PublishRefusal | undefined): void {
+    if (this.#phase !== 'authorising' || this.#publish !== publish) return;
+    if (refusal !== undefined) {
+      const code = refusal.reason === 'unauthorized' ? 'Unauthorized' : 'Rejected';
+      this.#endUncleanly(`the publish was refused: ${refusal.reason}`, publish.error);
+      this.#options.write(replies.failed(publish.streamId, `NetStream.Publish.${code}`, refusal.message));
+    } else this.#begin(publish);
+  }
+
+  #begin(publish: Publish): void {
+    if (publish.sink === undefined) {
+      this.#fail(new ProtocolError('the publish ended before it began'));
+      return;
+    }
+    try {
+      this.#phase = 'publishing';
+      this.#deadline = this.#options.clock.now() + this.#options.limits.idleTimeout;
+      this.#parser.attach(publish.sink, publish.streamId);
+      this.#parser.paused = false;
+      this.#options.write(replies.published(publish.streamId, this.#fcPublish));
+      this.#parse(this.#queue.take(0), 0);
+    } catch (error) {
+      this.#fail(error);
+    }
+  }
+
+  /** The encoder has ended its publish by a command. It may publish again. */
+  #unpublish(): void {
+    const publish = this.#publish;
+    if (publish === undefined) return;
+    this.#phase = 'ready';
+    this.#deadline = this.#options.clock.now() + this.#options.limits.publishTimeout;
+    this.#unpublished = 0;
+    this.#fcPublish = false;
+    this.#release({ clean: true, by: 'encoder', reason: 'the encoder ended the broadcast' });
+    this.#options.write(replies.unpublished(publish.streamId));
+  }
+
+  /** Lets go of the publish, if there is one: from here on nothing reaches its sink. */
+  #release(end: PublishEnd): void {
+    const publish = this.#publish;
+    this.#publish = undefined;
+    this.#parser.detach();
+    this.#queue.drop(0);
+    try {
+      publish?.end(end);
+    } catch (error) {
+      this.#fail(error);
+    }
+  }
+
+  #endUncleanly(reason: string, error?: unknown): void {
+    this.#linger(reason, error);
+    this.#release({ clean: false, by: 'server', reason });
+  }
+
+  /** Gives the peer time to read what is written next. Its input is not even parsed any more. */
+  #linger(reason: string, error?: unknown): void {
+    this.#phase = 'closing';
+    this.#deadline = this.#options.clock.now() + this.#options.limits.closeGrace;
+    this.#parser.paused = true;
+    this.#options.onEnd(reason, error);
+  }
+
+  #fail(error: unknown): void {
+    if (this.#phase === 'closed') return;
+    const isPeer = error instanceof ProtocolError;
+    const isNews = this.#phase !== 'closing';
+    const reason = isPeer ? error.message : 'something went wrong in the server';
+    this.#phase = 'closed';
+    this.#parser.paused = true;
+    this.#release({ clean: false, by: isPeer ? 'encoder' : 'server', reason });
+    if (isNews || !isPeer) this.#options.onEnd(reason, isPeer ? undefined : error);
+    this.#options.end();
+  }
+
+  #close(): void {
+    if (this.#phase === 'closed') return;
+    this.#phase = 'closed';
+    this.#options.end();
+  }
+}
+
+const PING_REQUEST = 6;
+/** A smaller window would have us acknowledge every few bytes. */
+const SMALLEST_WINDOW = 16_384;
+
+const unknownKey: PublishRefusal = {
+  granted: false,
+  reason: 'unauthorized',
+  message: 'There is no stream of this key.',
+};
+
+const tooSlow: PublishRefusal = {
+  granted: false,
+  reason: 'rejected',
+  message: 'The server took too long to answer. Try again.',
+};

@@ -1,0 +1,81 @@
+import { Type } from '@sinclair/typebox';
+import { describe, expect, it } from 'vitest';
+import { Fault } from '../../core/fault.ts';
+import { definePlugin, type Plugin } from '../../core/plugin.ts';
+import { field, resource } from '../../core/resource.ts';
+import { token } from '../../core/token.ts';
+import { planned } from '../../runtime/plan.ts';
+import { world } from '../kit/world.ts';
+
+const greeting = token<string>('greeting');
+
+function problemsOf(plugins: Plugin[], config: Record<string, unknown> = {}): readonly string[] {
+  try {
+    planned(plugins.map((plugin) => ({ plugin, config: config[plugin.id] })));
+  } catch (error) {
+    if (error instanceof Fault) return error.problems;
+    throw error;
+  }
+  return [];
+}
+
+const plugin = (id: string, more: Partial<Plugin> = {}): Plugin => definePlugin({ id, summary: id, ...more });
+
+describe('boot', () => {
+  it('reports every problem at once, each naming its culprit', () => {
+    const stream = resource('stream');
+    const problems = problemsOf(
+      [
+        plugin('a', { needs: [greeting], emits: { 'x.y': 'once' } }),
+        plugin('a', { emits: { 'x.y': 'twice' } }),
+        plugin('b', { extends: [field(stream, 'f', { schema: Type.Boolean(), initial: false })] }),
+        plugin('c', { reactions: { 'no.such': async () => {} } }),
+        plugin('d', { config: Type.Object({ n: Type.Integer({ default: 1 }) }) }),
+        plugin('e', { orders: { stop: () => {} } }),
+      ],
+      { d: { n: 'x', m: 1 } },
+    );
+    expect(problems).toEqual([
+      'plugin a is declared twice: by a and a',
+      'event x.y is declared twice: by a and a',
+      'plugin a: needs greeting, which no enabled plugin provides',
+      'plugin b: extends stream, a resource of no enabled plugin',
+      'plugin c: reacts to no.such, an event that no enabled plugin emits',
+      'plugin e: order stop must be named order.*',
+      'plugins.d.m: unknown field',
+      'plugins.d.n: expected integer',
+    ]);
+  });
+
+  it('names a circle of needs', () => {
+    const other = token<string>('other');
+    const problems = problemsOf([
+      plugin('a', { needs: [greeting], provides: [other] }),
+      plugin('b', { needs: [other], provides: [greeting] }),
+    ]);
+    expect(problems).toEqual(['plugins need each other in a circle: a → b']);
+  });
+
+  it('starts providers first, stops in reverse, and stops what had started when a start fails', async () => {
+    const calls: string[] = [];
+    const logged = (id: string, more: Partial<Plugin> = {}) =>
+      plugin(id, {
+        start: (kit) => {
+          calls.push(`start ${id}`);
+          if (id === 'provider') kit.provide(greeting, 'hello');
+          if (id === 'broken') throw new Error('no');
+          return () => void calls.push(`stop ${id}`);
+        },
+        ...more,
+      });
+    const user = logged('user', { needs: [greeting] });
+    const provider = logged('provider', { provides: [greeting] });
+    {
+      await using _ = await world({ plugins: [user, provider] });
+    }
+    expect(calls).toEqual(['start provider', 'start user', 'stop user', 'stop provider']);
+    calls.length = 0;
+    await expect(world({ plugins: [user, provider, logged('broken')] })).rejects.toThrow('no');
+    expect(calls).toEqual(['start provider', 'start user', 'start broken', 'stop user', 'stop provider']);
+  });
+});

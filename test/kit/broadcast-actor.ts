@@ -1,0 +1,51 @@
+import type { ActorType } from '../../core/actor.ts';
+import { type BroadcastEvent, broadcastMachine, type StreamSettings } from '../../machines/broadcast.ts';
+import { rowsOf } from '../../plugins/streams/document.ts';
+
+/** The broadcast as the streams plugin runs it, with events that need no kit. */
+export const bareBroadcast: ActorType<typeof broadcastMachine, undefined> = {
+  type: 'broadcast',
+  machine: broadcastMachine,
+  version: 1,
+  rows: rowsOf,
+  describe: (emitted, context) => ({
+    account: context.stream.account,
+    stream: context.stream.id,
+    body: { emitted, isActive: context.isActive },
+  }),
+};
+
+export const settings: StreamSettings = {
+  id: 'stream-1',
+  account: 'account-1',
+  name: 'A stream',
+  streamKey: 'aaaa-bbbb-cccc-dddd',
+  playbackId: '0123456789abcdef',
+  createdAt: 1_000_000,
+  createdByTokenName: 'bootstrap',
+  suspended: false,
+  holdSeconds: null,
+  userTags: {},
+  fields: { recordings: { record: false } },
+};
+
+type Command = BroadcastEvent extends infer E ? (E extends { at: number } ? Omit<E, 'at'> : never) : never;
+
+export const publish = (token: string): Command & { type: 'publish' } => ({
+  type: 'publish',
+  streamKey: settings.streamKey,
+  token,
+  node: 'local',
+  incarnation: 'i1',
+  sessionId: `session-${token}`,
+  hold: 30_000,
+  reconnectWindow: 360_000,
+});
+
+export const figures = (lastMediaAt: number) => ({
+  bytes: 1000,
+  segments: 2,
+  duration: 4,
+  lastMediaAt,
+  targetDuration: 4,
+});

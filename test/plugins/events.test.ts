@@ -1,0 +1,107 @@
+import { describe, expect, it } from 'vitest';
+import type { LoggedEvent } from '../../core/ports/store.ts';
+import { eventStream } from '../../plugins/events/event-stream.ts';
+import { virtualClock } from '../../runtime/drivers/clock/virtual.ts';
+
+const event = (position: number, more: Partial<LoggedEvent> = {}): LoggedEvent => ({
+  id: `e${position}`,
+  type: 'stream.started',
+  account: 'a',
+  stream: 's',
+  body: `{"n":${position}}`,
+  at: 0,
+  position,
+  ...more,
+});
+
+function opened(options: { from?: number; log?: LoggedEvent[]; type?: string; streamId?: string } = {}) {
+  const log = options.log ?? [];
+  const clock = virtualClock({ start: 0 });
+  const abort = new AbortController();
+  let tell: (event: LoggedEvent) => void = () => {};
+  let ended = 0;
+  const response = eventStream({
+    feed: {
+      subscribe(listener) {
+        tell = listener;
+        return () => {
+          tell = () => {};
+        };
+      },
+      after: async (position, { limit }) => log.filter((one) => one.position > position).slice(0, limit),
+      position: async () => undefined,
+    },
+    clock,
+    account: 'a',
+    type: options.type ?? null,
+    streamId: options.streamId ?? null,
+    from: options.from,
+    signals: [abort.signal],
+    onEnd: () => {
+      ended += 1;
+    },
+  });
+  const reader = (response.body as ReadableStream<Uint8Array>).getReader();
+  return {
+    clock,
+    abort,
+    tell: (one: LoggedEvent) => tell(one),
+    ended: () => ended,
+    reader,
+    async text(until: string): Promise<string> {
+      let text = '';
+      while (!text.includes(until)) {
+        const { value, done } = await reader.read();
+        if (done) break;
+        text += new TextDecoder().decode(value);
+      }
+      return text;
+    },
+  };
+}
+
+const ids = (text: string) => [...text.matchAll(/^id: (.+)$/gm)].map(([, id]) => id);
+
+describe('the event stream', () => {
+  it('shows events of the account as they happen, in SSE form', async () => {
+    const stream = opened();
+    stream.tell(event(1, { account: 'other' }));
+    stream.tell(event(2));
+    expect(await stream.text('"n":2')).toBe(
+      ': connected\n\nid: e2\nevent: stream.started\ndata: {"n":2}\n\n',
+    );
+  });
+
+  it('replays what came after an id and goes on without a gap or a repeat', async () => {
+    const log = [event(1), event(2), event(3)];
+    const stream = opened({ from: 1, log });
+    stream.tell(event(3));
+    stream.tell(event(4));
+    expect(ids(await stream.text('"n":4'))).toEqual(['e2', 'e3', 'e4']);
+  });
+
+  it('shows only the type and stream asked for', async () => {
+    const stream = opened({ type: 'stream.idle', streamId: 's2' });
+    stream.tell(event(1, { type: 'stream.idle' }));
+    stream.tell(event(2, { stream: 's2' }));
+    stream.tell(event(3, { type: 'stream.idle', stream: 's2' }));
+    expect(ids(await stream.text('"n":3'))).toEqual(['e3']);
+  });
+
+  it('says every 5 s that it is still there, and ends when it is told to', async () => {
+    const stream = opened();
+    await stream.clock.advance(5000);
+    expect(await stream.text('still')).toContain(': still here\n\n');
+    stream.abort.abort();
+    expect(await stream.text('never')).toBe('');
+    expect(stream.ended()).toBe(1);
+    expect(stream.clock.pending()).toBe(0);
+  });
+
+  it('cuts a reader that does not read', async () => {
+    const stream = opened();
+    const body = JSON.stringify('x'.repeat(100_000));
+    for (let position = 1; position < 20; position += 1) stream.tell(event(position, { body }));
+    expect(stream.ended()).toBe(1);
+  });
+});
