@@ -38,7 +38,8 @@ function isPlugin(value: unknown): value is Plugin {
 }
 
 function unavailable(id: string, error: unknown): string {
-  if (id in shipped) return `it could not be loaded: ${error instanceof Error ? error.message : String(error)}`;
+  if (id in shipped)
+    return `it could not be loaded: ${error instanceof Error ? error.message : String(error)}`;
   const known = Object.keys(shipped).join(', ');
   return `there is no such plugin or package; the plugins that ship are ${known}`;
 }

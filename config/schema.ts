@@ -31,10 +31,13 @@ export const configSchema = Type.Object(
       }),
     }),
     tls: Type.Optional(
-      Type.Object({
-        cert: Type.String({ description: 'Path of the certificate chain, PEM.' }),
-        key: Type.String({ description: 'Path of the private key, PEM.' }),
-      }, { additionalProperties: false }),
+      Type.Object(
+        {
+          cert: Type.String({ description: 'Path of the certificate chain, PEM.' }),
+          key: Type.String({ description: 'Path of the private key, PEM.' }),
+        },
+        { additionalProperties: false },
+      ),
     ),
     publicUrl: Type.Optional(
       Type.String({

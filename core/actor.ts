@@ -48,7 +48,11 @@ export interface Actors {
    * Begins an actor. Repeating it with the same id is a Fault `actor.exists` (409).
    * Resolves when the first state is on disk.
    */
-  spawn<M extends AnyStateMachine>(type: ActorType<M, never>, id: string, input: InputFrom<M>): Promise<ActorView<M>>;
+  spawn<M extends AnyStateMachine>(
+    type: ActorType<M, never>,
+    id: string,
+    input: InputFrom<M>,
+  ): Promise<ActorView<M>>;
   /**
    * Sends a command and resolves with the state after it, once that is on disk.
    * Faults: `actor.not_found` (404), `actor.not_possible` (409, nothing changed), `store.*` (503, unknown).

@@ -10,13 +10,26 @@ export function httpCore(options: { log: Log; routes: readonly AnyElysia[] }): A
   const app = new Elysia({ normalize: false, strictPath: true }).onError(({ error, code, request }) => {
     if (error instanceof Fault) return faultResponse(error);
     if (code === 'NOT_FOUND') {
-      return faultResponse(new Fault('route.not_found', { status: 404, message: 'There is nothing at this path.' }));
+      return faultResponse(
+        new Fault('route.not_found', { status: 404, message: 'There is nothing at this path.' }),
+      );
     }
-    options.log.error('request failed', { method: request.method, path: new URL(request.url).pathname, error });
-    return faultResponse(new Fault('internal', { status: 500, message: 'Something went wrong on our side.' }));
+    options.log.error('request failed', {
+      method: request.method,
+      path: new URL(request.url).pathname,
+      error,
+    });
+    return faultResponse(
+      new Fault('internal', { status: 500, message: 'Something went wrong on our side.' }),
+    );
   });
   for (const routes of options.routes) app.use(routes);
   return app;
+}
+
+/** What a route does, for the API reference. */
+export function says(summary: string): { detail: { summary: string } } {
+  return { detail: { summary } };
 }
 
 /** `{"errors": ["…"], "code": "…"}` with the fault's status. */

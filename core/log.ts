@@ -12,7 +12,8 @@ export type LogFields = Readonly<Record<string, unknown>>;
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
 
 const rank: Record<LogLevel, number> = { debug: 0, info: 1, warn: 2, error: 3 };
-const secret = /^(authorization|bootstrapkey|key|streamkey|secret|sharedsecret|jwt|password|accesskeyid|secretaccesskey|apikey|apisecret)$/i;
+const secret =
+  /^(authorization|bootstrapkey|key|streamkey|secret|sharedsecret|jwt|password|accesskeyid|secretaccesskey|apikey|apisecret)$/i;
 
 /** A log of JSON lines: time, level, message, fields. */
 export function jsonLog(options: {

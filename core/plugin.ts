@@ -52,7 +52,9 @@ export interface Kit<C extends TObject = TObject> {
   readonly log: Log;
   readonly clock: Clock;
   readonly actors: Actors;
-  readonly resources: ResourceReader & { write(commit: Omit<ResourceCommit, 'at'>): Promise<'ok' | 'conflict'> };
+  readonly resources: ResourceReader & {
+    write(commit: Omit<ResourceCommit, 'at'>): Promise<'ok' | 'conflict'>;
+  };
   readonly events: EventFeed;
   readonly media: Media;
   /** Aborted when the program begins to stop. */

@@ -49,15 +49,22 @@ export function thaw(type: AnyActor, stored: { state: string; version: number })
   if (stored.version > type.version) {
     throw new Error(`${type.type}: stored by a newer version (${stored.version}, this is ${type.version})`);
   }
-  const snapshot = createActor(type.machine, { snapshot: plain as never }).getSnapshot() as AnyMachineSnapshot;
+  const snapshot = createActor(type.machine, {
+    snapshot: plain as never,
+  }).getSnapshot() as AnyMachineSnapshot;
   // A snapshot that names a state which is gone comes back as an error, silently.
-  if (snapshot.status === 'error') throw new Error(`${type.type}: the stored state is unknown to the machine`);
+  if (snapshot.status === 'error')
+    throw new Error(`${type.type}: the stored state is unknown to the machine`);
   return snapshot;
 }
 
 function collect(
   type: AnyActor,
-  result: { snapshot: AnyMachineSnapshot; actions: readonly { type: string; params?: unknown }[]; at: number },
+  result: {
+    snapshot: AnyMachineSnapshot;
+    actions: readonly { type: string; params?: unknown }[];
+    at: number;
+  },
 ): Step {
   const { snapshot, actions, at } = result;
   if (snapshot.status === 'error') {

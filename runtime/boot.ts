@@ -1,7 +1,7 @@
 import type { AnyElysia } from 'elysia';
 import { Elysia } from 'elysia';
 import { Fault } from '../core/fault.ts';
-import { httpCore } from '../core/http.ts';
+import { httpCore, says } from '../core/http.ts';
 import type { Log } from '../core/log.ts';
 import type { Deployment, Kit, Plugin, Stop } from '../core/plugin.ts';
 import type { Clock } from '../core/ports/clock.ts';
@@ -233,11 +233,14 @@ function orderRunner(options: {
 
 function health(isReady: () => boolean): AnyElysia {
   return new Elysia()
-    .get('/health/live', () => Response.json({ status: 'live' }))
-    .get('/health/ready', () =>
-      isReady()
-        ? Response.json({ status: 'ready' })
-        : Response.json({ status: 'stopping' }, { status: 503, headers: { 'retry-after': '1' } }),
+    .get('/health/live', () => Response.json({ status: 'live' }), says('200 while the process runs.'))
+    .get(
+      '/health/ready',
+      () =>
+        isReady()
+          ? Response.json({ status: 'ready' })
+          : Response.json({ status: 'stopping' }, { status: 503, headers: { 'retry-after': '1' } }),
+      says('200 when it can serve, 503 from the moment it begins to stop.'),
     );
 }
 

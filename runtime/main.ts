@@ -34,7 +34,10 @@ async function main(): Promise<void> {
     log.error('the server must stop', { reason });
     process.exit(1);
   };
-  const store = sqliteStore({ file: join(config.dataDir, 'millrace.db'), onFailure: (e) => fatal(String(e)) });
+  const store = sqliteStore({
+    file: join(config.dataDir, 'millrace.db'),
+    onFailure: (e) => fatal(String(e)),
+  });
   const media = inProcessMedia({
     clock,
     log,
@@ -60,6 +63,7 @@ async function main(): Promise<void> {
     onFatal: fatal,
   });
 
+  let server: Awaited<ReturnType<typeof listen>> | undefined;
   let stopping = false;
   const stop = async (signal: string) => {
     if (stopping) return;
@@ -74,7 +78,7 @@ async function main(): Promise<void> {
   process.on('SIGTERM', () => void stop('SIGTERM'));
   process.on('SIGINT', () => void stop('SIGINT'));
 
-  const server = await listen(booted.app, config.http).catch(async (error: unknown) => {
+  server = await listen(booted.app, config.http).catch(async (error: unknown) => {
     await booted.stop();
     throw error;
   });
@@ -85,12 +89,17 @@ async function main(): Promise<void> {
 
 function refused(error: unknown): never {
   if (error instanceof Fault) {
-    const isConfig = error.code === 'config.invalid' || error.code === 'boot.invalid' || error.code === 'store.partitions';
-    const head = isConfig ? 'Millrace cannot start. Please mend this in the config:' : 'Millrace cannot start:';
+    const isConfig =
+      error.code === 'config.invalid' || error.code === 'boot.invalid' || error.code === 'store.partitions';
+    const head = isConfig
+      ? 'Millrace cannot start. Please mend this in the config:'
+      : 'Millrace cannot start:';
     process.stderr.write(`${head}\n${error.problems.map((problem) => `  - ${problem}\n`).join('')}`);
     process.exit(isConfig ? badConfig : 1);
   }
-  process.stderr.write(`Millrace cannot start: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
+  process.stderr.write(
+    `Millrace cannot start: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`,
+  );
   process.exit(1);
 }
 

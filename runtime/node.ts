@@ -1,9 +1,9 @@
 import { Fault } from '../core/fault.ts';
 import { uuid } from '../core/ids.ts';
+import type { Log } from '../core/log.ts';
 import type { NodeIdentity } from '../core/plugin.ts';
 import type { Clock } from '../core/ports/clock.ts';
 import type { Store } from '../core/ports/store.ts';
-import type { Log } from '../core/log.ts';
 
 /**
  * Who this process is. One row per node id says which process has it and when it was last alive; the row is
@@ -29,7 +29,10 @@ export async function nodePresence(options: {
     const row = { kind: 'node', id, account: '', createdAt: at, name: id, body, indexes: {}, revision };
     const { outcome } = await store.write({ at, rows: [row], events: [] });
     if (outcome !== 'ok') {
-      throw new Fault('node.taken', { status: 503, message: `Another process runs as node "${id}" on this data.` });
+      throw new Fault('node.taken', {
+        status: 503,
+        message: `Another process runs as node "${id}" on this data.`,
+      });
     }
     revision += 1;
   };

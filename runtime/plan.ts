@@ -42,9 +42,7 @@ export function planned(entries: readonly ConfiguredPlugin[]): { plugin: Plugin;
     }
     for (const field of plugin.extends ?? []) {
       if (!kinds.has(field.resource.kind)) {
-        problems.push(
-          `plugin ${plugin.id}: extends ${field.resource.kind}, a resource of no enabled plugin`,
-        );
+        problems.push(`plugin ${plugin.id}: extends ${field.resource.kind}, a resource of no enabled plugin`);
       }
     }
     for (const event of Object.keys(plugin.reactions ?? {})) {

@@ -169,7 +169,10 @@ export interface LoggedEvent extends EventWrite {
 
 export interface EventLog {
   /** Events after `position`, oldest first, at most `limit` (1..1000). */
-  after(position: number, options: { readonly account?: string; readonly limit: number }): Promise<LoggedEvent[]>;
+  after(
+    position: number,
+    options: { readonly account?: string; readonly limit: number },
+  ): Promise<LoggedEvent[]>;
   /** Where an event stands, or undefined when it is unknown or too old. */
   position(id: string): Promise<number | undefined>;
   /** Position of the newest event ever logged; 0 when there was none. */

@@ -16,7 +16,9 @@ export default definePlugin({
   async start(kit) {
     const key =
       kit.deployment.bootstrapKey ??
-      (await bootstrapKeyFile(kit.deployment.dataDir, { create: () => randomBytes(24).toString('base64url') }));
+      (await bootstrapKeyFile(kit.deployment.dataDir, {
+        create: () => randomBytes(24).toString('base64url'),
+      }));
     const admin: Principal = { accountId: await adminAccount(kit), isAdmin: true, keyName: 'bootstrap' };
     kit.provide(authenticator, oneKey(key, admin));
     return undefined;

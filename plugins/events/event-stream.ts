@@ -34,7 +34,8 @@ export function eventStream(options: EventStreamOptions): Response {
         const send = (event: LoggedEvent) => {
           if (event.position <= sent) return;
           sent = event.position;
-          if (isWanted(event, options)) write(`id: ${event.id}\nevent: ${event.type}\ndata: ${event.body}\n\n`);
+          if (isWanted(event, options))
+            write(`id: ${event.id}\nevent: ${event.type}\ndata: ${event.body}\n\n`);
         };
         const unsubscribe = feed.subscribe((event) => (early ? early.push(event) : send(event)));
         const beat = () => {

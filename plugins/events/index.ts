@@ -1,7 +1,8 @@
-import { Elysia } from 'elysia';
 import { Type } from '@sinclair/typebox';
+import { Elysia } from 'elysia';
 import { authenticate, authenticator } from '../../core/auth.ts';
 import { Fault } from '../../core/fault.ts';
+import { says } from '../../core/http.ts';
 import { definePlugin } from '../../core/plugin.ts';
 import { eventStream } from './event-stream.ts';
 
@@ -18,40 +19,52 @@ export default definePlugin({
     }),
   }),
   faults: {
-    'events.gone': { status: 410, meaning: 'The event named by Last-Event-ID is unknown or older than 24 h.' },
+    'events.gone': {
+      status: 410,
+      meaning: 'The event named by Last-Event-ID is unknown or older than 24 h.',
+    },
     'events.too_many': { status: 503, meaning: 'Too many event streams are open.' },
   },
   routes(kit) {
     const keys = kit.use(authenticator);
     let open = 0;
-    return new Elysia().get('/api/events', async ({ request }) => {
-      const { accountId } = await authenticate(request, keys);
-      const query = new URL(request.url).searchParams;
-      const lastId = request.headers.get('last-event-id');
-      const from = lastId === null ? undefined : await kit.events.position(lastId);
-      if (lastId !== null && from === undefined) {
-        throw new Fault('events.gone', { status: 410, message: `The event ${lastId} is unknown or older than 24 h.` });
-      }
-      if (open >= kit.config.maxStreams) {
-        throw new Fault('events.too_many', {
-          status: 503,
-          message: `${kit.config.maxStreams} event streams are open already.`,
-          retryAfter: 5,
+    return new Elysia().get(
+      '/api/events',
+      async ({ request }) => {
+        const { accountId } = await authenticate(request, keys);
+        const query = new URL(request.url).searchParams;
+        const lastId = request.headers.get('last-event-id');
+        const from = lastId === null ? undefined : await kit.events.position(lastId);
+        if (lastId !== null && from === undefined) {
+          throw new Fault('events.gone', {
+            status: 410,
+            message: `The event ${lastId} is unknown or older than 24 h.`,
+          });
+        }
+        if (open >= kit.config.maxStreams) {
+          throw new Fault('events.too_many', {
+            status: 503,
+            message: `${kit.config.maxStreams} event streams are open already.`,
+            retryAfter: 5,
+          });
+        }
+        open += 1;
+        return eventStream({
+          feed: kit.events,
+          clock: kit.clock,
+          account: accountId,
+          type: query.get('type'),
+          streamId: query.get('streamId'),
+          from,
+          signals: [request.signal, kit.signal],
+          onEnd: () => {
+            open -= 1;
+          },
         });
-      }
-      open += 1;
-      return eventStream({
-        feed: kit.events,
-        clock: kit.clock,
-        account: accountId,
-        type: query.get('type'),
-        streamId: query.get('streamId'),
-        from,
-        signals: [request.signal, kit.signal],
-        onEnd: () => {
-          open -= 1;
-        },
-      });
-    });
+      },
+      says(
+        "The account's events as they happen, as server-sent events. `type`, `streamId`, `Last-Event-ID`.",
+      ),
+    );
   },
 });

@@ -2,6 +2,7 @@ import { Type } from '@sinclair/typebox';
 import { Elysia } from 'elysia';
 import { authenticate, authenticator } from '../../core/auth.ts';
 import { bodyReader } from '../../core/body.ts';
+import { says } from '../../core/http.ts';
 import { definePlugin } from '../../core/plugin.ts';
 import { field } from '../../core/resource.ts';
 import { stream, streams } from '../streams/contract.ts';
@@ -15,11 +16,15 @@ export default definePlugin({
   routes(kit) {
     const keys = kit.use(authenticator);
     const body = bodyReader({ record: Type.Boolean() });
-    return new Elysia().patch('/api/stream/:id/record', async ({ request, params }) => {
-      const principal = await authenticate(request, keys);
-      const { record } = await body.read(request);
-      await kit.use(streams).setFields(principal, { id: params.id, fields: { record } });
-      return new Response(null, { status: 204 });
-    });
+    return new Elysia().patch(
+      '/api/stream/:id/record',
+      async ({ request, params }) => {
+        const principal = await authenticate(request, keys);
+        const { record } = await body.read(request);
+        await kit.use(streams).setFields(principal, { id: params.id, fields: { record } });
+        return new Response(null, { status: 204 });
+      },
+      says('Sets whether new sessions are recorded. 204.'),
+    );
   },
 });

@@ -2,7 +2,7 @@ import type { ActorType } from '../../core/actor.ts';
 import type { Kit } from '../../core/plugin.ts';
 import { broadcastMachine } from '../../machines/broadcast.ts';
 import type { config } from './config.ts';
-import { type StreamDocument, rowsOf } from './document.ts';
+import { rowsOf, type StreamDocument } from './document.ts';
 import { presentForEvent } from './present.ts';
 
 export type StreamsKit = Kit<typeof config>;

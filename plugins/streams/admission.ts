@@ -1,12 +1,15 @@
+import { milliseconds } from '../../core/duration.ts';
 import { Fault } from '../../core/fault.ts';
 import { uuid } from '../../core/ids.ts';
-import { milliseconds } from '../../core/duration.ts';
 import type { PublishGrant, PublishRefusal, PublishRequest } from '../../core/ports/media.ts';
 import { broadcast, type StreamsKit } from './actor.ts';
 import { documentOf } from './document.ts';
 
 /** Decides who may publish: looks the key up, then asks the stream's broadcast. */
-export async function admit(request: PublishRequest, kit: StreamsKit): Promise<PublishGrant | PublishRefusal> {
+export async function admit(
+  request: PublishRequest,
+  kit: StreamsKit,
+): Promise<PublishGrant | PublishRefusal> {
   const row = await kit.resources.find('stream', 'streamKey', request.key);
   if (!row) return unauthorized;
   const document = documentOf(row);
@@ -40,7 +43,8 @@ export async function admit(request: PublishRequest, kit: StreamsKit): Promise<P
   } catch (error) {
     // The key was changed, or the stream suspended or deleted, since the row was read.
     if (error instanceof Fault && error.status === 404) return unauthorized;
-    if (error instanceof Fault && error.status === 409) return (await isKnown(request.key, kit)) ? suspended : unauthorized;
+    if (error instanceof Fault && error.status === 409)
+      return (await isKnown(request.key, kit)) ? suspended : unauthorized;
     throw error;
   }
 }
@@ -50,7 +54,11 @@ const unauthorized: PublishRefusal = {
   reason: 'unauthorized',
   message: 'This stream key is unknown.',
 };
-const suspended: PublishRefusal = { granted: false, reason: 'rejected', message: 'This stream is suspended.' };
+const suspended: PublishRefusal = {
+  granted: false,
+  reason: 'rejected',
+  message: 'This stream is suspended.',
+};
 const takenOver: PublishRefusal = {
   granted: false,
   reason: 'rejected',

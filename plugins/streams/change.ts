@@ -58,4 +58,3 @@ export interface StreamBody extends Record<string, unknown> {
   readonly holdSeconds?: number;
   readonly userTags?: Record<string, unknown>;
 }
-

@@ -11,7 +11,10 @@ export interface Streams {
    * Sets fields that other plugins own on a parent stream.
    * Faults: `stream.not_found` (404), `stream.session_read_only` (400).
    */
-  setFields(principal: Principal, options: { id: string; fields: Readonly<Record<string, unknown>> }): Promise<void>;
+  setFields(
+    principal: Principal,
+    options: { id: string; fields: Readonly<Record<string, unknown>> },
+  ): Promise<void>;
 }
 
 export const streams = token<Streams>('streams');

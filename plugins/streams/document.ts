@@ -1,9 +1,5 @@
 import type { ResourceWrite, StoredResource } from '../../core/ports/store.ts';
-import type {
-  BroadcastContext,
-  SessionFigures,
-  StreamSettings,
-} from '../../machines/broadcast.ts';
+import type { BroadcastContext, SessionFigures, StreamSettings } from '../../machines/broadcast.ts';
 
 /** What is stored of a stream or session: the row that the API reads. */
 export interface StreamDocument extends StreamSettings {

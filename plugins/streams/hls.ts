@@ -1,5 +1,6 @@
 import { type AnyElysia, Elysia } from 'elysia';
 import { Fault } from '../../core/fault.ts';
+import { says } from '../../core/http.ts';
 import type { ViewerRequest } from '../../core/ports/media.ts';
 import type { StreamsKit } from './actor.ts';
 import { documentOf } from './document.ts';
@@ -33,11 +34,15 @@ export function hlsRoutes(kit: StreamsKit): AnyElysia {
   };
 
   return new Elysia()
-    .get('/hls/:playbackId/*', ({ params, request }) => {
-      const file = params['*'];
-      const query = new URL(request.url).searchParams;
-      return answer({ playbackId: params.playbackId, file, query, signal: request.signal }).catch(withCors);
-    })
+    .get(
+      '/hls/:playbackId/*',
+      ({ params, request }) => {
+        const file = params['*'];
+        const query = new URL(request.url).searchParams;
+        return answer({ playbackId: params.playbackId, file, query, signal: request.signal }).catch(withCors);
+      },
+      says('Live playback for everyone: `index.m3u8` is the playlist to open.'),
+    )
     .options('/hls/*', () => new Response(null, { status: 204, headers: preflight }));
 }
 

@@ -31,7 +31,11 @@ async function untilTaken(fact: MediaFact, kit: StreamsKit): Promise<void> {
     } catch (error) {
       if (error instanceof Fault && (error.status === 404 || error.status === 409)) return;
       if (kit.signal.aborted) return;
-      kit.log.warn('a media fact could not be stored; it is tried again', { streamId, fact: fact.type, error });
+      kit.log.warn('a media fact could not be stored; it is tried again', {
+        streamId,
+        fact: fact.type,
+        error,
+      });
       await new Promise<void>((resolve) => kit.clock.at(kit.clock.now() + retryDelay, resolve));
     }
   }

@@ -4,6 +4,7 @@ import { authenticate, authenticator } from '../../core/auth.ts';
 import { bodyReader } from '../../core/body.ts';
 import { milliseconds } from '../../core/duration.ts';
 import { Fault } from '../../core/fault.ts';
+import { says } from '../../core/http.ts';
 import { newPlaybackId, newStreamKey, uuid } from '../../core/ids.ts';
 import { limitOf } from '../../core/query.ts';
 import type { StreamSettings } from '../../machines/broadcast.ts';
@@ -34,61 +35,89 @@ export function routes(kit: StreamsKit): AnyElysia {
 
   return new Elysia()
     .use(hlsRoutes(kit))
-    .post('/api/stream', async ({ request }) => {
-      const principal = await authenticate(request, keys);
-      const body = (await creation.read(request)) as StreamBody;
-      const id = uuid();
-      const settings: StreamSettings = {
-        id,
-        account: principal.accountId,
-        name: body.name ?? '',
-        streamKey: newStreamKey(),
-        playbackId: newPlaybackId(),
-        createdAt: kit.clock.now(),
-        createdByTokenName: principal.keyName,
-        suspended: body.suspended ?? false,
-        holdSeconds: body.holdSeconds ?? null,
-        userTags: body.userTags ?? {},
-        fields: fields.initial(body),
-      };
-      await kit.actors.spawn(broadcast, id, settings);
-      return Response.json(present(await owned(principal, { id, kit })), { status: 201 });
-    })
-    .get('/api/stream', async ({ request }) => {
-      const { accountId } = await authenticate(request, keys);
-      const limit = limitOf(new URL(request.url).searchParams);
-      const rows = await kit.resources.list('stream', { account: accountId, limit });
-      return Response.json(rows.map((row) => present(documentOf(row))));
-    })
-    .get('/api/stream/:id', async ({ request, params }) => {
-      const principal = await authenticate(request, keys);
-      return Response.json(present(await owned(principal, { id: params.id, kit })));
-    })
-    .patch('/api/stream/:id', async ({ request, params }) => {
-      const principal = await authenticate(request, keys);
-      const document = await parent(principal, { id: params.id, kit });
-      const body = (await change.read(request)) as StreamBody;
-      await changeStream(document, { body, kit });
-      return noContent();
-    })
-    .delete('/api/stream/:id', async ({ request, params }) => {
-      const principal = await authenticate(request, keys);
-      await parent(principal, { id: params.id, kit });
-      await kit.actors.ask(broadcast, params.id, { type: 'delete' }).catch(unlessGone);
-      return noContent();
-    })
-    .delete('/api/stream/:id/terminate', async ({ request, params }) => {
-      const principal = await authenticate(request, keys);
-      await parent(principal, { id: params.id, kit });
-      await kit.actors.ask(broadcast, params.id, { type: 'terminate' }).catch(unlessNothingIsOn);
-      return noContent();
-    })
-    .post('/api/stream/:id/rotate-key', async ({ request, params }) => {
-      const principal = await authenticate(request, keys);
-      const { id } = await parent(principal, { id: params.id, kit });
-      await kit.actors.ask(broadcast, id, { type: 'rotateKey', streamKey: newStreamKey() });
-      return Response.json(present(await owned(principal, { id, kit })));
-    });
+    .post(
+      '/api/stream',
+      async ({ request }) => {
+        const principal = await authenticate(request, keys);
+        const body = (await creation.read(request)) as StreamBody;
+        const id = uuid();
+        const settings: StreamSettings = {
+          id,
+          account: principal.accountId,
+          name: body.name ?? '',
+          streamKey: newStreamKey(),
+          playbackId: newPlaybackId(),
+          createdAt: kit.clock.now(),
+          createdByTokenName: principal.keyName,
+          suspended: body.suspended ?? false,
+          holdSeconds: body.holdSeconds ?? null,
+          userTags: body.userTags ?? {},
+          fields: fields.initial(body),
+        };
+        await kit.actors.spawn(broadcast, id, settings);
+        return Response.json(present(await owned(principal, { id, kit })), { status: 201 });
+      },
+      says('Creates a stream. 201 with the stream.'),
+    )
+    .get(
+      '/api/stream',
+      async ({ request }) => {
+        const { accountId } = await authenticate(request, keys);
+        const limit = limitOf(new URL(request.url).searchParams);
+        const rows = await kit.resources.list('stream', { account: accountId, limit });
+        return Response.json(rows.map((row) => present(documentOf(row))));
+      },
+      says('Lists streams and sessions, newest first. `limit` 1..1000, default 20.'),
+    )
+    .get(
+      '/api/stream/:id',
+      async ({ request, params }) => {
+        const principal = await authenticate(request, keys);
+        return Response.json(present(await owned(principal, { id: params.id, kit })));
+      },
+      says('One stream or session.'),
+    )
+    .patch(
+      '/api/stream/:id',
+      async ({ request, params }) => {
+        const principal = await authenticate(request, keys);
+        const document = await parent(principal, { id: params.id, kit });
+        const body = (await change.read(request)) as StreamBody;
+        await changeStream(document, { body, kit });
+        return noContent();
+      },
+      says('Changes the fields that the body names. 204.'),
+    )
+    .delete(
+      '/api/stream/:id',
+      async ({ request, params }) => {
+        const principal = await authenticate(request, keys);
+        await parent(principal, { id: params.id, kit });
+        await kit.actors.ask(broadcast, params.id, { type: 'delete' }).catch(unlessGone);
+        return noContent();
+      },
+      says('Deletes a stream and ends its broadcast. 204.'),
+    )
+    .delete(
+      '/api/stream/:id/terminate',
+      async ({ request, params }) => {
+        const principal = await authenticate(request, keys);
+        await parent(principal, { id: params.id, kit });
+        await kit.actors.ask(broadcast, params.id, { type: 'terminate' }).catch(unlessNothingIsOn);
+        return noContent();
+      },
+      says('Ends the broadcast and closes both windows. 204, also when nothing is on.'),
+    )
+    .post(
+      '/api/stream/:id/rotate-key',
+      async ({ request, params }) => {
+        const principal = await authenticate(request, keys);
+        const { id } = await parent(principal, { id: params.id, kit });
+        await kit.actors.ask(broadcast, id, { type: 'rotateKey', streamKey: newStreamKey() });
+        return Response.json(present(await owned(principal, { id, kit })));
+      },
+      says('Gives the stream a new key; the old one stops working at once. 200 with the stream.'),
+    );
 }
 
 const nameSchema = Type.String({ minLength: 1, maxLength: 500 });
@@ -100,9 +129,13 @@ function changeable(kit: StreamsKit): Record<string, TSchema> {
     suspended: Type.Optional(Type.Boolean()),
     holdSeconds: Type.Optional(Type.Integer({ minimum: 0, maximum })),
     userTags: Type.Optional(
-      Type.Record(Type.String({ maxLength: 100 }), Type.Union([Type.String({ maxLength: 500 }), Type.Number(), Type.Boolean()]), {
-        maxProperties: 50,
-      }),
+      Type.Record(
+        Type.String({ maxLength: 100 }),
+        Type.Union([Type.String({ maxLength: 500 }), Type.Number(), Type.Boolean()]),
+        {
+          maxProperties: 50,
+        },
+      ),
     ),
   };
 }

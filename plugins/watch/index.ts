@@ -1,6 +1,7 @@
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { Elysia } from 'elysia';
+import { says } from '../../core/http.ts';
 import { definePlugin } from '../../core/plugin.ts';
 
 /** A page that plays a stream: `/watch/{playbackId}`. */
@@ -16,7 +17,11 @@ export default definePlugin({
       .get('/watch/hls.js', () => serve(Bun.file(player)))
       .get('/watch/watch.js', () => serve(file('watch.js')))
       .get('/watch/watch.css', () => serve(file('watch.css')))
-      .get('/watch/:playbackId', () => serve(file('watch.html'), { 'content-security-policy': policy }));
+      .get(
+        '/watch/:playbackId',
+        () => serve(file('watch.html'), { 'content-security-policy': policy }),
+        says('A page that plays the stream and waits when nothing is on.'),
+      );
   },
 });
 

@@ -36,7 +36,9 @@ export class ActorHost implements Actors {
 
   constructor(options: HostOptions) {
     this.#options = options;
-    this.#leases = new Map(options.leases.map(({ partition, epoch, counter }) => [partition, { epoch, counter }]));
+    this.#leases = new Map(
+      options.leases.map(({ partition, epoch, counter }) => [partition, { epoch, counter }]),
+    );
     this.#types = new Map(options.types.map((entry) => [entry.type.type, entry]));
     this.#hot = new HotActors(options.hotActors);
     this.#timers = new TimerQueue({ clock: options.clock, fire: (timer) => this.#fire(timer) });
@@ -177,7 +179,10 @@ export class ActorHost implements Actors {
     return outcome;
   }
 
-  async #load(actor: string, type: ActorType): Promise<{ snapshot: AnyMachineSnapshot; sequence: number } | undefined> {
+  async #load(
+    actor: string,
+    type: ActorType,
+  ): Promise<{ snapshot: AnyMachineSnapshot; sequence: number } | undefined> {
     const hot = this.#hot.get(actor);
     if (hot) return hot;
     const stored = await this.#options.store.load(actor);

@@ -1,11 +1,5 @@
 import type { Clock } from '../../core/ports/clock.ts';
-import type {
-  Figures,
-  Media,
-  MediaHandlers,
-  PublishGrant,
-  PublishRefusal,
-} from '../../core/ports/media.ts';
+import type { Figures, Media, MediaHandlers, PublishGrant, PublishRefusal } from '../../core/ports/media.ts';
 
 /** A broadcast that a test plays the encoder of. */
 export interface ScriptedPublish {

@@ -53,7 +53,11 @@ export async function world(options: WorldOptions): Promise<World> {
     );
     const text = await answer.text();
     await settle();
-    return { status: answer.status, headers: answer.headers, body: text === '' ? undefined : JSON.parse(text) };
+    return {
+      status: answer.status,
+      headers: answer.headers,
+      body: text === '' ? undefined : JSON.parse(text),
+    };
   };
   const stop = async () => {
     const stopped = current.booted.stop();
@@ -64,6 +68,9 @@ export async function world(options: WorldOptions): Promise<World> {
   return {
     request,
     lines,
+    get app() {
+      return current.booted.app;
+    },
     get media() {
       return current.media;
     },
@@ -114,6 +121,7 @@ export interface World {
     options?: { body?: unknown; key?: string | null; headers?: Record<string, string> },
     // biome-ignore lint/suspicious/noExplicitAny: answers of all routes
   ): Promise<{ status: number; headers: Headers; body: any }>;
+  readonly app: Booted['app'];
   readonly media: ScriptedMedia;
   readonly store: Store;
   /** Everything that was logged. */

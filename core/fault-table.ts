@@ -1,0 +1,41 @@
+import type { FaultTable } from './plugin.ts';
+
+/** Faults of the core and the runtime; each plugin has a table of its own. */
+export const coreFaults: FaultTable = {
+  'body.malformed': { status: 400, meaning: 'The body is not JSON, or nested deeper than 32 levels.' },
+  'body.too_large': { status: 413, meaning: 'The body is larger than 1 MiB.' },
+  'body.invalid': { status: 422, meaning: 'A field is missing, unknown or wrong; each is named.' },
+  'query.invalid': { status: 422, meaning: 'A query parameter is wrong; it is named.' },
+  'route.not_found': { status: 404, meaning: 'There is nothing at this path.' },
+  'actor.not_found': { status: 404, meaning: 'It was deleted meanwhile.' },
+  'actor.exists': { status: 409, meaning: 'Something of this id exists already.' },
+  'actor.not_possible': { status: 409, meaning: 'Not possible in its present state; nothing was changed.' },
+  'store.busy': { status: 503, meaning: 'Too many writes at one time; nothing was written. Try again.' },
+  'store.unknown': { status: 503, meaning: 'The write may or may not have happened. Look before repeating.' },
+  'store.failed': {
+    status: 503,
+    meaning: 'The store has stopped; the server ends and must be started again.',
+  },
+  'store.closed': { status: 503, meaning: 'The server is about to end. Try again.' },
+  'server.stopping': { status: 503, meaning: 'The server is about to end. Try again.' },
+  internal: { status: 500, meaning: 'A mistake of ours; the log has the details.' },
+};
+
+/** Problems that keep the program from starting; nobody gets them over HTTP. */
+export const startFaults: FaultTable = {
+  'config.invalid': { status: 500, meaning: 'The config is wrong; every problem is listed. Exit code 78.' },
+  'boot.invalid': { status: 500, meaning: 'The enabled plugins do not fit together. Exit code 78.' },
+  'boot.slow': { status: 503, meaning: 'A part took longer than 10 s to start or stop.' },
+  'node.taken': { status: 503, meaning: 'Another process runs as this node on the same data.' },
+  'http.port_in_use': { status: 500, meaning: 'http.port is taken by another program.' },
+  'rtmp.port_in_use': { status: 500, meaning: 'rtmp.port is taken by another program.' },
+  'store.open': { status: 500, meaning: 'The database in dataDir cannot be opened.' },
+  'store.locked': { status: 503, meaning: 'Another process uses this dataDir.' },
+  'store.foreign': { status: 500, meaning: 'The database is of another program.' },
+  'store.newer': { status: 500, meaning: 'The database was written by a newer Millrace.' },
+  'store.partitions': {
+    status: 500,
+    meaning: 'kafka.partitions differs from what the data was written with. Exit code 78.',
+  },
+  'accounts.no_key': { status: 500, meaning: 'The file with the bootstrap key is empty.' },
+};

@@ -1,0 +1,101 @@
+/**
+ * Writes docs/reference.md from the program itself: routes, config, events, errors.
+ * `bun scripts/reference.ts` writes it; test/arch/reference.test.ts fails when it is out of date.
+ */
+import { writeFile } from 'node:fs/promises';
+import type { TSchema } from '@sinclair/typebox';
+import { loadConfig } from '../config/load.ts';
+import { enabledPlugins } from '../config/plugins.ts';
+import { configSchema } from '../config/schema.ts';
+import { coreFaults, startFaults } from '../core/fault-table.ts';
+import type { FaultTable, Plugin } from '../core/plugin.ts';
+import { rtmpLimits } from '../runtime/media/rtmp/limits.ts';
+import { world } from '../test/kit/world.ts';
+
+export async function reference(): Promise<string> {
+  const plugins = (await enabledPlugins(await loadConfig({}))).map(({ plugin }) => plugin);
+  const sections = [
+    '# Reference',
+    'Made by `bun scripts/reference.ts` from the program itself. What the objects hold and how a stream behaves is told in [api.md](api.md).',
+    '## Routes',
+    await routes(plugins),
+    '## Config',
+    'A file named by `MILLRACE_CONFIG` (`.json`, `.yaml`, `.ts`), then the environment: `MILLRACE_HTTP__PORT=80` sets `http.port`.',
+    table(['key', 'default', 'meaning'], configRows(configSchema, '')),
+    ...plugins.flatMap((plugin) =>
+      plugin.config
+        ? [
+            `### plugins.${plugin.id}`,
+            table(['key', 'default', 'meaning'], configRows(plugin.config, `plugins.${plugin.id}.`)),
+          ]
+        : [],
+    ),
+    '## Limits of the RTMP port',
+    'Durations in milliseconds, sizes in bytes. What happens beyond each is said in `runtime/media/rtmp/limits.ts`.',
+    table(
+      ['limit', 'value'],
+      Object.entries(rtmpLimits).map(([name, value]) => [`\`${name}\``, String(value)]),
+    ),
+    '## Events',
+    table(
+      ['event', 'when', 'plugin'],
+      plugins.flatMap(({ id, emits }) =>
+        Object.entries(emits ?? {}).map(([event, when]) => [`\`${event}\``, when, id]),
+      ),
+    ),
+    '## Errors',
+    'Every error is `{"errors": ["…"], "code": "…"}`.',
+    faults('core', coreFaults),
+    ...plugins.flatMap(({ id, faults: own }) => (own ? [faults(id, own)] : [])),
+    '### Problems at start',
+    'Printed, never sent.',
+    faultTable(startFaults),
+  ];
+  return `${sections.join('\n\n')}\n`;
+}
+
+if (import.meta.main) {
+  await writeFile(new URL('../docs/reference.md', import.meta.url), await reference());
+}
+
+async function routes(plugins: readonly Plugin[]): Promise<string> {
+  await using w = await world({ plugins });
+  const rows = (w.app as unknown as { routes: Route[] }).routes
+    .filter(({ hooks }) => hooks?.detail?.summary !== undefined)
+    .map(({ method, path, hooks }) => [`\`${method} ${path}\``, hooks?.detail?.summary ?? '']);
+  return table(['route', 'what it does'], rows);
+}
+
+interface Route {
+  readonly method: string;
+  readonly path: string;
+  readonly hooks?: { readonly detail?: { readonly summary?: string } };
+}
+
+function configRows(schema: TSchema, prefix: string): string[][] {
+  return Object.entries((schema.properties ?? {}) as Record<string, TSchema>).flatMap(([name, inner]) =>
+    inner.properties
+      ? configRows(inner, `${prefix}${name}.`)
+      : [[`\`${prefix}${name}\``, defaultOf(inner), inner.description ?? '']],
+  );
+}
+
+function defaultOf(schema: TSchema): string {
+  return schema.default === undefined ? '–' : `\`${JSON.stringify(schema.default)}\``;
+}
+
+function faults(owner: string, own: FaultTable): string {
+  return `### ${owner}\n\n${faultTable(own)}`;
+}
+
+function faultTable(own: FaultTable): string {
+  return table(
+    ['code', 'status', 'meaning'],
+    Object.entries(own).map(([code, { status, meaning }]) => [`\`${code}\``, String(status), meaning]),
+  );
+}
+
+function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const line = (cells: readonly string[]) => `| ${cells.join(' | ')} |`;
+  return [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n');
+}
