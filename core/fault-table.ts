@@ -11,6 +11,7 @@ export const coreFaults: FaultTable = {
   'actor.exists': { status: 409, meaning: 'Something of this id exists already.' },
   'actor.not_possible': { status: 409, meaning: 'Not possible in its present state; nothing was changed.' },
   'store.busy': { status: 503, meaning: 'Too many writes at one time; nothing was written. Try again.' },
+  'store.full': { status: 507, meaning: 'The disk is full; nothing was written.' },
   'store.unknown': { status: 503, meaning: 'The write may or may not have happened. Look before repeating.' },
   'store.failed': {
     status: 503,

@@ -17,6 +17,12 @@ export interface Store {
   /** One step of an actor, all or nothing. Checks in this order: epoch, cause, sequence. */
   commit(step: StepCommit): Promise<CommitOutcome>;
 
+  /**
+   * Whether a remembered cause (one without a number) was consumed. A state that has moved on may refuse what
+   * it took before, so whoever repeats a request must be able to tell a repeat from a refusal.
+   */
+  isConsumed(cause: string): Promise<boolean>;
+
   /** A write to plain resources (those without an actor), all or nothing, by compare-and-set. */
   write(write: ResourceCommit): Promise<CommitOutcome>;
 
@@ -31,7 +37,10 @@ export interface Store {
   readonly resources: ResourceReader;
   readonly events: EventLog;
 
-  /** Deletes events and causes older than `before` (epoch ms). Consumers behind that point skip the gap. */
+  /**
+   * Forgets events, causes and the ids of ended actors older than `before` (epoch ms). Consumers behind that
+   * point skip the gap.
+   */
   sweep(before: number): Promise<void>;
 
   close(): Promise<void>;
@@ -179,6 +188,7 @@ export interface EventLog {
   last(): Promise<number>;
   /** How far a named consumer has come; 0 at first. */
   cursor(consumer: string): Promise<number>;
+  /** Sets a consumer's place as given, also back. */
   advance(consumer: string, position: number): Promise<void>;
 }
 

@@ -111,6 +111,8 @@ export class ActorHost implements Actors {
     if (!loaded) throw new Fault('actor.not_found', { status: 404, message: `There is no ${actor}.` });
     const next = step(type, loaded.snapshot, event);
     if (!next) {
+      // A repeat of what was done already: the state has moved on because of it.
+      if (cause !== undefined && (await this.#options.store.isConsumed(cause))) return loaded.snapshot;
       throw new Fault('actor.not_possible', {
         status: 409,
         message: `${event.type} is not possible while it is ${JSON.stringify(loaded.snapshot.value)}.`,

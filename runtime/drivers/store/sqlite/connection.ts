@@ -1,8 +1,19 @@
+import type { Fault } from '../../../../core/fault.ts';
+import type { Log } from '../../../../core/log.ts';
 import { type Channel, channel } from './channel.ts';
 import { readOnlyDatabase } from './database.ts';
-import type { SqliteStoreOptions } from './index.ts';
 import { type Reader, reader } from './reader.ts';
 import { statements } from './statements.ts';
+
+export interface SqliteStoreOptions {
+  /** Path of the database, or `:memory:` for one that ends with the store. Missing folders are made. */
+  readonly file: string;
+  readonly log?: Log;
+  /** Calls in flight beyond which `store.busy` is answered. Default 10,000. */
+  readonly maxWaiting?: number;
+  /** The store broke and stays broken: only a restart of the process helps, and loses nothing acknowledged. */
+  readonly onFailure?: (failure: Fault) => void;
+}
 
 /** The reads: answered at once by our own connection, or later by the worker. */
 export type Reads = {
@@ -74,6 +85,7 @@ function local(file: string): { reads: Reads; close(): void } {
 
 function remote(worker: Channel): Reads {
   return {
+    isConsumed: (cause) => worker.call('isConsumed', cause),
     load: (actor) => worker.call('load', actor),
     timers: () => worker.call('timers', null),
     orders: () => worker.call('orders', null),

@@ -2,6 +2,7 @@ import { Database } from 'bun:sqlite';
 import { closeSync, fsyncSync, mkdirSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { Fault } from '../../../../core/fault.ts';
+import { isFull } from './errors.ts';
 import { migrate } from './schema.ts';
 
 export interface OpenDatabase {
@@ -41,6 +42,9 @@ export function database(file: string): OpenDatabase {
       close() {
         try {
           db.run('PRAGMA wal_checkpoint(TRUNCATE)');
+        } catch (error) {
+          // What is committed stays in the log, and the next start reads it from there.
+          if (!isFull(error)) throw error;
         } finally {
           db.close();
           unlock();

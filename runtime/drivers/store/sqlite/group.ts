@@ -1,5 +1,6 @@
 import type { Database } from 'bun:sqlite';
 import { Fault } from '../../../../core/fault.ts';
+import { isDamage, isFull } from './errors.ts';
 import type { Answer, Problem, Request } from './protocol.ts';
 import type { Statements } from './statements.ts';
 
@@ -70,16 +71,4 @@ export function problem(error: unknown): Problem {
 
 function rollback(db: Database): void {
   if (db.inTransaction) db.run('ROLLBACK');
-}
-
-export function isFull(error: unknown): boolean {
-  return sqliteCode(error) === 'SQLITE_FULL';
-}
-
-function isDamage(error: unknown): boolean {
-  return /^SQLITE_(IOERR|CORRUPT|NOTADB|READONLY|CANTOPEN)/.test(sqliteCode(error));
-}
-
-function sqliteCode(error: unknown): string {
-  return String((error as { code?: unknown } | undefined)?.code ?? '');
 }

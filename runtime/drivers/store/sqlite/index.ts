@@ -1,17 +1,6 @@
 import { Fault } from '../../../../core/fault.ts';
-import type { Log } from '../../../../core/log.ts';
 import type { Store } from '../../../../core/ports/store.ts';
-import { type Connection, connection, type Reads } from './connection.ts';
-
-export interface SqliteStoreOptions {
-  /** Path of the database, or `:memory:` for one that ends with the store. Missing folders are made. */
-  readonly file: string;
-  readonly log?: Log;
-  /** Calls in flight beyond which `store.busy` is answered. Default 10,000. */
-  readonly maxWaiting?: number;
-  /** The store broke and stays broken: only a restart of the process helps, and loses nothing acknowledged. */
-  readonly onFailure?: (failure: Fault) => void;
-}
+import { type Connection, connection, type Reads, type SqliteStoreOptions } from './connection.ts';
 
 export interface SqliteStore extends Store {
   /** Resolves when no call waits for the worker: what a test with a virtual clock needs to know. */
@@ -48,6 +37,7 @@ export function sqliteStore(options: SqliteStoreOptions): SqliteStore {
     write: async (write) => connected().worker.call('write', write),
     acknowledge: async (orderIds) => connected().worker.call('acknowledge', orderIds),
     sweep: async (before) => connected().worker.call('sweep', before),
+    isConsumed: (cause) => read((reads) => reads.isConsumed(cause)),
     load: (actor) => read((reads) => reads.load(actor)),
     timers: () => read((reads) => reads.timers(null)),
     orders: () => read((reads) => reads.orders(null)),

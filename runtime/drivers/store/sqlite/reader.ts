@@ -10,6 +10,7 @@ import type { Statements } from './statements.ts';
 
 /** Everything that only reads; runs on the main thread for a file and in the worker for `:memory:`. */
 export interface Reader {
+  isConsumed(cause: string): boolean;
   load(actor: string): StoredActor | undefined;
   timers(scope: null): StoredTimer[];
   orders(scope: null): Order[];
@@ -27,6 +28,7 @@ const event = 'position, id, type, account, stream, body, at';
 
 export function reader(sql: Statements): Reader {
   const load = sql.prepare<StoredActor>('SELECT state, version, sequence FROM actors WHERE actor = ?');
+  const consumed = sql.prepare<{ cause: string }>('SELECT cause FROM causes WHERE cause = ?');
   const timers = sql.prepare<StoredTimer>('SELECT actor, name, due FROM timers ORDER BY due, actor, name');
   const orders = sql.prepare<Order>('SELECT id, type, body FROM orders ORDER BY number');
   const get = sql.prepare<StoredResource>(`SELECT ${columns} FROM resources r WHERE kind = ? AND id = ?`);
@@ -48,6 +50,7 @@ export function reader(sql: Statements): Reader {
   const list = listing(sql);
 
   return {
+    isConsumed: (cause) => consumed.get(cause) !== null,
     load: (actor) => load.get(actor) ?? undefined,
     timers: () => timers.all(),
     orders: () => orders.all(),

@@ -1,5 +1,6 @@
 import { database, type OpenDatabase } from './database.ts';
-import { BrokenStore, group, isFull, problem } from './group.ts';
+import { isFull } from './errors.ts';
+import { BrokenStore, group, problem } from './group.ts';
 import type { Answer, AnswerBatch, Calls, Request, RequestBatch } from './protocol.ts';
 import { type Reader, reader } from './reader.ts';
 import { statements } from './statements.ts';
@@ -15,7 +16,7 @@ const limits = {
   /** Rows that a sweep deletes from each log per group. */
   sweepChunk: 200,
   /** Written requests after which the log is folded back even without a pause. */
-  checkpoint: 8192,
+  checkpoint: 4096,
   /** Milliseconds without work that count as a pause. */
   pause: 25,
 };

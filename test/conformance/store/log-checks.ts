@@ -1,0 +1,140 @@
+import { expect } from 'vitest';
+import type { Check } from './check.ts';
+import { acquireOne, bothLives, event, start, step, write } from './fixtures.ts';
+
+export const logChecks: readonly Check[] = [
+  {
+    name: 'events of steps and writes share one log, in the order of their commits',
+    async run({ store, reopen }) {
+      const lease = await acquireOne(store);
+      const outcomes = await Promise.all([
+        store.commit(
+          step(lease, { at: start + 1, events: [event('e1'), event('e2', { account: 'other' })] }),
+        ),
+        store.write(write({ at: start + 2, events: [event('e3', { stream: '' })] })),
+        store.commit(step(lease, { actor: 'a/2', at: start + 3, events: [event('e4')] })),
+      ]);
+      expect(outcomes.map((one) => one.outcome === 'ok' && one.events)).toEqual([[1, 2], [3], [4]]);
+      for await (const { events } of bothLives({ store, reopen })) {
+        const log = await events.after(0, { limit: 1000 });
+        expect(log).toEqual([
+          { ...event('e1'), position: 1, at: start + 1 },
+          { ...event('e2', { account: 'other' }), position: 2, at: start + 1 },
+          { ...event('e3', { stream: '' }), position: 3, at: start + 2 },
+          { ...event('e4'), position: 4, at: start + 3 },
+        ]);
+        expect((await events.after(1, { limit: 2 })).map((one) => one.id)).toEqual(['e2', 'e3']);
+        expect((await events.after(1, { account: 'main', limit: 1 })).map((one) => one.id)).toEqual(['e3']);
+        expect(await events.after(4, { limit: 5 })).toEqual([]);
+        expect(await events.position('e3')).toBe(3);
+        expect(await events.position('e9')).toBeUndefined();
+        expect(await events.last()).toBe(4);
+      }
+    },
+  },
+  {
+    name: 'an empty log ends at 0, and cursors start there',
+    async run({ store }) {
+      expect(await store.events.last()).toBe(0);
+      expect(await store.events.cursor('webhooks')).toBe(0);
+      expect(await store.events.after(0, { limit: 10 })).toEqual([]);
+    },
+  },
+  {
+    name: 'each consumer has its own cursor, and it lasts',
+    async run({ store, reopen }) {
+      await store.events.advance('webhooks', 3);
+      await store.events.advance('audit', 1);
+      await Promise.all([store.events.advance('webhooks', 4), store.events.advance('webhooks', 5)]);
+      for await (const { events } of bothLives({ store, reopen })) {
+        expect(await events.cursor('webhooks')).toBe(5);
+        expect(await events.cursor('audit')).toBe(1);
+        expect(await events.cursor('nobody')).toBe(0);
+      }
+    },
+  },
+  {
+    name: 'orders stay, oldest first, until they are acknowledged',
+    async run({ store, reopen }) {
+      const lease = await acquireOne(store);
+      const order = (id: string) => ({ id, type: 'close', body: `{"id":"${id}"}` });
+      await store.commit(step(lease, { orders: [order('z'), order('y')] }));
+      await store.commit(step(lease, { sequence: 1, state: null, orders: [order('a')] }));
+      expect(await store.orders()).toEqual([order('z'), order('y'), order('a')]);
+      await store.acknowledge(['y', 'unknown']);
+      await store.acknowledge([]);
+      expect(await store.orders()).toEqual([order('z'), order('a')]);
+      const next = await reopen();
+      expect(await next.orders()).toEqual([order('z'), order('a')]);
+      await next.acknowledge(['a', 'z', 'a']);
+      expect(await next.orders()).toEqual([]);
+    },
+  },
+  {
+    name: 'a sweep forgets events and causes before its time, and only those',
+    async run({ store, reopen }) {
+      const lease = await acquireOne(store);
+      const count = 700;
+      const commits = Array.from({ length: count }, (_, index) =>
+        step(lease, {
+          actor: `a/${index}`,
+          cause: `c${index}`,
+          at: start + index,
+          events: [event(`e${index}`)],
+          timers: [{ name: 't', due: start }],
+        }),
+      );
+      await Promise.all(commits.map((one) => store.commit(one)));
+      await store.sweep(start + 600);
+      let round = 0;
+      for await (const current of bothLives({ store, reopen })) {
+        const kept = await current.events.after(0, { limit: 1000 });
+        expect(kept.map((one) => one.at)).toEqual(
+          Array.from({ length: 100 }, (_, index) => start + 600 + index),
+        );
+        expect(await current.events.position('e599')).toBeUndefined();
+        expect(await current.events.position('e600')).toBe(601);
+        expect(await current.timers()).toHaveLength(count);
+        const again = (index: number) =>
+          current.commit({ ...step(lease), actor: `b/${index}`, cause: `c${index}` });
+        expect(await again(600)).toEqual({ outcome: 'duplicate' });
+        expect(await again(599 - round++)).toMatchObject({ outcome: 'ok' });
+      }
+    },
+  },
+  {
+    name: 'positions go on after a sweep that leaves no event',
+    async run({ store, reopen }) {
+      const lease = await acquireOne(store);
+      await store.commit(step(lease, { events: [event('e1'), event('e2')] }));
+      await store.sweep(start + 1);
+      expect(await store.events.after(0, { limit: 10 })).toEqual([]);
+      expect(await store.events.last()).toBe(2);
+      const next = await reopen();
+      expect(await next.events.last()).toBe(2);
+      expect(await next.write(write({ events: [event('e3')] }))).toEqual({ outcome: 'ok', events: [3] });
+    },
+  },
+  {
+    name: 'the id of an ended actor is remembered until a sweep passes its end',
+    async run({ store }) {
+      const lease = await acquireOne(store);
+      await store.commit(step(lease));
+      await store.commit(step(lease, { sequence: 1, state: null, at: start + 10 }));
+      await store.sweep(start + 10);
+      expect(await store.commit(step(lease))).toEqual({ outcome: 'conflict' });
+      await store.sweep(start + 11);
+      expect(await store.commit(step(lease))).toMatchObject({ outcome: 'ok' });
+    },
+  },
+  {
+    name: 'a close keeps what was asked for before it',
+    async run({ store, reopen }) {
+      const lease = await acquireOne(store);
+      const pending = store.commit(step(lease));
+      const next = await reopen();
+      expect(await pending).toMatchObject({ outcome: 'ok' });
+      expect(await next.load('a/1')).toMatchObject({ sequence: 1 });
+    },
+  },
+];

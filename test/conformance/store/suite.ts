@@ -1,0 +1,29 @@
+import { describe, test } from 'vitest';
+import type { Check, OpenedStore } from './check.ts';
+import { logChecks } from './log-checks.ts';
+import { resourceChecks } from './resource-checks.ts';
+import { sequenceChecks } from './sequence-checks.ts';
+import { stepChecks } from './step-checks.ts';
+
+export const storeChecks: readonly Check[] = [
+  ...stepChecks,
+  ...resourceChecks,
+  ...logChecks,
+  ...sequenceChecks,
+];
+
+/** What every driver of the Store port must pass. `open` gives a store with no data. */
+export function storeConformance(name: string, open: () => Promise<OpenedStore>): void {
+  describe(`store: ${name}`, () => {
+    for (const check of storeChecks) {
+      test(check.name, async () => {
+        const opened = await open();
+        try {
+          await check.run(opened);
+        } finally {
+          await opened.close();
+        }
+      });
+    }
+  });
+}
