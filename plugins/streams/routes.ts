@@ -77,6 +77,17 @@ export function routes(kit: StreamsKit): AnyElysia {
       },
       says('One stream or session.'),
     )
+    .get(
+      '/api/stream/:id/sessions',
+      async ({ request, params }) => {
+        const principal = await authenticate(request, keys);
+        const { id, account } = await owned(principal, { id: params.id, kit });
+        const limit = limitOf(new URL(request.url).searchParams);
+        const rows = await kit.resources.list('stream', { account, where: { parentId: id }, limit });
+        return Response.json(rows.map((row) => present(documentOf(row))));
+      },
+      says('Lists the sessions of a stream, newest first. `limit` as above.'),
+    )
     .patch(
       '/api/stream/:id',
       async ({ request, params }) => {

@@ -19,7 +19,8 @@ const FIRST_WAIT = 1000;
 const LONGEST_WAIT = 5000;
 /** Seconds without a new picture after which the next remedy is tried, while the playlist moves on. */
 const REMEDIES = [
-  { after: 3, cure: seekToLive },
+  // hls.js may wait at a seam for a part that it takes for loaded; a short step forward frees it.
+  { after: 0.75, cure: seekToLive },
   { after: 10, cure: rebuildBuffers },
   { after: 20, cure: loadAnew },
 ];
@@ -58,7 +59,6 @@ function createPlayer() {
   };
   const hls = new Hls({
     lowLatencyMode: true,
-    // The wanted delay is the playlist's own PART-HOLD-BACK.
     maxLiveSyncPlaybackRate: 1.2,
     liveSyncOnStallIncrease: 0.25,
     backBufferLength: 20,
@@ -74,15 +74,19 @@ function createPlayer() {
   hls.on(Hls.Events.MANIFEST_PARSED, play);
   hls.on(Hls.Events.LEVEL_UPDATED, (_, { details }) => {
     if (details.advanced) advancedAt = performance.now();
+    // At the playlist's own PART-HOLD-BACK hls.js speeds up and slows down for ever: it speeds up only with
+    // more than a second in its buffer.
+    const wanted = details.partHoldBack + details.partTarget;
+    if (details.partHoldBack > 0 && hls.config.liveSyncDuration !== wanted) hls.targetLatency = wanted;
   });
   hls.on(Hls.Events.ERROR, (_, data) => {
-    note(`${data.fatal ? 'fatal ' : ''}${data.details} ${data.response?.code ?? ''}`);
+    note(`${data.fatal ? 'fatal ' : ''}${data.details} ${data.response?.code ?? data.error?.message ?? ''}`);
     const isGone = data.response?.code === 404 || data.response?.code === 410;
     if (data.fatal) {
       millrace.fatalErrors += 1;
       // After the handlers of hls.js itself, which still see this error.
       if (data.type === Hls.ErrorTypes.MEDIA_ERROR) setTimeout(rebuildBuffers);
-      else setTimeout(waitForBroadcast, 0, 'The connection was lost. Trying again…');
+      else setTimeout(waitForBroadcast, 0, 'The broadcast is starting again…', 250);
     } else if (isGone && /^(level|manifest)Load/.test(data.details)) {
       setTimeout(waitForBroadcast, 0, NOTHING_ON);
     }
@@ -174,7 +178,8 @@ function restartClock() {
 function seekToLive() {
   const { hls } = millrace;
   const edge = hls ? hls.liveSyncPosition : video.seekable.length > 0 ? video.seekable.end(0) - 3 : null;
-  if (edge === null || Math.abs(edge - video.currentTime) < 0.5) {
+  // Never back: while nobody sends, the wanted place lies behind the last picture.
+  if (edge === null || edge < video.currentTime + 0.5) {
     play();
     return;
   }

@@ -54,6 +54,7 @@ export class Cutter {
   /** Epoch milliseconds of the media time 0 of the output's timeline. */
   #epoch: number | undefined;
   #cursor = 0;
+  #stride = 0;
   #partStart = 0;
   #segmentStart = 0;
   #end = 0;
@@ -125,8 +126,10 @@ export class Cutter {
     const isOpen = this.#isRunning ? this.#hasVideo : track.count > 0;
     if (!isOpen && !isKey) return false;
     const dts = Math.max(Math.round(time * 90), track.newest + 1);
-    if (track.count > 0) track.usual = Math.min(dts - track.newest, 90_000);
-    else if (!this.#isRunning) this.#arrival = now;
+    const wait = track.count > 0 ? dts - track.newest : 0;
+    const isGap = wait > GAP * track.timescale && wait > track.usual * 3;
+    if (wait > 0 && !isGap) track.usual = wait;
+    if (track.count === 0 && !this.#isRunning) this.#arrival = now;
     let offset = cts * 90;
     if (Math.abs(offset) > CTS_LIMIT) {
       offset = 0;
@@ -134,10 +137,11 @@ export class Cutter {
     }
     if (!track.push(dts, offset, at, end - at, isKey ? 1 : 0)) return this.#flood();
     if (!this.#isRunning) this.#consider(now);
-    else if (!this.#hasVideo || (isKey && this.#isTrackSetStale(time))) {
+    else if (!this.#hasVideo || (isKey && (isGap || this.#isTrackSetStale(time)))) {
       if (!this.#hasVideo) this.#arrival = now;
       this.#isVideoGone = false;
-      this.#stop(track.count - 1, dts);
+      // A gap is not stretched over: viewers go on with what is new, behind a discontinuity.
+      this.#stop(track.count - 1, isGap ? dts - wait + Math.round(track.usual) : dts);
       this.#consider(now);
     } else this.#drain();
     return true;
@@ -154,7 +158,14 @@ export class Cutter {
     }
     if (this.#nextAudio !== undefined) return false;
     if (track.count === 0 && !this.#isRunning && this.#video.count === 0) this.#arrival = now;
-    if (!track.push(this.#audioDts(time), 0, at, end - at, 1)) return this.#flood();
+    const dts = this.#audioDts(time);
+    let moved = 0;
+    if (this.#isRunning && this.#lead === track && dts - track.newest > GAP * track.timescale) {
+      const held = track.arena.length;
+      this.#stop(0, -1);
+      moved = held - track.arena.length;
+    }
+    if (!track.push(dts, 0, at - moved, end - at, 1)) return this.#flood();
     if (!this.#isRunning) {
       this.#isAudioGone = false;
       this.#consider(now);
@@ -232,7 +243,7 @@ export class Cutter {
       this.#begins = 0;
     }
     this.#begins += 1;
-    if (this.#begins > 30) {
+    if (this.#begins > 60) {
       this.#options.onFatal('the encoder changes its settings too often');
       return;
     }
@@ -245,7 +256,8 @@ export class Cutter {
     if (hasVideo) this.#trimAudio(this.#hasAudio ? this.#video.dts(0) / 90 : Number.POSITIVE_INFINITY);
     const start = this.#lead.dts(0);
     const time = (start / this.#lead.timescale) * 1000;
-    this.#epoch ??= Math.max(this.#arrival, window.wallEnd) - time;
+    // Never before what is listed: the last sound may outlast the picture by some milliseconds.
+    this.#epoch = Math.max(this.#epoch ?? this.#arrival - time, window.wallEnd - time);
     window.begin({
       bytes: writeInit({
         video: videoHeader && { id: this.#video.id, timescale: this.#video.timescale, ...videoHeader },
@@ -261,6 +273,7 @@ export class Cutter {
     this.#waitsFrom = -1;
     this.#partStart = this.#segmentStart = start;
     this.#cursor = 1;
+    this.#stride = 0;
     this.#drain();
   }
 
@@ -269,11 +282,12 @@ export class Cutter {
     const lead = this.#lead;
     while (this.#isRunning && this.#cursor < lead.count) {
       const end = lead.dts(this.#cursor);
-      const frame = end - lead.dts(this.#cursor - 1);
+      // Frames come unevenly: the next may last as long as one just did.
+      this.#stride = Math.max(end - lead.dts(this.#cursor - 1), this.#stride * 0.9);
       const { partTarget, segmentLimit, segmentBytes } = this.#options.config;
       const part = (end - this.#partStart) / lead.timescale;
       const segment = (end - this.#segmentStart) / lead.timescale;
-      const isFull = part >= partTarget * 0.85 && part + frame / lead.timescale > partTarget + 1e-6;
+      const isFull = part >= partTarget * 0.85 && part + this.#stride / lead.timescale > partTarget + 1e-6;
       const isLong = segment >= segmentLimit || this.#options.window.openBytes > segmentBytes;
       const isDue = segment >= this.#segmentMinimum();
       const isEnd =
@@ -396,5 +410,7 @@ export class Cutter {
 const SHORTEST = 0.25;
 /** After this many milliseconds without a track it is gone. */
 const GONE = 5000;
+/** A pause of more than this many seconds is a gap. */
+const GAP = 1;
 /** Ten seconds, in ticks of the video track. */
 const CTS_LIMIT = 900_000;

@@ -44,6 +44,7 @@ export class LiveOutput {
   /** Random, so that no cache answers with files of an older output of this playbackId. */
   readonly #prefix: string;
   #ingest: Ingest | undefined;
+  #figures: Figures | undefined;
   #isPublishing = false;
   #hasEnded = false;
   #end: number = ORIGIN;
@@ -79,8 +80,7 @@ export class LiveOutput {
   /** Takes a new publish; a former one that is still here is over at once, its sink inert. */
   attach(attachment: Attachment): MediaSink & { figures(): Figures } {
     const { grant } = attachment;
-    this.#ingest?.finish();
-    this.#end = Math.max(this.#end, this.#ingest?.end ?? 0);
+    this.#release();
     this.#window.number(grant);
     this.#isPublishing = !this.#hasEnded;
     this.#ingest = new Ingest({
@@ -96,16 +96,16 @@ export class LiveOutput {
         attachment.onFatal(reason);
       },
     });
-    if (this.#hasEnded) this.#ingest.finish();
-    return this.#ingest;
+    const ingest = this.#ingest;
+    if (this.#hasEnded) this.#release();
+    return ingest;
   }
 
   /** The publisher that holds this token has gone. What is whole is listed, then the playlist is held. */
   detach(token: string): void {
-    if (this.#ingest?.grant.token !== token || !this.#isPublishing) return;
+    if (this.#ingest?.grant.token !== token) return;
     this.#isPublishing = false;
-    this.#ingest.finish();
-    this.#end = Math.max(this.#end, this.#ingest.end);
+    this.#release();
     this.#waiters.shorten(this.#patience());
   }
 
@@ -114,14 +114,14 @@ export class LiveOutput {
     if (this.#hasEnded) return;
     this.#hasEnded = true;
     this.#isPublishing = false;
-    this.#ingest?.finish();
+    this.#release();
     this.#window.clear();
     this.#waiters.wake();
   }
 
   /** Of the publish attached last; undefined before any. Still readable after `detach`. */
   figures(): Figures | undefined {
-    return this.#ingest?.figures();
+    return this.#ingest?.figures() ?? this.#figures;
   }
 
   /** Answers a GET for one file. `query` counts for the media playlist only. */
@@ -146,6 +146,16 @@ export class LiveOutput {
       },
       expire: () => answers.missing(),
     });
+  }
+
+  /** The publish is over. Its arenas, which may be large, are not held on to. */
+  #release(): void {
+    const ingest = this.#ingest;
+    if (ingest === undefined) return;
+    this.#ingest = undefined;
+    ingest.finish();
+    this.#end = Math.max(this.#end, ingest.end);
+    this.#figures = ingest.figures();
   }
 
   /** Blocking reload, RFC 8216bis 6.2.5.2. */

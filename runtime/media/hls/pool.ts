@@ -1,6 +1,7 @@
 /**
  * Buffers that are used again, shared by the outputs of a node. Sizes come in classes, four to an octave
- * (1, 1.25, 1.5, 1.75 × 2ⁿ), so that at most a fifth of a buffer lies idle.
+ * (1, 1.25, 1.5, 1.75 × 2ⁿ), so that a buffer is seldom
+ * much larger than what was asked for.
  *
  * A buffer may come back while viewers still read what was served from it, because nothing is served from
  * it: Bun 1.4.5 copies a Uint8Array when a Response or Blob is made of it (tried: 200 stalled viewers of
@@ -23,11 +24,15 @@ export class BufferPool {
 
   /** A buffer of at least `size` bytes; its content is whatever was there. */
   take(size: number): Uint8Array {
-    const capacity = classOf(size);
-    const buffer = this.#free.get(capacity)?.pop();
-    if (buffer === undefined) return new Uint8Array(capacity);
-    this.#idle -= capacity;
-    return buffer;
+    const smallest = classOf(size);
+    // One of the next two classes rather than none, so that what a falling bitrate left behind is used up.
+    for (let capacity = smallest, i = 0; i < 3; capacity = classOf(capacity + 1), i += 1) {
+      const buffer = this.#free.get(capacity)?.pop();
+      if (buffer === undefined) continue;
+      this.#idle -= capacity;
+      return buffer;
+    }
+    return new Uint8Array(smallest);
   }
 
   /** Gives back what `take` gave, once. */

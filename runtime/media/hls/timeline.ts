@@ -50,7 +50,9 @@ export class Timeline {
     const stamps = this.#tracks[track];
     if (!stamps.isByArrival) this.#watch(stamps, stamp, now);
     const time = stamps.isByArrival ? stamps.arrivalTime + now - stamps.arrival : this.#unwrap(stamps, stamp);
-    if (stamps.count > 0 && time > stamps.last) stamps.step = Math.min(1000, time - stamps.last);
+    const step = time - stamps.last;
+    // A gap is no rhythm: what comes after it is not expected to be as late.
+    if (stamps.count > 0 && step > 0 && step <= 1000) stamps.step = step;
     stamps.count += 1;
     stamps.last = time;
     if (time > this.#latest) this.#latest = time;
@@ -66,15 +68,17 @@ export class Timeline {
     // Modulo 2^32, so that a wrap is a small step ahead.
     this.#unwrapped += (stamp - this.#raw) | 0;
     this.#raw = stamp;
-    const isFirst = stamps.count === 0;
-    const expected = isFirst ? this.#latest : stamps.last + stamps.step;
-    const back = isFirst ? -FORWARD : -BACK;
-    const ahead = this.#unwrapped + this.#offset - expected;
-    if (ahead >= -BACK && ahead <= BACK) return expected + ahead;
-    const formerAhead = this.#unwrapped + this.#former - expected;
-    if (formerAhead >= -BACK && formerAhead <= BACK) return expected + formerAhead;
-    if (ahead >= back && ahead <= FORWARD) return expected + ahead;
-    if (formerAhead >= back && formerAhead <= FORWARD) return expected + formerAhead;
+    // A track that begins or comes back is measured by the other one.
+    const isFirst = stamps.count === 0 || stamps.last < this.#latest - 1000;
+    const last = isFirst ? this.#latest : stamps.last;
+    const expected = last + stamps.step;
+    const earliest = last - (isFirst ? FORWARD : BACK);
+    const time = this.#unwrapped + this.#offset;
+    if (Math.abs(time - expected) <= BACK) return time;
+    const formerTime = this.#unwrapped + this.#former;
+    if (Math.abs(formerTime - expected) <= BACK) return formerTime;
+    if (time >= earliest && time <= last + FORWARD) return time;
+    if (formerTime >= earliest && formerTime <= last + FORWARD) return formerTime;
     this.#former = this.#offset;
     this.#offset = expected - this.#unwrapped;
     this.#onIssue('timestamps jumped');

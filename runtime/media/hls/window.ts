@@ -171,6 +171,8 @@ export class LiveWindow {
     this.#rate.add(segment.length, segment.duration, this.#target);
     this.#segments.push(segment);
     this.#next += 1;
+    // Somebody fetches parts: one Blob for all of them, or each byte would be held twice.
+    if (segment.parts.some((part) => part.blob !== undefined)) this.segmentBlob(segment.sequence);
   }
 
   /** Shows what was added. `isLive`: more will follow right away. */
@@ -207,8 +209,9 @@ export class LiveWindow {
     const segment = this.segment(sequence);
     const part = segment?.parts[index];
     if (segment === undefined || part === undefined) return undefined;
+    // A slice shares the bytes of its Blob.
     if (segment.blob !== undefined)
-      return segment.blob.slice(part.offset, part.offset + part.size, 'video/mp4');
+      part.blob ??= segment.blob.slice(part.offset, part.offset + part.size, 'video/mp4');
     if (part.blob === undefined && segment.buffer !== undefined) {
       part.blob = blobOf(segment.buffer, part.offset, part.size);
       this.#bytes += part.size;
@@ -299,17 +302,16 @@ export class LiveWindow {
 
   /** Its bytes go; viewers who still read hold Blobs of their own. */
   #drop(segment: Segment): void {
-    if (segment.buffer !== undefined) {
-      this.#bytes -= segment.buffer.length;
-      this.#pool.give(segment.buffer);
-      segment.buffer = undefined;
-    }
     if (segment.blob !== undefined) this.#bytes -= segment.length;
     segment.blob = undefined;
     for (const part of segment.parts) {
-      if (part.blob !== undefined) this.#bytes -= part.size;
+      if (part.blob !== undefined && segment.buffer !== undefined) this.#bytes -= part.size;
       part.blob = undefined;
     }
+    if (segment.buffer === undefined) return;
+    this.#bytes -= segment.buffer.length;
+    this.#pool.give(segment.buffer);
+    segment.buffer = undefined;
   }
 }
 

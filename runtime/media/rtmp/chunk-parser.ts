@@ -1,6 +1,23 @@
 import type { Arena, MediaSink } from '../sink.ts';
+import {
+  AUDIO,
+  CONTROL,
+  CSID,
+  EXTENDED,
+  FIELD,
+  LEFT,
+  LENGTH,
+  SIDE,
+  SKIP,
+  STREAM,
+  STRIDE,
+  TARGET,
+  TIME,
+  TYPE,
+  VIDEO,
+} from './chunk-stream.ts';
 import { copyBytes } from './copy-bytes.ts';
-import { messageType } from './message-type.ts';
+import { isControl, isMedia, messageType } from './message-type.ts';
 import { ProtocolError } from './protocol-error.ts';
 import { SideBuffers } from './side-buffers.ts';
 
@@ -361,52 +378,9 @@ export class ChunkParser {
   }
 }
 
-/** Fields of a chunk stream in `#streams`. */
-const STRIDE = 9;
-const CSID = 0;
-/** Timestamp of its last message. */
-const TIME = 1;
-/** Timestamp field of its last full header: what fmt 3 adds and repeats. */
-const FIELD = 2;
-const EXTENDED = 3;
-const LENGTH = 4;
-const TYPE = 5;
-/** Message stream id. */
-const STREAM = 6;
-/** Bytes its message still lacks; above 0, it is in progress. */
-const LEFT = 7;
-const TARGET = 8;
-
-/** Values of TARGET: where the payload goes. */
-const SKIP = 0;
-const VIDEO = 1;
-const AUDIO = 2;
-/** To `onControl`; put together aside unless it comes in one piece. */
-const CONTROL = 3;
-/** Media that is put together aside and then appended to its arena. */
-const SIDE = 4;
-
 /** Basic header of 3, message header of 11, extended timestamp of 4. */
 const LONGEST_HEADER = 18;
 const NOTHING = new Uint8Array(0);
-
-/** What belongs to a publish. */
-function isMedia(type: number): boolean {
-  return (
-    type === messageType.video ||
-    type === messageType.audio ||
-    type === messageType.dataAmf0 ||
-    type === messageType.dataAmf3
-  );
-}
-
-function isControl(type: number): boolean {
-  return (
-    type === messageType.commandAmf0 ||
-    type === messageType.commandAmf3 ||
-    (type >= messageType.setChunkSize && type <= messageType.setPeerBandwidth)
-  );
-}
 
 function append(arena: Arena, bytes: Uint8Array, from: number, count: number): void {
   if (!arena.reserve(count)) throw new ProtocolError('a track holds more media than its limit');

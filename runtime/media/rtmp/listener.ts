@@ -70,6 +70,11 @@ export function rtmpListener(options: RtmpListenerOptions): RtmpListener {
     data(socket: Socket<Connection>, bytes: Uint8Array) {
       socket.data?.session.feed(bytes);
     },
+    // With this handler Bun calls `open` when TCP is accepted. Without it, only after the TLS handshake:
+    // a peer that never finishes that would escape every limit and deadline.
+    handshake(socket: Socket<Connection>, isSecure: boolean) {
+      if (!isSecure) socket.terminate();
+    },
     drain(socket: Socket<Connection>) {
       socket.data?.writer.flush();
     },

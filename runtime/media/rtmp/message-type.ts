@@ -13,3 +13,22 @@ export const messageType = {
   dataAmf0: 18,
   commandAmf0: 20,
 } as const;
+
+/** What belongs to a publish: media and data. */
+export function isMedia(type: number): boolean {
+  return (
+    type === messageType.video ||
+    type === messageType.audio ||
+    type === messageType.dataAmf0 ||
+    type === messageType.dataAmf3
+  );
+}
+
+/** Commands and protocol control: what the connection itself is about. */
+export function isControl(type: number): boolean {
+  return (
+    type === messageType.commandAmf0 ||
+    type === messageType.commandAmf3 ||
+    (type >= messageType.setChunkSize && type <= messageType.setPeerBandwidth)
+  );
+}

@@ -1,10 +1,12 @@
 import type { Clock } from '../../../core/ports/clock.ts';
 import type { PublishRefusal } from '../../../core/ports/media.ts';
+import { Acknowledgements } from './acknowledgements.ts';
 import { ChunkParser } from './chunk-parser.ts';
-import { type Command, readApp, readCommand, readKey, readMetadata } from './command.ts';
+import { readMetadata } from './command.ts';
 import { Handshake } from './handshake.ts';
 import type { RtmpLimits } from './limits.ts';
 import { messageType } from './message-type.ts';
+import { NetConnection } from './net-connection.ts';
 import { ProtocolError } from './protocol-error.ts';
 import { Publish, type PublishEnd, type PublishHandlers } from './publish.ts';
 import { replies, windowAckSize } from './replies.ts';
@@ -46,18 +48,12 @@ export class RtmpSession {
   #deadline: number;
   /** Bytes came since the last `sweep`: cheaper than to ask for the time on each of them. */
   #heard = false;
-  #received = 0;
-  #acknowledged = 0;
-  #window = windowAckSize;
+  readonly #acknowledgements = new Acknowledgements(windowAckSize);
   /** Bytes received since the last publish ended, or since the beginning. */
   #unpublished = 0;
   /** What came while a publish is being authorised. */
   readonly #queue: SideBuffers;
-  /** Undefined before `connect`. */
-  #app: string | undefined;
-  #fcPublish = false;
-  readonly #messageStreams = new Set<number>();
-  readonly #commands: WindowCount;
+  readonly #connection: NetConnection;
   readonly #metadata: WindowCount;
   #publish: Publish | undefined;
 
@@ -70,7 +66,14 @@ export class RtmpSession {
       limit: limits.queuedBytes,
       complaint: 'too many bytes came before the publish was answered',
     });
-    this.#commands = new WindowCount({ most: limits.commands, window: limits.commandWindow });
+    this.#connection = new NetConnection({
+      clock,
+      limits,
+      write: (bytes) => options.write(bytes),
+      onPublish: (key, streamId) => this.#onPublish(key, streamId),
+      onUnpublish: (streamId) => this.#onUnpublish(streamId),
+      onPlay: (streamId) => this.#onPlay(streamId),
+    });
     this.#metadata = new WindowCount({ most: limits.commands, window: limits.commandWindow });
     this.#deadline = clock.now() + limits.publishTimeout;
   }
@@ -86,11 +89,12 @@ export class RtmpSession {
     }
   }
 
-  /** Looks at the deadlines. To be called every `limits.sweepInterval` or so. */
+  /** Looks at the deadlines and acknowledges what came. To be called every `limits.sweepInterval` or so. */
   sweep(now: number): void {
     if (this.#phase === 'closed') return;
     const heard = this.#heard;
     this.#heard = false;
+    if (heard && this.#phase !== 'closing' && this.#acknowledgements.take()) this.#acknowledge();
     if (this.#phase === 'publishing' && heard) this.#deadline = now + this.#options.limits.idleTimeout;
     else if (now < this.#deadline) return;
     else if (this.#phase === 'closing') this.#close();
@@ -149,11 +153,7 @@ export class RtmpSession {
   }
 
   #count(length: number): void {
-    this.#received += length;
-    if (this.#received - this.#acknowledged >= this.#window && this.#phase !== 'handshake') {
-      this.#acknowledged = this.#received;
-      this.#options.write(replies.acknowledgement(this.#received));
-    }
+    if (this.#acknowledgements.count(length)) this.#acknowledge();
     if (this.#phase === 'publishing') return;
     this.#unpublished += length;
     if (this.#unpublished > this.#options.limits.unpublishedBytes) {
@@ -161,72 +161,26 @@ export class RtmpSession {
     }
   }
 
+  #acknowledge(): void {
+    this.#options.write(replies.acknowledgement(this.#acknowledgements.received));
+  }
+
   #onControl(type: number, streamId: number, bytes: Uint8Array, start: number, end: number): void {
     if (type === messageType.commandAmf0 || type === messageType.commandAmf3) {
-      this.#admit();
-      this.#onCommand(readCommand(type, bytes, start, end), streamId);
+      this.#connection.receive(type, streamId, bytes, start, end);
     } else if (type === messageType.dataAmf0 || type === messageType.dataAmf3) {
       if (!this.#metadata.admit(this.#options.clock.now())) return;
       const values = readMetadata(type, bytes, start, end);
       if (values !== undefined) this.#publish?.sink?.onMetadata(values);
     } else if (type === messageType.userControl) {
       if (end - start < 6 || bytes[start] !== 0 || bytes[start + 1] !== PING_REQUEST) return;
-      this.#admit();
+      this.#connection.admit();
       this.#options.write(replies.pong(bytes.subarray(start + 2, start + 6)));
-    } else if (type === messageType.windowAckSize && end - start >= 4) {
-      const size = new DataView(bytes.buffer, bytes.byteOffset + start).getUint32(0);
-      if (size > 0) this.#window = Math.max(size, SMALLEST_WINDOW);
-    }
+    } else if (type === messageType.windowAckSize) this.#acknowledgements.setWindow(bytes, start, end);
   }
 
-  #admit(): void {
-    if (!this.#commands.admit(this.#options.clock.now())) throw new ProtocolError('too many commands');
-  }
-
-  #onCommand(command: Command, streamId: number): void {
-    const { name, transaction, values } = command;
-    if (name === 'connect') this.#onConnect(command);
-    else if (this.#app === undefined) throw new ProtocolError('a command came before connect');
-    else if (name === 'publish') this.#onPublish(command, streamId);
-    else if (name === 'createStream') this.#options.write(replies.result(transaction, this.#createStream()));
-    else if (name === 'releaseStream' || name === '_checkbw')
-      this.#options.write(replies.result(transaction, undefined));
-    else if (name === 'FCPublish') {
-      this.#fcPublish = true;
-      this.#options.write(replies.result(transaction, undefined));
-    } else if (name === 'FCUnpublish') this.#unpublish();
-    else if (name === 'closeStream') {
-      if (streamId === this.#publish?.streamId) this.#unpublish();
-    } else if (name === 'deleteStream') {
-      const deleted = values[1];
-      if (typeof deleted === 'number') this.#messageStreams.delete(deleted);
-      if (deleted === this.#publish?.streamId) this.#unpublish();
-    } else if (name === 'play' || name === 'play2') {
-      const reason = 'this server takes broadcasts by RTMP and plays none';
-      this.#endUncleanly(reason);
-      this.#options.write(replies.failed(streamId, 'NetStream.Play.Failed', 'Play this stream by HLS.'));
-    }
-  }
-
-  #onConnect(command: Command): void {
-    if (this.#app !== undefined) throw new ProtocolError('connect came twice');
-    this.#app = readApp(command);
-    this.#options.write(replies.settings());
-    this.#options.write(replies.connected(command.transaction));
-  }
-
-  #createStream(): number {
-    let id = 1;
-    while (this.#messageStreams.has(id)) id += 1;
-    if (id > this.#options.limits.messageStreams) throw new ProtocolError('too many message streams');
-    this.#messageStreams.add(id);
-    return id;
-  }
-
-  #onPublish(command: Command, streamId: number): void {
+  #onPublish(key: string, streamId: number): void {
     const { handlers, limits, clock, app, connection, address } = this.#options;
-    const key = readKey(command);
-    if (key === '') throw new ProtocolError('publish came without a name');
     if (this.#publish !== undefined) {
       const message = 'This connection publishes already.';
       this.#options.write(replies.failed(streamId, 'NetStream.Publish.Rejected', message));
@@ -237,7 +191,7 @@ export class RtmpSession {
     this.#phase = 'authorising';
     this.#deadline = clock.now() + limits.authoriseTimeout;
     this.#parser.paused = true;
-    if (this.#app !== app || key.length > limits.keyLength) {
+    if (this.#connection.app !== app || key.length > limits.keyLength) {
       this.#answer(publish, unknownKey);
       return;
     }
@@ -268,7 +222,7 @@ export class RtmpSession {
       this.#deadline = this.#options.clock.now() + this.#options.limits.idleTimeout;
       this.#parser.attach(publish.sink, publish.streamId);
       this.#parser.paused = false;
-      this.#options.write(replies.published(publish.streamId, this.#fcPublish));
+      this.#options.write(replies.published(publish.streamId, this.#connection.hasFcPublish));
       this.#parse(this.#queue.take(0), 0);
     } catch (error) {
       this.#fail(error);
@@ -276,15 +230,20 @@ export class RtmpSession {
   }
 
   /** The encoder has ended its publish by a command. It may publish again. */
-  #unpublish(): void {
+  #onUnpublish(streamId: number | undefined): void {
     const publish = this.#publish;
-    if (publish === undefined) return;
+    if (publish === undefined || (streamId !== undefined && streamId !== publish.streamId)) return;
     this.#phase = 'ready';
     this.#deadline = this.#options.clock.now() + this.#options.limits.publishTimeout;
     this.#unpublished = 0;
-    this.#fcPublish = false;
+    this.#connection.hasFcPublish = false;
     this.#release({ clean: true, by: 'encoder', reason: 'the encoder ended the broadcast' });
     this.#options.write(replies.unpublished(publish.streamId));
+  }
+
+  #onPlay(streamId: number): void {
+    this.#endUncleanly('this server takes broadcasts by RTMP and plays none');
+    this.#options.write(replies.failed(streamId, 'NetStream.Play.Failed', 'Play this stream by HLS.'));
   }
 
   /** Lets go of the publish, if there is one: from here on nothing reaches its sink. */
@@ -333,9 +292,6 @@ export class RtmpSession {
 }
 
 const PING_REQUEST = 6;
-/** A smaller window would have us acknowledge every few bytes. */
-const SMALLEST_WINDOW = 16_384;
-
 const unknownKey: PublishRefusal = {
   granted: false,
   reason: 'unauthorized',

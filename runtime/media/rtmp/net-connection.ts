@@ -1,0 +1,105 @@
+import type { Clock } from '../../../core/ports/clock.ts';
+import { type Command, readApp, readCommand, readKey } from './command.ts';
+import type { RtmpLimits } from './limits.ts';
+import { ProtocolError } from './protocol-error.ts';
+import { replies } from './replies.ts';
+import { WindowCount } from './window-count.ts';
+
+export interface NetConnectionOptions {
+  readonly clock: Clock;
+  readonly limits: RtmpLimits;
+  write(bytes: Uint8Array): void;
+  onPublish(key: string, streamId: number): void;
+  /** The encoder ends what it publishes: on this message stream, or on any when undefined. */
+  onUnpublish(streamId: number | undefined): void;
+  onPlay(streamId: number): void;
+}
+
+/**
+ * The commands of one connection (RTMP 1.0, section 7.2): what does not touch a publish is answered here.
+ * Commands it does not know are ignored, as encoders send some of their own.
+ */
+export class NetConnection {
+  /** The application asked for; undefined before `connect`. */
+  app: string | undefined;
+  /** FCPublish came: this encoder waits for onFCPublish too. */
+  hasFcPublish = false;
+  readonly #options: NetConnectionOptions;
+  readonly #streams = new Set<number>();
+  readonly #commands: WindowCount;
+
+  constructor(options: NetConnectionOptions) {
+    const { commands, commandWindow } = options.limits;
+    this.#options = options;
+    this.#commands = new WindowCount({ most: commands, window: commandWindow });
+  }
+
+  /** Counts something the server answers. Throws `ProtocolError` when it becomes too much. */
+  admit(): void {
+    if (!this.#commands.admit(this.#options.clock.now())) throw new ProtocolError('too many commands');
+  }
+
+  /** A command message of type 17 or 20 in `bytes[start, end)`. Throws `ProtocolError`. */
+  receive(type: number, streamId: number, bytes: Uint8Array, start: number, end: number): void {
+    this.admit();
+    const command = readCommand(type, bytes, start, end);
+    if (command.name === 'connect') this.#connect(command);
+    else if (this.app === undefined) throw new ProtocolError('a command came before connect');
+    else this.#obey(command, streamId);
+  }
+
+  #connect(command: Command): void {
+    if (this.app !== undefined) throw new ProtocolError('connect came twice');
+    this.app = readApp(command);
+    this.#options.write(replies.settings());
+    this.#options.write(replies.connected(command.transaction));
+  }
+
+  #obey(command: Command, streamId: number): void {
+    const { transaction, values } = command;
+    switch (command.name) {
+      case 'createStream':
+        this.#options.write(replies.result(transaction, this.#createStream()));
+        break;
+      case 'FCPublish':
+        this.hasFcPublish = true;
+        this.#options.write(replies.result(transaction, undefined));
+        break;
+      case 'releaseStream':
+      case '_checkbw':
+        this.#options.write(replies.result(transaction, undefined));
+        break;
+      case 'publish': {
+        const key = readKey(command);
+        if (key === '') throw new ProtocolError('publish came without a name');
+        this.#options.onPublish(key, streamId);
+        break;
+      }
+      case 'FCUnpublish':
+        this.#options.onUnpublish(undefined);
+        break;
+      case 'closeStream':
+        this.#options.onUnpublish(streamId);
+        break;
+      case 'deleteStream': {
+        const deleted = values[1];
+        if (typeof deleted !== 'number') break;
+        this.#streams.delete(deleted);
+        this.#options.onUnpublish(deleted);
+        break;
+      }
+      case 'play':
+      case 'play2':
+        this.#options.onPlay(streamId);
+        break;
+    }
+  }
+
+  #createStream(): number {
+    let id = 1;
+    while (this.#streams.has(id)) id += 1;
+    if (id > this.#options.limits.messageStreams) throw new ProtocolError('too many message streams');
+    this.#streams.add(id);
+    return id;
+  }
+}

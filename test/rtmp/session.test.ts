@@ -1,0 +1,524 @@
+import { describe, expect, it } from 'vitest';
+import type { PublishGrant, PublishRefusal } from '../../core/ports/media.ts';
+import {
+  audio,
+  chunk,
+  command,
+  connect,
+  createStream,
+  grantOf,
+  handshake,
+  message,
+  pattern,
+  publish,
+  recordingHandlers,
+  session,
+  settle,
+  video,
+} from './kit.ts';
+
+const opening = [...handshake, ...connect, ...createStream];
+const unpublish = command(['FCUnpublish', 6, null, 'abcd']);
+const deleteStream = (id = 1) => command(['deleteStream', 7, null, id]);
+const ping = message({ fmt: 0, csid: 2, type: 4, stream: 0 }, [0, 6, 1, 2, 3, 4]);
+const refusal = (reason: 'unauthorized' | 'rejected'): PublishRefusal => ({
+  granted: false,
+  reason,
+  message: 'No.',
+});
+
+/** An answer that is given when the test says so. */
+function later() {
+  let answer: (value: PublishGrant | PublishRefusal) => void = () => undefined;
+  let fail: (error: Error) => void = () => undefined;
+  const promise = new Promise<PublishGrant | PublishRefusal>((resolve, reject) => {
+    answer = resolve;
+    fail = reject;
+  });
+  return Object.assign(
+    recordingHandlers(() => promise),
+    { answer, fail },
+  );
+}
+
+async function publishing(limits = {}) {
+  const handlers = recordingHandlers();
+  let now = 0;
+  const made = session({ handlers: handlers.handlers, limits, now: () => now });
+  made.feed(opening, publish());
+  await settle();
+  const sweep = (ms: number) => {
+    now += ms;
+    made.session.sweep(now);
+  };
+  return Object.assign(handlers, made, { sweep });
+}
+
+describe('a publish', () => {
+  it('is answered like other servers do, and its media reaches the sink', async () => {
+    const { handlers, requests, heard, ends } = recordingHandlers();
+    const { feed, replies } = session({ handlers });
+    feed(
+      handshake,
+      connect,
+      command(['releaseStream', 2, null, 'abcd']),
+      command(['FCPublish', 3, null, 'abcd']),
+    );
+    feed(createStream, command(['_checkbw', 9, null]), publish('abcd?sign=a&sign=b'));
+    await settle();
+    const { said, codes } = replies();
+    expect(said.slice(0, 3).map(({ type }) => type)).toEqual([5, 6, 20]);
+    expect(codes).toEqual([
+      'NetConnection.Connect.Success',
+      'NetStream.Publish.Start',
+      'NetStream.Publish.Start',
+    ]);
+    expect(said.filter(({ type }) => type === 20).map(({ values }) => values.slice(0, 2))).toEqual([
+      ['_result', 1],
+      ['_result', 2],
+      ['_result', 3],
+      ['_result', 4],
+      ['_result', 9],
+      ['onFCPublish', 0],
+      ['onStatus', 0],
+    ]);
+    expect(said.find(({ values }) => values[1] === 4)?.values[3]).toBe(1);
+    expect(said.find(({ type }) => type === 4)?.bytes).toEqual([0, 0, 0, 0, 0, 1]);
+    expect(requests).toEqual([{ connection: 'c1', app: 'live', key: 'abcd', address: '192.0.2.1' }]);
+
+    feed(command(['@setDataFrame', 'onMetaData', { width: 1280 }], { stream: 1, type: 18 }));
+    feed(
+      command(['onMetaData', { width: 640 }], { stream: 1, type: 18 }),
+      command(['onFI', {}], { stream: 1, type: 18 }),
+    );
+    feed(message({ fmt: 0, csid: 4, type: 18 }, [17, 1, 2]));
+    feed(video(pattern(300), 5), audio(pattern(20), 6));
+    expect(heard()).toEqual([
+      { kind: 'metadata', values: ['@setDataFrame', 'onMetaData', { width: 1280 }] },
+      { kind: 'metadata', values: ['onMetaData', { width: 640 }] },
+      { kind: 'video', timestamp: 5, bytes: pattern(300) },
+      { kind: 'audio', timestamp: 6, bytes: pattern(20) },
+    ]);
+    expect(ends).toEqual([]);
+  });
+
+  it('works byte by byte, with AMF3 commands', async () => {
+    const { handlers, heard } = recordingHandlers();
+    const { feed } = session({ handlers });
+    const bytes = [
+      ...handshake,
+      ...connect,
+      ...command(['createStream', 2, null], { type: 17 }),
+      ...command(['publish', 3, null, 'abcd'], { type: 17, stream: 1 }),
+      ...video(pattern(300)),
+    ];
+    for (const byte of bytes) feed([byte]);
+    await settle();
+    expect(heard()).toEqual([{ kind: 'video', timestamp: 0, bytes: pattern(300) }]);
+  });
+
+  it.each(['junk', '://', 'rtmp://', '', 5, null, undefined, 'rtmp://[::1/live', 'rtmp://x/../../y'])(
+    'does not mind tcUrl %j',
+    async (tcUrl) => {
+      const { handlers, requests } = recordingHandlers();
+      const { feed } = session({ handlers });
+      feed(handshake, command(['connect', 1, { app: 'live/?x=1', tcUrl }]), createStream, publish('/abcd/'));
+      await settle();
+      expect(requests.map(({ app, key }) => [app, key])).toEqual([['live', 'abcd']]);
+    },
+  );
+
+  it('waits for the answer: what comes meanwhile is heard after it', async () => {
+    const { handlers, heard, answer, sinks } = later();
+    const { feed, replies } = session({ handlers });
+    feed(opening, publish(), video([1]));
+    feed(video([2]), unpublish, publish('second'));
+    await settle();
+    expect(sinks.length).toBe(0);
+    expect(replies().codes).toEqual(['NetConnection.Connect.Success']);
+    answer(grantOf('t'));
+    await settle();
+    expect(heard().map(({ bytes }) => bytes)).toEqual([[1], [2]]);
+    expect(replies().codes).toEqual([
+      'NetConnection.Connect.Success',
+      'NetStream.Publish.Start',
+      'NetStream.Unpublish.Success',
+      'NetStream.Unpublish.Success',
+      'NetStream.Publish.Start',
+    ]);
+  });
+
+  it('keeps a bounded number of bytes meanwhile', async () => {
+    const { handlers, answer, sinks, ends } = later();
+    const { feed, ended, closed } = session({ handlers });
+    feed(opening, publish());
+    for (let count = 0; count < 256; count += 1) feed(Array(1024).fill(0));
+    expect(closed()).toBe(0);
+    feed([0]);
+    expect(closed()).toBe(1);
+    expect(ended.map(({ reason }) => reason)).toEqual([
+      'too many bytes came before the publish was answered',
+    ]);
+    answer(grantOf('t'));
+    await settle();
+    expect(sinks.length).toBe(0);
+    expect(ends.map(({ token, clean, by }) => ({ token, clean, by }))).toEqual([
+      { token: 't', clean: false, by: 'encoder' },
+    ]);
+  });
+
+  it('reports a grant that comes when the encoder has gone', async () => {
+    const { handlers, answer, sinks, ends } = later();
+    const made = session({ handlers });
+    made.feed(opening, publish());
+    made.session.disconnected();
+    answer(grantOf('t'));
+    await settle();
+    expect(sinks.length).toBe(0);
+    expect(ends).toEqual([{ token: 't', clean: false, by: 'encoder', reason: 'the connection closed' }]);
+    expect(made.ended.length).toBe(1);
+  });
+
+  it.each([
+    ['FCUnpublish', unpublish],
+    ['deleteStream', deleteStream()],
+    ['closeStream', command(['closeStream', 0, null], { stream: 1 })],
+  ])('ends cleanly by %s, and another may follow', async (_, end) => {
+    const { feed, heard, ends, sinks, replies, session: made, closed } = await publishing();
+    feed(video([1]), chunk({ fmt: 0, csid: 4, type: 8, length: 200 }, pattern(128)), end);
+    feed(chunk({ fmt: 3, csid: 4 }, pattern(72)), video([2]), audio([3]), unpublish, deleteStream());
+    expect(ends).toEqual([
+      { token: 't1', clean: true, by: 'encoder', reason: 'the encoder ended the broadcast' },
+    ]);
+    feed(createStream, publish());
+    await settle();
+    feed(video([4]));
+    expect(sinks.length).toBe(2);
+    expect(heard().map(({ bytes }) => bytes)).toEqual([[1], [4]]);
+    expect(replies().codes.filter((code) => code.startsWith('NetStream.Publish'))).toEqual(
+      Array(2).fill('NetStream.Publish.Start'),
+    );
+    made.disconnected();
+    made.disconnected();
+    expect(ends.map(({ token, clean }) => [token, clean])).toEqual([
+      ['t1', true],
+      ['t2', false],
+    ]);
+    expect(closed()).toBe(0);
+  });
+
+  it('is not ended by commands about other message streams', async () => {
+    const { feed, heard, ends } = await publishing();
+    feed(
+      deleteStream(2),
+      command(['closeStream', 0, null], { stream: 2 }),
+      command(['deleteStream', 0, null, 'x']),
+      video([1]),
+    );
+    expect([heard().length, ends.length]).toEqual([1, 0]);
+  });
+
+  it('goes on when a second one is tried', async () => {
+    const { feed, heard, requests, replies } = await publishing();
+    feed(publish('other'), video([1]));
+    await settle();
+    expect(requests.length).toBe(1);
+    expect(replies().codes.at(-1)).toBe('NetStream.Publish.Rejected');
+    expect(heard().length).toBe(1);
+  });
+
+  it('can be ended by the server: the encoder is told, its media is heard no more', async () => {
+    const { feed, heard, ends, replies, session: made, sweep, closed, ended } = await publishing();
+    feed(video([1]));
+    made.endPublish('Another encoder has taken over.');
+    feed(video([2]), unpublish, publish());
+    await settle();
+    const last = replies().said.at(-1)?.values[3];
+    expect(last).toEqual({
+      level: 'error',
+      code: 'NetStream.Publish.Rejected',
+      description: 'Another encoder has taken over.',
+    });
+    expect(heard().length).toBe(1);
+    expect(ends).toEqual([
+      { token: 't1', clean: true, by: 'server', reason: 'Another encoder has taken over.' },
+    ]);
+    sweep(1900);
+    expect(closed()).toBe(0);
+    sweep(200);
+    expect(closed()).toBe(1);
+    made.disconnected();
+    expect([ends.length, ended.length, closed()]).toEqual([1, 1, 1]);
+  });
+
+  it('can be ended by its own sink in the middle of a call', async () => {
+    const { feed, sinks, ends, session: made, closed } = await publishing();
+    sinks[0].onVideo = () => made.endPublish('Enough.');
+    feed(video([1]), video([2]), audio([3]));
+    expect([sinks[0].heard.length, ends.length, closed()]).toEqual([0, 1, 0]);
+  });
+
+  it('ends this session alone when its sink throws', async () => {
+    const { feed, sinks, ends, closed, ended } = await publishing();
+    const fault = new TypeError('broken');
+    sinks[0].onVideo = () => {
+      throw fault;
+    };
+    feed(video([1]), video([2]));
+    expect(ends).toEqual([
+      { token: 't1', clean: false, by: 'server', reason: 'something went wrong in the server' },
+    ]);
+    expect([closed(), ended]).toEqual([1, [{ reason: 'something went wrong in the server', error: fault }]]);
+  });
+
+  it('ends uncleanly on a protocol error and on stop', async () => {
+    const broken = await publishing();
+    broken.feed(message({ fmt: 0, csid: 2, type: 1, stream: 0 }, [0, 0, 0, 0]));
+    expect(broken.ends.map(({ clean, by }) => [clean, by])).toEqual([[false, 'encoder']]);
+    const stopped = await publishing();
+    stopped.session.stop();
+    stopped.session.stop();
+    stopped.feed(video([1]));
+    expect(stopped.ends.map(({ clean, by }) => [clean, by])).toEqual([[false, 'server']]);
+    expect([stopped.closed(), stopped.heard().length]).toEqual([1, 0]);
+  });
+});
+
+describe('a refusal', () => {
+  it.each([
+    ['unauthorized', 'NetStream.Publish.Unauthorized'],
+    ['rejected', 'NetStream.Publish.Rejected'],
+  ] as const)('%s is told as %s, and nothing after it is parsed', async (reason, code) => {
+    let now = 0;
+    const { handlers, sinks, ends, requests } = recordingHandlers(async () => refusal(reason));
+    const { feed, replies, session: made, closed, ended } = session({ handlers, now: () => now });
+    feed(opening, video([1]), publish('secret'), video([2]));
+    await settle();
+    feed(video([3]), publish('another'), Array(500_000).fill(0));
+    await settle();
+    expect(replies().codes.at(-1)).toBe(code);
+    expect([sinks.length, ends.length, requests.length, closed()]).toEqual([0, 0, 1, 0]);
+    now = 2000;
+    made.sweep(now);
+    expect(closed()).toBe(1);
+    expect(ended.length).toBe(1);
+    expect(JSON.stringify(ended)).not.toContain('secret');
+  });
+
+  it('follows when authorise or attach throws, at once or later', async () => {
+    const fault = new Error('store is down');
+    const failing = later();
+    const first = session({ handlers: failing.handlers });
+    first.feed(opening, publish(), video([1]));
+    failing.fail(fault);
+    const thrower = recordingHandlers(() => {
+      throw fault;
+    });
+    const second = session({ handlers: thrower.handlers });
+    second.feed(opening, publish(), video([1]));
+    const unattached = recordingHandlers();
+    unattached.handlers.attach = () => {
+      throw fault;
+    };
+    const third = session({ handlers: unattached.handlers });
+    third.feed(opening, publish(), video([1]));
+    await settle();
+    for (const { replies, ended } of [first, second, third]) {
+      expect(replies().codes.at(-1)).toBe('NetStream.Publish.Rejected');
+      expect(ended).toEqual([{ reason: 'the publish was refused: rejected', error: fault }]);
+    }
+    expect([failing.ends.length, thrower.ends.length]).toEqual([0, 0]);
+    expect(unattached.ends.map(({ clean, by }) => [clean, by])).toEqual([[false, 'server']]);
+  });
+
+  it.each([
+    ['another application', 'vod', 'abcd'],
+    ['a path as application', '../../x', 'abcd'],
+    ['no application', '', 'abcd'],
+    ['an endless key', 'live', 'k'.repeat(257)],
+  ])('meets %s without asking', async (_, app, key) => {
+    const { handlers, requests } = recordingHandlers();
+    const { feed, replies } = session({ handlers });
+    feed(handshake, command(['connect', 1, { app }]), createStream, publish(key));
+    await settle();
+    expect(replies().codes.at(-1)).toBe('NetStream.Publish.Unauthorized');
+    expect(requests).toEqual([]);
+  });
+
+  it('meets an owner that does not answer, and hears it when it does', async () => {
+    const { handlers, ends, answer, sinks } = later();
+    const { feed, replies, session: made } = session({ handlers });
+    feed(opening, publish());
+    made.sweep(9_999);
+    expect(replies().codes.length).toBe(1);
+    made.sweep(10_000);
+    expect(replies().codes.at(-1)).toBe('NetStream.Publish.Rejected');
+    answer(grantOf('t'));
+    await settle();
+    expect([sinks.length, ends.map(({ clean, by }) => [clean, by])]).toEqual([0, [[false, 'server']]]);
+  });
+
+  it('meets play', async () => {
+    const { handlers, heard } = recordingHandlers();
+    const { feed, replies, session: made, closed } = session({ handlers });
+    feed(opening, command(['play', 5, null, 'abcd'], { stream: 1 }), video([1]), audio([1]));
+    expect(replies().codes.at(-1)).toBe('NetStream.Play.Failed');
+    made.sweep(2000);
+    expect([closed(), heard().length]).toEqual([1, 0]);
+  });
+});
+
+describe('a peer that breaks the rules', () => {
+  it.each([
+    ['C0 is not 3', [6]],
+    ['publish before connect', [...handshake, ...publish()]],
+    ['createStream before connect', [...handshake, ...createStream]],
+    ['connect twice', [...handshake, ...connect, ...connect]],
+    ['publish without a name', [...opening, ...command(['publish', 5, null], { stream: 1 })]],
+    ['publish with an empty name', [...opening, ...publish('?x=y')]],
+    ['publish with a name that is no string', [...opening, ...publish(5)]],
+    ['publish with nothing', [...opening, ...command(['publish'])]],
+    ['empty command', [...handshake, ...message({ fmt: 0, csid: 3, type: 20 }, [])]],
+    ['empty AMF3 command', [...handshake, ...message({ fmt: 0, csid: 3, type: 17 }, [])]],
+    ['command without a name', [...handshake, ...command([5, 1])]],
+    ['zero-length chunk size', [...handshake, ...message({ fmt: 0, csid: 2, type: 1 }, [])]],
+    ['9 message streams', [...handshake, ...connect, ...Array(9).fill(createStream).flat()]],
+    [
+      '51 commands',
+      [
+        ...handshake,
+        ...connect,
+        ...Array(50)
+          .fill(command(['_checkbw', 1, null]))
+          .flat(),
+      ],
+    ],
+    ['51 pings', [...handshake, ...Array(51).fill(ping).flat()]],
+    [
+      'bytes without a publish',
+      [
+        ...opening,
+        ...chunk({ fmt: 0, csid: 6, length: 2_000_000 }),
+        ...Array(9000)
+          .fill(message({ fmt: 3, csid: 6 }, pattern(128)))
+          .flat(),
+      ],
+    ],
+  ])('is closed: %s', async (_, bytes) => {
+    const { handlers, sinks, requests } = recordingHandlers();
+    const { feed, closed, ended, session: made } = session({ handlers });
+    feed(bytes);
+    await settle();
+    expect([closed(), ended.length, ended[0].error]).toEqual([1, 1, undefined]);
+    feed(video([1]));
+    made.sweep(1e9);
+    made.disconnected();
+    expect([closed(), ended.length, sinks.length, requests.length]).toEqual([1, 1, 0, 0]);
+  });
+
+  it('may send 50 commands in every 10 seconds', () => {
+    let now = 0;
+    const { handlers } = recordingHandlers();
+    const { feed, closed } = session({ handlers, now: () => now });
+    feed(handshake, connect);
+    for (let round = 0; round < 5; round += 1) {
+      feed(
+        Array(49)
+          .fill(command(['_checkbw', 1, null]))
+          .flat(),
+      );
+      now += 10_000;
+    }
+    expect(closed()).toBe(0);
+  });
+
+  it('has ten seconds to publish, and as long again after a publish', async () => {
+    const silent = session({ handlers: recordingHandlers().handlers });
+    silent.feed(handshake.slice(0, 10));
+    silent.session.sweep(9_999);
+    expect(silent.closed()).toBe(0);
+    silent.feed(handshake.slice(10));
+    silent.session.sweep(10_000);
+    expect(silent.closed()).toBe(1);
+
+    const { feed, sweep, closed } = await publishing();
+    for (let second = 0; second < 60; second += 1) {
+      feed(audio([1]));
+      sweep(1000);
+    }
+    feed(unpublish);
+    sweep(9_000);
+    expect(closed()).toBe(0);
+    sweep(1_000);
+    expect(closed()).toBe(1);
+  });
+
+  it('loses its publish after ten seconds of silence, uncleanly', async () => {
+    const { feed, sweep, ends, closed } = await publishing();
+    for (let second = 0; second < 30; second += 1) {
+      feed(audio([1]));
+      sweep(1000);
+    }
+    sweep(9_000);
+    expect(ends).toEqual([]);
+    sweep(1_000);
+    expect(ends.map(({ clean, by }) => [clean, by])).toEqual([[false, 'encoder']]);
+    expect(closed()).toBe(1);
+  });
+});
+
+describe('protocol control', () => {
+  it('answers pings and ignores odd ones', () => {
+    const { feed, replies, closed } = session({ handlers: recordingHandlers().handlers });
+    feed(
+      handshake,
+      connect,
+      ping,
+      message({ fmt: 0, csid: 2, type: 4, stream: 0 }, []),
+      message({ fmt: 0, csid: 2, type: 4, stream: 0 }, [0, 6]),
+    );
+    for (const type of [3, 5, 6])
+      feed(
+        message({ fmt: 0, csid: 2, type, stream: 0 }, []),
+        message({ fmt: 0, csid: 2, type, stream: 0 }, [0, 0, 0, 0, 2]),
+      );
+    expect(replies().said.at(-1)?.bytes).toEqual([0, 7, 1, 2, 3, 4]);
+    expect(closed()).toBe(0);
+  });
+
+  it('lets a large window wait for the sweep, so that an encoder can close without a reset', async () => {
+    const { session: made, replies, sweep } = await publishing();
+    const acks = () => replies().said.filter(({ type }) => type === 3).length;
+    const frame = Uint8Array.from(video(pattern(100_000)));
+    for (let count = 0; count < 100; count += 1) made.feed(frame);
+    expect(acks()).toBe(0);
+    sweep(250);
+    sweep(250);
+    expect(acks()).toBe(1);
+  });
+
+  it('acknowledges every window, of its own size or the one the peer sets', async () => {
+    const { feed, replies, session: made, sweep } = await publishing();
+    const acks = () =>
+      replies()
+        .said.filter(({ type }) => type === 3)
+        .map(({ bytes }) => new DataView(Uint8Array.from(bytes).buffer).getUint32(0));
+    feed(message({ fmt: 0, csid: 2, type: 1, stream: 0 }, [0, 0xff, 0, 0]));
+    const second = Uint8Array.from(
+      message({ fmt: 0, csid: 6, type: 9 }, Array(300_000).fill(0), { chunkSize: 0xff0000 }),
+    );
+    for (let count = 0; count < 20; count += 1) {
+      made.feed(second);
+      sweep(250);
+    }
+    expect(acks().length).toBe(2);
+    expect(acks()[1]).toBeGreaterThanOrEqual(5_000_000);
+    feed(message({ fmt: 0, csid: 2, type: 5, stream: 0 }, [0, 0, 0, 1]), audio([1]));
+    feed(audio([1]));
+    const before = acks().length;
+    for (let count = 0; count < 10; count += 1) feed(audio(pattern(100)));
+    expect(acks().length).toBe(before);
+    made.feed(second);
+    expect(acks().length).toBe(before + 1);
+  });
+});
