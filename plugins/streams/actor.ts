@@ -1,11 +1,8 @@
 import type { ActorType } from '../../core/actor.ts';
-import type { Kit } from '../../core/plugin.ts';
 import { broadcastMachine } from '../../machines/broadcast.ts';
-import type { config } from './config.ts';
 import { rowsOf, type StreamDocument } from './document.ts';
+import type { StreamsKit } from './kit.ts';
 import { presentForEvent } from './present.ts';
-
-export type StreamsKit = Kit<typeof config>;
 
 /** One per stream: its settings and its broadcast. Its id is the stream's id. */
 export const broadcast: ActorType<typeof broadcastMachine, StreamsKit> = {

@@ -2,8 +2,9 @@ import { milliseconds } from '../../core/duration.ts';
 import { Fault } from '../../core/fault.ts';
 import { uuid } from '../../core/ids.ts';
 import type { PublishGrant, PublishRefusal, PublishRequest } from '../../core/ports/media.ts';
-import { broadcast, type StreamsKit } from './actor.ts';
+import { broadcast } from './actor.ts';
 import { documentOf } from './document.ts';
+import type { StreamsKit } from './kit.ts';
 
 /** Decides who may publish: looks the key up, then asks the stream's broadcast. */
 export async function admit(

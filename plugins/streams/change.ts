@@ -1,8 +1,9 @@
 import type { Principal } from '../../core/auth.ts';
 import { Fault } from '../../core/fault.ts';
-import { broadcast, type StreamsKit } from './actor.ts';
+import { broadcast } from './actor.ts';
 import { stream } from './contract.ts';
 import { documentOf, type StreamDocument } from './document.ts';
+import type { StreamsKit } from './kit.ts';
 
 /** The stream or session, if it is the caller's. Another account's is as unknown as one that never was. */
 export async function owned(

@@ -2,8 +2,8 @@ import { type AnyElysia, Elysia } from 'elysia';
 import { Fault } from '../../core/fault.ts';
 import { says } from '../../core/http.ts';
 import type { ViewerRequest } from '../../core/ports/media.ts';
-import type { StreamsKit } from './actor.ts';
 import { documentOf } from './document.ts';
+import type { StreamsKit } from './kit.ts';
 
 /** Longest a playlist request waits for a broadcast that is expected back, ms. */
 const longestWait = 8000;

@@ -1,10 +1,11 @@
 import { authenticator } from '../../core/auth.ts';
 import { definePlugin } from '../../core/plugin.ts';
-import { broadcast, type StreamsKit } from './actor.ts';
+import { broadcast } from './actor.ts';
 import { admit } from './admission.ts';
 import { changeStream, parent } from './change.ts';
 import { config } from './config.ts';
 import { stream, streams } from './contract.ts';
+import type { StreamsKit } from './kit.ts';
 import { lostNodes } from './lost-nodes.ts';
 import { mediaFacts } from './media-facts.ts';
 import { routes } from './routes.ts';

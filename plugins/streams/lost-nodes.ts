@@ -1,5 +1,6 @@
 import { Fault } from '../../core/fault.ts';
-import { broadcast, type StreamsKit } from './actor.ts';
+import { broadcast } from './actor.ts';
+import type { StreamsKit } from './kit.ts';
 
 /**
  * A process that starts again knows that the connections of its former life are gone: tells every broadcast

@@ -2,7 +2,8 @@ import type { CommandOf } from '../../core/actor.ts';
 import { Fault } from '../../core/fault.ts';
 import type { MediaFact } from '../../core/ports/media.ts';
 import type { broadcastMachine } from '../../machines/broadcast.ts';
-import { broadcast, type StreamsKit } from './actor.ts';
+import { broadcast } from './actor.ts';
+import type { StreamsKit } from './kit.ts';
 
 /** Wait before a fact is told again while the store does not answer, ms. */
 const retryDelay = 500;

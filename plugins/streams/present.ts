@@ -1,7 +1,7 @@
 import type { FieldSet } from '../../core/resource.ts';
-import type { StreamsKit } from './actor.ts';
 import { stream } from './contract.ts';
 import type { StreamDocument } from './document.ts';
+import type { StreamsKit } from './kit.ts';
 
 /** The stream object as its owner sees it, live figures included. */
 export function presentStream(

@@ -8,11 +8,12 @@ import { says } from '../../core/http.ts';
 import { newPlaybackId, newStreamKey, uuid } from '../../core/ids.ts';
 import { limitOf } from '../../core/query.ts';
 import type { StreamSettings } from '../../machines/broadcast.ts';
-import { broadcast, type StreamsKit } from './actor.ts';
+import { broadcast } from './actor.ts';
 import { changeStream, owned, parent, type StreamBody } from './change.ts';
 import { stream } from './contract.ts';
 import { documentOf, type StreamDocument } from './document.ts';
 import { hlsRoutes } from './hls.ts';
+import type { StreamsKit } from './kit.ts';
 import { presentStream } from './present.ts';
 
 /** Fields of the stream object that the service sets; accepted and ignored in bodies. */

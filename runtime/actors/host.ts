@@ -217,7 +217,7 @@ export class ActorHost implements Actors {
       return Promise.reject(new Fault('server.stopping', stopping));
     }
     const tail = this.#tails.get(actor);
-    const run = tail ? tail.then(work, work) : work();
+    const run = tail === undefined ? work() : tail.then(work, work);
     this.#tails.set(actor, run);
     const clear = () => {
       if (this.#tails.get(actor) === run) this.#tails.delete(actor);

@@ -58,7 +58,13 @@ export function inProcessMedia(options: InProcessMediaOptions): Media {
       const { rtmp, tls } = options;
       const secure =
         rtmp.tlsPort !== undefined && tls
-          ? { tls: { port: rtmp.tlsPort, cert: await readPem('tls.cert', tls.cert), key: await readPem('tls.key', tls.key) } }
+          ? {
+              tls: {
+                port: rtmp.tlsPort,
+                cert: await readPem('tls.cert', tls.cert),
+                key: await readPem('tls.key', tls.key),
+              },
+            }
           : {};
       try {
         listener = rtmpListener({

@@ -12,9 +12,17 @@ const types = (list: { event: string }[]) => list.map(({ event }) => event);
 describe('a stream', () => {
   it('is created with the fields of the contract', async () => {
     await using w = await world({ plugins });
-    const { status, body } = await w.request('POST', '/api/stream', { body: { name: 'First', record: true } });
+    const { status, body } = await w.request('POST', '/api/stream', {
+      body: { name: 'First', record: true },
+    });
     expect(status).toBe(201);
-    expect(body).toMatchObject({ kind: 'stream', name: 'First', record: true, isActive: false, suspended: false });
+    expect(body).toMatchObject({
+      kind: 'stream',
+      name: 'First',
+      record: true,
+      isActive: false,
+      suspended: false,
+    });
     expect(body.id).toMatch(/^[0-9a-f-]{36}$/);
     expect(body.streamKey).toMatch(/^[0-9a-z]{4}(-[0-9a-z]{4}){3}$/);
     expect(body.playbackId).toMatch(/^[0-9a-z]{16}$/);
@@ -49,7 +57,10 @@ describe('a stream', () => {
     const { id } = await w.given.stream({ record: true });
     await w.request('PATCH', `/api/stream/${id}`, { body: { name: 'Renamed' } });
     await w.request('PATCH', `/api/stream/${id}`, { body: {} });
-    expect((await w.request('GET', `/api/stream/${id}`)).body).toMatchObject({ name: 'Renamed', record: true });
+    expect((await w.request('GET', `/api/stream/${id}`)).body).toMatchObject({
+      name: 'Renamed',
+      record: true,
+    });
   });
 
   it('is gone after DELETE, with its broadcast', async () => {
@@ -161,7 +172,12 @@ describe('a broadcast', () => {
     expect(second.grant.discontinuitySequence).toBe(1);
     second.end({ clean: true, duration: 2.5, bytes: 30, segments: 1 });
     await w.settle();
-    expect(types(await w.events())).toEqual(['stream.started', 'stream.idle', 'stream.started', 'stream.idle']);
+    expect(types(await w.events())).toEqual([
+      'stream.started',
+      'stream.idle',
+      'stream.started',
+      'stream.idle',
+    ]);
     const { body } = await w.request('GET', `/api/stream/${first.grant.sessionId}`);
     expect(body).toMatchObject({ sourceSegmentsDuration: 12.5, sourceBytes: 130, sourceSegments: 6 });
   });

@@ -19,19 +19,22 @@ const FIRST_WAIT = 1000;
 const LONGEST_WAIT = 5000;
 /** Seconds without a new picture after which the next remedy is tried, while the playlist moves on. */
 const REMEDIES = [
-  // hls.js may wait at a seam for a part that it takes for loaded; a short step forward frees it.
-  { after: 0.75, cure: seekToLive },
+  { after: 0.75, cure: stepForward },
+  { after: 3, cure: seekToLive },
   { after: 10, cure: rebuildBuffers },
   { after: 20, cure: loadAnew },
 ];
 /** A playlist that did not move for so long says that nobody sends: no remedy helps, waiting does. */
 const FRESH = 8000;
+/** Without a stall for so long, the delay goes back to what the playlist asks for. */
+const CALM = 20_000;
 /** Seconds behind the wanted delay from which catching up by speed would take too long. */
 const TOO_FAR = 6;
 
 let isPausedByUser = false;
 let waiting = 0;
 let advancedAt = 0;
+let stalledAt = 0;
 let rebuiltAt = 0;
 const still = { since: performance.now(), at: -1, tried: 0 };
 
@@ -75,12 +78,15 @@ function createPlayer() {
   hls.on(Hls.Events.LEVEL_UPDATED, (_, { details }) => {
     if (details.advanced) advancedAt = performance.now();
     // At the playlist's own PART-HOLD-BACK hls.js speeds up and slows down for ever: it speeds up only with
-    // more than a second in its buffer.
+    // more than a second in its buffer. And it adds to the delay with each stall, but never takes that back.
     const wanted = details.partHoldBack + details.partTarget;
-    if (details.partHoldBack > 0 && hls.config.liveSyncDuration !== wanted) hls.targetLatency = wanted;
+    const isCalm = performance.now() - stalledAt > CALM && hls.targetLatency > wanted;
+    if (details.partHoldBack > 0 && (isCalm || hls.config.liveSyncDuration !== wanted))
+      hls.targetLatency = wanted;
   });
   hls.on(Hls.Events.ERROR, (_, data) => {
     note(`${data.fatal ? 'fatal ' : ''}${data.details} ${data.response?.code ?? data.error?.message ?? ''}`);
+    if (data.details === Hls.ErrorDetails.BUFFER_STALLED_ERROR) stalledAt = performance.now();
     const isGone = data.response?.code === 404 || data.response?.code === 410;
     if (data.fatal) {
       millrace.fatalErrors += 1;
@@ -167,12 +173,36 @@ function watchPicture() {
   if (still.tried === 0) still.since = now;
   note(`still for ${seconds.toFixed(1)} s: ${remedy.cure.name}`);
   remedy.cure();
+  // The step itself is no picture that moves.
+  still.at = video.currentTime;
 }
 
 function restartClock() {
   still.since = performance.now();
   still.at = video.currentTime;
   still.tried = 0;
+}
+
+/**
+ * Where audio ends before the pictures of its segment do, hls.js takes the next segment for loaded and waits
+ * for ever. Over the seam it goes on.
+ */
+function stepForward() {
+  const { hls } = millrace;
+  const edge = hls.latestLevelDetails?.edge ?? 0;
+  const target = Math.max(bufferedEnd() + 0.15, hls.liveSyncPosition ?? 0);
+  if (edge < target + 0.3) return;
+  note(`step from ${video.currentTime.toFixed(2)} to ${target.toFixed(2)}`);
+  video.currentTime = target;
+}
+
+/** Where the media that is being played ends. */
+function bufferedEnd() {
+  const { buffered, currentTime } = video;
+  for (let i = 0; i < buffered.length; i++) {
+    if (buffered.start(i) <= currentTime + 0.1 && currentTime <= buffered.end(i)) return buffered.end(i);
+  }
+  return currentTime;
 }
 
 function seekToLive() {
@@ -250,12 +280,7 @@ function showButtons() {
 
 function showReadout() {
   const { hls } = millrace;
-  const { buffered, currentTime } = video;
-  let ahead = 0;
-  for (let i = 0; i < buffered.length; i++) {
-    if (buffered.start(i) <= currentTime && currentTime <= buffered.end(i))
-      ahead = buffered.end(i) - currentTime;
-  }
+  const ahead = bufferedEnd() - video.currentTime;
   const isOn = millrace.state === 'playing';
   const level = hls?.levels[hls.currentLevel];
   const quality = video.getVideoPlaybackQuality?.();

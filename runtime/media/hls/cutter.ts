@@ -50,6 +50,9 @@ export class Cutter {
   #isAudioGone = false;
   #isSettled = false;
   #waitsFrom = -1;
+  /** How far media had come when a message of the track last came: one that lags is not gone. */
+  #videoSeen = 0;
+  #audioSeen = 0;
   #arrival = 0;
   /** Epoch milliseconds of the media time 0 of the output's timeline. */
   #epoch: number | undefined;
@@ -123,6 +126,7 @@ export class Cutter {
    */
   video(at: number, end: number, time: number, cts: number, isKey: boolean, now: number): boolean {
     const track = this.#video;
+    this.#videoSeen = this.#options.timeline.latest;
     const isOpen = this.#isRunning ? this.#hasVideo : track.count > 0;
     if (!isOpen && !isKey) return false;
     const dts = Math.max(Math.round(time * 90), track.newest + 1);
@@ -150,6 +154,7 @@ export class Cutter {
   /** The same for a frame in the audio arena. */
   audio(at: number, end: number, time: number, now: number): boolean {
     const track = this.#audio;
+    this.#audioSeen = this.#options.timeline.latest;
     if (this.#isRunning && !this.#hasAudio) {
       // It came late, or came back: the next key frame begins with it.
       this.#nextAudio ??= this.#audioHeader;
@@ -170,7 +175,7 @@ export class Cutter {
       this.#isAudioGone = false;
       this.#consider(now);
     } else if (this.#lead === track) this.#drain();
-    else if (time > this.#video.newest / 90 + GONE) {
+    else if (time > this.#videoSeen + GONE) {
       this.#options.onIssue('video stopped arriving');
       this.#isVideoGone = true;
       this.#stop(this.#video.count, -1);
@@ -203,8 +208,7 @@ export class Cutter {
 
   #isTrackSetStale(time: number): boolean {
     if (this.#nextAudio !== undefined) return true;
-    if (!this.#hasAudio || this.#audio.newest < 0) return false;
-    if (time - (this.#audio.newest / this.#audio.timescale) * 1000 < GONE) return false;
+    if (!this.#hasAudio || time < this.#audioSeen + GONE) return false;
     this.#options.onIssue('audio stopped arriving');
     this.#isAudioGone = true;
     return true;
@@ -268,6 +272,7 @@ export class Cutter {
       height: videoHeader?.avc.height,
       frameRate: videoHeader && (videoHeader.avc.frameRate ?? this.#expected?.frameRate),
     });
+    this.#videoSeen = this.#audioSeen = this.#options.timeline.latest;
     this.#isRunning = true;
     this.#isSettled = true;
     this.#waitsFrom = -1;

@@ -1,0 +1,116 @@
+import type { IConfiguration, IForbiddenRuleType } from 'dependency-cruiser';
+
+/**
+ * Who may import whom (docs/architecture.md, "Folders"). Types count like code.
+ * `scripts/import-rules.ts` runs it, `test/arch/import-rules.test.ts` proves that each rule bites.
+ */
+const folders = '^(core|machines|plugins|runtime|config|demo|test|bench|scripts)/';
+
+/** `from` may import, of this project's own files, only what matches `allowed`. */
+const only = (
+  name: string,
+  from: string | { path: string; pathNot: string },
+  allowed: string,
+  comment: string,
+): IForbiddenRuleType => ({
+  name,
+  comment,
+  severity: 'error',
+  from: typeof from === 'string' ? { path: from } : from,
+  to: { path: folders, pathNot: allowed },
+});
+
+const rules: IConfiguration = {
+  forbidden: [
+    only('core-alone', '^core/', '^core/', 'core imports nothing else of the project'),
+    {
+      name: 'machines-only-xstate',
+      comment: 'machines are pure: xstate and other machines, nothing else',
+      severity: 'error',
+      from: { path: '^machines/' },
+      to: { pathNot: '^machines/|(^|/)node_modules/xstate/|^xstate(/|$)' },
+    },
+    only(
+      'plugins-to-core-and-machines',
+      '^plugins/',
+      '^(core|machines|plugins)/',
+      'a plugin imports core, machines and plugins; all else comes through its kit',
+    ),
+    {
+      name: 'plugins-meet-through-contracts',
+      comment: "a plugin imports another plugin's contract.ts, never what lies behind it",
+      severity: 'error',
+      from: { path: '^plugins/([^/]+)/' },
+      to: { path: '^plugins/', pathNot: '^plugins/($1/|[^/]+/contract\\.ts$)' },
+    },
+    {
+      name: 'contracts-hold-no-logic',
+      comment: 'a contract is tokens and schemas: it imports core and other contracts only',
+      severity: 'error',
+      from: { path: '^plugins/[^/]+/contract\\.ts$' },
+      to: { path: folders, pathNot: '^core/|^plugins/[^/]+/contract\\.ts$' },
+    },
+    only(
+      'runtime-to-core',
+      { path: '^runtime/', pathNot: '^runtime/main\\.ts$' },
+      '^(core|runtime)/',
+      'runtime imports core and itself; only runtime/main.ts knows config',
+    ),
+    only(
+      'main-to-config',
+      '^runtime/main\\.ts$',
+      '^(core|runtime|config)/',
+      'main.ts joins runtime and config',
+    ),
+    only(
+      'config-to-core-and-plugins',
+      '^config/',
+      '^(config|core|plugins)/',
+      'config imports core and plugins',
+    ),
+    only(
+      'demo-is-a-client',
+      '^demo/',
+      '^(core|demo)/|^runtime/media/rtmp/client\\.ts$',
+      'the demo is a client: core, and the RTMP publisher of runtime/media/rtmp/client.ts',
+    ),
+    {
+      name: 'nothing-imports-tests',
+      comment: 'test, bench and scripts are no part of the product',
+      severity: 'error',
+      from: { path: '^(core|machines|plugins|runtime|config|demo)/' },
+      to: { path: '^(test|bench|scripts)/' },
+    },
+    {
+      name: 'sqlite-in-drivers',
+      comment: 'bun:sqlite is a driver matter',
+      severity: 'error',
+      from: { path: '^(core|machines|plugins|runtime|config|demo)/', pathNot: '^runtime/drivers/' },
+      to: { path: '^bun:sqlite$' },
+    },
+    {
+      name: 'no-cycles',
+      comment: 'no circular imports',
+      severity: 'error',
+      from: {},
+      to: { circular: true },
+    },
+    {
+      name: 'resolvable',
+      comment: 'an import names something that exists',
+      severity: 'error',
+      from: {},
+      to: { couldNotResolve: true, pathNot: '^bun(:|$)' },
+    },
+  ],
+  options: {
+    doNotFollow: { path: 'node_modules' },
+    tsPreCompilationDeps: true,
+    enhancedResolveOptions: {
+      exportsFields: ['exports'],
+      conditionNames: ['import', 'bun', 'node', 'default', 'types'],
+    },
+  },
+};
+
+export default rules;

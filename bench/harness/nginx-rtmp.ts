@@ -1,0 +1,86 @@
+import { existsSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type Core, start, temporaryFolder } from './children.ts';
+import { findFreePorts, type Subject, until } from './subject.ts';
+
+const program = '/usr/sbin/nginx';
+const module = '/usr/lib/nginx/modules/ngx_rtmp_module.so';
+
+/** Debian's nginx with libnginx-mod-rtmp: one worker, HLS files in memory, served by the same worker. */
+export async function nginxRtmp(options: { core?: Core; streams: number }): Promise<Subject> {
+  if (!existsSync(program) || !existsSync(module))
+    throw new Error('nginx-rtmp is not here: apt-get install nginx libnginx-mod-rtmp');
+  const [http, rtmp] = await findFreePorts(2);
+  const folder = temporaryFolder({ in: '/dev/shm' });
+  const config = join(folder.path, 'nginx.conf');
+  writeFileSync(config, configuration({ folder: folder.path, http, rtmp }));
+  const child = start([program, '-p', folder.path, '-c', config], { core: options.core });
+  const url = `http://127.0.0.1:${http}`;
+  await until('nginx', async () => (await fetch(url)).status > 0, { within: 10_000, every: 20 }).catch(
+    (error) => {
+      throw new Error(`${error.message}; it printed:\n${child.output}`);
+    },
+  );
+  const names = Array.from({ length: options.streams }, (_, n) => `stream-${n + 1}`);
+  return {
+    name: 'nginx-rtmp',
+    pid: child.pid,
+    ingestUrls: names.map((name) => `rtmp://127.0.0.1:${rtmp}/live/${name}`),
+    playlistUrls: names.map((name) => `${url}/hls/${name}/index.m3u8`),
+    storedBytes: () => bytesBelow(join(folder.path, 'hls')),
+    async stop() {
+      await child.stop();
+      folder.remove();
+    },
+  };
+}
+
+function configuration({ folder, http, rtmp }: { folder: string; http: number; rtmp: number }): string {
+  return `
+load_module ${module};
+user root;
+daemon off;
+worker_processes 1;
+error_log stderr error;
+pid ${folder}/nginx.pid;
+events { worker_connections 4096; }
+rtmp {
+  access_log off;
+  server {
+    listen 127.0.0.1:${rtmp};
+    chunk_size 4096;
+    application live {
+      live on;
+      hls on;
+      hls_path ${folder}/hls;
+      hls_fragment 2s;
+      hls_playlist_length 12s;
+      hls_nested on;
+    }
+  }
+}
+http {
+  access_log off;
+  client_body_temp_path ${folder}/body;
+  proxy_temp_path ${folder}/proxy;
+  fastcgi_temp_path ${folder}/fastcgi;
+  uwsgi_temp_path ${folder}/uwsgi;
+  scgi_temp_path ${folder}/scgi;
+  server {
+    listen 127.0.0.1:${http};
+    root ${folder};
+    location / { }
+  }
+}
+`;
+}
+
+function bytesBelow(folder: string): number {
+  let sum = 0;
+  for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) {
+    // A file may be removed between the listing and the reading.
+    if (entry.isFile())
+      sum += statSync(join(entry.parentPath, entry.name), { throwIfNoEntry: false })?.size ?? 0;
+  }
+  return sum;
+}

@@ -1,0 +1,50 @@
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+
+/** A server that is measured. */
+export interface Subject {
+  readonly name: string;
+  readonly pid: number;
+  /** Where to publish, one for each stream. */
+  readonly ingestUrls: readonly string[];
+  /** Where each of them can be watched; empty when it cannot. */
+  readonly playlistUrls: readonly string[];
+  /** Bytes of media it keeps outside its own memory. */
+  storedBytes(): number;
+  stop(): Promise<void>;
+}
+
+/** Ports that nobody listened on a moment ago, all different. */
+export async function findFreePorts(count: number): Promise<number[]> {
+  const servers = await Promise.all(
+    Array.from({ length: count }, async () => {
+      const server = createServer().listen(0, '127.0.0.1');
+      await once(server, 'listening');
+      return server;
+    }),
+  );
+  return Promise.all(
+    servers.map(async (server) => {
+      const { port } = server.address() as { port: number };
+      await new Promise((resolve) => server.close(resolve));
+      return port;
+    }),
+  );
+}
+
+/** Asks `probe` every `every` ms until it answers true; an error after `within` ms. A probe that throws means no. */
+export async function until(
+  what: string,
+  probe: () => Promise<boolean> | boolean,
+  options: { within: number; every: number },
+): Promise<void> {
+  const deadline = performance.now() + options.within;
+  while (
+    !(await Promise.resolve()
+      .then(probe)
+      .catch(() => false))
+  ) {
+    if (performance.now() > deadline) throw new Error(`waited ${options.within} ms for ${what}`);
+    await Bun.sleep(options.every);
+  }
+}

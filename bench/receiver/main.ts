@@ -1,0 +1,77 @@
+import type { Socket } from 'bun';
+import { systemClock } from '../../runtime/drivers/clock/system.ts';
+import { rtmpLimits } from '../../runtime/media/rtmp/limits.ts';
+import { RtmpSession } from '../../runtime/media/rtmp/session.ts';
+import { Arena, type MediaSink } from '../../runtime/media/sink.ts';
+
+/**
+ * A floor to measure against: takes every RTMP publish and throws its media away, `messages` as they come out
+ * of the parser, `bytes` as they come off the socket. Run: bun bench/receiver/main.ts PORT messages|bytes
+ */
+const port = Number(process.argv[2]);
+const isParsed = process.argv[3] === 'messages';
+const clock = systemClock();
+
+interface Connection {
+  session: RtmpSession;
+  isPublishing: boolean;
+  bytes: number;
+}
+
+Bun.listen<Connection>({
+  hostname: '127.0.0.1',
+  port,
+  socket: {
+    open: (socket) => {
+      socket.data = connect(socket);
+    },
+    data: ({ data }, bytes) => {
+      data.bytes += bytes.length;
+      if (isParsed || !data.isPublishing) data.session.feed(bytes);
+    },
+    close: ({ data }) => data.session.disconnected(),
+  },
+});
+
+function connect(socket: Socket<Connection>): Connection {
+  const session = new RtmpSession({
+    clock,
+    limits: rtmpLimits,
+    app: 'live',
+    connection: crypto.randomUUID(),
+    address: socket.remoteAddress,
+    write: (bytes) => void socket.write(bytes),
+    end: () => void socket.end(),
+    onEnd: () => {},
+    handlers: {
+      authorise: async ({ key }) => ({
+        granted: true,
+        token: crypto.randomUUID(),
+        streamId: key,
+        sessionId: key,
+        playbackId: key,
+        mediaSequence: 0,
+        discontinuitySequence: 0,
+        targetDuration: 4,
+      }),
+      attach: () => {
+        connection.isPublishing = true;
+        return drain();
+      },
+      detached: () => {},
+    },
+  });
+  const connection: Connection = { session, isPublishing: false, bytes: 0 };
+  return connection;
+}
+
+function drain(): MediaSink {
+  const sink: MediaSink = {
+    video: new Arena({ initial: 65_536, limit: 2 ** 25 }),
+    audio: new Arena({ initial: 8192, limit: 2 ** 25 }),
+    onVideo: (_start, end) => sink.video.release(end),
+    onAudio: (_start, end) => sink.audio.release(end),
+    onMetadata: () => {},
+  };
+  return sink;
+}

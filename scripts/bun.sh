@@ -1,0 +1,59 @@
+#!/bin/sh
+# Runs the project's own Bun with the arguments given: `sh scripts/bun.sh runtime/main.ts`.
+# Needs only Node 20 and npm: what is missing or older than package-lock.json is installed first.
+# It ends in `exec`, so signals reach the program and its exit code is the answer.
+set -eu
+cd "$(dirname "$0")/.."
+
+program=${1:-}
+lock=tmp/install.lock
+npm_pid=
+
+is_installed() {
+  # npm writes node_modules/.package-lock.json last. A stamp with the same content as the lock wins over times,
+  # so a checkout that only touched the file installs nothing.
+  [ -f node_modules/.package-lock.json ] || return 1
+  # The server needs no development tools (`npm ci --omit=dev` is a fine deployment), everything else may.
+  [ "$program" = runtime/main.ts ] || [ -d node_modules/vitest ] || return 1
+  cmp -s package-lock.json node_modules/.installed-lock && return 0
+  [ node_modules/.package-lock.json -nt package-lock.json ]
+}
+
+install() {
+  # Two first runs at once (`npm start` here, `npm test` there) must not install over each other.
+  until mkdir -p tmp && ln -s $$ "$lock" 2>/dev/null; do
+    [ -w tmp ] || { echo "millrace: cannot write to $(pwd)/tmp, so nothing can be installed here" >&2; exit 1; }
+    holder=$(readlink "$lock" 2>/dev/null || true)
+    if [ -n "$holder" ] && ! kill -0 "$holder" 2>/dev/null; then rm -f "$lock"; continue; fi
+    sleep 0.2
+  done
+  trap 'rm -f "$lock"' EXIT
+  trap 'test -z "$npm_pid" || kill "$npm_pid" 2>/dev/null || true; exit 143' TERM INT HUP
+  if ! is_installed; then
+    echo "millrace: installing dependencies (npm ci)" >&2
+    # In the background, because a shell answers a signal only between foreground commands.
+    npm ci --include=dev --no-audit --no-fund --no-progress --loglevel=error </dev/null >&2 &
+    npm_pid=$!
+    wait "$npm_pid" || { echo "millrace: npm ci failed; the lines above say why" >&2; exit 1; }
+    cp package-lock.json node_modules/.installed-lock
+  fi
+  rm -f "$lock"
+  rmdir tmp 2>/dev/null || true
+  trap - EXIT TERM INT HUP
+}
+
+# bun's postinstall swaps a stub for the binary. Where install scripts are off, the binary still lies in its own
+# package; and of the builds that npm brought, libc and processor decide which one runs.
+find_bun() {
+  for bun in node_modules/bun/bin/bun.exe node_modules/@oven/bun-*/bin/bun; do
+    if [ -x "$bun" ] && "$bun" --version >/dev/null 2>&1; then return 0; fi
+  done
+  return 1
+}
+
+is_installed || install
+find_bun || {
+  echo "millrace: no Bun binary in node_modules runs on $(uname -sm); try 'npm rebuild bun', or see https://bun.com for supported systems" >&2
+  exit 1
+}
+exec "$bun" "$@"

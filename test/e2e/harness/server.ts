@@ -1,0 +1,138 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type Api, apiClient } from './api.ts';
+import { type Events, openEvents } from './events.ts';
+import { until } from './wait.ts';
+
+export const root = join(import.meta.dirname, '../../..');
+
+/** The real server in a process of its own, with its own ports and data. `await using` ends it and removes its data. */
+export interface Server extends AsyncDisposable {
+  readonly url: string;
+  readonly key: string;
+  readonly api: Api;
+  readonly pid: number;
+  /** Everything it printed, over all restarts. */
+  readonly output: string;
+  ingestUrl(streamKey: string): string;
+  playlistUrl(playbackId: string): string;
+  openEvents(): Promise<Events>;
+  /** Ends the process as a crash would. Its data stay. */
+  kill(signal?: NodeJS.Signals): Promise<void>;
+  /** Starts again on the same ports and data, and waits for readiness. */
+  restart(): Promise<void>;
+  /** Asks it to end (SIGTERM) and answers its exit code. */
+  stop(): Promise<number | null>;
+}
+
+/** `env` is added to the configuration, e.g. `{ MILLRACE_PLUGINS__STREAMS__HOLD: '5s' }`. Answers once it is ready. */
+export async function startServer(options: { env?: Record<string, string> } = {}): Promise<Server> {
+  const [httpPort, rtmpPort] = await findFreePorts(2);
+  const dataDir = mkdtempSync(join(tmpdir(), 'millrace-e2e-'));
+  const url = `http://127.0.0.1:${httpPort}`;
+  const key = 'e2e-bootstrap-key-0123456789abcdef';
+  const env = {
+    PATH: process.env.PATH ?? '',
+    HOME: process.env.HOME ?? tmpdir(),
+    MILLRACE_HTTP__PORT: String(httpPort),
+    MILLRACE_RTMP__PORT: String(rtmpPort),
+    MILLRACE_PUBLIC_URL: url,
+    MILLRACE_DATA_DIR: dataDir,
+    MILLRACE_BOOTSTRAP_KEY: key,
+    ...options.env,
+  };
+  const printed: string[] = [];
+  const opened: Events[] = [];
+  let child: ChildProcess;
+
+  const launch = async () => {
+    child = spawn(process.execPath, ['runtime/main.ts'], {
+      cwd: root,
+      env,
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    for (const pipe of [child.stdout, child.stderr]) pipe?.on('data', (chunk) => printed.push(String(chunk)));
+    const started = child;
+    await until('/health/ready', () => isReady(url) || hasExited(started), {
+      within: 20_000,
+      every: 20,
+    }).catch((error) => fail(error));
+    if (hasExited(started))
+      fail(`the server ended with ${started.exitCode ?? started.signalCode} at its start`);
+  };
+  const fail = (reason: unknown): never => {
+    child.kill('SIGKILL');
+    throw new Error(`${reason instanceof Error ? reason.message : reason}; it printed:\n${printed.join('')}`);
+  };
+  const end = async (signal: NodeJS.Signals) => {
+    if (hasExited(child)) return;
+    const exit = once(child, 'exit');
+    child.kill(signal);
+    await exit;
+  };
+
+  await launch();
+  return {
+    url,
+    key,
+    api: apiClient(url, { key }),
+    get pid() {
+      return child.pid as number;
+    },
+    get output() {
+      return printed.join('');
+    },
+    ingestUrl: (streamKey) => `rtmp://127.0.0.1:${rtmpPort}/live/${streamKey}`,
+    playlistUrl: (playbackId) => `${url}/hls/${playbackId}/index.m3u8`,
+    async openEvents() {
+      const events = await openEvents(url, { key });
+      opened.push(events);
+      return events;
+    },
+    kill: (signal = 'SIGKILL') => end(signal),
+    restart: launch,
+    async stop() {
+      await end('SIGTERM');
+      return child.exitCode;
+    },
+    async [Symbol.asyncDispose]() {
+      for (const events of opened) events.close();
+      const hardStop = setTimeout(() => child.kill('SIGKILL'), 12_000);
+      await end('SIGTERM');
+      clearTimeout(hardStop);
+      rmSync(dataDir, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Ports that nobody listened on a moment ago, all different. */
+export async function findFreePorts(count: number): Promise<number[]> {
+  const servers = await Promise.all(
+    Array.from({ length: count }, async () => {
+      const server = createServer().listen(0, '127.0.0.1');
+      await once(server, 'listening');
+      return server;
+    }),
+  );
+  return Promise.all(
+    servers.map(async (server) => {
+      const { port } = server.address() as { port: number };
+      await new Promise((resolve) => server.close(resolve));
+      return port;
+    }),
+  );
+}
+
+async function isReady(url: string): Promise<boolean> {
+  const response = await fetch(`${url}/health/ready`, { signal: AbortSignal.timeout(2000) }).catch(
+    () => null,
+  );
+  await response?.arrayBuffer();
+  return response?.status === 200;
+}
+
+const hasExited = (child: ChildProcess): boolean => child.exitCode !== null || child.signalCode !== null;

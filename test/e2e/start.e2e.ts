@@ -1,0 +1,82 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { findFreePorts, root } from './harness/server.ts';
+import { until } from './harness/wait.ts';
+
+test.each(['SIGTERM', 'SIGINT'] as const)(
+  '%s to `npm start` reaches the server, which ends well',
+  async (signal) => {
+    await using start = await npmStart();
+    await until('/health/ready', async () => (await fetch(`${start.url}/health/ready`)).status === 200, {
+      within: 20_000,
+    });
+    start.child.kill(signal);
+    expect(await start.exitCode({ within: 11_000 }), start.output()).toBe(0);
+    await expect(fetch(`${start.url}/health/live`)).rejects.toThrow();
+  },
+);
+
+test('a bad configuration: exit 78, every problem named', async () => {
+  await using start = await npmStart({
+    MILLRACE_PLUGINS__STREAMS__HOLD: 'a while',
+    MILLRACE_PLUGINS__NONSENSE: '{}',
+  });
+  expect(await start.exitCode({ within: 15_000 }), start.output()).toBe(78);
+  expect(start.output()).toMatch(/hold/);
+  expect(start.output()).toMatch(/nonsense/);
+});
+
+test('a port in use: exit 1, naming it', async () => {
+  const other = createServer().listen(0, '0.0.0.0');
+  await once(other, 'listening');
+  const { port } = other.address() as { port: number };
+  await using start = await npmStart({ MILLRACE_HTTP__PORT: String(port) });
+  expect(await start.exitCode({ within: 15_000 }), start.output()).toBe(1);
+  expect(start.output()).toContain(String(port));
+  other.close();
+});
+
+/** `npm start` with nothing in its environment but PATH, HOME and its configuration. */
+async function npmStart(env: Record<string, string> = {}) {
+  const [httpPort, rtmpPort] = await findFreePorts(2);
+  const dataDir = mkdtempSync(join(tmpdir(), 'millrace-e2e-'));
+  const child: ChildProcess = spawn('npm', ['start'], {
+    cwd: root,
+    env: {
+      PATH: process.env.PATH ?? '',
+      HOME: process.env.HOME ?? tmpdir(),
+      MILLRACE_HTTP__PORT: String(httpPort),
+      MILLRACE_RTMP__PORT: String(rtmpPort),
+      MILLRACE_DATA_DIR: dataDir,
+      ...env,
+    },
+    stdio: ['ignore', 'pipe', 'pipe'],
+    // A group of its own, so that nothing of it stays whatever happens.
+    detached: true,
+  });
+  const printed: string[] = [];
+  for (const pipe of [child.stdout, child.stderr]) pipe?.on('data', (chunk) => printed.push(String(chunk)));
+  const output = () => printed.join('');
+  return {
+    child,
+    url: `http://127.0.0.1:${httpPort}`,
+    output,
+    exitCode: (options: { within: number }) =>
+      until(`npm start to end (it printed: ${output()})`, () => exitCodeOf(child), options),
+    async [Symbol.asyncDispose]() {
+      try {
+        process.kill(-(child.pid as number), 'SIGKILL');
+      } catch {
+        // Ended already.
+      }
+      rmSync(dataDir, { recursive: true, force: true });
+    },
+  };
+}
+
+const exitCodeOf = (child: ChildProcess) => child.exitCode ?? child.signalCode;

@@ -1,0 +1,206 @@
+/** One media segment of a parsed playlist. Times in seconds. */
+export interface ListedSegment {
+  readonly sequence: number;
+  readonly discontinuities: number;
+  readonly uri: string;
+  readonly duration: number;
+  readonly map: string;
+  /** Epoch milliseconds. */
+  readonly wall: number | undefined;
+  readonly parts: readonly ListedPart[];
+}
+export interface ListedPart {
+  readonly uri: string;
+  readonly duration: number;
+  readonly isIndependent: boolean;
+}
+export interface MediaPlaylist {
+  readonly target: number;
+  readonly partTarget: number;
+  readonly sequence: number;
+  readonly discontinuitySequence: number;
+  readonly segments: readonly ListedSegment[];
+  /** Parts of the segment that is being made. */
+  readonly open: Omit<ListedSegment, 'uri' | 'duration'>;
+  readonly hint: string | undefined;
+}
+
+/** Parses a live LL-HLS media playlist strictly; anything RFC 8216bis does not allow throws. */
+export function parsePlaylist(text: string): MediaPlaylist {
+  const lines = text.split('\n');
+  must(lines[0] === '#EXTM3U', 'begins with #EXTM3U');
+  must(text.endsWith('\n') && !text.includes('\r'), 'lines end with LF');
+  const once = (tag: string): string => {
+    const found = lines.filter((line) => line.startsWith(`#${tag}:`));
+    must(found.length === 1, `exactly one ${tag}, not ${found.length}`);
+    return found[0].slice(tag.length + 2);
+  };
+  const whole = (value: string, name: string): number => {
+    must(/^\d+$/.test(value), `${name} is a whole number, not ${value}`);
+    return Number(value);
+  };
+  must(whole(once('EXT-X-VERSION'), 'version') >= 6, 'the version is at least 6');
+  const target = whole(once('EXT-X-TARGETDURATION'), 'target duration');
+  const sequence = whole(once('EXT-X-MEDIA-SEQUENCE'), 'media sequence');
+  const discontinuitySequence = whole(once('EXT-X-DISCONTINUITY-SEQUENCE'), 'discontinuity sequence');
+  const partTarget = Number(attributes(once('EXT-X-PART-INF')).get('PART-TARGET'));
+  must(partTarget > 0, 'there is a PART-TARGET');
+  const control = attributes(once('EXT-X-SERVER-CONTROL'));
+  must(control.get('CAN-BLOCK-RELOAD') === 'YES', 'CAN-BLOCK-RELOAD=YES');
+  const holdBack = Number(control.get('PART-HOLD-BACK'));
+  must(holdBack >= 3 * partTarget - 1e-9, `PART-HOLD-BACK ${holdBack} is at least 3 × ${partTarget}`);
+  const segments: ListedSegment[] = [];
+  let discontinuities = discontinuitySequence;
+  let map = '';
+  let wall: number | undefined;
+  let parts: ListedPart[] = [];
+  let duration: number | undefined;
+  let hint: string | undefined;
+  let isDiscontinuity = false;
+  const head = () => ({ sequence: sequence + segments.length, discontinuities, map, wall, parts });
+  for (const line of lines.slice(1, -1)) {
+    must(line !== '', 'no empty line');
+    const colon = line.indexOf(':');
+    const tag = line.startsWith('#') ? line.slice(1, colon < 0 ? undefined : colon) : 'URI';
+    const value = line.slice(colon + 1);
+    if (tag === 'EXT-X-DISCONTINUITY') {
+      must(parts.length === 0 && !isDiscontinuity, 'a discontinuity stands before the parts, once');
+      discontinuities += 1;
+      isDiscontinuity = true;
+    } else if (tag === 'EXT-X-MAP') {
+      must(parts.length === 0, 'a map stands before the parts');
+      const uri = attributes(value).get('URI') ?? '';
+      must(map === '' || isDiscontinuity, 'another map needs a discontinuity');
+      map = uri;
+    } else if (tag === 'EXT-X-PROGRAM-DATE-TIME') {
+      must(parts.length === 0, 'the date stands before the parts');
+      wall = Date.parse(value);
+      must(Number.isFinite(wall), `a date, not ${value}`);
+    } else if (tag === 'EXT-X-PART') {
+      const list = attributes(value);
+      const part = {
+        uri: list.get('URI') ?? '',
+        duration: Number(list.get('DURATION')),
+        isIndependent: list.get('INDEPENDENT') === 'YES',
+      };
+      must(map !== '', 'a part has a map');
+      must(part.duration <= partTarget + 1e-6, `part ${part.uri} lasts ${part.duration}, over ${partTarget}`);
+      must(part.duration > 0, `part ${part.uri} has a duration`);
+      const before = parts.at(-1);
+      if (before !== undefined)
+        must(
+          before.duration >= 0.85 * partTarget - 1e-6,
+          `part ${before.uri} lasts ${before.duration}, under 85 % of ${partTarget}`,
+        );
+      parts.push(part);
+    } else if (tag === 'EXTINF') {
+      duration = Number.parseFloat(value);
+    } else if (tag === 'EXT-X-PRELOAD-HINT') {
+      must(attributes(value).get('TYPE') === 'PART', 'the hint is a part');
+      hint = attributes(value).get('URI');
+    } else if (tag === 'URI') {
+      must(duration !== undefined, 'EXTINF stands before a segment');
+      const lasts = duration ?? 0;
+      must(Math.round(lasts) <= target, `segment ${line} lasts ${lasts}, target ${target}`);
+      if (parts.length > 0) {
+        const sum = parts.reduce((total, part) => total + part.duration, 0);
+        must(Math.abs(sum - lasts) < 1e-4 * parts.length, `parts last ${sum}, segment ${lasts}`);
+      }
+      segments.push({ ...head(), uri: line, duration: lasts });
+      // PDT runs on when the next segment has no date of its own.
+      wall = wall === undefined ? undefined : wall + lasts * 1000;
+      parts = [];
+      duration = undefined;
+      isDiscontinuity = false;
+    } else must(KNOWN.has(tag), `known tag, not ${line}`);
+  }
+  must(duration === undefined, 'no EXTINF is left over');
+  return { target, partTarget, sequence, discontinuitySequence, segments, open: head(), hint };
+}
+
+const KNOWN = new Set([
+  'EXT-X-VERSION',
+  'EXT-X-TARGETDURATION',
+  'EXT-X-MEDIA-SEQUENCE',
+  'EXT-X-DISCONTINUITY-SEQUENCE',
+  'EXT-X-PART-INF',
+  'EXT-X-SERVER-CONTROL',
+]);
+
+/** Follows one playlist over its reloads. `see` throws when a rule between two versions is broken. */
+export class PlaylistChecker {
+  readonly segments = new Map<number, ListedSegment>();
+  readonly hints = new Set<string>();
+  readonly #parts = new Map<string, string>();
+  last: MediaPlaylist | undefined;
+
+  see(text: string): MediaPlaylist {
+    const playlist = parsePlaylist(text);
+    const { last } = this;
+    if (last !== undefined) {
+      must(playlist.target >= last.target, 'the target duration does not shrink');
+      must(playlist.sequence >= last.sequence, 'the media sequence does not go back');
+      must(playlist.discontinuitySequence >= last.discontinuitySequence, 'nor the discontinuity sequence');
+      const end = last.sequence + last.segments.length;
+      must(playlist.sequence + playlist.segments.length >= end, 'no listed segment vanishes at the end');
+    }
+    const listed = playlist.segments.reduce((total, segment) => total + segment.duration, 0);
+    if (playlist.sequence > (last?.sequence ?? playlist.sequence))
+      must(listed >= 3 * playlist.target, `after a removal ${listed} s are listed, under three targets`);
+    for (const segment of playlist.segments) this.#segment(segment);
+    this.#order(playlist);
+    const { open } = playlist;
+    open.parts.forEach((part, i) => {
+      this.#part(part, `${open.sequence}.${i}`);
+    });
+    if (playlist.hint !== undefined) this.hints.add(playlist.hint);
+    this.last = playlist;
+    return playlist;
+  }
+
+  #segment(segment: ListedSegment): void {
+    const known = this.segments.get(segment.sequence);
+    if (known === undefined) this.segments.set(segment.sequence, segment);
+    else
+      for (const field of ['uri', 'duration', 'discontinuities', 'wall', 'map'] as const)
+        must(
+          known[field] === segment[field],
+          `${field} of ${segment.uri} stays ${known[field]}, not ${segment[field]}`,
+        );
+    segment.parts.forEach((part, i) => {
+      this.#part(part, `${segment.sequence}.${i}`);
+    });
+  }
+
+  #part(part: ListedPart, key: string): void {
+    const text = JSON.stringify(part);
+    must((this.#parts.get(key) ?? text) === text, `part ${key} does not change`);
+    this.#parts.set(key, text);
+  }
+
+  /** PROGRAM-DATE-TIME runs with the media, except over a discontinuity, where it may only go ahead. */
+  #order(playlist: MediaPlaylist): void {
+    for (let i = 1; i < playlist.segments.length; i += 1) {
+      const before = playlist.segments[i - 1];
+      const segment = playlist.segments[i];
+      if (before.wall === undefined || segment.wall === undefined) continue;
+      const off = segment.wall - before.wall - before.duration * 1000;
+      if (segment.discontinuities === before.discontinuities)
+        must(Math.abs(off) <= 2, `the date of ${segment.uri} is off by ${off} ms`);
+      else must(off >= -2, `the date of ${segment.uri} goes back by ${-off} ms`);
+    }
+  }
+}
+
+function attributes(list: string): Map<string, string> {
+  const found = new Map<string, string>();
+  for (const [, name, value] of list.matchAll(/([A-Z0-9-]+)=("[^"]*"|[^,]*)/g)) {
+    must(!found.has(name), `attribute ${name} once`);
+    found.set(name, value.replace(/^"|"$/g, ''));
+  }
+  return found;
+}
+
+function must(isTrue: boolean, rule: string): void {
+  if (!isTrue) throw new Error(`playlist rule broken: ${rule}`);
+}

@@ -1,0 +1,197 @@
+import type { Clock } from '../../core/ports/clock.ts';
+import type { Figures, PublishGrant } from '../../core/ports/media.ts';
+import type { OutputConfig } from '../../runtime/media/hls/config.ts';
+import { LiveOutput } from '../../runtime/media/hls/output.ts';
+import { BufferPool } from '../../runtime/media/hls/pool.ts';
+import type { Arena, MediaSink } from '../../runtime/media/sink.ts';
+
+/** A clock that stands still until told to go on. */
+export class FakeClock implements Clock {
+  #now = Date.UTC(2026, 10, 21, 12);
+  readonly #timers = new Set<{ due: number; action: () => void }>();
+
+  now(): number {
+    return this.#now;
+  }
+  at(due: number, action: () => void): () => void {
+    const timer = { due, action };
+    this.#timers.add(timer);
+    return () => this.#timers.delete(timer);
+  }
+  get timers(): number {
+    return this.#timers.size;
+  }
+  advance(ms: number): void {
+    const until = this.#now + ms;
+    for (;;) {
+      const next = [...this.#timers].sort((a, b) => a.due - b.due)[0];
+      if (next === undefined || next.due > until) break;
+      this.#timers.delete(next);
+      this.#now = Math.max(this.#now, next.due);
+      next.action();
+    }
+    this.#now = until;
+  }
+}
+
+/** High 3.0, 640x360, 30 frames per second, by x264. */
+export const AVC_360P = hex(
+  '0164001effe1001a6764001eacd940a02ff970110000030001000003003c0f162d9601000668ebe3cb22c0fdf8f800',
+);
+/** Constrained Baseline, 322x242 after cropping, 25 frames per second, by x264. */
+export const AVC_240P = hex(
+  '0142c00dffe1001a6742c00dd90150878888c044000003000400000300c83c50a92001000568cb83cb20',
+);
+export const AAC_44100_MONO = hex('1208');
+export const AAC_48000_STEREO = hex('1190');
+
+export interface Publisher {
+  readonly sink: MediaSink & { figures(): Figures };
+  readonly grant: PublishGrant;
+  playable: number;
+  readonly fatal: string[];
+}
+
+/** A LiveOutput, a clock and the hand of an encoder. */
+export class Feed {
+  readonly clock = new FakeClock();
+  readonly pool = new BufferPool({ limit: 64 << 20 });
+  readonly output: LiveOutput;
+  #tokens = 0;
+
+  constructor(config: Partial<OutputConfig> = {}) {
+    this.output = new LiveOutput({ clock: this.clock, pool: this.pool, config });
+  }
+
+  attach(numbers: Partial<PublishGrant> = {}): Publisher {
+    this.#tokens += 1;
+    const grant: PublishGrant = {
+      granted: true,
+      token: `t${this.#tokens}`,
+      streamId: 's',
+      sessionId: 'x',
+      playbackId: 'p',
+      mediaSequence: 100,
+      discontinuitySequence: 0,
+      targetDuration: 0,
+      ...numbers,
+    };
+    const publisher: { -readonly [K in keyof Publisher]: Publisher[K] } = {
+      grant,
+      playable: 0,
+      fatal: [],
+      sink: undefined as never,
+    };
+    publisher.sink = this.output.attach({
+      grant,
+      onPlayable: () => {
+        publisher.playable += 1;
+      },
+      onFatal: (reason) => publisher.fatal.push(reason),
+    });
+    return publisher;
+  }
+
+  async text(file: string, query?: string): Promise<string> {
+    const response = await this.output.serve(file, new URLSearchParams(query ?? ''));
+    if (response.status !== 200) throw new Error(`${file} is ${response.status}`);
+    return response.text();
+  }
+
+  async bytes(file: string): Promise<Uint8Array> {
+    const response = await this.output.serve(file);
+    if (response.status !== 200) throw new Error(`${file} is ${response.status}`);
+    return response.bytes();
+  }
+}
+
+/** Puts one message through an arena as the RTMP parser does. */
+export function send(sink: MediaSink, type: 8 | 9, timestamp: number, body: Uint8Array): void {
+  const arena: Arena = type === 9 ? sink.video : sink.audio;
+  arena.messageStart = arena.length;
+  // In two pieces, so that a release in between would show.
+  if (!arena.reserve(body.length)) throw new Error('the arena is full');
+  arena.bytes.set(body, arena.length);
+  arena.length += body.length;
+  const start = arena.messageStart;
+  arena.messageStart = -1;
+  if (type === 9) sink.onVideo(start, arena.length, timestamp);
+  else sink.onAudio(start, arena.length, timestamp);
+}
+
+export function videoHeader(record: Uint8Array): Uint8Array {
+  return Uint8Array.of(0x17, 0, 0, 0, 0, ...record);
+}
+export function audioHeader(config: Uint8Array): Uint8Array {
+  return Uint8Array.of(0xaf, 0, ...config);
+}
+export function frame(options: { isKey: boolean; cts?: number; size?: number; mark?: number }): Uint8Array {
+  const { isKey, cts = 0, size = isKey ? 4000 : 600, mark = 0 } = options;
+  const body = new Uint8Array(5 + 4 + size).fill(mark);
+  body.set([isKey ? 0x17 : 0x27, 1, (cts >> 16) & 255, (cts >> 8) & 255, cts & 255]);
+  new DataView(body.buffer).setUint32(5, size);
+  body[9] = isKey ? 0x65 : 0x41;
+  return body;
+}
+export function sound(size = 180): Uint8Array {
+  const body = new Uint8Array(2 + size).fill(0x21);
+  body.set([0xaf, 1]);
+  return body;
+}
+
+export interface PlayOptions {
+  /** Seconds of media. */
+  readonly seconds: number;
+  readonly video?: boolean;
+  readonly audio?: boolean;
+  readonly fps?: number;
+  /** Frames between key frames; 0: only the first. */
+  readonly gop?: number;
+  /** First stamp, milliseconds; may be beyond 32 bits, sent modulo. */
+  readonly from?: number;
+  /** Changes the stamp of a message. */
+  readonly stamp?: (time: number, type: 8 | 9) => number;
+  readonly rate?: number;
+  readonly cts?: (index: number) => number;
+  /** After every message. */
+  readonly after?: () => unknown;
+}
+
+/** Sends frames and sound in order of time, in real time of the clock. */
+export async function play(feed: Feed, sink: MediaSink, options: PlayOptions): Promise<void> {
+  const { seconds, video = true, audio = true, fps = 30, gop = 60, from = 0, rate = 48_000 } = options;
+  const stamp = options.stamp ?? ((time) => time);
+  let frames = 0;
+  let sounds = 0;
+  let last = 0;
+  for (;;) {
+    const v = video ? (frames / fps) * 1000 : Number.POSITIVE_INFINITY;
+    const a = audio ? ((sounds * 1024) / rate) * 1000 : Number.POSITIVE_INFINITY;
+    const time = Math.min(v, a);
+    if (time >= seconds * 1000) break;
+    feed.clock.advance(time - last);
+    last = time;
+    const type = v <= a ? 9 : 8;
+    const sent = stamp(Math.round(from + time), type) >>> 0;
+    if (type === 9) {
+      const isKey = frames === 0 || (gop > 0 && frames % gop === 0);
+      send(sink, 9, sent, frame({ isKey, cts: options.cts?.(frames) ?? 0, mark: frames & 255 }));
+      frames += 1;
+    } else {
+      send(sink, 8, sent, sound());
+      sounds += 1;
+    }
+    await options.after?.();
+  }
+  feed.clock.advance(seconds * 1000 - last);
+}
+
+export function sendHeaders(sink: MediaSink, options: { video?: Uint8Array; audio?: Uint8Array } = {}): void {
+  const { video = AVC_360P, audio = AAC_48000_STEREO } = options;
+  if (video.length > 0) send(sink, 9, 0, videoHeader(video));
+  if (audio.length > 0) send(sink, 8, 0, audioHeader(audio));
+}
+
+function hex(text: string): Uint8Array {
+  return Uint8Array.from(Buffer.from(text, 'hex'));
+}

@@ -1,0 +1,247 @@
+import { expect, test } from 'vitest';
+import { readInit } from './boxes.ts';
+import {
+  AAC_44100_MONO,
+  AVC_240P,
+  audioHeader,
+  Feed,
+  frame,
+  play,
+  send,
+  sendHeaders,
+  videoHeader,
+} from './feed.ts';
+import { Viewer } from './viewer.ts';
+
+const NONE = new Uint8Array();
+
+async function watched(feed: Feed) {
+  const viewer = new Viewer(feed);
+  return { viewer, after: () => viewer.look() };
+}
+
+test('a publish is playable after one part, then has 2 s segments of whole frames', async () => {
+  const feed = new Feed();
+  const { viewer, after } = await watched(feed);
+  const { sink, ...publisher } = feed.attach();
+  let playableAt = 0;
+  const began = feed.clock.now();
+  sendHeaders(sink);
+  await play(feed, sink, {
+    seconds: 20,
+    cts: (i) => [66, 133, 33, 0][i % 4],
+    after: async () => {
+      if (feed.output.isPlayable && playableAt === 0) playableAt = feed.clock.now() - began;
+      await after();
+    },
+  });
+  feed.output.detach(publisher.grant.token);
+  await viewer.look();
+  expect(playableAt).toBeGreaterThan(250);
+  expect(playableAt).toBeLessThan(400);
+  const durations = viewer.segments.map((segment) => segment.duration);
+  expect(durations[0]).toBeCloseTo(0.333, 2);
+  expect(durations[1]).toBeCloseTo(1.667, 2);
+  expect(durations.slice(2).every((duration) => Math.abs(duration - 2) < 0.01)).toBe(true);
+  expect(viewer.samples(1)).toHaveLength(600);
+  expect(viewer.samples(2)).toHaveLength(938);
+  expect(
+    viewer
+      .samples(1)
+      .map((sample) => sample.cts)
+      .slice(0, 4),
+  ).toEqual([5940, 11970, 2970, 0]);
+  expect(viewer.samples(1).filter((sample) => sample.isSync)).toHaveLength(10);
+  expect(new Set(viewer.samples(2).map((sample) => sample.duration))).toEqual(new Set([1024]));
+  expect(viewer.segments[0].sequence).toBe(100);
+  expect(viewer.checker.last?.sequence).toBeGreaterThan(100);
+  expect(viewer.checker.last?.partTarget).toBe(0.35);
+  expect(viewer.checker.last?.target).toBe(4);
+  expect(feed.output.figures()).toMatchObject({ issues: [], segments: viewer.segments.length });
+  expect(feed.output.figures()?.duration).toBeCloseTo(20, 1);
+  // Every frame once and in order, told by the byte each is filled with: 0 and then 1, 2, ...
+  expect(viewer.runs.filter((run) => run.track === 1)[0].samples[0].first).toBe(0x65);
+});
+
+test.each([
+  [60, 60],
+  [50, 100],
+  [25, 50],
+  [24, 48],
+  [23.976, 72],
+  [15, 30],
+  [12, 24],
+  [10, 300],
+  [8, 16],
+  [5, 10],
+  [2, 4],
+])('%d frames per second, a key frame every %d', async (fps, gop) => {
+  const feed = new Feed();
+  const { viewer, after } = await watched(feed);
+  const publisher = feed.attach();
+  sendHeaders(publisher.sink);
+  await play(feed, publisher.sink, { seconds: 65, fps, gop, after });
+  feed.output.detach('t1');
+  await viewer.look();
+  const frames = Math.ceil(65 * fps);
+  expect(Math.abs(viewer.samples(1).length - frames)).toBeLessThanOrEqual(Math.ceil(0.3 * fps));
+  expect(viewer.checker.last?.partTarget).toBeLessThanOrEqual(fps >= 10 ? 0.351 : 0.6);
+});
+
+test('sound alone, picture alone', async () => {
+  for (const kind of ['audio', 'video'] as const) {
+    const feed = new Feed();
+    const { viewer, after } = await watched(feed);
+    const publisher = feed.attach();
+    sendHeaders(publisher.sink, kind === 'audio' ? { video: NONE } : { audio: NONE });
+    await play(feed, publisher.sink, {
+      seconds: 30,
+      video: kind === 'video',
+      audio: kind === 'audio',
+      after,
+    });
+    feed.output.detach('t1');
+    await viewer.look();
+    const map = viewer.fetched.get(viewer.segments[0].map) ?? NONE;
+    expect(readInit(map)).toHaveLength(1);
+    expect(viewer.segments.length).toBeGreaterThan(10);
+    expect(viewer.segments.slice(2, -1).every(({ duration }) => duration >= 2 && duration < 2.4)).toBe(true);
+    const codecs =
+      kind === 'audio' ? 'CODECS="mp4a.40.2"\n' : 'CODECS="avc1.64001e",RESOLUTION=640x360,FRAME-RATE=30.000';
+    expect(await feed.text('index.m3u8')).toContain(codecs);
+  }
+});
+
+test('what the encoder announces is not waited for', async () => {
+  const feed = new Feed();
+  const { sink, ...publisher } = feed.attach();
+  sink.onMetadata(['@setDataFrame', 'onMetaData', { videocodecid: 7, width: 640, framerate: 30 }]);
+  sendHeaders(sink, { audio: NONE });
+  await play(feed, sink, { seconds: 0.4, audio: false });
+  expect(feed.output.isPlayable).toBe(true);
+  expect(publisher.fatal).toEqual([]);
+});
+
+test('a second track that comes late begins behind a discontinuity', async () => {
+  const feed = new Feed();
+  const { viewer, after } = await watched(feed);
+  const { sink } = feed.attach();
+  sendHeaders(sink, { audio: NONE });
+  await play(feed, sink, { seconds: 5, audio: false, after });
+  send(sink, 8, 5000, audioHeader(AAC_44100_MONO));
+  await play(feed, sink, { seconds: 10, rate: 44_100, from: 5000, after });
+  feed.output.detach('t1');
+  await viewer.look();
+  const maps = [...new Set(viewer.segments.map((segment) => segment.map))];
+  expect(
+    maps.map((map) => readInit(viewer.fetched.get(map) ?? NONE).map((track) => track.timescale)),
+  ).toEqual([[90_000], [90_000, 44_100]]);
+  expect(viewer.segments.at(-1)?.discontinuities).toBe(1);
+
+  const other = new Feed();
+  const second = await watched(other);
+  const late = other.attach();
+  sendHeaders(late.sink, { video: NONE });
+  await play(other, late.sink, { seconds: 5, video: false, after: second.after });
+  send(late.sink, 9, 5000, videoHeader(AVC_240P));
+  await play(other, late.sink, { seconds: 10, from: 5000, after: second.after });
+  other.output.detach('t1');
+  await second.viewer.look();
+  expect(second.viewer.segments.at(-1)?.discontinuities).toBe(1);
+  expect(second.viewer.samples(1)).toHaveLength(300);
+});
+
+test('a changed header begins another init, the same one again does nothing', async () => {
+  const feed = new Feed();
+  const { viewer, after } = await watched(feed);
+  const { sink } = feed.attach();
+  sendHeaders(sink);
+  await play(feed, sink, { seconds: 7, after });
+  sendHeaders(sink);
+  await play(feed, sink, { seconds: 6, from: 7000, after });
+  send(sink, 9, 13_000, videoHeader(AVC_240P));
+  await play(feed, sink, { seconds: 6, from: 13_000, after });
+  send(sink, 8, 19_000, audioHeader(AAC_44100_MONO));
+  await play(feed, sink, { seconds: 6, from: 19_000, rate: 44_100, after });
+  feed.output.detach('t1');
+  await viewer.look();
+  const maps = [...new Set(viewer.segments.map((segment) => segment.map))];
+  const inits = maps.map((map) => readInit(viewer.fetched.get(map) ?? NONE));
+  expect(inits.map(([video, audio]) => [video.width, video.height, audio.timescale])).toEqual([
+    [640, 360, 48_000],
+    [322, 242, 48_000],
+    [322, 242, 44_100],
+  ]);
+  expect(viewer.samples(1)).toHaveLength(750);
+});
+
+test('a picture header that cannot be read is an issue, not an end', async () => {
+  const feed = new Feed();
+  const { sink, ...publisher } = feed.attach();
+  for (let length = 0; length < AVC_240P.length; length += 1) {
+    send(sink, 9, 0, videoHeader(AVC_240P.slice(0, length)));
+    send(sink, 9, 0, videoHeader(AVC_240P.map((byte, i) => (i === length ? byte ^ 0xff : byte))));
+    send(sink, 8, 0, audioHeader(AVC_240P.slice(length)));
+  }
+  expect(publisher.fatal).toEqual([]);
+  expect(feed.output.figures()?.issues.join()).toContain('the video header cannot be read');
+  sendHeaders(sink);
+  await play(feed, sink, { seconds: 3 });
+  expect(feed.output.isPlayable).toBe(true);
+});
+
+test('other codecs end the publish in plain words', () => {
+  const cases: [8 | 9, number[], string][] = [
+    [9, [0x12, 0, 0, 0, 0, 0], 'video codec Sorenson H.263 is not supported yet; use H.264'],
+    [9, [0x90, 0x68, 0x76, 0x63, 0x31, 0], 'video codec H.265 is not supported yet; use H.264'],
+    [8, [0x2f, 1, 2, 3], 'audio codec MP3 is not supported yet; use AAC'],
+    [8, [0x90, 0x4f, 0x70, 0x75, 0x73, 1], 'audio codec Opus is not supported yet; use AAC'],
+  ];
+  for (const [type, body, reason] of cases) {
+    const feed = new Feed();
+    const { sink, ...publisher } = feed.attach();
+    send(sink, type, 0, Uint8Array.from(body));
+    send(sink, type, 0, Uint8Array.from(body));
+    expect(publisher.fatal).toEqual([reason]);
+    expect(feed.output.figures()?.issues).toEqual([reason]);
+    expect([sink.video.length, sink.audio.length]).toEqual([0, 0]);
+  }
+});
+
+test('without key frames a segment is cut all the same, and the target grows once', async () => {
+  const feed = new Feed();
+  const { viewer, after } = await watched(feed);
+  const { sink } = feed.attach();
+  sendHeaders(sink);
+  await play(feed, sink, { seconds: 70, gop: 0, after });
+  expect(viewer.checker.last?.target).toBe(20);
+  expect(viewer.segments.map((segment) => Math.round(segment.duration))).toEqual([0, 20, 20, 20]);
+  expect(feed.output.figures()?.issues).toEqual([
+    'key frames are too far apart; a segment was cut without one',
+  ]);
+});
+
+test('bounds: frames per part, bytes of a window, bytes of a segment', async () => {
+  const flood = new Feed({ sampleLimit: 100 });
+  const { sink, ...publisher } = flood.attach();
+  sendHeaders(sink);
+  for (let i = 0; i < 300 && publisher.fatal.length === 0; i += 1)
+    send(sink, 9, 0, frame({ isKey: i === 0 }));
+  expect(publisher.fatal).toEqual(['the encoder sends too many frames in too little time']);
+
+  const full = new Feed({ windowBytes: 200_000 });
+  const second = full.attach();
+  sendHeaders(second.sink);
+  await play(full, second.sink, { seconds: 30 });
+  expect(second.fatal).toEqual(['the stream has more data than the live window may keep; lower its bitrate']);
+  expect(full.output.bytes).toBeLessThanOrEqual(200_000);
+  expect(full.output.isPlayable).toBe(true);
+
+  const fat = new Feed({ segmentBytes: 100_000 });
+  const { viewer, after } = await watched(fat);
+  const third = fat.attach();
+  sendHeaders(third.sink);
+  await play(fat, third.sink, { seconds: 20, gop: 300, after });
+  expect(viewer.segments.some((segment) => segment.duration < 9 && segment.duration > 3)).toBe(true);
+  expect(fat.output.figures()?.issues).toHaveLength(1);
+});
