@@ -112,7 +112,9 @@ export function parsePlaylist(text: string): MediaPlaylist {
       parts = [];
       duration = undefined;
       isDiscontinuity = false;
-    } else must(KNOWN.has(tag), `known tag, not ${line}`);
+      // A line with # and no EXT is a comment, RFC 8216bis 4.1.
+    } else if (!line.startsWith('#') || line.startsWith('#EXT'))
+      must(KNOWN.has(tag), `known tag, not ${line}`);
   }
   must(duration === undefined, 'no EXTINF is left over');
   return { target, partTarget, sequence, discontinuitySequence, segments, open: head(), hint };

@@ -40,8 +40,8 @@ test('a publish is playable after one part, then has 2 s segments of whole frame
   expect(playableAt).toBeGreaterThan(250);
   expect(playableAt).toBeLessThan(400);
   const durations = viewer.segments.map((segment) => segment.duration);
-  expect(durations[0]).toBeCloseTo(0.333, 2);
-  expect(durations[1]).toBeCloseTo(1.667, 2);
+  expect(durations[0]).toBeCloseTo(0.267, 2);
+  expect(durations[1]).toBeCloseTo(1.733, 2);
   expect(durations.slice(2).every((duration) => Math.abs(duration - 2) < 0.01)).toBe(true);
   expect(viewer.samples(1)).toHaveLength(600);
   expect(viewer.samples(2)).toHaveLength(938);

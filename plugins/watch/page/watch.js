@@ -17,7 +17,7 @@ window.millrace = millrace;
 
 const FIRST_WAIT = 1000;
 const LONGEST_WAIT = 5000;
-/** Seconds without a new picture after which the next remedy is tried, while the playlist moves on. */
+/** Seconds without a new picture, while the playlist moves on, after which the next remedy is tried. */
 const REMEDIES = [
   { after: 0.75, cure: stepForward },
   { after: 3, cure: seekToLive },
@@ -25,7 +25,7 @@ const REMEDIES = [
   { after: 20, cure: loadAnew },
 ];
 /** A playlist that did not move for so long says that nobody sends: no remedy helps, waiting does. */
-const FRESH = 8000;
+const FRESH = 5000;
 /** Without a stall for so long, the delay goes back to what the playlist asks for. */
 const CALM = 20_000;
 /** Seconds behind the wanted delay from which catching up by speed would take too long. */
@@ -36,7 +36,7 @@ let waiting = 0;
 let advancedAt = 0;
 let stalledAt = 0;
 let rebuiltAt = 0;
-const still = { since: performance.now(), at: -1, tried: 0 };
+const still = { since: performance.now(), at: -1, freshSince: 0, tried: 0 };
 
 setControls();
 setInterval(watchPicture, 500);
@@ -76,7 +76,7 @@ function createPlayer() {
   });
   hls.on(Hls.Events.MANIFEST_PARSED, play);
   hls.on(Hls.Events.LEVEL_UPDATED, (_, { details }) => {
-    if (details.advanced) advancedAt = performance.now();
+    if (details.advanced) noteAdvance();
     // At the playlist's own PART-HOLD-BACK hls.js speeds up and slows down for ever: it speeds up only with
     // more than a second in its buffer. And it adds to the delay with each stall, but never takes that back.
     const wanted = details.partHoldBack + details.partTarget;
@@ -168,9 +168,11 @@ function watchPicture() {
   if (seconds > 1.5 && state === 'playing')
     become('stalled', 'The broadcast stands still. It goes on here by itself…');
   const remedy = REMEDIES[still.tried];
-  if (!remedy || !hls || seconds < remedy.after || now - advancedAt > FRESH) return;
+  if (!hls || still.freshSince === 0 || now - advancedAt > FRESH) return;
+  const waited = (now - still.freshSince) / 1000;
+  if (waited < remedy.after) return;
   still.tried = (still.tried + 1) % REMEDIES.length;
-  if (still.tried === 0) still.since = now;
+  if (still.tried === 0) still.freshSince = now;
   note(`still for ${seconds.toFixed(1)} s: ${remedy.cure.name}`);
   remedy.cure();
   // The step itself is no picture that moves.
@@ -180,7 +182,18 @@ function watchPicture() {
 function restartClock() {
   still.since = performance.now();
   still.at = video.currentTime;
+  still.freshSince = 0;
   still.tried = 0;
+}
+
+/** After a break the remedies begin anew: what was tried while nobody sent could not help. */
+function noteAdvance() {
+  const now = performance.now();
+  if (still.freshSince === 0 || now - advancedAt > FRESH) {
+    still.freshSince = now;
+    still.tried = 0;
+  }
+  advancedAt = now;
 }
 
 /**
@@ -191,7 +204,7 @@ function stepForward() {
   const { hls } = millrace;
   const edge = hls.latestLevelDetails?.edge ?? 0;
   const target = Math.max(bufferedEnd() + 0.15, hls.liveSyncPosition ?? 0);
-  if (edge < target + 0.3) return;
+  if (millrace.state === 'loading' || edge < target + 0.3) return;
   note(`step from ${video.currentTime.toFixed(2)} to ${target.toFixed(2)}`);
   video.currentTime = target;
 }

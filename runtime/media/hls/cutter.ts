@@ -58,6 +58,8 @@ export class Cutter {
   #epoch: number | undefined;
   #cursor = 0;
   #stride = 0;
+  /** By how much pictures are shown later than they are decoded, ticks of the lead. */
+  #delay = 0;
   #partStart = 0;
   #segmentStart = 0;
   #end = 0;
@@ -174,8 +176,8 @@ export class Cutter {
     if (!this.#isRunning) {
       this.#isAudioGone = false;
       this.#consider(now);
-    } else if (this.#lead === track) this.#drain();
-    else if (time > this.#videoSeen + GONE) {
+    } else if (this.#lead === track || time <= this.#videoSeen + GONE) this.#drain();
+    else {
       this.#options.onIssue('video stopped arriving');
       this.#isVideoGone = true;
       this.#stop(this.#video.count, -1);
@@ -279,6 +281,7 @@ export class Cutter {
     this.#partStart = this.#segmentStart = start;
     this.#cursor = 1;
     this.#stride = 0;
+    this.#delay = this.#hasVideo && this.#hasAudio ? Math.max(0, this.#lead.cts(0)) : 0;
     this.#drain();
   }
 
@@ -292,12 +295,16 @@ export class Cutter {
       const { partTarget, segmentLimit, segmentBytes } = this.#options.config;
       const part = (end - this.#partStart) / lead.timescale;
       const segment = (end - this.#segmentStart) / lead.timescale;
-      const isFull = part >= partTarget * 0.85 && part + this.#stride / lead.timescale > partTarget + 1e-6;
+      const isFull =
+        this.#segments === 0
+          ? part >= SHORTEST
+          : part >= partTarget * 0.85 && part + this.#stride / lead.timescale > partTarget + 1e-6;
       const isLong = segment >= segmentLimit || this.#options.window.openBytes > segmentBytes;
       const isDue = segment >= this.#segmentMinimum();
       const isEnd =
         isLong || (isDue && (lead.isVideo && this.#segments > 0 ? lead.isSync(this.#cursor) : isFull));
       if (isFull || isEnd) {
+        if (!this.#isSoundThere(end)) return;
         if (isLong && lead.isVideo && !lead.isSync(this.#cursor))
           this.#options.onIssue('key frames are too far apart; a segment was cut without one');
         this.#cut(end, isEnd);
@@ -305,7 +312,19 @@ export class Cutter {
     }
   }
 
-  /** Seconds: the first segment is one part, the second ends at the next key frame, then as configured. */
+  /**
+   * Whether a part may end at `end` ticks of the lead. Its sound must reach the end of its pictures, which are
+   * shown later than they are decoded: hls.js 1.7 goes no further where the buffered range ends before the
+   * part does. Sound that lags is waited for only so long.
+   */
+  #isSoundThere(end: number): boolean {
+    if (this.#delay === 0) return true;
+    const lead = this.#lead;
+    const sound = (this.#audio.newest / this.#audio.timescale) * lead.timescale;
+    return sound >= end + this.#delay || lead.newest - end >= this.#delay + SOUND_PATIENCE * lead.timescale;
+  }
+
+  /** Seconds: the first segment is one part, as short as may be; the second ends at the next key frame, then as configured. */
   #segmentMinimum(): number {
     if (this.#segments === 0) return 0;
     return this.#segments === 1 && this.#lead.isVideo ? SHORTEST : this.#options.config.segmentTarget;
@@ -317,7 +336,8 @@ export class Cutter {
     const other = lead === this.#video ? this.#audio : this.#video;
     lead.taken = this.#cursor;
     lead.until = end;
-    if (this.#hasVideo && this.#hasAudio) other.takeBefore((end / lead.timescale) * other.timescale);
+    if (this.#hasVideo && this.#hasAudio)
+      other.takeBefore(((end + this.#delay) / lead.timescale) * other.timescale);
     if (this.#addPart(end, isEnd)) this.#cursor = 1;
   }
 
@@ -415,6 +435,8 @@ export class Cutter {
 const SHORTEST = 0.25;
 /** After this many milliseconds without a track it is gone. */
 const GONE = 5000;
+/** How much longer than the pictures' own delay a part waits for its sound, seconds. */
+const SOUND_PATIENCE = 0.1;
 /** A pause of more than this many seconds is a gap. */
 const GAP = 1;
 /** Ten seconds, in ticks of the video track. */

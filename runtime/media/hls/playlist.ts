@@ -35,8 +35,12 @@ export function mediaPlaylist(source: PlaylistSource): string {
     body += heading(open, { former, prefix }) + partLines(open, prefix);
     partTarget = longest(open.parts, partTarget);
   }
-  if (hint !== undefined)
-    body += `#EXT-X-PRELOAD-HINT:TYPE=PART,URI="${partName(prefix, hint.sequence, hint.part)}"\n`;
+  // hls.js 1.7 takes a last line that names a segment for one that still grows, and gives up for good when
+  // the playlist then goes on with another: so the last line never does, also while nobody publishes.
+  body +=
+    hint === undefined
+      ? '# nobody publishes now\n'
+      : `#EXT-X-PRELOAD-HINT:TYPE=PART,URI="${partName(prefix, hint.sequence, hint.part)}"\n`;
   // Rounded up, so that no part is longer than it and the hold-back is three of it.
   const target = Math.ceil(partTarget * 1000 - 1e-6) / 1000;
   const sequence = listed[0]?.sequence ?? window.nextSequence;

@@ -1,4 +1,4 @@
-import { DTS, OFFSET, type Run, SIZE, STRIDE, SYNC } from '../mp4/fragment.ts';
+import { CTS, DTS, OFFSET, type Run, SIZE, STRIDE, SYNC } from '../mp4/fragment.ts';
 import type { Arena } from '../sink.ts';
 
 /**
@@ -37,6 +37,11 @@ export class Track implements Run {
 
   dts(index: number): number {
     return this.table[index * STRIDE + DTS];
+  }
+
+  /** Composition offset, ticks. */
+  cts(index: number): number {
+    return this.table[index * STRIDE + CTS];
   }
 
   isSync(index: number): boolean {

@@ -2,7 +2,7 @@
 export const STRIDE = 5;
 export const DTS = 0;
 /** Presentation minus decode time, signed. */
-const CTS = 1;
+export const CTS = 1;
 /** Where its bytes begin in the run's `bytes`. */
 export const OFFSET = 2;
 export const SIZE = 3;

@@ -348,9 +348,9 @@ class Connection implements Publisher {
   }
 
   #reserve(count: number): boolean {
-    if (this.#filled + count <= this.#out.length) return true;
     const waiting = this.buffered;
     if (waiting + count > this.#maxBuffered) return false;
+    if (this.#filled + count <= this.#out.length) return true;
     let size = this.#out.length;
     while (size < waiting + count) size *= 2;
     const roomy = size === this.#out.length ? this.#out : new Uint8Array(size);
