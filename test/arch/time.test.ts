@@ -3,8 +3,9 @@ import { join } from 'node:path';
 import ts from 'typescript';
 import { expect, test } from 'vitest';
 
-/** Time comes from the Clock port. Only these read it themselves: drivers, what runs in a browser, and tools. */
-const ownTime = /^(runtime\/drivers|plugins\/watch\/page|test\/e2e|test\/soak|bench|demo|scripts)\//;
+/** Time comes from the Clock port. Only these read it themselves: drivers and their suites, what runs in a browser, and tools. */
+const ownTime =
+  /^(runtime\/drivers|plugins\/watch\/page|test\/conformance|test\/e2e|test\/soak|bench|demo|scripts)\//;
 /** A machine decides from its state and its event alone. */
 const pure = /^machines\//;
 const folders = ['core', 'machines', 'plugins', 'runtime', 'config', 'demo', 'test', 'bench', 'scripts'];

@@ -27,6 +27,10 @@ export interface Sample {
   currentTime: number;
   /** The media element's error, in words. */
   error: string | null;
+  /** Errors of hls.js that ended its playing. */
+  fatalErrors: number;
+  /** What the page noted: errors of hls.js, and what it did about a picture that stood still. */
+  notes: string[];
 }
 
 const names = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'];
@@ -117,11 +121,14 @@ const samplePage = (page: Page): Promise<Sample> =>
   page.evaluate(() => {
     const video = document.querySelector('video');
     const quality = video?.getVideoPlaybackQuality();
+    const page = (window as { millrace?: { fatalErrors: number; log: unknown[] } }).millrace;
     return {
       frames: quality?.totalVideoFrames ?? 0,
       dropped: quality?.droppedVideoFrames ?? 0,
       currentTime: video?.currentTime ?? 0,
       error: video?.error ? `${video.error.code} ${video.error.message}` : null,
+      fatalErrors: page?.fatalErrors ?? Number.NaN,
+      notes: (page?.log ?? []).map((note) => (typeof note === 'string' ? note : JSON.stringify(note))),
     };
   });
 

@@ -108,7 +108,9 @@ export async function readHls(
     'ffmpeg',
     [
       ...['-hide_banner', '-nostdin', '-nostats', '-loglevel', 'error', '-progress', 'pipe:1'],
-      ...['-t', String(options.seconds), '-i', url, '-fps_mode', 'passthrough', '-f', 'null', '-'],
+      // The stream's own time base: RTMP times are whole milliseconds, and rounded to 1/30 s two pictures can coincide.
+      ...['-t', String(options.seconds), '-i', url, '-fps_mode', 'passthrough', '-enc_time_base:v', '-1'],
+      ...['-f', 'null', '-'],
     ],
     { stdio: ['ignore', 'pipe', 'pipe'] },
   );
