@@ -1,10 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import { extname, resolve } from 'node:path';
 import { type TSchema, Type } from '@sinclair/typebox';
-import { Value } from '@sinclair/typebox/value';
 import { parse as parseYaml } from 'yaml';
 import { Fault } from '../core/fault.ts';
-import { problemsOf } from '../core/problem.ts';
+import { settingsOf } from '../core/settings.ts';
 import { type Config, configSchema } from './schema.ts';
 
 const prefix = 'MILLRACE_';
@@ -16,24 +15,41 @@ const reserved = new Set(['MILLRACE_CONFIG', 'MILLRACE_TEST']);
  * Throws one Fault `config.invalid` that lists every problem.
  */
 export async function loadConfig(environment: Readonly<Record<string, string | undefined>>): Promise<Config> {
-  const path = environment.MILLRACE_CONFIG;
-  const config = path ? await readConfigFile(path) : {};
-  const problems: string[] = [];
-  for (const [name, text] of Object.entries(environment)) {
-    if (!name.startsWith(prefix) || reserved.has(name) || text === undefined) continue;
-    setPath(config, { name, text, problems });
-  }
-  const filled = Value.Default(configSchema, config);
-  problems.push(...problemsOf(Value.Errors(configSchema, filled), { whole: 'config', most: 100 }));
+  const { config, problems } = await readConfig(environment);
   if (problems.length > 0) throw new Fault('config.invalid', { status: 500, message: problems });
-  const valid = filled as Config;
-  if (valid.rtmp.tlsPort !== undefined && !valid.tls) {
-    throw new Fault('config.invalid', {
-      status: 500,
-      message: 'rtmp.tlsPort: needs tls.cert and tls.key',
-    });
+  return config;
+}
+
+/**
+ * The same, with the problems beside it, so that they can be told together with those of the plugins. With
+ * problems the config is as written. Throws a Fault `config.invalid` when the file cannot be read.
+ */
+export async function readConfig(
+  environment: Readonly<Record<string, string | undefined>>,
+): Promise<{ config: Config; problems: string[] }> {
+  const path = environment.MILLRACE_CONFIG;
+  const given = path ? await readConfigFile(path) : {};
+  const wrongNames: string[] = [];
+  // Sorted, so that what sets a whole section never undoes what sets one key of it.
+  for (const [name, text] of Object.entries(environment).sort(([a], [b]) => (a < b ? -1 : 1))) {
+    if (!name.startsWith(prefix) || reserved.has(name) || text === undefined) continue;
+    setPath(given, { name, text, problems: wrongNames });
   }
-  return valid;
+  const { value, problems } = settingsOf(configSchema, { given, whole: 'config' });
+  const config = value as Config;
+  return { config, problems: [...wrongNames, ...problems, ...contradictions(config)] };
+}
+
+/** What one key cannot tell alone. The config may be as a person wrote it. */
+function contradictions(config: Partial<Config>): string[] {
+  const problems: string[] = [];
+  if (config.rtmp?.tlsPort !== undefined && !config.tls) {
+    problems.push('rtmp.tlsPort: needs tls.cert and tls.key');
+  }
+  if (typeof config.publicUrl === 'string' && !URL.canParse(config.publicUrl)) {
+    problems.push('publicUrl: expected a URL without a path, such as https://video.example.com');
+  }
+  return problems;
 }
 
 async function readConfigFile(path: string): Promise<Record<string, unknown>> {
@@ -47,11 +63,12 @@ async function readConfigFile(path: string): Promise<Record<string, unknown>> {
       const text = await readFile(path, 'utf8');
       value = /^\.ya?ml$/.test(extname(path)) ? parseYaml(text) : JSON.parse(text);
     }
+    value = structuredClone(value);
   } catch (error) {
     throw refuse(error instanceof Error ? error.message : String(error));
   }
   if (value === null || typeof value !== 'object' || Array.isArray(value)) throw refuse('expected an object');
-  return structuredClone(value) as Record<string, unknown>;
+  return value as Record<string, unknown>;
 }
 
 /** `MILLRACE_HTTP__PORT=80` sets `http.port`: `__` between levels, camelCase written as SNAKE_CASE. */

@@ -3,24 +3,35 @@ import type { Plugin } from '../core/plugin.ts';
 import type { Config } from './schema.ts';
 
 /** The plugins that ship with the program. The code of one that is switched off is never loaded. */
-const shipped: Readonly<Record<string, () => Promise<{ default: unknown }>>> = {
-  accounts: () => import('../plugins/accounts/index.ts'),
-  streams: () => import('../plugins/streams/index.ts'),
-  recordings: () => import('../plugins/recordings/index.ts'),
-  events: () => import('../plugins/events/index.ts'),
-  watch: () => import('../plugins/watch/index.ts'),
-};
+const shipped: ReadonlyMap<string, () => Promise<{ default: unknown }>> = new Map([
+  ['accounts', () => import('../plugins/accounts/index.ts')],
+  ['streams', () => import('../plugins/streams/index.ts')],
+  ['recordings', () => import('../plugins/recordings/index.ts')],
+  ['events', () => import('../plugins/events/index.ts')],
+  ['watch', () => import('../plugins/watch/index.ts')],
+] as [string, () => Promise<{ default: unknown }>][]);
 
 /** Imports the enabled plugins. Throws one Fault that names every one that could not be had. */
-export async function enabledPlugins(config: Config): Promise<{ plugin: Plugin; config: unknown }[]> {
+export async function enabledPlugins(config: Config): Promise<EnabledPlugin[]> {
+  const { plugins, problems } = await importPlugins(config.plugins);
+  if (problems.length > 0) throw new Fault('config.invalid', { status: 500, message: problems });
+  return plugins;
+}
+
+/** The same, with the problems beside it. `slices`: plugin id → its config, true or false, as written. */
+export async function importPlugins(
+  slices: unknown,
+): Promise<{ plugins: EnabledPlugin[]; problems: string[] }> {
   const problems: string[] = [];
-  const wanted = { ...Object.fromEntries(Object.keys(shipped).map((id) => [id, true])), ...config.plugins };
+  const given = slices !== null && typeof slices === 'object' && !Array.isArray(slices) ? slices : {};
+  const wanted = new Map<string, unknown>([...shipped.keys()].map((id) => [id, true]));
+  for (const [id, slice] of Object.entries(given)) wanted.set(id, slice);
   const loaded = await Promise.all(
-    Object.entries(wanted)
+    [...wanted]
       .filter(([, slice]) => slice !== false)
       .map(async ([id, slice]) => {
         try {
-          const module = await (shipped[id] ?? (() => import(id)))();
+          const module = await (shipped.get(id) ?? (() => import(id)))();
           if (isPlugin(module.default)) return { plugin: module.default, config: slice };
           problems.push(`plugins.${id}: its default export is not a plugin`);
         } catch (error) {
@@ -29,8 +40,13 @@ export async function enabledPlugins(config: Config): Promise<{ plugin: Plugin; 
         return undefined;
       }),
   );
-  if (problems.length > 0) throw new Fault('config.invalid', { status: 500, message: problems });
-  return loaded.filter((entry) => entry !== undefined);
+  return { plugins: loaded.filter((entry) => entry !== undefined), problems };
+}
+
+interface EnabledPlugin {
+  readonly plugin: Plugin;
+  /** Its slice of config as written. */
+  readonly config: unknown;
 }
 
 function isPlugin(value: unknown): value is Plugin {
@@ -38,8 +54,8 @@ function isPlugin(value: unknown): value is Plugin {
 }
 
 function unavailable(id: string, error: unknown): string {
-  if (id in shipped)
+  if (shipped.has(id))
     return `it could not be loaded: ${error instanceof Error ? error.message : String(error)}`;
-  const known = Object.keys(shipped).join(', ');
+  const known = [...shipped.keys()].join(', ');
   return `there is no such plugin or package; the plugins that ship are ${known}`;
 }

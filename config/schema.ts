@@ -49,8 +49,9 @@ export const configSchema = Type.Object(
     dataDir: Type.String({ default: './data', description: 'Folder for everything that must last.' }),
     bootstrapKey: Type.Optional(
       Type.String({
-        minLength: 16,
-        maxLength: 200,
+        // What a header can carry: a key with a space in it would never be found.
+        pattern: '^[!-~]{16,200}$',
+        expected: '16 to 200 letters, digits or signs, without spaces',
         description: 'API key of the admin account. Default: made at the first start, in dataDir.',
       }),
     ),
@@ -70,11 +71,12 @@ export const configSchema = Type.Object(
       id: Type.String({ default: 'local', minLength: 1, maxLength: 100, description: 'Name of this node.' }),
       timeout: durationSchema({
         default: '10s',
-        description: 'A node not heard of for this long is dead. It beats every third of it.',
+        atLeast: '1s',
+        description: 'A node not heard of for this long is dead. It beats every third of it. At least 1s.',
       }),
     }),
     hls: section({
-      window: durationSchema({ default: '14s', description: 'Length of a live playlist, at least 12s.' }),
+      window: durationSchema({ default: '12s', description: 'Length of a live playlist, at least 12s.' }),
       waitingRequests: Type.Integer({
         default: 20_000,
         minimum: 1,

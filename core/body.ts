@@ -40,28 +40,29 @@ export function bodyReader<P extends Record<string, TSchema>>(
 }
 
 async function readJson(request: Request): Promise<unknown> {
-  const text = await readText(request);
-  if (text.trim() === '') return {};
-  let body: unknown;
+  const malformed = (message: string) => new Fault('body.malformed', { status: 400, message });
+  const bytes = await readBytes(request);
+  // Before it is parsed: half a million brackets cost a tenth of a second of the thread that serves everyone.
+  if (isDeep(bytes)) throw malformed(`The body is nested deeper than ${maxDepth} levels.`);
+  let text: string;
   try {
-    body = JSON.parse(text);
+    text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
   } catch {
-    throw new Fault('body.malformed', { status: 400, message: 'The body is not valid JSON.' });
+    throw malformed('The body is not valid UTF-8.');
   }
-  if (depthOf(body, 0) > maxDepth) {
-    throw new Fault('body.malformed', {
-      status: 400,
-      message: `The body is nested deeper than ${maxDepth} levels.`,
-    });
+  if (text.trim() === '') return {};
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw malformed('The body is not valid JSON.');
   }
-  return body;
 }
 
-async function readText(request: Request): Promise<string> {
+async function readBytes(request: Request): Promise<Uint8Array> {
   const tooLarge = () =>
     new Fault('body.too_large', { status: 413, message: `The body is larger than ${maxBodyBytes} bytes.` });
   if (Number(request.headers.get('content-length') ?? 0) > maxBodyBytes) throw tooLarge();
-  if (!request.body) return '';
+  if (!request.body) return new Uint8Array();
   const chunks: Uint8Array[] = [];
   let size = 0;
   for await (const chunk of request.body as unknown as AsyncIterable<Uint8Array>) {
@@ -69,7 +70,7 @@ async function readText(request: Request): Promise<string> {
     if (size > maxBodyBytes) throw tooLarge();
     chunks.push(chunk);
   }
-  return Buffer.concat(chunks).toString('utf8');
+  return Buffer.concat(chunks);
 }
 
 function withoutNames(body: unknown, names: ReadonlySet<string>): unknown {
@@ -77,9 +78,27 @@ function withoutNames(body: unknown, names: ReadonlySet<string>): unknown {
   return Object.fromEntries(Object.entries(body).filter(([name]) => !names.has(name)));
 }
 
-function depthOf(value: unknown, depth: number): number {
-  if (value === null || typeof value !== 'object' || depth > maxDepth) return depth;
-  let deepest = depth + 1;
-  for (const inner of Object.values(value)) deepest = Math.max(deepest, depthOf(inner, depth + 1));
-  return deepest;
+/** Whether brackets outside strings nest deeper than `maxDepth`. What is not JSON may count wrongly. */
+function isDeep(bytes: Uint8Array): boolean {
+  let depth = 0;
+  let isText = false;
+  for (let at = 0; at < bytes.length; at += 1) {
+    const byte = bytes[at];
+    if (isText) {
+      if (byte === BACKSLASH) at += 1;
+      else if (byte === QUOTE) isText = false;
+    } else if (byte === QUOTE) isText = true;
+    else if (byte === OPEN_LIST || byte === OPEN_OBJECT) {
+      depth += 1;
+      if (depth > maxDepth) return true;
+    } else if (byte === CLOSE_LIST || byte === CLOSE_OBJECT) depth -= 1;
+  }
+  return false;
 }
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const OPEN_LIST = 0x5b;
+const CLOSE_LIST = 0x5d;
+const OPEN_OBJECT = 0x7b;
+const CLOSE_OBJECT = 0x7d;

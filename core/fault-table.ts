@@ -2,7 +2,11 @@ import type { FaultTable } from './plugin.ts';
 
 /** Faults of the core and the runtime; each plugin has a table of its own. */
 export const coreFaults: FaultTable = {
-  'body.malformed': { status: 400, meaning: 'The body is not JSON, or nested deeper than 32 levels.' },
+  'request.malformed': { status: 400, meaning: 'The Host header and the path do not make a URL.' },
+  'body.malformed': {
+    status: 400,
+    meaning: 'The body is not JSON in UTF-8, or nested deeper than 32 levels.',
+  },
   'body.too_large': { status: 413, meaning: 'The body is larger than 1 MiB.' },
   'body.invalid': { status: 422, meaning: 'A field is missing, unknown or wrong; each is named.' },
   'query.invalid': { status: 422, meaning: 'A query parameter is wrong; it is named.' },
@@ -29,6 +33,7 @@ export const startFaults: FaultTable = {
   'boot.slow': { status: 503, meaning: 'A part took longer than 10 s to start or stop.' },
   'node.taken': { status: 503, meaning: 'Another process runs as this node on the same data.' },
   'http.port_in_use': { status: 500, meaning: 'http.port is taken by another program.' },
+  'http.cannot_listen': { status: 500, meaning: 'http.host or http.port cannot be listened on.' },
   'rtmp.port_in_use': { status: 500, meaning: 'rtmp.port is taken by another program.' },
   'store.open': { status: 500, meaning: 'The database in dataDir cannot be opened.' },
   'store.locked': { status: 503, meaning: 'Another process uses this dataDir.' },

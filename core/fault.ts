@@ -30,3 +30,13 @@ export class Fault extends Error {
     this.retryAfter = options.retryAfter;
   }
 }
+
+/** What was asked is not there, or not possible now (404, 409): an answer, and nothing was changed. */
+export function isRefusal(error: unknown): boolean {
+  return error instanceof Fault && (error.status === 404 || error.status === 409);
+}
+
+/** For a `catch` where a refusal is as good as done. */
+export function unlessRefused(error: unknown): void {
+  if (!isRefusal(error)) throw error;
+}

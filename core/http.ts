@@ -7,7 +7,13 @@ import type { Log } from './log.ts';
  * everything else that is thrown is answered 500 without details and logged with them.
  */
 export function httpCore(options: { log: Log; routes: readonly AnyElysia[] }): AnyElysia {
-  const app = new Elysia({ normalize: false, strictPath: true }).onError(({ error, code, request }) => {
+  // Without `standardHostname: false` the path is looked for behind a host of four letters or more: behind
+  // `http://api/` nothing would be found.
+  const app = new Elysia({
+    normalize: false,
+    strictPath: true,
+    handler: { standardHostname: false },
+  }).onError(({ error, code, request }) => {
     if (error instanceof Fault) return faultResponse(error);
     if (code === 'NOT_FOUND') {
       return faultResponse(
@@ -33,8 +39,8 @@ export function says(summary: string): { detail: { summary: string } } {
 }
 
 /** `{"errors": ["…"], "code": "…"}` with the fault's status. */
-export function faultResponse(fault: Fault): Response {
-  const headers = new Headers({ 'content-type': 'application/json' });
+export function faultResponse(fault: Fault, more: Readonly<Record<string, string>> = {}): Response {
+  const headers = new Headers({ 'content-type': 'application/json', ...more });
   if (fault.retryAfter !== undefined) headers.set('retry-after', String(fault.retryAfter));
   if (fault.status === 401) headers.set('www-authenticate', 'Bearer');
   return new Response(JSON.stringify({ errors: fault.problems, code: fault.code }), {

@@ -82,8 +82,8 @@ export interface NodeIdentity {
   readonly id: string;
   /** New with each process. */
   readonly incarnation: string;
-  /** The process that had this node id before, and when it was last known alive (epoch ms). */
-  readonly former: { readonly incarnation: string; readonly aliveAt: number } | undefined;
+  /** Processes that had this node id before are gone; the last that worked was last known alive then (epoch ms). */
+  readonly former: { readonly aliveAt: number } | undefined;
 }
 
 export function definePlugin<C extends TObject>(plugin: Plugin<C>): Plugin<C> {

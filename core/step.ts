@@ -78,8 +78,8 @@ function collect(
     } else if (action.type === 'xstate.raise') {
       const { id, event, delay } = action.params as { id?: string; event: { type: string }; delay?: number };
       const name = id ?? event.type;
-      // A deadline that is already past is due now: it fires as a step of its own.
-      timers.set(name, { name, due: at + Math.max(0, Math.ceil(delay ?? 0)) });
+      // A deadline may be past already: it fires at once, as a step of its own, dated with its own time.
+      timers.set(name, { name, due: at + Math.ceil(delay ?? 0) });
     } else if (action.type === 'xstate.cancel') {
       const { sendId } = action.params as { sendId: string };
       timers.set(sendId, { name: sendId, due: null });

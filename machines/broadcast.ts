@@ -19,13 +19,15 @@ export const broadcastMachine = setup({
     input: {} as StreamSettings,
   },
   delays: {
-    hold: ({ context, event }) => windowLeft(context, event, (session) => session.hold),
+    hold: ({ context, event }) => windowLeft(context, event, (session) => holdOf(context.stream, session)),
     reconnectWindow: ({ context, event }) => windowLeft(context, event, (session) => session.reconnectWindow),
   },
   guards: {
     mayPublish: ({ context, event }) =>
       event.type === 'publish' && !context.stream.suspended && event.streamKey === context.stream.streamKey,
     isMine: ({ context, event }) => 'token' in event && holds(context, event.token),
+    isLeaving: ({ context, event }) =>
+      event.type === 'closed' && leaving(context).some(({ token }) => token === event.token),
     isMineAndClean: ({ context, event }) =>
       event.type === 'closed' && event.isClean && holds(context, event.token),
     // The only publish of its session ended before anything could be played: there was no session.
@@ -52,6 +54,7 @@ export const broadcastMachine = setup({
         past: noFigures,
         current: noFigures,
         publish: { token: event.token, node: event.node, incarnation: event.incarnation },
+        leaving: [],
       };
       return { session, publishCount: context.publishCount + 1 };
     }),
@@ -71,7 +74,10 @@ export const broadcastMachine = setup({
         },
       };
     }),
-    forgetSession: assign({ session: null }),
+    // A session of which nothing was ever played leaves no trace; one that was on the air before stays as it was.
+    dropSession: assign(({ context: { session } }) => ({
+      session: session?.hasStarted ? { ...session, publish: null } : null,
+    })),
     takeFigures: assign(({ context, event }) => {
       if (!('figures' in event) || !context.session) return {};
       const { bytes, segments, duration, lastMediaAt, targetDuration } = event.figures;
@@ -82,6 +88,20 @@ export const broadcastMachine = setup({
           ...context.session,
           current: { bytes, segments, duration },
           lastMediaAt: Math.max(context.session.lastMediaAt, lastMediaAt),
+        },
+      };
+    }),
+    takeLastFigures: assign(({ context, event }) => {
+      const { session } = context;
+      if (event.type !== 'closed' || !session) return {};
+      const counted = session.leaving.find(({ token }) => token === event.token)?.counted ?? noFigures;
+      return {
+        targetDuration: Math.max(context.targetDuration, event.figures.targetDuration),
+        session: {
+          ...session,
+          past: sum(session.past, difference(event.figures, counted)),
+          lastMediaAt: Math.max(session.lastMediaAt, event.figures.lastMediaAt),
+          leaving: session.leaving.filter(({ token }) => token !== event.token),
         },
       };
     }),
@@ -107,9 +127,13 @@ export const broadcastMachine = setup({
     emitStarted: emit(({ context }) => ({ type: 'stream.started', sessionId: context.session?.id ?? '' })),
     emitIdle: emit(({ context }) => ({ type: 'stream.idle', sessionId: context.session?.id ?? '' })),
     // The connection that holds the key now must go: it was taken over, or its stream was stopped.
+    // What it sent since its last report comes with its `closed`, and belongs to this session.
     orderClose: enqueueActions(({ context, event, enqueue }) => {
-      const token = context.session?.publish?.token;
-      if (token === undefined) return;
+      const { session } = context;
+      if (!session?.publish) return;
+      const { token } = session.publish;
+      const leaver = { token, counted: session.current };
+      enqueue.assign({ session: { ...session, leaving: [...session.leaving, leaver].slice(-mostLeaving) } });
       const reason = closeReasons[event.type] ?? 'The broadcast was stopped.';
       enqueue.emit({ type: 'order.publish.close', token, reason });
     }),
@@ -131,6 +155,7 @@ export const broadcastMachine = setup({
   on: {
     change: { actions: 'applyChanges' },
     rotateKey: { actions: 'applyNewKey' },
+    closed: { guard: 'isLeaving', actions: 'takeLastFigures' },
     delete: '.deleted',
   },
   states: {
@@ -151,27 +176,27 @@ export const broadcastMachine = setup({
         },
         progress: { guard: 'isMine', actions: 'takeFigures' },
         closed: [
-          { guard: 'isMineAndNeverStarted', target: 'off', actions: ['forgetSession', 'orderRetire'] },
+          { guard: 'isMineAndNeverStarted', target: 'off', actions: ['dropSession', 'orderRetire'] },
           { guard: 'isMine', target: 'recent', actions: ['takeFigures', 'endPublish', 'orderRetire'] },
         ],
         'node.lost': [
-          { guard: 'ranOnLostNodeAndNeverStarted', target: 'off', actions: 'forgetSession' },
+          { guard: 'ranOnLostNodeAndNeverStarted', target: 'off', actions: 'dropSession' },
           { guard: 'ranOnLostNode', target: 'recent', actions: ['takeLastSign', 'endPublish'] },
         ],
         change: [
           {
             guard: 'suspends',
             target: 'off',
-            actions: ['applyChanges', 'orderClose', 'orderRetire', 'forgetSession'],
+            actions: ['applyChanges', 'orderClose', 'orderRetire', 'dropSession'],
           },
           { actions: 'applyChanges' },
         ],
         rotateKey: {
           target: 'off',
-          actions: ['applyNewKey', 'orderClose', 'orderRetire', 'forgetSession'],
+          actions: ['applyNewKey', 'orderClose', 'orderRetire', 'dropSession'],
         },
-        terminate: { target: 'off', actions: ['orderClose', 'orderRetire', 'forgetSession'] },
-        delete: { target: 'deleted', actions: ['orderClose', 'orderRetire', 'forgetSession'] },
+        terminate: { target: 'off', actions: ['orderClose', 'orderRetire', 'dropSession'] },
+        delete: { target: 'deleted', actions: ['orderClose', 'orderRetire', 'dropSession'] },
       },
     },
     onAir: {
@@ -280,7 +305,7 @@ export interface Session {
   readonly name: string;
   readonly userTags: StreamSettings['userTags'];
   readonly fields: StreamSettings['fields'];
-  /** Both windows in ms, as they were at the last publish. */
+  /** The deployment's windows in ms, as they were at the last publish. */
   readonly hold: number;
   readonly reconnectWindow: number;
   /** A playlist of it has worked. */
@@ -292,6 +317,8 @@ export interface Session {
   readonly current: SessionFigures;
   /** The connection that feeds it now. */
   readonly publish: { readonly token: string; readonly node: string; readonly incarnation: string } | null;
+  /** Connections that were told to go and have not reported their end, with what is counted of them already. */
+  readonly leaving: readonly { readonly token: string; readonly counted: SessionFigures }[];
 }
 
 export interface SessionFigures {
@@ -312,7 +339,7 @@ export type BroadcastEvent = { readonly at: number } & (
       readonly incarnation: string;
       /** Id of the session, should this publish begin one. */
       readonly sessionId: string;
-      /** Windows in ms. */
+      /** The deployment's windows in ms. */
       readonly hold: number;
       readonly reconnectWindow: number;
     }
@@ -347,6 +374,8 @@ export type BroadcastEmitted =
   | { readonly type: 'order.output.retire'; readonly playbackId: string };
 
 const noFigures: SessionFigures = { bytes: 0, segments: 0, duration: 0 };
+/** Enough for encoders that fight over a key; one whose node died never reports its end. */
+const mostLeaving = 8;
 
 const closeReasons: Readonly<Record<string, string>> = {
   publish: 'Another broadcast with the same key took over.',
@@ -361,6 +390,19 @@ function sum(a: SessionFigures, b: SessionFigures): SessionFigures {
     segments: a.segments + b.segments,
     duration: a.duration + b.duration,
   };
+}
+
+function difference(a: SessionFigures, b: SessionFigures): SessionFigures {
+  return sum(a, { bytes: -b.bytes, segments: -b.segments, duration: -b.duration });
+}
+
+function leaving(context: BroadcastContext): Session['leaving'] {
+  return context.session?.leaving ?? [];
+}
+
+/** The stream's own hold counts as it is when the connection is lost, not as it was when it began. */
+function holdOf({ holdSeconds }: StreamSettings, { hold, reconnectWindow }: Session): number {
+  return Math.min(holdSeconds === null ? hold : holdSeconds * 1000, reconnectWindow);
 }
 
 function changed(stream: StreamSettings, changes: StreamChanges): StreamSettings {
@@ -379,11 +421,12 @@ function ranOn(context: BroadcastContext, incarnation: string): boolean {
   return context.session?.publish?.incarnation === incarnation;
 }
 
+/** Milliseconds to the end of a window; negative when it ended before this was known. */
 function windowLeft(
   context: BroadcastContext,
   event: BroadcastEvent,
   length: (session: Session) => number,
 ): number {
   if (!context.session) return 0;
-  return Math.max(0, context.session.lastMediaAt + length(context.session) - event.at);
+  return context.session.lastMediaAt + length(context.session) - event.at;
 }

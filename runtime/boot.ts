@@ -31,7 +31,8 @@ export async function boot(options: BootOptions): Promise<Booted> {
   const stops: { name: string; stop: Stop }[] = [];
   let isReady = false;
 
-  const stop = async () => {
+  let stopped: Promise<void> | undefined;
+  const stopAll = async () => {
     isReady = false;
     stopping.abort();
     for (let last = stops.pop(); last; last = stops.pop()) {
@@ -41,12 +42,16 @@ export async function boot(options: BootOptions): Promise<Booted> {
       );
     }
   };
+  const stop = () => {
+    stopped ??= stopAll();
+    return stopped;
+  };
   const stopping = new AbortController();
 
   try {
     const plan = planned(options.plugins);
-    const leases = await tree.timed('store', () => store.acquire(options.partitions));
     stops.push({ name: 'store', stop: () => store.close() });
+    const leases = await tree.timed('store', () => store.acquire(options.partitions));
     const presence = await tree.timed('node', () =>
       nodePresence({ id: options.nodeId, timeout: options.nodeTimeout, store, clock, log: options.log }),
     );
@@ -85,7 +90,7 @@ export async function boot(options: BootOptions): Promise<Booted> {
         log: options.log.with({ plugin: plugin.id }),
         clock,
         actors: host,
-        resources: resourcesOf(store, clock),
+        resources: resourcesOf({ store, clock, hub }),
         events: hub,
         media,
         signal: stopping.signal,
@@ -110,6 +115,8 @@ export async function boot(options: BootOptions): Promise<Booted> {
 
     // Orders of a former process: its connections are gone, so carrying them out again is harmless.
     runOrders(await store.orders());
+    // Before the plugins, who let commands in: a deadline that passed meanwhile comes before them.
+    await tree.timed('timers', () => host.start());
     for (const { plugin } of plan) {
       const kit = kits.get(plugin.id) as Kit;
       const started = await tree.timed(plugin.id, () =>
@@ -136,7 +143,7 @@ export async function boot(options: BootOptions): Promise<Booted> {
         stop: await react({ plugin: plugin.id, reactions, store, hub, clock, log }),
       });
     }
-    await tree.timed('timers', () => host.start());
+    await presence.settled();
     stops.push({ name: 'sweep', stop: sweeps({ store, clock, log: options.log }) });
 
     const app = httpCore({
@@ -193,15 +200,21 @@ export interface Booted {
   stop(): Promise<void>;
 }
 
-function resourcesOf(store: Store, clock: Clock): Kit['resources'] {
+function resourcesOf(options: { store: Store; clock: Clock; hub: EventHub }): Kit['resources'] {
+  const { store, clock, hub } = options;
   const { get, find, list } = store.resources;
   return {
     get: get.bind(store.resources),
     find: find.bind(store.resources),
     list: list.bind(store.resources),
     async write(commit) {
-      const { outcome } = await store.write({ ...commit, at: clock.now() });
-      return outcome === 'ok' ? 'ok' : 'conflict';
+      const at = clock.now();
+      const written = await store.write({ ...commit, at });
+      if (written.outcome !== 'ok') return 'conflict';
+      for (const [index, event] of commit.events.entries()) {
+        hub.publish({ ...event, at, position: written.events[index] });
+      }
+      return 'ok';
     },
   };
 }
@@ -217,16 +230,27 @@ function orderRunner(options: {
       Object.entries(plugin.orders ?? {}).map(([type, run]) => [type, { plugin, run }] as const),
     ),
   );
-  return (orders) => {
-    for (const order of orders) {
-      const handler = handlers.get(order.type);
-      const kit = handler && options.kits.get(handler.plugin.id);
-      if (handler && kit) handler.run(JSON.parse(order.body) as never, kit);
-      else options.log.warn('an order has no handler and is dropped', { order: order.type });
+  const carryOut = (order: Order): boolean => {
+    const handler = handlers.get(order.type);
+    const kit = handler && options.kits.get(handler.plugin.id);
+    if (!handler || !kit) {
+      options.log.warn('an order has no handler and is dropped', { order: order.type });
+      return true;
     }
-    if (orders.length === 0) return;
+    try {
+      handler.run(JSON.parse(order.body) as never, kit);
+      return true;
+    } catch (error) {
+      // The step that gave it is committed: its caller is not to hear of this.
+      options.log.error('an order failed; the next start repeats it', { order: order.type, error });
+      return false;
+    }
+  };
+  return (orders) => {
+    const done = orders.filter(carryOut);
+    if (done.length === 0) return;
     options.store
-      .acknowledge(orders.map((order) => order.id))
+      .acknowledge(done.map((order) => order.id))
       .catch((error: unknown) => options.log.warn('orders could not be acknowledged', { error }));
   };
 }

@@ -1,15 +1,16 @@
-import { mkdir } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { loadConfig } from '../config/load.ts';
-import { enabledPlugins } from '../config/plugins.ts';
+import { readConfig } from '../config/load.ts';
+import { importPlugins } from '../config/plugins.ts';
 import { milliseconds } from '../core/duration.ts';
 import { Fault } from '../core/fault.ts';
 import { jsonLog } from '../core/log.ts';
-import { boot } from './boot.ts';
+import { type Booted, boot } from './boot.ts';
 import { systemClock } from './drivers/clock/system.ts';
 import { sqliteStore } from './drivers/store/sqlite/index.ts';
 import { listen } from './listen.ts';
 import { inProcessMedia } from './media/in-process.ts';
+import { planOf } from './plan.ts';
 import { welcome } from './welcome.ts';
 
 /** What sysexits.h calls EX_CONFIG: the start was refused, and a restart will not help. */
@@ -21,14 +22,12 @@ const stopLimit = 9_500;
 async function main(): Promise<void> {
   const clock = systemClock();
   const began = clock.now();
-  const config = await loadConfig(process.env);
+  const { config, plugins } = await deployment();
   const log = jsonLog({
     level: config.log.level,
     now: () => clock.now(),
     write: (line) => process.stderr.write(`${line}\n`),
   });
-  const plugins = await enabledPlugins(config);
-  await mkdir(config.dataDir, { recursive: true });
 
   const fatal = (reason: string) => {
     log.error('the server must stop', { reason });
@@ -45,8 +44,28 @@ async function main(): Promise<void> {
     tls: config.tls,
     hls: { window: milliseconds(config.hls.window), waitingRequests: config.hls.waitingRequests },
   });
+  let booted: Booted | undefined;
+  let server: Awaited<ReturnType<typeof listen>> | undefined;
+  let stopping: string | undefined;
+  const end = async () => {
+    booted?.setUnready();
+    await booted?.stop();
+    await server?.stop();
+    process.exit(0);
+  };
+  const stop = (signal: string) => {
+    if (stopping !== undefined) return;
+    stopping = signal;
+    log.info('stopping', { signal });
+    clock.at(clock.now() + stopLimit, () => process.exit(0));
+    // While it starts, the start goes on to where it can be undone.
+    if (booted) void end();
+  };
+  process.on('SIGTERM', () => stop('SIGTERM'));
+  process.on('SIGINT', () => stop('SIGINT'));
+
   const publicUrl = config.publicUrl ?? `http://localhost:${config.http.port}`;
-  const booted = await boot({
+  booted = await boot({
     plugins,
     drivers: { store, clock, media },
     deployment: {
@@ -63,28 +82,33 @@ async function main(): Promise<void> {
     onFatal: fatal,
   });
 
-  let server: Awaited<ReturnType<typeof listen>> | undefined;
-  let stopping = false;
-  const stop = async (signal: string) => {
-    if (stopping) return;
-    stopping = true;
-    log.info('stopping', { signal });
-    booted.setUnready();
-    clock.at(clock.now() + stopLimit, () => process.exit(0));
-    await booted.stop();
-    await server?.stop();
-    process.exit(0);
-  };
-  process.on('SIGTERM', () => void stop('SIGTERM'));
-  process.on('SIGINT', () => void stop('SIGINT'));
-
-  server = await listen(booted.app, config.http).catch(async (error: unknown) => {
-    await booted.stop();
+  if (stopping !== undefined) return await end();
+  const { app, stop: undo } = booted;
+  server = await listen(app, { ...config.http, log }).catch(async (error: unknown) => {
+    await undo();
     throw error;
   });
   if (process.env.MILLRACE_TEST === '1') process.on('SIGUSR2', () => Bun.gc(true));
-  process.stdout.write(welcome({ booted, config, publicUrl, took: clock.now() - began }));
+  process.stdout.write(
+    welcome({ booted, config, publicUrl, key: await shownKey(config), took: clock.now() - began }),
+  );
   log.info('ready', { http: server.port, rtmp: config.rtmp.port, ms: clock.now() - began });
+}
+
+/** Config and plugins, or one Fault with every problem of either. */
+async function deployment() {
+  const { config, problems } = await readConfig(process.env);
+  const imported = await importPlugins(config.plugins);
+  problems.push(...imported.problems, ...planOf(imported.plugins).problems);
+  if (problems.length > 0) throw new Fault('config.invalid', { status: 500, message: problems });
+  return { config, plugins: imported.plugins };
+}
+
+/** The key that was made at the first start, for a person at a terminal; what is kept in a log never has it. */
+async function shownKey(config: { dataDir: string; bootstrapKey?: string }): Promise<string | undefined> {
+  if (!process.stdout.isTTY || config.bootstrapKey !== undefined) return undefined;
+  const text = await readFile(join(config.dataDir, 'bootstrap-key'), 'utf8').catch(() => '');
+  return text.trim() || undefined;
 }
 
 function refused(error: unknown): never {

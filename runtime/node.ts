@@ -7,7 +7,8 @@ import type { Store } from '../core/ports/store.ts';
 
 /**
  * Who this process is. One row per node id says which process has it and when it was last alive; the row is
- * written at the start and every third of `timeout`. Returns the identity and the stop.
+ * written at the start and every third of `timeout`. Until `settled`, the row also keeps the last sign of life of
+ * the process before: whoever follows one that died while it started must count from that.
  */
 export async function nodePresence(options: {
   id: string;
@@ -16,16 +17,19 @@ export async function nodePresence(options: {
   store: Store;
   clock: Clock;
   log: Log;
-}): Promise<{ identity: NodeIdentity; stop: () => void }> {
+}): Promise<NodePresence> {
   const { id, store, clock } = options;
   const incarnation = uuid();
   const stored = await store.resources.get('node', id);
-  const former = stored && (JSON.parse(stored.body) as { incarnation: string; aliveAt: number });
+  const before = stored && (JSON.parse(stored.body) as NodeRow);
+  const former = before && (before.former ?? { aliveAt: before.aliveAt });
   let revision = stored?.revision ?? 0;
+  let isSettled = false;
 
-  const beat = async () => {
+  const write = async () => {
     const at = clock.now();
-    const body = JSON.stringify({ incarnation, aliveAt: at });
+    const state: NodeRow = { incarnation, aliveAt: at, ...(!isSettled && former && { former }) };
+    const body = JSON.stringify(state);
     const row = { kind: 'node', id, account: '', createdAt: at, name: id, body, indexes: {}, revision };
     const { outcome } = await store.write({ at, rows: [row], events: [] });
     if (outcome !== 'ok') {
@@ -35,6 +39,12 @@ export async function nodePresence(options: {
       });
     }
     revision += 1;
+  };
+  // One at a time: each names the revision that the one before it made.
+  let last = Promise.resolve();
+  const beat = () => {
+    last = last.then(write, write);
+    return last;
   };
   await beat();
 
@@ -52,5 +62,22 @@ export async function nodePresence(options: {
     isStopped = true;
     cancel?.();
   };
-  return { identity: { id, incarnation, former }, stop };
+  const settled = async () => {
+    isSettled = true;
+    await beat();
+  };
+  return { identity: { id, incarnation, former }, settled, stop };
+}
+
+export interface NodePresence {
+  readonly identity: NodeIdentity;
+  /** What the process before left behind has been seen to. */
+  settled(): Promise<void>;
+  stop(): void;
+}
+
+interface NodeRow {
+  readonly incarnation: string;
+  readonly aliveAt: number;
+  readonly former?: { readonly aliveAt: number };
 }

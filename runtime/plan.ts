@@ -1,8 +1,7 @@
 import type { TObject } from '@sinclair/typebox';
-import { Value } from '@sinclair/typebox/value';
 import { Fault } from '../core/fault.ts';
 import type { Plugin } from '../core/plugin.ts';
-import { problemsOf } from '../core/problem.ts';
+import { settingsOf } from '../core/settings.ts';
 
 export interface ConfiguredPlugin {
   readonly plugin: Plugin;
@@ -14,7 +13,14 @@ export interface ConfiguredPlugin {
  * Checks the enabled plugins against each other and orders them so that whoever provides comes before
  * whoever needs. Throws one Fault `boot.invalid` with every problem found.
  */
-export function planned(entries: readonly ConfiguredPlugin[]): { plugin: Plugin; config: never }[] {
+export function planned(entries: readonly ConfiguredPlugin[]): PlannedPlugin[] {
+  const { plan, problems } = planOf(entries);
+  if (problems.length > 0) throw new Fault('boot.invalid', { status: 500, message: problems });
+  return plan;
+}
+
+/** The same, with the problems beside it, so that they can be told together with those of the config. */
+export function planOf(entries: readonly ConfiguredPlugin[]): { plan: PlannedPlugin[]; problems: string[] } {
   const problems: string[] = [];
   const plugins = entries.map(({ plugin }) => plugin);
   const provider = new Map<string, Plugin>();
@@ -23,6 +29,7 @@ export function planned(entries: readonly ConfiguredPlugin[]): { plugin: Plugin;
   unique(plugins, { what: 'actor type', names: (p) => (p.actors ?? []).map(({ type }) => type), problems });
   unique(plugins, { what: 'event', names: (p) => Object.keys(p.emits ?? {}), problems });
   unique(plugins, { what: 'order', names: (p) => Object.keys(p.orders ?? {}), problems });
+  unique(plugins, { what: 'fault', names: (p) => Object.keys(p.faults ?? {}), problems });
   unique(plugins, { what: 'token', names: (p) => (p.provides ?? []).map(({ id }) => id), problems });
   unique(plugins, { what: 'resource', names: (p) => (p.resources ?? []).map(({ kind }) => kind), problems });
   unique(plugins, {
@@ -61,8 +68,13 @@ export function planned(entries: readonly ConfiguredPlugin[]): { plugin: Plugin;
     entries.map(({ plugin, config }) => [plugin.id, checkedConfig(plugin, config, problems)]),
   );
   const ordered = sorted(plugins, { provider, problems });
-  if (problems.length > 0) throw new Fault('boot.invalid', { status: 500, message: problems });
-  return ordered.map((plugin) => ({ plugin, config: configs.get(plugin.id) as never }));
+  return { plan: ordered.map((plugin) => ({ plugin, config: configs.get(plugin.id) as never })), problems };
+}
+
+interface PlannedPlugin {
+  readonly plugin: Plugin;
+  /** Checked and filled. */
+  readonly config: never;
 }
 
 function unique(
@@ -92,10 +104,10 @@ function checkedConfig(plugin: Plugin, given: unknown, problems: string[]): unkn
     return {};
   }
   const schema: TObject = { ...plugin.config, additionalProperties: false };
-  const filled = Value.Default(schema, structuredClone(values));
   const prefix = `plugins.${plugin.id}`;
-  problems.push(...problemsOf(Value.Errors(schema, filled), { prefix, whole: prefix, most: 100 }));
-  return filled;
+  const { value, problems: wrong } = settingsOf(schema, { given: values, prefix, whole: prefix });
+  problems.push(...wrong);
+  return value;
 }
 
 /** Providers before those who need them; otherwise in the given order. */

@@ -6,13 +6,16 @@ export function welcome(options: {
   booted: Booted;
   config: { dataDir: string; bootstrapKey?: string; rtmp: { port: number } };
   publicUrl: string;
+  /** The API key itself, for a terminal; undefined where it could end up in a log. */
+  key: string | undefined;
   took: number;
 }): string {
   const { booted, config, publicUrl, took } = options;
   const notes = Object.fromEntries(booted.plugins.map(({ id, summary }) => [id, summary]));
   const rtmp = `rtmp://${new URL(publicUrl).hostname}:${config.rtmp.port}/live`;
   const keyFile = join(config.dataDir, 'bootstrap-key');
-  const key = config.bootstrapKey === undefined ? `in the file ${keyFile}` : 'the one in your config';
+  const place = config.bootstrapKey === undefined ? `in the file ${keyFile}` : 'the one in your config';
+  const key = options.key === undefined ? place : `${options.key} (${place})`;
   const bearer = config.bootstrapKey === undefined ? `$(cat ${keyFile})` : '<your key>';
   return `
 Millrace is up (${took} ms)

@@ -25,7 +25,10 @@ export interface PublishGrant {
    * was created. Segments are never shorter than 0.25 s, so it cannot go back in any process or node.
    */
   readonly mediaSequence: number;
-  /** First discontinuity sequence number in that case: how often the stream has been published before. */
+  /**
+   * First discontinuity sequence number in that case: how often the stream has been published before. Of two
+   * publishes with one playbackId the one with the greater number is the newer.
+   */
   readonly discontinuitySequence: number;
   /** EXT-X-TARGETDURATION is never below this many seconds. */
   readonly targetDuration: number;
@@ -61,7 +64,7 @@ export interface Figures {
 export type MediaFact =
   /** The playlist of this publish works: its first segment is listed. */
   | { readonly type: 'playable'; readonly grant: PublishGrant; readonly figures: Figures }
-  /** Once every 30 s while media flows. */
+  /** Every 30 s while media flows, and at once when `targetDuration` has grown: it must outlive the process. */
   | { readonly type: 'progress'; readonly grant: PublishGrant; readonly figures: Figures }
   /** The publish is over. `clean`: the encoder said so (FCUnpublish, deleteStream, closeStream). */
   | {
@@ -92,10 +95,14 @@ export interface Media {
   accept(handlers: MediaHandlers): Promise<() => Promise<void>>;
   /**
    * Ends the publish that holds this token, with a reason the encoder is told. Its playlist goes on
-   * answering until `retire`. Unknown token: nothing happens.
+   * answering until `retire`. A publish whose grant is still on its way does not begin. Unknown token:
+   * nothing happens.
    */
   close(token: string, reason: string): void;
-  /** The playlist answers 404 from now on and its memory is let go. Unknown id: nothing happens. */
+  /**
+   * The playlist answers 404 from now on and its memory is let go. Unknown id: nothing happens. While
+   * somebody publishes to it the order is late and nothing happens: close that publish first.
+   */
   retire(playbackId: string): void;
   /** Figures of a running publish. */
   figures(token: string): Figures | undefined;

@@ -16,14 +16,16 @@ export function eventStream(options: EventStreamOptions): Response {
   const { feed, clock, from } = options;
   const encoder = new TextEncoder();
   let end = () => {};
+  let onPull = () => {};
 
   const body = new ReadableStream<Uint8Array>(
     {
       start(controller) {
         let isOver = false;
-        let sent = from ?? 0;
-        // Until the replay is done, live events wait here: they may be in the log already.
-        let early: LoggedEvent[] | undefined = from === undefined ? undefined : [];
+        let isLive = from === undefined;
+        let hasMissed = false;
+        // Place of the last event that was replayed; the feed may tell of it again.
+        let replayed = from ?? 0;
         let cancelBeat = () => {};
 
         const write = (text: string) => {
@@ -32,12 +34,13 @@ export function eventStream(options: EventStreamOptions): Response {
           if ((controller.desiredSize ?? 0) < -maxBacklog) end();
         };
         const send = (event: LoggedEvent) => {
-          if (event.position <= sent) return;
-          sent = event.position;
-          if (isWanted(event, options))
-            write(`id: ${event.id}\nevent: ${event.type}\ndata: ${event.body}\n\n`);
+          if (!isWanted(event, options)) return;
+          write(`id: ${event.id}\nevent: ${event.type}\ndata: ${event.body}\n\n`);
         };
-        const unsubscribe = feed.subscribe((event) => (early ? early.push(event) : send(event)));
+        const unsubscribe = feed.subscribe((event) => {
+          if (!isLive) hasMissed = true;
+          else if (event.position > replayed) send(event);
+        });
         const beat = () => {
           cancelBeat = clock.at(clock.now() + heartbeat, () => {
             write(': still here\n\n');
@@ -51,32 +54,54 @@ export function eventStream(options: EventStreamOptions): Response {
           unsubscribe();
           for (const signal of options.signals) signal.removeEventListener('abort', end);
           options.onEnd();
+          onPull();
           try {
             controller.close();
           } catch {
             // The reader has gone already.
           }
         };
+        const hasRoom = async () => {
+          while (!isOver && (controller.desiredSize ?? 0) <= 0) {
+            await new Promise<void>((resolve) => {
+              onPull = resolve;
+            });
+          }
+        };
+        /** As fast as the reader reads. What happens meanwhile is in the log, so nothing is kept for later. */
+        const replay = async () => {
+          while (!isOver && !isLive) {
+            hasMissed = false;
+            const events = await feed.after(replayed, { account: options.account, limit: page });
+            for (const event of events) {
+              await hasRoom();
+              send(event);
+              replayed = event.position;
+            }
+            isLive = events.length < page && !hasMissed;
+          }
+        };
         for (const signal of options.signals) signal.addEventListener('abort', end);
 
         write(': connected\n\n');
         beat();
-        if (from === undefined) return;
-        replay(feed, { account: options.account, from, send, isOver: () => isOver })
-          .then(() => {
-            for (const event of early ?? []) send(event);
-            early = undefined;
-          })
-          .catch(() => end());
+        // An abort that came before anybody listened for it is not told again.
+        if (options.signals.some(({ aborted }) => aborted)) end();
+        replay().catch(() => end());
       },
+      pull: () => onPull(),
       cancel: () => end(),
     },
     new ByteLengthQueuingStrategy({ highWaterMark: 16_384 }),
   );
-  return new Response(body, {
-    headers: { 'content-type': 'text/event-stream', 'cache-control': 'no-store', 'x-accel-buffering': 'no' },
-  });
+  return new Response(body, { headers: eventStreamHeaders });
 }
+
+export const eventStreamHeaders = {
+  'content-type': 'text/event-stream',
+  'cache-control': 'no-store',
+  'x-accel-buffering': 'no',
+};
 
 interface EventStreamOptions {
   readonly feed: EventFeed;
@@ -98,18 +123,4 @@ function isWanted(event: LoggedEvent, options: EventStreamOptions): boolean {
     (options.type === null || options.type === event.type) &&
     (options.streamId === null || options.streamId === event.stream)
   );
-}
-
-async function replay(
-  feed: EventFeed,
-  options: { account: string; from: number; send: (event: LoggedEvent) => void; isOver: () => boolean },
-): Promise<void> {
-  let position = options.from;
-  while (!options.isOver()) {
-    const events = await feed.after(position, { account: options.account, limit: page });
-    for (const event of events) options.send(event);
-    const last = events.at(-1);
-    if (!last || events.length < page) return;
-    position = last.position;
-  }
 }

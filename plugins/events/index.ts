@@ -4,7 +4,7 @@ import { authenticate, authenticator } from '../../core/auth.ts';
 import { Fault } from '../../core/fault.ts';
 import { says } from '../../core/http.ts';
 import { definePlugin } from '../../core/plugin.ts';
-import { eventStream } from './event-stream.ts';
+import { eventStream, eventStreamHeaders } from './event-stream.ts';
 
 /** `GET /api/events`: an account's events as they happen, as server-sent events. */
 export default definePlugin({
@@ -34,13 +34,14 @@ export default definePlugin({
         const { accountId } = await authenticate(request, keys);
         const query = new URL(request.url).searchParams;
         const lastId = request.headers.get('last-event-id');
-        const from = lastId === null ? undefined : await kit.events.position(lastId);
+        const from = lastId === null ? undefined : await kit.events.position(lastId, { account: accountId });
         if (lastId !== null && from === undefined) {
           throw new Fault('events.gone', {
             status: 410,
             message: `The event ${lastId} is unknown or older than 24 h.`,
           });
         }
+        if (request.method === 'HEAD') return new Response(null, { headers: eventStreamHeaders });
         if (open >= kit.config.maxStreams) {
           throw new Fault('events.too_many', {
             status: 503,

@@ -13,10 +13,7 @@ export async function admit(
 ): Promise<PublishGrant | PublishRefusal> {
   const row = await kit.resources.find('stream', 'streamKey', request.key);
   if (!row) return unauthorized;
-  const document = documentOf(row);
-  if (document.suspended) return suspended;
-  const reconnectWindow = milliseconds(kit.config.reconnectWindow);
-  const wanted = document.holdSeconds === null ? milliseconds(kit.config.hold) : document.holdSeconds * 1000;
+  if (documentOf(row).suspended) return suspended;
   const token = uuid();
   try {
     const { context } = await kit.actors.ask(broadcast, row.id, {
@@ -26,8 +23,8 @@ export async function admit(
       node: kit.deployment.node.id,
       incarnation: kit.deployment.node.incarnation,
       sessionId: uuid(),
-      hold: Math.min(wanted, reconnectWindow),
-      reconnectWindow,
+      hold: milliseconds(kit.config.hold),
+      reconnectWindow: milliseconds(kit.config.reconnectWindow),
     });
     if (context.session?.publish?.token !== token) return takenOver;
     const age = kit.clock.now() - context.stream.createdAt;

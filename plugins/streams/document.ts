@@ -10,6 +10,8 @@ export interface StreamDocument extends StreamSettings {
   readonly isHeld: boolean;
   /** Token of the publish that feeds it, to look up live figures. */
   readonly token: string | null;
+  /** Process that feeds it, on the air or not yet; when that has died, nobody does. */
+  readonly incarnation: string | null;
   /** Epoch ms of the last media known; 0 before any. */
   readonly lastMediaAt: number;
   readonly past: SessionFigures;
@@ -30,6 +32,7 @@ export function rowsOf(context: BroadcastContext, state: unknown): ResourceWrite
     isActive: context.isActive,
     isHeld: context.isActive && publish === null,
     token: context.isActive && publish ? publish.token : null,
+    incarnation: publish?.incarnation ?? null,
     lastMediaAt: session?.hasStarted ? session.lastMediaAt : 0,
     past: session?.hasStarted ? session.past : none,
     current: session?.hasStarted ? session.current : none,
@@ -73,6 +76,7 @@ function sessionRow(context: BroadcastContext): ResourceWrite {
     isActive: context.isActive,
     isHeld: context.isActive && session.publish === null,
     token: context.isActive && session.publish ? session.publish.token : null,
+    incarnation: session.publish?.incarnation ?? null,
     lastMediaAt,
     past,
     current,

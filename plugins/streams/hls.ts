@@ -1,6 +1,6 @@
 import { type AnyElysia, Elysia } from 'elysia';
 import { Fault } from '../../core/fault.ts';
-import { says } from '../../core/http.ts';
+import { faultResponse, says } from '../../core/http.ts';
 import type { ViewerRequest } from '../../core/ports/media.ts';
 import { documentOf } from './document.ts';
 import type { StreamsKit } from './kit.ts';
@@ -64,13 +64,9 @@ function notOn(): Fault {
 /** A browser shows a script the status of a refusal only when the refusal allows its origin too. */
 function withCors(error: unknown): Response {
   if (!(error instanceof Fault)) throw error;
-  return new Response(JSON.stringify({ errors: error.problems, code: error.code }), {
-    status: error.status,
-    headers: {
-      'content-type': 'application/json',
-      'access-control-allow-origin': '*',
-      'cache-control': 'no-store',
-      'retry-after': String(error.retryAfter ?? 1),
-    },
+  return faultResponse(error, {
+    'access-control-allow-origin': '*',
+    'access-control-expose-headers': 'Age, Date, Retry-After',
+    'cache-control': 'no-store',
   });
 }

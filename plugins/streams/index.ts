@@ -42,6 +42,15 @@ export default definePlugin({
       },
     });
     await lostNodes(kit);
-    return kit.media.accept({ authorise: (request) => admit(request, kit), report: mediaFacts(kit) });
+    const facts = mediaFacts(kit);
+    const close = await kit.media.accept({
+      authorise: (request) => admit(request, kit),
+      report: (fact) => facts.report(fact),
+    });
+    return async () => {
+      await close();
+      // Each connection that was closed reports its last media, from which both windows count.
+      await facts.told();
+    };
   },
 });

@@ -1,5 +1,5 @@
 import type { CommandOf } from '../../core/actor.ts';
-import { Fault } from '../../core/fault.ts';
+import { isRefusal } from '../../core/fault.ts';
 import type { MediaFact } from '../../core/ports/media.ts';
 import type { broadcastMachine } from '../../machines/broadcast.ts';
 import { broadcast } from './actor.ts';
@@ -12,14 +12,20 @@ const retryDelay = 500;
  * Tells broadcasts what the media saw, each stream's facts in order, again and again until the store took
  * them. A fact of a publish that no longer counts is dropped.
  */
-export function mediaFacts(kit: StreamsKit): (fact: MediaFact) => void {
+export function mediaFacts(kit: StreamsKit): { report(fact: MediaFact): void; told(): Promise<void> } {
   const tails = new Map<string, Promise<void>>();
-  return (fact) => {
-    const id = fact.grant.streamId;
-    const tell = () => untilTaken(fact, kit);
-    const run = (tails.get(id) ?? Promise.resolve()).then(tell);
-    tails.set(id, run);
-    run.then(() => tails.get(id) === run && tails.delete(id));
+  return {
+    report(fact) {
+      const id = fact.grant.streamId;
+      const tell = () => untilTaken(fact, kit);
+      const run = (tails.get(id) ?? Promise.resolve()).then(tell);
+      tails.set(id, run);
+      run.then(() => tails.get(id) === run && tails.delete(id));
+    },
+    /** Resolves when what was reported so far is stored or given up. */
+    async told() {
+      await Promise.all(tails.values());
+    },
   };
 }
 
@@ -30,7 +36,7 @@ async function untilTaken(fact: MediaFact, kit: StreamsKit): Promise<void> {
       await kit.actors.ask(broadcast, streamId, commandOf(fact));
       return;
     } catch (error) {
-      if (error instanceof Fault && (error.status === 404 || error.status === 409)) return;
+      if (isRefusal(error)) return;
       if (kit.signal.aborted) return;
       kit.log.warn('a media fact could not be stored; it is tried again', {
         streamId,

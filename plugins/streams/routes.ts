@@ -3,7 +3,7 @@ import { type AnyElysia, Elysia } from 'elysia';
 import { authenticate, authenticator } from '../../core/auth.ts';
 import { bodyReader } from '../../core/body.ts';
 import { milliseconds } from '../../core/duration.ts';
-import { Fault } from '../../core/fault.ts';
+import { Fault, unlessRefused } from '../../core/fault.ts';
 import { says } from '../../core/http.ts';
 import { newPlaybackId, newStreamKey, uuid } from '../../core/ids.ts';
 import { limitOf } from '../../core/query.ts';
@@ -115,7 +115,7 @@ export function routes(kit: StreamsKit): AnyElysia {
       async ({ request, params }) => {
         const principal = await authenticate(request, keys);
         await parent(principal, { id: params.id, kit });
-        await kit.actors.ask(broadcast, params.id, { type: 'terminate' }).catch(unlessNothingIsOn);
+        await kit.actors.ask(broadcast, params.id, { type: 'terminate' }).catch(unlessRefused);
         return noContent();
       },
       says('Ends the broadcast and closes both windows. 204, also when nothing is on.'),
@@ -132,6 +132,8 @@ export function routes(kit: StreamsKit): AnyElysia {
     );
 }
 
+/** 1 to 100 characters. Of names that do not match, the schema of the values says nothing. */
+const tagName = '^(?!__proto__$)[^\\u0000-\\u001f]{1,100}$';
 const nameSchema = Type.String({ minLength: 1, maxLength: 500 });
 
 function changeable(kit: StreamsKit): Record<string, TSchema> {
@@ -142,11 +144,9 @@ function changeable(kit: StreamsKit): Record<string, TSchema> {
     holdSeconds: Type.Optional(Type.Integer({ minimum: 0, maximum })),
     userTags: Type.Optional(
       Type.Record(
-        Type.String({ maxLength: 100 }),
+        Type.String({ pattern: tagName }),
         Type.Union([Type.String({ maxLength: 500 }), Type.Number(), Type.Boolean()]),
-        {
-          maxProperties: 50,
-        },
+        { maxProperties: 50, additionalProperties: false },
       ),
     ),
   };
@@ -158,8 +158,4 @@ function noContent(): Response {
 
 function unlessGone(error: unknown): void {
   if (!(error instanceof Fault && error.status === 404)) throw error;
-}
-
-function unlessNothingIsOn(error: unknown): void {
-  if (!(error instanceof Fault && (error.status === 404 || error.status === 409))) throw error;
 }

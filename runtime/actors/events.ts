@@ -32,7 +32,11 @@ export class EventHub implements EventFeed {
     return this.#store.events.after(position, options);
   }
 
-  position(id: string): Promise<number | undefined> {
-    return this.#store.events.position(id);
+  async position(id: string, { account }: { account: string }): Promise<number | undefined> {
+    const position = await this.#store.events.position(id);
+    if (position === undefined) return undefined;
+    // Ids can be guessed, and whether another account's exists is nobody's business.
+    const [event] = await this.#store.events.after(position - 1, { account, limit: 1 });
+    return event?.id === id ? position : undefined;
   }
 }

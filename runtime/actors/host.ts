@@ -1,24 +1,19 @@
 import type { AnyMachineSnapshot } from 'xstate';
-import type { Actors, ActorType, ActorView, Emitted } from '../../core/actor.ts';
-import { Fault } from '../../core/fault.ts';
+import type { Actors, ActorType, ActorView } from '../../core/actor.ts';
+import { Fault, unlessRefused } from '../../core/fault.ts';
 import type { Log } from '../../core/log.ts';
 import type { Clock } from '../../core/ports/clock.ts';
-import type {
-  CommitOutcome,
-  EventWrite,
-  Lease,
-  LoggedEvent,
-  Order,
-  StepCommit,
-  Store,
-} from '../../core/ports/store.ts';
+import type { CommitOutcome, Lease, LoggedEvent, Order, StepCommit, Store } from '../../core/ports/store.ts';
 import { begin, freeze, type Step, step, thaw } from '../../core/step.ts';
+import { effects, type RegisteredType } from './effects.ts';
 import { HotActors } from './hot.ts';
 import { partitionOf } from './partition.ts';
 import { TimerQueue } from './timers.ts';
 
 /** Steps of one actor that lost a race are computed again this often before the caller is told. */
 const maxConflicts = 5;
+/** Wait before a timer that could not be run is tried again, ms. */
+const retryDelay = 1000;
 
 /**
  * Runs actors: one step at a time for each, every step one commit. Takes commands straight in and timers
@@ -41,12 +36,17 @@ export class ActorHost implements Actors {
     );
     this.#types = new Map(options.types.map((entry) => [entry.type.type, entry]));
     this.#hot = new HotActors(options.hotActors);
-    this.#timers = new TimerQueue({ clock: options.clock, fire: (timer) => this.#fire(timer) });
+    this.#timers = new TimerQueue({ clock: options.clock, fire: (actor) => this.#fire(actor) });
   }
 
-  /** Arms the timers that the store remembers; those that are past fire now. */
+  /**
+   * Arms the timers that the store remembers; those that are past fire now. To be called before anybody asks:
+   * a command must find what fell due before it. Timers of plugins that are off stay in the store.
+   */
   async start(): Promise<void> {
-    for (const timer of await this.#options.store.timers()) this.#timers.set(timer);
+    for (const timer of await this.#options.store.timers()) {
+      if (this.#types.has(typeOf(timer.actor))) this.#timers.set(timer);
+    }
   }
 
   /** No timer fires and no new step begins; resolves when the steps in hand are committed. */
@@ -62,7 +62,7 @@ export class ActorHost implements Actors {
     return this.#queue(actor, async () => {
       const at = this.#options.clock.now();
       const first = begin(this.#registered(type).type, input, at);
-      const outcome = await this.#commit({ actor, id, step: first, at, sequence: 0, cause: undefined });
+      const outcome = await this.#commit({ actor, step: first, at, sequence: 0, cause: undefined });
       if (outcome.outcome !== 'ok') {
         throw new Fault('actor.exists', { status: 409, message: `${actor} exists already or has existed.` });
       }
@@ -80,35 +80,45 @@ export class ActorHost implements Actors {
   ): Promise<any> {
     const actor = nameOf(type, id);
     return this.#queue(actor, async () => {
-      for (let attempt = 0; attempt < maxConflicts; attempt += 1) {
-        const at = this.#options.clock.now();
-        const result = await this.#step(actor, id, { ...command, at }, options.cause);
-        if (result) return view(result);
-      }
-      throw new Fault('store.busy', {
-        status: 503,
-        message: 'This changed too often at the same time; try again.',
-        retryAfter: 1,
-      });
+      const { cause } = options;
+      await this.#runDue(actor).catch(unlessBug);
+      const at = this.#options.clock.now();
+      return view(await this.#run(actor, { ...command, at }, cause === undefined ? undefined : () => cause));
     });
   }
 
   // biome-ignore lint/suspicious/noExplicitAny: as above
   async read(type: ActorType<any, never>, id: string): Promise<any> {
+    // Outside the queue, so a step may commit meanwhile: what was read here must not be kept.
     const loaded = await this.#load(nameOf(type, id), this.#registered(type).type);
     return loaded && view(loaded.snapshot);
+  }
+
+  /** A step, computed again when the state had moved on. Resolves with the state after it. */
+  async #run(actor: string, event: TimedEvent, cause?: CauseOf): Promise<AnyMachineSnapshot> {
+    for (let attempt = 0; attempt < maxConflicts; attempt += 1) {
+      const snapshot = await this.#step(actor, event, cause);
+      if (snapshot) return snapshot;
+    }
+    throw new Fault('store.busy', {
+      status: 503,
+      message: 'This changed too often at the same time; try again.',
+      retryAfter: 1,
+    });
   }
 
   /** One attempt at a step. Undefined: the state had moved on, try again. */
   async #step(
     actor: string,
-    id: string,
-    event: { readonly type: string; readonly at: number },
-    cause: string | undefined,
+    event: TimedEvent,
+    causeOf: CauseOf | undefined,
   ): Promise<AnyMachineSnapshot | undefined> {
     const { type } = this.#typeOf(actor);
     const loaded = await this.#load(actor, type);
     if (!loaded) throw new Fault('actor.not_found', { status: 404, message: `There is no ${actor}.` });
+    this.#hot.put(actor, loaded);
+    const { sequence } = loaded;
+    const cause = causeOf?.(sequence);
     const next = step(type, loaded.snapshot, event);
     if (!next) {
       // A repeat of what was done already: the state has moved on because of it.
@@ -118,8 +128,7 @@ export class ActorHost implements Actors {
         message: `${event.type} is not possible while it is ${JSON.stringify(loaded.snapshot.value)}.`,
       });
     }
-    const { sequence } = loaded;
-    const outcome = await this.#commit({ actor, id, step: next, at: event.at, sequence, cause });
+    const outcome = await this.#commit({ actor, step: next, at: event.at, sequence, cause });
     if (outcome.outcome === 'ok') return next.snapshot;
     this.#hot.drop(actor);
     if (outcome.outcome === 'conflict') return undefined;
@@ -128,7 +137,6 @@ export class ActorHost implements Actors {
 
   async #commit(options: {
     actor: string;
-    id: string;
     step: Step;
     at: number;
     sequence: number;
@@ -137,7 +145,7 @@ export class ActorHost implements Actors {
     const { actor, at, sequence } = options;
     const entry = this.#typeOf(actor);
     const { snapshot, emitted, timers, isDone } = options.step;
-    const partition = partitionOf(options.id, this.#leases.size);
+    const partition = partitionOf(idOf(actor), this.#leases.size);
     const lease = this.#lease(partition);
     const counter = options.cause === undefined ? ++lease.counter : undefined;
     const cause = options.cause ?? `d${partition}.${counter}`;
@@ -164,7 +172,10 @@ export class ActorHost implements Actors {
       throw error;
     });
     this.#options.probe?.('after commit', actor);
-    if (outcome.outcome === 'fenced') this.#options.onFenced(partition);
+    if (outcome.outcome === 'fenced') {
+      this.#options.onFenced(partition);
+      throw stopping('Another process has taken over; nothing was written.');
+    }
     if (outcome.outcome !== 'ok') return outcome;
     if (isDone) {
       this.#hot.drop(actor);
@@ -189,33 +200,33 @@ export class ActorHost implements Actors {
     if (hot) return hot;
     const stored = await this.#options.store.load(actor);
     if (!stored) return undefined;
-    const loaded = { snapshot: thaw(type, stored), sequence: stored.sequence };
-    this.#hot.put(actor, loaded);
-    return loaded;
+    return { snapshot: thaw(type, stored), sequence: stored.sequence };
   }
 
-  #fire(timer: { actor: string; name: string; due: number }): void {
-    const { actor, name, due } = timer;
-    const cause = `t${actor}#${name}@${due}`;
-    const id = actor.slice(actor.indexOf('/') + 1);
-    this.#queue(actor, async () => {
-      for (let attempt = 0; attempt < maxConflicts; attempt += 1) {
-        if (await this.#step(actor, id, { type: name, at: due }, cause)) return;
-      }
-    }).catch((error: unknown) => {
-      // The state no longer waits for it: the cancel was on its way when the timer fired.
-      if (error instanceof Fault && (error.status === 404 || error.status === 409)) return;
-      this.#options.log.error('a timer could not be run; it is tried again', { actor, timer: name, error });
-      const again = this.#options.clock.now() + 1000;
-      this.#options.clock.at(again, () => !this.#isStopped && this.#fire(timer));
+  #fire(actor: string): void {
+    this.#queue(actor, () => this.#runDue(actor)).catch((error: unknown) => {
+      if (this.#isStopped) return;
+      this.#options.log.error('a timer could not be run; it is tried again', { actor, error });
+      const now = this.#options.clock.now();
+      this.#timers.retry(actor, { now, at: now + retryDelay });
     });
   }
 
-  #queue<T>(actor: string, work: () => Promise<T>): Promise<T> {
-    if (this.#isStopped) {
-      const stopping = { status: 503, message: 'The server is stopping.', retryAfter: 1 };
-      return Promise.reject(new Fault('server.stopping', stopping));
+  /** Time goes in order: what fell due comes before whatever is done with the actor now. */
+  async #runDue(actor: string): Promise<void> {
+    const now = this.#options.clock.now();
+    for (let timer = this.#timers.due(actor, now); timer; timer = this.#timers.due(actor, now)) {
+      const { name, due } = timer;
+      // With the number of the step, because a deadline can be set to the same time twice.
+      const cause: CauseOf = (sequence) => `t${actor}#${name}@${due}.${sequence}`;
+      // Refused: the actor is gone, or its state does not wait for this timer.
+      await this.#run(actor, { type: name, at: due }, cause).catch(unlessRefused);
+      this.#timers.done(timer);
     }
+  }
+
+  #queue<T>(actor: string, work: () => Promise<T>): Promise<T> {
+    if (this.#isStopped) return Promise.reject(stopping('The server is stopping.'));
     const tail = this.#tails.get(actor);
     const run = tail === undefined ? work() : tail.then(work, work);
     this.#tails.set(actor, run);
@@ -239,7 +250,7 @@ export class ActorHost implements Actors {
   }
 
   #typeOf(actor: string): RegisteredType {
-    return this.#registered({ type: actor.slice(0, actor.indexOf('/')) });
+    return this.#registered({ type: typeOf(actor) });
   }
 }
 
@@ -259,33 +270,29 @@ export interface HostOptions {
   readonly probe?: (point: 'before commit' | 'after commit' | 'before effects', actor: string) => void;
 }
 
-export interface RegisteredType {
-  readonly type: ActorType;
-  /** Given to the type's `describe`. */
-  readonly tools: unknown;
-}
-
-function effects(
-  entry: RegisteredType,
-  options: { emitted: readonly Emitted[]; snapshot: AnyMachineSnapshot; cause: string; at: number },
-): { events: EventWrite[]; orders: Order[] } {
-  const events: EventWrite[] = [];
-  const orders: Order[] = [];
-  for (const [index, emitted] of options.emitted.entries()) {
-    const id = `${options.cause}/${index}/${emitted.type}`;
-    if (emitted.type.startsWith('order.')) {
-      orders.push({ id, type: emitted.type, body: JSON.stringify(emitted) });
-      continue;
-    }
-    const { account, stream, body } = entry.type.describe(emitted, options.snapshot.context, entry.tools);
-    const head = { id, createdAt: options.at, timestamp: options.at, event: emitted.type };
-    events.push({ id, type: emitted.type, account, stream, body: JSON.stringify({ ...head, ...body }) });
-  }
-  return { events, orders };
-}
+type TimedEvent = { readonly type: string; readonly at: number };
+/** The cause of a step, given the number of the state that it starts from. */
+type CauseOf = (sequence: number) => string;
 
 function nameOf(type: { readonly type: string }, id: string): string {
   return `${type.type}/${id}`;
+}
+
+function typeOf(actor: string): string {
+  return actor.slice(0, actor.indexOf('/'));
+}
+
+function idOf(actor: string): string {
+  return actor.slice(actor.indexOf('/') + 1);
+}
+
+function stopping(message: string): Fault {
+  return new Fault('server.stopping', { status: 503, message, retryAfter: 1 });
+}
+
+/** A timer that a bug keeps from running is logged when it fires, and must not shut out commands as well. */
+function unlessBug(error: unknown): void {
+  if (error instanceof Fault) throw error;
 }
 
 function view(snapshot: AnyMachineSnapshot): ActorView<never> {

@@ -4,6 +4,10 @@ import type { LoggedEvent, Store } from '../../core/ports/store.ts';
 import type { EventHub } from './events.ts';
 
 const batch = 100;
+/** A place in the log before its first event. */
+const beforeAll = -1;
+/** Wait before a reaction that failed is tried again, ms. */
+const retryDelay = 1000;
 
 /**
  * Runs one plugin's reactions over the event log, in order, each at least once: the plugin's place in the log
@@ -15,8 +19,9 @@ export async function react(options: ReactOptions): Promise<() => Promise<void>>
   const consumer = `reactions/${plugin}`;
   let position = await store.events.cursor(consumer);
   if (position === 0) {
-    // A plugin that is switched on reacts to what happens from now on.
-    position = await store.events.last();
+    // A plugin that is switched on reacts to what happens from now on. Its place is never stored as 0 again:
+    // the next start would take it for new and skip what came since.
+    position = (await store.events.last()) || beforeAll;
     await store.events.advance(consumer, position);
   }
   let isStopped = false;
@@ -31,6 +36,7 @@ export async function react(options: ReactOptions): Promise<() => Promise<void>>
         const events = await store.events.after(position, { limit: batch });
         if (events.length === 0 || isStopped) break;
         for (const event of events) {
+          if (isStopped) return;
           await options.reactions[event.type]?.(event);
           position = event.position;
         }
@@ -40,13 +46,16 @@ export async function react(options: ReactOptions): Promise<() => Promise<void>>
   };
   const wake = () => {
     isWanted = true;
-    if (running || isStopped) return;
+    if (running || cancelRetry || isStopped) return;
     running = drain()
       .then(
         () => true,
         (error: unknown) => {
           options.log.error('a reaction failed; it is tried again', { plugin, error });
-          cancelRetry = clock.at(clock.now() + 1000, wake);
+          cancelRetry = clock.at(clock.now() + retryDelay, () => {
+            cancelRetry = undefined;
+            wake();
+          });
           return false;
         },
       )

@@ -1,49 +1,78 @@
 import type { Clock } from '../../core/ports/clock.ts';
 
-interface Timer {
+export interface Timer {
   readonly actor: string;
   readonly name: string;
+  /** Epoch ms; may be past. */
   readonly due: number;
 }
 
-/** The pending timers of all actors, in memory; the store holds the same. Fires each once, when it is due. */
-export class TimerQueue {
-  readonly #options: { clock: Clock; fire: (timer: Timer) => void };
-  readonly #cancels = new Map<string, Map<string, () => void>>();
+interface Armed {
+  readonly due: number;
+  cancel: () => void;
+}
 
-  constructor(options: { clock: Clock; fire: (timer: Timer) => void }) {
+/**
+ * The pending timers of all actors, in memory; the store holds the same. A timer stays pending after it fired,
+ * until the step that it leads to sets it anew or removes it.
+ */
+export class TimerQueue {
+  readonly #options: TimerQueueOptions;
+  readonly #armed = new Map<string, Map<string, Armed>>();
+
+  constructor(options: TimerQueueOptions) {
     this.#options = options;
   }
 
   /** `due` null removes it; a timer of the same name is replaced. */
-  set(timer: { actor: string; name: string; due: number | null }): void {
-    const { actor, name, due } = timer;
-    this.#cancels.get(actor)?.get(name)?.();
-    if (due === null) {
-      this.#remove(actor, name);
-      return;
+  set({ actor, name, due }: { actor: string; name: string; due: number | null }): void {
+    const ofActor = this.#armed.get(actor) ?? new Map<string, Armed>();
+    ofActor.get(name)?.cancel();
+    ofActor.delete(name);
+    if (due !== null) ofActor.set(name, { due, cancel: this.#arm(actor, due) });
+    if (ofActor.size > 0) this.#armed.set(actor, ofActor);
+    else this.#armed.delete(actor);
+  }
+
+  /** The pending timer of this actor that was due first, if any was by `now`. */
+  due(actor: string, now: number): Timer | undefined {
+    let first: Timer | undefined;
+    for (const [name, { due }] of this.#armed.get(actor) ?? []) {
+      if (due <= now && (!first || due < first.due)) first = { actor, name, due };
     }
-    const cancel = this.#options.clock.at(due, () => {
-      this.#remove(actor, name);
-      this.#options.fire({ actor, name, due });
-    });
-    const ofActor = this.#cancels.get(actor) ?? new Map<string, () => void>();
-    ofActor.set(name, cancel);
-    this.#cancels.set(actor, ofActor);
+    return first;
+  }
+
+  /** Forgets this very timer; one that was set anew meanwhile stays. */
+  done({ actor, name, due }: Timer): void {
+    if (this.#armed.get(actor)?.get(name)?.due === due) this.set({ actor, name, due: null });
+  }
+
+  /** Fires again at `at` what is due and could not be run. */
+  retry(actor: string, options: { now: number; at: number }): void {
+    for (const armed of this.#armed.get(actor)?.values() ?? []) {
+      if (armed.due > options.now) continue;
+      armed.cancel();
+      armed.cancel = this.#arm(actor, options.at);
+    }
   }
 
   forget(actor: string): void {
-    for (const cancel of this.#cancels.get(actor)?.values() ?? []) cancel();
-    this.#cancels.delete(actor);
+    for (const { cancel } of this.#armed.get(actor)?.values() ?? []) cancel();
+    this.#armed.delete(actor);
   }
 
   stop(): void {
-    for (const actor of [...this.#cancels.keys()]) this.forget(actor);
+    for (const actor of [...this.#armed.keys()]) this.forget(actor);
   }
 
-  #remove(actor: string, name: string): void {
-    const ofActor = this.#cancels.get(actor);
-    ofActor?.delete(name);
-    if (ofActor?.size === 0) this.#cancels.delete(actor);
+  #arm(actor: string, at: number): () => void {
+    return this.#options.clock.at(at, () => this.#options.fire(actor));
   }
+}
+
+interface TimerQueueOptions {
+  readonly clock: Clock;
+  /** A timer of this actor is due. */
+  fire(actor: string): void;
 }

@@ -4,6 +4,8 @@ import { Fault } from '../../core/fault.ts';
 import { definePlugin, type Plugin } from '../../core/plugin.ts';
 import { field, resource } from '../../core/resource.ts';
 import { token } from '../../core/token.ts';
+import accounts from '../../plugins/accounts/index.ts';
+import streams from '../../plugins/streams/index.ts';
 import { planned } from '../../runtime/plan.ts';
 import { world } from '../kit/world.ts';
 
@@ -45,6 +47,56 @@ describe('boot', () => {
       'plugins.d.m: unknown field',
       'plugins.d.n: expected integer',
     ]);
+  });
+
+  it('stops once and in order, however often it is told to', async () => {
+    const calls: string[] = [];
+    const slow = (id: string) =>
+      plugin(id, {
+        start: () => async () => {
+          calls.push(`stop ${id}`);
+          await new Promise<void>((resolve) => setImmediate(resolve));
+          calls.push(`stopped ${id}`);
+        },
+      });
+    await using w = await world({ plugins: [slow('a'), slow('b')] });
+    await Promise.all([w.stop(), w.stop()]);
+    expect(calls).toEqual(['stop b', 'stopped b', 'stop a', 'stopped a']);
+  });
+
+  it('keeps a failing order from its caller, and repeats it at the next start', async () => {
+    const carriedOut: string[] = [];
+    const broken = { ...(streams as unknown as Plugin) };
+    const orders = {
+      ...broken.orders,
+      'order.publish.close': ({ reason }: { reason: string }) => {
+        carriedOut.push(reason);
+        if (carriedOut.length === 1) throw new Error('no');
+      },
+    };
+    const plugins = [accounts, { ...broken, orders }] as unknown as Plugin[];
+    await using w = await world({ plugins, durable: true });
+    const stream = await w.given.stream();
+    await w.given.broadcast(stream);
+    expect((await w.request('DELETE', `/api/stream/${stream.id}/terminate`)).status).toBe(204);
+    expect(w.media.retired).toEqual([stream.playbackId]);
+    await w.crash({ downFor: '1s' });
+    expect(carriedOut).toHaveLength(2);
+  });
+
+  it('tells subscribers of events that come with plain resources', async () => {
+    const heard: string[] = [];
+    const plain = plugin('plain', {
+      emits: { 'plain.made': 'x' },
+      async start(kit) {
+        kit.events.subscribe(({ type, position }) => heard.push(`${type} ${position}`));
+        const event = { id: 'e1', type: 'plain.made', account: 'a', stream: '', body: '{}' };
+        await kit.resources.write({ rows: [], events: [event] });
+        return undefined;
+      },
+    });
+    await using _ = await world({ plugins: [plain] });
+    expect(heard).toEqual(['plain.made 1']);
   });
 
   it('names a circle of needs', () => {

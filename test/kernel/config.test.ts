@@ -2,8 +2,9 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { loadConfig } from '../../config/load.ts';
-import { enabledPlugins } from '../../config/plugins.ts';
+import { loadConfig, readConfig } from '../../config/load.ts';
+import { enabledPlugins, importPlugins } from '../../config/plugins.ts';
+import { planOf } from '../../runtime/plan.ts';
 
 let folder: string;
 beforeAll(async () => {
@@ -57,8 +58,51 @@ describe('config', () => {
     });
   });
 
+  it.each([
+    ['a list for a section', { file: '{"http": []}' }, 'http: expected object'],
+    ['a list for plugins', { file: '{"plugins": []}' }, 'plugins: expected object'],
+    ['a name of the language', { file: '{"__proto__": {"x": 1}}' }, '__proto__: unknown field'],
+    ['such a name in the environment', { MILLRACE_CONSTRUCTOR__X: '1' }, 'constructor: unknown field'],
+    ['a heartbeat without a pause', { MILLRACE_NODE__TIMEOUT: '0s' }, 'node.timeout: expected at least 1s'],
+    ['a URL that is none', { MILLRACE_PUBLIC_URL: 'http://a b' }, /^publicUrl: expected a URL/],
+    [
+      'a key no header can carry',
+      { MILLRACE_BOOTSTRAP_KEY: 'sixteen or more letters' },
+      /^bootstrapKey: expected/,
+    ],
+    ['RTMPS without TLS', { MILLRACE_RTMP__TLS_PORT: '1936' }, 'rtmp.tlsPort: needs tls.cert and tls.key'],
+  ])('refuses %s', async (_, { file: text, ...environment }: Record<string, string>, problem) => {
+    const path = text === undefined ? {} : { MILLRACE_CONFIG: await file('wrong.json', text) };
+    const refusal = loadConfig({ ...path, ...environment });
+    const one = typeof problem === 'string' ? problem : expect.stringMatching(problem);
+    await expect(refusal).rejects.toMatchObject({ code: 'config.invalid', problems: [one] });
+  });
+
+  it('tells what is wrong with a plugin beside what is wrong with the rest', async () => {
+    const { config, problems } = await readConfig({
+      MILLRACE_HTTP__PORT: 'x',
+      MILLRACE_PLUGINS__STREEMS: 'true',
+      MILLRACE_PLUGINS__CONSTRUCTOR: '{}',
+      MILLRACE_PLUGINS__STREAMS__HOLD: 'soon',
+    });
+    const imported = await importPlugins(config.plugins);
+    expect([...problems, ...imported.problems, ...planOf(imported.plugins).problems]).toEqual([
+      'http.port: expected integer',
+      expect.stringMatching(/^plugins\.constructor: there is no such plugin/),
+      expect.stringMatching(/^plugins\.streems: there is no such plugin/),
+      'plugins.streams.hold: expected a duration such as "30s"',
+    ]);
+  });
+
+  it('lets one key win over its whole section', async () => {
+    const environment = { MILLRACE_HTTP__PORT: '81', MILLRACE_HTTP: '{"port": 82, "host": "::"}' };
+    expect((await loadConfig(environment)).http).toEqual({ port: 81, host: '::' });
+  });
+
   it('refuses a file that is not there or not an object, naming it', async () => {
     await expect(loadConfig({ MILLRACE_CONFIG: '/nowhere.json' })).rejects.toThrow('/nowhere.json');
+    const code = await file('code.ts', 'export default { http: { port: () => 1 } };');
+    await expect(loadConfig({ MILLRACE_CONFIG: code })).rejects.toMatchObject({ code: 'config.invalid' });
     const path = await file('list.json', '[]');
     await expect(loadConfig({ MILLRACE_CONFIG: path })).rejects.toThrow('expected an object');
   });

@@ -97,6 +97,7 @@ export async function world(options: WorldOptions): Promise<World> {
         return publish;
       },
     },
+    stop,
     async crash({ downFor }) {
       const at = current.clock.now() + milliseconds(downFor);
       // The process is gone: nothing of it is told to stop, nothing it had in memory is written.
@@ -139,6 +140,8 @@ export interface World {
     /** On the air: published, and its playlist works. */
     broadcast(stream: { streamKey: string }): Promise<ScriptedPublish>;
   };
+  /** Ends the process as SIGTERM does. Disposing does it too. */
+  stop(): Promise<void>;
   /** Ends the process without a word and starts another on the same data, `downFor` later. Needs `durable`. */
   crash(options: { downFor: string }): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;

@@ -24,6 +24,12 @@ function commands(context: BroadcastContext): { type: string }[] {
     { type: 'closed', token, isClean: true, figures: figures(began) } as { type: string },
     { type: 'closed', token, isClean: false, figures: figures(began) } as { type: string },
     { type: 'closed', token: 'stale', isClean: true, figures: figures(began) } as { type: string },
+    {
+      type: 'closed',
+      token: context.session?.leaving[0]?.token ?? 'none',
+      isClean: true,
+      figures: figures(began),
+    } as { type: string },
     { type: 'node.lost', incarnation: 'i1', aliveAt: began } as { type: string },
     { type: 'node.lost', incarnation: 'other', aliveAt: began } as { type: string },
     { type: 'change', changes: { suspended: true } } as { type: string },
@@ -74,7 +80,9 @@ function paths(): Path[] {
 
 function keyOf({ value, context }: AnyMachineSnapshot): string {
   const { session, isActive, stream } = context as BroadcastContext;
-  return JSON.stringify([value, isActive, stream.suspended, session?.hasStarted, session?.publish !== null]);
+  const isLeaving = (session?.leaving.length ?? 0) > 0;
+  const isFed = session?.publish !== null;
+  return JSON.stringify([value, isActive, stream.suspended, session?.hasStarted, isFed, isLeaving]);
 }
 
 describe('the broadcast machine', () => {

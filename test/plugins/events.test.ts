@@ -14,10 +14,13 @@ const event = (position: number, more: Partial<LoggedEvent> = {}): LoggedEvent =
   ...more,
 });
 
-function opened(options: { from?: number; log?: LoggedEvent[]; type?: string; streamId?: string } = {}) {
+function opened(
+  options: { from?: number; log?: LoggedEvent[]; type?: string; streamId?: string; aborted?: boolean } = {},
+) {
   const log = options.log ?? [];
   const clock = virtualClock({ start: 0 });
   const abort = new AbortController();
+  if (options.aborted) abort.abort();
   let tell: (event: LoggedEvent) => void = () => {};
   let ended = 0;
   const response = eventStream({
@@ -76,8 +79,11 @@ describe('the event stream', () => {
     const log = [event(1), event(2), event(3)];
     const stream = opened({ from: 1, log });
     stream.tell(event(3));
+    expect(ids(await stream.text('"n":3'))).toEqual(['e2', 'e3']);
+    // The feed tells of what the log showed already, and of what is new.
+    stream.tell(event(3));
     stream.tell(event(4));
-    expect(ids(await stream.text('"n":4'))).toEqual(['e2', 'e3', 'e4']);
+    expect(ids(await stream.text('"n":4'))).toEqual(['e4']);
   });
 
   it('shows only the type and stream asked for', async () => {
@@ -94,6 +100,36 @@ describe('the event stream', () => {
     expect(await stream.text('still')).toContain(': still here\n\n');
     stream.abort.abort();
     expect(await stream.text('never')).toBe('');
+    expect(stream.ended()).toBe(1);
+    expect(stream.clock.pending()).toBe(0);
+  });
+
+  it('shows what happens during a replay, in its place', async () => {
+    const log = [event(1), event(2)];
+    const stream = opened({ from: 1, log });
+    log.push(event(3));
+    stream.tell(event(3));
+    expect(ids(await stream.text('"n":3'))).toEqual(['e2', 'e3']);
+  });
+
+  it('loses nothing when the feed tells of two commits in another order than the log', async () => {
+    const stream = opened();
+    stream.tell(event(6));
+    stream.tell(event(5));
+    expect(ids(await stream.text('"n":5'))).toEqual(['e6', 'e5']);
+  });
+
+  it('replays at the pace of its reader, however much there is', async () => {
+    const body = JSON.stringify({ text: 'x'.repeat(2000) });
+    const log = Array.from({ length: 1200 }, (_, index) => event(index + 1, { body }));
+    const stream = opened({ from: 0, log });
+    await stream.clock.advance(0);
+    expect(stream.ended()).toBe(0);
+    expect(ids(await stream.text('id: e1200\n'))).toHaveLength(1200);
+  });
+
+  it('is over before it began when the client has left by then', async () => {
+    const stream = opened({ aborted: true });
     expect(stream.ended()).toBe(1);
     expect(stream.clock.pending()).toBe(0);
   });

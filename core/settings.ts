@@ -1,0 +1,46 @@
+import type { TObject, TSchema } from '@sinclair/typebox';
+import { Value } from '@sinclair/typebox/value';
+import { milliseconds } from './duration.ts';
+import { problemsOf } from './problem.ts';
+
+/**
+ * Config as a person wrote it, checked against its schema and filled with defaults. `value` is what the schema
+ * says when there are no problems.
+ */
+export function settingsOf(
+  schema: TObject,
+  options: { given: unknown; prefix?: string; whole: string },
+): { value: unknown; problems: string[] } {
+  const { given, ...names } = options;
+  const value = Value.Default(schema, structuredClone(given));
+  const problems = problemsOf(
+    [
+      // What was written, as it was written: filling in defaults replaces a list by an object.
+      ...[...Value.Errors(schema, given)].filter((error) => error.value !== undefined),
+      ...Value.Errors(schema, value),
+    ],
+    { ...names, most: 100 },
+  );
+  if (problems.length === 0) checkDurations(schema, { value, path: options.prefix ?? '', problems });
+  return { value, problems };
+}
+
+/** A pattern can tell what a duration is, not how long. */
+function checkDurations(
+  schema: TSchema,
+  options: { value: unknown; path: string; problems: string[] },
+): void {
+  const { value, path, problems } = options;
+  const { atLeast } = schema as { atLeast?: string };
+  if (atLeast !== undefined && typeof value === 'string' && milliseconds(value) < milliseconds(atLeast)) {
+    problems.push(`${path}: expected at least ${atLeast}`);
+  }
+  for (const [name, inner] of Object.entries((schema.properties ?? {}) as Record<string, TSchema>)) {
+    const here = path === '' ? name : `${path}.${name}`;
+    checkDurations(inner, {
+      value: (value as Record<string, unknown> | undefined)?.[name],
+      path: here,
+      problems,
+    });
+  }
+}

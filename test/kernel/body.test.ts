@@ -1,0 +1,40 @@
+import { Type } from '@sinclair/typebox';
+import { describe, expect, it } from 'vitest';
+import { bodyReader } from '../../core/body.ts';
+
+const reader = bodyReader({ list: Type.Optional(Type.Array(Type.Unknown())) }, { readOnly: ['id'] });
+const read = (body: string | Uint8Array) =>
+  reader.read(new Request('http://x/', { method: 'POST', body: body as never }));
+
+describe('a request body', () => {
+  it.each([
+    ['nothing', ''],
+    ['a read-only field', '{"id": {"list": 5}}'],
+  ])('may be %s', async (_, body) => {
+    expect(await read(body)).toEqual({});
+  });
+
+  it('may have brackets and quotes in its texts', async () => {
+    const list = ['['.repeat(100), '"{\\', '{'.repeat(100)];
+    expect(await read(JSON.stringify({ list }))).toEqual({ list });
+  });
+
+  it.each([
+    ['not JSON', '{', 400],
+    ['not UTF-8', new Uint8Array([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d]), 400],
+    ['deep', `{"list":${'['.repeat(32)}${']'.repeat(32)}}`, 400],
+    ['deep and unfinished', '['.repeat(1_000_000), 400],
+    ['too large', ' '.repeat(1_048_577), 413],
+    ['a list', '[]', 422],
+    ['with a field of the language', '{"__proto__": {"list": []}}', 422],
+  ])('is refused when it is %s', async (_, body, status) => {
+    await expect(read(body)).rejects.toMatchObject({ status });
+  });
+
+  it('is refused at once when it is deep, without being parsed', async () => {
+    const body = '['.repeat(1_000_000);
+    const began = performance.now();
+    await expect(read(body)).rejects.toThrow('nested deeper');
+    expect(performance.now() - began).toBeLessThan(50);
+  });
+});

@@ -1,0 +1,118 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { Actors } from '../../core/actor.ts';
+import { jsonLog } from '../../core/log.ts';
+import type { Clock } from '../../core/ports/clock.ts';
+import { ActorHost } from '../../runtime/actors/host.ts';
+import { type SqliteStore, sqliteStore } from '../../runtime/drivers/store/sqlite/index.ts';
+import { bareBroadcast, figures, publish, settings } from '../kit/broadcast-actor.ts';
+
+const began = 1_000_000;
+const hold = 30_000;
+const { id } = settings;
+
+/** A clock whose time and alarms the test moves apart from each other. */
+function handClock(): Clock & { time: number; ring(): void } {
+  const alarms = new Set<{ due: number; action: () => void }>();
+  return {
+    time: began,
+    now() {
+      return this.time;
+    },
+    at(due, action) {
+      const alarm = { due, action };
+      alarms.add(alarm);
+      return () => alarms.delete(alarm);
+    },
+    ring() {
+      for (const alarm of [...alarms]) {
+        if (alarm.due <= this.time && alarms.delete(alarm)) alarm.action();
+      }
+    },
+  };
+}
+
+describe('time and commands', () => {
+  let store: SqliteStore;
+  let clock: ReturnType<typeof handClock>;
+  let events: { type: string; at: number }[];
+  let host: Actors & Pick<ActorHost, 'stop'>;
+
+  const start = async () => {
+    const started = new ActorHost({
+      store,
+      clock,
+      leases: await store.acquire(16),
+      log: jsonLog({ level: 'error', now: () => 0, write: () => {} }),
+      types: [{ type: bareBroadcast as never, tools: undefined }],
+      hotActors: 10,
+      onEvent: ({ type, at }) => events.push({ type, at }),
+      onOrders: () => {},
+      onFenced: () => {},
+    });
+    await started.start();
+    return started;
+  };
+  const onAir = async (token: string, lastMediaAt: number) => {
+    await host.ask(bareBroadcast, id, publish(token));
+    await host.ask(bareBroadcast, id, { type: 'playable', token, figures: figures(lastMediaAt) });
+  };
+  const lost = (token: string, lastMediaAt: number) =>
+    host.ask(bareBroadcast, id, { type: 'closed', token, isClean: false, figures: figures(lastMediaAt) });
+  const settled = async () => {
+    clock.ring();
+    await new Promise<void>((resolve) => setImmediate(resolve));
+    await store.idle();
+  };
+
+  beforeEach(async () => {
+    store = sqliteStore({ file: ':memory:' });
+    clock = handClock();
+    events = [];
+    host = await start();
+    await host.spawn(bareBroadcast, id, settings);
+    await onAir('p1', began);
+    await lost('p1', began);
+    events.length = 0;
+  });
+  afterEach(async () => {
+    await host.stop();
+    await store.close();
+  });
+
+  it('go in order when the server was down at a deadline and a command is faster than its timer', async () => {
+    await host.stop();
+    clock.time = began + 100 * hold;
+    host = await start();
+    const { value, context } = await host.ask(bareBroadcast, id, publish('p2'));
+    expect(value).toBe('starting');
+    expect(context.session?.id).toBe('session-p2');
+    expect(events).toEqual([{ type: 'stream.idle', at: began + hold }]);
+  });
+
+  it('go in order when a timer rings behind commands that set it anew', async () => {
+    clock.time = began + hold - 1;
+    const commands = [host.ask(bareBroadcast, id, publish('p2')), lost('p2', clock.time)];
+    clock.time = began + hold;
+    await settled();
+    await Promise.all(commands);
+    await settled();
+    expect((await host.read(bareBroadcast, id))?.value).toEqual({ onAir: 'held' });
+    expect(events).toEqual([]);
+  });
+
+  it('keep a deadline that is set to the same time again', async () => {
+    clock.time = began + hold;
+    await settled();
+    await onAir('p2', began);
+    await lost('p2', began);
+    await settled();
+    expect(events.map(({ type }) => type)).toEqual(['stream.idle', 'stream.started', 'stream.idle']);
+  });
+
+  it('a command of an owner that was replaced is refused, not acknowledged', async () => {
+    await store.acquire(16);
+    const change = host.ask(bareBroadcast, id, { type: 'change', changes: { name: 'x' } });
+    await expect(change).rejects.toMatchObject({ status: 503 });
+    await expect(host.spawn(bareBroadcast, 'other', settings)).rejects.toMatchObject({ status: 503 });
+  });
+});
