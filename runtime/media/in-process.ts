@@ -2,11 +2,15 @@ import { readFile } from 'node:fs/promises';
 import { Fault } from '../../core/fault.ts';
 import type { Log } from '../../core/log.ts';
 import type { Clock } from '../../core/ports/clock.ts';
-import type { Figures, Media, MediaHandlers, PublishGrant } from '../../core/ports/media.ts';
+import type { Figures, Media, MediaHandlers, PublishGrant, PublishRefusal } from '../../core/ports/media.ts';
+import { Arrivals } from './arrivals.ts';
+import { Closings } from './closings.ts';
 import { LiveOutput } from './hls/output.ts';
 import { BufferPool } from './hls/pool.ts';
+import { Numbers } from './numbers.ts';
 import { type RtmpListener, rtmpListener } from './rtmp/listener.ts';
 import type { PublishEnd } from './rtmp/publish.ts';
+import type { MediaSink } from './sink.ts';
 
 /** How often a running publish reports its figures, ms. */
 const progressInterval = 30_000;
@@ -17,36 +21,53 @@ const idleBuffers = 64 * 1_048_576;
 export function inProcessMedia(options: InProcessMediaOptions): Media {
   const { clock, log } = options;
   const pool = new BufferPool({ limit: idleBuffers });
-  const outputs = new Map<string, LiveOutput>();
-  const running = new Map<string, { grant: PublishGrant; figures(): Figures }>();
+  const outputs = new Map<string, Airing>();
+  const running = new Map<string, Running>();
   const arrivals = new Arrivals(clock);
+  const closings = new Closings(clock);
+  const numbers = new Numbers();
   let listener: RtmpListener | undefined;
 
-  const attach = (grant: PublishGrant, handlers: MediaHandlers) => {
-    let output = outputs.get(grant.playbackId);
-    if (!output) {
-      output = new LiveOutput({
-        clock,
-        pool,
-        log: (line) => log.info(line, { streamId: grant.streamId }),
-        config: { window: options.hls.window / 1000, waiterLimit: options.hls.waitingRequests },
-      });
-      outputs.set(grant.playbackId, output);
-    }
-    const sink = output.attach({
+  const open = (grant: PublishGrant): Airing => {
+    const output = new LiveOutput({
+      clock,
+      pool,
+      log: (line) => log.info(line, { streamId: grant.streamId }),
+      config: { window: options.hls.window / 1000, waiterLimit: options.hls.waitingRequests },
+    });
+    const airing = { output, publish: undefined };
+    outputs.set(grant.playbackId, airing);
+    return airing;
+  };
+
+  const attach = (granted: PublishGrant, handlers: MediaHandlers): MediaSink | PublishRefusal => {
+    const closed = closings.take(granted.token);
+    if (closed !== undefined) return rejected(closed);
+    const current = outputs.get(granted.playbackId)?.publish;
+    // Grants may arrive here in another order than they were given: the newest has the output.
+    if (current !== undefined && current.discontinuitySequence > granted.discontinuitySequence)
+      return rejected('Another broadcast with the same key took over.');
+    const grant = numbers.raise(granted);
+    const airing = outputs.get(grant.playbackId) ?? open(grant);
+    airing.publish = granted;
+    const sink = airing.output.attach({
       grant,
       onPlayable() {
-        handlers.report({ type: 'playable', grant, figures: sink.figures() });
+        tell('playable', publish, handlers);
         arrivals.announce(grant.playbackId);
       },
+      onTargetGrown: () => tell('progress', publish, handlers),
       onFatal: (reason) => listener?.close(grant.token, reason),
     });
-    running.set(grant.token, { grant, figures: () => sink.figures() });
+    const publish: Running = { grant: granted, figures: () => sink.figures(), told: 0 };
+    running.set(grant.token, publish);
     return sink;
   };
 
   const detached = (grant: PublishGrant, end: PublishEnd, handlers: MediaHandlers) => {
-    outputs.get(grant.playbackId)?.detach(grant.token);
+    const airing = outputs.get(grant.playbackId);
+    airing?.output.detach(grant.token);
+    if (airing?.publish?.token === grant.token) airing.publish = undefined;
     const figures = running.get(grant.token)?.figures() ?? nothing;
     running.delete(grant.token);
     const clean = end.clean && end.by === 'encoder';
@@ -81,43 +102,66 @@ export function inProcessMedia(options: InProcessMediaOptions): Media {
           },
         });
       } catch (error) {
-        if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error;
+        const { code, port } = error as { code?: string; port?: number };
+        if (code !== 'EADDRINUSE') throw error;
+        const setting = port === rtmp.port ? 'rtmp.port' : 'rtmp.tlsPort';
         throw new Fault('rtmp.port_in_use', {
           status: 500,
-          message: `Port ${rtmp.port} (rtmp.port) is in use by another program.`,
+          message: `Port ${port} (${setting}) is in use by another program.`,
         });
       }
       const stopProgress = every(progressInterval, {
         clock,
         work() {
-          for (const { grant, figures } of running.values()) {
-            handlers.report({ type: 'progress', grant, figures: figures() });
-          }
+          for (const publish of running.values())
+            if (publish.figures().bytes > publish.told) tell('progress', publish, handlers);
         },
       });
       return async () => {
         stopProgress();
         listener?.stop();
-        for (const output of outputs.values()) output.end();
+        for (const { output } of outputs.values()) output.end();
         outputs.clear();
+        arrivals.end();
       };
     },
-    close: (token, reason) => listener?.close(token, reason),
+    close(token, reason) {
+      if (running.has(token)) listener?.close(token, reason);
+      else closings.add(token, reason);
+    },
     retire(playbackId) {
-      outputs.get(playbackId)?.end();
+      const airing = outputs.get(playbackId);
+      // An order that comes late: whoever publishes now came after it, or would have been closed before.
+      if (airing === undefined || airing.publish !== undefined) return;
+      numbers.keep(playbackId, airing.output.reached);
+      airing.output.end();
       outputs.delete(playbackId);
     },
     figures: (token) => running.get(token)?.figures(),
     serve({ playbackId, file, query, signal }) {
-      const output = outputs.get(playbackId);
+      const output = outputs.get(playbackId)?.output;
       // Until the first segment there is nothing to play, but it may come any moment.
       return output?.isPlayable ? output.serve(file, query, signal) : undefined;
     },
     appears: (playbackId, { timeout, signal }) =>
-      outputs.get(playbackId)?.isPlayable
+      outputs.get(playbackId)?.output.isPlayable
         ? Promise.resolve(true)
         : arrivals.wait(playbackId, { timeout, signal }),
   };
+}
+
+/** One playlist, and who feeds it now. */
+interface Airing {
+  readonly output: LiveOutput;
+  publish: PublishGrant | undefined;
+}
+
+/** A publish that has attached and not ended. */
+interface Running {
+  readonly grant: PublishGrant;
+  figures(): Figures;
+  /** Bytes that were last told. */
+  told: number;
 }
 
 export interface InProcessMediaOptions {
@@ -139,36 +183,15 @@ export interface InProcessMediaOptions {
   };
 }
 
-/** Who waits for a playlist to appear. */
-class Arrivals {
-  readonly #clock: Clock;
-  readonly #waiting = new Map<string, Set<(came: boolean) => void>>();
+function tell(type: 'playable' | 'progress', publish: Running, handlers: MediaHandlers): void {
+  const { grant } = publish;
+  const figures = publish.figures();
+  publish.told = figures.bytes;
+  handlers.report({ type, grant, figures });
+}
 
-  constructor(clock: Clock) {
-    this.#clock = clock;
-  }
-
-  announce(playbackId: string): void {
-    for (const settle of this.#waiting.get(playbackId) ?? []) settle(true);
-  }
-
-  wait(playbackId: string, options: { timeout: number; signal: AbortSignal }): Promise<boolean> {
-    return new Promise((resolve) => {
-      const waiting = this.#waiting.get(playbackId) ?? new Set();
-      const onAbort = () => settle(false);
-      const cancel = this.#clock.at(this.#clock.now() + options.timeout, () => settle(false));
-      const settle = (came: boolean) => {
-        cancel();
-        options.signal.removeEventListener('abort', onAbort);
-        waiting.delete(settle);
-        if (waiting.size === 0) this.#waiting.delete(playbackId);
-        resolve(came);
-      };
-      options.signal.addEventListener('abort', onAbort);
-      waiting.add(settle);
-      this.#waiting.set(playbackId, waiting);
-    });
-  }
+function rejected(message: string): PublishRefusal {
+  return { granted: false, reason: 'rejected', message };
 }
 
 function every(interval: number, options: { clock: Clock; work: () => void }): () => void {
@@ -176,8 +199,8 @@ function every(interval: number, options: { clock: Clock; work: () => void }): (
   let cancel = () => {};
   const schedule = () => {
     cancel = clock.at(clock.now() + interval, () => {
-      work();
       schedule();
+      work();
     });
   };
   schedule();

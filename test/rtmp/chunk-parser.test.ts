@@ -3,7 +3,12 @@ import { ChunkParser } from '../../runtime/media/rtmp/chunk-parser.ts';
 import { ProtocolError } from '../../runtime/media/rtmp/protocol-error.ts';
 import { chunk, command, message, pattern, recordingSink } from './kit.ts';
 
-const limits = { messageBytes: 10 * 1024 * 1024, controlBytes: 64 * 1024, chunkStreams: 64 };
+const limits = {
+  messageBytes: 10 * 1024 * 1024,
+  controlBytes: 64 * 1024,
+  strangerBytes: 16 * 1024,
+  chunkStreams: 64,
+};
 
 interface Control {
   type: number;

@@ -1,6 +1,3 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { PublishRefusal } from '../../core/ports/media.ts';
 import { rtmpListener } from '../../runtime/media/rtmp/listener.ts';
@@ -19,6 +16,7 @@ import {
   video,
   virtualClock,
 } from './kit.ts';
+import { cert, key } from './tls.ts';
 import { openListener } from './wire.ts';
 
 const opening = [...handshake, ...connect, ...createStream];
@@ -141,17 +139,26 @@ describe('a listener', () => {
     const log = { debug: quiet, info: quiet, warn: quiet, error: quiet };
     const again = () => rtmpListener({ host: '127.0.0.1', port: listener.port, clock, log, handlers });
     expect(again).toThrow(`RTMP port ${listener.port} on 127.0.0.1 is in use`);
-    expect(again).toThrow(expect.objectContaining({ code: 'EADDRINUSE' }));
+    expect(again).toThrow(expect.objectContaining({ code: 'EADDRINUSE', port: listener.port }));
+  });
+
+  it('does not fill the log when its owner fails again and again', async () => {
+    const server = listen({ answer: () => Promise.reject(new Error('the store is away')) });
+    for (let turn = 0; turn < 40; turn += 1) {
+      const encoder = await server.dial([...opening, ...publish()]);
+      await encoder.told('NetStream.Publish.Rejected');
+      encoder.socket.end();
+      await encoder.closed();
+    }
+    expect(server.lines.filter(({ level }) => level === 'error').length).toBe(20);
+    server.advance(11_000);
+    const encoder = await server.dial([...opening, ...publish()]);
+    await encoder.told('NetStream.Publish.Rejected');
+    expect(server.lines.at(-1)).toMatchObject({ level: 'error', fields: { unsaid: 20 } });
   });
 
   it('takes RTMPS on a port of its own', async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'rtmps-'));
-    const key = join(folder, 'key.pem');
-    const cert = join(folder, 'cert.pem');
-    const make = `req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 1 -subj /CN=localhost -keyout ${key} -out ${cert}`;
-    expect(Bun.spawnSync(['openssl', ...make.split(' ')]).exitCode).toBe(0);
-    const tls = { port: 0, cert: readFileSync(cert, 'utf8'), key: readFileSync(key, 'utf8') };
-    rmSync(folder, { recursive: true });
+    const tls = { port: 0, cert, key };
     const server = listen({ tls });
     const encoder = await server.dial([], server.listener.tlsPort, true);
     encoder.send(opening, publish());

@@ -1,20 +1,11 @@
-import type { AacConfig } from '../codecs/aac.ts';
-import type { AvcConfig } from '../codecs/avc.ts';
 import { writeInit } from '../mp4/init.ts';
 import type { Arena } from '../sink.ts';
 import type { OutputConfig } from './config.ts';
+import { CutRule, NOTHING, SEGMENT, SHORTEST } from './cut-rule.ts';
+import { type AudioHeader, type Expected, Lineup, type VideoHeader } from './lineup.ts';
 import { AUDIO, type Timeline } from './timeline.ts';
 import { Track } from './track.ts';
 import type { LiveWindow } from './window.ts';
-
-export interface VideoHeader {
-  readonly record: Uint8Array;
-  readonly avc: AvcConfig;
-}
-export interface AudioHeader {
-  readonly record: Uint8Array;
-  readonly aac: AacConfig;
-}
 
 export interface CutterOptions {
   readonly arenas: { readonly video: Arena; readonly audio: Arena };
@@ -36,20 +27,12 @@ export class Cutter {
   readonly #options: CutterOptions;
   readonly #video: Track;
   readonly #audio: Track;
+  readonly #lineup: Lineup;
+  readonly #rule: CutRule;
   #lead: Track;
   #isRunning = false;
   #hasVideo = false;
   #hasAudio = false;
-  #videoHeader: VideoHeader | undefined;
-  #audioHeader: AudioHeader | undefined;
-  /** Takes effect at the next key frame. */
-  #nextAudio: AudioHeader | undefined;
-  #expected: { hasVideo: boolean; hasAudio: boolean; frameRate: number | undefined } | undefined;
-  /** A track that has a header but has not come for long is not waited for. */
-  #isVideoGone = false;
-  #isAudioGone = false;
-  #isSettled = false;
-  #waitsFrom = -1;
   /** How far media had come when a message of the track last came: one that lags is not gone. */
   #videoSeen = 0;
   #audioSeen = 0;
@@ -57,13 +40,9 @@ export class Cutter {
   /** Epoch milliseconds of the media time 0 of the output's timeline. */
   #epoch: number | undefined;
   #cursor = 0;
-  #stride = 0;
   /** By how much pictures are shown later than they are decoded, ticks of the lead. */
   #delay = 0;
-  #partStart = 0;
-  #segmentStart = 0;
   #end = 0;
-  #segments = 0;
   #begins = 0;
   #beginsSince = 0;
 
@@ -73,10 +52,12 @@ export class Cutter {
     this.#video = new Track({ id: 1, isVideo: true, arena: options.arenas.video, timescale: 90_000, limit });
     this.#audio = new Track({ id: 2, isVideo: false, arena: options.arenas.audio, timescale: 48_000, limit });
     this.#lead = this.#video;
+    this.#lineup = new Lineup({ patience: options.config.segmentLimit * 1000 });
+    this.#rule = new CutRule(options.config);
   }
 
   get segments(): number {
-    return this.#segments;
+    return this.#rule.segments;
   }
 
   /** Where the media cut so far ends, milliseconds on the output's timeline. */
@@ -93,15 +74,15 @@ export class Cutter {
   }
 
   /** What the encoder says it will send. */
-  expect(expected: { hasVideo: boolean; hasAudio: boolean; frameRate: number | undefined }): void {
-    if (expected.hasVideo || expected.hasAudio) this.#expected = expected;
+  expect(expected: Expected): void {
+    this.#lineup.expect(expected);
   }
 
   /** A new video header. Returns by how much the video arena moved. */
   configureVideo(header: VideoHeader): number {
     const isChange = this.#hasVideo;
-    this.#videoHeader = header;
-    this.#isVideoGone = false;
+    this.#lineup.video = header;
+    this.#lineup.isVideoGone = false;
     if (!isChange) return this.#isRunning ? 0 : this.#dropWaitingVideo();
     return this.#stop(this.#video.count, -1);
   }
@@ -109,12 +90,12 @@ export class Cutter {
   /** A new audio header. Returns by how much the audio arena moved. */
   configureAudio(header: AudioHeader): number {
     if (this.#isRunning && this.#hasVideo) {
-      this.#nextAudio = header;
+      this.#lineup.nextAudio = header;
       return 0;
     }
     const held = this.#audio.arena.length;
     if (this.#isRunning) this.#stop(0, -1);
-    else if (this.#audioHeader !== undefined) {
+    else if (this.#lineup.audio !== undefined) {
       this.#audio.takeAll(-1);
       this.#audio.forget();
     }
@@ -145,7 +126,7 @@ export class Cutter {
     if (!this.#isRunning) this.#consider(now);
     else if (!this.#hasVideo || (isKey && (isGap || this.#isTrackSetStale(time)))) {
       if (!this.#hasVideo) this.#arrival = now;
-      this.#isVideoGone = false;
+      this.#lineup.isVideoGone = false;
       // A gap is not stretched over: viewers go on with what is new, behind a discontinuity.
       this.#stop(track.count - 1, isGap ? dts - wait + Math.round(track.usual) : dts);
       this.#consider(now);
@@ -159,11 +140,11 @@ export class Cutter {
     this.#audioSeen = this.#options.timeline.latest;
     if (this.#isRunning && !this.#hasAudio) {
       // It came late, or came back: the next key frame begins with it.
-      this.#nextAudio ??= this.#audioHeader;
-      this.#isAudioGone = false;
+      this.#lineup.nextAudio ??= this.#lineup.audio;
+      this.#lineup.isAudioGone = false;
       return false;
     }
-    if (this.#nextAudio !== undefined) return false;
+    if (this.#lineup.nextAudio !== undefined) return false;
     if (track.count === 0 && !this.#isRunning && this.#video.count === 0) this.#arrival = now;
     const dts = this.#audioDts(time);
     let moved = 0;
@@ -174,12 +155,12 @@ export class Cutter {
     }
     if (!track.push(dts, 0, at - moved, end - at, 1)) return this.#flood();
     if (!this.#isRunning) {
-      this.#isAudioGone = false;
+      this.#lineup.isAudioGone = false;
       this.#consider(now);
     } else if (this.#lead === track || time <= this.#videoSeen + GONE) this.#drain();
     else {
       this.#options.onIssue('video stopped arriving');
-      this.#isVideoGone = true;
+      this.#lineup.isVideoGone = true;
       this.#stop(this.#video.count, -1);
     }
     return true;
@@ -209,37 +190,26 @@ export class Cutter {
   }
 
   #isTrackSetStale(time: number): boolean {
-    if (this.#nextAudio !== undefined) return true;
+    if (this.#lineup.nextAudio !== undefined) return true;
     if (!this.#hasAudio || time < this.#audioSeen + GONE) return false;
     this.#options.onIssue('audio stopped arriving');
-    this.#isAudioGone = true;
+    this.#lineup.isAudioGone = true;
     return true;
   }
 
   /** While it is not running: begins when it is known what there is. */
   #consider(now: number): void {
-    const { timeline } = this.#options;
-    if (this.#waitsFrom < 0) this.#waitsFrom = timeline.latest;
-    const waited = timeline.latest - this.#waitsFrom;
-    const expected = this.#expected;
-    const patience = expected?.hasVideo && expected.hasAudio ? 2000 : 1000;
-    if (this.#video.count > 0) {
-      const isComplete = this.#audioHeader !== undefined && !this.#isAudioGone;
-      const isKnown = this.#isSettled || (expected !== undefined && !expected.hasAudio);
-      if (isComplete || isKnown || waited >= patience) this.#begin(now);
-      return;
-    }
-    if (this.#videoHeader !== undefined && !this.#isVideoGone) {
-      // Its header is here, so only a key frame is missing; the sound before it will not be needed.
-      if (waited >= this.#options.config.segmentLimit * 1000) {
+    const { latest } = this.#options.timeline;
+    const hasPicture = this.#video.count > 0;
+    const isMissing = !hasPicture && this.#lineup.awaitsKeyFrame;
+    if (this.#lineup.canBegin(hasPicture, latest)) {
+      if (isMissing) {
         this.#options.onIssue('video has no key frame');
-        this.#isVideoGone = true;
-        this.#begin(now);
-      } else this.#trimAudio(timeline.latest - 1000);
-      return;
-    }
-    const isKnown = this.#isSettled || (expected !== undefined && !expected.hasVideo);
-    if (isKnown || waited >= patience) this.#begin(now);
+        this.#lineup.isVideoGone = true;
+      }
+      this.#begin(now);
+      // The sound before the key frame will not be needed.
+    } else if (isMissing) this.#trimAudio(latest - 1000);
   }
 
   #begin(now: number): void {
@@ -254,8 +224,8 @@ export class Cutter {
       return;
     }
     const hasVideo = this.#video.count > 0;
-    const videoHeader = hasVideo ? this.#videoHeader : undefined;
-    const audioHeader = this.#isAudioGone ? undefined : this.#audioHeader;
+    const videoHeader = hasVideo ? this.#lineup.video : undefined;
+    const audioHeader = this.#lineup.isAudioGone ? undefined : this.#lineup.audio;
     this.#hasVideo = hasVideo;
     this.#hasAudio = audioHeader !== undefined;
     this.#lead = hasVideo ? this.#video : this.#audio;
@@ -272,15 +242,13 @@ export class Cutter {
       codecs: [videoHeader?.avc.codec, audioHeader?.aac.codec].filter((codec) => codec !== undefined),
       width: videoHeader?.avc.width,
       height: videoHeader?.avc.height,
-      frameRate: videoHeader && (videoHeader.avc.frameRate ?? this.#expected?.frameRate),
+      frameRate: videoHeader && (videoHeader.avc.frameRate ?? this.#lineup.frameRate),
     });
     this.#videoSeen = this.#audioSeen = this.#options.timeline.latest;
     this.#isRunning = true;
-    this.#isSettled = true;
-    this.#waitsFrom = -1;
-    this.#partStart = this.#segmentStart = start;
+    this.#lineup.settle();
+    this.#rule.begin(start);
     this.#cursor = 1;
-    this.#stride = 0;
     this.#delay = this.#hasVideo && this.#hasAudio ? Math.max(0, this.#lead.cts(0)) : 0;
     this.#drain();
   }
@@ -288,27 +256,19 @@ export class Cutter {
   /** Cuts wherever one of the samples not yet looked at demands it. */
   #drain(): void {
     const lead = this.#lead;
+    const { window } = this.#options;
     while (this.#isRunning && this.#cursor < lead.count) {
+      const { openBytes } = window;
+      const ends = this.#rule.ends(lead, this.#cursor, openBytes);
+      if (ends === NOTHING) {
+        this.#cursor += 1;
+        continue;
+      }
       const end = lead.dts(this.#cursor);
-      // Frames come unevenly: the next may last as long as one just did.
-      this.#stride = Math.max(end - lead.dts(this.#cursor - 1), this.#stride * 0.9);
-      const { partTarget, segmentLimit, segmentBytes } = this.#options.config;
-      const part = (end - this.#partStart) / lead.timescale;
-      const segment = (end - this.#segmentStart) / lead.timescale;
-      const isFull =
-        this.#segments === 0
-          ? part >= SHORTEST
-          : part >= partTarget * 0.85 && part + this.#stride / lead.timescale > partTarget + 1e-6;
-      const isLong = segment >= segmentLimit || this.#options.window.openBytes > segmentBytes;
-      const isDue = segment >= this.#segmentMinimum();
-      const isEnd =
-        isLong || (isDue && (lead.isVideo && this.#segments > 0 ? lead.isSync(this.#cursor) : isFull));
-      if (isFull || isEnd) {
-        if (!this.#isSoundThere(end)) return;
-        if (isLong && lead.isVideo && !lead.isSync(this.#cursor))
-          this.#options.onIssue('key frames are too far apart; a segment was cut without one');
-        this.#cut(end, isEnd);
-      } else this.#cursor += 1;
+      if (!this.#isSoundThere(end)) return;
+      if (lead.isVideo && !lead.isSync(this.#cursor) && this.#rule.isLong(lead, end, openBytes))
+        this.#options.onIssue('key frames are too far apart; a segment was cut without one');
+      this.#cut(end, ends === SEGMENT);
     }
   }
 
@@ -322,12 +282,6 @@ export class Cutter {
     const lead = this.#lead;
     const sound = (this.#audio.newest / this.#audio.timescale) * lead.timescale;
     return sound >= end + this.#delay || lead.newest - end >= this.#delay + SOUND_PATIENCE * lead.timescale;
-  }
-
-  /** Seconds: the first segment is one part, as short as may be; the second ends at the next key frame, then as configured. */
-  #segmentMinimum(): number {
-    if (this.#segments === 0) return 0;
-    return this.#segments === 1 && this.#lead.isVideo ? SHORTEST : this.#options.config.segmentTarget;
   }
 
   /** Cuts a part of the samples before the cursor, which `end` follows. */
@@ -344,10 +298,11 @@ export class Cutter {
   #addPart(end: number, isEnd: boolean): boolean {
     const { window } = this.#options;
     const lead = this.#lead;
-    const start = (this.#partStart / lead.timescale) * 1000;
+    const { partStart } = this.#rule;
+    const start = (partStart / lead.timescale) * 1000;
     const isKept = window.addPart({
       runs: [this.#video, this.#audio],
-      duration: (end - this.#partStart) / lead.timescale,
+      duration: (end - partStart) / lead.timescale,
       isIndependent: !lead.isVideo || lead.isSync(0),
       wallStart: (this.#epoch ?? 0) + start,
     });
@@ -357,15 +312,11 @@ export class Cutter {
       this.#options.onFatal('the stream has more data than the live window may keep; lower its bitrate');
       return false;
     }
-    this.#partStart = end;
+    this.#rule.ended(end, isEnd);
     this.#end = (end / lead.timescale) * 1000;
-    if (isEnd) {
-      window.closeSegment();
-      this.#segmentStart = end;
-      this.#segments += 1;
-    }
+    if (isEnd) window.closeSegment();
     window.commit({ isLive: this.#isRunning });
-    if (isEnd && this.#segments === 1) this.#options.onPlayable();
+    if (isEnd && this.#rule.segments === 1) this.#options.onPlayable();
     return true;
   }
 
@@ -386,7 +337,7 @@ export class Cutter {
     }
     this.#audio.takeAll(-1);
     const until = lead.until;
-    if (lead.taken > 0 && (window.isOpen || (until - this.#partStart) / lead.timescale >= SHORTEST))
+    if (lead.taken > 0 && (window.isOpen || (until - this.#rule.partStart) / lead.timescale >= SHORTEST))
       this.#addPart(until, true);
     else {
       this.#video.forget();
@@ -394,18 +345,18 @@ export class Cutter {
       if (window.isOpen) {
         window.closeSegment();
         window.commit({ isLive: false });
-        this.#segments += 1;
+        this.#rule.ended(this.#rule.partStart, true);
       }
     }
     this.#hasVideo = this.#hasAudio = false;
-    if (this.#nextAudio !== undefined) this.#useAudio(this.#nextAudio);
+    if (this.#lineup.nextAudio !== undefined) this.#useAudio(this.#lineup.nextAudio);
     return held - this.#video.arena.length;
   }
 
   #useAudio(header: AudioHeader): void {
-    this.#nextAudio = undefined;
+    this.#lineup.nextAudio = undefined;
     if (this.#audio.timescale !== header.aac.sampleRate) this.#audio.newest = -1;
-    this.#audioHeader = header;
+    this.#lineup.audio = header;
     this.#audio.timescale = header.aac.sampleRate;
     this.#audio.usual = header.aac.frameLength;
   }
@@ -431,8 +382,6 @@ export class Cutter {
   }
 }
 
-/** Shortest segment, seconds: media sequence numbers of later processes count on it. */
-const SHORTEST = 0.25;
 /** After this many milliseconds without a track it is gone. */
 const GONE = 5000;
 /** How much longer than the pictures' own delay a part waits for its sound, seconds. */

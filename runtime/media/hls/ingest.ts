@@ -35,6 +35,8 @@ export class Ingest implements MediaSink {
   readonly #timeline: Timeline;
   readonly #meter: Meter;
   #isOver = false;
+  /** When its first media would have come at the speed of time, epoch milliseconds. */
+  #beganAt = -1;
   #videoRecord: Uint8Array | undefined;
   #audioRecord: Uint8Array | undefined;
 
@@ -100,8 +102,7 @@ export class Ingest implements MediaSink {
     let cts = 0;
     // Three signed bytes right in front of the payload.
     if (hasCts) cts = ((bytes[at - 3] << 24) | (bytes[at - 2] << 16) | (bytes[at - 1] << 8)) >> 8;
-    const time = this.#timeline.place(VIDEO, timestamp, now);
-    this.#meter.pass(time);
+    const time = this.#place(VIDEO, timestamp, now);
     return this.#cutter.video(at, end, time, cts, frameType === 1, now);
   }
 
@@ -121,8 +122,7 @@ export class Ingest implements MediaSink {
     } else if (format !== 10) return this.#fail(audioRefusal(AUDIO_CODECS[format] ?? `${format}`));
     if (type === 0) return this.#configureAudio(at, end);
     if (type !== 1 || at >= end || this.#audioRecord === undefined) return false;
-    const time = this.#timeline.place(AUDIO, timestamp, now);
-    this.#meter.pass(time);
+    const time = this.#place(AUDIO, timestamp, now);
     return this.#cutter.audio(at, end, time, now);
   }
 
@@ -160,6 +160,18 @@ export class Ingest implements MediaSink {
       segments: this.#cutter.segments,
       targetDuration: this.#options.window.targetDuration,
     };
+  }
+
+  #place(track: number, timestamp: number, now: number): number {
+    const time = this.#timeline.place(track, timestamp, now);
+    this.#meter.pass(time);
+    if (this.#beganAt < 0) this.#beganAt = now;
+    else if (time - this.#options.origin > now - this.#beganAt + AHEAD) {
+      this.#meter.issue(TOO_FAST, now);
+      // It is said again only when it goes on.
+      this.#beganAt = now - (time - this.#options.origin);
+    }
+    return time;
   }
 
   #fail(reason: string): false {
@@ -215,6 +227,10 @@ export class Ingest implements MediaSink {
   }
 }
 
+/** No encoder is this many milliseconds early. */
+const AHEAD = 30_000;
+const TOO_FAST =
+  'media comes faster than real time; an encoder that reads a file must pace itself (ffmpeg: -re)';
 const VIDEO_CODECS: Record<number, string> = {
   2: 'Sorenson H.263',
   3: 'Screen video',

@@ -27,6 +27,8 @@ export interface Attachment {
   readonly grant: PublishGrant;
   /** The first segment of this publish is listed. Called at most once, during a call of the sink. */
   onPlayable(): void;
+  /** EXT-X-TARGETDURATION has grown. Called seldom, during a call of the sink. */
+  onTargetGrown?(): void;
   /** The publish must end, for this reason in plain words. Called at most once, during a call of the sink. */
   onFatal(reason: string): void;
 }
@@ -44,6 +46,9 @@ export class LiveOutput {
   /** Random, so that no cache answers with files of an older output of this playbackId. */
   readonly #prefix: string;
   #ingest: Ingest | undefined;
+  #attachment: Attachment | undefined;
+  /** The target duration that the owner knows of. */
+  #knownTarget = 0;
   #figures: Figures | undefined;
   #isPublishing = false;
   #hasEnded = false;
@@ -58,7 +63,7 @@ export class LiveOutput {
     this.#config = { ...DEFAULTS, ...config };
     this.#window = new LiveWindow({ clock, pool, config: this.#config });
     this.#waiters = new Waiters({ clock, limit: this.#config.waiterLimit });
-    this.#window.onChange = () => this.#waiters.wake();
+    this.#window.onChange = () => this.#onChange();
     this.#prefix = Buffer.from(crypto.getRandomValues(new Uint8Array(6))).toString('hex');
   }
 
@@ -72,6 +77,11 @@ export class LiveOutput {
     return this.#window.bytes;
   }
 
+  /** Where a playlist that follows this one may begin to count. */
+  get reached(): { mediaSequence: number; discontinuitySequence: number } {
+    return this.#window.reached;
+  }
+
   /** Requests that wait now. */
   get waiting(): number {
     return this.#waiters.size;
@@ -82,6 +92,8 @@ export class LiveOutput {
     const { grant } = attachment;
     this.#release();
     this.#window.number(grant);
+    this.#knownTarget = Math.max(this.#knownTarget, grant.targetDuration, this.#config.targetDuration);
+    this.#attachment = attachment;
     this.#isPublishing = !this.#hasEnded;
     this.#ingest = new Ingest({
       grant,
@@ -135,17 +147,24 @@ export class LiveOutput {
     const ref = parseName(file, this.#prefix);
     if (ref === undefined) return answers.missing();
     if (ref.type === 'init') return answers.media(this.#window.initBlob(ref.id));
-    if (ref.type === 'segment') return answers.media(this.#window.segmentBlob(ref.sequence));
+    if (ref.type === 'segment') return answers.media(this.#window.segment(ref.sequence)?.whole());
     const { sequence, part } = ref;
-    const blob = this.#window.partBlob(sequence, part);
+    const blob = this.#window.segment(sequence)?.part(part);
     if (blob !== undefined || !this.#isHinted(sequence, part)) return answers.media(blob);
     return this.#wait(signal, {
       attempt: () => {
-        const made = this.#window.partBlob(sequence, part);
+        const made = this.#window.segment(sequence)?.part(part);
         return made === undefined && this.#isHinted(sequence, part) ? undefined : answers.media(made);
       },
       expire: () => answers.missing(),
     });
+  }
+
+  #onChange(): void {
+    this.#waiters.wake();
+    if (this.#window.targetDuration <= this.#knownTarget) return;
+    this.#knownTarget = this.#window.targetDuration;
+    this.#attachment?.onTargetGrown?.();
   }
 
   /** The publish is over. Its arenas, which may be large, are not held on to. */
@@ -154,6 +173,7 @@ export class LiveOutput {
     if (ingest === undefined) return;
     this.#ingest = undefined;
     ingest.finish();
+    this.#attachment = undefined;
     this.#end = Math.max(this.#end, ingest.end);
     this.#figures = ingest.figures();
   }
@@ -175,8 +195,9 @@ export class LiveOutput {
     if (this.#has(sequence, part)) return this.#answerMedia();
     return this.#wait(signal, {
       attempt: () => (this.#hasEnded || this.#has(sequence, part) ? this.#answerMedia() : undefined),
-      // Nobody publishes: unchanged, because players give up on repeated errors.
-      expire: () => (this.#isPublishing ? answers.busy() : this.#answerMedia()),
+      // No media flows: unchanged, because players give up on repeated errors. Who has only just come back
+      // has sent none yet.
+      expire: () => (this.#window.hint === undefined ? this.#answerMedia() : answers.busy()),
     });
   }
 

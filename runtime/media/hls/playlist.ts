@@ -1,4 +1,5 @@
-import type { LiveWindow, Part, Segment } from './window.ts';
+import type { Part, Segment } from './segment.ts';
+import type { LiveWindow } from './window.ts';
 
 /** What a playlist is rendered from. `prefix` begins every file name. */
 export interface PlaylistSource {

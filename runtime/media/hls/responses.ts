@@ -1,5 +1,9 @@
 const PLAYLIST = 'application/vnd.apple.mpegurl';
-const OPEN = { 'Access-Control-Allow-Origin': '*' };
+/** Age is what a cache adds: hls.js reckons the live edge by it, but across origins must be let to see it. */
+const OPEN = {
+  'Access-Control-Allow-Origin': '*',
+  'Access-Control-Expose-Headers': 'Age, Date, Retry-After',
+};
 const MEDIA = { ...OPEN, 'Content-Type': 'video/mp4', 'Cache-Control': 'public, max-age=3600, immutable' };
 const MISSING = { ...OPEN, 'Cache-Control': 'no-store', 'Retry-After': '1' };
 const REFUSAL = { ...OPEN, 'Cache-Control': 'no-store', 'Content-Type': 'text/plain; charset=utf-8' };

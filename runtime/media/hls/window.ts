@@ -1,44 +1,9 @@
 import type { Clock } from '../../../core/ports/clock.ts';
-import { fragmentSize, type Run, writeFragment } from '../mp4/fragment.ts';
+import { fragmentSize, type Run } from '../mp4/fragment.ts';
 import type { OutputConfig } from './config.ts';
 import type { BufferPool } from './pool.ts';
 import { Rate } from './rate.ts';
-
-export interface Init {
-  readonly id: number;
-  readonly blob: Blob;
-  readonly codecs: readonly string[];
-  readonly width: number | undefined;
-  readonly height: number | undefined;
-  readonly frameRate: number | undefined;
-}
-
-export interface Part {
-  readonly offset: number;
-  readonly size: number;
-  /** Seconds. */
-  readonly duration: number;
-  readonly isIndependent: boolean;
-  /** Made when somebody first asks, shared by all who do. */
-  blob: Blob | undefined;
-}
-
-export interface Segment {
-  readonly sequence: number;
-  readonly init: Init;
-  readonly isDiscontinuity: boolean;
-  /** Its first sample in epoch milliseconds. */
-  readonly wallStart: number;
-  readonly parts: Part[];
-  /** Seconds. */
-  duration: number;
-  length: number;
-  /** Holds the parts one behind the other, until `blob` does. */
-  buffer: Uint8Array | undefined;
-  blob: Blob | undefined;
-  /** When it left the list, epoch milliseconds. */
-  leftAt: number;
-}
+import { type Init, Segment } from './segment.ts';
 
 /** The live window of one output: the segments listed, those just unlisted, and the one being made. */
 export class LiveWindow {
@@ -57,7 +22,6 @@ export class LiveWindow {
   #isDiscontinuityDue = false;
   #fragments = 0;
   #target: number;
-  #bytes = 0;
   #hint: { sequence: number; part: number } | undefined;
   #version = 0;
   #wallEnd = 0;
@@ -84,7 +48,9 @@ export class LiveWindow {
   }
   /** Bytes held, the unused ends of buffers included. */
   get bytes(): number {
-    return this.#bytes;
+    let bytes = this.#kept();
+    for (const segment of this.#segments) bytes += segment.copied;
+    return bytes + (this.#open?.copied ?? 0);
   }
   get isOpen(): boolean {
     return this.#open !== undefined;
@@ -104,6 +70,13 @@ export class LiveWindow {
   /** EXT-X-DISCONTINUITY-SEQUENCE: of the tags that have left the list. */
   get discontinuitySequence(): number {
     return this.#discontinuities;
+  }
+  /** The numbers with which a playlist that follows this one begins. */
+  get reached(): { mediaSequence: number; discontinuitySequence: number } {
+    let discontinuitySequence = this.#discontinuities + 1;
+    for (let i = this.#firstListed; i < this.#segments.length; i += 1)
+      if (this.#segments[i].isDiscontinuity) discontinuitySequence += 1;
+    return { mediaSequence: this.#next, discontinuitySequence };
   }
   /** Number of the segment that is or will be made next. */
   get nextSequence(): number {
@@ -149,16 +122,13 @@ export class LiveWindow {
     wallStart: number;
   }): boolean {
     const size = fragmentSize(part.runs);
-    this.#open ??= this.#openSegment(part.wallStart);
-    const segment = this.#open;
-    if (!this.#makeRoom(segment, size) || segment?.buffer === undefined) return false;
-    const offset = segment.length;
+    const segment = this.#open ?? this.#openSegment(part.wallStart);
+    if (segment === undefined || !this.#makeRoom(segment, size)) return false;
+    if (segment !== this.#open) this.#isDiscontinuityDue = false;
+    this.#open = segment;
     this.#fragments += 1;
     const { runs, duration, isIndependent } = part;
-    writeFragment(segment.buffer, { at: offset, sequence: this.#fragments, runs });
-    segment.length += size;
-    segment.duration += duration;
-    segment.parts.push({ offset, size, duration, isIndependent, blob: undefined });
+    segment.append({ runs, size, duration, isIndependent, fragment: this.#fragments });
     this.#wallEnd = part.wallStart + duration * 1000;
     this.#target = Math.max(this.#target, Math.round(segment.duration));
     return true;
@@ -171,8 +141,7 @@ export class LiveWindow {
     this.#rate.add(segment.length, segment.duration, this.#target);
     this.#segments.push(segment);
     this.#next += 1;
-    // Somebody fetches parts: one Blob for all of them, or each byte would be held twice.
-    if (segment.parts.some((part) => part.blob !== undefined)) this.segmentBlob(segment.sequence);
+    segment.close();
   }
 
   /** Shows what was added. `isLive`: more will follow right away. */
@@ -189,36 +158,6 @@ export class LiveWindow {
     return this.#segments[this.#segments.length - (this.#next - sequence)];
   }
 
-  /** A whole segment; undefined while it is being made. Its buffer goes back, the Blob has the bytes. */
-  segmentBlob(sequence: number): Blob | undefined {
-    const segment = sequence === this.#next ? undefined : this.segment(sequence);
-    if (segment?.buffer !== undefined) {
-      segment.blob = blobOf(segment.buffer, 0, segment.length);
-      this.#bytes += segment.length - segment.buffer.length;
-      this.#pool.give(segment.buffer);
-      segment.buffer = undefined;
-      for (const part of segment.parts) {
-        if (part.blob !== undefined) this.#bytes -= part.size;
-        part.blob = undefined;
-      }
-    }
-    return segment?.blob;
-  }
-
-  partBlob(sequence: number, index: number): Blob | undefined {
-    const segment = this.segment(sequence);
-    const part = segment?.parts[index];
-    if (segment === undefined || part === undefined) return undefined;
-    // A slice shares the bytes of its Blob.
-    if (segment.blob !== undefined)
-      part.blob ??= segment.blob.slice(part.offset, part.offset + part.size, 'video/mp4');
-    if (part.blob === undefined && segment.buffer !== undefined) {
-      part.blob = blobOf(segment.buffer, part.offset, part.size);
-      this.#bytes += part.size;
-    }
-    return part.blob;
-  }
-
   initBlob(id: number): Blob | undefined {
     if (this.#init?.id === id) return this.#init.blob;
     return this.#segments.find((segment) => segment.init.id === id)?.init.blob;
@@ -226,8 +165,8 @@ export class LiveWindow {
 
   /** Lets go of everything. */
   clear(): void {
-    if (this.#open !== undefined) this.#drop(this.#open);
-    for (const segment of this.#segments) this.#drop(segment);
+    this.#open?.drop();
+    for (const segment of this.#segments) segment.drop();
     this.#segments.length = 0;
     this.#firstListed = 0;
     this.#open = this.#init = this.#hint = undefined;
@@ -235,47 +174,35 @@ export class LiveWindow {
   }
 
   #openSegment(wallStart: number): Segment | undefined {
-    if (this.#init === undefined) return undefined;
+    const init = this.#init;
+    if (init === undefined) return undefined;
     const isDiscontinuity = this.#isDiscontinuityDue;
-    this.#isDiscontinuityDue = false;
-    return {
-      sequence: this.#next,
-      init: this.#init,
-      isDiscontinuity,
-      wallStart,
-      parts: [],
-      duration: 0,
-      length: 0,
-      buffer: undefined,
-      blob: undefined,
-      leftAt: 0,
-    };
+    return new Segment({ pool: this.#pool, sequence: this.#next, init, isDiscontinuity, wallStart });
   }
 
   /** Makes the segment's buffer large enough for `size` more bytes. */
-  #makeRoom(segment: Segment | undefined, size: number): boolean {
-    if (segment === undefined) return false;
+  #makeRoom(segment: Segment, size: number): boolean {
     const need = segment.length + size;
-    const former = segment.buffer;
-    if (former !== undefined && need <= former.length) return true;
+    const { capacity } = segment;
+    if (need <= capacity) return true;
     // The first time for a whole segment as they have been; when that was too little, for half as much again.
     const usual = (this.#rate.average / 8) * this.#config.segmentTarget * 1.1;
-    const buffer = this.#pool.take(
-      former === undefined ? Math.max(need, usual) : Math.max(need, former.length * 1.5),
-    );
-    const more = buffer.length - (former?.length ?? 0);
-    while (this.#bytes + more > this.#config.windowBytes && this.#firstListed > 0) this.#shift();
-    if (this.#bytes + more > this.#config.windowBytes) {
+    const buffer = this.#pool.take(Math.max(need, capacity === 0 ? usual : capacity * 1.5));
+    const most = this.#config.windowBytes - (buffer.length - capacity);
+    // Copies for viewers do not count: it is not for them to end a publish.
+    while (this.#kept() > most && this.#firstListed > 0) this.#shift();
+    if (this.#kept() > most) {
       this.#pool.give(buffer);
       return false;
     }
-    this.#bytes += more;
-    if (former !== undefined) {
-      buffer.set(former.subarray(0, segment.length));
-      this.#pool.give(former);
-    }
-    segment.buffer = buffer;
+    segment.move(buffer);
     return true;
+  }
+
+  #kept(): number {
+    let bytes = this.#open?.kept ?? 0;
+    for (const segment of this.#segments) bytes += segment.kept;
+    return bytes;
   }
 
   #trim(): void {
@@ -295,26 +222,7 @@ export class LiveWindow {
   }
 
   #shift(): void {
-    const first = this.#segments.shift();
+    this.#segments.shift()?.drop();
     this.#firstListed -= 1;
-    if (first !== undefined) this.#drop(first);
   }
-
-  /** Its bytes go; viewers who still read hold Blobs of their own. */
-  #drop(segment: Segment): void {
-    if (segment.blob !== undefined) this.#bytes -= segment.length;
-    segment.blob = undefined;
-    for (const part of segment.parts) {
-      if (part.blob !== undefined && segment.buffer !== undefined) this.#bytes -= part.size;
-      part.blob = undefined;
-    }
-    if (segment.buffer === undefined) return;
-    this.#bytes -= segment.buffer.length;
-    this.#pool.give(segment.buffer);
-    segment.buffer = undefined;
-  }
-}
-
-function blobOf(buffer: Uint8Array, at: number, size: number): Blob {
-  return new Blob([buffer.subarray(at, at + size) as Uint8Array<ArrayBuffer>], { type: 'video/mp4' });
 }

@@ -1,3 +1,5 @@
+import { copyBytes } from '../copy-bytes.ts';
+
 /** Numbers of one sample in a flat table. All times in ticks of the track's timescale. */
 export const STRIDE = 5;
 export const DTS = 0;
@@ -103,7 +105,7 @@ function writeSamples(
       view.setInt32(to + 12, table[row + CTS]);
       to += 16;
     } else to += 8;
-    target.set(bytes.subarray(offset, offset + size), data);
+    copyBytes(bytes, offset, target, data, size);
     data += size;
   }
   return data;

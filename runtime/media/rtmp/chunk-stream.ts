@@ -1,9 +1,11 @@
+import { ProtocolError } from './protocol-error.ts';
+
 /**
  * The state of one chunk stream is STRIDE numbers in a Uint32Array that all of a connection share: these are
  * their places. Unsigned 32-bit cells make timestamps wrap by themselves.
  */
 export const STRIDE = 9;
-export const CSID = 0;
+const CSID = 0;
 /** Timestamp of its last message. */
 export const TIME = 1;
 /** Timestamp field of its last full header: what fmt 3 adds and repeats. */
@@ -17,11 +19,48 @@ export const STREAM = 6;
 export const LEFT = 7;
 export const TARGET = 8;
 
-/** Values of TARGET: where the payload goes. */
-export const SKIP = 0;
-export const VIDEO = 1;
-export const AUDIO = 2;
-/** To `onControl`; put together aside unless it comes in one piece. */
-export const CONTROL = 3;
-/** Media that is put together aside and then appended to its arena. */
-export const SIDE = 4;
+/** The chunk streams of one connection. A chunk stream is known by where its cells begin. */
+export class ChunkStreams {
+  /** `STRIDE` cells each. Another array once it has grown: read it anew after `find`. */
+  cells = new Uint32Array(4 * STRIDE);
+  #end = 0;
+  readonly #most: number;
+
+  /** @param options.most chunk streams; most connections use four. */
+  constructor(options: { most: number }) {
+    this.#most = options.most;
+  }
+
+  /** Behind the cells of the last one. */
+  get end(): number {
+    return this.#end;
+  }
+
+  /** The chunk stream of this id, made when it is new. `format` is that of the chunk that names it. */
+  find(csid: number, format: number): number {
+    const found = this.lookup(csid);
+    return found < 0 ? this.#open(csid, format) : found;
+  }
+
+  /** -1 when there is none. */
+  lookup(csid: number): number {
+    const cells = this.cells;
+    for (let at = 0; at < this.#end; at += STRIDE) if (cells[at + CSID] === csid) return at;
+    return -1;
+  }
+
+  #open(csid: number, format: number): number {
+    // librtmp opens a chunk stream with fmt 1; without a length there is nothing to begin.
+    if (format > 1) throw new ProtocolError('a chunk stream began without a full header');
+    const stream = this.#end;
+    if (stream === this.#most * STRIDE) throw new ProtocolError('too many chunk streams');
+    if (stream === this.cells.length) {
+      const grown = new Uint32Array(stream * 2);
+      grown.set(this.cells);
+      this.cells = grown;
+    }
+    this.#end += STRIDE;
+    this.cells[stream + CSID] = csid;
+    return stream;
+  }
+}

@@ -1,6 +1,8 @@
 import type { Socket } from 'bun';
 import { type AmfValue, encodeAmf0, readAmf0 } from './amf0.ts';
 import { ProtocolError } from './protocol-error.ts';
+import { type PublishTarget, parsePublishUrl } from './publish-target.ts';
+import { HANDSHAKE, ServerMessages } from './server-messages.ts';
 
 /**
  * Publishes to an RTMP server the way encoders do (Adobe RTMP 1.0, and the FMLE commands around it).
@@ -8,7 +10,7 @@ import { ProtocolError } from './protocol-error.ts';
  * says no, else with an `Error` that says what went wrong. No message holds the stream key.
  */
 export async function publish(options: PublishOptions): Promise<Publisher> {
-  const target = parseTarget(options.url);
+  const target = parsePublishUrl(options.url);
   const connection = new Connection(target, options);
   const deadline = AbortSignal.timeout(options.timeoutMs ?? 10_000);
   const giveUp = () => connection.end({ cause: 'error', message: 'the server did not answer in time' });
@@ -169,34 +171,14 @@ const FC_PUBLISH = 3;
 const CREATE_STREAM = 4;
 const PUBLISH = 5;
 
-const HANDSHAKE = 1536;
-/** What a server may send us: status messages are far below. */
-const MAX_INCOMING = 64 * 1024;
-const MAX_CHUNK_STREAMS = 16;
 const SET_DATA_FRAME = encodeAmf0(['@setDataFrame']);
-
-interface Target {
-  host: string;
-  port: number;
-  isSecure: boolean;
-  app: string;
-  key: string;
-  tcUrl: string;
-}
-
-interface Incoming {
-  type: number;
-  isExtended: boolean;
-  body: Uint8Array;
-  received: number;
-}
 
 class Connection implements Publisher {
   readonly closed: Promise<PublishEnd>;
   readonly accepted: Promise<void>;
   readonly #accept: { resolve: () => void; reject: (error: Error) => void };
   readonly #settleClosed: (end: PublishEnd) => void;
-  readonly #target: Target;
+  readonly #target: PublishTarget;
   readonly #options: PublishOptions;
   readonly #chunkSize: number;
   readonly #maxBuffered: number;
@@ -210,15 +192,11 @@ class Connection implements Publisher {
   #filled = 0;
   #isFlushDue = false;
 
-  #inbox = new Uint8Array(0);
-  #isShaken = false;
-  #incoming = new Map<number, Incoming>();
-  #incomingChunk = 128;
-  #receivedBytes = 0;
+  readonly #messages: ServerMessages;
   #acknowledged = 0;
   #window = 0;
 
-  constructor(target: Target, options: PublishOptions) {
+  constructor(target: PublishTarget, options: PublishOptions) {
     this.#target = target;
     this.#options = options;
     this.#chunkSize = options.chunkSize ?? 4096;
@@ -229,6 +207,10 @@ class Connection implements Publisher {
     const closed = Promise.withResolvers<PublishEnd>();
     this.closed = closed.promise;
     this.#settleClosed = closed.resolve;
+    this.#messages = new ServerMessages({
+      onHandshake: (answer) => this.#connect(answer),
+      onMessage: (type, body) => this.#handle(type, body),
+    });
   }
 
   get buffered(): number {
@@ -280,15 +262,8 @@ class Connection implements Publisher {
 
   receive(bytes: Uint8Array): void {
     if (this.#isOver) return;
-    this.#receivedBytes += bytes.length;
-    const joined = new Uint8Array(this.#inbox.length + bytes.length);
-    joined.set(this.#inbox);
-    joined.set(bytes, this.#inbox.length);
-    this.#inbox = joined;
     try {
-      let at = 0;
-      for (let next = this.#read(at); next > at; next = this.#read(at)) at = next;
-      this.#inbox = this.#inbox.slice(at);
+      this.#messages.receive(bytes);
       this.#acknowledge();
     } catch (error) {
       if (!(error instanceof ProtocolError)) throw error;
@@ -311,6 +286,7 @@ class Connection implements Publisher {
   end(end: PublishEnd): void {
     if (this.#isOver) return;
     this.#isOver = true;
+    this.#messages.close();
     const outcome: PublishEnd =
       this.#isLeaving && end.cause === 'peer' ? { cause: 'closed', message: 'closed by us' } : end;
     this.#socket?.terminate();
@@ -372,70 +348,18 @@ class Connection implements Publisher {
     this.#send(CONTROL, { type, timestamp: 0, body });
   }
 
-  /** Takes the handshake or one chunk from the inbox; answers where it ended, or `at` when it is not whole. */
-  #read(at: number): number {
-    if (this.#isOver) return at;
-    const inbox = this.#inbox;
-    if (!this.#isShaken) {
-      if (inbox.length < 1 + 2 * HANDSHAKE) return at;
-      if (inbox[0] !== 3) throw new ProtocolError('the server does not speak RTMP');
-      this.#isShaken = true;
-      this.#append(inbox.subarray(1, 1 + HANDSHAKE));
-      this.#control(1, [this.#chunkSize]);
-      const { app, tcUrl } = this.#target;
-      this.#command([
-        'connect',
-        CONNECT,
-        { app, type: 'nonprivate', flashVer: 'FMLE/3.0 (compatible; Millrace)', tcUrl },
-      ]);
-      return 1 + 2 * HANDSHAKE;
-    }
-    return this.#readChunk(at);
-  }
-
-  #readChunk(at: number): number {
-    const inbox = this.#inbox;
-    const left = inbox.length - at;
-    if (left < 1) return at;
-    const low = inbox[at] & 0x3f;
-    const basic = low === 0 ? 2 : low === 1 ? 3 : 1;
-    if (left < basic) return at;
-    const id = low > 1 ? low : 64 + inbox[at + 1] + (low === 1 ? inbox[at + 2] * 256 : 0);
-    const format = inbox[at] >> 6;
-    const header = basic + [11, 7, 3, 0][format];
-    if (left < header) return at;
-    const known = this.#incoming.get(id);
-    if (!known && format !== 0) throw new ProtocolError('a chunk continues what never began');
-    const view = new DataView(inbox.buffer, at + basic);
-    const isExtended = format === 3 ? known!.isExtended : view.getUint32(0) >>> 8 === 0xffffff;
-    const length = format < 2 ? view.getUint32(2) & 0xffffff : known!.body.length;
-    const type = format < 2 ? inbox[at + basic + 6] : known!.type;
-    const received = known && format === 3 ? known.received : 0;
-    if (length > MAX_INCOMING) throw new ProtocolError('the server sent a message that is too long');
-    const payloadAt = at + header + (isExtended ? 4 : 0);
-    const count = Math.min(this.#incomingChunk, length - received);
-    if (inbox.length < payloadAt + count) return at;
-
-    const message = received > 0 ? known! : { type, isExtended, body: new Uint8Array(length), received: 0 };
-    message.body.set(inbox.subarray(payloadAt, payloadAt + count), received);
-    message.received = received + count;
-    this.#incoming.set(id, message);
-    if (this.#incoming.size > MAX_CHUNK_STREAMS)
-      throw new ProtocolError('the server uses too many chunk streams');
-    if (message.received === length) {
-      message.received = 0;
-      this.#handle(type, message.body);
-    }
-    return payloadAt + count;
+  #connect(answer: Uint8Array): void {
+    const { app, tcUrl } = this.#target;
+    this.#append(answer);
+    this.#control(1, [this.#chunkSize]);
+    const flashVer = 'FMLE/3.0 (compatible; Millrace)';
+    this.#command(['connect', CONNECT, { app, type: 'nonprivate', flashVer, tcUrl }]);
   }
 
   #handle(type: number, body: Uint8Array): void {
     const view = new DataView(body.buffer);
     const number = body.length >= 4 ? view.getUint32(0) : 0;
-    if (type === 1) {
-      if (number < 1) throw new ProtocolError('the server set a chunk size of zero');
-      this.#incomingChunk = Math.min(number, MAX_INCOMING);
-    } else if (type === 5) this.#window = number;
+    if (type === 5) this.#window = number;
     else if (type === 6) this.#control(5, [number]);
     else if (type === 4 && body.length >= 6 && view.getUint16(0) === 6) {
       const pong = body.slice(0, 6);
@@ -473,9 +397,9 @@ class Connection implements Publisher {
 
   /** RTMP 5.4.3: after each window of bytes the sender expects to hear how far we are. */
   #acknowledge(): void {
-    if (this.#window === 0 || this.#receivedBytes - this.#acknowledged < this.#window) return;
-    this.#acknowledged = this.#receivedBytes;
-    this.#control(3, [this.#receivedBytes >>> 0]);
+    if (this.#window === 0 || this.#messages.received - this.#acknowledged < this.#window) return;
+    this.#acknowledged = this.#messages.received;
+    this.#control(3, [this.#messages.received >>> 0]);
   }
 }
 
@@ -487,19 +411,4 @@ function statusOf(details: AmfValue, key: string): RtmpStatus {
     code: isPlain ? code : 'NetConnection.Call.Failed',
     level: level === 'error' ? 'error' : 'status',
   };
-}
-
-function parseTarget(text: string): Target {
-  const url = URL.canParse(text) ? new URL(text) : undefined;
-  const isSecure = url?.protocol === 'rtmps:';
-  const [, folders, name] = /^\/(.+)\/([^/]+)$/.exec(url?.pathname ?? '') ?? [];
-  if (!url?.hostname || !(isSecure || url.protocol === 'rtmp:') || !folders || !name) {
-    throw new Error('a publish needs a URL of the form rtmp://host/app/key');
-  }
-  const app = decodeURIComponent(folders);
-  const key = decodeURIComponent(name) + url.search;
-  const port = Number(url.port) || (isSecure ? 443 : 1935);
-  // An IPv6 address is written in brackets in a URL and without them to connect.
-  const host = url.hostname.replace(/^\[|\]$/g, '');
-  return { host, port, isSecure, app, key, tcUrl: `${url.protocol}//${url.host}/${app}` };
 }

@@ -2,7 +2,7 @@
 export interface RtmpLimits {
   /** Open connections. One more is closed at once. */
   readonly connections: number;
-  /** Open connections of one address. One more is closed at once. */
+  /** Open connections of one address, or of one /64 of IPv6. One more is closed at once. */
   readonly connectionsPerAddress: number;
   /** From accept, or from the end of a publish, to the next publish command. Then closed. */
   readonly publishTimeout: number;
@@ -18,6 +18,8 @@ export interface RtmpLimits {
   readonly messageBytes: number;
   /** One command, data or protocol control message. Larger: closed. */
   readonly controlBytes: number;
+  /** Bytes of unfinished messages kept while no publish runs. Beyond: closed. */
+  readonly strangerBytes: number;
   /** Chunk streams in one connection. One more: closed. */
   readonly chunkStreams: number;
   /** Message streams (`createStream`) open in one connection. One more: closed. */
@@ -45,6 +47,7 @@ export const rtmpLimits: RtmpLimits = {
   sweepInterval: 250,
   messageBytes: 10 * 1024 * 1024,
   controlBytes: 64 * 1024,
+  strangerBytes: 16 * 1024,
   chunkStreams: 64,
   messageStreams: 8,
   commands: 50,

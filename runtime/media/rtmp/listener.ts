@@ -1,6 +1,7 @@
 import type { Socket, TCPSocketListener } from 'bun';
 import type { Clock } from '../../../core/ports/clock.ts';
 import type { PublishGrant } from '../../../core/ports/media.ts';
+import { networkOf, plainAddress } from './address.ts';
 import { type RtmpLimits, rtmpLimits } from './limits.ts';
 import type { PublishHandlers } from './publish.ts';
 import { RtmpSession } from './session.ts';
@@ -41,28 +42,30 @@ export interface RtmpListener {
 }
 
 /**
- * Takes RTMP publishes on a port. Throws an `Error` that names the port, with the system's `code`, when it
- * cannot be opened. A connection that misbehaves is closed and costs the others nothing. One timer looks at
+ * Takes RTMP publishes on a port. Throws an `Error` that names the port, with the system's `code` and the
+ * `port`, when it cannot be opened. A connection that misbehaves is closed and costs the others nothing. One timer looks at
  * all deadlines.
  */
 export function rtmpListener(options: RtmpListenerOptions): RtmpListener {
   const { handlers, clock, log, app = 'live' } = options;
   const limits = { ...rtmpLimits, ...options.limits };
   const connections = new Set<Connection>();
-  const perAddress = new Map<string, number>();
+  const perNetwork = new Map<string, number>();
   const running = new Map<string, RtmpSession>();
-  const note = quietly(log, clock);
+  const note = quietly((message, fields) => log.info(message, fields), clock);
+  const complain = quietly((message, fields) => log.error(message, fields), clock);
 
   const socketHandlers = {
     open(socket: Socket<Connection>) {
       const address = plainAddress(socket.remoteAddress);
-      const ofAddress = perAddress.get(address) ?? 0;
-      if (connections.size >= limits.connections || ofAddress >= limits.connectionsPerAddress) {
+      const network = networkOf(address);
+      const ofNetwork = perNetwork.get(network) ?? 0;
+      if (connections.size >= limits.connections || ofNetwork >= limits.connectionsPerAddress) {
         note('rtmp connection refused', { address, reason: 'too many connections' });
         socket.terminate();
         return;
       }
-      perAddress.set(address, ofAddress + 1);
+      perNetwork.set(network, ofNetwork + 1);
       const connection = openConnection(socket, address);
       socket.data = connection;
       connections.add(connection);
@@ -88,9 +91,10 @@ export function rtmpListener(options: RtmpListenerOptions): RtmpListener {
     close(socket: Socket<Connection>) {
       const connection = socket.data;
       if (connection === undefined || !connections.delete(connection)) return;
-      const left = (perAddress.get(connection.address) ?? 1) - 1;
-      if (left > 0) perAddress.set(connection.address, left);
-      else perAddress.delete(connection.address);
+      const network = networkOf(connection.address);
+      const left = (perNetwork.get(network) ?? 1) - 1;
+      if (left > 0) perNetwork.set(network, left);
+      else perNetwork.delete(network);
       connection.writer.close();
       connection.session.disconnected();
     },
@@ -126,7 +130,7 @@ export function rtmpListener(options: RtmpListenerOptions): RtmpListener {
       end: () => writer.end(),
       onEnd(reason, error) {
         if (error !== undefined)
-          log.error('rtmp connection failed', { connection: id, address, reason, error });
+          complain('rtmp connection failed', { connection: id, address, reason, error });
         else note('rtmp connection ended', { connection: id, address, reason });
       },
     });
@@ -146,11 +150,11 @@ export function rtmpListener(options: RtmpListenerOptions): RtmpListener {
   let cancelSweep = clock.at(clock.now() + limits.sweepInterval, sweep);
   function sweep(): void {
     const now = clock.now();
+    cancelSweep = clock.at(now + limits.sweepInterval, sweep);
     for (const connection of connections) {
       connection.session.sweep(now);
       connection.writer.sweep();
     }
-    cancelSweep = clock.at(now + limits.sweepInterval, sweep);
   }
 
   return {
@@ -189,17 +193,15 @@ function listen(
   } catch (cause) {
     const code = (cause as { code?: string }).code;
     const why = code === 'EADDRINUSE' ? 'is in use' : `cannot be opened (${code ?? 'unknown reason'})`;
-    throw Object.assign(new Error(`RTMP port ${port} on ${hostname} ${why}`, { cause }), { code });
+    throw Object.assign(new Error(`RTMP port ${port} on ${hostname} ${why}`, { cause }), { code, port });
   }
 }
 
-/** An address without the IPv6 clothes of IPv4. */
-function plainAddress(address: string): string {
-  return address.startsWith('::ffff:') ? address.slice(7) : address;
-}
-
-/** Info lines, at most 20 in 10 seconds: a flood of connections must not become a flood of lines. */
-function quietly(log: RtmpLog, clock: Clock): (message: string, fields: object) => void {
+/** Lines, at most 20 in 10 seconds: a flood of connections must not become a flood of lines. */
+function quietly(
+  write: (message: string, fields: object) => void,
+  clock: Clock,
+): (message: string, fields: object) => void {
   const lines = new WindowCount({ most: 20, window: 10_000 });
   let unsaid = 0;
   return (message, fields) => {
@@ -207,7 +209,7 @@ function quietly(log: RtmpLog, clock: Clock): (message: string, fields: object) 
       unsaid += 1;
       return;
     }
-    log.info(message, unsaid > 0 ? { ...fields, unsaid } : fields);
+    write(message, unsaid > 0 ? { ...fields, unsaid } : fields);
     unsaid = 0;
   };
 }

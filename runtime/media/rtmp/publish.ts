@@ -5,8 +5,11 @@ import type { MediaSink } from '../sink.ts';
 export interface PublishHandlers {
   /** May this publish begin? Nothing it sends is parsed as media before the answer. A throw is a no. */
   authorise(request: PublishRequest): Promise<PublishGrant | PublishRefusal>;
-  /** A granted publish begins; its media goes to this sink. A throw refuses it, and `detached` follows. */
-  attach(grant: PublishGrant): MediaSink;
+  /**
+   * A granted publish begins; its media goes to this sink. Or it may no longer begin: it was ended while
+   * the grant was on its way. A refusal or a throw refuses it, and `detached` follows.
+   */
+  attach(grant: PublishGrant): MediaSink | PublishRefusal;
   /**
    * A granted publish is over: exactly once for every grant that `authorise` gave, after the last call of
    * its sink. Without `attach` before it when the encoder had gone, or had waited too long, by then.
@@ -49,8 +52,12 @@ export class Publish {
       return undefined;
     }
     try {
-      const sink = this.#handlers.attach(answer);
-      if (this.#end === undefined) this.sink = sink;
+      const taken = this.#handlers.attach(answer);
+      if ('granted' in taken) {
+        this.end({ clean: false, by: 'server', reason: 'it was ended before it began' });
+        return taken;
+      }
+      if (this.#end === undefined) this.sink = taken;
       return undefined;
     } catch (error) {
       this.error = error;

@@ -1,16 +1,13 @@
 import type { Clock } from '../../../core/ports/clock.ts';
 import type { PublishRefusal } from '../../../core/ports/media.ts';
-import { Acknowledgements } from './acknowledgements.ts';
-import { ChunkParser } from './chunk-parser.ts';
 import { readMetadata } from './command.ts';
-import { Handshake } from './handshake.ts';
+import { Inbound } from './inbound.ts';
 import type { RtmpLimits } from './limits.ts';
 import { messageType } from './message-type.ts';
 import { NetConnection } from './net-connection.ts';
 import { ProtocolError } from './protocol-error.ts';
 import { Publish, type PublishEnd, type PublishHandlers } from './publish.ts';
-import { replies, windowAckSize } from './replies.ts';
-import { SideBuffers } from './side-buffers.ts';
+import { replies } from './replies.ts';
 import { WindowCount } from './window-count.ts';
 
 export interface RtmpSessionOptions {
@@ -34,25 +31,19 @@ export interface RtmpSessionOptions {
  * The server's side of one RTMP connection that may publish (RTMP 1.0), apart from sockets and timers: its
  * owner feeds it bytes, lets it look at its deadlines now and then, and tells it when the peer has gone.
  *
- *   handshake → ready → authorising → publishing → ready → …
+ *   ready → authorising → publishing → ready → …
  *
  * and from anywhere to `closing`, when a last status is on its way and input is thrown away, and `closed`.
  * No method throws: whatever goes wrong inside ends this session and no other.
  */
 export class RtmpSession {
   readonly #options: RtmpSessionOptions;
-  readonly #parser: ChunkParser;
-  #handshake: Handshake | undefined;
-  #phase: 'handshake' | 'ready' | 'authorising' | 'publishing' | 'closing' | 'closed' = 'handshake';
+  readonly #inbound: Inbound;
+  #phase: 'ready' | 'authorising' | 'publishing' | 'closing' | 'closed' = 'ready';
   /** When the phase has lasted too long, epoch milliseconds. While publishing, bytes move it. */
   #deadline: number;
   /** Bytes came since the last `sweep`: cheaper than to ask for the time on each of them. */
   #heard = false;
-  readonly #acknowledgements = new Acknowledgements(windowAckSize);
-  /** Bytes received since the last publish ended, or since the beginning. */
-  #unpublished = 0;
-  /** What came while a publish is being authorised. */
-  readonly #queue: SideBuffers;
   readonly #connection: NetConnection;
   readonly #metadata: WindowCount;
   #publish: Publish | undefined;
@@ -60,16 +51,12 @@ export class RtmpSession {
   constructor(options: RtmpSessionOptions) {
     const { limits, clock } = options;
     this.#options = options;
-    this.#handshake = new Handshake((bytes) => options.write(bytes));
-    this.#parser = new ChunkParser({ limits, onControl: this.#onControl.bind(this) });
-    this.#queue = new SideBuffers({
-      limit: limits.queuedBytes,
-      complaint: 'too many bytes came before the publish was answered',
-    });
+    const write = (bytes: Uint8Array) => options.write(bytes);
+    this.#inbound = new Inbound({ limits, write, onControl: this.#onControl.bind(this) });
     this.#connection = new NetConnection({
       clock,
       limits,
-      write: (bytes) => options.write(bytes),
+      write,
       onPublish: (key, streamId) => this.#onPublish(key, streamId),
       onUnpublish: (streamId) => this.#onUnpublish(streamId),
       onPlay: (streamId) => this.#onPlay(streamId),
@@ -83,7 +70,7 @@ export class RtmpSession {
     this.#heard = true;
     if (this.#phase === 'closing' || this.#phase === 'closed') return;
     try {
-      this.#read(bytes);
+      this.#inbound.feed(bytes);
     } catch (error) {
       this.#fail(error);
     }
@@ -94,7 +81,7 @@ export class RtmpSession {
     if (this.#phase === 'closed') return;
     const heard = this.#heard;
     this.#heard = false;
-    if (heard && this.#phase !== 'closing' && this.#acknowledgements.take()) this.#acknowledge();
+    if (heard && this.#phase !== 'closing') this.#inbound.sweep();
     if (this.#phase === 'publishing' && heard) this.#deadline = now + this.#options.limits.idleTimeout;
     else if (now < this.#deadline) return;
     else if (this.#phase === 'closing') this.#close();
@@ -112,10 +99,14 @@ export class RtmpSession {
     if (isNews) this.#options.onEnd('the connection closed');
   }
 
-  /** Ends the running publish on the server's behalf: the encoder is told `reason`, then disconnected. */
+  /** Ends the publish on the server's behalf: the encoder is told `reason`, then disconnected. */
   endPublish(reason: string): void {
-    if (this.#phase !== 'publishing' || this.#publish === undefined) return;
-    const { streamId } = this.#publish;
+    const publish = this.#publish;
+    if (publish === undefined) return;
+    if (this.#phase === 'authorising')
+      this.#answer(publish, { granted: false, reason: 'rejected', message: reason });
+    if (this.#phase !== 'publishing') return;
+    const { streamId } = publish;
     this.#linger(reason);
     this.#release({ clean: true, by: 'server', reason });
     this.#options.write(replies.failed(streamId, 'NetStream.Publish.Rejected', reason));
@@ -129,42 +120,6 @@ export class RtmpSession {
     this.#close();
   }
 
-  #read(bytes: Uint8Array): void {
-    const { length } = bytes;
-    this.#count(length);
-    if (this.#phase === 'authorising') {
-      this.#queue.append(0, bytes, 0, length);
-      return;
-    }
-    let at = 0;
-    if (this.#handshake !== undefined) {
-      at = this.#handshake.feed(bytes, 0, length);
-      if (!this.#handshake.isDone) return;
-      this.#handshake = undefined;
-      this.#phase = 'ready';
-    }
-    this.#parse(bytes, at);
-  }
-
-  #parse(bytes: Uint8Array, from: number): void {
-    const at = this.#parser.feed(bytes, from, bytes.length);
-    if (at < bytes.length && this.#phase === 'authorising')
-      this.#queue.append(0, bytes, at, bytes.length - at);
-  }
-
-  #count(length: number): void {
-    if (this.#acknowledgements.count(length)) this.#acknowledge();
-    if (this.#phase === 'publishing') return;
-    this.#unpublished += length;
-    if (this.#unpublished > this.#options.limits.unpublishedBytes) {
-      throw new ProtocolError('too many bytes came without a publish');
-    }
-  }
-
-  #acknowledge(): void {
-    this.#options.write(replies.acknowledgement(this.#acknowledgements.received));
-  }
-
   #onControl(type: number, streamId: number, bytes: Uint8Array, start: number, end: number): void {
     if (type === messageType.commandAmf0 || type === messageType.commandAmf3) {
       this.#connection.receive(type, streamId, bytes, start, end);
@@ -176,7 +131,7 @@ export class RtmpSession {
       if (end - start < 6 || bytes[start] !== 0 || bytes[start + 1] !== PING_REQUEST) return;
       this.#connection.admit();
       this.#options.write(replies.pong(bytes.subarray(start + 2, start + 6)));
-    } else if (type === messageType.windowAckSize) this.#acknowledgements.setWindow(bytes, start, end);
+    } else if (type === messageType.windowAckSize) this.#inbound.setWindow(bytes, start, end);
   }
 
   #onPublish(key: string, streamId: number): void {
@@ -190,7 +145,7 @@ export class RtmpSession {
     this.#publish = publish;
     this.#phase = 'authorising';
     this.#deadline = clock.now() + limits.authoriseTimeout;
-    this.#parser.paused = true;
+    this.#inbound.hold();
     if (this.#connection.app !== app || key.length > limits.keyLength) {
       this.#answer(publish, unknownKey);
       return;
@@ -220,10 +175,9 @@ export class RtmpSession {
     try {
       this.#phase = 'publishing';
       this.#deadline = this.#options.clock.now() + this.#options.limits.idleTimeout;
-      this.#parser.attach(publish.sink, publish.streamId);
-      this.#parser.paused = false;
+      this.#inbound.attach(publish.sink, publish.streamId);
       this.#options.write(replies.published(publish.streamId, this.#connection.hasFcPublish));
-      this.#parse(this.#queue.take(0), 0);
+      this.#inbound.resume();
     } catch (error) {
       this.#fail(error);
     }
@@ -235,7 +189,6 @@ export class RtmpSession {
     if (publish === undefined || (streamId !== undefined && streamId !== publish.streamId)) return;
     this.#phase = 'ready';
     this.#deadline = this.#options.clock.now() + this.#options.limits.publishTimeout;
-    this.#unpublished = 0;
     this.#connection.hasFcPublish = false;
     this.#release({ clean: true, by: 'encoder', reason: 'the encoder ended the broadcast' });
     this.#options.write(replies.unpublished(publish.streamId));
@@ -250,8 +203,7 @@ export class RtmpSession {
   #release(end: PublishEnd): void {
     const publish = this.#publish;
     this.#publish = undefined;
-    this.#parser.detach();
-    this.#queue.drop(0);
+    this.#inbound.detach();
     try {
       publish?.end(end);
     } catch (error) {
@@ -268,7 +220,7 @@ export class RtmpSession {
   #linger(reason: string, error?: unknown): void {
     this.#phase = 'closing';
     this.#deadline = this.#options.clock.now() + this.#options.limits.closeGrace;
-    this.#parser.paused = true;
+    this.#inbound.close();
     this.#options.onEnd(reason, error);
   }
 
@@ -278,7 +230,7 @@ export class RtmpSession {
     const isNews = this.#phase !== 'closing';
     const reason = isPeer ? error.message : 'something went wrong in the server';
     this.#phase = 'closed';
-    this.#parser.paused = true;
+    this.#inbound.close();
     this.#release({ clean: false, by: isPeer ? 'encoder' : 'server', reason });
     if (isNews || !isPeer) this.#options.onEnd(reason, isPeer ? undefined : error);
     this.#options.end();

@@ -1,0 +1,80 @@
+import type { OutputConfig } from './config.ts';
+import type { Track } from './track.ts';
+
+/** What ends in front of a sample. */
+export const NOTHING = 0;
+export const PART = 1;
+export const SEGMENT = 2;
+
+/**
+ * When parts and segments end. The first segment of a publish is one part, as short as may be, so that
+ * players of any kind can start at once; the second ends at the next key frame; then segments last as configured.
+ */
+export class CutRule {
+  /** Where the part and the segment that are being made began, ticks of the leading track. */
+  partStart = 0;
+  segmentStart = 0;
+  /** Segments ended in this publish. */
+  segments = 0;
+  readonly #partTarget: number;
+  readonly #segmentTarget: number;
+  readonly #segmentLimit: number;
+  readonly #segmentBytes: number;
+  /** Longest sample of late, ticks, and the sample that was last measured. */
+  #stride = 0;
+  #seen = -1;
+
+  constructor(config: OutputConfig) {
+    this.#partTarget = config.partTarget;
+    this.#segmentTarget = config.segmentTarget;
+    this.#segmentLimit = config.segmentLimit;
+    this.#segmentBytes = config.segmentBytes;
+  }
+
+  begin(start: number): void {
+    this.partStart = this.segmentStart = start;
+    this.#stride = 0;
+    this.#seen = -1;
+  }
+
+  /** What ends in front of the sample at `cursor`; `openBytes`: size of the segment so far. */
+  ends(lead: Track, cursor: number, openBytes: number): number {
+    const end = lead.dts(cursor);
+    // Frames come unevenly: the next may last as long as one just did. A sample may be looked at again.
+    if (end !== this.#seen) this.#stride = Math.max(end - lead.dts(cursor - 1), this.#stride * 0.9);
+    this.#seen = end;
+    if (this.isLong(lead, end, openBytes)) return SEGMENT;
+    const { timescale } = lead;
+    const target = this.#partTarget;
+    const part = (end - this.partStart) / timescale;
+    const isFull =
+      this.segments === 0
+        ? part >= SHORTEST
+        : part >= target * 0.85 && part + this.#stride / timescale > target + 1e-6;
+    const endsHere = lead.isVideo && this.segments > 0 ? lead.isSync(cursor) : isFull;
+    if (endsHere && (end - this.segmentStart) / timescale >= this.#minimum(lead)) return SEGMENT;
+    return isFull ? PART : NOTHING;
+  }
+
+  /** The segment cannot wait for a key frame any longer. */
+  isLong(lead: Track, end: number, openBytes: number): boolean {
+    return (end - this.segmentStart) / lead.timescale >= this.#segmentLimit || openBytes > this.#segmentBytes;
+  }
+
+  /** A part ended at `end`, and with it the segment when `isSegment`. */
+  ended(end: number, isSegment: boolean): void {
+    this.partStart = end;
+    if (!isSegment) return;
+    this.segmentStart = end;
+    this.segments += 1;
+  }
+
+  /** Seconds. */
+  #minimum(lead: Track): number {
+    if (this.segments === 0) return 0;
+    return this.segments === 1 && lead.isVideo ? SHORTEST : this.#segmentTarget;
+  }
+}
+
+/** Shortest segment, seconds: media sequence numbers of later processes count on it. */
+export const SHORTEST = 0.25;

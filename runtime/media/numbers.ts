@@ -1,0 +1,38 @@
+import type { PublishGrant } from '../../core/ports/media.ts';
+
+type Counted = Pick<PublishGrant, 'mediaSequence' | 'discontinuitySequence'>;
+
+/**
+ * How far the playlists that were let go had counted, so that the next one of the same playbackId begins
+ * behind them. The numbers of a grant see to that by themselves as long as media comes at the speed of time
+ * and with one discontinuity per publish. A file pushed at full speed, or an encoder that changes its
+ * settings, counts further.
+ */
+export class Numbers {
+  readonly #reached = new Map<string, Counted>();
+
+  /** A playlist is let go: the next one begins at these numbers or above. */
+  keep(playbackId: string, counted: Counted): void {
+    this.#reached.delete(playbackId);
+    this.#reached.set(playbackId, counted);
+    if (this.#reached.size <= MOST) return;
+    for (const oldest of this.#reached.keys()) {
+      this.#reached.delete(oldest);
+      break;
+    }
+  }
+
+  /** The grant, with its numbers raised where a former playlist went beyond them. */
+  raise(grant: PublishGrant): PublishGrant {
+    const reached = this.#reached.get(grant.playbackId);
+    if (reached === undefined) return grant;
+    return {
+      ...grant,
+      mediaSequence: Math.max(grant.mediaSequence, reached.mediaSequence),
+      discontinuitySequence: Math.max(grant.discontinuitySequence, reached.discontinuitySequence),
+    };
+  }
+}
+
+/** Playlists remembered: some hundred bytes each. */
+const MOST = 10_000;

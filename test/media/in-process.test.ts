@@ -1,0 +1,275 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import type { PublishGrant } from '../../core/ports/media.ts';
+import { inProcessMedia } from '../../runtime/media/in-process.ts';
+import { parsePlaylist } from '../hls/checker.ts';
+import { AVC_240P, videoHeader } from '../hls/feed.ts';
+import { cert, key } from '../rtmp/tls.ts';
+import { freePort, grant, quiet, sendHeaders, sendMedia, station, until } from './kit.ts';
+
+test('a publish plays, and is closed once with its figures', async () => {
+  await using s = await station();
+  const encoder = await s.encoder();
+  expect(s.serve('index.m3u8')).toBe(undefined);
+  sendHeaders(encoder);
+  sendMedia(encoder, { seconds: 5 });
+  await until('the playlist', () => s.told().includes('playable t1'));
+  expect((await s.serve('index.m3u8'))?.status).toBe(200);
+  await until('5 s of media', () => (s.media.figures('t1')?.duration ?? 0) > 4.9);
+  await encoder.close({ clean: true });
+  await until('the end', () => s.told().includes('closed t1 clean'));
+  expect(s.told()).toEqual(['playable t1', 'closed t1 clean']);
+  const { figures } = s.facts[1];
+  expect(figures.duration).toBeCloseTo(5, 0);
+  expect(figures.bytes).toBeGreaterThan(10_000);
+  expect(figures.segments).toBeGreaterThan(2);
+  expect(figures.lastMediaAt).toBeGreaterThan(s.now() - 5000);
+  expect(s.media.figures('t1')).toBe(undefined);
+  s.media.retire('key');
+  s.media.retire('key');
+  expect(s.serve('index.m3u8')).toBe(undefined);
+});
+
+test('an encoder that vanishes is held; it comes back to the same playlist', async () => {
+  await using s = await station();
+  const first = await s.encoder();
+  sendHeaders(first);
+  sendMedia(first, { seconds: 5 });
+  await until('the playlist', () => s.told().length === 1);
+  const before = parsePlaylist((await s.playlist()) ?? '');
+  await first.close({ clean: false });
+  await until('the end', () => s.told().length === 2);
+  expect(await s.playlist()).toBeDefined();
+  const second = await s.encoder();
+  sendHeaders(second);
+  sendMedia(second, { seconds: 3 });
+  await until('the playlist', () => s.told().includes('playable t2'));
+  const after = parsePlaylist((await s.playlist()) ?? '');
+  expect(after.segments[0].uri).toBe(before.segments[0].uri);
+  expect(after.segments.at(-1)?.discontinuities).toBe(1);
+  expect(s.told()).toEqual(['playable t1', 'closed t1', 'playable t2']);
+});
+
+test('a second publisher takes over; the end of the first one changes nothing', async () => {
+  await using s = await station();
+  const first = await s.encoder();
+  sendHeaders(first);
+  sendMedia(first, { seconds: 3 });
+  await until('the playlist', () => s.told().length === 1);
+  const second = await s.encoder();
+  sendHeaders(second);
+  sendMedia(second, { seconds: 3 });
+  await until('the second', () => s.told().includes('playable t2'));
+  s.media.close('t1', 'Another broadcast took over.');
+  expect((await first.closed).code).toBe('NetStream.Publish.Rejected');
+  await until('the end of the first', () => s.told().includes('closed t1'));
+  sendMedia(second, { seconds: 3, from: 3000 });
+  await until('more of the second', () => (s.media.figures('t2')?.duration ?? 0) > 5.9);
+  const [closed] = s.facts.filter((fact) => fact.type === 'closed');
+  expect(closed.figures.duration).toBeCloseTo(3, 0);
+  const listed = parsePlaylist((await s.playlist()) ?? '').segments;
+  expect(listed.reduce((sum, segment) => sum + segment.duration, 0)).toBeGreaterThan(7);
+});
+
+test('a retire that arrives late does not end the publish that came meanwhile', async () => {
+  await using s = await station();
+  const first = await s.encoder();
+  sendHeaders(first);
+  sendMedia(first, { seconds: 3 });
+  await until('the playlist', () => s.told().length === 1);
+  await first.close({ clean: true });
+  const second = await s.encoder();
+  s.media.retire('key');
+  sendHeaders(second);
+  sendMedia(second, { seconds: 3 });
+  await until('the second on the air', () => s.told().includes('playable t2'));
+  expect(await s.playlist()).toBeDefined();
+  await second.close({ clean: true });
+  await until('its end', () => s.told().includes('closed t2 clean'));
+  s.media.retire('key');
+  expect(await s.playlist()).toBe(undefined);
+});
+
+test('a publish that is closed before it has attached never begins', async () => {
+  const asked = Promise.withResolvers<void>();
+  const granted = Promise.withResolvers<PublishGrant>();
+  await using s = await station(() => {
+    asked.resolve();
+    return granted.promise;
+  });
+  const encoder = s.encoder();
+  await asked.promise;
+  s.media.close('t1', 'The stream was deleted.');
+  granted.resolve(grant({ token: 't1' }));
+  await expect(encoder).rejects.toThrow('NetStream.Publish.Rejected');
+  expect(s.told()).toEqual(['closed t1']);
+  expect(s.media.figures('t1')).toBe(undefined);
+});
+
+test('a publish that is closed between its grant and its answer ends', async () => {
+  for (let turns = 0; turns < 8; turns += 1) {
+    const granted = Promise.withResolvers<PublishGrant>();
+    const asked = Promise.withResolvers<void>();
+    await using s = await station(() => {
+      asked.resolve();
+      return granted.promise;
+    });
+    const encoder = s.encoder().then(
+      ({ closed }) => closed,
+      (error) => ({ code: error.code }),
+    );
+    await asked.promise;
+    granted.resolve(grant({ token: 't1' }));
+    for (let turn = 0; turn < turns; turn += 1) await Promise.resolve();
+    s.media.close('t1', 'The stream was deleted.');
+    expect((await encoder).code).toBe('NetStream.Publish.Rejected');
+    expect(s.told()).toEqual(['closed t1']);
+  }
+});
+
+test('of two publishers of one key the one that was granted last has the output, whoever attaches last', async () => {
+  const slow = Promise.withResolvers<PublishGrant>();
+  const asked = Promise.withResolvers<void>();
+  let count = 0;
+  await using s = await station(async () => {
+    count += 1;
+    asked.resolve();
+    return count === 1 ? slow.promise : grant({ token: 't2', turn: 2 });
+  });
+  const first = s.encoder();
+  await asked.promise;
+  const second = await s.encoder();
+  sendHeaders(second);
+  sendMedia(second, { seconds: 1 });
+  await until('the second', () => s.told().includes('playable t2'));
+  slow.resolve(grant({ token: 't1', turn: 1 }));
+  await expect(first).rejects.toThrow('NetStream.Publish.Rejected');
+  sendMedia(second, { seconds: 3, from: 1000 });
+  await until('the second still on', () => (s.media.figures('t2')?.segments ?? 0) > 1);
+  expect(s.told()).toEqual(['playable t2', 'closed t1']);
+});
+
+test('headers alone play nothing and leave nothing', async () => {
+  await using s = await station();
+  const encoder = await s.encoder();
+  sendHeaders(encoder);
+  await until('the headers', () => (s.media.figures('t1')?.bytes ?? 0) > 40);
+  expect(s.serve('index.m3u8')).toBe(undefined);
+  expect(s.serve('source.m3u8', { query: '_HLS_msn=1' })).toBe(undefined);
+  await encoder.close({ clean: false });
+  await until('the end', () => s.told().length === 1);
+  expect(s.told()).toEqual(['closed t1']);
+  s.media.retire('key');
+  expect(s.serve('index.m3u8')).toBe(undefined);
+});
+
+test('what cannot be packaged ends the publish with the reason, and only it', async () => {
+  await using s = await station();
+  const other = await s.encoder('other');
+  const encoder = await s.encoder();
+  encoder.sendVideo(Uint8Array.of(0x1c, 0, 0, 0, 0, 1, 2, 3), 0);
+  expect((await encoder.closed).code).toBe('NetStream.Publish.Rejected');
+  await until('the end', () => s.told().length === 1);
+  expect(s.facts[0].figures.issues).toEqual(['video codec H.265 is not supported yet; use H.264']);
+  sendHeaders(other);
+  sendMedia(other, { seconds: 1 });
+  await until('the other', () => s.told().includes('playable t1'));
+});
+
+test('who waits for a playlist is told when it comes, when time is up, and when they leave', async () => {
+  await using s = await station();
+  const idle = s.timers();
+  const leaving = new AbortController();
+  const wait = (timeout: number, signal = new AbortController().signal) =>
+    s.media.appears('key', { timeout, signal });
+  const [comes, late, gone] = [wait(5000), wait(50), wait(5000, leaving.signal)];
+  const already = wait(5000, AbortSignal.abort());
+  leaving.abort();
+  expect(await Promise.all([gone, late, already])).toEqual([false, false, false]);
+  const encoder = await s.encoder();
+  sendHeaders(encoder);
+  sendMedia(encoder, { seconds: 1 });
+  expect(await comes).toBe(true);
+  expect(await wait(5000)).toBe(true);
+  expect(s.timers()).toBe(idle);
+});
+
+test('a target duration that grows is told at once: the next process must not go below it', async () => {
+  await using s = await station();
+  const encoder = await s.encoder();
+  sendHeaders(encoder);
+  sendMedia(encoder, { seconds: 14, gop: 180 });
+  await until('a longer target', () =>
+    s.facts.some(({ type, figures }) => type === 'progress' && figures.targetDuration === 6),
+  );
+  expect(s.told()).toEqual(['playable t1', 'progress t1', 'progress t1']);
+});
+
+test('stop: every publish is closed, every viewer answered, no timer is left', async () => {
+  const s = await station();
+  const encoder = await s.encoder();
+  sendHeaders(encoder);
+  sendMedia(encoder, { seconds: 5 });
+  await until('the playlist', () => s.told().length === 1);
+  const { sequence, segments } = parsePlaylist((await s.playlist()) ?? '');
+  const reload = s.serve('source.m3u8', { query: `_HLS_msn=${sequence + segments.length + 1}` });
+  const appears = s.media.appears('other', { timeout: 60_000, signal: new AbortController().signal });
+  await s.stop();
+  expect(s.told()).toEqual(['playable t1', 'closed t1']);
+  expect((await reload)?.status).toBe(404);
+  expect(await appears).toBe(false);
+  expect(s.serve('index.m3u8')).toBe(undefined);
+  expect(['peer', 'refused']).toContain((await encoder.closed).cause);
+  await expect(s.encoder()).rejects.toThrow('no connection');
+  await quiet();
+  expect(s.told()).toHaveLength(2);
+  expect(s.timers()).toBe(0);
+});
+
+test('a port in use is named by its setting', async () => {
+  await using s = await station();
+  const folder = mkdtempSync(join(tmpdir(), 'media-'));
+  const paths = { cert: join(folder, 'cert.pem'), key: join(folder, 'key.pem') };
+  writeFileSync(paths.cert, cert);
+  writeFileSync(paths.key, key);
+  const second = (rtmp: { port: number; tlsPort?: number }) =>
+    inProcessMedia({
+      clock: { now: () => 0, at: () => () => undefined },
+      log: undefined as never,
+      rtmp: { host: '127.0.0.1', connections: 1, connectionsPerAddress: 1, ...rtmp },
+      tls: paths,
+      hls: { window: 12_000, waitingRequests: 1 },
+    }).accept({ authorise: () => Promise.reject(), report: () => undefined });
+  const free = freePort();
+  await expect(second({ port: s.port })).rejects.toThrow(`Port ${s.port} (rtmp.port) is in use`);
+  await expect(second({ port: free, tlsPort: s.port })).rejects.toThrow(`Port ${s.port} (rtmp.tlsPort)`);
+  // The port that could be opened is let go.
+  Bun.listen({ hostname: '127.0.0.1', port: free, socket: { data() {} } }).stop(true);
+  rmSync(folder, { recursive: true });
+});
+
+test('a playlist that counted further than its grant: the next one goes on behind it', async () => {
+  await using s = await station(async ({ key }) => ({
+    ...grant({ token: crypto.randomUUID(), playbackId: key }),
+  }));
+  let last = { sequence: 0, discontinuities: 0 };
+  for (let turn = 0; turn < 3; turn += 1) {
+    const encoder = await s.encoder();
+    sendHeaders(encoder);
+    // Faster than time, with a change of settings in it.
+    sendMedia(encoder, { seconds: 9, gop: 15 });
+    encoder.sendVideo(videoHeader(AVC_240P), 9000);
+    sendMedia(encoder, { seconds: 4, from: 9000 });
+    const token = () => s.facts.filter(({ type }) => type === 'playable')[turn]?.grant.token ?? '';
+    await until('all of it', () => (s.media.figures(token())?.duration ?? 0) > 12.9);
+    const { segments } = parsePlaylist((await s.playlist()) ?? '');
+    expect(segments[0].sequence).toBeGreaterThan(last.sequence);
+    if (turn > 0) expect(segments[0].discontinuities).toBeGreaterThan(last.discontinuities);
+    last = segments[segments.length - 1];
+    await encoder.close({ clean: true });
+    await until('the end', () => s.facts.at(-1)?.type === 'closed');
+    s.media.retire('key');
+  }
+});

@@ -1,0 +1,19 @@
+/** A certificate for localhost and its key, made for these tests and good for nothing else: not every machine has openssl. */
+export const cert = `-----BEGIN CERTIFICATE-----
+MIIBfzCCASWgAwIBAgIUYShaqmmsxRlWCj3hi7hlt2e7yUQwCgYIKoZIzj0EAwIw
+FDESMBAGA1UEAwwJbG9jYWxob3N0MCAXDTI2MTEyMTE3NDMxOFoYDzIxMjYxMDI4
+MTc0MzE4WjAUMRIwEAYDVQQDDAlsb2NhbGhvc3QwWTATBgcqhkjOPQIBBggqhkjO
+PQMBBwNCAATlTOSzv8VhN/BxQTtRAB2IZ3r2r1KmKU2yHRc/fNb5EGhidGMw15uj
+c2LUEFzkuC8BtJEa9boUtE+I+78yB7RGo1MwUTAdBgNVHQ4EFgQU2wGzsteXjnkE
+3+A4xLvX2ejBOYQwHwYDVR0jBBgwFoAU2wGzsteXjnkE3+A4xLvX2ejBOYQwDwYD
+VR0TAQH/BAUwAwEB/zAKBggqhkjOPQQDAgNIADBFAiAZWhoXF4hgiPsPQwVVM774
+mlEKVkyN+iZiiViMnWIy6gIhALzDsn+ODuhxrjw6OjWHi6A8nxITRKGjoxMr9VGZ
+iQ/D
+-----END CERTIFICATE-----
+`;
+export const key = `-----BEGIN PRIVATE KEY-----
+MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgcbcxsjg8ybQAvXWv
+5rs1R8N1qKQvNzRHz6xLvRhFXe2hRANCAATlTOSzv8VhN/BxQTtRAB2IZ3r2r1Km
+KU2yHRc/fNb5EGhidGMw15ujc2LUEFzkuC8BtJEa9boUtE+I+78yB7RG
+-----END PRIVATE KEY-----
+`;
