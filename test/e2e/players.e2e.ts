@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { parsePlaylist } from './checker.ts';
-import { Feed, send } from './feed.ts';
-import { type FlvTag, readFlv } from './flv.ts';
+import { parsePlaylist } from '../hls/checker.ts';
+import { Feed, send } from '../hls/feed.ts';
+import { type FlvTag, readFlv } from '../hls/flv.ts';
 
 const run = promisify(execFile);
 let folder = '';
