@@ -1,11 +1,12 @@
+import { setPriority } from 'node:os';
 import { parseArgs } from 'node:util';
 import { start } from './harness/children.ts';
 import { clipWords, loadClip } from './harness/clip.ts';
 import { coreTicks, machine, median, printTable, spread } from './harness/figures.ts';
-import { startLoad } from './harness/load.ts';
+import { type Load, startLoad } from './harness/load.ts';
 import { millrace } from './harness/millrace.ts';
 import { nginxRtmp } from './harness/nginx-rtmp.ts';
-import { busiestThreads, memoryOf, percentOf, usageOf } from './harness/process-figures.ts';
+import { busiestThreads, type Memory, memoryOf, percentOf, usageOf } from './harness/process-figures.ts';
 import { receiver } from './harness/receiver.ts';
 import type { Subject } from './harness/subject.ts';
 
@@ -19,6 +20,9 @@ const usage = `  --streams 50     publishers
   --warm-up 20     seconds on the air before it
   --readers 0.1    plain HLS readers for each publisher
   --only a,b       of ours, nginx, and two floors: receiver (our RTMP, media thrown away) and sockets (bytes thrown away)
+  --variant 'A=1 --preload x.ts'   adds our server with this environment and these arguments of Bun
+  --together       all at once instead of in turns: what disturbs one disturbs the other as much
+  --nice=0         priority of servers and load, -20 (first) to 19
   --no-check       do not decode three streams in an extra round`;
 
 const serverCore = 0;
@@ -37,6 +41,9 @@ const { values } = parseArgs({
     'warm-up': { type: 'string', default: '20' },
     readers: { type: 'string', default: '0.1' },
     only: { type: 'string', default: 'ours,nginx' },
+    variant: { type: 'string', default: '' },
+    together: { type: 'boolean', default: false },
+    nice: { type: 'string', default: '0' },
     'no-check': { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
   },
@@ -45,11 +52,14 @@ if (values.help) {
   console.log(usage);
   process.exit(0);
 }
+// What this program starts inherits it.
+setPriority(Number(values.nice));
 const streams = Number(values.streams);
 const seconds = Number(values.seconds);
 
 const makers: Record<string, () => Promise<Subject>> = {
   ours: () => millrace({ core: serverCore, streams }),
+  variant: () => millrace({ core: serverCore, streams, ...variant(values.variant) }),
   nginx: () => nginxRtmp({ core: serverCore, streams }),
   receiver: () => receiver({ core: serverCore, streams, drop: 'messages' }),
   sockets: () => receiver({ core: serverCore, streams, drop: 'bytes' }),
@@ -78,74 +88,91 @@ interface Round {
 }
 
 const clip = await loadClip();
-const names = values.only.split(',');
+const names = [...values.only.split(','), ...(values.variant ? ['variant'] : [])];
 const rounds: Round[] = [];
+const turns = values.together ? [names] : names.map((name) => [name]);
 for (let n = 1; n <= Number(values.rounds); n += 1) {
-  for (const name of names) {
-    const round = await measure(name);
-    rounds.push(round);
-    console.log(
-      `round ${n} ${name.padEnd(8)} ${round.cpu.toFixed(4)} % per stream, ${round.rate.toFixed(2)} Mb/s each, ` +
-        `${round.dropped} dropped, ${round.failures} failed reads; load generator ${round.loadCpu.toFixed(0)} %, ` +
-        `others on the core ${round.others.toFixed(0)} %; ` +
-        round.threads.map(([thread, percent]) => `${thread} ${percent.toFixed(2)}`).join(', '),
-    );
+  for (const turn of turns) {
+    for (const round of await measure(turn)) {
+      rounds.push(round);
+      console.log(
+        `round ${n} ${round.name.padEnd(8)} ${round.cpu.toFixed(4)} % per stream, ${round.rate.toFixed(2)} Mb/s each, ` +
+          `${round.dropped} dropped, ${round.failures} failed reads; load generator ${round.loadCpu.toFixed(0)} %, ` +
+          `others on the core ${round.others.toFixed(0)} %; ` +
+          round.threads.map(([thread, percent]) => `${thread} ${percent.toFixed(2)}`).join(', '),
+      );
+    }
   }
 }
 report();
 if (!values['no-check'] && names.includes('ours')) await check();
 process.exit(process.exitCode ?? 0);
 
-async function measure(name: string): Promise<Round> {
-  const subject = await makers[name]();
-  const idle = memoryOf(subject.pid);
-  const readers = Math.min(Math.ceil(streams * Number(values.readers)), subject.playlistUrls.length);
-  const { ingestUrls } = subject;
-  const playlistUrls = subject.playlistUrls.slice(0, readers);
-  const load = await startLoad({ clip, ingestUrls, playlistUrls, startOver }, { core: loadCore });
+function variant(words: string): { env: Record<string, string>; bunArgs: string[] } {
+  const all = words.split(' ').filter((word) => word !== '');
+  const isSetting = (word: string) => /^[A-Z]\w*=/.test(word);
+  const env = Object.fromEntries(all.filter(isSetting).map((word) => word.split('=', 2)));
+  return { env, bunArgs: all.filter((word) => !isSetting(word)) };
+}
+
+/** One round of these servers, side by side. */
+async function measure(sides: readonly string[]): Promise<Round[]> {
+  const running: { name: string; subject: Subject; load: Load; idle: Memory }[] = [];
+  for (const name of sides) {
+    const subject = await makers[name]();
+    const idle = memoryOf(subject.pid);
+    const readers = Math.min(Math.ceil(streams * Number(values.readers)), subject.playlistUrls.length);
+    const { ingestUrls } = subject;
+    const playlistUrls = subject.playlistUrls.slice(0, readers);
+    const load = await startLoad({ clip, ingestUrls, playlistUrls, startOver }, { core: loadCore });
+    running.push({ name, subject, load, idle });
+  }
   await Bun.sleep(Number(values['warm-up']) * 1000);
-
-  const [before, loadBefore, coreBefore, reportBefore] = [
-    usageOf(subject.pid),
-    usageOf(load.pid),
-    coreTicks(serverCore),
-    load.report,
-  ];
-  const from = performance.now();
+  const read = () =>
+    running.map(({ subject, load }) => ({
+      at: performance.now(),
+      usage: usageOf(subject.pid),
+      load: usageOf(load.pid),
+      report: load.report,
+      core: coreTicks(serverCore),
+    }));
+  const before = read();
   await Bun.sleep(seconds * 1000);
-  const took = (performance.now() - from) / 1000;
-  const [after, loadAfter, coreAfter, reportAfter] = [
-    usageOf(subject.pid),
-    usageOf(load.pid),
-    coreTicks(serverCore),
-    load.report,
-  ];
+  const after = read();
 
-  const memory = memoryOf(subject.pid);
-  const stored = subject.storedBytes();
-  await load.stop();
-  await subject.stop();
-  if (reportAfter.publishing !== streams)
-    throw new Error(`${name}: only ${reportAfter.publishing} of ${streams} publishers were left`);
-  const reported = (reportAfter.at - reportBefore.at) / 1000;
-  const cpu = percentOf(before, after, took);
-  const busy = ((coreAfter.busy - coreBefore.busy) / (coreAfter.all - coreBefore.all)) * 100;
-  return {
-    name,
-    cpu: cpu / streams,
-    ...memory,
-    rssPerStream: (memory.rss - idle.rss) / streams,
-    pssPerStream: (memory.pss - idle.pss) / streams,
-    stored,
-    rate: ((reportAfter.sent - reportBefore.sent) * 8) / reported / streams / 1e6,
-    dropped: reportAfter.dropped - reportBefore.dropped,
-    failures: reportAfter.failures - reportBefore.failures,
-    read: ((reportAfter.read - reportBefore.read) * 8) / reported / 1e6,
-    loadCpu: percentOf(loadBefore, loadAfter, took),
-    others: Math.max(0, busy - cpu),
-    waited: ((after.waited - before.waited) / took) * 100,
-    threads: busiestThreads(before, after, took),
-  };
+  const measured: Round[] = [];
+  for (const [n, { name, subject, load, idle }] of running.entries()) {
+    const memory = memoryOf(subject.pid);
+    const stored = subject.storedBytes();
+    await load.stop();
+    await subject.stop();
+    const { publishing } = after[n].report;
+    if (publishing !== streams)
+      throw new Error(`${name}: only ${publishing} of ${streams} publishers were left`);
+    const took = (after[n].at - before[n].at) / 1000;
+    const reported = (after[n].report.at - before[n].report.at) / 1000;
+    const grown = (field: 'sent' | 'read' | 'dropped' | 'failures') =>
+      after[n].report[field] - before[n].report[field];
+    const cpu = percentOf(before[n].usage, after[n].usage, took);
+    const [from, to] = [before[n].core, after[n].core];
+    measured.push({
+      name,
+      cpu: cpu / streams,
+      ...memory,
+      rssPerStream: (memory.rss - idle.rss) / streams,
+      pssPerStream: (memory.pss - idle.pss) / streams,
+      stored,
+      rate: (grown('sent') * 8) / reported / streams / 1e6,
+      dropped: grown('dropped'),
+      failures: grown('failures'),
+      read: (grown('read') * 8) / reported / 1e6,
+      loadCpu: percentOf(before[n].load, after[n].load, took),
+      others: Math.max(0, ((to.busy - from.busy) / (to.all - from.all)) * 100 - cpu),
+      waited: ((after[n].usage.waited - before[n].usage.waited) / took) * 100,
+      threads: busiestThreads(before[n].usage, after[n].usage, took),
+    });
+  }
+  return measured;
 }
 
 function report(): void {
@@ -214,8 +241,8 @@ function report(): void {
     ]),
   );
   console.log(
-    `\n${streams} streams of ${clipWords}; ${values.rounds} rounds in turns, ${values['warm-up']} s warm-up, ${seconds} s measured; ` +
-      `server on core ${serverCore}, load on core ${loadCore}; a reader for ${values.readers} of the streams.\n` +
+    `\n${streams} streams of ${clipWords}; ${values.rounds} rounds ${values.together ? 'side by side' : 'in turns'}, ${values['warm-up']} s warm-up, ${seconds} s measured; ` +
+      `server on core ${serverCore}, load on core ${loadCore}, priority ${values.nice}; a reader for ${values.readers} of the streams.\n` +
       'CPU is utime + stime of the process tree. Ratio: median over rounds of (this / nginx of the same round). Memory per\n' +
       'stream: what was added since before the load. files: what nginx keeps in /dev/shm. waited: ready to run, but others ran.\n' +
       machine(),

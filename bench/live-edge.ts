@@ -11,11 +11,13 @@ import { until } from './harness/subject.ts';
 
 /**
  * How far behind live a viewer in Chromium is: the frame number painted into the picture on the watch page,
- * against the publisher's log of when that frame was sent. Run: bun bench/live-edge.ts [options]
+ * against the publisher's log of when that frame was sent. Run: bun bench/live-edge.ts [options]; --join is when the
+ * page is opened, seconds after the broadcast began, --settle how long it then has before the measurement.
  */
 const { values } = parseArgs({
   options: {
     seconds: { type: 'string', default: '40' },
+    join: { type: 'string', default: '5' },
     settle: { type: 'string', default: '10' },
     clip: { type: 'string', default: `${root}/demo/clip.flv` },
     screenshot: { type: 'string' },
@@ -39,6 +41,7 @@ const onAir = broadcast({
   },
 });
 await onAir.started;
+await Bun.sleep(Number(values.join) * 1000);
 const browser = await launchBrowser();
 try {
   const page = await (await browser.newContext({ viewport: { width: 960, height: 640 } })).newPage();
@@ -77,7 +80,7 @@ try {
     `\nfirst picture ${firstAfter.toFixed(0)} ms after the page was opened; ${unread} pictures could not be read; ` +
       `${shown} frames in ${values.seconds} s, ${after.dropped - before.dropped} dropped; ` +
       `${after.fatal} fatal errors, playback rate now ${after.rate}.\n` +
-      `${values.clip.split('/').at(-1)}: ${clip.frames} frames in ${clip.duration} ms, key frames ${keyFrames()} s apart; settled for ${values.settle} s.\n` +
+      `${values.clip.split('/').at(-1)}: ${clip.frames} frames in ${clip.duration} ms, key frames ${keyFrames()} s apart; joined ${values.join} s after its start, settled for ${values.settle} s.\n` +
       machine(),
   );
   for (const line of after.log) console.log(line);

@@ -1,4 +1,5 @@
 import { existsSync, readFileSync, rmSync } from 'node:fs';
+import { setPriority } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { pinSelf, temporaryFolder } from './harness/children.ts';
@@ -6,7 +7,7 @@ import { clipWords, loadClip } from './harness/clip.ts';
 import { machine, percentile, printTable } from './harness/figures.ts';
 import { startLoad } from './harness/load.ts';
 import { type Millrace, millrace } from './harness/millrace.ts';
-import { percentOf, usageOf } from './harness/process-figures.ts';
+import { busiestThreads, percentOf, usageOf } from './harness/process-figures.ts';
 import { until } from './harness/subject.ts';
 import type { LoopDelays } from './loop-delay-probe.ts';
 
@@ -19,6 +20,7 @@ const usage = `  --streams 50      publishers
   --seconds 30      length of a measurement
   --warm-up 20      seconds on the air before it
   --server-core 0   core the server runs on, or any
+  --nice=0          priority of all of it, -20 (first) to 19
   --rounds 1        how often: quiet, streams alone, writes alone, both`;
 
 const loadCore = 1;
@@ -34,6 +36,7 @@ const { values } = parseArgs({
     seconds: { type: 'string', default: '30' },
     'warm-up': { type: 'string', default: '20' },
     'server-core': { type: 'string', default: '0' },
+    nice: { type: 'string', default: '0' },
     rounds: { type: 'string', default: '1' },
     help: { type: 'boolean', default: false },
   },
@@ -53,6 +56,7 @@ interface Phase {
   /** Percent of a core; percent of the time that the server was ready to run and others ran. */
   cpu: number;
   waited: number;
+  threads: [name: string, percent: number][];
   writes: Writes;
 }
 
@@ -63,6 +67,8 @@ interface Writes {
 }
 
 pinSelf(loadCore);
+// What this program starts inherits it.
+setPriority(Number(values.nice));
 const clip = await loadClip();
 const rows: Phase[] = [];
 for (let round = 0; round < Number(values.rounds); round += 1) rows.push(...(await measure()));
@@ -95,11 +101,13 @@ printTable(
     waited.toFixed(1),
   ]),
 );
+for (const { words, threads } of rows)
+  console.log(`${words}: ${threads.map(([name, percent]) => `${name} ${percent.toFixed(1)} %`).join(', ')}`);
 const errors = rows.flatMap((row) => row.writes.errors);
 for (const error of errors.slice(0, 5)) console.log(`error: ${error}`);
 console.log(
   `\n${streams} streams of ${clipWords}; ${rate} writes/s paced, keep-alive; ${seconds} s each after ${values['warm-up']} s; ` +
-    `server on core ${core}, load and API client on core ${loadCore}.\n` +
+    `server on core ${core}, load and API client on core ${loadCore}, priority ${values.nice}.\n` +
     'Loop delay: a timer set every 2 ms from inside, how much later than asked it fires. "quiet" is what the machine\n' +
     'itself does to it; waited: the server was ready to run and others ran.\n' +
     machine(),
@@ -131,6 +139,7 @@ async function measure(): Promise<Phase[]> {
       delays: await readDelays(server, file),
       cpu: percentOf(before, after, took),
       waited: ((after.waited - before.waited) / took) * 100,
+      threads: busiestThreads(before, after, took),
       writes: written ?? { latencies: [], errors: [] },
     });
   };

@@ -116,12 +116,12 @@ export class Cutter {
     this.#videoSeen = this.#options.timeline.latest;
     const isOpen = this.#isRunning ? this.#hasVideo : track.count > 0;
     if (!isOpen && !isKey) return false;
-    const dts = Math.max(this.#grid.time(time * 90), track.newest + 1);
+    const dts = Math.max(this.#grid.time(time * 90, isKey), track.newest + 1);
     const wait = track.count > 0 ? dts - track.newest : 0;
     const isGap = wait > GAP * track.timescale && wait > track.usual * 3;
     if (wait > 0 && !isGap) track.usual = wait;
     if (track.count === 0 && !this.#isRunning) this.#arrival = now;
-    let offset = this.#grid.offset(cts * 90);
+    let offset = this.#grid.offset(cts * 90, isKey);
     if (Math.abs(offset) > CTS_LIMIT) {
       offset = 0;
       this.#options.onIssue('composition times are out of range');
