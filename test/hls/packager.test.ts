@@ -50,7 +50,7 @@ test('a publish is playable after one part, then has 2 s segments of whole frame
       .samples(1)
       .map((sample) => sample.cts)
       .slice(0, 4),
-  ).toEqual([6030, 12030, 3030, 30]);
+  ).toEqual([5940, 11970, 2970, 0]);
   expect(viewer.samples(1).filter((sample) => sample.isSync)).toHaveLength(10);
   expect(new Set(viewer.samples(2).map((sample) => sample.duration))).toEqual(new Set([1024]));
   expect(viewer.segments[0].sequence).toBe(100);

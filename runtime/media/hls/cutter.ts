@@ -2,7 +2,6 @@ import { writeInit } from '../mp4/init.ts';
 import type { Arena } from '../sink.ts';
 import type { OutputConfig } from './config.ts';
 import { CutRule, NOTHING, SEGMENT, SHORTEST } from './cut-rule.ts';
-import { FrameGrid } from './frame-grid.ts';
 import { type AudioHeader, type Expected, Lineup, type VideoHeader } from './lineup.ts';
 import { AUDIO, type Timeline } from './timeline.ts';
 import { Track } from './track.ts';
@@ -26,7 +25,6 @@ export interface CutterOptions {
  */
 export class Cutter {
   readonly #options: CutterOptions;
-  readonly #grid = new FrameGrid();
   readonly #video: Track;
   readonly #audio: Track;
   readonly #lineup: Lineup;
@@ -78,7 +76,6 @@ export class Cutter {
   /** What the encoder says it will send. */
   expect(expected: Expected): void {
     this.#lineup.expect(expected);
-    this.#grid.use(this.#lineup.video?.avc.frameRate ?? expected.frameRate);
   }
 
   /** A new video header. Returns by how much the video arena moved. */
@@ -86,7 +83,6 @@ export class Cutter {
     const isChange = this.#hasVideo;
     this.#lineup.video = header;
     this.#lineup.isVideoGone = false;
-    this.#grid.use(header.avc.frameRate ?? this.#lineup.frameRate);
     if (!isChange) return this.#isRunning ? 0 : this.#dropWaitingVideo();
     return this.#stop(this.#video.count, -1);
   }
@@ -116,12 +112,15 @@ export class Cutter {
     this.#videoSeen = this.#options.timeline.latest;
     const isOpen = this.#isRunning ? this.#hasVideo : track.count > 0;
     if (!isOpen && !isKey) return false;
-    const dts = Math.max(this.#grid.time(time * 90, isKey), track.newest + 1);
+    // Whole milliseconds, as they came. Putting them on the grid of the frame rate would be smoother, but
+    // browsers keep buffered ranges in microseconds, each frame rounded down, and hls.js 1.7 never asks for
+    // the part behind a segment whose end the range does not quite reach (tried: it stands still at 2.066999).
+    const dts = Math.max(Math.round(time * 90), track.newest + 1);
     const wait = track.count > 0 ? dts - track.newest : 0;
     const isGap = wait > GAP * track.timescale && wait > track.usual * 3;
     if (wait > 0 && !isGap) track.usual = wait;
     if (track.count === 0 && !this.#isRunning) this.#arrival = now;
-    let offset = this.#grid.offset(cts * 90, isKey);
+    let offset = cts * 90;
     if (Math.abs(offset) > CTS_LIMIT) {
       offset = 0;
       this.#options.onIssue('composition times are out of range');
