@@ -20,7 +20,7 @@ const usage = `  --streams 50     publishers
   --warm-up 20     seconds on the air before it
   --readers 0.1    plain HLS readers for each publisher
   --only a,b       of ours, nginx, and two floors: receiver (our RTMP, media thrown away) and sockets (bytes thrown away)
-  --variant 'A=1 --preload x.ts'   adds our server with this environment and these arguments of Bun
+  --variant='A=1 --preload x.ts'   adds our server with this environment and these arguments of Bun
   --together       all at once instead of in turns: what disturbs one disturbs the other as much
   --nice=0         priority of servers and load, -20 (first) to 19
   --no-check       do not decode three streams in an extra round`;

@@ -28,6 +28,9 @@ const REMEDIES = [
 const FRESH = 5000;
 /** Without a stall for so long, the delay goes back to what the playlist asks for. */
 const CALM = 20_000;
+/** From here on after the first picture a stall makes the delay longer, by this many seconds. */
+const SETTLED = 5000;
+const STALL_INCREASE = 0.25;
 /** Seconds behind the wanted delay from which catching up by speed would take too long. */
 const TOO_FAR = 6;
 
@@ -41,6 +44,7 @@ const still = { since: performance.now(), at: -1, freshSince: 0, tried: 0 };
 setControls();
 setInterval(watchPicture, 500);
 video.addEventListener('playing', () => become('playing', ''));
+video.addEventListener('playing', () => setTimeout(countStalls, SETTLED), { once: true });
 video.addEventListener('ended', () => waitForBroadcast('The broadcast has ended.'));
 if (usesHls) millrace.hls = createPlayer();
 else video.addEventListener('error', () => waitForBroadcast('The broadcast was interrupted.'));
@@ -63,7 +67,9 @@ function createPlayer() {
   const hls = new Hls({
     lowLatencyMode: true,
     maxLiveSyncPlaybackRate: 1.2,
-    liveSyncOnStallIncrease: 0.25,
+    // A viewer who is there before the first whole segment stands still until it comes; that says nothing of
+    // the network, so stalls count only from SETTLED on.
+    liveSyncOnStallIncrease: 0,
     backBufferLength: 20,
     maxBufferLength: 20,
     maxMaxBufferLength: 30,
@@ -99,6 +105,10 @@ function createPlayer() {
   });
   hls.attachMedia(video);
   return hls;
+}
+
+function countStalls() {
+  if (millrace.hls) millrace.hls.config.liveSyncOnStallIncrease = STALL_INCREASE;
 }
 
 const NOTHING_ON = 'Nothing is on right now. It starts here by itself when the broadcast begins.';

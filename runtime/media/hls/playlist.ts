@@ -25,7 +25,7 @@ export function mediaPlaylist(source: PlaylistSource): string {
   for (let i = 0; i < listed.length; i += 1) {
     const segment = listed[i];
     body += heading(segment, { former, prefix });
-    if (i >= withParts) {
+    if (i >= withParts && !isFirstOfPublish(segment, former)) {
       body += partLines(segment, prefix);
       partTarget = longest(segment.parts, partTarget);
     }
@@ -108,6 +108,15 @@ function heading(segment: Segment, options: { former: Segment | undefined; prefi
     (segment.init.id === options.former?.init.id ? '' : map) +
     `#EXT-X-PROGRAM-DATE-TIME:${time}\n`
   );
+}
+
+/**
+ * The first segment of a publish is one part, and is listed as a segment only. A player that came for the
+ * part would take the segment too, over what it is just showing: Chromium then drops every picture up to the
+ * next key frame (seen with hls.js 1.7).
+ */
+function isFirstOfPublish(segment: Segment, former: Segment | undefined): boolean {
+  return segment.parts.length === 1 && (former === undefined || segment.isDiscontinuity);
 }
 
 function partLines(segment: Segment, prefix: string): string {
