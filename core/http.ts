@@ -1,4 +1,5 @@
 import { type AnyElysia, Elysia } from 'elysia';
+import { shareAnswer } from './cors.ts';
 import { Fault } from './fault.ts';
 import type { Log } from './log.ts';
 
@@ -13,22 +14,25 @@ export function httpCore(options: { log: Log; routes: readonly AnyElysia[] }): A
     normalize: false,
     strictPath: true,
     handler: { standardHostname: false },
-  }).onError(({ error, code, request }) => {
-    if (error instanceof Fault) return faultResponse(error);
-    if (code === 'NOT_FOUND') {
-      return faultResponse(
-        new Fault('route.not_found', { status: 404, message: 'There is nothing at this path.' }),
-      );
-    }
-    options.log.error('request failed', {
-      method: request.method,
-      path: new URL(request.url).pathname,
-      error,
+  })
+    .onAfterHandle(({ request, responseValue }) => {
+      if (responseValue instanceof Response) shareAnswer(request, responseValue);
+    })
+    .onError(({ error, code, request }) => {
+      if (error instanceof Fault) return shareAnswer(request, faultResponse(error));
+      if (code === 'NOT_FOUND') {
+        return faultResponse(
+          new Fault('route.not_found', { status: 404, message: 'There is nothing at this path.' }),
+        );
+      }
+      options.log.error('request failed', {
+        method: request.method,
+        path: new URL(request.url).pathname,
+        error,
+      });
+      const internal = new Fault('internal', { status: 500, message: 'Something went wrong on our side.' });
+      return shareAnswer(request, faultResponse(internal));
     });
-    return faultResponse(
-      new Fault('internal', { status: 500, message: 'Something went wrong on our side.' }),
-    );
-  });
   for (const routes of options.routes) app.use(routes);
   return app;
 }

@@ -1,17 +1,29 @@
-import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
-import { type Authenticator, authenticator, type Principal } from '../../core/auth.ts';
-import { uuid } from '../../core/ids.ts';
-import { definePlugin, type Kit } from '../../core/plugin.ts';
+import { randomBytes } from 'node:crypto';
+import { Elysia } from 'elysia';
+import { authenticator } from '../../core/auth.ts';
+import { definePlugin } from '../../core/plugin.ts';
+import { accountRoutes, adminAccount } from './account.ts';
+import { apiKeys, storedKeys } from './api-keys.ts';
+import { tokenRoutes } from './api-token.ts';
 import { bootstrapKeyFile } from './key-file.ts';
+import { preflightRoutes } from './preflight.ts';
 
-/** Accounts and API keys. For now one of each: the admin account and the bootstrap key. */
+/** Accounts and API keys: who may do what. */
 export default definePlugin({
   id: 'accounts',
   summary: 'accounts and API keys',
-  provides: [authenticator],
+  needs: [apiKeys, authenticator],
+  provides: [apiKeys, authenticator],
   faults: {
     'auth.missing': { status: 401, meaning: 'The request carries no API key.' },
     'auth.invalid': { status: 401, meaning: 'The API key is unknown or was revoked.' },
+    'auth.not_allowed': { status: 403, meaning: 'The API key may not do this; what it lacks is named.' },
+    'auth.origin_not_allowed': {
+      status: 403,
+      meaning: 'The API key may not be used from pages of this origin (access.cors.allowedOrigins).',
+    },
+    'account.unknown': { status: 400, meaning: 'The body names an account that does not exist.' },
+    'api_token.not_found': { status: 404, meaning: 'There is no API key of this id in your account.' },
   },
   async start(kit) {
     const key =
@@ -19,45 +31,10 @@ export default definePlugin({
       (await bootstrapKeyFile(kit.deployment.dataDir, {
         create: () => randomBytes(24).toString('base64url'),
       }));
-    const admin: Principal = { accountId: await adminAccount(kit), isAdmin: true, keyName: 'bootstrap' };
-    kit.provide(authenticator, oneKey(key, admin));
+    const keys = storedKeys(kit, { bootstrap: { key, accountId: await adminAccount(kit) } });
+    kit.provide(apiKeys, keys);
+    kit.provide(authenticator, keys);
     return undefined;
   },
+  routes: (kit) => new Elysia().use(preflightRoutes(kit)).use(accountRoutes(kit)).use(tokenRoutes(kit)),
 });
-
-/** Knows one key, by its hash. */
-function oneKey(key: string, principal: Principal): Authenticator {
-  const expected = hash(key);
-  return {
-    async principal(given) {
-      return timingSafeEqual(hash(given), expected) ? principal : undefined;
-    },
-  };
-}
-
-function hash(key: string): Buffer {
-  return createHash('sha256').update(key).digest();
-}
-
-async function adminAccount(kit: Kit): Promise<string> {
-  const stored = await kit.resources.find('account', 'role', 'admin');
-  if (stored) return stored.id;
-  const id = uuid();
-  const account = { id, name: 'admin', createdAt: kit.clock.now() };
-  await kit.resources.write({
-    rows: [
-      {
-        kind: 'account',
-        id,
-        account: id,
-        createdAt: account.createdAt,
-        name: account.name,
-        body: JSON.stringify(account),
-        indexes: { role: 'admin' },
-        revision: 0,
-      },
-    ],
-    events: [],
-  });
-  return id;
-}

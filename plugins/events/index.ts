@@ -31,7 +31,8 @@ export default definePlugin({
     return new Elysia().get(
       '/api/events',
       async ({ request }) => {
-        const { accountId } = await authenticate(request, keys);
+        const principal = await authenticate(request, keys);
+        const { accountId } = principal;
         const query = new URL(request.url).searchParams;
         const lastId = request.headers.get('last-event-id');
         const from = lastId === null ? undefined : await kit.events.position(lastId, { account: accountId });
@@ -50,6 +51,8 @@ export default definePlugin({
           });
         }
         open += 1;
+        const revoked = new AbortController();
+        const unwatch = keys.onRevoked(principal, () => revoked.abort());
         return eventStream({
           feed: kit.events,
           clock: kit.clock,
@@ -57,9 +60,10 @@ export default definePlugin({
           type: query.get('type'),
           streamId: query.get('streamId'),
           from,
-          signals: [request.signal, kit.signal],
+          signals: [request.signal, kit.signal, revoked.signal],
           onEnd: () => {
             open -= 1;
+            unwatch();
           },
         });
       },

@@ -1,0 +1,60 @@
+import { Type } from '@sinclair/typebox';
+import { type AnyElysia, Elysia } from 'elysia';
+import { authenticate, authenticator, notAllowed } from '../../core/auth.ts';
+import { bodyReader } from '../../core/body.ts';
+import { says } from '../../core/http.ts';
+import { uuid } from '../../core/ids.ts';
+import type { Kit } from '../../core/plugin.ts';
+
+/** Id of the account that the bootstrap key belongs to; made at the first start. */
+export async function adminAccount(kit: Kit): Promise<string> {
+  const stored = await kit.resources.find('account', 'role', 'admin');
+  return stored ? stored.id : (await createAccount(kit, { name: 'admin', role: 'admin' })).id;
+}
+
+export function accountRoutes(kit: Kit): AnyElysia {
+  const keys = kit.use(authenticator);
+  const creation = bodyReader(
+    { name: Type.String({ minLength: 1, maxLength: 500 }) },
+    { readOnly: ['id', 'createdAt'] },
+  );
+  return new Elysia().post(
+    '/api/account',
+    async ({ request }) => {
+      const { isAdmin } = await authenticate(request, keys);
+      if (!isAdmin) throw notAllowed('accounts are made with a key of the admin account');
+      const { name } = await creation.read(request);
+      return Response.json(await createAccount(kit, { name }), { status: 201 });
+    },
+    says('Creates an account; for keys of the admin account. 201 with the account.'),
+  );
+}
+
+interface Account {
+  readonly id: string;
+  readonly name: string;
+  /** Epoch ms. */
+  readonly createdAt: number;
+}
+
+async function createAccount(kit: Kit, options: { name: string; role?: string }): Promise<Account> {
+  const { name, role } = options;
+  const account: Account = { id: uuid(), name, createdAt: kit.clock.now() };
+  const written = await kit.resources.write({
+    rows: [
+      {
+        kind: 'account',
+        id: account.id,
+        account: account.id,
+        createdAt: account.createdAt,
+        name,
+        body: JSON.stringify(account),
+        indexes: role === undefined ? {} : { role },
+        revision: 0,
+      },
+    ],
+    events: [],
+  });
+  if (written === 'conflict') throw new Error(`there is an account ${account.id} already`);
+  return account;
+}

@@ -1,0 +1,114 @@
+import { randomBytes } from 'node:crypto';
+import { type AnyElysia, Elysia } from 'elysia';
+import { type Access, excessOf } from '../../core/access.ts';
+import { authenticate, notAllowed, type Principal } from '../../core/auth.ts';
+import { bodyReader } from '../../core/body.ts';
+import { Fault } from '../../core/fault.ts';
+import { says } from '../../core/http.ts';
+import { uuid } from '../../core/ids.ts';
+import type { Kit } from '../../core/plugin.ts';
+import type { StoredResource } from '../../core/ports/store.ts';
+import { limitOf } from '../../core/query.ts';
+import { apiKeys } from './api-keys.ts';
+import { documentOf, newRow, presentToken, type TokenDocument } from './token-document.ts';
+import { checkOrigins, tokenFields } from './token-schema.ts';
+
+/** `/api/api-token`: the API keys of an account. */
+export function tokenRoutes(kit: Kit): AnyElysia {
+  const keys = kit.use(apiKeys);
+  const creation = bodyReader(tokenFields, { readOnly: ['id', 'userId', 'createdAt'] });
+
+  return new Elysia()
+    .post(
+      '/api/api-token',
+      async ({ request }) => {
+        const maker = await authenticate(request, keys);
+        const body = await creation.read(request);
+        checkOrigins(body.access);
+        const document: TokenDocument = {
+          id: uuid(),
+          account: await accountFor(maker, { accountId: body.accountId, kit }),
+          name: body.name ?? 'API key',
+          access: accessFor(maker, body.access),
+          createdAt: kit.clock.now(),
+        };
+        const key = `mr_${randomBytes(32).toString('base64url')}`;
+        const written = await kit.resources.write({ rows: [newRow(document, key)], events: [] });
+        if (written === 'conflict') throw new Error(`there is an API key ${document.id} already`);
+        return Response.json({ ...presentToken(document), key }, { status: 201 });
+      },
+      says('Creates an API key. 201 with the secret `key`, which is never shown again.'),
+    )
+    .get(
+      '/api/api-token',
+      async ({ request }) => {
+        const { accountId } = await authenticate(request, keys);
+        const limit = limitOf(new URL(request.url).searchParams);
+        const rows = await kit.resources.list('api-token', { account: accountId, limit });
+        return Response.json(rows.map((row) => presentToken(documentOf(row))));
+      },
+      says('Lists API keys without their secrets, newest first. `limit` 1..1000, default 20.'),
+    )
+    .get(
+      '/api/api-token/:id',
+      async ({ request, params }) => {
+        const principal = await authenticate(request, keys);
+        return Response.json(presentToken(documentOf(await owned(principal, { id: params.id, kit }))));
+      },
+      says('One API key, without its secret.'),
+    )
+    .delete(
+      '/api/api-token/:id',
+      async ({ request, params }) => {
+        const principal = await authenticate(request, keys);
+        const { id, account, createdAt, name, revision } = await owned(principal, { id: params.id, kit });
+        const deletion = {
+          kind: 'api-token',
+          id,
+          account,
+          createdAt,
+          name,
+          body: null,
+          indexes: {},
+          revision,
+        };
+        // Keys do not change: a conflict means that somebody else has just deleted it.
+        const written = await kit.resources.write({ rows: [deletion], events: [] });
+        if (written === 'conflict') throw notFound(id);
+        keys.revoked(id);
+        return new Response(null, { status: 204 });
+      },
+      says('Deletes an API key: it stops working at once, and event streams opened with it end. 204.'),
+    );
+}
+
+async function owned(principal: Principal, options: { id: string; kit: Kit }): Promise<StoredResource> {
+  const row = await options.kit.resources.get('api-token', options.id);
+  if (!row || row.account !== principal.accountId) throw notFound(options.id);
+  return row;
+}
+
+async function accountFor(
+  maker: Principal,
+  options: { accountId: string | undefined; kit: Kit },
+): Promise<string> {
+  const { accountId, kit } = options;
+  if (accountId === undefined) return maker.accountId;
+  if (!maker.isAdmin) throw notAllowed('accountId is for keys of the admin account');
+  if (await kit.resources.get('account', accountId)) return accountId;
+  throw new Fault('account.unknown', {
+    status: 400,
+    message: `accountId: there is no account ${accountId}.`,
+  });
+}
+
+function accessFor(maker: Principal, asked: Access | undefined): Access {
+  if (asked === undefined) return maker.access;
+  const excess = excessOf(asked, maker.access);
+  if (excess !== undefined) throw notAllowed(`it cannot give on what it has not, ${excess}`);
+  return asked;
+}
+
+function notFound(id: string): Fault {
+  return new Fault('api_token.not_found', { status: 404, message: `There is no API key ${id}.` });
+}

@@ -1,0 +1,20 @@
+import { type AnyElysia, Elysia } from 'elysia';
+import { originNotAllowed, preflightAnswer } from '../../core/cors.ts';
+import type { Kit } from '../../core/plugin.ts';
+import { originIndex } from './token-document.ts';
+
+/**
+ * `OPTIONS /api/*`. A preflight carries no key, so it is allowed to origins that some key allows; whether the
+ * key of the request that follows is one of those is checked then.
+ */
+export function preflightRoutes(kit: Kit): AnyElysia {
+  const isAllowed = async (origin: string) =>
+    (await kit.resources.find('api-token', originIndex(origin), 'allowed')) !== undefined;
+
+  return new Elysia().options('/api/*', async ({ request }) => {
+    const origin = request.headers.get('origin');
+    if (origin === null) return new Response(null, { status: 204 });
+    if ((await isAllowed(origin)) || (await isAllowed('*'))) return preflightAnswer(origin);
+    throw originNotAllowed(`No API key may be used from pages of ${origin}.`);
+  });
+}

@@ -1,0 +1,52 @@
+import { createHash } from 'node:crypto';
+import type { Access } from '../../core/access.ts';
+import type { ResourceWrite, StoredResource } from '../../core/ports/store.ts';
+
+/** What is stored of an API key. Its secret is not: only a hash, as an index. */
+export interface TokenDocument {
+  readonly id: string;
+  readonly account: string;
+  readonly name: string;
+  readonly access: Access;
+  /** Epoch ms. */
+  readonly createdAt: number;
+}
+
+export function documentOf(row: StoredResource): TokenDocument {
+  return JSON.parse(row.body) as TokenDocument;
+}
+
+/** The first row of a new key. */
+export function newRow(document: TokenDocument, key: string): ResourceWrite & { revision: number } {
+  const { id, account, name, createdAt, access } = document;
+  const origins = access.cors?.allowedOrigins ?? [];
+  return {
+    kind: 'api-token',
+    id,
+    account,
+    createdAt,
+    name,
+    body: JSON.stringify(document),
+    indexes: {
+      hash: hashOf(key).toString('hex'),
+      ...Object.fromEntries(origins.map((origin) => [originIndex(origin), 'allowed'])),
+    },
+    revision: 0,
+  };
+}
+
+/** The object that the API shows. `createdAt` in epoch ms. */
+export function presentToken(document: TokenDocument): Record<string, unknown> {
+  const { id, account, name, access, createdAt } = document;
+  return { id, name, userId: account, access, createdAt };
+}
+
+/** A key is 256 random bits, so a plain hash cannot be turned back. */
+export function hashOf(key: string): Buffer {
+  return createHash('sha256').update(key).digest();
+}
+
+/** Keys are found by the origins they allow. */
+export function originIndex(origin: string): string {
+  return `origin ${origin}`;
+}

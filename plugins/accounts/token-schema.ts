@@ -1,0 +1,61 @@
+import { Type } from '@sinclair/typebox';
+import { type Access, accessMethods, resourcePattern } from '../../core/access.ts';
+import { Fault } from '../../core/fault.ts';
+
+const rule = Type.Object(
+  {
+    resources: Type.Array(
+      Type.String({
+        maxLength: 200,
+        pattern: resourcePattern,
+        expected: 'a path below /api like stream, stream/:id or stream/*, at most 200 characters',
+      }),
+      { maxItems: 20 },
+    ),
+    methods: Type.Optional(
+      Type.Array(
+        Type.Union(
+          accessMethods.map((method) => Type.Literal(method)),
+          { expected: `one of ${accessMethods.join(', ')}` },
+        ),
+        { maxItems: accessMethods.length },
+      ),
+    ),
+  },
+  { additionalProperties: false },
+);
+
+const origin = Type.String({
+  maxLength: 200,
+  pattern: '^(?:\\*|[a-z][a-z0-9+.-]*://[^\\s/?#@]+)$',
+  expected: 'an origin like https://example.com, or *, at most 200 characters',
+});
+
+const access = Type.Object(
+  {
+    rules: Type.Optional(Type.Array(rule, { maxItems: 20 })),
+    cors: Type.Optional(
+      Type.Object({ allowedOrigins: Type.Array(origin, { maxItems: 50 }) }, { additionalProperties: false }),
+    ),
+  },
+  { additionalProperties: false },
+);
+
+/** What a client may say of a new key. */
+export const tokenFields = {
+  name: Type.Optional(Type.String({ minLength: 1, maxLength: 500 })),
+  access: Type.Optional(access),
+  accountId: Type.Optional(Type.String({ maxLength: 100 })),
+};
+
+/** Refuses origins that no browser would ever send: with a default port, capitals or letters beyond ASCII. */
+export function checkOrigins(given: Access | undefined): void {
+  const problems = (given?.cors?.allowedOrigins ?? []).flatMap((text, index) => {
+    if (!/^https?:/.test(text)) return [];
+    const sent = URL.canParse(text) ? new URL(text).origin : undefined;
+    if (sent === text) return [];
+    const expected = sent === undefined ? 'expected an origin' : `expected ${sent}, as browsers send it`;
+    return [`access.cors.allowedOrigins.${index}: ${expected}`];
+  });
+  if (problems.length > 0) throw new Fault('body.invalid', { status: 422, message: problems });
+}
