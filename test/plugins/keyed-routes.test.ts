@@ -1,0 +1,110 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { allPlugins, anotherAccount } from '../kit/all-plugins.ts';
+import { bootstrapKey, type World, world } from '../kit/world.ts';
+
+/** Routes for everyone. Every other route of the program needs a key, and is tested here without being named. */
+const open = [
+  ...['GET /health/live', 'GET /health/ready', 'OPTIONS /api/*'],
+  ...['GET /hls/:playbackId/*', 'OPTIONS /hls/*'],
+  ...['GET /watch/hls.js', 'GET /watch/watch.js', 'GET /watch/watch.css', 'GET /watch/:playbackId'],
+];
+
+/** Makes something whose id stands behind `/api/<name>/` in a path. */
+const makers: Record<string, (w: World) => Promise<string>> = {
+  stream: async (w) => (await w.given.stream()).id,
+  'api-token': async (w) => (await w.request('POST', '/api/api-token', { body: {} })).body.id,
+};
+
+/** Bodies without which a route never asks whose the thing is. */
+const bodies: Record<string, unknown> = {
+  'PATCH /api/stream/:id/record': { record: true },
+};
+
+const plugins = await allPlugins();
+const routes = await keyedRoutes();
+
+describe('a route', () => {
+  it('is open only when it is named above', async () => {
+    await using w = await world({ plugins });
+    const all = routesOf(w);
+    expect(open.filter((route) => !all.includes(route))).toEqual([]);
+    expect(routes.length).toBeGreaterThan(12);
+  });
+});
+
+describe.each(routes)('%s', (route) => {
+  const [method, path] = route.split(' ') as [string, string];
+  let id: string;
+  let w: World;
+  beforeAll(async () => {
+    w = await world({ plugins });
+    id = path.includes(':') ? await makerOf(path)(w) : '';
+    return () => w[Symbol.asyncDispose]();
+  });
+  /** The status, without waiting for the end of an answer that has none. */
+  const ask = async (key: string | null) => {
+    const url = `http://localhost:8080${path.replace(/:\w+/, id).replace(/:\w+/g, 'x')}`;
+    const answer = await w.app.handle(
+      new Request(url, {
+        method,
+        headers: key === null ? {} : { authorization: `Bearer ${key}` },
+        ...(method !== 'GET' && { body: JSON.stringify(bodies[route] ?? {}) }),
+      }),
+    );
+    const isError = answer.status >= 400;
+    const code = isError ? ((await answer.json()) as { code: string }).code : undefined;
+    if (!isError) await answer.body?.cancel();
+    await w.settle();
+    return [answer.status, code];
+  };
+  const keyWith = async (rules: unknown) =>
+    (await w.request('POST', '/api/api-token', { body: { access: { rules } } })).body.key;
+
+  it('needs a key', async () => {
+    expect(await ask(null)).toEqual([401, 'auth.missing']);
+  });
+
+  it('needs a right key', async () => {
+    expect(await ask('wrong')).toEqual([401, 'auth.invalid']);
+    expect(await ask(`${bootstrapKey}x`)).toEqual([401, 'auth.invalid']);
+  });
+
+  it('needs a key with its scope', async () => {
+    const resource = path.replace('/api/', '');
+    const methods = ['get', 'post', 'put', 'patch', 'delete'].filter((name) => name !== method.toLowerCase());
+    for (const rules of [[], [{ resources: ['*'], methods }], [{ resources: ['x', `${resource}/*`] }]]) {
+      expect(await ask(await keyWith(rules))).toEqual([403, 'auth.not_allowed']);
+    }
+  });
+
+  if (path.includes(':')) {
+    it("hides what is another account's", async () => {
+      const other = await anotherAccount(w);
+      const [status, code] = await ask(other.key);
+      expect([status, code]).toEqual([404, expect.stringMatching(/^(?!route\.)\w+\.not_found$/)]);
+    });
+  }
+
+  // Last, because it may delete what it is asked for.
+  it('needs no more than its scope', async () => {
+    const [status] = await ask(await keyWith([{ resources: [path.replace('/api/', '')] }]));
+    expect([401, 403, 404, 500]).not.toContain(status);
+  });
+});
+
+async function keyedRoutes(): Promise<string[]> {
+  await using w = await world({ plugins });
+  return routesOf(w).filter((route) => !open.includes(route));
+}
+
+function routesOf(w: World): string[] {
+  const { routes: all } = w.app as unknown as { routes: { method: string; path: string }[] };
+  return all.map(({ method, path }) => `${method} ${path}`);
+}
+
+function makerOf(path: string): (w: World) => Promise<string> {
+  const [, name = ''] = /^\/api\/([^:]+)\/:/.exec(path) ?? [];
+  const maker = makers[name];
+  if (!maker) throw new Error(`${path}: say above how to make a ${name}, so that its routes are tested`);
+  return maker;
+}
