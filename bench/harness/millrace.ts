@@ -1,5 +1,6 @@
+import { findFreePorts } from '../../test/kit/free-ports.ts';
 import { bun, type Child, type Core, start, temporaryFolder } from './children.ts';
-import { findFreePorts, type Subject, until } from './subject.ts';
+import { type Subject, until } from './subject.ts';
 
 export interface Millrace extends Subject {
   readonly url: string;

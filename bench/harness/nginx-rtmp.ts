@@ -1,7 +1,8 @@
 import { existsSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { findFreePorts } from '../../test/kit/free-ports.ts';
 import { type Core, start, temporaryFolder } from './children.ts';
-import { findFreePorts, type Subject, until } from './subject.ts';
+import { type Subject, until } from './subject.ts';
 
 const program = '/usr/sbin/nginx';
 const module = '/usr/lib/nginx/modules/ngx_rtmp_module.so';

@@ -1,6 +1,7 @@
 import { connect } from 'node:net';
+import { findFreePorts } from '../../test/kit/free-ports.ts';
 import { bun, type Core, start } from './children.ts';
-import { findFreePorts, type Subject, until } from './subject.ts';
+import { type Subject, until } from './subject.ts';
 
 /** Our RTMP receiver with nothing behind it: what publishers cost before anything is made of their media. */
 export async function receiver(options: {

@@ -1,6 +1,3 @@
-import { once } from 'node:events';
-import { createServer } from 'node:net';
-
 /** A server that is measured. */
 export interface Subject {
   readonly name: string;
@@ -12,24 +9,6 @@ export interface Subject {
   /** Bytes of media it keeps outside its own memory. */
   storedBytes(): number;
   stop(): Promise<void>;
-}
-
-/** Ports that nobody listened on a moment ago, all different. */
-export async function findFreePorts(count: number): Promise<number[]> {
-  const servers = await Promise.all(
-    Array.from({ length: count }, async () => {
-      const server = createServer().listen(0, '127.0.0.1');
-      await once(server, 'listening');
-      return server;
-    }),
-  );
-  return Promise.all(
-    servers.map(async (server) => {
-      const { port } = server.address() as { port: number };
-      await new Promise((resolve) => server.close(resolve));
-      return port;
-    }),
-  );
 }
 
 /** Asks `probe` every `every` ms until it answers true; an error after `within` ms. A probe that throws means no. */

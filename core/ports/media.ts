@@ -60,6 +60,17 @@ export interface Figures {
   readonly issues: readonly string[];
 }
 
+/** Of a publish that has brought nothing. */
+export const noFigures: Figures = {
+  bytes: 0,
+  segments: 0,
+  duration: 0,
+  ingestRate: 0,
+  lastMediaAt: 0,
+  targetDuration: 0,
+  issues: [],
+};
+
 /** What the media reports. All facts of one token arrive in order; nothing follows `closed`. */
 export type MediaFact =
   /** The playlist of this publish works: its first segment is listed. */

@@ -2,7 +2,14 @@ import { readFile } from 'node:fs/promises';
 import { Fault } from '../../core/fault.ts';
 import type { Log } from '../../core/log.ts';
 import type { Clock } from '../../core/ports/clock.ts';
-import type { Figures, Media, MediaHandlers, PublishGrant, PublishRefusal } from '../../core/ports/media.ts';
+import {
+  type Figures,
+  type Media,
+  type MediaHandlers,
+  noFigures,
+  type PublishGrant,
+  type PublishRefusal,
+} from '../../core/ports/media.ts';
 import { Arrivals } from './arrivals.ts';
 import { Closings } from './closings.ts';
 import { LiveOutput } from './hls/output.ts';
@@ -68,7 +75,7 @@ export function inProcessMedia(options: InProcessMediaOptions): Media {
     const airing = outputs.get(grant.playbackId);
     airing?.output.detach(grant.token);
     if (airing?.publish?.token === grant.token) airing.publish = undefined;
-    const figures = running.get(grant.token)?.figures() ?? nothing;
+    const figures = running.get(grant.token)?.figures() ?? noFigures;
     running.delete(grant.token);
     const clean = end.clean && end.by === 'encoder';
     handlers.report({ type: 'closed', grant, clean, figures });
@@ -212,13 +219,3 @@ async function readPem(name: string, path: string): Promise<string> {
     throw new Fault('config.invalid', { status: 500, message: `${name}: ${error.message}` });
   });
 }
-
-const nothing: Figures = {
-  bytes: 0,
-  segments: 0,
-  duration: 0,
-  ingestRate: 0,
-  lastMediaAt: 0,
-  targetDuration: 0,
-  issues: [],
-};

@@ -5,7 +5,8 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { findFreePorts, root } from './harness/server.ts';
+import { findFreePorts } from '../kit/free-ports.ts';
+import { root } from './harness/server.ts';
 import { until } from './harness/wait.ts';
 
 test.each(['SIGTERM', 'SIGINT'] as const)(

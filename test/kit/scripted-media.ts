@@ -1,5 +1,12 @@
 import type { Clock } from '../../core/ports/clock.ts';
-import type { Figures, Media, MediaHandlers, PublishGrant, PublishRefusal } from '../../core/ports/media.ts';
+import {
+  type Figures,
+  type Media,
+  type MediaHandlers,
+  noFigures,
+  type PublishGrant,
+  type PublishRefusal,
+} from '../../core/ports/media.ts';
 
 /** A broadcast that a test plays the encoder of. */
 export interface ScriptedPublish {
@@ -54,7 +61,9 @@ export function scriptedMedia(clock: Clock): ScriptedMedia {
       const request = { connection: 'c', app: 'live', key, address: '127.0.0.1' };
       const answer = await handlers.authorise(request);
       const grant = answer as PublishGrant;
-      const state: { figures: Figures; closedBecause?: string } = { figures: nothing };
+      const state: { figures: Figures; closedBecause?: string } = {
+        figures: { ...noFigures, targetDuration: 4 },
+      };
       if (answer.granted) running.set(grant.token, state);
       const take = (given: Partial<Figures> = {}) => {
         state.figures = { ...state.figures, lastMediaAt: clock.now(), ...given };
@@ -76,13 +85,3 @@ export function scriptedMedia(clock: Clock): ScriptedMedia {
     },
   };
 }
-
-const nothing: Figures = {
-  bytes: 0,
-  segments: 0,
-  duration: 0,
-  ingestRate: 0,
-  lastMediaAt: 0,
-  targetDuration: 4,
-  issues: [],
-};

@@ -1,9 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { findFreePorts } from '../../kit/free-ports.ts';
 import { type Api, apiClient } from './api.ts';
 import { type Events, openEvents } from './events.ts';
 import { until } from './wait.ts';
@@ -107,24 +107,6 @@ export async function startServer(options: { env?: Record<string, string> } = {}
       rmSync(dataDir, { recursive: true, force: true });
     },
   };
-}
-
-/** Ports that nobody listened on a moment ago, all different. */
-export async function findFreePorts(count: number): Promise<number[]> {
-  const servers = await Promise.all(
-    Array.from({ length: count }, async () => {
-      const server = createServer().listen(0, '127.0.0.1');
-      await once(server, 'listening');
-      return server;
-    }),
-  );
-  return Promise.all(
-    servers.map(async (server) => {
-      const { port } = server.address() as { port: number };
-      await new Promise((resolve) => server.close(resolve));
-      return port;
-    }),
-  );
 }
 
 async function isReady(url: string): Promise<boolean> {
