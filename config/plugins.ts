@@ -22,7 +22,6 @@ export async function enabledPlugins(config: Config): Promise<EnabledPlugin[]> {
 export async function importPlugins(
   slices: unknown,
 ): Promise<{ plugins: EnabledPlugin[]; problems: string[] }> {
-  const problems: string[] = [];
   const given = slices !== null && typeof slices === 'object' && !Array.isArray(slices) ? slices : {};
   const wanted = new Map<string, unknown>([...shipped.keys()].map((id) => [id, true]));
   for (const [id, slice] of Object.entries(given)) wanted.set(id, slice);
@@ -33,14 +32,17 @@ export async function importPlugins(
         try {
           const module = await (shipped.get(id) ?? (() => import(id)))();
           if (isPlugin(module.default)) return { plugin: module.default, config: slice };
-          problems.push(`plugins.${id}: its default export is not a plugin`);
+          return `plugins.${id}: its default export is not a plugin`;
         } catch (error) {
-          problems.push(`plugins.${id}: ${unavailable(id, error)}`);
+          return `plugins.${id}: ${unavailable(id, error)}`;
         }
-        return undefined;
       }),
   );
-  return { plugins: loaded.filter((entry) => entry !== undefined), problems };
+  // In the order of the config, whichever import was the faster.
+  return {
+    plugins: loaded.filter((entry) => typeof entry !== 'string'),
+    problems: loaded.filter((entry) => typeof entry === 'string'),
+  };
 }
 
 interface EnabledPlugin {
