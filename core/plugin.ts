@@ -27,7 +27,7 @@ export interface Plugin<C extends TObject = TObject> {
   /** Resources of its own that others may extend. */
   readonly resources?: readonly ResourceKind[];
   /** Fields that it adds to resources of other plugins. */
-  readonly extends?: readonly Field[];
+  readonly extends?: readonly Field<unknown, Kit<C>>[];
   // biome-ignore lint/suspicious/noExplicitAny: the machines of one plugin have different types
   readonly actors?: readonly ActorType<any, Kit<C>>[];
   /** Events that it emits, with one sentence each. */

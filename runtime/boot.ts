@@ -107,7 +107,7 @@ export async function boot(options: BootOptions): Promise<Booted> {
             plan.flatMap((other) =>
               (other.plugin.extends ?? [])
                 .filter((field) => field.resource.kind === kind.kind)
-                .map((field) => ({ plugin: other.plugin.id, field })),
+                .map((field) => ({ plugin: other.plugin.id, field, kit: kits.get(other.plugin.id) })),
             ),
           ),
       } satisfies Kit);

@@ -38,7 +38,7 @@ export default definePlugin({
     kit.provide(streams, {
       async setFields(principal, { id, fields }) {
         const document = await parent(principal, { id, kit });
-        await changeStream(document, { body: fields, kit });
+        await changeStream(document, { body: fields, principal, kit });
       },
     });
     await lostNodes(kit);

@@ -15,6 +15,8 @@ export function presentStream(
   const issues = document.isHeld
     ? ['The connection of the encoder was lost; the broadcast goes on when it comes back in time.']
     : (live?.issues ?? []);
+  // Of a session that is over nothing can be mended.
+  const fieldIssues = document.parentId === null || document.isActive ? fields.issues(document.fields) : [];
   return {
     id: document.id,
     kind: 'stream',
@@ -29,7 +31,7 @@ export function presentStream(
     ...(document.holdSeconds !== null && { holdSeconds: document.holdSeconds }),
     isActive: document.isActive,
     ...(document.isActive && { isHealthy: issues.length === 0, ingestRate: live?.ingestRate ?? 0 }),
-    issues,
+    issues: [...issues, ...fieldIssues],
     ...(lastSeen > 0 && { lastSeen }),
     sourceBytes: document.past.bytes + current.bytes,
     sourceSegments: document.past.segments + current.segments,
