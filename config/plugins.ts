@@ -9,6 +9,7 @@ const shipped: ReadonlyMap<string, () => Promise<{ default: unknown }>> = new Ma
   ['renditions', () => import('../plugins/renditions/index.ts')],
   ['multistream', () => import('../plugins/multistream/index.ts')],
   ['recordings', () => import('../plugins/recordings/index.ts')],
+  ['playback', () => import('../plugins/playback/index.ts')],
   ['events', () => import('../plugins/events/index.ts')],
   ['watch', () => import('../plugins/watch/index.ts')],
 ] as [string, () => Promise<{ default: unknown }>][]);

@@ -8,7 +8,7 @@ import type { Clock } from '../core/ports/clock.ts';
 import type { Media } from '../core/ports/media.ts';
 import type { LoggedEvent, Order, Store } from '../core/ports/store.ts';
 import { fieldSet } from '../core/resource.ts';
-import type { Token } from '../core/token.ts';
+import type { Collection, Token } from '../core/token.ts';
 import { EventHub } from './actors/events.ts';
 import { ActorHost, type HostOptions } from './actors/host.ts';
 import { react } from './actors/reactions.ts';
@@ -102,6 +102,12 @@ export async function boot(options: BootOptions): Promise<Booted> {
           return provided.get(token.id) as T;
         },
         provide: (token, value) => void provided.set(token.id, value),
+        offered: <T>(to: Collection<T>) =>
+          plan.flatMap((other) =>
+            (other.plugin.offers ?? [])
+              .filter((offer) => offer.to.id === to.id)
+              .map((offer) => offer.make(kits.get(other.plugin.id) as Kit) as T),
+          ),
         fields: (kind) =>
           fieldSet(
             plan.flatMap((other) =>
