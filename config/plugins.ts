@@ -10,6 +10,7 @@ const shipped: ReadonlyMap<string, () => Promise<{ default: unknown }>> = new Ma
   ['multistream', () => import('../plugins/multistream/index.ts')],
   ['recordings', () => import('../plugins/recordings/index.ts')],
   ['playback', () => import('../plugins/playback/index.ts')],
+  ['ingest', () => import('../plugins/ingest/index.ts')],
   ['events', () => import('../plugins/events/index.ts')],
   ['watch', () => import('../plugins/watch/index.ts')],
 ] as [string, () => Promise<{ default: unknown }>][]);

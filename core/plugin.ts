@@ -59,6 +59,8 @@ export interface Kit<C extends TObject = TObject> {
   };
   readonly events: EventFeed;
   readonly media: Media;
+  /** Address from which a request came, that of its connection; undefined when it is not known. */
+  peer(request: Request): string | undefined;
   /** Aborted when the program begins to stop. */
   readonly signal: AbortSignal;
   readonly deployment: Deployment;

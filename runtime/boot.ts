@@ -3,6 +3,7 @@ import { Elysia } from 'elysia';
 import { Fault } from '../core/fault.ts';
 import { httpCore, says } from '../core/http.ts';
 import type { Log } from '../core/log.ts';
+import { type Peers, peers } from '../core/peers.ts';
 import type { Deployment, Kit, Plugin, Stop } from '../core/plugin.ts';
 import type { Clock } from '../core/ports/clock.ts';
 import type { Media } from '../core/ports/media.ts';
@@ -29,6 +30,7 @@ export async function boot(options: BootOptions): Promise<Booted> {
   const { store, clock, media } = options.drivers;
   const tree = new BootTree(clock);
   const stops: { name: string; stop: Stop }[] = [];
+  const callers = peers();
   let isReady = false;
 
   let stopped: Promise<void> | undefined;
@@ -93,6 +95,7 @@ export async function boot(options: BootOptions): Promise<Booted> {
         resources: resourcesOf({ store, clock, hub }),
         events: hub,
         media,
+        peer: callers.of,
         signal: stopping.signal,
         deployment,
         use<T>(token: Token<T>): T {
@@ -165,6 +168,7 @@ export async function boot(options: BootOptions): Promise<Booted> {
       tree,
       plugins: plan.map(({ plugin }) => plugin),
       deployment,
+      peers: callers,
       setUnready: () => {
         isReady = false;
       },
@@ -200,6 +204,8 @@ export interface Booted {
   /** In the order in which they were started. */
   readonly plugins: readonly Plugin[];
   readonly deployment: Deployment;
+  /** The server that serves `app` tells it whose requests they are. */
+  readonly peers: Peers;
   /** `/health/ready` answers 503 from now on; everything else goes on. */
   setUnready(): void;
   /** Stops everything in reverse order. Harmless when repeated. */
