@@ -6,7 +6,11 @@ import type { Config } from './schema.ts';
 const shipped: ReadonlyMap<string, () => Promise<{ default: unknown }>> = new Map([
   ['accounts', () => import('../plugins/accounts/index.ts')],
   ['streams', () => import('../plugins/streams/index.ts')],
+  ['renditions', () => import('../plugins/renditions/index.ts')],
+  ['multistream', () => import('../plugins/multistream/index.ts')],
   ['recordings', () => import('../plugins/recordings/index.ts')],
+  ['playback', () => import('../plugins/playback/index.ts')],
+  ['ingest', () => import('../plugins/ingest/index.ts')],
   ['events', () => import('../plugins/events/index.ts')],
   ['watch', () => import('../plugins/watch/index.ts')],
 ] as [string, () => Promise<{ default: unknown }>][]);

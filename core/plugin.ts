@@ -7,7 +7,7 @@ import type { Clock } from './ports/clock.ts';
 import type { Media } from './ports/media.ts';
 import type { LoggedEvent, ResourceCommit, ResourceReader } from './ports/store.ts';
 import type { Field, FieldSet, ResourceKind } from './resource.ts';
-import type { Token } from './token.ts';
+import type { Collection, Offer, Token } from './token.ts';
 
 /**
  * A feature, as data: importing and defining it does no I/O. Boot reads the declarations of all enabled
@@ -27,7 +27,9 @@ export interface Plugin<C extends TObject = TObject> {
   /** Resources of its own that others may extend. */
   readonly resources?: readonly ResourceKind[];
   /** Fields that it adds to resources of other plugins. */
-  readonly extends?: readonly Field[];
+  readonly extends?: readonly Field<unknown, Kit<C>>[];
+  /** What it offers to other plugins' collections, whether anybody asks or not. */
+  readonly offers?: readonly Offer<Kit<C>>[];
   // biome-ignore lint/suspicious/noExplicitAny: the machines of one plugin have different types
   readonly actors?: readonly ActorType<any, Kit<C>>[];
   /** Events that it emits, with one sentence each. */
@@ -57,12 +59,16 @@ export interface Kit<C extends TObject = TObject> {
   };
   readonly events: EventFeed;
   readonly media: Media;
+  /** Address from which a request came, that of its connection; undefined when it is not known. */
+  peer(request: Request): string | undefined;
   /** Aborted when the program begins to stop. */
   readonly signal: AbortSignal;
   readonly deployment: Deployment;
   /** What a token stands for. Throws for a token that is not among the plugin's `needs`. */
   use<T>(token: Token<T>): T;
   provide<T>(token: Token<T>, value: T): void;
+  /** What the enabled plugins offer to a collection, in the order in which they start. */
+  offered<T>(to: Collection<T>): readonly T[];
   /** The fields that enabled plugins add to a resource. */
   fields(kind: ResourceKind): FieldSet;
 }

@@ -1,4 +1,5 @@
 import type { TSchema } from '@sinclair/typebox';
+import type { Principal } from './auth.ts';
 
 /** A kind of JSON document that the API shows and that other plugins may extend. */
 export interface ResourceKind {
@@ -10,20 +11,41 @@ export function resource(kind: string): ResourceKind {
 }
 
 /** A field that a plugin adds to another plugin's resource. Absent plugin, unknown field. */
-export interface Field<T = unknown> {
+export interface Field<T = unknown, K = unknown> extends FieldRules<T, K> {
   readonly resource: ResourceKind;
   readonly name: string;
   readonly schema: TSchema;
-  /** Value of a new resource whose creator named none. */
-  readonly initial: T;
+  /** Value of a resource for which nobody named one. `kit` is that of the plugin which adds the field. */
+  initial(kit: K): T;
 }
 
-export function field<T>(
+/** What a schema cannot say about a field. */
+interface FieldRules<T, K> {
+  /** Throws a Fault for a value that fits the schema and is wrong all the same. Changes nothing. */
+  validate?(value: T, change: FieldChange<K>): Promise<void> | void;
+  /** The value as it is stored. Called when every field of the request was found valid. */
+  prepare?(value: T, change: FieldChange<K>): Promise<T>;
+  /** What is wrong with a stored value, in plain words and with what to do. */
+  issues?(value: T, state: Pick<FieldChange<K>, 'values' | 'kit'>): readonly string[];
+}
+
+/** A request that sets fields. */
+export interface FieldChange<K> {
+  readonly principal: Principal;
+  /** Field name → value, of all the extension fields of the document, as they would be after the request. */
+  readonly values: Readonly<Record<string, unknown>>;
+  readonly kit: K;
+}
+
+/** @param options `initial`: the value, or how to tell it from the plugin's kit */
+export function field<T, K = unknown>(
   kind: ResourceKind,
   name: string,
-  options: { schema: TSchema; initial: T },
-): Field<T> {
-  return { resource: kind, name, schema: options.schema, initial: options.initial };
+  options: { schema: TSchema; initial: T | ((kit: K) => T) } & FieldRules<T, K>,
+): Field<T, K> {
+  const { initial, ...rest } = options;
+  const initially = typeof initial === 'function' ? (initial as (kit: K) => T) : () => initial;
+  return { ...rest, resource: kind, name, initial: initially };
 }
 
 /** The values of extension fields in one document: plugin id → field → value. */
@@ -33,31 +55,63 @@ export type FieldValues = Readonly<Record<string, Readonly<Record<string, unknow
 export interface FieldSet {
   /** JSON schemas by field name, to be merged into the schema of a request body. */
   readonly schemas: Readonly<Record<string, TSchema>>;
-  /** Values for a new document: what the body names, else each field's initial value. */
-  initial(body: Readonly<Record<string, unknown>>): FieldValues;
-  /** The values of just those fields that the body names. */
-  named(body: Readonly<Record<string, unknown>>): FieldValues;
+  /** Values for a new document: what the body names, else each field's initial value. Faults: the fields' own. */
+  initial(body: Body, request: { principal: Principal }): Promise<FieldValues>;
+  /** The values of just those fields that the body names. Faults: the fields' own. */
+  named(body: Body, request: { principal: Principal; stored: FieldValues }): Promise<FieldValues>;
   /** Field name → value, as responses show them. Values of plugins that are off stay stored, unshown. */
   present(values: FieldValues): Record<string, unknown>;
+  /** What is wrong with the values, in plain words. */
+  issues(values: FieldValues): string[];
 }
 
-export function fieldSet(fields: readonly { readonly plugin: string; readonly field: Field }[]): FieldSet {
-  const pick = (body: Readonly<Record<string, unknown>>, options: { fill: boolean }): FieldValues => {
-    const values: Record<string, Record<string, unknown>> = {};
-    for (const { plugin, field } of fields) {
-      const given = body[field.name];
-      if (given === undefined && !options.fill) continue;
-      values[plugin] = { ...values[plugin], [field.name]: given === undefined ? field.initial : given };
+type Body = Readonly<Record<string, unknown>>;
+
+/** @param fields each with the plugin that adds it, and what that plugin is given */
+export function fieldSet(
+  fields: readonly { readonly plugin: string; readonly field: Field; readonly kit: unknown }[],
+): FieldSet {
+  const present = (stored: FieldValues): Record<string, unknown> =>
+    Object.fromEntries(
+      fields.map(({ plugin, field, kit }) => [
+        field.name,
+        stored[plugin]?.[field.name] ?? field.initial(kit),
+      ]),
+    );
+  const named = async (
+    body: Body,
+    { principal, stored }: { principal: Principal; stored: FieldValues },
+  ): Promise<FieldValues> => {
+    const given = fields.filter(({ field }) => body[field.name] !== undefined);
+    const values = present(stored);
+    for (const { field } of given) values[field.name] = body[field.name];
+    for (const { field, kit } of given) {
+      await field.validate?.(body[field.name], { principal, values, kit });
     }
-    return values;
+    const prepared: Record<string, Record<string, unknown>> = {};
+    for (const { plugin, field, kit } of given) {
+      const value = body[field.name];
+      const stores = field.prepare ? await field.prepare(value, { principal, values, kit }) : value;
+      prepared[plugin] = { ...prepared[plugin], [field.name]: stores };
+    }
+    return prepared;
   };
   return {
     schemas: Object.fromEntries(fields.map(({ field }) => [field.name, field.schema])),
-    initial: (body) => pick(body, { fill: true }),
-    named: (body) => pick(body, { fill: false }),
-    present: (values) =>
-      Object.fromEntries(
-        fields.map(({ plugin, field }) => [field.name, values[plugin]?.[field.name] ?? field.initial]),
-      ),
+    async initial(body, { principal }) {
+      const given = await named(body, { principal, stored: {} });
+      const values: Record<string, Record<string, unknown>> = {};
+      for (const { plugin, field, kit } of fields) {
+        const value = given[plugin]?.[field.name] ?? field.initial(kit);
+        values[plugin] = { ...values[plugin], [field.name]: value };
+      }
+      return values;
+    },
+    named,
+    present,
+    issues(stored) {
+      const values = present(stored);
+      return fields.flatMap(({ field, kit }) => field.issues?.(values[field.name], { values, kit }) ?? []);
+    },
   };
 }

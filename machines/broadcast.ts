@@ -24,7 +24,10 @@ export const broadcastMachine = setup({
   },
   guards: {
     mayPublish: ({ context, event }) =>
-      event.type === 'publish' && !context.stream.suspended && event.streamKey === context.stream.streamKey,
+      event.type === 'publish' &&
+      !context.stream.suspended &&
+      event.streamKey === context.stream.streamKey &&
+      (!context.session?.publish || mayTakeOver(context.session, event)),
     isMine: ({ context, event }) => 'token' in event && holds(context, event.token),
     isLeaving: ({ context, event }) =>
       event.type === 'closed' && leaving(context).some(({ token }) => token === event.token),
@@ -55,6 +58,7 @@ export const broadcastMachine = setup({
         current: noFigures,
         publish: { token: event.token, node: event.node, incarnation: event.incarnation },
         leaving: [],
+        takeovers: [],
       };
       return { session, publishCount: context.publishCount + 1 };
     }),
@@ -71,6 +75,9 @@ export const broadcastMachine = setup({
           past: sum(session.past, session.current),
           current: noFigures,
           publish: { token: event.token, node: event.node, incarnation: event.incarnation },
+          takeovers: session.publish
+            ? [...(session.takeovers ?? []), event.at].slice(-mostTakeovers)
+            : (session.takeovers ?? []),
         },
       };
     }),
@@ -319,6 +326,8 @@ export interface Session {
   readonly publish: { readonly token: string; readonly node: string; readonly incarnation: string } | null;
   /** Connections that were told to go and have not reported their end, with what is counted of them already. */
   readonly leaving: readonly { readonly token: string; readonly counted: SessionFigures }[];
+  /** Epoch ms of the last times that a publish took over from a running one. States from before have none. */
+  readonly takeovers?: readonly number[];
 }
 
 export interface SessionFigures {
@@ -339,6 +348,8 @@ export type BroadcastEvent = { readonly at: number } & (
       readonly incarnation: string;
       /** Id of the session, should this publish begin one. */
       readonly sessionId: string;
+      /** What becomes of it while another broadcasts with the key. */
+      readonly busyKey: 'takeover' | 'refuse';
       /** The deployment's windows in ms. */
       readonly hold: number;
       readonly reconnectWindow: number;
@@ -374,6 +385,10 @@ export type BroadcastEmitted =
   | { readonly type: 'order.output.retire'; readonly playbackId: string };
 
 const noFigures: SessionFigures = { bytes: 0, segments: 0, duration: 0 };
+/** So many takeovers within `takeoverWindow` ms, and for `brakeLength` ms nobody else may take over. */
+const mostTakeovers = 3;
+const takeoverWindow = 60_000;
+const brakeLength = 30_000;
 /** Enough for encoders that fight over a key; one whose node died never reports its end. */
 const mostLeaving = 8;
 
@@ -383,6 +398,18 @@ const closeReasons: Readonly<Record<string, string>> = {
   rotateKey: 'The stream key was changed.',
   delete: 'The stream was deleted.',
 };
+
+/** Until when nobody may take the running publish over, epoch ms; 0 when anybody may. */
+export function brakedUntil(session: Session): number {
+  const takeovers = session.publish ? (session.takeovers ?? []) : [];
+  if (takeovers.length < mostTakeovers) return 0;
+  const [first, last] = [takeovers[0], takeovers[takeovers.length - 1]];
+  return last - first <= takeoverWindow ? last + brakeLength : 0;
+}
+
+function mayTakeOver(session: Session, event: { busyKey: 'takeover' | 'refuse'; at: number }): boolean {
+  return event.busyKey === 'takeover' && event.at >= brakedUntil(session);
+}
 
 function sum(a: SessionFigures, b: SessionFigures): SessionFigures {
   return {

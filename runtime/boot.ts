@@ -3,12 +3,13 @@ import { Elysia } from 'elysia';
 import { Fault } from '../core/fault.ts';
 import { httpCore, says } from '../core/http.ts';
 import type { Log } from '../core/log.ts';
+import { type Peers, peers } from '../core/peers.ts';
 import type { Deployment, Kit, Plugin, Stop } from '../core/plugin.ts';
 import type { Clock } from '../core/ports/clock.ts';
 import type { Media } from '../core/ports/media.ts';
 import type { LoggedEvent, Order, Store } from '../core/ports/store.ts';
 import { fieldSet } from '../core/resource.ts';
-import type { Token } from '../core/token.ts';
+import type { Collection, Token } from '../core/token.ts';
 import { EventHub } from './actors/events.ts';
 import { ActorHost, type HostOptions } from './actors/host.ts';
 import { react } from './actors/reactions.ts';
@@ -29,6 +30,7 @@ export async function boot(options: BootOptions): Promise<Booted> {
   const { store, clock, media } = options.drivers;
   const tree = new BootTree(clock);
   const stops: { name: string; stop: Stop }[] = [];
+  const callers = peers();
   let isReady = false;
 
   let stopped: Promise<void> | undefined;
@@ -93,6 +95,7 @@ export async function boot(options: BootOptions): Promise<Booted> {
         resources: resourcesOf({ store, clock, hub }),
         events: hub,
         media,
+        peer: callers.of,
         signal: stopping.signal,
         deployment,
         use<T>(token: Token<T>): T {
@@ -102,12 +105,18 @@ export async function boot(options: BootOptions): Promise<Booted> {
           return provided.get(token.id) as T;
         },
         provide: (token, value) => void provided.set(token.id, value),
+        offered: <T>(to: Collection<T>) =>
+          plan.flatMap((other) =>
+            (other.plugin.offers ?? [])
+              .filter((offer) => offer.to.id === to.id)
+              .map((offer) => offer.make(kits.get(other.plugin.id) as Kit) as T),
+          ),
         fields: (kind) =>
           fieldSet(
             plan.flatMap((other) =>
               (other.plugin.extends ?? [])
                 .filter((field) => field.resource.kind === kind.kind)
-                .map((field) => ({ plugin: other.plugin.id, field })),
+                .map((field) => ({ plugin: other.plugin.id, field, kit: kits.get(other.plugin.id) })),
             ),
           ),
       } satisfies Kit);
@@ -159,6 +168,7 @@ export async function boot(options: BootOptions): Promise<Booted> {
       tree,
       plugins: plan.map(({ plugin }) => plugin),
       deployment,
+      peers: callers,
       setUnready: () => {
         isReady = false;
       },
@@ -194,6 +204,8 @@ export interface Booted {
   /** In the order in which they were started. */
   readonly plugins: readonly Plugin[];
   readonly deployment: Deployment;
+  /** The server that serves `app` tells it whose requests they are. */
+  readonly peers: Peers;
   /** `/health/ready` answers 503 from now on; everything else goes on. */
   setUnready(): void;
   /** Stops everything in reverse order. Harmless when repeated. */

@@ -2,6 +2,7 @@ import type { AnyElysia } from 'elysia';
 import { Fault } from '../core/fault.ts';
 import { faultResponse } from '../core/http.ts';
 import type { Log } from '../core/log.ts';
+import type { Peers } from '../core/peers.ts';
 
 /** A blocked playlist reload may be silent for 12 s, an event stream for 5 s. */
 const idleTimeout = 30;
@@ -11,7 +12,7 @@ const maxRequestBodySize = 16 * 1_048_576;
 /** Serves an app over HTTP. Throws a Fault that names the port when it cannot be had. */
 export async function listen(
   app: AnyElysia,
-  options: { host: string; port: number; log: Log },
+  options: { host: string; port: number; log: Log; peers?: Peers },
 ): Promise<{ port: number; stop(): Promise<void> }> {
   try {
     const { host: hostname, port } = options;
@@ -28,6 +29,7 @@ export async function listen(
         return faultResponse(internal);
       },
     });
+    options.peers?.knownBy((request) => server.requestIP(request)?.address);
     return {
       port: server.port ?? port,
       stop: () => server.stop(true),

@@ -83,8 +83,8 @@ async function main(): Promise<void> {
   });
 
   if (stopping !== undefined) return await end();
-  const { app, stop: undo } = booted;
-  server = await listen(app, { ...config.http, log }).catch(async (error: unknown) => {
+  const { app, peers, stop: undo } = booted;
+  server = await listen(app, { ...config.http, log, peers }).catch(async (error: unknown) => {
     await undo();
     throw error;
   });

@@ -23,6 +23,7 @@ export async function admit(
       node: kit.deployment.node.id,
       incarnation: kit.deployment.node.incarnation,
       sessionId: uuid(),
+      busyKey: kit.config.busyKey,
       hold: milliseconds(kit.config.hold),
       reconnectWindow: milliseconds(kit.config.reconnectWindow),
     });
@@ -39,10 +40,8 @@ export async function admit(
       targetDuration: context.targetDuration,
     };
   } catch (error) {
-    // The key was changed, or the stream suspended or deleted, since the row was read.
     if (error instanceof Fault && error.status === 404) return unauthorized;
-    if (error instanceof Fault && error.status === 409)
-      return (await isKnown(request.key, kit)) ? suspended : unauthorized;
+    if (error instanceof Fault && error.status === 409) return refusal(request.key, kit);
     throw error;
   }
 }
@@ -63,6 +62,17 @@ const takenOver: PublishRefusal = {
   message: 'Another broadcast with the same key took over.',
 };
 
-async function isKnown(key: string, kit: StreamsKit): Promise<boolean> {
-  return (await kit.resources.find('stream', 'streamKey', key)) !== undefined;
+/** Why the broadcast refused: the key is in use, or was changed, or the stream suspended, since the row was read. */
+async function refusal(key: string, kit: StreamsKit): Promise<PublishRefusal> {
+  const row = await kit.resources.find('stream', 'streamKey', key);
+  if (!row) return unauthorized;
+  const { suspended: isSuspended, brakedUntil = 0 } = documentOf(row);
+  if (isSuspended) return suspended;
+  const wait = Math.ceil((brakedUntil - kit.clock.now()) / 1000);
+  const again = wait > 0 && kit.config.busyKey === 'takeover' ? ` Try again in ${wait} s.` : '';
+  return {
+    granted: false,
+    reason: 'rejected',
+    message: `Another broadcast uses this stream key.${again}`,
+  };
 }

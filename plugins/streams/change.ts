@@ -32,14 +32,18 @@ export async function parent(
   return document;
 }
 
-/** Asks the broadcast for what the body names; a body that names nothing is no step. */
+/**
+ * Asks the broadcast for what the body names; a body that names nothing is no step. Throws the Faults of the
+ * fields that other plugins own.
+ */
 export async function changeStream(
   document: StreamDocument,
-  options: { body: StreamBody; kit: StreamsKit },
+  options: { body: StreamBody; principal: Principal; kit: StreamsKit },
 ): Promise<void> {
-  const { body, kit } = options;
+  const { body, principal, kit } = options;
   if (Object.keys(body).length === 0) return;
   const { name, suspended, holdSeconds, userTags } = body;
+  const fields = await kit.fields(stream).named(body, { principal, stored: document.fields });
   await kit.actors.ask(broadcast, document.id, {
     type: 'change',
     changes: {
@@ -47,7 +51,7 @@ export async function changeStream(
       ...(suspended !== undefined && { suspended }),
       ...(holdSeconds !== undefined && { holdSeconds }),
       ...(userTags !== undefined && { userTags }),
-      fields: kit.fields(stream).named(body),
+      fields,
     },
   });
 }

@@ -10,6 +10,12 @@ export const config = Type.Object({
     default: '6m',
     description: 'How long after its last media a session is continued by the same key.',
   }),
+  busyKey: Type.Union([Type.Literal('takeover'), Type.Literal('refuse')], {
+    default: 'takeover',
+    expected: '"takeover" or "refuse"',
+    description:
+      'What a second broadcast with a key in use does: `takeover` ends the first, `refuse` is refused.',
+  }),
   maxWaitingViewers: Type.Integer({
     default: 2000,
     minimum: 0,

@@ -9,7 +9,7 @@ export const stream = resource('stream');
 export interface Streams {
   /**
    * Sets fields that other plugins own on a parent stream.
-   * Faults: `stream.not_found` (404), `stream.session_read_only` (400).
+   * Faults: `stream.not_found` (404), `stream.session_read_only` (400), and those of the fields.
    */
   setFields(
     principal: Principal,

@@ -1,5 +1,10 @@
 import type { ResourceWrite, StoredResource } from '../../core/ports/store.ts';
-import type { BroadcastContext, SessionFigures, StreamSettings } from '../../machines/broadcast.ts';
+import {
+  type BroadcastContext,
+  brakedUntil,
+  type SessionFigures,
+  type StreamSettings,
+} from '../../machines/broadcast.ts';
 
 /** What is stored of a stream or session: the row that the API reads. */
 export interface StreamDocument extends StreamSettings {
@@ -12,6 +17,8 @@ export interface StreamDocument extends StreamSettings {
   readonly token: string | null;
   /** Process that feeds it, on the air or not yet; when that has died, nobody does. */
   readonly incarnation: string | null;
+  /** Somebody publishes and nobody may take over before then, epoch ms. Rows from before have none. */
+  readonly brakedUntil?: number;
   /** Epoch ms of the last media known; 0 before any. */
   readonly lastMediaAt: number;
   readonly past: SessionFigures;
@@ -33,6 +40,7 @@ export function rowsOf(context: BroadcastContext, state: unknown): ResourceWrite
     isHeld: context.isActive && publish === null,
     token: context.isActive && publish ? publish.token : null,
     incarnation: publish?.incarnation ?? null,
+    ...brake(session),
     lastMediaAt: session?.hasStarted ? session.lastMediaAt : 0,
     past: session?.hasStarted ? session.past : none,
     current: session?.hasStarted ? session.current : none,
@@ -58,6 +66,11 @@ function key(stream: StreamSettings): Omit<ResourceWrite, 'body' | 'indexes'> {
   return { kind: 'stream', id, account, createdAt, name };
 }
 
+function brake(session: BroadcastContext['session']): Pick<StreamDocument, 'brakedUntil'> {
+  const until = session ? brakedUntil(session) : 0;
+  return until > 0 ? { brakedUntil: until } : {};
+}
+
 function sessionRow(context: BroadcastContext): ResourceWrite {
   const { stream, session } = context;
   if (!session) throw new Error('a session row needs a session');
@@ -77,6 +90,7 @@ function sessionRow(context: BroadcastContext): ResourceWrite {
     isHeld: context.isActive && session.publish === null,
     token: context.isActive && session.publish ? session.publish.token : null,
     incarnation: session.publish?.incarnation ?? null,
+    ...brake(session),
     lastMediaAt,
     past,
     current,

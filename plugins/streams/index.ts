@@ -1,5 +1,7 @@
 import { authenticator } from '../../core/auth.ts';
 import { definePlugin } from '../../core/plugin.ts';
+import { offer } from '../../core/token.ts';
+import { playables } from '../playback/contract.ts';
 import { broadcast } from './actor.ts';
 import { admit } from './admission.ts';
 import { changeStream, parent } from './change.ts';
@@ -8,6 +10,7 @@ import { stream, streams } from './contract.ts';
 import type { StreamsKit } from './kit.ts';
 import { lostNodes } from './lost-nodes.ts';
 import { mediaFacts } from './media-facts.ts';
+import { livePlayable } from './playable.ts';
 import { routes } from './routes.ts';
 
 /** Streams, their sessions, who may publish, and live playback. */
@@ -18,6 +21,7 @@ export default definePlugin({
   needs: [authenticator],
   provides: [streams],
   resources: [stream],
+  offers: [offer(playables, livePlayable)],
   actors: [broadcast],
   emits: {
     'stream.started': 'The stream is on the air: its playlist works.',
@@ -38,7 +42,7 @@ export default definePlugin({
     kit.provide(streams, {
       async setFields(principal, { id, fields }) {
         const document = await parent(principal, { id, kit });
-        await changeStream(document, { body: fields, kit });
+        await changeStream(document, { body: fields, principal, kit });
       },
     });
     await lostNodes(kit);

@@ -15,6 +15,9 @@ export function presentStream(
   const issues = document.isHeld
     ? ['The connection of the encoder was lost; the broadcast goes on when it comes back in time.']
     : (live?.issues ?? []);
+  const isBraked = (document.brakedUntil ?? 0) > kit.clock.now();
+  // Of a session that is over nothing can be mended.
+  const fieldIssues = document.parentId === null || document.isActive ? fields.issues(document.fields) : [];
   return {
     id: document.id,
     kind: 'stream',
@@ -29,7 +32,7 @@ export function presentStream(
     ...(document.holdSeconds !== null && { holdSeconds: document.holdSeconds }),
     isActive: document.isActive,
     ...(document.isActive && { isHealthy: issues.length === 0, ingestRate: live?.ingestRate ?? 0 }),
-    issues,
+    issues: [...issues, ...(isBraked ? [fight] : []), ...fieldIssues],
     ...(lastSeen > 0 && { lastSeen }),
     sourceBytes: document.past.bytes + current.bytes,
     sourceSegments: document.past.segments + current.segments,
@@ -37,6 +40,10 @@ export function presentStream(
     ...fields.present(document.fields),
   };
 }
+
+const fight =
+  'Several encoders take this stream key from each other; newcomers are refused for 30 s. ' +
+  'Stop all but one, or give each a stream of its own.';
 
 /** The stream object as events carry it: without the key. */
 export function presentForEvent(document: StreamDocument, kit: StreamsKit): Record<string, unknown> {

@@ -53,7 +53,7 @@ export function routes(kit: StreamsKit): AnyElysia {
           suspended: body.suspended ?? false,
           holdSeconds: body.holdSeconds ?? null,
           userTags: body.userTags ?? {},
-          fields: fields.initial(body),
+          fields: await fields.initial(body, { principal }),
         };
         await kit.actors.spawn(broadcast, id, settings);
         return Response.json(present(await owned(principal, { id, kit })), { status: 201 });
@@ -95,7 +95,7 @@ export function routes(kit: StreamsKit): AnyElysia {
         const principal = await authenticate(request, keys);
         const document = await parent(principal, { id: params.id, kit });
         const body = (await change.read(request)) as StreamBody;
-        await changeStream(document, { body, kit });
+        await changeStream(document, { body, principal, kit });
         return noContent();
       },
       says('Changes the fields that the body names. 204.'),

@@ -38,6 +38,7 @@ export const publish = (token: string): Command & { type: 'publish' } => ({
   node: 'local',
   incarnation: 'i1',
   sessionId: `session-${token}`,
+  busyKey: 'takeover',
   hold: 30_000,
   reconnectWindow: 360_000,
 });

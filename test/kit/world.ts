@@ -43,14 +43,16 @@ export async function world(options: WorldOptions): Promise<World> {
   };
   current = await startOne(options.start ?? Date.UTC(2026, 0, 1));
 
+  const addresses = new WeakMap<Request, string>();
   const settle = () => current.clock.advance(0);
   const request: World['request'] = async (method, path, given = {}) => {
     const headers = new Headers(given.headers);
     if (given.key !== null) headers.set('authorization', `Bearer ${given.key ?? bootstrapKey}`);
     const body = given.body === undefined ? {} : { body: JSON.stringify(given.body) };
-    const answer = await current.booted.app.handle(
-      new Request(`http://localhost:8080${path}`, { method, headers, ...body }),
-    );
+    const asked = new Request(`http://localhost:8080${path}`, { method, headers, ...body });
+    addresses.set(asked, given.peer ?? '127.0.0.1');
+    current.booted.peers.knownBy((one) => addresses.get(one));
+    const answer = await current.booted.app.handle(asked);
     const text = await answer.text();
     await settle();
     return {
@@ -70,6 +72,9 @@ export async function world(options: WorldOptions): Promise<World> {
     lines,
     get app() {
       return current.booted.app;
+    },
+    get peers() {
+      return current.booted.peers;
     },
     get media() {
       return current.media;
@@ -119,10 +124,12 @@ export interface World {
   request(
     method: string,
     path: string,
-    options?: { body?: unknown; key?: string | null; headers?: Record<string, string> },
+    options?: { body?: unknown; key?: string | null; headers?: Record<string, string>; peer?: string },
     // biome-ignore lint/suspicious/noExplicitAny: answers of all routes
   ): Promise<{ status: number; headers: Headers; body: any }>;
   readonly app: Booted['app'];
+  /** For tests with sockets; `request` takes a `peer`. */
+  readonly peers: Booted['peers'];
   readonly media: ScriptedMedia;
   readonly store: Store;
   /** Everything that was logged. */

@@ -1,0 +1,30 @@
+import { Fault } from './fault.ts';
+import { faultResponse } from './http.ts';
+
+/** Headers of an answer that pages of every origin may read. */
+export const readableByAll = { 'access-control-allow-origin': '*' };
+
+/** The answer, or the fault instead of it, readable by pages of every origin: a browser hides a refusal too. */
+export async function openly(answer: () => Response | Promise<Response>): Promise<Response> {
+  try {
+    const response = await answer();
+    response.headers.set('access-control-allow-origin', '*');
+    return response;
+  } catch (error) {
+    if (error instanceof Fault) return faultResponse(error, readableByAll);
+    throw error;
+  }
+}
+
+/** Answers a browser that asks before it sends a request to such a route. */
+export function preflight(): Response {
+  return new Response(null, {
+    status: 204,
+    headers: {
+      ...readableByAll,
+      'access-control-allow-methods': 'GET, HEAD, OPTIONS',
+      'access-control-allow-headers': '*',
+      'access-control-max-age': '86400',
+    },
+  });
+}

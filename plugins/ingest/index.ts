@@ -1,0 +1,40 @@
+import { Type } from '@sinclair/typebox';
+import { Elysia } from 'elysia';
+import { says } from '../../core/http.ts';
+import { definePlugin } from '../../core/plugin.ts';
+import { openly, preflight } from '../../core/public-access.ts';
+import { nearestFirst, regionSchema, regionsOf } from './regions.ts';
+
+/** `GET /api/ingest`: where to broadcast to and to watch from, nearest first, for everyone. */
+export default definePlugin({
+  id: 'ingest',
+  summary: 'ingest discovery',
+  config: Type.Object({
+    regions: Type.Array(regionSchema, {
+      maxItems: 1000,
+      default: [],
+      description:
+        'Places of this deployment: `{region, ingest, playback, base, cidrs?}`. Default: one, from publicUrl and rtmp.port.',
+    }),
+  }),
+  routes(kit) {
+    const regions = regionsOf(kit.config.regions, kit.deployment);
+    return new Elysia()
+      .get(
+        '/api/ingest',
+        ({ request }) =>
+          openly(() => {
+            const isAll = new URL(request.url).searchParams.get('first') === 'false';
+            const sorted = nearestFirst(regions, kit.peer(request));
+            const entries = isAll
+              ? sorted.map(({ ingest, playback, base }) => ({ ingest, playback, base }))
+              : sorted.slice(0, 1).map(({ ingest, playback }) => ({ ingest, playback }));
+            return Response.json(entries, { headers: { 'cache-control': 'no-store' } });
+          }),
+        says(
+          'Where to broadcast to and watch from: the nearest, or all with `first=false`. No key is needed.',
+        ),
+      )
+      .options('/api/ingest', preflight);
+  },
+});

@@ -1,0 +1,61 @@
+import { type Static, Type } from '@sinclair/typebox';
+import { Fault } from '../../core/fault.ts';
+import type { Deployment } from '../../core/plugin.ts';
+import { type Cidr, cidr, matchLength } from './cidr.ts';
+
+const url = (schemes: string, example: string) =>
+  Type.String({ pattern: `^(${schemes})://[^/?#\\s]+[^?#\\s]*$`, expected: `a URL such as ${example}` });
+
+export const regionSchema = Type.Object(
+  {
+    region: Type.String({ pattern: '^[a-z]{3}$', expected: 'three small letters, such as an airport code' }),
+    ingest: url('rtmps?', 'rtmp://fra-rtmp.example.com/live'),
+    playback: url('https?', 'https://fra-cdn.example.com/hls'),
+    base: url('https?', 'https://fra-cdn.example.com'),
+    cidrs: Type.Optional(Type.Array(Type.String(), { maxItems: 10_000 })),
+  },
+  { additionalProperties: false },
+);
+
+/** One place of the deployment, as it is told to clients. */
+export interface Region {
+  readonly ingest: string;
+  readonly playback: string;
+  readonly base: string;
+  readonly blocks: readonly Cidr[];
+}
+
+/** The regions of the config; without any, the deployment's own address. Throws a Fault `config.invalid`. */
+export function regionsOf(
+  configured: readonly Static<typeof regionSchema>[],
+  { publicUrl, rtmpPort }: Pick<Deployment, 'publicUrl' | 'rtmpPort'>,
+): Region[] {
+  if (configured.length === 0) {
+    const ingest = `rtmp://${new URL(publicUrl).hostname}:${rtmpPort}/live`;
+    return [{ ingest, playback: `${publicUrl}/hls`, base: publicUrl, blocks: [] }];
+  }
+  const problems: string[] = [];
+  const regions = configured.map(({ ingest, playback, base, cidrs = [] }, index) => {
+    const blocks = cidrs.flatMap((text, place) => {
+      const block = cidr(text);
+      if (!block) {
+        problems.push(
+          `plugins.ingest.regions.${index}.cidrs.${place}: expected a block such as 192.0.2.0/24 or 2001:db8::/32`,
+        );
+      }
+      return block ?? [];
+    });
+    return { ingest, playback, base, blocks };
+  });
+  if (problems.length > 0) throw new Fault('config.invalid', { status: 500, message: problems });
+  return regions;
+}
+
+/** Nearest first: the region with the most specific block that holds the address, else as configured. */
+export function nearestFirst(regions: readonly Region[], address: string | undefined): Region[] {
+  if (address === undefined) return [...regions];
+  return regions
+    .map((region) => ({ region, length: matchLength(address, region.blocks) }))
+    .sort((a, b) => b.length - a.length)
+    .map(({ region }) => region);
+}

@@ -1,0 +1,92 @@
+import { type Static, Type } from '@sinclair/typebox';
+import { Fault } from '../../core/fault.ts';
+import type { Kit } from '../../core/plugin.ts';
+import { type FieldChange, field } from '../../core/resource.ts';
+import { type Profile, profilesField } from '../renditions/contract.ts';
+import { stream } from '../streams/contract.ts';
+import { specSchema, targetsOf, urlProblem } from './target.ts';
+
+/** Most targets one stream may have. */
+const most = 50;
+
+const schema = Type.Object(
+  {
+    targets: Type.Array(
+      Type.Object(
+        {
+          profile: Type.String({ minLength: 1, maxLength: 500 }),
+          id: Type.Optional(Type.String({ minLength: 1, maxLength: 100 })),
+          spec: Type.Optional(specSchema),
+          videoOnly: Type.Optional(Type.Boolean()),
+        },
+        { additionalProperties: false },
+      ),
+      { maxItems: most },
+    ),
+  },
+  { additionalProperties: false },
+);
+
+type Multistream = Static<typeof schema>;
+
+/** `multistream` of a stream: where its broadcasts are pushed to, and which rendition of them. */
+export const multistream = field<Multistream, Kit>(stream, 'multistream', {
+  schema,
+  initial: { targets: [] },
+  async validate({ targets }, change) {
+    const malformed = targets.flatMap(({ spec }, index) => {
+      const problem = spec && urlProblem(spec.url);
+      return problem ? [`multistream.targets.${index}.spec.url: ${problem}`] : [];
+    });
+    if (malformed.length > 0) throw new Fault('body.invalid', { status: 422, message: malformed });
+    const message = await problemsOf(targets, change);
+    if (message.length > 0) throw new Fault('multistream.invalid', { status: 400, message });
+  },
+  async prepare({ targets }, { principal, kit }) {
+    const made = await targetsOf(principal, kit).create(targets.flatMap(({ spec }) => spec ?? []));
+    return {
+      targets: targets.map(({ spec, id = made.shift()?.id, ...rest }) => ({ id, ...rest })),
+    };
+  },
+  issues({ targets }, { values }) {
+    if (targets.length === 0) return [];
+    const known = profileNames(values);
+    const lost = targets.filter(({ profile }) => !known.has(profile));
+    return [
+      'This server does not push to multistream targets yet: none of them is sent anything.',
+      ...lost.map(
+        ({ id, profile }) =>
+          `Multistream target ${id} wants the profile "${profile}", which this stream no longer has. Name another.`,
+      ),
+    ];
+  },
+});
+
+async function problemsOf(
+  targets: Multistream['targets'],
+  { principal, values, kit }: FieldChange<Kit>,
+): Promise<string[]> {
+  const own = targetsOf(principal, kit);
+  const profiles = profileNames(values);
+  const seen = new Set<string>();
+  const problems: string[] = [];
+  for (const [index, { id, spec, profile }] of targets.entries()) {
+    const wrong = (what: string) => problems.push(`multistream.targets.${index}: ${what}`);
+    if ((id === undefined) === (spec === undefined)) wrong('expected exactly one of id and spec');
+    if (!profiles.has(profile)) {
+      wrong(`this stream has no profile "${profile}"; it has ${[...profiles].join(', ')}`);
+    }
+    if (id === undefined) continue;
+    if (!(await own.has(id))) wrong(`there is no multistream target ${id}`);
+    const pair = JSON.stringify([id, profile]);
+    if (seen.has(pair)) wrong(`the target ${id} with the profile "${profile}" is there twice`);
+    seen.add(pair);
+  }
+  return problems;
+}
+
+/** What can be pushed: the source, and the renditions when there is a plugin for them. */
+function profileNames(values: Readonly<Record<string, unknown>>): Set<string> {
+  const profiles = (values[profilesField] ?? []) as readonly Profile[];
+  return new Set(['source', ...profiles.map(({ name }) => name)]);
+}

@@ -1,0 +1,28 @@
+import { authenticator } from '../../core/auth.ts';
+import { definePlugin } from '../../core/plugin.ts';
+import { multistream } from './field.ts';
+import { routes } from './routes.ts';
+
+/** Multistream targets, and the field by which streams name them. Nothing is pushed yet. */
+export default definePlugin({
+  id: 'multistream',
+  summary: 'multistream targets and the multistream field',
+  needs: [authenticator],
+  extends: [multistream],
+  faults: {
+    'multistream.invalid': {
+      status: 400,
+      meaning:
+        'A target of the multistream field is unknown, there twice, wants an unknown profile, or has not exactly one of id and spec.',
+    },
+    'target.not_found': {
+      status: 404,
+      meaning: 'There is no multistream target of this id in your account.',
+    },
+    'target.busy': {
+      status: 409,
+      meaning: 'Others change this target; nothing was changed. Try again.',
+    },
+  },
+  routes,
+});

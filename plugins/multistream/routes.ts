@@ -1,0 +1,84 @@
+import { Type } from '@sinclair/typebox';
+import { type AnyElysia, Elysia } from 'elysia';
+import { authenticate, authenticator } from '../../core/auth.ts';
+import { bodyReader } from '../../core/body.ts';
+import { Fault } from '../../core/fault.ts';
+import { says } from '../../core/http.ts';
+import type { Kit } from '../../core/plugin.ts';
+import { limitOf } from '../../core/query.ts';
+import { nameSchema, type Target, targetsOf, urlProblem, urlSchema } from './target.ts';
+
+/** `/api/multistream/target`: create, read, change, delete. */
+export function routes(kit: Kit): AnyElysia {
+  const keys = kit.use(authenticator);
+  const readOnly = ['id', 'createdAt'];
+  const changes = {
+    name: Type.Optional(nameSchema),
+    url: Type.Optional(urlSchema),
+    disabled: Type.Optional(Type.Boolean()),
+  };
+  const creation = bodyReader({ ...changes, url: urlSchema }, { readOnly });
+  const change = bodyReader(changes, { readOnly });
+  const targets = async (request: Request) => targetsOf(await authenticate(request, keys), kit);
+
+  return new Elysia()
+    .post(
+      '/api/multistream/target',
+      async ({ request }) => {
+        const own = await targets(request);
+        const body = await creation.read(request);
+        checkUrl(body.url);
+        const [target] = await own.create([body]);
+        return Response.json(present(target), { status: 201 });
+      },
+      says('Creates a multistream target. 201 with the target; its URL is never shown again.'),
+    )
+    .get(
+      '/api/multistream/target',
+      async ({ request }) => {
+        const own = await targets(request);
+        const limit = limitOf(new URL(request.url).searchParams);
+        return Response.json((await own.list(limit)).map(present));
+      },
+      says('Lists multistream targets, newest first. `limit` 1..1000, default 20.'),
+    )
+    .get(
+      '/api/multistream/target/:id',
+      async ({ request, params }) => {
+        const own = await targets(request);
+        return Response.json(present(await own.get(params.id)));
+      },
+      says('One multistream target.'),
+    )
+    .patch(
+      '/api/multistream/target/:id',
+      async ({ request, params }) => {
+        const own = await targets(request);
+        // Before the body: what a stranger sends to another account's target is answered 404, whatever it is.
+        await own.get(params.id);
+        const body = await change.read(request);
+        if (body.url !== undefined) checkUrl(body.url);
+        if (Object.keys(body).length > 0) await own.change(params.id, body);
+        return new Response(null, { status: 204 });
+      },
+      says('Changes what the body names of a multistream target. 204.'),
+    )
+    .delete(
+      '/api/multistream/target/:id',
+      async ({ request, params }) => {
+        const own = await targets(request);
+        await own.remove(params.id);
+        return new Response(null, { status: 204 });
+      },
+      says('Deletes a multistream target. 204.'),
+    );
+}
+
+function present({ id, name, createdAt, disabled }: Target): Record<string, unknown> {
+  return { id, name, createdAt, ...(disabled && { disabled }) };
+}
+
+function checkUrl(url: string): void {
+  const problem = urlProblem(url);
+  if (problem) throw new Fault('body.invalid', { status: 422, message: `url: ${problem}` });
+}

@@ -1,0 +1,123 @@
+import { type Static, Type } from '@sinclair/typebox';
+import type { Principal } from '../../core/auth.ts';
+import { Fault } from '../../core/fault.ts';
+import { uuid } from '../../core/ids.ts';
+import type { Kit } from '../../core/plugin.ts';
+
+/** Where broadcasts can be pushed to: a plain resource of an account. */
+export interface Target {
+  readonly id: string;
+  readonly account: string;
+  readonly name: string;
+  /** A secret: it holds the user's key. No answer, event or log shows it. */
+  readonly url: string;
+  readonly disabled: boolean;
+  /** Epoch ms. */
+  readonly createdAt: number;
+}
+
+export const nameSchema = Type.String({ minLength: 1, maxLength: 500 });
+export const urlSchema = Type.String({
+  pattern: '^(rtmps?|srt)://[^\\s\\u0000-\\u001f]+$',
+  maxLength: 2000,
+  expected: 'an rtmp://, rtmps:// or srt:// URL of at most 2000 characters',
+});
+/** A target that is made along with the stream that names it. */
+export const specSchema = Type.Object(
+  { name: Type.Optional(nameSchema), url: urlSchema },
+  { additionalProperties: false },
+);
+
+const kind = 'multistream-target';
+/** How often a change is tried while others change the same target. */
+const attempts = 5;
+
+/** Targets of one account. Another account's are as unknown as those that never were. */
+export function targetsOf({ accountId: account }: Principal, kit: Kit) {
+  const find = async (id: string) => {
+    const row = await kit.resources.get(kind, id);
+    return row?.account === account ? { row, target: JSON.parse(row.body) as Target } : undefined;
+  };
+  const write = (target: Target, options: { revision: number; isGone?: boolean }) =>
+    kit.resources.write({ rows: [rowOf(target, options)], events: [] });
+
+  return {
+    async has(id: string): Promise<boolean> {
+      return (await find(id)) !== undefined;
+    },
+    /** Faults: `target.not_found` (404). */
+    async get(id: string): Promise<Target> {
+      return (await find(id))?.target ?? Promise.reject(notFound(id));
+    },
+    /** Newest first. */
+    async list(limit: number): Promise<Target[]> {
+      const rows = await kit.resources.list(kind, { account, limit });
+      return rows.map((row) => JSON.parse(row.body) as Target);
+    },
+    /** All of them or none. The URLs were checked by `urlProblem`. */
+    async create(specs: readonly (Static<typeof specSchema> & { disabled?: boolean })[]): Promise<Target[]> {
+      const targets = specs.map(({ name, url, disabled = false }) => {
+        const createdAt = kit.clock.now();
+        return { id: uuid(), account, name: name ?? hostOf(url), url, disabled, createdAt };
+      });
+      if (targets.length > 0) {
+        await kit.resources.write({
+          rows: targets.map((target) => rowOf(target, { revision: 0 })),
+          events: [],
+        });
+      }
+      return targets;
+    },
+    /** What `changes` names is set. Faults: `target.not_found` (404), `target.busy` (409). */
+    async change(id: string, changes: Partial<Pick<Target, 'name' | 'url' | 'disabled'>>): Promise<void> {
+      for (let attempt = 0; attempt < attempts; attempt += 1) {
+        const found = await find(id);
+        if (!found) throw notFound(id);
+        const { revision } = found.row;
+        if ((await write({ ...found.target, ...changes }, { revision })) === 'ok') return;
+      }
+      throw busy(id);
+    },
+    /** Faults: as `change`. */
+    async remove(id: string): Promise<void> {
+      for (let attempt = 0; attempt < attempts; attempt += 1) {
+        const found = await find(id);
+        if (!found) throw notFound(id);
+        const { revision } = found.row;
+        if ((await write(found.target, { revision, isGone: true })) === 'ok') return;
+      }
+      throw busy(id);
+    },
+  };
+}
+
+/** What is wrong with a URL that fits the schema, or undefined. The URL is a secret: it is not repeated. */
+export function urlProblem(url: string): string | undefined {
+  const { hostname } = URL.canParse(url) ? new URL(url) : { hostname: '' };
+  return hostname === '' ? `expected ${urlSchema.expected}` : undefined;
+}
+
+/** The name of a target that was given none. */
+function hostOf(url: string): string {
+  return new URL(url).hostname.slice(0, 500);
+}
+
+function rowOf(target: Target, { revision, isGone }: { revision: number; isGone?: boolean }) {
+  const { id, account, createdAt, name } = target;
+  const body = isGone ? null : JSON.stringify(target);
+  return { kind, id, account, createdAt, name, body, indexes: {}, revision };
+}
+
+function notFound(id: string): Fault {
+  return new Fault('target.not_found', {
+    status: 404,
+    message: `There is no multistream target ${id}.`,
+  });
+}
+
+function busy(id: string): Fault {
+  return new Fault('target.busy', {
+    status: 409,
+    message: `The multistream target ${id} is being changed by others; nothing was changed. Try again.`,
+  });
+}

@@ -1,0 +1,31 @@
+import { type Static, Type } from '@sinclair/typebox';
+
+/** Name of the field on streams. */
+export const profilesField = 'profiles';
+
+const seconds = '(?!0*(\\.0*)?$)[0-9]{1,6}(\\.[0-9]{1,6})?';
+
+/** One rendition that viewers can be given beside the source. */
+export const profileSchema = Type.Object(
+  {
+    name: Type.String({ minLength: 1, maxLength: 500 }),
+    width: Type.Integer({ minimum: 128 }),
+    height: Type.Integer({ minimum: 128 }),
+    bitrate: Type.Integer({ minimum: 400, description: 'bit/s' }),
+    fps: Type.Integer({ minimum: 0, description: "0 = the source's" }),
+    fpsDen: Type.Optional(Type.Integer({ minimum: 1 })),
+    gop: Type.Optional(
+      Type.String({ pattern: `^(intra|${seconds})$`, expected: 'seconds, such as "2", or "intra"' }),
+    ),
+    profile: Type.Optional(
+      Type.Union(
+        ['H264Baseline', 'H264Main', 'H264High', 'H264ConstrainedHigh'].map((name) => Type.Literal(name)),
+        { expected: 'H264Baseline, H264Main, H264High or H264ConstrainedHigh' },
+      ),
+    ),
+    encoder: Type.Optional(Type.Literal('H.264')),
+  },
+  { additionalProperties: false },
+);
+
+export type Profile = Static<typeof profileSchema>;

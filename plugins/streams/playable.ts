@@ -1,0 +1,37 @@
+import type { Playable, PlaybackInfo } from '../playback/contract.ts';
+import { documentOf, type StreamDocument } from './document.ts';
+import type { StreamsKit } from './kit.ts';
+
+/** Live streams, by their playback id or by the id of the session that is on the air. */
+export function livePlayable(kit: StreamsKit): Playable {
+  return {
+    async find(id) {
+      if (/^[0-9a-z]{16}$/.test(id)) {
+        const row = await kit.resources.find('stream', 'playbackId', id);
+        return row && infoOf(documentOf(row), kit);
+      }
+      const row = await kit.resources.get('stream', id);
+      const document = row && documentOf(row);
+      // The id of a parent is for its owner, and a session that is over is no longer live.
+      const isLive = document?.isActive && document.parentId !== null;
+      return isLive ? infoOf(document, kit) : undefined;
+    },
+  };
+}
+
+function infoOf({ playbackId, isActive }: StreamDocument, kit: StreamsKit): PlaybackInfo {
+  return {
+    type: 'live',
+    meta: {
+      live: isActive ? 1 : 0,
+      source: [
+        {
+          // Players know HLS by this name, whatever its segments are made of.
+          hrn: 'HLS (TS)',
+          type: 'html5/application/vnd.apple.mpegurl',
+          url: `${kit.deployment.publicUrl}/hls/${playbackId}/index.m3u8`,
+        },
+      ],
+    },
+  };
+}

@@ -1,0 +1,69 @@
+import { describe, expect, it } from 'vitest';
+import type { Plugin } from '../../core/plugin.ts';
+import accounts from '../../plugins/accounts/index.ts';
+import streams from '../../plugins/streams/index.ts';
+import { world } from '../kit/world.ts';
+
+const plugins = [accounts, streams] as unknown as Plugin[];
+const config = (busyKey: string) => ({ streams: { busyKey } });
+
+describe('two encoders with one key', () => {
+  it('are braked: the fourth takeover is refused for 30 s, with an issue', async () => {
+    await using w = await world({ plugins });
+    const stream = await w.given.stream();
+    const path = `/api/stream/${stream.id}`;
+    await w.given.broadcast(stream);
+    await w.given.broadcast(stream);
+    await w.given.broadcast(stream);
+    expect((await w.request('GET', path)).body.issues).toEqual([]);
+    const last = await w.given.broadcast(stream);
+    const { answer } = await w.media.publish(stream.streamKey);
+    expect(answer).toEqual({
+      granted: false,
+      reason: 'rejected',
+      message: 'Another broadcast uses this stream key. Try again in 30 s.',
+    });
+    expect(last.closedBecause).toBeUndefined();
+    for (const shown of [path, `/api/stream/${last.grant.sessionId}`]) {
+      const { body } = await w.request('GET', shown);
+      expect(body).toMatchObject({ isActive: true, isHealthy: true });
+      expect(body.issues).toEqual([expect.stringContaining('Several encoders')]);
+    }
+    await w.advance('29999ms');
+    expect((await w.media.publish(stream.streamKey)).answer).toMatchObject({ granted: false });
+    await w.advance('1ms');
+    expect((await w.request('GET', path)).body.issues).toEqual([]);
+    expect((await w.media.publish(stream.streamKey)).answer).toMatchObject({ granted: true });
+  });
+
+  it('are told apart from a suspended stream and an unknown key', async () => {
+    await using w = await world({ plugins, config: config('refuse') });
+    const stream = await w.given.stream();
+    const first = await w.given.broadcast(stream);
+    expect((await w.media.publish(stream.streamKey)).answer).toMatchObject({
+      reason: 'rejected',
+      message: 'Another broadcast uses this stream key.',
+    });
+    expect(first.closedBecause).toBeUndefined();
+    await w.request('PATCH', `/api/stream/${stream.id}`, { body: { suspended: true } });
+    expect((await w.media.publish(stream.streamKey)).answer).toMatchObject({
+      message: 'This stream is suspended.',
+    });
+  });
+
+  it('take turns with busyKey refuse', async () => {
+    await using w = await world({ plugins, config: config('refuse') });
+    const stream = await w.given.stream();
+    const first = await w.given.broadcast(stream);
+    first.end({ clean: false });
+    await w.settle();
+    const second = await w.given.broadcast(stream);
+    expect(second.grant.sessionId).toBe(first.grant.sessionId);
+  });
+
+  it('need a busyKey that is known', async () => {
+    await expect(world({ plugins, config: config('fight') })).rejects.toThrow(
+      'plugins.streams.busyKey: expected "takeover" or "refuse"',
+    );
+  });
+});
