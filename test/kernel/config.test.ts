@@ -88,8 +88,8 @@ describe('config', () => {
     const imported = await importPlugins(config.plugins);
     expect([...problems, ...imported.problems, ...planOf(imported.plugins).problems]).toEqual([
       'http.port: expected integer',
-      expect.stringMatching(/^plugins\.streems: there is no such plugin/),
       expect.stringMatching(/^plugins\.constructor: there is no such plugin/),
+      expect.stringMatching(/^plugins\.streems: there is no such plugin/),
       'plugins.streams.hold: expected a duration such as "30s"',
     ]);
   });

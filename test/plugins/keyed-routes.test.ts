@@ -6,6 +6,7 @@ import { bootstrapKey, type World, world } from '../kit/world.ts';
 const open = [
   ...['GET /health/live', 'GET /health/ready', 'OPTIONS /api/*'],
   ...['GET /hls/:playbackId/*', 'OPTIONS /hls/*'],
+  ...['GET /api/playback/:id', 'OPTIONS /api/playback/*', 'GET /api/ingest', 'OPTIONS /api/ingest'],
   ...['GET /watch/hls.js', 'GET /watch/watch.js', 'GET /watch/watch.css', 'GET /watch/:playbackId'],
 ];
 
@@ -13,6 +14,8 @@ const open = [
 const makers: Record<string, (w: World) => Promise<string>> = {
   stream: async (w) => (await w.given.stream()).id,
   'api-token': async (w) => (await w.request('POST', '/api/api-token', { body: {} })).body.id,
+  'multistream/target': async (w) =>
+    (await w.request('POST', '/api/multistream/target', { body: { url: 'rtmp://a.example/live' } })).body.id,
 };
 
 /** Bodies without which a route never asks whose the thing is. */
