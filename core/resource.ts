@@ -1,4 +1,5 @@
 import type { TSchema } from '@sinclair/typebox';
+import type { FilterField } from './filters.ts';
 
 /** A kind of JSON document that the API shows and that other plugins may extend. */
 export interface ResourceKind {
@@ -39,6 +40,8 @@ export interface FieldSet {
   named(body: Readonly<Record<string, unknown>>): FieldValues;
   /** Field name → value, as responses show them. Values of plugins that are off stay stored, unshown. */
   present(values: FieldValues): Record<string, unknown>;
+  /** What lists can be filtered by: the fields of a plain type, in documents that keep the values at `path`. */
+  filterable(path: string): Record<string, FilterField>;
 }
 
 export function fieldSet(fields: readonly { readonly plugin: string; readonly field: Field }[]): FieldSet {
@@ -58,6 +61,14 @@ export function fieldSet(fields: readonly { readonly plugin: string; readonly fi
     present: (values) =>
       Object.fromEntries(
         fields.map(({ plugin, field }) => [field.name, values[plugin]?.[field.name] ?? field.initial]),
+      ),
+    filterable: (path) =>
+      Object.fromEntries(
+        fields.flatMap(({ plugin, field }) => {
+          const type = field.schema.type === 'integer' ? 'number' : field.schema.type;
+          if (type !== 'string' && type !== 'number' && type !== 'boolean') return [];
+          return [[field.name, { type, path: [path, plugin, field.name], absent: field.initial }]];
+        }),
       ),
   };
 }
