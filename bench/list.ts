@@ -29,6 +29,8 @@ for (const query of [
   'order=name-true',
   'order=id-false',
   'streamsonly=1',
+  'streamsonly=1&name=asc',
+  'order=name-false,createdAt-true',
 ]) {
   const paths = await pathsAt(query);
   const times = await medians(paths);

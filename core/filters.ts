@@ -1,4 +1,4 @@
-import type { Filter, FilterCondition, NumberRange } from './ports/store.ts';
+import type { Filter, FilterCondition, ListScope, NumberRange } from './ports/store.ts';
 import { invalidQuery } from './query.ts';
 
 /** A field of a resource that its lists can be filtered by. */
@@ -10,6 +10,8 @@ export interface FilterField {
   readonly absent?: unknown;
   /** Shown in whole seconds, stored in milliseconds. */
   readonly isSeconds?: boolean;
+  /** Of a boolean: the index that has just the rows where it is true, so that nothing is searched for them. */
+  readonly trueIndex?: Readonly<Record<string, string>>;
 }
 
 /** Filters that one list may have. */
@@ -22,20 +24,26 @@ const most = 20;
 export function filtersOf(
   query: URLSearchParams,
   fields: Readonly<Record<string, FilterField>>,
-): readonly Filter[] {
+): Pick<ListScope, 'where' | 'filters'> {
   const text = query.get('filters');
-  if (text === null) return [];
+  if (text === null) return {};
   const given = parsed(text);
   if (!Array.isArray(given)) throw invalidQuery(`filters: expected ${shape}`);
   if (given.length > most) throw invalidQuery(`filters: expected at most ${most}`);
-  return given.map((entry, index) => {
+  const filters: Filter[] = [];
+  let where: ListScope['where'] = {};
+  for (const [index, entry] of given.entries()) {
     if (!isObject(entry)) throw invalidQuery(`filters.${index}: expected {"id", "value"}`);
     const { id, value, ...rest } = entry;
     const [other] = Object.keys(rest);
     if (other !== undefined) throw invalidQuery(`filters.${index}.${other}: unknown field`);
     if (typeof id !== 'string') throw invalidQuery(`filters.${index}.id: expected the name of a field`);
-    return filterBy(id, { value, fields });
-  });
+    const filter = filterBy(id, { value, fields });
+    const indexed = value === true ? fields[id]?.trueIndex : undefined;
+    if (indexed) where = { ...where, ...indexed };
+    else filters.push(filter);
+  }
+  return { where, filters };
 }
 
 /** One filter on a field by the name that clients know. Throws 422 `query.invalid`. */

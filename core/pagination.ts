@@ -38,8 +38,10 @@ export function resourceList(resource: ListedResource) {
     const cursor = query.get('cursor');
     const after = cursor === null ? undefined : placeOf(cursor, list);
     if (after && needsName(sorting) && after.name === undefined) throw invalidQuery('cursor: incomplete');
-    const { account, where } = scope;
-    const filters = [...filtersOf(query, resource.fields), ...(scope.filters ?? [])];
+    const { account } = scope;
+    const wanted = filtersOf(query, resource.fields);
+    const where = { ...wanted.where, ...scope.where };
+    const filters = [...(wanted.filters ?? []), ...(scope.filters ?? [])];
     const isCounted = flagOf(query, 'count') ?? false;
     const within = { account, where, filters };
 

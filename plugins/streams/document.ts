@@ -42,7 +42,7 @@ export function rowsOf(context: BroadcastContext, state: unknown): ResourceWrite
     streamKey: stream.streamKey,
     playbackId: stream.playbackId,
     ...(publish && { node: publish.node }),
-    ...(context.isActive && active),
+    ...(context.isActive && activeIndex),
   };
   const row = { ...key(stream), body: JSON.stringify(document), indexes };
   return session?.hasStarted ? [row, sessionRow(context)] : [row];
@@ -53,7 +53,7 @@ export function documentOf(row: StoredResource): StreamDocument {
 }
 
 /** The index of what is on the air. */
-const active = { active: 'true' };
+export const activeIndex = { active: 'true' };
 const none: SessionFigures = { bytes: 0, segments: 0, duration: 0 };
 
 function key(stream: StreamSettings): Omit<ResourceWrite, 'body' | 'indexes'> {
@@ -91,6 +91,6 @@ function sessionRow(context: BroadcastContext): ResourceWrite {
     createdAt,
     name,
     body: JSON.stringify(document),
-    indexes: { role: 'session', parentId: stream.id, ...(context.isActive && active) },
+    indexes: { role: 'session', parentId: stream.id, ...(context.isActive && activeIndex) },
   };
 }

@@ -7,7 +7,7 @@ import type { StoredResource } from '../../core/ports/store.ts';
 import { flagOf, invalidQuery } from '../../core/query.ts';
 import { owned, session } from './change.ts';
 import { stream } from './contract.ts';
-import { documentOf } from './document.ts';
+import { activeIndex, documentOf } from './document.ts';
 import type { StreamsKit } from './kit.ts';
 import { presentStream } from './present.ts';
 
@@ -71,7 +71,7 @@ export function listRoutes(kit: StreamsKit): AnyElysia {
 const ownFields: Readonly<Record<string, FilterField>> = {
   id: { type: 'string' },
   name: { type: 'string' },
-  isActive: { type: 'boolean' },
+  isActive: { type: 'boolean', trueIndex: activeIndex },
   createdAt: { type: 'number', isSeconds: true },
   parentId: { type: 'string' },
   playbackId: { type: 'string' },
@@ -80,13 +80,13 @@ const ownFields: Readonly<Record<string, FilterField>> = {
 };
 
 function wanted(query: URLSearchParams): Record<string, string> {
-  const [streams, sessions, active] = ['streamsonly', 'sessionsonly', 'active'].map((name) =>
+  const [streams, sessions, onAir] = ['streamsonly', 'sessionsonly', 'active'].map((name) =>
     flagOf(query, name),
   );
   if (streams && sessions) throw invalidQuery('streamsonly, sessionsonly: expected one of them at most');
   return {
     ...(streams && { role: 'parent' }),
     ...(sessions && { role: 'session' }),
-    ...(active && { active: 'true' }),
+    ...(onAir && activeIndex),
   };
 }

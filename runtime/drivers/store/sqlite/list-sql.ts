@@ -26,13 +26,22 @@ export function listSql(shape: ListShape): string {
   const matches = `(SELECT 1 FROM entries o WHERE o.kind = ${walk}.kind AND o.name = ? AND o.value = ?
         AND o.created_at = ${walk}.created_at AND o.id = ${walk}.id)`;
   const isMatch = Array.from({ length: shape.others }, () => `EXISTS ${matches}`).join(' AND ');
-  return `
-    SELECT r.id, r.account, r.created_at AS createdAt, r.name, r.body, r.revision${isMatch && `, ${isMatch} AS isMatch`}
-    FROM ${shape.byEntry ? 'entries w CROSS JOIN resources r ON r.key = w.resource' : 'resources r'}
+  const inOrder = order.map((term) => `${column(term)} ${term.descending ? 'DESC' : 'ASC'}`).join(', ');
+  const chosen = `
     ${whereSql(shape)}
     ${shape.hasAfter ? `AND ${afterSql(order, column)}` : ''}
-    ORDER BY ${order.map((term) => `${column(term)} ${term.descending ? 'DESC' : 'ASC'}`).join(', ')}
-    LIMIT ?`;
+    ORDER BY ${inOrder} LIMIT ?`;
+  const columns = `r.id, r.account, r.created_at AS createdAt, r.name, r.body, r.revision${
+    isMatch && `, ${isMatch} AS isMatch`
+  }`;
+  if (shape.byEntry) {
+    return `SELECT ${columns} FROM entries w CROSS JOIN resources r ON r.key = w.resource ${chosen}`;
+  }
+  if (hasIndex(order)) return `SELECT ${columns} FROM resources r ${chosen}`;
+  // Rows alike in the first term have to be sorted. There may be many, so only what an index has of them is.
+  return `
+    SELECT ${columns} FROM (SELECT r.key FROM resources r ${chosen}) k CROSS JOIN resources r ON r.key = k.key
+    ORDER BY ${inOrder}`;
 }
 
 /**
@@ -73,6 +82,11 @@ function afterSql(order: readonly OrderTerm[], column: (term: OrderTerm) => stri
     return `(${[...equal, `${column(term)} ${sign(term)} ?`].join(' AND ')})`;
   });
   return `${column(first)} ${sign(first)}= ? AND (${ways.join(' OR ')})`;
+}
+
+/** Whether an index of the rows has just this order. */
+function hasIndex(order: readonly OrderTerm[]): boolean {
+  return isUniform(order) && /^(createdAt|name,createdAt|),?id$/.test(order.map(({ by }) => by).join());
 }
 
 function isUniform(order: readonly OrderTerm[]): boolean {
