@@ -1,5 +1,6 @@
 import type { TSchema } from '@sinclair/typebox';
 import type { Principal } from './auth.ts';
+import type { FilterField } from './filters.ts';
 
 /** A kind of JSON document that the API shows and that other plugins may extend. */
 export interface ResourceKind {
@@ -63,6 +64,8 @@ export interface FieldSet {
   present(values: FieldValues): Record<string, unknown>;
   /** What is wrong with the values, in plain words. */
   issues(values: FieldValues): string[];
+  /** What lists can be filtered by: the fields of a plain type, in documents that keep the values at `path`. */
+  filterable(path: string): Record<string, FilterField>;
 }
 
 type Body = Readonly<Record<string, unknown>>;
@@ -113,5 +116,13 @@ export function fieldSet(
       const values = present(stored);
       return fields.flatMap(({ field, kit }) => field.issues?.(values[field.name], { values, kit }) ?? []);
     },
+    filterable: (path) =>
+      Object.fromEntries(
+        fields.flatMap(({ plugin, field, kit }) => {
+          const type = field.schema.type === 'integer' ? 'number' : field.schema.type;
+          if (type !== 'string' && type !== 'number' && type !== 'boolean') return [];
+          return [[field.name, { type, path: [path, plugin, field.name], absent: field.initial(kit) }]];
+        }),
+      ),
   };
 }

@@ -214,11 +214,12 @@ export interface Booted {
 
 function resourcesOf(options: { store: Store; clock: Clock; hub: EventHub }): Kit['resources'] {
   const { store, clock, hub } = options;
-  const { get, find, list } = store.resources;
+  const { get, find, list, count } = store.resources;
   return {
     get: get.bind(store.resources),
     find: find.bind(store.resources),
     list: list.bind(store.resources),
+    count: count.bind(store.resources),
     async write(commit) {
       const at = clock.now();
       const written = await store.write({ ...commit, at });

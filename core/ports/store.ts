@@ -135,16 +135,63 @@ export interface ResourceReader {
   get(kind: string, id: string): Promise<StoredResource | undefined>;
   /** The newest row whose index has this value. */
   find(kind: string, index: string, value: string): Promise<StoredResource | undefined>;
-  /** Newest first. `where`: all of these index values. `limit` 1..1000. */
-  list(
-    kind: string,
-    query: {
-      readonly account?: string;
-      readonly where?: Readonly<Record<string, string>>;
-      readonly after?: { readonly createdAt: number; readonly id: string };
-      readonly limit: number;
-    },
-  ): Promise<StoredResource[]>;
+  /**
+   * The rows of one kind that the query fits, in its order, fewer than `limit` only when there are no more.
+   * A driver may look through many rows for a few that fit, but never so long at one go that others wait.
+   */
+  list(kind: string, query: ListQuery): Promise<StoredResource[]>;
+  /** How many rows `list` would give with no limit. */
+  count(kind: string, query: ListScope): Promise<number>;
+}
+
+export interface ListScope {
+  readonly account?: string;
+  /** All of these index values. */
+  readonly where?: Readonly<Record<string, string>>;
+  /** All of these, of the document. */
+  readonly filters?: readonly Filter[];
+}
+
+export interface ListQuery extends ListScope {
+  /** Completed by `fullOrder` (core/listing.ts). Default newest first. By name or id it should name an account. */
+  readonly order?: readonly OrderTerm[];
+  /** Ranks by likeness of the name to this text (`nameRank`), the default order within each rank; no `order` then. */
+  readonly likeName?: string;
+  readonly after?: Place;
+  /** 1..1001: a page of at most 1000, and the row that tells whether another follows. */
+  readonly limit: number;
+}
+
+export interface OrderTerm {
+  /** `name` and `id` by their UTF-8 bytes. */
+  readonly by: 'createdAt' | 'name' | 'id';
+  readonly descending: boolean;
+}
+
+/** Where a row stands in any order; it need not exist any more. A stored row is its own place. */
+export interface Place {
+  readonly createdAt: number;
+  readonly id: string;
+  /** Needed where the order asks for it. */
+  readonly name?: string;
+}
+
+/** What one value of a document must be, as `fits` (core/listing.ts) tells it. */
+export interface Filter {
+  /** Names that lead to the value. */
+  readonly path: readonly string[];
+  /** What a document without the value counts as; otherwise it does not fit. */
+  readonly absent?: unknown;
+  readonly is: FilterCondition;
+}
+
+export type FilterCondition = { readonly contains: string } | { readonly equals: boolean } | NumberRange;
+
+export interface NumberRange {
+  readonly gt?: number;
+  readonly gte?: number;
+  readonly lt?: number;
+  readonly lte?: number;
 }
 
 /** `due` null removes the timer. Setting a timer of the same name replaces it. */

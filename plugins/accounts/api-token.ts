@@ -6,9 +6,9 @@ import { bodyReader } from '../../core/body.ts';
 import { Fault } from '../../core/fault.ts';
 import { says } from '../../core/http.ts';
 import { uuid } from '../../core/ids.ts';
+import { resourceList } from '../../core/pagination.ts';
 import type { Kit } from '../../core/plugin.ts';
 import type { StoredResource } from '../../core/ports/store.ts';
-import { limitOf } from '../../core/query.ts';
 import { apiKeys } from './api-keys.ts';
 import { documentOf, newRow, presentToken, type TokenDocument } from './token-document.ts';
 import { checkOrigins, tokenFields } from './token-schema.ts';
@@ -17,6 +17,18 @@ import { checkOrigins, tokenFields } from './token-schema.ts';
 export function tokenRoutes(kit: Kit): AnyElysia {
   const keys = kit.use(apiKeys);
   const creation = bodyReader(tokenFields, { readOnly: ['id', 'userId', 'createdAt'] });
+
+  const list = resourceList({
+    kind: 'api-token',
+    fields: {
+      id: { type: 'string' },
+      name: { type: 'string' },
+      createdAt: { type: 'number' },
+      userId: { type: 'string', path: ['account'] },
+    },
+    publicUrl: kit.deployment.publicUrl,
+    resources: kit.resources,
+  });
 
   return new Elysia()
     .post(
@@ -43,11 +55,9 @@ export function tokenRoutes(kit: Kit): AnyElysia {
       '/api/api-token',
       async ({ request }) => {
         const { accountId } = await authenticate(request, keys);
-        const limit = limitOf(new URL(request.url).searchParams);
-        const rows = await kit.resources.list('api-token', { account: accountId, limit });
-        return Response.json(rows.map((row) => presentToken(documentOf(row))));
+        return list(request, { account: accountId, present: (row) => presentToken(documentOf(row)) });
       },
-      says('Lists API keys without their secrets, newest first. `limit` 1..1000, default 20.'),
+      says('Lists API keys without their secrets; parameters as for streams.'),
     )
     .get(
       '/api/api-token/:id',

@@ -4,9 +4,9 @@ import { authenticate, authenticator } from '../../core/auth.ts';
 import { bodyReader } from '../../core/body.ts';
 import { Fault } from '../../core/fault.ts';
 import { says } from '../../core/http.ts';
+import { resourceList } from '../../core/pagination.ts';
 import type { Kit } from '../../core/plugin.ts';
-import { limitOf } from '../../core/query.ts';
-import { nameSchema, type Target, targetsOf, urlProblem, urlSchema } from './target.ts';
+import { kind, nameSchema, type Target, targetsOf, urlProblem, urlSchema } from './target.ts';
 
 /** `/api/multistream/target`: create, read, change, delete. */
 export function routes(kit: Kit): AnyElysia {
@@ -20,6 +20,18 @@ export function routes(kit: Kit): AnyElysia {
   const creation = bodyReader({ ...changes, url: urlSchema }, { readOnly });
   const change = bodyReader(changes, { readOnly });
   const targets = async (request: Request) => targetsOf(await authenticate(request, keys), kit);
+
+  const list = resourceList({
+    kind,
+    fields: {
+      id: { type: 'string' },
+      name: { type: 'string' },
+      disabled: { type: 'boolean', absent: false },
+      createdAt: { type: 'number' },
+    },
+    publicUrl: kit.deployment.publicUrl,
+    resources: kit.resources,
+  });
 
   return new Elysia()
     .post(
@@ -36,11 +48,10 @@ export function routes(kit: Kit): AnyElysia {
     .get(
       '/api/multistream/target',
       async ({ request }) => {
-        const own = await targets(request);
-        const limit = limitOf(new URL(request.url).searchParams);
-        return Response.json((await own.list(limit)).map(present));
+        const { accountId: account } = await authenticate(request, keys);
+        return list(request, { account, present: (row) => present(JSON.parse(row.body) as Target) });
       },
-      says('Lists multistream targets, newest first. `limit` 1..1000, default 20.'),
+      says('Lists multistream targets; parameters as for streams.'),
     )
     .get(
       '/api/multistream/target/:id',

@@ -28,7 +28,7 @@ export const specSchema = Type.Object(
   { additionalProperties: false },
 );
 
-const kind = 'multistream-target';
+export const kind = 'multistream-target';
 /** How often a change is tried while others change the same target. */
 const attempts = 5;
 
@@ -48,11 +48,6 @@ export function targetsOf({ accountId: account }: Principal, kit: Kit) {
     /** Faults: `target.not_found` (404). */
     async get(id: string): Promise<Target> {
       return (await find(id))?.target ?? Promise.reject(notFound(id));
-    },
-    /** Newest first. */
-    async list(limit: number): Promise<Target[]> {
-      const rows = await kit.resources.list(kind, { account, limit });
-      return rows.map((row) => JSON.parse(row.body) as Target);
     },
     /** All of them or none. The URLs were checked by `urlProblem`. */
     async create(specs: readonly (Static<typeof specSchema> & { disabled?: boolean })[]): Promise<Target[]> {

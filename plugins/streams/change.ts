@@ -17,7 +17,20 @@ export async function owned(
   return documentOf(row);
 }
 
-/** The same, and it may be changed: it is not a session. */
+/** The same, and it is a session. A parent is none. */
+export async function session(
+  principal: Principal,
+  options: { id: string; kit: StreamsKit },
+): Promise<StreamDocument> {
+  const row = await options.kit.resources.get('stream', options.id);
+  const document = row && row.account === principal.accountId ? documentOf(row) : undefined;
+  if (!document || document.parentId === null) {
+    throw new Fault('session.not_found', { status: 404, message: `There is no session ${options.id}.` });
+  }
+  return document;
+}
+
+/** The stream, and it may be changed: it is not a session. */
 export async function parent(
   principal: Principal,
   options: { id: string; kit: StreamsKit },

@@ -50,6 +50,7 @@ export function rowsOf(context: BroadcastContext, state: unknown): ResourceWrite
     streamKey: stream.streamKey,
     playbackId: stream.playbackId,
     ...(publish && { node: publish.node }),
+    ...(context.isActive && activeIndex),
   };
   const row = { ...key(stream), body: JSON.stringify(document), indexes };
   return session?.hasStarted ? [row, sessionRow(context)] : [row];
@@ -59,6 +60,8 @@ export function documentOf(row: StoredResource): StreamDocument {
   return JSON.parse(row.body) as StreamDocument;
 }
 
+/** The index of what is on the air. */
+export const activeIndex = { active: 'true' };
 const none: SessionFigures = { bytes: 0, segments: 0, duration: 0 };
 
 function key(stream: StreamSettings): Omit<ResourceWrite, 'body' | 'indexes'> {
@@ -102,6 +105,6 @@ function sessionRow(context: BroadcastContext): ResourceWrite {
     createdAt,
     name,
     body: JSON.stringify(document),
-    indexes: { role: 'session', parentId: stream.id },
+    indexes: { role: 'session', parentId: stream.id, ...(context.isActive && activeIndex) },
   };
 }

@@ -6,14 +6,14 @@ import { milliseconds } from '../../core/duration.ts';
 import { Fault, unlessRefused } from '../../core/fault.ts';
 import { says } from '../../core/http.ts';
 import { newPlaybackId, newStreamKey, uuid } from '../../core/ids.ts';
-import { limitOf } from '../../core/query.ts';
 import type { StreamSettings } from '../../machines/broadcast.ts';
 import { broadcast } from './actor.ts';
 import { changeStream, owned, parent, type StreamBody } from './change.ts';
 import { stream } from './contract.ts';
-import { documentOf, type StreamDocument } from './document.ts';
+import type { StreamDocument } from './document.ts';
 import { hlsRoutes } from './hls.ts';
 import type { StreamsKit } from './kit.ts';
+import { listRoutes } from './lists.ts';
 import { presentStream } from './present.ts';
 
 /** Fields of the stream object that the service sets; accepted and ignored in bodies. */
@@ -36,6 +36,7 @@ export function routes(kit: StreamsKit): AnyElysia {
 
   return new Elysia()
     .use(hlsRoutes(kit))
+    .use(listRoutes(kit))
     .post(
       '/api/stream',
       async ({ request }) => {
@@ -61,33 +62,12 @@ export function routes(kit: StreamsKit): AnyElysia {
       says('Creates a stream. 201 with the stream.'),
     )
     .get(
-      '/api/stream',
-      async ({ request }) => {
-        const { accountId } = await authenticate(request, keys);
-        const limit = limitOf(new URL(request.url).searchParams);
-        const rows = await kit.resources.list('stream', { account: accountId, limit });
-        return Response.json(rows.map((row) => present(documentOf(row))));
-      },
-      says('Lists streams and sessions, newest first. `limit` 1..1000, default 20.'),
-    )
-    .get(
       '/api/stream/:id',
       async ({ request, params }) => {
         const principal = await authenticate(request, keys);
         return Response.json(present(await owned(principal, { id: params.id, kit })));
       },
       says('One stream or session.'),
-    )
-    .get(
-      '/api/stream/:id/sessions',
-      async ({ request, params }) => {
-        const principal = await authenticate(request, keys);
-        const { id, account } = await owned(principal, { id: params.id, kit });
-        const limit = limitOf(new URL(request.url).searchParams);
-        const rows = await kit.resources.list('stream', { account, where: { parentId: id }, limit });
-        return Response.json(rows.map((row) => present(documentOf(row))));
-      },
-      says('Lists the sessions of a stream, newest first. `limit` as above.'),
     )
     .patch(
       '/api/stream/:id',

@@ -13,6 +13,7 @@ const open = [
 /** Makes something whose id stands behind `/api/<name>/` in a path. */
 const makers: Record<string, (w: World) => Promise<string>> = {
   stream: async (w) => (await w.given.stream()).id,
+  session: async (w) => (await w.given.broadcast(await w.given.stream())).grant.sessionId,
   'api-token': async (w) => (await w.request('POST', '/api/api-token', { body: {} })).body.id,
   'multistream/target': async (w) =>
     (await w.request('POST', '/api/multistream/target', { body: { url: 'rtmp://a.example/live' } })).body.id,

@@ -2,6 +2,10 @@ import { Fault } from '../../../core/fault.ts';
 import type {
   CommitOutcome,
   EventWrite,
+  Filter,
+  FilterCondition,
+  ListQuery,
+  ListScope,
   LoggedEvent,
   Order,
   ResourceWrite,
@@ -69,22 +73,25 @@ export function modelStore(): Store {
     return { outcome: 'ok', events: append(step.events, step.at) };
   };
 
-  const newestFirst = (one: StoredResource, other: StoredResource) =>
-    other.createdAt - one.createdAt || (one.id < other.id ? 1 : -1);
-
   const present = ({ id, account, createdAt, name, body, revision }: ModelRow): StoredResource => ({
     ...{ id, account, createdAt, name, body, revision },
   });
 
-  const list: Store['resources']['list'] = async (kind, { account, where = {}, after, limit }) => {
-    checkLimit(limit);
-    return rows
+  const within = (kind: string, { account, where = {}, filters = [] }: ListScope) =>
+    rows
       .filter((row) => row.kind === kind && (account === undefined || row.account === account))
       .filter((row) => Object.entries(where).every(([index, value]) => row.indexes[index] === value))
-      .filter((row) => !after || newestFirst(row, { ...row, ...after }) > 0)
-      .filter((row) => !after || row.createdAt !== after.createdAt || row.id !== after.id)
-      .sort(newestFirst)
-      .slice(0, limit)
+      .filter((row) => filters.every((filter) => isAs(filter, JSON.parse(row.body))));
+
+  const list: Store['resources']['list'] = async (kind, query) => {
+    if (!(query.limit >= 1 && query.limit <= 1001 && Number.isInteger(query.limit)))
+      throw new RangeError('limit');
+    const compare = comparison(query);
+    const { after } = query;
+    return within(kind, query)
+      .filter((row) => !after || compare(row, { name: '', ...after }) > 0)
+      .sort(compare)
+      .slice(0, query.limit)
       .map(present);
   };
 
@@ -123,6 +130,7 @@ export function modelStore(): Store {
       },
       find: async (kind, index, value) => (await list(kind, { where: { [index]: value }, limit: 1 }))[0],
       list,
+      count: async (kind, scope) => within(kind, scope).length,
     },
     events: {
       async after(from, { account, limit }) {
@@ -153,4 +161,49 @@ function key(timer: StoredTimer): string {
 
 function checkLimit(limit: number): void {
   if (!(limit >= 1 && limit <= 1000 && Number.isInteger(limit))) throw new RangeError('limit');
+}
+
+type Placed = { createdAt: number; id: string; name: string };
+
+/** Less than zero when the first of two comes first. */
+function comparison({ order = [], likeName }: ListQuery): (one: Placed, other: Placed) => number {
+  const by: Record<string, (one: Placed, other: Placed) => number> = {
+    createdAt: (one, other) => one.createdAt - other.createdAt,
+    name: (one, other) => Buffer.compare(Buffer.from(one.name), Buffer.from(other.name)),
+    id: (one, other) => Buffer.compare(Buffer.from(one.id), Buffer.from(other.id)),
+  };
+  const descending = order.at(-1)?.descending ?? true;
+  const terms = [...order, { by: 'createdAt', descending }, { by: 'id', descending }];
+  return (one, other) => {
+    const ranks = likeName === undefined ? 0 : likeness(one.name, likeName) - likeness(other.name, likeName);
+    if (ranks !== 0) return ranks;
+    for (const term of terms) {
+      const difference = by[term.by]?.(one, other) ?? 0;
+      if (difference !== 0) return term.descending ? -difference : difference;
+    }
+    return 0;
+  };
+}
+
+function likeness(name: string, text: string): number {
+  const [a, b] = [name.toLowerCase(), text.toLowerCase()];
+  return a === b ? 0 : a.startsWith(b) ? 1 : a.includes(b) ? 2 : 3;
+}
+
+function isAs({ path, absent, is }: Filter, document: unknown): boolean {
+  let value = document as Record<string, unknown> | undefined;
+  for (const name of path) {
+    value = (Object.hasOwn(value ?? {}, name) ? value?.[name] : undefined) as typeof value;
+  }
+  return isSo(is, value ?? absent);
+}
+
+function isSo(is: FilterCondition, value: unknown): boolean {
+  if ('contains' in is) {
+    return typeof value === 'string' && value.toLowerCase().includes(is.contains.toLowerCase());
+  }
+  if ('equals' in is) return value === is.equals;
+  if (typeof value !== 'number') return false;
+  const { gt = -Infinity, gte = -Infinity, lt = Infinity, lte = Infinity } = is;
+  return value > gt && value >= gte && value < lt && value <= lte;
 }

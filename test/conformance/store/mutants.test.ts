@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Store } from '../../../core/ports/store.ts';
+import type { ListQuery, Store } from '../../../core/ports/store.ts';
 import { sqliteStore } from '../../../runtime/drivers/store/sqlite/index.ts';
 import type { Check } from './check.ts';
 import { sequenceChecks } from './sequence-checks.ts';
@@ -82,6 +82,18 @@ const mutants: Record<string, { breaks: string; mutate: (store: Store) => Store 
       },
     }),
   },
+  'loses the filters of a list but the first': {
+    breaks: 'filters are all held, by the type of the value',
+    mutate: (store) => withList(store, (query) => ({ ...query, filters: query.filters?.slice(0, 1) })),
+  },
+  'breaks ties the same way whatever the order': {
+    breaks: 'lists come in the order asked for, ties by time and id in its direction',
+    mutate: (store) =>
+      withList(store, ({ order, ...query }) => ({
+        ...query,
+        ...(order?.length && { order: [...order, { by: 'id', descending: true }] }),
+      })),
+  },
 };
 
 describe('the suite bites', () => {
@@ -113,4 +125,12 @@ async function failures(checks: readonly Check[], mutate: (store: Store) => Stor
     }
   }
   return failed;
+}
+
+function withList(store: Store, change: (query: ListQuery) => ListQuery): Store {
+  const { resources } = store;
+  return {
+    ...store,
+    resources: { ...resources, list: (kind, query) => resources.list(kind, change(query)) },
+  };
 }

@@ -1,4 +1,12 @@
-import type { Lease, ResourceWrite, StepCommit, Store } from '../../../core/ports/store.ts';
+import type {
+  Filter,
+  FilterCondition,
+  Lease,
+  ListQuery,
+  ResourceWrite,
+  StepCommit,
+  Store,
+} from '../../../core/ports/store.ts';
 import { event, row, start, step, write } from './fixtures.ts';
 
 export interface Call {
@@ -39,14 +47,34 @@ export function generator(seed: number): Generator {
   const known = new Map<string, number>();
   let guesses = new Map<string, number>();
 
+  const anyBody = () =>
+    JSON.stringify({
+      n: below(1000),
+      size: below(4),
+      ...(chance(0.7) && { isOn: chance(0.5) }),
+      ...(chance(0.7) && { inner: { text: pick(['Red', 'green', 'Blue']) } }),
+    });
+  const anyFilter = () =>
+    pick<Filter>([
+      { path: ['size'], is: pick<FilterCondition>([{ gte: 2, lte: 2 }, { gt: 0, lt: 3 }, { gte: 1 }]) },
+      { path: ['isOn'], absent: pick([true, undefined]), is: { equals: chance(0.5) } },
+      { path: ['inner', 'text'], is: { contains: pick(['RE', 'e', 'blue']) } },
+    ]);
+  const anySorting = (): Pick<ListQuery, 'order' | 'likeName'> => {
+    if (chance(0.3)) return {};
+    if (chance(0.3)) return { likeName: pick(['ann', 'A', 'o', 'é']) };
+    const terms = (['createdAt', 'name', 'id'] as const).filter(() => chance(0.5));
+    return { order: terms.map((by) => ({ by, descending: chance(0.5) })) };
+  };
+
   const anyRow = (): ResourceWrite =>
     row({
       kind: pick(names.kinds),
       id: `r${below(5)}`,
       account: pick(['main', 'other']),
       createdAt: start + below(4),
-      name: `name ${below(9)}`,
-      body: chance(0.15) ? null : `{"n":${below(1000)}}`,
+      name: pick(['Ann', 'ann', 'Anna', 'Joanna', 'Bob', 'é', '\u{1F3A5}', '\uffee']),
+      body: chance(0.15) ? null : anyBody(),
       indexes: {
         ...(chance(0.7) && { tag: pick(['x', 'y']) }),
         ...(chance(0.5) && { state: pick(['on', 'off']) }),
@@ -97,16 +125,21 @@ export function generator(seed: number): Generator {
     const query = {
       ...(chance(0.5) && { account: pick(['main', 'other']) }),
       where: {
-        ...(chance(0.5) && { tag: pick(['x', 'y']) }),
-        ...(chance(0.5) && { state: pick(['on', 'off']) }),
+        ...(chance(0.3) && { tag: pick(['x', 'y']) }),
+        ...(chance(0.3) && { state: pick(['on', 'off']) }),
       },
-      ...(chance(0.3) && { after: { createdAt: start + below(4), id: `r${below(5)}` } }),
+      ...anySorting(),
+      ...(chance(0.3) && { filters: some(3, anyFilter) }),
+      ...(chance(0.3) && {
+        after: { createdAt: start + below(4), id: `r${below(5)}`, name: pick(['Ann', 'Anna', 'Bob', 'é']) },
+      }),
       limit: 1 + below(6),
     };
     const kind = pick(names.kinds);
     const from = below(events + 1);
     return pick<Call>([
       { text: `list ${kind} ${JSON.stringify(query)}`, make: (store) => store.resources.list(kind, query) },
+      { text: `count ${kind} ${JSON.stringify(query)}`, make: (store) => store.resources.count(kind, query) },
       { text: `find ${kind}`, make: (store) => store.resources.find(kind, 'tag', 'x') },
       {
         text: `after ${from}`,

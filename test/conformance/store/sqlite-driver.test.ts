@@ -4,11 +4,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { Fault } from '../../../core/fault.ts';
+import { fullOrder } from '../../../core/listing.ts';
 import { channel } from '../../../runtime/drivers/store/sqlite/channel.ts';
 import { database } from '../../../runtime/drivers/store/sqlite/database.ts';
 import { group } from '../../../runtime/drivers/store/sqlite/group.ts';
 import { type SqliteStore, sqliteStore } from '../../../runtime/drivers/store/sqlite/index.ts';
-import { listSql } from '../../../runtime/drivers/store/sqlite/listing.ts';
+import { keysSql, listSql } from '../../../runtime/drivers/store/sqlite/list-sql.ts';
 import { statements } from '../../../runtime/drivers/store/sqlite/statements.ts';
 import { acquireOne, create, event, row, start, step, write } from './fixtures.ts';
 
@@ -72,6 +73,25 @@ test('a file of a newer schema, or of another program, is left alone', async () 
   other.run('CREATE TABLE theirs (key INTEGER)');
   other.close();
   await expect(open({ file: foreign }).acquire(1)).rejects.toMatchObject({ code: 'store.foreign' });
+});
+
+test('a file of the first schema gets what came later, and keeps what it has', async () => {
+  const first = open();
+  await create(first, [row({ name: 'kept' })]);
+  await first.close();
+  const db = new Database(file);
+  // As the first version left it: without the indexes of the second.
+  for (const index of ['resources_name', 'resources_id']) db.run(`DROP INDEX ${index}`);
+  db.run('PRAGMA user_version = 1');
+  db.close();
+  const lines: object[] = [];
+  const info = (_: string, fields?: object) => void lines.push(fields ?? {});
+  const log = { info } as unknown as Parameters<typeof sqliteStore>[0]['log'];
+  const [kept] = await open({ log }).resources.list('stream', {
+    ...{ account: 'main', limit: 5, order: [{ by: 'name', descending: false }] },
+  });
+  expect(kept).toMatchObject({ id: 's1', name: 'kept' });
+  expect(lines).toMatchObject([{ schema: 2, migrated: 1 }]);
 });
 
 test('a second store on the same file is refused until the first is closed', async () => {
@@ -204,15 +224,31 @@ test('no list scans a table or sorts', async () => {
   await create(store, [row({ indexes: { tag: 'x' } })]);
   await store.close();
   const db = new Database(file);
+  const plan = (text: string) =>
+    (db.query(`EXPLAIN QUERY PLAN ${text}`).all() as { detail: string }[])
+      .map(({ detail }) => detail)
+      .join('\n');
   for (const byEntry of [true, false]) {
     for (const hasAccount of [true, false]) {
       for (const hasAfter of [true, false]) {
         const shape = { byEntry, hasAccount, hasAfter, others: byEntry ? 2 : 0 };
-        const plan = db.query(`EXPLAIN QUERY PLAN ${listSql(shape)}`).all() as { detail: string }[];
-        const text = plan.map((line) => line.detail).join('\n');
+        const text = plan(listSql(shape));
         expect({ shape, text }).toMatchObject({ text: expect.not.stringMatching(/SCAN|TEMP B-TREE/) });
         if (hasAccount) expect(text).toMatch(/account=\?/);
         if (hasAfter) expect(text).toMatch(/created_at,id\)</);
+        const keys = plan(keysSql(shape));
+        expect({ shape, keys }).toMatchObject({ keys: expect.not.stringMatching(/SCAN|TEMP B-TREE/) });
+        expect(keys).toMatch(/COVERING INDEX|PRIMARY KEY/);
+      }
+    }
+  }
+  for (const by of ['createdAt', 'name', 'id'] as const) {
+    for (const descending of [true, false]) {
+      const order = fullOrder([{ by, descending }]);
+      for (const others of [0, 2]) {
+        const text = plan(listSql({ byEntry: false, hasAccount: true, hasAfter: true, order, others }));
+        expect({ by, text }).toMatchObject({ text: expect.not.stringMatching(/SCAN|TEMP B-TREE/) });
+        expect(text).toMatch(descending ? /account=\? AND .*</ : /account=\? AND .*>/);
       }
     }
   }

@@ -1,5 +1,6 @@
 import { describe, test } from 'vitest';
 import type { Check, OpenedStore } from './check.ts';
+import { listChecks } from './list-checks.ts';
 import { logChecks } from './log-checks.ts';
 import { resourceChecks } from './resource-checks.ts';
 import { sequenceChecks } from './sequence-checks.ts';
@@ -8,6 +9,7 @@ import { stepChecks } from './step-checks.ts';
 export const storeChecks: readonly Check[] = [
   ...stepChecks,
   ...resourceChecks,
+  ...listChecks,
   ...logChecks,
   ...sequenceChecks,
 ];

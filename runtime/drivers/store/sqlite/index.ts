@@ -1,6 +1,7 @@
 import { Fault } from '../../../../core/fault.ts';
 import type { Store } from '../../../../core/ports/store.ts';
 import { type Connection, connection, type Reads, type SqliteStoreOptions } from './connection.ts';
+import { count, page } from './pages.ts';
 
 export interface SqliteStore extends Store {
   /** Resolves when no call waits for the worker: what a test with a virtual clock needs to know. */
@@ -44,7 +45,8 @@ export function sqliteStore(options: SqliteStoreOptions): SqliteStore {
     resources: {
       get: (kind, id) => read((reads) => reads.get({ kind, id })),
       find: (kind, index, value) => read((reads) => reads.find({ kind, index, value })),
-      list: (kind, query) => read((reads) => reads.list({ kind, ...query })),
+      list: (kind, query) => read((reads) => page(reads, { kind, ...query })),
+      count: (kind, scope) => read((reads) => count(reads, { kind, ...scope })),
     },
     events: {
       after: (position, query) => read((reads) => reads.after({ position, ...query })),

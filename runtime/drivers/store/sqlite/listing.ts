@@ -1,83 +1,139 @@
 import type { SQLQueryBindings } from 'bun:sqlite';
-import type { StoredResource } from '../../../../core/ports/store.ts';
+import { fits } from '../../../../core/listing.ts';
+import type { ListScope, OrderTerm, Place, StoredResource } from '../../../../core/ports/store.ts';
+import { afterValues, keysSql, listSql } from './list-sql.ts';
 import type { Statements } from './statements.ts';
 
-export interface ListQuery {
+export interface WalkQuery extends ListScope {
   readonly kind: string;
-  readonly account?: string;
-  readonly where?: Readonly<Record<string, string>>;
-  readonly after?: { readonly createdAt: number; readonly id: string };
+  /** From `fullOrder`. */
+  readonly order: readonly OrderTerm[];
+  readonly after?: Place;
+  /** Rows to walk over, fitting or not. */
   readonly limit: number;
 }
 
-type Condition = readonly [name: string, value: string];
+/** A stretch of a list. */
+export interface Walk {
+  readonly rows: readonly StoredResource[];
+  /** Where to go on; undefined at the end. */
+  readonly rest?: Place;
+}
+
+export interface CountQuery {
+  readonly kind: string;
+  readonly account?: string;
+  readonly condition?: Condition;
+  readonly after?: Place;
+  /** Rows to count in one go. */
+  readonly limit: number;
+}
+
+/** A stretch that was counted, newest first. */
+export interface Counted {
+  readonly rows: number;
+  /** Where to go on; undefined at the end. */
+  readonly rest?: Place;
+}
+
+export type Condition = readonly [index: string, value: string];
+
+export interface Listing {
+  walk(query: WalkQuery): Walk;
+  countRows(query: CountQuery): Counted;
+}
+
+type WalkedRow = StoredResource & { isMatch?: 0 | 1 };
 
 /** Beyond this many matches a condition counts as "many"; more exact figures would not choose better. */
 const enough = 1000;
 
 /**
- * Lists resources newest first. Every list is one walk along an index that is already in order; with several
- * conditions it walks along the rarest, and looks each row up by key in the others.
+ * Walks along an index that is already in the order of the list. With several conditions that is the rarest of
+ * them, and each row is looked up by key in the others; in an order that their index does not have it is the
+ * index of the order, unless a condition is so rare that its rows are sorted sooner.
  */
-export function listing(sql: Statements): (query: ListQuery) => StoredResource[] {
-  const rank = (query: ListQuery, condition: Condition): number => {
-    const scope = query.account === undefined ? '' : 'AND account = ?';
-    const count = sql.prepare<{ matches: number }>(`
-      SELECT count(*) AS matches FROM (
-        SELECT 1 FROM entries WHERE kind = ? AND name = ? AND value = ? ${scope} LIMIT ${enough})`);
-    return count.get(query.kind, ...condition, ...optional(query.account))?.matches ?? 0;
-  };
-
-  return (query) => {
-    checkLimit(query.limit);
-    let conditions: Condition[] = Object.entries(query.where ?? {});
-    if (conditions.length > 1) {
-      const ranked = conditions.map((condition) => ({ condition, matches: rank(query, condition) }));
-      ranked.sort((one, other) => one.matches - other.matches);
-      if (ranked[0]?.matches === 0) return [];
-      conditions = ranked.map(({ condition }) => condition);
-    }
-    const [walked, ...others] = conditions;
-    const text = listSql({
-      byEntry: walked !== undefined,
-      hasAccount: query.account !== undefined,
-      hasAfter: query.after !== undefined,
-      others: others.length,
+export function listing(sql: Statements): Listing {
+  const countRows = ({ kind, account, condition, after, limit }: CountQuery): Counted => {
+    const keys = keysSql({
+      byEntry: condition !== undefined,
+      hasAccount: account !== undefined,
+      hasAfter: after !== undefined,
     });
-    const values: SQLQueryBindings[] = [query.kind, ...(walked ?? []), ...optional(query.account)];
-    if (query.after) values.push(query.after.createdAt, query.after.id);
-    values.push(...others.flat(), query.limit);
-    return sql.prepare<StoredResource>(text).all(...values);
+    const values: SQLQueryBindings[] = [kind, ...(condition ?? []), ...optional(account)];
+    if (after) values.push(after.createdAt, after.id);
+    const last = sql.prepare<Place>(`${keys} LIMIT 1 OFFSET ?`).get(...values, limit - 1);
+    if (last) return { rows: limit, rest: last };
+    const count = sql.prepare<{ rows: number }>(`SELECT count(*) AS rows FROM (${keys})`);
+    return { rows: count.get(...values)?.rows ?? 0 };
+  };
+
+  /** The condition to walk along, if any, and those to look up. Undefined: nothing can match. */
+  const planned = (query: WalkQuery) => {
+    const conditions: Condition[] = Object.entries(query.where ?? {});
+    const isByTime = query.order.every(({ by }, index) => by === (['createdAt', 'id'] as const)[index]);
+    if (conditions.length === 0 || (conditions.length === 1 && isByTime)) {
+      return { walked: conditions[0], others: [] };
+    }
+    const { kind, account } = query;
+    const ranked = conditions.map((condition) => ({
+      condition,
+      matches: countRows({ kind, account, condition, limit: enough }).rows,
+    }));
+    ranked.sort((one, other) => one.matches - other.matches);
+    const [rarest, ...others] = ranked;
+    if (!rarest || rarest.matches === 0) return undefined;
+    if (!isByTime && rarest.matches === enough) return { walked: undefined, others: conditions };
+    return { walked: rarest.condition, others: others.map(({ condition }) => condition) };
+  };
+
+  return {
+    countRows,
+    walk(query) {
+      checkLimit(query.limit);
+      const { kind, account, order, after, limit, filters = [] } = query;
+      const plan = planned(query);
+      if (!plan) return { rows: [] };
+      const text = listSql({
+        byEntry: plan.walked !== undefined,
+        hasAccount: account !== undefined,
+        hasAfter: after !== undefined,
+        order,
+        others: plan.others.length,
+      });
+      const rows = sql
+        .prepare<WalkedRow>(text)
+        .all(
+          ...plan.others.flat(),
+          kind,
+          ...(plan.walked ?? []),
+          ...optional(account),
+          ...(after ? afterValues(order, after) : []),
+          limit,
+        );
+      const last = rows.at(-1);
+      const fitting = rows.filter(
+        ({ isMatch, body }) => isMatch !== 0 && (filters.length === 0 || fits(JSON.parse(body), filters)),
+      );
+      return {
+        rows: fitting.map(({ isMatch: _, ...row }) => row),
+        ...(last && rows.length === limit && { rest: placeOf(last) }),
+      };
+    },
   };
 }
 
-/** The text of a list; a test reads the query plan of each shape. */
-export function listSql(shape: {
-  byEntry: boolean;
-  hasAccount: boolean;
-  hasAfter: boolean;
-  others: number;
-}): string {
-  const walk = shape.byEntry ? 'w' : 'r';
-  const from = shape.byEntry ? 'entries w CROSS JOIN resources r ON r.key = w.resource' : 'resources r';
-  return `
-    SELECT r.id, r.account, r.created_at AS createdAt, r.name, r.body, r.revision FROM ${from}
-    WHERE ${walk}.kind = ?
-    ${shape.byEntry ? 'AND w.name = ? AND w.value = ?' : ''}
-    ${shape.hasAccount ? `AND ${walk}.account = ?` : ''}
-    ${shape.hasAfter ? `AND (${walk}.created_at, ${walk}.id) < (?, ?)` : ''}
-    ${`AND EXISTS (SELECT 1 FROM entries o WHERE o.kind = ${walk}.kind AND o.name = ? AND o.value = ?
-        AND o.created_at = ${walk}.created_at AND o.id = ${walk}.id)`.repeat(shape.others)}
-    ORDER BY ${walk}.created_at DESC, ${walk}.id DESC LIMIT ?`;
+function placeOf({ createdAt, id, name }: StoredResource): Place {
+  return { createdAt, id, name };
 }
 
-function optional(account: string | undefined): string[] {
+function optional(account: string | undefined): SQLQueryBindings[] {
   return account === undefined ? [] : [account];
 }
 
-/** Bounds what one read can cost the thread it runs on. */
-export function checkLimit(limit: number): void {
-  if (!Number.isInteger(limit) || limit < 1 || limit > 1000) {
-    throw new RangeError(`limit ${limit} is outside 1..1000`);
+/** Bounds what one read can cost the thread it runs on. A page has up to 1000 rows, and one tells what follows. */
+export function checkLimit(limit: number, most = 1001): void {
+  if (!Number.isInteger(limit) || limit < 1 || limit > most) {
+    throw new RangeError(`limit ${limit} is outside 1..${most}`);
   }
 }

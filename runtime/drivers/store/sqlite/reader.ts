@@ -5,7 +5,8 @@ import type {
   StoredResource,
   StoredTimer,
 } from '../../../../core/ports/store.ts';
-import { checkLimit, type ListQuery, listing, listSql } from './listing.ts';
+import { listSql } from './list-sql.ts';
+import { type Counted, type CountQuery, checkLimit, listing, type Walk, type WalkQuery } from './listing.ts';
 import type { Statements } from './statements.ts';
 
 /** Everything that only reads; runs on the main thread for a file and in the worker for `:memory:`. */
@@ -16,7 +17,8 @@ export interface Reader {
   orders(scope: null): Order[];
   get(key: { kind: string; id: string }): StoredResource | undefined;
   find(key: { kind: string; index: string; value: string }): StoredResource | undefined;
-  list(query: ListQuery): StoredResource[];
+  walk(query: WalkQuery): Walk;
+  countRows(query: CountQuery): Counted;
   after(query: { position: number; account?: string; limit: number }): LoggedEvent[];
   position(id: string): number | undefined;
   last(scope: null): number;
@@ -47,7 +49,7 @@ export function reader(sql: Statements): Reader {
   );
   const last = sql.prepare<{ seq: number }>("SELECT seq FROM sqlite_sequence WHERE name = 'events'");
   const cursor = sql.prepare<{ position: number }>('SELECT position FROM cursors WHERE consumer = ?');
-  const list = listing(sql);
+  const { walk, countRows } = listing(sql);
 
   return {
     isConsumed: (cause) => consumed.get(cause) !== null,
@@ -56,9 +58,10 @@ export function reader(sql: Statements): Reader {
     orders: () => orders.all(),
     get: (key) => get.get(key.kind, key.id) ?? undefined,
     find: (key) => find.get(key.kind, key.index, key.value, 1) ?? undefined,
-    list,
+    walk,
+    countRows,
     after(query) {
-      checkLimit(query.limit);
+      checkLimit(query.limit, 1000);
       return query.account === undefined
         ? after.all(query.position, query.limit)
         : afterOfAccount.all(query.account, query.position, query.limit);

@@ -86,6 +86,11 @@ const migrations: readonly string[] = [
     body TEXT NOT NULL
   ) STRICT;
   `,
+  // Lists in other orders than by time.
+  `
+  CREATE INDEX resources_name ON resources (kind, account, name, created_at, id);
+  CREATE INDEX resources_id ON resources (kind, account, id);
+  `,
 ];
 
 /** Brings the schema up to date, all or nothing. Faults: `store.newer`, `store.foreign`. */

@@ -1,0 +1,104 @@
+import { cursorOf, placeOf } from './cursor.ts';
+import { type FilterField, filtersOf } from './filters.ts';
+import type { Filter, ListQuery, OrderTerm, Place, ResourceReader, StoredResource } from './ports/store.ts';
+import { flagOf, invalidQuery, limitOf } from './query.ts';
+
+/** What is to be known of a resource to list it. */
+export interface ListedResource {
+  readonly kind: string;
+  /** The fields that `filters` may name. */
+  readonly fields: Readonly<Record<string, FilterField>>;
+  /** Base of the link to the next page. */
+  readonly publicUrl: string;
+  readonly resources: ResourceReader;
+}
+
+/** What one route lists of it. */
+export interface ListScopeOfRoute {
+  readonly account?: string;
+  readonly where?: Readonly<Record<string, string>>;
+  /** On top of those in the query. */
+  readonly filters?: readonly Filter[];
+  readonly present: (row: StoredResource) => unknown;
+}
+
+/**
+ * Answers list requests, alike for every resource: `limit`, `cursor`, `order`, `filters`, `name`, `count`; the body
+ * is the bare array, `Link` leads to the next page when there is one, `X-Total-Count` says how many there are.
+ * Pages go by key: a row that was there throughout is on one page exactly, whatever comes and goes meanwhile.
+ * Throws 422 `query.invalid`.
+ */
+export function resourceList(resource: ListedResource) {
+  return async (request: Request, scope: ListScopeOfRoute): Promise<Response> => {
+    const url = new URL(request.url);
+    const query = url.searchParams;
+    const limit = limitOf(query);
+    const sorting = sortingOf(query);
+    const list = `${resource.kind} ${JSON.stringify(sorting)}`;
+    const cursor = query.get('cursor');
+    const after = cursor === null ? undefined : placeOf(cursor, list);
+    if (after && needsName(sorting) && after.name === undefined) throw invalidQuery('cursor: incomplete');
+    const { account } = scope;
+    const wanted = filtersOf(query, resource.fields);
+    const where = { ...wanted.where, ...scope.where };
+    const filters = [...(wanted.filters ?? []), ...(scope.filters ?? [])];
+    const isCounted = flagOf(query, 'count') ?? false;
+    const within = { account, where, filters };
+
+    const rows = await resource.resources.list(resource.kind, {
+      ...within,
+      ...sorting,
+      ...(after && { after }),
+      limit: limit + 1,
+    });
+    const page = rows.slice(0, limit);
+    const headers = new Headers();
+    const last = page.at(-1);
+    if (last && rows.length > limit) {
+      query.set('cursor', cursorOf(placeAt(last, sorting), list));
+      headers.set('link', `<${resource.publicUrl}${url.pathname}?${query}>; rel="next"`);
+    }
+    if (isCounted) {
+      headers.set('x-total-count', String(await resource.resources.count(resource.kind, within)));
+    }
+    return Response.json(page.map(scope.present), { headers });
+  };
+}
+
+type Sorting = Pick<ListQuery, 'order' | 'likeName'>;
+
+/** `order` or `name` of a list request. */
+function sortingOf(query: URLSearchParams): Sorting {
+  const [order, name] = [query.get('order'), query.get('name')];
+  if (order !== null && name !== null) throw invalidQuery('order: cannot be combined with name');
+  if (order !== null) return { order: orderOf(order) };
+  if (name === 'asc' || name === 'desc') return { order: [{ by: 'name', descending: name === 'desc' }] };
+  // No text is like every name.
+  return name === null || name === '' ? {} : { likeName: name };
+}
+
+/** `field-true,field2-false`; true = descending. */
+function orderOf(text: string): OrderTerm[] {
+  const terms: OrderTerm[] = [];
+  for (const part of text.split(',')) {
+    const [, field = '', direction] = /^(.*)-(true|false)$/.exec(part) ?? [];
+    if (!direction) throw invalidQuery('order: expected field-true (descending) or field-false, with commas');
+    const by = orderable.find((name) => name === field);
+    if (!by)
+      throw invalidQuery(`order: lists cannot be ordered by ${field}; they can by ${orderable.join(', ')}`);
+    if (terms.some((term) => term.by === by)) throw invalidQuery(`order: ${field} is named twice`);
+    terms.push({ by, descending: direction === 'true' });
+  }
+  return terms;
+}
+
+/** A row moves in the list when what it is ordered by changes: these do not, but for the name. */
+const orderable = ['createdAt', 'name', 'id'] as const;
+
+function needsName({ order, likeName }: Sorting): boolean {
+  return likeName !== undefined || (order ?? []).some(({ by }) => by === 'name');
+}
+
+function placeAt({ createdAt, id, name }: StoredResource, sorting: Sorting): Place {
+  return { createdAt, id, ...(needsName(sorting) && { name }) };
+}

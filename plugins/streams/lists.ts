@@ -1,0 +1,92 @@
+import { type AnyElysia, Elysia } from 'elysia';
+import { authenticate, authenticator } from '../../core/auth.ts';
+import { type FilterField, filterBy } from '../../core/filters.ts';
+import { says } from '../../core/http.ts';
+import { resourceList } from '../../core/pagination.ts';
+import type { StoredResource } from '../../core/ports/store.ts';
+import { flagOf, invalidQuery } from '../../core/query.ts';
+import { owned, session } from './change.ts';
+import { stream } from './contract.ts';
+import { activeIndex, documentOf } from './document.ts';
+import type { StreamsKit } from './kit.ts';
+import { presentStream } from './present.ts';
+
+/** Lists of streams and sessions, and sessions by their own name. */
+export function listRoutes(kit: StreamsKit): AnyElysia {
+  const extended = kit.fields(stream);
+  const keys = kit.use(authenticator);
+  const fields = { ...ownFields, ...extended.filterable('fields') };
+  const list = resourceList({
+    kind: 'stream',
+    fields,
+    publicUrl: kit.deployment.publicUrl,
+    resources: kit.resources,
+  });
+  const present = (row: StoredResource) => presentStream(documentOf(row), { kit, fields: extended });
+
+  return new Elysia()
+    .get(
+      '/api/stream',
+      async ({ request }) => {
+        const { accountId: account } = await authenticate(request, keys);
+        return list(request, { account, where: wanted(new URL(request.url).searchParams), present });
+      },
+      says(
+        'Lists streams and sessions, newest first: `limit`, `cursor`, `order`, `filters`, `name`, `count`. `streamsonly=1`, `sessionsonly=1`, `active=1`.',
+      ),
+    )
+    .get(
+      '/api/stream/:id/sessions',
+      async ({ request, params }) => {
+        const principal = await authenticate(request, keys);
+        const { id, account } = await owned(principal, { id: params.id, kit });
+        const record = flagOf(new URL(request.url).searchParams, 'record');
+        if (record !== undefined && !Object.hasOwn(fields, 'record'))
+          throw invalidQuery('record: unknown field');
+        const filters = record === undefined ? [] : [filterBy('record', { value: record, fields })];
+        return list(request, { account, where: { parentId: id }, filters, present });
+      },
+      says('Lists the sessions of a stream, as above. `record=1` or `0`: recorded ones, or the others.'),
+    )
+    .get(
+      '/api/session',
+      async ({ request }) => {
+        const { accountId: account } = await authenticate(request, keys);
+        return list(request, { account, where: { role: 'session' }, present });
+      },
+      says('Lists the sessions of all streams, as above.'),
+    )
+    .get(
+      '/api/session/:id',
+      async ({ request, params }) => {
+        const principal = await authenticate(request, keys);
+        const document = await session(principal, { id: params.id, kit });
+        return Response.json(presentStream(document, { kit, fields: extended }));
+      },
+      says('One session.'),
+    );
+}
+
+/** Fields of the stream object by which lists are filtered, as the object shows them. */
+const ownFields: Readonly<Record<string, FilterField>> = {
+  id: { type: 'string' },
+  name: { type: 'string' },
+  isActive: { type: 'boolean', trueIndex: activeIndex },
+  createdAt: { type: 'number', isSeconds: true },
+  parentId: { type: 'string' },
+  playbackId: { type: 'string' },
+  suspended: { type: 'boolean' },
+  userId: { type: 'string', path: ['account'] },
+};
+
+function wanted(query: URLSearchParams): Record<string, string> {
+  const [streams, sessions, onAir] = ['streamsonly', 'sessionsonly', 'active'].map((name) =>
+    flagOf(query, name),
+  );
+  if (streams && sessions) throw invalidQuery('streamsonly, sessionsonly: expected one of them at most');
+  return {
+    ...(streams && { role: 'parent' }),
+    ...(sessions && { role: 'session' }),
+    ...(onAir && activeIndex),
+  };
+}
