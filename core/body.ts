@@ -41,7 +41,7 @@ export function bodyReader<P extends Record<string, TSchema>>(
 
 async function readJson(request: Request): Promise<unknown> {
   const malformed = (message: string) => new Fault('body.malformed', { status: 400, message });
-  const bytes = await readBytes(request);
+  const bytes = await bodyBytes(request);
   // Before it is parsed: half a million brackets cost a tenth of a second of the thread that serves everyone.
   if (isDeep(bytes)) throw malformed(`The body is nested deeper than ${maxDepth} levels.`);
   let text: string;
@@ -56,6 +56,16 @@ async function readJson(request: Request): Promise<unknown> {
   } catch {
     throw malformed('The body is not valid JSON.');
   }
+}
+
+/** Bodies that were read; a request gives its own only once. */
+const bodies = new WeakMap<Request, Promise<Uint8Array>>();
+
+/** The body as it came, as often as it is asked for. Faults: `body.too_large` (413). */
+export function bodyBytes(request: Request): Promise<Uint8Array> {
+  const bytes = bodies.get(request) ?? readBytes(request);
+  bodies.set(request, bytes);
+  return bytes;
 }
 
 async function readBytes(request: Request): Promise<Uint8Array> {

@@ -10,6 +10,23 @@ export const coreFaults: FaultTable = {
   'body.too_large': { status: 413, meaning: 'The body is larger than 1 MiB.' },
   'body.invalid': { status: 422, meaning: 'A field is missing, unknown or wrong; each is named.' },
   'query.invalid': { status: 422, meaning: 'A query parameter is wrong; it is named.' },
+  'idempotency.key_invalid': {
+    status: 422,
+    meaning: 'Idempotency-Key is not 1 to 255 visible ASCII characters.',
+  },
+  'idempotency.key_reused': {
+    status: 422,
+    meaning: 'This Idempotency-Key was used here with another body.',
+  },
+  'idempotency.running': {
+    status: 409,
+    meaning: 'The first request with this Idempotency-Key still runs after 10 s.',
+  },
+  'idempotency.shown_once': {
+    status: 409,
+    meaning:
+      'The first request with this Idempotency-Key made the API key that is named; its secret is not kept.',
+  },
   'route.not_found': { status: 404, meaning: 'There is nothing at this path.' },
   'actor.not_found': { status: 404, meaning: 'It was deleted meanwhile.' },
   'actor.exists': { status: 409, meaning: 'Something of this id exists already.' },

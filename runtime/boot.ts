@@ -2,6 +2,7 @@ import type { AnyElysia } from 'elysia';
 import { Elysia } from 'elysia';
 import { Fault } from '../core/fault.ts';
 import { httpCore, says } from '../core/http.ts';
+import { forgetExpired } from '../core/idempotency.ts';
 import type { Log } from '../core/log.ts';
 import { type Peers, peers } from '../core/peers.ts';
 import type { Deployment, Kit, Plugin, Stop } from '../core/plugin.ts';
@@ -289,6 +290,9 @@ function sweeps(options: { store: Store; clock: Clock; log: Log }): Stop {
       store
         .sweep(clock.now() - retention)
         .catch((error: unknown) => options.log.warn('old events could not be swept', { error }));
+      forgetExpired(store, clock.now()).catch((error: unknown) =>
+        options.log.warn('old answers could not be swept', { error }),
+      );
       schedule();
     });
   };

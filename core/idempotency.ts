@@ -1,0 +1,197 @@
+import { createHash } from 'node:crypto';
+import type { Principal } from './auth.ts';
+import { bodyBytes } from './body.ts';
+import { Fault } from './fault.ts';
+import { faultResponse } from './http.ts';
+import { uuid } from './ids.ts';
+import type { Kit } from './plugin.ts';
+import type { Clock } from './ports/clock.ts';
+import type { ResourceCommit, Store, StoredResource } from './ports/store.ts';
+
+const kind = 'idempotency';
+/** How long an answer is remembered, ms, from the moment its request began. */
+const lifetime = 24 * 3_600_000;
+/** How long a repeat waits for the request that is still running, ms. */
+const patience = 10_000;
+/** These depend on which key asks, and when; the account may be answered differently next time. */
+const passing: ReadonlySet<number> = new Set([401, 403, 429]);
+const kept = ['content-type', 'location'] as const;
+/** Expired records removed in one write. */
+const batch = 200;
+
+/** One of the attempts to carry out a request. Without `Idempotency-Key` there is only one. */
+export interface Attempt {
+  /** For what the request makes. All attempts with one key have the same, so that none makes a second one. */
+  readonly id: string;
+  /** An earlier attempt ended without an answer (crash, 5xx): what it made may be there. */
+  readonly isRepeat: boolean;
+}
+
+/**
+ * Runs a POST once for each `Idempotency-Key`: a repeat gets the first answer. Answers of 5xx are not remembered;
+ * the next attempt has the same id. Without the header it just runs.
+ * Faults: `idempotency.key_invalid`, `idempotency.key_reused` (422), `idempotency.running` (409).
+ */
+export type Once = (request: Request, options: OnceOptions) => Promise<Response>;
+
+interface OnceOptions {
+  readonly principal: Principal;
+  /** Must be harmless in a repeated attempt when the first one did its work. */
+  run(attempt: Attempt): Promise<Response>;
+  /** What a success shows is not to be stored: repeats get `shownOnce`. */
+  readonly isSecret?: boolean;
+}
+
+/** What is stored. Of the request's body and the key no more than hashes. */
+interface Memory {
+  readonly request: string;
+  readonly id: string;
+  /** Undefined while the request runs, and when it ended without one. */
+  readonly answer?: { readonly status: number; readonly headers: [string, string][]; readonly body: string };
+}
+
+/** For one plugin: requests with one path must all go through the same. */
+export function idempotent(kit: Pick<Kit, 'clock' | 'log' | 'resources'>): Once {
+  const { clock, log, resources } = kit;
+  const running = new Map<string, { readonly request: string; readonly end: Promise<void> }>();
+
+  const write = (memory: Memory, place: Omit<StoredResource, 'body'>) =>
+    resources.write({ rows: [{ ...rowOf(place), body: JSON.stringify(memory) }], events: [] });
+
+  const attempt = async (
+    place: { id: string; account: string; request: string },
+    options: OnceOptions,
+  ): Promise<Response> => {
+    const { id, account, request } = place;
+    const stored = await resources.get(kind, id);
+    const isFresh = stored !== undefined && !isExpired(stored, clock.now());
+    const memory: Memory = isFresh ? JSON.parse(stored.body) : { request, id: uuid() };
+    if (memory.request !== request) throw reused();
+    if (memory.answer) return new Response(memory.answer.body || null, memory.answer);
+
+    const createdAt = isFresh ? stored.createdAt : clock.now();
+    let revision = stored?.revision ?? 0;
+    if (!isFresh) {
+      const written = await write(memory, { id, account, createdAt, name: '', revision });
+      if (written === 'conflict') throw stillRunning();
+      revision += 1;
+    }
+    const response = await options.run({ id: memory.id, isRepeat: isFresh }).catch(answerOf);
+    if (response.status >= 500 || passing.has(response.status)) return response;
+    const remembered = options.isSecret && response.ok ? faultResponse(shownOnce(memory.id)) : response;
+    const answer = await answerFrom(remembered);
+    // Not remembered is no failure of the request: the next attempt has the same id and finds what was made.
+    await write({ ...memory, answer }, { id, account, createdAt, name: '', revision }).catch(
+      (error: unknown) => log.warn('an answer could not be remembered for its Idempotency-Key', { error }),
+    );
+    return response;
+  };
+
+  return async (request, options) => {
+    const key = keyOf(request);
+    if (key === undefined) return options.run({ id: uuid(), isRepeat: false });
+    const { pathname, search } = new URL(request.url);
+    const account = options.principal.accountId;
+    const id = hashOf(JSON.stringify([account, request.method, pathname, key]));
+    const content = hashOf(`${search}\n`, await bodyBytes(request));
+
+    const until = clock.now() + patience;
+    for (let other = running.get(id); other; other = running.get(id)) {
+      if (other.request !== content) throw reused();
+      if (!(await endsBy(until, { clock, end: other.end }))) throw stillRunning();
+    }
+    const { promise: end, resolve } = Promise.withResolvers<void>();
+    running.set(id, { request: content, end });
+    try {
+      return await attempt({ id, account, request: content }, options);
+    } finally {
+      running.delete(id);
+      resolve();
+    }
+  };
+}
+
+/** For a request whose answer held a secret, when it comes again. */
+export function shownOnce(id: string): Fault {
+  return new Fault('idempotency.shown_once', {
+    status: 409,
+    message: `This request made ${id}. Its secret was in the first answer and is not kept. Delete it and make another with another Idempotency-Key.`,
+  });
+}
+
+/** Removes records that are too old to count, oldest first. */
+export async function forgetExpired(store: Pick<Store, 'resources' | 'write'>, now: number): Promise<void> {
+  const order = [{ by: 'createdAt', descending: false }] as const;
+  for (;;) {
+    const oldest = await store.resources.list(kind, { order, limit: batch });
+    const expired = oldest.filter((row) => isExpired(row, now));
+    if (expired.length === 0) return;
+    const { outcome } = await store.write({ rows: expired.map(rowOf), events: [], at: now });
+    // One of the keys was used again in this moment. The next sweep finds the others.
+    if (outcome !== 'ok' || expired.length < batch) return;
+  }
+}
+
+function keyOf(request: Request): string | undefined {
+  const key = request.headers.get('idempotency-key');
+  if (key === null || /^[\x21-\x7e]{1,255}$/.test(key)) return key ?? undefined;
+  throw new Fault('idempotency.key_invalid', {
+    status: 422,
+    message: 'Idempotency-Key: expected 1 to 255 visible ASCII characters without spaces.',
+  });
+}
+
+/** A row of this kind, deleted unless it is given a body. */
+function rowOf(place: Omit<StoredResource, 'body'>): ResourceCommit['rows'][number] {
+  const { id, account, createdAt, name, revision } = place;
+  return { kind, id, account, createdAt, name, body: null, indexes: {}, revision };
+}
+
+function isExpired(row: StoredResource, now: number): boolean {
+  return row.createdAt + lifetime <= now;
+}
+
+function answerOf(error: unknown): Response {
+  if (error instanceof Fault) return faultResponse(error);
+  throw error;
+}
+
+async function answerFrom(response: Response): Promise<NonNullable<Memory['answer']>> {
+  const headers = kept.flatMap((name): [string, string][] => {
+    const value = response.headers.get(name);
+    return value === null ? [] : [[name, value]];
+  });
+  return { status: response.status, headers, body: await response.clone().text() };
+}
+
+/** Whether it ended in time. */
+async function endsBy(due: number, options: { clock: Clock; end: Promise<void> }): Promise<boolean> {
+  const late = Promise.withResolvers<boolean>();
+  const cancel = options.clock.at(due, () => late.resolve(false));
+  try {
+    return await Promise.race([options.end.then(() => true), late.promise]);
+  } finally {
+    cancel();
+  }
+}
+
+function hashOf(...parts: readonly (string | Uint8Array)[]): string {
+  const hash = createHash('sha256');
+  for (const part of parts) hash.update(part);
+  return hash.digest('hex');
+}
+
+function reused(): Fault {
+  return new Fault('idempotency.key_reused', {
+    status: 422,
+    message: 'Idempotency-Key: it was used with another body here. Take a new key for a new request.',
+  });
+}
+
+function stillRunning(): Fault {
+  return new Fault('idempotency.running', {
+    status: 409,
+    message: 'The first request with this Idempotency-Key is still running. Repeat it later.',
+    retryAfter: 1,
+  });
+}
