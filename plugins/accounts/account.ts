@@ -3,17 +3,19 @@ import { type AnyElysia, Elysia } from 'elysia';
 import { authenticate, authenticator, notAllowed } from '../../core/auth.ts';
 import { bodyReader } from '../../core/body.ts';
 import { says } from '../../core/http.ts';
+import { idempotent } from '../../core/idempotency.ts';
 import { uuid } from '../../core/ids.ts';
 import type { Kit } from '../../core/plugin.ts';
 
 /** Id of the account that the bootstrap key belongs to; made at the first start. */
 export async function adminAccount(kit: Kit): Promise<string> {
   const stored = await kit.resources.find('account', 'role', 'admin');
-  return stored ? stored.id : (await createAccount(kit, { name: 'admin', role: 'admin' })).id;
+  return stored ? stored.id : (await createAccount(kit, { id: uuid(), name: 'admin', role: 'admin' })).id;
 }
 
 export function accountRoutes(kit: Kit): AnyElysia {
   const keys = kit.use(authenticator);
+  const once = idempotent(kit);
   const creation = bodyReader(
     { name: Type.String({ minLength: 1, maxLength: 500 }) },
     { readOnly: ['id', 'createdAt'] },
@@ -21,10 +23,15 @@ export function accountRoutes(kit: Kit): AnyElysia {
   return new Elysia().post(
     '/api/account',
     async ({ request }) => {
-      const { isAdmin } = await authenticate(request, keys);
-      if (!isAdmin) throw notAllowed('accounts are made with a key of the admin account');
-      const { name } = await creation.read(request);
-      return Response.json(await createAccount(kit, { name }), { status: 201 });
+      const principal = await authenticate(request, keys);
+      if (!principal.isAdmin) throw notAllowed('accounts are made with a key of the admin account');
+      return once(request, {
+        principal,
+        async run({ id }) {
+          const { name } = await creation.read(request);
+          return Response.json(await createAccount(kit, { id, name }), { status: 201 });
+        },
+      });
     },
     says('Creates an account; for keys of the admin account. 201 with the account.'),
   );
@@ -37,9 +44,13 @@ interface Account {
   readonly createdAt: number;
 }
 
-async function createAccount(kit: Kit, options: { name: string; role?: string }): Promise<Account> {
-  const { name, role } = options;
-  const account: Account = { id: uuid(), name, createdAt: kit.clock.now() };
+/** An account that an earlier attempt of the same request has made is left as it is. */
+async function createAccount(
+  kit: Kit,
+  options: { id: string; name: string; role?: string },
+): Promise<Account> {
+  const { id, name, role } = options;
+  const account: Account = { id, name, createdAt: kit.clock.now() };
   const written = await kit.resources.write({
     rows: [
       {
@@ -55,6 +66,8 @@ async function createAccount(kit: Kit, options: { name: string; role?: string })
     ],
     events: [],
   });
-  if (written === 'conflict') throw new Error(`there is an account ${account.id} already`);
-  return account;
+  if (written === 'ok') return account;
+  const made = await kit.resources.get('account', id);
+  if (!made) throw new Error(`the account ${id} was neither written nor there`);
+  return JSON.parse(made.body) as Account;
 }

@@ -5,7 +5,7 @@ import { authenticate, notAllowed, type Principal } from '../../core/auth.ts';
 import { bodyReader } from '../../core/body.ts';
 import { Fault } from '../../core/fault.ts';
 import { says } from '../../core/http.ts';
-import { uuid } from '../../core/ids.ts';
+import { idempotent, shownOnce } from '../../core/idempotency.ts';
 import { resourceList } from '../../core/pagination.ts';
 import type { Kit } from '../../core/plugin.ts';
 import type { StoredResource } from '../../core/ports/store.ts';
@@ -16,6 +16,7 @@ import { checkOrigins, tokenFields } from './token-schema.ts';
 /** `/api/api-token`: the API keys of an account. */
 export function tokenRoutes(kit: Kit): AnyElysia {
   const keys = kit.use(apiKeys);
+  const once = idempotent(kit);
   const creation = bodyReader(tokenFields, { readOnly: ['id', 'userId', 'createdAt'] });
 
   const list = resourceList({
@@ -35,19 +36,26 @@ export function tokenRoutes(kit: Kit): AnyElysia {
       '/api/api-token',
       async ({ request }) => {
         const maker = await authenticate(request, keys);
-        const body = await creation.read(request);
-        checkOrigins(body.access);
-        const document: TokenDocument = {
-          id: uuid(),
-          account: await accountFor(maker, { accountId: body.accountId, kit }),
-          name: body.name ?? 'API key',
-          access: accessFor(maker, body.access),
-          createdAt: kit.clock.now(),
-        };
-        const key = `mr_${randomBytes(32).toString('base64url')}`;
-        const written = await kit.resources.write({ rows: [newRow(document, key)], events: [] });
-        if (written === 'conflict') throw new Error(`there is an API key ${document.id} already`);
-        return Response.json({ ...presentToken(document), key }, { status: 201 });
+        return once(request, {
+          principal: maker,
+          isSecret: true,
+          async run({ id }) {
+            const body = await creation.read(request);
+            checkOrigins(body.access);
+            const document: TokenDocument = {
+              id,
+              account: await accountFor(maker, { accountId: body.accountId, kit }),
+              name: body.name ?? 'API key',
+              access: accessFor(maker, body.access),
+              createdAt: kit.clock.now(),
+            };
+            const key = `mr_${randomBytes(32).toString('base64url')}`;
+            const written = await kit.resources.write({ rows: [newRow(document, key)], events: [] });
+            // An earlier attempt has made it; the secret went with that.
+            if (written === 'conflict') throw shownOnce(id);
+            return Response.json({ ...presentToken(document), key }, { status: 201 });
+          },
+        });
       },
       says('Creates an API key. 201 with the secret `key`, which is never shown again.'),
     )

@@ -4,6 +4,7 @@ import { authenticate, authenticator } from '../../core/auth.ts';
 import { bodyReader } from '../../core/body.ts';
 import { Fault } from '../../core/fault.ts';
 import { says } from '../../core/http.ts';
+import { idempotent } from '../../core/idempotency.ts';
 import { resourceList } from '../../core/pagination.ts';
 import type { Kit } from '../../core/plugin.ts';
 import { kind, nameSchema, type Target, targetsOf, urlProblem, urlSchema } from './target.ts';
@@ -11,6 +12,7 @@ import { kind, nameSchema, type Target, targetsOf, urlProblem, urlSchema } from 
 /** `/api/multistream/target`: create, read, change, delete. */
 export function routes(kit: Kit): AnyElysia {
   const keys = kit.use(authenticator);
+  const once = idempotent(kit);
   const readOnly = ['id', 'createdAt'];
   const changes = {
     name: Type.Optional(nameSchema),
@@ -37,11 +39,18 @@ export function routes(kit: Kit): AnyElysia {
     .post(
       '/api/multistream/target',
       async ({ request }) => {
-        const own = await targets(request);
-        const body = await creation.read(request);
-        checkUrl(body.url);
-        const [target] = await own.create([body]);
-        return Response.json(present(target), { status: 201 });
+        const principal = await authenticate(request, keys);
+        const own = targetsOf(principal, kit);
+        return once(request, {
+          principal,
+          async run({ id, isRepeat }) {
+            const body = await creation.read(request);
+            checkUrl(body.url);
+            const isMade = isRepeat && (await own.has(id));
+            const target = isMade ? await own.get(id) : (await own.create([{ ...body, id }]))[0];
+            return Response.json(present(target), { status: 201 });
+          },
+        });
       },
       says('Creates a multistream target. 201 with the target; its URL is never shown again.'),
     )

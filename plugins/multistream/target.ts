@@ -50,10 +50,12 @@ export function targetsOf({ accountId: account }: Principal, kit: Kit) {
       return (await find(id))?.target ?? Promise.reject(notFound(id));
     },
     /** All of them or none. The URLs were checked by `urlProblem`. */
-    async create(specs: readonly (Static<typeof specSchema> & { disabled?: boolean })[]): Promise<Target[]> {
-      const targets = specs.map(({ name, url, disabled = false }) => {
+    async create(
+      specs: readonly (Static<typeof specSchema> & { id?: string; disabled?: boolean })[],
+    ): Promise<Target[]> {
+      const targets = specs.map(({ id = uuid(), name, url, disabled = false }) => {
         const createdAt = kit.clock.now();
-        return { id: uuid(), account, name: name ?? hostOf(url), url, disabled, createdAt };
+        return { id, account, name: name ?? hostOf(url), url, disabled, createdAt };
       });
       if (targets.length > 0) {
         await kit.resources.write({

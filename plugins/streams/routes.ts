@@ -1,11 +1,12 @@
 import { type TSchema, Type } from '@sinclair/typebox';
 import { type AnyElysia, Elysia } from 'elysia';
-import { authenticate, authenticator } from '../../core/auth.ts';
+import { authenticate, authenticator, type Principal } from '../../core/auth.ts';
 import { bodyReader } from '../../core/body.ts';
 import { milliseconds } from '../../core/duration.ts';
 import { Fault, unlessRefused } from '../../core/fault.ts';
 import { says } from '../../core/http.ts';
-import { newPlaybackId, newStreamKey, uuid } from '../../core/ids.ts';
+import { idempotent } from '../../core/idempotency.ts';
+import { newPlaybackId, newStreamKey } from '../../core/ids.ts';
 import type { StreamSettings } from '../../machines/broadcast.ts';
 import { broadcast } from './actor.ts';
 import { changeStream, owned, parent, type StreamBody } from './change.ts';
@@ -33,6 +34,23 @@ export function routes(kit: StreamsKit): AnyElysia {
   const creation = bodyReader({ ...changes, name: nameSchema } as Record<string, TSchema>, { readOnly });
   const change = bodyReader(changes, { readOnly });
   const present = (document: StreamDocument) => presentStream(document, { kit, fields });
+  const once = idempotent(kit);
+  const create = async (body: StreamBody, { principal, id }: { principal: Principal; id: string }) => {
+    const settings: StreamSettings = {
+      id,
+      account: principal.accountId,
+      name: body.name ?? '',
+      streamKey: newStreamKey(),
+      playbackId: newPlaybackId(),
+      createdAt: kit.clock.now(),
+      createdByTokenName: principal.keyName,
+      suspended: body.suspended ?? false,
+      holdSeconds: body.holdSeconds ?? null,
+      userTags: body.userTags ?? {},
+      fields: await fields.initial(body, { principal }),
+    };
+    await kit.actors.spawn(broadcast, id, settings);
+  };
 
   return new Elysia()
     .use(hlsRoutes(kit))
@@ -41,23 +59,17 @@ export function routes(kit: StreamsKit): AnyElysia {
       '/api/stream',
       async ({ request }) => {
         const principal = await authenticate(request, keys);
-        const body = (await creation.read(request)) as StreamBody;
-        const id = uuid();
-        const settings: StreamSettings = {
-          id,
-          account: principal.accountId,
-          name: body.name ?? '',
-          streamKey: newStreamKey(),
-          playbackId: newPlaybackId(),
-          createdAt: kit.clock.now(),
-          createdByTokenName: principal.keyName,
-          suspended: body.suspended ?? false,
-          holdSeconds: body.holdSeconds ?? null,
-          userTags: body.userTags ?? {},
-          fields: await fields.initial(body, { principal }),
-        };
-        await kit.actors.spawn(broadcast, id, settings);
-        return Response.json(present(await owned(principal, { id, kit })), { status: 201 });
+        return once(request, {
+          principal,
+          async run({ id, isRepeat }) {
+            const body = (await creation.read(request)) as StreamBody;
+            // Before its fields are prepared, which may make things of their own.
+            if (!isRepeat || !(await kit.resources.get(stream.kind, id))) {
+              await create(body, { principal, id }).catch(unlessThere);
+            }
+            return Response.json(present(await owned(principal, { id, kit })), { status: 201 });
+          },
+        });
       },
       says('Creates a stream. 201 with the stream.'),
     )
@@ -104,9 +116,15 @@ export function routes(kit: StreamsKit): AnyElysia {
       '/api/stream/:id/rotate-key',
       async ({ request, params }) => {
         const principal = await authenticate(request, keys);
-        const { id } = await parent(principal, { id: params.id, kit });
-        await kit.actors.ask(broadcast, id, { type: 'rotateKey', streamKey: newStreamKey() });
-        return Response.json(present(await owned(principal, { id, kit })));
+        return once(request, {
+          principal,
+          async run(attempt) {
+            const { id } = await parent(principal, { id: params.id, kit });
+            const rotation = { type: 'rotateKey', streamKey: newStreamKey() } as const;
+            await kit.actors.ask(broadcast, id, rotation, { cause: `rotate-key/${attempt.id}` });
+            return Response.json(present(await owned(principal, { id, kit })));
+          },
+        });
       },
       says('Gives the stream a new key; the old one stops working at once. 200 with the stream.'),
     );
@@ -138,4 +156,9 @@ function noContent(): Response {
 
 function unlessGone(error: unknown): void {
   if (!(error instanceof Fault && error.status === 404)) throw error;
+}
+
+/** Ids are random: only an earlier attempt of the same request can have made it. */
+function unlessThere(error: unknown): void {
+  if (!(error instanceof Fault && error.code === 'actor.exists')) throw error;
 }
