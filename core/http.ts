@@ -2,12 +2,18 @@ import { type AnyElysia, Elysia } from 'elysia';
 import { shareAnswer } from './cors.ts';
 import { Fault } from './fault.ts';
 import type { Log } from './log.ts';
+import type { RequestCounts } from './request-counts.ts';
 
 /**
  * The HTTP core that plugin routes are mounted on: error bodies and the 404. Handlers throw a Fault;
  * everything else that is thrown is answered 500 without details and logged with them.
  */
-export function httpCore(options: { log: Log; routes: readonly AnyElysia[] }): AnyElysia {
+export function httpCore(options: {
+  log: Log;
+  routes: readonly AnyElysia[];
+  counts?: RequestCounts;
+}): AnyElysia {
+  const { counts } = options;
   // Without `standardHostname: false` the path is looked for behind a host of four letters or more: behind
   // `http://api/` nothing would be found.
   const app = new Elysia({
@@ -15,10 +21,15 @@ export function httpCore(options: { log: Log; routes: readonly AnyElysia[] }): A
     strictPath: true,
     handler: { standardHostname: false },
   })
-    .onAfterHandle(({ request, responseValue }) => {
+    .onRequest(({ request }) => counts?.begin(request))
+    .onAfterHandle(({ request, responseValue, route, set }) => {
+      const status = responseValue instanceof Response ? responseValue.status : Number(set.status ?? 200);
+      counts?.end(request, { route, status });
       if (responseValue instanceof Response) shareAnswer(request, responseValue);
     })
-    .onError(({ error, code, request }) => {
+    .onError(({ error, code, request, route }) => {
+      const status = error instanceof Fault ? error.status : code === 'NOT_FOUND' ? 404 : 500;
+      counts?.end(request, { route, status });
       if (error instanceof Fault) return shareAnswer(request, faultResponse(error));
       if (code === 'NOT_FOUND') {
         return faultResponse(

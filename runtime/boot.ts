@@ -4,19 +4,24 @@ import { Fault } from '../core/fault.ts';
 import { httpCore, says } from '../core/http.ts';
 import { forgetExpired } from '../core/idempotency.ts';
 import type { Log } from '../core/log.ts';
+import { Metrics } from '../core/metrics.ts';
 import { type Peers, peers } from '../core/peers.ts';
 import type { Deployment, Kit, Plugin, Stop } from '../core/plugin.ts';
 import type { Clock } from '../core/ports/clock.ts';
 import type { Media } from '../core/ports/media.ts';
 import type { LoggedEvent, Order, Store } from '../core/ports/store.ts';
+import { RequestCounts } from '../core/request-counts.ts';
 import { fieldSet } from '../core/resource.ts';
 import type { Collection, Token } from '../core/token.ts';
 import { EventHub } from './actors/events.ts';
 import { ActorHost, type HostOptions } from './actors/host.ts';
 import { react } from './actors/reactions.ts';
+import { StepCounts } from './actors/step-counts.ts';
 import { BootTree } from './boot-tree.ts';
+import { sampleLoopDelay } from './loop-delay.ts';
 import { nodePresence } from './node.ts';
 import { type ConfiguredPlugin, planned } from './plan.ts';
+import { measureProgram, metricsRoute } from './program-metrics.ts';
 
 /** Longest a plugin's start or stop may take, ms. */
 const phaseLimit = 10_000;
@@ -61,6 +66,7 @@ export async function boot(options: BootOptions): Promise<Booted> {
     stops.push({ name: 'node', stop: presence.stop });
     const deployment: Deployment = { ...options.deployment, node: presence.identity };
 
+    const metrics = new Metrics();
     const hub = new EventHub(store, { log: options.log });
     const kits = new Map<string, Kit>();
     const provided = new Map<string, unknown>();
@@ -83,9 +89,14 @@ export async function boot(options: BootOptions): Promise<Booted> {
       onOrders: runOrders,
       onFenced: (partition) =>
         options.onFatal(`another process has taken over the data (partition ${partition})`),
+      counts: new StepCounts(metrics, {
+        types: plan.flatMap(({ plugin }) => (plugin.actors ?? []).map(({ type }) => type)),
+      }),
       ...(options.probe && { probe: options.probe }),
     });
     stops.push({ name: 'actors', stop: () => host.stop() });
+    const eventTypes = plan.flatMap(({ plugin }) => Object.keys(plugin.emits ?? {}));
+    measureProgram(metrics, { clock, host, media, events: hub, eventTypes });
 
     for (const { plugin, config } of plan) {
       kits.set(plugin.id, {
@@ -155,11 +166,14 @@ export async function boot(options: BootOptions): Promise<Booted> {
     }
     await presence.settled();
     stops.push({ name: 'sweep', stop: sweeps({ store, clock, log: options.log }) });
+    stops.push({ name: 'loop delay', stop: sampleLoopDelay(metrics, { clock }) });
 
     const app = httpCore({
       log: options.log,
+      counts: new RequestCounts({ metrics, clock }),
       routes: [
         health(() => isReady),
+        metricsRoute(metrics),
         ...plan.flatMap(({ plugin }) => plugin.routes?.(kits.get(plugin.id) as Kit) ?? []),
       ],
     });

@@ -71,6 +71,18 @@ export const noFigures: Figures = {
   issues: [],
 };
 
+/** What a node receives and serves, all streams together. */
+export interface MediaTotals {
+  /** Publishes that are running. */
+  readonly publishes: number;
+  /** Playlists kept, with a publish or without. */
+  readonly outputs: number;
+  /** Media payload received since the process began. */
+  readonly bytes: number;
+  /** Requests of viewers that wait for something to be made. */
+  readonly waitingViewers: number;
+}
+
 /** What the media reports. All facts of one token arrive in order; nothing follows `closed`. */
 export type MediaFact =
   /** The playlist of this publish works: its first segment is listed. */
@@ -117,6 +129,8 @@ export interface Media {
   retire(playbackId: string): void;
   /** Figures of a running publish. */
   figures(token: string): Figures | undefined;
+  /** Of everything together, for metrics. */
+  totals(): MediaTotals;
   /**
    * Answers a viewer, or undefined when there is no output of that id on this node. Asking for what is
    * not there allocates nothing.

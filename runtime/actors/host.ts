@@ -8,6 +8,7 @@ import { begin, freeze, type Step, step, thaw } from '../../core/step.ts';
 import { effects, type RegisteredType } from './effects.ts';
 import { HotActors } from './hot.ts';
 import { partitionOf } from './partition.ts';
+import type { StepCounts } from './step-counts.ts';
 import { TimerQueue } from './timers.ts';
 
 /** Steps of one actor that lost a race are computed again this often before the caller is told. */
@@ -54,6 +55,15 @@ export class ActorHost implements Actors {
     this.#isStopped = true;
     this.#timers.stop();
     await Promise.allSettled(this.#tails.values());
+  }
+
+  /** Actors kept in memory. */
+  get hotActors(): number {
+    return this.#hot.size;
+  }
+
+  get pendingTimers(): number {
+    return this.#timers.size;
   }
 
   // biome-ignore lint/suspicious/noExplicitAny: the public types are those of the Actors interface
@@ -122,7 +132,11 @@ export class ActorHost implements Actors {
     const next = step(type, loaded.snapshot, event);
     if (!next) {
       // A repeat of what was done already: the state has moved on because of it.
-      if (cause !== undefined && (await this.#options.store.isConsumed(cause))) return loaded.snapshot;
+      if (cause !== undefined && (await this.#options.store.isConsumed(cause))) {
+        this.#options.counts?.count(type.type, 'duplicate');
+        return loaded.snapshot;
+      }
+      this.#options.counts?.count(type.type, 'refused');
       throw new Fault('actor.not_possible', {
         status: 409,
         message: `${event.type} is not possible while it is ${JSON.stringify(loaded.snapshot.value)}.`,
@@ -166,11 +180,16 @@ export class ActorHost implements Actors {
       ...(counter !== undefined && { counter }),
     };
     this.#options.probe?.('before commit', actor);
-    const outcome = await this.#options.store.commit(commit).catch((error: unknown) => {
+    const { clock, counts, store } = this.#options;
+    const began = clock.now();
+    const outcome = await store.commit(commit).catch((error: unknown) => {
       // Whether it was written is unknown: the next step must read what the store holds.
       this.#hot.drop(actor);
+      counts?.count(entry.type.type, 'failed');
       throw error;
     });
+    counts?.committed(clock.now() - began);
+    counts?.count(entry.type.type, outcome.outcome);
     this.#options.probe?.('after commit', actor);
     if (outcome.outcome === 'fenced') {
       this.#options.onFenced(partition);
@@ -266,6 +285,7 @@ export interface HostOptions {
   onOrders(orders: readonly Order[]): void;
   /** Another process owns the data now: this one must stop. */
   onFenced(partition: number): void;
+  readonly counts?: StepCounts;
   /** For crash tests: called at each point of a step; may throw to stop there. */
   readonly probe?: (point: 'before commit' | 'after commit' | 'before effects', actor: string) => void;
 }

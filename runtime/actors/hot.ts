@@ -9,6 +9,10 @@ export class HotActors {
     this.#limit = limit;
   }
 
+  get size(): number {
+    return this.#entries.size;
+  }
+
   get(actor: string): { snapshot: AnyMachineSnapshot; sequence: number } | undefined {
     return this.#entries.get(actor);
   }

@@ -24,6 +24,13 @@ export class TimerQueue {
     this.#options = options;
   }
 
+  /** How many are pending. */
+  get size(): number {
+    let size = 0;
+    for (const ofActor of this.#armed.values()) size += ofActor.size;
+    return size;
+  }
+
   /** `due` null removes it; a timer of the same name is replaced. */
   set({ actor, name, due }: { actor: string; name: string; due: number | null }): void {
     const ofActor = this.#armed.get(actor) ?? new Map<string, Armed>();

@@ -10,6 +10,13 @@ export class Arrivals {
     this.#clock = clock;
   }
 
+  /** How many wait. */
+  get size(): number {
+    let size = 0;
+    for (const waiting of this.#waiting.values()) size += waiting.size;
+    return size;
+  }
+
   announce(playbackId: string): void {
     for (const settle of this.#waiting.get(playbackId) ?? []) settle(true);
   }

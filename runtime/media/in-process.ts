@@ -34,6 +34,8 @@ export function inProcessMedia(options: InProcessMediaOptions): Media {
   const closings = new Closings(clock);
   const numbers = new Numbers();
   let listener: RtmpListener | undefined;
+  /** Bytes of publishes that have ended. */
+  let endedBytes = 0;
 
   const open = (grant: PublishGrant): Airing => {
     const output = new LiveOutput({
@@ -77,6 +79,7 @@ export function inProcessMedia(options: InProcessMediaOptions): Media {
     if (airing?.publish?.token === grant.token) airing.publish = undefined;
     const figures = running.get(grant.token)?.figures() ?? noFigures;
     running.delete(grant.token);
+    endedBytes += figures.bytes;
     const clean = end.clean && end.by === 'encoder';
     handlers.report({ type: 'closed', grant, clean, figures });
   };
@@ -145,6 +148,13 @@ export function inProcessMedia(options: InProcessMediaOptions): Media {
       outputs.delete(playbackId);
     },
     figures: (token) => running.get(token)?.figures(),
+    totals() {
+      let bytes = endedBytes;
+      for (const publish of running.values()) bytes += publish.figures().bytes;
+      let waitingViewers = arrivals.size;
+      for (const { output } of outputs.values()) waitingViewers += output.waiting;
+      return { publishes: running.size, outputs: outputs.size, bytes, waitingViewers };
+    },
     serve({ playbackId, file, query, signal }) {
       const output = outputs.get(playbackId)?.output;
       // Until the first segment there is nothing to play, but it may come any moment.

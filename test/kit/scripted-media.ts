@@ -32,7 +32,9 @@ export interface ScriptedMedia extends Media {
 export function scriptedMedia(clock: Clock): ScriptedMedia {
   let handlers: MediaHandlers | undefined;
   const running = new Map<string, { figures: Figures; closedBecause?: string }>();
+  const outputs = new Set<string>();
   const retired: string[] = [];
+  let endedBytes = 0;
 
   return {
     retired,
@@ -51,8 +53,14 @@ export function scriptedMedia(clock: Clock): ScriptedMedia {
     },
     retire(playbackId) {
       retired.push(playbackId);
+      outputs.delete(playbackId);
     },
     figures: (token) => running.get(token)?.figures,
+    totals() {
+      let bytes = endedBytes;
+      for (const { figures } of running.values()) bytes += figures.bytes;
+      return { publishes: running.size, outputs: outputs.size, bytes, waitingViewers: 0 };
+    },
     serve: () => undefined,
     appears: async () => false,
     async publish(key) {
@@ -64,7 +72,10 @@ export function scriptedMedia(clock: Clock): ScriptedMedia {
       const state: { figures: Figures; closedBecause?: string } = {
         figures: { ...noFigures, targetDuration: 4 },
       };
-      if (answer.granted) running.set(grant.token, state);
+      if (answer.granted) {
+        running.set(grant.token, state);
+        outputs.add(grant.playbackId);
+      }
       const take = (given: Partial<Figures> = {}) => {
         state.figures = { ...state.figures, lastMediaAt: clock.now(), ...given };
         return state.figures;
@@ -76,7 +87,9 @@ export function scriptedMedia(clock: Clock): ScriptedMedia {
         progress: (figures) => report({ type: 'progress', grant, figures: take(figures) }),
         end({ clean, ...figures }) {
           running.delete(grant.token);
-          report({ type: 'closed', grant, clean, figures: take(figures) });
+          const last = take(figures);
+          endedBytes += last.bytes;
+          report({ type: 'closed', grant, clean, figures: last });
         },
         get closedBecause() {
           return state.closedBecause;

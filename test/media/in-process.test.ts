@@ -27,9 +27,40 @@ test('a publish plays, and is closed once with its figures', async () => {
   expect(figures.segments).toBeGreaterThan(2);
   expect(figures.lastMediaAt).toBeGreaterThan(s.now() - 5000);
   expect(s.media.figures('t1')).toBe(undefined);
+  const { bytes } = figures;
+  expect(s.media.totals()).toEqual({ publishes: 0, outputs: 1, bytes, waitingViewers: 0 });
   s.media.retire('key');
   s.media.retire('key');
+  expect(s.media.totals()).toEqual({ publishes: 0, outputs: 0, bytes, waitingViewers: 0 });
   expect(s.serve('index.m3u8')).toBe(undefined);
+});
+
+test('the totals are of all publishes and of everybody who waits', async () => {
+  await using s = await station();
+  const encoders = [await s.encoder('first'), await s.encoder('second')];
+  for (const encoder of encoders) {
+    sendHeaders(encoder);
+    sendMedia(encoder, { seconds: 5 });
+  }
+  await until('both playlists', () => s.told().length === 2);
+  await until('all media', () => ['t1', 't2'].every((t) => (s.media.figures(t)?.duration ?? 0) > 4.9));
+  const gone = new AbortController();
+  const options = { signal: gone.signal, timeout: 5000 };
+  const { sequence, segments } = parsePlaylist((await s.playlist('first')) ?? '');
+  const query = `_HLS_msn=${sequence + segments.length + 1}`;
+  const waiting = [
+    s.serve('source.m3u8', { id: 'first', query, signal: gone.signal }),
+    s.media.appears('other', options),
+    s.media.appears('other', options),
+  ];
+  const bytes = ['t1', 't2'].reduce((sum, token) => sum + (s.media.figures(token)?.bytes ?? 0), 0);
+  expect(s.media.totals()).toEqual({ publishes: 2, outputs: 2, bytes, waitingViewers: 3 });
+  gone.abort();
+  await Promise.all(waiting);
+  expect(s.media.totals().waitingViewers).toBe(0);
+  await encoders[0].close({ clean: true });
+  await until('the end of one', () => s.media.totals().publishes === 1);
+  expect(s.media.totals()).toMatchObject({ outputs: 2, bytes });
 });
 
 test('an encoder that vanishes is held; it comes back to the same playlist', async () => {

@@ -1,0 +1,144 @@
+/**
+ * What a running program counts of itself, in Prometheus text format 0.0.4. Handles are taken once, by whoever
+ * counts; counting with one allocates nothing. Label values must come from the program, never from a client:
+ * each new one lives as long as the process.
+ */
+export class Metrics {
+  readonly #families = new Map<string, () => Iterable<string>>();
+
+  /** A number that only grows. Its name ends in `_total`. */
+  counter(name: string, help: string): Family<Counter> {
+    const family = new Family(() => new Counter());
+    this.#add(name, {
+      help,
+      type: 'counter',
+      *lines() {
+        for (const [labels, counter] of family.members) yield `${name}${braced(labels)} ${counter.value}`;
+      },
+    });
+    return family;
+  }
+
+  /** How often values were at most each of `buckets`, which ascend. Its name ends in the unit. */
+  histogram(name: string, options: { help: string; buckets: readonly number[] }): Family<Histogram> {
+    const { help, buckets } = options;
+    const family = new Family(() => new Histogram(buckets));
+    this.#add(name, {
+      help,
+      type: 'histogram',
+      *lines() {
+        for (const [labels, { counts, sum }] of family.members) {
+          let count = 0;
+          for (const [index, own] of counts.entries()) {
+            count += own;
+            const bound = `le="${index < buckets.length ? buckets[index] : '+Inf'}"`;
+            yield `${name}_bucket${braced(labels === '' ? bound : `${labels},${bound}`)} ${count}`;
+          }
+          yield `${name}_sum${braced(labels)} ${sum}`;
+          yield `${name}_count${braced(labels)} ${count}`;
+        }
+      },
+    });
+    return family;
+  }
+
+  /** Something that somebody else knows; asked for when the metrics are read. */
+  reading(name: string, options: ReadingOptions): void {
+    const { help, type = 'gauge', labels = {}, read } = options;
+    const head = `${name}${braced(written(labels))}`;
+    this.#add(name, { help, type, lines: () => [`${head} ${read()}`] });
+  }
+
+  /** Everything, as it is now. */
+  text(): string {
+    let text = '';
+    for (const lines of this.#families.values()) for (const line of lines()) text += `${line}\n`;
+    return text;
+  }
+
+  #add(name: string, family: { help: string; type: string; lines: () => Iterable<string> }): void {
+    if (this.#families.has(name)) throw new Error(`the metric ${name} is there already`);
+    const { help, type } = family;
+    const head = [`# HELP ${name} ${escaped(help)}`, `# TYPE ${name} ${type}`];
+    this.#families.set(name, function* () {
+      yield* head;
+      yield* family.lines();
+    });
+  }
+}
+
+/** The media type of `Metrics.text`. */
+export const metricsType = 'text/plain; version=0.0.4; charset=utf-8';
+
+/** All numbers of one name, one for each set of labels. */
+class Family<T> {
+  readonly members = new Map<string, T>();
+  readonly #make: () => T;
+
+  constructor(make: () => T) {
+    this.#make = make;
+  }
+
+  /** The number with these labels, made when it is new. Keep it: looking it up builds a string. */
+  with(labels: Labels): T {
+    const key = written(labels);
+    const known = this.members.get(key);
+    if (known) return known;
+    const made = this.#make();
+    this.members.set(key, made);
+    return made;
+  }
+}
+
+export class Counter {
+  value = 0;
+
+  add(): void {
+    this.value += 1;
+  }
+}
+
+export class Histogram {
+  /** How many fell between a bound and the one before it; the last is of those above all bounds. */
+  readonly counts: Float64Array;
+  sum = 0;
+  readonly #buckets: readonly number[];
+
+  constructor(buckets: readonly number[]) {
+    this.#buckets = buckets;
+    this.counts = new Float64Array(buckets.length + 1);
+  }
+
+  /** Negative values count as 0: a duration is one when the system's clock is set back meanwhile. */
+  observe(value: number): void {
+    const size = Math.max(0, value);
+    let index = 0;
+    while (index < this.#buckets.length && size > this.#buckets[index]) index += 1;
+    this.counts[index] += 1;
+    this.sum += size;
+  }
+}
+
+type Labels = Readonly<Record<string, string>>;
+
+interface ReadingOptions {
+  readonly help: string;
+  /** `counter` when it only grows. */
+  readonly type?: 'gauge' | 'counter';
+  readonly labels?: Labels;
+  read(): number;
+}
+
+function written(labels: Labels): string {
+  return Object.entries(labels)
+    .map(([name, value]) => `${name}="${escaped(value).replaceAll('"', '\\"')}"`)
+    .join(',');
+}
+
+function braced(labels: string): string {
+  return labels === '' ? '' : `{${labels}}`;
+}
+
+function escaped(text: string): string {
+  return text.replaceAll('\\', '\\\\').replaceAll('\n', '\\n');
+}

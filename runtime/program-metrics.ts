@@ -1,0 +1,73 @@
+import { type AnyElysia, Elysia } from 'elysia';
+import type { EventFeed } from '../core/events.ts';
+import { says } from '../core/http.ts';
+import { type Counter, type Metrics, metricsType } from '../core/metrics.ts';
+import type { Clock } from '../core/ports/clock.ts';
+import type { Media } from '../core/ports/media.ts';
+import packageJson from '../package.json' with { type: 'json' };
+import type { ActorHost } from './actors/host.ts';
+
+/** What the parts of a running program know anyway; they are asked when somebody reads the metrics. */
+export function measureProgram(metrics: Metrics, parts: ProgramParts): void {
+  const { clock, host, media } = parts;
+  const { version } = packageJson;
+  const began = clock.now();
+  metrics.reading('millrace_build_info', { help: 'Always 1.', labels: { version }, read: () => 1 });
+  metrics.reading('millrace_uptime_seconds', {
+    help: 'Time since the start.',
+    read: () => (clock.now() - began) / 1000,
+  });
+  metrics.reading('process_resident_memory_bytes', {
+    help: 'Resident memory size in bytes.',
+    read: () => process.memoryUsage.rss(),
+  });
+  metrics.reading('millrace_actors_hot', { help: 'Actors kept in memory.', read: () => host.hotActors });
+  metrics.reading('millrace_actor_timers', {
+    help: 'Deadlines of actors that are pending.',
+    read: () => host.pendingTimers,
+  });
+  metrics.reading('millrace_media_publishes', {
+    help: 'Broadcasts that are being received.',
+    read: () => media.totals().publishes,
+  });
+  metrics.reading('millrace_media_outputs', {
+    help: 'Playlists kept, with a broadcast or waiting for it to come back.',
+    read: () => media.totals().outputs,
+  });
+  metrics.reading('millrace_media_received_bytes_total', {
+    help: 'Media payload received.',
+    type: 'counter',
+    read: () => media.totals().bytes,
+  });
+  metrics.reading('millrace_media_waiting_viewers', {
+    help: 'Requests of viewers that wait for media.',
+    read: () => media.totals().waitingViewers,
+  });
+  countEvents(metrics, parts);
+}
+
+/** For whoever can reach it: it tells how busy the server is, and nothing of whom. */
+export function metricsRoute(metrics: Metrics): AnyElysia {
+  return new Elysia().get(
+    '/metrics',
+    () => new Response(metrics.text(), { headers: { 'content-type': metricsType } }),
+    says('How busy the server is, in Prometheus text format 0.0.4. Open, without ids or secrets.'),
+  );
+}
+
+interface ProgramParts {
+  readonly clock: Clock;
+  readonly host: ActorHost;
+  readonly media: Media;
+  readonly events: EventFeed;
+  /** Types of the events that enabled plugins emit. */
+  readonly eventTypes: readonly string[];
+}
+
+function countEvents(metrics: Metrics, { events, eventTypes }: ProgramParts): void {
+  const family = metrics.counter('millrace_events_total', 'Events committed by this process, by type.');
+  const byType = new Map<string, Counter>();
+  for (const type of eventTypes) byType.set(type, family.with({ type }));
+  const other = family.with({ type: 'other' });
+  events.subscribe(({ type }) => (byType.get(type) ?? other).add());
+}
