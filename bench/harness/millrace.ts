@@ -1,5 +1,5 @@
 import { findFreePorts } from '../../test/kit/free-ports.ts';
-import { bun, type Child, type Core, start, temporaryFolder } from './children.ts';
+import { type Child, type Core, start, temporaryFolder } from './children.ts';
 import { type Subject, until } from './subject.ts';
 
 export interface Millrace extends Subject {
@@ -40,7 +40,8 @@ export async function millrace(options: MillraceOptions = {}): Promise<Millrace>
   const folder = options.dataDir === undefined ? temporaryFolder() : undefined;
   const url = `http://127.0.0.1:${http}`;
   const startedAt = performance.now();
-  const child = start([bun, ...(options.bunArgs ?? []), 'runtime/main.ts'], {
+  // As `npm start` does it, so that what is measured is what users run.
+  const child = start(['sh', 'scripts/bun.sh', ...(options.bunArgs ?? []), 'runtime/main.ts'], {
     core: options.core,
     env: {
       MILLRACE_HTTP__PORT: String(http),
