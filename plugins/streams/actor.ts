@@ -1,6 +1,6 @@
 import type { ActorType } from '../../core/actor.ts';
 import { broadcastMachine } from '../../machines/broadcast.ts';
-import { rowsOf, type StreamDocument } from './document.ts';
+import { rowsOf, streamDocument } from './document.ts';
 import type { StreamsKit } from './kit.ts';
 import { presentForEvent } from './present.ts';
 
@@ -11,12 +11,10 @@ export const broadcast: ActorType<typeof broadcastMachine, StreamsKit> = {
   version: 1,
   rows: rowsOf,
   describe(_emitted, context, kit) {
-    const [row] = rowsOf(context, 'any');
-    const document = JSON.parse(row.body as string) as StreamDocument;
     return {
       account: context.stream.account,
       stream: context.stream.id,
-      body: { stream: presentForEvent(document, kit) },
+      body: { stream: presentForEvent(streamDocument(context), kit) },
     };
   },
 };

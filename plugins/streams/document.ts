@@ -33,7 +33,22 @@ export function rowsOf(context: BroadcastContext, state: unknown): ResourceWrite
     return [{ ...key(stream), body: null, indexes: {} }, ...ended];
   }
   const publish = session?.publish ?? null;
-  const document: StreamDocument = {
+  const indexes: Record<string, string> = {
+    role: 'parent',
+    streamKey: stream.streamKey,
+    playbackId: stream.playbackId,
+    ...(publish && { node: publish.node }),
+    ...(context.isActive && activeIndex),
+  };
+  const row = { ...key(stream), body: JSON.stringify(streamDocument(context)), indexes };
+  return session?.hasStarted ? [row, sessionRow(context)] : [row];
+}
+
+/** The stream itself, as its row holds it. */
+export function streamDocument(context: BroadcastContext): StreamDocument {
+  const { stream, session } = context;
+  const publish = session?.publish ?? null;
+  return {
     ...stream,
     parentId: null,
     isActive: context.isActive,
@@ -45,15 +60,6 @@ export function rowsOf(context: BroadcastContext, state: unknown): ResourceWrite
     past: session?.hasStarted ? session.past : none,
     current: session?.hasStarted ? session.current : none,
   };
-  const indexes: Record<string, string> = {
-    role: 'parent',
-    streamKey: stream.streamKey,
-    playbackId: stream.playbackId,
-    ...(publish && { node: publish.node }),
-    ...(context.isActive && activeIndex),
-  };
-  const row = { ...key(stream), body: JSON.stringify(document), indexes };
-  return session?.hasStarted ? [row, sessionRow(context)] : [row];
 }
 
 export function documentOf(row: StoredResource): StreamDocument {
