@@ -129,6 +129,6 @@ function readRun(traf: Uint8Array) {
   return { track: tfhd.body.getUint32(4), start, end, offset: trun.body.getInt32(8), samples };
 }
 
-function bytesOf(box: Box): Uint8Array {
+export function bytesOf(box: Box): Uint8Array {
   return new Uint8Array(box.body.buffer, box.body.byteOffset, box.body.byteLength);
 }
