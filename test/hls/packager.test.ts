@@ -257,9 +257,9 @@ test('both tracks in codecs that cannot be passed on end the publish', () => {
 test('frames without a sequence header are said, but not the few before a late one', () => {
   const feed = new Feed();
   const { sink } = feed.attach();
-  for (let i = 0; i < 100; i += 1) send(sink, 9, i * 33, frame({ isKey: i === 0 }));
+  for (let i = 0; i < 250; i += 1) send(sink, 9, i * 33, frame({ isKey: i === 0 }));
   expect(feed.output.figures()?.issues).toEqual([]);
-  send(sink, 9, 3300, frame({ isKey: true }));
+  send(sink, 9, 8250, frame({ isKey: true }));
   expect(feed.output.figures()?.issues).toEqual(['video comes without a sequence header']);
 });
 

@@ -270,11 +270,15 @@ export class Cutter {
     this.#drain();
   }
 
-  /** Cuts wherever one of the samples not yet looked at demands it. */
-  #drain(): void {
+  /**
+   * Cuts wherever one of the samples not yet looked at demands it, up to the sample `until`. `isEnd`: no more sound
+   * comes, so it is not waited for. Returns how many samples were cut off.
+   */
+  #drain(until = this.#lead.count, isEnd = false): number {
     const lead = this.#lead;
     const { window } = this.#options;
-    while (this.#isRunning && this.#cursor < lead.count) {
+    let left = until;
+    while (this.#isRunning && this.#cursor < left) {
       const { openBytes } = window;
       const ends = this.#rule.ends(lead, this.#cursor, openBytes);
       if (ends === NOTHING) {
@@ -282,11 +286,13 @@ export class Cutter {
         continue;
       }
       const end = lead.dts(this.#cursor);
-      if (!this.#isSoundThere(end)) return;
+      if (!isEnd && !this.#isSoundThere(end)) break;
       if (lead.isVideo && !lead.isSync(this.#cursor) && this.#rule.isLong(lead, end, openBytes))
         this.#options.onIssue('key frames are too far apart; a segment was cut without one');
+      left -= this.#cursor;
       this.#cut(end, ends === SEGMENT);
     }
+    return until - left;
   }
 
   /**
@@ -346,10 +352,15 @@ export class Cutter {
     const { window } = this.#options;
     const held = this.#video.arena.length;
     const lead = this.#lead;
+    // What waited for its sound is cut as it would have been: a last part may not be longer than the others.
+    const whole = lead === this.#video ? count - this.#drain(count, true) : count;
+    if (lead !== this.#video) this.#drain(lead.count, true);
+    // It may have been too much for the window: then all is over.
+    if (!this.#isRunning) return held - this.#video.arena.length;
     this.#isRunning = false;
     this.#video.takeAll(-1);
-    if (count < this.#video.count) {
-      this.#video.taken = count;
+    if (whole < this.#video.count) {
+      this.#video.taken = whole;
       this.#video.until = end;
     }
     this.#audio.takeAll(-1);

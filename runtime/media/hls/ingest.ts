@@ -293,7 +293,7 @@ const NO_AUDIO_HEADER = 'audio comes without a sequence header';
 /** Milliseconds that something else than a refused codec is waited for. */
 const REFUSAL_PATIENCE = 5000;
 /** Frames that may come before their header without a word. */
-const UNHEADED = 100;
+const UNHEADED = 250;
 
 function isSame(record: Uint8Array | undefined, bytes: Uint8Array, at: number, end: number): boolean {
   if (record === undefined || record.length !== end - at) return false;

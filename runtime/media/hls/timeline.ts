@@ -37,9 +37,9 @@ export class Timeline {
     return this.#tracks[track].isByArrival;
   }
 
-  /** True when the newest stamp of this track is that of the one before. */
+  /** True when the newest stamp of this track is that of the one before, and says nothing. */
   isStill(track: number): boolean {
-    return this.#tracks[track].same > 0;
+    return this.#tracks[track].same > 0 && !this.#tracks[track].isByArrival;
   }
 
   /**
@@ -49,7 +49,8 @@ export class Timeline {
   place(track: number, stamp: number, now: number): number {
     const stamps = this.#tracks[track];
     if (!stamps.isByArrival) this.#watch(stamps, stamp, now);
-    const time = stamps.isByArrival ? stamps.arrivalTime + now - stamps.arrival : this.#unwrap(stamps, stamp);
+    const time = this.#timeOf(stamps, stamp, now);
+    if (stamps.same === 0) stamps.stillTime = time;
     const step = time - stamps.last;
     // A gap is no rhythm: what comes after it is not expected to be as late.
     if (stamps.count > 0 && step > 0 && step <= 1000) stamps.step = step;
@@ -57,6 +58,12 @@ export class Timeline {
     stamps.last = time;
     if (time > this.#latest) this.#latest = time;
     return time;
+  }
+
+  #timeOf(stamps: Stamps, stamp: number, now: number): number {
+    // More equal stamps than this clock ever gave: it may stand, and what follows is not to fall on one moment.
+    const isStill = stamps.isByArrival || stamps.same >= stamps.mostSame + STILL;
+    return isStill ? stamps.stillTime + now - stamps.since : this.#unwrap(stamps, stamp);
   }
 
   #unwrap(stamps: Stamps, stamp: number): number {
@@ -87,6 +94,7 @@ export class Timeline {
 
   #watch(stamps: Stamps, stamp: number, now: number): void {
     if (stamps.count === 0 || stamp !== stamps.stamp) {
+      stamps.mostSame = Math.max(stamps.mostSame, stamps.same);
       stamps.stamp = stamp;
       stamps.same = 0;
       stamps.since = now;
@@ -95,13 +103,12 @@ export class Timeline {
     stamps.same += 1;
     if (stamps.same < 8 || now - stamps.since < 500) return;
     stamps.isByArrival = true;
-    stamps.arrival = now;
-    // In step with the other track, which may have gone on.
-    stamps.arrivalTime = Math.max(stamps.last + stamps.step, this.#latest);
     this.#onIssue('timestamps stand still; the time of arrival is used instead');
   }
 }
 
+/** So many more equal stamps in a row than ever before are not believed. */
+const STILL = 3;
 /** A track may go back this far, or off its rhythm, before it counts as a jump; milliseconds. */
 const BACK = 100;
 /** And ahead this far: a real gap. */
@@ -112,9 +119,11 @@ class Stamps {
   last = 0;
   step = 20;
   stamp = -1;
+  /** Messages whose stamp was that of the one before, in a row. */
   same = 0;
+  mostSame = 0;
+  /** When the first message of the newest stamp came, and the time that it was given. */
   since = 0;
+  stillTime = 0;
   isByArrival = false;
-  arrival = 0;
-  arrivalTime = 0;
 }
