@@ -9,6 +9,7 @@ import {
   play,
   send,
   sendHeaders,
+  sound,
   videoHeader,
 } from './feed.ts';
 import { Viewer } from './viewer.ts';
@@ -274,6 +275,26 @@ test('without key frames a segment is cut all the same, and the target grows onc
   expect(feed.output.figures()?.issues).toEqual([
     'key frames are too far apart; a segment was cut without one',
   ]);
+});
+
+test('no key frame ever: the sound plays, and it is said; so it is of a picture alone', async () => {
+  for (const audio of [true, false]) {
+    const feed = new Feed();
+    const { viewer, after } = await watched(feed);
+    const { sink, fatal } = feed.attach();
+    sendHeaders(sink, audio ? {} : { audio: NONE });
+    for (let time = 0; time < 30_000; time += 20) {
+      send(sink, 9, time, frame({ isKey: false }));
+      if (audio) send(sink, 8, time, sound());
+      feed.clock.advance(20);
+      await after();
+    }
+    expect(fatal).toEqual([]);
+    expect(feed.output.figures()?.issues).toEqual(['video has no key frame']);
+    expect(sink.video.length).toBe(0);
+    expect(feed.output.isPlayable).toBe(audio);
+    if (audio) expect(readInit(viewer.fetched.get(viewer.segments[0].map) ?? NONE)).toHaveLength(1);
+  }
 });
 
 test('bounds: frames per part, bytes of a window, bytes of a segment', async () => {

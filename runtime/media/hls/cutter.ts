@@ -36,6 +36,8 @@ export class Cutter {
   /** How far media had come when a message of the track last came: one that lags is not gone. */
   #videoSeen = 0;
   #audioSeen = 0;
+  /** Media time since which pictures come that nothing can begin with, milliseconds; -1: none do. */
+  #keylessSince = -1;
   #arrival = 0;
   /** Epoch milliseconds of the media time 0 of the output's timeline. */
   #epoch: number | undefined;
@@ -124,7 +126,8 @@ export class Cutter {
     const track = this.#video;
     this.#videoSeen = this.#options.timeline.latest;
     const isOpen = this.#isRunning ? this.#hasVideo : track.count > 0;
-    if (!isOpen && !isKey) return false;
+    if (!isOpen && !isKey) return this.#missKey();
+    this.#keylessSince = -1;
     // Whole milliseconds, as they came. Putting them on the grid of the frame rate would be smoother, but
     // browsers keep buffered ranges in microseconds, each frame rounded down, and hls.js 1.7 never asks for
     // the part behind a segment whose end the range does not quite reach (tried: it stands still at 2.066999).
@@ -193,6 +196,15 @@ export class Cutter {
     this.#isRunning = false;
     this.#options.window.closeSegment();
     this.#options.window.commit({ isLive: false });
+  }
+
+  /** A picture that cannot be the first. After the time of the longest segment it is said that no key frame comes. */
+  #missKey(): false {
+    const { latest } = this.#options.timeline;
+    if (this.#keylessSince < 0) this.#keylessSince = latest;
+    if (latest - this.#keylessSince >= this.#options.config.segmentLimit * 1000)
+      this.#options.onIssue('video has no key frame');
+    return false;
   }
 
   /** Accumulated frames, put right when the sender's clock says something else by more than a tolerance. */

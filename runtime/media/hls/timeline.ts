@@ -50,7 +50,10 @@ export class Timeline {
     const stamps = this.#tracks[track];
     if (!stamps.isByArrival) this.#watch(stamps, stamp, now);
     const time = this.#timeOf(stamps, stamp, now);
-    if (stamps.same === 0) stamps.stillTime = time;
+    if (stamps.same === 0) {
+      if (stamps.count > 0) stamps.stride = Math.min(1000, Math.max(0, time - stamps.stillTime));
+      stamps.stillTime = time;
+    }
     const step = time - stamps.last;
     // A gap is no rhythm: what comes after it is not expected to be as late.
     if (stamps.count > 0 && step > 0 && step <= 1000) stamps.step = step;
@@ -63,7 +66,13 @@ export class Timeline {
   #timeOf(stamps: Stamps, stamp: number, now: number): number {
     // More equal stamps than this clock ever gave: it may stand, and what follows is not to fall on one moment.
     const isStill = stamps.isByArrival || stamps.same >= stamps.mostSame + STILL;
-    return isStill ? stamps.stillTime + now - stamps.since : this.#unwrap(stamps, stamp);
+    if (isStill) return stamps.stillTime + now - stamps.since;
+    const time = this.#unwrap(stamps, stamp);
+    const { same, mostSame } = stamps;
+    if (same === 0) return time;
+    // A coarse clock: what shares a stamp is spread over the time to the next one, once that is known.
+    if (same <= mostSame) return stamps.stillTime + (stamps.stride * same) / (mostSame + 1);
+    return stamps.stillTime + Math.min(now - stamps.since, stamps.step * same);
   }
 
   #unwrap(stamps: Stamps, stamp: number): number {
@@ -122,6 +131,8 @@ class Stamps {
   /** Messages whose stamp was that of the one before, in a row. */
   same = 0;
   mostSame = 0;
+  /** From one stamp to the next that differs, milliseconds, 0..1000. */
+  stride = 0;
   /** When the first message of the newest stamp came, and the time that it was given. */
   since = 0;
   stillTime = 0;
