@@ -169,7 +169,7 @@ export interface OutboundOptions {
   /** Default: the system's. */
   readonly lookup?: Lookup;
   readonly limits?: Partial<OutboundLimits>;
-  /** Certificates trusted besides those of the system, PEM. */
+  /** Certificates trusted in place of the built-in ones, PEM. For tests; a deployment sets NODE_EXTRA_CA_CERTS. */
   readonly ca?: readonly string[];
 }
 

@@ -17,7 +17,7 @@ export interface ConnectOptions {
   readonly limits: OutboundLimits;
   /** Where it is listed while it is open. */
   readonly open: Set<Connection>;
-  /** Certificates trusted besides those of the system, PEM. */
+  /** Certificates trusted in place of the built-in ones, PEM. */
   readonly ca: readonly string[] | undefined;
 }
 

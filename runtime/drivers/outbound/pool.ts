@@ -26,7 +26,10 @@ export class Pool {
   keep(connection: Connection, origin: string): void {
     if (!connection.isOpen) return;
     const same = this.#byOrigin.get(origin) ?? [];
-    if (same.length >= this.#limits.idlePerOrigin) return connection.close();
+    if (same.length >= this.#limits.idlePerOrigin) {
+      connection.close();
+      return;
+    }
     connection.wasUsed = true;
     // Takes effect before it is listed: bytes that nobody asked for close it.
     connection.give(undefined, () => this.#forget(connection));
