@@ -131,7 +131,7 @@ describe('connections', () => {
 
   it('that get an answer nobody asked for are closed', async () => {
     await using server = await receiver(() => said(200));
-    using outbound = client();
+    using outbound = client({ limits: { idleLife: 60_000 } });
     await outbound.request(server.url);
     for (const socket of server.sockets)
       socket.write('HTTP/1.1 200 Poison\r\nContent-Length: 6\r\n\r\npoison');
@@ -145,6 +145,7 @@ describe('connections', () => {
     let addresses = ['127.0.0.1'];
     let asked = 0;
     using outbound = client({
+      allow: ['127.0.0.1/32', '127.0.0.9/32'],
       limits: { recheckAfter: 0 },
       lookup: async () => {
         asked++;
@@ -155,6 +156,9 @@ describe('connections', () => {
     await outbound.request(url);
     await outbound.request(url);
     expect([asked, server.connections]).toEqual([2, 1]);
+    // Nobody listens there: an answer could come from the kept connection only.
+    addresses = ['127.0.0.9'];
+    expect(await outbound.request(url)).toMatchObject({ reason: 'connect' });
     addresses = ['127.0.0.1', '10.0.0.1'];
     expect(await outbound.request(url)).toMatchObject({ reason: 'refused' });
   });
