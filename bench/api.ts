@@ -19,7 +19,6 @@ const usage = `  --streams 100000   streams in the store
 
 const goals = { creates: 1000, ratio: 0.5 };
 const [serverCore, loadCore] = [0, 1];
-const key = 'bench-bootstrap-key-0123456789';
 
 const { values } = parseArgs({
   options: {
@@ -40,6 +39,9 @@ const total = Number(values.streams);
 pinSelf(loadCore);
 const server = await millrace({ core: serverCore });
 const port = Number(new URL(server.url).port);
+const { key } = (await (await server.call('POST', '/api/api-token', { name: 'bench' })).json()) as {
+  key: string;
+};
 const head = `Host: 127.0.0.1:${port}\r\nAuthorization: Bearer ${key}\r\n`;
 
 let made = 0;

@@ -29,7 +29,7 @@ export async function httpLoad(target: Target): Promise<HttpLoad> {
       socket: {
         open: send,
         data(socket, bytes) {
-          received += bytes.latin1Slice();
+          received += bytes.toString('latin1');
           const end = endOf(received);
           if (end === undefined) return;
           latencies.push(performance.now() - sentAt);
