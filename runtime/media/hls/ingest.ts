@@ -15,6 +15,7 @@ import { AudioMessage, HEADER, NOTHING, OTHER_TRACK, VideoMessage } from '../flv
 import { Arena, type MediaSink } from '../sink.ts';
 import type { OutputConfig } from './config.ts';
 import { Cutter } from './cutter.ts';
+import { ingestLimits } from './limits.ts';
 import { Meter } from './meter.ts';
 import { AUDIO, Timeline, VIDEO } from './timeline.ts';
 import type { LiveWindow } from './window.ts';
@@ -192,7 +193,7 @@ export class Ingest implements MediaSink {
 
   /**
    * A track comes in a codec that cannot be passed on: it is left out, and said to be as long as it comes. The
-   * publish ends when there is nothing else: neither announced, nor come within `REFUSAL_PATIENCE`.
+   * publish ends when there is nothing else: neither announced, nor come within `refusalPatience`.
    */
   #refuse(track: number, codec: number, now: number): false {
     const isFirst = this.#refusedSince[track] < 0;
@@ -204,7 +205,7 @@ export class Ingest implements MediaSink {
     this.#meter.issue(reason, now);
     const other = track === VIDEO ? AUDIO : VIDEO;
     const hasOther = (other === VIDEO ? this.#videoCodec : this.#audioCodec) !== 0;
-    const isPatient = now - this.#refusedSince[track] < REFUSAL_PATIENCE;
+    const isPatient = now - this.#refusedSince[track] < ingestLimits.refusalPatience;
     const isOtherRefused = this.#refusedSince[other] >= 0;
     if (!hasOther && (isOtherRefused || !isPatient || !this.#cutter.isAwaited(other)))
       return this.#fail(reason);
@@ -220,7 +221,7 @@ export class Ingest implements MediaSink {
   /** A frame came whose header did not. Some are dropped without a word: a header may be late. */
   #missHeader(track: number, now: number): false {
     this.#unheaded[track] += 1;
-    if (this.#unheaded[track] > UNHEADED)
+    if (this.#unheaded[track] > ingestLimits.unheadedFrames)
       this.#meter.issue(track === VIDEO ? NO_VIDEO_HEADER : NO_AUDIO_HEADER, now);
     return false;
   }
@@ -290,11 +291,6 @@ const MORE_VIDEO = 'the encoder sends several video tracks; only the first is ta
 const MORE_AUDIO = 'the encoder sends several audio tracks; only the first is taken';
 const NO_VIDEO_HEADER = 'video comes without a sequence header';
 const NO_AUDIO_HEADER = 'audio comes without a sequence header';
-/** Milliseconds that something else than a refused codec is waited for. */
-const REFUSAL_PATIENCE = 5000;
-/** Frames that may come before their header without a word. */
-const UNHEADED = 250;
-
 function isSame(record: Uint8Array | undefined, bytes: Uint8Array, at: number, end: number): boolean {
   if (record === undefined || record.length !== end - at) return false;
   for (let i = 0; i < record.length; i += 1) if (record[i] !== bytes[at + i]) return false;

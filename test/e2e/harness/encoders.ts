@@ -30,7 +30,7 @@ export const gstreamer = (url: string): Encoder =>
 
 /** The library that OBS sends with, as OBS uses it. */
 export const librtmp = (url: string, file: string): Encoder =>
-  run(process.execPath, ['test/publisher/librtmp.ts', url, file]);
+  run(process.execPath, ['test/e2e/harness/librtmp.ts', url, file]);
 
 /** Our own publisher; `firstTimestamp` in milliseconds. */
 export async function publisher(

@@ -3,7 +3,7 @@
  * of commands (releaseStream, FCPublish, createStream, _checkbw), its habit of compressing chunk headers, and
  * `@setDataFrame`. As OBS does, it announces chunks of 4096 bytes first, and ends with FCUnpublish and deleteStream.
  *
- *     bun test/publisher/librtmp.ts <rtmp url> <file.flv>
+ *     bun test/e2e/harness/librtmp.ts <rtmp url> <file.flv>
  *
  * A program of its own, because every call of librtmp blocks.
  */
