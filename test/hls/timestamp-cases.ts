@@ -173,6 +173,18 @@ export const CASES: readonly TimestampCase[] = [
       })),
   },
   {
+    // flvmux of GStreamer does so when it cannot keep up.
+    name: 'pictures of a busy encoder share a stamp and come late',
+    bend: (messages) =>
+      messages.map((message) => {
+        if (!isVideo(message) || message.time < 5700) return message;
+        const isHeld = message.time < 6000;
+        const arrival = isHeld ? 5700 + (message.time - 5700) * 2.2 : Math.max(message.time, 6360);
+        return { ...message, stamp: isHeld ? 5700 : message.time, arrival };
+      }),
+    apart: 0.7,
+  },
+  {
     name: 'all stamps wrap, jump and shake',
     bend: stamp(({ time }) => {
       turn += 1;
@@ -222,7 +234,7 @@ export async function sendCase(messages: readonly Message[]): Promise<Outcome> {
   const viewer = new Viewer(feed);
   const publisher = feed.attach();
   let now = 0;
-  for (const message of messages) {
+  for (const message of messages.toSorted((a, b) => a.arrival - b.arrival)) {
     if (message.arrival > now) {
       await viewer.look();
       feed.clock.advance(message.arrival - now);

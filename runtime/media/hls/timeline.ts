@@ -43,8 +43,8 @@ export class Timeline {
   }
 
   /**
-   * The time on the output's timeline, milliseconds, of the next message of a track. May be up to 0.1 s
-   * before the track's former one: the caller mends what its format does not allow.
+   * The time on the output's timeline, milliseconds, of the next message of a track. May be up to 0.1 s, after
+   * equal stamps 1 s, before the track's former one: the caller mends what its format does not allow.
    */
   place(track: number, stamp: number, now: number): number {
     const stamps = this.#tracks[track];
@@ -54,19 +54,25 @@ export class Timeline {
       if (stamps.count > 0) stamps.stride = Math.min(1000, Math.max(0, time - stamps.stillTime));
       stamps.stillTime = time;
     }
-    const step = time - stamps.last;
-    // A gap is no rhythm: what comes after it is not expected to be as late.
-    if (stamps.count > 0 && step > 0 && step <= 1000) stamps.step = step;
+    // What is measured by arrival is no measure for the stamps that follow: the clock may go on where it stood.
+    if (!this.#isDead(stamps)) {
+      const step = time - stamps.last;
+      // A gap is no rhythm: what comes after it is not expected to be as late.
+      if (stamps.count > 0 && step > 0 && step <= 1000) stamps.step = step;
+      stamps.last = time;
+    }
     stamps.count += 1;
-    stamps.last = time;
     if (time > this.#latest) this.#latest = time;
     return time;
   }
 
+  /** More equal stamps than this clock ever gave: it may stand, and what follows is not to fall on one moment. */
+  #isDead(stamps: Stamps): boolean {
+    return stamps.isByArrival || stamps.same >= stamps.mostSame + STILL;
+  }
+
   #timeOf(stamps: Stamps, stamp: number, now: number): number {
-    // More equal stamps than this clock ever gave: it may stand, and what follows is not to fall on one moment.
-    const isStill = stamps.isByArrival || stamps.same >= stamps.mostSame + STILL;
-    if (isStill) return stamps.stillTime + now - stamps.since;
+    if (this.#isDead(stamps)) return stamps.stillTime + now - stamps.since;
     const time = this.#unwrap(stamps, stamp);
     const { same, mostSame } = stamps;
     if (same === 0) return time;
@@ -110,7 +116,7 @@ export class Timeline {
       return;
     }
     stamps.same += 1;
-    if (stamps.same < 8 || now - stamps.since < 500) return;
+    if (stamps.same < 8 || now - stamps.since < STANDS) return;
     stamps.isByArrival = true;
     this.#onIssue('timestamps stand still; the time of arrival is used instead');
   }
@@ -118,6 +124,8 @@ export class Timeline {
 
 /** So many more equal stamps in a row than ever before are not believed. */
 const STILL = 3;
+/** After this many milliseconds of equal stamps the clock of a track is given up for the rest of its publish. */
+const STANDS = 1000;
 /** A track may go back this far, or off its rhythm, before it counts as a jump; milliseconds. */
 const BACK = 100;
 /** And ahead this far: a real gap. */
