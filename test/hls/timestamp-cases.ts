@@ -185,6 +185,18 @@ export const CASES: readonly TimestampCase[] = [
     apart: 0.7,
   },
   {
+    name: 'sound shares a stamp now and then, once after a pause of 0.8 s',
+    bend: (messages) =>
+      messages
+        .filter((message) => isVideo(message) || !between(6000, 6800)(message))
+        .map((message) => {
+          const slots = isVideo(message) ? [] : [2000, 6800];
+          const slot = slots.find((from) => message.time >= from && message.time < from + 43);
+          return slot === undefined ? message : { ...message, stamp: slot };
+        }),
+    sound: LENGTH,
+  },
+  {
     name: 'all stamps wrap, jump and shake',
     bend: stamp(({ time }) => {
       turn += 1;

@@ -50,16 +50,17 @@ export class Timeline {
     const stamps = this.#tracks[track];
     if (!stamps.isByArrival) this.#watch(stamps, stamp, now);
     const time = this.#timeOf(stamps, stamp, now);
+    // Only what the clock itself says is a measure for the stamps that follow.
     if (stamps.same === 0) {
-      if (stamps.count > 0) stamps.stride = Math.min(1000, Math.max(0, time - stamps.stillTime));
-      stamps.stillTime = time;
-    }
-    // What is measured by arrival is no measure for the stamps that follow: the clock may go on where it stood.
-    if (!this.#isDead(stamps)) {
       const step = time - stamps.last;
-      // A gap is no rhythm: what comes after it is not expected to be as late.
-      if (stamps.count > 0 && step > 0 && step <= 1000) stamps.step = step;
-      stamps.last = time;
+      if (stamps.count > 0 && step > 0) {
+        // One long step is a pause and no coarse clock.
+        stamps.stride = Math.min(step, stamps.formerStep);
+        stamps.formerStep = step;
+        // Nor is a gap a rhythm: what comes after it is not expected to be as late.
+        if (step <= 1000) stamps.step = step;
+      }
+      stamps.last = stamps.stillTime = time;
     }
     stamps.count += 1;
     if (time > this.#latest) this.#latest = time;
@@ -139,8 +140,9 @@ class Stamps {
   /** Messages whose stamp was that of the one before, in a row. */
   same = 0;
   mostSame = 0;
-  /** From one stamp to the next that differs, milliseconds, 0..1000. */
+  /** The lesser of the two steps before the newest stamp, milliseconds: how far those of a coarse clock are apart. */
   stride = 0;
+  formerStep = 0;
   /** When the first message of the newest stamp came, and the time that it was given. */
   since = 0;
   stillTime = 0;
