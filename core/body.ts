@@ -15,6 +15,10 @@ export interface BodyReader<T> {
    * Faults: `body.malformed` (400), `body.too_large` (413), `body.invalid` (422, naming each field).
    */
   read(request: Request): Promise<T>;
+  /** What the body is checked against. */
+  readonly schema: TSchema;
+  /** Fields that are accepted and ignored. */
+  readonly readOnly: readonly string[];
 }
 
 /**
@@ -30,6 +34,8 @@ export function bodyReader<P extends Record<string, TSchema>>(
   const check = TypeCompiler.Compile(schema);
   const ignored = new Set(options.readOnly?.filter((name) => !(name in fields)));
   return {
+    schema,
+    readOnly: [...ignored],
     async read(request) {
       const body = withoutNames(await readJson(request), ignored);
       if (check.Check(body)) return body as Static<typeof schema>;
