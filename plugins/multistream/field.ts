@@ -62,7 +62,7 @@ export const multistream = field<Multistream, Kit>(stream, 'multistream', {
       const problem = spec && urlProblem(spec.url);
       return problem ? [`multistream.targets.${index}.spec.url: ${problem}`] : [];
     });
-    if (malformed.length > 0) throw new Fault('body.invalid', { status: 422, message: malformed });
+    if (malformed.length > 0) throw new Fault('multistream.invalid', { status: 400, message: malformed });
     const message = await problemsOf(targets, change);
     if (message.length > 0) throw new Fault('multistream.invalid', { status: 400, message });
   },

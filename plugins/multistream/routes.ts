@@ -58,6 +58,7 @@ export function routes(kit: Kit): AnyElysia {
         name: 'createTarget',
         body: creation,
         answers: { 201: json(targetSchema, 'The target.') },
+        faults: ['multistream.invalid'],
       }),
     )
     .get(
@@ -100,7 +101,7 @@ export function routes(kit: Kit): AnyElysia {
         name: 'changeTarget',
         body: change,
         answers: { 204: nothing },
-        faults: ['target.not_found', 'target.busy'],
+        faults: ['target.not_found', 'target.busy', 'multistream.invalid'],
       }),
     )
     .delete(
@@ -124,5 +125,5 @@ function present({ id, name, createdAt, disabled }: Target): Record<string, unkn
 
 function checkUrl(url: string): void {
   const problem = urlProblem(url);
-  if (problem) throw new Fault('body.invalid', { status: 422, message: `url: ${problem}` });
+  if (problem) throw new Fault('multistream.invalid', { status: 400, message: `url: ${problem}` });
 }

@@ -18,8 +18,15 @@ export interface Target {
 }
 
 export const nameSchema = Type.String({ minLength: 1, maxLength: 500, examples: ['My channel'] });
+/** With a host, which has no letters beyond ASCII: nobody would look them up for these schemes. */
+const urlPattern = (() => {
+  const plain = '[^\\s\\u0000-\\u001f]';
+  const user = '(?:[^\\s\\u0000-\\u001f/?#@\\\\]*@)?';
+  const host = '(?:[A-Za-z0-9._~-]+|\\[[0-9A-Fa-f:.]+\\])';
+  return `^(rtmps?|srt)://${user}${host}(?::[0-9]{1,5})?(?:[/?#]${plain}*)?$`;
+})();
 export const urlSchema = Type.String({
-  pattern: '^(rtmps?|srt)://[^\\s\\u0000-\\u001f]+$',
+  pattern: urlPattern,
   maxLength: 2000,
   expected: 'an rtmp://, rtmps:// or srt:// URL of at most 2000 characters',
   examples: ['rtmp://live.example.com/app/key'],

@@ -42,6 +42,8 @@ export function hlsRoutes(kit: StreamsKit): AnyElysia {
       ({ params, request }) => {
         const file = params['*'];
         const query = new URL(request.url).searchParams;
+        const problem = reloadProblem(query);
+        if (problem) return withCors(problem);
         return answer({ playbackId: params.playbackId, file, query, signal: request.signal }).catch(withCors);
       },
       says('Live playback for everyone: `index.m3u8` is the playlist to open.', {
@@ -67,6 +69,17 @@ export function hlsRoutes(kit: StreamsKit): AnyElysia {
       saysPreflight('preflightLive'),
     );
 }
+
+/** The parameters of a blocking reload count for the media playlist only, but wrong they are wrong everywhere. */
+function reloadProblem(query: URLSearchParams): Fault | undefined {
+  if (query.size === 0) return undefined;
+  const isWhole = reloadParameters.every((name) => /^\d{1,15}$/.test(query.get(name) ?? '0'));
+  if (isWhole) return undefined;
+  const message = `${reloadParameters.join(', ')}: expected whole numbers`;
+  return new Fault('playback.not_soon', { status: 400, message });
+}
+
+const reloadParameters = ['_HLS_msn', '_HLS_part'];
 
 /** Of a blocking reload (RFC 8216bis §6.2.5.2). */
 function wholeNumber(description: string) {

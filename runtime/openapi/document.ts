@@ -3,7 +3,7 @@ import { Fault } from '../../core/fault.ts';
 import { type Answer, idSchema, type Operation, type Parameters } from '../../core/operation.ts';
 import type { FaultTable } from '../../core/plugin.ts';
 import packageJson from '../../package.json' with { type: 'json' };
-import { errorResponses, errorSchema, faultsOf } from './errors.ts';
+import { ErrorResponses, errorSchema, faultsOf } from './errors.ts';
 import { exampleOf } from './example.ts';
 import {
   type DeclaredRoute,
@@ -30,10 +30,11 @@ export function openApi(options: {
   if (problems.length > 0) throw new Fault('boot.invalid', { status: 500, message: problems });
 
   const schemas = new Schemas();
+  const errors = new ErrorResponses(faults);
   const paths: OpenApi['paths'] = {};
   const write = (route: DeclaredRoute, template: string) => {
     paths[template] ??= {};
-    paths[template][route.method.toLowerCase()] = written(route, { schemas, faults });
+    paths[template][route.method.toLowerCase()] = written(route, { schemas, errors });
   };
   const direct = routes.filter(({ method }) => method !== 'OPTIONS');
   for (const route of direct) {
@@ -60,6 +61,7 @@ export function openApi(options: {
     paths,
     components: {
       schemas: Object.fromEntries(Object.entries(components).sort(([a], [b]) => (a < b ? -1 : 1))),
+      responses: errors.components,
       securitySchemes: {
         key: { type: 'http', scheme: 'bearer', description: 'An API key: `Authorization: Bearer <key>`.' },
       },
@@ -76,6 +78,7 @@ export interface OpenApi {
   readonly paths: Record<string, Record<string, JsonSchema>>;
   readonly components: {
     readonly schemas: Readonly<Record<string, JsonSchema>>;
+    readonly responses: Readonly<Record<string, JsonSchema>>;
     readonly securitySchemes: Readonly<Record<string, JsonSchema>>;
   };
 }
@@ -140,7 +143,7 @@ function covers(pattern: string, other: string): boolean {
 
 function written(
   route: DeclaredRoute,
-  { schemas, faults }: { schemas: Schemas; faults: FaultTable },
+  { schemas, errors }: { schemas: Schemas; errors: ErrorResponses },
 ): JsonSchema {
   const operation = route.operation as Operation;
   const { body, answers, isOpen, query = {}, headers = {} } = operation;
@@ -155,8 +158,6 @@ function written(
       parameter('header', { name, schema: one, schemas }),
     ),
   ];
-  const errors = errorResponses(faultsOf(route.method, operation), faults);
-  const isHead = route.method === 'HEAD';
   return {
     operationId: operation.name,
     summary: route.summary,
@@ -171,7 +172,7 @@ function written(
     }),
     responses: {
       ...Object.fromEntries(Object.entries(answers).map(([status, one]) => [status, answered(one, schemas)])),
-      ...(isHead ? withoutBodies(errors) : errors),
+      ...errors.of(faultsOf(route.method, operation), { hasBody: route.method !== 'HEAD' }),
     },
     security: isOpen ? [] : [{ key: [] }],
   };
@@ -181,7 +182,6 @@ const repeatKey = {
   type: 'string',
   pattern: '^[\\x21-\\x7e]{1,255}$',
   description: 'A repeat of the request with the same key gets the first answer again, for 24 h.',
-  examples: ['6d3c1f1e-order-1'],
 } as unknown as TSchema;
 
 function parameter(
@@ -217,12 +217,6 @@ function answered({ description, content, headers = {} }: Answer, schemas: Schem
 
 function contentOf(schema: TSchema, schemas: Schemas): JsonSchema {
   return { schema: schemas.written(schema), example: exampleOf(schema) };
-}
-
-function withoutBodies(responses: Record<string, JsonSchema>): Record<string, JsonSchema> {
-  return Object.fromEntries(
-    Object.entries(responses).map(([status, { content: _, ...rest }]) => [status, rest]),
-  );
 }
 
 function bodyWords(readOnly: readonly string[]): string {

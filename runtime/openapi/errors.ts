@@ -41,29 +41,42 @@ export const errorSchema: JsonSchema = {
   additionalProperties: false,
 };
 
-/** Responses by status, each with the codes it may have. `codes` are all in `table`. */
-export function errorResponses(codes: readonly string[], table: FaultTable): Record<string, JsonSchema> {
-  const byStatus = Map.groupBy(codes, (code) => table[code].status);
-  return Object.fromEntries(
-    [...byStatus].map(([status, own]) => [
-      status,
-      {
-        description: own.map((code) => `\`${code}\`: ${table[code].meaning}`).join('\n\n'),
-        headers: headers[status] ?? {},
-        content: {
-          'application/json': {
-            schema: {
-              allOf: [{ $ref: '#/components/schemas/Error' }],
-              properties: { code: { enum: own } },
-            },
-            examples: Object.fromEntries(
-              own.map((code) => [code, { value: { errors: [table[code].meaning], code } }]),
-            ),
-          },
-        },
-      },
-    ]),
-  );
+/** Writes the errors of routes, those that several have in common once. */
+export class ErrorResponses {
+  readonly components: Record<string, JsonSchema> = {
+    431: { description: 'Address and headers together are larger than 16 KiB. There is no body.' },
+  };
+  readonly #table: FaultTable;
+
+  constructor(table: FaultTable) {
+    this.#table = table;
+  }
+
+  /** Responses by status, each with the codes it may have; all of them are in the table. */
+  of(codes: readonly string[], options: { hasBody: boolean }): Record<string, JsonSchema> {
+    const byStatus = Map.groupBy(codes, (code) => this.#table[code].status);
+    return Object.fromEntries([
+      ...[...byStatus].map(([status, own]): [number, JsonSchema] => {
+        const name = [status, ...own, ...(options.hasBody ? [] : ['head'])].join('-');
+        this.components[name] ??= this.#written(status, { own, ...options });
+        return [status, { $ref: `#/components/responses/${name}` }];
+      }),
+      [431, { $ref: '#/components/responses/431' }],
+    ]);
+  }
+
+  #written(status: number, { own, hasBody }: { own: readonly string[]; hasBody: boolean }): JsonSchema {
+    const meaning = (code: string) => this.#table[code].meaning;
+    const content = {
+      schema: { allOf: [{ $ref: '#/components/schemas/Error' }], properties: { code: { enum: own } } },
+      examples: Object.fromEntries(own.map((code) => [code, { value: { errors: [meaning(code)], code } }])),
+    };
+    return {
+      description: own.map((code) => `\`${code}\`: ${meaning(code)}`).join('\n\n'),
+      ...(headers[status] && { headers: headers[status] }),
+      ...(hasBody && { content: { 'application/json': content } }),
+    };
+  }
 }
 
 const retryAfter = {

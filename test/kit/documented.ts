@@ -1,5 +1,5 @@
 import type { OpenApi } from '../../runtime/openapi/document.ts';
-import { misfits, type Schema } from './json-schema.ts';
+import { misfits, pointed, type Schema } from './json-schema.ts';
 
 /**
  * Checks answers against `/openapi.json`: the status is documented for that route and method, the media type too, the
@@ -24,15 +24,20 @@ export function documentedBy(document: OpenApi): (request: Request, answer: Resp
 }
 
 interface Operation {
-  readonly responses: Readonly<Record<string, { readonly content?: Record<string, { schema: Schema }> }>>;
+  readonly responses: Readonly<Record<string, Described & { readonly $ref?: string }>>;
+}
+
+interface Described {
+  readonly content?: Readonly<Record<string, { readonly schema: Schema }>>;
 }
 
 async function problemsOf(
   answer: Response,
   { operation, method, document }: { operation: Operation; method: string; document: OpenApi },
 ): Promise<string[]> {
-  const response = operation.responses[answer.status];
-  if (!response) return ['this status is not documented'];
+  const reference = operation.responses[answer.status];
+  if (!reference) return ['this status is not documented'];
+  const response: Described = reference.$ref ? pointed(reference.$ref, document) : reference;
   if (method === 'head') return [];
   const type = answer.headers.get('content-type')?.split(';')[0] ?? '';
   if (!response.content) {

@@ -73,7 +73,8 @@ const words: Record<string, (one: Case) => string[]> = {
   },
 };
 
-function pointed(reference: string, root: unknown): Schema {
+/** What a `$ref` stands for. */
+export function pointed(reference: string, root: unknown): Schema {
   const found = reference
     .slice(2)
     .split('/')

@@ -5,7 +5,7 @@ import { authenticate, authenticator } from '../../core/auth.ts';
 import { Fault } from '../../core/fault.ts';
 import { says } from '../../core/http.ts';
 import { type Attempt, idempotent } from '../../core/idempotency.ts';
-import { json } from '../../core/operation.ts';
+import { json, nothing } from '../../core/operation.ts';
 import { definePlugin, type Plugin } from '../../core/plugin.ts';
 import { allPlugins, anotherAccount } from '../kit/all-plugins.ts';
 import { bootstrapKey, type World, world } from '../kit/world.ts';
@@ -294,7 +294,10 @@ function slowPlugin(run: (attempt: Attempt) => Promise<Response>): Plugin {
           const principal = await authenticate(request, kit.use(authenticator));
           return once(request, { principal, run });
         },
-        says('Takes its time.', { name: 'slow', answers: { 200: json(done), 201: json(done) } }),
+        says('Takes its time.', {
+          name: 'slow',
+          answers: { 200: json(done), 201: json(done), 204: nothing },
+        }),
       );
     },
   });

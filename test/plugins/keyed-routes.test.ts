@@ -8,6 +8,7 @@ const open = [
   ...['GET /hls/:playbackId/*', 'OPTIONS /hls/*'],
   ...['GET /api/playback/:id', 'OPTIONS /api/playback/*', 'GET /api/ingest', 'OPTIONS /api/ingest'],
   ...['GET /watch/hls.js', 'GET /watch/watch.js', 'GET /watch/watch.css', 'GET /watch/:playbackId'],
+  ...['GET /docs', 'GET /docs/docs.css', 'GET /docs/docs.js', 'GET /docs/schema.js', 'GET /docs/try.js'],
 ];
 
 /** Makes something whose id stands behind `/api/<name>/` in a path. */
