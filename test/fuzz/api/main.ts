@@ -7,6 +7,8 @@
  * It is a Python program: `pip install schemathesis==4.32.5`, on PATH, or named by SCHEMATHESIS=/path/to/schemathesis.
  */
 import { spawn, spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { broadcast } from '../../../demo/broadcast.ts';
 import { readFlvFile } from '../../../demo/flv-file.ts';
@@ -35,6 +37,7 @@ const [session] = await until(
   },
   { within: 10_000 },
 );
+const folder = mkdtempSync(join(tmpdir(), 'millrace-fuzz-'));
 process.exitCode = await run();
 await onAir.stop({ clean: true });
 const complaints = server.output.split('\n').filter((line) => line.includes('"level":"error"'));
@@ -44,6 +47,8 @@ if (complaints.length > 0) {
   );
   process.exitCode = 1;
 }
+
+rmSync(folder, { recursive: true });
 
 async function run(): Promise<number> {
   const child = spawn(
@@ -59,6 +64,8 @@ async function run(): Promise<number> {
     ],
     {
       stdio: 'inherit',
+      // It keeps what it found in the folder it runs in, and begins with that the next time.
+      cwd: folder,
       env: {
         ...process.env,
         MILLRACE_KEY: server.key,
