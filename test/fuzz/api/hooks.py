@@ -11,9 +11,16 @@ APART = [("name", "order"), ("sessionsonly", "streamsonly")]
 @schemathesis.hook
 def map_case(context, case):
     mode = getattr(getattr(case.meta, "generation", None), "mode", None)
-    # The examples of the document itself come without a mode.
-    if mode is not None and mode.value != "positive":
-        return case
+    return case if mode is not None and mode.value != "positive" else mended(case)
+
+
+@schemathesis.hook
+def before_add_examples(context, examples):
+    for case in examples:
+        mended(case)
+
+
+def mended(case):
     query = case.query or {}
     for first, second in APART:
         if first in query and second in query:
