@@ -83,12 +83,14 @@ export interface OpenApi {
   };
 }
 
+/** What is of no route stands here: an error without a body at each would take its type from generated clients. */
 const introduction = `Made by the running server from its own routes: what a switched-off plugin adds is not here.
 
 - Bodies are read as JSON, whatever the content type says; an unknown field is 422.
 - Every error is \`{"errors": ["…"], "code": "…"}\`.
 - A path that is not here is 404 \`route.not_found\`; another method on one that is, 405 \`route.method_not_allowed\` with \`Allow\`.
-- Where the \`Host\` header makes no URL the answer is 400 \`request.malformed\`.`;
+- Where the \`Host\` header makes no URL the answer is 400 \`request.malformed\`.
+- Address and headers of more than 16 KiB are 431 without a body, before any route is looked for.`;
 
 function problemsOf(routes: readonly DeclaredRoute[], faults: FaultTable): string[] {
   const names = new Map<string, string>();

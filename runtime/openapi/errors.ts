@@ -43,9 +43,7 @@ export const errorSchema: JsonSchema = {
 
 /** Writes the errors of routes, those that several have in common once. */
 export class ErrorResponses {
-  readonly components: Record<string, JsonSchema> = {
-    431: { description: 'Address and headers together are larger than 16 KiB. There is no body.' },
-  };
+  readonly components: Record<string, JsonSchema> = {};
   readonly #table: FaultTable;
 
   constructor(table: FaultTable) {
@@ -55,14 +53,13 @@ export class ErrorResponses {
   /** Responses by status, each with the codes it may have; all of them are in the table. */
   of(codes: readonly string[], options: { hasBody: boolean }): Record<string, JsonSchema> {
     const byStatus = Map.groupBy(codes, (code) => this.#table[code].status);
-    return Object.fromEntries([
-      ...[...byStatus].map(([status, own]): [number, JsonSchema] => {
+    return Object.fromEntries(
+      [...byStatus].map(([status, own]) => {
         const name = [status, ...own, ...(options.hasBody ? [] : ['head'])].join('-');
         this.components[name] ??= this.#written(status, { own, ...options });
         return [status, { $ref: `#/components/responses/${name}` }];
       }),
-      [431, { $ref: '#/components/responses/431' }],
-    ]);
+    );
   }
 
   #written(status: number, { own, hasBody }: { own: readonly string[]; hasBody: boolean }): JsonSchema {

@@ -102,6 +102,25 @@ describe('the document', () => {
     expect(count).toBeGreaterThan(100);
   });
 
+  it('closes every object, so that a field which it does not name is seen', async () => {
+    await using w = await world({ plugins });
+    const open: string[] = [];
+    const visit = (node: unknown, where: string) => {
+      if (node === null || typeof node !== 'object') return;
+      const {
+        type,
+        additionalProperties,
+        example: _,
+        examples: __,
+        ...rest
+      } = node as Record<string, unknown>;
+      if (type === 'object' && additionalProperties !== false) open.push(where);
+      for (const [name, one] of Object.entries(rest)) visit(one, `${where}/${name}`);
+    };
+    visit([w.document.paths, w.document.components], '');
+    expect(open).toEqual([expect.stringContaining('/openapi.json/get/responses/200')]);
+  });
+
   it('accepts as a request what it shows as the example of one', async () => {
     await using w = await world({ plugins });
     for (const route of ['post /api/stream', 'post /api/multistream/target', 'post /api/account']) {
