@@ -218,7 +218,10 @@ export class PlaylistChecker {
         this.last?.segments.find(({ sequence }) => sequence === segment.sequence) ??
         (this.last?.open.sequence === segment.sequence ? this.last.open : undefined);
       const isLost = before !== undefined && segment.parts.length < before.parts.length;
-      must(!isLost || (segment.parts.length === 0 && behind >= 3 * playlist.target), `parts of ${segment.uri} stay`);
+      must(
+        !isLost || (segment.parts.length === 0 && behind >= 3 * playlist.target),
+        `parts of ${segment.uri} stay`,
+      );
       behind += segment.duration;
     }
   }

@@ -68,7 +68,13 @@ test('v2 is the same, another value is the whole playlist; it goes together with
   const whole = await feed.text('source.m3u8');
   const delta = await feed.text('source.m3u8', '_HLS_skip=YES');
   expect(await feed.text('source.m3u8', '_HLS_skip=v2')).toBe(delta);
-  for (const query of ['_HLS_skip=', '_HLS_skip=yes', '_HLS_skip=v3', '_HLS_skip=NO', '_HLS_report=x&_HLS_push=0'])
+  for (const query of [
+    '_HLS_skip=',
+    '_HLS_skip=yes',
+    '_HLS_skip=v3',
+    '_HLS_skip=NO',
+    '_HLS_report=x&_HLS_push=0',
+  ])
     expect(await feed.text('source.m3u8', query)).toBe(whole);
   const { open } = parsePlaylist(whole);
   const query = `_HLS_msn=${open.sequence}&_HLS_part=${open.parts.length}&_HLS_skip=YES`;

@@ -28,7 +28,9 @@ export function applyDelta(before: string, delta: string): string {
   must(!head.some((line) => perSegment.test(line)), 'no tag of a segment stands before EXT-X-SKIP');
   const first = numberOf(head, 'EXT-X-MEDIA-SEQUENCE');
   must(Number(/^#EXT-X-VERSION:(\d+)/m.exec(delta)?.[1]) >= 9, 'a skip needs version 9');
-  const control = attributes(head.find((line) => line.startsWith('#EXT-X-SERVER-CONTROL:'))?.split(/:(.*)/)[1] ?? '');
+  const control = attributes(
+    head.find((line) => line.startsWith('#EXT-X-SERVER-CONTROL:'))?.split(/:(.*)/)[1] ?? '',
+  );
   const boundary = Number(control.get('CAN-SKIP-UNTIL'));
   must(boundary > 0, 'who skips says CAN-SKIP-UNTIL');
   const kept = blocksOf(tail);

@@ -27,14 +27,17 @@ export function mediaPlaylist(source: PlaylistSource, options: { isDelta: boolea
     const segment = listed[i];
     body += heading(segment, { former, prefix });
     if (i >= withParts && !isFirstOfPublish(segment, former)) {
-      body += partLines(segment, prefix);
+      body += dateLine(segment) + partLines(segment, prefix) + segmentLines(segment, prefix);
       partTarget = longest(segment.parts, partTarget);
+    } else {
+      // Kept, because a long window would otherwise be written out anew with each part.
+      segment.lines ??= dateLine(segment) + segmentLines(segment, prefix);
+      body += segment.lines;
     }
-    body += `#EXTINF:${segment.duration.toFixed(5)},\n${segmentName(prefix, segment.sequence)}\n`;
     former = segment;
   }
   if (open !== undefined && open.parts.length > 0) {
-    body += heading(open, { former, prefix }) + partLines(open, prefix);
+    body += heading(open, { former, prefix }) + dateLine(open) + partLines(open, prefix);
     partTarget = longest(open.parts, partTarget);
   }
   // hls.js 1.7 takes a last line that names a segment for one that still grows, and gives up for good when
@@ -46,7 +49,8 @@ export function mediaPlaylist(source: PlaylistSource, options: { isDelta: boolea
   // Rounded up, so that no part is longer than it and the hold-back is three of it.
   const target = Math.ceil(partTarget * 1000 - 1e-6) / 1000;
   const sequence = listed[0]?.sequence ?? window.nextSequence;
-  const canSkip = skipBoundary === Number.POSITIVE_INFINITY ? '' : `CAN-SKIP-UNTIL=${skipBoundary.toFixed(1)},`;
+  const canSkip =
+    skipBoundary === Number.POSITIVE_INFINITY ? '' : `CAN-SKIP-UNTIL=${skipBoundary.toFixed(1)},`;
   return (
     `#EXTM3U\n#EXT-X-VERSION:9\n#EXT-X-TARGETDURATION:${targetDuration}\n` +
     `#EXT-X-SERVER-CONTROL:CAN-BLOCK-RELOAD=YES,${canSkip}PART-HOLD-BACK=${(target * 3).toFixed(3)}\n` +
@@ -112,15 +116,21 @@ function partName(prefix: string, sequence: number, part: number): string {
   return `${prefix}_part${sequence}.${part}.mp4`;
 }
 
-/** The tags in front of a segment. */
+/** The tags by which a segment differs from the one before it. */
 function heading(segment: Segment, options: { former: Segment | undefined; prefix: string }): string {
-  const time = new Date(segment.wallStart).toISOString();
   const map = `#EXT-X-MAP:URI="${initName(options.prefix, segment.init.id)}"\n`;
   return (
     (segment.isDiscontinuity ? '#EXT-X-DISCONTINUITY\n' : '') +
-    (segment.init.id === options.former?.init.id ? '' : map) +
-    `#EXT-X-PROGRAM-DATE-TIME:${time}\n`
+    (segment.init.id === options.former?.init.id ? '' : map)
   );
+}
+
+function dateLine(segment: Segment): string {
+  return `#EXT-X-PROGRAM-DATE-TIME:${new Date(segment.wallStart).toISOString()}\n`;
+}
+
+function segmentLines(segment: Segment, prefix: string): string {
+  return `#EXTINF:${segment.duration.toFixed(5)},\n${segmentName(prefix, segment.sequence)}\n`;
 }
 
 /**

@@ -34,6 +34,8 @@ export class Segment {
   /** Seconds. */
   duration = 0;
   length = 0;
+  /** What a playlist says of it when it is closed and listed without its parts. */
+  lines: string | undefined;
   /** When it left the list, epoch milliseconds. */
   leftAt = 0;
   readonly #pool: BufferPool;
