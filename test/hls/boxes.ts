@@ -1,3 +1,5 @@
+import { readSampleEntry, type SampleEntry } from './sample-entry.ts';
+
 export interface Box {
   readonly type: string;
   /** The payload, without size and type. */
@@ -17,6 +19,7 @@ export interface ParsedRun {
     isSync: boolean;
     cts: number;
     first: number;
+    bytes: Uint8Array;
   }[];
 }
 
@@ -26,6 +29,7 @@ export interface InitTrack {
   readonly handler: string;
   readonly width: number;
   readonly height: number;
+  readonly entry: SampleEntry;
 }
 
 /** The boxes of `bytes`, which they must fill exactly. */
@@ -62,12 +66,16 @@ export function readInit(bytes: Uint8Array): InitTrack[] {
     const [tkhd] = find(inner, 'tkhd');
     const [mdhd] = find(inner, 'mdia/mdhd');
     const [hdlr] = find(inner, 'mdia/hdlr');
+    const [stsd] = find(inner, 'mdia/minf/stbl/stsd');
+    const handler = String.fromCharCode(...bytesOf(hdlr).subarray(8, 12));
+    if (mdhd.body.getUint32(12) === 0) throw new Error('a timescale is above 0');
     return {
       id: tkhd.body.getUint32(12),
       width: tkhd.body.getUint32(76) / 65_536,
       height: tkhd.body.getUint32(80) / 65_536,
       timescale: mdhd.body.getUint32(12),
-      handler: String.fromCharCode(...bytesOf(hdlr).subarray(8, 12)),
+      handler,
+      entry: readSampleEntry(bytesOf(stsd), handler),
     };
   });
   const extended = find(bytes, 'moov/mvex/trex').map((box) => box.body.getUint32(4));
@@ -89,9 +97,10 @@ export function readFragments(bytes: Uint8Array): { sequence: number; runs: Pars
       if (moof.start + run.offset !== next)
         throw new Error(`data at ${moof.start + run.offset}, not ${next}`);
       const samples = run.samples.map((sample) => {
-        const first = bytes[next + 4];
+        const own = bytes.subarray(next, next + sample.size);
         next += sample.size;
-        return { ...sample, first };
+        if (own.length !== sample.size || sample.size === 0) throw new Error(`a sample has ${sample.size} bytes`);
+        return { ...sample, first: own[4], bytes: own };
       });
       return { track: run.track, start: run.start, end: run.end, samples };
     });
@@ -129,6 +138,6 @@ function readRun(traf: Uint8Array) {
   return { track: tfhd.body.getUint32(4), start, end, offset: trun.body.getInt32(8), samples };
 }
 
-function bytesOf(box: Box): Uint8Array {
+export function bytesOf(box: Box): Uint8Array {
   return new Uint8Array(box.body.buffer, box.body.byteOffset, box.body.byteLength);
 }

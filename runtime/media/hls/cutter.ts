@@ -306,7 +306,7 @@ export class Cutter {
     const isKept = window.addPart({
       runs: [this.#video, this.#audio],
       duration: (end - partStart) / lead.timescale,
-      isIndependent: !lead.isVideo || lead.isSync(0),
+      isIndependent: !lead.isVideo || lead.isSyncTaken,
       wallStart: (this.#epoch ?? 0) + start,
     });
     this.#video.forget();

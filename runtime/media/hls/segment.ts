@@ -15,6 +15,7 @@ export interface Part {
   readonly size: number;
   /** Seconds. */
   readonly duration: number;
+  /** It contains a key frame, not necessarily in front (RFC 8216bis 4.4.4.9). */
   readonly isIndependent: boolean;
   /** Made when somebody first asks, shared by all who do. */
   blob: Blob | undefined;
