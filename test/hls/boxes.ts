@@ -99,7 +99,8 @@ export function readFragments(bytes: Uint8Array): { sequence: number; runs: Pars
       const samples = run.samples.map((sample) => {
         const own = bytes.subarray(next, next + sample.size);
         next += sample.size;
-        if (own.length !== sample.size || sample.size === 0) throw new Error(`a sample has ${sample.size} bytes`);
+        if (own.length !== sample.size || sample.size === 0)
+          throw new Error(`a sample has ${sample.size} bytes`);
         return { ...sample, first: own[4], bytes: own };
       });
       return { track: run.track, start: run.start, end: run.end, samples };

@@ -40,10 +40,16 @@ export class MediaChecker {
   }
 
   /** A segment; `parts`: those of its parts that were fetched, by their index. */
-  segment(segment: ListedSegment, options: { bytes: Uint8Array; parts: readonly (Uint8Array | undefined)[] }): void {
+  segment(
+    segment: ListedSegment,
+    options: { bytes: Uint8Array; parts: readonly (Uint8Array | undefined)[] },
+  ): void {
     const { bytes, parts } = options;
     const fragments = readFragments(bytes);
-    must(fragments.length === Math.max(1, segment.parts.length), `${segment.uri} has a fragment for each part`);
+    must(
+      fragments.length === Math.max(1, segment.parts.length),
+      `${segment.uri} has a fragment for each part`,
+    );
     if (parts.length > 0 && parts.every((part) => part !== undefined))
       must(Buffer.concat(parts as Uint8Array[]).equals(bytes), `the parts of ${segment.uri} are its bytes`);
     this.#begin(segment);
@@ -60,7 +66,10 @@ export class MediaChecker {
       lasts += (run.end - run.start) / track.timescale;
       for (const each of runs) this.#follow(each, segment);
     }
-    must(Math.abs(lasts - segment.duration) <= TOLERANCE, `${segment.uri} lasts ${segment.duration}, not ${lasts}`);
+    must(
+      Math.abs(lasts - segment.duration) <= TOLERANCE,
+      `${segment.uri} lasts ${segment.duration}, not ${lasts}`,
+    );
     this.#last = segment;
   }
 
@@ -76,7 +85,8 @@ export class MediaChecker {
     } else if (!isNext) {
       this.#fragment = 0;
       this.#ends.clear();
-    } else must(last.map === segment.map, `the map changes only behind a discontinuity, not in ${segment.uri}`);
+    } else
+      must(last.map === segment.map, `the map changes only behind a discontinuity, not in ${segment.uri}`);
   }
 
   #date(epoch: number, uri: string): void {
@@ -96,7 +106,10 @@ export class MediaChecker {
   }
 
   /** The run that the playlist counts by: that of the picture, or of the sound when there is none. */
-  #lead(map: string, options: { runs: readonly ParsedRun[]; uri: string }): { run: ParsedRun; track: InitTrack } {
+  #lead(
+    map: string,
+    options: { runs: readonly ParsedRun[]; uri: string },
+  ): { run: ParsedRun; track: InitTrack } {
     const { runs, uri } = options;
     const tracks = this.#inits.get(map);
     if (tracks === undefined) throw new Error(`the map of ${uri}, ${map}, was not seen`);
@@ -107,7 +120,10 @@ export class MediaChecker {
       must(run.samples.length > 0, `a run of ${uri} has samples`);
       for (const { bytes, isSync } of run.samples) {
         const isKey = track.handler === 'vide' ? isKeyFrame(bytes, track.entry) : true;
-        must(isKey === undefined || isKey === isSync, `a ${isKey ? '' : 'non-'}key frame of ${uri} is flagged so`);
+        must(
+          isKey === undefined || isKey === isSync,
+          `a ${isKey ? '' : 'non-'}key frame of ${uri} is flagged so`,
+        );
       }
     }
     const track = tracks.find(({ handler }) => handler === 'vide') ?? tracks[0];

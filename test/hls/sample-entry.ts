@@ -1,4 +1,4 @@
-import { bytesOf, boxes } from './boxes.ts';
+import { boxes, bytesOf } from './boxes.ts';
 import { must } from './rules.ts';
 
 /** How a track's samples are coded, by its sample entry (ISO/IEC 14496-12 8.5.2). */
@@ -32,7 +32,9 @@ export function readSampleEntry(stsd: Uint8Array, handler: string): SampleEntry 
   const [{ type }] = entries;
   const config = CONFIGS[type];
   must(config !== undefined, `a sample entry of a known kind, not ${type}`);
-  const found = boxes(bytesOf(entries[0]).subarray(handler === 'vide' ? 78 : 28)).filter((box) => box.type === config);
+  const found = boxes(bytesOf(entries[0]).subarray(handler === 'vide' ? 78 : 28)).filter(
+    (box) => box.type === config,
+  );
   must(found.length === 1, `${type} has one ${config}`);
   const record = bytesOf(found[0]);
   if (config === 'avcC') return { type, ...readAvcC(record) };
@@ -51,7 +53,10 @@ function readAvcC(record: Uint8Array): { codec: string; lengthSize: number } {
   must(sps.length > 0 && pps.length > 0, 'avcC has an SPS and a PPS');
   for (const set of sps) {
     must((set[0] & 31) === 7, 'an SPS of avcC is one');
-    must(set[1] === record[1] && set[2] === record[2] && set[3] === record[3], 'avcC has the profile of its SPS');
+    must(
+      set[1] === record[1] && set[2] === record[2] && set[3] === record[3],
+      'avcC has the profile of its SPS',
+    );
   }
   for (const set of pps) must((set[0] & 31) === 8, 'a PPS of avcC is one');
   // The high profiles may have four bytes more; older encoders leave them out.
@@ -71,7 +76,10 @@ function readHvcC(record: Uint8Array): number {
     for (const set of sets.take(sets.byte() * 256 + sets.byte()))
       must(((set[0] >> 1) & 63) === kind, `a set of kind ${kind} in hvcC is one`);
   }
-  must([32, 33, 34].every((kind) => kinds.has(kind)), 'hvcC has VPS, SPS and PPS');
+  must(
+    [32, 33, 34].every((kind) => kinds.has(kind)),
+    'hvcC has VPS, SPS and PPS',
+  );
   must(sets.at === record.length, 'hvcC ends with its sets');
   return (record[21] & 3) + 1;
 }
@@ -100,7 +108,8 @@ function cursor(record: Uint8Array, from: number) {
 
 /** Inside a NAL unit 00 00 is never followed by 00, 01 or 02 (ISO/IEC 14496-10 7.4.1). */
 function isEscaped(nal: Uint8Array): boolean {
-  for (let i = 2; i < nal.length; i += 1) if (nal[i - 2] === 0 && nal[i - 1] === 0 && nal[i] < 3) return false;
+  for (let i = 2; i < nal.length; i += 1)
+    if (nal[i - 2] === 0 && nal[i - 1] === 0 && nal[i] < 3) return false;
   return true;
 }
 
@@ -123,7 +132,8 @@ export function isKeyFrame(sample: Uint8Array, entry: SampleEntry): boolean | un
   const { type, lengthSize } = entry;
   if (lengthSize === undefined) return undefined;
   const units = nalUnits(sample, lengthSize);
-  if (type !== 'avc1') return units.some((unit) => ((unit[0] >> 1) & 63) >= 16 && ((unit[0] >> 1) & 63) <= 21);
+  if (type !== 'avc1')
+    return units.some((unit) => ((unit[0] >> 1) & 63) >= 16 && ((unit[0] >> 1) & 63) <= 21);
   if (units.some((unit) => (unit[0] & 31) === 5)) return true;
   // A recovery point (D.2.8): encoders flag such frames as key frames, and decoders can begin there.
   return units.some((unit) => (unit[0] & 31) === 6 && unit[1] === 6) ? undefined : false;
