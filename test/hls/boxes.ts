@@ -1,12 +1,5 @@
+import { type Box, boxes, bytesOf } from './box.ts';
 import { readSampleEntry, type SampleEntry } from './sample-entry.ts';
-
-export interface Box {
-  readonly type: string;
-  /** The payload, without size and type. */
-  readonly body: DataView;
-  readonly start: number;
-  readonly end: number;
-}
 
 /** One traf of a fragment, as a player reads it. Ticks of the track's timescale. */
 export interface ParsedRun {
@@ -30,23 +23,6 @@ export interface InitTrack {
   readonly width: number;
   readonly height: number;
   readonly entry: SampleEntry;
-}
-
-/** The boxes of `bytes`, which they must fill exactly. */
-export function boxes(bytes: Uint8Array): Box[] {
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
-  const found: Box[] = [];
-  let at = 0;
-  while (at < bytes.length) {
-    const size = view.getUint32(at);
-    if (size < 8 || at + size > bytes.length)
-      throw new Error(`box at ${at} has size ${size} of ${bytes.length}`);
-    const type = String.fromCharCode(...bytes.subarray(at + 4, at + 8));
-    const body = new DataView(bytes.buffer, bytes.byteOffset + at + 8, size - 8);
-    found.push({ type, body, start: at, end: at + size });
-    at += size;
-  }
-  return found;
 }
 
 /** The one box at a path of types, `moov/trak/mdia`; throws when there is none. */
@@ -137,8 +113,4 @@ function readRun(traf: Uint8Array) {
   }
   if (at !== trun.body.byteLength) throw new Error('trun ends with its samples');
   return { track: tfhd.body.getUint32(4), start, end, offset: trun.body.getInt32(8), samples };
-}
-
-export function bytesOf(box: Box): Uint8Array {
-  return new Uint8Array(box.body.buffer, box.body.byteOffset, box.body.byteLength);
 }

@@ -30,8 +30,16 @@ export interface MediaPlaylist {
   readonly hint: string | undefined;
 }
 
+export interface PlaylistOptions {
+  /**
+   * Frames come unevenly: one that lasts longer than a part should makes PART-TARGET grow while it is listed,
+   * and the parts beside it may then fall short of 85 % of it.
+   */
+  readonly isUneven?: boolean;
+}
+
 /** Parses a whole live LL-HLS media playlist strictly; anything RFC 8216bis does not allow throws. */
-export function parsePlaylist(text: string): MediaPlaylist {
+export function parsePlaylist(text: string, options: PlaylistOptions = {}): MediaPlaylist {
   const lines = text.split('\n');
   must(lines[0] === '#EXTM3U', 'begins with #EXTM3U');
   must(text.endsWith('\n') && !text.includes('\r'), 'lines end with LF');
@@ -100,7 +108,7 @@ export function parsePlaylist(text: string): MediaPlaylist {
       must(part.duration > 0, `part ${part.uri} has a duration`);
       must(part.uri !== '' && !parts.some(({ uri }) => uri === part.uri), 'a part has a URI of its own');
       const before = parts.at(-1);
-      if (before !== undefined)
+      if (before !== undefined && options.isUneven !== true)
         must(
           before.duration >= 0.85 * partTarget - 1e-6,
           `part ${before.uri} lasts ${before.duration}, under 85 % of ${partTarget}`,
@@ -152,13 +160,18 @@ export class PlaylistChecker {
   readonly #parts = new Map<string, string>();
   /** URIs by the place that they were hinted for. */
   readonly #hinted = new Map<string, string>();
+  readonly #options: PlaylistOptions;
   last: MediaPlaylist | undefined;
   #text = '';
+
+  constructor(options: PlaylistOptions = {}) {
+    this.#options = options;
+  }
 
   /** A whole playlist, or a delta update to the one seen last. */
   see(given: string): MediaPlaylist {
     const text = given.includes('#EXT-X-SKIP') ? applyDelta(this.#text, given) : given;
-    const playlist = parsePlaylist(text);
+    const playlist = parsePlaylist(text, this.#options);
     const { last } = this;
     if (last !== undefined) {
       must(playlist.target >= last.target, 'the target duration does not shrink');
@@ -168,7 +181,9 @@ export class PlaylistChecker {
       must(playlist.sequence + playlist.segments.length >= end, 'no listed segment vanishes at the end');
     }
     const listed = playlist.segments.reduce((total, segment) => total + segment.duration, 0);
-    if (playlist.sequence > (last?.sequence ?? playlist.sequence))
+    const end = last === undefined ? 0 : last.sequence + last.segments.length;
+    // A server that has started again lists nothing from before.
+    if (last !== undefined && playlist.sequence > last.sequence && playlist.sequence <= end)
       must(listed >= 3 * playlist.target, `after a removal ${listed} s are listed, under three targets`);
     for (const segment of playlist.segments) this.#segment(segment);
     this.#order(playlist);

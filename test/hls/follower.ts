@@ -1,17 +1,18 @@
-import { type MediaPlaylist, PlaylistChecker } from './checker.ts';
+import { type ListedSegment, type MediaPlaylist, PlaylistChecker, type PlaylistOptions } from './checker.ts';
 import { MediaChecker } from './media-checker.ts';
 
 /** Follows a live stream from reload to reload, fetches each file of its playlist once and checks all of it. */
 export class Follower {
-  readonly checker = new PlaylistChecker();
+  readonly checker: PlaylistChecker;
   readonly media = new MediaChecker();
   readonly fetched = new Map<string, Uint8Array>();
   readonly #fetch: (uri: string) => Promise<Uint8Array>;
   #done = -1;
 
   /** @param fetch the bytes of a file that a playlist names; throws when it cannot be had. */
-  constructor(fetch: (uri: string) => Promise<Uint8Array>) {
+  constructor(fetch: (uri: string) => Promise<Uint8Array>, options: PlaylistOptions = {}) {
     this.#fetch = fetch;
+    this.checker = new PlaylistChecker(options);
   }
 
   /** A playlist, or a delta update to the last. Throws at the first rule that it or one of its files breaks. */
@@ -27,7 +28,7 @@ export class Follower {
         parts.push(bytes);
         if (isNew) this.media.part(part, { map: segment.map, bytes });
       }
-      if (!('uri' in segment)) continue;
+      if (!isWhole(segment)) continue;
       this.media.segment(segment, { bytes: await this.#once(segment.uri), parts });
       this.#done = segment.sequence;
     }
@@ -41,4 +42,8 @@ export class Follower {
     this.fetched.set(uri, bytes);
     return bytes;
   }
+}
+
+function isWhole(segment: ListedSegment | MediaPlaylist['open']): segment is ListedSegment {
+  return 'uri' in segment;
 }

@@ -267,7 +267,7 @@ test('a part far under its target is caught, unless it is the last of its segmen
 });
 
 test('a blocking reload that comes back too early is told from one that kept its word', () => {
-  const [early, late] = [sound.playlists[20], sound.playlists[21]].map(parsePlaylist);
+  const [early, late] = [sound.playlists[20], sound.playlists[21]].map((text) => parsePlaylist(text));
   const asked = { msn: early.open.sequence, part: early.open.parts.length };
   expect([answersReload(early, asked), answersReload(late, asked)]).toEqual([false, true]);
   expect(answersReload(early, { msn: early.open.sequence })).toBe(false);

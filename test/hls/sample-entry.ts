@@ -1,4 +1,4 @@
-import { boxes, bytesOf } from './boxes.ts';
+import { boxes, bytesOf } from './box.ts';
 import { must } from './rules.ts';
 
 /** How a track's samples are coded, by its sample entry (ISO/IEC 14496-12 8.5.2). */
