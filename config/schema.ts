@@ -85,6 +85,7 @@ export const configSchema = Type.Object(
       }),
       window: durationSchema({
         default: '12s',
+        atLeast: '12s',
         description: 'Length of a live playlist, at least 12s. From 26s on reloads carry only what is new.',
       }),
       waitingRequests: Type.Integer({
