@@ -94,6 +94,19 @@ export const configSchema = Type.Object(
         description: 'Blocked playlist and part requests one stream may have; further ones get 503.',
       }),
     }),
+    outbound: section({
+      allow: Type.Array(Type.String(), {
+        default: ['127.0.0.0/8', '::1/128'],
+        maxItems: 1000,
+        description:
+          'Blocks of addresses that webhooks, imports and exports may call although they are not public. `[]` where strangers have accounts.',
+      }),
+      requests: Type.Integer({
+        default: 1000,
+        minimum: 1,
+        description: 'Outbound requests under way at once; further ones fail and are tried again later.',
+      }),
+    }),
     actors: section({
       hot: Type.Integer({
         default: 10_000,

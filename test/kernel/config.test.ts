@@ -77,6 +77,11 @@ describe('config', () => {
       { MILLRACE_BOOTSTRAP_KEY: 'sixteen or more letters' },
       /^bootstrapKey: expected/,
     ],
+    [
+      'a block that is none',
+      { MILLRACE_OUTBOUND__ALLOW: '["10.0.0.0/8", "10.0.0.1"]' },
+      'outbound.allow.1: expected a block such as 10.0.0.0/8 or fd00::/8',
+    ],
     ['RTMPS without TLS', { MILLRACE_RTMP__TLS_PORT: '1936' }, 'rtmp.tlsPort: needs tls.cert and tls.key'],
   ])('refuses %s', async (_, { file: text, ...environment }: Record<string, string>, problem) => {
     const path = text === undefined ? {} : { MILLRACE_CONFIG: await file('wrong.json', text) };
