@@ -18,6 +18,7 @@ export default definePlugin({
     return new Elysia()
       .get('/watch/hls.js', () => serve(Bun.file(player)), saysPart('watchHls', 'text/javascript'))
       .get('/watch/watch.js', () => serve(file('watch.js')), saysPart('watchScript', 'text/javascript'))
+      .get('/watch/pace.js', () => serve(file('pace.js')), saysPart('watchPace', 'text/javascript'))
       .get('/watch/watch.css', () => serve(file('watch.css')), saysPart('watchStyle', 'text/css'))
       .get(
         '/watch/:playbackId',

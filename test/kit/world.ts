@@ -10,6 +10,7 @@ import { virtualClock } from '../../runtime/drivers/clock/virtual.ts';
 import { sqliteStore } from '../../runtime/drivers/store/sqlite/index.ts';
 import { documentedBy } from './documented.ts';
 import { type ScriptedMedia, type ScriptedPublish, scriptedMedia } from './scripted-media.ts';
+import { type ScriptedOutbound, scriptedOutbound } from './scripted-outbound.ts';
 import { trackedStore } from './tracked-store.ts';
 
 export const bootstrapKey = 'test-bootstrap-key';
@@ -29,9 +30,10 @@ export async function world(options: WorldOptions): Promise<World> {
     const { store, idle } = trackedStore(inner);
     const clock = virtualClock({ start: now, idle });
     const media = scriptedMedia(clock);
+    const outbound = scriptedOutbound();
     const booted = await boot({
       plugins: options.plugins.map((plugin) => ({ plugin, config: options.config?.[plugin.id] })),
-      drivers: { store, clock, media },
+      drivers: { store, clock, media, outbound },
       deployment: { publicUrl: 'http://localhost:8080', dataDir, bootstrapKey, rtmpPort: 1935 },
       nodeId: 'local',
       nodeTimeout: 10_000,
@@ -42,7 +44,7 @@ export async function world(options: WorldOptions): Promise<World> {
       ...(options.probe && { probe: options.probe }),
     });
     checkAnswers(booted);
-    return { booted, clock, store, inner, media, idle };
+    return { booted, clock, store, inner, media, outbound, idle };
   };
   current = await startOne(options.start ?? Date.UTC(2026, 0, 1));
 
@@ -84,6 +86,9 @@ export async function world(options: WorldOptions): Promise<World> {
     },
     get media() {
       return current.media;
+    },
+    get outbound() {
+      return current.outbound;
     },
     get store() {
       return current.store;
@@ -154,6 +159,8 @@ export interface World {
   /** For tests with sockets; `request` takes a `peer`. */
   readonly peers: Booted['peers'];
   readonly media: ScriptedMedia;
+  /** Receivers of what the program sends out. */
+  readonly outbound: ScriptedOutbound;
   readonly store: Store;
   /** Everything that was logged. */
   readonly lines: readonly string[];
@@ -193,5 +200,6 @@ interface Running {
   readonly store: Store;
   readonly inner: Store;
   readonly media: ScriptedMedia;
+  readonly outbound: ScriptedOutbound;
   readonly idle: () => Promise<void>;
 }
