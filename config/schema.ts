@@ -76,7 +76,18 @@ export const configSchema = Type.Object(
       }),
     }),
     hls: section({
-      window: durationSchema({ default: '12s', description: 'Length of a live playlist, at least 12s.' }),
+      part: durationSchema({
+        default: '350ms',
+        atLeast: '200ms',
+        atMost: '500ms',
+        description:
+          'Longest part of a segment, 200ms to 500ms. Viewers are three to four of them behind live; each costs a request.',
+      }),
+      window: durationSchema({
+        default: '12s',
+        atLeast: '12s',
+        description: 'Length of a live playlist, at least 12s. From 26s on reloads carry only what is new.',
+      }),
       waitingRequests: Type.Integer({
         default: 20_000,
         minimum: 1,

@@ -28,6 +28,10 @@ export const coreFaults: FaultTable = {
       'The first request with this Idempotency-Key made the API key that is named; its secret is not kept.',
   },
   'route.not_found': { status: 404, meaning: 'There is nothing at this path.' },
+  'route.method_not_allowed': {
+    status: 405,
+    meaning: 'This path does not have this method; `Allow` lists those it has.',
+  },
   'actor.not_found': { status: 404, meaning: 'It was deleted meanwhile.' },
   'actor.exists': { status: 409, meaning: 'Something of this id exists already.' },
   'actor.not_possible': { status: 409, meaning: 'Not possible in its present state; nothing was changed.' },

@@ -44,7 +44,11 @@ async function main(): Promise<void> {
     log,
     rtmp: config.rtmp,
     tls: config.tls,
-    hls: { window: milliseconds(config.hls.window), waitingRequests: config.hls.waitingRequests },
+    hls: {
+      part: milliseconds(config.hls.part),
+      window: milliseconds(config.hls.window),
+      waitingRequests: config.hls.waitingRequests,
+    },
   });
   const outbound = outboundClient({
     clock,

@@ -5,7 +5,15 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { CASES, LENGTH, type Message, messagesOf, type Outcome, sendCase } from '../hls/timestamp-cases.ts';
+import {
+  CASES,
+  LENGTH,
+  type Message,
+  messagesOf,
+  type Outcome,
+  sendCase,
+  type TimestampCase,
+} from '../hls/timestamp-cases.ts';
 import { enhancedClip } from '../publisher/enhanced-clip.ts';
 import { encode } from './harness/encoders.ts';
 import { root } from './harness/server.ts';
@@ -51,8 +59,46 @@ function runsOf({ viewer }: Outcome): Uint8Array[] {
   return [...runs.values()].map((run) => Buffer.concat(run));
 }
 
-test.concurrent.each(CASES)('$name', async (item) => {
-  const outcome = await sendCase(item.bend(clip));
+/** Key frames that are none cannot be made of a clip that has them: these are encoded. */
+const rare = [
+  { name: 'key frames 10 s apart', frames: 300 },
+  { name: 'no key frame but the first', frames: 9999 },
+];
+test.concurrent.each(rare)('$name', async ({ name, frames }) => {
+  const path = join(folder, `${frames}.flv`);
+  const source = [
+    '-f',
+    'lavfi',
+    '-i',
+    'testsrc2=size=320x180:rate=30',
+    '-f',
+    'lavfi',
+    '-i',
+    'sine',
+    '-t',
+    '12',
+  ];
+  const keys = ['-g', `${frames}`, '-keyint_min', `${frames}`, '-sc_threshold', '0', '-pix_fmt', 'yuv420p'];
+  await encode([
+    ...source,
+    '-c:v',
+    'libx264',
+    '-preset',
+    'veryfast',
+    ...keys,
+    '-c:a',
+    'aac',
+    '-ar',
+    '48000',
+    path,
+  ]);
+  await judge({ name, bend: (messages) => messages }, messagesOf(await Bun.file(path).bytes()));
+});
+
+test.concurrent.each(CASES)('$name', (item) => judge(item, clip));
+
+async function judge(item: TimestampCase, messages: Message[]): Promise<void> {
+  const outcome = await sendCase(item.bend(messages));
   let frames = 0;
   let seconds = 0;
   for (const run of runsOf(outcome)) {
@@ -66,7 +112,7 @@ test.concurrent.each(CASES)('$name', async (item) => {
   const wanted = Math.min(item.picture ?? LENGTH, item.discontinuities ? LENGTH : (item.sound ?? LENGTH));
   if (!item.discontinuities) expect(Math.abs(listed - wanted)).toBeLessThanOrEqual(0.01 * wanted);
   expect(seconds).toBeGreaterThan(0);
-});
+}
 
 test('another picture size and another codec, in the same session', async () => {
   const source = ['-f', 'lavfi', '-i', 'testsrc2=size=320x180:rate=30', '-t', '4'];

@@ -108,8 +108,6 @@ export const CASES: readonly TimestampCase[] = [
         isVideo(message) && !message.isHeader ? { ...message, body: earlier(message.body, 100) } : message,
       ),
   },
-  { name: 'key frames 10 s apart', bend: keysEvery(10_000), sound: LENGTH },
-  { name: 'no key frame but the first', bend: keysEvery(Number.POSITIVE_INFINITY) },
   {
     name: 'sound pauses for 3 s',
     bend: only((message) => isVideo(message) || !between(5000, 8000)(message)),
@@ -277,21 +275,6 @@ export function decodeTimes(viewer: Viewer, track: number): number[] {
         return time;
       });
     });
-}
-
-/** Says of all key frames but those `every` so many milliseconds that they are none. */
-function keysEvery(every: number): (messages: Message[]) => Message[] {
-  return (messages) => {
-    let last = Number.NEGATIVE_INFINITY;
-    return messages.map((message) => {
-      if (!message.isKey) return message;
-      if (last < 0 || message.time - last >= every) {
-        last = message.time;
-        return message;
-      }
-      return { ...message, isKey: false, body: message.body.with(0, 0x27) };
-    });
-  };
 }
 
 /** The header of a track comes at `time`, behind what is sent by then. */

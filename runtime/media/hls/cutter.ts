@@ -283,14 +283,13 @@ export class Cutter {
   }
 
   /**
-   * Cuts wherever one of the samples not yet looked at demands it, up to the sample `until`. `isEnd`: no more sound
-   * comes, so it is not waited for. Returns how many samples were cut off.
+   * Cuts wherever one of the samples not yet looked at demands it, but for the last `rest` of them. `isLast`:
+   * nothing more comes, so no sound is waited for.
    */
-  #drain(until = this.#lead.count, isEnd = false): number {
+  #drain(rest = 0, isLast = false): void {
     const lead = this.#lead;
     const { window } = this.#options;
-    let left = until;
-    while (this.#isRunning && this.#cursor < left) {
+    while (this.#isRunning && this.#cursor < lead.count - rest) {
       const { openBytes } = window;
       const ends = this.#rule.ends(lead, this.#cursor, openBytes);
       if (ends === NOTHING) {
@@ -298,13 +297,11 @@ export class Cutter {
         continue;
       }
       const end = lead.dts(this.#cursor);
-      if (!isEnd && !this.#isSoundThere(end)) break;
+      if (!isLast && !this.#isSoundThere(end)) return;
       if (lead.isVideo && !lead.isSync(this.#cursor) && this.#rule.isLong(lead, end, openBytes))
         this.#options.onIssue('key frames are too far apart; a segment was cut without one');
-      left -= this.#cursor;
       this.#cut(end, ends === SEGMENT);
     }
-    return until - left;
   }
 
   /**
@@ -338,7 +335,7 @@ export class Cutter {
     const isKept = window.addPart({
       runs: [this.#video, this.#audio],
       duration: (end - partStart) / lead.timescale,
-      isIndependent: !lead.isVideo || lead.isSync(0),
+      isIndependent: !lead.isVideo || lead.isSyncTaken,
       wallStart: (this.#epoch ?? 0) + start,
     });
     this.#video.forget();
@@ -364,21 +361,21 @@ export class Cutter {
     const { window } = this.#options;
     const held = this.#video.arena.length;
     const lead = this.#lead;
-    // What waited for its sound is cut as it would have been: a last part may not be longer than the others.
-    const whole = lead === this.#video ? count - this.#drain(count, true) : count;
-    if (lead !== this.#video) this.#drain(lead.count, true);
-    // It may have been too much for the window: then all is over.
-    if (!this.#isRunning) return held - this.#video.arena.length;
+    const rest = this.#video.count - count;
+    // What only waited for its sound is a part of its own, or the last would be longer than a part may be.
+    if (lead.isVideo) this.#drain(rest, true);
+    // False when the window had no room for it.
+    const wasRunning = this.#isRunning;
     this.#isRunning = false;
     this.#video.takeAll(-1);
-    if (whole < this.#video.count) {
-      this.#video.taken = whole;
+    if (rest > 0) {
+      this.#video.taken = this.#video.count - rest;
       this.#video.until = end;
     }
     this.#audio.takeAll(-1);
     const until = lead.until;
-    if (lead.taken > 0 && (window.isOpen || (until - this.#rule.partStart) / lead.timescale >= SHORTEST))
-      this.#addPart(until, true);
+    const isLong = (until - this.#rule.partStart) / lead.timescale >= SHORTEST;
+    if (wasRunning && lead.taken > 0 && (window.isOpen || isLong)) this.#addPart(until, true);
     else {
       this.#video.forget();
       this.#audio.forget();
