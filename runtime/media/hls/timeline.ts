@@ -142,7 +142,7 @@ class Stamps {
   mostSame = 0;
   /** The lesser of the two steps before the newest stamp, milliseconds: how far those of a coarse clock are apart. */
   stride = 0;
-  formerStep = 0;
+  formerStep = BACK;
   /** When the first message of the newest stamp came, and the time that it was given. */
   since = 0;
   stillTime = 0;
