@@ -10,6 +10,7 @@ import { type Booted, boot } from './boot.ts';
 import { systemClock } from './drivers/clock/system.ts';
 import { outboundClient } from './drivers/outbound/client.ts';
 import { sqliteStore } from './drivers/store/sqlite/index.ts';
+import { memoryVolatile } from './drivers/volatile/memory.ts';
 import { listen } from './listen.ts';
 import { inProcessMedia } from './media/in-process.ts';
 import { planOf } from './plan.ts';
@@ -78,7 +79,7 @@ async function main(): Promise<void> {
   const publicUrl = config.publicUrl ?? `http://localhost:${config.http.port}`;
   booted = await boot({
     plugins,
-    drivers: { store, clock, media, outbound },
+    drivers: { store, clock, media, outbound, volatile: memoryVolatile({ clock }) },
     deployment: {
       publicUrl,
       dataDir: config.dataDir,

@@ -4,6 +4,7 @@ import { faultResponse, says } from '../../core/http.ts';
 import type { ViewerRequest } from '../../core/ports/media.ts';
 import { documentOf } from './document.ts';
 import type { StreamsKit } from './kit.ts';
+import { viewerOf } from './viewer.ts';
 
 /** Longest a playlist request waits for a broadcast that is expected back, ms. */
 const longestWait = 8000;
@@ -39,7 +40,10 @@ export function hlsRoutes(kit: StreamsKit): AnyElysia {
       ({ params, request }) => {
         const file = params['*'];
         const query = new URL(request.url).searchParams;
-        return answer({ playbackId: params.playbackId, file, query, signal: request.signal }).catch(withCors);
+        const viewer = viewerOf(request, { file, query, kit });
+        const { playbackId } = params;
+        const asked = { playbackId, file, query, signal: request.signal, ...(viewer && { viewer }) };
+        return answer(asked).catch(withCors);
       },
       says('Live playback for everyone: `index.m3u8` is the playlist to open.'),
     )

@@ -15,13 +15,14 @@ import type { StreamDocument } from './document.ts';
 import { hlsRoutes } from './hls.ts';
 import type { StreamsKit } from './kit.ts';
 import { listRoutes } from './lists.ts';
-import { presentStream } from './present.ts';
+import { publishFigures } from './media-facts.ts';
+import { presentLive } from './present.ts';
 
 /** Fields of the stream object that the service sets; accepted and ignored in bodies. */
 const readOnly = [
   ...['id', 'kind', 'userId', 'createdAt', 'streamKey', 'playbackId', 'createdByTokenName', 'parentId'],
   ...['sourceSegmentsDuration', 'sourceBytes', 'sourceSegments', 'ingestRate', 'lastSeen', 'recordingStatus'],
-  ...['isActive', 'isHealthy', 'issues'],
+  ...['isActive', 'isHealthy', 'issues', 'viewerCount'],
 ];
 
 export function routes(kit: StreamsKit): AnyElysia {
@@ -33,7 +34,7 @@ export function routes(kit: StreamsKit): AnyElysia {
   const changes = { ...changeable(kit), ...optional } as Record<string, TSchema>;
   const creation = bodyReader({ ...changes, name: nameSchema } as Record<string, TSchema>, { readOnly });
   const change = bodyReader(changes, { readOnly });
-  const present = (document: StreamDocument) => presentStream(document, { kit, fields });
+  const present = (document: StreamDocument) => presentLive(document, { kit, fields });
   const once = idempotent(kit);
   const create = async (body: StreamBody, { principal, id }: { principal: Principal; id: string }) => {
     const settings: StreamSettings = {
@@ -67,7 +68,7 @@ export function routes(kit: StreamsKit): AnyElysia {
             if (!isRepeat || !(await kit.resources.get(stream.kind, id))) {
               await create(body, { principal, id }).catch(unlessThere);
             }
-            return Response.json(present(await owned(principal, { id, kit })), { status: 201 });
+            return Response.json(await present(await owned(principal, { id, kit })), { status: 201 });
           },
         });
       },
@@ -77,7 +78,7 @@ export function routes(kit: StreamsKit): AnyElysia {
       '/api/stream/:id',
       async ({ request, params }) => {
         const principal = await authenticate(request, keys);
-        return Response.json(present(await owned(principal, { id: params.id, kit })));
+        return Response.json(await present(await owned(principal, { id: params.id, kit })));
       },
       says('One stream or session.'),
     )
@@ -96,8 +97,11 @@ export function routes(kit: StreamsKit): AnyElysia {
       '/api/stream/:id',
       async ({ request, params }) => {
         const principal = await authenticate(request, keys);
-        await parent(principal, { id: params.id, kit });
-        await kit.actors.ask(broadcast, params.id, { type: 'delete' }).catch(unlessGone);
+        const { token } = await parent(principal, { id: params.id, kit });
+        const live = token === null ? undefined : kit.media.figures(token);
+        // Nobody is there any more to hear its last figures from the connection that is closed.
+        const last = token !== null && live ? { token, figures: publishFigures(live) } : {};
+        await kit.actors.ask(broadcast, params.id, { type: 'delete', ...last }).catch(unlessGone);
         return noContent();
       },
       says('Deletes a stream and ends its broadcast. 204.'),
@@ -122,7 +126,7 @@ export function routes(kit: StreamsKit): AnyElysia {
             const { id } = await parent(principal, { id: params.id, kit });
             const rotation = { type: 'rotateKey', streamKey: newStreamKey() } as const;
             await kit.actors.ask(broadcast, id, rotation, { cause: `rotate-key/${attempt.id}` });
-            return Response.json(present(await owned(principal, { id, kit })));
+            return Response.json(await present(await owned(principal, { id, kit })));
           },
         });
       },
