@@ -9,6 +9,7 @@ export interface Stream {
   record?: boolean;
   isHealthy?: boolean;
   issues?: string[];
+  viewerCount?: number;
   createdAt: number;
 }
 

@@ -3,8 +3,11 @@ import { once } from 'node:events';
 import { root } from './server.ts';
 import { until } from './wait.ts';
 
-/** What is broadcast: the committed clip as it is, in a loop (30 fps, 2 s GOP), or a picture that ffmpeg encodes. */
-export type Source = 'clip' | 'encode';
+/**
+ * What is broadcast: the committed clip as it is, in a loop (30 fps, 2 s GOP), or a picture that ffmpeg encodes,
+ * with a key frame every 2 s or, `rareKeys`, every 10 s.
+ */
+export type Source = 'clip' | 'encode' | 'rareKeys';
 
 export interface Broadcast extends AsyncDisposable {
   /** What ffmpeg complained about. */
@@ -12,6 +15,9 @@ export interface Broadcast extends AsyncDisposable {
   readonly isRunning: boolean;
   /** Waits until ffmpeg ends by itself. */
   ended(options: { within: number }): Promise<void>;
+  /** As when its machine hangs: the connection stays, and nothing comes. */
+  freeze(): void;
+  thaw(): void;
   /** As when the encoder's machine dies: the socket closes, nothing is said. */
   kill(): Promise<void>;
   /** As a person ends it: ffmpeg unpublishes, then closes. */
@@ -38,6 +44,12 @@ const inputs: Record<Source, string[]> = {
       '0',
     ],
     ...['-b:v', '800k', '-pix_fmt', 'yuv420p', '-c:a', 'aac', '-b:a', '96k'],
+  ],
+  rareKeys: [
+    ...['-re', '-f', 'lavfi', '-i', 'testsrc2=size=320x180:rate=30'],
+    ...['-re', '-f', 'lavfi', '-i', 'sine=frequency=440:sample_rate=48000'],
+    ...['-c:v', 'libx264', '-preset', 'ultrafast', '-g', '300', '-keyint_min', '300', '-sc_threshold', '0'],
+    ...['-b:v', '300k', '-pix_fmt', 'yuv420p', '-c:a', 'aac', '-b:a', '96k'],
   ],
 };
 
@@ -93,6 +105,8 @@ export function broadcast(url: string, options: { source?: Source; retry?: boole
     async ended(options) {
       await until(`ffmpeg to end (it printed: ${printed.join('')})`, () => !isRunning(), options);
     },
+    freeze: () => void child.kill('SIGSTOP'),
+    thaw: () => void child.kill('SIGCONT'),
     kill: () => end('SIGKILL'),
     stop: () => end('SIGINT'),
     [Symbol.asyncDispose]: () => end('SIGKILL'),
