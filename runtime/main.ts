@@ -8,6 +8,7 @@ import { jsonLog } from '../core/log.ts';
 import { type Booted, boot } from './boot.ts';
 import { systemClock } from './drivers/clock/system.ts';
 import { sqliteStore } from './drivers/store/sqlite/index.ts';
+import { freePort } from './free-port.ts';
 import { listen } from './listen.ts';
 import { inProcessMedia } from './media/in-process.ts';
 import { planOf } from './plan.ts';
@@ -23,6 +24,10 @@ async function main(): Promise<void> {
   const clock = systemClock();
   const began = clock.now();
   const { config, plugins } = await deployment();
+  // Known from here on: plugins tell clients the ports before they are open.
+  config.http.port ||= freePort(config.http.host);
+  config.rtmp.port ||= freePort(config.rtmp.host);
+  if (config.rtmp.tlsPort === 0) config.rtmp.tlsPort = freePort(config.rtmp.host);
   const log = jsonLog({
     level: config.log.level,
     now: () => clock.now(),

@@ -112,12 +112,21 @@ export function inProcessMedia(options: InProcessMediaOptions): Media {
           },
         });
       } catch (error) {
-        const { code, port } = error as { code?: string; port?: number };
-        if (code !== 'EADDRINUSE') throw error;
+        const { code, port, cause } = error as { code?: string; port?: number; cause?: Error };
+        // A certificate that is none has no port to blame.
+        if (port === undefined) throw error;
         const setting = port === rtmp.port ? 'rtmp.port' : 'rtmp.tlsPort';
-        throw new Fault('rtmp.port_in_use', {
+        if (code === 'EADDRINUSE')
+          throw new Fault('rtmp.port_in_use', {
+            status: 500,
+            message: `Port ${port} (${setting}) is in use by another program.`,
+          });
+        if (setting === 'rtmp.tlsPort' && code?.startsWith('ERR_'))
+          throw new Fault('config.invalid', { status: 500, message: `tls.cert, tls.key: ${cause?.message}` });
+        const why = code ?? 'this is not an address of this machine';
+        throw new Fault('rtmp.cannot_listen', {
           status: 500,
-          message: `Port ${port} (${setting}) is in use by another program.`,
+          message: `Port ${port} on ${rtmp.host} (${setting}, rtmp.host) cannot be opened: ${why}`,
         });
       }
       const stopProgress = every(progressInterval, {
