@@ -82,6 +82,13 @@ export const configSchema = Type.Object(
         minimum: 1,
         description: 'Blocked playlist and part requests one stream may have; further ones get 503.',
       }),
+      memory: Type.Optional(
+        Type.Integer({
+          minimum: 64,
+          description:
+            'MiB that live media may hold in all. Beyond it a broadcast that grows is ended and a new one refused. Default: half of the memory of the machine.',
+        }),
+      ),
     }),
     actors: section({
       hot: Type.Integer({

@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises';
+import { totalmem } from 'node:os';
 import { join } from 'node:path';
 import { readConfig } from '../config/load.ts';
 import { importPlugins } from '../config/plugins.ts';
@@ -47,7 +48,11 @@ async function main(): Promise<void> {
     log,
     rtmp: config.rtmp,
     tls: config.tls,
-    hls: { window: milliseconds(config.hls.window), waitingRequests: config.hls.waitingRequests },
+    hls: {
+      window: milliseconds(config.hls.window),
+      waitingRequests: config.hls.waitingRequests,
+      memory: config.hls.memory === undefined ? machineMemory() / 2 : config.hls.memory * 1_048_576,
+    },
   });
   let booted: Booted | undefined;
   let server: Awaited<ReturnType<typeof listen>> | undefined;
@@ -98,6 +103,12 @@ async function main(): Promise<void> {
     welcome({ booted, config, publicUrl, key: await shownKey(config), took: clock.now() - began }),
   );
   log.info('ready', { http: server.port, rtmp: config.rtmp.port, ms: clock.now() - began });
+}
+
+/** Bytes this process could have at most: of the machine, or of the container it runs in. */
+function machineMemory(): number {
+  const allowed = process.constrainedMemory() || Number.POSITIVE_INFINITY;
+  return Math.min(totalmem(), allowed);
 }
 
 /** Config and plugins, or one Fault with every problem of either. */

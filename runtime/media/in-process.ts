@@ -14,6 +14,7 @@ import { Arrivals } from './arrivals.ts';
 import { Closings } from './closings.ts';
 import { LiveOutput } from './hls/output.ts';
 import { BufferPool } from './hls/pool.ts';
+import { MemoryBudget } from './memory-budget.ts';
 import { Numbers } from './numbers.ts';
 import { type RtmpListener, rtmpListener } from './rtmp/listener.ts';
 import type { PublishEnd } from './rtmp/publish.ts';
@@ -28,6 +29,7 @@ const idleBuffers = 64 * 1_048_576;
 export function inProcessMedia(options: InProcessMediaOptions): Media {
   const { clock, log } = options;
   const pool = new BufferPool({ limit: idleBuffers });
+  const memory = new MemoryBudget({ limit: options.hls.memory });
   const outputs = new Map<string, Airing>();
   const running = new Map<string, Running>();
   const arrivals = new Arrivals(clock);
@@ -41,6 +43,7 @@ export function inProcessMedia(options: InProcessMediaOptions): Media {
     const output = new LiveOutput({
       clock,
       pool,
+      memory: memory.open(),
       log: (line) => log.info(line, { streamId: grant.streamId }),
       config: { window: options.hls.window / 1000, waiterLimit: options.hls.waitingRequests },
     });
@@ -56,8 +59,16 @@ export function inProcessMedia(options: InProcessMediaOptions): Media {
     // Grants may arrive here in another order than they were given: the newest has the output.
     if (current !== undefined && current.discontinuitySequence > granted.discontinuitySequence)
       return rejected('Another broadcast with the same key took over.');
+    const known = outputs.get(granted.playbackId);
+    if (known === undefined && memory.isSpent) {
+      log.warn('a broadcast was refused: live media holds all the memory it may (hls.memory)', {
+        streamId: granted.streamId,
+        held: memory.held,
+      });
+      return rejected('The server has no memory left for another broadcast. Try again later.');
+    }
     const grant = numbers.raise(granted);
-    const airing = outputs.get(grant.playbackId) ?? open(grant);
+    const airing = known ?? open(grant);
     airing.publish = granted;
     const sink = airing.output.attach({
       grant,
@@ -206,6 +217,8 @@ export interface InProcessMediaOptions {
     /** ms */
     readonly window: number;
     readonly waitingRequests: number;
+    /** Bytes that the windows and arenas of all broadcasts may hold together. */
+    readonly memory: number;
   };
 }
 
