@@ -46,7 +46,16 @@ async function main(): Promise<void> {
   const media = inProcessMedia({
     clock,
     log,
-    rtmp: config.rtmp,
+    rtmp: {
+      ...config.rtmp,
+      limits: {
+        connections: config.rtmp.connections,
+        connectionsPerAddress: config.rtmp.connectionsPerAddress,
+        publishTimeout: milliseconds(config.rtmp.publishTimeout),
+        idleTimeout: milliseconds(config.rtmp.idleTimeout),
+        messageBytes: config.rtmp.messageSize * 1_048_576,
+      },
+    },
     tls: config.tls,
     hls: {
       window: milliseconds(config.hls.window),

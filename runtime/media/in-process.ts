@@ -16,6 +16,7 @@ import { LiveOutput } from './hls/output.ts';
 import { BufferPool } from './hls/pool.ts';
 import { MemoryBudget } from './memory-budget.ts';
 import { Numbers } from './numbers.ts';
+import type { RtmpLimits } from './rtmp/limits.ts';
 import { type RtmpListener, rtmpListener } from './rtmp/listener.ts';
 import type { PublishEnd } from './rtmp/publish.ts';
 import type { MediaSink } from './sink.ts';
@@ -115,7 +116,7 @@ export function inProcessMedia(options: InProcessMediaOptions): Media {
           ...secure,
           clock,
           log,
-          limits: { connections: rtmp.connections, connectionsPerAddress: rtmp.connectionsPerAddress },
+          limits: rtmp.limits,
           handlers: {
             authorise: (request) => handlers.authorise(request),
             attach: (grant) => attach(grant, handlers),
@@ -208,8 +209,8 @@ export interface InProcessMediaOptions {
     readonly host: string;
     readonly port: number;
     readonly tlsPort?: number;
-    readonly connections: number;
-    readonly connectionsPerAddress: number;
+    /** Those that differ from `rtmpLimits`. */
+    readonly limits?: Partial<RtmpLimits>;
   };
   /** Paths of PEM files. */
   readonly tls: { readonly cert: string; readonly key: string } | undefined;

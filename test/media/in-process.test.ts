@@ -269,7 +269,7 @@ test('a port, host or certificate that cannot be used is named by its setting', 
     inProcessMedia({
       clock: { now: () => 0, at: () => () => undefined },
       log: undefined as never,
-      rtmp: { host: '127.0.0.1', connections: 1, connectionsPerAddress: 1, ...rtmp },
+      rtmp: { host: '127.0.0.1', ...rtmp },
       tls: paths,
       hls: { window: 12_000, waitingRequests: 1, memory: 1 },
     }).accept({ authorise: () => Promise.reject(), report: () => undefined });

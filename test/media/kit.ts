@@ -37,7 +37,7 @@ export async function station(
       },
     },
     log: { ...log, child: () => log } as never,
-    rtmp: { host: '127.0.0.1', port, connections: 100, connectionsPerAddress: 100 },
+    rtmp: { host: '127.0.0.1', port },
     tls: undefined,
     hls: { window: 12_000, waitingRequests: 100, memory },
   });
