@@ -7,10 +7,7 @@ import { AAC_48000_STEREO, AVC_360P, audioHeader, frame, sound, videoHeader } fr
 export type Authorise = (request: PublishRequest) => Promise<PublishGrant | PublishRefusal>;
 
 /** The media of a process on a free port, its facts and lines of log, and encoders that publish to it. */
-export async function station(
-  authorise?: Authorise,
-  options: { memory?: number } = {},
-) {
+export async function station(authorise?: Authorise, options: { memory?: number } = {}) {
   const { memory = 2 ** 32 } = options;
   const port = freePort();
   const facts: MediaFact[] = [];

@@ -19,10 +19,14 @@ export function damage(
     else if (kind === 3) {
       const noise = Uint8Array.from({ length }, () => below(256));
       bytes = joined(bytes.subarray(0, at), noise, bytes.subarray(at));
-    } else if (kind === 4) bytes = joined(bytes.subarray(0, end), bytes.subarray(at, end), bytes.subarray(end));
-    else if (kind === 5) for (let index = at; index < end; index += 1) bytes[index] = random() < 0.5 ? 0xff : 0;
+    } else if (kind === 4)
+      bytes = joined(bytes.subarray(0, end), bytes.subarray(at, end), bytes.subarray(end));
+    else if (kind === 5)
+      for (let index = at; index < end; index += 1) bytes[index] = random() < 0.5 ? 0xff : 0;
     else if (kind === 6) bytes = bytes.slice(0, at);
-    else for (let index = at; index < Math.min(at + 4, end); index += 1) bytes[index] = EDGES[below(EDGES.length)];
+    else
+      for (let index = at; index < Math.min(at + 4, end); index += 1)
+        bytes[index] = EDGES[below(EDGES.length)];
   }
   return bytes;
 }

@@ -10,8 +10,8 @@
  */
 import { spawn } from 'node:child_process';
 import { connect, type Socket } from 'node:net';
-import { createInterface } from 'node:readline';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
 import { publish } from '../../../runtime/media/rtmp/client.ts';
 import { AAC_48000_STEREO, AVC_360P, audioHeader, frame, sound, videoHeader } from '../../hls/feed.ts';
 import { findFreePorts } from '../../kit/free-ports.ts';
@@ -19,7 +19,10 @@ import { damage, generator } from './damage.ts';
 import { seedKey, seeds } from './seeds.ts';
 import type { Report } from './server.ts';
 
-const [inputs = 100_000, seed = 1] = process.argv.slice(2).filter((word) => /^\d+$/.test(word)).map(Number);
+const [inputs = 100_000, seed = 1] = process.argv
+  .slice(2)
+  .filter((word) => /^\d+$/.test(word))
+  .map(Number);
 const atOnce = 64;
 const random = generator(seed);
 const below = (most: number) => Math.floor(random() * most);
@@ -44,7 +47,11 @@ async function ask(): Promise<Report> {
 const sessions = seeds().map((bytes) => {
   const buffer = Buffer.from(bytes);
   const published = buffer.indexOf('publish');
-  return { bytes, media: published < 0 ? 3073 : published + 60, key: buffer.lastIndexOf(seedKey, published + 60) };
+  return {
+    bytes,
+    media: published < 0 ? 3073 : published + 60,
+    key: buffer.lastIndexOf(seedKey, published + 60),
+  };
 });
 const key = Buffer.from(seedKey);
 
@@ -71,7 +78,9 @@ console.log({
   'published and ended': end.published,
   'reached media': end.withMedia,
   'connections not opened': refused,
-  'rss at the start, after a tenth, at the end (MB)': [fresh, tenth, end].map(({ rss }) => Math.round(rss / 1e6)),
+  'rss at the start, after a tenth, at the end (MB)': [fresh, tenth, end].map(({ rss }) =>
+    Math.round(rss / 1e6),
+  ),
   'handles at the start and at the end': [fresh.handles, end.handles],
 });
 console.log(Object.fromEntries(Object.entries(reasons).sort((a, b) => b[1] - a[1])));

@@ -36,7 +36,12 @@ export function librtmp(): number[] {
     ...command([
       'connect',
       1,
-      { app: 'live', type: 'nonprivate', flashVer: 'FMLE/3.0 (compatible; FMSc/1.0)', tcUrl: 'rtmp://a/live' },
+      {
+        app: 'live',
+        type: 'nonprivate',
+        flashVer: 'FMLE/3.0 (compatible; FMSc/1.0)',
+        tcUrl: 'rtmp://a/live',
+      },
     ]),
     ...message({ fmt: 0, csid: 2, type: 5, stream: 0 }, [0, 38, 37, 160]),
     ...command(['releaseStream', 2, null, seedKey]),
@@ -44,19 +49,26 @@ export function librtmp(): number[] {
     ...command(['createStream', 4, null]),
     ...command(['_checkbw', 5, null]),
     ...command(['publish', 6, null, seedKey, 'live'], { stream: 1 }),
-    ...command(['@setDataFrame', 'onMetaData', { width: 640, height: 360, framerate: 30, audiocodecid: 10 }], {
-      type: 18,
-      stream: 1,
-    }),
+    ...command(
+      ['@setDataFrame', 'onMetaData', { width: 640, height: 360, framerate: 30, audiocodecid: 10 }],
+      {
+        type: 18,
+        stream: 1,
+      },
+    ),
   ];
   const put = (first: boolean, csid: number, type: number, time: number, body: Uint8Array) =>
-    out.push(
-      ...message({ fmt: first ? 0 : 1, csid, type, time }, body, { chunkSize: 4096 }),
-    );
+    out.push(...message({ fmt: first ? 0 : 1, csid, type, time }, body, { chunkSize: 4096 }));
   put(true, 4, 9, 0, videoHeader(AVC_360P));
   put(false, 4, 8, 0, audioHeader(AAC_48000_STEREO));
   for (let index = 0; index < 12; index += 1) {
-    put(false, 4, 9, index === 0 ? 0 : 33, frame({ isKey: index % 6 === 0, size: index % 6 === 0 ? 5000 : 300 }));
+    put(
+      false,
+      4,
+      9,
+      index === 0 ? 0 : 33,
+      frame({ isKey: index % 6 === 0, size: index % 6 === 0 ? 5000 : 300 }),
+    );
     put(false, 4, 8, 0, sound());
   }
   out.push(...command(['FCUnpublish', 7, null, seedKey]), ...command(['deleteStream', 8, null, 1]));

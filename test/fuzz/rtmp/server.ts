@@ -16,7 +16,7 @@ export interface Report {
   handles: number;
   /** Publishes that run now. */
   running: number;
-  /** Inputs whose publish was asked for, was granted and attached, and brought media. */
+  /** Inputs that asked to publish, publishes that have ended, inputs that brought media. */
   asked: number;
   published: number;
   withMedia: number;
@@ -60,16 +60,19 @@ const media = inProcessMedia({
   hls: { window: 12_000, waitingRequests: 1000, memory: 2 ** 30 },
 });
 
-/** Token → its stream, while it is granted. */
+/** Token → its connection, while it is granted. */
 const granted = new Map<string, string>();
 const holders = new Map<string, string>();
 let asked = 0;
+/** Inputs, that is connections, however often each publishes. */
+const askers = { count: 0, recent: new Set<string>() };
+const feeders = { count: 0, recent: new Set<string>() };
 let published = 0;
-let withMedia = 0;
 
 await media.accept({
-  async authorise({ key }) {
+  async authorise({ key, connection }) {
     asked += 1;
+    countOnce(askers, connection);
     const token = `${asked}`;
     // As slow as a store now and then, so that the peer may be gone before the answer.
     if (asked % 16 === 0) await new Promise((resolve) => setImmediate(resolve));
@@ -77,7 +80,7 @@ await media.accept({
     const holder = holders.get(playbackId);
     if (holder !== undefined) media.close(holder, 'Another broadcast with the same key took over.');
     holders.set(playbackId, token);
-    granted.set(token, playbackId);
+    granted.set(token, connection);
     const grant: PublishGrant = {
       granted: true,
       token,
@@ -94,15 +97,27 @@ await media.accept({
     const { token, playbackId } = fact.grant;
     if (!granted.has(token)) wrong.push(`${fact.type} of ${token}, which is not granted`);
     if (fact.type !== 'closed') return;
+    if (fact.figures.bytes > 0) countOnce(feeders, granted.get(token) ?? '');
     granted.delete(token);
     published += 1;
-    if (fact.figures.bytes > 0) withMedia += 1;
     if (holders.get(playbackId) !== token) return;
     holders.delete(playbackId);
     // Half of them are held a while, as after an outage.
     if (Number(token) % 2 === 0) media.retire(playbackId);
   },
 });
+
+/** One more, unless it is one of the last thousands: to remember all would look like a leak. */
+function countOnce(counter: { count: number; recent: Set<string> }, connection: string): void {
+  if (counter.recent.has(connection)) return;
+  counter.count += 1;
+  counter.recent.add(connection);
+  if (counter.recent.size <= 4000) return;
+  for (const oldest of counter.recent) {
+    counter.recent.delete(oldest);
+    break;
+  }
+}
 
 /** What a viewer reads of a playlist, all the time. */
 let served = 0;
@@ -126,9 +141,9 @@ for await (const line of createInterface({ input: process.stdin })) {
     rss: process.memoryUsage.rss(),
     handles: readdirSync('/proc/self/fd').length,
     running: media.totals().publishes,
-    asked,
+    asked: askers.count,
     published,
-    withMedia,
+    withMedia: feeders.count,
     open: granted.size,
     wrong: wrong.slice(0, 5),
     faults,
