@@ -53,7 +53,7 @@ test('port 0: the banner shows the ports that were taken', async () => {
   await using start = await npmStart({ MILLRACE_HTTP__PORT: '0', MILLRACE_RTMP__PORT: '0' });
   const shown = await until(
     'the banner',
-    () => /rtmp:\/\/localhost:(\d+)\/live[^]*Watch it at http:\/\/localhost:(\d+)\//.exec(start.output()),
+    () => /rtmp:\/\/localhost:(\d+)\/live[\s\S]*Watch it at http:\/\/localhost:(\d+)\//.exec(start.output()),
     { within: 20_000 },
   );
   const [rtmp, http] = shown.slice(1).map(Number);

@@ -90,6 +90,7 @@ export async function witness(options: { ingestUrl: string; playlistUrl: string 
     },
     check: moves,
     async [Symbol.asyncDispose]() {
+      if (leaving.signal.aborted) return;
       leaving.abort();
       clearInterval(timer);
       await publisher.close({ clean: true });
