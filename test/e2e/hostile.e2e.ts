@@ -318,6 +318,22 @@ test.each(cases)('%s', async (name, bytes, ends) => {
   expect(server.output).not.toMatch(/something went wrong|"level":"error"/);
 });
 
+test('an encoder that never reads what it is told', async () => {
+  const before = await residentAfterCollection(server);
+  const peer = await dial(server.rtmpPort, { from: '127.1.9.1' });
+  peer.deafen();
+  // The smallest window there is: every 16 KiB are acknowledged, and 20 MB come.
+  peer.send(granted(control(5, [0, 0, 0, 1]), control(1, [0, 255, 255, 0])));
+  const skipped = message({ fmt: 0, csid: 6, type: 9, stream: 7 }, pattern(100_000), { chunkSize: 0xffff00 });
+  for (let sent = 0; sent < 200; sent += 1) {
+    peer.send(skipped);
+    if (sent % 20 === 19) await beside.check();
+  }
+  await expectResident(server, { atMost: before + 8e6, what: 'a deaf encoder, which is still there' });
+  peer.destroy();
+  await beside.check();
+});
+
 test('none of it was ever on the air, and no secret is in the log', async () => {
   const playlist = await fetch(`${server.url}/hls/${mule.playbackId}/source.m3u8`);
   expect(await playlist.text()).not.toContain('_part');

@@ -2,7 +2,7 @@
  * Fuzzes the RTMP port of a server in another process with damaged sessions of real encoders, from addresses all
  * over 127.0.0.0/8, while one well-behaved broadcast runs beside them.
  *
- *     npm run fuzz -- rtmp [inputs, default 100000] [seed, default 1] [--at-once 64]
+ *     npm run fuzz -- rtmp [inputs, default 100000] [seed, default 1]
  *
  * Prints counters, and ends with 1 when one of its bounds is broken: a crash or an internal error, more than 64 MB of
  * growth after the first tenth, a connection or a publish that stays, a playlist that lists what is not there, the
@@ -19,10 +19,8 @@ import { damage, generator } from './damage.ts';
 import { seedKey, seeds } from './seeds.ts';
 import type { Report } from './server.ts';
 
-const [inputs = 100_000, seed = 1] = process.argv
-  .slice(2)
-  .filter((word) => /^\d+$/.test(word))
-  .map(Number);
+const [inputs = 100_000, seed = 1] = process.argv.slice(2).map(Number);
+/** Connections at a time. */
 const atOnce = 64;
 const random = generator(seed);
 const below = (most: number) => Math.floor(random() * most);
