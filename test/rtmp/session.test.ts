@@ -284,6 +284,16 @@ describe('a publish', () => {
   });
 });
 
+describe('a publish that breaks a rule', () => {
+  it('is told which', async () => {
+    const { feed, replies, closed, written } = await publishing();
+    feed(chunk({ fmt: 0, csid: 6, length: 0xffffff }, pattern(128)));
+    expect(replies().codes.at(-1)).toBe('NetStream.Publish.Rejected');
+    expect(Buffer.from(written).includes('a message is larger than the limit')).toBe(true);
+    expect(closed()).toBe(1);
+  });
+});
+
 describe('a refusal', () => {
   it.each([
     ['unauthorized', 'NetStream.Publish.Unauthorized'],

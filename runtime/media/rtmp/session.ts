@@ -251,10 +251,13 @@ export class RtmpSession {
     const isPeer = error instanceof ProtocolError;
     const isNews = this.#phase !== 'closing';
     const reason = isPeer ? error.message : 'something went wrong in the server';
+    const told = this.#phase === 'publishing' ? this.#publish?.streamId : undefined;
     this.#phase = 'closed';
     this.#inbound.close();
     this.#release({ clean: false, by: isPeer ? 'encoder' : 'server', reason });
     if (isNews || !isPeer) this.#options.onEnd(reason, isPeer ? undefined : error);
+    // Somebody who was let in may have been sent by a mistake, not by malice: the encoder can show why.
+    if (told !== undefined) this.#options.write(replies.failed(told, 'NetStream.Publish.Rejected', reason));
     this.#options.end();
   }
 

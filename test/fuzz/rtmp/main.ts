@@ -63,7 +63,7 @@ const began = performance.now();
 await lap(inputs);
 const took = (performance.now() - began) / 1000;
 const end = await settled();
-const bystanderProblem = await beside.end();
+const bystanderProblem = await beside.end(end.beside);
 
 const share = (count: number) => count / inputs;
 const growth = Math.round((end.rss - tenth.rss) / 1e6);
@@ -75,6 +75,7 @@ console.log({
   'reached publish': end.asked,
   'published and ended': end.published,
   'reached media': end.withMedia,
+  'broadcast beside (s)': Math.round(end.beside),
   'connections not opened': refused,
   'rss at the start, after a tenth, at the end (MB)': [fresh, tenth, end].map(({ rss }) =>
     Math.round(rss / 1e6),
@@ -84,6 +85,7 @@ console.log({
 console.log(Object.fromEntries(Object.entries(reasons).sort((a, b) => b[1] - a[1])));
 const problems = [
   ...end.wrong,
+  ...end.besideIssues.map((issue) => `the broadcast beside: ${issue}`),
   ...end.firstFaults,
   bystanderProblem,
   growth > 64 && `${growth} MB of growth`,
@@ -177,8 +179,10 @@ async function bystander() {
   }, 20);
   const lost = publisher.closed.then(({ message }) => `the broadcast beside was lost: ${message}`);
   return {
-    async end(): Promise<string | undefined> {
+    async end(arrived: number): Promise<string | undefined> {
       clearInterval(timer);
+      if (arrived < frames / 30 - 5)
+        return `of ${frames / 30} s of the broadcast beside ${arrived} s arrived`;
       return Promise.race([lost, Bun.sleep(100).then(() => undefined)]);
     },
   };

@@ -23,6 +23,9 @@ export interface Report {
   /** Grants that have not been closed, and facts that were wrong: none of either is allowed. */
   open: number;
   wrong: string[];
+  /** Seconds of media of the broadcast beside, and what is wrong with it. */
+  beside: number;
+  besideIssues: string[];
   /** Lines of log that say a mistake of ours, the first few whole. */
   faults: number;
   firstFaults: string[];
@@ -119,6 +122,16 @@ function countOnce(counter: { count: number; recent: Set<string> }, connection: 
   }
 }
 
+/** The playlist of the broadcast beside has no gap, or says so. */
+async function lookBeside(): Promise<string[]> {
+  const signal = AbortSignal.timeout(1000);
+  const query = new URLSearchParams();
+  const playlist = await media.serve({ playbackId: 'well', file: 'source.m3u8', query, signal });
+  const text = playlist?.status === 200 ? await playlist.text() : '';
+  if (text === '') return ['it has no playlist'];
+  return text.includes('#EXT-X-DISCONTINUITY\n') ? ['its playlist has a gap'] : [];
+}
+
 /** What a viewer reads of a playlist, all the time. */
 let served = 0;
 setInterval(async () => {
@@ -145,6 +158,8 @@ for await (const line of createInterface({ input: process.stdin })) {
     published,
     withMedia: feeders.count,
     open: granted.size,
+    beside: media.figures(holders.get('well') ?? '')?.duration ?? 0,
+    besideIssues: holders.has('well') ? await lookBeside() : [],
     wrong: wrong.slice(0, 5),
     faults,
     firstFaults,
