@@ -92,7 +92,18 @@ export const configSchema = Type.Object(
       }),
     }),
     hls: section({
-      window: durationSchema({ default: '12s', description: 'Length of a live playlist, at least 12s.' }),
+      part: durationSchema({
+        default: '350ms',
+        atLeast: '200ms',
+        atMost: '500ms',
+        description:
+          'Longest part of a segment, 200ms to 500ms. Viewers are three to four of them behind live; each costs a request.',
+      }),
+      window: durationSchema({
+        default: '12s',
+        atLeast: '12s',
+        description: 'Length of a live playlist, at least 12s. From 26s on reloads carry only what is new.',
+      }),
       waitingRequests: Type.Integer({
         default: 20_000,
         minimum: 1,
@@ -105,6 +116,19 @@ export const configSchema = Type.Object(
             'MiB that live media may hold in all. Beyond it a broadcast that grows is ended and a new one refused. Default: half of the memory of the machine.',
         }),
       ),
+    }),
+    outbound: section({
+      allow: Type.Array(Type.String(), {
+        default: ['127.0.0.0/8', '::1/128'],
+        maxItems: 1000,
+        description:
+          'Blocks of addresses that webhooks, imports and exports may call although they are not public. `[]` where strangers have accounts.',
+      }),
+      requests: Type.Integer({
+        default: 1000,
+        minimum: 1,
+        description: 'Outbound requests under way at once; further ones fail and are tried again later.',
+      }),
     }),
     actors: section({
       hot: Type.Integer({

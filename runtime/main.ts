@@ -3,11 +3,13 @@ import { totalmem } from 'node:os';
 import { join } from 'node:path';
 import { readConfig } from '../config/load.ts';
 import { importPlugins } from '../config/plugins.ts';
+import { cidr } from '../core/cidr.ts';
 import { milliseconds } from '../core/duration.ts';
 import { Fault } from '../core/fault.ts';
 import { jsonLog } from '../core/log.ts';
 import { type Booted, boot } from './boot.ts';
 import { systemClock } from './drivers/clock/system.ts';
+import { outboundClient } from './drivers/outbound/client.ts';
 import { sqliteStore } from './drivers/store/sqlite/index.ts';
 import { freePort } from './free-port.ts';
 import { listen } from './listen.ts';
@@ -58,10 +60,16 @@ async function main(): Promise<void> {
     },
     tls: config.tls,
     hls: {
+      part: milliseconds(config.hls.part),
       window: milliseconds(config.hls.window),
       waitingRequests: config.hls.waitingRequests,
       memory: config.hls.memory === undefined ? machineMemory() / 2 : config.hls.memory * 1_048_576,
     },
+  });
+  const outbound = outboundClient({
+    clock,
+    allow: config.outbound.allow.flatMap((text) => cidr(text) ?? []),
+    limits: { requests: config.outbound.requests },
   });
   let booted: Booted | undefined;
   let server: Awaited<ReturnType<typeof listen>> | undefined;
@@ -86,7 +94,7 @@ async function main(): Promise<void> {
   const publicUrl = config.publicUrl ?? `http://localhost:${config.http.port}`;
   booted = await boot({
     plugins,
-    drivers: { store, clock, media },
+    drivers: { store, clock, media, outbound },
     deployment: {
       publicUrl,
       dataDir: config.dataDir,

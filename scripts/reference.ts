@@ -9,6 +9,7 @@ import { enabledPlugins } from '../config/plugins.ts';
 import { configSchema } from '../config/schema.ts';
 import { coreFaults, startFaults } from '../core/fault-table.ts';
 import type { FaultTable, Plugin } from '../core/plugin.ts';
+import { outboundLimits } from '../runtime/drivers/outbound/limits.ts';
 import { rtmpLimits } from '../runtime/media/rtmp/limits.ts';
 import { world } from '../test/kit/world.ts';
 
@@ -35,6 +36,12 @@ export async function reference(): Promise<string> {
     table(
       ['limit', 'value'],
       Object.entries(rtmpLimits).map(([name, value]) => [`\`${name}\``, String(value)]),
+    ),
+    '## Limits of outbound requests',
+    'Durations in milliseconds, sizes in bytes. What happens beyond each is said in `runtime/drivers/outbound/limits.ts`.',
+    table(
+      ['limit', 'value'],
+      Object.entries(outboundLimits).map(([name, value]) => [`\`${name}\``, String(value)]),
     ),
     '## Events',
     table(

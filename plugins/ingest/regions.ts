@@ -1,7 +1,7 @@
 import { type Static, Type } from '@sinclair/typebox';
+import { type Cidr, cidr, matchLength } from '../../core/cidr.ts';
 import { Fault } from '../../core/fault.ts';
 import type { Deployment } from '../../core/plugin.ts';
-import { type Cidr, cidr, matchLength } from './cidr.ts';
 
 const url = (schemes: string, example: string) =>
   Type.String({ pattern: `^(${schemes})://[^/?#\\s]+[^?#\\s]*$`, expected: `a URL such as ${example}` });

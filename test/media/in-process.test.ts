@@ -271,7 +271,7 @@ test('a port, host or certificate that cannot be used is named by its setting', 
       log: undefined as never,
       rtmp: { host: '127.0.0.1', ...rtmp },
       tls: paths,
-      hls: { window: 12_000, waitingRequests: 1, memory: 1 },
+      hls: { part: 350, window: 12_000, waitingRequests: 1, memory: 1 },
     }).accept({ authorise: () => Promise.reject(), report: () => undefined });
   const free = freePort();
   await expect(second({ port: s.port })).rejects.toThrow(`Port ${s.port} (rtmp.port) is in use`);

@@ -36,7 +36,7 @@ export async function station(authorise?: Authorise, options: { memory?: number 
     log: { ...log, child: () => log } as never,
     rtmp: { host: '127.0.0.1', port },
     tls: undefined,
-    hls: { window: 12_000, waitingRequests: 100, memory },
+    hls: { part: 350, window: 12_000, waitingRequests: 100, memory },
   });
   let count = 0;
   const grantAll: Authorise = async ({ key }) =>

@@ -60,7 +60,7 @@ const media = inProcessMedia({
   log: { ...log, child: () => log } as never,
   rtmp: { host: '0.0.0.0', port, limits: { logLines: 1e9, logLinesPerAddress: 1e9 } },
   tls: undefined,
-  hls: { window: 12_000, waitingRequests: 1000, memory: 2 ** 30 },
+  hls: { part: 350, window: 12_000, waitingRequests: 1000, memory: 2 ** 30 },
 });
 
 /** Token → its connection, while it is granted. */
