@@ -1,10 +1,12 @@
 import { Elysia } from 'elysia';
 import { authenticate, authenticator } from '../../core/auth.ts';
 import { says } from '../../core/http.ts';
+import { json } from '../../core/operation.ts';
 import { definePlugin } from '../../core/plugin.ts';
 import { streams } from '../streams/contract.ts';
 import { config } from './config.ts';
 import { health } from './contract.ts';
+import { pointsSchema } from './schema.ts';
 import { healthWatch } from './watch.ts';
 
 /** What is wrong with a broadcast as it runs: issues, an event when that changes, and the last hour. */
@@ -41,7 +43,11 @@ export default definePlugin({
         const of = parentId === null ? { streamId: id } : { streamId: parentId, sessionId: id };
         return Response.json(history.points(of), { headers: { 'cache-control': 'no-store' } });
       },
-      says('How a broadcast did over the last hour, a point for each 5 s; of a parent its newest session.'),
+      says('How a broadcast did over the last hour, a point for each 5 s; of a parent its newest session.', {
+        name: 'getStreamHealth',
+        answers: { 200: json(pointsSchema, 'Oldest first; empty when nothing is known.') },
+        faults: ['stream.not_found'],
+      }),
     );
   },
 });

@@ -47,4 +47,12 @@ export interface LiveObserver {
   seen(sessions: ReadonlySet<string>): void;
 }
 
+/** Codes of what `setFields` throws itself. */
+export const setFieldsFaults = [
+  'stream.not_found',
+  'stream.session_read_only',
+  'actor.not_found',
+  'actor.not_possible',
+] as const;
+
 export const streams = token<Streams>('streams');

@@ -15,11 +15,12 @@ export interface Broadcast extends AsyncDisposable {
   readonly isRunning: boolean;
   /** Waits until ffmpeg ends by itself. */
   ended(options: { within: number }): Promise<void>;
-  /** As when its machine hangs: the connection stays, and nothing comes. */
-  freeze(): void;
-  thaw(): void;
   /** As when the encoder's machine dies: the socket closes, nothing is said. */
   kill(): Promise<void>;
+  /** It hangs: the process and its socket stay, and nothing is sent any more. */
+  freeze(): void;
+  /** It goes on after `freeze`. */
+  thaw(): void;
   /** As a person ends it: ffmpeg unpublishes, then closes. */
   stop(): Promise<void>;
 }
@@ -105,9 +106,9 @@ export function broadcast(url: string, options: { source?: Source; retry?: boole
     async ended(options) {
       await until(`ffmpeg to end (it printed: ${printed.join('')})`, () => !isRunning(), options);
     },
+    kill: () => end('SIGKILL'),
     freeze: () => void child.kill('SIGSTOP'),
     thaw: () => void child.kill('SIGCONT'),
-    kill: () => end('SIGKILL'),
     stop: () => end('SIGINT'),
     [Symbol.asyncDispose]: () => end('SIGKILL'),
   };
