@@ -29,6 +29,22 @@ export const configSchema = Type.Object(
         minimum: 1,
         description: 'RTMP connections in all; further ones are closed.',
       }),
+      publishTimeout: durationSchema({
+        default: '10s',
+        atLeast: '1s',
+        description: 'Time an encoder has from connecting to publishing, then it is closed. At least 1s.',
+      }),
+      idleTimeout: durationSchema({
+        default: '10s',
+        atLeast: '1s',
+        description: 'An encoder that sends nothing for this long is closed. At least 1s.',
+      }),
+      messageSize: Type.Integer({
+        default: 10,
+        minimum: 1,
+        maximum: 16,
+        description: 'MiB one RTMP message, a picture, may have. A larger one ends its connection.',
+      }),
     }),
     tls: Type.Optional(
       Type.Object(
@@ -93,6 +109,13 @@ export const configSchema = Type.Object(
         minimum: 1,
         description: 'Blocked playlist and part requests one stream may have; further ones get 503.',
       }),
+      memory: Type.Optional(
+        Type.Integer({
+          minimum: 64,
+          description:
+            'MiB that live media may hold in all. Beyond it a broadcast that grows is ended and a new one refused. Default: half of the memory of the machine.',
+        }),
+      ),
     }),
     outbound: section({
       allow: Type.Array(Type.String(), {

@@ -7,6 +7,7 @@ import type { ViewerRequest } from '../../core/ports/media.ts';
 import { saysPreflight } from '../../core/public-access.ts';
 import { documentOf } from './document.ts';
 import type { StreamsKit } from './kit.ts';
+import { viewerOf } from './viewer.ts';
 
 /** Longest a playlist request waits for a broadcast that is expected back, ms. */
 const longestWait = 8000;
@@ -44,7 +45,10 @@ export function hlsRoutes(kit: StreamsKit): AnyElysia {
         const query = new URL(request.url).searchParams;
         const problem = reloadProblem(query);
         if (problem) return withCors(problem);
-        return answer({ playbackId: params.playbackId, file, query, signal: request.signal }).catch(withCors);
+        const viewer = viewerOf(request, { file, query, kit });
+        const { playbackId } = params;
+        const asked = { playbackId, file, query, signal: request.signal, ...(viewer && { viewer }) };
+        return answer(asked).catch(withCors);
       },
       says('Live playback for everyone: `index.m3u8` is the playlist to open.', {
         name: 'getLive',

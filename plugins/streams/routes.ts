@@ -15,7 +15,8 @@ import type { StreamDocument } from './document.ts';
 import { hlsRoutes } from './hls.ts';
 import type { StreamsKit } from './kit.ts';
 import { listRoutes } from './lists.ts';
-import { presentStream } from './present.ts';
+import { publishFigures } from './media-facts.ts';
+import { presentLive } from './present.ts';
 import { changeable, nameSchema, readOnly, streamSchema } from './schema.ts';
 
 export function routes(kit: StreamsKit): AnyElysia {
@@ -24,7 +25,7 @@ export function routes(kit: StreamsKit): AnyElysia {
   const changes = changeable(kit, fields);
   const creation = bodyReader({ ...changes, name: nameSchema } as Record<string, TSchema>, { readOnly });
   const change = bodyReader(changes, { readOnly });
-  const present = (document: StreamDocument) => presentStream(document, { kit, fields });
+  const present = (document: StreamDocument) => presentLive(document, { kit, fields });
   const shown = streamSchema(fields);
   const once = idempotent(kit);
   const create = async (body: StreamBody, { principal, id }: { principal: Principal; id: string }) => {
@@ -59,7 +60,7 @@ export function routes(kit: StreamsKit): AnyElysia {
             if (!isRepeat || !(await kit.resources.get(stream.kind, id))) {
               await create(body, { principal, id }).catch(unlessThere);
             }
-            return Response.json(present(await owned(principal, { id, kit })), { status: 201 });
+            return Response.json(await present(await owned(principal, { id, kit })), { status: 201 });
           },
         });
       },
@@ -74,7 +75,7 @@ export function routes(kit: StreamsKit): AnyElysia {
       '/api/stream/:id',
       async ({ request, params }) => {
         const principal = await authenticate(request, keys);
-        return Response.json(present(await owned(principal, { id: params.id, kit })));
+        return Response.json(await present(await owned(principal, { id: params.id, kit })));
       },
       says('One stream or session.', {
         name: 'getStream',
@@ -102,8 +103,11 @@ export function routes(kit: StreamsKit): AnyElysia {
       '/api/stream/:id',
       async ({ request, params }) => {
         const principal = await authenticate(request, keys);
-        await parent(principal, { id: params.id, kit });
-        await kit.actors.ask(broadcast, params.id, { type: 'delete' }).catch(unlessGone);
+        const { token } = await parent(principal, { id: params.id, kit });
+        const live = token === null ? undefined : kit.media.figures(token);
+        // Nobody is there any more to hear its last figures from the connection that is closed.
+        const last = token !== null && live ? { token, figures: publishFigures(live) } : {};
+        await kit.actors.ask(broadcast, params.id, { type: 'delete', ...last }).catch(unlessGone);
         return noContent();
       },
       says('Deletes a stream and ends its broadcast. 204.', {
@@ -136,7 +140,7 @@ export function routes(kit: StreamsKit): AnyElysia {
             const { id } = await parent(principal, { id: params.id, kit });
             const rotation = { type: 'rotateKey', streamKey: newStreamKey() } as const;
             await kit.actors.ask(broadcast, id, rotation, { cause: `rotate-key/${attempt.id}` });
-            return Response.json(present(await owned(principal, { id, kit })));
+            return Response.json(await present(await owned(principal, { id, kit })));
           },
         });
       },

@@ -8,7 +8,7 @@ import type { StreamsKit } from './kit.ts';
 export const readOnly = [
   ...['id', 'kind', 'userId', 'createdAt', 'streamKey', 'playbackId', 'createdByTokenName', 'parentId'],
   ...['sourceSegmentsDuration', 'sourceBytes', 'sourceSegments', 'ingestRate', 'lastSeen', 'recordingStatus'],
-  ...['isActive', 'isHealthy', 'issues'],
+  ...['isActive', 'isHealthy', 'issues', 'viewerCount'],
 ];
 
 export const nameSchema = Type.String({ minLength: 1, maxLength: 500, examples: ['Friday show'] });
@@ -76,6 +76,9 @@ export function streamSchema(fields: FieldSet): TObject {
       ),
       ingestRate: Type.Optional(
         Type.Number({ minimum: 0, description: 'While active: bit/s.', examples: [4_200_000] }),
+      ),
+      viewerCount: Type.Optional(
+        Type.Integer({ minimum: 0, description: 'While active: different viewers of late.', examples: [12] }),
       ),
       issues: Type.Array(Type.String(), { description: 'What is wrong, in plain words.', examples: [[]] }),
       lastSeen: Type.Optional(

@@ -1,3 +1,4 @@
+import { OUT_OF_MEMORY } from '../memory-budget.ts';
 import { writeInit } from '../mp4/init.ts';
 import type { Arena } from '../sink.ts';
 import type { OutputConfig } from './config.ts';
@@ -341,7 +342,8 @@ export class Cutter {
     this.#video.forget();
     this.#audio.forget();
     if (!isKept) {
-      this.#options.onFatal('the stream has more data than the live window may keep; lower its bitrate');
+      const tooMuch = 'the stream has more data than the live window may keep; lower its bitrate';
+      this.#options.onFatal(window.isOutOfMemory ? OUT_OF_MEMORY : tooMuch);
       return false;
     }
     this.#rule.ended(end, isEnd);

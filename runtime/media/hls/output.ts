@@ -1,5 +1,6 @@
 import type { Clock } from '../../../core/ports/clock.ts';
-import type { Figures, PublishGrant } from '../../../core/ports/media.ts';
+import type { Figures, PublishGrant, Vitals } from '../../../core/ports/media.ts';
+import type { MemoryShare } from '../memory-budget.ts';
 import type { MediaSink } from '../sink.ts';
 import { DEFAULTS, type OutputConfig } from './config.ts';
 import { Ingest } from './ingest.ts';
@@ -18,6 +19,8 @@ import { LiveWindow } from './window.ts';
 export interface LiveOutputOptions {
   readonly clock: Clock;
   readonly pool: BufferPool;
+  /** What its window and arenas count against; closed with it. */
+  readonly memory?: MemoryShare;
   /** One line for the operator; no secrets. */
   readonly log?: (line: string) => void;
   readonly config?: Partial<OutputConfig>;
@@ -41,6 +44,7 @@ export class LiveOutput {
   readonly #clock: Clock;
   readonly #log: (line: string) => void;
   readonly #config: OutputConfig;
+  readonly #memory: MemoryShare | undefined;
   readonly #window: LiveWindow;
   readonly #waiters: Waiters;
   /** Random, so that no cache answers with files of an older output of this playbackId. */
@@ -50,6 +54,7 @@ export class LiveOutput {
   /** The target duration that the owner knows of. */
   #knownTarget = 0;
   #figures: Figures | undefined;
+  #vitals: Vitals | undefined;
   #isPublishing = false;
   #hasEnded = false;
   #end: number = ORIGIN;
@@ -61,11 +66,12 @@ export class LiveOutput {
   };
 
   constructor(options: LiveOutputOptions) {
-    const { clock, pool, log = () => {}, config } = options;
+    const { clock, pool, memory, log = () => {}, config } = options;
+    this.#memory = memory;
     this.#clock = clock;
     this.#log = log;
     this.#config = { ...DEFAULTS, ...config };
-    this.#window = new LiveWindow({ clock, pool, config: this.#config });
+    this.#window = new LiveWindow({ clock, pool, config: this.#config, memory: memory?.hold() });
     this.#waiters = new Waiters({ clock, limit: this.#config.waiterLimit });
     this.#window.onChange = () => this.#onChange();
     this.#prefix = Buffer.from(crypto.getRandomValues(new Uint8Array(6))).toString('hex');
@@ -104,6 +110,7 @@ export class LiveOutput {
       clock: this.#clock,
       window: this.#window,
       config: this.#config,
+      memory: this.#memory,
       // A second later than the last media, so that what comes a little early still has a time of its own.
       origin: Math.ceil(this.#end) + 1000,
       onPlayable: () => attachment.onPlayable(),
@@ -132,12 +139,18 @@ export class LiveOutput {
     this.#isPublishing = false;
     this.#release();
     this.#window.clear();
+    this.#memory?.close();
     this.#waiters.wake();
   }
 
   /** Of the publish attached last; undefined before any. Still readable after `detach`. */
   figures(): Figures | undefined {
     return this.#ingest?.figures() ?? this.#figures;
+  }
+
+  /** The same of how its media comes. */
+  vitals(): Vitals | undefined {
+    return this.#ingest?.vitals() ?? this.#vitals;
   }
 
   /** Answers a GET for one file. `query` counts for the media playlist only. */
@@ -180,6 +193,7 @@ export class LiveOutput {
     this.#attachment = undefined;
     this.#end = Math.max(this.#end, ingest.end);
     this.#figures = ingest.figures();
+    this.#vitals = ingest.vitals();
   }
 
   /** Delta updates and blocking reload, RFC 8216bis 6.2.5; other directives are let be. */
