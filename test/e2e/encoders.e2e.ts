@@ -6,6 +6,7 @@ import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Clip, readFlvFile } from '../../demo/flv-file.ts';
 import type { Picture } from '../../demo/frame-number.ts';
+import { issueTexts } from '../../plugins/health/issues.ts';
 import { findFreePorts } from '../kit/free-ports.ts';
 import { enhancedClip } from '../publisher/enhanced-clip.ts';
 import { cert, key } from '../rtmp/tls.ts';
@@ -121,14 +122,13 @@ const lanes: Lane[] = [
     begin: ({ plain }) => publisher(plain, { clip: clips.h265 }),
     codecs: /"hvc1\.1\.6\.L\d+\.90,mp4a\.40\.2"/,
     inBrowser: false,
-    issues: [
-      'H.265 video plays only in Safari and where the device decodes it in hardware; H.264 plays everywhere',
-    ],
+    issues: [issueTexts.videoCodec],
   },
   {
     name: 'Enhanced RTMP, AV1 and Opus',
     begin: ({ plain }) => publisher(plain, { clip: clips.av1 }),
     codecs: /"av01\.0\.\d\dM\.08,opus"/,
+    issues: [issueTexts.videoCodec, issueTexts.audioCodec],
   },
   {
     name: 'over the 24-bit border of timestamps',
@@ -162,7 +162,7 @@ test.concurrent.each(lanes)('$name', async (lane) => {
   });
   const master = await (await fetch(playlist)).text();
   expect(master).toMatch(lane.codecs);
-  expect((await server.api.getStream(stream.id)).issues).toEqual(issues);
+  expect(await issuesOf(stream.id)).toEqual(issues);
 
   if (inBrowser) {
     await using viewer = await openViewer(browser, {
@@ -191,7 +191,7 @@ test.concurrent.each(lanes)('$name', async (lane) => {
   expect(read.errors).toEqual([]);
   expect(Math.abs(read.seconds - seconds)).toBeLessThanOrEqual(0.25);
   if (hasPicture) expect(Math.abs(read.frames - seconds * fps)).toBeLessThanOrEqual(fps);
-  expect((await server.api.getStream(stream.id)).issues).toEqual(issues);
+  expect(await issuesOf(stream.id)).toEqual(issues);
   expect(encoder.isRunning, encoder.log).toBe(true);
 });
 
@@ -202,6 +202,23 @@ test.concurrent('MP3 alone is refused with the reason', async () => {
   await until('ffmpeg to end', () => !encoder.isRunning, { within: 20_000 });
   expect(encoder.log).toContain('audio codec MP3 is not supported; use AAC');
 });
+
+/** What is said of the media itself. How evenly it comes is a matter of what else runs on this machine. */
+async function issuesOf(id: string): Promise<string[]> {
+  const names = [
+    'jitter',
+    'late',
+    'dropped',
+    'framesIrregular',
+    'framesFew',
+    'bitrateLow',
+    'drift',
+    'stall',
+  ] as const;
+  const ofDelivery = new Set<string>(names.map((name) => issueTexts[name]));
+  const { issues = [] } = await server.api.getStream(id);
+  return issues.filter((text) => !ofDelivery.has(text));
+}
 
 function isSamePicture(a: Picture, b: Picture): boolean {
   return a.data.length === b.data.length && Buffer.compare(Buffer.from(a.data), Buffer.from(b.data)) === 0;

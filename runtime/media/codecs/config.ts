@@ -13,8 +13,6 @@ export interface VideoConfig {
   readonly sarHeight: number;
   /** Frames per second, 1..300, when the configuration gives a sensible one. */
   readonly frameRate: number | undefined;
-  /** Why not every browser can play it, in plain words. */
-  readonly issue: string | undefined;
 }
 
 /** What a decoder configuration says about audio. */

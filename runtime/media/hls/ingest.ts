@@ -59,7 +59,6 @@ export class Ingest implements MediaSink {
   #audioCodec = 0;
   #videoRecord: Uint8Array | undefined;
   #audioRecord: Uint8Array | undefined;
-  #videoIssue: string | undefined;
   /** By track: since when it comes in a codec that cannot be passed on, epoch milliseconds; -1: it does not. */
   readonly #refusedSince = [-1, -1];
   readonly #refusals = ['', ''];
@@ -182,7 +181,11 @@ export class Ingest implements MediaSink {
 
   vitals(): Vitals {
     const { window, clock } = this.#options;
-    return this.#vitals.read(window.init?.codecs ?? [], clock.now());
+    const read = this.#vitals.read(window.init?.codecs ?? [], clock.now());
+    // Of a track in a refused codec enough is said: it is not missing.
+    const isAwaited = (track: number) => this.#refusedSince[track] < 0;
+    const expectsVideo = read.expectsVideo && isAwaited(VIDEO);
+    return { ...read, expectsVideo, expectsAudio: read.expectsAudio && isAwaited(AUDIO) };
   }
 
   #place(track: number, timestamp: number, now: number): number {
@@ -255,7 +258,6 @@ export class Ingest implements MediaSink {
         this.#videoCodec = codec;
         this.#videoRecord = record;
         this.#refusedSince[VIDEO] = -1;
-        this.#showVideoIssue(config.issue, now);
         moved = this.#cutter.configureVideo({ record, config });
       }
     }
@@ -280,13 +282,6 @@ export class Ingest implements MediaSink {
     }
     this.#dropAudio(end - moved);
     return true;
-  }
-
-  /** What the codec means for viewers holds until another header comes. */
-  #showVideoIssue(issue: string | undefined, now: number): void {
-    if (this.#videoIssue !== undefined) this.#meter.issue(this.#videoIssue, now);
-    if (issue !== undefined) this.#meter.issue(issue, Number.MAX_SAFE_INTEGER);
-    this.#videoIssue = issue;
   }
 
   /** Bytes that are of no use go at once when nothing before them waits, else with the next part. */
