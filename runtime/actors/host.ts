@@ -177,6 +177,8 @@ export class ActorHost implements Actors {
       timers: isDone ? [] : timers,
       events,
       orders,
+      jobs: [],
+      cancels: [],
       ...(counter !== undefined && { counter }),
     };
     this.#options.probe?.('before commit', actor);
