@@ -67,7 +67,7 @@ async function main(): Promise<void> {
   const publicUrl = config.publicUrl ?? `http://localhost:${config.http.port}`;
   booted = await boot({
     plugins,
-    drivers: { store, clock, media },
+    drivers: { store, jobs: store.jobs, clock, media },
     deployment: {
       publicUrl,
       dataDir: config.dataDir,

@@ -1,3 +1,4 @@
+import type { JobTotals } from '../../../../core/ports/jobs.ts';
 import type {
   LoggedEvent,
   Order,
@@ -23,6 +24,8 @@ export interface Reader {
   position(id: string): number | undefined;
   last(scope: null): number;
   cursor(consumer: string): number;
+  nextJob(scope: { kinds: readonly string[]; owner: string }): number | undefined;
+  jobTotals(scope: null): JobTotals[];
 }
 
 const columns = 'r.id, r.account, r.created_at AS createdAt, r.name, r.body, r.revision';
@@ -49,6 +52,12 @@ export function reader(sql: Statements): Reader {
   );
   const last = sql.prepare<{ seq: number }>("SELECT seq FROM sqlite_sequence WHERE name = 'events'");
   const cursor = sql.prepare<{ position: number }>('SELECT position FROM cursors WHERE consumer = ?');
+  const nextJob = sql.prepare<{ ready: number }>(
+    'SELECT ready FROM jobs WHERE kind = ? AND owner IS NOT ? ORDER BY ready LIMIT 1',
+  );
+  const jobTotals = sql.prepare<JobTotals>(`
+    SELECT kind, count, (SELECT MIN(added_at) FROM jobs WHERE jobs.kind = job_totals.kind) AS oldest
+    FROM job_totals WHERE count > 0 ORDER BY kind`);
   const { walk, countRows } = listing(sql);
 
   return {
@@ -69,5 +78,10 @@ export function reader(sql: Statements): Reader {
     position: (id) => position.get(id)?.position,
     last: () => last.get()?.seq ?? 0,
     cursor: (consumer) => cursor.get(consumer)?.position ?? 0,
+    nextJob({ kinds, owner }) {
+      const times = kinds.flatMap((kind) => nextJob.get(kind, owner)?.ready ?? []);
+      return times.length === 0 ? undefined : Math.min(...times);
+    },
+    jobTotals: () => jobTotals.all(),
   };
 }
