@@ -10,8 +10,8 @@ export type AttemptEnd =
   | { readonly output: unknown }
   /** `isFinal`: another attempt would end alike. */
   | { readonly error: EffectError; readonly isFinal: boolean }
-  /** It went on working long after it was told to stop. */
-  | { readonly gaveUp: EffectError };
+  /** It went on working long after it was told to stop; `ended` resolves when it ends. */
+  | { readonly gaveUp: EffectError; readonly ended: Promise<unknown> };
 
 /**
  * Runs an effect once. Its signal is that of `abort`, which is also aborted when the time is up; an effect that does
@@ -27,16 +27,6 @@ export async function attempted(
   let cancel = clock.at(clock.now() + kind.timeout, () =>
     abort.abort(new Fault('job.timeout', { status: 504, message: `it took longer than ${kind.timeout} ms` })),
   );
-  let onAbort = () => {};
-  const ignored = new Promise<AttemptEnd>((resolve) => {
-    onAbort = () => {
-      cancel();
-      cancel = clock.at(clock.now() + jobLimits.abort, () =>
-        resolve({ gaveUp: errorOf(signal.reason, attempt) }),
-      );
-    };
-    signal.addEventListener('abort', onAbort, { once: true });
-  });
   const work = async (): Promise<AttemptEnd> => {
     try {
       const input: unknown = JSON.parse(job.input);
@@ -55,8 +45,19 @@ export async function attempted(
       return { error: errorOf(reason, attempt), isFinal };
     }
   };
+  const worked = work();
+  let onAbort = () => {};
+  const ignored = new Promise<AttemptEnd>((resolve) => {
+    onAbort = () => {
+      cancel();
+      cancel = clock.at(clock.now() + jobLimits.abort, () =>
+        resolve({ gaveUp: errorOf(signal.reason, attempt), ended: worked }),
+      );
+    };
+    signal.addEventListener('abort', onAbort, { once: true });
+  });
   try {
-    return await Promise.race([work(), ignored]);
+    return await Promise.race([worked, ignored]);
   } finally {
     signal.removeEventListener('abort', onAbort);
     cancel();

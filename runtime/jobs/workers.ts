@@ -40,6 +40,7 @@ export class JobWorkers implements Workshop {
   readonly #leases: Leases;
   #claiming: Promise<void> | undefined;
   #isWanted = false;
+  #givenUp = 0;
   #alarm: { at: number; cancel: () => void } | undefined;
   #state: 'new' | 'working' | 'stopping' = 'new';
 
@@ -97,9 +98,9 @@ export class JobWorkers implements Workshop {
     return running;
   }
 
-  /** Jobs of all kinds that are being run here. */
+  /** Jobs of all kinds that are being run here, with those that were given up and go on all the same. */
   get allRunning(): number {
-    return this.#runs.size;
+    return this.#runs.size + this.#givenUp;
   }
 
   prepare(
@@ -187,7 +188,8 @@ export class JobWorkers implements Workshop {
     }
     if (this.#state !== 'working') return;
     const { jobs, owner } = this.#options;
-    const open = [...this.#benches.values()].filter(({ kind, taken }) => taken < kind.concurrency);
+    // Those that are behind wait for a place, not for a time.
+    const open = [...this.#benches.values()].filter(({ isBehind }) => !isBehind);
     const next = await jobs.next(
       open.map(({ kind }) => kind.kind),
       owner,
@@ -228,7 +230,11 @@ export class JobWorkers implements Workshop {
     // What was claimed while the program began to stop goes back like the others.
     if (this.#state !== 'working') this.#interrupt(job.id, 'stopping');
     this.#work(run)
-      .then((end) => this.#options.counts?.count(job.kind, end))
+      .then((end) => {
+        this.#options.counts?.count(job.kind, end);
+        // Somebody else has it; should they die over it, it comes back.
+        if (end === 'lost') this.#wake();
+      })
       .catch((error: unknown) =>
         this.#options.log.error('a job could not be seen to', { job: job.id, error }),
       )
@@ -238,9 +244,8 @@ export class JobWorkers implements Workshop {
   #ended({ job, bench }: Run): void {
     this.#leases.drop(job.id);
     this.#runs.delete(job.id);
-    const wasFull = bench.taken >= bench.kind.concurrency;
     bench.taken -= 1;
-    if (wasFull) this.#wake();
+    if (bench.isBehind) this.#wake();
     this.#idle();
   }
 
@@ -258,8 +263,16 @@ export class JobWorkers implements Workshop {
         : await attempted(bench.kind, { job, abort, clock });
     if ('output' in end) return this.#tell(run, { output: end.output });
     const interruption = interruptionOf(abort.signal);
+    if ('gaveUp' in end) {
+      log.error('an effect ignores its signal', { job: job.id, kind: job.kind });
+      this.#givenUp += 1;
+      end.ended.then(() => {
+        this.#givenUp -= 1;
+      });
+      // It may still be at work: its lease is left to end by itself.
+      if (interruption === 'stopping') return 'lost';
+    }
     if (interruption === 'cancelled' || interruption === 'lost') return interruption;
-    if ('gaveUp' in end) log.error('an effect ignores its signal', { job: job.id, kind: job.kind });
     const error = 'gaveUp' in end ? end.gaveUp : end.error;
     if (interruption === 'stopping' && !('isFinal' in end && end.isFinal)) {
       return this.#putBack(run, { due: clock.now(), isUncounted: true, as: 'handed back' });

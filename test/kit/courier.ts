@@ -36,7 +36,7 @@ const courierMachine = setup({
   id: 'courier',
   context: { parcels: [], receipts: [] },
   initial: 'idle',
-  on: { close: '.closed', rename: {} },
+  on: { close: '.closed', rename: { actions: assign({}) } },
   states: {
     idle: {
       always: { guard: 'hasMore', target: 'carrying' },
