@@ -266,7 +266,7 @@ export class JobWorkers implements Workshop {
     if ('gaveUp' in end) {
       log.error('an effect ignores its signal', { job: job.id, kind: job.kind });
       this.#givenUp += 1;
-      end.ended.then(() => {
+      void end.ended.then(() => {
         this.#givenUp -= 1;
       });
       // It may still be at work: its lease is left to end by itself.

@@ -9,6 +9,7 @@ import { channel } from '../../../runtime/drivers/store/sqlite/channel.ts';
 import { database } from '../../../runtime/drivers/store/sqlite/database.ts';
 import { group } from '../../../runtime/drivers/store/sqlite/group.ts';
 import { type SqliteStore, sqliteStore } from '../../../runtime/drivers/store/sqlite/index.ts';
+import { jobSql } from '../../../runtime/drivers/store/sqlite/job-rows.ts';
 import { keysSql, listSql } from '../../../runtime/drivers/store/sqlite/list-sql.ts';
 import { statements } from '../../../runtime/drivers/store/sqlite/statements.ts';
 import { acquireOne, create, event, row, start, step, write } from './fixtures.ts';
@@ -252,6 +253,21 @@ test('no list scans a table or sorts', async () => {
         expect(text).toMatch(descending ? /account=\? AND .*</ : /account=\? AND .*>/);
       }
     }
+  }
+  db.close();
+});
+
+test('nothing that is asked about jobs looks through the queue', async () => {
+  const store = open();
+  await store.acquire(1);
+  await store.close();
+  const db = new Database(file);
+  for (const [name, text] of Object.entries(jobSql)) {
+    const plan = (db.query(`EXPLAIN QUERY PLAN ${text}`).all() as { detail: string }[]).map(
+      ({ detail }) => detail,
+    );
+    const walked = plan.filter((detail) => /SCAN (?!job_totals)|TEMP B-TREE/.test(detail));
+    expect({ name, walked }).toEqual({ name, walked: [] });
   }
   db.close();
 });

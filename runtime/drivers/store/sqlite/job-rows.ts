@@ -2,6 +2,18 @@ import type { Job, JobClaim, JobLease, JobOutcome, JobRelease } from '../../../.
 import type { StepCommit } from '../../../../core/ports/store.ts';
 import type { Statements } from './statements.ts';
 
+/** What is asked often; a test looks at how SQLite would answer it. */
+export const jobSql = {
+  ready: `
+    SELECT number, id, kind, actor, child, input, added_at AS addedAt, attempt + 1 AS attempt
+    FROM jobs WHERE kind = ? AND ready <= ? ORDER BY ready, number LIMIT ?`,
+  next: 'SELECT ready FROM jobs WHERE kind = ? AND owner IS NOT ? ORDER BY ready LIMIT 1',
+  totals: `
+    SELECT kind, count, (SELECT MIN(added_at) FROM jobs WHERE jobs.kind = job_totals.kind) AS oldest
+    FROM job_totals WHERE count > 0 ORDER BY kind`,
+  ofActor: 'DELETE FROM jobs WHERE actor = ? RETURNING kind',
+};
+
 /** The jobs' part of a step's commit. */
 export interface StepJobs {
   /** Whether the job that the step finishes is still its owner's. */
@@ -37,10 +49,8 @@ export function jobRows(sql: Statements): StepJobs & JobWrites {
   const removeOf = sql.prepare<{ kind: string }>(
     'DELETE FROM jobs WHERE id = ? AND actor = ? RETURNING kind',
   );
-  const removeAllOf = sql.prepare<{ kind: string }>('DELETE FROM jobs WHERE actor = ? RETURNING kind');
-  const ready = sql.prepare<Job & { number: number }>(`
-    SELECT number, id, kind, actor, child, input, added_at AS addedAt, attempt + 1 AS attempt
-    FROM jobs WHERE kind = ? AND ready <= ? ORDER BY ready, number LIMIT ?`);
+  const removeAllOf = sql.prepare<{ kind: string }>(jobSql.ofActor);
+  const ready = sql.prepare<Job & { number: number }>(jobSql.ready);
   const lease = sql.prepare('UPDATE jobs SET owner = ?, ready = ?, attempt = attempt + 1 WHERE number = ?');
   const extend = sql.prepare('UPDATE jobs SET ready = ? WHERE id = ? AND owner = ?');
   const putBack = sql.prepare(

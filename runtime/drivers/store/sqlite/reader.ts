@@ -6,6 +6,7 @@ import type {
   StoredResource,
   StoredTimer,
 } from '../../../../core/ports/store.ts';
+import { jobSql } from './job-rows.ts';
 import { listSql } from './list-sql.ts';
 import { type Counted, type CountQuery, checkLimit, listing, type Walk, type WalkQuery } from './listing.ts';
 import type { Statements } from './statements.ts';
@@ -52,12 +53,8 @@ export function reader(sql: Statements): Reader {
   );
   const last = sql.prepare<{ seq: number }>("SELECT seq FROM sqlite_sequence WHERE name = 'events'");
   const cursor = sql.prepare<{ position: number }>('SELECT position FROM cursors WHERE consumer = ?');
-  const nextJob = sql.prepare<{ ready: number }>(
-    'SELECT ready FROM jobs WHERE kind = ? AND owner IS NOT ? ORDER BY ready LIMIT 1',
-  );
-  const jobTotals = sql.prepare<JobTotals>(`
-    SELECT kind, count, (SELECT MIN(added_at) FROM jobs WHERE jobs.kind = job_totals.kind) AS oldest
-    FROM job_totals WHERE count > 0 ORDER BY kind`);
+  const nextJob = sql.prepare<{ ready: number }>(jobSql.next);
+  const jobTotals = sql.prepare<JobTotals>(jobSql.totals);
   const { walk, countRows } = listing(sql);
 
   return {
