@@ -319,7 +319,11 @@ export class JobWorkers implements Workshop {
     const { clock } = this.#options;
     return new Promise((resolve) => {
       const cancel = clock.at(clock.now() + ms, resolve);
-      signal.addEventListener('abort', () => (cancel(), resolve()), { once: true });
+      const stop = () => {
+        cancel();
+        resolve();
+      };
+      signal.addEventListener('abort', stop, { once: true });
     });
   }
 

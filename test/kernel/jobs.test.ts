@@ -332,7 +332,15 @@ function spy(
   calls: string[],
   { store, commit, claim }: Pick<SqliteStore, 'commit'> & { store: SqliteStore; claim: Jobs['claim'] },
 ): void {
-  Object.assign(store, { commit: (step: StepCommit) => (calls.push('commit'), commit(step)) });
-  const noted: Jobs['claim'] = (kind, options) => (calls.push('claim'), claim(kind, options));
+  Object.assign(store, {
+    commit(step: StepCommit) {
+      calls.push('commit');
+      return commit(step);
+    },
+  });
+  const noted: Jobs['claim'] = (kind, options) => {
+    calls.push('claim');
+    return claim(kind, options);
+  };
   Object.assign(store.jobs, { claim: noted });
 }
