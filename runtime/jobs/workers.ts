@@ -19,7 +19,7 @@ export class JobWorkers implements Workshop {
   readonly #leases: Leases;
   readonly #claims: Claims;
   #givenUp = 0;
-  #onIdle = () => {};
+  #onEnded = () => {};
   #recounting: Promise<void> | undefined;
 
   constructor(options: WorkersOptions) {
@@ -51,19 +51,15 @@ export class JobWorkers implements Workshop {
    * have had the time to.
    */
   async stop(): Promise<void> {
+    const { clock, log } = this.#options;
     const closed = this.#claims.close();
     for (const id of this.#runs.keys()) this.#interrupt(id, 'stopping');
-    await closed;
-    const { clock, log } = this.#options;
-    await new Promise<void>((resolve) => {
-      const cancel = clock.at(clock.now() + jobLimits.stop, resolve);
-      this.#onIdle = () => {
-        if (this.#runs.size > 0) return;
-        cancel();
-        resolve();
-      };
-      this.#onIdle();
+    let cancel = () => {};
+    const late = new Promise<void>((resolve) => {
+      cancel = clock.at(clock.now() + jobLimits.stop, resolve);
     });
+    await Promise.race([late, closed.then(() => this.#idle())]);
+    cancel();
     this.#leases.stop();
     for (const { job } of this.#runs.values()) log.error('an effect did not stop', { job: job.id });
   }
@@ -160,7 +156,17 @@ export class JobWorkers implements Workshop {
     this.#runs.delete(job.id);
     bench.taken -= 1;
     if (bench.isBehind) this.#claims.wake();
-    this.#onIdle();
+    this.#onEnded();
+  }
+
+  /** Resolves when no job is being run. */
+  #idle(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#onEnded = () => {
+        if (this.#runs.size === 0) resolve();
+      };
+      this.#onEnded();
+    });
   }
 
   /** What others did with jobs is seen in the queue alone. */
