@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { extname, resolve } from 'node:path';
 import { type TSchema, Type } from '@sinclair/typebox';
 import { parse as parseYaml } from 'yaml';
+import { cidr } from '../core/cidr.ts';
 import { Fault } from '../core/fault.ts';
 import { settingsOf } from '../core/settings.ts';
 import { type Config, configSchema } from './schema.ts';
@@ -48,6 +49,12 @@ function contradictions(config: Partial<Config>): string[] {
   }
   if (typeof config.publicUrl === 'string' && !URL.canParse(config.publicUrl)) {
     problems.push('publicUrl: expected a URL without a path, such as https://video.example.com');
+  }
+  const { allow } = config.outbound ?? {};
+  for (const [index, text] of (Array.isArray(allow) ? allow : []).entries()) {
+    if (typeof text === 'string' && !cidr(text)) {
+      problems.push(`outbound.allow.${index}: expected a block such as 10.0.0.0/8 or fd00::/8`);
+    }
   }
   return problems;
 }

@@ -6,6 +6,7 @@ import type { Config } from './schema.ts';
 const shipped: ReadonlyMap<string, () => Promise<{ default: unknown }>> = new Map([
   ['accounts', () => import('../plugins/accounts/index.ts')],
   ['streams', () => import('../plugins/streams/index.ts')],
+  ['health', () => import('../plugins/health/index.ts')],
   ['renditions', () => import('../plugins/renditions/index.ts')],
   ['multistream', () => import('../plugins/multistream/index.ts')],
   ['recordings', () => import('../plugins/recordings/index.ts')],
@@ -13,6 +14,7 @@ const shipped: ReadonlyMap<string, () => Promise<{ default: unknown }>> = new Ma
   ['ingest', () => import('../plugins/ingest/index.ts')],
   ['events', () => import('../plugins/events/index.ts')],
   ['watch', () => import('../plugins/watch/index.ts')],
+  ['docs', () => import('../plugins/docs/index.ts')],
 ] as [string, () => Promise<{ default: unknown }>][]);
 
 /** Imports the enabled plugins. Throws one Fault that names every one that could not be had. */

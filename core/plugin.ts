@@ -4,9 +4,12 @@ import type { Actors, ActorType } from './actor.ts';
 import type { Effect } from './effect.ts';
 import type { EventFeed } from './events.ts';
 import type { Log } from './log.ts';
+import type { Metrics } from './metrics.ts';
 import type { Clock } from './ports/clock.ts';
 import type { Media } from './ports/media.ts';
+import type { Outbound } from './ports/outbound.ts';
 import type { LoggedEvent, ResourceCommit, ResourceReader } from './ports/store.ts';
+import type { Volatile } from './ports/volatile.ts';
 import type { Field, FieldSet, ResourceKind } from './resource.ts';
 import type { Collection, Offer, Token } from './token.ts';
 
@@ -39,7 +42,7 @@ export interface Plugin<C extends TObject = TObject> {
   readonly orders?: Readonly<Record<string, (body: never, kit: Kit<C>) => void>>;
   /** Work outside its machines, by the name that they invoke it by; done by jobs, at least once. */
   // biome-ignore lint/suspicious/noExplicitAny: the effects of one plugin have different types
-  readonly effects?: Readonly<Record<string, Effect<any, any, C>>>;
+  readonly effects?: Readonly<Record<string, Effect<any, any, C, Kit<C>>>>;
   /** Fault codes that its routes answer with: code → status and meaning. */
   readonly faults?: FaultTable;
   /** What it does when an event has happened; at least once, in order, after the commit. */
@@ -63,6 +66,11 @@ export interface Kit<C extends TObject = TObject> {
   };
   readonly events: EventFeed;
   readonly media: Media;
+  readonly volatile: Volatile;
+  /** To count what is of use to an operator; no label may hold an id. */
+  readonly metrics: Metrics;
+  /** The only way to call an address that a user chose. */
+  readonly outbound: Outbound;
   /** Address from which a request came, that of its connection; undefined when it is not known. */
   peer(request: Request): string | undefined;
   /** Aborted when the program begins to stop. */
@@ -95,6 +103,16 @@ export interface NodeIdentity {
   /** Processes that had this node id before are gone; the last that worked was last known alive then (epoch ms). */
   readonly former: { readonly aliveAt: number } | undefined;
 }
+
+/** Declares an effect: `effects: { 'webhook.attempt': effect<Input, Output, typeof config>({ … }) }`. */
+export function effect<Input, Output, C extends TObject = TObject>(
+  declared: Effect<Input, Output, C, Kit<C>>,
+): Effect<Input, Output, C, Kit<C>> {
+  return declared;
+}
+
+/** What a plugin says of one effect, whatever its input. */
+export type AnyEffect = NonNullable<Plugin['effects']>[string];
 
 export function definePlugin<C extends TObject>(plugin: Plugin<C>): Plugin<C> {
   return plugin;

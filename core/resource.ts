@@ -20,8 +20,12 @@ export interface Field<T = unknown, K = unknown> extends FieldRules<T, K> {
   initial(kit: K): T;
 }
 
-/** What a schema cannot say about a field. */
+/** What its schema cannot say about a field. */
 interface FieldRules<T, K> {
+  /** Schema of the value as answers show it; default: that of what is given. */
+  readonly shown?: TSchema;
+  /** Codes that `validate` and `prepare` throw, beyond those of a body. */
+  readonly faults?: readonly string[];
   /** Throws a Fault for a value that fits the schema and is wrong all the same. Changes nothing. */
   validate?(value: T, change: FieldChange<K>): Promise<void> | void;
   /** The value as it is stored. Called when every field of the request was found valid. */
@@ -56,14 +60,18 @@ export type FieldValues = Readonly<Record<string, Readonly<Record<string, unknow
 export interface FieldSet {
   /** JSON schemas by field name, to be merged into the schema of a request body. */
   readonly schemas: Readonly<Record<string, TSchema>>;
+  /** The same for answers, which have all of them. */
+  readonly shown: Readonly<Record<string, TSchema>>;
+  /** Codes of what a request that sets them can be refused with. */
+  readonly faults: readonly string[];
   /** Values for a new document: what the body names, else each field's initial value. Faults: the fields' own. */
   initial(body: Body, request: { principal: Principal }): Promise<FieldValues>;
   /** The values of just those fields that the body names. Faults: the fields' own. */
   named(body: Body, request: { principal: Principal; stored: FieldValues }): Promise<FieldValues>;
   /** Field name → value, as responses show them. Values of plugins that are off stay stored, unshown. */
   present(values: FieldValues): Record<string, unknown>;
-  /** What is wrong with the values, in plain words. */
-  issues(values: FieldValues): string[];
+  /** What is wrong with the values that `present` gave, in plain words. */
+  issues(values: Readonly<Record<string, unknown>>): string[];
   /** What lists can be filtered by: the fields of a plain type, in documents that keep the values at `path`. */
   filterable(path: string): Record<string, FilterField>;
 }
@@ -74,13 +82,13 @@ type Body = Readonly<Record<string, unknown>>;
 export function fieldSet(
   fields: readonly { readonly plugin: string; readonly field: Field; readonly kit: unknown }[],
 ): FieldSet {
-  const present = (stored: FieldValues): Record<string, unknown> =>
-    Object.fromEntries(
-      fields.map(({ plugin, field, kit }) => [
-        field.name,
-        stored[plugin]?.[field.name] ?? field.initial(kit),
-      ]),
-    );
+  const present = (stored: FieldValues): Record<string, unknown> => {
+    const shown: Record<string, unknown> = {};
+    for (const { plugin, field, kit } of fields) {
+      shown[field.name] = stored[plugin]?.[field.name] ?? field.initial(kit);
+    }
+    return shown;
+  };
   const named = async (
     body: Body,
     { principal, stored }: { principal: Principal; stored: FieldValues },
@@ -101,6 +109,8 @@ export function fieldSet(
   };
   return {
     schemas: Object.fromEntries(fields.map(({ field }) => [field.name, field.schema])),
+    shown: Object.fromEntries(fields.map(({ field }) => [field.name, field.shown ?? field.schema])),
+    faults: fields.flatMap(({ field }) => field.faults ?? []),
     async initial(body, { principal }) {
       const given = await named(body, { principal, stored: {} });
       const values: Record<string, Record<string, unknown>> = {};
@@ -112,9 +122,12 @@ export function fieldSet(
     },
     named,
     present,
-    issues(stored) {
-      const values = present(stored);
-      return fields.flatMap(({ field, kit }) => field.issues?.(values[field.name], { values, kit }) ?? []);
+    issues(values) {
+      const found: string[] = [];
+      for (const { field, kit } of fields) {
+        if (field.issues) found.push(...field.issues(values[field.name], { values, kit }));
+      }
+      return found;
     },
     filterable: (path) =>
       Object.fromEntries(

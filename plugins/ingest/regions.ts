@@ -1,7 +1,7 @@
 import { type Static, Type } from '@sinclair/typebox';
+import { type Cidr, cidr, matchLength } from '../../core/cidr.ts';
 import { Fault } from '../../core/fault.ts';
 import type { Deployment } from '../../core/plugin.ts';
-import { type Cidr, cidr, matchLength } from './cidr.ts';
 
 const url = (schemes: string, example: string) =>
   Type.String({ pattern: `^(${schemes})://[^/?#\\s]+[^?#\\s]*$`, expected: `a URL such as ${example}` });
@@ -15,6 +15,18 @@ export const regionSchema = Type.Object(
     cidrs: Type.Optional(Type.Array(Type.String(), { maxItems: 10_000 })),
   },
   { additionalProperties: false },
+);
+
+/** A place as it is shown; `base` where all are. */
+export const placeSchema = Type.Object(
+  {
+    ingest: Type.String({ examples: ['rtmp://fra-rtmp.example.com/live'] }),
+    playback: Type.String({ examples: ['https://fra-cdn.example.com/hls'] }),
+    base: Type.Optional(
+      Type.String({ description: 'With `first=false`.', examples: ['https://fra-cdn.example.com'] }),
+    ),
+  },
+  { $id: 'Ingest', additionalProperties: false },
 );
 
 /** One place of the deployment, as it is told to clients. */
