@@ -23,8 +23,8 @@ export const thresholds = {
   keyFrames: 4050,
   /** A track that was there or announced is missing. */
   missing: 3000,
-  /** Rates are judged once a publish is this old: encoders begin with a burst. */
-  settled: 6000,
+  /** Rates are judged once a publish is this old: encoders begin with a burst. So too after a delay of our own. */
+  settled: 4000,
   /** Bit rate: this share of the usual one is a collapse, when that is at least so many bit/s … */
   collapse: 0.15,
   collapseFrom: 300_000,

@@ -18,6 +18,7 @@ import { MULTIVARIANT_PLAYLIST } from './hls/playlist.ts';
 import { BufferPool } from './hls/pool.ts';
 import { MemoryBudget } from './memory-budget.ts';
 import { Numbers } from './numbers.ts';
+import { OwnDelay } from './own-delay.ts';
 import type { RtmpLimits } from './rtmp/limits.ts';
 import { type RtmpListener, rtmpListener } from './rtmp/listener.ts';
 import type { PublishEnd } from './rtmp/publish.ts';
@@ -39,6 +40,7 @@ export function inProcessMedia(options: InProcessMediaOptions): Media {
   const arrivals = new Arrivals(clock);
   const closings = new Closings(clock);
   const numbers = new Numbers();
+  const delay = new OwnDelay(clock);
   let listener: RtmpListener | undefined;
   /** Bytes of publishes that have ended. */
   let endedBytes = 0;
@@ -48,6 +50,7 @@ export function inProcessMedia(options: InProcessMediaOptions): Media {
       clock,
       pool,
       memory: memory.open(),
+      delay,
       log: (line) => log.info(line, { streamId: grant.streamId }),
       config: {
         partTarget: options.hls.part / 1000,
@@ -156,8 +159,10 @@ export function inProcessMedia(options: InProcessMediaOptions): Media {
             if (publish.figures().bytes > publish.told) tell('progress', publish, handlers);
         },
       });
+      const stopWatching = delay.watch();
       return async () => {
         stopProgress();
+        stopWatching();
         listener?.stop();
         for (const { output } of outputs.values()) output.end();
         outputs.clear();
@@ -181,6 +186,7 @@ export function inProcessMedia(options: InProcessMediaOptions): Media {
       [...outputs.values()].map(({ output, publish, latest, viewers }) => ({
         grant: latest,
         isPublishing: publish !== undefined,
+        isDelayed: delay.isRecent(clock.now()),
         figures: output.figures() ?? noFigures,
         vitals: output.vitals() ?? noVitals,
         viewers: viewers.count(clock.now()),
