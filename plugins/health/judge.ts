@@ -36,7 +36,7 @@ export class Judge {
 
   look({ vitals, figures, isPublishing, isDelayed }: LiveReading, now: number): Verdict {
     if (this.#beganAt === 0) this.#beganAt = this.#unsettledAt = now;
-    if (isDelayed) this.#unsettledAt = now;
+    if (isDelayed) this.#suspend(now);
     const last = this.#looks.at(-1)?.vitals ?? vitals;
     this.#looks.push({ now, vitals });
     if (this.#looks.length > at.readings + 1) this.#looks.shift();
@@ -95,6 +95,13 @@ export class Judge {
     if (vitals.frames > 0 && vitals.keyFrames === 0 && age > at.missing) this.#see('noKeyFrame', now);
     const areBoth = videoTime >= 0 && audioTime >= 0 && videoSince < 1000 && audioSince < 1000;
     if (areBoth && Math.abs(vitals.soundLead) > at.drift) this.#see('drift', now);
+  }
+
+  /** Of what could not be seen nothing is known: neither that something is wrong, nor that it is over. */
+  #suspend(now: number): void {
+    this.#unsettledAt = now;
+    for (const [index, until] of this.#shownUntil.entries())
+      if (now < until) this.#shownUntil[index] = now + at.settled + at.clearAfter;
   }
 
   #see(name: IssueName, now: number): void {

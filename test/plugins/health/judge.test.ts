@@ -156,6 +156,17 @@ describe('a judge', () => {
     expect(encoder.run(3, { sends: () => false }).at(-1)).toContain('stall');
   });
 
+  it('does not take back what it said because its own process was held up', () => {
+    const encoder = usual();
+    encoder.run(6, { rate: 25_000_000 });
+    encoder.isDelayed = true;
+    const told = encoder.run(3, { holds: () => true, rate: 0 });
+    encoder.isDelayed = false;
+    told.push(...encoder.run(12, { rate: 25_000_000 }));
+    expect(told.filter((names) => !names.includes('bitrateHigh'))).toEqual([]);
+    expect(encoder.run(6).at(-1)).toEqual([]);
+  });
+
   it('sees a bitrate that is too high from the start', () => {
     expect(new Encoder().run(5, { rate: 25_000_000 }).at(-1)).toEqual(['bitrateHigh']);
   });
