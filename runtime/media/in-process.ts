@@ -14,7 +14,7 @@ import {
 import { Arrivals } from './arrivals.ts';
 import { Closings } from './closings.ts';
 import { LiveOutput } from './hls/output.ts';
-import { MULTIVARIANT_PLAYLIST } from './hls/playlist.ts';
+import { MEDIA_PLAYLIST } from './hls/playlist.ts';
 import { BufferPool } from './hls/pool.ts';
 import { MemoryBudget } from './memory-budget.ts';
 import { Numbers } from './numbers.ts';
@@ -206,7 +206,8 @@ export function inProcessMedia(options: InProcessMediaOptions): Media {
       const airing = outputs.get(playbackId);
       // Until the first segment there is nothing to play, but it may come any moment.
       if (!airing?.output.isPlayable) return undefined;
-      if (viewer !== undefined && isWatched(file)) airing.viewers.saw(viewer, clock.now());
+      // Players keep asking for the media playlist; who asks for the multivariant one alone only looks.
+      if (viewer !== undefined && file === MEDIA_PLAYLIST) airing.viewers.saw(viewer, clock.now());
       return airing.output.serve(file, query, signal);
     },
     appears: (playbackId, { timeout, signal }) =>
@@ -223,14 +224,6 @@ interface Airing {
   /** Of the publish that came last, running or not. */
   latest: PublishGrant;
   readonly viewers: ViewerCount;
-}
-
-/**
- * Every player keeps asking for a media playlist, whatever else it asks for. Who asks for the multivariant one
- * alone, once, looks whether something is on.
- */
-function isWatched(file: string): boolean {
-  return file.endsWith('.m3u8') && file !== MULTIVARIANT_PLAYLIST;
 }
 
 /** A publish that has attached and not ended. */
