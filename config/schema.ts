@@ -1,8 +1,10 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { durationSchema } from '../core/duration.ts';
+import { limitSchema } from '../core/limit-table.ts';
 
-const port = (options: { default: number; description: string }) =>
-  Type.Integer({ minimum: 0, maximum: 65_535, ...options });
+/** `isNoLimit`: a number that bounds nothing, and so is not in the table of limits. */
+const port = (options: { default?: number; description: string }) =>
+  Type.Integer({ minimum: 0, maximum: 65_535, isNoLimit: true, ...options });
 const section = <P extends Parameters<typeof Type.Object>[0]>(properties: P) =>
   Type.Object(properties, { default: {}, additionalProperties: false });
 
@@ -16,18 +18,18 @@ export const configSchema = Type.Object(
     rtmp: section({
       host: Type.String({ default: '0.0.0.0', description: 'Address the RTMP server listens on.' }),
       port: port({ default: 1935, description: 'Port encoders connect to. 0 = any free one.' }),
-      tlsPort: Type.Optional(
-        Type.Integer({ minimum: 0, maximum: 65_535, description: 'Port for RTMPS; needs tls.' }),
-      ),
-      connectionsPerAddress: Type.Integer({
+      tlsPort: Type.Optional(port({ description: 'Port for RTMPS; needs tls.' })),
+      connectionsPerAddress: limitSchema({
         default: 500,
-        minimum: 1,
-        description: 'RTMP connections one address may have; further ones are closed.',
+        unit: 'connections',
+        description: 'RTMP connections one address, or one /64 of IPv6, may have.',
+        beyond: 'Further ones are closed at once.',
       }),
-      connections: Type.Integer({
+      connections: limitSchema({
         default: 10_000,
-        minimum: 1,
-        description: 'RTMP connections in all; further ones are closed.',
+        unit: 'connections',
+        description: 'RTMP connections in all.',
+        beyond: 'Further ones are closed at once.',
       }),
     }),
     tls: Type.Optional(
@@ -65,6 +67,7 @@ export const configSchema = Type.Object(
         minimum: 1,
         maximum: 1024,
         description: 'Partitions that actors are spread over. Fixed for the life of the data.',
+        isNoLimit: true,
       }),
     }),
     node: section({
@@ -73,21 +76,29 @@ export const configSchema = Type.Object(
         default: '10s',
         atLeast: '1s',
         description: 'A node not heard of for this long is dead. It beats every third of it. At least 1s.',
+        beyond: 'Its broadcasts go on elsewhere; the node itself stops.',
       }),
     }),
     hls: section({
-      window: durationSchema({ default: '12s', description: 'Length of a live playlist, at least 12s.' }),
-      waitingRequests: Type.Integer({
+      window: durationSchema({
+        default: '12s',
+        atLeast: '12s',
+        description: 'Length of a live playlist, at least 12s.',
+        beyond: 'Older segments are no longer listed.',
+      }),
+      waitingRequests: limitSchema({
         default: 20_000,
-        minimum: 1,
-        description: 'Blocked playlist and part requests one stream may have; further ones get 503.',
+        unit: 'requests',
+        description: 'Blocked playlist and part requests one stream may have.',
+        beyond: 'Further ones get 503 with `Retry-After`.',
       }),
     }),
     actors: section({
-      hot: Type.Integer({
+      hot: limitSchema({
         default: 10_000,
-        minimum: 1,
+        unit: 'actors',
         description: 'Actors kept restored in memory, about 10 KB each.',
+        beyond: 'The one used longest ago is restored from the store when it is needed again.',
       }),
     }),
     log: section({

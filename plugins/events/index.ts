@@ -3,6 +3,7 @@ import { Elysia } from 'elysia';
 import { authenticate, authenticator } from '../../core/auth.ts';
 import { Fault } from '../../core/fault.ts';
 import { says } from '../../core/http.ts';
+import { limitSchema } from '../../core/limit-table.ts';
 import { definePlugin } from '../../core/plugin.ts';
 import { eventStream, eventStreamHeaders } from './event-stream.ts';
 
@@ -12,10 +13,11 @@ export default definePlugin({
   summary: 'the event stream',
   needs: [authenticator],
   config: Type.Object({
-    maxStreams: Type.Integer({
+    maxStreams: limitSchema({
       default: 1000,
-      minimum: 1,
-      description: 'Event streams open at one time; others are refused with 503.',
+      unit: 'event streams',
+      description: 'Event streams open at one time.',
+      beyond: 'Others are refused with 503 `events.too_many`.',
     }),
   }),
   faults: {

@@ -1,59 +1,122 @@
-/** What one listener allows. Durations in milliseconds, sizes in bytes. */
-export interface RtmpLimits {
-  /** Open connections. One more is closed at once. */
-  readonly connections: number;
-  /** Open connections of one address, or of one /64 of IPv6. One more is closed at once. */
-  readonly connectionsPerAddress: number;
-  /** From accept, or from the end of a publish, to the next publish command. Then closed. */
-  readonly publishTimeout: number;
-  /** How long the owner may take to authorise. Then refused as `rejected`. */
-  readonly authoriseTimeout: number;
-  /** Silence during a publish. Then closed, and the publish ends uncleanly. */
-  readonly idleTimeout: number;
-  /** How long a refused or ended encoder has to read why, before the socket closes. */
-  readonly closeGrace: number;
-  /** How often deadlines are looked at; every one of them may be late by this much. */
-  readonly sweepInterval: number;
-  /** One message of any type. Larger: closed. */
-  readonly messageBytes: number;
-  /** One command, data or protocol control message. Larger: closed. */
-  readonly controlBytes: number;
-  /** Bytes of unfinished messages kept while no publish runs. Beyond: closed. */
-  readonly strangerBytes: number;
-  /** Chunk streams in one connection. One more: closed. */
-  readonly chunkStreams: number;
-  /** Message streams (`createStream`) open in one connection. One more: closed. */
-  readonly messageStreams: number;
-  /** Commands and pings within `commandWindow`. One more: closed. Metadata beyond it is dropped. */
-  readonly commands: number;
-  readonly commandWindow: number;
-  /** Bytes kept while a publish is being authorised. Beyond: closed. */
-  readonly queuedBytes: number;
-  /** Bytes received without a publish running. Beyond: closed. */
-  readonly unpublishedBytes: number;
-  /** Bytes waiting to be sent to a peer that does not read. Beyond: closed. */
-  readonly unsentBytes: number;
-  /** Length of a stream key. Longer: refused as `unauthorized` without asking. */
-  readonly keyLength: number;
-}
+import { limitTable, valuesOf } from '../../../core/limit-table.ts';
 
-export const rtmpLimits: RtmpLimits = {
-  connections: 10_000,
-  connectionsPerAddress: 500,
-  publishTimeout: 10_000,
-  authoriseTimeout: 10_000,
-  idleTimeout: 10_000,
-  closeGrace: 2_000,
-  sweepInterval: 250,
-  messageBytes: 10 * 1024 * 1024,
-  controlBytes: 64 * 1024,
-  strangerBytes: 16 * 1024,
-  chunkStreams: 64,
-  messageStreams: 8,
-  commands: 50,
-  commandWindow: 10_000,
-  queuedBytes: 256 * 1024,
-  unpublishedBytes: 1024 * 1024,
-  unsentBytes: 64 * 1024,
-  keyLength: 256,
-};
+const perPublish = 'Closed; the publish, if one runs, ends uncleanly.';
+
+/** What one listener allows. */
+export const rtmpLimitTable = limitTable('rtmp', {
+  connections: {
+    value: 10_000,
+    unit: 'connections',
+    meaning: 'Open connections.',
+    beyond: 'Further ones are closed at once.',
+    key: 'rtmp.connections',
+  },
+  connectionsPerAddress: {
+    value: 500,
+    unit: 'connections',
+    meaning: 'Open connections of one address, or of one /64 of IPv6.',
+    beyond: 'Further ones are closed at once.',
+    key: 'rtmp.connectionsPerAddress',
+  },
+  publishTimeout: {
+    value: 10_000,
+    unit: 'ms',
+    meaning: 'From accept, or from the end of a publish, to the next publish command.',
+    beyond: 'Closed.',
+  },
+  authoriseTimeout: {
+    value: 10_000,
+    unit: 'ms',
+    meaning: 'How long the check of a stream key may take.',
+    beyond: 'Refused with `NetStream.Publish.Rejected`, then closed.',
+  },
+  idleTimeout: {
+    value: 10_000,
+    unit: 'ms',
+    meaning: 'Silence during a publish.',
+    beyond: 'Closed; the publish ends uncleanly.',
+  },
+  closeGrace: {
+    value: 2_000,
+    unit: 'ms',
+    meaning: 'How long a refused or ended encoder has to read why.',
+    beyond: 'The socket is closed.',
+  },
+  sweepInterval: {
+    value: 250,
+    unit: 'ms',
+    meaning: 'How often deadlines are looked at.',
+    beyond: 'Every deadline of a connection may be late by this much.',
+  },
+  messageBytes: {
+    value: 10 * 1024 * 1024,
+    unit: 'bytes',
+    meaning: 'One message of any type.',
+    beyond: perPublish,
+  },
+  controlBytes: {
+    value: 64 * 1024,
+    unit: 'bytes',
+    meaning: 'One command, data or protocol control message.',
+    beyond: perPublish,
+  },
+  strangerBytes: {
+    value: 16 * 1024,
+    unit: 'bytes',
+    meaning: 'Unfinished messages kept while no publish runs.',
+    beyond: 'Closed.',
+  },
+  chunkStreams: {
+    value: 64,
+    unit: 'chunk streams',
+    meaning: 'Chunk streams in one connection.',
+    beyond: perPublish,
+  },
+  messageStreams: {
+    value: 8,
+    unit: 'message streams',
+    meaning: 'Message streams (`createStream`) open in one connection.',
+    beyond: perPublish,
+  },
+  commands: {
+    value: 50,
+    unit: 'commands',
+    meaning: 'Commands and pings within `commandWindow`.',
+    beyond: `${perPublish} Metadata beyond it is dropped.`,
+  },
+  commandWindow: {
+    value: 10_000,
+    unit: 'ms',
+    meaning: 'The time in which `commands` are counted.',
+    beyond: 'Counting begins again.',
+  },
+  queuedBytes: {
+    value: 256 * 1024,
+    unit: 'bytes',
+    meaning: 'Input kept while a stream key is checked.',
+    beyond: 'Closed.',
+  },
+  unpublishedBytes: {
+    value: 1024 * 1024,
+    unit: 'bytes',
+    meaning: 'Received without a publish running.',
+    beyond: 'Closed.',
+  },
+  unsentBytes: {
+    value: 64 * 1024,
+    unit: 'bytes',
+    meaning: 'Waiting to be sent to a peer that does not read.',
+    beyond: perPublish,
+  },
+  keyLength: {
+    value: 256,
+    unit: 'characters',
+    meaning: 'A stream key.',
+    beyond: 'Refused with `NetStream.Publish.Unauthorized` without a look at the store.',
+  },
+});
+
+/** Durations in milliseconds, sizes in bytes. */
+export type RtmpLimits = Readonly<Record<keyof typeof rtmpLimitTable & string, number>>;
+
+export const rtmpLimits: RtmpLimits = valuesOf(rtmpLimitTable);
