@@ -1,6 +1,7 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { durationSchema } from '../core/duration.ts';
 import { limitSchema } from '../core/limit-table.ts';
+import { configLimits } from '../core/limits.ts';
 
 /** `isNoLimit`: a number that bounds nothing, and so is not in the table of limits. */
 const port = (options: { default?: number; description: string }) =>
@@ -14,6 +15,13 @@ export const configSchema = Type.Object(
     http: section({
       host: Type.String({ default: '0.0.0.0', description: 'Address the HTTP server listens on.' }),
       port: port({ default: 8080, description: 'Port of the API and of playback. 0 = any free one.' }),
+      requests: limitSchema({
+        default: 100_000,
+        unit: 'requests',
+        description:
+          'HTTP requests in hand at one time: those of viewers that wait, and event streams, count.',
+        beyond: 'Further ones get 503 `server.busy`, but for `/health/*` and `/metrics`.',
+      }),
     }),
     rtmp: section({
       host: Type.String({ default: '0.0.0.0', description: 'Address the RTMP server listens on.' }),
@@ -71,7 +79,12 @@ export const configSchema = Type.Object(
       }),
     }),
     node: section({
-      id: Type.String({ default: 'local', minLength: 1, maxLength: 100, description: 'Name of this node.' }),
+      id: Type.String({
+        default: 'local',
+        minLength: 1,
+        maxLength: configLimits.nodeIdLength.value,
+        description: 'Name of this node.',
+      }),
       timeout: durationSchema({
         default: '10s',
         atLeast: '1s',

@@ -1,3 +1,4 @@
+import { listLimits } from './limits.ts';
 import type { Filter, FilterCondition, ListScope, NumberRange } from './ports/store.ts';
 import { invalidQuery } from './query.ts';
 
@@ -14,8 +15,7 @@ export interface FilterField {
   readonly trueIndex?: Readonly<Record<string, string>>;
 }
 
-/** Filters that one list may have. */
-const most = 20;
+const most = listLimits.filters.value;
 
 /**
  * `filters=[{"id":"isActive","value":true}]` of a list: text is contained, whatever the case; a number is equal

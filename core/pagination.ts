@@ -1,5 +1,6 @@
 import { cursorOf, placeOf } from './cursor.ts';
 import { type FilterField, filtersOf } from './filters.ts';
+import { listLimits } from './limits.ts';
 import type { Filter, ListQuery, OrderTerm, Place, ResourceReader, StoredResource } from './ports/store.ts';
 import { flagOf, invalidQuery, limitOf } from './query.ts';
 
@@ -73,6 +74,8 @@ function sortingOf(query: URLSearchParams): Sorting {
   if (order !== null && name !== null) throw invalidQuery('order: cannot be combined with name');
   if (order !== null) return { order: orderOf(order) };
   if (name === 'asc' || name === 'desc') return { order: [{ by: 'name', descending: name === 'desc' }] };
+  const most = listLimits.likeNameLength.value;
+  if (name !== null && name.length > most) throw invalidQuery(`name: expected at most ${most} characters`);
   // No text is like every name.
   return name === null || name === '' ? {} : { likeName: name };
 }

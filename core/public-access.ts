@@ -1,5 +1,6 @@
 import { Fault } from './fault.ts';
 import { faultResponse } from './http.ts';
+import { corsLimits } from './limits.ts';
 
 /** Headers of an answer that pages of every origin may read. */
 export const readableByAll = { 'access-control-allow-origin': '*' };
@@ -24,7 +25,7 @@ export function preflight(): Response {
       ...readableByAll,
       'access-control-allow-methods': 'GET, HEAD, OPTIONS',
       'access-control-allow-headers': '*',
-      'access-control-max-age': '86400',
+      'access-control-max-age': String(corsLimits.publicMaxAge.value),
     },
   });
 }

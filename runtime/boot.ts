@@ -18,15 +18,14 @@ import { ActorHost, type HostOptions } from './actors/host.ts';
 import { react } from './actors/reactions.ts';
 import { StepCounts } from './actors/step-counts.ts';
 import { BootTree } from './boot-tree.ts';
+import { eventLimits, processLimits } from './limits.ts';
 import { sampleLoopDelay } from './loop-delay.ts';
 import { nodePresence } from './node.ts';
 import { type ConfiguredPlugin, planned } from './plan.ts';
 import { measureProgram, metricsRoute } from './program-metrics.ts';
 
-/** Longest a plugin's start or stop may take, ms. */
-const phaseLimit = 10_000;
-/** Events and causes are kept this long, ms: as long as a client may repeat or replay. */
-const retention = 24 * 3_600_000;
+const phaseLimit = processLimits.phase.value;
+const retention = eventLimits.retention.value;
 
 /**
  * Checks the plugins as a whole, takes over the data, and starts them in the order of their needs.
@@ -300,7 +299,7 @@ function sweeps(options: { store: Store; clock: Clock; log: Log }): Stop {
   const { store, clock } = options;
   let cancel: Stop = () => {};
   const schedule = () => {
-    cancel = clock.at(clock.now() + 3_600_000, () => {
+    cancel = clock.at(clock.now() + eventLimits.sweepInterval.value, () => {
       store
         .sweep(clock.now() - retention)
         .catch((error: unknown) => options.log.warn('old events could not be swept', { error }));

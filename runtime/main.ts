@@ -8,6 +8,7 @@ import { jsonLog } from '../core/log.ts';
 import { type Booted, boot } from './boot.ts';
 import { systemClock } from './drivers/clock/system.ts';
 import { sqliteStore } from './drivers/store/sqlite/index.ts';
+import { processLimits } from './limits.ts';
 import { listen } from './listen.ts';
 import { inProcessMedia } from './media/in-process.ts';
 import { planOf } from './plan.ts';
@@ -15,8 +16,7 @@ import { welcome } from './welcome.ts';
 
 /** What sysexits.h calls EX_CONFIG: the start was refused, and a restart will not help. */
 const badConfig = 78;
-/** Longest a stop may take, ms; then the process ends all the same. */
-const stopLimit = 9_500;
+const stopLimit = processLimits.stop.value;
 
 /** Starts the program: config, plugins, listeners; ends it on SIGTERM and SIGINT. */
 async function main(): Promise<void> {

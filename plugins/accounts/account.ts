@@ -1,10 +1,10 @@
-import { Type } from '@sinclair/typebox';
 import { type AnyElysia, Elysia } from 'elysia';
 import { authenticate, authenticator, notAllowed } from '../../core/auth.ts';
 import { bodyReader } from '../../core/body.ts';
 import { says } from '../../core/http.ts';
 import { idempotent } from '../../core/idempotency.ts';
 import { uuid } from '../../core/ids.ts';
+import { nameSchema } from '../../core/name.ts';
 import type { Kit } from '../../core/plugin.ts';
 
 /** Id of the account that the bootstrap key belongs to; made at the first start. */
@@ -16,10 +16,7 @@ export async function adminAccount(kit: Kit): Promise<string> {
 export function accountRoutes(kit: Kit): AnyElysia {
   const keys = kit.use(authenticator);
   const once = idempotent(kit);
-  const creation = bodyReader(
-    { name: Type.String({ minLength: 1, maxLength: 500 }) },
-    { readOnly: ['id', 'createdAt'] },
-  );
+  const creation = bodyReader({ name: nameSchema }, { readOnly: ['id', 'createdAt'] });
   return new Elysia().post(
     '/api/account',
     async ({ request }) => {

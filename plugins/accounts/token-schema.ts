@@ -1,16 +1,21 @@
 import { Type } from '@sinclair/typebox';
 import { type Access, accessMethods, resourcePattern } from '../../core/access.ts';
 import { Fault } from '../../core/fault.ts';
+import { requestLimits } from '../../core/limits.ts';
+import { nameSchema } from '../../core/name.ts';
+import { accountLimits } from './limits.ts';
+
+const { originLength, origins, resourceLength, resources, rules } = accountLimits;
 
 const rule = Type.Object(
   {
     resources: Type.Array(
       Type.String({
-        maxLength: 200,
+        maxLength: resourceLength.value,
         pattern: resourcePattern,
-        expected: 'a path below /api like stream, stream/:id or stream/*, at most 200 characters',
+        expected: `a path below /api like stream, stream/:id or stream/*, at most ${resourceLength.value} characters`,
       }),
-      { maxItems: 20 },
+      { maxItems: resources.value },
     ),
     methods: Type.Optional(
       Type.Array(
@@ -26,16 +31,19 @@ const rule = Type.Object(
 );
 
 const origin = Type.String({
-  maxLength: 200,
+  maxLength: originLength.value,
   pattern: '^(?:\\*|[a-z][a-z0-9+.-]*://[^\\s/?#@]+)$',
-  expected: 'an origin like https://example.com, or *, at most 200 characters',
+  expected: `an origin like https://example.com, or *, at most ${originLength.value} characters`,
 });
 
 const access = Type.Object(
   {
-    rules: Type.Optional(Type.Array(rule, { maxItems: 20 })),
+    rules: Type.Optional(Type.Array(rule, { maxItems: rules.value })),
     cors: Type.Optional(
-      Type.Object({ allowedOrigins: Type.Array(origin, { maxItems: 50 }) }, { additionalProperties: false }),
+      Type.Object(
+        { allowedOrigins: Type.Array(origin, { maxItems: origins.value }) },
+        { additionalProperties: false },
+      ),
     ),
   },
   { additionalProperties: false },
@@ -43,9 +51,9 @@ const access = Type.Object(
 
 /** What a client may say of a new key. */
 export const tokenFields = {
-  name: Type.Optional(Type.String({ minLength: 1, maxLength: 500 })),
+  name: Type.Optional(nameSchema),
   access: Type.Optional(access),
-  accountId: Type.Optional(Type.String({ maxLength: 100 })),
+  accountId: Type.Optional(Type.String({ maxLength: requestLimits.idLength.value })),
 };
 
 /** Refuses origins that no browser would ever send: with a default port, capitals or letters beyond ASCII. */

@@ -3,6 +3,7 @@ import { Elysia } from 'elysia';
 import { says } from '../../core/http.ts';
 import { definePlugin } from '../../core/plugin.ts';
 import { openly, preflight } from '../../core/public-access.ts';
+import { ingestLimits } from './limits.ts';
 import { nearestFirst, regionSchema, regionsOf } from './regions.ts';
 
 /** `GET /api/ingest`: where to broadcast to and to watch from, nearest first, for everyone. */
@@ -11,7 +12,7 @@ export default definePlugin({
   summary: 'ingest discovery',
   config: Type.Object({
     regions: Type.Array(regionSchema, {
-      maxItems: 1000,
+      maxItems: ingestLimits.regions.value,
       default: [],
       description:
         'Places of this deployment: `{region, ingest, playback, base, cidrs?}`. Default: one, from publicUrl and rtmp.port.',

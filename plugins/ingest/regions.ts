@@ -2,6 +2,7 @@ import { type Static, Type } from '@sinclair/typebox';
 import { Fault } from '../../core/fault.ts';
 import type { Deployment } from '../../core/plugin.ts';
 import { type Cidr, cidr, matchLength } from './cidr.ts';
+import { ingestLimits } from './limits.ts';
 
 const url = (schemes: string, example: string) =>
   Type.String({ pattern: `^(${schemes})://[^/?#\\s]+[^?#\\s]*$`, expected: `a URL such as ${example}` });
@@ -12,7 +13,7 @@ export const regionSchema = Type.Object(
     ingest: url('rtmps?', 'rtmp://fra-rtmp.example.com/live'),
     playback: url('https?', 'https://fra-cdn.example.com/hls'),
     base: url('https?', 'https://fra-cdn.example.com'),
-    cidrs: Type.Optional(Type.Array(Type.String(), { maxItems: 10_000 })),
+    cidrs: Type.Optional(Type.Array(Type.String(), { maxItems: ingestLimits.cidrs.value })),
   },
   { additionalProperties: false },
 );

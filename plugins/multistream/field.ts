@@ -1,21 +1,23 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { Fault } from '../../core/fault.ts';
-import type { Kit } from '../../core/plugin.ts';
+import { requestLimits } from '../../core/limits.ts';
+import { nameSchema } from '../../core/name.ts';
 import { type FieldChange, field } from '../../core/resource.ts';
 import { type Profile, profilesField } from '../renditions/contract.ts';
 import { stream } from '../streams/contract.ts';
+import type { MultistreamKit } from './config.ts';
+import { multistreamLimits } from './limits.ts';
 import { specSchema, targetsOf, urlProblem } from './target.ts';
 
-/** Most targets one stream may have. */
-const most = 50;
+const most = multistreamLimits.targetsPerStream.value;
 
 const schema = Type.Object(
   {
     targets: Type.Array(
       Type.Object(
         {
-          profile: Type.String({ minLength: 1, maxLength: 500 }),
-          id: Type.Optional(Type.String({ minLength: 1, maxLength: 100 })),
+          profile: nameSchema,
+          id: Type.Optional(Type.String({ minLength: 1, maxLength: requestLimits.idLength.value })),
           spec: Type.Optional(specSchema),
           videoOnly: Type.Optional(Type.Boolean()),
         },
@@ -30,7 +32,7 @@ const schema = Type.Object(
 type Multistream = Static<typeof schema>;
 
 /** `multistream` of a stream: where its broadcasts are pushed to, and which rendition of them. */
-export const multistream = field<Multistream, Kit>(stream, 'multistream', {
+export const multistream = field<Multistream, MultistreamKit>(stream, 'multistream', {
   schema,
   initial: { targets: [] },
   async validate({ targets }, change) {
@@ -64,7 +66,7 @@ export const multistream = field<Multistream, Kit>(stream, 'multistream', {
 
 async function problemsOf(
   targets: Multistream['targets'],
-  { principal, values, kit }: FieldChange<Kit>,
+  { principal, values, kit }: FieldChange<MultistreamKit>,
 ): Promise<string[]> {
   const own = targetsOf(principal, kit);
   const profiles = profileNames(values);

@@ -5,12 +5,13 @@ import { bodyReader } from '../../core/body.ts';
 import { Fault } from '../../core/fault.ts';
 import { says } from '../../core/http.ts';
 import { idempotent } from '../../core/idempotency.ts';
+import { nameSchema } from '../../core/name.ts';
 import { resourceList } from '../../core/pagination.ts';
-import type { Kit } from '../../core/plugin.ts';
-import { kind, nameSchema, type Target, targetsOf, urlProblem, urlSchema } from './target.ts';
+import type { MultistreamKit } from './config.ts';
+import { kind, type Target, targetsOf, urlProblem, urlSchema } from './target.ts';
 
 /** `/api/multistream/target`: create, read, change, delete. */
-export function routes(kit: Kit): AnyElysia {
+export function routes(kit: MultistreamKit): AnyElysia {
   const keys = kit.use(authenticator);
   const once = idempotent(kit);
   const readOnly = ['id', 'createdAt'];

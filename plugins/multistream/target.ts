@@ -2,7 +2,11 @@ import { type Static, Type } from '@sinclair/typebox';
 import type { Principal } from '../../core/auth.ts';
 import { Fault } from '../../core/fault.ts';
 import { uuid } from '../../core/ids.ts';
-import type { Kit } from '../../core/plugin.ts';
+import { requestLimits } from '../../core/limits.ts';
+import { nameSchema } from '../../core/name.ts';
+import { type Quota, quota } from '../../core/quota.ts';
+import type { MultistreamKit } from './config.ts';
+import { multistreamLimits } from './limits.ts';
 
 /** Where broadcasts can be pushed to: a plain resource of an account. */
 export interface Target {
@@ -16,11 +20,11 @@ export interface Target {
   readonly createdAt: number;
 }
 
-export const nameSchema = Type.String({ minLength: 1, maxLength: 500 });
+const urlLength = multistreamLimits.urlLength.value;
 export const urlSchema = Type.String({
   pattern: '^(rtmps?|srt)://[^\\s\\u0000-\\u001f]+$',
-  maxLength: 2000,
-  expected: 'an rtmp://, rtmps:// or srt:// URL of at most 2000 characters',
+  maxLength: urlLength,
+  expected: `an rtmp://, rtmps:// or srt:// URL of at most ${urlLength} characters`,
 });
 /** A target that is made along with the stream that names it. */
 export const specSchema = Type.Object(
@@ -29,11 +33,10 @@ export const specSchema = Type.Object(
 );
 
 export const kind = 'multistream-target';
-/** How often a change is tried while others change the same target. */
-const attempts = 5;
+const attempts = multistreamLimits.changeAttempts.value;
 
 /** Targets of one account. Another account's are as unknown as those that never were. */
-export function targetsOf({ accountId: account }: Principal, kit: Kit) {
+export function targetsOf({ accountId: account }: Principal, kit: MultistreamKit) {
   const find = async (id: string) => {
     const row = await kit.resources.get(kind, id);
     return row?.account === account ? { row, target: JSON.parse(row.body) as Target } : undefined;
@@ -49,7 +52,7 @@ export function targetsOf({ accountId: account }: Principal, kit: Kit) {
     async get(id: string): Promise<Target> {
       return (await find(id))?.target ?? Promise.reject(notFound(id));
     },
-    /** All of them or none. The URLs were checked by `urlProblem`. */
+    /** All of them or none. The URLs were checked by `urlProblem`. Faults: `target.too_many` (403). */
     async create(
       specs: readonly (Static<typeof specSchema> & { id?: string; disabled?: boolean })[],
     ): Promise<Target[]> {
@@ -58,6 +61,7 @@ export function targetsOf({ accountId: account }: Principal, kit: Kit) {
         return { id, account, name: name ?? hostOf(url), url, disabled, createdAt };
       });
       if (targets.length > 0) {
+        await placesOf(kit).admit(account, targets.length);
         await kit.resources.write({
           rows: targets.map((target) => rowOf(target, { revision: 0 })),
           events: [],
@@ -81,11 +85,30 @@ export function targetsOf({ accountId: account }: Principal, kit: Kit) {
         const found = await find(id);
         if (!found) throw notFound(id);
         const { revision } = found.row;
-        if ((await write(found.target, { revision, isGone: true })) === 'ok') return;
+        if ((await write(found.target, { revision, isGone: true })) !== 'ok') continue;
+        placesOf(kit).gone(account);
+        return;
       }
       throw busy(id);
     },
   };
+}
+
+const places = new WeakMap<MultistreamKit, Quota>();
+
+/** Targets are made by their route and by streams that bring them along: both count. */
+function placesOf(kit: MultistreamKit): Quota {
+  const { maxTargets: most } = kit.config;
+  const own =
+    places.get(kit) ??
+    quota({
+      clock: kit.clock,
+      most,
+      count: (account) => kit.resources.count(kind, { account }),
+      full: () => tooMany(most),
+    });
+  places.set(kit, own);
+  return own;
 }
 
 /** What is wrong with a URL that fits the schema, or undefined. The URL is a secret: it is not repeated. */
@@ -96,13 +119,20 @@ export function urlProblem(url: string): string | undefined {
 
 /** The name of a target that was given none. */
 function hostOf(url: string): string {
-  return new URL(url).hostname.slice(0, 500);
+  return new URL(url).hostname.slice(0, requestLimits.nameLength.value);
 }
 
 function rowOf(target: Target, { revision, isGone }: { revision: number; isGone?: boolean }) {
   const { id, account, createdAt, name } = target;
   const body = isGone ? null : JSON.stringify(target);
   return { kind, id, account, createdAt, name, body, indexes: {}, revision };
+}
+
+function tooMany(most: number): Fault {
+  return new Fault('target.too_many', {
+    status: 403,
+    message: `This account may have ${most} multistream targets, and these would be more. Delete some first.`,
+  });
 }
 
 function notFound(id: string): Fault {

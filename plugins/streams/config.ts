@@ -19,6 +19,12 @@ export const config = Type.Object({
     description:
       'What a second broadcast with a key in use does: `takeover` ends the first, `refuse` is refused.',
   }),
+  maxStreams: limitSchema({
+    default: 1_000_000,
+    unit: 'streams',
+    description: 'Streams one account may have; sessions do not count.',
+    beyond: '403 `stream.too_many`.',
+  }),
   maxWaitingViewers: limitSchema({
     default: 2000,
     minimum: 0,

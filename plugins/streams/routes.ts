@@ -7,6 +7,8 @@ import { Fault, unlessRefused } from '../../core/fault.ts';
 import { says } from '../../core/http.ts';
 import { idempotent } from '../../core/idempotency.ts';
 import { newPlaybackId, newStreamKey } from '../../core/ids.ts';
+import { nameSchema } from '../../core/name.ts';
+import { quota } from '../../core/quota.ts';
 import type { StreamSettings } from '../../machines/broadcast.ts';
 import { broadcast } from './actor.ts';
 import { changeStream, owned, parent, type StreamBody } from './change.ts';
@@ -14,6 +16,7 @@ import { stream } from './contract.ts';
 import type { StreamDocument } from './document.ts';
 import { hlsRoutes } from './hls.ts';
 import type { StreamsKit } from './kit.ts';
+import { streamLimits } from './limits.ts';
 import { listRoutes } from './lists.ts';
 import { presentStream } from './present.ts';
 
@@ -35,6 +38,12 @@ export function routes(kit: StreamsKit): AnyElysia {
   const change = bodyReader(changes, { readOnly });
   const present = (document: StreamDocument) => presentStream(document, { kit, fields });
   const once = idempotent(kit);
+  const places = quota({
+    clock: kit.clock,
+    most: kit.config.maxStreams,
+    count: (account) => kit.resources.count(stream.kind, { account, where: { role: 'parent' } }),
+    full: () => tooMany(kit.config.maxStreams),
+  });
   const create = async (body: StreamBody, { principal, id }: { principal: Principal; id: string }) => {
     const settings: StreamSettings = {
       id,
@@ -65,6 +74,7 @@ export function routes(kit: StreamsKit): AnyElysia {
             const body = (await creation.read(request)) as StreamBody;
             // Before its fields are prepared, which may make things of their own.
             if (!isRepeat || !(await kit.resources.get(stream.kind, id))) {
+              await places.admit(principal.accountId);
               await create(body, { principal, id }).catch(unlessThere);
             }
             return Response.json(present(await owned(principal, { id, kit })), { status: 201 });
@@ -98,6 +108,7 @@ export function routes(kit: StreamsKit): AnyElysia {
         const principal = await authenticate(request, keys);
         await parent(principal, { id: params.id, kit });
         await kit.actors.ask(broadcast, params.id, { type: 'delete' }).catch(unlessGone);
+        places.gone(principal.accountId);
         return noContent();
       },
       says('Deletes a stream and ends its broadcast. 204.'),
@@ -130,9 +141,9 @@ export function routes(kit: StreamsKit): AnyElysia {
     );
 }
 
-/** 1 to 100 characters. Of names that do not match, the schema of the values says nothing. */
-const tagName = '^(?!__proto__$)[^\\u0000-\\u001f]{1,100}$';
-const nameSchema = Type.String({ minLength: 1, maxLength: 500 });
+const { tagLength, tagNameLength, tags } = streamLimits;
+/** Of names that do not match, the schema of the values says nothing. */
+const tagName = `^(?!__proto__$)[^\\u0000-\\u001f]{1,${tagNameLength.value}}$`;
 
 function changeable(kit: StreamsKit): Record<string, TSchema> {
   const maximum = Math.floor(milliseconds(kit.config.reconnectWindow) / 1000);
@@ -143,11 +154,18 @@ function changeable(kit: StreamsKit): Record<string, TSchema> {
     userTags: Type.Optional(
       Type.Record(
         Type.String({ pattern: tagName }),
-        Type.Union([Type.String({ maxLength: 500 }), Type.Number(), Type.Boolean()]),
-        { maxProperties: 50, additionalProperties: false },
+        Type.Union([Type.String({ maxLength: tagLength.value }), Type.Number(), Type.Boolean()]),
+        { maxProperties: tags.value, additionalProperties: false },
       ),
     ),
   };
+}
+
+function tooMany(most: number): Fault {
+  return new Fault('stream.too_many', {
+    status: 403,
+    message: `This account has ${most} streams, the most it may have. Delete some first.`,
+  });
 }
 
 function noContent(): Response {

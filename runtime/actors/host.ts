@@ -5,16 +5,15 @@ import type { Log } from '../../core/log.ts';
 import type { Clock } from '../../core/ports/clock.ts';
 import type { CommitOutcome, Lease, LoggedEvent, Order, StepCommit, Store } from '../../core/ports/store.ts';
 import { begin, freeze, type Step, step, thaw } from '../../core/step.ts';
+import { actorLimits } from '../limits.ts';
 import { effects, type RegisteredType } from './effects.ts';
 import { HotActors } from './hot.ts';
 import { partitionOf } from './partition.ts';
 import type { StepCounts } from './step-counts.ts';
 import { TimerQueue } from './timers.ts';
 
-/** Steps of one actor that lost a race are computed again this often before the caller is told. */
-const maxConflicts = 5;
-/** Wait before a timer that could not be run is tried again, ms. */
-const retryDelay = 1000;
+const maxConflicts = actorLimits.conflicts.value;
+const retryDelay = actorLimits.timerRetry.value;
 
 /**
  * Runs actors: one step at a time for each, every step one commit. Takes commands straight in and timers

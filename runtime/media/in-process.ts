@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { Fault } from '../../core/fault.ts';
+import { valuesOf } from '../../core/limit-table.ts';
 import type { Log } from '../../core/log.ts';
 import type { Clock } from '../../core/ports/clock.ts';
 import {
@@ -14,15 +15,13 @@ import { Arrivals } from './arrivals.ts';
 import { Closings } from './closings.ts';
 import { LiveOutput } from './hls/output.ts';
 import { BufferPool } from './hls/pool.ts';
+import { mediaLimits } from './limits.ts';
 import { Numbers } from './numbers.ts';
 import { type RtmpListener, rtmpListener } from './rtmp/listener.ts';
 import type { PublishEnd } from './rtmp/publish.ts';
 import type { MediaSink } from './sink.ts';
 
-/** How often a running publish reports its figures, ms. */
-const progressInterval = 30_000;
-/** Bytes of segment buffers kept for reuse when broadcasts end. */
-const idleBuffers = 64 * 1_048_576;
+const { idleBuffers, progressInterval } = valuesOf(mediaLimits);
 
 /** The media of this process: an RTMP listener, and one packager and playlist for each stream on the air. */
 export function inProcessMedia(options: InProcessMediaOptions): Media {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { configSchema } from '../../config/schema.ts';
+import { milliseconds } from '../../core/duration.ts';
 import { areaOf, type LimitNote } from '../../core/limit-table.ts';
 import { configKeys, limitFiles, limitTables, shown } from '../../scripts/limits.ts';
 import { allPlugins } from '../kit/all-plugins.ts';
@@ -35,17 +36,18 @@ describe('the table of limits', () => {
     );
     expect(limits.length).toBeGreaterThan(15);
     for (const [name, { unit, beyond }] of [...notes, ...limits] as [string, LimitNote][]) {
-      expect(unit, name).toMatch(/^[a-z]/);
+      expect(unit, name).toMatch(/^[a-zA-Z]/);
       expect(beyond, name).toMatch(/\.$/);
     }
   });
 
   it('has one value for a limit that the config sets: the default of its key', () => {
     for (const { path, table } of tables) {
-      for (const [name, { key, value }] of Object.entries(table)) {
+      for (const [name, { key, unit, value }] of Object.entries(table)) {
         if (key === undefined) continue;
-        const found = keys.find((entry) => entry.key === key);
-        expect(found?.schema.default, `${path} ${name}: ${key}`).toBe(value);
+        const found = keys.find((entry) => entry.key === key)?.schema.default as number | string | undefined;
+        const inConfig = typeof found === 'string' ? milliseconds(found) : found;
+        expect(inConfig, `${path} ${name}: ${key}`).toBe(unit === 's' ? value * 1000 : value);
       }
     }
   });

@@ -1,7 +1,7 @@
 import { writeInit } from '../mp4/init.ts';
 import type { Arena } from '../sink.ts';
-import type { OutputConfig } from './config.ts';
 import { CutRule, NOTHING, SEGMENT, SHORTEST } from './cut-rule.ts';
+import { encoderLimits, type OutputConfig } from './limits.ts';
 import { type AudioHeader, type Expected, Lineup, type VideoHeader } from './lineup.ts';
 import { AUDIO, type Timeline } from './timeline.ts';
 import { Track } from './track.ts';
@@ -217,12 +217,12 @@ export class Cutter {
 
   #begin(now: number): void {
     const { window } = this.#options;
-    if (now - this.#beginsSince > 60_000) {
+    if (now - this.#beginsSince > encoderLimits.beginningWindow.value) {
       this.#beginsSince = now;
       this.#begins = 0;
     }
     this.#begins += 1;
-    if (this.#begins > 60) {
+    if (this.#begins > encoderLimits.beginnings.value) {
       this.#options.onFatal('the encoder changes its settings too often');
       return;
     }
@@ -385,11 +385,10 @@ export class Cutter {
   }
 }
 
-/** After this many milliseconds without a track it is gone. */
-const GONE = 5000;
-/** How much longer than the pictures' own delay a part waits for its sound, seconds. */
-const SOUND_PATIENCE = 0.1;
-/** A pause of more than this many seconds is a gap. */
-const GAP = 1;
-/** Ten seconds, in ticks of the video track. */
-const CTS_LIMIT = 900_000;
+const GONE = encoderLimits.trackGone.value;
+/** Seconds. */
+const SOUND_PATIENCE = encoderLimits.soundPatience.value / 1000;
+/** Seconds. */
+const GAP = encoderLimits.gap.value / 1000;
+/** In ticks of the video track. */
+const CTS_LIMIT = encoderLimits.composition.value * 90;

@@ -3,8 +3,8 @@ import type { Figures, PublishGrant } from '../../../core/ports/media.ts';
 import { parseAac } from '../codecs/aac.ts';
 import { parseAvc } from '../codecs/avc.ts';
 import { Arena, type MediaSink } from '../sink.ts';
-import type { OutputConfig } from './config.ts';
 import { Cutter } from './cutter.ts';
+import { encoderLimits, type OutputConfig } from './limits.ts';
 import { Meter } from './meter.ts';
 import { AUDIO, Timeline, VIDEO } from './timeline.ts';
 import type { LiveWindow } from './window.ts';
@@ -227,8 +227,8 @@ export class Ingest implements MediaSink {
   }
 }
 
-/** No encoder is this many milliseconds early. */
-const AHEAD = 30_000;
+/** No encoder is so early. */
+const AHEAD = encoderLimits.ahead.value;
 const TOO_FAST =
   'media comes faster than real time; an encoder that reads a file must pace itself (ffmpeg: -re)';
 const VIDEO_CODECS: Record<number, string> = {

@@ -1,5 +1,6 @@
 import type { AacConfig } from '../codecs/aac.ts';
 import type { AvcConfig } from '../codecs/avc.ts';
+import { encoderLimits } from './limits.ts';
 
 export interface VideoHeader {
   readonly record: Uint8Array;
@@ -63,7 +64,8 @@ export class Lineup {
     const expected = this.#expected;
     const isOther = hasPicture ? expected?.hasAudio : expected?.hasVideo;
     if (this.#isSettled || isOther === false) return true;
-    return waited >= (expected?.hasVideo && expected.hasAudio ? 2000 : 1000);
+    const patience = encoderLimits.otherTrack.value;
+    return waited >= (expected?.hasVideo && expected.hasAudio ? 2 * patience : patience);
   }
 
   /** The video header is here, so only a key frame is missing. */

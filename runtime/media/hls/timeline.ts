@@ -1,3 +1,5 @@
+import { encoderLimits } from './limits.ts';
+
 /** Which clock of the sender a stamp is from. */
 export const VIDEO = 0;
 export const AUDIO = 1;
@@ -93,7 +95,7 @@ export class Timeline {
       return;
     }
     stamps.same += 1;
-    if (stamps.same < 8 || now - stamps.since < 500) return;
+    if (stamps.same < 8 || now - stamps.since < encoderLimits.still.value) return;
     stamps.isByArrival = true;
     stamps.arrival = now;
     // In step with the other track, which may have gone on.
@@ -102,10 +104,8 @@ export class Timeline {
   }
 }
 
-/** A track may go back this far, or off its rhythm, before it counts as a jump; milliseconds. */
-const BACK = 100;
-/** And ahead this far: a real gap. */
-const FORWARD = 10_000;
+const BACK = encoderLimits.back.value;
+const FORWARD = encoderLimits.forward.value;
 
 class Stamps {
   count = 0;

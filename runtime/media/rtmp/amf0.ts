@@ -1,3 +1,4 @@
+import { rtmpLimits } from './limits.ts';
 import { ProtocolError } from './protocol-error.ts';
 
 /** What AMF0 carries in RTMP commands and metadata. A date is read as its number, epoch milliseconds. */
@@ -20,7 +21,11 @@ export interface AmfLimits {
   readonly stringBytes: number;
 }
 
-export const amfLimits: AmfLimits = { depth: 16, values: 1000, stringBytes: 65_535 };
+export const amfLimits: AmfLimits = {
+  depth: rtmpLimits.amfDepth,
+  values: rtmpLimits.amfValues,
+  stringBytes: rtmpLimits.amfStringBytes,
+};
 
 /**
  * Reads the AMF0 values in `bytes[from, to)` (Adobe AMF0 specification, section 2).

@@ -108,11 +108,81 @@ export const rtmpLimitTable = limitTable('rtmp', {
     meaning: 'Waiting to be sent to a peer that does not read.',
     beyond: perPublish,
   },
+  amfDepth: {
+    value: 16,
+    unit: 'levels',
+    meaning: 'Nesting of an AMF value.',
+    beyond: perPublish,
+  },
+  amfValues: {
+    value: 1000,
+    unit: 'values',
+    meaning: 'Values in one AMF message.',
+    beyond: perPublish,
+  },
+  amfStringBytes: {
+    value: 65_535,
+    unit: 'bytes',
+    meaning: 'One AMF string.',
+    beyond: perPublish,
+  },
+  logLines: {
+    value: 20,
+    unit: 'lines',
+    meaning: 'Log lines about connections within `logWindow`.',
+    beyond: 'They are counted, and the next line says how many: `unsaid`.',
+  },
+  logWindow: {
+    value: 10_000,
+    unit: 'ms',
+    meaning: 'The time in which `logLines` are counted.',
+    beyond: 'Counting begins again.',
+  },
+  ackWindow: {
+    value: 2_500_000,
+    unit: 'bytes',
+    meaning: 'What a peer may send before we acknowledge it, until it says otherwise.',
+    beyond: 'It is acknowledged.',
+  },
+  ackWindowLeast: {
+    value: 16_384,
+    unit: 'bytes',
+    meaning: 'The smallest such window a peer may ask for.',
+    beyond: 'A smaller one counts as this: it would have us acknowledge every few bytes.',
+  },
+  ackWindowPatient: {
+    value: 1_000_000,
+    unit: 'bytes',
+    meaning: 'The window from which acknowledging may wait for the next look at the deadlines.',
+    beyond: 'A peer that stopped for it would still reach 4 MB/s.',
+  },
+  chunkBytes: {
+    value: 60_000,
+    unit: 'bytes',
+    meaning: 'Payload of one chunk that we send.',
+    beyond: 'The message goes on in the next chunk.',
+  },
   keyLength: {
     value: 256,
     unit: 'characters',
     meaning: 'A stream key.',
     beyond: 'Refused with `NetStream.Publish.Unauthorized` without a look at the store.',
+  },
+});
+
+/** What a server may make our own publisher read. */
+export const publisherLimits = limitTable('publisher', {
+  messageBytes: {
+    value: 64 * 1024,
+    unit: 'bytes',
+    meaning: 'One message of a server that we publish to; its status messages are far below.',
+    beyond: 'The publish fails.',
+  },
+  chunkStreams: {
+    value: 16,
+    unit: 'chunk streams',
+    meaning: 'Chunk streams of such a server.',
+    beyond: 'The publish fails.',
   },
 });
 

@@ -52,8 +52,9 @@ export function rtmpListener(options: RtmpListenerOptions): RtmpListener {
   const connections = new Set<Connection>();
   const perNetwork = new Map<string, number>();
   const running = new Map<string, RtmpSession>();
-  const note = quietly((message, fields) => log.info(message, fields), clock);
-  const complain = quietly((message, fields) => log.error(message, fields), clock);
+  const lines = { clock, most: limits.logLines, window: limits.logWindow };
+  const note = quietly((message, fields) => log.info(message, fields), lines);
+  const complain = quietly((message, fields) => log.error(message, fields), lines);
 
   const socketHandlers = {
     open(socket: Socket<Connection>) {
@@ -197,12 +198,12 @@ function listen(
   }
 }
 
-/** Lines, at most 20 in 10 seconds: a flood of connections must not become a flood of lines. */
+/** At most so many lines in a window: a flood of connections must not become a flood of lines. */
 function quietly(
   write: (message: string, fields: object) => void,
-  clock: Clock,
+  { clock, most, window }: { clock: Clock; most: number; window: number },
 ): (message: string, fields: object) => void {
-  const lines = new WindowCount({ most: 20, window: 10_000 });
+  const lines = new WindowCount({ most, window });
   let unsaid = 0;
   return (message, fields) => {
     if (!lines.admit(clock.now())) {

@@ -1,0 +1,59 @@
+import { limitTable } from '../../core/limit-table.ts';
+import { takeoverBrake } from '../../machines/broadcast.ts';
+
+export const streamLimits = limitTable('streams', {
+  tags: {
+    value: 50,
+    unit: 'tags',
+    meaning: '`userTags` of one stream.',
+    beyond: '422 `body.invalid`.',
+  },
+  tagNameLength: {
+    value: 100,
+    unit: 'characters',
+    meaning: 'The name of a user tag.',
+    beyond: '422 `body.invalid`.',
+  },
+  tagLength: {
+    value: 500,
+    unit: 'characters',
+    meaning: 'The value of a user tag that is text.',
+    beyond: '422 `body.invalid`.',
+  },
+  returnWait: {
+    value: 8000,
+    unit: 'ms',
+    meaning: 'How long a playlist request waits for a broadcast that is expected back after a restart.',
+    beyond: '404 `playback.not_live` with `Retry-After`.',
+  },
+  factRetry: {
+    value: 500,
+    unit: 'ms',
+    meaning: 'Wait before what the media reported is told to the broadcast again, when that failed.',
+    beyond: 'It is tried again until it is told.',
+  },
+  lostPublishes: {
+    value: 1000,
+    unit: 'streams',
+    meaning: 'Streams of a former process that are looked at in one go when a process starts.',
+    beyond: 'The rest follow in the next go.',
+  },
+  takeovers: {
+    value: takeoverBrake.takeovers,
+    unit: 'takeovers',
+    meaning: 'Takeovers of one running broadcast within `takeoverWindow`.',
+    beyond: 'Newcomers are refused for `takeoverPause`, and an issue says so.',
+  },
+  takeoverWindow: {
+    value: takeoverBrake.window,
+    unit: 'ms',
+    meaning: 'The time in which takeovers are counted.',
+    beyond: 'A takeover no longer counts.',
+  },
+  takeoverPause: {
+    value: takeoverBrake.pause,
+    unit: 'ms',
+    meaning: 'How long nobody may take over after too many takeovers.',
+    beyond: 'The next newcomer may.',
+  },
+});
