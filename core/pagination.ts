@@ -12,7 +12,12 @@ export interface ListedResource {
   /** Base of the link to the next page. */
   readonly publicUrl: string;
   readonly resources: ResourceReader;
+  /** Query parameters of its routes on top of those that all lists have. */
+  readonly parameters?: readonly string[];
 }
+
+/** Parameters that the link to the next page has as well. What nobody knows may be a key that went astray. */
+const common = ['limit', 'order', 'filters', 'name', 'count'];
 
 /** What one route lists of it. */
 export interface ListScopeOfRoute {
@@ -37,6 +42,7 @@ export function resourceList(resource: ListedResource) {
     const sorting = sortingOf(query);
     const list = `${resource.kind} ${JSON.stringify(sorting)}`;
     const cursor = query.get('cursor');
+    const passedOn = new Set<string>([...common, ...(resource.parameters ?? [])]);
     const after = cursor === null ? undefined : placeOf(cursor, list);
     if (after && needsName(sorting) && after.name === undefined) throw invalidQuery('cursor: incomplete');
     const { account } = scope;
@@ -56,8 +62,10 @@ export function resourceList(resource: ListedResource) {
     const headers = new Headers();
     const last = page.at(-1);
     if (last && rows.length > limit) {
-      query.set('cursor', cursorOf(placeAt(last, sorting), list));
-      headers.set('link', `<${resource.publicUrl}${url.pathname}?${query}>; rel="next"`);
+      const next = new URLSearchParams();
+      for (const name of passedOn) if (query.has(name)) next.set(name, query.get(name) as string);
+      next.set('cursor', cursorOf(placeAt(last, sorting), list));
+      headers.set('link', `<${resource.publicUrl}${url.pathname}?${next}>; rel="next"`);
     }
     if (isCounted) {
       headers.set('x-total-count', String(await resource.resources.count(resource.kind, within)));

@@ -10,6 +10,7 @@ import { resourceList } from '../../core/pagination.ts';
 import type { Kit } from '../../core/plugin.ts';
 import type { StoredResource } from '../../core/ports/store.ts';
 import { quota } from '../../core/quota.ts';
+import { idOrNone } from '../../core/secrets.ts';
 import { apiKeys } from './api-keys.ts';
 import type { AccountsKit } from './config.ts';
 import { documentOf, newRow, presentToken, type TokenDocument } from './token-document.ts';
@@ -128,7 +129,7 @@ async function accountFor(
   if (await kit.resources.get('account', accountId)) return accountId;
   throw new Fault('account.unknown', {
     status: 400,
-    message: `accountId: there is no account ${accountId}.`,
+    message: `accountId: there is no account ${idOrNone(accountId)}.`,
   });
 }
 
@@ -147,5 +148,5 @@ function tooMany(most: number): Fault {
 }
 
 function notFound(id: string): Fault {
-  return new Fault('api_token.not_found', { status: 404, message: `There is no API key ${id}.` });
+  return new Fault('api_token.not_found', { status: 404, message: `There is no API key ${idOrNone(id)}.` });
 }

@@ -41,7 +41,7 @@ export default definePlugin({
         if (lastId !== null && from === undefined) {
           throw new Fault('events.gone', {
             status: 410,
-            message: `The event ${lastId} is unknown or older than 24 h.`,
+            message: 'The event that Last-Event-ID names is unknown or older than 24 h.',
           });
         }
         if (request.method === 'HEAD') return new Response(null, { headers: eventStreamHeaders });

@@ -3,6 +3,7 @@ import { Fault } from '../../core/fault.ts';
 import { requestLimits } from '../../core/limits.ts';
 import { nameSchema } from '../../core/name.ts';
 import { type FieldChange, field } from '../../core/resource.ts';
+import { idOrNone } from '../../core/secrets.ts';
 import { type Profile, profilesField } from '../renditions/contract.ts';
 import { stream } from '../streams/contract.ts';
 import type { MultistreamKit } from './config.ts';
@@ -79,7 +80,7 @@ async function problemsOf(
       wrong(`this stream has no profile "${profile}"; it has ${[...profiles].join(', ')}`);
     }
     if (id === undefined) continue;
-    if (!(await own.has(id))) wrong(`there is no multistream target ${id}`);
+    if (!(await own.has(id))) wrong(`there is no multistream target ${idOrNone(id)}`);
     const pair = JSON.stringify([id, profile]);
     if (seen.has(pair)) wrong(`the target ${id} with the profile "${profile}" is there twice`);
     seen.add(pair);

@@ -5,6 +5,7 @@ import { uuid } from '../../core/ids.ts';
 import { requestLimits } from '../../core/limits.ts';
 import { nameSchema } from '../../core/name.ts';
 import { type Quota, quota } from '../../core/quota.ts';
+import { idOrNone } from '../../core/secrets.ts';
 import type { MultistreamKit } from './config.ts';
 import { multistreamLimits } from './limits.ts';
 
@@ -138,7 +139,7 @@ function tooMany(most: number): Fault {
 function notFound(id: string): Fault {
   return new Fault('target.not_found', {
     status: 404,
-    message: `There is no multistream target ${id}.`,
+    message: `There is no multistream target ${idOrNone(id)}.`,
   });
 }
 

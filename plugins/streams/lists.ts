@@ -21,6 +21,7 @@ export function listRoutes(kit: StreamsKit): AnyElysia {
     fields,
     publicUrl: kit.deployment.publicUrl,
     resources: kit.resources,
+    parameters: ['streamsonly', 'sessionsonly', 'active', 'record'],
   });
   const present = (row: StoredResource) => presentStream(documentOf(row), { kit, fields: extended });
 
