@@ -222,6 +222,7 @@ export const decisions: Readonly<Record<string, readonly Decision[]>> = {
       'a second broadcast takes over, or is refused',
       `${streams}: is taken over by the same key: one session, the old connection closed`,
       'plugins/takeover.test.ts: take turns with busyKey refuse',
+      'plugins/takeover.test.ts: with busyKey refuse show for a minute that one was refused, and what to do',
     ],
     [
       'after 3 takeovers in 60 s newcomers are refused for 30 s, with an issue',

@@ -3,7 +3,6 @@ import { Fault } from '../../core/fault.ts';
 import { requestLimits } from '../../core/limits.ts';
 import { nameSchema } from '../../core/name.ts';
 import { type FieldChange, field } from '../../core/resource.ts';
-import { idOrNone } from '../../core/secrets.ts';
 import { type Profile, profilesField } from '../renditions/contract.ts';
 import { stream } from '../streams/contract.ts';
 import type { MultistreamKit } from './config.ts';
@@ -56,7 +55,7 @@ export const multistream = field<Multistream, MultistreamKit>(stream, 'multistre
     const known = profileNames(values);
     const lost = targets.filter(({ profile }) => !known.has(profile));
     return [
-      'This server does not push to multistream targets yet: none of them is sent anything.',
+      'This server does not push to multistream targets yet: none of them is sent anything. Set multistream to no targets.',
       ...lost.map(
         ({ id, profile }) =>
           `Multistream target ${id} wants the profile "${profile}", which this stream no longer has. Name another.`,
@@ -80,7 +79,7 @@ async function problemsOf(
       wrong(`this stream has no profile "${profile}"; it has ${[...profiles].join(', ')}`);
     }
     if (id === undefined) continue;
-    if (!(await own.has(id))) wrong(`there is no multistream target ${idOrNone(id)}`);
+    if (!(await own.has(id))) wrong(`there is no multistream target ${id}`);
     const pair = JSON.stringify([id, profile]);
     if (seen.has(pair)) wrong(`the target ${id} with the profile "${profile}" is there twice`);
     seen.add(pair);

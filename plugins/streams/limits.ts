@@ -38,6 +38,18 @@ export const streamLimits = limitTable('streams', {
     meaning: 'Streams of a former process that are looked at in one go when a process starts.',
     beyond: 'The rest follow in the next go.',
   },
+  refusalShown: {
+    value: 60_000,
+    unit: 'ms',
+    meaning: 'How long an issue tells of a newcomer that was refused because the key is in use.',
+    beyond: 'It is gone from `issues`.',
+  },
+  refusalsKept: {
+    value: 10_000,
+    unit: 'streams',
+    meaning: 'Streams whose last refused newcomer is remembered.',
+    beyond: 'The oldest is forgotten, and its issue with it.',
+  },
   takeovers: {
     value: takeoverBrake.takeovers,
     unit: 'takeovers',

@@ -2,6 +2,7 @@ import type { FieldSet } from '../../core/resource.ts';
 import { stream } from './contract.ts';
 import type { StreamDocument } from './document.ts';
 import type { StreamsKit } from './kit.ts';
+import { refusalsOf } from './refusals.ts';
 
 /** The stream object as its owner sees it, live figures included. */
 export function presentStream(
@@ -12,9 +13,9 @@ export function presentStream(
   const live = document.token === null ? undefined : kit.media.figures(document.token);
   const current = live ?? document.current;
   const lastSeen = Math.max(document.lastMediaAt, live?.lastMediaAt ?? 0);
-  const issues = document.isHeld
-    ? ['The connection of the encoder was lost; the broadcast goes on when it comes back in time.']
-    : (live?.issues ?? []);
+  const issues = document.isHeld ? [lost] : (live?.issues ?? []);
+  const isContested =
+    document.incarnation !== null && refusalsOf(kit).isRecent(document.parentId ?? document.id);
   const isBraked = (document.brakedUntil ?? 0) > kit.clock.now();
   // Of a session that is over nothing can be mended.
   const fieldIssues = document.parentId === null || document.isActive ? fields.issues(document.fields) : [];
@@ -32,7 +33,7 @@ export function presentStream(
     ...(document.holdSeconds !== null && { holdSeconds: document.holdSeconds }),
     isActive: document.isActive,
     ...(document.isActive && { isHealthy: issues.length === 0, ingestRate: live?.ingestRate ?? 0 }),
-    issues: [...issues, ...(isBraked ? [fight] : []), ...fieldIssues],
+    issues: [...issues, ...(isBraked ? [fight] : []), ...(isContested ? [contested] : []), ...fieldIssues],
     ...(lastSeen > 0 && { lastSeen }),
     sourceBytes: document.past.bytes + current.bytes,
     sourceSegments: document.past.segments + current.segments,
@@ -41,6 +42,12 @@ export function presentStream(
   };
 }
 
+const lost =
+  'The connection of the encoder was lost; the broadcast goes on when it comes back in time. ' +
+  'Check its network, and start it again when it does not connect by itself.';
+const contested =
+  'Another encoder wanted to broadcast with this stream key and was refused, because the key is in use. ' +
+  'Stop one of the two, or give each a stream of its own.';
 const fight =
   'Several encoders take this stream key from each other; newcomers are refused for 30 s. ' +
   'Stop all but one, or give each a stream of its own.';

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { issues } from '../../runtime/media/hls/issues.ts';
 import { readInit } from './boxes.ts';
 import {
   AAC_44100_MONO,
@@ -184,7 +185,7 @@ test('a picture header that cannot be read is an issue, not an end', async () =>
     send(sink, 8, 0, audioHeader(AVC_240P.slice(length)));
   }
   expect(publisher.fatal).toEqual([]);
-  expect(feed.output.figures()?.issues.join()).toContain('the video header cannot be read');
+  expect(feed.output.figures()?.issues.join()).toContain('The video header cannot be read');
   sendHeaders(sink);
   await play(feed, sink, { seconds: 3 });
   expect(feed.output.isPlayable).toBe(true);
@@ -192,10 +193,14 @@ test('a picture header that cannot be read is an issue, not an end', async () =>
 
 test('other codecs end the publish in plain words', () => {
   const cases: [8 | 9, number[], string][] = [
-    [9, [0x12, 0, 0, 0, 0, 0], 'video codec Sorenson H.263 is not supported yet; use H.264'],
-    [9, [0x90, 0x68, 0x76, 0x63, 0x31, 0], 'video codec H.265 is not supported yet; use H.264'],
-    [8, [0x2f, 1, 2, 3], 'audio codec MP3 is not supported yet; use AAC'],
-    [8, [0x90, 0x4f, 0x70, 0x75, 0x73, 1], 'audio codec Opus is not supported yet; use AAC'],
+    [9, [0x12, 0, 0, 0, 0, 0], 'Video codec Sorenson H.263 is not supported yet. Set the encoder to H.264.'],
+    [
+      9,
+      [0x90, 0x68, 0x76, 0x63, 0x31, 0],
+      'Video codec H.265 is not supported yet. Set the encoder to H.264.',
+    ],
+    [8, [0x2f, 1, 2, 3], 'Audio codec MP3 is not supported yet. Set the encoder to AAC.'],
+    [8, [0x90, 0x4f, 0x70, 0x75, 0x73, 1], 'Audio codec Opus is not supported yet. Set the encoder to AAC.'],
   ];
   for (const [type, body, reason] of cases) {
     const feed = new Feed();
@@ -216,9 +221,27 @@ test('without key frames a segment is cut all the same, and the target grows onc
   await play(feed, sink, { seconds: 70, gop: 0, after });
   expect(viewer.checker.last?.target).toBe(20);
   expect(viewer.segments.map((segment) => Math.round(segment.duration))).toEqual([0, 20, 20, 20]);
-  expect(feed.output.figures()?.issues).toEqual([
-    'key frames are too far apart; a segment was cut without one',
-  ]);
+  expect(feed.output.figures()?.issues).toEqual([issues.cutWithoutKeyFrame]);
+});
+
+test.each([
+  [2, []],
+  [4, []],
+  [6, [issues.keyFramesApart]],
+])('key frames %i s apart have the issues %j', async (seconds, expected) => {
+  const feed = new Feed();
+  const { after } = await watched(feed);
+  const { sink } = feed.attach();
+  sendHeaders(sink);
+  await play(feed, sink, { seconds: 26, gop: seconds * 30, after });
+  expect(feed.output.figures()?.issues).toEqual(expected);
+});
+
+test('every issue says what was seen and what to do', () => {
+  for (const issue of Object.values(issues)) {
+    const text = typeof issue === 'string' ? issue : issue('this');
+    expect(text).toMatch(/^[A-Z].*[.;] ?.*\b(Use|Check|Set|Restart|Keep|Lower|pace itself)\b.*\.$/);
+  }
 });
 
 test('bounds: frames per part, bytes of a window, bytes of a segment', async () => {
@@ -227,13 +250,13 @@ test('bounds: frames per part, bytes of a window, bytes of a segment', async () 
   sendHeaders(sink);
   for (let i = 0; i < 300 && publisher.fatal.length === 0; i += 1)
     send(sink, 9, 0, frame({ isKey: i === 0 }));
-  expect(publisher.fatal).toEqual(['the encoder sends too many frames in too little time']);
+  expect(publisher.fatal).toEqual([issues.tooManyFrames]);
 
   const full = new Feed({ windowBytes: 200_000 });
   const second = full.attach();
   sendHeaders(second.sink);
   await play(full, second.sink, { seconds: 30 });
-  expect(second.fatal).toEqual(['the stream has more data than the live window may keep; lower its bitrate']);
+  expect(second.fatal).toEqual([issues.tooMuchData]);
   expect(full.output.bytes).toBeLessThanOrEqual(200_000);
   expect(full.output.isPlayable).toBe(true);
 

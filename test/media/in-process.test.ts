@@ -203,7 +203,9 @@ test('what cannot be packaged ends the publish with the reason, and only it', as
   encoder.sendVideo(Uint8Array.of(0x1c, 0, 0, 0, 0, 1, 2, 3), 0);
   expect((await encoder.closed).code).toBe('NetStream.Publish.Rejected');
   await until('the end', () => s.told().length === 1);
-  expect(s.facts[0].figures.issues).toEqual(['video codec H.265 is not supported yet; use H.264']);
+  expect(s.facts[0].figures.issues).toEqual([
+    'Video codec H.265 is not supported yet. Set the encoder to H.264.',
+  ]);
   sendHeaders(other);
   sendMedia(other, { seconds: 1 });
   await until('the other', () => s.told().includes('playable t1'));

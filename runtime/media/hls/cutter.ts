@@ -1,6 +1,7 @@
 import { writeInit } from '../mp4/init.ts';
 import type { Arena } from '../sink.ts';
 import { CutRule, NOTHING, SEGMENT, SHORTEST } from './cut-rule.ts';
+import { issues } from './issues.ts';
 import { encoderLimits, type OutputConfig } from './limits.ts';
 import { type AudioHeader, type Expected, Lineup, type VideoHeader } from './lineup.ts';
 import { AUDIO, type Timeline } from './timeline.ts';
@@ -123,7 +124,7 @@ export class Cutter {
     let offset = cts * 90;
     if (Math.abs(offset) > CTS_LIMIT) {
       offset = 0;
-      this.#options.onIssue('composition times are out of range');
+      this.#options.onIssue(issues.compositionRange);
     }
     if (!track.push(dts, offset, at, end - at, isKey ? 1 : 0)) return this.#flood();
     if (!this.#isRunning) this.#consider(now);
@@ -162,7 +163,7 @@ export class Cutter {
       this.#consider(now);
     } else if (this.#lead === track || time <= this.#videoSeen + GONE) this.#drain();
     else {
-      this.#options.onIssue('video stopped arriving');
+      this.#options.onIssue(issues.videoGone);
       this.#lineup.isVideoGone = true;
       this.#stop(this.#video.count, -1);
     }
@@ -195,7 +196,7 @@ export class Cutter {
   #isTrackSetStale(time: number): boolean {
     if (this.#lineup.nextAudio !== undefined) return true;
     if (!this.#hasAudio || time < this.#audioSeen + GONE) return false;
-    this.#options.onIssue('audio stopped arriving');
+    this.#options.onIssue(issues.audioGone);
     this.#lineup.isAudioGone = true;
     return true;
   }
@@ -207,7 +208,7 @@ export class Cutter {
     const isMissing = !hasPicture && this.#lineup.awaitsKeyFrame;
     if (this.#lineup.canBegin(hasPicture, latest)) {
       if (isMissing) {
-        this.#options.onIssue('video has no key frame');
+        this.#options.onIssue(issues.noKeyFrame);
         this.#lineup.isVideoGone = true;
       }
       this.#begin(now);
@@ -223,7 +224,7 @@ export class Cutter {
     }
     this.#begins += 1;
     if (this.#begins > encoderLimits.beginnings.value) {
-      this.#options.onFatal('the encoder changes its settings too often');
+      this.#options.onFatal(issues.tooManyChanges);
       return;
     }
     const hasVideo = this.#video.count > 0;
@@ -270,7 +271,7 @@ export class Cutter {
       const end = lead.dts(this.#cursor);
       if (!this.#isSoundThere(end)) return;
       if (lead.isVideo && !lead.isSync(this.#cursor) && this.#rule.isLong(lead, end, openBytes))
-        this.#options.onIssue('key frames are too far apart; a segment was cut without one');
+        this.#options.onIssue(issues.cutWithoutKeyFrame);
       this.#cut(end, ends === SEGMENT);
     }
   }
@@ -312,15 +313,23 @@ export class Cutter {
     this.#video.forget();
     this.#audio.forget();
     if (!isKept) {
-      this.#options.onFatal('the stream has more data than the live window may keep; lower its bitrate');
+      this.#options.onFatal(issues.tooMuchData);
       return false;
     }
+    if (isEnd && lead.isVideo) this.#watchKeyFrames((end - this.#rule.segmentStart) / lead.timescale);
     this.#rule.ended(end, isEnd);
     this.#end = (end / lead.timescale) * 1000;
     if (isEnd) window.closeSegment();
     window.commit({ isLive: this.#isRunning });
     if (isEnd && this.#rule.segments === 1) this.#options.onPlayable();
     return true;
+  }
+
+  /** @param duration of a segment that ends, seconds */
+  #watchKeyFrames(duration: number): void {
+    const { segmentLimit, targetDuration } = this.#options.config;
+    // What was cut without a key frame has an issue of its own.
+    if (duration > targetDuration && duration < segmentLimit) this.#options.onIssue(issues.keyFramesApart);
   }
 
   /**
@@ -380,7 +389,7 @@ export class Cutter {
   }
 
   #flood(): boolean {
-    this.#options.onFatal('the encoder sends too many frames in too little time');
+    this.#options.onFatal(issues.tooManyFrames);
     return true;
   }
 }

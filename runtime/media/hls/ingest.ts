@@ -4,6 +4,7 @@ import { parseAac } from '../codecs/aac.ts';
 import { parseAvc } from '../codecs/avc.ts';
 import { Arena, type MediaSink } from '../sink.ts';
 import { Cutter } from './cutter.ts';
+import { issues } from './issues.ts';
 import { encoderLimits, type OutputConfig } from './limits.ts';
 import { Meter } from './meter.ts';
 import { AUDIO, Timeline, VIDEO } from './timeline.ts';
@@ -167,7 +168,7 @@ export class Ingest implements MediaSink {
     this.#meter.pass(time);
     if (this.#beganAt < 0) this.#beganAt = now;
     else if (time - this.#options.origin > now - this.#beganAt + AHEAD) {
-      this.#meter.issue(TOO_FAST, now);
+      this.#meter.issue(issues.tooFast, now);
       // It is said again only when it goes on.
       this.#beganAt = now - (time - this.#options.origin);
     }
@@ -188,7 +189,7 @@ export class Ingest implements MediaSink {
     if (!isSame(this.#videoRecord, this.video.bytes, at, end)) {
       const record = this.video.bytes.slice(at, end);
       const avc = parseAvc(record);
-      if ('malformed' in avc) this.#misread(`the video header cannot be read: ${avc.malformed}`);
+      if ('malformed' in avc) this.#misread(issues.badVideoHeader(avc.malformed));
       else {
         this.#videoRecord = record;
         moved = this.#cutter.configureVideo({ record, avc });
@@ -203,7 +204,7 @@ export class Ingest implements MediaSink {
     if (!isSame(this.#audioRecord, this.audio.bytes, at, end)) {
       const record = this.audio.bytes.slice(at, end);
       const aac = parseAac(record);
-      if ('malformed' in aac) this.#misread(`the audio header cannot be read: ${aac.malformed}`);
+      if ('malformed' in aac) this.#misread(issues.badAudioHeader(aac.malformed));
       else {
         this.#audioRecord = record;
         moved = this.#cutter.configureAudio({ record, aac });
@@ -229,8 +230,6 @@ export class Ingest implements MediaSink {
 
 /** No encoder is so early. */
 const AHEAD = encoderLimits.ahead.value;
-const TOO_FAST =
-  'media comes faster than real time; an encoder that reads a file must pace itself (ffmpeg: -re)';
 const VIDEO_CODECS: Record<number, string> = {
   2: 'Sorenson H.263',
   3: 'Screen video',
@@ -246,11 +245,11 @@ const AUDIO_CODECS: Record<number, string> = {
 };
 
 function videoRefusal(codec: string): string {
-  return `video codec ${NAMES[codec] ?? codec} is not supported yet; use H.264`;
+  return issues.videoCodec(NAMES[codec] ?? codec);
 }
 
 function audioRefusal(codec: string): string {
-  return `audio codec ${NAMES[codec] ?? codec} is not supported yet; use AAC`;
+  return issues.audioCodec(NAMES[codec] ?? codec);
 }
 
 const NAMES: Record<string, string> = {

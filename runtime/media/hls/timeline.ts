@@ -1,3 +1,4 @@
+import { issues } from './issues.ts';
 import { encoderLimits } from './limits.ts';
 
 /** Which clock of the sender a stamp is from. */
@@ -83,7 +84,7 @@ export class Timeline {
     if (formerTime >= earliest && formerTime <= last + FORWARD) return formerTime;
     this.#former = this.#offset;
     this.#offset = expected - this.#unwrapped;
-    this.#onIssue('timestamps jumped');
+    this.#onIssue(issues.jumped);
     return expected;
   }
 
@@ -100,7 +101,7 @@ export class Timeline {
     stamps.arrival = now;
     // In step with the other track, which may have gone on.
     stamps.arrivalTime = Math.max(stamps.last + stamps.step, this.#latest);
-    this.#onIssue('timestamps stand still; the time of arrival is used instead');
+    this.#onIssue(issues.still);
   }
 }
 

@@ -1,0 +1,32 @@
+/**
+ * What is wrong with a broadcast, for the person at its encoder: what was seen, then what to do about it. Shown as
+ * `issues` of the stream; those that end the broadcast are told the encoder as well.
+ */
+export const issues = {
+  compositionRange:
+    'Composition times are out of range; pictures may show in the wrong order. Use fewer B-frames, or another encoder.',
+  videoGone:
+    'Video stopped arriving; viewers hear sound alone. Check the camera and the video settings of the encoder.',
+  audioGone:
+    'Audio stopped arriving; viewers see pictures alone. Check the microphone and the audio settings of the encoder.',
+  noKeyFrame:
+    'Video has no key frame, so it cannot be shown. Set the key frame interval of the encoder to 2 s.',
+  keyFramesApart:
+    'Key frames are more than 4 s apart, so viewers start late and lag behind. Set the key frame interval of the encoder to 2 s.',
+  cutWithoutKeyFrame:
+    'Key frames are too far apart; a segment was cut without one. Set the key frame interval of the encoder to 2 s.',
+  jumped: 'Timestamps jumped. Check that the encoder is not overloaded, and restart it when this goes on.',
+  still:
+    'Timestamps stand still; the time of arrival is used instead. Restart the encoder, or use another one.',
+  tooFast: 'Media comes faster than real time. An encoder that reads a file must pace itself (ffmpeg: -re).',
+  tooManyChanges:
+    'The encoder changes its settings too often. Keep codec, size and audio as they are during a broadcast.',
+  tooManyFrames: 'The encoder sends too many frames in too little time. Lower its frame rate, or restart it.',
+  tooMuchData: 'The stream has more data than the live window may keep. Lower the bitrate of the encoder.',
+  badVideoHeader: (why: string) =>
+    `The video header cannot be read: ${why}. Set the encoder to H.264, or restart it.`,
+  badAudioHeader: (why: string) =>
+    `The audio header cannot be read: ${why}. Set the encoder to AAC, or restart it.`,
+  videoCodec: (codec: string) => `Video codec ${codec} is not supported yet. Set the encoder to H.264.`,
+  audioCodec: (codec: string) => `Audio codec ${codec} is not supported yet. Set the encoder to AAC.`,
+} as const;
