@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { extname, resolve } from 'node:path';
 import { type TSchema, Type } from '@sinclair/typebox';
 import { parse as parseYaml } from 'yaml';
+import { cidr } from '../core/cidr.ts';
 import { Fault } from '../core/fault.ts';
 import { settingsOf } from '../core/settings.ts';
 import { type Config, configSchema } from './schema.ts';
@@ -49,7 +50,18 @@ function contradictions(config: Partial<Config>): string[] {
   if (typeof config.publicUrl === 'string' && !URL.canParse(config.publicUrl)) {
     problems.push('publicUrl: expected a URL without a path, such as https://video.example.com');
   }
+  for (const [index, text] of listOf(config.http?.trustedProxies).entries()) {
+    if (typeof text === 'string' && !cidr(text)) {
+      problems.push(
+        `http.trustedProxies.${index}: expected a block of addresses such as 10.0.0.0/8 or 2001:db8::/32`,
+      );
+    }
+  }
   return problems;
+}
+
+function listOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [];
 }
 
 async function readConfigFile(path: string): Promise<Record<string, unknown>> {

@@ -15,6 +15,12 @@ export const configSchema = Type.Object(
     http: section({
       host: Type.String({ default: '0.0.0.0', description: 'Address the HTTP server listens on.' }),
       port: port({ default: 8080, description: 'Port of the API and of playback. 0 = any free one.' }),
+      trustedProxies: Type.Array(Type.String(), {
+        default: [],
+        maxItems: configLimits.trustedProxies.value,
+        description:
+          'Address blocks of reverse proxies, such as ["10.0.0.0/8"], whose X-Forwarded-For is believed. Nobody else\'s is.',
+      }),
       requests: limitSchema({
         default: 100_000,
         unit: 'requests',

@@ -26,6 +26,12 @@ export const requestLimits = limitTable('http', {
     meaning: 'A name of anything: stream, account, API key, target, profile.',
     beyond: '422 `body.invalid`.',
   },
+  proxies: {
+    value: 16,
+    unit: 'proxies',
+    meaning: 'Trusted proxies one behind the other, by `X-Forwarded-For`.',
+    beyond: 'The last of them counts as the caller.',
+  },
   idLength: {
     value: 100,
     unit: 'characters',
@@ -102,6 +108,12 @@ export const configLimits = limitTable('config', {
     value: 100,
     unit: 'characters',
     meaning: '`node.id`.',
+    beyond: 'The start is refused.',
+  },
+  trustedProxies: {
+    value: 1000,
+    unit: 'blocks',
+    meaning: '`http.trustedProxies`.',
     beyond: 'The start is refused.',
   },
   problems: {

@@ -1,5 +1,6 @@
 import type { AnyElysia } from 'elysia';
 import { Elysia } from 'elysia';
+import type { Cidr } from '../core/cidr.ts';
 import { Fault } from '../core/fault.ts';
 import { httpCore, says } from '../core/http.ts';
 import { forgetExpired } from '../core/idempotency.ts';
@@ -35,7 +36,7 @@ export async function boot(options: BootOptions): Promise<Booted> {
   const { store, clock, media } = options.drivers;
   const tree = new BootTree(clock);
   const stops: { name: string; stop: Stop }[] = [];
-  const callers = peers();
+  const callers = peers({ trusted: options.trustedProxies });
   let isReady = false;
 
   let stopped: Promise<void> | undefined;
@@ -205,6 +206,8 @@ export interface BootOptions {
   readonly partitions: number;
   /** Actors kept restored in memory. */
   readonly hotActors: number;
+  /** Whose `X-Forwarded-For` is believed. */
+  readonly trustedProxies: readonly Cidr[];
   readonly log: Log;
   /** Something happened after which the process must end. */
   onFatal(reason: string): void;

@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { readConfig } from '../config/load.ts';
 import { importPlugins } from '../config/plugins.ts';
+import { cidr } from '../core/cidr.ts';
 import { milliseconds } from '../core/duration.ts';
 import { Fault } from '../core/fault.ts';
 import { jsonLog } from '../core/log.ts';
@@ -78,6 +79,7 @@ async function main(): Promise<void> {
     nodeTimeout: milliseconds(config.node.timeout),
     partitions: config.kafka.partitions,
     hotActors: config.actors.hot,
+    trustedProxies: config.http.trustedProxies.flatMap((text) => cidr(text) ?? []),
     log,
     onFatal: fatal,
   });

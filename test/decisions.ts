@@ -304,6 +304,8 @@ export const decisions: Readonly<Record<string, readonly Decision[]>> = {
     ],
     ['nearest first; first=false is all, with base', 'plugins/ingest.test.ts: puts the nearest first: %s'],
     ['most specific CIDR', 'plugins/ingest.test.ts: %s holds %s by %i bits'],
+    ['else distance by a MaxMind-format database, else the first', 'plugins/locations.test.ts: %s'],
+    ['the address behind trusted proxies', 'kernel/peers.test.ts: from the proxy %s, with %j, is %s'],
     ['CORS *', 'plugins/ingest.test.ts: lets a browser ask first'],
   ],
   Playback: [

@@ -4,6 +4,7 @@ import { says } from '../../core/http.ts';
 import { definePlugin } from '../../core/plugin.ts';
 import { openly, preflight } from '../../core/public-access.ts';
 import { ingestLimits } from './limits.ts';
+import { databaseLocator, locator, noLocator } from './locator.ts';
 import { nearestFirst, regionSchema, regionsOf } from './regions.ts';
 
 /** `GET /api/ingest`: where to broadcast to and to watch from, nearest first, for everyone. */
@@ -15,10 +16,26 @@ export default definePlugin({
       maxItems: ingestLimits.regions.value,
       default: [],
       description:
-        'Places of this deployment: `{region, ingest, playback, base, cidrs?}`. Default: one, from publicUrl and rtmp.port.',
+        'Places of this deployment: `{region, ingest, playback, base, cidrs?, location?: {latitude, longitude}}`. Default: one, from publicUrl and rtmp.port.',
     }),
+    database: Type.Optional(
+      Type.String({
+        minLength: 1,
+        description:
+          'Path of a database in MaxMind DB format that knows where addresses are, such as GeoLite2-City.mmdb. Read again when it changes.',
+      }),
+    ),
   }),
+  needs: [locator],
+  provides: [locator],
+  async start(kit) {
+    const { database } = kit.config;
+    const own = database === undefined ? noLocator : await databaseLocator(database, kit);
+    kit.provide(locator, own);
+    return () => own.stop();
+  },
   routes(kit) {
+    const { locate } = kit.use(locator);
     const regions = regionsOf(kit.config.regions, kit.deployment);
     return new Elysia()
       .get(
@@ -26,7 +43,8 @@ export default definePlugin({
         ({ request }) =>
           openly(() => {
             const isAll = new URL(request.url).searchParams.get('first') === 'false';
-            const sorted = nearestFirst(regions, kit.peer(request));
+            const address = kit.peer(request);
+            const sorted = nearestFirst(regions, { address, location: locate(address) });
             const entries = isAll
               ? sorted.map(({ ingest, playback, base }) => ({ ingest, playback, base }))
               : sorted.slice(0, 1).map(({ ingest, playback }) => ({ ingest, playback }));

@@ -1,6 +1,12 @@
 import { limitTable } from '../../core/limit-table.ts';
 
 export const ingestLimits = limitTable('ingest', {
+  databaseCheck: {
+    value: 60_000,
+    unit: 'ms',
+    meaning: 'How often it is looked whether the database of locations has changed.',
+    beyond: 'A changed one is read; one that cannot be read leaves the one before in use.',
+  },
   regions: {
     value: 1000,
     unit: 'regions',

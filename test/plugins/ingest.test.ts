@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { cidr, matchLength } from '../../core/cidr.ts';
 import type { Plugin } from '../../core/plugin.ts';
-import { cidr, matchLength } from '../../plugins/ingest/cidr.ts';
 import ingest from '../../plugins/ingest/index.ts';
 import { listen } from '../../runtime/listen.ts';
 import { world } from '../kit/world.ts';
