@@ -57,6 +57,11 @@ function contradictions(config: Partial<Config>): string[] {
       );
     }
   }
+  for (const [index, text] of listOf(config.outbound?.allow).entries()) {
+    if (typeof text === 'string' && !cidr(text)) {
+      problems.push(`outbound.allow.${index}: expected a block such as 10.0.0.0/8 or fd00::/8`);
+    }
+  }
   return problems;
 }
 

@@ -99,10 +99,18 @@ export const configSchema = Type.Object(
       }),
     }),
     hls: section({
+      part: durationSchema({
+        default: '350ms',
+        atLeast: '200ms',
+        atMost: '500ms',
+        description:
+          'Longest part of a segment, 200ms to 500ms. Viewers are three to four of them behind live; each costs a request.',
+        beyond: 'The next part begins.',
+      }),
       window: durationSchema({
         default: '12s',
         atLeast: '12s',
-        description: 'Length of a live playlist, at least 12s.',
+        description: 'Length of a live playlist, at least 12s. From 26s on reloads carry only what is new.',
         beyond: 'Older segments are no longer listed.',
       }),
       waitingRequests: limitSchema({
@@ -110,6 +118,20 @@ export const configSchema = Type.Object(
         unit: 'requests',
         description: 'Blocked playlist and part requests one stream may have.',
         beyond: 'Further ones get 503 with `Retry-After`.',
+      }),
+    }),
+    outbound: section({
+      allow: Type.Array(Type.String(), {
+        default: ['127.0.0.0/8', '::1/128'],
+        maxItems: configLimits.outboundAllow.value,
+        description:
+          'Blocks of addresses that webhooks, imports and exports may call although they are not public. `[]` where strangers have accounts.',
+      }),
+      requests: limitSchema({
+        default: 1000,
+        unit: 'requests',
+        description: 'Outbound requests under way at once.',
+        beyond: 'Further ones fail and are tried again later.',
       }),
     }),
     actors: section({

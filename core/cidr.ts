@@ -11,7 +11,7 @@ export interface Cidr {
 /** `"192.0.2.0/24"`, `"2001:db8::/32"`; undefined for text that is none. Bits behind the prefix are ignored. */
 export function cidr(text: string): Cidr | undefined {
   const [address, length, ...rest] = text.split('/');
-  const bits = bitsOf(address);
+  const bits = addressBits(address);
   if (bits === undefined || rest.length > 0 || !/^\d{1,3}$/.test(length ?? '')) return undefined;
   if (Number(length) > bits.length) return undefined;
   return { family: isIP(address), prefix: bits.slice(0, Number(length)) };
@@ -19,7 +19,7 @@ export function cidr(text: string): Cidr | undefined {
 
 /** How specific the most specific block is that holds the address, in bits; -1 when none does. */
 export function matchLength(address: string, blocks: readonly Cidr[]): number {
-  const bits = bitsOf(address);
+  const bits = addressBits(address);
   if (bits === undefined) return -1;
   const family = isIP(address);
   return blocks.reduce(
@@ -42,7 +42,7 @@ export function plainAddress(text: string): string | undefined {
 }
 
 /** All bits of an address as text of 0 and 1; undefined for text that is no address. */
-function bitsOf(address: string): string | undefined {
+export function addressBits(address: string): string | undefined {
   const family = isIP(address);
   if (family === 4) return address.split('.').map(binary(8)).join('');
   if (family !== 6 || address.includes('%')) return undefined;

@@ -4,7 +4,7 @@ import type { LimitNote } from './limit-table.ts';
 const units: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
 /**
- * Schema of a duration in config: `"500ms"`, `"30s"`, `"6m"`, `"24h"`, `"7d"`. `atLeast` is another one.
+ * Schema of a duration in config: `"500ms"`, `"30s"`, `"6m"`, `"24h"`, `"7d"`. `atLeast` and `atMost` are others.
  * `beyond`: what happens after so long, for the table of limits.
  */
 export function durationSchema(options: {
@@ -12,6 +12,7 @@ export function durationSchema(options: {
   description: string;
   beyond: string;
   atLeast?: string;
+  atMost?: string;
 }): TString {
   const { beyond, ...rest } = options;
   return Type.String({

@@ -116,6 +116,12 @@ export const configLimits = limitTable('config', {
     meaning: '`http.trustedProxies`.',
     beyond: 'The start is refused.',
   },
+  outboundAllow: {
+    value: 1000,
+    unit: 'blocks',
+    meaning: '`outbound.allow`.',
+    beyond: 'The start is refused.',
+  },
   problems: {
     value: 100,
     unit: 'problems',

@@ -5,6 +5,7 @@ import type { EventFeed } from './events.ts';
 import type { Log } from './log.ts';
 import type { Clock } from './ports/clock.ts';
 import type { Media } from './ports/media.ts';
+import type { Outbound } from './ports/outbound.ts';
 import type { LoggedEvent, ResourceCommit, ResourceReader } from './ports/store.ts';
 import type { Field, FieldSet, ResourceKind } from './resource.ts';
 import type { Collection, Offer, Token } from './token.ts';
@@ -67,6 +68,8 @@ export interface Kit<C extends TObject = TObject> {
   };
   readonly events: EventFeed;
   readonly media: Media;
+  /** The only way to call an address that a user chose. */
+  readonly outbound: Outbound;
   /** Address from which a request came, behind a trusted proxy by its word; undefined when it is not known. */
   peer(request: Request): string | undefined;
   /** Aborted when the program begins to stop. */

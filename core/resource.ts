@@ -62,8 +62,8 @@ export interface FieldSet {
   named(body: Body, request: { principal: Principal; stored: FieldValues }): Promise<FieldValues>;
   /** Field name → value, as responses show them. Values of plugins that are off stay stored, unshown. */
   present(values: FieldValues): Record<string, unknown>;
-  /** What is wrong with the values, in plain words. */
-  issues(values: FieldValues): string[];
+  /** What is wrong with the values that `present` gave, in plain words. */
+  issues(values: Readonly<Record<string, unknown>>): string[];
   /** What lists can be filtered by: the fields of a plain type, in documents that keep the values at `path`. */
   filterable(path: string): Record<string, FilterField>;
 }
@@ -74,13 +74,13 @@ type Body = Readonly<Record<string, unknown>>;
 export function fieldSet(
   fields: readonly { readonly plugin: string; readonly field: Field; readonly kit: unknown }[],
 ): FieldSet {
-  const present = (stored: FieldValues): Record<string, unknown> =>
-    Object.fromEntries(
-      fields.map(({ plugin, field, kit }) => [
-        field.name,
-        stored[plugin]?.[field.name] ?? field.initial(kit),
-      ]),
-    );
+  const present = (stored: FieldValues): Record<string, unknown> => {
+    const shown: Record<string, unknown> = {};
+    for (const { plugin, field, kit } of fields) {
+      shown[field.name] = stored[plugin]?.[field.name] ?? field.initial(kit);
+    }
+    return shown;
+  };
   const named = async (
     body: Body,
     { principal, stored }: { principal: Principal; stored: FieldValues },
@@ -112,9 +112,12 @@ export function fieldSet(
     },
     named,
     present,
-    issues(stored) {
-      const values = present(stored);
-      return fields.flatMap(({ field, kit }) => field.issues?.(values[field.name], { values, kit }) ?? []);
+    issues(values) {
+      const found: string[] = [];
+      for (const { field, kit } of fields) {
+        if (field.issues) found.push(...field.issues(values[field.name], { values, kit }));
+      }
+      return found;
     },
     filterable: (path) =>
       Object.fromEntries(

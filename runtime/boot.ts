@@ -10,6 +10,7 @@ import { type Peers, peers } from '../core/peers.ts';
 import type { Deployment, Kit, Plugin, Stop } from '../core/plugin.ts';
 import type { Clock } from '../core/ports/clock.ts';
 import type { Media } from '../core/ports/media.ts';
+import type { Outbound } from '../core/ports/outbound.ts';
 import type { LoggedEvent, Order, Store } from '../core/ports/store.ts';
 import { RequestCounts } from '../core/request-counts.ts';
 import { fieldSet } from '../core/resource.ts';
@@ -33,7 +34,7 @@ const retention = eventLimits.retention.value;
  * Throws a Fault `boot.invalid` that lists every problem. A failed start stops what had started.
  */
 export async function boot(options: BootOptions): Promise<Booted> {
-  const { store, clock, media } = options.drivers;
+  const { store, clock, media, outbound } = options.drivers;
   const tree = new BootTree(clock);
   const stops: { name: string; stop: Stop }[] = [];
   const callers = peers({ trusted: options.trustedProxies });
@@ -59,6 +60,7 @@ export async function boot(options: BootOptions): Promise<Booted> {
   try {
     const plan = planned(options.plugins);
     stops.push({ name: 'store', stop: () => store.close() });
+    stops.push({ name: 'outbound', stop: () => outbound.close() });
     const leases = await tree.timed('store', () => store.acquire(options.partitions));
     const presence = await tree.timed('node', () =>
       nodePresence({ id: options.nodeId, timeout: options.nodeTimeout, store, clock, log: options.log }),
@@ -107,6 +109,7 @@ export async function boot(options: BootOptions): Promise<Booted> {
         resources: resourcesOf({ store, clock, hub }),
         events: hub,
         media,
+        outbound,
         peer: callers.of,
         signal: stopping.signal,
         deployment,
@@ -197,7 +200,12 @@ export async function boot(options: BootOptions): Promise<Booted> {
 
 export interface BootOptions {
   readonly plugins: readonly ConfiguredPlugin[];
-  readonly drivers: { readonly store: Store; readonly clock: Clock; readonly media: Media };
+  readonly drivers: {
+    readonly store: Store;
+    readonly clock: Clock;
+    readonly media: Media;
+    readonly outbound: Outbound;
+  };
   readonly deployment: Omit<Deployment, 'node'>;
   readonly nodeId: string;
   /** ms */

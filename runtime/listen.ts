@@ -25,7 +25,7 @@ export async function listen(
       maxRequestBodySize,
       // Otherwise an error that reaches Bun is answered with a page that shows the source.
       development: false,
-      fetch(request, own) {
+      fetch: (request, own) => {
         if (!URL.canParse(request.url)) return faultResponse(badAddress);
         if (own.pendingRequests > requests && !isForOperators(request)) return faultResponse(busy);
         return app.fetch(request);

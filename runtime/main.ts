@@ -8,6 +8,7 @@ import { Fault } from '../core/fault.ts';
 import { jsonLog } from '../core/log.ts';
 import { type Booted, boot } from './boot.ts';
 import { systemClock } from './drivers/clock/system.ts';
+import { outboundClient } from './drivers/outbound/client.ts';
 import { sqliteStore } from './drivers/store/sqlite/index.ts';
 import { processLimits } from './limits.ts';
 import { listen } from './listen.ts';
@@ -43,7 +44,16 @@ async function main(): Promise<void> {
     log,
     rtmp: config.rtmp,
     tls: config.tls,
-    hls: { window: milliseconds(config.hls.window), waitingRequests: config.hls.waitingRequests },
+    hls: {
+      part: milliseconds(config.hls.part),
+      window: milliseconds(config.hls.window),
+      waitingRequests: config.hls.waitingRequests,
+    },
+  });
+  const outbound = outboundClient({
+    clock,
+    allow: config.outbound.allow.flatMap((text) => cidr(text) ?? []),
+    limits: { requests: config.outbound.requests },
   });
   let booted: Booted | undefined;
   let server: Awaited<ReturnType<typeof listen>> | undefined;
@@ -68,7 +78,7 @@ async function main(): Promise<void> {
   const publicUrl = config.publicUrl ?? `http://localhost:${config.http.port}`;
   booted = await boot({
     plugins,
-    drivers: { store, clock, media },
+    drivers: { store, clock, media, outbound },
     deployment: {
       publicUrl,
       dataDir: config.dataDir,

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { Access } from '../../core/access.ts';
 import type { ResourceWrite, StoredResource } from '../../core/ports/store.ts';
 
@@ -43,7 +43,7 @@ export function presentToken(document: TokenDocument): Record<string, unknown> {
 
 /** A key is 256 random bits, so a plain hash cannot be turned back. */
 export function hashOf(key: string): Buffer {
-  return createHash('sha256').update(key).digest();
+  return hash('sha256', key, 'buffer');
 }
 
 /** Keys are found by the origins they allow. */

@@ -18,28 +18,34 @@ export function presentStream(
     document.incarnation !== null && refusalsOf(kit).isRecent(document.parentId ?? document.id);
   const isBraked = (document.brakedUntil ?? 0) > kit.clock.now();
   // Of a session that is over nothing can be mended.
-  const fieldIssues = document.parentId === null || document.isActive ? fields.issues(document.fields) : [];
-  return {
-    id: document.id,
-    kind: 'stream',
-    name: document.name,
-    ...(document.parentId !== null && { parentId: document.parentId }),
-    userId: document.account,
-    createdAt: Math.floor(document.createdAt / 1000),
-    createdByTokenName: document.createdByTokenName,
-    ...(document.parentId === null && { streamKey: document.streamKey, suspended: document.suspended }),
-    playbackId: document.playbackId,
-    userTags: document.userTags,
-    ...(document.holdSeconds !== null && { holdSeconds: document.holdSeconds }),
-    isActive: document.isActive,
-    ...(document.isActive && { isHealthy: issues.length === 0, ingestRate: live?.ingestRate ?? 0 }),
-    issues: [...issues, ...(isBraked ? [fight] : []), ...(isContested ? [contested] : []), ...fieldIssues],
-    ...(lastSeen > 0 && { lastSeen }),
-    sourceBytes: document.past.bytes + current.bytes,
-    sourceSegments: document.past.segments + current.segments,
-    sourceSegmentsDuration: round(document.past.duration + current.duration),
-    ...fields.present(document.fields),
-  };
+  const shown = fields.present(document.fields);
+  const fieldIssues = document.parentId === null || document.isActive ? fields.issues(shown) : [];
+  // What is undefined is left out of JSON. Spreads would read better and cost a GET a tenth of its time.
+  return Object.assign(
+    {
+      id: document.id,
+      kind: 'stream',
+      name: document.name,
+      parentId: document.parentId ?? undefined,
+      userId: document.account,
+      createdAt: Math.floor(document.createdAt / 1000),
+      createdByTokenName: document.createdByTokenName,
+      streamKey: document.parentId === null ? document.streamKey : undefined,
+      suspended: document.parentId === null ? document.suspended : undefined,
+      playbackId: document.playbackId,
+      userTags: document.userTags,
+      holdSeconds: document.holdSeconds ?? undefined,
+      isActive: document.isActive,
+      isHealthy: document.isActive ? issues.length === 0 : undefined,
+      ingestRate: document.isActive ? (live?.ingestRate ?? 0) : undefined,
+      issues: [...issues, ...(isBraked ? [fight] : []), ...(isContested ? [contested] : []), ...fieldIssues],
+      lastSeen: lastSeen > 0 ? lastSeen : undefined,
+      sourceBytes: document.past.bytes + current.bytes,
+      sourceSegments: document.past.segments + current.segments,
+      sourceSegmentsDuration: round(document.past.duration + current.duration),
+    },
+    shown,
+  );
 }
 
 const lost =

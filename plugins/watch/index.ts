@@ -16,6 +16,7 @@ export default definePlugin({
     return new Elysia()
       .get('/watch/hls.js', () => serve(Bun.file(player)))
       .get('/watch/watch.js', () => serve(file('watch.js')))
+      .get('/watch/pace.js', () => serve(file('pace.js')))
       .get('/watch/watch.css', () => serve(file('watch.css')))
       .get(
         '/watch/:playbackId',

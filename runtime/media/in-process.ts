@@ -41,7 +41,11 @@ export function inProcessMedia(options: InProcessMediaOptions): Media {
       clock,
       pool,
       log: (line) => log.info(line, { streamId: grant.streamId }),
-      config: { window: options.hls.window / 1000, waiterLimit: options.hls.waitingRequests },
+      config: {
+        partTarget: options.hls.part / 1000,
+        window: options.hls.window / 1000,
+        waiterLimit: options.hls.waitingRequests,
+      },
     });
     const airing = { output, publish: undefined };
     outputs.set(grant.playbackId, airing);
@@ -193,6 +197,8 @@ export interface InProcessMediaOptions {
   /** Paths of PEM files. */
   readonly tls: { readonly cert: string; readonly key: string } | undefined;
   readonly hls: {
+    /** Longest part, ms. */
+    readonly part: number;
     /** ms */
     readonly window: number;
     readonly waitingRequests: number;

@@ -10,6 +10,7 @@ import { type Booted, type BootOptions, boot } from '../../runtime/boot.ts';
 import { virtualClock } from '../../runtime/drivers/clock/virtual.ts';
 import { sqliteStore } from '../../runtime/drivers/store/sqlite/index.ts';
 import { type ScriptedMedia, type ScriptedPublish, scriptedMedia } from './scripted-media.ts';
+import { type ScriptedOutbound, scriptedOutbound } from './scripted-outbound.ts';
 import { trackedStore } from './tracked-store.ts';
 
 export const bootstrapKey = 'test-bootstrap-key';
@@ -28,9 +29,10 @@ export async function world(options: WorldOptions): Promise<World> {
     const { store, idle } = trackedStore(inner);
     const clock = virtualClock({ start: now, idle });
     const media = scriptedMedia(clock);
+    const outbound = scriptedOutbound();
     const booted = await boot({
       plugins: options.plugins.map((plugin) => ({ plugin, config: options.config?.[plugin.id] })),
-      drivers: { store, clock, media },
+      drivers: { store, clock, media, outbound },
       deployment: { publicUrl: 'http://localhost:8080', dataDir, bootstrapKey, rtmpPort: 1935 },
       nodeId: 'local',
       nodeTimeout: 10_000,
@@ -41,7 +43,7 @@ export async function world(options: WorldOptions): Promise<World> {
       onFatal: (reason) => lines.push(`fatal: ${reason}`),
       ...(options.probe && { probe: options.probe }),
     });
-    return { booted, clock, store, inner, media, idle };
+    return { booted, clock, store, inner, media, outbound, idle };
   };
   current = await startOne(options.start ?? Date.UTC(2026, 0, 1));
 
@@ -80,6 +82,9 @@ export async function world(options: WorldOptions): Promise<World> {
     },
     get media() {
       return current.media;
+    },
+    get outbound() {
+      return current.outbound;
     },
     get store() {
       return current.store;
@@ -133,6 +138,8 @@ export interface World {
   /** For tests with sockets; `request` takes a `peer`. */
   readonly peers: Booted['peers'];
   readonly media: ScriptedMedia;
+  /** Receivers of what the program sends out. */
+  readonly outbound: ScriptedOutbound;
   readonly store: Store;
   /** Everything that was logged. */
   readonly lines: readonly string[];
@@ -174,5 +181,6 @@ interface Running {
   readonly store: Store;
   readonly inner: Store;
   readonly media: ScriptedMedia;
+  readonly outbound: ScriptedOutbound;
   readonly idle: () => Promise<void>;
 }

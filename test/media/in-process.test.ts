@@ -273,7 +273,7 @@ test('a port in use is named by its setting', async () => {
       log: undefined as never,
       rtmp: { host: '127.0.0.1', connections: 1, connectionsPerAddress: 1, ...rtmp },
       tls: paths,
-      hls: { window: 12_000, waitingRequests: 1 },
+      hls: { part: 350, window: 12_000, waitingRequests: 1 },
     }).accept({ authorise: () => Promise.reject(), report: () => undefined });
   const free = freePort();
   await expect(second({ port: s.port })).rejects.toThrow(`Port ${s.port} (rtmp.port) is in use`);

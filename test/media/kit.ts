@@ -35,7 +35,7 @@ export async function station(authorise?: Authorise) {
     log: { ...log, child: () => log } as never,
     rtmp: { host: '127.0.0.1', port, connections: 100, connectionsPerAddress: 100 },
     tls: undefined,
-    hls: { window: 12_000, waitingRequests: 100 },
+    hls: { part: 350, window: 12_000, waitingRequests: 100 },
   });
   let count = 0;
   const grantAll: Authorise = async ({ key }) =>

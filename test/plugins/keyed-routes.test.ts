@@ -7,7 +7,13 @@ const open = [
   ...['GET /health/live', 'GET /health/ready', 'GET /metrics', 'OPTIONS /api/*'],
   ...['GET /hls/:playbackId/*', 'OPTIONS /hls/*'],
   ...['GET /api/playback/:id', 'OPTIONS /api/playback/*', 'GET /api/ingest', 'OPTIONS /api/ingest'],
-  ...['GET /watch/hls.js', 'GET /watch/watch.js', 'GET /watch/watch.css', 'GET /watch/:playbackId'],
+  ...[
+    'GET /watch/hls.js',
+    'GET /watch/watch.js',
+    'GET /watch/pace.js',
+    'GET /watch/watch.css',
+    'GET /watch/:playbackId',
+  ],
 ];
 
 /** Makes something whose id stands behind `/api/<name>/` in a path. */

@@ -7,6 +7,7 @@ export const outputLimits = limitTable('hls', {
     unit: 's',
     meaning: 'A part; it lasts at least 85 % of this.',
     beyond: 'The next part begins.',
+    key: 'hls.part',
   },
   segmentTarget: {
     value: 2,

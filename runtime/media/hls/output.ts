@@ -53,8 +53,12 @@ export class LiveOutput {
   #isPublishing = false;
   #hasEnded = false;
   #end: number = ORIGIN;
-  #playlist: { version: number; text: string } = { version: -1, text: '' };
-  #multivariant: { version: number; text: string } = { version: -1, text: '' };
+  /** Rendered when first asked for, shared by all who ask before the next part. */
+  readonly #rendered = {
+    media: { version: -1, text: '' },
+    delta: { version: -1, text: '' },
+    multivariant: { version: -1, text: '' },
+  };
 
   constructor(options: LiveOutputOptions) {
     const { clock, pool, log = () => {}, config } = options;
@@ -178,26 +182,30 @@ export class LiveOutput {
     this.#figures = ingest.figures();
   }
 
-  /** Blocking reload, RFC 8216bis 6.2.5.2. */
+  /** Delta updates and blocking reload, RFC 8216bis 6.2.5; other directives are let be. */
   #serveMedia(
     query: URLSearchParams | undefined,
     signal: AbortSignal | undefined,
   ): Response | Promise<Response> {
     const askedSegment = query?.get('_HLS_msn') ?? undefined;
     const askedPart = query?.get('_HLS_part') ?? undefined;
+    const askedSkip = query?.get('_HLS_skip') ?? undefined;
     if (!this.isPlayable) return answers.missing();
-    if (askedSegment === undefined && askedPart === undefined) return this.#answerMedia();
+    // v2 also leaves out date ranges, of which there are none. Another value is one of a later version.
+    const kind = askedSkip === 'YES' || askedSkip === 'v2' ? 'delta' : 'media';
+    if (askedSegment === undefined && askedPart === undefined) return this.#answerMedia(kind);
+    if (askedSegment === undefined) return answers.refusal('_HLS_part needs _HLS_msn');
     const sequence = wholeNumber(askedSegment);
     const part = askedPart === undefined ? -1 : wholeNumber(askedPart);
     if (sequence === undefined || part === undefined)
       return answers.refusal('_HLS_msn and _HLS_part are whole numbers');
     if (this.#isTooFar(sequence, part)) return answers.refusal('no such part will be made soon');
-    if (this.#has(sequence, part)) return this.#answerMedia();
+    if (this.#has(sequence, part)) return this.#answerMedia(kind);
     return this.#wait(signal, {
-      attempt: () => (this.#hasEnded || this.#has(sequence, part) ? this.#answerMedia() : undefined),
+      attempt: () => (this.#hasEnded || this.#has(sequence, part) ? this.#answerMedia(kind) : undefined),
       // No media flows: unchanged, because players give up on repeated errors. Who has only just come back
       // has sent none yet.
-      expire: () => (this.#window.hint === undefined ? this.#answerMedia() : answers.busy()),
+      expire: () => (this.#window.hint === undefined ? this.#answerMedia(kind) : answers.busy()),
     });
   }
 
@@ -215,9 +223,9 @@ export class LiveOutput {
     return this.#isPublishing ? ordinary : Math.min(ordinary, this.#config.heldWait);
   }
 
-  #answerMedia(): Response {
+  #answerMedia(kind: 'media' | 'delta'): Response {
     if (!this.isPlayable) return answers.missing();
-    return answers.playlist(this.#render('media'), 1);
+    return answers.playlist(this.#render(kind), 1);
   }
 
   /** True when the playlist holds that part, or that whole segment for part -1. */
@@ -246,12 +254,15 @@ export class LiveOutput {
     return !this.#hasEnded && hint?.sequence === sequence && hint.part === part;
   }
 
-  #render(kind: 'media' | 'multivariant'): string {
+  #render(kind: 'media' | 'delta' | 'multivariant'): string {
     const { version } = this.#window;
-    const cached = kind === 'media' ? this.#playlist : this.#multivariant;
+    const cached = this.#rendered[kind];
     if (cached.version === version) return cached.text;
     const source = { window: this.#window, prefix: this.#prefix, partTarget: this.#config.partTarget };
-    cached.text = kind === 'media' ? mediaPlaylist(source) : multivariantPlaylist(source);
+    cached.text =
+      kind === 'multivariant'
+        ? multivariantPlaylist(source)
+        : mediaPlaylist(source, { isDelta: kind === 'delta' });
     cached.version = version;
     return cached.text;
   }

@@ -42,6 +42,14 @@ export class LiveWindow {
   get targetDuration(): number {
     return this.#target;
   }
+  /**
+   * Seconds from the end of the playlist beyond which a delta update leaves segments out: six target durations,
+   * the least that RFC 8216bis 4.4.3.8 allows. Infinity where so little is listed that none ever would.
+   */
+  get skipBoundary(): number {
+    const boundary = 6 * this.#target;
+    return this.#wanted >= boundary + this.#config.segmentTarget ? boundary : Number.POSITIVE_INFINITY;
+  }
   /** Where the media ends on the wall clock, epoch milliseconds. */
   get wallEnd(): number {
     return this.#wallEnd;
@@ -173,6 +181,11 @@ export class LiveWindow {
     this.#version += 1;
   }
 
+  /** At least this many seconds are listed. */
+  get #wanted(): number {
+    return Math.max(this.#config.window, 3 * this.#target);
+  }
+
   #openSegment(wallStart: number): Segment | undefined {
     const init = this.#init;
     if (init === undefined) return undefined;
@@ -207,7 +220,7 @@ export class LiveWindow {
 
   #trim(): void {
     const now = this.#clock.now();
-    const wanted = Math.max(this.#config.window, 3 * this.#target);
+    const wanted = this.#wanted;
     let duration = 0;
     for (let i = this.#firstListed; i < this.#segments.length; i += 1) duration += this.#segments[i].duration;
     while (this.#firstListed < this.#segments.length) {

@@ -64,6 +64,8 @@ export function database(file: string): OpenDatabase {
 export function readOnlyDatabase(file: string): Database {
   const db = new Database(file, { readonly: true, strict: true });
   db.run(`PRAGMA cache_size = -${storeLimits.readerCache.value / 1024}`);
+  // Rows beyond that cache come from the page cache of the system without being copied by a call. It is address space.
+  db.run(`PRAGMA mmap_size = ${storeLimits.mapped.value}`);
   return db;
 }
 

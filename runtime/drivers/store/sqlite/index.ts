@@ -24,8 +24,10 @@ export function sqliteStore(options: SqliteStoreOptions): SqliteStore {
     open ??= connection(options);
     return open;
   };
-  const read = async <Value>(query: (reads: Reads) => Value | Promise<Value>): Promise<Value> =>
-    query(await connected().reads());
+  const read = async <Value>(query: (reads: Reads) => Value | Promise<Value>): Promise<Value> => {
+    const reads = connected().reads();
+    return query(reads instanceof Promise ? await reads : reads);
+  };
 
   return {
     async acquire(partitions) {

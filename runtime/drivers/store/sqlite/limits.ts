@@ -50,6 +50,13 @@ export const storeLimits = limitTable('store', {
     meaning: 'The same for reading.',
     beyond: 'The page used longest ago is read again when it is needed.',
   },
+  mapped: {
+    value: 16 * 1024 ** 3,
+    unit: 'bytes',
+    meaning:
+      'The part of the database that reading maps into address space, of which the system keeps what it likes.',
+    beyond: 'The rest is read by calls, which copy.',
+  },
   readRows: {
     value: 1001,
     unit: 'rows',

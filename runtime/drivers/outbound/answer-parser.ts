@@ -1,0 +1,201 @@
+import type { OutboundLimits } from './limits.ts';
+
+/** Takes an HTTP/1.1 answer apart as its bytes arrive (RFC 9112). One for each answer. */
+export interface AnswerParser {
+  /**
+   * Takes bytes; calls the handlers. Returns what is wrong with them, or undefined. After the end every further byte
+   * is wrong: nobody asked for it.
+   */
+  push(bytes: Buffer): string | undefined;
+  /** The peer closed. Returns what is wrong with that, or undefined when the answer ends by it. */
+  end(): string | undefined;
+  readonly isDone: boolean;
+  /** Whether the connection can carry another request; known when it is done. */
+  readonly canReuse: boolean;
+}
+
+export interface AnswerHandlers {
+  head(head: AnswerHead): void;
+  /** Bytes of the body; they are the socket's buffer, good during this call only. */
+  body(bytes: Buffer): void;
+  done(): void;
+}
+
+export interface AnswerHead {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly length: number | undefined;
+}
+
+type Part = 'head' | 'length' | 'until-close' | 'chunk-size' | 'chunk' | 'chunk-end' | 'trailers' | 'done';
+
+const statusLine = /^HTTP\/1\.([01]) ([1-5]\d\d)(?: [\t\x20-\x7e\x80-\xff]*)?$/;
+const field = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+):[\t ]*([\t\x20-\x7e\x80-\xff]*?)[\t ]*$/;
+const carriageReturn = 13;
+const lineFeed = 10;
+
+/**
+ * Strict where leniency has been used for attacks: lines end in CRLF, no folded lines, no second Content-Length, no
+ * Content-Length beside Transfer-Encoding, no encoding but chunked, no upgrade.
+ */
+export function answerParser(
+  handlers: AnswerHandlers,
+  options: { isHead: boolean; limits: OutboundLimits },
+): AnswerParser {
+  const { limits } = options;
+  let part: Part = 'head';
+  /** Bytes of the body, or of the chunk, that are still to come. */
+  let left = 0;
+  let line = '';
+  let headBytes = 0;
+  let lineBytes = 0;
+  let interim = 0;
+  let canReuse = false;
+  let status: { code: number; minor: number } | undefined;
+  let headers: Map<string, string> = new Map();
+  let count = 0;
+
+  const finish = () => {
+    part = 'done';
+    handlers.done();
+  };
+
+  /** Text of the next line without its end, undefined while it is not all there. */
+  const takeLine = (bytes: Buffer, at: number): { text: string | undefined; next: number } | undefined => {
+    const found = bytes.indexOf(lineFeed, at);
+    const end = found < 0 ? bytes.length : found;
+    line += bytes.toString('latin1', at, end);
+    if (part === 'head') headBytes += end - at + 1;
+    else lineBytes += end - at + 1;
+    if (headBytes > limits.answerHeadBytes || lineBytes > limits.chunkLineBytes) return undefined;
+    if (found < 0) return { text: undefined, next: end };
+    const text = line;
+    line = '';
+    if (text.charCodeAt(text.length - 1) !== carriageReturn) return undefined;
+    return { text: text.slice(0, -1), next: end + 1 };
+  };
+
+  const takeHeadLine = (text: string): string | undefined => {
+    if (!status) {
+      const match = statusLine.exec(text);
+      if (!match) return 'what it sent is not an HTTP/1.1 answer';
+      status = { minor: Number(match[1]), code: Number(match[2]) };
+      return undefined;
+    }
+    if (text === '') return endHead(status);
+    const match = field.exec(text);
+    if (!match) return 'a line of its header is malformed';
+    if (++count > limits.answerHeaders) return `it sent more than ${limits.answerHeaders} header lines`;
+    const name = match[1].toLowerCase();
+    const before = headers.get(name);
+    if (name === 'content-length' && before !== undefined && before !== match[2]) {
+      return 'it sent two different lengths';
+    }
+    if (name === 'set-cookie' || (name === 'content-length' && before !== undefined)) return undefined;
+    headers.set(name, before === undefined ? match[2] : `${before}, ${match[2]}`);
+    return undefined;
+  };
+
+  const endHead = ({ code, minor }: { code: number; minor: number }): string | undefined => {
+    if (code < 200) {
+      if (code === 101) return 'it wants to switch to another protocol';
+      if (++interim > limits.interimAnswers) return 'it sends interim answers without end';
+      status = undefined;
+      headers = new Map();
+      return undefined;
+    }
+    const encoding = headers.get('transfer-encoding')?.toLowerCase();
+    const lengthText = headers.get('content-length');
+    if (encoding !== undefined && (encoding !== 'chunked' || minor === 0 || lengthText !== undefined)) {
+      return 'where its body ends is ambiguous';
+    }
+    if (lengthText !== undefined && !/^\d{1,15}$/.test(lengthText)) return 'its length is not a number';
+    const connection = (headers.get('connection') ?? '').toLowerCase();
+    canReuse = minor === 1 && !/(^|[\s,])close($|[\s,])/.test(connection);
+    const isEmpty = options.isHead || code === 204 || code === 304;
+    const length = isEmpty ? 0 : lengthText === undefined ? undefined : Number(lengthText);
+    if (isEmpty || length === 0) part = 'done';
+    else if (encoding !== undefined) part = 'chunk-size';
+    else if (length !== undefined) {
+      part = 'length';
+      left = length;
+    } else {
+      part = 'until-close';
+      canReuse = false;
+    }
+    handlers.head({ status: code, headers: Object.fromEntries(headers), length });
+    if (part === 'done') finish();
+    return undefined;
+  };
+
+  const takeLineOf = (text: string): string | undefined => {
+    if (part === 'head') return takeHeadLine(text);
+    if (part === 'chunk-size') {
+      const match = /^([0-9a-fA-F]{1,12})[\t ]*(?:;.*)?$/.exec(text);
+      if (!match) return 'the size of a chunk is malformed';
+      left = Number.parseInt(match[1], 16);
+      part = left === 0 ? 'trailers' : 'chunk';
+      lineBytes = 0;
+      return undefined;
+    }
+    if (part === 'chunk-end') {
+      if (text !== '') return 'a chunk is longer than it said';
+      part = 'chunk-size';
+      lineBytes = 0;
+      return undefined;
+    }
+    if (text === '') finish();
+    return undefined;
+  };
+
+  const takeBody = (bytes: Buffer, at: number): number => {
+    const until = part === 'until-close' ? bytes.length : Math.min(bytes.length, at + left);
+    left -= until - at;
+    handlers.body(bytes.subarray(at, until));
+    if (part === 'length' && left === 0) finish();
+    else if (part === 'chunk' && left === 0) part = 'chunk-end';
+    return until;
+  };
+
+  return {
+    push(bytes) {
+      for (let at = 0; at < bytes.length; ) {
+        if (part === 'done') {
+          canReuse = false;
+          return 'it sent more than its answer';
+        }
+        if (part === 'length' || part === 'until-close' || part === 'chunk') {
+          at = takeBody(bytes, at);
+          continue;
+        }
+        const taken = takeLine(bytes, at);
+        if (!taken) {
+          if (part === 'head' && headBytes <= limits.answerHeadBytes) return notHttp(status !== undefined);
+          return part === 'head'
+            ? `its header is larger than ${limits.answerHeadBytes} bytes`
+            : 'its chunks are malformed';
+        }
+        at = taken.next;
+        if (taken.text === undefined) continue;
+        const wrong = takeLineOf(taken.text);
+        if (wrong !== undefined) return wrong;
+      }
+      return undefined;
+    },
+    end() {
+      if (part === 'until-close') finish();
+      if (part === 'done') return undefined;
+      return part === 'head' ? 'it closed without an answer' : 'it closed before the end of its answer';
+    },
+    get isDone() {
+      return part === 'done';
+    },
+    get canReuse() {
+      return canReuse && part === 'done';
+    },
+  };
+}
+
+function notHttp(hasStatus: boolean): string {
+  return hasStatus ? 'a line of its header is malformed' : 'what it sent is not an HTTP/1.1 answer';
+}

@@ -1,0 +1,270 @@
+import type { Cidr } from '../../../core/cidr.ts';
+import type { Clock } from '../../../core/ports/clock.ts';
+import type {
+  Outbound,
+  OutboundAnswer,
+  OutboundFailure,
+  OutboundRequest,
+  OutboundStream,
+} from '../../../core/ports/outbound.ts';
+import { connect } from './connect.ts';
+import type { Connection } from './connection.ts';
+import { type Course, course } from './course.ts';
+import { type Exchange, type ExchangeHead, exchange } from './exchange.ts';
+import { failure } from './failure.ts';
+import { refusalOf } from './guard.ts';
+import { type OutboundLimits, outboundLimits } from './limits.ts';
+import { Pool } from './pool.ts';
+import { redirect } from './redirect.ts';
+import { requestProblem } from './request-head.ts';
+import { isLocalhost, type Lookup, resolver } from './resolver.ts';
+import { type Target, target } from './target.ts';
+
+/**
+ * The Outbound port over sockets of this process. It speaks HTTP/1.1 itself, because no client that Bun has connects
+ * to an address that was checked before and still bounds every part of an answer. Proxies in the environment
+ * (`HTTP_PROXY`) are not used: a proxy would resolve names by itself.
+ */
+export function outboundClient(options: OutboundOptions): Outbound {
+  const { clock, allow } = options;
+  const limits = { ...outboundLimits, ...options.limits };
+  const names = resolver({ allow, clock, limits, lookup: options.lookup });
+  const pool = new Pool({ clock, limits });
+  const running = new Set<Course>();
+  /** Used, unused and those whose answers are being thrown away. */
+  const open = new Set<Connection>();
+  let isClosed = false;
+
+  /** A connection to an address that was checked just now, or, for what may be sent twice, not long ago. */
+  const connectionTo = async (
+    to: Target,
+    { request, signal, mayReuse }: { request: OutboundRequest; signal: AbortSignal; mayReuse: boolean },
+  ): Promise<Connection | OutboundFailure> => {
+    const now = clock.now();
+    const fresh = mayReuse && pool.take(to.origin, (one) => now - one.checkedAt < limits.recheckAfter);
+    if (fresh) return fresh;
+    const addresses = await ended(names.resolve(to), signal);
+    if ('ok' in addresses) return addresses;
+    const known = mayReuse && pool.take(to.origin, (one) => addresses.includes(one.address));
+    if (known) {
+      known.checkedAt = clock.now();
+      return known;
+    }
+    const timeout = request.connectTimeout ?? limits.connectTimeout;
+    return connect(to, { addresses, timeout, signal, clock, limits, open, ca: options.ca });
+  };
+
+  /** One request to one origin; sent again when a connection that was used before turns out to be closed. */
+  const send = async (to: Target, { request, signal }: { request: OutboundRequest; signal: AbortSignal }) => {
+    const isRepeatable = canRepeat(request);
+    for (let mayReuse = isRepeatable; ; mayReuse = false) {
+      const connection = await connectionTo(to, { request, signal, mayReuse });
+      if ('ok' in connection) return connection;
+      const { wasUsed } = connection;
+      const onFree = (free: Connection) => (isClosed ? free.close() : pool.keep(free, to.origin));
+      const run = exchange(connection, { to, request, signal, clock, limits, onFree });
+      const head = await run.head;
+      if (head.ok) return { ok: true as const, run, head };
+      if (!(wasUsed && mayReuse && head.reason === 'closed' && !run.hasAnswer)) return head;
+    }
+  };
+
+  /** The request and its redirects, each to an address that is checked for itself. */
+  const follow = async (
+    first: Target,
+    { given, signal }: { given: OutboundRequest; signal: AbortSignal },
+  ): Promise<Followed | OutboundFailure> => {
+    let to = first;
+    let request = given;
+    for (let redirects = 0; ; redirects++) {
+      const answered = await send(to, { request, signal });
+      if (!answered.ok) return answered;
+      const next =
+        (given.redirects ?? 0) === 0
+          ? undefined
+          : redirect(answered.head, { from: to, request, followed: redirects, limits });
+      if (!next) return { ok: true, run: answered.run, head: answered.head, url: to.url, redirects };
+      answered.run.discard();
+      if ('ok' in next) return { ...next, status: answered.head.status };
+      to = next.to;
+      request = next.request;
+    }
+  };
+
+  const problem: Outbound['problem'] = (url, request = {}) => {
+    const to = target(url, { limits });
+    if (!to.ok) return to;
+    const what = to.isAddress ? refusalOf(to.host, { allow }) : undefined;
+    if (what !== undefined)
+      return failure('refused', `${to.origin} is ${what}, which outbound.allow does not open`);
+    if (
+      isLocalhost(to.host) &&
+      ['127.0.0.1', '::1'].every((one) => refusalOf(one, { allow }) !== undefined)
+    ) {
+      return failure('refused', `${to.origin} is a loopback address, which outbound.allow does not open`);
+    }
+    return requestProblem(request, { limits });
+  };
+
+  /** Starts a request that `finish` must end. */
+  const begin = async (
+    url: string,
+    request: OutboundRequest,
+  ): Promise<(Followed & Begun) | OutboundFailure> => {
+    const to = target(url, { limits });
+    if (!to.ok) return to;
+    const wrong = requestProblem(request, { limits });
+    if (wrong) return wrong;
+    if (isClosed) return failure('aborted', 'the server is stopping');
+    if (running.size >= limits.requests) {
+      return failure('busy', `more than ${limits.requests} outbound requests are under way`);
+    }
+    const timeout = request.timeout ?? limits.timeout;
+    const own = course({ clock, timeout, signal: request.signal, origin: to.origin });
+    running.add(own);
+    const finish = () => {
+      own.end();
+      running.delete(own);
+    };
+    try {
+      const followed = await follow(to, { given: request, signal: own.signal });
+      if (!followed.ok) finish();
+      return followed.ok ? { ...followed, finish } : followed;
+    } catch (error) {
+      finish();
+      throw error;
+    }
+  };
+
+  return {
+    problem,
+    async request(url, request = {}) {
+      const begun = await begin(url, request);
+      if (!begun.ok) return begun;
+      try {
+        return await wholeAnswer(begun, { most: request.maxBytes ?? limits.maxBytes });
+      } finally {
+        begun.run.discard();
+        begun.finish();
+      }
+    },
+    async open(url, request = {}) {
+      const begun = await begin(url, request);
+      if (!begun.ok) return begun;
+      return answerStream(begun, { most: request.maxBytes ?? limits.maxBytes });
+    },
+    close() {
+      isClosed = true;
+      for (const one of [...running]) one.abort(failure('aborted', 'the server is stopping'));
+      pool.close();
+      for (const connection of [...open]) connection.close();
+    },
+  };
+}
+
+export interface OutboundOptions {
+  /** Blocks that are open although they are not public. */
+  readonly allow: readonly Cidr[];
+  readonly clock: Clock;
+  /** Default: the system's. */
+  readonly lookup?: Lookup;
+  readonly limits?: Partial<OutboundLimits>;
+  /** Certificates trusted in place of the built-in ones, PEM. For tests; a deployment sets NODE_EXTRA_CA_CERTS. */
+  readonly ca?: readonly string[];
+}
+
+interface Followed {
+  readonly ok: true;
+  readonly run: Exchange;
+  readonly head: ExchangeHead;
+  readonly url: string;
+  readonly redirects: number;
+}
+
+interface Begun {
+  /** The request is over. Harmless when repeated. */
+  finish(): void;
+}
+
+async function wholeAnswer(
+  followed: Followed,
+  { most }: { most: number },
+): Promise<OutboundAnswer | OutboundFailure> {
+  const { run, head, url, redirects } = followed;
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  while (bytes <= most) {
+    const next = await run.read();
+    if (next === undefined) break;
+    if ('ok' in next) return next;
+    chunks.push(next);
+    bytes += next.length;
+  }
+  const { status, headers } = head;
+  const body = Buffer.concat(chunks, Math.min(bytes, most));
+  return { ok: true, status, headers, url, redirects, body, isCut: bytes > most };
+}
+
+function answerStream(
+  followed: Followed & Begun,
+  { most }: { most: number },
+): OutboundStream | OutboundFailure {
+  const { run, head, url, redirects, finish } = followed;
+  const { status, headers, length } = head;
+  const tooLarge: OutboundFailure = {
+    ...failure('too-large', `the answer of ${new URL(url).origin} is larger than ${most} bytes`),
+    status,
+  };
+  let received = 0;
+  let outcome: OutboundFailure | 'end' | undefined;
+  const end = (how: OutboundFailure | 'end') => {
+    outcome ??= how;
+    run.discard();
+    finish();
+  };
+  if (length !== undefined && length > most) {
+    end(tooLarge);
+    return tooLarge;
+  }
+  const body = {
+    async read() {
+      const next = outcome === undefined ? await run.read() : undefined;
+      if (outcome !== undefined) return outcome === 'end' ? undefined : outcome;
+      if (next === undefined || 'ok' in next) {
+        end(next ?? 'end');
+        return next;
+      }
+      received += next.length;
+      if (received <= most) return next;
+      end(tooLarge);
+      return tooLarge;
+    },
+    get received() {
+      return received;
+    },
+    cancel: () => end(failure('aborted', 'the rest of the answer was not wanted')),
+  };
+  return { ok: true, status, headers, url, redirects, length, body };
+}
+
+function canRepeat(request: OutboundRequest): boolean {
+  const { method = 'GET', body } = request;
+  const isBodyKept = body === undefined || typeof body === 'string' || body instanceof Uint8Array;
+  if (!isBodyKept && !body.canRepeat) return false;
+  return request.repeatable ?? (method !== 'POST' && method !== 'PATCH');
+}
+
+/** What `work` comes to, or why the signal ended it first. */
+async function ended<T>(work: Promise<T>, signal: AbortSignal): Promise<T | OutboundFailure> {
+  if (signal.aborted) return signal.reason as OutboundFailure;
+  let onAbort = () => {};
+  const aborted = new Promise<OutboundFailure>((resolve) => {
+    onAbort = () => resolve(signal.reason as OutboundFailure);
+    signal.addEventListener('abort', onAbort);
+  });
+  try {
+    return await Promise.race([work, aborted]);
+  } finally {
+    signal.removeEventListener('abort', onAbort);
+  }
+}

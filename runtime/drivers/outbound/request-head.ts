@@ -1,0 +1,106 @@
+import type { OutboundFailure, OutboundRequest } from '../../../core/ports/outbound.ts';
+import { failure } from './failure.ts';
+import type { OutboundLimits } from './limits.ts';
+import type { Target } from './target.ts';
+
+const methods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE']);
+/** RFC 9110 §5.6.2. */
+const token = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
+/** RFC 9110 §5.5, without bytes that are not ASCII: nobody agrees what those mean. */
+const fieldValue = /^[\t\x20-\x7e]*$/;
+/** Where a message goes, where it ends and what becomes of its connection is the client's to say (RFC 9110 §7.6.1). */
+const owned = new Set([
+  'host',
+  'content-length',
+  'transfer-encoding',
+  'connection',
+  'keep-alive',
+  'proxy-connection',
+  'proxy-authorization',
+  'proxy-authenticate',
+  'te',
+  'trailer',
+  'upgrade',
+  'http2-settings',
+  'expect',
+  'accept-encoding',
+]);
+/** What may follow to another origin; any other header may be a credential. */
+const harmless = new Set(['accept', 'accept-language', 'content-type', 'user-agent', 'range', 'if-range']);
+
+/** What is wrong with the method, headers and bounds that a caller gave. */
+export function requestProblem(
+  request: OutboundRequest,
+  options: { limits: OutboundLimits },
+): OutboundFailure | undefined {
+  const { limits } = options;
+  const { method = 'GET', headers = {}, redirects = 0 } = request;
+  if (!methods.has(method)) return failure('bad-request', `expected a method of ${[...methods].join(', ')}`);
+  if (request.body !== undefined && (method === 'GET' || method === 'HEAD')) {
+    return failure('bad-request', `${method} has no body`);
+  }
+  if (!Number.isInteger(redirects) || redirects < 0 || redirects > limits.redirects) {
+    return failure('bad-request', `expected 0 to ${limits.redirects} redirects`);
+  }
+  const entries = Object.entries(headers);
+  if (entries.length > limits.requestHeaders) {
+    return failure('bad-request', `more than ${limits.requestHeaders} headers`);
+  }
+  const seen = new Set<string>();
+  let bytes = 0;
+  for (const [name, value] of entries) {
+    const lower = name.toLowerCase();
+    const shown = JSON.stringify(name.slice(0, 64));
+    if (!token.test(name)) return failure('bad-request', `${shown} cannot be the name of a header`);
+    if (owned.has(lower)) return failure('bad-request', `the header ${shown} is set by the server`);
+    if (seen.has(lower)) return failure('bad-request', `the header ${shown} is given twice`);
+    if (typeof value !== 'string' || !fieldValue.test(value)) {
+      return failure(
+        'bad-request',
+        `the value of the header ${shown} has characters that no header can carry`,
+      );
+    }
+    seen.add(lower);
+    bytes += name.length + value.length;
+  }
+  if (bytes > limits.requestHeaderBytes) {
+    return failure('bad-request', `headers of more than ${limits.requestHeaderBytes} bytes`);
+  }
+  return undefined;
+}
+
+/** The head of a request as it is sent (RFC 9112 §3), for values that `requestProblem` found nothing wrong with. */
+export function requestHead(
+  to: Target,
+  options: { method: string; headers: Readonly<Record<string, string>>; length: number | undefined },
+): string {
+  const { method, headers, length } = options;
+  let head = `${method} ${to.path} HTTP/1.1\r\nHost: ${to.authority}\r\n`;
+  let hasAgent = false;
+  for (const [name, value] of Object.entries(headers)) {
+    hasAgent ||= name.toLowerCase() === 'user-agent';
+    head += `${name}: ${value}\r\n`;
+  }
+  if (!hasAgent) head += 'User-Agent: Millrace\r\n';
+  // A bomb of compressed bytes cannot go off in what is never decompressed.
+  head += 'Accept-Encoding: identity\r\n';
+  // Told for methods that may have a body even when there is none (RFC 9110 §8.6).
+  if (length !== undefined || method === 'POST' || method === 'PUT' || method === 'PATCH') {
+    head += `Content-Length: ${length ?? 0}\r\n`;
+  }
+  return `${head}\r\n`;
+}
+
+/** What of the headers goes with a redirect. */
+export function redirectedHeaders(
+  headers: Readonly<Record<string, string>>,
+  options: { isSameOrigin: boolean; keepsBody: boolean },
+): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(headers).filter(([name]) => {
+      const lower = name.toLowerCase();
+      if (!options.keepsBody && lower.startsWith('content-')) return false;
+      return options.isSameOrigin || harmless.has(lower);
+    }),
+  );
+}

@@ -1,0 +1,91 @@
+import { lookup as systemLookup } from 'node:dns/promises';
+import type { Cidr } from '../../../core/cidr.ts';
+import type { Clock } from '../../../core/ports/clock.ts';
+import type { OutboundFailure } from '../../../core/ports/outbound.ts';
+import { failure } from './failure.ts';
+import { refusalOf } from './guard.ts';
+import type { OutboundLimits } from './limits.ts';
+import type { Target } from './target.ts';
+
+/** All addresses of a name, as text; throws when there are none. */
+export type Lookup = (name: string) => Promise<readonly string[]>;
+
+/** Names become addresses here, and nowhere else: what comes out was checked and is what is connected to. */
+export interface Resolver {
+  /** Every address was checked. Fails when any of them is refused: a mixed answer is an attack or a mistake. */
+  resolve(to: Target): Promise<readonly string[] | OutboundFailure>;
+}
+
+export function resolver(options: {
+  allow: readonly Cidr[];
+  clock: Clock;
+  limits: OutboundLimits;
+  lookup?: Lookup;
+}): Resolver {
+  const { allow, clock, limits, lookup = askSystem } = options;
+  /** By name; an entry stays until the system has answered, however long ago its callers gave up. */
+  const running = new Map<string, Promise<readonly string[]>>();
+
+  const ask = (name: string): Promise<readonly string[]> | undefined => {
+    const same = running.get(name);
+    if (same || running.size >= limits.lookups) return same;
+    const asked = (async () => lookup(name))().finally(() => running.delete(name));
+    running.set(name, asked);
+    return asked;
+  };
+
+  return {
+    async resolve(to) {
+      const { host, origin } = to;
+      if (to.isAddress) {
+        const what = refusalOf(host, { allow });
+        return what === undefined ? [host] : failure('refused', `${origin} is ${what}, ${notAllowed}`);
+      }
+      if (isLocalhost(host)) {
+        const open = ['127.0.0.1', '::1'].filter((address) => refusalOf(address, { allow }) === undefined);
+        return open.length > 0 ? open : failure('refused', `${origin} is a loopback address, ${notAllowed}`);
+      }
+      const asked = ask(host);
+      if (!asked) return failure('busy', `more than ${limits.lookups} lookups of names are under way`);
+      const addresses = await inTime(asked, { clock, limit: limits.lookupTimeout });
+      if (addresses === 'late') {
+        return failure('dns', `${origin}: its name was not resolved within ${limits.lookupTimeout} ms`);
+      }
+      if (addresses === 'failed' || addresses.length === 0) {
+        return failure('dns', `${origin}: its name could not be resolved`);
+      }
+      // Which address it is stays untold: the names of an inner network are nobody's business.
+      for (const address of addresses) {
+        const what = refusalOf(address, { allow });
+        if (what !== undefined) return failure('refused', `${origin} stands for ${what}, ${notAllowed}`);
+      }
+      return [...new Set(addresses)];
+    },
+  };
+}
+
+const notAllowed = 'which outbound.allow does not open';
+
+/** RFC 6761 §6.3: never asked of DNS, which could say anything. */
+export function isLocalhost(host: string): boolean {
+  return host === 'localhost' || host.endsWith('.localhost');
+}
+
+async function askSystem(name: string): Promise<readonly string[]> {
+  return (await systemLookup(name, { all: true })).map(({ address }) => address);
+}
+
+async function inTime<T>(
+  work: Promise<T>,
+  options: { clock: Clock; limit: number },
+): Promise<T | 'late' | 'failed'> {
+  let cancel = () => {};
+  const late = new Promise<'late'>((resolve) => {
+    cancel = options.clock.at(options.clock.now() + options.limit, () => resolve('late'));
+  });
+  try {
+    return await Promise.race([work.catch(() => 'failed' as const), late]);
+  } finally {
+    cancel();
+  }
+}
