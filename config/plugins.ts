@@ -13,6 +13,7 @@ const shipped: ReadonlyMap<string, () => Promise<{ default: unknown }>> = new Ma
   ['ingest', () => import('../plugins/ingest/index.ts')],
   ['events', () => import('../plugins/events/index.ts')],
   ['watch', () => import('../plugins/watch/index.ts')],
+  ['docs', () => import('../plugins/docs/index.ts')],
 ] as [string, () => Promise<{ default: unknown }>][]);
 
 /** Imports the enabled plugins. Throws one Fault that names every one that could not be had. */

@@ -45,6 +45,25 @@ export const configSchema = Type.Object(
         description: 'RTMP connections in all.',
         beyond: 'Further ones are closed at once.',
       }),
+      publishTimeout: durationSchema({
+        default: '10s',
+        atLeast: '1s',
+        description: 'Time an encoder has from connecting to publishing. At least 1s.',
+        beyond: 'It is closed.',
+      }),
+      idleTimeout: durationSchema({
+        default: '10s',
+        atLeast: '1s',
+        description: 'How long an encoder may send nothing. At least 1s.',
+        beyond: 'It is closed; its broadcast ends uncleanly.',
+      }),
+      messageSize: limitSchema({
+        default: 10,
+        maximum: configLimits.messageSize.value,
+        unit: 'MiB',
+        description: 'One RTMP message: a picture.',
+        beyond: 'It ends its connection.',
+      }),
     }),
     tls: Type.Optional(
       Type.Object(
@@ -119,6 +138,14 @@ export const configSchema = Type.Object(
         description: 'Blocked playlist and part requests one stream may have.',
         beyond: 'Further ones get 503 with `Retry-After`.',
       }),
+      memory: Type.Optional(
+        limitSchema({
+          minimum: 64,
+          unit: 'MiB',
+          description: 'What live media may hold in all. Default: half of the memory of the machine.',
+          beyond: 'A broadcast that grows is ended, and a new one refused.',
+        }),
+      ),
     }),
     outbound: section({
       allow: Type.Array(Type.String(), {

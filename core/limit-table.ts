@@ -43,9 +43,9 @@ export interface LimitNote {
   readonly beyond: string;
 }
 
-/** Schema of a bound in the config: a whole number, at least 1 unless `minimum` says otherwise. */
+/** Schema of a bound in the config: a whole number, at least 1 unless `minimum` says otherwise. Without `default` the code knows better. */
 export function limitSchema(options: {
-  default: number;
+  default?: number;
   description: string;
   unit: string;
   beyond: string;

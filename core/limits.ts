@@ -116,6 +116,12 @@ export const configLimits = limitTable('config', {
     meaning: '`http.trustedProxies`.',
     beyond: 'The start is refused.',
   },
+  messageSize: {
+    value: 16,
+    unit: 'MiB',
+    meaning: '`rtmp.messageSize`: a length has 24 bits.',
+    beyond: 'The start is refused.',
+  },
   outboundAllow: {
     value: 1000,
     unit: 'blocks',

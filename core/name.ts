@@ -1,5 +1,7 @@
-import { Type } from '@sinclair/typebox';
+import { type TString, Type } from '@sinclair/typebox';
 import { requestLimits } from './limits.ts';
 
-/** The name of anything that has one: 1 to 500 characters. */
-export const nameSchema = Type.String({ minLength: 1, maxLength: requestLimits.nameLength.value });
+/** The name of anything that has one: 1 to 500 characters. `example` is for the API reference. */
+export function nameSchema(example: string): TString {
+  return Type.String({ minLength: 1, maxLength: requestLimits.nameLength.value, examples: [example] });
+}

@@ -1,8 +1,8 @@
-import type { AnyElysia } from 'elysia';
-import { Elysia } from 'elysia';
+import { type AnyElysia, Elysia } from 'elysia';
 import type { Cidr } from '../core/cidr.ts';
 import { Fault } from '../core/fault.ts';
-import { httpCore, says } from '../core/http.ts';
+import { coreFaults } from '../core/fault-table.ts';
+import { httpCore } from '../core/http.ts';
 import { forgetExpired } from '../core/idempotency.ts';
 import type { Log } from '../core/log.ts';
 import { Metrics } from '../core/metrics.ts';
@@ -20,9 +20,12 @@ import { ActorHost, type HostOptions } from './actors/host.ts';
 import { react } from './actors/reactions.ts';
 import { StepCounts } from './actors/step-counts.ts';
 import { BootTree } from './boot-tree.ts';
+import { healthRoutes } from './health.ts';
 import { eventLimits, processLimits } from './limits.ts';
 import { sampleLoopDelay } from './loop-delay.ts';
 import { nodePresence } from './node.ts';
+import { type OpenApi, openApi } from './openapi/document.ts';
+import { openApiRoute } from './openapi/route.ts';
 import { type ConfiguredPlugin, planned } from './plan.ts';
 import { measureProgram, metricsRoute } from './program-metrics.ts';
 
@@ -171,20 +174,38 @@ export async function boot(options: BootOptions): Promise<Booted> {
     stops.push({ name: 'sweep', stop: sweeps({ store, clock, log: options.log }) });
     stops.push({ name: 'loop delay', stop: sampleLoopDelay(metrics, { clock }) });
 
+    let documentText = '';
+    const groups = [
+      {
+        id: 'core',
+        summary: 'the program itself',
+        app: new Elysia()
+          .use(healthRoutes(() => isReady))
+          .use(metricsRoute(metrics))
+          .use(openApiRoute(() => documentText)),
+      },
+      ...plan.map(({ plugin }) => ({
+        id: plugin.id,
+        summary: plugin.summary,
+        app: plugin.routes?.(kits.get(plugin.id) as Kit) ?? new Elysia(),
+      })),
+    ];
+    const { publicUrl } = deployment;
+    const faults = Object.assign({}, coreFaults, ...plan.map(({ plugin }) => plugin.faults ?? {}));
+    const document = openApi({ groups, faults, publicUrl });
+    documentText = JSON.stringify(document);
+
     const app = httpCore({
       log: options.log,
       counts: new RequestCounts({ metrics, clock }),
-      routes: [
-        health(() => isReady),
-        metricsRoute(metrics),
-        ...plan.flatMap(({ plugin }) => plugin.routes?.(kits.get(plugin.id) as Kit) ?? []),
-      ],
+      routes: groups.map((group) => group.app),
     });
     isReady = true;
     return {
       app,
       tree,
       plugins: plan.map(({ plugin }) => plugin),
+      document,
       deployment,
       peers: callers,
       setUnready: () => {
@@ -228,6 +249,8 @@ export interface Booted {
   readonly tree: BootTree;
   /** In the order in which they were started. */
   readonly plugins: readonly Plugin[];
+  /** What `/openapi.json` answers. */
+  readonly document: OpenApi;
   readonly deployment: Deployment;
   /** The server that serves `app` tells it whose requests they are. */
   readonly peers: Peers;
@@ -291,19 +314,6 @@ function orderRunner(options: {
       .acknowledge(done.map((order) => order.id))
       .catch((error: unknown) => options.log.warn('orders could not be acknowledged', { error }));
   };
-}
-
-function health(isReady: () => boolean): AnyElysia {
-  return new Elysia()
-    .get('/health/live', () => Response.json({ status: 'live' }), says('200 while the process runs.'))
-    .get(
-      '/health/ready',
-      () =>
-        isReady()
-          ? Response.json({ status: 'ready' })
-          : Response.json({ status: 'stopping' }, { status: 503, headers: { 'retry-after': '1' } }),
-      says('200 when it can serve, 503 from the moment it begins to stop.'),
-    );
 }
 
 function sweeps(options: { store: Store; clock: Clock; log: Log }): Stop {

@@ -47,7 +47,9 @@ function configLimits(schema: TSchema, path: string): LimitRow[] {
     if (note === undefined) return [];
     const area = key.split('.').at(key.startsWith('plugins.') ? 1 : 0) as string;
     const meaning = inner.description ?? '';
-    return [{ area, name: key, limit: { ...note, meaning, key, value: inner.default as string | number } }];
+    return [
+      { area, name: key, limit: { ...note, meaning, key, value: (inner.default ?? '–') as string | number } },
+    ];
   });
 }
 

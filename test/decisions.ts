@@ -361,7 +361,7 @@ export const decisions: Readonly<Record<string, readonly Decision[]>> = {
     [
       'a port in use: exit 1, naming it',
       `${start}: a port in use: exit 1, naming it`,
-      'media/in-process.test.ts: a port in use is named by its setting',
+      'media/in-process.test.ts: a port, host or certificate that cannot be used is named by its setting',
     ],
     [
       'a signal to npm start reaches the server',

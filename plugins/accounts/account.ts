@@ -1,3 +1,4 @@
+import { Type } from '@sinclair/typebox';
 import { type AnyElysia, Elysia } from 'elysia';
 import { authenticate, authenticator, notAllowed } from '../../core/auth.ts';
 import { bodyReader } from '../../core/body.ts';
@@ -5,6 +6,7 @@ import { says } from '../../core/http.ts';
 import { idempotent } from '../../core/idempotency.ts';
 import { uuid } from '../../core/ids.ts';
 import { nameSchema } from '../../core/name.ts';
+import { idSchema, json, momentSchema } from '../../core/operation.ts';
 import type { Kit } from '../../core/plugin.ts';
 
 /** Id of the account that the bootstrap key belongs to; made at the first start. */
@@ -16,7 +18,7 @@ export async function adminAccount(kit: Kit): Promise<string> {
 export function accountRoutes(kit: Kit): AnyElysia {
   const keys = kit.use(authenticator);
   const once = idempotent(kit);
-  const creation = bodyReader({ name: nameSchema }, { readOnly: ['id', 'createdAt'] });
+  const creation = bodyReader({ name: nameSchema('Acme Films') }, { readOnly: ['id', 'createdAt'] });
   return new Elysia().post(
     '/api/account',
     async ({ request }) => {
@@ -30,9 +32,18 @@ export function accountRoutes(kit: Kit): AnyElysia {
         },
       });
     },
-    says('Creates an account; for keys of the admin account. 201 with the account.'),
+    says('Creates an account; for keys of the admin account. 201 with the account.', {
+      name: 'createAccount',
+      body: creation,
+      answers: { 201: json(accountSchema, 'The account.') },
+    }),
   );
 }
+
+const accountSchema = Type.Object(
+  { id: idSchema, name: Type.String({ examples: ['Acme Films'] }), createdAt: momentSchema },
+  { $id: 'Account', additionalProperties: false },
+);
 
 interface Account {
   readonly id: string;

@@ -3,6 +3,7 @@ import { type Access, accessMethods, resourcePattern } from '../../core/access.t
 import { Fault } from '../../core/fault.ts';
 import { requestLimits } from '../../core/limits.ts';
 import { nameSchema } from '../../core/name.ts';
+import { idSchema, momentSchema } from '../../core/operation.ts';
 import { accountLimits } from './limits.ts';
 
 const { originLength, origins, resourceLength, resources, rules } = accountLimits;
@@ -14,6 +15,7 @@ const rule = Type.Object(
         maxLength: resourceLength.value,
         pattern: resourcePattern,
         expected: `a path below /api like stream, stream/:id or stream/*, at most ${resourceLength.value} characters`,
+        examples: ['stream/*'],
       }),
       { maxItems: resources.value },
     ),
@@ -34,6 +36,7 @@ const origin = Type.String({
   maxLength: originLength.value,
   pattern: '^(?:\\*|[a-z][a-z0-9+.-]*://[^\\s/?#@]+)$',
   expected: `an origin like https://example.com, or *, at most ${originLength.value} characters`,
+  examples: ['https://studio.example'],
 });
 
 const access = Type.Object(
@@ -51,10 +54,32 @@ const access = Type.Object(
 
 /** What a client may say of a new key. */
 export const tokenFields = {
-  name: Type.Optional(nameSchema),
+  name: Type.Optional(nameSchema('Studio')),
   access: Type.Optional(access),
-  accountId: Type.Optional(Type.String({ maxLength: requestLimits.idLength.value })),
+  accountId: Type.Optional(
+    Type.String({
+      maxLength: requestLimits.idLength.value,
+      description: 'Account that the key is for; needs a key of the admin account.',
+      examples: idSchema.examples,
+    }),
+  ),
 };
+
+const shown = {
+  id: idSchema,
+  name: Type.String({ examples: ['Studio'] }),
+  userId: Type.String({ description: 'Account that it belongs to.', examples: idSchema.examples }),
+  access,
+  createdAt: momentSchema,
+};
+
+/** An API key as it is shown. */
+export const tokenSchema = Type.Object(shown, { $id: 'ApiToken', additionalProperties: false });
+/** The same, this once with its secret. */
+export const newTokenSchema = Type.Object(
+  { ...shown, key: Type.String({ description: 'The secret.', examples: ['mr_4WbDdZ2Yk0xq'] }) },
+  { $id: 'NewApiToken', additionalProperties: false },
+);
 
 /** Refuses origins that no browser would ever send: with a default port, capitals or letters beyond ASCII. */
 export function checkOrigins(given: Access | undefined): void {

@@ -1,11 +1,13 @@
 import { Type } from '@sinclair/typebox';
 import { Elysia } from 'elysia';
 import { says } from '../../core/http.ts';
+import { flagSchema, json } from '../../core/operation.ts';
 import { definePlugin } from '../../core/plugin.ts';
-import { openly, preflight } from '../../core/public-access.ts';
+import { openly, preflight, saysPreflight } from '../../core/public-access.ts';
+import { flagOf } from '../../core/query.ts';
 import { ingestLimits } from './limits.ts';
 import { databaseLocator, locator, noLocator } from './locator.ts';
-import { nearestFirst, regionSchema, regionsOf } from './regions.ts';
+import { nearestFirst, placeSchema, regionSchema, regionsOf } from './regions.ts';
 
 /** `GET /api/ingest`: where to broadcast to and to watch from, nearest first, for everyone. */
 export default definePlugin({
@@ -42,7 +44,7 @@ export default definePlugin({
         '/api/ingest',
         ({ request }) =>
           openly(() => {
-            const isAll = new URL(request.url).searchParams.get('first') === 'false';
+            const isAll = flagOf(new URL(request.url).searchParams, 'first') === false;
             const address = kit.peer(request);
             const sorted = nearestFirst(regions, { address, location: locate(address) });
             const entries = isAll
@@ -52,8 +54,17 @@ export default definePlugin({
           }),
         says(
           'Where to broadcast to and watch from: the nearest, or all with `first=false`. No key is needed.',
+          {
+            name: 'getIngest',
+            isOpen: true,
+            query: {
+              first: flagSchema('The nearest alone, which is the default; `false`: all, nearest first.'),
+            },
+            answers: { 200: json(Type.Array(placeSchema), 'Places, nearest first.') },
+            faults: ['query.invalid'],
+          },
         ),
       )
-      .options('/api/ingest', preflight);
+      .options('/api/ingest', preflight, saysPreflight('preflightIngest'));
   },
 });

@@ -2,6 +2,7 @@ import { type Static, Type } from '@sinclair/typebox';
 import { Fault } from '../../core/fault.ts';
 import { requestLimits } from '../../core/limits.ts';
 import { nameSchema } from '../../core/name.ts';
+import { idSchema } from '../../core/operation.ts';
 import { type FieldChange, field } from '../../core/resource.ts';
 import { type Profile, profilesField } from '../renditions/contract.ts';
 import { stream } from '../streams/contract.ts';
@@ -16,7 +17,7 @@ const schema = Type.Object(
     targets: Type.Array(
       Type.Object(
         {
-          profile: nameSchema,
+          profile: nameSchema('source'),
           id: Type.Optional(Type.String({ minLength: 1, maxLength: requestLimits.idLength.value })),
           spec: Type.Optional(specSchema),
           videoOnly: Type.Optional(Type.Boolean()),
@@ -26,7 +27,28 @@ const schema = Type.Object(
       { maxItems: most },
     ),
   },
-  { additionalProperties: false },
+  {
+    description: 'Where broadcasts are pushed to. Each target has either `id` or `spec`, which makes one.',
+    examples: [{ targets: [{ profile: 'source', spec: { url: 'rtmp://live.example.com/app/key' } }] }],
+    additionalProperties: false,
+  },
+);
+
+/** As it is shown: each target by its id. */
+const shown = Type.Object(
+  {
+    targets: Type.Array(
+      Type.Object(
+        {
+          profile: Type.String({ examples: ['source'] }),
+          id: idSchema,
+          videoOnly: Type.Optional(Type.Boolean()),
+        },
+        { additionalProperties: false },
+      ),
+    ),
+  },
+  { description: 'Where broadcasts are pushed to.', additionalProperties: false },
 );
 
 type Multistream = Static<typeof schema>;
@@ -34,13 +56,15 @@ type Multistream = Static<typeof schema>;
 /** `multistream` of a stream: where its broadcasts are pushed to, and which rendition of them. */
 export const multistream = field<Multistream, MultistreamKit>(stream, 'multistream', {
   schema,
+  shown,
+  faults: ['multistream.invalid', 'target.too_many'],
   initial: { targets: [] },
   async validate({ targets }, change) {
     const malformed = targets.flatMap(({ spec }, index) => {
       const problem = spec && urlProblem(spec.url);
       return problem ? [`multistream.targets.${index}.spec.url: ${problem}`] : [];
     });
-    if (malformed.length > 0) throw new Fault('body.invalid', { status: 422, message: malformed });
+    if (malformed.length > 0) throw new Fault('multistream.invalid', { status: 400, message: malformed });
     const message = await problemsOf(targets, change);
     if (message.length > 0) throw new Fault('multistream.invalid', { status: 400, message });
   },

@@ -6,9 +6,10 @@ import { Fault } from '../../core/fault.ts';
 import { says } from '../../core/http.ts';
 import { idempotent } from '../../core/idempotency.ts';
 import { nameSchema } from '../../core/name.ts';
-import { resourceList } from '../../core/pagination.ts';
+import { json, nothing } from '../../core/operation.ts';
+import { listAnswer, listParameters, resourceList } from '../../core/pagination.ts';
 import type { MultistreamKit } from './config.ts';
-import { kind, type Target, targetsOf, urlProblem, urlSchema } from './target.ts';
+import { kind, type Target, targetSchema, targetsOf, urlProblem, urlSchema } from './target.ts';
 
 /** `/api/multistream/target`: create, read, change, delete. */
 export function routes(kit: MultistreamKit): AnyElysia {
@@ -16,7 +17,7 @@ export function routes(kit: MultistreamKit): AnyElysia {
   const once = idempotent(kit);
   const readOnly = ['id', 'createdAt'];
   const changes = {
-    name: Type.Optional(nameSchema),
+    name: Type.Optional(nameSchema('My channel')),
     url: Type.Optional(urlSchema),
     disabled: Type.Optional(Type.Boolean()),
   };
@@ -24,14 +25,15 @@ export function routes(kit: MultistreamKit): AnyElysia {
   const change = bodyReader(changes, { readOnly });
   const targets = async (request: Request) => targetsOf(await authenticate(request, keys), kit);
 
+  const fields = {
+    id: { type: 'string' },
+    name: { type: 'string' },
+    disabled: { type: 'boolean', absent: false },
+    createdAt: { type: 'number' },
+  } as const;
   const list = resourceList({
     kind,
-    fields: {
-      id: { type: 'string' },
-      name: { type: 'string' },
-      disabled: { type: 'boolean', absent: false },
-      createdAt: { type: 'number' },
-    },
+    fields,
     publicUrl: kit.deployment.publicUrl,
     resources: kit.resources,
   });
@@ -53,7 +55,12 @@ export function routes(kit: MultistreamKit): AnyElysia {
           },
         });
       },
-      says('Creates a multistream target. 201 with the target; its URL is never shown again.'),
+      says('Creates a multistream target. 201 with the target; its URL is never shown again.', {
+        name: 'createTarget',
+        body: creation,
+        answers: { 201: json(targetSchema, 'The target.') },
+        faults: ['multistream.invalid', 'target.too_many'],
+      }),
     )
     .get(
       '/api/multistream/target',
@@ -61,7 +68,12 @@ export function routes(kit: MultistreamKit): AnyElysia {
         const { accountId: account } = await authenticate(request, keys);
         return list(request, { account, present: (row) => present(JSON.parse(row.body) as Target) });
       },
-      says('Lists multistream targets; parameters as for streams.'),
+      says('Lists multistream targets; parameters as for streams.', {
+        name: 'listTargets',
+        query: listParameters(fields),
+        answers: { 200: listAnswer(targetSchema) },
+        faults: ['query.invalid'],
+      }),
     )
     .get(
       '/api/multistream/target/:id',
@@ -69,7 +81,11 @@ export function routes(kit: MultistreamKit): AnyElysia {
         const own = await targets(request);
         return Response.json(present(await own.get(params.id)));
       },
-      says('One multistream target.'),
+      says('One multistream target.', {
+        name: 'getTarget',
+        answers: { 200: json(targetSchema, 'The target.') },
+        faults: ['target.not_found'],
+      }),
     )
     .patch(
       '/api/multistream/target/:id',
@@ -82,7 +98,12 @@ export function routes(kit: MultistreamKit): AnyElysia {
         if (Object.keys(body).length > 0) await own.change(params.id, body);
         return new Response(null, { status: 204 });
       },
-      says('Changes what the body names of a multistream target. 204.'),
+      says('Changes what the body names of a multistream target. 204.', {
+        name: 'changeTarget',
+        body: change,
+        answers: { 204: nothing },
+        faults: ['target.not_found', 'target.busy', 'multistream.invalid'],
+      }),
     )
     .delete(
       '/api/multistream/target/:id',
@@ -91,7 +112,11 @@ export function routes(kit: MultistreamKit): AnyElysia {
         await own.remove(params.id);
         return new Response(null, { status: 204 });
       },
-      says('Deletes a multistream target. 204.'),
+      says('Deletes a multistream target. 204.', {
+        name: 'deleteTarget',
+        answers: { 204: nothing },
+        faults: ['target.not_found', 'target.busy'],
+      }),
     );
 }
 
@@ -101,5 +126,5 @@ function present({ id, name, createdAt, disabled }: Target): Record<string, unkn
 
 function checkUrl(url: string): void {
   const problem = urlProblem(url);
-  if (problem) throw new Fault('body.invalid', { status: 422, message: `url: ${problem}` });
+  if (problem) throw new Fault('multistream.invalid', { status: 400, message: `url: ${problem}` });
 }

@@ -4,6 +4,7 @@ import { Fault } from '../../core/fault.ts';
 import { uuid } from '../../core/ids.ts';
 import { requestLimits } from '../../core/limits.ts';
 import { nameSchema } from '../../core/name.ts';
+import { idSchema, momentSchema } from '../../core/operation.ts';
 import { type Quota, quota } from '../../core/quota.ts';
 import { idOrNone } from '../../core/secrets.ts';
 import type { MultistreamKit } from './config.ts';
@@ -22,14 +23,32 @@ export interface Target {
 }
 
 const urlLength = multistreamLimits.urlLength.value;
+/** With a host, which has no letters beyond ASCII: nobody would look them up for these schemes. */
+const urlPattern = (() => {
+  const plain = '[^\\s\\u0000-\\u001f]';
+  const user = '(?:[^\\s\\u0000-\\u001f/?#@\\\\]*@)?';
+  const host = '(?:[A-Za-z0-9._~-]+|\\[[0-9A-Fa-f:.]+\\])';
+  return `^(rtmps?|srt)://${user}${host}(?::[0-9]{1,5})?(?:[/?#]${plain}*)?$`;
+})();
 export const urlSchema = Type.String({
-  pattern: '^(rtmps?|srt)://[^\\s\\u0000-\\u001f]+$',
+  pattern: urlPattern,
   maxLength: urlLength,
   expected: `an rtmp://, rtmps:// or srt:// URL of at most ${urlLength} characters`,
+  examples: ['rtmp://live.example.com/app/key'],
 });
+/** A target as it is shown. */
+export const targetSchema = Type.Object(
+  {
+    id: idSchema,
+    name: Type.String({ examples: ['My channel'] }),
+    createdAt: momentSchema,
+    disabled: Type.Optional(Type.Literal(true)),
+  },
+  { $id: 'Target', additionalProperties: false },
+);
 /** A target that is made along with the stream that names it. */
 export const specSchema = Type.Object(
-  { name: Type.Optional(nameSchema), url: urlSchema },
+  { name: Type.Optional(nameSchema('My channel')), url: urlSchema },
   { additionalProperties: false },
 );
 

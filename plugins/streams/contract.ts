@@ -17,4 +17,12 @@ export interface Streams {
   ): Promise<void>;
 }
 
+/** Codes of what `setFields` throws itself. */
+export const setFieldsFaults = [
+  'stream.not_found',
+  'stream.session_read_only',
+  'actor.not_found',
+  'actor.not_possible',
+] as const;
+
 export const streams = token<Streams>('streams');

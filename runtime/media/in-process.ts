@@ -16,7 +16,9 @@ import { Closings } from './closings.ts';
 import { LiveOutput } from './hls/output.ts';
 import { BufferPool } from './hls/pool.ts';
 import { mediaLimits } from './limits.ts';
+import { MemoryBudget } from './memory-budget.ts';
 import { Numbers } from './numbers.ts';
+import type { RtmpLimits } from './rtmp/limits.ts';
 import { type RtmpListener, rtmpListener } from './rtmp/listener.ts';
 import type { PublishEnd } from './rtmp/publish.ts';
 import type { MediaSink } from './sink.ts';
@@ -27,6 +29,7 @@ const { idleBuffers, progressInterval } = valuesOf(mediaLimits);
 export function inProcessMedia(options: InProcessMediaOptions): Media {
   const { clock, log } = options;
   const pool = new BufferPool({ limit: idleBuffers });
+  const memory = new MemoryBudget({ limit: options.hls.memory });
   const outputs = new Map<string, Airing>();
   const running = new Map<string, Running>();
   const arrivals = new Arrivals(clock);
@@ -40,6 +43,7 @@ export function inProcessMedia(options: InProcessMediaOptions): Media {
     const output = new LiveOutput({
       clock,
       pool,
+      memory: memory.open(),
       log: (line) => log.info(line, { streamId: grant.streamId }),
       config: {
         partTarget: options.hls.part / 1000,
@@ -59,8 +63,16 @@ export function inProcessMedia(options: InProcessMediaOptions): Media {
     // Grants may arrive here in another order than they were given: the newest has the output.
     if (current !== undefined && current.discontinuitySequence > granted.discontinuitySequence)
       return rejected('Another broadcast with the same key took over.');
+    const known = outputs.get(granted.playbackId);
+    if (known === undefined && memory.isSpent) {
+      log.warn('a broadcast was refused: live media holds all the memory it may (hls.memory)', {
+        streamId: granted.streamId,
+        held: memory.held,
+      });
+      return rejected('The server has no memory left for another broadcast. Try again later.');
+    }
     const grant = numbers.raise(granted);
-    const airing = outputs.get(grant.playbackId) ?? open(grant);
+    const airing = known ?? open(grant);
     airing.publish = granted;
     const sink = airing.output.attach({
       grant,
@@ -107,7 +119,7 @@ export function inProcessMedia(options: InProcessMediaOptions): Media {
           ...secure,
           clock,
           log,
-          limits: { connections: rtmp.connections, connectionsPerAddress: rtmp.connectionsPerAddress },
+          limits: rtmp.limits,
           handlers: {
             authorise: (request) => handlers.authorise(request),
             attach: (grant) => attach(grant, handlers),
@@ -115,12 +127,21 @@ export function inProcessMedia(options: InProcessMediaOptions): Media {
           },
         });
       } catch (error) {
-        const { code, port } = error as { code?: string; port?: number };
-        if (code !== 'EADDRINUSE') throw error;
+        const { code, port, cause } = error as { code?: string; port?: number; cause?: Error };
+        // A certificate that is none has no port to blame.
+        if (port === undefined) throw error;
         const setting = port === rtmp.port ? 'rtmp.port' : 'rtmp.tlsPort';
-        throw new Fault('rtmp.port_in_use', {
+        if (code === 'EADDRINUSE')
+          throw new Fault('rtmp.port_in_use', {
+            status: 500,
+            message: `Port ${port} (${setting}) is in use by another program.`,
+          });
+        if (setting === 'rtmp.tlsPort' && code?.startsWith('ERR_'))
+          throw new Fault('config.invalid', { status: 500, message: `tls.cert, tls.key: ${cause?.message}` });
+        const why = code ?? 'this is not an address of this machine';
+        throw new Fault('rtmp.cannot_listen', {
           status: 500,
-          message: `Port ${port} (${setting}) is in use by another program.`,
+          message: `Port ${port} on ${rtmp.host} (${setting}, rtmp.host) cannot be opened: ${why}`,
         });
       }
       const stopProgress = every(progressInterval, {
@@ -191,8 +212,8 @@ export interface InProcessMediaOptions {
     readonly host: string;
     readonly port: number;
     readonly tlsPort?: number;
-    readonly connections: number;
-    readonly connectionsPerAddress: number;
+    /** Those that differ from `rtmpLimits`. */
+    readonly limits?: Partial<RtmpLimits>;
   };
   /** Paths of PEM files. */
   readonly tls: { readonly cert: string; readonly key: string } | undefined;
@@ -202,6 +223,8 @@ export interface InProcessMediaOptions {
     /** ms */
     readonly window: number;
     readonly waitingRequests: number;
+    /** Bytes that the windows and arenas of all broadcasts may hold together. */
+    readonly memory: number;
   };
 }
 

@@ -8,6 +8,13 @@ export const mediaLimits = limitTable('media', {
     meaning: 'How often the figures of a running broadcast are written down.',
     beyond: 'After a crash the figures are those of the last time.',
   },
+  beginning: {
+    value: 1_048_576,
+    unit: 'bytes',
+    meaning:
+      'What must be left of `hls.memory` for a broadcast to begin: it takes that before its first segment is whole.',
+    beyond: 'A new broadcast is refused with `NetStream.Publish.Rejected`.',
+  },
   idleBuffers: {
     value: 64 * 1_048_576,
     unit: 'bytes',

@@ -9,6 +9,8 @@ const keys = [
   ...configKeys(configSchema, ''),
   ...(await allPlugins()).flatMap(({ id, config }) => (config ? configKeys(config, `plugins.${id}`) : [])),
 ];
+/** Keys in MiB, of limits in bytes. */
+const mebibytes = new Set(keys.filter(({ schema }) => schema.limit?.unit === 'MiB').map(({ key }) => key));
 const tables = (
   await Promise.all(
     limitFiles().map(async (path) => (await limitTables(path)).map((table) => ({ path, table }))),
@@ -47,7 +49,9 @@ describe('the table of limits', () => {
         if (key === undefined) continue;
         const found = keys.find((entry) => entry.key === key)?.schema.default as number | string | undefined;
         const inConfig = typeof found === 'string' ? milliseconds(found) : found;
-        expect(inConfig, `${path} ${name}: ${key}`).toBe(unit === 's' ? value * 1000 : value);
+        const scale =
+          typeof found === 'string' ? (unit === 's' ? 1000 : 1) : 1 / (mebibytes.has(key) ? 1_048_576 : 1);
+        expect(inConfig, `${path} ${name}: ${key}`).toBe(value * scale);
       }
     }
   });

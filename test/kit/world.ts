@@ -9,6 +9,7 @@ import type { Store } from '../../core/ports/store.ts';
 import { type Booted, type BootOptions, boot } from '../../runtime/boot.ts';
 import { virtualClock } from '../../runtime/drivers/clock/virtual.ts';
 import { sqliteStore } from '../../runtime/drivers/store/sqlite/index.ts';
+import { documentedBy } from './documented.ts';
 import { type ScriptedMedia, type ScriptedPublish, scriptedMedia } from './scripted-media.ts';
 import { type ScriptedOutbound, scriptedOutbound } from './scripted-outbound.ts';
 import { trackedStore } from './tracked-store.ts';
@@ -17,7 +18,8 @@ export const bootstrapKey = 'test-bootstrap-key';
 
 /**
  * The whole program with virtual time, a real store and no sockets.
- * `await using w = await world({ plugins })`; disposing stops it and fails on what was left behind.
+ * `await using w = await world({ plugins })`; disposing stops it and fails on what was left behind. Every answer is
+ * checked against the program's own `/openapi.json`: a request with one that is not documented fails.
  */
 export async function world(options: WorldOptions): Promise<World> {
   const dataDir = await mkdtemp(join(tmpdir(), 'millrace-world-'));
@@ -43,6 +45,7 @@ export async function world(options: WorldOptions): Promise<World> {
       onFatal: (reason) => lines.push(`fatal: ${reason}`),
       ...(options.probe && { probe: options.probe }),
     });
+    checkAnswers(booted);
     return { booted, clock, store, inner, media, outbound, idle };
   };
   current = await startOne(options.start ?? Date.UTC(2026, 0, 1));
@@ -76,6 +79,9 @@ export async function world(options: WorldOptions): Promise<World> {
     lines,
     get app() {
       return current.booted.app;
+    },
+    get document() {
+      return current.booted.document;
     },
     get peers() {
       return current.booted.peers;
@@ -127,6 +133,21 @@ export async function world(options: WorldOptions): Promise<World> {
   };
 }
 
+/** From now on whoever sends a request fails when its answer is not as documented. */
+function checkAnswers({ app, document }: Booted): void {
+  const check = documentedBy(document);
+  const { fetch } = app;
+  Object.defineProperty(app, 'fetch', {
+    async value(request: Request) {
+      const answer: Response = await fetch(request);
+      const isJson = answer.headers.get('content-type')?.startsWith('application/json');
+      const problems = await check(request, isJson ? answer.clone() : answer);
+      if (problems.length > 0) throw new Error(`not as in /openapi.json: ${problems.join('; ')}`);
+      return answer;
+    },
+  });
+}
+
 export interface World {
   request(
     method: string,
@@ -135,6 +156,8 @@ export interface World {
     // biome-ignore lint/suspicious/noExplicitAny: answers of all routes
   ): Promise<{ status: number; headers: Headers; body: any }>;
   readonly app: Booted['app'];
+  /** What `/openapi.json` answers. */
+  readonly document: Booted['document'];
   /** For tests with sockets; `request` takes a `peer`. */
   readonly peers: Booted['peers'];
   readonly media: ScriptedMedia;

@@ -261,23 +261,29 @@ test('stop: every publish is closed, every viewer answered, no timer is left', a
   expect(s.timers()).toBe(0);
 });
 
-test('a port in use is named by its setting', async () => {
+test('a port, host or certificate that cannot be used is named by its setting', async () => {
   await using s = await station();
   const folder = mkdtempSync(join(tmpdir(), 'media-'));
   const paths = { cert: join(folder, 'cert.pem'), key: join(folder, 'key.pem') };
   writeFileSync(paths.cert, cert);
   writeFileSync(paths.key, key);
-  const second = (rtmp: { port: number; tlsPort?: number }) =>
+  const second = (rtmp: { host?: string; port: number; tlsPort?: number }) =>
     inProcessMedia({
       clock: { now: () => 0, at: () => () => undefined },
       log: undefined as never,
-      rtmp: { host: '127.0.0.1', connections: 1, connectionsPerAddress: 1, ...rtmp },
+      rtmp: { host: '127.0.0.1', ...rtmp },
       tls: paths,
-      hls: { part: 350, window: 12_000, waitingRequests: 1 },
+      hls: { part: 350, window: 12_000, waitingRequests: 1, memory: 1 },
     }).accept({ authorise: () => Promise.reject(), report: () => undefined });
   const free = freePort();
   await expect(second({ port: s.port })).rejects.toThrow(`Port ${s.port} (rtmp.port) is in use`);
   await expect(second({ port: free, tlsPort: s.port })).rejects.toThrow(`Port ${s.port} (rtmp.tlsPort)`);
+  await expect(second({ host: '203.0.113.9', port: free })).rejects.toThrow(
+    `Port ${free} on 203.0.113.9 (rtmp.port, rtmp.host) cannot be opened: EADDRNOTAVAIL`,
+  );
+  await expect(second({ host: 'no.such.invalid', port: free })).rejects.toThrow('not an address of this');
+  writeFileSync(paths.cert, 'no certificate');
+  await expect(second({ port: free, tlsPort: freePort() })).rejects.toThrow('tls.cert, tls.key:');
   // The port that could be opened is let go.
   Bun.listen({ hostname: '127.0.0.1', port: free, socket: { data() {} } }).stop(true);
   rmSync(folder, { recursive: true });

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Elysia } from 'elysia';
 import { describe, expect, it } from 'vitest';
+import { says } from '../../core/http.ts';
 import { definePlugin } from '../../core/plugin.ts';
 import { bootstrapKeyFile } from '../../plugins/accounts/key-file.ts';
 import { allPlugins, anotherAccount } from '../kit/all-plugins.ts';
@@ -119,9 +120,13 @@ describe('an error', () => {
       id: 'broken',
       summary: 'fails',
       routes: () =>
-        new Elysia().get('/api/broken', () => {
-          throw new Error('the inside');
-        }),
+        new Elysia().get(
+          '/api/broken',
+          () => {
+            throw new Error('the inside');
+          },
+          says('Fails.', { name: 'fail', isOpen: true, answers: {} }),
+        ),
     });
     await using w = await world({ plugins: [...plugins, broken] });
     const { id } = await w.given.stream();

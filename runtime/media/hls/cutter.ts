@@ -1,3 +1,4 @@
+import { OUT_OF_MEMORY } from '../memory-budget.ts';
 import { writeInit } from '../mp4/init.ts';
 import type { Arena } from '../sink.ts';
 import { CutRule, NOTHING, SEGMENT, SHORTEST } from './cut-rule.ts';
@@ -316,7 +317,7 @@ export class Cutter {
     this.#video.forget();
     this.#audio.forget();
     if (!isKept) {
-      this.#options.onFatal(issues.tooMuchData);
+      this.#options.onFatal(window.isOutOfMemory ? OUT_OF_MEMORY : issues.tooMuchData);
       return false;
     }
     if (isEnd && lead.isVideo) this.#watchKeyFrames((end - this.#rule.segmentStart) / lead.timescale);

@@ -2,6 +2,7 @@ import type { Clock } from '../../../core/ports/clock.ts';
 import type { Figures, PublishGrant } from '../../../core/ports/media.ts';
 import { parseAac } from '../codecs/aac.ts';
 import { parseAvc } from '../codecs/avc.ts';
+import type { MemoryShare } from '../memory-budget.ts';
 import { Arena, type MediaSink } from '../sink.ts';
 import { Cutter } from './cutter.ts';
 import { issues } from './issues.ts';
@@ -15,6 +16,8 @@ export interface IngestOptions {
   readonly clock: Clock;
   readonly window: LiveWindow;
   readonly config: OutputConfig;
+  /** What the arenas count against; nothing when undefined. */
+  readonly memory?: MemoryShare;
   /** Milliseconds on the output's timeline at which this publish begins. */
   readonly origin: number;
   /** The first segment of this publish is listed. */
@@ -45,8 +48,9 @@ export class Ingest implements MediaSink {
     const { config, clock, grant } = options;
     this.#options = options;
     this.grant = grant;
-    this.video = new Arena({ initial: 64 * 1024, limit: config.arenaLimit });
-    this.audio = new Arena({ initial: 8 * 1024, limit: config.arenaLimit });
+    const { memory } = options;
+    this.video = new Arena({ initial: 64 * 1024, limit: config.arenaLimit, memory: memory?.hold() });
+    this.audio = new Arena({ initial: 8 * 1024, limit: config.arenaLimit, memory: memory?.hold() });
     this.#meter = new Meter();
     const onIssue = (text: string) => this.#meter.issue(text, clock.now());
     this.#timeline = new Timeline({ origin: options.origin, onIssue });
@@ -150,9 +154,10 @@ export class Ingest implements MediaSink {
 
   /** The publisher is gone or another took over: what is whole is cut, and the sink is inert from now on. */
   finish(): void {
-    if (this.#isOver) return;
-    this.#cutter.flush();
+    if (!this.#isOver) this.#cutter.flush();
     this.#isOver = true;
+    this.video.retire();
+    this.audio.retire();
   }
 
   figures(): Figures {

@@ -1,5 +1,6 @@
 import type { Clock } from '../../../core/ports/clock.ts';
 import type { Figures, PublishGrant } from '../../../core/ports/media.ts';
+import type { MemoryShare } from '../memory-budget.ts';
 import type { MediaSink } from '../sink.ts';
 import { Ingest } from './ingest.ts';
 import { type OutputConfig, outputDefaults } from './limits.ts';
@@ -18,6 +19,8 @@ import { LiveWindow } from './window.ts';
 export interface LiveOutputOptions {
   readonly clock: Clock;
   readonly pool: BufferPool;
+  /** What its window and arenas count against; closed with it. */
+  readonly memory?: MemoryShare;
   /** One line for the operator; no secrets. */
   readonly log?: (line: string) => void;
   readonly config?: Partial<OutputConfig>;
@@ -41,6 +44,7 @@ export class LiveOutput {
   readonly #clock: Clock;
   readonly #log: (line: string) => void;
   readonly #config: OutputConfig;
+  readonly #memory: MemoryShare | undefined;
   readonly #window: LiveWindow;
   readonly #waiters: Waiters;
   /** Random, so that no cache answers with files of an older output of this playbackId. */
@@ -61,11 +65,12 @@ export class LiveOutput {
   };
 
   constructor(options: LiveOutputOptions) {
-    const { clock, pool, log = () => {}, config } = options;
+    const { clock, pool, memory, log = () => {}, config } = options;
+    this.#memory = memory;
     this.#clock = clock;
     this.#log = log;
     this.#config = { ...outputDefaults, ...config };
-    this.#window = new LiveWindow({ clock, pool, config: this.#config });
+    this.#window = new LiveWindow({ clock, pool, config: this.#config, memory: memory?.hold() });
     this.#waiters = new Waiters({ clock, limit: this.#config.waiterLimit });
     this.#window.onChange = () => this.#onChange();
     this.#prefix = Buffer.from(crypto.getRandomValues(new Uint8Array(6))).toString('hex');
@@ -104,6 +109,7 @@ export class LiveOutput {
       clock: this.#clock,
       window: this.#window,
       config: this.#config,
+      memory: this.#memory,
       // A second later than the last media, so that what comes a little early still has a time of its own.
       origin: Math.ceil(this.#end) + 1000,
       onPlayable: () => attachment.onPlayable(),
@@ -132,6 +138,7 @@ export class LiveOutput {
     this.#isPublishing = false;
     this.#release();
     this.#window.clear();
+    this.#memory?.close();
     this.#waiters.wake();
   }
 

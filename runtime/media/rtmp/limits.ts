@@ -21,6 +21,7 @@ export const rtmpLimitTable = limitTable('rtmp', {
   publishTimeout: {
     value: 10_000,
     unit: 'ms',
+    key: 'rtmp.publishTimeout',
     meaning: 'From accept, or from the end of a publish, to the next publish command.',
     beyond: 'Closed.',
   },
@@ -34,7 +35,8 @@ export const rtmpLimitTable = limitTable('rtmp', {
     value: 10_000,
     unit: 'ms',
     meaning: 'Silence during a publish.',
-    beyond: 'Closed; the publish ends uncleanly.',
+    beyond: 'Closed, before that is over; the publish ends uncleanly.',
+    key: 'rtmp.idleTimeout',
   },
   closeGrace: {
     value: 2_000,
@@ -46,13 +48,14 @@ export const rtmpLimitTable = limitTable('rtmp', {
     value: 250,
     unit: 'ms',
     meaning: 'How often deadlines are looked at.',
-    beyond: 'Every deadline of a connection may be late by this much.',
+    beyond: 'Every deadline of a connection but `rtmp.idleTimeout` may be late by this much.',
   },
   messageBytes: {
     value: 10 * 1024 * 1024,
     unit: 'bytes',
     meaning: 'One message of any type.',
     beyond: perPublish,
+    key: 'rtmp.messageSize',
   },
   controlBytes: {
     value: 64 * 1024,
@@ -108,28 +111,16 @@ export const rtmpLimitTable = limitTable('rtmp', {
     meaning: 'Waiting to be sent to a peer that does not read.',
     beyond: perPublish,
   },
-  amfDepth: {
-    value: 16,
-    unit: 'levels',
-    meaning: 'Nesting of an AMF value.',
-    beyond: perPublish,
-  },
-  amfValues: {
-    value: 1000,
-    unit: 'values',
-    meaning: 'Values in one AMF message.',
-    beyond: perPublish,
-  },
-  amfStringBytes: {
-    value: 65_535,
-    unit: 'bytes',
-    meaning: 'One AMF string.',
-    beyond: perPublish,
-  },
   logLines: {
     value: 20,
     unit: 'lines',
     meaning: 'Log lines about connections within `logWindow`.',
+    beyond: 'They are counted, and the next line says how many: `unsaid`.',
+  },
+  logLinesPerAddress: {
+    value: 5,
+    unit: 'lines',
+    meaning: 'Of these, lines about one address, or one /64 of IPv6.',
     beyond: 'They are counted, and the next line says how many: `unsaid`.',
   },
   logWindow: {
@@ -190,3 +181,29 @@ export const publisherLimits = limitTable('publisher', {
 export type RtmpLimits = Readonly<Record<keyof typeof rtmpLimitTable & string, number>>;
 
 export const rtmpLimits: RtmpLimits = valuesOf(rtmpLimitTable);
+
+/** What one AMF0 message may hold; in bytes it is bounded by `controlBytes`. */
+export const amfLimitTable = limitTable('amf', {
+  depth: {
+    value: 16,
+    unit: 'levels',
+    meaning: 'Nesting of an AMF value.',
+    beyond: perPublish,
+  },
+  values: {
+    value: 1000,
+    unit: 'values',
+    meaning: 'Values in one AMF message.',
+    beyond: perPublish,
+  },
+  stringBytes: {
+    value: 65_535,
+    unit: 'bytes',
+    meaning: 'One AMF string.',
+    beyond: perPublish,
+  },
+});
+
+export type AmfLimits = Readonly<Record<keyof typeof amfLimitTable & string, number>>;
+
+export const amfLimits: AmfLimits = valuesOf(amfLimitTable);

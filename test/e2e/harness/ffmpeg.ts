@@ -14,6 +14,8 @@ export interface Broadcast extends AsyncDisposable {
   ended(options: { within: number }): Promise<void>;
   /** As when the encoder's machine dies: the socket closes, nothing is said. */
   kill(): Promise<void>;
+  /** It hangs: the process and its socket stay, and nothing is sent any more. */
+  freeze(): void;
   /** As a person ends it: ffmpeg unpublishes, then closes. */
   stop(): Promise<void>;
 }
@@ -94,6 +96,7 @@ export function broadcast(url: string, options: { source?: Source; retry?: boole
       await until(`ffmpeg to end (it printed: ${printed.join('')})`, () => !isRunning(), options);
     },
     kill: () => end('SIGKILL'),
+    freeze: () => void child.kill('SIGSTOP'),
     stop: () => end('SIGINT'),
     [Symbol.asyncDispose]: () => end('SIGKILL'),
   };
