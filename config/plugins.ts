@@ -6,6 +6,7 @@ import type { Config } from './schema.ts';
 const shipped: ReadonlyMap<string, () => Promise<{ default: unknown }>> = new Map([
   ['accounts', () => import('../plugins/accounts/index.ts')],
   ['streams', () => import('../plugins/streams/index.ts')],
+  ['health', () => import('../plugins/health/index.ts')],
   ['renditions', () => import('../plugins/renditions/index.ts')],
   ['multistream', () => import('../plugins/multistream/index.ts')],
   ['recordings', () => import('../plugins/recordings/index.ts')],

@@ -47,6 +47,10 @@ export const coreFaults: FaultTable = {
     status: 503,
     meaning: 'The store has stopped; the server ends and must be started again.',
   },
+  'volatile.full': {
+    status: 503,
+    meaning: 'No room for more facts of the moment, such as live figures. Try again.',
+  },
   'store.closed': { status: 503, meaning: 'The server is about to end. Try again.' },
   'server.busy': { status: 503, meaning: 'The server has too many requests in hand. Try again.' },
   'server.stopping': { status: 503, meaning: 'The server is about to end. Try again.' },

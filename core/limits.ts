@@ -161,3 +161,31 @@ export const quotaLimits = limitTable('quotas', {
     beyond: 'It is counted anew at its next attempt: until then what was deleted elsewhere still counts.',
   },
 });
+
+/** Facts of seconds that every node can read, whatever driver keeps them. */
+export const volatileLimitTable = limitTable('volatile', {
+  keyLength: {
+    value: 200,
+    unit: 'characters',
+    meaning: 'A key.',
+    beyond: 'A mistake of ours: nothing is set, and the log names it.',
+  },
+  valueLength: {
+    value: 16_384,
+    unit: 'characters',
+    meaning: 'A value as JSON.',
+    beyond: 'A mistake of ours: nothing is set, and the log names it.',
+  },
+  listed: {
+    value: 10_000,
+    unit: 'entries',
+    meaning: 'Entries of one call.',
+    beyond: 'A mistake of ours: nothing is set, and the log names it.',
+  },
+  longest: {
+    value: 24 * 3_600_000,
+    unit: 'ms',
+    meaning: 'How long a value may last.',
+    beyond: 'A mistake of ours: nothing is set, and the log names it.',
+  },
+});

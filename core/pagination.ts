@@ -27,6 +27,7 @@ export interface ListScopeOfRoute {
   readonly where?: Readonly<Record<string, string>>;
   /** On top of those in the query. */
   readonly filters?: readonly Filter[];
+  /** A row as it is shown, or a promise of it; the rows of a page are presented at the same time. */
   readonly present: (row: StoredResource) => unknown;
 }
 
@@ -72,7 +73,7 @@ export function resourceList(resource: ListedResource) {
     if (isCounted) {
       headers.set('x-total-count', String(await resource.resources.count(resource.kind, within)));
     }
-    return Response.json(page.map(scope.present), { headers });
+    return Response.json(await Promise.all(page.map(scope.present)), { headers });
   };
 }
 

@@ -3,10 +3,12 @@ import type { AnyElysia } from 'elysia';
 import type { Actors, ActorType } from './actor.ts';
 import type { EventFeed } from './events.ts';
 import type { Log } from './log.ts';
+import type { Metrics } from './metrics.ts';
 import type { Clock } from './ports/clock.ts';
 import type { Media } from './ports/media.ts';
 import type { Outbound } from './ports/outbound.ts';
 import type { LoggedEvent, ResourceCommit, ResourceReader } from './ports/store.ts';
+import type { Volatile } from './ports/volatile.ts';
 import type { Field, FieldSet, ResourceKind } from './resource.ts';
 import type { Collection, Offer, Token } from './token.ts';
 
@@ -68,6 +70,9 @@ export interface Kit<C extends TObject = TObject> {
   };
   readonly events: EventFeed;
   readonly media: Media;
+  readonly volatile: Volatile;
+  /** To count what is of use to an operator; no label may hold an id. */
+  readonly metrics: Metrics;
   /** The only way to call an address that a user chose. */
   readonly outbound: Outbound;
   /** Address from which a request came, behind a trusted proxy by its word; undefined when it is not known. */

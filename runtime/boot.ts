@@ -12,6 +12,7 @@ import type { Clock } from '../core/ports/clock.ts';
 import type { Media } from '../core/ports/media.ts';
 import type { Outbound } from '../core/ports/outbound.ts';
 import type { LoggedEvent, Order, Store } from '../core/ports/store.ts';
+import type { Volatile } from '../core/ports/volatile.ts';
 import { RequestCounts } from '../core/request-counts.ts';
 import { fieldSet } from '../core/resource.ts';
 import type { Collection, Token } from '../core/token.ts';
@@ -37,7 +38,7 @@ const retention = eventLimits.retention.value;
  * Throws a Fault `boot.invalid` that lists every problem. A failed start stops what had started.
  */
 export async function boot(options: BootOptions): Promise<Booted> {
-  const { store, clock, media, outbound } = options.drivers;
+  const { store, clock, media, outbound, volatile } = options.drivers;
   const tree = new BootTree(clock);
   const stops: { name: string; stop: Stop }[] = [];
   const callers = peers({ trusted: options.trustedProxies });
@@ -112,6 +113,8 @@ export async function boot(options: BootOptions): Promise<Booted> {
         resources: resourcesOf({ store, clock, hub }),
         events: hub,
         media,
+        volatile,
+        metrics,
         outbound,
         peer: callers.of,
         signal: stopping.signal,
@@ -225,6 +228,7 @@ export interface BootOptions {
     readonly store: Store;
     readonly clock: Clock;
     readonly media: Media;
+    readonly volatile: Volatile;
     readonly outbound: Outbound;
   };
   readonly deployment: Omit<Deployment, 'node'>;

@@ -11,6 +11,7 @@ import { type Booted, boot } from './boot.ts';
 import { systemClock } from './drivers/clock/system.ts';
 import { outboundClient } from './drivers/outbound/client.ts';
 import { sqliteStore } from './drivers/store/sqlite/index.ts';
+import { memoryVolatile } from './drivers/volatile/memory.ts';
 import { freePort } from './free-port.ts';
 import { processLimits } from './limits.ts';
 import { listen } from './listen.ts';
@@ -94,7 +95,7 @@ async function main(): Promise<void> {
   const publicUrl = config.publicUrl ?? `http://localhost:${config.http.port}`;
   booted = await boot({
     plugins,
-    drivers: { store, clock, media, outbound },
+    drivers: { store, clock, media, outbound, volatile: memoryVolatile({ clock }) },
     deployment: {
       publicUrl,
       dataDir: config.dataDir,

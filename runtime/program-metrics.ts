@@ -44,6 +44,10 @@ export function measureProgram(metrics: Metrics, parts: ProgramParts): void {
     help: 'Requests of viewers that wait for media.',
     read: () => media.totals().waitingViewers,
   });
+  metrics.reading('millrace_media_viewers', {
+    help: 'Different viewers of live playlists over the last 20 s, an estimate.',
+    read: () => media.totals().viewers,
+  });
   countEvents(metrics, parts);
 }
 

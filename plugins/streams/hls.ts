@@ -9,6 +9,7 @@ import { saysPreflight } from '../../core/public-access.ts';
 import { documentOf } from './document.ts';
 import type { StreamsKit } from './kit.ts';
 import { streamLimits } from './limits.ts';
+import { viewerOf } from './viewer.ts';
 
 const longestWait = streamLimits.returnWait.value;
 
@@ -45,7 +46,10 @@ export function hlsRoutes(kit: StreamsKit): AnyElysia {
         const query = new URL(request.url).searchParams;
         const problem = reloadProblem(query);
         if (problem) return withCors(problem);
-        return answer({ playbackId: params.playbackId, file, query, signal: request.signal }).catch(withCors);
+        const viewer = viewerOf(request, { file, query, kit });
+        const { playbackId } = params;
+        const asked = { playbackId, file, query, signal: request.signal, ...(viewer && { viewer }) };
+        return answer(asked).catch(withCors);
       },
       says('Live playback for everyone: `index.m3u8` is the playlist to open.', {
         name: 'getLive',

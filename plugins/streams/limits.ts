@@ -38,6 +38,42 @@ export const streamLimits = limitTable('streams', {
     meaning: 'Streams of a former process that are looked at in one go when a process starts.',
     beyond: 'The rest follow in the next go.',
   },
+  publishInterval: {
+    value: 1000,
+    unit: 'ms',
+    meaning: 'How often live figures are read from the media and published.',
+    beyond: 'They are that old at most.',
+  },
+  figuresLast: {
+    value: 5000,
+    unit: 'ms',
+    meaning: 'How long others believe live figures: longer than a process may be busy with something else.',
+    beyond: 'The figures of the row count, which are older.',
+  },
+  attachTime: {
+    value: 15_000,
+    unit: 'ms',
+    meaning: 'How long after the last publish was let in live figures are looked for.',
+    beyond: 'They are not read any more until the next publish.',
+  },
+  turnLength: {
+    value: 50,
+    unit: 'broadcasts',
+    meaning: 'Broadcasts whose live figures are looked at in one turn of the event loop, some 10 µs each.',
+    beyond: 'The rest follow in the next turn.',
+  },
+  mostIssues: {
+    value: 20,
+    unit: 'issues',
+    meaning: 'Issues of one broadcast that are published with its live figures.',
+    beyond: 'Further ones are left out.',
+  },
+  viewerLength: {
+    value: 512,
+    unit: 'characters',
+    meaning: 'What tells a viewer from others: an id or an address and the name of the player.',
+    beyond: 'Whoever differs only there is the same viewer.',
+  },
   refusalShown: {
     value: 60_000,
     unit: 'ms',

@@ -10,7 +10,7 @@ import { owned, session } from './change.ts';
 import { stream } from './contract.ts';
 import { activeIndex, documentOf } from './document.ts';
 import type { StreamsKit } from './kit.ts';
-import { presentStream } from './present.ts';
+import { presentLive } from './present.ts';
 import { streamSchema } from './schema.ts';
 
 /** Lists of streams and sessions, and sessions by their own name. */
@@ -27,7 +27,7 @@ export function listRoutes(kit: StreamsKit): AnyElysia {
   });
   const shown = streamSchema(extended);
   const query = listParameters(fields);
-  const present = (row: StoredResource) => presentStream(documentOf(row), { kit, fields: extended });
+  const present = (row: StoredResource) => presentLive(documentOf(row), { kit, fields: extended });
 
   return new Elysia()
     .get(
@@ -89,7 +89,7 @@ export function listRoutes(kit: StreamsKit): AnyElysia {
       async ({ request, params }) => {
         const principal = await authenticate(request, keys);
         const document = await session(principal, { id: params.id, kit });
-        return Response.json(presentStream(document, { kit, fields: extended }));
+        return Response.json(await presentLive(document, { kit, fields: extended }));
       },
       says('One session.', {
         name: 'getSession',

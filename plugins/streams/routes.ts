@@ -16,7 +16,8 @@ import type { StreamDocument } from './document.ts';
 import { hlsRoutes } from './hls.ts';
 import type { StreamsKit } from './kit.ts';
 import { listRoutes } from './lists.ts';
-import { presentStream } from './present.ts';
+import { publishFigures } from './media-facts.ts';
+import { presentLive } from './present.ts';
 import { changeable, readOnly, streamName, streamSchema } from './schema.ts';
 
 export function routes(kit: StreamsKit): AnyElysia {
@@ -25,7 +26,7 @@ export function routes(kit: StreamsKit): AnyElysia {
   const changes = changeable(kit, fields);
   const creation = bodyReader({ ...changes, name: streamName } as Record<string, TSchema>, { readOnly });
   const change = bodyReader(changes, { readOnly });
-  const present = (document: StreamDocument) => presentStream(document, { kit, fields });
+  const present = (document: StreamDocument) => presentLive(document, { kit, fields });
   const shown = streamSchema(fields);
   const once = idempotent(kit);
   const places = quota({
@@ -67,7 +68,7 @@ export function routes(kit: StreamsKit): AnyElysia {
               await places.admit(principal.accountId);
               await create(body, { principal, id }).catch(unlessThere);
             }
-            return Response.json(present(await owned(principal, { id, kit })), { status: 201 });
+            return Response.json(await present(await owned(principal, { id, kit })), { status: 201 });
           },
         });
       },
@@ -82,7 +83,7 @@ export function routes(kit: StreamsKit): AnyElysia {
       '/api/stream/:id',
       async ({ request, params }) => {
         const principal = await authenticate(request, keys);
-        return Response.json(present(await owned(principal, { id: params.id, kit })));
+        return Response.json(await present(await owned(principal, { id: params.id, kit })));
       },
       says('One stream or session.', {
         name: 'getStream',
@@ -110,8 +111,11 @@ export function routes(kit: StreamsKit): AnyElysia {
       '/api/stream/:id',
       async ({ request, params }) => {
         const principal = await authenticate(request, keys);
-        await parent(principal, { id: params.id, kit });
-        await kit.actors.ask(broadcast, params.id, { type: 'delete' }).catch(unlessGone);
+        const { token } = await parent(principal, { id: params.id, kit });
+        const live = token === null ? undefined : kit.media.figures(token);
+        // Nobody is there any more to hear its last figures from the connection that is closed.
+        const last = token !== null && live ? { token, figures: publishFigures(live) } : {};
+        await kit.actors.ask(broadcast, params.id, { type: 'delete', ...last }).catch(unlessGone);
         places.gone(principal.accountId);
         return noContent();
       },
@@ -145,7 +149,7 @@ export function routes(kit: StreamsKit): AnyElysia {
             const { id } = await parent(principal, { id: params.id, kit });
             const rotation = { type: 'rotateKey', streamKey: newStreamKey() } as const;
             await kit.actors.ask(broadcast, id, rotation, { cause: `rotate-key/${attempt.id}` });
-            return Response.json(present(await owned(principal, { id, kit })));
+            return Response.json(await present(await owned(principal, { id, kit })));
           },
         });
       },

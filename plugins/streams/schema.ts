@@ -10,7 +10,7 @@ import { streamLimits } from './limits.ts';
 export const readOnly = [
   ...['id', 'kind', 'userId', 'createdAt', 'streamKey', 'playbackId', 'createdByTokenName', 'parentId'],
   ...['sourceSegmentsDuration', 'sourceBytes', 'sourceSegments', 'ingestRate', 'lastSeen', 'recordingStatus'],
-  ...['isActive', 'isHealthy', 'issues'],
+  ...['isActive', 'isHealthy', 'issues', 'viewerCount'],
 ];
 
 export const streamName = nameSchema('Friday show');
@@ -79,6 +79,9 @@ export function streamSchema(fields: FieldSet): TObject {
       ),
       ingestRate: Type.Optional(
         Type.Number({ minimum: 0, description: 'While active: bit/s.', examples: [4_200_000] }),
+      ),
+      viewerCount: Type.Optional(
+        Type.Integer({ minimum: 0, description: 'While active: different viewers of late.', examples: [12] }),
       ),
       issues: Type.Array(Type.String(), { description: 'What is wrong, in plain words.', examples: [[]] }),
       lastSeen: Type.Optional(

@@ -8,12 +8,14 @@ import {
   type Media,
   type MediaHandlers,
   noFigures,
+  noVitals,
   type PublishGrant,
   type PublishRefusal,
 } from '../../core/ports/media.ts';
 import { Arrivals } from './arrivals.ts';
 import { Closings } from './closings.ts';
 import { LiveOutput } from './hls/output.ts';
+import { MULTIVARIANT_PLAYLIST } from './hls/playlist.ts';
 import { BufferPool } from './hls/pool.ts';
 import { mediaLimits } from './limits.ts';
 import { MemoryBudget } from './memory-budget.ts';
@@ -22,6 +24,7 @@ import type { RtmpLimits } from './rtmp/limits.ts';
 import { type RtmpListener, rtmpListener } from './rtmp/listener.ts';
 import type { PublishEnd } from './rtmp/publish.ts';
 import type { MediaSink } from './sink.ts';
+import { ViewerCount } from './viewer-count.ts';
 
 const { idleBuffers, progressInterval } = valuesOf(mediaLimits);
 
@@ -51,7 +54,8 @@ export function inProcessMedia(options: InProcessMediaOptions): Media {
         waiterLimit: options.hls.waitingRequests,
       },
     });
-    const airing = { output, publish: undefined };
+    const [seed] = crypto.getRandomValues(new Uint32Array(1));
+    const airing = { output, publish: undefined, latest: grant, viewers: new ViewerCount({ seed }) };
     outputs.set(grant.playbackId, airing);
     return airing;
   };
@@ -73,7 +77,7 @@ export function inProcessMedia(options: InProcessMediaOptions): Media {
     }
     const grant = numbers.raise(granted);
     const airing = known ?? open(grant);
-    airing.publish = granted;
+    airing.publish = airing.latest = granted;
     const sink = airing.output.attach({
       grant,
       onPlayable() {
@@ -172,17 +176,31 @@ export function inProcessMedia(options: InProcessMediaOptions): Media {
       outputs.delete(playbackId);
     },
     figures: (token) => running.get(token)?.figures(),
+    readings: () =>
+      [...outputs.values()].map(({ output, publish, latest, viewers }) => ({
+        grant: latest,
+        isPublishing: publish !== undefined,
+        figures: output.figures() ?? noFigures,
+        vitals: output.vitals() ?? noVitals,
+        viewers: viewers.count(clock.now()),
+      })),
     totals() {
       let bytes = endedBytes;
       for (const publish of running.values()) bytes += publish.figures().bytes;
       let waitingViewers = arrivals.size;
-      for (const { output } of outputs.values()) waitingViewers += output.waiting;
-      return { publishes: running.size, outputs: outputs.size, bytes, waitingViewers };
+      let viewers = 0;
+      for (const airing of outputs.values()) {
+        waitingViewers += airing.output.waiting;
+        viewers += airing.viewers.count(clock.now());
+      }
+      return { publishes: running.size, outputs: outputs.size, bytes, waitingViewers, viewers };
     },
-    serve({ playbackId, file, query, signal }) {
-      const output = outputs.get(playbackId)?.output;
+    serve({ playbackId, file, query, signal, viewer }) {
+      const airing = outputs.get(playbackId);
       // Until the first segment there is nothing to play, but it may come any moment.
-      return output?.isPlayable ? output.serve(file, query, signal) : undefined;
+      if (!airing?.output.isPlayable) return undefined;
+      if (viewer !== undefined && isWatched(file)) airing.viewers.saw(viewer, clock.now());
+      return airing.output.serve(file, query, signal);
     },
     appears: (playbackId, { timeout, signal }) =>
       outputs.get(playbackId)?.output.isPlayable
@@ -195,6 +213,17 @@ export function inProcessMedia(options: InProcessMediaOptions): Media {
 interface Airing {
   readonly output: LiveOutput;
   publish: PublishGrant | undefined;
+  /** Of the publish that came last, running or not. */
+  latest: PublishGrant;
+  readonly viewers: ViewerCount;
+}
+
+/**
+ * Every player keeps asking for a media playlist, whatever else it asks for. Who asks for the multivariant one
+ * alone, once, looks whether something is on.
+ */
+function isWatched(file: string): boolean {
+  return file.endsWith('.m3u8') && file !== MULTIVARIANT_PLAYLIST;
 }
 
 /** A publish that has attached and not ended. */

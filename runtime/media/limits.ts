@@ -15,6 +15,12 @@ export const mediaLimits = limitTable('media', {
       'What must be left of `hls.memory` for a broadcast to begin: it takes that before its first segment is whole.',
     beyond: 'A new broadcast is refused with `NetStream.Publish.Rejected`.',
   },
+  viewerSlice: {
+    value: 8000,
+    unit: 'ms',
+    meaning: 'Slice of time in which viewers are counted; three of them count at once.',
+    beyond: 'A viewer who asked for nothing since is counted no more.',
+  },
   idleBuffers: {
     value: 64 * 1_048_576,
     unit: 'bytes',

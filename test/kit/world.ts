@@ -6,9 +6,11 @@ import { milliseconds } from '../../core/duration.ts';
 import { jsonLog } from '../../core/log.ts';
 import type { Plugin } from '../../core/plugin.ts';
 import type { Store } from '../../core/ports/store.ts';
+import type { Volatile } from '../../core/ports/volatile.ts';
 import { type Booted, type BootOptions, boot } from '../../runtime/boot.ts';
 import { virtualClock } from '../../runtime/drivers/clock/virtual.ts';
 import { sqliteStore } from '../../runtime/drivers/store/sqlite/index.ts';
+import { memoryVolatile } from '../../runtime/drivers/volatile/memory.ts';
 import { documentedBy } from './documented.ts';
 import { type ScriptedMedia, type ScriptedPublish, scriptedMedia } from './scripted-media.ts';
 import { type ScriptedOutbound, scriptedOutbound } from './scripted-outbound.ts';
@@ -31,10 +33,11 @@ export async function world(options: WorldOptions): Promise<World> {
     const { store, idle } = trackedStore(inner);
     const clock = virtualClock({ start: now, idle });
     const media = scriptedMedia(clock);
+    const volatile = { ...memoryVolatile({ clock }) };
     const outbound = scriptedOutbound();
     const booted = await boot({
       plugins: options.plugins.map((plugin) => ({ plugin, config: options.config?.[plugin.id] })),
-      drivers: { store, clock, media, outbound },
+      drivers: { store, clock, media, outbound, volatile },
       deployment: { publicUrl: 'http://localhost:8080', dataDir, bootstrapKey, rtmpPort: 1935 },
       nodeId: 'local',
       nodeTimeout: 10_000,
@@ -46,7 +49,7 @@ export async function world(options: WorldOptions): Promise<World> {
       ...(options.probe && { probe: options.probe }),
     });
     checkAnswers(booted);
-    return { booted, clock, store, inner, media, outbound, idle };
+    return { booted, clock, store, inner, media, outbound, volatile, idle };
   };
   current = await startOne(options.start ?? Date.UTC(2026, 0, 1));
 
@@ -88,6 +91,9 @@ export async function world(options: WorldOptions): Promise<World> {
     },
     get media() {
       return current.media;
+    },
+    get volatile() {
+      return current.volatile;
     },
     get outbound() {
       return current.outbound;
@@ -164,6 +170,8 @@ export interface World {
   /** Receivers of what the program sends out. */
   readonly outbound: ScriptedOutbound;
   readonly store: Store;
+  /** A test may put its own functions in place of these. */
+  readonly volatile: { -readonly [K in keyof Volatile]: Volatile[K] };
   /** Everything that was logged. */
   readonly lines: readonly string[];
   now(): number;
@@ -204,6 +212,7 @@ interface Running {
   readonly store: Store;
   readonly inner: Store;
   readonly media: ScriptedMedia;
+  readonly volatile: World['volatile'];
   readonly outbound: ScriptedOutbound;
   readonly idle: () => Promise<void>;
 }

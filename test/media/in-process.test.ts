@@ -28,10 +28,10 @@ test('a publish plays, and is closed once with its figures', async () => {
   expect(figures.lastMediaAt).toBeGreaterThan(s.now() - 5000);
   expect(s.media.figures('t1')).toBe(undefined);
   const { bytes } = figures;
-  expect(s.media.totals()).toEqual({ publishes: 0, outputs: 1, bytes, waitingViewers: 0 });
+  expect(s.media.totals()).toEqual({ publishes: 0, outputs: 1, bytes, waitingViewers: 0, viewers: 0 });
   s.media.retire('key');
   s.media.retire('key');
-  expect(s.media.totals()).toEqual({ publishes: 0, outputs: 0, bytes, waitingViewers: 0 });
+  expect(s.media.totals()).toEqual({ publishes: 0, outputs: 0, bytes, waitingViewers: 0, viewers: 0 });
   expect(s.serve('index.m3u8')).toBe(undefined);
 });
 
@@ -54,7 +54,7 @@ test('the totals are of all publishes and of everybody who waits', async () => {
     s.media.appears('other', options),
   ];
   const bytes = ['t1', 't2'].reduce((sum, token) => sum + (s.media.figures(token)?.bytes ?? 0), 0);
-  expect(s.media.totals()).toEqual({ publishes: 2, outputs: 2, bytes, waitingViewers: 3 });
+  expect(s.media.totals()).toEqual({ publishes: 2, outputs: 2, bytes, waitingViewers: 3, viewers: 0 });
   gone.abort();
   await Promise.all(waiting);
   expect(s.media.totals().waitingViewers).toBe(0);
@@ -311,4 +311,41 @@ test('a playlist that counted further than its grant: the next one goes on behin
     await until('the end', () => s.facts.at(-1)?.type === 'closed');
     s.media.retire('key');
   }
+});
+
+test('viewers are who asks for a media playlist, plain or blocking, and readings tell of them', async () => {
+  await using s = await station();
+  const encoder = await s.encoder();
+  sendHeaders(encoder);
+  sendMedia(encoder, { seconds: 5 });
+  await until('a playlist', () => s.told().includes('playable t1'));
+  const ask = (file: string, viewer: string | undefined, query = '') =>
+    s.media.serve({
+      playbackId: 'key',
+      file,
+      query: new URLSearchParams(query),
+      signal: new AbortController().signal,
+      ...(viewer && { viewer }),
+    });
+  const watching = () => s.media.readings()[0].viewers;
+  expect(watching()).toBe(0);
+  await ask('index.m3u8', 'looks only');
+  await ask('source.m3u8', undefined);
+  expect(watching()).toBe(0);
+  for (const viewer of ['a', 'b', 'a', 'b']) await ask('source.m3u8', viewer);
+  await ask('source.m3u8', 'c', '_HLS_msn=1000&_HLS_part=0');
+  await ask('source.m3u8', 'a', '_HLS_msn=1000&_HLS_part=0');
+  expect(watching()).toBe(3);
+  expect(s.media.totals().viewers).toBe(3);
+  await until('all media', () => (s.media.figures('t1')?.duration ?? 0) > 4.9);
+  expect(s.media.readings()).toMatchObject([
+    { grant: { token: 't1' }, isPublishing: true, vitals: { frames: 150, keyFrames: 5 } },
+  ]);
+  await encoder.close({ clean: false });
+  await until('the end', () => s.told().includes('closed t1'));
+  expect(s.media.readings()).toMatchObject([
+    { grant: { token: 't1' }, isPublishing: false, vitals: { frames: 150 }, viewers: 3 },
+  ]);
+  s.media.retire('key');
+  expect(s.media.readings()).toEqual([]);
 });

@@ -320,20 +320,12 @@ export class Cutter {
       this.#options.onFatal(window.isOutOfMemory ? OUT_OF_MEMORY : issues.tooMuchData);
       return false;
     }
-    if (isEnd && lead.isVideo) this.#watchKeyFrames((end - this.#rule.segmentStart) / lead.timescale);
     this.#rule.ended(end, isEnd);
     this.#end = (end / lead.timescale) * 1000;
     if (isEnd) window.closeSegment();
     window.commit({ isLive: this.#isRunning });
     if (isEnd && this.#rule.segments === 1) this.#options.onPlayable();
     return true;
-  }
-
-  /** @param duration of a segment that ends, seconds */
-  #watchKeyFrames(duration: number): void {
-    const { segmentLimit, targetDuration } = this.#options.config;
-    // What was cut without a key frame has an issue of its own.
-    if (duration > targetDuration && duration < segmentLimit) this.#options.onIssue(issues.keyFramesApart);
   }
 
   /**

@@ -1,5 +1,5 @@
 import type { Clock } from '../../../core/ports/clock.ts';
-import type { Figures, PublishGrant } from '../../../core/ports/media.ts';
+import type { Figures, PublishGrant, Vitals } from '../../../core/ports/media.ts';
 import { parseAac } from '../codecs/aac.ts';
 import { parseAvc } from '../codecs/avc.ts';
 import type { MemoryShare } from '../memory-budget.ts';
@@ -9,6 +9,7 @@ import { issues } from './issues.ts';
 import { encoderLimits, type OutputConfig } from './limits.ts';
 import { Meter } from './meter.ts';
 import { AUDIO, Timeline, VIDEO } from './timeline.ts';
+import { VitalsMeter } from './vitals.ts';
 import type { LiveWindow } from './window.ts';
 
 export interface IngestOptions {
@@ -38,6 +39,7 @@ export class Ingest implements MediaSink {
   readonly #cutter: Cutter;
   readonly #timeline: Timeline;
   readonly #meter: Meter;
+  readonly #vitals = new VitalsMeter();
   #isOver = false;
   /** When its first media would have come at the speed of time, epoch milliseconds. */
   #beganAt = -1;
@@ -108,6 +110,7 @@ export class Ingest implements MediaSink {
     // Three signed bytes right in front of the payload.
     if (hasCts) cts = ((bytes[at - 3] << 24) | (bytes[at - 2] << 16) | (bytes[at - 1] << 8)) >> 8;
     const time = this.#place(VIDEO, timestamp, now);
+    if (frameType === 1) this.#vitals.key();
     return this.#cutter.video(at, end, time, cts, frameType === 1, now);
   }
 
@@ -143,11 +146,13 @@ export class Ingest implements MediaSink {
             : undefined;
       const has = (...names: string[]) => names.some((name) => Boolean(field(name)));
       const rate = field('framerate');
-      this.#cutter.expect({
+      const expected = {
         hasVideo: has('videocodecid', 'width', 'videodatarate'),
         hasAudio: has('audiocodecid', 'audiosamplerate', 'audiodatarate'),
         frameRate: typeof rate === 'number' && rate >= 1 && rate <= 300 ? rate : undefined,
-      });
+      };
+      this.#cutter.expect(expected);
+      this.#vitals.expect({ ...expected, frameRate: expected.frameRate ?? 0 });
       return;
     }
   }
@@ -168,8 +173,14 @@ export class Ingest implements MediaSink {
     };
   }
 
+  vitals(): Vitals {
+    const { window, clock } = this.#options;
+    return this.#vitals.read(window.init?.codecs ?? [], clock.now());
+  }
+
   #place(track: number, timestamp: number, now: number): number {
     const time = this.#timeline.place(track, timestamp, now);
+    this.#vitals.pass(track, time, now);
     this.#meter.pass(time);
     if (this.#beganAt < 0) this.#beganAt = now;
     else if (time - this.#options.origin > now - this.#beganAt + AHEAD) {

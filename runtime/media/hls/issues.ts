@@ -11,8 +11,6 @@ export const issues = {
     'Audio stopped arriving; viewers see pictures alone. Check the microphone and the audio settings of the encoder.',
   noKeyFrame:
     'Video has no key frame, so it cannot be shown. Set the key frame interval of the encoder to 2 s.',
-  keyFramesApart:
-    'Key frames are more than 4 s apart, so viewers start late and lag behind. Set the key frame interval of the encoder to 2 s.',
   cutWithoutKeyFrame:
     'Key frames are too far apart; a segment was cut without one. Set the key frame interval of the encoder to 2 s.',
   jumped: 'Timestamps jumped. Check that the encoder is not overloaded, and restart it when this goes on.',

@@ -140,6 +140,30 @@ export const encoderLimits = limitTable('encoder', {
     meaning: 'How long at least 8 messages of one track may have the same timestamp.',
     beyond: 'The time of arrival is used instead, and an issue says so.',
   },
+  videoGap: {
+    value: 400,
+    unit: 'ms',
+    meaning: 'Distance of two pictures, when it is more than four usual steps as well.',
+    beyond: 'What is between them counts as missing.',
+  },
+  audioGap: {
+    value: 200,
+    unit: 'ms',
+    meaning: 'Distance of two messages of sound, each of some 20 ms.',
+    beyond: 'What is between them counts as missing.',
+  },
+  late: {
+    value: 2000,
+    unit: 'ms',
+    meaning: 'How much later than the quickest media arrives.',
+    beyond: 'It counts as late: a player near the edge has run out of it.',
+  },
+  usualDelay: {
+    value: 4096,
+    unit: 'messages',
+    meaning: 'Messages after which a lasting delay counts as usual by two thirds: about a minute.',
+    beyond: 'It is late no more.',
+  },
   otherTrack: {
     value: 1000,
     unit: 'ms',

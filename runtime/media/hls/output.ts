@@ -1,5 +1,5 @@
 import type { Clock } from '../../../core/ports/clock.ts';
-import type { Figures, PublishGrant } from '../../../core/ports/media.ts';
+import type { Figures, PublishGrant, Vitals } from '../../../core/ports/media.ts';
 import type { MemoryShare } from '../memory-budget.ts';
 import type { MediaSink } from '../sink.ts';
 import { Ingest } from './ingest.ts';
@@ -54,6 +54,7 @@ export class LiveOutput {
   /** The target duration that the owner knows of. */
   #knownTarget = 0;
   #figures: Figures | undefined;
+  #vitals: Vitals | undefined;
   #isPublishing = false;
   #hasEnded = false;
   #end: number = ORIGIN;
@@ -147,6 +148,11 @@ export class LiveOutput {
     return this.#ingest?.figures() ?? this.#figures;
   }
 
+  /** The same of how its media comes. */
+  vitals(): Vitals | undefined {
+    return this.#ingest?.vitals() ?? this.#vitals;
+  }
+
   /** Answers a GET for one file. `query` counts for the media playlist only. */
   serve(file: string, query?: URLSearchParams, signal?: AbortSignal): Response | Promise<Response> {
     if (this.#hasEnded) return answers.missing();
@@ -187,6 +193,7 @@ export class LiveOutput {
     this.#attachment = undefined;
     this.#end = Math.max(this.#end, ingest.end);
     this.#figures = ingest.figures();
+    this.#vitals = ingest.vitals();
   }
 
   /** Delta updates and blocking reload, RFC 8216bis 6.2.5; other directives are let be. */

@@ -12,6 +12,7 @@ export interface Stream {
   record?: boolean;
   isHealthy?: boolean;
   issues?: string[];
+  viewerCount?: number;
   createdAt: number;
 }
 
