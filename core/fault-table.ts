@@ -40,6 +40,11 @@ export const coreFaults: FaultTable = {
   'actor.not_found': { status: 404, meaning: 'It was deleted meanwhile.' },
   'actor.exists': { status: 409, meaning: 'Something of this id exists already.' },
   'actor.not_possible': { status: 409, meaning: 'Not possible in its present state; nothing was changed.' },
+  'jobs.full': {
+    status: 503,
+    meaning: 'Too much work of this kind waits already; nothing was written. Try again.',
+  },
+  'jobs.input_too_large': { status: 413, meaning: 'The input of a job is larger than 256 KiB as JSON.' },
   'store.busy': { status: 503, meaning: 'Too many writes at one time; nothing was written. Try again.' },
   'store.full': { status: 507, meaning: 'The disk is full; nothing was written.' },
   'store.unknown': { status: 503, meaning: 'The write may or may not have happened. Look before repeating.' },
@@ -55,6 +60,20 @@ export const coreFaults: FaultTable = {
   'server.busy': { status: 503, meaning: 'The server has too many requests in hand. Try again.' },
   'server.stopping': { status: 503, meaning: 'The server is about to end. Try again.' },
   internal: { status: 500, meaning: 'A mistake of ours; the log has the details.' },
+};
+
+/** How an attempt at a job ends, besides what its effect throws: for machines, signals and the log. */
+export const jobFaults: FaultTable = {
+  'job.failed': { status: 500, meaning: 'The effect threw what is no Fault.' },
+  'job.timeout': { status: 504, meaning: 'An attempt took longer than its effect allows.' },
+  'job.worker_died': { status: 500, meaning: 'The process of the last attempt ended, or lost its lease.' },
+  'job.output_too_large': {
+    status: 500,
+    meaning: 'What the effect returned is larger than 256 KiB as JSON.',
+  },
+  'job.cancelled': { status: 503, meaning: 'Nobody wants the result any more.' },
+  'job.lost': { status: 503, meaning: 'The lease has ended; another process may have the job.' },
+  'job.stopping': { status: 503, meaning: 'The server is stopping; the job is handed back.' },
 };
 
 /** Problems that keep the program from starting; nobody gets them over HTTP. */

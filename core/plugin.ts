@@ -1,6 +1,7 @@
 import type { Static, TObject } from '@sinclair/typebox';
 import type { AnyElysia } from 'elysia';
 import type { Actors, ActorType } from './actor.ts';
+import type { Effect } from './effect.ts';
 import type { EventFeed } from './events.ts';
 import type { Log } from './log.ts';
 import type { Metrics } from './metrics.ts';
@@ -47,6 +48,9 @@ export interface Plugin<C extends TObject = TObject> {
   readonly emits?: Readonly<Record<string, string>>;
   /** Orders that its machines emit (`order.*`), and how a node carries them out. Must be harmless twice. */
   readonly orders?: Readonly<Record<string, (body: never, kit: Kit<C>) => void>>;
+  /** Work outside its machines, by the name that they invoke it by; done by jobs, at least once. */
+  // biome-ignore lint/suspicious/noExplicitAny: the effects of one plugin have different types
+  readonly effects?: Readonly<Record<string, Effect<any, any, C, Kit<C>>>>;
   /** Fault codes that its routes answer with: code → status and meaning. */
   readonly faults?: FaultTable;
   /** What it does when an event has happened; at least once, in order, after the commit. */
@@ -107,6 +111,16 @@ export interface NodeIdentity {
   /** Processes that had this node id before are gone; the last that worked was last known alive then (epoch ms). */
   readonly former: { readonly aliveAt: number } | undefined;
 }
+
+/** Declares an effect: `effects: { 'webhook.attempt': effect<Input, Output, typeof config>({ … }) }`. */
+export function effect<Input, Output, C extends TObject = TObject>(
+  declared: Effect<Input, Output, C, Kit<C>>,
+): Effect<Input, Output, C, Kit<C>> {
+  return declared;
+}
+
+/** What a plugin says of one effect, whatever its input. */
+export type AnyEffect = NonNullable<Plugin['effects']>[string];
 
 export function definePlugin<C extends TObject>(plugin: Plugin<C>): Plugin<C> {
   return plugin;

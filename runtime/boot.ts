@@ -9,6 +9,7 @@ import { Metrics } from '../core/metrics.ts';
 import { type Peers, peers } from '../core/peers.ts';
 import type { Deployment, Kit, Plugin, Stop } from '../core/plugin.ts';
 import type { Clock } from '../core/ports/clock.ts';
+import type { Jobs } from '../core/ports/jobs.ts';
 import type { Media } from '../core/ports/media.ts';
 import type { Outbound } from '../core/ports/outbound.ts';
 import type { LoggedEvent, Order, Store } from '../core/ports/store.ts';
@@ -22,6 +23,10 @@ import { react } from './actors/reactions.ts';
 import { StepCounts } from './actors/step-counts.ts';
 import { BootTree } from './boot-tree.ts';
 import { healthRoutes } from './health.ts';
+import { JobCounts } from './jobs/job-counts.ts';
+import { jobKind } from './jobs/kind.ts';
+import { measureJobs } from './jobs/measure.ts';
+import { JobWorkers } from './jobs/workers.ts';
 import { eventLimits, processLimits } from './limits.ts';
 import { sampleLoopDelay } from './loop-delay.ts';
 import { nodePresence } from './node.ts';
@@ -38,10 +43,10 @@ const retention = eventLimits.retention.value;
  * Throws a Fault `boot.invalid` that lists every problem. A failed start stops what had started.
  */
 export async function boot(options: BootOptions): Promise<Booted> {
-  const { store, clock, media, outbound, volatile } = options.drivers;
+  const { store, jobs, clock, media, outbound, volatile } = options.drivers;
   const tree = new BootTree(clock);
   const stops: { name: string; stop: Stop }[] = [];
-  const callers = peers({ trusted: options.trustedProxies });
+  const callers = peers({ trusted: options.trustedProxies ?? [] });
   let isReady = false;
 
   let stopped: Promise<void> | undefined;
@@ -77,6 +82,22 @@ export async function boot(options: BootOptions): Promise<Booted> {
     const kits = new Map<string, Kit>();
     const provided = new Map<string, unknown>();
     const runOrders = orderRunner({ plan, kits, store, log: options.log });
+    const kinds = plan.flatMap(({ plugin, config }) =>
+      Object.entries(plugin.effects ?? {}).map(
+        ([kind, effect]) => jobKind(kind, { effect, config, kit: () => kits.get(plugin.id) as Kit }).kind,
+      ),
+    );
+    const workers = new JobWorkers({
+      jobs,
+      clock,
+      log: options.log,
+      kinds,
+      owner: `${presence.identity.id}/${presence.identity.incarnation}`,
+      knows: (actor) => host.knows(actor),
+      conclude: (job, result) => host.conclude(job, result),
+      counts: new JobCounts(metrics, { kinds: kinds.map(({ kind }) => kind) }),
+    });
+    measureJobs(metrics, { clock, jobs, workers, kinds });
     const host: ActorHost = new ActorHost({
       store,
       clock,
@@ -98,6 +119,7 @@ export async function boot(options: BootOptions): Promise<Booted> {
       counts: new StepCounts(metrics, {
         types: plan.flatMap(({ plugin }) => (plugin.actors ?? []).map(({ type }) => type)),
       }),
+      work: workers,
       ...(options.probe && { probe: options.probe }),
     });
     stops.push({ name: 'actors', stop: () => host.stop() });
@@ -173,6 +195,8 @@ export async function boot(options: BootOptions): Promise<Booted> {
         stop: await react({ plugin: plugin.id, reactions, store, hub, clock, log }),
       });
     }
+    stops.push({ name: 'jobs', stop: () => workers.stop() });
+    await tree.timed('jobs', () => workers.start());
     await presence.settled();
     stops.push({ name: 'sweep', stop: sweeps({ store, clock, log: options.log }) });
     stops.push({ name: 'loop delay', stop: sampleLoopDelay(metrics, { clock }) });
@@ -210,6 +234,7 @@ export async function boot(options: BootOptions): Promise<Booted> {
       plugins: plan.map(({ plugin }) => plugin),
       document,
       deployment,
+      jobsRunning: () => workers.allRunning,
       peers: callers,
       setUnready: () => {
         isReady = false;
@@ -226,6 +251,7 @@ export interface BootOptions {
   readonly plugins: readonly ConfiguredPlugin[];
   readonly drivers: {
     readonly store: Store;
+    readonly jobs: Jobs;
     readonly clock: Clock;
     readonly media: Media;
     readonly volatile: Volatile;
@@ -239,8 +265,8 @@ export interface BootOptions {
   readonly partitions: number;
   /** Actors kept restored in memory. */
   readonly hotActors: number;
-  /** Whose `X-Forwarded-For` is believed. */
-  readonly trustedProxies: readonly Cidr[];
+  /** Whose `X-Forwarded-For` is believed; default: nobody's. */
+  readonly trustedProxies?: readonly Cidr[];
   readonly log: Log;
   /** Something happened after which the process must end. */
   onFatal(reason: string): void;
@@ -256,6 +282,8 @@ export interface Booted {
   /** What `/openapi.json` answers. */
   readonly document: OpenApi;
   readonly deployment: Deployment;
+  /** Jobs that are being run; none after the stop, unless an effect ignored its signal. */
+  jobsRunning(): number;
   /** The server that serves `app` tells it whose requests they are. */
   readonly peers: Peers;
   /** `/health/ready` answers 503 from now on; everything else goes on. */

@@ -95,7 +95,7 @@ async function main(): Promise<void> {
   const publicUrl = config.publicUrl ?? `http://localhost:${config.http.port}`;
   booted = await boot({
     plugins,
-    drivers: { store, clock, media, outbound, volatile: memoryVolatile({ clock }) },
+    drivers: { store, jobs: store.jobs, clock, media, outbound, volatile: memoryVolatile({ clock }) },
     deployment: {
       publicUrl,
       dataDir: config.dataDir,

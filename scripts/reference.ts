@@ -7,7 +7,7 @@ import { type TSchema, Type } from '@sinclair/typebox';
 import { loadConfig } from '../config/load.ts';
 import { enabledPlugins } from '../config/plugins.ts';
 import { configSchema } from '../config/schema.ts';
-import { coreFaults, startFaults } from '../core/fault-table.ts';
+import { coreFaults, jobFaults, startFaults } from '../core/fault-table.ts';
 import type { LimitNote } from '../core/limit-table.ts';
 import type { FaultTable, Plugin } from '../core/plugin.ts';
 import { world } from '../test/kit/world.ts';
@@ -46,6 +46,9 @@ export async function reference(): Promise<string> {
     'Every error is `{"errors": ["…"], "code": "…"}`.',
     faults('core', coreFaults),
     ...plugins.flatMap(({ id, faults: own }) => (own ? [faults(id, own)] : [])),
+    '### Ends of attempts at jobs',
+    'Given to machines and to signals, and logged; never sent.',
+    faultTable(jobFaults),
     '### Problems at start',
     'Printed, never sent.',
     faultTable(startFaults),

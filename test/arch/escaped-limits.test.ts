@@ -16,6 +16,7 @@ const noBounds: Readonly<Record<string, string>> = {
   'plugins/health/history.ts FIRST_TEXT': 'the first bit behind those of the issues',
   'runtime/drivers/clock/system.ts longestWait': 'a longer wait is made of several',
   'runtime/main.ts badConfig': 'an exit code',
+  'runtime/media/codecs/hevc.ts SPS': 'a type of NAL unit, by the format',
   'runtime/media/hls/output.ts ORIGIN': 'where the timeline begins',
   'runtime/media/hls/pool.ts SMALLEST': 'the smallest class of buffers',
   'runtime/media/rtmp/chunk-parser.ts LONGEST_HEADER': 'what a chunk header can be at most, by its format',

@@ -17,14 +17,18 @@ export const issues = {
   still:
     'Timestamps stand still; the time of arrival is used instead. Restart the encoder, or use another one.',
   tooFast: 'Media comes faster than real time. An encoder that reads a file must pace itself (ffmpeg: -re).',
+  moreVideo: 'The encoder sends several video tracks; only the first is taken. Keep one in its settings.',
+  moreAudio: 'The encoder sends several audio tracks; only the first is taken. Keep one in its settings.',
+  noVideoHeader:
+    'Video comes without a sequence header, so it cannot be shown. Restart the encoder, or use another one.',
+  noAudioHeader:
+    'Audio comes without a sequence header, so it cannot be heard. Restart the encoder, or use another one.',
   tooManyChanges:
     'The encoder changes its settings too often. Keep codec, size and audio as they are during a broadcast.',
   tooManyFrames: 'The encoder sends too many frames in too little time. Lower its frame rate, or restart it.',
   tooMuchData: 'The stream has more data than the live window may keep. Lower the bitrate of the encoder.',
   badVideoHeader: (why: string) =>
-    `The video header cannot be read: ${why}. Set the encoder to H.264, or restart it.`,
+    `The video header cannot be read: ${why}. Use H.264, or restart the encoder.`,
   badAudioHeader: (why: string) =>
-    `The audio header cannot be read: ${why}. Set the encoder to AAC, or restart it.`,
-  videoCodec: (codec: string) => `Video codec ${codec} is not supported yet. Set the encoder to H.264.`,
-  audioCodec: (codec: string) => `Audio codec ${codec} is not supported yet. Set the encoder to AAC.`,
+    `The audio header cannot be read: ${why}. Use AAC, or restart the encoder.`,
 } as const;

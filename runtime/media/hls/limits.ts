@@ -135,10 +135,10 @@ export const encoderLimits = limitTable('encoder', {
     beyond: 'They jumped: the track goes on where it was, and an issue says so.',
   },
   still: {
-    value: 500,
+    value: 1000,
     unit: 'ms',
     meaning: 'How long at least 8 messages of one track may have the same timestamp.',
-    beyond: 'The time of arrival is used instead, and an issue says so.',
+    beyond: 'The time of arrival is used for the rest of the publish, and an issue says so.',
   },
   videoGap: {
     value: 400,
@@ -163,6 +163,18 @@ export const encoderLimits = limitTable('encoder', {
     unit: 'messages',
     meaning: 'Messages after which a lasting delay counts as usual by two thirds: about a minute.',
     beyond: 'It is late no more.',
+  },
+  refusalPatience: {
+    value: 5000,
+    unit: 'ms',
+    meaning: 'How long another track than one in a refused codec is waited for.',
+    beyond: 'The broadcast ends.',
+  },
+  unheadedFrames: {
+    value: 250,
+    unit: 'frames',
+    meaning: 'Frames in a row that may come before their sequence header; they are dropped.',
+    beyond: 'An issue says so.',
   },
   otherTrack: {
     value: 1000,
