@@ -1,4 +1,5 @@
 import type { Clock } from '../../core/ports/clock.ts';
+import { mediaLimits } from './limits.ts';
 
 /**
  * Whether this process itself was held up: its thread was busy, or the machine did not let it run. What arrived
@@ -37,9 +38,8 @@ export class OwnDelay {
   }
 }
 
-/** Between two looks, ms. */
-const interval = 250;
-/** So late is ordinary on a busy machine, and too little for any issue of a broadcast; ms. */
-const tolerance = 250;
-/** A delay counts for no longer than this after its end, ms: a process may have slept for hours. */
-const longest = 5000;
+const interval = mediaLimits.delayLook.value;
+/** So late is too little for any issue of a broadcast. */
+const tolerance = mediaLimits.delayTolerated.value;
+/** A process may have slept for hours. */
+const longest = mediaLimits.delayExcused.value;
