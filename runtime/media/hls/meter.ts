@@ -30,7 +30,16 @@ export class Meter {
 
   /** Something is wrong, at `now`; it is shown for a minute after it last happened. */
   issue(text: string, now: number): void {
-    if (this.#issues.size < 16 || this.#issues.has(text)) this.#issues.set(text, now);
+    this.#issues.set(text, now);
+    if (this.#issues.size <= MOST_ISSUES) return;
+    let oldest = '';
+    let since = Number.POSITIVE_INFINITY;
+    for (const [other, at] of this.#issues) {
+      if (other === text || at >= since) continue;
+      oldest = other;
+      since = at;
+    }
+    this.#issues.delete(oldest);
   }
 
   read(now: number): Reading {
@@ -60,5 +69,7 @@ export class Meter {
 
 /** The running second and the five before it. */
 const SECONDS = 6;
+/** Issues remembered; of more, those that came up last. */
+const MOST_ISSUES = 16;
 /** Milliseconds. */
 const SHOWN = 60_000;
