@@ -2,6 +2,7 @@ import type { Clock } from '../../../core/ports/clock.ts';
 import type { MemoryHold } from '../memory-budget.ts';
 import { fragmentSize, type Run } from '../mp4/fragment.ts';
 import type { OutputConfig } from './config.ts';
+import { ingestLimits } from './limits.ts';
 import type { BufferPool } from './pool.ts';
 import { Rate } from './rate.ts';
 import { type Init, Segment } from './segment.ts';
@@ -249,7 +250,12 @@ export class LiveWindow {
       if (first.isDiscontinuity) this.#discontinuities += 1;
       this.#firstListed += 1;
     }
-    while (this.#firstListed > 0 && now - this.#segments[0].leftAt >= this.#target * 1000) this.#shift();
+    const { unlistedSegments } = ingestLimits;
+    while (
+      this.#firstListed > unlistedSegments ||
+      (this.#firstListed > 0 && now - this.#segments[0].leftAt >= this.#target * 1000)
+    )
+      this.#shift();
   }
 
   #shift(): void {
