@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { PlaylistChecker, parsePlaylist } from './checker.ts';
 import { Feed, frame, play, send, sendHeaders } from './feed.ts';
+import { Viewer } from './viewer.ts';
 
 test('a window that is full ends the publish, and all it lists can be fetched', async () => {
   for (let windowBytes = 60_000; windowBytes < 160_000; windowBytes += 9000) {
@@ -100,4 +101,14 @@ test('media that comes faster than time passes is an issue', async () => {
   expect(sink.figures().issues).toContain(
     'media comes faster than real time; an encoder that reads a file must pace itself (ffmpeg: -re)',
   );
+});
+
+test('a segment of one part keeps it when the segment before leaves the list', async () => {
+  const feed = new Feed();
+  const viewer = new Viewer(feed);
+  const { sink } = feed.attach();
+  sendHeaders(sink, { audio: new Uint8Array() });
+  // Segments of 0.47, 0.47, and then 2.35 s: 11.75 s are behind the second when the first leaves.
+  await play(feed, sink, { seconds: 16, fps: 1 / 0.47, gop: 1, audio: false, after: () => viewer.look() });
+  expect(viewer.segments.length).toBeGreaterThan(6);
 });

@@ -197,7 +197,15 @@ export class LiveWindow {
     const init = this.#init;
     if (init === undefined) return undefined;
     const isDiscontinuity = this.#isDiscontinuityDue;
-    return new Segment({ pool: this.#pool, sequence: this.#next, init, isDiscontinuity, wallStart });
+    const isFirst = isDiscontinuity || !this.hasListed;
+    return new Segment({
+      pool: this.#pool,
+      sequence: this.#next,
+      init,
+      isDiscontinuity,
+      isFirst,
+      wallStart,
+    });
   }
 
   /** Makes the segment's buffer large enough for `size` more bytes. */
