@@ -139,7 +139,7 @@ function segmentLines(segment: Segment, prefix: string): string {
  * next key frame (seen with hls.js 1.7).
  */
 function isFirstOfPublish(segment: Segment): boolean {
-  return segment.parts.length === 1 && segment.isFirst;
+  return segment.parts.length === 1 && segment.isFirst && !segment.isShown;
 }
 
 function partLines(segment: Segment, prefix: string): string {

@@ -39,6 +39,8 @@ export class Segment {
   length = 0;
   /** What a playlist says of it when it is closed and listed without its parts. */
   lines: string | undefined;
+  /** A playlist may have shown its parts before it was closed. */
+  isShown = false;
   /** When it left the list, epoch milliseconds. */
   leftAt = 0;
   readonly #pool: BufferPool;

@@ -144,7 +144,8 @@ export class LiveWindow {
     const { runs, duration, isIndependent } = part;
     segment.append({ runs, size, duration, isIndependent, fragment: this.#fragments });
     this.#wallEnd = part.wallStart + duration * 1000;
-    this.#target = Math.max(this.#target, Math.round(segment.duration));
+    // As EXTINF says it, with five digits: 6.4999999 is 6.50000 there, and 7 when rounded (4.4.3.1).
+    this.#target = Math.max(this.#target, Math.round(segment.duration + 0.000_005));
     return true;
   }
 
@@ -162,6 +163,7 @@ export class LiveWindow {
   commit(options: { isLive: boolean }): void {
     this.#trim();
     this.#hint = options.isLive ? { sequence: this.#next, part: this.#open?.parts.length ?? 0 } : undefined;
+    if (this.#open !== undefined) this.#open.isShown = true;
     this.#version += 1;
     this.onChange();
   }
