@@ -234,7 +234,7 @@ export class PlaylistChecker {
         (this.last?.open.sequence === segment.sequence ? this.last.open : undefined);
       const isLost = before !== undefined && segment.parts.length < before.parts.length;
       must(
-        !isLost || (segment.parts.length === 0 && behind >= 3 * playlist.target - 1e-6),
+        !isLost || (segment.parts.length === 0 && behind >= 3 * playlist.target - 0.001),
         `parts of ${segment.uri} stay`,
       );
       behind += segment.duration;
