@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { issues } from '../../runtime/media/hls/issues.ts';
 import { MemoryBudget } from '../../runtime/media/memory-budget.ts';
 import { Arena } from '../../runtime/media/sink.ts';
 import { parsePlaylist } from './checker.ts';
@@ -36,13 +37,9 @@ test('a sequence header of more than 64 KiB is refused: each would be held by it
   const { sink } = feed.attach();
   const padded = (size: number) => videoHeader(Uint8Array.from({ length: size }, (_, i) => AVC_360P[i] ?? 0));
   send(sink, 9, 0, padded(64 * 1024 + 1));
-  expect(sink.figures().issues).toEqual([
-    'the video header cannot be read: it has 65537 bytes, more than 65536',
-  ]);
+  expect(sink.figures().issues).toEqual([issues.badVideoHeader('it has 65537 bytes, more than 65536')]);
   send(sink, 8, 0, audioHeader(new Uint8Array(64 * 1024 + 1).fill(0x11)));
-  expect(sink.figures().issues).toContain(
-    'the audio header cannot be read: it has 65537 bytes, more than 65536',
-  );
+  expect(sink.figures().issues).toContain(issues.badAudioHeader('it has 65537 bytes, more than 65536'));
   send(sink, 9, 0, padded(64 * 1024));
   await play(feed, sink, { seconds: 3, audio: false });
   expect(feed.output.isPlayable).toBe(true);
@@ -54,11 +51,11 @@ test('a new issue is shown however many others there have been', () => {
   for (let version = 2; version < 40; version += 1)
     send(sink, 9, 0, videoHeader(AVC_360P.map((byte, i) => (i === 0 ? version : byte))));
   expect(sink.figures().issues).toHaveLength(16);
-  expect(sink.figures().issues).toContain('the video header cannot be read: its version is 39, not 1');
+  expect(sink.figures().issues).toContain(issues.badVideoHeader('its version is 39, not 1'));
   feed.clock.advance(60_000);
   expect(sink.figures().issues).toEqual([]);
   send(sink, 8, 0, audioHeader(new Uint8Array(1)));
-  expect(sink.figures().issues).toEqual(['the audio header cannot be read: it is too short']);
+  expect(sink.figures().issues).toEqual([issues.badAudioHeader('it is too short')]);
 });
 
 test('media that comes in no time does not pile up behind the list', async () => {

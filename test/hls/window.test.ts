@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { DEFAULTS } from '../../runtime/media/hls/config.ts';
+import { issues } from '../../runtime/media/hls/issues.ts';
+import { outputDefaults } from '../../runtime/media/hls/limits.ts';
 import { BufferPool } from '../../runtime/media/hls/pool.ts';
 import { LiveWindow } from '../../runtime/media/hls/window.ts';
 import { PlaylistChecker, parsePlaylist } from './checker.ts';
@@ -101,9 +102,7 @@ test('media that comes faster than time passes is an issue', async () => {
   expect(sink.figures().issues).toEqual([]);
   for (let index = 0; index < 1800; index += 1)
     send(sink, 9, 10_000 + index * 33, frame({ isKey: index % 60 === 0 }));
-  expect(sink.figures().issues).toContain(
-    'media comes faster than real time; an encoder that reads a file must pace itself (ffmpeg: -re)',
-  );
+  expect(sink.figures().issues).toContain(issues.tooFast);
 });
 
 test('a segment of one part keeps it when the segment before leaves the list', async () => {
@@ -135,7 +134,7 @@ test('a part that was listed stays when its segment must end with it', async () 
 
 test('the target duration holds for what EXTINF says', () => {
   const { clock } = new Feed();
-  const window = new LiveWindow({ clock, pool: new BufferPool({ limit: 0 }), config: DEFAULTS });
+  const window = new LiveWindow({ clock, pool: new BufferPool({ limit: 0 }), config: outputDefaults });
   window.begin({ bytes: new Uint8Array(1), codecs: [], width: 1, height: 1, frameRate: 1 });
   // Adds up to 6.499999999999996.
   for (let part = 0; part < 65; part += 1)

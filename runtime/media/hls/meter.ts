@@ -1,4 +1,5 @@
 import type { Figures } from '../../../core/ports/media.ts';
+import { encoderLimits } from './limits.ts';
 
 type Reading = Omit<Figures, 'segments' | 'targetDuration'>;
 
@@ -31,7 +32,7 @@ export class Meter {
   /** Something is wrong, at `now`; it is shown for a minute after it last happened. */
   issue(text: string, now: number): void {
     this.#issues.set(text, now);
-    if (this.#issues.size <= MOST_ISSUES) return;
+    if (this.#issues.size <= encoderLimits.issues.value) return;
     let oldest = '';
     let since = Number.POSITIVE_INFINITY;
     for (const [other, at] of this.#issues) {
@@ -69,7 +70,4 @@ export class Meter {
 
 /** The running second and the five before it. */
 const SECONDS = 6;
-/** Issues remembered; of more, those that came up last. */
-const MOST_ISSUES = 16;
-/** Milliseconds. */
-const SHOWN = 60_000;
+const SHOWN = encoderLimits.issueShown.value;

@@ -1,8 +1,7 @@
 import type { Clock } from '../../../core/ports/clock.ts';
 import type { MemoryHold } from '../memory-budget.ts';
 import { fragmentSize, type Run } from '../mp4/fragment.ts';
-import type { OutputConfig } from './config.ts';
-import { ingestLimits } from './limits.ts';
+import type { OutputConfig } from './limits.ts';
 import type { BufferPool } from './pool.ts';
 import { Rate } from './rate.ts';
 import { type Init, Segment } from './segment.ts';
@@ -260,7 +259,7 @@ export class LiveWindow {
       if (first.isDiscontinuity) this.#discontinuities += 1;
       this.#firstListed += 1;
     }
-    const { unlistedSegments } = ingestLimits;
+    const { unlistedSegments } = this.#config;
     while (
       this.#firstListed > unlistedSegments ||
       (this.#firstListed > 0 && now - this.#segments[0].leftAt >= this.#target * 1000)
