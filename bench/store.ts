@@ -198,6 +198,8 @@ function step(from: { index: number; sequence: number; epoch: number }): StepCom
     timers: [{ name: 'hold', due: at + 60_000 }],
     events: [{ id: `${cause}/0`, type: 'stream.started', account: 'main', stream: `b${from.index}`, body }],
     orders: [],
+    jobs: [],
+    cancels: [],
   };
 }
 

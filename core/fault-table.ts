@@ -31,6 +31,11 @@ export const coreFaults: FaultTable = {
   'actor.not_found': { status: 404, meaning: 'It was deleted meanwhile.' },
   'actor.exists': { status: 409, meaning: 'Something of this id exists already.' },
   'actor.not_possible': { status: 409, meaning: 'Not possible in its present state; nothing was changed.' },
+  'jobs.full': {
+    status: 503,
+    meaning: 'Too much work of this kind waits already; nothing was written. Try again.',
+  },
+  'jobs.input_too_large': { status: 413, meaning: 'The input of a job is larger than 256 KiB as JSON.' },
   'store.busy': { status: 503, meaning: 'Too many writes at one time; nothing was written. Try again.' },
   'store.full': { status: 507, meaning: 'The disk is full; nothing was written.' },
   'store.unknown': { status: 503, meaning: 'The write may or may not have happened. Look before repeating.' },

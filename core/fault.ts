@@ -11,6 +11,8 @@ export class Fault extends Error {
   readonly problems: readonly string[];
   /** Seconds after which a repeat may succeed. */
   readonly retryAfter: number | undefined;
+  /** False: a job that failed with it is not tried again. */
+  readonly retry: boolean;
 
   constructor(
     code: string,
@@ -18,6 +20,7 @@ export class Fault extends Error {
       status: number;
       message: string | readonly string[];
       retryAfter?: number;
+      retry?: boolean;
       cause?: unknown;
     },
   ) {
@@ -28,6 +31,7 @@ export class Fault extends Error {
     this.status = options.status;
     this.problems = problems;
     this.retryAfter = options.retryAfter;
+    this.retry = options.retry ?? true;
   }
 }
 

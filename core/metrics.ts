@@ -5,6 +5,7 @@
  */
 export class Metrics {
   readonly #families = new Map<string, () => Iterable<string>>();
+  readonly #asks: (() => Promise<void>)[] = [];
 
   /** A number that only grows. Its name ends in `_total`. */
   counter(name: string, help: string): Family<Counter> {
@@ -47,6 +48,27 @@ export class Metrics {
     const { help, type = 'gauge', labels = {}, read } = options;
     const head = `${name}${braced(written(labels))}`;
     this.#add(name, { help, type, lines: () => [`${head} ${read()}`] });
+  }
+
+  /** The same for numbers that differ in labels; those of a name that has none now are left out. */
+  readings(
+    name: string,
+    options: { help: string; read: () => readonly { labels: Labels; value: number }[] },
+  ): void {
+    const { help, read } = options;
+    const lines = () => read().map(({ labels, value }) => `${name}${braced(written(labels))} ${value}`);
+    this.#add(name, { help, type: 'gauge', lines });
+  }
+
+  /** Something to ask elsewhere before the metrics are read. Should it fail, they are read as they are. */
+  beforeReading(ask: () => Promise<void>): void {
+    this.#asks.push(ask);
+  }
+
+  /** `text`, after asking whoever must be asked. */
+  async fresh(): Promise<string> {
+    await Promise.allSettled(this.#asks.map((ask) => ask()));
+    return this.text();
   }
 
   /** Everything, as it is now. */

@@ -1,6 +1,7 @@
 import type { Static, TObject } from '@sinclair/typebox';
 import type { AnyElysia } from 'elysia';
 import type { Actors, ActorType } from './actor.ts';
+import type { Effect } from './effect.ts';
 import type { EventFeed } from './events.ts';
 import type { Log } from './log.ts';
 import type { Clock } from './ports/clock.ts';
@@ -37,6 +38,9 @@ export interface Plugin<C extends TObject = TObject> {
   readonly emits?: Readonly<Record<string, string>>;
   /** Orders that its machines emit (`order.*`), and how a node carries them out. Must be harmless twice. */
   readonly orders?: Readonly<Record<string, (body: never, kit: Kit<C>) => void>>;
+  /** Work outside its machines, by the name that they invoke it by; done by jobs, at least once. */
+  // biome-ignore lint/suspicious/noExplicitAny: the effects of one plugin have different types
+  readonly effects?: Readonly<Record<string, Effect<any, any, C>>>;
   /** Fault codes that its routes answer with: code → status and meaning. */
   readonly faults?: FaultTable;
   /** What it does when an event has happened; at least once, in order, after the commit. */

@@ -1,5 +1,6 @@
 import { type AnyMachineSnapshot, createActor, initialTransition, transition } from 'xstate';
 import type { ActorType, Emitted } from './actor.ts';
+import type { EffectError } from './effect.ts';
 import type { TimerWrite } from './ports/store.ts';
 
 /** What one step of a machine decided, as data. Nothing has happened yet. */
@@ -7,16 +8,31 @@ export interface Step {
   readonly snapshot: AnyMachineSnapshot;
   readonly emitted: readonly Emitted[];
   readonly timers: readonly TimerWrite[];
+  /** Work that begins. The snapshot has no job for it until `withJobs` names one. */
+  readonly wanted: readonly Wanted[];
+  /** Ids of jobs that the state does not wait for any more. */
+  readonly cancels: readonly string[];
   /** The machine reached a final state. */
   readonly isDone: boolean;
 }
+
+/** An effect that a state invokes. */
+export interface Wanted {
+  /** Id of the invoke. */
+  readonly child: string;
+  readonly kind: string;
+  readonly input: unknown;
+}
+
+/** How a job ended, for the machine. */
+export type JobResult = { readonly output: unknown } | { readonly error: EffectError };
 
 type AnyActor = ActorType;
 
 /** The first state of an actor. */
 export function begin(type: AnyActor, input: unknown, at: number): Step {
   const [snapshot, actions] = initialTransition(type.machine, input as never);
-  return collect(type, { snapshot, actions, at });
+  return collect(type, { snapshot, actions, at, before: {} });
 }
 
 /**
@@ -30,12 +46,67 @@ export function step(
 ): Step | undefined {
   if (!snapshot.can(event as never)) return undefined;
   const [next, actions] = transition(type.machine, snapshot as never, event as never);
-  return collect(type, { snapshot: next as AnyMachineSnapshot, actions, at: event.at });
+  return collect(type, {
+    snapshot: next as AnyMachineSnapshot,
+    actions,
+    at: event.at,
+    before: jobsOf(snapshot),
+  });
 }
+
+/**
+ * The result of a job, applied to a state. `undefined`: the state does not wait for this job (any more). A result
+ * that the state has no way to take, as where `onDone` is guarded, is dropped: nothing but the waiting ends.
+ */
+export function conclude(
+  type: AnyActor,
+  snapshot: AnyMachineSnapshot,
+  result: { readonly child: string; readonly job: string; readonly at: number; readonly result: JobResult },
+): Step | undefined {
+  const { child, job, at } = result;
+  const { [child]: current, ...others } = jobsOf(snapshot);
+  if (current !== job) return undefined;
+  const waiting = withJobs(snapshot, others);
+  const outcome = 'error' in result.result ? 'error' : 'done';
+  const event = {
+    type: `xstate.${outcome}.actor.${child}`,
+    actorId: child,
+    jobId: job,
+    at,
+    ...result.result,
+  };
+  return (
+    step(type, waiting, event) ?? {
+      ...{ snapshot: waiting, emitted: [], timers: [], wanted: [], cancels: [] },
+      isDone: false,
+    }
+  );
+}
+
+/** The job of each invoke that the state waits for: child → job id. */
+export function jobsOf(snapshot: AnyMachineSnapshot): Readonly<Record<string, string>> {
+  const jobs: Record<string, string> = {};
+  for (const [child, { job }] of Object.entries(snapshot.children as unknown as Children)) jobs[child] = job;
+  return jobs;
+}
+
+/** The same state, waiting for these jobs. */
+export function withJobs(
+  snapshot: AnyMachineSnapshot,
+  jobs: Readonly<Record<string, string>>,
+): AnyMachineSnapshot {
+  // XState looks a child up by its id when the state is left, and asks nothing else of it.
+  const children: Children = {};
+  for (const [id, job] of Object.entries(jobs)) children[id] = { id, job };
+  return { ...snapshot, children: children as never };
+}
+
+type Children = Record<string, { readonly id: string; readonly job: string }>;
 
 /** A snapshot as JSON text. */
 export function freeze(type: AnyActor, snapshot: AnyMachineSnapshot): string {
-  return JSON.stringify(type.machine.getPersistedSnapshot(snapshot as never));
+  const plain = type.machine.getPersistedSnapshot({ ...snapshot, children: {} } as never) as object;
+  return JSON.stringify({ ...plain, children: jobsOf(snapshot) });
 }
 
 /** A snapshot from JSON text of any known version. Throws when the machine cannot continue from it. */
@@ -49,13 +120,14 @@ export function thaw(type: AnyActor, stored: { state: string; version: number })
   if (stored.version > type.version) {
     throw new Error(`${type.type}: stored by a newer version (${stored.version}, this is ${type.version})`);
   }
+  const { children: jobs = {}, ...state } = plain as { children?: Record<string, string> };
   const snapshot = createActor(type.machine, {
-    snapshot: plain as never,
+    snapshot: { ...state, children: {} } as never,
   }).getSnapshot() as AnyMachineSnapshot;
   // A snapshot that names a state which is gone comes back as an error, silently.
   if (snapshot.status === 'error')
     throw new Error(`${type.type}: the stored state is unknown to the machine`);
-  return snapshot;
+  return withJobs(snapshot, jobs);
 }
 
 function collect(
@@ -64,14 +136,16 @@ function collect(
     snapshot: AnyMachineSnapshot;
     actions: readonly { type: string; params?: unknown }[];
     at: number;
+    before: Readonly<Record<string, string>>;
   },
 ): Step {
-  const { snapshot, actions, at } = result;
+  const { snapshot, actions, at, before } = result;
   if (snapshot.status === 'error') {
     throw new Error(`${type.type}: the machine failed: ${String(snapshot.error)}`);
   }
   const emitted: Emitted[] = [];
   const timers = new Map<string, TimerWrite>();
+  const spawned = new Map<string, Wanted>();
   for (const action of actions) {
     if (action.type === 'xstate.emit') {
       emitted.push((action.params as { event: Emitted }).event);
@@ -83,9 +157,28 @@ function collect(
     } else if (action.type === 'xstate.cancel') {
       const { sendId } = action.params as { sendId: string };
       timers.set(sendId, { name: sendId, due: null });
-    } else {
+    } else if (action.type === 'xstate.spawnChild') {
+      const { id, src, input } = action.params as { id: string; src: unknown; input: unknown };
+      if (typeof src !== 'string') throw new Error(`${type.type}: ${id} must be invoked by name`);
+      spawned.set(id, { child: id, kind: src, input });
+    } else if (action.type !== 'xstate.stopChild') {
       throw new Error(`${type.type}: action ${action.type} is not allowed in a durable machine`);
     }
   }
-  return { snapshot, emitted, timers: [...timers.values()], isDone: snapshot.status === 'done' };
+  // What is still a child tells more than the actions: a state may be entered and left within one step, and XState
+  // says that it stops a child also when that one has just ended.
+  const kept: Record<string, string> = {};
+  const cancels: string[] = [];
+  for (const [child, job] of Object.entries(before)) {
+    if (Object.hasOwn(snapshot.children, child) && !spawned.has(child)) kept[child] = job;
+    else cancels.push(job);
+  }
+  return {
+    snapshot: withJobs(snapshot, kept),
+    emitted,
+    timers: [...timers.values()],
+    wanted: [...spawned.values()].filter(({ child }) => Object.hasOwn(snapshot.children, child)),
+    cancels,
+    isDone: snapshot.status === 'done',
+  };
 }

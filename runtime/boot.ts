@@ -8,6 +8,7 @@ import { Metrics } from '../core/metrics.ts';
 import { type Peers, peers } from '../core/peers.ts';
 import type { Deployment, Kit, Plugin, Stop } from '../core/plugin.ts';
 import type { Clock } from '../core/ports/clock.ts';
+import type { Jobs } from '../core/ports/jobs.ts';
 import type { Media } from '../core/ports/media.ts';
 import type { Outbound } from '../core/ports/outbound.ts';
 import type { LoggedEvent, Order, Store } from '../core/ports/store.ts';
@@ -19,6 +20,10 @@ import { ActorHost, type HostOptions } from './actors/host.ts';
 import { react } from './actors/reactions.ts';
 import { StepCounts } from './actors/step-counts.ts';
 import { BootTree } from './boot-tree.ts';
+import { JobCounts } from './jobs/job-counts.ts';
+import { jobKind } from './jobs/kind.ts';
+import { measureJobs } from './jobs/measure.ts';
+import { JobWorkers } from './jobs/workers.ts';
 import { sampleLoopDelay } from './loop-delay.ts';
 import { nodePresence } from './node.ts';
 import { type ConfiguredPlugin, planned } from './plan.ts';
@@ -34,7 +39,7 @@ const retention = 24 * 3_600_000;
  * Throws a Fault `boot.invalid` that lists every problem. A failed start stops what had started.
  */
 export async function boot(options: BootOptions): Promise<Booted> {
-  const { store, clock, media, outbound } = options.drivers;
+  const { store, jobs, clock, media, outbound } = options.drivers;
   const tree = new BootTree(clock);
   const stops: { name: string; stop: Stop }[] = [];
   const callers = peers();
@@ -73,6 +78,22 @@ export async function boot(options: BootOptions): Promise<Booted> {
     const kits = new Map<string, Kit>();
     const provided = new Map<string, unknown>();
     const runOrders = orderRunner({ plan, kits, store, log: options.log });
+    const kinds = plan.flatMap(({ plugin, config }) =>
+      Object.entries(plugin.effects ?? {}).map(
+        ([kind, effect]) => jobKind(kind, { effect, config, kit: () => kits.get(plugin.id) as Kit }).kind,
+      ),
+    );
+    const workers = new JobWorkers({
+      jobs,
+      clock,
+      log: options.log,
+      kinds,
+      owner: `${presence.identity.id}/${presence.identity.incarnation}`,
+      knows: (actor) => host.knows(actor),
+      conclude: (job, result) => host.conclude(job, result),
+      counts: new JobCounts(metrics, { kinds: kinds.map(({ kind }) => kind) }),
+    });
+    measureJobs(metrics, { clock, jobs, workers, kinds });
     const host: ActorHost = new ActorHost({
       store,
       clock,
@@ -94,6 +115,7 @@ export async function boot(options: BootOptions): Promise<Booted> {
       counts: new StepCounts(metrics, {
         types: plan.flatMap(({ plugin }) => (plugin.actors ?? []).map(({ type }) => type)),
       }),
+      work: workers,
       ...(options.probe && { probe: options.probe }),
     });
     stops.push({ name: 'actors', stop: () => host.stop() });
@@ -167,6 +189,8 @@ export async function boot(options: BootOptions): Promise<Booted> {
         stop: await react({ plugin: plugin.id, reactions, store, hub, clock, log }),
       });
     }
+    stops.push({ name: 'jobs', stop: () => workers.stop() });
+    await tree.timed('jobs', () => workers.start());
     await presence.settled();
     stops.push({ name: 'sweep', stop: sweeps({ store, clock, log: options.log }) });
     stops.push({ name: 'loop delay', stop: sampleLoopDelay(metrics, { clock }) });
@@ -186,6 +210,7 @@ export async function boot(options: BootOptions): Promise<Booted> {
       tree,
       plugins: plan.map(({ plugin }) => plugin),
       deployment,
+      jobsRunning: () => workers.allRunning,
       peers: callers,
       setUnready: () => {
         isReady = false;
@@ -202,6 +227,7 @@ export interface BootOptions {
   readonly plugins: readonly ConfiguredPlugin[];
   readonly drivers: {
     readonly store: Store;
+    readonly jobs: Jobs;
     readonly clock: Clock;
     readonly media: Media;
     readonly outbound: Outbound;
@@ -227,6 +253,8 @@ export interface Booted {
   /** In the order in which they were started. */
   readonly plugins: readonly Plugin[];
   readonly deployment: Deployment;
+  /** Jobs that are being run; none after the stop, unless an effect ignored its signal. */
+  jobsRunning(): number;
   /** The server that serves `app` tells it whose requests they are. */
   readonly peers: Peers;
   /** `/health/ready` answers 503 from now on; everything else goes on. */

@@ -74,7 +74,7 @@ async function main(): Promise<void> {
   const publicUrl = config.publicUrl ?? `http://localhost:${config.http.port}`;
   booted = await boot({
     plugins,
-    drivers: { store, clock, media, outbound },
+    drivers: { store, jobs: store.jobs, clock, media, outbound },
     deployment: {
       publicUrl,
       dataDir: config.dataDir,

@@ -2,6 +2,8 @@ import type { TObject } from '@sinclair/typebox';
 import { Fault } from '../core/fault.ts';
 import type { Plugin } from '../core/plugin.ts';
 import { settingsOf } from '../core/settings.ts';
+import { invokeProblems } from './jobs/invokes.ts';
+import { jobKind } from './jobs/kind.ts';
 
 export interface ConfiguredPlugin {
   readonly plugin: Plugin;
@@ -29,6 +31,7 @@ export function planOf(entries: readonly ConfiguredPlugin[]): { plan: PlannedPlu
   unique(plugins, { what: 'actor type', names: (p) => (p.actors ?? []).map(({ type }) => type), problems });
   unique(plugins, { what: 'event', names: (p) => Object.keys(p.emits ?? {}), problems });
   unique(plugins, { what: 'order', names: (p) => Object.keys(p.orders ?? {}), problems });
+  unique(plugins, { what: 'effect', names: (p) => Object.keys(p.effects ?? {}), problems });
   unique(plugins, { what: 'fault', names: (p) => Object.keys(p.faults ?? {}), problems });
   unique(plugins, { what: 'token', names: (p) => (p.provides ?? []).map(({ id }) => id), problems });
   unique(plugins, { what: 'resource', names: (p) => (p.resources ?? []).map(({ kind }) => kind), problems });
@@ -41,6 +44,7 @@ export function planOf(entries: readonly ConfiguredPlugin[]): { plan: PlannedPlu
   for (const plugin of plugins) for (const token of plugin.provides ?? []) provider.set(token.id, plugin);
   const kinds = new Set(plugins.flatMap((plugin) => (plugin.resources ?? []).map(({ kind }) => kind)));
   const events = new Set(plugins.flatMap((plugin) => Object.keys(plugin.emits ?? {})));
+  const effects = new Set(plugins.flatMap((plugin) => Object.keys(plugin.effects ?? {})));
   for (const plugin of plugins) {
     for (const token of plugin.needs ?? []) {
       if (!provider.has(token.id)) {
@@ -57,6 +61,9 @@ export function planOf(entries: readonly ConfiguredPlugin[]): { plan: PlannedPlu
         problems.push(`plugin ${plugin.id}: reacts to ${event}, an event that no enabled plugin emits`);
       }
     }
+    for (const type of plugin.actors ?? []) {
+      problems.push(...invokeProblems(type, effects).map((problem) => `plugin ${plugin.id}: ${problem}`));
+    }
     for (const order of Object.keys(plugin.orders ?? {})) {
       if (!order.startsWith('order.')) {
         problems.push(`plugin ${plugin.id}: order ${order} must be named order.*`);
@@ -67,8 +74,12 @@ export function planOf(entries: readonly ConfiguredPlugin[]): { plan: PlannedPlu
   const configs = new Map(
     entries.map(({ plugin, config }) => [plugin.id, checkedConfig(plugin, config, problems)]),
   );
+  for (const plugin of plugins) problems.push(...effectProblems(plugin, configs.get(plugin.id)));
   const ordered = sorted(plugins, { provider, problems });
-  return { plan: ordered.map((plugin) => ({ plugin, config: configs.get(plugin.id) as never })), problems };
+  return {
+    plan: ordered.map((plugin) => ({ plugin, config: configs.get(plugin.id)?.value as never })),
+    problems,
+  };
 }
 
 interface PlannedPlugin {
@@ -93,21 +104,36 @@ function unique(
   }
 }
 
-function checkedConfig(plugin: Plugin, given: unknown, problems: string[]): unknown {
+/** What a plugin's effects say of themselves, where its config is one that they can be asked with. */
+function effectProblems(plugin: Plugin, config: { value: unknown; isValid: boolean } | undefined): string[] {
+  if (!config?.isValid) return [];
+  return Object.entries(plugin.effects ?? {}).flatMap(([kind, effect]) => {
+    const kit = () => {
+      throw new Error('there is no kit before the start');
+    };
+    return jobKind(kind, { effect, config: config.value, kit }).problems;
+  });
+}
+
+function checkedConfig(
+  plugin: Plugin,
+  given: unknown,
+  problems: string[],
+): { value: unknown; isValid: boolean } {
   if (given !== undefined && given !== true && (given === null || typeof given !== 'object')) {
     problems.push(`plugins.${plugin.id}: expected an object, true or false`);
-    return {};
+    return { value: {}, isValid: false };
   }
   const values = given === undefined || given === true ? {} : given;
   if (!plugin.config) {
     for (const name of Object.keys(values)) problems.push(`plugins.${plugin.id}.${name}: unknown field`);
-    return {};
+    return { value: {}, isValid: true };
   }
   const schema: TObject = { ...plugin.config, additionalProperties: false };
   const prefix = `plugins.${plugin.id}`;
   const { value, problems: wrong } = settingsOf(schema, { given: values, prefix, whole: prefix });
   problems.push(...wrong);
-  return value;
+  return { value, isValid: wrong.length === 0 };
 }
 
 /** Providers before those who need them; otherwise in the given order. */

@@ -50,7 +50,7 @@ export function measureProgram(metrics: Metrics, parts: ProgramParts): void {
 export function metricsRoute(metrics: Metrics): AnyElysia {
   return new Elysia().get(
     '/metrics',
-    () => new Response(metrics.text(), { headers: { 'content-type': metricsType } }),
+    async () => new Response(await metrics.fresh(), { headers: { 'content-type': metricsType } }),
     says('How busy the server is, in Prometheus text format 0.0.4. Open, without ids or secrets.'),
   );
 }

@@ -1,5 +1,7 @@
+import type { JobOwner, JobWrite } from './jobs.ts';
+
 /**
- * Durable state: actors with their timers, resources with their indexes, the event log, orders.
+ * Durable state: actors with their timers and jobs, resources with their indexes, the event log, orders.
  *
  * Every write is one atomic commit and is on disk when its promise resolves. Rows, states and bodies cross
  * this port as JSON text, so that nobody can keep a live reference to what is stored.
@@ -14,7 +16,7 @@ export interface Store {
   /** The actor as last committed; undefined when it never was or has ended. */
   load(actor: string): Promise<StoredActor | undefined>;
 
-  /** One step of an actor, all or nothing. Checks in this order: epoch, cause, sequence. */
+  /** One step of an actor, all or nothing. Checks in this order: epoch, cause, finished job, sequence. */
   commit(step: StepCommit): Promise<CommitOutcome>;
 
   /**
@@ -81,13 +83,19 @@ export interface StepCommit {
   readonly at: number;
   /** Sequence of the state this step was computed from; 0 when the actor must not exist yet. */
   readonly sequence: number;
-  /** The next state, or null when the actor has ended: its row and timers go, its id stays remembered. */
+  /** The next state, or null when the actor has ended: its row, timers and jobs go, its id stays remembered. */
   readonly state: string | null;
   readonly version: number;
   readonly rows: readonly ResourceWrite[];
   readonly timers: readonly TimerWrite[];
   readonly events: readonly EventWrite[];
   readonly orders: readonly Order[];
+  /** Work that begins with this step; what becomes of it is told by the `Jobs` port. */
+  readonly jobs: readonly JobWrite[];
+  /** Ids of jobs of this actor whose work nobody wants any more. Unknown ones are ignored. */
+  readonly cancels: readonly string[];
+  /** The job whose result this step takes: it is removed. `lost` when this owner does not hold it any more. */
+  readonly finish?: { readonly id: string; readonly owner: JobOwner };
 }
 
 export interface ResourceCommit {
@@ -98,12 +106,17 @@ export interface ResourceCommit {
 }
 
 export type CommitOutcome =
-  /** Written and synced. `events`: the log positions of the commit's events, in order. */
-  | { readonly outcome: 'ok'; readonly events: readonly number[] }
+  /**
+   * Written and synced. `events`: the log positions of the commit's events, in order. `claimed`: ids of the added
+   * jobs that the owner named with them holds now; left out when there is none.
+   */
+  | { readonly outcome: 'ok'; readonly events: readonly number[]; readonly claimed?: readonly string[] }
   /** This cause was consumed before; nothing was written. */
   | { readonly outcome: 'duplicate'; readonly reply?: string }
   /** Another owner has the partition; nothing was written, drop it. */
   | { readonly outcome: 'fenced' }
+  /** The job that this step would finish is not this owner's any more; nothing was written. */
+  | { readonly outcome: 'lost' }
   /** The state or row moved on since it was read, or the actor has ended; nothing was written. */
   | { readonly outcome: 'conflict' };
 

@@ -3,8 +3,20 @@ import type { Actors, ActorType, ActorView } from '../../core/actor.ts';
 import { Fault, unlessRefused } from '../../core/fault.ts';
 import type { Log } from '../../core/log.ts';
 import type { Clock } from '../../core/ports/clock.ts';
+import type { Job, JobWrite } from '../../core/ports/jobs.ts';
 import type { CommitOutcome, Lease, LoggedEvent, Order, StepCommit, Store } from '../../core/ports/store.ts';
-import { begin, freeze, type Step, step, thaw } from '../../core/step.ts';
+import {
+  begin,
+  conclude,
+  freeze,
+  type JobResult,
+  jobsOf,
+  type Step,
+  step,
+  thaw,
+  type Wanted,
+  withJobs,
+} from '../../core/step.ts';
 import { effects, type RegisteredType } from './effects.ts';
 import { HotActors } from './hot.ts';
 import { partitionOf } from './partition.ts';
@@ -97,6 +109,42 @@ export class ActorHost implements Actors {
     });
   }
 
+  /** Whether an actor's type is of an enabled plugin. */
+  knows(actor: string): boolean {
+    return this.#types.has(typeOf(actor));
+  }
+
+  /**
+   * Gives the result of a job to the actor that asked for it, and finishes the job in the same commit. `stale`: the
+   * actor does not wait for it any more, the job is still there. `lost`: this owner does not hold it any more.
+   */
+  conclude(
+    job: Pick<Job, 'id' | 'actor' | 'child'>,
+    options: { owner: string; result: JobResult },
+  ): Promise<'ok' | 'stale' | 'lost'> {
+    const { actor } = job;
+    return this.#queue(actor, async () => {
+      // A full queue must not keep a job from leaving it.
+      await this.#runDue(actor).catch((error) => isFull(error) || unlessBug(error));
+      const { type } = this.#typeOf(actor);
+      for (let attempt = 0; attempt < maxConflicts; attempt += 1) {
+        const loaded = await this.#load(actor, type);
+        if (!loaded) return 'stale';
+        const at = this.#options.clock.now();
+        const result = { child: job.child, job: job.id, at, result: options.result };
+        const next = conclude(type, loaded.snapshot, result);
+        if (!next) return 'stale';
+        const { outcome } = await this.#commit({
+          ...{ actor, step: next, at, sequence: loaded.sequence, cause: undefined },
+          finish: { id: job.id, owner: options.owner },
+        });
+        if (outcome === 'ok' || outcome === 'lost') return outcome;
+        this.#hot.drop(actor);
+      }
+      throw tooBusy();
+    });
+  }
+
   // biome-ignore lint/suspicious/noExplicitAny: as above
   async read(type: ActorType<any, never>, id: string): Promise<any> {
     // Outside the queue, so a step may commit meanwhile: what was read here must not be kept.
@@ -110,11 +158,7 @@ export class ActorHost implements Actors {
       const snapshot = await this.#step(actor, event, cause);
       if (snapshot) return snapshot;
     }
-    throw new Fault('store.busy', {
-      status: 503,
-      message: 'This changed too often at the same time; try again.',
-      retryAfter: 1,
-    });
+    throw tooBusy();
   }
 
   /** One attempt at a step. Undefined: the state had moved on, try again. */
@@ -155,16 +199,25 @@ export class ActorHost implements Actors {
     at: number;
     sequence: number;
     cause: string | undefined;
+    finish?: StepCommit['finish'];
   }): Promise<CommitOutcome> {
-    const { actor, at, sequence } = options;
+    const { actor, at, sequence, finish } = options;
     const entry = this.#typeOf(actor);
-    const { snapshot, emitted, timers, isDone } = options.step;
+    const { emitted, timers, wanted, cancels, isDone } = options.step;
     const partition = partitionOf(idOf(actor), this.#leases.size);
     const lease = this.#lease(partition);
     const counter = options.cause === undefined ? ++lease.counter : undefined;
     const cause = options.cause ?? `d${partition}.${counter}`;
-    const { events, orders } = effects(entry, { emitted, snapshot, cause, at });
-    const commit: StepCommit = {
+    const { events, orders } = effects(entry, { emitted, snapshot: options.step.snapshot, cause, at });
+    const named = wanted.map((one, index) => ({
+      ...one,
+      id: `${cause}/${emitted.length + index}/${one.kind}`,
+    }));
+    const snapshot = withJobs(options.step.snapshot, {
+      ...jobsOf(options.step.snapshot),
+      ...Object.fromEntries(named.map(({ child, id }) => [child, id])),
+    });
+    const commit: Omit<StepCommit, 'jobs'> = {
       partition,
       epoch: lease.epoch,
       actor,
@@ -177,12 +230,16 @@ export class ActorHost implements Actors {
       timers: isDone ? [] : timers,
       events,
       orders,
+      cancels,
       ...(counter !== undefined && { counter }),
+      ...(finish && { finish }),
     };
+    const { clock, counts, store, work } = this.#options;
     this.#options.probe?.('before commit', actor);
-    const { clock, counts, store } = this.#options;
+    const jobs = named.length === 0 ? [] : this.#prepared(named, { at, isResult: finish !== undefined });
     const began = clock.now();
-    const outcome = await store.commit(commit).catch((error: unknown) => {
+    const outcome = await store.commit({ ...commit, jobs }).catch((error: unknown) => {
+      work?.dropped(jobs);
       // Whether it was written is unknown: the next step must read what the store holds.
       this.#hot.drop(actor);
       counts?.count(entry.type.type, 'failed');
@@ -191,6 +248,7 @@ export class ActorHost implements Actors {
     counts?.committed(clock.now() - began);
     counts?.count(entry.type.type, outcome.outcome);
     this.#options.probe?.('after commit', actor);
+    if (outcome.outcome !== 'ok') work?.dropped(jobs);
     if (outcome.outcome === 'fenced') {
       this.#options.onFenced(partition);
       throw stopping('Another process has taken over; nothing was written.');
@@ -208,7 +266,16 @@ export class ActorHost implements Actors {
       this.#options.onEvent({ ...event, at, position: outcome.events[index] });
     }
     if (orders.length > 0) this.#options.onOrders(orders);
+    if (jobs.length > 0 || cancels.length > 0) {
+      work?.committed({ actor, at, jobs, claimed: outcome.claimed ?? [], cancels });
+    }
     return outcome;
+  }
+
+  #prepared(...[named, options]: Parameters<Workshop['prepare']>): JobWrite[] {
+    const { work } = this.#options;
+    if (!work) throw new Error(`nobody does ${named[0]?.kind} here`);
+    return work.prepare(named, options);
   }
 
   async #load(
@@ -286,8 +353,35 @@ export interface HostOptions {
   /** Another process owns the data now: this one must stop. */
   onFenced(partition: number): void;
   readonly counts?: StepCounts;
+  /** Takes the work that machines ask for. */
+  readonly work?: Workshop;
   /** For crash tests: called at each point of a step; may throw to stop there. */
   readonly probe?: (point: 'before commit' | 'after commit' | 'before effects', actor: string) => void;
+}
+
+/** Who does the jobs, as far as steps are concerned. */
+export interface Workshop {
+  /**
+   * Jobs as a step adds them, some wanted here at once. Either `committed` or `dropped` follows. Throws a Fault when
+   * they cannot be taken. `isResult`: they follow from a job that ends, so they need no new place in the queue.
+   */
+  prepare(
+    wanted: readonly (Wanted & { readonly id: string })[],
+    options: { at: number; isResult: boolean },
+  ): JobWrite[];
+  /** They are on disk; what was cancelled is gone from there. */
+  committed(step: CommittedJobs): void;
+  /** The step that would have added them was not written, or nobody knows whether it was. */
+  dropped(jobs: readonly JobWrite[]): void;
+}
+
+export interface CommittedJobs {
+  readonly actor: string;
+  readonly at: number;
+  readonly jobs: readonly JobWrite[];
+  /** Ids of those that this process holds. */
+  readonly claimed: readonly string[];
+  readonly cancels: readonly string[];
 }
 
 type TimedEvent = { readonly type: string; readonly at: number };
@@ -306,8 +400,17 @@ function idOf(actor: string): string {
   return actor.slice(actor.indexOf('/') + 1);
 }
 
+function tooBusy(): Fault {
+  const message = 'This changed too often at the same time; try again.';
+  return new Fault('store.busy', { status: 503, message, retryAfter: 1 });
+}
+
 function stopping(message: string): Fault {
   return new Fault('server.stopping', { status: 503, message, retryAfter: 1 });
+}
+
+function isFull(error: unknown): boolean {
+  return error instanceof Fault && error.code === 'jobs.full';
 }
 
 /** A timer that a bug keeps from running is logged when it fires, and must not shut out commands as well. */

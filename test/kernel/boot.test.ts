@@ -1,9 +1,11 @@
 import { Type } from '@sinclair/typebox';
 import { describe, expect, it } from 'vitest';
+import { setup } from 'xstate';
 import { Fault } from '../../core/fault.ts';
 import { definePlugin, type Plugin } from '../../core/plugin.ts';
 import { field, resource } from '../../core/resource.ts';
 import { token } from '../../core/token.ts';
+import { job } from '../../machines/job.ts';
 import accounts from '../../plugins/accounts/index.ts';
 import streams from '../../plugins/streams/index.ts';
 import { planned } from '../../runtime/plan.ts';
@@ -46,6 +48,70 @@ describe('boot', () => {
       'plugin e: order stop must be named order.*',
       'plugins.d.m: unknown field',
       'plugins.d.n: expected integer',
+    ]);
+  });
+
+  it('reports effects that do not fit together', () => {
+    const machine = setup({
+      types: { context: {} as { n: number } },
+      actors: { 'a.known': job<undefined, unknown>() },
+    }).createMachine({
+      id: 'm',
+      context: { n: 0 },
+      initial: 'on',
+      states: {
+        on: {
+          invoke: [
+            { id: 'fine', src: 'a.known', onError: 'off' },
+            { id: 'hopeful', src: 'a.known', onDone: 'off' },
+          ],
+        },
+        off: {
+          initial: 'inner',
+          states: {
+            inner: {
+              invoke: [
+                { src: 'no.such' as 'a.known', onError: 'inner' },
+                { id: 'inline', src: job<undefined, unknown>() as never, onError: 'inner' },
+              ],
+            },
+          },
+        },
+      },
+    });
+    const actor = { type: 'm', machine, version: 1, rows: () => [], describe: () => ({}) as never };
+    const run = async () => 1;
+    const problems = problemsOf(
+      [
+        plugin('a', { actors: [actor], effects: { 'a.known': { concurrency: 1, timeout: 1000, run } } }),
+        plugin('b', { effects: { 'a.known': { concurrency: 1, timeout: 1000, run } } }),
+        plugin('c', {
+          config: Type.Object({ many: Type.Integer({ default: 5000 }) }),
+          effects: {
+            'c.wide': { concurrency: (config) => config.many as number, timeout: 0, lease: 10, run },
+            'c.long': {
+              ...{ concurrency: 1, timeout: 1000, attempts: 0, queue: 0.5 },
+              ...{ backoff: { first: 2000, most: 1000 }, run },
+            },
+            'c/slash': { concurrency: 1, timeout: 1000, run },
+          },
+        }),
+      ],
+      {},
+    );
+    expect(problems).toEqual([
+      'effect a.known is declared twice: by a and b',
+      'plugin a: actor m invokes a.known without an onError, and it may fail',
+      'plugin a: actor m invokes no.such, which its setup does not name, so it would have no input',
+      'plugin a: actor m invokes no.such, an effect of no enabled plugin',
+      'plugin a: actor m: inline must be invoked by name',
+      'effect c.wide: concurrency must be a whole number from 1 to 1000, not 5000',
+      'effect c.wide: timeout must be a whole number from 1 to 86400000, not 0',
+      'effect c.wide: lease must be a whole number from 1000 to 3600000, not 10',
+      'effect c.long: attempts must be a whole number from 1 to 100, not 0',
+      'effect c.long: queue must be a whole number from 1 to 10000000, not 0.5',
+      'effect c.long: backoff.first must not be above backoff.most',
+      'effect c/slash: its name must match /^[a-z][a-zA-Z0-9.-]{0,99}$/',
     ]);
   });
 

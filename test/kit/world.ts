@@ -2,12 +2,12 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { milliseconds } from '../../core/duration.ts';
+import type { Effect } from '../../core/effect.ts';
 import { jsonLog } from '../../core/log.ts';
 import type { Plugin } from '../../core/plugin.ts';
-import type { Store } from '../../core/ports/store.ts';
 import { type Booted, type BootOptions, boot } from '../../runtime/boot.ts';
 import { virtualClock } from '../../runtime/drivers/clock/virtual.ts';
-import { sqliteStore } from '../../runtime/drivers/store/sqlite/index.ts';
+import { type SqliteStore, sqliteStore } from '../../runtime/drivers/store/sqlite/index.ts';
 import { type ScriptedMedia, type ScriptedPublish, scriptedMedia } from './scripted-media.ts';
 import { type ScriptedOutbound, scriptedOutbound } from './scripted-outbound.ts';
 import { trackedStore } from './tracked-store.ts';
@@ -30,8 +30,11 @@ export async function world(options: WorldOptions): Promise<World> {
     const media = scriptedMedia(clock);
     const outbound = scriptedOutbound();
     const booted = await boot({
-      plugins: options.plugins.map((plugin) => ({ plugin, config: options.config?.[plugin.id] })),
-      drivers: { store, clock, media, outbound },
+      plugins: options.plugins.map((plugin) => ({
+        plugin: scripted(plugin, options.effects ?? {}),
+        config: options.config?.[plugin.id],
+      })),
+      drivers: { store, jobs: store.jobs, clock, media, outbound },
       deployment: { publicUrl: 'http://localhost:8080', dataDir, bootstrapKey, rtmpPort: 1935 },
       nodeId: 'local',
       nodeTimeout: 10_000,
@@ -64,8 +67,13 @@ export async function world(options: WorldOptions): Promise<World> {
     };
   };
   const stop = async () => {
-    const stopped = current.booted.stop();
+    let isStopped = false;
+    const stopped = current.booted.stop().finally(() => {
+      isStopped = true;
+    });
     await current.clock.advance(0);
+    // What has a bounded time to end gets it: an effect that ignores its signal.
+    if (!isStopped) await current.clock.advance(10_000);
     await stopped;
   };
 
@@ -119,6 +127,8 @@ export async function world(options: WorldOptions): Promise<World> {
       await stop();
       const left = current.clock.pending();
       await rm(dataDir, { recursive: true, force: true });
+      const running = current.booted.jobsRunning();
+      if (running > 0) throw new Error(`${running} jobs were left running`);
       if (left > 0) throw new Error(`${left} timers were left behind`);
       if (current.media.isOpen) throw new Error('the media was left open');
     },
@@ -138,7 +148,7 @@ export interface World {
   readonly media: ScriptedMedia;
   /** Receivers of what the program sends out. */
   readonly outbound: ScriptedOutbound;
-  readonly store: Store;
+  readonly store: SqliteStore;
   /** Everything that was logged. */
   readonly lines: readonly string[];
   now(): number;
@@ -169,13 +179,24 @@ interface WorldOptions {
   /** Data in a file, so that `crash` finds it again. */
   readonly durable?: boolean;
   readonly probe?: BootOptions['probe'];
+  /** Kind of job → what is done instead of what its plugin declares; see `scriptedEffect`. */
+  readonly effects?: Readonly<Record<string, Effect['run']>>;
+}
+
+function scripted(plugin: Plugin, runs: Readonly<Record<string, Effect['run']>>): Plugin {
+  if (!plugin.effects) return plugin;
+  const effects = Object.entries(plugin.effects).map(([kind, effect]) => [
+    kind,
+    Object.hasOwn(runs, kind) ? { ...effect, run: runs[kind] } : effect,
+  ]);
+  return { ...plugin, effects: Object.fromEntries(effects) as Plugin['effects'] };
 }
 
 interface Running {
   readonly booted: Booted;
   readonly clock: ReturnType<typeof virtualClock>;
-  readonly store: Store;
-  readonly inner: Store;
+  readonly store: SqliteStore;
+  readonly inner: SqliteStore;
   readonly media: ScriptedMedia;
   readonly outbound: ScriptedOutbound;
   readonly idle: () => Promise<void>;

@@ -26,6 +26,8 @@ export function step(lease: Lease, parts: Partial<StepCommit> = {}): StepCommit 
     timers: [],
     events: [],
     orders: [],
+    jobs: [],
+    cancels: [],
     ...parts,
   };
 }

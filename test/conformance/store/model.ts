@@ -1,4 +1,5 @@
 import { Fault } from '../../../core/fault.ts';
+import type { Jobs } from '../../../core/ports/jobs.ts';
 import type {
   CommitOutcome,
   EventWrite,
@@ -15,11 +16,12 @@ import type {
   StoredResource,
   StoredTimer,
 } from '../../../core/ports/store.ts';
+import { modelJobs } from '../jobs/model.ts';
 
 type ModelRow = StoredResource & { kind: string; indexes: Readonly<Record<string, string>> };
 
 /** The port in the plainest words there are: what a driver's answers are compared with. Nothing here is fast. */
-export function modelStore(): Store {
+export function modelStore(): Store & { readonly jobs: Jobs } {
   let partitions: { partition: number; epoch: number; counter: number }[] = [];
   const actors = new Map<string, StoredActor>();
   const ended = new Map<string, number>();
@@ -30,6 +32,7 @@ export function modelStore(): Store {
   let position = 0;
   const cursors = new Map<string, number>();
   let orders: Order[] = [];
+  const work = modelJobs();
 
   const get = (kind: string, id: string) => rows.find((row) => row.kind === kind && row.id === id);
 
@@ -52,6 +55,7 @@ export function modelStore(): Store {
     if (consumed) {
       return { outcome: 'duplicate', ...(consumed.reply !== undefined && { reply: consumed.reply }) };
     }
+    if (!work.canFinish(step)) return { outcome: 'lost' };
     const sequence = actors.get(step.actor)?.sequence ?? 0;
     if (sequence !== step.sequence || ended.has(step.actor)) return { outcome: 'conflict' };
 
@@ -70,7 +74,9 @@ export function modelStore(): Store {
     }
     for (const row of step.rows) put(row);
     for (const order of step.orders) if (!orders.some((one) => one.id === order.id)) orders.push(order);
-    return { outcome: 'ok', events: append(step.events, step.at) };
+    const claimed = work.write(step);
+    const events = append(step.events, step.at);
+    return { outcome: 'ok', events, ...(claimed.length > 0 && { claimed }) };
   };
 
   const present = ({ id, account, createdAt, name, body, revision }: ModelRow): StoredResource => ({
@@ -151,6 +157,7 @@ export function modelStore(): Store {
       for (const [cause, { at }] of causes) if (at < before) causes.delete(cause);
       for (const [actor, at] of ended) if (at < before) ended.delete(actor);
     },
+    jobs: work.jobs,
     close: async () => {},
   };
 }

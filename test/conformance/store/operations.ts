@@ -189,7 +189,7 @@ export function generator(seed: number): Generator {
 }
 
 /** A small seeded random number generator (mulberry32): the same seed gives the same calls everywhere. */
-function mulberry(seed: number): () => number {
+export function mulberry(seed: number): () => number {
   let state = seed;
   return () => {
     state = (state + 0x6d2b79f5) | 0;

@@ -9,6 +9,7 @@ import { channel } from '../../../runtime/drivers/store/sqlite/channel.ts';
 import { database } from '../../../runtime/drivers/store/sqlite/database.ts';
 import { group } from '../../../runtime/drivers/store/sqlite/group.ts';
 import { type SqliteStore, sqliteStore } from '../../../runtime/drivers/store/sqlite/index.ts';
+import { jobSql } from '../../../runtime/drivers/store/sqlite/job-rows.ts';
 import { keysSql, listSql } from '../../../runtime/drivers/store/sqlite/list-sql.ts';
 import { statements } from '../../../runtime/drivers/store/sqlite/statements.ts';
 import { acquireOne, create, event, row, start, step, write } from './fixtures.ts';
@@ -80,8 +81,9 @@ test('a file of the first schema gets what came later, and keeps what it has', a
   await create(first, [row({ name: 'kept' })]);
   await first.close();
   const db = new Database(file);
-  // As the first version left it: without the indexes of the second.
+  // As the first version left it: without the indexes of the second and the tables of the third.
   for (const index of ['resources_name', 'resources_id']) db.run(`DROP INDEX ${index}`);
+  for (const table of ['jobs', 'job_totals']) db.run(`DROP TABLE ${table}`);
   db.run('PRAGMA user_version = 1');
   db.close();
   const lines: object[] = [];
@@ -91,7 +93,7 @@ test('a file of the first schema gets what came later, and keeps what it has', a
     ...{ account: 'main', limit: 5, order: [{ by: 'name', descending: false }] },
   });
   expect(kept).toMatchObject({ id: 's1', name: 'kept' });
-  expect(lines).toMatchObject([{ schema: 2, migrated: 1 }]);
+  expect(lines).toMatchObject([{ schema: 3, migrated: 2 }]);
 });
 
 test('a second store on the same file is refused until the first is closed', async () => {
@@ -251,6 +253,21 @@ test('no list scans a table or sorts', async () => {
         expect(text).toMatch(descending ? /account=\? AND .*</ : /account=\? AND .*>/);
       }
     }
+  }
+  db.close();
+});
+
+test('nothing that is asked about jobs looks through the queue', async () => {
+  const store = open();
+  await store.acquire(1);
+  await store.close();
+  const db = new Database(file);
+  for (const [name, text] of Object.entries(jobSql)) {
+    const plan = (db.query(`EXPLAIN QUERY PLAN ${text}`).all() as { detail: string }[]).map(
+      ({ detail }) => detail,
+    );
+    const walked = plan.filter((detail) => /SCAN (?!job_totals)|TEMP B-TREE/.test(detail));
+    expect({ name, walked }).toEqual({ name, walked: [] });
   }
   db.close();
 });

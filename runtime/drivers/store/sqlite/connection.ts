@@ -104,5 +104,7 @@ function remote(worker: Channel): Reads {
     position: (id) => worker.call('position', id),
     last: () => worker.call('last', null),
     cursor: (consumer) => worker.call('cursor', consumer),
+    nextJob: (scope) => worker.call('nextJob', scope),
+    jobTotals: () => worker.call('jobTotals', null),
   };
 }

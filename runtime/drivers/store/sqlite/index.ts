@@ -1,9 +1,12 @@
 import { Fault } from '../../../../core/fault.ts';
+import type { Jobs } from '../../../../core/ports/jobs.ts';
 import type { Store } from '../../../../core/ports/store.ts';
 import { type Connection, connection, type Reads, type SqliteStoreOptions } from './connection.ts';
 import { count, page } from './pages.ts';
 
 export interface SqliteStore extends Store {
+  /** In the same file, and in the same commits. */
+  readonly jobs: Jobs;
   /** Resolves when no call waits for the worker: what a test with a virtual clock needs to know. */
   idle(): Promise<void>;
 }
@@ -56,6 +59,15 @@ export function sqliteStore(options: SqliteStoreOptions): SqliteStore {
       last: () => read((reads) => reads.last(null)),
       cursor: (consumer) => read((reads) => reads.cursor(consumer)),
       advance: async (consumer, position) => connected().worker.call('advance', { consumer, position }),
+    },
+    jobs: {
+      claim: async (kind, claim) => connected().worker.call('claimJobs', { ...claim, kind }),
+      beat: async (owner, leases) => connected().worker.call('beatJobs', { owner, leases }),
+      release: async (owner, release) => connected().worker.call('releaseJob', { ...release, owner }),
+      finish: async (owner, id) => connected().worker.call('finishJob', { owner, id }),
+      takeOver: async (owner, now) => connected().worker.call('takeOverJobs', { owner, now }),
+      next: (kinds, owner) => read((reads) => reads.nextJob({ kinds, owner })),
+      totals: () => read((reads) => reads.jobTotals(null)),
     },
     idle: async () => open?.worker.idle(),
     close() {

@@ -1,8 +1,9 @@
 import type { CommitOutcome, Lease, ResourceCommit, StepCommit } from '../../../../core/ports/store.ts';
+import type { JobWrites } from './job-rows.ts';
 import type { Reader } from './reader.ts';
 
 /** What changes the data. Each call takes one argument, so that a request is a name and a value. */
-export interface Writes {
+export interface Writes extends JobWrites {
   acquire(partitions: number): Lease[];
   commit(step: StepCommit): CommitOutcome;
   write(write: ResourceCommit): CommitOutcome;

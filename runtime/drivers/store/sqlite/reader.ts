@@ -1,3 +1,4 @@
+import type { JobTotals } from '../../../../core/ports/jobs.ts';
 import type {
   LoggedEvent,
   Order,
@@ -5,6 +6,7 @@ import type {
   StoredResource,
   StoredTimer,
 } from '../../../../core/ports/store.ts';
+import { jobSql } from './job-rows.ts';
 import { listSql } from './list-sql.ts';
 import { type Counted, type CountQuery, checkLimit, listing, type Walk, type WalkQuery } from './listing.ts';
 import type { Statements } from './statements.ts';
@@ -23,6 +25,8 @@ export interface Reader {
   position(id: string): number | undefined;
   last(scope: null): number;
   cursor(consumer: string): number;
+  nextJob(scope: { kinds: readonly string[]; owner: string }): number | undefined;
+  jobTotals(scope: null): JobTotals[];
 }
 
 const columns = 'r.id, r.account, r.created_at AS createdAt, r.name, r.body, r.revision';
@@ -49,6 +53,8 @@ export function reader(sql: Statements): Reader {
   );
   const last = sql.prepare<{ seq: number }>("SELECT seq FROM sqlite_sequence WHERE name = 'events'");
   const cursor = sql.prepare<{ position: number }>('SELECT position FROM cursors WHERE consumer = ?');
+  const nextJob = sql.prepare<{ ready: number }>(jobSql.next);
+  const jobTotals = sql.prepare<JobTotals>(jobSql.totals);
   const { walk, countRows } = listing(sql);
 
   return {
@@ -69,5 +75,10 @@ export function reader(sql: Statements): Reader {
     position: (id) => position.get(id)?.position,
     last: () => last.get()?.seq ?? 0,
     cursor: (consumer) => cursor.get(consumer)?.position ?? 0,
+    nextJob({ kinds, owner }) {
+      const times = kinds.flatMap((kind) => nextJob.get(kind, owner)?.ready ?? []);
+      return times.length === 0 ? undefined : Math.min(...times);
+    },
+    jobTotals: () => jobTotals.all(),
   };
 }

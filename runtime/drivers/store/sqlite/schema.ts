@@ -91,6 +91,25 @@ const migrations: readonly string[] = [
   CREATE INDEX resources_name ON resources (kind, account, name, created_at, id);
   CREATE INDEX resources_id ON resources (kind, account, id);
   `,
+  // Jobs. No index by owner: that is asked for once, at a start, and would be written with each claim.
+  `
+  CREATE TABLE jobs (
+    number INTEGER PRIMARY KEY,
+    id TEXT NOT NULL UNIQUE,
+    kind TEXT NOT NULL,
+    actor TEXT NOT NULL,
+    child TEXT NOT NULL,
+    input TEXT NOT NULL,
+    added_at INTEGER NOT NULL,
+    attempt INTEGER NOT NULL,
+    ready INTEGER NOT NULL,
+    owner TEXT
+  ) STRICT;
+  CREATE INDEX jobs_ready ON jobs (kind, ready, number);
+  CREATE INDEX jobs_added ON jobs (kind, added_at);
+  CREATE INDEX jobs_actor ON jobs (actor);
+  CREATE TABLE job_totals (kind TEXT PRIMARY KEY, count INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+  `,
 ];
 
 /** Brings the schema up to date, all or nothing. Faults: `store.newer`, `store.foreign`. */

@@ -7,6 +7,7 @@ import type {
   ResourceCommit,
   StepCommit,
 } from '../../../../core/ports/store.ts';
+import { jobRows } from './job-rows.ts';
 import type { Writes } from './protocol.ts';
 import { rows } from './rows.ts';
 import type { Statements } from './statements.ts';
@@ -59,6 +60,7 @@ export function writer(sql: Statements): Writer {
     'DELETE FROM ended WHERE actor IN (SELECT actor FROM ended WHERE at < ? ORDER BY at LIMIT ?)',
   ].map((text) => sql.prepare(text));
   const resources = rows(sql);
+  const { canFinish, write: writeJobs, ...jobs } = jobRows(sql);
 
   const logEvents = (events: readonly EventWrite[], at: number): number[] =>
     events.map((event) => {
@@ -98,6 +100,8 @@ export function writer(sql: Statements): Writer {
   };
 
   return {
+    ...jobs,
+
     acquire(partitions) {
       const stored = leases.all().length;
       if (stored > 0 && stored !== partitions) {
@@ -121,6 +125,7 @@ export function writer(sql: Statements): Writer {
             : { outcome: 'duplicate', reply: consumed.reply };
         }
       }
+      if (!canFinish(step)) return { outcome: 'lost' };
       if (!move(step)) return { outcome: 'conflict' };
 
       if (step.counter === undefined) addCause.run(step.cause, step.at, step.reply ?? null);
@@ -134,7 +139,8 @@ export function writer(sql: Statements): Writer {
       }
       const events = logEvents(step.events, step.at);
       addOrders(step.orders);
-      return { outcome: 'ok', events };
+      const claimed = writeJobs(step);
+      return { outcome: 'ok', events, ...(claimed.length > 0 && { claimed }) };
     },
 
     write(write: ResourceCommit): CommitOutcome {

@@ -1,0 +1,75 @@
+import type { EffectError } from '../../core/effect.ts';
+import { Fault } from '../../core/fault.ts';
+import type { Clock } from '../../core/ports/clock.ts';
+import type { Job } from '../../core/ports/jobs.ts';
+import type { JobKind } from './kind.ts';
+import { jobLimits } from './limits.ts';
+
+/** How one attempt ended. */
+export type AttemptEnd =
+  | { readonly output: unknown }
+  /** `isFinal`: another attempt would end alike. */
+  | { readonly error: EffectError; readonly isFinal: boolean }
+  /** It went on working long after it was told to stop; `ended` resolves when it ends. */
+  | { readonly gaveUp: EffectError; readonly ended: Promise<unknown> };
+
+/**
+ * Runs an effect once. Its signal is that of `abort`, which is also aborted when the time is up; an effect that does
+ * not end soon after is given up. Never throws.
+ */
+export async function attempted(
+  kind: JobKind,
+  options: { job: Job; abort: AbortController; clock: Clock },
+): Promise<AttemptEnd> {
+  const { job, abort, clock } = options;
+  const { signal } = abort;
+  const { id, attempt, actor } = job;
+  let cancel = clock.at(clock.now() + kind.timeout, () =>
+    abort.abort(new Fault('job.timeout', { status: 504, message: `it took longer than ${kind.timeout} ms` })),
+  );
+  const work = async (): Promise<AttemptEnd> => {
+    try {
+      const input: unknown = JSON.parse(job.input);
+      const output = JSON.stringify(
+        (await kind.run({ id, attempt, input, actor, signal }, kind.kit())) ?? null,
+      );
+      if (Buffer.byteLength(output) > jobLimits.output) {
+        const message = `its output is larger than ${jobLimits.output} bytes as JSON`;
+        throw new Fault('job.output_too_large', { status: 500, message, retry: false });
+      }
+      return { output: JSON.parse(output) as unknown };
+    } catch (error) {
+      const isFinal = error instanceof Fault && !error.retry;
+      // What an aborted `fetch` throws says less than why it was aborted.
+      const reason = signal.aborted && !isFinal ? signal.reason : error;
+      return { error: errorOf(reason, attempt), isFinal };
+    }
+  };
+  const worked = work();
+  let onAbort = () => {};
+  const ignored = new Promise<AttemptEnd>((resolve) => {
+    onAbort = () => {
+      cancel();
+      cancel = clock.at(clock.now() + jobLimits.abort, () =>
+        resolve({ gaveUp: errorOf(signal.reason, attempt), ended: worked }),
+      );
+    };
+    signal.addEventListener('abort', onAbort, { once: true });
+  });
+  try {
+    return await Promise.race([worked, ignored]);
+  } finally {
+    signal.removeEventListener('abort', onAbort);
+    cancel();
+  }
+}
+
+/** As the machine is told of it. */
+export function errorOf(error: unknown, attempts: number): EffectError {
+  const message = error instanceof Error ? error.message : String(error);
+  return {
+    code: error instanceof Fault ? error.code : 'job.failed',
+    message: message.slice(0, jobLimits.errorMessage),
+    attempts,
+  };
+}

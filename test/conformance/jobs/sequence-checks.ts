@@ -1,0 +1,129 @@
+import { expect } from 'vitest';
+import type { Jobs } from '../../../core/ports/jobs.ts';
+import type { Lease, StepCommit, Store } from '../../../core/ports/store.ts';
+import { start, step } from '../store/fixtures.ts';
+import { modelStore } from '../store/model.ts';
+import { mulberry } from '../store/operations.ts';
+import type { JobCheck } from './check.ts';
+
+const seeds = Array.from({ length: 12 }, (_, index) => index + 1);
+const batches = 120;
+const owners = ['n1/a', 'n1/b', 'n2/a'];
+const kinds = ['k1', 'k2'];
+
+interface Driver {
+  readonly store: Store;
+  readonly jobs: Jobs;
+}
+interface Call {
+  readonly text: string;
+  make(driver: Driver): Promise<unknown>;
+}
+
+/**
+ * Generated calls, several in flight at once, against the model. They hit each other often: few jobs, few owners, and
+ * time that moves on by about a lease.
+ */
+export const sequenceChecks: readonly JobCheck[] = seeds.map((seed) => ({
+  name: `generated calls are answered as the model answers them, seed ${seed}`,
+  async run({ store, jobs, reopen }) {
+    const model = modelStore();
+    const random = mulberry(seed);
+    const [lease] = await store.acquire(1);
+    await model.acquire(1);
+    let driver: Driver = { store, jobs };
+    const generate = generator(random, lease as Lease);
+    for (let batch = 0; batch < batches; batch++) {
+      const calls = await generate(model);
+      const answers = await Promise.all(calls.map((call) => answer(call, driver)));
+      const expected = await Promise.all(
+        calls.map((call) => answer(call, { store: model, jobs: model.jobs })),
+      );
+      for (const [index, { text }] of calls.entries()) {
+        expect({ batch, text, answer: answers[index] }).toEqual({ batch, text, answer: expected[index] });
+      }
+      expect(await driver.jobs.totals()).toEqual(await model.jobs.totals());
+    }
+    driver = await reopen();
+    expect(await driver.jobs.totals()).toEqual(await model.jobs.totals());
+    const all = { owner: 'last/a', limit: 1000, now: start + 1e9, until: start + 2e9 };
+    for (const kind of kinds) {
+      expect(await driver.jobs.claim(kind, all)).toEqual(await model.jobs.claim(kind, all));
+    }
+  },
+}));
+
+function generator(random: () => number, lease: Lease): (model: Store) => Promise<Call[]> {
+  const below = (bound: number) => Math.floor(random() * bound);
+  const chance = (share: number) => random() < share;
+  const pick = <Value>(values: readonly Value[]): Value => values[below(values.length)] as Value;
+  const some = <Value>(bound: number, make: () => Value) => Array.from({ length: below(bound) }, make);
+  let time = start;
+  let causes = 0;
+  let actors = ['a/1', 'a/2', 'a/3'];
+  const anyId = () => `j${below(25)}`;
+
+  const anyStep = async (model: Store): Promise<Call> => {
+    const actor = pick(actors);
+    const isEnd = chance(0.06);
+    if (isEnd) actors = actors.map((one) => (one === actor ? `${one}'` : one));
+    const known = (await model.load(actor))?.sequence ?? 0;
+    const commit: StepCommit = step(lease, {
+      actor,
+      at: time,
+      cause: `c${++causes}`,
+      sequence: chance(0.95) ? known : known + 1,
+      state: isEnd ? null : '{}',
+      jobs: some(4, () => ({
+        ...{ id: anyId(), kind: pick(kinds), child: pick(['x', 'y']), input: `${below(100)}` },
+        due: time + below(60) - 20,
+        ...(chance(0.4) && { lease: { owner: pick(owners), until: time + 10 + below(20) } }),
+      })),
+      cancels: some(3, anyId),
+      ...(chance(0.4) && { finish: { id: anyId(), owner: pick(owners) } }),
+    });
+    return { text: `commit ${JSON.stringify(commit)}`, make: ({ store }) => store.commit(commit) };
+  };
+
+  const anyWork = (): Call => {
+    const owner = pick(owners);
+    const id = anyId();
+    const kind = pick(kinds);
+    const claim = { owner, limit: 1 + below(4), now: time, until: time + 10 + below(30) };
+    const leases = some(5, () => ({ id: anyId(), until: time + below(30) }));
+    const release = { id, due: time + below(30), ...(chance(0.3) && { isUncounted: true }) };
+    return pick<Call>([
+      { text: `claim ${kind} ${JSON.stringify(claim)}`, make: ({ jobs }) => jobs.claim(kind, claim) },
+      { text: `claim ${kind} ${JSON.stringify(claim)}`, make: ({ jobs }) => jobs.claim(kind, claim) },
+      { text: `beat ${owner} ${JSON.stringify(leases)}`, make: ({ jobs }) => jobs.beat(owner, leases) },
+      {
+        text: `release ${owner} ${JSON.stringify(release)}`,
+        make: ({ jobs }) => jobs.release(owner, release),
+      },
+      { text: `finish ${owner} ${id}`, make: ({ jobs }) => jobs.finish(owner, id) },
+      chance(0.3)
+        ? { text: `take over ${owner}`, make: ({ jobs }) => jobs.takeOver(owner, time) }
+        : { text: `claim ${kind}`, make: ({ jobs }) => jobs.claim(kind, claim) },
+    ]);
+  };
+
+  return async (model) => {
+    time += below(12);
+    // Reads alone: beside writes in flight they may see either side of them.
+    if (chance(0.25)) {
+      const owner = pick(owners);
+      const asked = kinds.filter(() => chance(0.7));
+      return [{ text: `next ${asked} ${owner}`, make: ({ jobs }) => jobs.next(asked, owner) }];
+    }
+    // One step at most: the next one of its actor must know how it ended.
+    return [await anyStep(model), ...some(6, anyWork)];
+  };
+}
+
+async function answer(call: Call, driver: Driver): Promise<unknown> {
+  try {
+    return { value: await call.make(driver) };
+  } catch (error) {
+    return { code: (error as { code?: string }).code };
+  }
+}
