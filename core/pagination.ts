@@ -19,6 +19,7 @@ export interface ListScopeOfRoute {
   readonly where?: Readonly<Record<string, string>>;
   /** On top of those in the query. */
   readonly filters?: readonly Filter[];
+  /** May answer with a promise. */
   readonly present: (row: StoredResource) => unknown;
 }
 
@@ -61,7 +62,7 @@ export function resourceList(resource: ListedResource) {
     if (isCounted) {
       headers.set('x-total-count', String(await resource.resources.count(resource.kind, within)));
     }
-    return Response.json(page.map(scope.present), { headers });
+    return Response.json(await Promise.all(page.map((row) => scope.present(row))), { headers });
   };
 }
 

@@ -4,6 +4,7 @@ import type { Actors, ActorType } from './actor.ts';
 import type { Effect } from './effect.ts';
 import type { EventFeed } from './events.ts';
 import type { Log } from './log.ts';
+import type { Metrics } from './metrics.ts';
 import type { Clock } from './ports/clock.ts';
 import type { Media } from './ports/media.ts';
 import type { Outbound } from './ports/outbound.ts';
@@ -43,7 +44,10 @@ export interface Plugin<C extends TObject = TObject> {
   readonly effects?: Readonly<Record<string, Effect<any, any, C>>>;
   /** Fault codes that its routes answer with: code → status and meaning. */
   readonly faults?: FaultTable;
-  /** What it does when an event has happened; at least once, in order, after the commit. */
+  /**
+   * What it does when an event has happened, `*` for every event without a reaction of its own; at least once, after the
+   * commit. Events of one stream come in order, those of different streams side by side.
+   */
   readonly reactions?: Readonly<Record<string, (event: LoggedEvent, kit: Kit<C>) => Promise<void>>>;
   readonly routes?: (kit: Kit<C>) => AnyElysia;
   /** Starts it; returns its stop. What it provides is provided before this resolves. */
@@ -64,6 +68,8 @@ export interface Kit<C extends TObject = TObject> {
   };
   readonly events: EventFeed;
   readonly media: Media;
+  /** Names begin with `millrace_`; take each once, in `start`. */
+  readonly metrics: Metrics;
   /** The only way to call an address that a user chose. */
   readonly outbound: Outbound;
   /** Address from which a request came, that of its connection; undefined when it is not known. */

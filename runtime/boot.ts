@@ -131,6 +131,7 @@ export async function boot(options: BootOptions): Promise<Booted> {
         resources: resourcesOf({ store, clock, hub }),
         events: hub,
         media,
+        metrics,
         outbound,
         peer: callers.of,
         signal: stopping.signal,
