@@ -159,7 +159,10 @@ function collect(
       timers.set(sendId, { name: sendId, due: null });
     } else if (action.type === 'xstate.spawnChild') {
       const { id, src, input } = action.params as { id: string; src: unknown; input: unknown };
-      if (typeof src !== 'string') throw new Error(`${type.type}: ${id} must be invoked by name`);
+      // XState names logic that is given in place `xstate.invoke.<index>.<state>`.
+      if (typeof src !== 'string' || src.startsWith('xstate.invoke.')) {
+        throw new Error(`${type.type}: ${id} must be invoked by name`);
+      }
       spawned.set(id, { child: id, kind: src, input });
     } else if (action.type !== 'xstate.stopChild') {
       throw new Error(`${type.type}: action ${action.type} is not allowed in a durable machine`);

@@ -20,7 +20,7 @@ export interface Store {
   commit(step: StepCommit): Promise<CommitOutcome>;
 
   /**
-   * Whether a remembered cause (one without a number) was consumed. A state that has moved on may refuse what
+   * Whether a remembered cause (see `StepCommit.counter`) was consumed. A state that has moved on may refuse what
    * it took before, so whoever repeats a request must be able to tell a repeat from a refusal.
    */
   isConsumed(cause: string): Promise<boolean>;
@@ -74,7 +74,8 @@ export interface StepCommit {
   readonly cause: string;
   /**
    * Number of a direct command, stored as the partition's counter when it is higher. A cause with a number
-   * is unique by construction, so it is not remembered; every other cause is, with `reply`.
+   * is unique by construction, and a step that finishes a job happens once because the job is there once; every
+   * other cause is remembered, with `reply`.
    */
   readonly counter?: number;
   /** Returned with `duplicate` when the same cause comes again, as JSON. */

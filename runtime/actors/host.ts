@@ -140,8 +140,11 @@ export class ActorHost implements Actors {
         const result = { child: job.child, job: job.id, at, result: options.result };
         const next = conclude(type, loaded.snapshot, result);
         if (!next) return 'stale';
+        const { sequence } = loaded;
+        // Not the job's id: that holds the cause of the step before, and would grow with every job that follows.
+        const cause = `j${actor}#${job.child}.${sequence}`;
         const { outcome } = await this.#commit({
-          ...{ actor, step: next, at, sequence: loaded.sequence, cause: undefined },
+          ...{ actor, step: next, at, sequence, cause },
           finish: { id: job.id, owner: options.owner },
         });
         if (outcome === 'ok' || outcome === 'lost') return outcome;

@@ -9,9 +9,14 @@ import { jobLimits } from './limits.ts';
 export type AttemptEnd =
   | { readonly output: unknown }
   /** `isFinal`: another attempt would end alike. */
-  | { readonly error: EffectError; readonly isFinal: boolean }
-  /** It went on working long after it was told to stop; `ended` resolves when it ends. */
-  | { readonly gaveUp: EffectError; readonly ended: Promise<unknown> };
+  | { readonly error: EffectError; readonly isFinal: boolean; readonly isGivenUp: false }
+  /** It goes on working long after it was told to stop; `ended` resolves when it ends. */
+  | {
+      readonly error: EffectError;
+      readonly isFinal: false;
+      readonly isGivenUp: true;
+      readonly ended: Promise<unknown>;
+    };
 
 /**
  * Runs an effect once. Its signal is that of `abort`, which is also aborted when the time is up; an effect that does
@@ -42,7 +47,7 @@ export async function attempted(
       const isFinal = error instanceof Fault && !error.retry;
       // What an aborted `fetch` throws says less than why it was aborted.
       const reason = signal.aborted && !isFinal ? signal.reason : error;
-      return { error: errorOf(reason, attempt), isFinal };
+      return { error: errorOf(reason, attempt), isFinal, isGivenUp: false };
     }
   };
   const worked = work();
@@ -51,7 +56,10 @@ export async function attempted(
     onAbort = () => {
       cancel();
       cancel = clock.at(clock.now() + jobLimits.abort, () =>
-        resolve({ gaveUp: errorOf(signal.reason, attempt), ended: worked }),
+        resolve({
+          ...{ error: errorOf(signal.reason, attempt), ended: worked },
+          ...{ isFinal: false, isGivenUp: true },
+        }),
       );
     };
     signal.addEventListener('abort', onAbort, { once: true });

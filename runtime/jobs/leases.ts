@@ -1,6 +1,7 @@
 import type { Log } from '../../core/log.ts';
 import type { Clock } from '../../core/ports/clock.ts';
 import type { Jobs } from '../../core/ports/jobs.ts';
+import { Alarm } from './alarm.ts';
 import { jobLimits } from './limits.ts';
 
 interface Lease {
@@ -10,16 +11,19 @@ interface Lease {
 
 /**
  * Keeps the leases of running jobs alive: each is moved on when a third of it has passed, all that are due in one
- * write. A lease that could not be moved on in time is lost, as is one that somebody else has.
+ * write. A lease that somebody else has is lost, and so is one whose end has come, whatever became of the write:
+ * from then on another may have the job.
  */
 export class Leases {
   readonly #options: LeasesOptions;
   readonly #leases = new Map<string, Lease>();
-  #alarm: { at: number; cancel: () => void } | undefined;
+  readonly #alarm: Alarm;
   #isBeating = false;
+  #retryAt = 0;
 
   constructor(options: LeasesOptions) {
     this.#options = options;
+    this.#alarm = new Alarm(options.clock, () => this.#look());
   }
 
   hold(id: string, lease: { until: number; length: number }): void {
@@ -29,55 +33,52 @@ export class Leases {
 
   drop(id: string): void {
     this.#leases.delete(id);
-    if (this.#leases.size === 0) this.stop();
+    if (this.#leases.size === 0) this.#alarm.clear();
   }
 
   stop(): void {
-    this.#alarm?.cancel();
-    this.#alarm = undefined;
+    this.#leases.clear();
+    this.#alarm.clear();
   }
 
-  async #beat(): Promise<void> {
-    const { clock, jobs, owner, log } = this.#options;
-    const now = clock.now();
+  #look(): void {
+    const now = this.#options.clock.now();
+    for (const [id, { until }] of [...this.#leases]) if (until <= now) this.#lose(id);
     const due = [...this.#leases].filter(([, lease]) => beatOf(lease) <= now);
-    const moved = due.map(([id, { length }]) => ({ id, until: now + length }));
-    this.#isBeating = true;
+    if (due.length > 0 && !this.#isBeating && this.#retryAt <= now) {
+      this.#isBeating = true;
+      void this.#beat(due.map(([id, { length }]) => ({ id, until: now + length }))).finally(() => {
+        this.#isBeating = false;
+        this.#arm();
+      });
+    }
+    this.#arm();
+  }
+
+  async #beat(moved: { id: string; until: number }[]): Promise<void> {
+    const { clock, jobs, owner, log } = this.#options;
     try {
-      const lost = new Set(moved.length === 0 ? [] : await jobs.beat(owner, moved));
+      const lost = new Set(await jobs.beat(owner, moved));
       for (const { id, until } of moved) {
         const lease = this.#leases.get(id);
         if (lost.has(id)) this.#lose(id);
         else if (lease) lease.until = until;
       }
     } catch (error) {
-      log.error('leases of jobs could not be kept', { jobs: moved.length, error });
-      const after = clock.now();
-      for (const [id, { until }] of [...this.#leases]) if (until <= after) this.#lose(id);
-      this.#isBeating = false;
-      this.#arm(after + jobLimits.resultRetry.wait);
-      return;
+      log.error('leases of jobs could not be kept; it is tried again', { jobs: moved.length, error });
+      this.#retryAt = clock.now() + jobLimits.retry;
     }
-    this.#isBeating = false;
-    this.#arm();
   }
 
   #lose(id: string): void {
     if (this.#leases.delete(id)) this.#options.onLost(id);
   }
 
-  #arm(notBefore = 0): void {
-    if (this.#isBeating || this.#leases.size === 0) return;
-    let at = Infinity;
-    for (const lease of this.#leases.values()) at = Math.min(at, beatOf(lease));
-    at = Math.max(at, notBefore);
-    if (this.#alarm && this.#alarm.at <= at) return;
-    this.#alarm?.cancel();
-    const cancel = this.#options.clock.at(at, () => {
-      this.#alarm = undefined;
-      void this.#beat();
-    });
-    this.#alarm = { at, cancel };
+  #arm(): void {
+    for (const lease of this.#leases.values()) {
+      const beat = this.#isBeating ? lease.until : Math.max(beatOf(lease), this.#retryAt);
+      this.#alarm.setFor(Math.min(beat, lease.until));
+    }
   }
 }
 

@@ -22,8 +22,10 @@ export const jobLimits = {
   abort: 5000,
   /** The same when the program stops; then the lease of the job is left to end by itself. */
   stop: 4000,
-  /** A result that could not be written is tried again after this, so often; then the job is put back. */
-  resultRetry: { wait: 1000, most: 5 },
+  /** Wait after a call to the queue or the store that failed. */
+  retry: 1000,
+  /** How often it is tried to write a result; then the job is put back for `absent`, and its work is done again. */
+  resultTries: 5,
   /** A job that nobody here can give a result to (its plugin is off) is looked at again after this. */
   absent: 60_000,
 } as const;

@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox';
-import { assign, setup } from 'xstate';
+import { assign, emit, setup } from 'xstate';
 import type { ActorType } from '../../core/actor.ts';
 import { type EffectError, effect } from '../../core/effect.ts';
 import { definePlugin, type Plugin } from '../../core/plugin.ts';
@@ -20,7 +20,7 @@ const courierMachine = setup({
       | { type: 'recall'; at: number }
       | { type: 'rename'; at: number }
       | { type: 'close'; at: number },
-    emitted: {} as { type: 'courier.done'; parcel: string; status: number | string },
+    emitted: {} as { type: 'courier.done'; parcel: string; status: number },
     input: {} as { readonly patience?: number },
   },
   actors: { 'courier.deliver': job<Parcel, Receipt>() },
@@ -49,10 +49,17 @@ const courierMachine = setup({
         input: ({ context }) => context.parcels[0] as Parcel,
         onDone: {
           target: 'idle',
-          actions: assign(({ context, event }) => ({
-            parcels: context.parcels.slice(1),
-            receipts: [...context.receipts, event.output],
-          })),
+          actions: [
+            emit(({ context, event }) => ({
+              type: 'courier.done' as const,
+              parcel: context.parcels[0]?.parcel ?? '',
+              status: event.output.status,
+            })),
+            assign(({ context, event }) => ({
+              parcels: context.parcels.slice(1),
+              receipts: [...context.receipts, event.output],
+            })),
+          ],
         },
         onError: {
           target: 'idle',
@@ -84,6 +91,7 @@ export const courierPlugin = definePlugin<typeof courierConfig>({
   id: 'courier',
   summary: 'carries parcels',
   config: courierConfig,
+  emits: { 'courier.done': 'A parcel was delivered.' },
   actors: [courierActor],
   effects: {
     'courier.deliver': effect<Parcel, Receipt, typeof courierConfig>({

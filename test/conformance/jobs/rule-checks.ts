@@ -131,7 +131,9 @@ export const ruleChecks: readonly JobCheck[] = [
       await jobs.claim(kind, claim(start));
       expect(await commit({ finish, sequence: 9 })).toEqual({ outcome: 'conflict' });
       expect(await jobs.beat(own, [{ id: 'j1', until: start + 9 }])).toEqual([]);
-      expect(await commit({ finish, jobs: [job('j2')] })).toMatchObject({ outcome: 'ok' });
+      const done = { finish, jobs: [job('j2')], cause: 'j-done' };
+      expect(await commit(done)).toMatchObject({ outcome: 'ok' });
+      expect(await store.isConsumed('j-done')).toBe(false);
       expect((await store.load('a/1'))?.sequence).toBe(2);
       expect(await jobs.totals()).toMatchObject([{ count: 1 }]);
       expect(await jobs.claim(kind, claim(start + 100_000))).toMatchObject([{ id: 'j2' }]);

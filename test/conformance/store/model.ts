@@ -51,7 +51,7 @@ export function modelStore(): Store & { readonly jobs: Jobs } {
   const commit = (step: StepCommit): CommitOutcome => {
     const owned = partitions.find((one) => one.partition === step.partition);
     if (owned?.epoch !== step.epoch) return { outcome: 'fenced' };
-    const consumed = causes.get(step.cause);
+    const consumed = step.finish ? undefined : causes.get(step.cause);
     if (consumed) {
       return { outcome: 'duplicate', ...(consumed.reply !== undefined && { reply: consumed.reply }) };
     }
@@ -59,8 +59,10 @@ export function modelStore(): Store & { readonly jobs: Jobs } {
     const sequence = actors.get(step.actor)?.sequence ?? 0;
     if (sequence !== step.sequence || ended.has(step.actor)) return { outcome: 'conflict' };
 
-    if (step.counter === undefined) causes.set(step.cause, { at: step.at, reply: step.reply });
-    else owned.counter = Math.max(owned.counter, step.counter);
+    if (step.counter === undefined && !step.finish) {
+      causes.set(step.cause, { at: step.at, reply: step.reply });
+    }
+    if (step.counter !== undefined) owned.counter = Math.max(owned.counter, step.counter);
     if (step.state === null) {
       actors.delete(step.actor);
       ended.set(step.actor, step.at);

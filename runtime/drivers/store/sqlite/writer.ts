@@ -117,7 +117,8 @@ export function writer(sql: Statements): Writer {
 
     commit(step): CommitOutcome {
       if (epoch.get(step.partition)?.epoch !== step.epoch) return { outcome: 'fenced' };
-      if (step.counter === undefined) {
+      const isRemembered = step.counter === undefined && !step.finish;
+      if (isRemembered) {
         const consumed = findCause.get(step.cause);
         if (consumed) {
           return consumed.reply === null
@@ -128,8 +129,8 @@ export function writer(sql: Statements): Writer {
       if (!canFinish(step)) return { outcome: 'lost' };
       if (!move(step)) return { outcome: 'conflict' };
 
-      if (step.counter === undefined) addCause.run(step.cause, step.at, step.reply ?? null);
-      else count.run(step.partition, step.counter);
+      if (isRemembered) addCause.run(step.cause, step.at, step.reply ?? null);
+      if (step.counter !== undefined) count.run(step.partition, step.counter);
       for (const row of step.rows) resources.write(row);
       if (step.state !== null) {
         for (const timer of step.timers) {

@@ -1,0 +1,151 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { Attempt } from '../../core/effect.ts';
+import { jsonLog } from '../../core/log.ts';
+import type { Kit } from '../../core/plugin.ts';
+import type { Jobs } from '../../core/ports/jobs.ts';
+import { type VirtualClock, virtualClock } from '../../runtime/drivers/clock/virtual.ts';
+import { type SqliteStore, sqliteStore } from '../../runtime/drivers/store/sqlite/index.ts';
+import { jobKind } from '../../runtime/jobs/kind.ts';
+import { JobWorkers } from '../../runtime/jobs/workers.ts';
+import { job, kind, steps } from '../conformance/jobs/fixtures.ts';
+import { start } from '../conformance/store/fixtures.ts';
+
+interface Worked {
+  readonly id: string;
+  readonly node: string;
+  readonly from: number;
+  to: number;
+}
+
+/** Several nodes on one queue, each of which can be cut off from it. */
+describe('workers of several nodes', () => {
+  let store: SqliteStore;
+  let clock: VirtualClock;
+  let work: Worked[];
+  let workers: JobWorkers[];
+  let cutOff: Set<string>;
+  let hanging: Set<string>;
+
+  beforeEach(() => {
+    store = sqliteStore({ file: ':memory:' });
+    clock = virtualClock({ start, idle: () => store.idle() });
+    work = [];
+    workers = [];
+    cutOff = new Set();
+    hanging = new Set();
+  });
+  afterEach(async () => {
+    cutOff.clear();
+    const stopped = Promise.all(workers.map((one) => one.stop()));
+    await clock.advance(10_000);
+    await stopped;
+    await store.close();
+  });
+
+  const queueOf = (node: string): Jobs =>
+    new Proxy(store.jobs, {
+      get: (jobs, name) => async (argument: never, options: never) => {
+        if (hanging.has(node)) await new Promise(() => {});
+        if (cutOff.has(node)) throw new Error('the queue cannot be reached');
+        return (jobs[name as keyof Jobs] as (...args: never[]) => unknown)(argument, options);
+      },
+    });
+
+  const run = (node: string, milliseconds: number) => (attempt: Attempt) =>
+    new Promise<string>((resolve, reject) => {
+      const one: Worked = { id: attempt.id, node, from: clock.now(), to: Infinity };
+      work.push(one);
+      const end = clock.at(clock.now() + milliseconds, () => {
+        one.to = clock.now();
+        resolve('done');
+      });
+      attempt.signal.addEventListener('abort', () => {
+        one.to = clock.now();
+        end();
+        reject(attempt.signal.reason);
+      });
+    });
+
+  const node = async (name: string, options: { work: number; concurrency?: number }) => {
+    const jobs = queueOf(name);
+    const effect = {
+      ...{ concurrency: options.concurrency ?? 2, timeout: 3_600_000, lease: 6000, attempts: 50 },
+      run: run(name, options.work),
+    };
+    const worker = new JobWorkers({
+      ...{ jobs, clock, owner: `${name}/1`, knows: () => true },
+      log: jsonLog({ level: 'error', now: () => 0, write: () => {} }),
+      kinds: [jobKind(kind, { effect, config: {}, kit: () => ({}) as Kit }).kind],
+      conclude: async ({ id }, { owner }) => jobs.finish(owner, id),
+    });
+    workers.push(worker);
+    await worker.start();
+    return worker;
+  };
+  const overlapping = () =>
+    work.filter((one) =>
+      work.some((two) => one !== two && one.id === two.id && one.from < two.to && two.from < one.to),
+    );
+
+  it('share a queue: each job is done once, by one of them', async () => {
+    const { commit } = await steps(store);
+    await commit({ jobs: Array.from({ length: 20 }, (_, index) => job(`j${index}`)) });
+    await node('one', { work: 10 });
+    await node('two', { work: 10 });
+    await clock.advance(1000);
+    expect(work.map(({ id }) => id).sort()).toEqual(
+      Array.from({ length: 20 }, (_, index) => `j${index}`).sort(),
+    );
+    expect(new Set(work.map((one) => one.node))).toEqual(new Set(['one', 'two']));
+    expect(await store.jobs.totals()).toEqual([]);
+  });
+
+  it.each(['refused', 'left without an answer'])(
+    'one that is cut off, its calls %s, stops its work before another begins with it',
+    async (how) => {
+      const { commit } = await steps(store);
+      await commit({ jobs: [job('j1'), job('j2')] });
+      await node('one', { work: 60_000 });
+      await clock.advance(10_000);
+      await node('two', { work: 20_000 });
+      await clock.advance(1000);
+      expect(work.map((one) => one.node)).toEqual(['one', 'one']);
+      (how === 'refused' ? cutOff : hanging).add('one');
+      await clock.advance(30_000);
+      expect(work.map((one) => one.node)).toEqual(['one', 'one', 'two', 'two']);
+      expect(overlapping()).toEqual([]);
+      expect(work[0]?.to).toBeLessThanOrEqual(start + 17_000);
+      expect(await store.jobs.totals()).toEqual([]);
+    },
+  );
+
+  it('do each job whatever is cut off and when, and none of them two at once', async () => {
+    const { commit } = await steps(store);
+    const ids = Array.from({ length: 60 }, (_, index) => `j${index}`);
+    for (const id of ids)
+      await commit({ jobs: [job(id, { due: start + 700 * ids.indexOf(id) })] }, `a/${id}`);
+    const names = ['one', 'two', 'three'];
+    for (const name of names) await node(name, { work: 3500 });
+    // Each in turn is away for longer than a lease, and back for a while.
+    for (let round = 0; round < 12; round += 1) {
+      cutOff.add(names[round % 3] as string);
+      await clock.advance(9300);
+      cutOff.clear();
+      await clock.advance(1700);
+    }
+    await clock.advance(120_000);
+    expect(await store.jobs.totals()).toEqual([]);
+    expect(new Set(work.map(({ id }) => id))).toEqual(new Set(ids));
+    expect(work.length).toBeGreaterThan(ids.length);
+    expect(overlapping()).toEqual([]);
+  });
+
+  it('see to a queue that was full before they came, in its order', async () => {
+    const { commit } = await steps(store);
+    const ids = Array.from({ length: 250 }, (_, index) => `j${index}`);
+    await commit({ jobs: ids.map((id) => job(id)) });
+    await node('one', { work: 5, concurrency: 1 });
+    await clock.advance(5000);
+    expect(work.map(({ id }) => id)).toEqual(ids);
+  });
+});
