@@ -27,10 +27,8 @@ export function logRoutes(kit: WebhooksKit): AnyElysia {
   const once = idempotent(kit);
   const manually = manualAttempts(kit);
   const testBody = bodyReader({ event: Type.String({ maxLength: 100 }) });
-  const webhook = async (request: Request, id: string) => {
-    const principal = await authenticate(request, keys);
-    return { principal, webhook: await webhooksOf(principal, kit).get(id) };
-  };
+  const webhook = async (request: Request, id: string) =>
+    webhooksOf(await authenticate(request, keys), kit).get(id);
   const list = resourceList({
     kind: logKind,
     fields: {
@@ -71,7 +69,7 @@ export function logRoutes(kit: WebhooksKit): AnyElysia {
     .get(
       '/api/webhook/:id/log',
       async ({ request, params }) => {
-        const { webhook: of } = await webhook(request, params.id);
+        const of = await webhook(request, params.id);
         const present = (row: Parameters<typeof entryOf>[0]) => presentEntry(entryOf(row), { resources });
         return list(request, { account: of.account, where: { webhook: of.id }, present });
       },
@@ -80,7 +78,7 @@ export function logRoutes(kit: WebhooksKit): AnyElysia {
     .get(
       '/api/webhook/:id/log/:logId',
       async ({ request, params }) => {
-        const { webhook: of } = await webhook(request, params.id);
+        const of = await webhook(request, params.id);
         return answerWith(await entry(of, { id: params.logId, kit }));
       },
       says('One attempt: what was sent, and the first 1 KiB of the answer.'),
@@ -88,10 +86,11 @@ export function logRoutes(kit: WebhooksKit): AnyElysia {
     .post(
       '/api/webhook/:id/log/:logId/resend',
       async ({ request, params }) => {
-        const { principal, webhook: to } = await webhook(request, params.id);
+        const principal = await authenticate(request, keys);
         return once(request, {
           principal,
           async run(attempt) {
+            const to = await webhooksOf(principal, kit).get(params.id);
             const of = await entry(to, { id: params.logId, kit });
             const message = async () => ({
               ...{ deliveryId: of.deliveryId, event: of.event },
@@ -111,10 +110,11 @@ export function logRoutes(kit: WebhooksKit): AnyElysia {
     .post(
       '/api/webhook/:id/test',
       async ({ request, params }) => {
-        const { principal, webhook: to } = await webhook(request, params.id);
+        const principal = await authenticate(request, keys);
         return once(request, {
           principal,
           async run(attempt) {
+            const to = await webhooksOf(principal, kit).get(params.id);
             const { event } = await testBody.read(request);
             const problem = eventProblem([event]);
             if (problem) throw new Fault('body.invalid', { status: 422, message: `event: ${problem}` });

@@ -92,6 +92,7 @@ describe('a lane', () => {
     const { id } = await w.webhook({ events: ['stream.started', 'stream.idle'] });
     const first = await w.emit('stream.started');
     isDown = false;
+    await w.advance('1s');
     const next = await w.emit('stream.idle');
     expect(w.sent().map((one) => one.id)).toEqual([first, next]);
     await w.advance('7s');
@@ -156,7 +157,9 @@ describe('a lane', () => {
 
 describe('a delivery', () => {
   it('is retried after 5 s, doubling up to the longest wait, until the time is up', async () => {
-    await using w = await hookWorld({ config: { breakerFailures: 1_000_000, longestRetry: '10m', retryFor: '2h' } });
+    await using w = await hookWorld({
+      config: { breakerFailures: 1_000_000, longestRetry: '10m', retryFor: '2h' },
+    });
     const times: number[] = [];
     w.outbound.answer(url, () => {
       times.push(w.now());
@@ -224,8 +227,8 @@ describe('a delivery', () => {
     const id = await w.emit('stream.started');
     await w.crash({ downFor: '1h' });
     w.outbound.answer(url, () => ({}));
-    await w.advance('1s');
-    expect(w.sent().map((one) => one.id)).toEqual([id]);
+    await w.advance('15s');
+    expect(w.sent().map((one) => one.id)).toEqual([id, id]);
     expect((await left(w))[1]).toBe(0);
   });
 });

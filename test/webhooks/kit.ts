@@ -79,8 +79,14 @@ export interface HookWorld extends World {
   webhook(body?: Record<string, unknown>): Promise<any>;
   // biome-ignore lint/suspicious/noExplicitAny: log entries, newest first
   log(id: string): Promise<any[]>;
+  sent(prefix?: string): SentRequest[];
+}
+
+interface SentRequest {
+  /** `webhook-id` */
+  readonly id?: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly text: string;
   // biome-ignore lint/suspicious/noExplicitAny: bodies of all events
-  sent(
-    prefix?: string,
-  ): { id?: string; headers: Readonly<Record<string, string>>; text: string; body: any }[];
+  readonly body: any;
 }
