@@ -92,8 +92,13 @@ export class Claims {
     bench.isBehind = claimed.length === limit;
     if (bench.isBehind) this.#isWanted = true;
     for (const job of claimed) {
-      // Ours, and still at work though its lease ran out: the claim has renewed it.
-      if (isRunning(job.id)) continue;
+      if (isRunning(job.id)) {
+        // Its lease ran out, it was told to stop and has not done so yet: not a second time beside it.
+        const due = now + jobLimits.retry;
+        await jobs.release(owner, { id: job.id, due, isUncounted: true });
+        this.wakeAt(due);
+        continue;
+      }
       bench.taken += 1;
       begin(bench, { job, until });
     }

@@ -17,6 +17,14 @@ interface Worked {
   to: number;
 }
 
+interface NodeOptions {
+  /** ms that a job takes. */
+  readonly work: number;
+  /** ms from the signal to the end. */
+  readonly winding?: number;
+  readonly concurrency?: number;
+}
+
 /** Several nodes on one queue, each of which can be cut off from it. */
 describe('workers of several nodes', () => {
   let store: SqliteStore;
@@ -51,7 +59,7 @@ describe('workers of several nodes', () => {
       },
     });
 
-  const run = (node: string, milliseconds: number) => (attempt: Attempt) =>
+  const run = (node: string, milliseconds: number, winding: number) => (attempt: Attempt) =>
     new Promise<string>((resolve, reject) => {
       const one: Worked = { id: attempt.id, node, from: clock.now(), to: Infinity };
       work.push(one);
@@ -60,17 +68,21 @@ describe('workers of several nodes', () => {
         resolve('done');
       });
       attempt.signal.addEventListener('abort', () => {
-        one.to = clock.now();
         end();
-        reject(attempt.signal.reason);
+        const stop = () => {
+          one.to = clock.now();
+          reject(attempt.signal.reason);
+        };
+        if (winding === 0) stop();
+        else clock.at(clock.now() + winding, stop);
       });
     });
 
-  const node = async (name: string, options: { work: number; concurrency?: number }) => {
+  const node = async (name: string, options: NodeOptions) => {
     const jobs = queueOf(name);
     const effect = {
       ...{ concurrency: options.concurrency ?? 2, timeout: 3_600_000, lease: 6000, attempts: 50 },
-      run: run(name, options.work),
+      run: run(name, options.work, options.winding ?? 0),
     };
     const worker = new JobWorkers({
       ...{ jobs, clock, owner: `${name}/1`, knows: () => true },
@@ -138,6 +150,23 @@ describe('workers of several nodes', () => {
     expect(new Set(work.map(({ id }) => id))).toEqual(new Set(ids));
     expect(work.length).toBeGreaterThan(ids.length);
     expect(overlapping()).toEqual([]);
+  });
+
+  it('do not begin a job anew while their former attempt has not ended', async () => {
+    const { commit } = await steps(store);
+    await commit({ jobs: [job('j1'), job('j2', { due: start + 7000 })] });
+    await node('one', { work: 20_000, winding: 2500 });
+    cutOff.add('one');
+    await clock.advance(6500);
+    cutOff.clear();
+    await clock.advance(60_000);
+    expect(overlapping()).toEqual([]);
+    expect(work.map(({ id, from }) => [id, from - start])).toEqual([
+      ['j1', 0],
+      ['j2', 7000],
+      ['j1', 8500],
+    ]);
+    expect(await store.jobs.totals()).toEqual([]);
   });
 
   it('see to a queue that was full before they came, in its order', async () => {
