@@ -12,13 +12,16 @@ import { until } from './harness/subject.ts';
 /**
  * How far behind live a viewer in Chromium is: the frame number painted into the picture on the watch page,
  * against the publisher's log of when that frame was sent. Run: bun bench/live-edge.ts [options]; --join is when the
- * page is opened, seconds after the broadcast began, --settle how long it then has before the measurement.
+ * page is opened, seconds after the broadcast began, --settle how long it then has before the measurement;
+ * --part and --window are the server's hls.part and hls.window.
  */
 const { values } = parseArgs({
   options: {
     seconds: { type: 'string', default: '40' },
     join: { type: 'string', default: '5' },
     settle: { type: 'string', default: '10' },
+    part: { type: 'string', default: '350ms' },
+    window: { type: 'string', default: '12s' },
     clip: { type: 'string', default: `${root}/demo/clip.flv` },
     screenshot: { type: 'string' },
   },
@@ -29,7 +32,9 @@ const every = 137;
 const width = 640;
 
 const clip = await readFlvFile(values.clip);
-const server = await millrace();
+const server = await millrace({
+  env: { MILLRACE_HLS__PART: values.part, MILLRACE_HLS__WINDOW: values.window },
+});
 const stream = await server.createStream('live edge');
 /** When each of the clip's frames was sent last, epoch ms. */
 const sentAt = new Float64Array(clip.frames);
@@ -80,7 +85,7 @@ try {
     `\nfirst picture ${firstAfter.toFixed(0)} ms after the page was opened; ${unread} pictures could not be read; ` +
       `${shown} frames in ${values.seconds} s, ${after.dropped - before.dropped} dropped; ` +
       `${after.fatal} fatal errors, playback rate now ${after.rate}.\n` +
-      `${values.clip.split('/').at(-1)}: ${clip.frames} frames in ${clip.duration} ms, key frames ${keyFrames()} s apart; joined ${values.join} s after its start, settled for ${values.settle} s.\n` +
+      `${values.clip.split('/').at(-1)}: ${clip.frames} frames in ${clip.duration} ms, key frames ${keyFrames()} s apart; joined ${values.join} s after its start, settled for ${values.settle} s, parts of ${values.part}.\n` +
       machine(),
   );
   for (const line of after.log) console.log(line);

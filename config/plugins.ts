@@ -6,6 +6,7 @@ import type { Config } from './schema.ts';
 const shipped: ReadonlyMap<string, () => Promise<{ default: unknown }>> = new Map([
   ['accounts', () => import('../plugins/accounts/index.ts')],
   ['streams', () => import('../plugins/streams/index.ts')],
+  ['health', () => import('../plugins/health/index.ts')],
   ['renditions', () => import('../plugins/renditions/index.ts')],
   ['multistream', () => import('../plugins/multistream/index.ts')],
   ['recordings', () => import('../plugins/recordings/index.ts')],
@@ -14,6 +15,7 @@ const shipped: ReadonlyMap<string, () => Promise<{ default: unknown }>> = new Ma
   ['events', () => import('../plugins/events/index.ts')],
   ['webhooks', () => import('../plugins/webhooks/index.ts')],
   ['watch', () => import('../plugins/watch/index.ts')],
+  ['docs', () => import('../plugins/docs/index.ts')],
 ] as [string, () => Promise<{ default: unknown }>][]);
 
 /** Imports the enabled plugins. Throws one Fault that names every one that could not be had. */

@@ -29,6 +29,22 @@ export const configSchema = Type.Object(
         minimum: 1,
         description: 'RTMP connections in all; further ones are closed.',
       }),
+      publishTimeout: durationSchema({
+        default: '10s',
+        atLeast: '1s',
+        description: 'Time an encoder has from connecting to publishing, then it is closed. At least 1s.',
+      }),
+      idleTimeout: durationSchema({
+        default: '10s',
+        atLeast: '1s',
+        description: 'An encoder that sends nothing for this long is closed. At least 1s.',
+      }),
+      messageSize: Type.Integer({
+        default: 10,
+        minimum: 1,
+        maximum: 16,
+        description: 'MiB one RTMP message, a picture, may have. A larger one ends its connection.',
+      }),
     }),
     tls: Type.Optional(
       Type.Object(
@@ -76,12 +92,30 @@ export const configSchema = Type.Object(
       }),
     }),
     hls: section({
-      window: durationSchema({ default: '12s', description: 'Length of a live playlist, at least 12s.' }),
+      part: durationSchema({
+        default: '350ms',
+        atLeast: '200ms',
+        atMost: '500ms',
+        description:
+          'Longest part of a segment, 200ms to 500ms. Viewers are three to four of them behind live; each costs a request.',
+      }),
+      window: durationSchema({
+        default: '12s',
+        atLeast: '12s',
+        description: 'Length of a live playlist, at least 12s. From 26s on reloads carry only what is new.',
+      }),
       waitingRequests: Type.Integer({
         default: 20_000,
         minimum: 1,
         description: 'Blocked playlist and part requests one stream may have; further ones get 503.',
       }),
+      memory: Type.Optional(
+        Type.Integer({
+          minimum: 64,
+          description:
+            'MiB that live media may hold in all. Beyond it a broadcast that grows is ended and a new one refused. Default: half of the memory of the machine.',
+        }),
+      ),
     }),
     outbound: section({
       allow: Type.Array(Type.String(), {

@@ -15,6 +15,10 @@ export interface BodyReader<T> {
    * Faults: `body.malformed` (400), `body.too_large` (413), `body.invalid` (422, naming each field).
    */
   read(request: Request): Promise<T>;
+  /** What the body is checked against. */
+  readonly schema: TSchema;
+  /** Fields that are accepted and ignored. */
+  readonly readOnly: readonly string[];
 }
 
 /**
@@ -30,16 +34,21 @@ export function bodyReader<P extends Record<string, TSchema>>(
   const check = TypeCompiler.Compile(schema);
   const ignored = new Set(options.readOnly?.filter((name) => !(name in fields)));
   return {
+    schema,
+    readOnly: [...ignored],
     async read(request) {
-      const body = withoutNames(await readJson(request), ignored);
-      if (check.Check(body)) return body as Static<typeof schema>;
-      const problems = problemsOf(check.Errors(body), { whole: 'body', most: 20 });
+      const { value, hasPairs } = await readJson(request);
+      const body = withoutNames(value, ignored);
+      const counted = hasPairs ? withoutPairs(body) : body;
+      if (check.Check(counted)) return body as Static<typeof schema>;
+      const problems = problemsOf(check.Errors(counted), { whole: 'body', most: 20 });
       throw new Fault('body.invalid', { status: 422, message: problems });
     },
   };
 }
 
-async function readJson(request: Request): Promise<unknown> {
+/** `hasPairs`: there may be characters that are two units of UTF-16. */
+async function readJson(request: Request): Promise<{ value: unknown; hasPairs: boolean }> {
   const malformed = (message: string) => new Fault('body.malformed', { status: 400, message });
   const bytes = await bodyBytes(request);
   // Before it is parsed: half a million brackets cost a tenth of a second of the thread that serves everyone.
@@ -50,9 +59,9 @@ async function readJson(request: Request): Promise<unknown> {
   } catch {
     throw malformed('The body is not valid UTF-8.');
   }
-  if (text.trim() === '') return {};
+  if (text.trim() === '') return { value: {}, hasPairs: false };
   try {
-    return JSON.parse(text);
+    return { value: JSON.parse(text), hasPairs: /[\ud800-\udfff]|\\u[dD][89a-bA-B]/.test(text) };
   } catch {
     throw malformed('The body is not valid JSON.');
   }
@@ -81,6 +90,17 @@ async function readBytes(request: Request): Promise<Uint8Array> {
     chunks.push(chunk);
   }
   return Buffer.concat(chunks);
+}
+
+/**
+ * The same with texts in which every character is one unit: JSON Schema counts characters (2020-12 validation §6.3.1),
+ * the check counts units.
+ */
+function withoutPairs(value: unknown): unknown {
+  if (typeof value === 'string') return value.replace(/[\ud800-\udbff][\udc00-\udfff]/g, '\ufffd');
+  if (Array.isArray(value)) return value.map(withoutPairs);
+  if (value === null || typeof value !== 'object') return value;
+  return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, withoutPairs(one)]));
 }
 
 function withoutNames(body: unknown, names: ReadonlySet<string>): unknown {

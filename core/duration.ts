@@ -2,8 +2,13 @@ import { type TString, Type } from '@sinclair/typebox';
 
 const units: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
-/** Schema of a duration in config: `"500ms"`, `"30s"`, `"6m"`, `"24h"`, `"7d"`. `atLeast` is another one. */
-export function durationSchema(options: { default: string; description: string; atLeast?: string }): TString {
+/** Schema of a duration in config: `"500ms"`, `"30s"`, `"6m"`, `"24h"`, `"7d"`. `atLeast` and `atMost` are others. */
+export function durationSchema(options: {
+  default: string;
+  description: string;
+  atLeast?: string;
+  atMost?: string;
+}): TString {
   return Type.String({
     pattern: '^\\d{1,9}(ms|s|m|h|d)$',
     expected: 'a duration such as "30s"',

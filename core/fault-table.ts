@@ -28,6 +28,10 @@ export const coreFaults: FaultTable = {
       'The first request with this Idempotency-Key made the API key that is named; its secret is not kept.',
   },
   'route.not_found': { status: 404, meaning: 'There is nothing at this path.' },
+  'route.method_not_allowed': {
+    status: 405,
+    meaning: 'This path does not have this method; `Allow` lists those it has.',
+  },
   'actor.not_found': { status: 404, meaning: 'It was deleted meanwhile.' },
   'actor.exists': { status: 409, meaning: 'Something of this id exists already.' },
   'actor.not_possible': { status: 409, meaning: 'Not possible in its present state; nothing was changed.' },
@@ -43,6 +47,10 @@ export const coreFaults: FaultTable = {
     status: 503,
     meaning: 'The store has stopped; the server ends and must be started again.',
   },
+  'volatile.full': {
+    status: 503,
+    meaning: 'No room for more facts of the moment, such as live figures. Try again.',
+  },
   'store.closed': { status: 503, meaning: 'The server is about to end. Try again.' },
   'server.stopping': { status: 503, meaning: 'The server is about to end. Try again.' },
   internal: { status: 500, meaning: 'A mistake of ours; the log has the details.' },
@@ -56,6 +64,10 @@ export const startFaults: FaultTable = {
   'node.taken': { status: 503, meaning: 'Another process runs as this node on the same data.' },
   'http.port_in_use': { status: 500, meaning: 'http.port is taken by another program.' },
   'http.cannot_listen': { status: 500, meaning: 'http.host or http.port cannot be listened on.' },
+  'rtmp.cannot_listen': {
+    status: 500,
+    meaning: 'rtmp.host, rtmp.port or rtmp.tlsPort cannot be listened on.',
+  },
   'rtmp.port_in_use': { status: 500, meaning: 'rtmp.port is taken by another program.' },
   'store.open': { status: 500, meaning: 'The database in dataDir cannot be opened.' },
   'store.locked': { status: 503, meaning: 'Another process uses this dataDir.' },

@@ -1,3 +1,4 @@
+import { type TSchema, Type } from '@sinclair/typebox';
 import type { Filter, FilterCondition, ListScope, NumberRange } from './ports/store.ts';
 import { invalidQuery } from './query.ts';
 
@@ -46,6 +47,21 @@ export function filtersOf(
   return { where, filters };
 }
 
+/** `filters` of a list with these fields, for its description. */
+export function filterSchema(fields: Readonly<Record<string, FilterField>>): TSchema {
+  const [first = 'name'] = Object.keys(fields);
+  const byField = Object.entries(fields).map(([name, { type }]) =>
+    Type.Object({ id: Type.Literal(name), value: values[type] }, { additionalProperties: false }),
+  );
+  return Type.Array(Type.Union(byField), {
+    maxItems: most,
+    isJson: true,
+    description:
+      'All must hold. Text is contained, whatever the case; a number is equal or within `{gt, gte, lt, lte}`; true or false is equal.',
+    examples: [[{ id: first, value: 'a' }]],
+  });
+}
+
 /** One filter on a field by the name that clients know. Throws 422 `query.invalid`. */
 export function filterBy(
   name: string,
@@ -68,6 +84,18 @@ const expectations = {
   string: 'text that it contains',
   number: `a number, or an object of ${bounds.join(', ')}`,
   boolean: 'true or false',
+};
+
+const values: Record<FilterField['type'], TSchema> = {
+  string: Type.String(),
+  number: Type.Union([
+    Type.Number(),
+    Type.Object(Object.fromEntries(bounds.map((name) => [name, Type.Optional(Type.Number())])), {
+      minProperties: 1,
+      additionalProperties: false,
+    }),
+  ]),
+  boolean: Type.Boolean(),
 };
 
 const conditions: Record<FilterField['type'], (value: unknown) => FilterCondition | undefined> = {

@@ -2,10 +2,12 @@ import { type AnyElysia, Elysia } from 'elysia';
 import { shareAnswer } from './cors.ts';
 import { Fault } from './fault.ts';
 import type { Log } from './log.ts';
+import { methodsAt } from './methods-at.ts';
+import type { Operation } from './operation.ts';
 import type { RequestCounts } from './request-counts.ts';
 
 /**
- * The HTTP core that plugin routes are mounted on: error bodies and the 404. Handlers throw a Fault;
+ * The HTTP core that plugin routes are mounted on: error bodies, the 404 and the 405. Handlers throw a Fault;
  * everything else that is thrown is answered 500 without details and logged with them.
  */
 export function httpCore(options: {
@@ -14,6 +16,7 @@ export function httpCore(options: {
   counts?: RequestCounts;
 }): AnyElysia {
   const { counts } = options;
+  const allowed = methodsAt(options.routes);
   // Without `standardHostname: false` the path is looked for behind a host of four letters or more: behind
   // `http://api/` nothing would be found.
   const app = new Elysia({
@@ -28,14 +31,13 @@ export function httpCore(options: {
       if (responseValue instanceof Response) shareAnswer(request, responseValue);
     })
     .onError(({ error, code, request, route }) => {
-      const status = error instanceof Fault ? error.status : code === 'NOT_FOUND' ? 404 : 500;
-      counts?.end(request, { route, status });
-      if (error instanceof Fault) return shareAnswer(request, faultResponse(error));
       if (code === 'NOT_FOUND') {
-        return faultResponse(
-          new Fault('route.not_found', { status: 404, message: 'There is nothing at this path.' }),
-        );
+        const answer = nothingThere(request, allowed(new URL(request.url).pathname));
+        counts?.end(request, { route, status: answer.status });
+        return answer;
       }
+      counts?.end(request, { route, status: error instanceof Fault ? error.status : 500 });
+      if (error instanceof Fault) return shareAnswer(request, faultResponse(error));
       options.log.error('request failed', {
         method: request.method,
         path: new URL(request.url).pathname,
@@ -48,9 +50,12 @@ export function httpCore(options: {
   return app;
 }
 
-/** What a route does, for the API reference. */
-export function says(summary: string): { detail: { summary: string } } {
-  return { detail: { summary } };
+/** What a route does, in one sentence, and what a client must know to call it: given to the route beside its handler. */
+export function says(
+  summary: string,
+  operation: Operation,
+): { detail: { summary: string; operation: Operation } } {
+  return { detail: { summary, operation } };
 }
 
 /** `{"errors": ["…"], "code": "…"}` with the fault's status. */
@@ -62,4 +67,16 @@ export function faultResponse(fault: Fault, more: Readonly<Record<string, string
     status: fault.status,
     headers,
   });
+}
+
+/** No route for the request. `allowed`: methods that its path has all the same. */
+function nothingThere({ method }: Request, allowed: readonly string[]): Response {
+  if (allowed.length === 0) {
+    return faultResponse(
+      new Fault('route.not_found', { status: 404, message: 'There is nothing at this path.' }),
+    );
+  }
+  const message = `There is no ${method} at this path, but ${allowed.join(', ')}.`;
+  const fault = new Fault('route.method_not_allowed', { status: 405, message });
+  return faultResponse(fault, { allow: allowed.join(', ') });
 }

@@ -1,5 +1,7 @@
+import { type TSchema, Type } from '@sinclair/typebox';
 import { cursorOf, placeOf } from './cursor.ts';
-import { type FilterField, filtersOf } from './filters.ts';
+import { type FilterField, filterSchema, filtersOf } from './filters.ts';
+import { type Answer, flagSchema, json, type Parameters } from './operation.ts';
 import type { Filter, ListQuery, OrderTerm, Place, ResourceReader, StoredResource } from './ports/store.ts';
 import { flagOf, invalidQuery, limitOf } from './query.ts';
 
@@ -19,7 +21,7 @@ export interface ListScopeOfRoute {
   readonly where?: Readonly<Record<string, string>>;
   /** On top of those in the query. */
   readonly filters?: readonly Filter[];
-  /** May answer with a promise. */
+  /** A row as it is shown, or a promise of it; the rows of a page are presented at the same time. */
   readonly present: (row: StoredResource) => unknown;
 }
 
@@ -62,8 +64,40 @@ export function resourceList(resource: ListedResource) {
     if (isCounted) {
       headers.set('x-total-count', String(await resource.resources.count(resource.kind, within)));
     }
-    return Response.json(await Promise.all(page.map((row) => scope.present(row))), { headers });
+    return Response.json(await Promise.all(page.map(scope.present)), { headers });
   };
+}
+
+/** The query parameters of every list, for `says`. */
+export function listParameters(fields: ListedResource['fields']): Parameters {
+  const names = orderable.join('|');
+  const once = orderable.map((name) => `(?!.*${name}-.*${name}-)`).join('');
+  return {
+    limit: Type.Integer({ minimum: 1, maximum: 1000, default: 20, description: 'Rows of one page.' }),
+    cursor: Type.String({
+      description:
+        'Where to go on: from the `Link` of the page before, good for this list in this order only.',
+    }),
+    order: Type.String({
+      pattern: `^${once}(${names})-(true|false)(,(${names})-(true|false))*$`,
+      description: 'Fields with `-true` (descending) or `-false`. Not together with `name`.',
+      examples: ['createdAt-true,name-false'],
+    }),
+    name: Type.String({
+      description: '`asc` or `desc` sorts by name; any other text brings the names most like it first.',
+      examples: ['asc'],
+    }),
+    filters: filterSchema(fields),
+    count: flagSchema('Adds `X-Total-Count`.'),
+  };
+}
+
+/** The answer of every list, for `says`. */
+export function listAnswer(row: TSchema): Answer {
+  return json(Type.Array(row), 'One page, a bare array.', {
+    Link: Type.String({ description: 'Where the next page is, when there is one: `<url>; rel="next"`.' }),
+    'X-Total-Count': Type.Integer({ description: 'Rows on all pages; with `count=1`.' }),
+  });
 }
 
 type Sorting = Pick<ListQuery, 'order' | 'likeName'>;

@@ -9,6 +9,7 @@ import type { Clock } from './ports/clock.ts';
 import type { Media } from './ports/media.ts';
 import type { Outbound } from './ports/outbound.ts';
 import type { LoggedEvent, ResourceCommit, ResourceReader } from './ports/store.ts';
+import type { Volatile } from './ports/volatile.ts';
 import type { Field, FieldSet, ResourceKind } from './resource.ts';
 import type { Collection, Offer, Token } from './token.ts';
 
@@ -68,7 +69,8 @@ export interface Kit<C extends TObject = TObject> {
   };
   readonly events: EventFeed;
   readonly media: Media;
-  /** Names begin with `millrace_`; take each once, in `start`. */
+  readonly volatile: Volatile;
+  /** To count what is of use to an operator; no label may hold an id. */
   readonly metrics: Metrics;
   /** The only way to call an address that a user chose. */
   readonly outbound: Outbound;

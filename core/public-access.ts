@@ -1,5 +1,6 @@
 import { Fault } from './fault.ts';
-import { faultResponse } from './http.ts';
+import { faultResponse, says } from './http.ts';
+import { nothing } from './operation.ts';
 
 /** Headers of an answer that pages of every origin may read. */
 export const readableByAll = { 'access-control-allow-origin': '*' };
@@ -14,6 +15,15 @@ export async function openly(answer: () => Response | Promise<Response>): Promis
     if (error instanceof Fault) return faultResponse(error, readableByAll);
     throw error;
   }
+}
+
+/** What `preflight` does, for the API reference. */
+export function saysPreflight(name: string) {
+  return says('Tells a browser that pages of every origin may ask here.', {
+    name,
+    isOpen: true,
+    answers: { 204: nothing },
+  });
 }
 
 /** Answers a browser that asks before it sends a request to such a route. */

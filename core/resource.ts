@@ -20,8 +20,12 @@ export interface Field<T = unknown, K = unknown> extends FieldRules<T, K> {
   initial(kit: K): T;
 }
 
-/** What a schema cannot say about a field. */
+/** What its schema cannot say about a field. */
 interface FieldRules<T, K> {
+  /** Schema of the value as answers show it; default: that of what is given. */
+  readonly shown?: TSchema;
+  /** Codes that `validate` and `prepare` throw, beyond those of a body. */
+  readonly faults?: readonly string[];
   /** Throws a Fault for a value that fits the schema and is wrong all the same. Changes nothing. */
   validate?(value: T, change: FieldChange<K>): Promise<void> | void;
   /** The value as it is stored. Called when every field of the request was found valid. */
@@ -56,6 +60,10 @@ export type FieldValues = Readonly<Record<string, Readonly<Record<string, unknow
 export interface FieldSet {
   /** JSON schemas by field name, to be merged into the schema of a request body. */
   readonly schemas: Readonly<Record<string, TSchema>>;
+  /** The same for answers, which have all of them. */
+  readonly shown: Readonly<Record<string, TSchema>>;
+  /** Codes of what a request that sets them can be refused with. */
+  readonly faults: readonly string[];
   /** Values for a new document: what the body names, else each field's initial value. Faults: the fields' own. */
   initial(body: Body, request: { principal: Principal }): Promise<FieldValues>;
   /** The values of just those fields that the body names. Faults: the fields' own. */
@@ -101,6 +109,8 @@ export function fieldSet(
   };
   return {
     schemas: Object.fromEntries(fields.map(({ field }) => [field.name, field.schema])),
+    shown: Object.fromEntries(fields.map(({ field }) => [field.name, field.shown ?? field.schema])),
+    faults: fields.flatMap(({ field }) => field.faults ?? []),
     async initial(body, { principal }) {
       const given = await named(body, { principal, stored: {} });
       const values: Record<string, Record<string, unknown>> = {};

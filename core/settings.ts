@@ -31,9 +31,12 @@ function checkDurations(
   options: { value: unknown; path: string; problems: string[] },
 ): void {
   const { value, path, problems } = options;
-  const { atLeast } = schema as { atLeast?: string };
+  const { atLeast, atMost } = schema as { atLeast?: string; atMost?: string };
   if (atLeast !== undefined && typeof value === 'string' && milliseconds(value) < milliseconds(atLeast)) {
     problems.push(`${path}: expected at least ${atLeast}`);
+  }
+  if (atMost !== undefined && typeof value === 'string' && milliseconds(value) > milliseconds(atMost)) {
+    problems.push(`${path}: expected at most ${atMost}`);
   }
   for (const [name, inner] of Object.entries((schema.properties ?? {}) as Record<string, TSchema>)) {
     const here = path === '' ? name : `${path}.${name}`;

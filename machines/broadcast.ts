@@ -86,7 +86,9 @@ export const broadcastMachine = setup({
       session: session?.hasStarted ? { ...session, publish: null } : null,
     })),
     takeFigures: assign(({ context, event }) => {
-      if (!('figures' in event) || !context.session) return {};
+      if (!('figures' in event) || !event.figures || !context.session) return {};
+      // Those of a delete are read before it: another publish may have come between.
+      if (event.type === 'delete' && !holds(context, event.token)) return {};
       const { bytes, segments, duration, lastMediaAt, targetDuration } = event.figures;
       const longest = Math.max(context.targetDuration, targetDuration);
       return {
@@ -203,7 +205,7 @@ export const broadcastMachine = setup({
           actions: ['applyNewKey', 'orderClose', 'orderRetire', 'dropSession'],
         },
         terminate: { target: 'off', actions: ['orderClose', 'orderRetire', 'dropSession'] },
-        delete: { target: 'deleted', actions: ['orderClose', 'orderRetire', 'dropSession'] },
+        delete: { target: 'deleted', actions: ['takeFigures', 'orderClose', 'orderRetire', 'dropSession'] },
       },
     },
     onAir: {
@@ -232,7 +234,7 @@ export const broadcastMachine = setup({
         },
         delete: {
           target: 'deleted',
-          actions: ['orderClose', 'orderRetire', 'endPublish', 'goOffAir', 'emitIdle'],
+          actions: ['takeFigures', 'orderClose', 'orderRetire', 'endPublish', 'goOffAir', 'emitIdle'],
         },
       },
       states: {
@@ -337,7 +339,7 @@ export interface SessionFigures {
   readonly duration: number;
 }
 
-type MediaFigures = SessionFigures & { readonly lastMediaAt: number; readonly targetDuration: number };
+export type MediaFigures = SessionFigures & { readonly lastMediaAt: number; readonly targetDuration: number };
 
 export type BroadcastEvent = { readonly at: number } & (
   | {
@@ -370,7 +372,8 @@ export type BroadcastEvent = { readonly at: number } & (
     }
   | { readonly type: 'rotateKey'; readonly streamKey: string }
   | { readonly type: 'terminate' }
-  | { readonly type: 'delete' }
+  /** With the figures of the publish that runs, as they are now: its `closed` finds nobody any more. */
+  | { readonly type: 'delete'; readonly token?: string; readonly figures?: MediaFigures }
 );
 
 /** What is named is set; of `fields`, only the fields named. */
@@ -440,8 +443,8 @@ function changed(stream: StreamSettings, changes: StreamChanges): StreamSettings
   return { ...stream, ...changes, fields };
 }
 
-function holds(context: BroadcastContext, token: string): boolean {
-  return context.session?.publish?.token === token;
+function holds(context: BroadcastContext, token: string | undefined): boolean {
+  return token !== undefined && context.session?.publish?.token === token;
 }
 
 function ranOn(context: BroadcastContext, incarnation: string): boolean {

@@ -1,7 +1,7 @@
-import type { AnyElysia } from 'elysia';
-import { Elysia } from 'elysia';
+import { type AnyElysia, Elysia } from 'elysia';
 import { Fault } from '../core/fault.ts';
-import { httpCore, says } from '../core/http.ts';
+import { coreFaults } from '../core/fault-table.ts';
+import { httpCore } from '../core/http.ts';
 import { forgetExpired } from '../core/idempotency.ts';
 import type { Log } from '../core/log.ts';
 import { Metrics } from '../core/metrics.ts';
@@ -12,6 +12,7 @@ import type { Jobs } from '../core/ports/jobs.ts';
 import type { Media } from '../core/ports/media.ts';
 import type { Outbound } from '../core/ports/outbound.ts';
 import type { LoggedEvent, Order, Store } from '../core/ports/store.ts';
+import type { Volatile } from '../core/ports/volatile.ts';
 import { RequestCounts } from '../core/request-counts.ts';
 import { fieldSet } from '../core/resource.ts';
 import type { Collection, Token } from '../core/token.ts';
@@ -20,12 +21,15 @@ import { ActorHost, type HostOptions } from './actors/host.ts';
 import { react } from './actors/reactions.ts';
 import { StepCounts } from './actors/step-counts.ts';
 import { BootTree } from './boot-tree.ts';
+import { healthRoutes } from './health.ts';
 import { JobCounts } from './jobs/job-counts.ts';
 import { jobKind } from './jobs/kind.ts';
 import { measureJobs } from './jobs/measure.ts';
 import { JobWorkers } from './jobs/workers.ts';
 import { sampleLoopDelay } from './loop-delay.ts';
 import { nodePresence } from './node.ts';
+import { type OpenApi, openApi } from './openapi/document.ts';
+import { openApiRoute } from './openapi/route.ts';
 import { type ConfiguredPlugin, planned } from './plan.ts';
 import { measureProgram, metricsRoute } from './program-metrics.ts';
 
@@ -39,7 +43,7 @@ const retention = 24 * 3_600_000;
  * Throws a Fault `boot.invalid` that lists every problem. A failed start stops what had started.
  */
 export async function boot(options: BootOptions): Promise<Booted> {
-  const { store, jobs, clock, media, outbound } = options.drivers;
+  const { store, jobs, clock, media, outbound, volatile } = options.drivers;
   const tree = new BootTree(clock);
   const stops: { name: string; stop: Stop }[] = [];
   const callers = peers();
@@ -131,6 +135,7 @@ export async function boot(options: BootOptions): Promise<Booted> {
         resources: resourcesOf({ store, clock, hub }),
         events: hub,
         media,
+        volatile,
         metrics,
         outbound,
         peer: callers.of,
@@ -196,20 +201,38 @@ export async function boot(options: BootOptions): Promise<Booted> {
     stops.push({ name: 'sweep', stop: sweeps({ store, clock, log: options.log }) });
     stops.push({ name: 'loop delay', stop: sampleLoopDelay(metrics, { clock }) });
 
+    let documentText = '';
+    const groups = [
+      {
+        id: 'core',
+        summary: 'the program itself',
+        app: new Elysia()
+          .use(healthRoutes(() => isReady))
+          .use(metricsRoute(metrics))
+          .use(openApiRoute(() => documentText)),
+      },
+      ...plan.map(({ plugin }) => ({
+        id: plugin.id,
+        summary: plugin.summary,
+        app: plugin.routes?.(kits.get(plugin.id) as Kit) ?? new Elysia(),
+      })),
+    ];
+    const { publicUrl } = deployment;
+    const faults = Object.assign({}, coreFaults, ...plan.map(({ plugin }) => plugin.faults ?? {}));
+    const document = openApi({ groups, faults, publicUrl });
+    documentText = JSON.stringify(document);
+
     const app = httpCore({
       log: options.log,
       counts: new RequestCounts({ metrics, clock }),
-      routes: [
-        health(() => isReady),
-        metricsRoute(metrics),
-        ...plan.flatMap(({ plugin }) => plugin.routes?.(kits.get(plugin.id) as Kit) ?? []),
-      ],
+      routes: groups.map((group) => group.app),
     });
     isReady = true;
     return {
       app,
       tree,
       plugins: plan.map(({ plugin }) => plugin),
+      document,
       deployment,
       jobsRunning: () => workers.allRunning,
       peers: callers,
@@ -231,6 +254,7 @@ export interface BootOptions {
     readonly jobs: Jobs;
     readonly clock: Clock;
     readonly media: Media;
+    readonly volatile: Volatile;
     readonly outbound: Outbound;
   };
   readonly deployment: Omit<Deployment, 'node'>;
@@ -253,6 +277,8 @@ export interface Booted {
   readonly tree: BootTree;
   /** In the order in which they were started. */
   readonly plugins: readonly Plugin[];
+  /** What `/openapi.json` answers. */
+  readonly document: OpenApi;
   readonly deployment: Deployment;
   /** Jobs that are being run; none after the stop, unless an effect ignored its signal. */
   jobsRunning(): number;
@@ -318,19 +344,6 @@ function orderRunner(options: {
       .acknowledge(done.map((order) => order.id))
       .catch((error: unknown) => options.log.warn('orders could not be acknowledged', { error }));
   };
-}
-
-function health(isReady: () => boolean): AnyElysia {
-  return new Elysia()
-    .get('/health/live', () => Response.json({ status: 'live' }), says('200 while the process runs.'))
-    .get(
-      '/health/ready',
-      () =>
-        isReady()
-          ? Response.json({ status: 'ready' })
-          : Response.json({ status: 'stopping' }, { status: 503, headers: { 'retry-after': '1' } }),
-      says('200 when it can serve, 503 from the moment it begins to stop.'),
-    );
 }
 
 function sweeps(options: { store: Store; clock: Clock; log: Log }): Stop {

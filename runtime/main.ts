@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises';
+import { totalmem } from 'node:os';
 import { join } from 'node:path';
 import { readConfig } from '../config/load.ts';
 import { importPlugins } from '../config/plugins.ts';
@@ -10,6 +11,8 @@ import { type Booted, boot } from './boot.ts';
 import { systemClock } from './drivers/clock/system.ts';
 import { outboundClient } from './drivers/outbound/client.ts';
 import { sqliteStore } from './drivers/store/sqlite/index.ts';
+import { memoryVolatile } from './drivers/volatile/memory.ts';
+import { freePort } from './free-port.ts';
 import { listen } from './listen.ts';
 import { inProcessMedia } from './media/in-process.ts';
 import { planOf } from './plan.ts';
@@ -25,6 +28,10 @@ async function main(): Promise<void> {
   const clock = systemClock();
   const began = clock.now();
   const { config, plugins } = await deployment();
+  // Known from here on: plugins tell clients the ports before they are open.
+  config.http.port ||= freePort(config.http.host);
+  config.rtmp.port ||= freePort(config.rtmp.host);
+  if (config.rtmp.tlsPort === 0) config.rtmp.tlsPort = freePort(config.rtmp.host);
   const log = jsonLog({
     level: config.log.level,
     now: () => clock.now(),
@@ -42,9 +49,23 @@ async function main(): Promise<void> {
   const media = inProcessMedia({
     clock,
     log,
-    rtmp: config.rtmp,
+    rtmp: {
+      ...config.rtmp,
+      limits: {
+        connections: config.rtmp.connections,
+        connectionsPerAddress: config.rtmp.connectionsPerAddress,
+        publishTimeout: milliseconds(config.rtmp.publishTimeout),
+        idleTimeout: milliseconds(config.rtmp.idleTimeout),
+        messageBytes: config.rtmp.messageSize * 1_048_576,
+      },
+    },
     tls: config.tls,
-    hls: { window: milliseconds(config.hls.window), waitingRequests: config.hls.waitingRequests },
+    hls: {
+      part: milliseconds(config.hls.part),
+      window: milliseconds(config.hls.window),
+      waitingRequests: config.hls.waitingRequests,
+      memory: config.hls.memory === undefined ? machineMemory() / 2 : config.hls.memory * 1_048_576,
+    },
   });
   const outbound = outboundClient({
     clock,
@@ -74,7 +95,7 @@ async function main(): Promise<void> {
   const publicUrl = config.publicUrl ?? `http://localhost:${config.http.port}`;
   booted = await boot({
     plugins,
-    drivers: { store, jobs: store.jobs, clock, media, outbound },
+    drivers: { store, jobs: store.jobs, clock, media, outbound, volatile: memoryVolatile({ clock }) },
     deployment: {
       publicUrl,
       dataDir: config.dataDir,
@@ -100,6 +121,12 @@ async function main(): Promise<void> {
     welcome({ booted, config, publicUrl, key: await shownKey(config), took: clock.now() - began }),
   );
   log.info('ready', { http: server.port, rtmp: config.rtmp.port, ms: clock.now() - began });
+}
+
+/** Bytes this process could have at most: of the machine, or of the container it runs in. */
+function machineMemory(): number {
+  const allowed = process.constrainedMemory() || Number.POSITIVE_INFINITY;
+  return Math.min(totalmem(), allowed);
 }
 
 /** Config and plugins, or one Fault with every problem of either. */

@@ -2,6 +2,7 @@ import { type AnyElysia, Elysia } from 'elysia';
 import type { EventFeed } from '../core/events.ts';
 import { says } from '../core/http.ts';
 import { type Counter, type Metrics, metricsType } from '../core/metrics.ts';
+import { text } from '../core/operation.ts';
 import type { Clock } from '../core/ports/clock.ts';
 import type { Media } from '../core/ports/media.ts';
 import packageJson from '../package.json' with { type: 'json' };
@@ -43,6 +44,10 @@ export function measureProgram(metrics: Metrics, parts: ProgramParts): void {
     help: 'Requests of viewers that wait for media.',
     read: () => media.totals().waitingViewers,
   });
+  metrics.reading('millrace_media_viewers', {
+    help: 'Different viewers of live playlists over the last 20 s, an estimate.',
+    read: () => media.totals().viewers,
+  });
   countEvents(metrics, parts);
 }
 
@@ -51,7 +56,11 @@ export function metricsRoute(metrics: Metrics): AnyElysia {
   return new Elysia().get(
     '/metrics',
     async () => new Response(await metrics.fresh(), { headers: { 'content-type': metricsType } }),
-    says('How busy the server is, in Prometheus text format 0.0.4. Open, without ids or secrets.'),
+    says('How busy the server is, in Prometheus text format 0.0.4. Open, without ids or secrets.', {
+      name: 'getMetrics',
+      isOpen: true,
+      answers: { 200: text(['text/plain'], 'Prometheus text format 0.0.4.') },
+    }),
   );
 }
 

@@ -19,6 +19,7 @@ export async function reference(): Promise<string> {
     '# Reference',
     'Made by `bun scripts/reference.ts` from the program itself. What the objects hold and how a stream behaves is told in [api.md](api.md).',
     '## Routes',
+    'Parameters, bodies, answers and errors of each are in `/openapi.json` of a running server, and to be read at `/docs`. HEAD is answered where GET is.',
     await routes(plugins),
     '## Config',
     'A file named by `MILLRACE_CONFIG` (`.json`, `.yaml`, `.ts`), then the environment: `MILLRACE_HTTP__PORT=80` sets `http.port`.',
@@ -67,16 +68,20 @@ if (import.meta.main) {
 
 async function routes(plugins: readonly Plugin[]): Promise<string> {
   await using w = await world({ plugins });
-  const rows = (w.app as unknown as { routes: Route[] }).routes
-    .filter(({ hooks }) => hooks?.detail?.summary !== undefined)
-    .map(({ method, path, hooks }) => [`\`${method} ${path}\``, hooks?.detail?.summary ?? '']);
-  return table(['route', 'what it does'], rows);
-}
-
-interface Route {
-  readonly method: string;
-  readonly path: string;
-  readonly hooks?: { readonly detail?: { readonly summary?: string } };
+  const rows = Object.entries(w.document.paths).flatMap(([path, methods]) =>
+    Object.entries(methods)
+      .filter(([method]) => method !== 'head' && method !== 'options')
+      .map(([method, one]) => {
+        const { summary, security, tags } = one as { summary: string; security: unknown[]; tags: string[] };
+        return [
+          `\`${method.toUpperCase()} ${path}\``,
+          summary,
+          security.length > 0 ? 'yes' : '',
+          tags.join(', '),
+        ];
+      }),
+  );
+  return table(['route', 'what it does', 'key', 'plugin'], rows);
 }
 
 function configRows(schema: TSchema, prefix: string): string[][] {

@@ -60,6 +60,79 @@ export interface Figures {
   readonly issues: readonly string[];
 }
 
+/**
+ * How the media of one publish comes, counted since its first message. Totals only grow, so whoever looks twice
+ * knows what was between. Media times are milliseconds of the mended timeline.
+ */
+export interface Vitals {
+  /** Frames per second by the encoder's own word; 0 when it gave none. */
+  readonly frameRate: number;
+  /** The encoder said that it sends such a track. */
+  readonly expectsVideo: boolean;
+  readonly expectsAudio: boolean;
+  /** Media time of the newest message of the track; -1 before any. */
+  readonly videoTime: number;
+  readonly audioTime: number;
+  /** When it came, epoch ms; 0 before any. */
+  readonly videoAt: number;
+  readonly audioAt: number;
+  readonly frames: number;
+  /** Sum of the steps from frame to frame, ms, and of their squares; gaps are not among them. */
+  readonly stepTime: number;
+  readonly stepSquares: number;
+  readonly keyFrames: number;
+  /** Media time of the newest key frame; -1 before any. */
+  readonly keyTime: number;
+  /** Media time between the newest two key frames, ms; 0 before there are two. */
+  readonly keyInterval: number;
+  /** By how much the delay of messages differed over the last 4 to 5 s, ms: what a player must hold to bridge it. */
+  readonly jitter: number;
+  /** Messages that came 2 s or more later than the quickest. */
+  readonly late: number;
+  /** Holes in the media of a track, and how much they lack, ms. */
+  readonly gaps: number;
+  readonly gapTime: number;
+  /** By how much sound is ahead of the picture as they arrive, ms, over about a second. */
+  readonly soundLead: number;
+  /** RFC 6381 names of what is served now; empty before anything is. */
+  readonly codecs: readonly string[];
+}
+
+/** Of a publish that has brought nothing. */
+export const noVitals: Vitals = {
+  frameRate: 0,
+  expectsVideo: false,
+  expectsAudio: false,
+  videoTime: -1,
+  audioTime: -1,
+  videoAt: 0,
+  audioAt: 0,
+  frames: 0,
+  stepTime: 0,
+  stepSquares: 0,
+  keyFrames: 0,
+  keyTime: -1,
+  keyInterval: 0,
+  jitter: 0,
+  late: 0,
+  gaps: 0,
+  gapTime: 0,
+  soundLead: 0,
+  codecs: [],
+};
+
+/** A playlist that this node keeps, as it is now. */
+export interface LiveReading {
+  /** Of the publish that came last; while the playlist is held it is over. */
+  readonly grant: PublishGrant;
+  readonly isPublishing: boolean;
+  /** Of that publish. */
+  readonly figures: Figures;
+  readonly vitals: Vitals;
+  /** Different viewers within the last 16 to 24 s, an estimate. */
+  readonly viewers: number;
+}
+
 /** Of a publish that has brought nothing. */
 export const noFigures: Figures = {
   bytes: 0,
@@ -81,6 +154,8 @@ export interface MediaTotals {
   readonly bytes: number;
   /** Requests of viewers that wait for something to be made. */
   readonly waitingViewers: number;
+  /** Sum of the viewers of every playlist, an estimate. */
+  readonly viewers: number;
 }
 
 /** What the media reports. All facts of one token arrive in order; nothing follows `closed`. */
@@ -111,6 +186,8 @@ export interface ViewerRequest {
   readonly query: URLSearchParams;
   /** Aborted when the viewer has gone. */
   readonly signal: AbortSignal;
+  /** What tells this viewer from others, for their number alone; it is not kept. Absent: is not counted. */
+  readonly viewer?: string;
 }
 
 export interface Media {
@@ -129,6 +206,8 @@ export interface Media {
   retire(playbackId: string): void;
   /** Figures of a running publish. */
   figures(token: string): Figures | undefined;
+  /** Of every playlist on this node, as it is now: for whoever looks about once a second. */
+  readings(): LiveReading[];
   /** Of everything together, for metrics. */
   totals(): MediaTotals;
   /**

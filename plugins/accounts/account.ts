@@ -5,6 +5,7 @@ import { bodyReader } from '../../core/body.ts';
 import { says } from '../../core/http.ts';
 import { idempotent } from '../../core/idempotency.ts';
 import { uuid } from '../../core/ids.ts';
+import { idSchema, json, momentSchema } from '../../core/operation.ts';
 import type { Kit } from '../../core/plugin.ts';
 
 /** Id of the account that the bootstrap key belongs to; made at the first start. */
@@ -16,10 +17,7 @@ export async function adminAccount(kit: Kit): Promise<string> {
 export function accountRoutes(kit: Kit): AnyElysia {
   const keys = kit.use(authenticator);
   const once = idempotent(kit);
-  const creation = bodyReader(
-    { name: Type.String({ minLength: 1, maxLength: 500 }) },
-    { readOnly: ['id', 'createdAt'] },
-  );
+  const creation = bodyReader({ name: nameSchema }, { readOnly: ['id', 'createdAt'] });
   return new Elysia().post(
     '/api/account',
     async ({ request }) => {
@@ -33,9 +31,19 @@ export function accountRoutes(kit: Kit): AnyElysia {
         },
       });
     },
-    says('Creates an account; for keys of the admin account. 201 with the account.'),
+    says('Creates an account; for keys of the admin account. 201 with the account.', {
+      name: 'createAccount',
+      body: creation,
+      answers: { 201: json(accountSchema, 'The account.') },
+    }),
   );
 }
+
+const nameSchema = Type.String({ minLength: 1, maxLength: 500, examples: ['Acme Films'] });
+const accountSchema = Type.Object(
+  { id: idSchema, name: Type.String({ examples: ['Acme Films'] }), createdAt: momentSchema },
+  { $id: 'Account', additionalProperties: false },
+);
 
 interface Account {
   readonly id: string;

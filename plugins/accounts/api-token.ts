@@ -6,12 +6,13 @@ import { bodyReader } from '../../core/body.ts';
 import { Fault } from '../../core/fault.ts';
 import { says } from '../../core/http.ts';
 import { idempotent, shownOnce } from '../../core/idempotency.ts';
-import { resourceList } from '../../core/pagination.ts';
+import { json, nothing } from '../../core/operation.ts';
+import { listAnswer, listParameters, resourceList } from '../../core/pagination.ts';
 import type { Kit } from '../../core/plugin.ts';
 import type { StoredResource } from '../../core/ports/store.ts';
 import { apiKeys } from './api-keys.ts';
 import { documentOf, newRow, presentToken, type TokenDocument } from './token-document.ts';
-import { checkOrigins, tokenFields } from './token-schema.ts';
+import { checkOrigins, newTokenSchema, tokenFields, tokenSchema } from './token-schema.ts';
 
 /** `/api/api-token`: the API keys of an account. */
 export function tokenRoutes(kit: Kit): AnyElysia {
@@ -19,14 +20,15 @@ export function tokenRoutes(kit: Kit): AnyElysia {
   const once = idempotent(kit);
   const creation = bodyReader(tokenFields, { readOnly: ['id', 'userId', 'createdAt'] });
 
+  const fields = {
+    id: { type: 'string' },
+    name: { type: 'string' },
+    createdAt: { type: 'number' },
+    userId: { type: 'string', path: ['account'] },
+  } as const;
   const list = resourceList({
     kind: 'api-token',
-    fields: {
-      id: { type: 'string' },
-      name: { type: 'string' },
-      createdAt: { type: 'number' },
-      userId: { type: 'string', path: ['account'] },
-    },
+    fields,
     publicUrl: kit.deployment.publicUrl,
     resources: kit.resources,
   });
@@ -57,7 +59,12 @@ export function tokenRoutes(kit: Kit): AnyElysia {
           },
         });
       },
-      says('Creates an API key. 201 with the secret `key`, which is never shown again.'),
+      says('Creates an API key. 201 with the secret `key`, which is never shown again.', {
+        name: 'createApiToken',
+        body: creation,
+        answers: { 201: json(newTokenSchema, 'The API key with its secret.') },
+        faults: ['account.unknown', 'idempotency.shown_once'],
+      }),
     )
     .get(
       '/api/api-token',
@@ -65,7 +72,12 @@ export function tokenRoutes(kit: Kit): AnyElysia {
         const { accountId } = await authenticate(request, keys);
         return list(request, { account: accountId, present: (row) => presentToken(documentOf(row)) });
       },
-      says('Lists API keys without their secrets; parameters as for streams.'),
+      says('Lists API keys without their secrets; parameters as for streams.', {
+        name: 'listApiTokens',
+        query: listParameters(fields),
+        answers: { 200: listAnswer(tokenSchema) },
+        faults: ['query.invalid'],
+      }),
     )
     .get(
       '/api/api-token/:id',
@@ -73,7 +85,11 @@ export function tokenRoutes(kit: Kit): AnyElysia {
         const principal = await authenticate(request, keys);
         return Response.json(presentToken(documentOf(await owned(principal, { id: params.id, kit }))));
       },
-      says('One API key, without its secret.'),
+      says('One API key, without its secret.', {
+        name: 'getApiToken',
+        answers: { 200: json(tokenSchema, 'The API key.') },
+        faults: ['api_token.not_found'],
+      }),
     )
     .delete(
       '/api/api-token/:id',
@@ -96,7 +112,11 @@ export function tokenRoutes(kit: Kit): AnyElysia {
         keys.revoked(id);
         return new Response(null, { status: 204 });
       },
-      says('Deletes an API key: it stops working at once, and event streams opened with it end. 204.'),
+      says('Deletes an API key: it stops working at once, and event streams opened with it end. 204.', {
+        name: 'deleteApiToken',
+        answers: { 204: nothing },
+        faults: ['api_token.not_found'],
+      }),
     );
 }
 

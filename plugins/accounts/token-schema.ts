@@ -1,6 +1,7 @@
 import { Type } from '@sinclair/typebox';
 import { type Access, accessMethods, resourcePattern } from '../../core/access.ts';
 import { Fault } from '../../core/fault.ts';
+import { idSchema, momentSchema } from '../../core/operation.ts';
 
 const rule = Type.Object(
   {
@@ -9,6 +10,7 @@ const rule = Type.Object(
         maxLength: 200,
         pattern: resourcePattern,
         expected: 'a path below /api like stream, stream/:id or stream/*, at most 200 characters',
+        examples: ['stream/*'],
       }),
       { maxItems: 20 },
     ),
@@ -29,6 +31,7 @@ const origin = Type.String({
   maxLength: 200,
   pattern: '^(?:\\*|[a-z][a-z0-9+.-]*://[^\\s/?#@]+)$',
   expected: 'an origin like https://example.com, or *, at most 200 characters',
+  examples: ['https://studio.example'],
 });
 
 const access = Type.Object(
@@ -43,10 +46,32 @@ const access = Type.Object(
 
 /** What a client may say of a new key. */
 export const tokenFields = {
-  name: Type.Optional(Type.String({ minLength: 1, maxLength: 500 })),
+  name: Type.Optional(Type.String({ minLength: 1, maxLength: 500, examples: ['Studio'] })),
   access: Type.Optional(access),
-  accountId: Type.Optional(Type.String({ maxLength: 100 })),
+  accountId: Type.Optional(
+    Type.String({
+      maxLength: 100,
+      description: 'Account that the key is for; needs a key of the admin account.',
+      examples: idSchema.examples,
+    }),
+  ),
 };
+
+const shown = {
+  id: idSchema,
+  name: Type.String({ examples: ['Studio'] }),
+  userId: Type.String({ description: 'Account that it belongs to.', examples: idSchema.examples }),
+  access,
+  createdAt: momentSchema,
+};
+
+/** An API key as it is shown. */
+export const tokenSchema = Type.Object(shown, { $id: 'ApiToken', additionalProperties: false });
+/** The same, this once with its secret. */
+export const newTokenSchema = Type.Object(
+  { ...shown, key: Type.String({ description: 'The secret.', examples: ['mr_4WbDdZ2Yk0xq'] }) },
+  { $id: 'NewApiToken', additionalProperties: false },
+);
 
 /** Refuses origins that no browser would ever send: with a default port, capitals or letters beyond ASCII. */
 export function checkOrigins(given: Access | undefined): void {

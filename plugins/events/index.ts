@@ -3,6 +3,7 @@ import { Elysia } from 'elysia';
 import { authenticate, authenticator } from '../../core/auth.ts';
 import { Fault } from '../../core/fault.ts';
 import { says } from '../../core/http.ts';
+import { idSchema, text } from '../../core/operation.ts';
 import { definePlugin } from '../../core/plugin.ts';
 import { eventStream, eventStreamHeaders } from './event-stream.ts';
 
@@ -67,9 +68,25 @@ export default definePlugin({
           },
         });
       },
-      says(
-        "The account's events as they happen, as server-sent events. `type`, `streamId`, `Last-Event-ID`.",
-      ),
+      says("The account's events as they happen, as server-sent events.", {
+        name: 'streamEvents',
+        query: {
+          type: Type.String({ description: 'Only events of this type.', examples: ['stream.started'] }),
+          streamId: Type.String({ description: 'Only events of this stream.', examples: idSchema.examples }),
+        },
+        headers: {
+          'Last-Event-ID': Type.String({
+            description: 'The last event that was seen: those after it come first. Kept for 24 h.',
+          }),
+        },
+        answers: {
+          200: text(
+            ['text/event-stream'],
+            'Without end. `data` of each is JSON: `{"id", "createdAt", "timestamp", "event", "stream"}`.',
+          ),
+        },
+        faults: ['events.gone', 'events.too_many'],
+      }),
     );
   },
 });

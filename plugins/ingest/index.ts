@@ -1,9 +1,11 @@
 import { Type } from '@sinclair/typebox';
 import { Elysia } from 'elysia';
 import { says } from '../../core/http.ts';
+import { flagSchema, json } from '../../core/operation.ts';
 import { definePlugin } from '../../core/plugin.ts';
-import { openly, preflight } from '../../core/public-access.ts';
-import { nearestFirst, regionSchema, regionsOf } from './regions.ts';
+import { openly, preflight, saysPreflight } from '../../core/public-access.ts';
+import { flagOf } from '../../core/query.ts';
+import { nearestFirst, placeSchema, regionSchema, regionsOf } from './regions.ts';
 
 /** `GET /api/ingest`: where to broadcast to and to watch from, nearest first, for everyone. */
 export default definePlugin({
@@ -24,7 +26,7 @@ export default definePlugin({
         '/api/ingest',
         ({ request }) =>
           openly(() => {
-            const isAll = new URL(request.url).searchParams.get('first') === 'false';
+            const isAll = flagOf(new URL(request.url).searchParams, 'first') === false;
             const sorted = nearestFirst(regions, kit.peer(request));
             const entries = isAll
               ? sorted.map(({ ingest, playback, base }) => ({ ingest, playback, base }))
@@ -33,8 +35,17 @@ export default definePlugin({
           }),
         says(
           'Where to broadcast to and watch from: the nearest, or all with `first=false`. No key is needed.',
+          {
+            name: 'getIngest',
+            isOpen: true,
+            query: {
+              first: flagSchema('The nearest alone, which is the default; `false`: all, nearest first.'),
+            },
+            answers: { 200: json(Type.Array(placeSchema), 'Places, nearest first.') },
+            faults: ['query.invalid'],
+          },
         ),
       )
-      .options('/api/ingest', preflight);
+      .options('/api/ingest', preflight, saysPreflight('preflightIngest'));
   },
 });

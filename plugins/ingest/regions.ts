@@ -17,6 +17,18 @@ export const regionSchema = Type.Object(
   { additionalProperties: false },
 );
 
+/** A place as it is shown; `base` where all are. */
+export const placeSchema = Type.Object(
+  {
+    ingest: Type.String({ examples: ['rtmp://fra-rtmp.example.com/live'] }),
+    playback: Type.String({ examples: ['https://fra-cdn.example.com/hls'] }),
+    base: Type.Optional(
+      Type.String({ description: 'With `first=false`.', examples: ['https://fra-cdn.example.com'] }),
+    ),
+  },
+  { $id: 'Ingest', additionalProperties: false },
+);
+
 /** One place of the deployment, as it is told to clients. */
 export interface Region {
   readonly ingest: string;

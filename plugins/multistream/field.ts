@@ -1,5 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { Fault } from '../../core/fault.ts';
+import { idSchema } from '../../core/operation.ts';
 import type { Kit } from '../../core/plugin.ts';
 import { type FieldChange, field } from '../../core/resource.ts';
 import { type Profile, profilesField } from '../renditions/contract.ts';
@@ -24,7 +25,28 @@ const schema = Type.Object(
       { maxItems: most },
     ),
   },
-  { additionalProperties: false },
+  {
+    description: 'Where broadcasts are pushed to. Each target has either `id` or `spec`, which makes one.',
+    examples: [{ targets: [{ profile: 'source', spec: { url: 'rtmp://live.example.com/app/key' } }] }],
+    additionalProperties: false,
+  },
+);
+
+/** As it is shown: each target by its id. */
+const shown = Type.Object(
+  {
+    targets: Type.Array(
+      Type.Object(
+        {
+          profile: Type.String({ examples: ['source'] }),
+          id: idSchema,
+          videoOnly: Type.Optional(Type.Boolean()),
+        },
+        { additionalProperties: false },
+      ),
+    ),
+  },
+  { description: 'Where broadcasts are pushed to.', additionalProperties: false },
 );
 
 type Multistream = Static<typeof schema>;
@@ -32,13 +54,15 @@ type Multistream = Static<typeof schema>;
 /** `multistream` of a stream: where its broadcasts are pushed to, and which rendition of them. */
 export const multistream = field<Multistream, Kit>(stream, 'multistream', {
   schema,
+  shown,
+  faults: ['multistream.invalid'],
   initial: { targets: [] },
   async validate({ targets }, change) {
     const malformed = targets.flatMap(({ spec }, index) => {
       const problem = spec && urlProblem(spec.url);
       return problem ? [`multistream.targets.${index}.spec.url: ${problem}`] : [];
     });
-    if (malformed.length > 0) throw new Fault('body.invalid', { status: 422, message: malformed });
+    if (malformed.length > 0) throw new Fault('multistream.invalid', { status: 400, message: malformed });
     const message = await problemsOf(targets, change);
     if (message.length > 0) throw new Fault('multistream.invalid', { status: 400, message });
   },

@@ -13,7 +13,7 @@ export default definePlugin({
     'multistream.invalid': {
       status: 400,
       meaning:
-        'A target of the multistream field is unknown, there twice, wants an unknown profile, or has not exactly one of id and spec.',
+        'A target of the multistream field is unknown, there twice, wants an unknown profile, has not exactly one of id and spec, or a URL that is none.',
     },
     'target.not_found': {
       status: 404,

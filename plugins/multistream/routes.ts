@@ -5,9 +5,10 @@ import { bodyReader } from '../../core/body.ts';
 import { Fault } from '../../core/fault.ts';
 import { says } from '../../core/http.ts';
 import { idempotent } from '../../core/idempotency.ts';
-import { resourceList } from '../../core/pagination.ts';
+import { json, nothing } from '../../core/operation.ts';
+import { listAnswer, listParameters, resourceList } from '../../core/pagination.ts';
 import type { Kit } from '../../core/plugin.ts';
-import { kind, nameSchema, type Target, targetsOf, urlProblem, urlSchema } from './target.ts';
+import { kind, nameSchema, type Target, targetSchema, targetsOf, urlProblem, urlSchema } from './target.ts';
 
 /** `/api/multistream/target`: create, read, change, delete. */
 export function routes(kit: Kit): AnyElysia {
@@ -23,14 +24,15 @@ export function routes(kit: Kit): AnyElysia {
   const change = bodyReader(changes, { readOnly });
   const targets = async (request: Request) => targetsOf(await authenticate(request, keys), kit);
 
+  const fields = {
+    id: { type: 'string' },
+    name: { type: 'string' },
+    disabled: { type: 'boolean', absent: false },
+    createdAt: { type: 'number' },
+  } as const;
   const list = resourceList({
     kind,
-    fields: {
-      id: { type: 'string' },
-      name: { type: 'string' },
-      disabled: { type: 'boolean', absent: false },
-      createdAt: { type: 'number' },
-    },
+    fields,
     publicUrl: kit.deployment.publicUrl,
     resources: kit.resources,
   });
@@ -52,7 +54,12 @@ export function routes(kit: Kit): AnyElysia {
           },
         });
       },
-      says('Creates a multistream target. 201 with the target; its URL is never shown again.'),
+      says('Creates a multistream target. 201 with the target; its URL is never shown again.', {
+        name: 'createTarget',
+        body: creation,
+        answers: { 201: json(targetSchema, 'The target.') },
+        faults: ['multistream.invalid'],
+      }),
     )
     .get(
       '/api/multistream/target',
@@ -60,7 +67,12 @@ export function routes(kit: Kit): AnyElysia {
         const { accountId: account } = await authenticate(request, keys);
         return list(request, { account, present: (row) => present(JSON.parse(row.body) as Target) });
       },
-      says('Lists multistream targets; parameters as for streams.'),
+      says('Lists multistream targets; parameters as for streams.', {
+        name: 'listTargets',
+        query: listParameters(fields),
+        answers: { 200: listAnswer(targetSchema) },
+        faults: ['query.invalid'],
+      }),
     )
     .get(
       '/api/multistream/target/:id',
@@ -68,7 +80,11 @@ export function routes(kit: Kit): AnyElysia {
         const own = await targets(request);
         return Response.json(present(await own.get(params.id)));
       },
-      says('One multistream target.'),
+      says('One multistream target.', {
+        name: 'getTarget',
+        answers: { 200: json(targetSchema, 'The target.') },
+        faults: ['target.not_found'],
+      }),
     )
     .patch(
       '/api/multistream/target/:id',
@@ -81,7 +97,12 @@ export function routes(kit: Kit): AnyElysia {
         if (Object.keys(body).length > 0) await own.change(params.id, body);
         return new Response(null, { status: 204 });
       },
-      says('Changes what the body names of a multistream target. 204.'),
+      says('Changes what the body names of a multistream target. 204.', {
+        name: 'changeTarget',
+        body: change,
+        answers: { 204: nothing },
+        faults: ['target.not_found', 'target.busy', 'multistream.invalid'],
+      }),
     )
     .delete(
       '/api/multistream/target/:id',
@@ -90,7 +111,11 @@ export function routes(kit: Kit): AnyElysia {
         await own.remove(params.id);
         return new Response(null, { status: 204 });
       },
-      says('Deletes a multistream target. 204.'),
+      says('Deletes a multistream target. 204.', {
+        name: 'deleteTarget',
+        answers: { 204: nothing },
+        faults: ['target.not_found', 'target.busy'],
+      }),
     );
 }
 
@@ -100,5 +125,5 @@ function present({ id, name, createdAt, disabled }: Target): Record<string, unkn
 
 function checkUrl(url: string): void {
   const problem = urlProblem(url);
-  if (problem) throw new Fault('body.invalid', { status: 422, message: `url: ${problem}` });
+  if (problem) throw new Fault('multistream.invalid', { status: 400, message: `url: ${problem}` });
 }

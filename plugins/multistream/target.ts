@@ -2,6 +2,7 @@ import { type Static, Type } from '@sinclair/typebox';
 import type { Principal } from '../../core/auth.ts';
 import { Fault } from '../../core/fault.ts';
 import { uuid } from '../../core/ids.ts';
+import { idSchema, momentSchema } from '../../core/operation.ts';
 import type { Kit } from '../../core/plugin.ts';
 
 /** Where broadcasts can be pushed to: a plain resource of an account. */
@@ -16,12 +17,30 @@ export interface Target {
   readonly createdAt: number;
 }
 
-export const nameSchema = Type.String({ minLength: 1, maxLength: 500 });
+export const nameSchema = Type.String({ minLength: 1, maxLength: 500, examples: ['My channel'] });
+/** With a host, which has no letters beyond ASCII: nobody would look them up for these schemes. */
+const urlPattern = (() => {
+  const plain = '[^\\s\\u0000-\\u001f]';
+  const user = '(?:[^\\s\\u0000-\\u001f/?#@\\\\]*@)?';
+  const host = '(?:[A-Za-z0-9._~-]+|\\[[0-9A-Fa-f:.]+\\])';
+  return `^(rtmps?|srt)://${user}${host}(?::[0-9]{1,5})?(?:[/?#]${plain}*)?$`;
+})();
 export const urlSchema = Type.String({
-  pattern: '^(rtmps?|srt)://[^\\s\\u0000-\\u001f]+$',
+  pattern: urlPattern,
   maxLength: 2000,
   expected: 'an rtmp://, rtmps:// or srt:// URL of at most 2000 characters',
+  examples: ['rtmp://live.example.com/app/key'],
 });
+/** A target as it is shown. */
+export const targetSchema = Type.Object(
+  {
+    id: idSchema,
+    name: Type.String({ examples: ['My channel'] }),
+    createdAt: momentSchema,
+    disabled: Type.Optional(Type.Literal(true)),
+  },
+  { $id: 'Target', additionalProperties: false },
+);
 /** A target that is made along with the stream that names it. */
 export const specSchema = Type.Object(
   { name: Type.Optional(nameSchema), url: urlSchema },

@@ -1,9 +1,11 @@
+import { Type } from '@sinclair/typebox';
 import { Elysia } from 'elysia';
 import { Fault } from '../../core/fault.ts';
 import { says } from '../../core/http.ts';
+import { json, storeFaults } from '../../core/operation.ts';
 import { definePlugin } from '../../core/plugin.ts';
-import { openly, preflight } from '../../core/public-access.ts';
-import { playables } from './contract.ts';
+import { openly, preflight, saysPreflight } from '../../core/public-access.ts';
+import { playables, playbackSchema } from './contract.ts';
 
 /** `GET /api/playback/{id}`: where and how something can be watched, for everyone. */
 export default definePlugin({
@@ -28,8 +30,14 @@ export default definePlugin({
       .get(
         '/api/playback/:id',
         ({ params }) => openly(() => find(params.id)),
-        says('Where a playback id, session or asset can be watched. No key is needed.'),
+        says('Where a playback id, session or asset can be watched. No key is needed.', {
+          name: 'getPlayback',
+          isOpen: true,
+          path: { id: Type.String({ examples: ['6pukxh2m0ydr9h3q'] }) },
+          answers: { 200: json(playbackSchema, 'How it is watched.') },
+          faults: ['playback.not_found', ...storeFaults],
+        }),
       )
-      .options('/api/playback/*', preflight);
+      .options('/api/playback/*', preflight, saysPreflight('preflightPlayback'));
   },
 });

@@ -8,14 +8,18 @@ const seconds = '(?!0*(\\.0*)?$)[0-9]{1,6}(\\.[0-9]{1,6})?';
 /** One rendition that viewers can be given beside the source. */
 export const profileSchema = Type.Object(
   {
-    name: Type.String({ minLength: 1, maxLength: 500 }),
-    width: Type.Integer({ minimum: 128 }),
-    height: Type.Integer({ minimum: 128 }),
-    bitrate: Type.Integer({ minimum: 400, description: 'bit/s' }),
+    name: Type.String({ minLength: 1, maxLength: 500, examples: ['720p'] }),
+    width: Type.Integer({ minimum: 128, examples: [1280] }),
+    height: Type.Integer({ minimum: 128, examples: [720] }),
+    bitrate: Type.Integer({ minimum: 400, description: 'bit/s', examples: [3_000_000] }),
     fps: Type.Integer({ minimum: 0, description: "0 = the source's" }),
     fpsDen: Type.Optional(Type.Integer({ minimum: 1 })),
     gop: Type.Optional(
-      Type.String({ pattern: `^(intra|${seconds})$`, expected: 'seconds, such as "2", or "intra"' }),
+      Type.String({
+        pattern: `^(intra|${seconds})$`,
+        expected: 'seconds, such as "2", or "intra"',
+        examples: ['2'],
+      }),
     ),
     profile: Type.Optional(
       Type.Union(
@@ -25,7 +29,7 @@ export const profileSchema = Type.Object(
     ),
     encoder: Type.Optional(Type.Literal('H.264')),
   },
-  { additionalProperties: false },
+  { $id: 'Profile', additionalProperties: false },
 );
 
 export type Profile = Static<typeof profileSchema>;

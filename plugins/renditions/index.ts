@@ -7,7 +7,10 @@ import { type Profile, profileSchema, profilesField } from './contract.ts';
 
 /** Most profiles one stream may have. */
 const most = 50;
-const profilesSchema = Type.Array(profileSchema, { maxItems: most });
+const profilesSchema = Type.Array(profileSchema, {
+  maxItems: most,
+  description: 'Renditions wanted beside the source.',
+});
 
 const config = Type.Object({
   profiles: Type.Array(profileSchema, {
@@ -28,6 +31,7 @@ export default definePlugin({
   extends: [
     field<Profile[], Kit<typeof config>>(stream, profilesField, {
       schema: profilesSchema,
+      faults: ['renditions.invalid'],
       initial: (kit) => kit.config.profiles,
       validate(profiles) {
         const message = problemsOf(profiles);

@@ -14,7 +14,7 @@ export const broadcast: ActorType<typeof broadcastMachine, StreamsKit> = {
     return {
       account: context.stream.account,
       stream: context.stream.id,
-      body: { stream: presentForEvent(streamDocument(context), kit) },
+      body: { stream: presentForEvent(streamDocument(context), { kit }) },
     };
   },
 };

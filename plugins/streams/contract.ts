@@ -1,4 +1,5 @@
 import type { Principal } from '../../core/auth.ts';
+import type { LiveReading } from '../../core/ports/media.ts';
 import { resource } from '../../core/resource.ts';
 import { token } from '../../core/token.ts';
 
@@ -15,6 +16,43 @@ export interface Streams {
     principal: Principal,
     options: { id: string; fields: Readonly<Record<string, unknown>> },
   ): Promise<void>;
+  /** The stream or session `id`, if it is the caller's. Fault `stream.not_found` (404). */
+  find(principal: Principal, id: string): Promise<StreamReference>;
+  /** A parent as events show it, without its key; undefined when it was deleted. */
+  describe(id: string): Promise<StreamDescription | undefined>;
+  /** Called once a second while something is on the air on this node. Returns its end. */
+  observe(observer: LiveObserver): () => void;
 }
+
+export interface StreamReference {
+  readonly id: string;
+  /** Of a session. */
+  readonly parentId: string | null;
+}
+
+export interface StreamDescription {
+  readonly account: string;
+  readonly isActive: boolean;
+  readonly body: Readonly<Record<string, unknown>>;
+}
+
+/** Looks at what is on the air here. Called on the thread that reads sockets. */
+export interface LiveObserver {
+  /**
+   * What is wrong with a broadcast, at `now` in epoch ms, in plain words. A stream with any is shown as not
+   * healthy.
+   */
+  look(reading: LiveReading, now: number): readonly string[];
+  /** The end of a round: these sessions were looked at, and there are no others. */
+  seen(sessions: ReadonlySet<string>): void;
+}
+
+/** Codes of what `setFields` throws itself. */
+export const setFieldsFaults = [
+  'stream.not_found',
+  'stream.session_read_only',
+  'actor.not_found',
+  'actor.not_possible',
+] as const;
 
 export const streams = token<Streams>('streams');

@@ -1,9 +1,13 @@
+import { Type } from '@sinclair/typebox';
 import { type AnyElysia, Elysia } from 'elysia';
 import { Fault } from '../../core/fault.ts';
 import { faultResponse, says } from '../../core/http.ts';
+import { storeFaults, text } from '../../core/operation.ts';
 import type { ViewerRequest } from '../../core/ports/media.ts';
+import { saysPreflight } from '../../core/public-access.ts';
 import { documentOf } from './document.ts';
 import type { StreamsKit } from './kit.ts';
+import { viewerOf } from './viewer.ts';
 
 /** Longest a playlist request waits for a broadcast that is expected back, ms. */
 const longestWait = 8000;
@@ -39,11 +43,51 @@ export function hlsRoutes(kit: StreamsKit): AnyElysia {
       ({ params, request }) => {
         const file = params['*'];
         const query = new URL(request.url).searchParams;
-        return answer({ playbackId: params.playbackId, file, query, signal: request.signal }).catch(withCors);
+        const problem = reloadProblem(query);
+        if (problem) return withCors(problem);
+        const viewer = viewerOf(request, { file, query, kit });
+        const { playbackId } = params;
+        const asked = { playbackId, file, query, signal: request.signal, ...(viewer && { viewer }) };
+        return answer(asked).catch(withCors);
       },
-      says('Live playback for everyone: `index.m3u8` is the playlist to open.'),
+      says('Live playback for everyone: `index.m3u8` is the playlist to open.', {
+        name: 'getLive',
+        isOpen: true,
+        path: {
+          playbackId: Type.String({ examples: ['6pukxh2m0ydr9h3q'] }),
+          file: Type.String({ examples: ['index.m3u8'] }),
+        },
+        query: {
+          _HLS_msn: wholeNumber('Waits for this segment.'),
+          _HLS_part: wholeNumber('And this part of it.'),
+        },
+        answers: {
+          200: text(['application/vnd.apple.mpegurl', 'video/mp4'], 'A playlist (RFC 8216), or media.'),
+        },
+        faults: ['playback.not_live', 'playback.not_soon', 'playback.too_many_waiting', ...storeFaults],
+      }),
     )
-    .options('/hls/*', () => new Response(null, { status: 204, headers: preflight }));
+    .options(
+      '/hls/*',
+      () => new Response(null, { status: 204, headers: preflight }),
+      saysPreflight('preflightLive'),
+    );
+}
+
+/** The parameters of a blocking reload count for the media playlist only, but wrong they are wrong everywhere. */
+function reloadProblem(query: URLSearchParams): Fault | undefined {
+  if (query.size === 0) return undefined;
+  const isWhole = reloadParameters.every((name) => /^\d{1,15}$/.test(query.get(name) ?? '0'));
+  if (isWhole) return undefined;
+  const message = `${reloadParameters.join(', ')}: expected whole numbers`;
+  return new Fault('playback.not_soon', { status: 400, message });
+}
+
+const reloadParameters = ['_HLS_msn', '_HLS_part'];
+
+/** Of a blocking reload (RFC 8216bis §6.2.5.2). */
+function wholeNumber(description: string) {
+  return Type.String({ pattern: '^\\d{1,15}$', description, examples: ['0'] });
 }
 
 const preflight = {

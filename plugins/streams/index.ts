@@ -4,13 +4,17 @@ import { offer } from '../../core/token.ts';
 import { playables } from '../playback/contract.ts';
 import { broadcast } from './actor.ts';
 import { admit } from './admission.ts';
-import { changeStream, parent } from './change.ts';
+import { changeStream, owned, parent } from './change.ts';
 import { config } from './config.ts';
 import { stream, streams } from './contract.ts';
+import { documentOf } from './document.ts';
 import type { StreamsKit } from './kit.ts';
+import { readLive } from './live-figures.ts';
 import { lostNodes } from './lost-nodes.ts';
 import { mediaFacts } from './media-facts.ts';
 import { livePlayable } from './playable.ts';
+import { presentForEvent } from './present.ts';
+import { livePublisher } from './publisher.ts';
 import { routes } from './routes.ts';
 
 /** Streams, their sessions, who may publish, and live playback. */
@@ -37,22 +41,46 @@ export default definePlugin({
     'session.not_found': { status: 404, meaning: 'There is no session of this id in your account.' },
     'stream.session_read_only': { status: 400, meaning: 'Sessions cannot be changed; change the parent.' },
     'playback.not_live': { status: 404, meaning: 'Nothing is being broadcast at this URL right now.' },
+    'playback.not_soon': {
+      status: 400,
+      meaning: '_HLS_msn and _HLS_part are no whole numbers, or name a part that will not be made soon.',
+    },
+    'playback.too_many_waiting': {
+      status: 503,
+      meaning: 'Too many requests wait for media, or media that should flow does not.',
+    },
   },
   routes,
   async start(kit: StreamsKit) {
+    const live = livePublisher(kit);
     kit.provide(streams, {
       async setFields(principal, { id, fields }) {
         const document = await parent(principal, { id, kit });
         await changeStream(document, { body: fields, principal, kit });
       },
+      find: (principal, id) => owned(principal, { id, kit }),
+      async describe(id) {
+        const row = await kit.resources.get('stream', id);
+        if (!row) return undefined;
+        const document = documentOf(row);
+        const { account, isActive } = document;
+        const known = isActive ? await readLive(document, kit) : undefined;
+        return { account, isActive, body: presentForEvent(document, { kit, known }) };
+      },
+      observe: live.observe,
     });
     await lostNodes(kit);
     const facts = mediaFacts(kit);
     const close = await kit.media.accept({
-      authorise: (request) => admit(request, kit),
+      async authorise(request) {
+        const answer = await admit(request, kit);
+        if (answer.granted) live.wake();
+        return answer;
+      },
       report: (fact) => facts.report(fact),
     });
     return async () => {
+      live.stop();
       await close();
       // Each connection that was closed reports its last media, from which both windows count.
       await facts.told();

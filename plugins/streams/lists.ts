@@ -2,14 +2,16 @@ import { type AnyElysia, Elysia } from 'elysia';
 import { authenticate, authenticator } from '../../core/auth.ts';
 import { type FilterField, filterBy } from '../../core/filters.ts';
 import { says } from '../../core/http.ts';
-import { resourceList } from '../../core/pagination.ts';
+import { flagSchema, json } from '../../core/operation.ts';
+import { listAnswer, listParameters, resourceList } from '../../core/pagination.ts';
 import type { StoredResource } from '../../core/ports/store.ts';
 import { flagOf, invalidQuery } from '../../core/query.ts';
 import { owned, session } from './change.ts';
 import { stream } from './contract.ts';
 import { activeIndex, documentOf } from './document.ts';
 import type { StreamsKit } from './kit.ts';
-import { presentStream } from './present.ts';
+import { presentLive } from './present.ts';
+import { streamSchema } from './schema.ts';
 
 /** Lists of streams and sessions, and sessions by their own name. */
 export function listRoutes(kit: StreamsKit): AnyElysia {
@@ -22,7 +24,9 @@ export function listRoutes(kit: StreamsKit): AnyElysia {
     publicUrl: kit.deployment.publicUrl,
     resources: kit.resources,
   });
-  const present = (row: StoredResource) => presentStream(documentOf(row), { kit, fields: extended });
+  const shown = streamSchema(extended);
+  const query = listParameters(fields);
+  const present = (row: StoredResource) => presentLive(documentOf(row), { kit, fields: extended });
 
   return new Elysia()
     .get(
@@ -31,9 +35,17 @@ export function listRoutes(kit: StreamsKit): AnyElysia {
         const { accountId: account } = await authenticate(request, keys);
         return list(request, { account, where: wanted(new URL(request.url).searchParams), present });
       },
-      says(
-        'Lists streams and sessions, newest first: `limit`, `cursor`, `order`, `filters`, `name`, `count`. `streamsonly=1`, `sessionsonly=1`, `active=1`.',
-      ),
+      says('Lists streams and sessions, newest first.', {
+        name: 'listStreams',
+        query: {
+          ...query,
+          streamsonly: flagSchema('No sessions.'),
+          sessionsonly: flagSchema('Nothing but sessions.'),
+          active: flagSchema('Only what is on the air.'),
+        },
+        answers: { 200: listAnswer(shown) },
+        faults: ['query.invalid'],
+      }),
     )
     .get(
       '/api/stream/:id/sessions',
@@ -46,7 +58,17 @@ export function listRoutes(kit: StreamsKit): AnyElysia {
         const filters = record === undefined ? [] : [filterBy('record', { value: record, fields })];
         return list(request, { account, where: { parentId: id }, filters, present });
       },
-      says('Lists the sessions of a stream, as above. `record=1` or `0`: recorded ones, or the others.'),
+      says('Lists the sessions of a stream, newest first.', {
+        name: 'listStreamSessions',
+        query: {
+          ...query,
+          ...(Object.hasOwn(fields, 'record') && {
+            record: flagSchema('1: recorded ones, 0: the others.'),
+          }),
+        },
+        answers: { 200: listAnswer(shown) },
+        faults: ['query.invalid', 'stream.not_found'],
+      }),
     )
     .get(
       '/api/session',
@@ -54,16 +76,25 @@ export function listRoutes(kit: StreamsKit): AnyElysia {
         const { accountId: account } = await authenticate(request, keys);
         return list(request, { account, where: { role: 'session' }, present });
       },
-      says('Lists the sessions of all streams, as above.'),
+      says('Lists the sessions of all streams, newest first.', {
+        name: 'listSessions',
+        query,
+        answers: { 200: listAnswer(shown) },
+        faults: ['query.invalid'],
+      }),
     )
     .get(
       '/api/session/:id',
       async ({ request, params }) => {
         const principal = await authenticate(request, keys);
         const document = await session(principal, { id: params.id, kit });
-        return Response.json(presentStream(document, { kit, fields: extended }));
+        return Response.json(await presentLive(document, { kit, fields: extended }));
       },
-      says('One session.'),
+      says('One session.', {
+        name: 'getSession',
+        answers: { 200: json(shown, 'The session.') },
+        faults: ['session.not_found'],
+      }),
     );
 }
 

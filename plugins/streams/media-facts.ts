@@ -1,7 +1,7 @@
 import type { CommandOf } from '../../core/actor.ts';
 import { isRefusal } from '../../core/fault.ts';
-import type { MediaFact } from '../../core/ports/media.ts';
-import type { broadcastMachine } from '../../machines/broadcast.ts';
+import type { Figures, MediaFact } from '../../core/ports/media.ts';
+import type { broadcastMachine, MediaFigures } from '../../machines/broadcast.ts';
 import { broadcast } from './actor.ts';
 import type { StreamsKit } from './kit.ts';
 
@@ -29,6 +29,12 @@ export function mediaFacts(kit: StreamsKit): { report(fact: MediaFact): void; to
   };
 }
 
+/** Those figures of a publish that are stored. */
+export function publishFigures(figures: Figures): MediaFigures {
+  const { bytes, segments, duration, lastMediaAt, targetDuration } = figures;
+  return { bytes, segments, duration, lastMediaAt, targetDuration };
+}
+
 async function untilTaken(fact: MediaFact, kit: StreamsKit): Promise<void> {
   const { streamId } = fact.grant;
   for (;;) {
@@ -50,8 +56,7 @@ async function untilTaken(fact: MediaFact, kit: StreamsKit): Promise<void> {
 
 function commandOf(fact: MediaFact): CommandOf<typeof broadcastMachine> {
   const { token } = fact.grant;
-  const { bytes, segments, duration, lastMediaAt, targetDuration } = fact.figures;
-  const figures = { bytes, segments, duration, lastMediaAt, targetDuration };
+  const figures = publishFigures(fact.figures);
   if (fact.type === 'closed') return { type: 'closed', token, isClean: fact.clean, figures };
   return { type: fact.type, token, figures };
 }

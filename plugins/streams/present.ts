@@ -2,14 +2,24 @@ import type { FieldSet } from '../../core/resource.ts';
 import { stream } from './contract.ts';
 import type { StreamDocument } from './document.ts';
 import type { StreamsKit } from './kit.ts';
+import { type LiveFigures, readLive } from './live-figures.ts';
 
-/** The stream object as its owner sees it, live figures included. */
-export function presentStream(
+/** The stream object as its owner sees it, live figures included. Of what is not on the air nothing is looked up. */
+export function presentLive(
   document: StreamDocument,
   options: { kit: StreamsKit; fields: FieldSet },
+): Record<string, unknown> | Promise<Record<string, unknown>> {
+  if (!document.isActive) return presentStream(document, options);
+  return readLive(document, options.kit).then((known) => presentStream(document, { ...options, known }));
+}
+
+/** The same from the row and what is `known` of it right now. */
+function presentStream(
+  document: StreamDocument,
+  options: { kit: StreamsKit; fields: FieldSet; known?: LiveFigures | undefined },
 ): Record<string, unknown> {
-  const { kit, fields } = options;
-  const live = document.token === null ? undefined : kit.media.figures(document.token);
+  const { kit, fields, known } = options;
+  const live = known !== undefined && known.token === document.token ? known : undefined;
   const current = live ?? document.current;
   const lastSeen = Math.max(document.lastMediaAt, live?.lastMediaAt ?? 0);
   const issues = document.isHeld
@@ -37,6 +47,7 @@ export function presentStream(
       isActive: document.isActive,
       isHealthy: document.isActive ? issues.length === 0 : undefined,
       ingestRate: document.isActive ? (live?.ingestRate ?? 0) : undefined,
+      viewerCount: document.isActive ? (known?.viewers ?? 0) : undefined,
       issues: [...issues, ...(isBraked ? [fight] : []), ...fieldIssues],
       lastSeen: lastSeen > 0 ? lastSeen : undefined,
       sourceBytes: document.past.bytes + current.bytes,
@@ -51,9 +62,16 @@ const fight =
   'Several encoders take this stream key from each other; newcomers are refused for 30 s. ' +
   'Stop all but one, or give each a stream of its own.';
 
-/** The stream object as events carry it: without the key. */
-export function presentForEvent(document: StreamDocument, kit: StreamsKit): Record<string, unknown> {
-  const { streamKey: _, ...rest } = presentStream(document, { kit, fields: kit.fields(stream) });
+/**
+ * The stream object as events carry it: without the key, and with the figures that were stored with the event
+ * unless live ones are at hand.
+ */
+export function presentForEvent(
+  document: StreamDocument,
+  options: { kit: StreamsKit; known?: LiveFigures | undefined },
+): Record<string, unknown> {
+  const { kit, known } = options;
+  const { streamKey: _, ...rest } = presentStream(document, { kit, known, fields: kit.fields(stream) });
   return rest;
 }
 

@@ -1,39 +1,32 @@
-import { type TSchema, Type } from '@sinclair/typebox';
+import type { TSchema } from '@sinclair/typebox';
 import { type AnyElysia, Elysia } from 'elysia';
 import { authenticate, authenticator, type Principal } from '../../core/auth.ts';
 import { bodyReader } from '../../core/body.ts';
-import { milliseconds } from '../../core/duration.ts';
 import { Fault, unlessRefused } from '../../core/fault.ts';
 import { says } from '../../core/http.ts';
 import { idempotent } from '../../core/idempotency.ts';
 import { newPlaybackId, newStreamKey } from '../../core/ids.ts';
+import { json, nothing } from '../../core/operation.ts';
 import type { StreamSettings } from '../../machines/broadcast.ts';
 import { broadcast } from './actor.ts';
 import { changeStream, owned, parent, type StreamBody } from './change.ts';
-import { stream } from './contract.ts';
+import { setFieldsFaults, stream } from './contract.ts';
 import type { StreamDocument } from './document.ts';
 import { hlsRoutes } from './hls.ts';
 import type { StreamsKit } from './kit.ts';
 import { listRoutes } from './lists.ts';
-import { presentStream } from './present.ts';
-
-/** Fields of the stream object that the service sets; accepted and ignored in bodies. */
-const readOnly = [
-  ...['id', 'kind', 'userId', 'createdAt', 'streamKey', 'playbackId', 'createdByTokenName', 'parentId'],
-  ...['sourceSegmentsDuration', 'sourceBytes', 'sourceSegments', 'ingestRate', 'lastSeen', 'recordingStatus'],
-  ...['isActive', 'isHealthy', 'issues'],
-];
+import { publishFigures } from './media-facts.ts';
+import { presentLive } from './present.ts';
+import { changeable, nameSchema, readOnly, streamSchema } from './schema.ts';
 
 export function routes(kit: StreamsKit): AnyElysia {
   const fields = kit.fields(stream);
   const keys = kit.use(authenticator);
-  const optional = Object.fromEntries(
-    Object.entries(fields.schemas).map(([name, schema]) => [name, Type.Optional(schema)]),
-  );
-  const changes = { ...changeable(kit), ...optional } as Record<string, TSchema>;
+  const changes = changeable(kit, fields);
   const creation = bodyReader({ ...changes, name: nameSchema } as Record<string, TSchema>, { readOnly });
   const change = bodyReader(changes, { readOnly });
-  const present = (document: StreamDocument) => presentStream(document, { kit, fields });
+  const present = (document: StreamDocument) => presentLive(document, { kit, fields });
+  const shown = streamSchema(fields);
   const once = idempotent(kit);
   const create = async (body: StreamBody, { principal, id }: { principal: Principal; id: string }) => {
     const settings: StreamSettings = {
@@ -67,19 +60,28 @@ export function routes(kit: StreamsKit): AnyElysia {
             if (!isRepeat || !(await kit.resources.get(stream.kind, id))) {
               await create(body, { principal, id }).catch(unlessThere);
             }
-            return Response.json(present(await owned(principal, { id, kit })), { status: 201 });
+            return Response.json(await present(await owned(principal, { id, kit })), { status: 201 });
           },
         });
       },
-      says('Creates a stream. 201 with the stream.'),
+      says('Creates a stream. 201 with the stream.', {
+        name: 'createStream',
+        body: creation,
+        answers: { 201: json(shown, 'The stream.') },
+        faults: fields.faults,
+      }),
     )
     .get(
       '/api/stream/:id',
       async ({ request, params }) => {
         const principal = await authenticate(request, keys);
-        return Response.json(present(await owned(principal, { id: params.id, kit })));
+        return Response.json(await present(await owned(principal, { id: params.id, kit })));
       },
-      says('One stream or session.'),
+      says('One stream or session.', {
+        name: 'getStream',
+        answers: { 200: json(shown, 'The stream or session.') },
+        faults: ['stream.not_found'],
+      }),
     )
     .patch(
       '/api/stream/:id',
@@ -90,17 +92,29 @@ export function routes(kit: StreamsKit): AnyElysia {
         await changeStream(document, { body, principal, kit });
         return noContent();
       },
-      says('Changes the fields that the body names. 204.'),
+      says('Changes the fields that the body names. 204.', {
+        name: 'changeStream',
+        body: change,
+        answers: { 204: nothing },
+        faults: [...setFieldsFaults, ...fields.faults],
+      }),
     )
     .delete(
       '/api/stream/:id',
       async ({ request, params }) => {
         const principal = await authenticate(request, keys);
-        await parent(principal, { id: params.id, kit });
-        await kit.actors.ask(broadcast, params.id, { type: 'delete' }).catch(unlessGone);
+        const { token } = await parent(principal, { id: params.id, kit });
+        const live = token === null ? undefined : kit.media.figures(token);
+        // Nobody is there any more to hear its last figures from the connection that is closed.
+        const last = token !== null && live ? { token, figures: publishFigures(live) } : {};
+        await kit.actors.ask(broadcast, params.id, { type: 'delete', ...last }).catch(unlessGone);
         return noContent();
       },
-      says('Deletes a stream and ends its broadcast. 204.'),
+      says('Deletes a stream and ends its broadcast. 204.', {
+        name: 'deleteStream',
+        answers: { 204: nothing },
+        faults: setFieldsFaults,
+      }),
     )
     .delete(
       '/api/stream/:id/terminate',
@@ -110,7 +124,11 @@ export function routes(kit: StreamsKit): AnyElysia {
         await kit.actors.ask(broadcast, params.id, { type: 'terminate' }).catch(unlessRefused);
         return noContent();
       },
-      says('Ends the broadcast and closes both windows. 204, also when nothing is on.'),
+      says('Ends the broadcast and closes both windows. 204, also when nothing is on.', {
+        name: 'terminateStream',
+        answers: { 204: nothing },
+        faults: setFieldsFaults,
+      }),
     )
     .post(
       '/api/stream/:id/rotate-key',
@@ -122,32 +140,16 @@ export function routes(kit: StreamsKit): AnyElysia {
             const { id } = await parent(principal, { id: params.id, kit });
             const rotation = { type: 'rotateKey', streamKey: newStreamKey() } as const;
             await kit.actors.ask(broadcast, id, rotation, { cause: `rotate-key/${attempt.id}` });
-            return Response.json(present(await owned(principal, { id, kit })));
+            return Response.json(await present(await owned(principal, { id, kit })));
           },
         });
       },
-      says('Gives the stream a new key; the old one stops working at once. 200 with the stream.'),
+      says('Gives the stream a new key; the old one stops working at once. 200 with the stream.', {
+        name: 'rotateStreamKey',
+        answers: { 200: json(shown, 'The stream with its new key.') },
+        faults: setFieldsFaults,
+      }),
     );
-}
-
-/** 1 to 100 characters. Of names that do not match, the schema of the values says nothing. */
-const tagName = '^(?!__proto__$)[^\\u0000-\\u001f]{1,100}$';
-const nameSchema = Type.String({ minLength: 1, maxLength: 500 });
-
-function changeable(kit: StreamsKit): Record<string, TSchema> {
-  const maximum = Math.floor(milliseconds(kit.config.reconnectWindow) / 1000);
-  return {
-    name: Type.Optional(nameSchema),
-    suspended: Type.Optional(Type.Boolean()),
-    holdSeconds: Type.Optional(Type.Integer({ minimum: 0, maximum })),
-    userTags: Type.Optional(
-      Type.Record(
-        Type.String({ pattern: tagName }),
-        Type.Union([Type.String({ maxLength: 500 }), Type.Number(), Type.Boolean()]),
-        { maxProperties: 50, additionalProperties: false },
-      ),
-    ),
-  };
 }
 
 function noContent(): Response {

@@ -5,7 +5,8 @@ import { bodyReader } from '../../core/body.ts';
 import { Fault, unlessRefused } from '../../core/fault.ts';
 import { says } from '../../core/http.ts';
 import { idempotent } from '../../core/idempotency.ts';
-import { resourceList } from '../../core/pagination.ts';
+import { json } from '../../core/operation.ts';
+import { listAnswer, listParameters, resourceList } from '../../core/pagination.ts';
 import { deliveryBody } from './body.ts';
 import { webhookCounts } from './counts.ts';
 import { delivery, deliveryId } from './delivery.ts';
@@ -16,6 +17,7 @@ import { webhookLimits } from './limits.ts';
 import { entryOf, type LogEntry, logKind, logRow, presentEntry, sentBody } from './log-entry.ts';
 import { manualAttempts } from './manual.ts';
 import { sampleBody } from './sample.ts';
+import { logEntrySchema } from './schemas.ts';
 import { type Message, send } from './send.ts';
 import { webhooksOf } from './store.ts';
 import type { Webhook } from './webhook.ts';
@@ -29,17 +31,18 @@ export function logRoutes(kit: WebhooksKit): AnyElysia {
   const testBody = bodyReader({ event: Type.String({ maxLength: 100 }) });
   const webhook = async (request: Request, id: string) =>
     webhooksOf(await authenticate(request, keys), kit).get(id);
+  const fields = {
+    id: { type: 'string' },
+    event: { type: 'string' },
+    deliveryId: { type: 'string' },
+    success: { type: 'boolean' },
+    createdAt: { type: 'number' },
+    duration: { type: 'number' },
+    attempt: { type: 'number' },
+  } as const;
   const list = resourceList({
     kind: logKind,
-    fields: {
-      id: { type: 'string' },
-      event: { type: 'string' },
-      deliveryId: { type: 'string' },
-      success: { type: 'boolean' },
-      createdAt: { type: 'number' },
-      duration: { type: 'number' },
-      attempt: { type: 'number' },
-    },
+    fields,
     publicUrl: kit.deployment.publicUrl,
     resources,
   });
@@ -73,7 +76,12 @@ export function logRoutes(kit: WebhooksKit): AnyElysia {
         const present = (row: Parameters<typeof entryOf>[0]) => presentEntry(entryOf(row), { resources });
         return list(request, { account: of.account, where: { webhook: of.id }, present });
       },
-      says('Lists the attempts at deliveries, newest first; parameters as for streams.'),
+      says('Lists the attempts at deliveries, newest first; parameters as for streams.', {
+        name: 'listWebhookLog',
+        query: listParameters(fields),
+        answers: { 200: listAnswer(logEntrySchema) },
+        faults: ['webhook.not_found', 'query.invalid'],
+      }),
     )
     .get(
       '/api/webhook/:id/log/:logId',
@@ -81,7 +89,11 @@ export function logRoutes(kit: WebhooksKit): AnyElysia {
         const of = await webhook(request, params.id);
         return answerWith(await entry(of, { id: params.logId, kit }));
       },
-      says('One attempt: what was sent, and the first 1 KiB of the answer.'),
+      says('One attempt: what was sent, and the first 1 KiB of the answer.', {
+        name: 'getWebhookLogEntry',
+        answers: { 200: json(logEntrySchema, 'The log entry.') },
+        faults: ['webhook.not_found', 'webhook_log.not_found'],
+      }),
     )
     .post(
       '/api/webhook/:id/log/:logId/resend',
@@ -105,7 +117,14 @@ export function logRoutes(kit: WebhooksKit): AnyElysia {
           },
         });
       },
-      says('Sends a delivery again, with its id, to the address of now. 200 with the new log entry.'),
+      says('Sends a delivery again, with its id, to the address of now. 200 with the new log entry.', {
+        name: 'resendWebhookDelivery',
+        answers: { 200: json(logEntrySchema, 'The new log entry.') },
+        faults: [
+          ...['webhook.not_found', 'webhook_log.not_found', 'webhook.body_gone'],
+          'webhook.too_many_attempts',
+        ],
+      }),
     )
     .post(
       '/api/webhook/:id/test',
@@ -124,7 +143,12 @@ export function logRoutes(kit: WebhooksKit): AnyElysia {
           },
         });
       },
-      says('Sends an example of an event now. 200 with the log entry, whatever the endpoint answered.'),
+      says('Sends an example of an event now. 200 with the log entry, whatever the endpoint answered.', {
+        name: 'testWebhook',
+        body: testBody,
+        answers: { 200: json(logEntrySchema, 'The new log entry.') },
+        faults: ['webhook.not_found', 'webhook.too_many_attempts'],
+      }),
     );
 }
 

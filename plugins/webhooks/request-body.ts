@@ -24,12 +24,12 @@ const fields = {
 };
 const readOnly = ['id', 'kind', 'userId', 'createdAt', 'status'];
 
-const body = bodyReader(fields, { readOnly });
+export const webhookBodyReader = bodyReader(fields, { readOnly });
 type WebhookBody = Static<ReturnType<typeof Type.Object<typeof fields>>>;
 
 /** The body of a POST or PUT, checked as far as text can tell. Faults: 422 `body.invalid`. */
 export async function webhookBody(request: Request, kit: WebhooksKit): Promise<WebhookBody> {
-  const read = (await body.read(request)) as WebhookBody;
+  const read = (await webhookBodyReader.read(request)) as WebhookBody;
   const problems: string[] = [];
   const url = kit.outbound.problem(read.url, { method: 'POST', headers: plainHeaders });
   if (url) problems.push(`url: ${url.message}`);

@@ -3,13 +3,15 @@ import { authenticate, authenticator, type Principal } from '../../core/auth.ts'
 import { Fault } from '../../core/fault.ts';
 import { says } from '../../core/http.ts';
 import { idempotent } from '../../core/idempotency.ts';
-import { resourceList } from '../../core/pagination.ts';
+import { json, nothing } from '../../core/operation.ts';
+import { listAnswer, listParameters, resourceList } from '../../core/pagination.ts';
 import { endpoints } from './endpoints.ts';
 import type { WebhooksKit } from './kit.ts';
 import { statusOf } from './log-entry.ts';
 import { logRoutes } from './log-routes.ts';
 import { purge } from './purge.ts';
-import { checkStream, webhookBody } from './request-body.ts';
+import { checkStream, webhookBody, webhookBodyReader } from './request-body.ts';
+import { webhookSchema } from './schemas.ts';
 import { rotated } from './signature.ts';
 import { webhooksOf } from './store.ts';
 import { type Webhook, webhookKind, webhookOf } from './webhook.ts';
@@ -26,16 +28,17 @@ export function routes(kit: WebhooksKit): AnyElysia {
     const only = streamId !== null && { streamId };
     return { id, kind: 'webhook', name, url, events, ...only, userId: account, createdAt, status };
   };
+  const fields = {
+    id: { type: 'string' },
+    name: { type: 'string' },
+    url: { type: 'string' },
+    streamId: { type: 'string' },
+    createdAt: { type: 'number' },
+    userId: { type: 'string', path: ['account'] },
+  } as const;
   const list = resourceList({
     kind: webhookKind,
-    fields: {
-      id: { type: 'string' },
-      name: { type: 'string' },
-      url: { type: 'string' },
-      streamId: { type: 'string' },
-      createdAt: { type: 'number' },
-      userId: { type: 'string', path: ['account'] },
-    },
+    fields,
     publicUrl: kit.deployment.publicUrl,
     resources,
   });
@@ -66,7 +69,12 @@ export function routes(kit: WebhooksKit): AnyElysia {
           },
         });
       },
-      says('Creates a webhook. 201 with the webhook; its secret is never shown.'),
+      says('Creates a webhook. 201 with the webhook; its secret is never shown.', {
+        name: 'createWebhook',
+        body: webhookBodyReader,
+        answers: { 201: json(webhookSchema, 'The webhook.') },
+        faults: ['webhook.stream_unknown', 'webhook.too_many'],
+      }),
     )
     .get(
       '/api/webhook',
@@ -74,7 +82,12 @@ export function routes(kit: WebhooksKit): AnyElysia {
         const { accountId: account } = await authenticate(request, keys);
         return list(request, { account, present: (row) => present(webhookOf(row)) });
       },
-      says('Lists webhooks; parameters as for streams.'),
+      says('Lists webhooks; parameters as for streams.', {
+        name: 'listWebhooks',
+        query: listParameters(fields),
+        answers: { 200: listAnswer(webhookSchema) },
+        faults: ['query.invalid'],
+      }),
     )
     .get(
       '/api/webhook/:id',
@@ -82,7 +95,11 @@ export function routes(kit: WebhooksKit): AnyElysia {
         const own = webhooksOf(await authenticate(request, keys), kit);
         return Response.json(await present(await own.get(params.id)));
       },
-      says('One webhook, with the `status` of its deliveries.'),
+      says('One webhook, with the `status` of its deliveries.', {
+        name: 'getWebhook',
+        answers: { 200: json(webhookSchema, 'The webhook.') },
+        faults: ['webhook.not_found'],
+      }),
     )
     .put(
       '/api/webhook/:id',
@@ -105,6 +122,12 @@ export function routes(kit: WebhooksKit): AnyElysia {
       },
       says(
         'Replaces a webhook. A new `sharedSecret` and the former one both sign for 24 h. 200 with the webhook.',
+        {
+          name: 'replaceWebhook',
+          body: webhookBodyReader,
+          answers: { 200: json(webhookSchema, 'The webhook.') },
+          faults: ['webhook.not_found', 'webhook.busy', 'webhook.stream_unknown'],
+        },
       ),
     )
     .delete(
@@ -118,7 +141,11 @@ export function routes(kit: WebhooksKit): AnyElysia {
         );
         return new Response(null, { status: 204 });
       },
-      says('Deletes a webhook; what waits for it ends, its log goes. 204.'),
+      says('Deletes a webhook; what waits for it ends, its log goes. 204.', {
+        name: 'deleteWebhook',
+        answers: { 204: nothing },
+        faults: ['webhook.not_found', 'webhook.busy'],
+      }),
     );
 }
 

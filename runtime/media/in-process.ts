@@ -7,17 +7,22 @@ import {
   type Media,
   type MediaHandlers,
   noFigures,
+  noVitals,
   type PublishGrant,
   type PublishRefusal,
 } from '../../core/ports/media.ts';
 import { Arrivals } from './arrivals.ts';
 import { Closings } from './closings.ts';
 import { LiveOutput } from './hls/output.ts';
+import { MULTIVARIANT_PLAYLIST } from './hls/playlist.ts';
 import { BufferPool } from './hls/pool.ts';
+import { MemoryBudget } from './memory-budget.ts';
 import { Numbers } from './numbers.ts';
+import type { RtmpLimits } from './rtmp/limits.ts';
 import { type RtmpListener, rtmpListener } from './rtmp/listener.ts';
 import type { PublishEnd } from './rtmp/publish.ts';
 import type { MediaSink } from './sink.ts';
+import { ViewerCount } from './viewer-count.ts';
 
 /** How often a running publish reports its figures, ms. */
 const progressInterval = 30_000;
@@ -28,6 +33,7 @@ const idleBuffers = 64 * 1_048_576;
 export function inProcessMedia(options: InProcessMediaOptions): Media {
   const { clock, log } = options;
   const pool = new BufferPool({ limit: idleBuffers });
+  const memory = new MemoryBudget({ limit: options.hls.memory });
   const outputs = new Map<string, Airing>();
   const running = new Map<string, Running>();
   const arrivals = new Arrivals(clock);
@@ -41,10 +47,16 @@ export function inProcessMedia(options: InProcessMediaOptions): Media {
     const output = new LiveOutput({
       clock,
       pool,
+      memory: memory.open(),
       log: (line) => log.info(line, { streamId: grant.streamId }),
-      config: { window: options.hls.window / 1000, waiterLimit: options.hls.waitingRequests },
+      config: {
+        partTarget: options.hls.part / 1000,
+        window: options.hls.window / 1000,
+        waiterLimit: options.hls.waitingRequests,
+      },
     });
-    const airing = { output, publish: undefined };
+    const [seed] = crypto.getRandomValues(new Uint32Array(1));
+    const airing = { output, publish: undefined, latest: grant, viewers: new ViewerCount({ seed }) };
     outputs.set(grant.playbackId, airing);
     return airing;
   };
@@ -56,9 +68,17 @@ export function inProcessMedia(options: InProcessMediaOptions): Media {
     // Grants may arrive here in another order than they were given: the newest has the output.
     if (current !== undefined && current.discontinuitySequence > granted.discontinuitySequence)
       return rejected('Another broadcast with the same key took over.');
+    const known = outputs.get(granted.playbackId);
+    if (known === undefined && memory.isSpent) {
+      log.warn('a broadcast was refused: live media holds all the memory it may (hls.memory)', {
+        streamId: granted.streamId,
+        held: memory.held,
+      });
+      return rejected('The server has no memory left for another broadcast. Try again later.');
+    }
     const grant = numbers.raise(granted);
-    const airing = outputs.get(grant.playbackId) ?? open(grant);
-    airing.publish = granted;
+    const airing = known ?? open(grant);
+    airing.publish = airing.latest = granted;
     const sink = airing.output.attach({
       grant,
       onPlayable() {
@@ -104,7 +124,7 @@ export function inProcessMedia(options: InProcessMediaOptions): Media {
           ...secure,
           clock,
           log,
-          limits: { connections: rtmp.connections, connectionsPerAddress: rtmp.connectionsPerAddress },
+          limits: rtmp.limits,
           handlers: {
             authorise: (request) => handlers.authorise(request),
             attach: (grant) => attach(grant, handlers),
@@ -112,12 +132,21 @@ export function inProcessMedia(options: InProcessMediaOptions): Media {
           },
         });
       } catch (error) {
-        const { code, port } = error as { code?: string; port?: number };
-        if (code !== 'EADDRINUSE') throw error;
+        const { code, port, cause } = error as { code?: string; port?: number; cause?: Error };
+        // A certificate that is none has no port to blame.
+        if (port === undefined) throw error;
         const setting = port === rtmp.port ? 'rtmp.port' : 'rtmp.tlsPort';
-        throw new Fault('rtmp.port_in_use', {
+        if (code === 'EADDRINUSE')
+          throw new Fault('rtmp.port_in_use', {
+            status: 500,
+            message: `Port ${port} (${setting}) is in use by another program.`,
+          });
+        if (setting === 'rtmp.tlsPort' && code?.startsWith('ERR_'))
+          throw new Fault('config.invalid', { status: 500, message: `tls.cert, tls.key: ${cause?.message}` });
+        const why = code ?? 'this is not an address of this machine';
+        throw new Fault('rtmp.cannot_listen', {
           status: 500,
-          message: `Port ${port} (${setting}) is in use by another program.`,
+          message: `Port ${port} on ${rtmp.host} (${setting}, rtmp.host) cannot be opened: ${why}`,
         });
       }
       const stopProgress = every(progressInterval, {
@@ -148,17 +177,31 @@ export function inProcessMedia(options: InProcessMediaOptions): Media {
       outputs.delete(playbackId);
     },
     figures: (token) => running.get(token)?.figures(),
+    readings: () =>
+      [...outputs.values()].map(({ output, publish, latest, viewers }) => ({
+        grant: latest,
+        isPublishing: publish !== undefined,
+        figures: output.figures() ?? noFigures,
+        vitals: output.vitals() ?? noVitals,
+        viewers: viewers.count(clock.now()),
+      })),
     totals() {
       let bytes = endedBytes;
       for (const publish of running.values()) bytes += publish.figures().bytes;
       let waitingViewers = arrivals.size;
-      for (const { output } of outputs.values()) waitingViewers += output.waiting;
-      return { publishes: running.size, outputs: outputs.size, bytes, waitingViewers };
+      let viewers = 0;
+      for (const airing of outputs.values()) {
+        waitingViewers += airing.output.waiting;
+        viewers += airing.viewers.count(clock.now());
+      }
+      return { publishes: running.size, outputs: outputs.size, bytes, waitingViewers, viewers };
     },
-    serve({ playbackId, file, query, signal }) {
-      const output = outputs.get(playbackId)?.output;
+    serve({ playbackId, file, query, signal, viewer }) {
+      const airing = outputs.get(playbackId);
       // Until the first segment there is nothing to play, but it may come any moment.
-      return output?.isPlayable ? output.serve(file, query, signal) : undefined;
+      if (!airing?.output.isPlayable) return undefined;
+      if (viewer !== undefined && isWatched(file)) airing.viewers.saw(viewer, clock.now());
+      return airing.output.serve(file, query, signal);
     },
     appears: (playbackId, { timeout, signal }) =>
       outputs.get(playbackId)?.output.isPlayable
@@ -171,6 +214,17 @@ export function inProcessMedia(options: InProcessMediaOptions): Media {
 interface Airing {
   readonly output: LiveOutput;
   publish: PublishGrant | undefined;
+  /** Of the publish that came last, running or not. */
+  latest: PublishGrant;
+  readonly viewers: ViewerCount;
+}
+
+/**
+ * Every player keeps asking for a media playlist, whatever else it asks for. Who asks for the multivariant one
+ * alone, once, looks whether something is on.
+ */
+function isWatched(file: string): boolean {
+  return file.endsWith('.m3u8') && file !== MULTIVARIANT_PLAYLIST;
 }
 
 /** A publish that has attached and not ended. */
@@ -188,15 +242,19 @@ export interface InProcessMediaOptions {
     readonly host: string;
     readonly port: number;
     readonly tlsPort?: number;
-    readonly connections: number;
-    readonly connectionsPerAddress: number;
+    /** Those that differ from `rtmpLimits`. */
+    readonly limits?: Partial<RtmpLimits>;
   };
   /** Paths of PEM files. */
   readonly tls: { readonly cert: string; readonly key: string } | undefined;
   readonly hls: {
+    /** Longest part, ms. */
+    readonly part: number;
     /** ms */
     readonly window: number;
     readonly waitingRequests: number;
+    /** Bytes that the windows and arenas of all broadcasts may hold together. */
+    readonly memory: number;
   };
 }
 

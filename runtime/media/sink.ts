@@ -1,3 +1,5 @@
+import type { MemoryHold } from './memory-budget.ts';
+
 /**
  * The seam between a protocol that receives media and the packager, on the hot path.
  *
@@ -28,11 +30,17 @@ export class Arena {
   /** Where the message being received began, or -1. Moves with `release`. */
   messageStart = -1;
   readonly limit: number;
+  #memory: MemoryHold | undefined;
 
-  /** @param limit most bytes it may ever hold; `reserve` returns false beyond it. */
-  constructor(options: { initial: number; limit: number }) {
+  /**
+   * @param options.limit most bytes it may ever hold; `reserve` returns false beyond it.
+   * @param options.memory what its bytes count against; `reserve` returns false when that is spent.
+   */
+  constructor(options: { initial: number; limit: number; memory?: MemoryHold }) {
     this.bytes = new Uint8Array(options.initial);
     this.limit = options.limit;
+    this.#memory = options.memory;
+    this.#memory?.resize(options.initial);
   }
 
   /** Makes room for `count` more bytes. False when that would pass the limit: the publish must end. */
@@ -42,10 +50,21 @@ export class Arena {
     if (need > this.limit) return false;
     let size = this.bytes.length * 2;
     while (size < need) size *= 2;
-    const grown = new Uint8Array(Math.min(size, this.limit));
+    size = Math.min(size, this.limit);
+    if (this.#memory?.resize(size) === false) {
+      size = need;
+      if (!this.#memory.resize(size)) return false;
+    }
+    const grown = new Uint8Array(size);
     grown.set(this.bytes.subarray(0, this.length));
     this.bytes = grown;
     return true;
+  }
+
+  /** Its publish is over: its bytes are as good as gone and count no more. */
+  retire(): void {
+    this.#memory?.resize(0);
+    this.#memory = undefined;
   }
 
   /** Forgets the bytes before `upTo`; what follows moves to the front. */

@@ -7,8 +7,10 @@ import { definePlugin, type Plugin } from '../../core/plugin.ts';
 import { boot } from '../../runtime/boot.ts';
 import { systemClock } from '../../runtime/drivers/clock/system.ts';
 import { sqliteStore } from '../../runtime/drivers/store/sqlite/index.ts';
+import { memoryVolatile } from '../../runtime/drivers/volatile/memory.ts';
 import { courierActor, courierPlugin, type Parcel } from '../kit/courier.ts';
 import { scriptedMedia } from '../kit/scripted-media.ts';
+import { scriptedOutbound } from '../kit/scripted-outbound.ts';
 
 /**
  * Carries parcels until it is killed, or with `drain` until all are delivered. Says `asked <parcel>` before it asks for
@@ -43,7 +45,10 @@ const booted = await boot({
     { plugin: { ...courierPlugin, effects } as Plugin, config: { concurrency: 3 } },
     { plugin: reach, config: undefined },
   ],
-  drivers: { store, jobs: store.jobs, clock, media: scriptedMedia(clock) },
+  drivers: {
+    ...{ store, jobs: store.jobs, clock, media: scriptedMedia(clock) },
+    ...{ outbound: scriptedOutbound(), volatile: memoryVolatile({ clock }) },
+  },
   deployment: { publicUrl: 'http://localhost', dataDir: folder, bootstrapKey: undefined, rtmpPort: 1935 },
   ...{ nodeId: 'local', nodeTimeout: 10_000, partitions: 4, hotActors: 100 },
   log: jsonLog({ level: 'error', now: () => clock.now(), write: (line) => writeSync(2, `${line}\n`) }),

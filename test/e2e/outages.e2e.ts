@@ -4,15 +4,23 @@ import { launchBrowser, openViewer } from './harness/chromium.ts';
 import type { Events } from './harness/events.ts';
 import { broadcast } from './harness/ffmpeg.ts';
 import { readMediaPlaylist, statusOf } from './harness/playlist.ts';
+import { proxyTo } from './harness/proxy.ts';
 import { type Server, startServer } from './harness/server.ts';
-import { lasting } from './harness/wait.ts';
+import { lasting, until } from './harness/wait.ts';
 
-/** One server with its default windows (hold 30 s, reconnect 6 min); each test is a lane with a stream of its own. */
+/**
+ * One server with its default windows (hold 30 s, reconnect 6 min); each test is a lane with a stream of its own.
+ * With MILLRACE_LONG=1 hold is 120 s, and an outage of 100 s is among them.
+ */
+const isLong = process.env.MILLRACE_LONG === '1';
 let server: Server;
 let browser: Browser;
 let events: Events;
 beforeAll(async () => {
-  [server, browser] = await Promise.all([startServer(), launchBrowser()]);
+  [server, browser] = await Promise.all([
+    startServer({ env: isLong ? { MILLRACE_PLUGINS__STREAMS__HOLD: '120s' } : {} }),
+    launchBrowser(),
+  ]);
   events = await server.openEvents();
 });
 afterAll(async () => {
@@ -20,7 +28,7 @@ afterAll(async () => {
   await server?.[Symbol.asyncDispose]();
 });
 
-test.concurrent.each([5, 20])(
+test.concurrent.each(isLong ? [5, 20, 100] : [5, 20])(
   'an encoder killed and back after %i s: the player goes on',
   async (seconds) => {
     const stream = await server.api.createStream({ name: `away for ${seconds} s` });
@@ -57,6 +65,66 @@ test.concurrent.each([5, 20])(
     ]);
   },
 );
+
+test.concurrent('the old socket is half-open: the owner comes back from elsewhere at once, and the player goes on', async () => {
+  const stream = await server.api.createStream({ name: 'half-open' });
+  const started = events.expect('stream.started', { within: 20_000, streamId: stream.id });
+  await using network = await proxyTo(server.rtmpPort);
+  const through = server.ingestUrl(stream.streamKey).replace(`:${server.rtmpPort}/`, `:${network.port}/`);
+  await using first = broadcast(through);
+  await started;
+  await using viewer = await openViewer(browser, {
+    url: `${server.url}/watch/${stream.playbackId}`,
+    within: 30_000,
+  });
+  await viewer.watch(60, { within: 20_000 });
+
+  // The server hears nothing more from there, not even an end, and still has it as the holder of the key.
+  network.goDark();
+  await lasting(2000);
+  await using second = broadcast(server.ingestUrl(stream.streamKey));
+  await viewer.watch(20 * 30, { within: 60_000 });
+  expect(second.isRunning, second.log).toBe(true);
+  expect(first.isRunning, first.log).toBe(true);
+  expect(viewer.loads).toBe(1);
+  expect((await viewer.sample()).error).toBeNull();
+  expect(await server.api.listSessions(stream.id)).toHaveLength(1);
+  expect(events.namesOf(stream.id).filter((name) => /^stream\.(started|idle)$/.test(name))).toEqual([
+    'stream.started',
+  ]);
+});
+
+test.concurrent('an encoder that hangs loses its key within 10 s, also where a key in use is refused', async () => {
+  await using strict = await startServer({ env: { MILLRACE_PLUGINS__STREAMS__BUSY_KEY: 'refuse' } });
+  const strictEvents = await strict.openEvents();
+  const stream = await strict.api.createStream({ name: 'hangs' });
+  const started = strictEvents.expect('stream.started', { within: 20_000, streamId: stream.id });
+  await using first = broadcast(strict.ingestUrl(stream.streamKey));
+  await started;
+  await using tooEarly = broadcast(strict.ingestUrl(stream.streamKey));
+  await tooEarly.ended({ within: 10_000 });
+
+  const frozenAt = performance.now();
+  first.freeze();
+  await until('the server to give it up', () => strict.output.includes('nothing was received for too long'), {
+    within: 15_000,
+    every: 20,
+  });
+  // 10 s is what is promised; the rest is for the line of log to get here.
+  expect(performance.now() - frozenAt).toBeLessThan(10_500);
+  await using second = broadcast(strict.ingestUrl(stream.streamKey));
+  const url = strict.playlistUrl(stream.playbackId);
+  const before = await readMediaPlaylist(url);
+  await until(
+    'new segments',
+    async () => (await readMediaPlaylist(url)).discontinuities > before.discontinuities,
+    {
+      within: 20_000,
+    },
+  );
+  expect(second.isRunning, second.log).toBe(true);
+  expect(await strict.api.listSessions(stream.id)).toHaveLength(1);
+});
 
 test.concurrent('a clean stop: idle within 2 s, 404; back after 60 s: the same session goes on', async () => {
   const stream = await server.api.createStream({ name: 'a break' });

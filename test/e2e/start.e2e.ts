@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
-import { createServer } from 'node:net';
+import { connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -40,6 +40,28 @@ test('a port in use: exit 1, naming it', async () => {
   expect(await start.exitCode({ within: 15_000 }), start.output()).toBe(1);
   expect(start.output()).toContain(String(port));
   other.close();
+});
+
+test('an address that is not ours: exit 1, one line that names address and port', async () => {
+  await using start = await npmStart({ MILLRACE_RTMP__HOST: '203.0.113.9', MILLRACE_RTMP__PORT: '1935' });
+  expect(await start.exitCode({ within: 15_000 }), start.output()).toBe(1);
+  expect(start.output()).toContain('Port 1935 on 203.0.113.9 (rtmp.port, rtmp.host) cannot be opened');
+  expect(start.output()).not.toMatch(/^\s+at /m);
+});
+
+test('port 0: the banner shows the ports that were taken', async () => {
+  await using start = await npmStart({ MILLRACE_HTTP__PORT: '0', MILLRACE_RTMP__PORT: '0' });
+  const shown = await until(
+    'the banner',
+    () => /rtmp:\/\/localhost:(\d+)\/live[\s\S]*Watch it at http:\/\/localhost:(\d+)\//.exec(start.output()),
+    { within: 20_000 },
+  );
+  const [rtmp, http] = shown.slice(1).map(Number);
+  expect(rtmp).toBeGreaterThan(0);
+  expect((await fetch(`http://127.0.0.1:${http}/health/ready`)).status).toBe(200);
+  const socket = connect(rtmp, '127.0.0.1');
+  await once(socket, 'connect');
+  socket.destroy();
 });
 
 /** `npm start` with nothing in its environment but PATH, HOME and its configuration. */

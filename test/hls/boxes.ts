@@ -1,10 +1,5 @@
-export interface Box {
-  readonly type: string;
-  /** The payload, without size and type. */
-  readonly body: DataView;
-  readonly start: number;
-  readonly end: number;
-}
+import { type Box, boxes, bytesOf } from './box.ts';
+import { readSampleEntry, type SampleEntry } from './sample-entry.ts';
 
 /** One traf of a fragment, as a player reads it. Ticks of the track's timescale. */
 export interface ParsedRun {
@@ -17,6 +12,7 @@ export interface ParsedRun {
     isSync: boolean;
     cts: number;
     first: number;
+    bytes: Uint8Array;
   }[];
 }
 
@@ -26,23 +22,7 @@ export interface InitTrack {
   readonly handler: string;
   readonly width: number;
   readonly height: number;
-}
-
-/** The boxes of `bytes`, which they must fill exactly. */
-export function boxes(bytes: Uint8Array): Box[] {
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
-  const found: Box[] = [];
-  let at = 0;
-  while (at < bytes.length) {
-    const size = view.getUint32(at);
-    if (size < 8 || at + size > bytes.length)
-      throw new Error(`box at ${at} has size ${size} of ${bytes.length}`);
-    const type = String.fromCharCode(...bytes.subarray(at + 4, at + 8));
-    const body = new DataView(bytes.buffer, bytes.byteOffset + at + 8, size - 8);
-    found.push({ type, body, start: at, end: at + size });
-    at += size;
-  }
-  return found;
+  readonly entry: SampleEntry;
 }
 
 /** The one box at a path of types, `moov/trak/mdia`; throws when there is none. */
@@ -62,12 +42,16 @@ export function readInit(bytes: Uint8Array): InitTrack[] {
     const [tkhd] = find(inner, 'tkhd');
     const [mdhd] = find(inner, 'mdia/mdhd');
     const [hdlr] = find(inner, 'mdia/hdlr');
+    const [stsd] = find(inner, 'mdia/minf/stbl/stsd');
+    const handler = String.fromCharCode(...bytesOf(hdlr).subarray(8, 12));
+    if (mdhd.body.getUint32(12) === 0) throw new Error('a timescale is above 0');
     return {
       id: tkhd.body.getUint32(12),
       width: tkhd.body.getUint32(76) / 65_536,
       height: tkhd.body.getUint32(80) / 65_536,
       timescale: mdhd.body.getUint32(12),
-      handler: String.fromCharCode(...bytesOf(hdlr).subarray(8, 12)),
+      handler,
+      entry: readSampleEntry(bytesOf(stsd), handler),
     };
   });
   const extended = find(bytes, 'moov/mvex/trex').map((box) => box.body.getUint32(4));
@@ -89,9 +73,11 @@ export function readFragments(bytes: Uint8Array): { sequence: number; runs: Pars
       if (moof.start + run.offset !== next)
         throw new Error(`data at ${moof.start + run.offset}, not ${next}`);
       const samples = run.samples.map((sample) => {
-        const first = bytes[next + 4];
+        const own = bytes.subarray(next, next + sample.size);
         next += sample.size;
-        return { ...sample, first };
+        if (own.length !== sample.size || sample.size === 0)
+          throw new Error(`a sample has ${sample.size} bytes`);
+        return { ...sample, first: own[4], bytes: own };
       });
       return { track: run.track, start: run.start, end: run.end, samples };
     });
@@ -127,8 +113,4 @@ function readRun(traf: Uint8Array) {
   }
   if (at !== trun.body.byteLength) throw new Error('trun ends with its samples');
   return { track: tfhd.body.getUint32(4), start, end, offset: trun.body.getInt32(8), samples };
-}
-
-function bytesOf(box: Box): Uint8Array {
-  return new Uint8Array(box.body.buffer, box.body.byteOffset, box.body.byteLength);
 }

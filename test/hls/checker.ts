@@ -1,3 +1,6 @@
+import { applyDelta } from './delta.ts';
+import { attributes, must } from './rules.ts';
+
 /** One media segment of a parsed playlist. Times in seconds. */
 export interface ListedSegment {
   readonly sequence: number;
@@ -20,16 +23,28 @@ export interface MediaPlaylist {
   readonly sequence: number;
   readonly discontinuitySequence: number;
   readonly segments: readonly ListedSegment[];
+  /** Seconds; undefined when the server makes no delta updates. */
+  readonly canSkipUntil: number | undefined;
   /** Parts of the segment that is being made. */
   readonly open: Omit<ListedSegment, 'uri' | 'duration'>;
   readonly hint: string | undefined;
 }
 
-/** Parses a live LL-HLS media playlist strictly; anything RFC 8216bis does not allow throws. */
-export function parsePlaylist(text: string): MediaPlaylist {
+export interface PlaylistOptions {
+  /**
+   * Frames come unevenly: one that lasts longer than a part should makes PART-TARGET grow while it is listed,
+   * and the parts beside it may then fall short of 85 % of it.
+   */
+  readonly isUneven?: boolean;
+}
+
+/** Parses a whole live LL-HLS media playlist strictly; anything RFC 8216bis does not allow throws. */
+export function parsePlaylist(text: string, options: PlaylistOptions = {}): MediaPlaylist {
   const lines = text.split('\n');
   must(lines[0] === '#EXTM3U', 'begins with #EXTM3U');
   must(text.endsWith('\n') && !text.includes('\r'), 'lines end with LF');
+  // hls.js 1.7 takes the segment that a last line names for one that still grows.
+  must(lines.at(-2)?.startsWith('#') === true, 'the last line is a tag or a comment');
   const once = (tag: string): string => {
     const found = lines.filter((line) => line.startsWith(`#${tag}:`));
     must(found.length === 1, `exactly one ${tag}, not ${found.length}`);
@@ -39,7 +54,7 @@ export function parsePlaylist(text: string): MediaPlaylist {
     must(/^\d+$/.test(value), `${name} is a whole number, not ${value}`);
     return Number(value);
   };
-  must(whole(once('EXT-X-VERSION'), 'version') >= 6, 'the version is at least 6');
+  must(whole(once('EXT-X-VERSION'), 'version') >= 9, 'the version is at least 9, for parts and skips');
   const target = whole(once('EXT-X-TARGETDURATION'), 'target duration');
   const sequence = whole(once('EXT-X-MEDIA-SEQUENCE'), 'media sequence');
   const discontinuitySequence = whole(once('EXT-X-DISCONTINUITY-SEQUENCE'), 'discontinuity sequence');
@@ -49,6 +64,10 @@ export function parsePlaylist(text: string): MediaPlaylist {
   must(control.get('CAN-BLOCK-RELOAD') === 'YES', 'CAN-BLOCK-RELOAD=YES');
   const holdBack = Number(control.get('PART-HOLD-BACK'));
   must(holdBack >= 3 * partTarget - 1e-9, `PART-HOLD-BACK ${holdBack} is at least 3 × ${partTarget}`);
+  const canSkip = control.get('CAN-SKIP-UNTIL');
+  const canSkipUntil = canSkip === undefined ? undefined : Number(canSkip);
+  if (canSkipUntil !== undefined)
+    must(canSkipUntil >= 6 * target, `CAN-SKIP-UNTIL ${canSkip} is at least 6 × ${target}`);
   const segments: ListedSegment[] = [];
   let discontinuities = discontinuitySequence;
   let map = '';
@@ -60,6 +79,7 @@ export function parsePlaylist(text: string): MediaPlaylist {
   const head = () => ({ sequence: sequence + segments.length, discontinuities, map, wall, parts });
   for (const line of lines.slice(1, -1)) {
     must(line !== '', 'no empty line');
+    must(hint === undefined || !/^[^#]|^#EXT(INF|-X-PART:)/.test(line), 'nothing is listed behind the hint');
     const colon = line.indexOf(':');
     const tag = line.startsWith('#') ? line.slice(1, colon < 0 ? undefined : colon) : 'URI';
     const value = line.slice(colon + 1);
@@ -86,20 +106,23 @@ export function parsePlaylist(text: string): MediaPlaylist {
       must(map !== '', 'a part has a map');
       must(part.duration <= partTarget + 1e-6, `part ${part.uri} lasts ${part.duration}, over ${partTarget}`);
       must(part.duration > 0, `part ${part.uri} has a duration`);
+      must(part.uri !== '' && !parts.some(({ uri }) => uri === part.uri), 'a part has a URI of its own');
       const before = parts.at(-1);
-      if (before !== undefined)
+      if (before !== undefined && options.isUneven !== true)
         must(
           before.duration >= 0.85 * partTarget - 1e-6,
           `part ${before.uri} lasts ${before.duration}, under 85 % of ${partTarget}`,
         );
       parts.push(part);
     } else if (tag === 'EXTINF') {
+      must(duration === undefined && /^\d+(\.\d+)?,/.test(value), `EXTINF ${value} is one number`);
       duration = Number.parseFloat(value);
     } else if (tag === 'EXT-X-PRELOAD-HINT') {
-      must(attributes(value).get('TYPE') === 'PART', 'the hint is a part');
+      must(hint === undefined && attributes(value).get('TYPE') === 'PART', 'the hint is one part');
       hint = attributes(value).get('URI');
     } else if (tag === 'URI') {
       must(duration !== undefined, 'EXTINF stands before a segment');
+      must(map !== '', 'a segment has a map');
       const lasts = duration ?? 0;
       must(Math.round(lasts) <= target, `segment ${line} lasts ${lasts}, target ${target}`);
       if (parts.length > 0) {
@@ -117,7 +140,8 @@ export function parsePlaylist(text: string): MediaPlaylist {
       must(KNOWN.has(tag), `known tag, not ${line}`);
   }
   must(duration === undefined, 'no EXTINF is left over');
-  return { target, partTarget, sequence, discontinuitySequence, segments, open: head(), hint };
+  const numbers = { target, partTarget, sequence, discontinuitySequence, canSkipUntil };
+  return { ...numbers, segments, open: head(), hint };
 }
 
 const KNOWN = new Set([
@@ -134,10 +158,20 @@ export class PlaylistChecker {
   readonly segments = new Map<number, ListedSegment>();
   readonly hints = new Set<string>();
   readonly #parts = new Map<string, string>();
+  /** URIs by the place that they were hinted for. */
+  readonly #hinted = new Map<string, string>();
+  readonly #options: PlaylistOptions;
   last: MediaPlaylist | undefined;
+  #text = '';
 
-  see(text: string): MediaPlaylist {
-    const playlist = parsePlaylist(text);
+  constructor(options: PlaylistOptions = {}) {
+    this.#options = options;
+  }
+
+  /** A whole playlist, or a delta update to the one seen last. */
+  see(given: string): MediaPlaylist {
+    const text = given.includes('#EXT-X-SKIP') ? applyDelta(this.#text, given) : given;
+    const playlist = parsePlaylist(text, this.#options);
     const { last } = this;
     if (last !== undefined) {
       must(playlist.target >= last.target, 'the target duration does not shrink');
@@ -147,7 +181,9 @@ export class PlaylistChecker {
       must(playlist.sequence + playlist.segments.length >= end, 'no listed segment vanishes at the end');
     }
     const listed = playlist.segments.reduce((total, segment) => total + segment.duration, 0);
-    if (playlist.sequence > (last?.sequence ?? playlist.sequence))
+    const end = last === undefined ? 0 : last.sequence + last.segments.length;
+    // A server that has started again lists nothing from before.
+    if (last !== undefined && playlist.sequence > last.sequence && playlist.sequence <= end)
       must(listed >= 3 * playlist.target, `after a removal ${listed} s are listed, under three targets`);
     for (const segment of playlist.segments) this.#segment(segment);
     this.#order(playlist);
@@ -155,8 +191,16 @@ export class PlaylistChecker {
     open.parts.forEach((part, i) => {
       this.#part(part, `${open.sequence}.${i}`);
     });
-    if (playlist.hint !== undefined) this.hints.add(playlist.hint);
+    this.#partsStay(playlist);
+    if (playlist.hint !== undefined) {
+      const key = `${open.sequence}.${open.parts.length}`;
+      must((this.#hinted.get(key) ?? playlist.hint) === playlist.hint, `the hint for ${key} does not change`);
+      must(!open.parts.some(({ uri }) => uri === playlist.hint), 'what is hinted is not listed yet');
+      this.#hinted.set(key, playlist.hint);
+      this.hints.add(playlist.hint);
+    }
     this.last = playlist;
+    this.#text = text;
     return playlist;
   }
 
@@ -177,7 +221,24 @@ export class PlaylistChecker {
   #part(part: ListedPart, key: string): void {
     const text = JSON.stringify(part);
     must((this.#parts.get(key) ?? text) === text, `part ${key} does not change`);
+    must((this.#hinted.get(key) ?? part.uri) === part.uri, `part ${key} is the one that was hinted`);
     this.#parts.set(key, text);
+  }
+
+  /** Parts go only when they are three target durations from the end, 6.2.2, and all of a segment at once. */
+  #partsStay(playlist: MediaPlaylist): void {
+    let behind = playlist.open.parts.reduce((total, part) => total + part.duration, 0);
+    for (const segment of playlist.segments.toReversed()) {
+      const before =
+        this.last?.segments.find(({ sequence }) => sequence === segment.sequence) ??
+        (this.last?.open.sequence === segment.sequence ? this.last.open : undefined);
+      const isLost = before !== undefined && segment.parts.length < before.parts.length;
+      must(
+        !isLost || (segment.parts.length === 0 && behind >= 3 * playlist.target),
+        `parts of ${segment.uri} stay`,
+      );
+      behind += segment.duration;
+    }
   }
 
   /** PROGRAM-DATE-TIME runs with the media, except over a discontinuity, where it may only go ahead. */
@@ -194,15 +255,15 @@ export class PlaylistChecker {
   }
 }
 
-function attributes(list: string): Map<string, string> {
-  const found = new Map<string, string>();
-  for (const [, name, value] of list.matchAll(/([A-Z0-9-]+)=("[^"]*"|[^,]*)/g)) {
-    must(!found.has(name), `attribute ${name} once`);
-    found.set(name, value.replace(/^"|"$/g, ''));
-  }
-  return found;
-}
-
-function must(isTrue: boolean, rule: string): void {
-  if (!isTrue) throw new Error(`playlist rule broken: ${rule}`);
+/** Whether a playlist answers a blocking reload: it has that part, or that whole segment, or goes further. */
+export function answersReload(playlist: MediaPlaylist, asked: { msn: number; part?: number }): boolean {
+  const { msn, part } = asked;
+  const { sequence, parts } = playlist.open;
+  if (msn > sequence) return false;
+  if (msn === sequence) return part !== undefined && part < parts.length;
+  const last = playlist.segments.at(-1);
+  // A part behind the last one of the newest segment is the first of the next, 6.2.5.2.
+  if (part !== undefined && last?.sequence === msn && last.parts.length > 0 && part >= last.parts.length)
+    return parts.length > 0;
+  return true;
 }

@@ -3,6 +3,7 @@ import type { Figures, PublishGrant } from '../../core/ports/media.ts';
 import type { OutputConfig } from '../../runtime/media/hls/config.ts';
 import { LiveOutput } from '../../runtime/media/hls/output.ts';
 import { BufferPool } from '../../runtime/media/hls/pool.ts';
+import type { MemoryShare } from '../../runtime/media/memory-budget.ts';
 import type { Arena, MediaSink } from '../../runtime/media/sink.ts';
 
 /** A clock that stands still until told to go on. */
@@ -59,8 +60,8 @@ export class Feed {
   readonly output: LiveOutput;
   #tokens = 0;
 
-  constructor(config: Partial<OutputConfig> = {}) {
-    this.output = new LiveOutput({ clock: this.clock, pool: this.pool, config });
+  constructor(config: Partial<OutputConfig> = {}, memory?: MemoryShare) {
+    this.output = new LiveOutput({ clock: this.clock, pool: this.pool, config, memory });
   }
 
   attach(numbers: Partial<PublishGrant> = {}): Publisher {

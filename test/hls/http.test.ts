@@ -22,6 +22,7 @@ const kit = {
   },
   config: { maxWaitingViewers: 5 },
   resources: { find: async () => undefined },
+  peer: () => undefined,
 };
 const app = httpCore({ log: undefined as never, routes: [hlsRoutes(kit as never)] });
 const server = Bun.serve({ port: 0, hostname: '127.0.0.1', idleTimeout: 30, fetch: app.fetch });

@@ -117,7 +117,7 @@ test('headers and unknown files', async () => {
     `${prefix}_seg-1.mp4`,
     `${prefix}_part101.-1.mp4`,
   ])
-    expect([odd, ...(await head(odd))]).toEqual([odd, 404, null, 'no-store', '*']);
+    expect([odd, ...(await head(odd))]).toEqual([odd, 404, 'application/json', 'no-store', '*']);
 });
 
 test('segments leave the list, stay a target duration longer, and then are gone', async () => {

@@ -2,6 +2,7 @@ import { expect, it } from 'vitest';
 import { readFragments } from './boxes.ts';
 import { parsePlaylist } from './checker.ts';
 import { Feed, play, sendHeaders } from './feed.ts';
+import { Viewer } from './viewer.ts';
 
 /**
  * Seen with hls.js 1.7.4: with B-frames the pictures of a part end later than its decode times (by the
@@ -43,4 +44,19 @@ it('the last line of a playlist never names a file, also while nobody publishes'
   expect(await lastLine()).toMatch(/^#/);
   feed.output.detach(publisher.grant.token);
   expect(await lastLine()).toMatch(/^#/);
+});
+
+it('the last part of a publish is no longer than others, though its sound was still waited for', async () => {
+  for (let frames = 150; frames < 175; frames += 1) {
+    const feed = new Feed();
+    const publisher = feed.attach();
+    sendHeaders(publisher.sink);
+    const viewer = new Viewer(feed);
+    const cts = (index: number) => [67, 133, 33, 33][index % 4];
+    await play(feed, publisher.sink, { seconds: frames / 30, cts, after: () => viewer.look() });
+    feed.output.detach(publisher.grant.token);
+    await viewer.look();
+    expect(viewer.checker.last?.partTarget).toBe(0.35);
+    expect(viewer.samples(1)).toHaveLength(frames);
+  }
 });

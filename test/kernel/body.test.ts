@@ -31,6 +31,16 @@ describe('a request body', () => {
     await expect(read(body)).rejects.toMatchObject({ status });
   });
 
+  it('has its texts counted in characters, as JSON Schema does', async () => {
+    const short = bodyReader({ text: Type.String({ maxLength: 3 }) });
+    const given = async (body: string) =>
+      (await short.read(new Request('http://x/', { method: 'POST', body }))).text;
+    expect(await given('{"text": "🎬🎬🎬"}')).toBe('🎬🎬🎬');
+    expect(await given('{"text": "\\ud83c\\udfac\\uD83C\\uDFAC."}')).toBe('🎬🎬.');
+    await expect(given('{"text": "🎬🎬🎬🎬"}')).rejects.toMatchObject({ status: 422 });
+    await expect(given('{"text": "\\\\ud83c"}')).rejects.toMatchObject({ status: 422 });
+  });
+
   it('is refused at once when it is deep, without being parsed', async () => {
     const body = '['.repeat(1_000_000);
     const began = performance.now();

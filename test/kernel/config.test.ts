@@ -63,6 +63,13 @@ describe('config', () => {
     ['a list for plugins', { file: '{"plugins": []}' }, 'plugins: expected object'],
     ['a name of the language', { file: '{"__proto__": {"x": 1}}' }, '__proto__: unknown field'],
     ['such a name in the environment', { MILLRACE_CONSTRUCTOR__X: '1' }, 'constructor: unknown field'],
+    [
+      'parts too short to be worth a request',
+      { MILLRACE_HLS__PART: '199ms' },
+      'hls.part: expected at least 200ms',
+    ],
+    ['parts too long for low latency', { MILLRACE_HLS__PART: '1s' }, 'hls.part: expected at most 500ms'],
+    ['a playlist too short to play', { MILLRACE_HLS__WINDOW: '5s' }, 'hls.window: expected at least 12s'],
     ['a heartbeat without a pause', { MILLRACE_NODE__TIMEOUT: '0s' }, 'node.timeout: expected at least 1s'],
     ['a URL that is none', { MILLRACE_PUBLIC_URL: 'http://a b' }, /^publicUrl: expected a URL/],
     [

@@ -1,11 +1,14 @@
 import type { Clock } from '../../core/ports/clock.ts';
 import {
   type Figures,
+  type LiveReading,
   type Media,
   type MediaHandlers,
   noFigures,
+  noVitals,
   type PublishGrant,
   type PublishRefusal,
+  type Vitals,
 } from '../../core/ports/media.ts';
 
 /** A broadcast that a test plays the encoder of. */
@@ -15,6 +18,8 @@ export interface ScriptedPublish {
   /** Media arrives now; its first segment is listed. */
   playable(figures?: Partial<Figures>): void;
   progress(figures?: Partial<Figures>): void;
+  /** What can be read of it from now on; nothing is reported. */
+  shows(reading: { figures?: Partial<Figures>; vitals?: Partial<Vitals>; viewers?: number }): void;
   /** The encoder ends it (`clean`) or its connection breaks. */
   end(options: { clean: boolean } & Partial<Figures>): void;
   /** Why the server closed it, if it did. */
@@ -32,7 +37,7 @@ export interface ScriptedMedia extends Media {
 export function scriptedMedia(clock: Clock): ScriptedMedia {
   let handlers: MediaHandlers | undefined;
   const running = new Map<string, { figures: Figures; closedBecause?: string }>();
-  const outputs = new Set<string>();
+  const outputs = new Map<string, { -readonly [K in keyof LiveReading]: LiveReading[K] }>();
   const retired: string[] = [];
   let endedBytes = 0;
 
@@ -56,10 +61,11 @@ export function scriptedMedia(clock: Clock): ScriptedMedia {
       outputs.delete(playbackId);
     },
     figures: (token) => running.get(token)?.figures,
+    readings: () => [...outputs.values()].map((output) => ({ ...output })),
     totals() {
       let bytes = endedBytes;
       for (const { figures } of running.values()) bytes += figures.bytes;
-      return { publishes: running.size, outputs: outputs.size, bytes, waitingViewers: 0 };
+      return { publishes: running.size, outputs: outputs.size, bytes, waitingViewers: 0, viewers: 0 };
     },
     serve: () => undefined,
     appears: async () => false,
@@ -74,10 +80,18 @@ export function scriptedMedia(clock: Clock): ScriptedMedia {
       };
       if (answer.granted) {
         running.set(grant.token, state);
-        outputs.add(grant.playbackId);
+        const viewers = outputs.get(grant.playbackId)?.viewers ?? 0;
+        const { figures } = state;
+        outputs.set(grant.playbackId, { grant, isPublishing: true, figures, vitals: noVitals, viewers });
       }
+      const output = () => {
+        const found = outputs.get(grant.playbackId);
+        return found?.grant.token === grant.token ? found : undefined;
+      };
       const take = (given: Partial<Figures> = {}) => {
         state.figures = { ...state.figures, lastMediaAt: clock.now(), ...given };
+        const shown = output();
+        if (shown) shown.figures = state.figures;
         return state.figures;
       };
       return {
@@ -85,9 +99,17 @@ export function scriptedMedia(clock: Clock): ScriptedMedia {
         grant,
         playable: (figures) => report({ type: 'playable', grant, figures: take(figures) }),
         progress: (figures) => report({ type: 'progress', grant, figures: take(figures) }),
+        shows({ figures, vitals, viewers }) {
+          if (figures) take({ lastMediaAt: state.figures.lastMediaAt, ...figures });
+          const shown = output();
+          if (shown && vitals) shown.vitals = { ...shown.vitals, ...vitals };
+          if (shown && viewers !== undefined) shown.viewers = viewers;
+        },
         end({ clean, ...figures }) {
           running.delete(grant.token);
           const last = take(figures);
+          const shown = output();
+          if (shown) shown.isPublishing = false;
           endedBytes += last.bytes;
           report({ type: 'closed', grant, clean, figures: last });
         },

@@ -5,9 +5,12 @@ import { milliseconds } from '../../core/duration.ts';
 import type { Effect } from '../../core/effect.ts';
 import { jsonLog } from '../../core/log.ts';
 import type { Plugin } from '../../core/plugin.ts';
+import type { Volatile } from '../../core/ports/volatile.ts';
 import { type Booted, type BootOptions, boot } from '../../runtime/boot.ts';
 import { virtualClock } from '../../runtime/drivers/clock/virtual.ts';
 import { type SqliteStore, sqliteStore } from '../../runtime/drivers/store/sqlite/index.ts';
+import { memoryVolatile } from '../../runtime/drivers/volatile/memory.ts';
+import { documentedBy } from './documented.ts';
 import { type ScriptedMedia, type ScriptedPublish, scriptedMedia } from './scripted-media.ts';
 import { type ScriptedOutbound, scriptedOutbound } from './scripted-outbound.ts';
 import { trackedStore } from './tracked-store.ts';
@@ -16,7 +19,8 @@ export const bootstrapKey = 'test-bootstrap-key';
 
 /**
  * The whole program with virtual time, a real store and no sockets.
- * `await using w = await world({ plugins })`; disposing stops it and fails on what was left behind.
+ * `await using w = await world({ plugins })`; disposing stops it and fails on what was left behind. Every answer is
+ * checked against the program's own `/openapi.json`: a request with one that is not documented fails.
  */
 export async function world(options: WorldOptions): Promise<World> {
   const dataDir = await mkdtemp(join(tmpdir(), 'millrace-world-'));
@@ -28,13 +32,14 @@ export async function world(options: WorldOptions): Promise<World> {
     const { store, idle } = trackedStore(inner);
     const clock = virtualClock({ start: now, idle });
     const media = scriptedMedia(clock);
+    const volatile = { ...memoryVolatile({ clock }) };
     const outbound = scriptedOutbound();
     const booted = await boot({
       plugins: options.plugins.map((plugin) => ({
         plugin: scripted(plugin, options.effects ?? {}),
         config: options.config?.[plugin.id],
       })),
-      drivers: { store, jobs: store.jobs, clock, media, outbound },
+      drivers: { store, jobs: store.jobs, clock, media, outbound, volatile },
       deployment: { publicUrl: 'http://localhost:8080', dataDir, bootstrapKey, rtmpPort: 1935 },
       nodeId: 'local',
       nodeTimeout: 10_000,
@@ -44,7 +49,8 @@ export async function world(options: WorldOptions): Promise<World> {
       onFatal: (reason) => lines.push(`fatal: ${reason}`),
       ...(options.probe && { probe: options.probe }),
     });
-    return { booted, clock, store, inner, media, outbound, idle };
+    checkAnswers(booted);
+    return { booted, clock, store, inner, media, outbound, volatile, idle };
   };
   current = await startOne(options.start ?? Date.UTC(2026, 0, 1));
 
@@ -83,11 +89,17 @@ export async function world(options: WorldOptions): Promise<World> {
     get app() {
       return current.booted.app;
     },
+    get document() {
+      return current.booted.document;
+    },
     get peers() {
       return current.booted.peers;
     },
     get media() {
       return current.media;
+    },
+    get volatile() {
+      return current.volatile;
     },
     get outbound() {
       return current.outbound;
@@ -135,6 +147,21 @@ export async function world(options: WorldOptions): Promise<World> {
   };
 }
 
+/** From now on whoever sends a request fails when its answer is not as documented. */
+function checkAnswers({ app, document }: Booted): void {
+  const check = documentedBy(document);
+  const { fetch } = app;
+  Object.defineProperty(app, 'fetch', {
+    async value(request: Request) {
+      const answer: Response = await fetch(request);
+      const isJson = answer.headers.get('content-type')?.startsWith('application/json');
+      const problems = await check(request, isJson ? answer.clone() : answer);
+      if (problems.length > 0) throw new Error(`not as in /openapi.json: ${problems.join('; ')}`);
+      return answer;
+    },
+  });
+}
+
 export interface World {
   request(
     method: string,
@@ -143,12 +170,16 @@ export interface World {
     // biome-ignore lint/suspicious/noExplicitAny: answers of all routes
   ): Promise<{ status: number; headers: Headers; body: any }>;
   readonly app: Booted['app'];
+  /** What `/openapi.json` answers. */
+  readonly document: Booted['document'];
   /** For tests with sockets; `request` takes a `peer`. */
   readonly peers: Booted['peers'];
   readonly media: ScriptedMedia;
   /** Receivers of what the program sends out. */
   readonly outbound: ScriptedOutbound;
   readonly store: SqliteStore;
+  /** A test may put its own functions in place of these. */
+  readonly volatile: { -readonly [K in keyof Volatile]: Volatile[K] };
   /** Everything that was logged. */
   readonly lines: readonly string[];
   now(): number;
@@ -198,6 +229,7 @@ interface Running {
   readonly store: SqliteStore;
   readonly inner: SqliteStore;
   readonly media: ScriptedMedia;
+  readonly volatile: World['volatile'];
   readonly outbound: ScriptedOutbound;
   readonly idle: () => Promise<void>;
 }

@@ -28,10 +28,10 @@ test('a publish plays, and is closed once with its figures', async () => {
   expect(figures.lastMediaAt).toBeGreaterThan(s.now() - 5000);
   expect(s.media.figures('t1')).toBe(undefined);
   const { bytes } = figures;
-  expect(s.media.totals()).toEqual({ publishes: 0, outputs: 1, bytes, waitingViewers: 0 });
+  expect(s.media.totals()).toEqual({ publishes: 0, outputs: 1, bytes, waitingViewers: 0, viewers: 0 });
   s.media.retire('key');
   s.media.retire('key');
-  expect(s.media.totals()).toEqual({ publishes: 0, outputs: 0, bytes, waitingViewers: 0 });
+  expect(s.media.totals()).toEqual({ publishes: 0, outputs: 0, bytes, waitingViewers: 0, viewers: 0 });
   expect(s.serve('index.m3u8')).toBe(undefined);
 });
 
@@ -54,7 +54,7 @@ test('the totals are of all publishes and of everybody who waits', async () => {
     s.media.appears('other', options),
   ];
   const bytes = ['t1', 't2'].reduce((sum, token) => sum + (s.media.figures(token)?.bytes ?? 0), 0);
-  expect(s.media.totals()).toEqual({ publishes: 2, outputs: 2, bytes, waitingViewers: 3 });
+  expect(s.media.totals()).toEqual({ publishes: 2, outputs: 2, bytes, waitingViewers: 3, viewers: 0 });
   gone.abort();
   await Promise.all(waiting);
   expect(s.media.totals().waitingViewers).toBe(0);
@@ -259,23 +259,29 @@ test('stop: every publish is closed, every viewer answered, no timer is left', a
   expect(s.timers()).toBe(0);
 });
 
-test('a port in use is named by its setting', async () => {
+test('a port, host or certificate that cannot be used is named by its setting', async () => {
   await using s = await station();
   const folder = mkdtempSync(join(tmpdir(), 'media-'));
   const paths = { cert: join(folder, 'cert.pem'), key: join(folder, 'key.pem') };
   writeFileSync(paths.cert, cert);
   writeFileSync(paths.key, key);
-  const second = (rtmp: { port: number; tlsPort?: number }) =>
+  const second = (rtmp: { host?: string; port: number; tlsPort?: number }) =>
     inProcessMedia({
       clock: { now: () => 0, at: () => () => undefined },
       log: undefined as never,
-      rtmp: { host: '127.0.0.1', connections: 1, connectionsPerAddress: 1, ...rtmp },
+      rtmp: { host: '127.0.0.1', ...rtmp },
       tls: paths,
-      hls: { window: 12_000, waitingRequests: 1 },
+      hls: { part: 350, window: 12_000, waitingRequests: 1, memory: 1 },
     }).accept({ authorise: () => Promise.reject(), report: () => undefined });
   const free = freePort();
   await expect(second({ port: s.port })).rejects.toThrow(`Port ${s.port} (rtmp.port) is in use`);
   await expect(second({ port: free, tlsPort: s.port })).rejects.toThrow(`Port ${s.port} (rtmp.tlsPort)`);
+  await expect(second({ host: '203.0.113.9', port: free })).rejects.toThrow(
+    `Port ${free} on 203.0.113.9 (rtmp.port, rtmp.host) cannot be opened: EADDRNOTAVAIL`,
+  );
+  await expect(second({ host: 'no.such.invalid', port: free })).rejects.toThrow('not an address of this');
+  writeFileSync(paths.cert, 'no certificate');
+  await expect(second({ port: free, tlsPort: freePort() })).rejects.toThrow('tls.cert, tls.key:');
   // The port that could be opened is let go.
   Bun.listen({ hostname: '127.0.0.1', port: free, socket: { data() {} } }).stop(true);
   rmSync(folder, { recursive: true });
@@ -303,4 +309,41 @@ test('a playlist that counted further than its grant: the next one goes on behin
     await until('the end', () => s.facts.at(-1)?.type === 'closed');
     s.media.retire('key');
   }
+});
+
+test('viewers are who asks for a media playlist, plain or blocking, and readings tell of them', async () => {
+  await using s = await station();
+  const encoder = await s.encoder();
+  sendHeaders(encoder);
+  sendMedia(encoder, { seconds: 5 });
+  await until('a playlist', () => s.told().includes('playable t1'));
+  const ask = (file: string, viewer: string | undefined, query = '') =>
+    s.media.serve({
+      playbackId: 'key',
+      file,
+      query: new URLSearchParams(query),
+      signal: new AbortController().signal,
+      ...(viewer && { viewer }),
+    });
+  const watching = () => s.media.readings()[0].viewers;
+  expect(watching()).toBe(0);
+  await ask('index.m3u8', 'looks only');
+  await ask('source.m3u8', undefined);
+  expect(watching()).toBe(0);
+  for (const viewer of ['a', 'b', 'a', 'b']) await ask('source.m3u8', viewer);
+  await ask('source.m3u8', 'c', '_HLS_msn=1000&_HLS_part=0');
+  await ask('source.m3u8', 'a', '_HLS_msn=1000&_HLS_part=0');
+  expect(watching()).toBe(3);
+  expect(s.media.totals().viewers).toBe(3);
+  await until('all media', () => (s.media.figures('t1')?.duration ?? 0) > 4.9);
+  expect(s.media.readings()).toMatchObject([
+    { grant: { token: 't1' }, isPublishing: true, vitals: { frames: 150, keyFrames: 5 } },
+  ]);
+  await encoder.close({ clean: false });
+  await until('the end', () => s.told().includes('closed t1'));
+  expect(s.media.readings()).toMatchObject([
+    { grant: { token: 't1' }, isPublishing: false, vitals: { frames: 150 }, viewers: 3 },
+  ]);
+  s.media.retire('key');
+  expect(s.media.readings()).toEqual([]);
 });

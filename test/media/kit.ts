@@ -7,7 +7,8 @@ import { AAC_48000_STEREO, AVC_360P, audioHeader, frame, sound, videoHeader } fr
 export type Authorise = (request: PublishRequest) => Promise<PublishGrant | PublishRefusal>;
 
 /** The media of a process on a free port, its facts and lines of log, and encoders that publish to it. */
-export async function station(authorise?: Authorise) {
+export async function station(authorise?: Authorise, options: { memory?: number } = {}) {
+  const { memory = 2 ** 32 } = options;
   const port = freePort();
   const facts: MediaFact[] = [];
   const lines: string[] = [];
@@ -33,9 +34,9 @@ export async function station(authorise?: Authorise) {
       },
     },
     log: { ...log, child: () => log } as never,
-    rtmp: { host: '127.0.0.1', port, connections: 100, connectionsPerAddress: 100 },
+    rtmp: { host: '127.0.0.1', port },
     tls: undefined,
-    hls: { window: 12_000, waitingRequests: 100 },
+    hls: { part: 350, window: 12_000, waitingRequests: 100, memory },
   });
   let count = 0;
   const grantAll: Authorise = async ({ key }) =>

@@ -1,8 +1,11 @@
+import { Type } from '@sinclair/typebox';
 import { Elysia } from 'elysia';
 import { describe, expect, it } from 'vitest';
 import { authenticate, authenticator } from '../../core/auth.ts';
 import { Fault } from '../../core/fault.ts';
+import { says } from '../../core/http.ts';
 import { type Attempt, idempotent } from '../../core/idempotency.ts';
+import { json, nothing } from '../../core/operation.ts';
 import { definePlugin, type Plugin } from '../../core/plugin.ts';
 import { allPlugins, anotherAccount } from '../kit/all-plugins.ts';
 import { bootstrapKey, type World, world } from '../kit/world.ts';
@@ -275,6 +278,8 @@ describe('a repeat while the first request runs', () => {
   });
 });
 
+const done = Type.Object({}, { description: 'Whatever the test wants.' });
+
 /** A plugin with `POST /api/slow`, which is answered as told. */
 function slowPlugin(run: (attempt: Attempt) => Promise<Response>): Plugin {
   return definePlugin({
@@ -283,10 +288,17 @@ function slowPlugin(run: (attempt: Attempt) => Promise<Response>): Plugin {
     needs: [authenticator],
     routes(kit) {
       const once = idempotent(kit);
-      return new Elysia().post('/api/slow', async ({ request }) => {
-        const principal = await authenticate(request, kit.use(authenticator));
-        return once(request, { principal, run });
-      });
+      return new Elysia().post(
+        '/api/slow',
+        async ({ request }) => {
+          const principal = await authenticate(request, kit.use(authenticator));
+          return once(request, { principal, run });
+        },
+        says('Takes its time.', {
+          name: 'slow',
+          answers: { 200: json(done), 201: json(done), 204: nothing },
+        }),
+      );
     },
   });
 }

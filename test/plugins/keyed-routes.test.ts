@@ -4,10 +4,17 @@ import { bootstrapKey, type World, world } from '../kit/world.ts';
 
 /** Routes for everyone. Every other route of the program needs a key, and is tested here without being named. */
 const open = [
-  ...['GET /health/live', 'GET /health/ready', 'GET /metrics', 'OPTIONS /api/*'],
+  ...['GET /health/live', 'GET /health/ready', 'GET /metrics', 'GET /openapi.json', 'OPTIONS /api/*'],
   ...['GET /hls/:playbackId/*', 'OPTIONS /hls/*'],
   ...['GET /api/playback/:id', 'OPTIONS /api/playback/*', 'GET /api/ingest', 'OPTIONS /api/ingest'],
-  ...['GET /watch/hls.js', 'GET /watch/watch.js', 'GET /watch/watch.css', 'GET /watch/:playbackId'],
+  ...[
+    'GET /watch/hls.js',
+    'GET /watch/watch.js',
+    'GET /watch/pace.js',
+    'GET /watch/watch.css',
+    'GET /watch/:playbackId',
+  ],
+  ...['GET /docs', 'GET /docs/docs.css', 'GET /docs/docs.js', 'GET /docs/schema.js', 'GET /docs/try.js'],
 ];
 
 /** Makes something whose id stands behind `/api/<name>/` in a path. */

@@ -46,6 +46,20 @@ describe('publishing', () => {
     expect(String(other)).not.toContain('secret-key');
   });
 
+  test.each(['a', 'Start', 'N', 'NetStream.Publish.Start'])(
+    'a key that is part of a code, %s, hides nothing',
+    async (key) => {
+      peer = rtmpPeer();
+      const publisher = await publish({ url: peer.url('live', key), timeoutMs: 2000 });
+      await publisher.close({ clean: false });
+      peer.stop();
+      peer = rtmpPeer({ answer: { level: 'error', code: `Custom.${key}` } });
+      await expect(publish({ url: peer.url('live', key) })).rejects.toMatchObject({
+        code: 'NetConnection.Call.Failed',
+      });
+    },
+  );
+
   test('a server that closes, is not there, or says nothing', async () => {
     peer = rtmpPeer();
     const publisher = await publish({ url: peer.url('live', 'k') });

@@ -284,6 +284,16 @@ describe('a publish', () => {
   });
 });
 
+describe('a publish that breaks a rule', () => {
+  it('is told which', async () => {
+    const { feed, replies, closed, written } = await publishing();
+    feed(chunk({ fmt: 0, csid: 6, length: 0xffffff }, pattern(128)));
+    expect(replies().codes.at(-1)).toBe('NetStream.Publish.Rejected');
+    expect(Buffer.from(written).includes('a message is larger than the limit')).toBe(true);
+    expect(closed()).toBe(1);
+  });
+});
+
 describe('a refusal', () => {
   it.each([
     ['unauthorized', 'NetStream.Publish.Unauthorized'],
@@ -484,6 +494,23 @@ describe('protocol control', () => {
       );
     expect(replies().said.at(-1)?.bytes).toEqual([0, 7, 1, 2, 3, 4]);
     expect(closed()).toBe(0);
+  });
+
+  it('tells the window that Set Peer Bandwidth asks for, once, and takes Set Buffer Length in silence', () => {
+    const { feed, replies, closed } = session({ handlers: recordingHandlers().handlers });
+    const bandwidth = (size: number[], kind: number) =>
+      message({ fmt: 0, csid: 2, type: 6, stream: 0 }, [...size, kind]);
+    feed(handshake, connect);
+    const before = replies().said.length;
+    for (const kind of [0, 1, 2, 255]) feed(bandwidth([0, 1, 0, 0], kind));
+    feed(bandwidth([0, 0, 0, 0], 2));
+    // Stream Begin, EOF, Dry, Set Buffer Length, Is Recorded, Ping Response, and what does not exist.
+    for (const event of [0, 1, 2, 3, 4, 7, 31])
+      feed(message({ fmt: 0, csid: 2, type: 4, stream: 0 }, [0, event, 0, 0, 0, 1, 0, 0, 4, 0]));
+    expect(replies().said.slice(before)).toMatchObject([{ type: 5, bytes: [0, 1, 0, 0] }]);
+    expect(closed()).toBe(0);
+    for (let count = 0; count < 60; count += 1) feed(bandwidth([0, 1, 1, count], 2));
+    expect(closed()).toBe(1);
   });
 
   it('lets a large window wait for the sweep, so that an encoder can close without a reset', async () => {

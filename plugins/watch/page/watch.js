@@ -5,6 +5,8 @@
  * States: `waiting` (nothing to play, asking now and then), `loading`, `playing`, `stalled` (the picture
  * stands still although something should be on).
  */
+import { Pace } from './pace.js';
+
 const playbackId = decodeURIComponent(location.pathname.replace(/\/+$/, '').split('/').pop() ?? '');
 const source = `/hls/${encodeURIComponent(playbackId)}/index.m3u8`;
 const Hls = window.Hls;
@@ -39,10 +41,12 @@ let waiting = 0;
 let advancedAt = 0;
 let stalledAt = 0;
 let rebuiltAt = 0;
+const pace = new Pace();
 const still = { since: performance.now(), at: -1, freshSince: 0, tried: 0 };
 
 setControls();
 setInterval(watchPicture, 500);
+setInterval(keepPace, 100);
 video.addEventListener('playing', () => become('playing', ''));
 video.addEventListener('playing', () => setTimeout(countStalls, SETTLED), { once: true });
 video.addEventListener('ended', () => waitForBroadcast('The broadcast has ended.'));
@@ -66,7 +70,8 @@ function createPlayer() {
   };
   const hls = new Hls({
     lowLatencyMode: true,
-    maxLiveSyncPlaybackRate: 1.2,
+    // `keepPace` does it.
+    maxLiveSyncPlaybackRate: 1,
     // A viewer who is there before the first whole segment stands still until it comes; that says nothing of
     // the network, so stalls count only from SETTLED on.
     liveSyncOnStallIncrease: 0,
@@ -83,9 +88,8 @@ function createPlayer() {
   hls.on(Hls.Events.MANIFEST_PARSED, play);
   hls.on(Hls.Events.LEVEL_UPDATED, (_, { details }) => {
     if (details.advanced) noteAdvance();
-    // At the playlist's own PART-HOLD-BACK hls.js speeds up and slows down for ever: it speeds up only with
-    // more than a second in its buffer. And it adds to the delay with each stall, but never takes that back.
-    const wanted = details.partHoldBack + details.partTarget;
+    // hls.js adds to the delay with each stall, but never takes that back.
+    const wanted = details.partHoldBack;
     const isCalm = performance.now() - stalledAt > CALM && hls.targetLatency > wanted;
     if (details.partHoldBack > 0 && (isCalm || hls.config.liveSyncDuration !== wanted))
       hls.targetLatency = wanted;
@@ -187,6 +191,23 @@ function watchPicture() {
   remedy.cure();
   // The step itself is no picture that moves.
   still.at = video.currentTime;
+}
+
+/** Ten times a second: nearer to live, or no further from it, by the speed of playing. */
+function keepPace() {
+  const { hls, state } = millrace;
+  const details = hls?.latestLevelDetails;
+  if (!details || state !== 'playing' || video.paused || video.seeking || !hls.targetLatency) {
+    pace.reset();
+    return;
+  }
+  const rate = pace.next({
+    behind: details.edge + details.age - video.currentTime,
+    wanted: hls.targetLatency,
+    ahead: bufferedEnd() - video.currentTime,
+    now: performance.now(),
+  });
+  if (video.playbackRate !== rate) video.playbackRate = rate;
 }
 
 function restartClock() {

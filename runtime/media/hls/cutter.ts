@@ -1,3 +1,4 @@
+import { OUT_OF_MEMORY } from '../memory-budget.ts';
 import { writeInit } from '../mp4/init.ts';
 import type { Arena } from '../sink.ts';
 import type { OutputConfig } from './config.ts';
@@ -256,11 +257,14 @@ export class Cutter {
     this.#drain();
   }
 
-  /** Cuts wherever one of the samples not yet looked at demands it. */
-  #drain(): void {
+  /**
+   * Cuts wherever one of the samples not yet looked at demands it, but for the last `rest` of them. `isLast`:
+   * nothing more comes, so no sound is waited for.
+   */
+  #drain(rest = 0, isLast = false): void {
     const lead = this.#lead;
     const { window } = this.#options;
-    while (this.#isRunning && this.#cursor < lead.count) {
+    while (this.#isRunning && this.#cursor < lead.count - rest) {
       const { openBytes } = window;
       const ends = this.#rule.ends(lead, this.#cursor, openBytes);
       if (ends === NOTHING) {
@@ -268,7 +272,7 @@ export class Cutter {
         continue;
       }
       const end = lead.dts(this.#cursor);
-      if (!this.#isSoundThere(end)) return;
+      if (!isLast && !this.#isSoundThere(end)) return;
       if (lead.isVideo && !lead.isSync(this.#cursor) && this.#rule.isLong(lead, end, openBytes))
         this.#options.onIssue('key frames are too far apart; a segment was cut without one');
       this.#cut(end, ends === SEGMENT);
@@ -306,13 +310,14 @@ export class Cutter {
     const isKept = window.addPart({
       runs: [this.#video, this.#audio],
       duration: (end - partStart) / lead.timescale,
-      isIndependent: !lead.isVideo || lead.isSync(0),
+      isIndependent: !lead.isVideo || lead.isSyncTaken,
       wallStart: (this.#epoch ?? 0) + start,
     });
     this.#video.forget();
     this.#audio.forget();
     if (!isKept) {
-      this.#options.onFatal('the stream has more data than the live window may keep; lower its bitrate');
+      const tooMuch = 'the stream has more data than the live window may keep; lower its bitrate';
+      this.#options.onFatal(window.isOutOfMemory ? OUT_OF_MEMORY : tooMuch);
       return false;
     }
     this.#rule.ended(end, isEnd);
@@ -332,16 +337,21 @@ export class Cutter {
     const { window } = this.#options;
     const held = this.#video.arena.length;
     const lead = this.#lead;
+    const rest = this.#video.count - count;
+    // What only waited for its sound is a part of its own, or the last would be longer than a part may be.
+    if (lead.isVideo) this.#drain(rest, true);
+    // False when the window had no room for it.
+    const wasRunning = this.#isRunning;
     this.#isRunning = false;
     this.#video.takeAll(-1);
-    if (count < this.#video.count) {
-      this.#video.taken = count;
+    if (rest > 0) {
+      this.#video.taken = this.#video.count - rest;
       this.#video.until = end;
     }
     this.#audio.takeAll(-1);
     const until = lead.until;
-    if (lead.taken > 0 && (window.isOpen || (until - this.#rule.partStart) / lead.timescale >= SHORTEST))
-      this.#addPart(until, true);
+    const isLong = (until - this.#rule.partStart) / lead.timescale >= SHORTEST;
+    if (wasRunning && lead.taken > 0 && (window.isOpen || isLong)) this.#addPart(until, true);
     else {
       this.#video.forget();
       this.#audio.forget();

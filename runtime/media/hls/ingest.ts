@@ -1,12 +1,14 @@
 import type { Clock } from '../../../core/ports/clock.ts';
-import type { Figures, PublishGrant } from '../../../core/ports/media.ts';
+import type { Figures, PublishGrant, Vitals } from '../../../core/ports/media.ts';
 import { parseAac } from '../codecs/aac.ts';
 import { parseAvc } from '../codecs/avc.ts';
+import type { MemoryShare } from '../memory-budget.ts';
 import { Arena, type MediaSink } from '../sink.ts';
 import type { OutputConfig } from './config.ts';
 import { Cutter } from './cutter.ts';
 import { Meter } from './meter.ts';
 import { AUDIO, Timeline, VIDEO } from './timeline.ts';
+import { VitalsMeter } from './vitals.ts';
 import type { LiveWindow } from './window.ts';
 
 export interface IngestOptions {
@@ -14,6 +16,8 @@ export interface IngestOptions {
   readonly clock: Clock;
   readonly window: LiveWindow;
   readonly config: OutputConfig;
+  /** What the arenas count against; nothing when undefined. */
+  readonly memory?: MemoryShare;
   /** Milliseconds on the output's timeline at which this publish begins. */
   readonly origin: number;
   /** The first segment of this publish is listed. */
@@ -34,6 +38,7 @@ export class Ingest implements MediaSink {
   readonly #cutter: Cutter;
   readonly #timeline: Timeline;
   readonly #meter: Meter;
+  readonly #vitals = new VitalsMeter();
   #isOver = false;
   /** When its first media would have come at the speed of time, epoch milliseconds. */
   #beganAt = -1;
@@ -44,8 +49,9 @@ export class Ingest implements MediaSink {
     const { config, clock, grant } = options;
     this.#options = options;
     this.grant = grant;
-    this.video = new Arena({ initial: 64 * 1024, limit: config.arenaLimit });
-    this.audio = new Arena({ initial: 8 * 1024, limit: config.arenaLimit });
+    const { memory } = options;
+    this.video = new Arena({ initial: 64 * 1024, limit: config.arenaLimit, memory: memory?.hold() });
+    this.audio = new Arena({ initial: 8 * 1024, limit: config.arenaLimit, memory: memory?.hold() });
     this.#meter = new Meter();
     const onIssue = (text: string) => this.#meter.issue(text, clock.now());
     this.#timeline = new Timeline({ origin: options.origin, onIssue });
@@ -103,6 +109,7 @@ export class Ingest implements MediaSink {
     // Three signed bytes right in front of the payload.
     if (hasCts) cts = ((bytes[at - 3] << 24) | (bytes[at - 2] << 16) | (bytes[at - 1] << 8)) >> 8;
     const time = this.#place(VIDEO, timestamp, now);
+    if (frameType === 1) this.#vitals.key();
     return this.#cutter.video(at, end, time, cts, frameType === 1, now);
   }
 
@@ -138,20 +145,23 @@ export class Ingest implements MediaSink {
             : undefined;
       const has = (...names: string[]) => names.some((name) => Boolean(field(name)));
       const rate = field('framerate');
-      this.#cutter.expect({
+      const expected = {
         hasVideo: has('videocodecid', 'width', 'videodatarate'),
         hasAudio: has('audiocodecid', 'audiosamplerate', 'audiodatarate'),
         frameRate: typeof rate === 'number' && rate >= 1 && rate <= 300 ? rate : undefined,
-      });
+      };
+      this.#cutter.expect(expected);
+      this.#vitals.expect({ ...expected, frameRate: expected.frameRate ?? 0 });
       return;
     }
   }
 
   /** The publisher is gone or another took over: what is whole is cut, and the sink is inert from now on. */
   finish(): void {
-    if (this.#isOver) return;
-    this.#cutter.flush();
+    if (!this.#isOver) this.#cutter.flush();
     this.#isOver = true;
+    this.video.retire();
+    this.audio.retire();
   }
 
   figures(): Figures {
@@ -162,8 +172,14 @@ export class Ingest implements MediaSink {
     };
   }
 
+  vitals(): Vitals {
+    const { window, clock } = this.#options;
+    return this.#vitals.read(window.init?.codecs ?? [], clock.now());
+  }
+
   #place(track: number, timestamp: number, now: number): number {
     const time = this.#timeline.place(track, timestamp, now);
+    this.#vitals.pass(track, time, now);
     this.#meter.pass(time);
     if (this.#beganAt < 0) this.#beganAt = now;
     else if (time - this.#options.origin > now - this.#beganAt + AHEAD) {

@@ -1,5 +1,6 @@
 import type { Clock } from '../../../core/ports/clock.ts';
-import type { Figures, PublishGrant } from '../../../core/ports/media.ts';
+import type { Figures, PublishGrant, Vitals } from '../../../core/ports/media.ts';
+import type { MemoryShare } from '../memory-budget.ts';
 import type { MediaSink } from '../sink.ts';
 import { DEFAULTS, type OutputConfig } from './config.ts';
 import { Ingest } from './ingest.ts';
@@ -18,6 +19,8 @@ import { LiveWindow } from './window.ts';
 export interface LiveOutputOptions {
   readonly clock: Clock;
   readonly pool: BufferPool;
+  /** What its window and arenas count against; closed with it. */
+  readonly memory?: MemoryShare;
   /** One line for the operator; no secrets. */
   readonly log?: (line: string) => void;
   readonly config?: Partial<OutputConfig>;
@@ -41,6 +44,7 @@ export class LiveOutput {
   readonly #clock: Clock;
   readonly #log: (line: string) => void;
   readonly #config: OutputConfig;
+  readonly #memory: MemoryShare | undefined;
   readonly #window: LiveWindow;
   readonly #waiters: Waiters;
   /** Random, so that no cache answers with files of an older output of this playbackId. */
@@ -50,18 +54,24 @@ export class LiveOutput {
   /** The target duration that the owner knows of. */
   #knownTarget = 0;
   #figures: Figures | undefined;
+  #vitals: Vitals | undefined;
   #isPublishing = false;
   #hasEnded = false;
   #end: number = ORIGIN;
-  #playlist: { version: number; text: string } = { version: -1, text: '' };
-  #multivariant: { version: number; text: string } = { version: -1, text: '' };
+  /** Rendered when first asked for, shared by all who ask before the next part. */
+  readonly #rendered = {
+    media: { version: -1, text: '' },
+    delta: { version: -1, text: '' },
+    multivariant: { version: -1, text: '' },
+  };
 
   constructor(options: LiveOutputOptions) {
-    const { clock, pool, log = () => {}, config } = options;
+    const { clock, pool, memory, log = () => {}, config } = options;
+    this.#memory = memory;
     this.#clock = clock;
     this.#log = log;
     this.#config = { ...DEFAULTS, ...config };
-    this.#window = new LiveWindow({ clock, pool, config: this.#config });
+    this.#window = new LiveWindow({ clock, pool, config: this.#config, memory: memory?.hold() });
     this.#waiters = new Waiters({ clock, limit: this.#config.waiterLimit });
     this.#window.onChange = () => this.#onChange();
     this.#prefix = Buffer.from(crypto.getRandomValues(new Uint8Array(6))).toString('hex');
@@ -100,6 +110,7 @@ export class LiveOutput {
       clock: this.#clock,
       window: this.#window,
       config: this.#config,
+      memory: this.#memory,
       // A second later than the last media, so that what comes a little early still has a time of its own.
       origin: Math.ceil(this.#end) + 1000,
       onPlayable: () => attachment.onPlayable(),
@@ -128,12 +139,18 @@ export class LiveOutput {
     this.#isPublishing = false;
     this.#release();
     this.#window.clear();
+    this.#memory?.close();
     this.#waiters.wake();
   }
 
   /** Of the publish attached last; undefined before any. Still readable after `detach`. */
   figures(): Figures | undefined {
     return this.#ingest?.figures() ?? this.#figures;
+  }
+
+  /** The same of how its media comes. */
+  vitals(): Vitals | undefined {
+    return this.#ingest?.vitals() ?? this.#vitals;
   }
 
   /** Answers a GET for one file. `query` counts for the media playlist only. */
@@ -176,28 +193,33 @@ export class LiveOutput {
     this.#attachment = undefined;
     this.#end = Math.max(this.#end, ingest.end);
     this.#figures = ingest.figures();
+    this.#vitals = ingest.vitals();
   }
 
-  /** Blocking reload, RFC 8216bis 6.2.5.2. */
+  /** Delta updates and blocking reload, RFC 8216bis 6.2.5; other directives are let be. */
   #serveMedia(
     query: URLSearchParams | undefined,
     signal: AbortSignal | undefined,
   ): Response | Promise<Response> {
     const askedSegment = query?.get('_HLS_msn') ?? undefined;
     const askedPart = query?.get('_HLS_part') ?? undefined;
+    const askedSkip = query?.get('_HLS_skip') ?? undefined;
     if (!this.isPlayable) return answers.missing();
-    if (askedSegment === undefined && askedPart === undefined) return this.#answerMedia();
+    // v2 also leaves out date ranges, of which there are none. Another value is one of a later version.
+    const kind = askedSkip === 'YES' || askedSkip === 'v2' ? 'delta' : 'media';
+    if (askedSegment === undefined && askedPart === undefined) return this.#answerMedia(kind);
+    if (askedSegment === undefined) return answers.refusal('_HLS_part needs _HLS_msn');
     const sequence = wholeNumber(askedSegment);
     const part = askedPart === undefined ? -1 : wholeNumber(askedPart);
     if (sequence === undefined || part === undefined)
       return answers.refusal('_HLS_msn and _HLS_part are whole numbers');
     if (this.#isTooFar(sequence, part)) return answers.refusal('no such part will be made soon');
-    if (this.#has(sequence, part)) return this.#answerMedia();
+    if (this.#has(sequence, part)) return this.#answerMedia(kind);
     return this.#wait(signal, {
-      attempt: () => (this.#hasEnded || this.#has(sequence, part) ? this.#answerMedia() : undefined),
+      attempt: () => (this.#hasEnded || this.#has(sequence, part) ? this.#answerMedia(kind) : undefined),
       // No media flows: unchanged, because players give up on repeated errors. Who has only just come back
       // has sent none yet.
-      expire: () => (this.#window.hint === undefined ? this.#answerMedia() : answers.busy()),
+      expire: () => (this.#window.hint === undefined ? this.#answerMedia(kind) : answers.busy()),
     });
   }
 
@@ -215,9 +237,9 @@ export class LiveOutput {
     return this.#isPublishing ? ordinary : Math.min(ordinary, this.#config.heldWait);
   }
 
-  #answerMedia(): Response {
+  #answerMedia(kind: 'media' | 'delta'): Response {
     if (!this.isPlayable) return answers.missing();
-    return answers.playlist(this.#render('media'), 1);
+    return answers.playlist(this.#render(kind), 1);
   }
 
   /** True when the playlist holds that part, or that whole segment for part -1. */
@@ -246,12 +268,15 @@ export class LiveOutput {
     return !this.#hasEnded && hint?.sequence === sequence && hint.part === part;
   }
 
-  #render(kind: 'media' | 'multivariant'): string {
+  #render(kind: 'media' | 'delta' | 'multivariant'): string {
     const { version } = this.#window;
-    const cached = kind === 'media' ? this.#playlist : this.#multivariant;
+    const cached = this.#rendered[kind];
     if (cached.version === version) return cached.text;
     const source = { window: this.#window, prefix: this.#prefix, partTarget: this.#config.partTarget };
-    cached.text = kind === 'media' ? mediaPlaylist(source) : multivariantPlaylist(source);
+    cached.text =
+      kind === 'multivariant'
+        ? multivariantPlaylist(source)
+        : mediaPlaylist(source, { isDelta: kind === 'delta' });
     cached.version = version;
     return cached.text;
   }

@@ -9,31 +9,35 @@ export interface PlaylistSource {
   readonly partTarget: number;
 }
 
-/** The media playlist, RFC 8216bis 4.4.3 and 4.4.4, with parts for the last three target durations. */
-export function mediaPlaylist(source: PlaylistSource): string {
+/**
+ * The media playlist, RFC 8216bis 4.4.3 and 4.4.4, with parts for the last three target durations. As a delta
+ * update (6.2.5.1) EXT-X-SKIP stands for what is older than the skip boundary, tags included; when nothing
+ * is, it is the whole playlist.
+ */
+export function mediaPlaylist(source: PlaylistSource, options: { isDelta: boolean }): string {
   const { window, prefix } = source;
-  const { listed, open, hint, targetDuration } = window;
-  let left = 3 * targetDuration - (open?.duration ?? 0);
-  let withParts = listed.length;
-  while (withParts > 0 && left > 0) {
-    withParts -= 1;
-    left -= listed[withParts].duration;
-  }
+  const { listed, open, hint, targetDuration, skipBoundary } = window;
+  const end = open?.duration ?? 0;
+  const skipped = options.isDelta ? countBefore(listed, { distance: skipBoundary, end }) : 0;
+  const withParts = countBefore(listed, { distance: 3 * targetDuration, end });
   let partTarget = source.partTarget;
-  let body = '';
-  let former: Segment | undefined;
-  for (let i = 0; i < listed.length; i += 1) {
+  let body = skipped > 0 ? `#EXT-X-SKIP:SKIPPED-SEGMENTS=${skipped}\n` : '';
+  let former: Segment | undefined = listed[skipped - 1];
+  for (let i = skipped; i < listed.length; i += 1) {
     const segment = listed[i];
     body += heading(segment, { former, prefix });
     if (i >= withParts && !isFirstOfPublish(segment, former)) {
-      body += partLines(segment, prefix);
+      body += dateLine(segment) + partLines(segment, prefix) + segmentLines(segment, prefix);
       partTarget = longest(segment.parts, partTarget);
+    } else {
+      // Kept, because a long window would otherwise be written out anew with each part.
+      segment.lines ??= dateLine(segment) + segmentLines(segment, prefix);
+      body += segment.lines;
     }
-    body += `#EXTINF:${segment.duration.toFixed(5)},\n${segmentName(prefix, segment.sequence)}\n`;
     former = segment;
   }
   if (open !== undefined && open.parts.length > 0) {
-    body += heading(open, { former, prefix }) + partLines(open, prefix);
+    body += heading(open, { former, prefix }) + dateLine(open) + partLines(open, prefix);
     partTarget = longest(open.parts, partTarget);
   }
   // hls.js 1.7 takes a last line that names a segment for one that still grows, and gives up for good when
@@ -45,12 +49,25 @@ export function mediaPlaylist(source: PlaylistSource): string {
   // Rounded up, so that no part is longer than it and the hold-back is three of it.
   const target = Math.ceil(partTarget * 1000 - 1e-6) / 1000;
   const sequence = listed[0]?.sequence ?? window.nextSequence;
+  const canSkip =
+    skipBoundary === Number.POSITIVE_INFINITY ? '' : `CAN-SKIP-UNTIL=${skipBoundary.toFixed(1)},`;
   return (
     `#EXTM3U\n#EXT-X-VERSION:9\n#EXT-X-TARGETDURATION:${targetDuration}\n` +
-    `#EXT-X-SERVER-CONTROL:CAN-BLOCK-RELOAD=YES,PART-HOLD-BACK=${(target * 3).toFixed(3)}\n` +
+    `#EXT-X-SERVER-CONTROL:CAN-BLOCK-RELOAD=YES,${canSkip}PART-HOLD-BACK=${(target * 3).toFixed(3)}\n` +
     `#EXT-X-PART-INF:PART-TARGET=${target.toFixed(3)}\n#EXT-X-MEDIA-SEQUENCE:${sequence}\n` +
     `#EXT-X-DISCONTINUITY-SEQUENCE:${window.discontinuitySequence}\n${body}`
   );
+}
+
+/** How many of the listed segments end at least `distance` seconds before the end; `end`: seconds behind the last. */
+function countBefore(listed: readonly Segment[], options: { distance: number; end: number }): number {
+  let left = options.distance - options.end;
+  let count = listed.length;
+  while (count > 0 && left > 0) {
+    count -= 1;
+    left -= listed[count].duration;
+  }
+  return count;
 }
 
 /** The multivariant playlist, RFC 8216bis 4.4.6: one variant, measured. */
@@ -99,15 +116,21 @@ function partName(prefix: string, sequence: number, part: number): string {
   return `${prefix}_part${sequence}.${part}.mp4`;
 }
 
-/** The tags in front of a segment. */
+/** The tags by which a segment differs from the one before it. */
 function heading(segment: Segment, options: { former: Segment | undefined; prefix: string }): string {
-  const time = new Date(segment.wallStart).toISOString();
   const map = `#EXT-X-MAP:URI="${initName(options.prefix, segment.init.id)}"\n`;
   return (
     (segment.isDiscontinuity ? '#EXT-X-DISCONTINUITY\n' : '') +
-    (segment.init.id === options.former?.init.id ? '' : map) +
-    `#EXT-X-PROGRAM-DATE-TIME:${time}\n`
+    (segment.init.id === options.former?.init.id ? '' : map)
   );
+}
+
+function dateLine(segment: Segment): string {
+  return `#EXT-X-PROGRAM-DATE-TIME:${new Date(segment.wallStart).toISOString()}\n`;
+}
+
+function segmentLines(segment: Segment, prefix: string): string {
+  return `#EXTINF:${segment.duration.toFixed(5)},\n${segmentName(prefix, segment.sequence)}\n`;
 }
 
 /**

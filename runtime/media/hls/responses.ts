@@ -1,3 +1,6 @@
+import { Fault } from '../../../core/fault.ts';
+import { faultResponse } from '../../../core/http.ts';
+
 const PLAYLIST = 'application/vnd.apple.mpegurl';
 /** Age is what a cache adds: hls.js reckons the live edge by it, but across origins must be let to see it. */
 const OPEN = {
@@ -5,8 +8,18 @@ const OPEN = {
   'Access-Control-Expose-Headers': 'Age, Date, Retry-After',
 };
 const MEDIA = { ...OPEN, 'Content-Type': 'video/mp4', 'Cache-Control': 'public, max-age=3600, immutable' };
-const MISSING = { ...OPEN, 'Cache-Control': 'no-store', 'Retry-After': '1' };
-const REFUSAL = { ...OPEN, 'Cache-Control': 'no-store', 'Content-Type': 'text/plain; charset=utf-8' };
+const REFUSED = { ...OPEN, 'Cache-Control': 'no-store' };
+/** Codes as the streams plugin lists them. One for all: nothing is made for who asks for what is not there. */
+const missing = new Fault('playback.not_live', {
+  status: 404,
+  message: 'Nothing is being broadcast here right now.',
+  retryAfter: 1,
+});
+const busy = new Fault('playback.too_many_waiting', {
+  status: 503,
+  message: 'Too many requests wait here, or no media comes. Try again.',
+  retryAfter: 1,
+});
 
 /** What viewers are answered. A Blob's bytes are shared by all its Responses; no stream is opened. */
 export const answers = {
@@ -19,12 +32,12 @@ export const answers = {
     return blob === undefined ? answers.missing() : new Response(blob, { headers: MEDIA });
   },
   missing(): Response {
-    return new Response(null, { status: 404, headers: MISSING });
+    return faultResponse(missing, REFUSED);
   },
   refusal(reason: string): Response {
-    return new Response(`${reason}\n`, { status: 400, headers: REFUSAL });
+    return faultResponse(new Fault('playback.not_soon', { status: 400, message: reason }), REFUSED);
   },
   busy(): Response {
-    return new Response(null, { status: 503, headers: MISSING });
+    return faultResponse(busy, REFUSED);
   },
 };

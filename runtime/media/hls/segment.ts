@@ -15,6 +15,7 @@ export interface Part {
   readonly size: number;
   /** Seconds. */
   readonly duration: number;
+  /** It contains a key frame, not necessarily in front (RFC 8216bis 4.4.4.9). */
   readonly isIndependent: boolean;
   /** Made when somebody first asks, shared by all who do. */
   blob: Blob | undefined;
@@ -34,6 +35,8 @@ export class Segment {
   /** Seconds. */
   duration = 0;
   length = 0;
+  /** What a playlist says of it when it is closed and listed without its parts. */
+  lines: string | undefined;
   /** When it left the list, epoch milliseconds. */
   leftAt = 0;
   readonly #pool: BufferPool;

@@ -48,6 +48,12 @@ export class Track implements Run {
     return this.table[index * STRIDE + SYNC] === 1;
   }
 
+  /** Whether a key frame is among the samples marked for the next fragment. */
+  get isSyncTaken(): boolean {
+    for (let i = 0; i < this.taken; i += 1) if (this.isSync(i)) return true;
+    return false;
+  }
+
   /** Appends a sample. False when there are too many. */
   push(dts: number, cts: number, offset: number, size: number, sync: number): boolean {
     if (this.count === this.#limit) return false;

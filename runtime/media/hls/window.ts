@@ -1,4 +1,5 @@
 import type { Clock } from '../../../core/ports/clock.ts';
+import type { MemoryHold } from '../memory-budget.ts';
 import { fragmentSize, type Run } from '../mp4/fragment.ts';
 import type { OutputConfig } from './config.ts';
 import type { BufferPool } from './pool.ts';
@@ -10,6 +11,9 @@ export class LiveWindow {
   readonly #clock: Clock;
   readonly #pool: BufferPool;
   readonly #config: OutputConfig;
+  readonly #memory: MemoryHold | undefined;
+  /** `addPart` failed for want of memory in this process, and not by the limit of one window. */
+  isOutOfMemory = false;
   /** Consecutive sequence numbers: kept ones first, listed ones behind, without the open one. */
   readonly #segments: Segment[] = [];
   readonly #rate = new Rate();
@@ -27,10 +31,11 @@ export class LiveWindow {
   #wallEnd = 0;
   onChange: () => void = () => {};
 
-  constructor(options: { clock: Clock; pool: BufferPool; config: OutputConfig }) {
+  constructor(options: { clock: Clock; pool: BufferPool; config: OutputConfig; memory?: MemoryHold }) {
     this.#clock = options.clock;
     this.#pool = options.pool;
     this.#config = options.config;
+    this.#memory = options.memory;
     this.#target = options.config.targetDuration;
   }
 
@@ -41,6 +46,14 @@ export class LiveWindow {
   /** EXT-X-TARGETDURATION, whole seconds; never shrinks. */
   get targetDuration(): number {
     return this.#target;
+  }
+  /**
+   * Seconds from the end of the playlist beyond which a delta update leaves segments out: six target durations,
+   * the least that RFC 8216bis 4.4.3.8 allows. Infinity where so little is listed that none ever would.
+   */
+  get skipBoundary(): number {
+    const boundary = 6 * this.#target;
+    return this.#wanted >= boundary + this.#config.segmentTarget ? boundary : Number.POSITIVE_INFINITY;
   }
   /** Where the media ends on the wall clock, epoch milliseconds. */
   get wallEnd(): number {
@@ -170,7 +183,13 @@ export class LiveWindow {
     this.#segments.length = 0;
     this.#firstListed = 0;
     this.#open = this.#init = this.#hint = undefined;
+    this.#memory?.resize(0);
     this.#version += 1;
+  }
+
+  /** At least this many seconds are listed. */
+  get #wanted(): number {
+    return Math.max(this.#config.window, 3 * this.#target);
   }
 
   #openSegment(wallStart: number): Segment | undefined {
@@ -191,11 +210,23 @@ export class LiveWindow {
     const most = this.#config.windowBytes - (buffer.length - capacity);
     // Copies for viewers do not count: it is not for them to end a publish.
     while (this.#kept() > most && this.#firstListed > 0) this.#shift();
-    if (this.#kept() > most) {
+    const fits = this.#kept() <= most;
+    this.isOutOfMemory = fits && !this.#mayKeep(buffer.length - capacity);
+    if (!fits || this.isOutOfMemory) {
       this.#pool.give(buffer);
       return false;
     }
     segment.move(buffer);
+    return true;
+  }
+
+  /** Asks for `more` bytes than are kept now; what only lags behind the list goes before it gives up. */
+  #mayKeep(more: number): boolean {
+    if (this.#memory === undefined) return true;
+    while (!this.#memory.resize(this.#kept() + more)) {
+      if (this.#firstListed === 0) return false;
+      this.#shift();
+    }
     return true;
   }
 
@@ -207,7 +238,7 @@ export class LiveWindow {
 
   #trim(): void {
     const now = this.#clock.now();
-    const wanted = Math.max(this.#config.window, 3 * this.#target);
+    const wanted = this.#wanted;
     let duration = 0;
     for (let i = this.#firstListed; i < this.#segments.length; i += 1) duration += this.#segments[i].duration;
     while (this.#firstListed < this.#segments.length) {
@@ -224,5 +255,6 @@ export class LiveWindow {
   #shift(): void {
     this.#segments.shift()?.drop();
     this.#firstListed -= 1;
+    this.#memory?.resize(this.#kept());
   }
 }

@@ -1,3 +1,4 @@
+import { type AmfLimits, amfLimits } from './limits.ts';
 import { ProtocolError } from './protocol-error.ts';
 
 /** What AMF0 carries in RTMP commands and metadata. A date is read as its number, epoch milliseconds. */
@@ -9,18 +10,6 @@ export type AmfValue =
   | undefined
   | readonly AmfValue[]
   | { readonly [key: string]: AmfValue };
-
-/** How much one message may hold before it is refused. */
-export interface AmfLimits {
-  /** Objects and arrays inside each other. */
-  readonly depth: number;
-  /** Values in the whole message, those in objects and arrays included. */
-  readonly values: number;
-  /** Bytes of one string or one key. */
-  readonly stringBytes: number;
-}
-
-export const amfLimits: AmfLimits = { depth: 16, values: 1000, stringBytes: 65_535 };
 
 /**
  * Reads the AMF0 values in `bytes[from, to)` (Adobe AMF0 specification, section 2).

@@ -403,12 +403,34 @@ class Connection implements Publisher {
   }
 }
 
-/** A code is shown to people, so nothing but a plain code without the key gets through. */
+/** A code is shown to people: one of the specification, or a plain one that does not hold the key. */
 function statusOf(details: AmfValue, key: string): RtmpStatus {
   const { code, level } = (details ?? {}) as { code?: AmfValue; level?: AmfValue };
-  const isPlain = typeof code === 'string' && /^[\w.]{1,100}$/.test(code) && !code.includes(key);
+  const isPlain = typeof code === 'string' && /^[\w.]{1,100}$/.test(code);
+  // A key such as "a" is part of half of all codes: of those that everyone knows it gives nothing away.
+  const isShown = isPlain && (KNOWN_CODES.has(code) || !code.includes(key));
   return {
-    code: isPlain ? code : 'NetConnection.Call.Failed',
+    code: isShown ? code : 'NetConnection.Call.Failed',
     level: level === 'error' ? 'error' : 'status',
   };
 }
+
+/** What servers answer to `connect` and `publish`. */
+const KNOWN_CODES: ReadonlySet<string> = new Set([
+  'NetConnection.Call.Failed',
+  'NetConnection.Connect.AppShutdown',
+  'NetConnection.Connect.Closed',
+  'NetConnection.Connect.Failed',
+  'NetConnection.Connect.InvalidApp',
+  'NetConnection.Connect.Rejected',
+  'NetConnection.Connect.Success',
+  'NetStream.Failed',
+  'NetStream.Play.Failed',
+  'NetStream.Publish.BadName',
+  'NetStream.Publish.Denied',
+  'NetStream.Publish.Failed',
+  'NetStream.Publish.Rejected',
+  'NetStream.Publish.Start',
+  'NetStream.Publish.Unauthorized',
+  'NetStream.Unpublish.Success',
+]);

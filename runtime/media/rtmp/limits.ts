@@ -8,11 +8,11 @@ export interface RtmpLimits {
   readonly publishTimeout: number;
   /** How long the owner may take to authorise. Then refused as `rejected`. */
   readonly authoriseTimeout: number;
-  /** Silence during a publish. Then closed, and the publish ends uncleanly. */
+  /** Longest silence during a publish. It is closed before that is over, and the publish ends uncleanly. */
   readonly idleTimeout: number;
   /** How long a refused or ended encoder has to read why, before the socket closes. */
   readonly closeGrace: number;
-  /** How often deadlines are looked at; every one of them may be late by this much. */
+  /** How often deadlines are looked at; all but `idleTimeout` may be late by this much. */
   readonly sweepInterval: number;
   /** One message of any type. Larger: closed. */
   readonly messageBytes: number;
@@ -33,6 +33,10 @@ export interface RtmpLimits {
   readonly unpublishedBytes: number;
   /** Bytes waiting to be sent to a peer that does not read. Beyond: closed. */
   readonly unsentBytes: number;
+  /** Lines of log about connections within `logWindow`, of all addresses and of one. More are counted only. */
+  readonly logLines: number;
+  readonly logLinesPerAddress: number;
+  readonly logWindow: number;
   /** Length of a stream key. Longer: refused as `unauthorized` without asking. */
   readonly keyLength: number;
 }
@@ -55,5 +59,20 @@ export const rtmpLimits: RtmpLimits = {
   queuedBytes: 256 * 1024,
   unpublishedBytes: 1024 * 1024,
   unsentBytes: 64 * 1024,
+  logLines: 20,
+  logLinesPerAddress: 5,
+  logWindow: 10_000,
   keyLength: 256,
 };
+
+/** How much one AMF0 message may hold before it is refused; in bytes it is bounded by `controlBytes`. */
+export interface AmfLimits {
+  /** Objects and arrays inside each other. */
+  readonly depth: number;
+  /** Values in the whole message, those in objects and arrays included. */
+  readonly values: number;
+  /** Bytes of one string or one key. */
+  readonly stringBytes: number;
+}
+
+export const amfLimits: AmfLimits = { depth: 16, values: 1000, stringBytes: 65_535 };

@@ -6,7 +6,7 @@ import { type RtmpLimits, rtmpLimits } from './limits.ts';
 import type { PublishHandlers } from './publish.ts';
 import { RtmpSession } from './session.ts';
 import { SocketWriter } from './socket-writer.ts';
-import { WindowCount } from './window-count.ts';
+import { WindowCount, WindowCounts } from './window-count.ts';
 
 export interface RtmpLog {
   debug(message: string, fields?: object): void;
@@ -52,8 +52,8 @@ export function rtmpListener(options: RtmpListenerOptions): RtmpListener {
   const connections = new Set<Connection>();
   const perNetwork = new Map<string, number>();
   const running = new Map<string, RtmpSession>();
-  const note = quietly((message, fields) => log.info(message, fields), clock);
-  const complain = quietly((message, fields) => log.error(message, fields), clock);
+  const note = quietly((message, fields) => log.info(message, fields), { clock, limits });
+  const complain = quietly((message, fields) => log.error(message, fields), { clock, limits });
 
   const socketHandlers = {
     open(socket: Socket<Connection>) {
@@ -197,15 +197,19 @@ function listen(
   }
 }
 
-/** Lines, at most 20 in 10 seconds: a flood of connections must not become a flood of lines. */
-function quietly(
-  write: (message: string, fields: object) => void,
-  clock: Clock,
-): (message: string, fields: object) => void {
-  const lines = new WindowCount({ most: 20, window: 10_000 });
+/** A line about a connection. */
+type Line = (message: string, fields: { readonly address: string; readonly [name: string]: unknown }) => void;
+
+/** Few lines: a flood of connections must not become a flood of lines, nor one address hide what others did. */
+function quietly(write: Line, options: { clock: Clock; limits: RtmpLimits }): Line {
+  const { clock, limits } = options;
+  const window = limits.logWindow;
+  const lines = new WindowCount({ most: limits.logLines, window });
+  const perNetwork = new WindowCounts({ most: limits.logLinesPerAddress, window, keys: limits.logLines });
   let unsaid = 0;
   return (message, fields) => {
-    if (!lines.admit(clock.now())) {
+    const now = clock.now();
+    if (!perNetwork.admit(networkOf(fields.address), now) || !lines.admit(now)) {
       unsaid += 1;
       return;
     }

@@ -188,7 +188,8 @@ const SIDE = 4;
 const NOTHING = new Uint8Array(0);
 
 function append(arena: Arena, bytes: Uint8Array, from: number, count: number): void {
-  if (!arena.reserve(count)) throw new ProtocolError('a track holds more media than its limit');
+  if (!arena.reserve(count))
+    throw new ProtocolError('a track holds more media than its limit, or than the server has memory for');
   copyBytes(bytes, from, arena.bytes, arena.length, count);
   arena.length += count;
 }

@@ -17,6 +17,11 @@ export const replies = {
     ]);
   },
 
+  /** Window Acknowledgement Size, when the peer asked for another (5.4.5). */
+  window(size: number): Uint8Array {
+    return control(messageType.windowAckSize, uint32(size));
+  },
+
   connected(transaction: number): Uint8Array {
     return command(0, [
       '_result',

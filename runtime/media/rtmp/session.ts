@@ -7,7 +7,7 @@ import { messageType } from './message-type.ts';
 import { NetConnection } from './net-connection.ts';
 import { ProtocolError } from './protocol-error.ts';
 import { Publish, type PublishEnd, type PublishHandlers } from './publish.ts';
-import { replies } from './replies.ts';
+import { replies, windowAckSize } from './replies.ts';
 import { WindowCount } from './window-count.ts';
 
 export interface RtmpSessionOptions {
@@ -47,6 +47,8 @@ export class RtmpSession {
   readonly #connection: NetConnection;
   readonly #metadata: WindowCount;
   #publish: Publish | undefined;
+  /** Window Acknowledgement Size that the peer was told last. */
+  #toldWindow = windowAckSize;
 
   constructor(options: RtmpSessionOptions) {
     const { limits, clock } = options;
@@ -82,7 +84,7 @@ export class RtmpSession {
     const heard = this.#heard;
     this.#heard = false;
     if (heard && this.#phase !== 'closing') this.#inbound.sweep();
-    if (this.#phase === 'publishing' && heard) this.#deadline = now + this.#options.limits.idleTimeout;
+    if (this.#phase === 'publishing' && heard) this.#deadline = this.#idleDeadline(now);
     else if (now < this.#deadline) return;
     else if (this.#phase === 'closing') this.#close();
     else if (this.#phase === 'authorising') this.#answer(this.#publish as Publish, tooSlow);
@@ -132,6 +134,20 @@ export class RtmpSession {
       this.#connection.admit();
       this.#options.write(replies.pong(bytes.subarray(start + 2, start + 6)));
     } else if (type === messageType.windowAckSize) this.#inbound.setWindow(bytes, start, end);
+    else if (type === messageType.setPeerBandwidth) this.#onPeerBandwidth(bytes, start, end);
+  }
+
+  /**
+   * The peer bounds what we may send unacknowledged. We send far less than any bound, but it is owed the
+   * window it asks for when that is another than the one it heard last (5.4.5).
+   */
+  #onPeerBandwidth(bytes: Uint8Array, start: number, end: number): void {
+    if (end - start < 5) return;
+    const size = new DataView(bytes.buffer, bytes.byteOffset + start).getUint32(0);
+    if (size === 0 || size === this.#toldWindow) return;
+    this.#connection.admit();
+    this.#toldWindow = size;
+    this.#options.write(replies.window(size));
   }
 
   #onPublish(key: string, streamId: number): void {
@@ -174,7 +190,7 @@ export class RtmpSession {
     }
     try {
       this.#phase = 'publishing';
-      this.#deadline = this.#options.clock.now() + this.#options.limits.idleTimeout;
+      this.#deadline = this.#idleDeadline(this.#options.clock.now());
       this.#inbound.attach(publish.sink, publish.streamId);
       this.#options.write(replies.published(publish.streamId, this.#connection.hasFcPublish));
       this.#inbound.resume();
@@ -216,6 +232,12 @@ export class RtmpSession {
     this.#release({ clean: false, by: 'server', reason });
   }
 
+  /** The last byte came up to one sweep ago, and the deadline is seen up to one sweep late. */
+  #idleDeadline(now: number): number {
+    const { idleTimeout, sweepInterval } = this.#options.limits;
+    return now + Math.max(sweepInterval, idleTimeout - 2 * sweepInterval);
+  }
+
   /** Gives the peer time to read what is written next. Its input is not even parsed any more. */
   #linger(reason: string, error?: unknown): void {
     this.#phase = 'closing';
@@ -229,10 +251,13 @@ export class RtmpSession {
     const isPeer = error instanceof ProtocolError;
     const isNews = this.#phase !== 'closing';
     const reason = isPeer ? error.message : 'something went wrong in the server';
+    const told = this.#phase === 'publishing' ? this.#publish?.streamId : undefined;
     this.#phase = 'closed';
     this.#inbound.close();
     this.#release({ clean: false, by: isPeer ? 'encoder' : 'server', reason });
     if (isNews || !isPeer) this.#options.onEnd(reason, isPeer ? undefined : error);
+    // Somebody who was let in may have been sent by a mistake, not by malice: the encoder can show why.
+    if (told !== undefined) this.#options.write(replies.failed(told, 'NetStream.Publish.Rejected', reason));
     this.#options.end();
   }
 

@@ -1,3 +1,6 @@
+import type { OpenApi } from '../../../runtime/openapi/document.ts';
+import { documentedBy } from '../../kit/documented.ts';
+
 /** What the tests read of a stream object, and of a session. */
 export interface Stream {
   id: string;
@@ -9,6 +12,7 @@ export interface Stream {
   record?: boolean;
   isHealthy?: boolean;
   issues?: string[];
+  viewerCount?: number;
   createdAt: number;
 }
 
@@ -27,15 +31,26 @@ export interface Api {
   request(method: string, path: string, body?: unknown): Promise<Response>;
 }
 
-/** A client of the API below `url`. Each call fails with method, path, status and body when it is not answered well. */
+/**
+ * A client of the API below `url`. Each call fails with method, path, status and body when it is not answered well, and
+ * when its answer is not as the server's own `/openapi.json` says.
+ */
 export function apiClient(url: string, options: { key: string }): Api {
-  const request = (method: string, path: string, body?: unknown) =>
-    fetch(url + path, {
+  let check: ReturnType<typeof documentedBy> | undefined;
+  const request = async (method: string, path: string, body?: unknown) => {
+    const asked = new Request(url + path, {
       method,
       headers: { authorization: `Bearer ${options.key}`, 'content-type': 'application/json' },
       ...(body !== undefined && { body: JSON.stringify(body) }),
       signal: AbortSignal.timeout(10_000),
     });
+    const answer = await fetch(asked);
+    check ??= documentedBy((await (await fetch(`${url}/openapi.json`)).json()) as OpenApi);
+    const isJson = answer.headers.get('content-type')?.startsWith('application/json');
+    const problems = await check(asked, isJson ? answer.clone() : answer);
+    if (problems.length > 0) throw new Error(`not as in /openapi.json: ${problems.join('; ')}`);
+    return answer;
+  };
   const call = async <T>(method: string, path: string, body?: unknown): Promise<T> => {
     const response = await request(method, path, body);
     const text = await response.text();

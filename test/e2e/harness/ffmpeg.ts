@@ -3,8 +3,11 @@ import { once } from 'node:events';
 import { root } from './server.ts';
 import { until } from './wait.ts';
 
-/** What is broadcast: the committed clip as it is, in a loop (30 fps, 2 s GOP), or a picture that ffmpeg encodes. */
-export type Source = 'clip' | 'encode';
+/**
+ * What is broadcast: the committed clip as it is, in a loop (30 fps, 2 s GOP), or a picture that ffmpeg encodes,
+ * with a key frame every 2 s or, `rareKeys`, every 10 s.
+ */
+export type Source = 'clip' | 'encode' | 'rareKeys';
 
 export interface Broadcast extends AsyncDisposable {
   /** What ffmpeg complained about. */
@@ -14,6 +17,10 @@ export interface Broadcast extends AsyncDisposable {
   ended(options: { within: number }): Promise<void>;
   /** As when the encoder's machine dies: the socket closes, nothing is said. */
   kill(): Promise<void>;
+  /** It hangs: the process and its socket stay, and nothing is sent any more. */
+  freeze(): void;
+  /** It goes on after `freeze`. */
+  thaw(): void;
   /** As a person ends it: ffmpeg unpublishes, then closes. */
   stop(): Promise<void>;
 }
@@ -38,6 +45,12 @@ const inputs: Record<Source, string[]> = {
       '0',
     ],
     ...['-b:v', '800k', '-pix_fmt', 'yuv420p', '-c:a', 'aac', '-b:a', '96k'],
+  ],
+  rareKeys: [
+    ...['-re', '-f', 'lavfi', '-i', 'testsrc2=size=320x180:rate=30'],
+    ...['-re', '-f', 'lavfi', '-i', 'sine=frequency=440:sample_rate=48000'],
+    ...['-c:v', 'libx264', '-preset', 'ultrafast', '-g', '300', '-keyint_min', '300', '-sc_threshold', '0'],
+    ...['-b:v', '300k', '-pix_fmt', 'yuv420p', '-c:a', 'aac', '-b:a', '96k'],
   ],
 };
 
@@ -94,6 +107,8 @@ export function broadcast(url: string, options: { source?: Source; retry?: boole
       await until(`ffmpeg to end (it printed: ${printed.join('')})`, () => !isRunning(), options);
     },
     kill: () => end('SIGKILL'),
+    freeze: () => void child.kill('SIGSTOP'),
+    thaw: () => void child.kill('SIGCONT'),
     stop: () => end('SIGINT'),
     [Symbol.asyncDispose]: () => end('SIGKILL'),
   };

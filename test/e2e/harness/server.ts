@@ -18,6 +18,7 @@ export interface Server extends AsyncDisposable {
   readonly pid: number;
   /** Everything it printed, over all restarts. */
   readonly output: string;
+  readonly rtmpPort: number;
   ingestUrl(streamKey: string): string;
   playlistUrl(playbackId: string): string;
   openEvents(): Promise<Events>;
@@ -86,6 +87,7 @@ export async function startServer(options: { env?: Record<string, string> } = {}
     get output() {
       return printed.join('');
     },
+    rtmpPort,
     ingestUrl: (streamKey) => `rtmp://127.0.0.1:${rtmpPort}/live/${streamKey}`,
     playlistUrl: (playbackId) => `${url}/hls/${playbackId}/index.m3u8`,
     async openEvents() {

@@ -1,0 +1,53 @@
+import { Elysia } from 'elysia';
+import { authenticate, authenticator } from '../../core/auth.ts';
+import { says } from '../../core/http.ts';
+import { json } from '../../core/operation.ts';
+import { definePlugin } from '../../core/plugin.ts';
+import { streams } from '../streams/contract.ts';
+import { config } from './config.ts';
+import { health } from './contract.ts';
+import { pointsSchema } from './schema.ts';
+import { healthWatch } from './watch.ts';
+
+/** What is wrong with a broadcast as it runs: issues, an event when that changes, and the last hour. */
+export default definePlugin({
+  id: 'health',
+  summary: 'stream health: issues, history, events',
+  config,
+  needs: [authenticator, streams, health],
+  provides: [health],
+  emits: {
+    'stream.health': 'A broadcast became unhealthy, or healthy again; `payload.health` says why.',
+  },
+  start(kit) {
+    const watch = healthWatch(kit);
+    kit.provide(health, watch);
+    kit.metrics.reading('millrace_unhealthy_broadcasts', {
+      help: 'Broadcasts on the air that are not healthy, held ones among them.',
+      read: () => watch.unhealthy,
+    });
+    const unobserve = kit.use(streams).observe(watch);
+    return () => {
+      unobserve();
+      watch.stop();
+    };
+  },
+  routes(kit) {
+    const keys = kit.use(authenticator);
+    const history = kit.use(health);
+    return new Elysia().get(
+      '/api/stream/:id/health',
+      async ({ request, params }) => {
+        const principal = await authenticate(request, keys);
+        const { id, parentId } = await kit.use(streams).find(principal, params.id);
+        const of = parentId === null ? { streamId: id } : { streamId: parentId, sessionId: id };
+        return Response.json(history.points(of), { headers: { 'cache-control': 'no-store' } });
+      },
+      says('How a broadcast did over the last hour, a point for each 5 s; of a parent its newest session.', {
+        name: 'getStreamHealth',
+        answers: { 200: json(pointsSchema, 'Oldest first; empty when nothing is known.') },
+        faults: ['stream.not_found'],
+      }),
+    );
+  },
+});

@@ -1,0 +1,94 @@
+import type { LiveReading } from '../../core/ports/media.ts';
+import type { LiveObserver } from '../streams/contract.ts';
+import { announcer } from './announce.ts';
+import type { Health } from './contract.ts';
+import { History } from './history.ts';
+import { textsOf } from './issues.ts';
+import { Judge } from './judge.ts';
+import type { HealthKit } from './kit.ts';
+import { keptAfter, mostEnded } from './limits.ts';
+
+/** Judges what is on the air here once a second, remembers how it did, and tells when its health changes. */
+export function healthWatch(kit: HealthKit): Health & LiveObserver & { stop(): void } {
+  const { clock } = kit;
+  const { maxBitrate } = kit.config;
+  /** By session. Those that are over stand in the order in which they ended, among the others. */
+  const watched = new Map<string, Watched>();
+  /** Stream → the newest session of it that this node has seen. */
+  const newest = new Map<string, string>();
+  const announce = announcer(kit);
+
+  const forget = (sessionId: string) => {
+    const one = watched.get(sessionId);
+    one?.cancel?.();
+    watched.delete(sessionId);
+    if (one && newest.get(one.streamId) === sessionId) newest.delete(one.streamId);
+  };
+  const begin = ({ grant }: LiveReading): Watched => {
+    const { streamId, sessionId, token } = grant;
+    const former = watched.get(sessionId);
+    former?.cancel?.();
+    const history = former?.history ?? new History();
+    const judge = new Judge({ maxBitrate });
+    const begun = { streamId, token, history, judge, isHealthy: true, cancel: undefined };
+    watched.set(sessionId, begun);
+    newest.set(streamId, sessionId);
+    return begun;
+  };
+  const end = (sessionId: string, one: Watched) => {
+    // Behind all others: of what is over, the first that is met ended first.
+    watched.delete(sessionId);
+    watched.set(sessionId, one);
+    one.cancel = clock.at(clock.now() + keptAfter, () => forget(sessionId));
+    announce.forget(sessionId);
+    const over = [...watched].filter(([, { cancel }]) => cancel !== undefined);
+    for (const [id] of over.slice(0, Math.max(0, over.length - mostEnded))) forget(id);
+  };
+  const look = (reading: LiveReading, now: number): readonly string[] => {
+    const { grant, figures, viewers, isPublishing } = reading;
+    const known = watched.get(grant.sessionId);
+    const isKnown = known?.token === grant.token && known.cancel === undefined;
+    const one = isKnown ? known : begin(reading);
+    const verdict = one.judge.look(reading, now);
+    const ingestRate = isPublishing ? figures.ingestRate : 0;
+    const reported = isPublishing ? figures.issues : [];
+    one.history.add({ ...verdict, ingestRate, viewers, reported }, now);
+    one.isHealthy = verdict.issues === 0 && reported.length === 0;
+    const issues = textsOf(verdict.issues);
+    announce.look({ grant, isHealthy: one.isHealthy, issues: [...reported, ...issues] }, now);
+    return issues;
+  };
+
+  return {
+    look,
+    seen(sessions) {
+      const gone = [...watched].filter(([id, { cancel }]) => cancel === undefined && !sessions.has(id));
+      for (const [id, one] of gone) end(id, one);
+    },
+    points({ streamId, sessionId = newest.get(streamId) ?? '' }) {
+      const found = watched.get(sessionId);
+      return found?.streamId === streamId ? found.history.points() : [];
+    },
+    get unhealthy() {
+      let unhealthy = 0;
+      for (const { isHealthy, cancel } of watched.values())
+        if (!isHealthy && cancel === undefined) unhealthy += 1;
+      return unhealthy;
+    },
+    stop() {
+      for (const { cancel } of watched.values()) cancel?.();
+      watched.clear();
+      newest.clear();
+    },
+  };
+}
+
+interface Watched {
+  readonly streamId: string;
+  readonly token: string;
+  readonly history: History;
+  readonly judge: Judge;
+  isHealthy: boolean;
+  /** Set once it is over: lets go of it when its time has come. */
+  cancel: (() => void) | undefined;
+}

@@ -1,0 +1,84 @@
+import type { LiveReading } from '../../core/ports/media.ts';
+import type { Json } from '../../core/ports/volatile.ts';
+import type { LiveObserver } from './contract.ts';
+import type { StreamsKit } from './kit.ts';
+import { attachTime, figuresLast, mostIssues, publishInterval, turnLength } from './limits.ts';
+import { liveFiguresOf, liveKey } from './live-figures.ts';
+
+/**
+ * Reads the media once a second while something is on the air on this node, lets observers judge, and publishes
+ * the figures to where every node can read them. While nothing is on the air it does nothing at all.
+ */
+export function livePublisher(kit: StreamsKit): LivePublisher {
+  const { clock, media, volatile, log } = kit;
+  const observers = new Set<LiveObserver>();
+  let cancel: (() => void) | undefined;
+  let isStopped = false;
+  let wokenAt = 0;
+  let isTold = true;
+  let cancelRound = () => {};
+
+  const issuesOf = (reading: LiveReading, now: number) =>
+    [...reading.figures.issues, ...[...observers].flatMap((one) => one.look(reading, now))].slice(
+      0,
+      mostIssues,
+    );
+  const publish = (readings: readonly LiveReading[]) => {
+    const now = clock.now();
+    const entries = readings.map((reading) => ({
+      key: liveKey(reading.grant.streamId),
+      value: liveFiguresOf(reading, issuesOf(reading, now)) as unknown as Json,
+    }));
+    volatile.set(entries, { lasts: figuresLast }).then(
+      () => {
+        isTold = true;
+      },
+      (error: unknown) => {
+        // Once for each outage, not once a second.
+        if (isTold) log.warn('live figures could not be published', { error });
+        isTold = false;
+      },
+    );
+  };
+  /** Some at a time, so that media waits for none of it. */
+  const round = (readings: readonly LiveReading[], from: number) => {
+    const to = from + turnLength;
+    if (from < readings.length) publish(readings.slice(from, to));
+    if (to < readings.length) cancelRound = clock.at(clock.now(), () => round(readings, to));
+    else {
+      const sessions = new Set(readings.map(({ grant }) => grant.sessionId));
+      for (const observer of observers) observer.seen(sessions);
+    }
+  };
+  const tick = () => {
+    const now = clock.now();
+    const readings = media.readings();
+    const isOver = readings.length === 0 && now - wokenAt > attachTime;
+    cancel = isOver ? undefined : clock.at(now + publishInterval, tick);
+    cancelRound();
+    round(readings, 0);
+  };
+
+  return {
+    wake() {
+      wokenAt = clock.now();
+      if (!isStopped) cancel ??= clock.at(wokenAt + publishInterval, tick);
+    },
+    observe(observer) {
+      observers.add(observer);
+      return () => observers.delete(observer);
+    },
+    stop() {
+      isStopped = true;
+      cancel?.();
+      cancelRound();
+    },
+  };
+}
+
+interface LivePublisher {
+  /** A publish was let in: there will be something to read. */
+  wake(): void;
+  observe(observer: LiveObserver): () => void;
+  stop(): void;
+}

@@ -1,0 +1,94 @@
+import { type TObject, type TSchema, Type } from '@sinclair/typebox';
+import { milliseconds } from '../../core/duration.ts';
+import { idSchema, momentSchema } from '../../core/operation.ts';
+import type { FieldSet } from '../../core/resource.ts';
+import type { StreamsKit } from './kit.ts';
+
+/** Fields of the stream object that the service sets; accepted and ignored in bodies. */
+export const readOnly = [
+  ...['id', 'kind', 'userId', 'createdAt', 'streamKey', 'playbackId', 'createdByTokenName', 'parentId'],
+  ...['sourceSegmentsDuration', 'sourceBytes', 'sourceSegments', 'ingestRate', 'lastSeen', 'recordingStatus'],
+  ...['isActive', 'isHealthy', 'issues', 'viewerCount'],
+];
+
+export const nameSchema = Type.String({ minLength: 1, maxLength: 500, examples: ['Friday show'] });
+/** 1 to 100 characters. Of names that do not match, the schema of the values says nothing. */
+const tagName = '^(?!__proto__$)[^\\u0000-\\u001f]{1,100}$';
+const tagsSchema = Type.Record(
+  Type.String({ pattern: tagName }),
+  Type.Union([Type.String({ maxLength: 500 }), Type.Number(), Type.Boolean()]),
+  {
+    maxProperties: 50,
+    additionalProperties: false,
+    description: 'Values of your own; names have up to 100 characters.',
+    examples: [{ show: 'friday', season: 3 }],
+  },
+);
+
+/** The fields of a stream that a client may set, those of other plugins too. */
+export function changeable(kit: StreamsKit, fields: FieldSet): Record<string, TSchema> {
+  const maximum = Math.floor(milliseconds(kit.config.reconnectWindow) / 1000);
+  const extended = Object.entries(fields.schemas).map(([name, schema]) => [name, Type.Optional(schema)]);
+  return {
+    name: Type.Optional(nameSchema),
+    suspended: Type.Optional(
+      Type.Boolean({ description: 'Ends the broadcast and refuses new ones, as long as it is true.' }),
+    ),
+    holdSeconds: Type.Optional(
+      Type.Integer({
+        minimum: 0,
+        maximum,
+        description: 'How long a broken broadcast stays on the air, instead of `plugins.streams.hold`.',
+        examples: [Math.min(30, maximum)],
+      }),
+    ),
+    userTags: Type.Optional(tagsSchema),
+    ...Object.fromEntries(extended),
+  };
+}
+
+/** The stream object as its owner sees it; a session is one too. */
+export function streamSchema(fields: FieldSet): TObject {
+  return Type.Object(
+    {
+      id: idSchema,
+      kind: Type.Literal('stream'),
+      name: nameSchema,
+      parentId: Type.Optional(
+        Type.String({ description: 'Sessions only: the stream.', examples: idSchema.examples }),
+      ),
+      userId: Type.String({ description: 'Account that it belongs to.', examples: idSchema.examples }),
+      createdAt: Type.Integer({ description: 'Epoch seconds.', examples: [1767225600] }),
+      createdByTokenName: Type.String({ examples: ['Studio'] }),
+      streamKey: Type.Optional(
+        Type.String({
+          description: 'Secret of the encoder; not of sessions.',
+          examples: ['x3k9-a8fh-20pq-7mzc'],
+        }),
+      ),
+      suspended: Type.Optional(Type.Boolean({ description: 'Not of sessions.' })),
+      playbackId: Type.String({ description: 'Names it to viewers.', examples: ['6pukxh2m0ydr9h3q'] }),
+      userTags: tagsSchema,
+      holdSeconds: Type.Optional(Type.Integer({ minimum: 0, examples: [30] })),
+      isActive: Type.Boolean({ description: 'The playlist works.', examples: [true] }),
+      isHealthy: Type.Optional(
+        Type.Boolean({ description: 'While active: there are no issues.', examples: [true] }),
+      ),
+      ingestRate: Type.Optional(
+        Type.Number({ minimum: 0, description: 'While active: bit/s.', examples: [4_200_000] }),
+      ),
+      viewerCount: Type.Optional(
+        Type.Integer({ minimum: 0, description: 'While active: different viewers of late.', examples: [12] }),
+      ),
+      issues: Type.Array(Type.String(), { description: 'What is wrong, in plain words.', examples: [[]] }),
+      lastSeen: Type.Optional(
+        Type.Number({ description: 'Last media, epoch milliseconds.', examples: momentSchema.examples }),
+      ),
+      sourceBytes: Type.Number({ minimum: 0, examples: [1_048_576] }),
+      sourceSegments: Type.Integer({ minimum: 0, examples: [42] }),
+      sourceSegmentsDuration: Type.Number({ minimum: 0, description: 'Seconds.', examples: [84.2] }),
+      ...fields.shown,
+    },
+    { $id: 'Stream', additionalProperties: false },
+  );
+}

@@ -1,0 +1,29 @@
+import type { StreamsKit } from './kit.ts';
+
+/**
+ * What tells the viewer behind a playlist request from others: the id that its player gave its own session
+ * (CTA-5004 CMCD `sid`, or what Apple's players send), else its address, those that a proxy tells of, and the
+ * name of its player. Only hashed and counted, never kept; who wants to can always look like many.
+ */
+export function viewerOf(
+  request: Request,
+  options: { file: string; query: URLSearchParams; kit: Pick<StreamsKit, 'peer'> },
+): string | undefined {
+  const { file, query, kit } = options;
+  if (!file.endsWith('.m3u8')) return undefined;
+  const { headers } = request;
+  const own =
+    headers.get('x-playback-session-id') ??
+    sessionOf(headers.get('cmcd-session')) ??
+    sessionOf(query.get('CMCD'));
+  const forwarded = headers.get('x-forwarded-for') ?? '';
+  const seen = own ?? `${kit.peer(request) ?? ''}\n${forwarded}\n${headers.get('user-agent') ?? ''}`;
+  return seen.slice(0, longest);
+}
+
+/** Characters that are looked at; whoever differs only beyond them is the same. */
+const longest = 512;
+
+function sessionOf(cmcd: string | null): string | undefined {
+  return cmcd === null ? undefined : /(?:^|,)\s*sid="([^"]{1,64})"/.exec(cmcd.slice(0, 1024))?.[1];
+}

@@ -1,0 +1,59 @@
+import { Fault } from '../../../core/fault.ts';
+import type { Clock } from '../../../core/ports/clock.ts';
+import { checkedEntries, checkKeys, checkLimit, type Volatile } from '../../../core/ports/volatile.ts';
+import { mostEntries, sweepInterval } from './limits.ts';
+
+/** Facts in the memory of this process, for a deployment of one node. It sets no timers. */
+export function memoryVolatile(options: { clock: Clock; entries?: number }): Volatile {
+  const { clock, entries: most = mostEntries } = options;
+  const kept = new Map<string, Kept>();
+  let sweptAt = clock.now();
+
+  const sweep = (now: number) => {
+    sweptAt = now;
+    for (const [key, { until }] of kept) if (until <= now) kept.delete(key);
+  };
+  const alive = (key: string, now: number): Kept | undefined => {
+    const found = kept.get(key);
+    return found && found.until > now ? found : undefined;
+  };
+
+  return {
+    async set(entries, { lasts }) {
+      const texts = checkedEntries(entries, { lasts });
+      const now = clock.now();
+      if (now - sweptAt >= sweepInterval) sweep(now);
+      // At most once for each millisecond, however many are refused.
+      else if (kept.size + entries.length > most && sweptAt !== now) sweep(now);
+      let refused = 0;
+      for (const [index, { key }] of entries.entries()) {
+        if (kept.size >= most && !kept.has(key)) refused += 1;
+        else kept.set(key, { text: texts[index], until: now + lasts });
+      }
+      if (refused === 0) return;
+      const message = `${most} facts are kept already; ${refused} new ones were refused`;
+      throw new Fault('volatile.full', { status: 503, message, retryAfter: 5 });
+    },
+    async get(keys) {
+      checkKeys(keys);
+      const now = clock.now();
+      return keys.map((key) => {
+        const found = alive(key, now);
+        return found && JSON.parse(found.text);
+      });
+    },
+    async list(prefix, { limit }) {
+      checkLimit(limit);
+      const now = clock.now();
+      const keys = [...kept.keys()].filter((key) => key.startsWith(prefix) && alive(key, now)).sort();
+      return keys.slice(0, limit).map((key) => ({ key, value: JSON.parse(kept.get(key)?.text ?? 'null') }));
+    },
+  };
+}
+
+interface Kept {
+  /** JSON: nobody can change what is kept by changing what was given or got. */
+  readonly text: string;
+  /** Epoch ms. */
+  readonly until: number;
+}

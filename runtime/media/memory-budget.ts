@@ -1,0 +1,92 @@
+/** Bytes that live media holds in one process: windows and arenas of all outputs together. */
+export class MemoryBudget {
+  readonly #limit: number;
+  #held = 0;
+  #shares = 0;
+
+  /** @param options.limit bytes; more is never granted. */
+  constructor(options: { limit: number }) {
+    this.#limit = options.limit;
+  }
+
+  /** Bytes that are held now. */
+  get held(): number {
+    return this.#held;
+  }
+
+  /** Too little is left for another output to begin. */
+  get isSpent(): boolean {
+    return this.#held + BEGINNING > this.#limit;
+  }
+
+  /** The share of one output; to be closed with it. */
+  open(): MemoryShare {
+    this.#shares += 1;
+    return new MemoryShare({
+      take: (bytes, own) => this.#take(bytes, own),
+      close: (own) => {
+        this.#shares -= 1;
+        this.#held -= own;
+      },
+    });
+  }
+
+  /**
+   * The last quarter is kept for those who hold no more than the average may be, so that a few who hold much
+   * end themselves and not the others.
+   */
+  #take(bytes: number, own: number): boolean {
+    const after = this.#held + bytes;
+    if (bytes > 0) {
+      if (after > this.#limit) return false;
+      if (after > this.#limit * COMMON && own + bytes > this.#limit / this.#shares) return false;
+    }
+    this.#held = after;
+    return true;
+  }
+}
+
+/** What one output holds of the budget. */
+export class MemoryShare {
+  readonly #budget: { take(bytes: number, own: number): boolean; close(own: number): void };
+  #held = 0;
+  #isOpen = true;
+
+  constructor(budget: { take(bytes: number, own: number): boolean; close(own: number): void }) {
+    this.#budget = budget;
+  }
+
+  /** A part of the share, for one thing that grows and shrinks. */
+  hold(): MemoryHold {
+    let size = 0;
+    return {
+      resize: (bytes) => {
+        const more = bytes - size;
+        if (!this.#isOpen || more === 0) return true;
+        if (!this.#budget.take(more, this.#held)) return false;
+        this.#held += more;
+        size = bytes;
+        return true;
+      },
+    };
+  }
+
+  /** Gives everything back. What is held after that is on its way to the garbage collector, and not counted. */
+  close(): void {
+    if (!this.#isOpen) return;
+    this.#isOpen = false;
+    this.#budget.close(this.#held);
+  }
+}
+
+export interface MemoryHold {
+  /** From now on this many bytes. False when that is more than may be had: nothing has changed then. Less is always granted. */
+  resize(bytes: number): boolean;
+}
+
+/** Part of the limit that is given to whoever asks. */
+const COMMON = 0.75;
+/** What a broadcast takes before its first segment is whole, bytes. */
+const BEGINNING = 1_048_576;
+/** What the encoder is told that has to go. */
+export const OUT_OF_MEMORY = 'the server has no memory left for a broadcast of this size; lower its bitrate';

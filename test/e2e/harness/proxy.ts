@@ -1,0 +1,45 @@
+import { once } from 'node:events';
+import { connect, createServer, type Socket } from 'node:net';
+
+/** A network between an encoder and the server, which can go dark: sockets stay open, and nothing passes. */
+export interface Proxy extends AsyncDisposable {
+  readonly port: number;
+  /** From now on nothing passes in either direction, and no end of a connection either. */
+  goDark(): void;
+}
+
+export async function proxyTo(port: number): Promise<Proxy> {
+  const sockets = new Set<Socket>();
+  let isDark = false;
+  const server = createServer({ allowHalfOpen: true }, (near) => {
+    const far = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
+    for (const [from, to] of [
+      [near, far],
+      [far, near],
+    ]) {
+      sockets.add(from);
+      from.on('data', (bytes) => {
+        if (!isDark) to.write(bytes);
+      });
+      from.on('end', () => {
+        if (!isDark) to.end();
+      });
+      from.on('error', () => {});
+      from.on('close', () => {
+        sockets.delete(from);
+        if (!isDark) to.destroy();
+      });
+    }
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    port: (server.address() as { port: number }).port,
+    goDark() {
+      isDark = true;
+    },
+    async [Symbol.asyncDispose]() {
+      for (const socket of sockets) socket.destroy();
+      server.close();
+    },
+  };
+}
