@@ -53,7 +53,12 @@ export async function presentEntry(
   return {
     ...rest,
     ...(nextAttemptAt !== null && { nextAttemptAt }),
-    request: { url: request.url, headers: request.headers, body, ...(isCut && { isCut }) },
+    request: {
+      url: request.url,
+      headers: request.headers,
+      ...(body !== null && { body }),
+      ...(isCut && { isCut }),
+    },
   };
 }
 

@@ -52,7 +52,7 @@ export const logEntrySchema = Type.Object(
       {
         url: Type.String({ examples: ['https://example.com/hooks'] }),
         headers: Type.Record(Type.String(), Type.String(), { description: 'Without the signature.' }),
-        body: Type.Union([Type.String(), Type.Null()], { description: 'Null when it is not kept any more.' }),
+        body: Type.Optional(Type.String({ description: 'Absent when it is not kept any more.' })),
         isCut: Type.Optional(Type.Literal(true, { description: 'There was more than the log keeps.' })),
       },
       closed,

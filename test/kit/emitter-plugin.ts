@@ -1,6 +1,7 @@
+import { Type } from '@sinclair/typebox';
 import { Elysia } from 'elysia';
 import { says } from '../../core/http.ts';
-import { nothing } from '../../core/operation.ts';
+import { json } from '../../core/operation.ts';
 import { definePlugin } from '../../core/plugin.ts';
 
 /**
@@ -40,7 +41,11 @@ export default definePlugin({
         if (events.length > 0) await kit.resources.write({ rows: [], events });
         return Response.json(ids);
       },
-      says('Emits events.', { name: 'emit', isOpen: true, answers: { 204: nothing } }),
+      says('Emits events.', {
+        name: 'emit',
+        isOpen: true,
+        answers: { 200: json(Type.Array(Type.String())) },
+      }),
     ),
 });
 
