@@ -1,5 +1,4 @@
 import type { Static, TObject } from '@sinclair/typebox';
-import type { Kit } from './plugin.ts';
 
 /**
  * Work outside the machines: how one kind of job is done. A machine asks for it by name (`invoke: {src: kind}`) and
@@ -12,7 +11,7 @@ import type { Kit } from './plugin.ts';
  * after the last attempt. `Fault` with `retry: false` ends it at once. What the other side *answered*, be it a no, is
  * an output: the machine decides what follows.
  */
-export interface Effect<Input = unknown, Output = unknown, C extends TObject = TObject> {
+export interface Effect<Input, Output, C extends TObject, Kit> {
   /** Jobs of this kind that one process runs at a time; more wait. A function gets the plugin's config. */
   readonly concurrency: number | ((config: Static<C>) => number);
   /**
@@ -30,7 +29,7 @@ export interface Effect<Input = unknown, Output = unknown, C extends TObject = T
   readonly queue?: number;
   /** When the work may begin, epoch ms, if not at once. */
   readonly notBefore?: (input: Input) => number | undefined;
-  readonly run: (job: Attempt<Input>, kit: Kit<C>) => Promise<Output>;
+  readonly run: (job: Attempt<Input>, kit: Kit) => Promise<Output>;
 }
 
 /** One attempt at a job. */
@@ -53,11 +52,4 @@ export interface EffectError {
   readonly message: string;
   /** How often it was tried. */
   readonly attempts: number;
-}
-
-/** Declares an effect: `effects: { 'webhook.attempt': effect<Input, Output, typeof config>({ … }) }`. */
-export function effect<Input, Output, C extends TObject = TObject>(
-  declared: Effect<Input, Output, C>,
-): Effect<Input, Output, C> {
-  return declared;
 }

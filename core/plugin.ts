@@ -42,7 +42,7 @@ export interface Plugin<C extends TObject = TObject> {
   readonly orders?: Readonly<Record<string, (body: never, kit: Kit<C>) => void>>;
   /** Work outside its machines, by the name that they invoke it by; done by jobs, at least once. */
   // biome-ignore lint/suspicious/noExplicitAny: the effects of one plugin have different types
-  readonly effects?: Readonly<Record<string, Effect<any, any, C>>>;
+  readonly effects?: Readonly<Record<string, Effect<any, any, C, Kit<C>>>>;
   /** Fault codes that its routes answer with: code → status and meaning. */
   readonly faults?: FaultTable;
   /**
@@ -106,6 +106,16 @@ export interface NodeIdentity {
   /** Processes that had this node id before are gone; the last that worked was last known alive then (epoch ms). */
   readonly former: { readonly aliveAt: number } | undefined;
 }
+
+/** Declares an effect: `effects: { 'webhook.attempt': effect<Input, Output, typeof config>({ … }) }`. */
+export function effect<Input, Output, C extends TObject = TObject>(
+  declared: Effect<Input, Output, C, Kit<C>>,
+): Effect<Input, Output, C, Kit<C>> {
+  return declared;
+}
+
+/** What a plugin says of one effect, whatever its input. */
+export type AnyEffect = NonNullable<Plugin['effects']>[string];
 
 export function definePlugin<C extends TObject>(plugin: Plugin<C>): Plugin<C> {
   return plugin;

@@ -1,5 +1,4 @@
-import type { Effect } from '../../core/effect.ts';
-import type { Kit } from '../../core/plugin.ts';
+import type { AnyEffect, Kit } from '../../core/plugin.ts';
 import { effectDefaults, jobLimits } from './limits.ts';
 
 /** A kind of job, as its plugin declares it and the deployment configures it. Times in ms. */
@@ -12,7 +11,7 @@ export interface JobKind {
   readonly backoff: { readonly first: number; readonly most: number };
   readonly queue: number;
   notBefore(input: unknown): number | undefined;
-  run: Effect['run'];
+  run: AnyEffect['run'];
   /** Of the plugin that declares it. */
   readonly kit: () => Kit;
 }
@@ -22,7 +21,7 @@ const name = /^[a-z][a-zA-Z0-9.-]{0,99}$/;
 /** What an effect says, completed and checked: each problem names the effect and what was expected. */
 export function jobKind(
   kind: string,
-  options: { effect: Effect; config: unknown; kit: () => Kit },
+  options: { effect: AnyEffect; config: unknown; kit: () => Kit },
 ): { kind: JobKind; problems: string[] } {
   const { effect, kit } = options;
   const problems: string[] = [];

@@ -1,9 +1,9 @@
 import { openSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Actors } from '../../core/actor.ts';
-import type { Effect } from '../../core/effect.ts';
+import type { Attempt } from '../../core/effect.ts';
 import { jsonLog } from '../../core/log.ts';
-import { definePlugin, type Plugin } from '../../core/plugin.ts';
+import { type AnyEffect, definePlugin, type Plugin } from '../../core/plugin.ts';
 import { boot } from '../../runtime/boot.ts';
 import { systemClock } from '../../runtime/drivers/clock/system.ts';
 import { sqliteStore } from '../../runtime/drivers/store/sqlite/index.ts';
@@ -22,7 +22,7 @@ const store = sqliteStore({ file: join(folder, 'store.db') });
 const note = openSync(join(folder, 'work.log'), 'a');
 writeSync(note, `start ${process.pid}\n`);
 
-const deliver: Effect<Parcel>['run'] = async ({ id, input }) => {
+const deliver: AnyEffect['run'] = async ({ id, input }: Attempt<Parcel>) => {
   writeSync(note, `begin ${process.pid} ${id} ${input.parcel}\n`);
   await new Promise<void>((resolve) => clock.at(clock.now() + (input.parcel.length % 4), resolve));
   writeSync(note, `end ${process.pid} ${id} ${input.parcel}\n`);
@@ -47,7 +47,7 @@ const booted = await boot({
   ],
   drivers: {
     ...{ store, jobs: store.jobs, clock, media: scriptedMedia(clock) },
-    ...{ outbound: scriptedOutbound(), volatile: memoryVolatile({ clock }) },
+    ...{ volatile: memoryVolatile({ clock }), outbound: scriptedOutbound() },
   },
   deployment: { publicUrl: 'http://localhost', dataDir: folder, bootstrapKey: undefined, rtmpPort: 1935 },
   ...{ nodeId: 'local', nodeTimeout: 10_000, partitions: 4, hotActors: 100 },

@@ -2,9 +2,9 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import type { Effect } from '../../core/effect.ts';
+import type { Attempt } from '../../core/effect.ts';
 import { jsonLog } from '../../core/log.ts';
-import type { Kit } from '../../core/plugin.ts';
+import type { AnyEffect, Kit } from '../../core/plugin.ts';
 import { ActorHost, type HostOptions } from '../../runtime/actors/host.ts';
 import { virtualClock } from '../../runtime/drivers/clock/virtual.ts';
 import { sqliteStore } from '../../runtime/drivers/store/sqlite/index.ts';
@@ -73,7 +73,7 @@ async function run(stopAt?: { nth: number; point: Point }) {
     const jobs = mortal(inner.jobs);
     const clock = virtualClock({ start: now, idle: () => inner.idle() });
     const log = jsonLog({ level: 'error', now: () => 0, write: () => {} });
-    const deliver: Effect<Parcel>['run'] = async ({ id, input }) => {
+    const deliver: AnyEffect['run'] = async ({ id, input }: Attempt<Parcel>) => {
       const one: Worked = { id, parcel: input.parcel, process, from: ++tick, to: Infinity };
       work.push(one);
       pass('at work');
@@ -82,7 +82,7 @@ async function run(stopAt?: { nth: number; point: Point }) {
       pass('work done');
       return { status: 200 };
     };
-    const effect = { ...courierPlugin.effects?.[kind], run: deliver } as Effect;
+    const effect = { ...courierPlugin.effects?.[kind], run: deliver } as AnyEffect;
     const kit = () => ({}) as Kit;
     const workers = new JobWorkers({
       ...{ jobs, clock, log, owner: `local/${process}` },

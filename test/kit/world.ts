@@ -2,9 +2,8 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { milliseconds } from '../../core/duration.ts';
-import type { Effect } from '../../core/effect.ts';
 import { jsonLog } from '../../core/log.ts';
-import type { Plugin } from '../../core/plugin.ts';
+import type { AnyEffect, Plugin } from '../../core/plugin.ts';
 import type { Volatile } from '../../core/ports/volatile.ts';
 import { type Booted, type BootOptions, boot } from '../../runtime/boot.ts';
 import { virtualClock } from '../../runtime/drivers/clock/virtual.ts';
@@ -211,10 +210,10 @@ interface WorldOptions {
   readonly durable?: boolean;
   readonly probe?: BootOptions['probe'];
   /** Kind of job → what is done instead of what its plugin declares; see `scriptedEffect`. */
-  readonly effects?: Readonly<Record<string, Effect['run']>>;
+  readonly effects?: Readonly<Record<string, AnyEffect['run']>>;
 }
 
-function scripted(plugin: Plugin, runs: Readonly<Record<string, Effect['run']>>): Plugin {
+function scripted(plugin: Plugin, runs: Readonly<Record<string, AnyEffect['run']>>): Plugin {
   if (!plugin.effects) return plugin;
   const effects = Object.entries(plugin.effects).map(([kind, effect]) => [
     kind,
