@@ -1,4 +1,4 @@
-import { effect } from '../../core/effect.ts';
+import { effect } from '../../core/plugin.ts';
 import type { DueEvent } from '../../machines/webhook-delivery.ts';
 import type { Refill, Refilled } from '../../machines/webhook-lane.ts';
 import type { config } from './config.ts';
