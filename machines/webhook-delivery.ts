@@ -51,7 +51,7 @@ export const webhookDeliveryMachine = setup({
           account: delivery.account,
           webhookId: delivery.webhookId,
           streamId: delivery.streamId,
-          event: delivery.event,
+          position: delivery.position,
           attempt,
           wakes,
           bodyOf: delivery.firstEntry,
@@ -84,7 +84,9 @@ export interface DeliverySettings {
   readonly account: string;
   readonly webhookId: string;
   readonly streamId: string;
-  readonly event: DueEvent;
+  readonly eventId: string;
+  /** Place of the event in the log. */
+  readonly position: number;
   /** Epoch ms. */
   readonly createdAt: number;
   /** When the second attempt begins, epoch ms. */
@@ -106,22 +108,13 @@ export interface DeliveryContext {
 
 type DeliveryEvent = { readonly at: number; readonly type: 'settle' };
 
-/** An event of the log, as far as deliveries need to know it. */
-export interface DueEvent {
-  readonly id: string;
-  readonly type: string;
-  /** Place in the log. */
-  readonly position: number;
-  /** When it happened, epoch ms. */
-  readonly at: number;
-}
-
 /** Input of `webhook.attempt`. */
 export interface Attempt {
   readonly account: string;
   readonly webhookId: string;
   readonly streamId: string;
-  readonly event: DueEvent;
+  /** Place of the event in the log. */
+  readonly position: number;
   /** 1: in the lane. */
   readonly attempt: number;
   /** How often its delivery has tried or wanted to. */

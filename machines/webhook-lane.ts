@@ -1,11 +1,11 @@
 import { assign, setup } from 'xstate';
 import { job } from './job.ts';
-import type { Attempt, AttemptOutcome, DueEvent } from './webhook-delivery.ts';
+import type { Attempt, AttemptOutcome } from './webhook-delivery.ts';
 
 /** What a lane holds and how long it waits, ms. */
 export const laneLimits = {
-  /** Events kept in a lane; those beyond are read from the event log when their turn comes. */
-  waiting: 64,
+  /** Events kept in a lane, 8 bytes each in every step; those beyond are read from the event log when their turn comes. */
+  waiting: 1000,
   /** A lane without work ends after this. */
   idle: 60_000,
   /** Wait after an attempt that was not possible for reasons of ours. */
@@ -35,20 +35,22 @@ export const webhookLaneMachine = setup({
     isBehind: ({ context }) => context.isBehind,
   },
   actions: {
-    take: assign(({ context, event }) => (event.type === 'enqueue' ? taken(context, event.event) : {})),
+    take: assign(({ context, event }) => (event.type === 'enqueue' ? taken(context, event.position) : {})),
     wake: assign({ entry: null }),
     hold: assign(({ event }) => ({ entry: null, heldUntil: event.at + laneLimits.trouble })),
     beginRefill: assign({ hasMissed: false, entry: null }),
+    noteWake: assign({ isWoken: true, entry: null }),
   },
 }).createMachine({
   id: 'webhook-lane',
   context: ({ input }) => ({
     lane: input,
-    waiting: input ? [input.event] : [],
-    last: input ? input.event.position : 0,
+    waiting: input ? [input.position] : [],
+    last: input ? input.position : 0,
     isBehind: false,
     hasMissed: false,
     heldUntil: 0,
+    isWoken: false,
     entry: null,
     isNew: true,
   }),
@@ -70,13 +72,18 @@ export const webhookLaneMachine = setup({
           account: lane.account,
           webhookId: lane.webhookId,
           streamId: lane.streamId,
-          event: waiting[0] as DueEvent,
+          position: waiting[0] as number,
           attempt: 1,
           wakes: 0,
           bodyOf: null,
         }),
         onDone: [
           { guard: ({ event }) => event.output.outcome === 'gone', target: 'ended', actions: 'wake' },
+          {
+            guard: ({ context, event }) => event.output.outcome === 'deferred' && context.isWoken,
+            target: 'next',
+            actions: assign({ isNew: false, isWoken: false, entry: null }),
+          },
           {
             guard: ({ event }) => event.output.outcome === 'deferred',
             target: 'holding',
@@ -90,6 +97,7 @@ export const webhookLaneMachine = setup({
             target: 'next',
             actions: assign(({ context, event: { output } }) => ({
               isNew: false,
+              isWoken: false,
               waiting: context.waiting.slice(1),
               entry: 'entry' in output ? output.entry : null,
             })),
@@ -97,7 +105,8 @@ export const webhookLaneMachine = setup({
         ],
         onError: { target: 'holding', actions: 'hold' },
       },
-      on: { enqueue: { actions: 'take' } },
+      // A place may get free before the lane has heard that there was none.
+      on: { enqueue: { actions: 'take' }, resume: { actions: 'noteWake' } },
     },
     /** The endpoint takes nothing now: its breaker is open, or its places are taken. The order is kept. */
     holding: {
@@ -118,7 +127,7 @@ export const webhookLaneMachine = setup({
         onDone: {
           target: 'next',
           actions: assign(({ context, event: { output } }) => ({
-            waiting: output.events,
+            waiting: output.positions,
             last: Math.max(context.last, output.last),
             isBehind: output.hasMore || context.hasMissed,
             entry: null,
@@ -147,14 +156,14 @@ export interface LaneSettings {
   readonly streamId: string;
   /** Epoch ms. */
   readonly createdAt: number;
-  /** The first one. */
-  readonly event: DueEvent;
+  /** Place of its first event in the log. */
+  readonly position: number;
 }
 
 export interface LaneContext {
   readonly lane: LaneSettings;
-  /** At most `laneLimits.waiting`; the first is the one that is attempted. */
-  readonly waiting: readonly DueEvent[];
+  /** Places in the log, at most `laneLimits.waiting`; the first is the one that is attempted. */
+  readonly waiting: readonly number[];
   /** Place in the log up to which the lane has taken its events. */
   readonly last: number;
   /** The log holds further events of this lane. */
@@ -162,6 +171,8 @@ export interface LaneContext {
   /** Some of them came while the log was being read. */
   readonly hasMissed: boolean;
   readonly heldUntil: number;
+  /** A place got free while the attempt was under way that will say that it found none. */
+  readonly isWoken: boolean;
   /** What the step that led here has to say in the delivery log. */
   readonly entry: Entry | null;
   /** No step but the first was made. */
@@ -169,7 +180,7 @@ export interface LaneContext {
 }
 
 type LaneEvent = { readonly at: number } & (
-  | { readonly type: 'enqueue'; readonly event: DueEvent }
+  | { readonly type: 'enqueue'; readonly position: number }
   | { readonly type: 'resume' }
   | { readonly type: 'abandon' }
 );
@@ -185,7 +196,7 @@ export interface Refill {
 }
 
 export interface Refilled {
-  readonly events: readonly DueEvent[];
+  readonly positions: readonly number[];
   /** Position up to which the log was read. */
   readonly last: number;
   readonly hasMore: boolean;
@@ -194,10 +205,10 @@ export interface Refilled {
 type Entry = Readonly<Record<string, unknown>>;
 
 /** An event that the log has given already is no news. */
-function taken(context: LaneContext, event: DueEvent): Partial<LaneContext> {
+function taken(context: LaneContext, position: number): Partial<LaneContext> {
   const rest = { isNew: false, entry: null };
-  if (event.position <= context.last) return rest;
+  if (position <= context.last) return rest;
   if (context.isBehind) return { ...rest, hasMissed: true };
   if (context.waiting.length >= laneLimits.waiting) return { ...rest, isBehind: true };
-  return { ...rest, waiting: [...context.waiting, event], last: event.position };
+  return { ...rest, waiting: [...context.waiting, position], last: position };
 }

@@ -26,36 +26,34 @@ export const attemptEffect = effect<Attempt, AttemptOutcome, typeof config>({
   timeout: ({ timeout }) => milliseconds(timeout) + 10_000,
   async run(job, kit) {
     const { input, signal } = job;
-    const { webhookId, account, streamId, event, attempt } = input;
+    const { webhookId, account, streamId, attempt } = input;
     const counts = kit.use(webhookCounts);
     const row = await kit.resources.get(webhookKind, webhookId);
     if (!row || row.account !== account) return { outcome: 'gone' };
     const webhook = webhookOf(row);
+    const event = await eventAt(input, kit);
+    if (!event) {
+      counts.ended('expired');
+      return { outcome: 'over', entry: null };
+    }
     if (!wants(webhook, { type: event.type, streamId })) return { outcome: 'over', entry: null };
     const id = deliveryId({ webhookId, eventId: event.id });
     // Whoever ran this before has died after it began the delivery, which goes on by itself.
     if (attempt === 1 && job.attempt > 1 && (await kit.actors.read(delivery, id))) {
       return { outcome: 'over', entry: null };
     }
-    if (kit.clock.now() > giveUpAt(input, kit)) {
+    if (kit.clock.now() > giveUpAt(event, kit)) {
       counts.ended('expired');
-      return { outcome: 'over', entry: unsent(input, { webhook, kit, error: tooOld }) };
+      return { outcome: 'over', entry: unsent(event, { webhook, input, kit }) };
     }
 
     const isFirst = attempt === 1;
     const mayFail = !isFirst || (await kit.use(retries).hasRoom(webhookId));
-    const lane = isFirst ? job.actor.slice(job.actor.indexOf('/') + 1) : undefined;
-    const leave = mayFail
-      ? kit.use(endpoints).enter(webhook, { ...(lane !== undefined && { lane }) })
-      : undefined;
-    if (!leave) return deferred(input, kit);
+    const lane = isFirst ? { lane: job.actor.slice(job.actor.indexOf('/') + 1) } : {};
+    const leave = mayFail ? kit.use(endpoints).enter(webhook, lane) : undefined;
+    if (!leave) return deferred(event, { input, kit });
     try {
-      const logged = await eventAt(input, kit);
-      if (!logged) {
-        counts.ended('expired');
-        return { outcome: 'over', entry: unsent(input, { webhook, kit, error: tooOld }) };
-      }
-      const message = { deliveryId: event.id, event: event.type, body: deliveryBody(logged.body, webhookId) };
+      const message = { deliveryId: event.id, event: event.type, body: deliveryBody(event.body, webhookId) };
       const onStart = () => isFirst && job.attempt === 1 && counts.began(kit.clock.now() - event.at);
       const sent = await send(kit, { webhook, message, attempt, signal, onStart });
       signal.throwIfAborted();
@@ -63,7 +61,7 @@ export const attemptEffect = effect<Attempt, AttemptOutcome, typeof config>({
       // Too many requests of ours, or the program stops: this says nothing about the endpoint.
       if (sent.end === 'ours') throw new Error(sent.entry.error);
       leave(sent.end === 'failed' ? 'failed' : 'well');
-      return await outcomeOf(sent, { input, kit });
+      return await outcomeOf(sent, { event, input, kit });
     } finally {
       leave('neither');
     }
@@ -72,9 +70,9 @@ export const attemptEffect = effect<Attempt, AttemptOutcome, typeof config>({
 
 async function outcomeOf(
   sent: Sent,
-  { input, kit }: { input: Attempt; kit: WebhooksKit },
+  { event, input, kit }: Work & { event: LoggedEvent },
 ): Promise<AttemptOutcome> {
-  const { account, webhookId, streamId, event, attempt } = input;
+  const { account, webhookId, streamId, position, attempt } = input;
   const counts = kit.use(webhookCounts);
   const id = uuid();
   const entry: LogEntry = { ...sent.entry, id, nextAttemptAt: null, ...stored(sent, input) };
@@ -85,12 +83,22 @@ async function outcomeOf(
       : { outcome: 'over', entry: plain(entry) };
   }
   const at = kit.clock.now();
-  const due = nextAttempt(input, kit);
+  const due = nextAttempt(event, { input, kit });
   const failed = plain({ ...entry, nextAttemptAt: due });
   if (due === null) counts.ended('expired');
   else if (attempt === 1) {
-    const settings = { account, webhookId, streamId, event, createdAt: at, dueAt: due, firstEntry: id };
-    const actor = deliveryId({ webhookId, eventId: event.id });
+    const { id: eventId } = event;
+    const settings = {
+      account,
+      webhookId,
+      streamId,
+      eventId,
+      position,
+      createdAt: at,
+      dueAt: due,
+      firstEntry: id,
+    };
+    const actor = deliveryId({ webhookId, eventId });
     await kit.actors.spawn(delivery, actor, settings).catch((error: unknown) => {
       if (!isRefusal(error)) throw error;
     });
@@ -106,48 +114,54 @@ function stored({ entry }: Sent, { bodyOf }: Attempt): Partial<LogEntry> {
   return { request: { url, headers, body: null }, bodyOf };
 }
 
-function deferred(input: Attempt, kit: WebhooksKit): AttemptOutcome {
+function deferred(event: LoggedEvent, { input, kit }: Work): AttemptOutcome {
   const until = heldUntil(kit.clock.now());
   if (input.attempt === 1) return { outcome: 'deferred', until, retryAt: null };
-  const due = nextAttempt(input, kit);
+  const due = nextAttempt(event, { input, kit });
   if (due === null) kit.use(webhookCounts).ended('expired');
   return { outcome: 'deferred', until, retryAt: due };
 }
 
-function nextAttempt(input: Attempt, kit: WebhooksKit): number | null {
+function nextAttempt(event: LoggedEvent, { input, kit }: Work): number | null {
   const { firstRetry, longestRetry } = kit.config;
   // The first attempt is none of the delivery's own.
   const wakes = input.attempt === 1 ? 0 : input.wakes + 1;
   return retryAt(
     { wakes, at: kit.clock.now(), chance: Math.random() },
-    { first: milliseconds(firstRetry), most: milliseconds(longestRetry), until: giveUpAt(input, kit) },
+    { first: milliseconds(firstRetry), most: milliseconds(longestRetry), until: giveUpAt(event, kit) },
   );
 }
 
 /** Until when an event is tried, epoch ms. */
-function giveUpAt({ event }: Attempt, kit: WebhooksKit): number {
-  return event.at + Math.min(milliseconds(kit.config.retryFor), webhookLimits.retryFor);
+function giveUpAt({ at }: LoggedEvent, kit: WebhooksKit): number {
+  return at + Math.min(milliseconds(kit.config.retryFor), webhookLimits.retryFor);
 }
 
-async function eventAt({ account, event }: Attempt, kit: WebhooksKit): Promise<LoggedEvent | undefined> {
-  const [logged] = await kit.events.after(event.position - 1, { account, limit: 1 });
-  return logged?.id === event.id ? logged : undefined;
+/** Undefined when the log keeps it no more. */
+async function eventAt({ account, position }: Attempt, kit: WebhooksKit): Promise<LoggedEvent | undefined> {
+  const [logged] = await kit.events.after(position - 1, { account, limit: 1 });
+  return logged?.position === position ? logged : undefined;
 }
-
-const tooOld = 'not attempted any more: the event is too old';
 
 /** Tells in the log that an event was given up without an attempt. */
 function unsent(
-  { event, attempt, bodyOf }: Attempt,
-  { webhook, kit, error }: { webhook: Webhook; kit: WebhooksKit; error: string },
+  event: LoggedEvent,
+  { webhook, input, kit }: Work & { webhook: Webhook },
 ): Readonly<Record<string, unknown>> {
+  const { attempt, bodyOf } = input;
   const entry: LogEntry = {
-    ...{ id: uuid(), webhookId: webhook.id, event: event.type, deliveryId: event.id, attempt, error },
+    ...{ id: uuid(), webhookId: webhook.id, event: event.type, deliveryId: event.id, attempt },
     ...{ createdAt: kit.clock.now(), duration: 0, success: false, nextAttemptAt: null },
     request: { url: webhook.url, headers: {}, body: null },
     ...(bodyOf !== null && { bodyOf }),
+    error: 'not attempted any more: the event is too old',
   };
   return plain(entry);
+}
+
+interface Work {
+  readonly input: Attempt;
+  readonly kit: WebhooksKit;
 }
 
 /** As the machines carry it: they do not look into it. */

@@ -17,7 +17,8 @@ export const config = Type.Object({
   }),
   retryFor: durationSchema({
     default: '24h',
-    description: 'How long after its event a delivery is retried. More than 24h counts as 24h.',
+    atLeast: '1m',
+    description: 'How long after its event a delivery is tried. At least 1m; more than 24h counts as 24h.',
   }),
   firstRetry: durationSchema({
     default: '5s',

@@ -7,8 +7,8 @@ export const delivery: ActorType<typeof webhookDeliveryMachine> = {
   type: 'webhook-delivery',
   machine: webhookDeliveryMachine,
   version: 1,
-  rows({ delivery: { account, webhookId, event, createdAt }, attempt, dueAt, entry }, state) {
-    const id = deliveryId({ webhookId, eventId: event.id });
+  rows({ delivery: { account, webhookId, eventId, createdAt }, attempt, dueAt, entry }, state) {
+    const id = deliveryId({ webhookId, eventId });
     const row = { kind: deliveryKind, id, account, createdAt, name: '' };
     const body = JSON.stringify({ attempt, dueAt });
     return [

@@ -31,15 +31,14 @@ async function enqueue(
   logged: LoggedEvent,
   { webhookId, kit }: { webhookId: string; kit: WebhooksKit },
 ): Promise<void> {
-  const { id, type, position, at, account, stream: streamId } = logged;
-  const event = { id, type, position, at };
+  const { id, position, at, account, stream: streamId } = logged;
   const cause = `webhook/${webhookId}/${id}`;
   const key = laneKey({ webhookId, streamId });
   const row = await kit.resources.get(laneKind, key);
   if (row) {
     const { actor } = JSON.parse(row.body) as { actor: string };
     try {
-      await kit.actors.ask(lane, actor, { type: 'enqueue', event }, { cause });
+      await kit.actors.ask(lane, actor, { type: 'enqueue', position }, { cause });
       return;
     } catch (error) {
       // It has ended since its row was read: it had nothing left to do.
@@ -48,7 +47,7 @@ async function enqueue(
   }
   // An id of its own: that of an actor which has ended is not used again.
   const actor = `${key}:${position}`;
-  const settings = { key, actor, account, webhookId, streamId, createdAt: at, event };
+  const settings = { key, actor, account, webhookId, streamId, createdAt: at, position };
   await kit.actors.spawn(lane, actor, settings, { cause }).catch((error: unknown) => {
     if (!(error instanceof Fault && error.code === 'actor.exists')) throw error;
   });

@@ -22,14 +22,16 @@ export const webhookLimits = {
   manualTimeout: 20_000,
   /** A lane that was told to wait looks again after this, should nobody wake it. */
   hold: 60_000,
-  /** Events that a lane reads from the log at one time. */
-  refill: 500,
+  /** Events that a lane reads from the log at one go, which is one turn of the event loop. */
+  refill: 100,
   /** Between two sweeps of the delivery log. */
   sweep: 10 * 60_000,
   /** Rows that are removed in one write. */
   sweepBatch: 200,
   /** How long the number of waiting retries, as metrics and the bound on them see it, may be old. */
   countAge: 10_000,
+  /** Webhooks whose waiting retries are kept in mind; beyond, all are counted anew. */
+  counted: 10_000,
   /** How often a change is tried while others change the same webhook; then 409. */
   changes: 5,
 } as const;

@@ -1,5 +1,4 @@
 import { effect } from '../../core/plugin.ts';
-import type { DueEvent } from '../../machines/webhook-delivery.ts';
 import type { Refill, Refilled } from '../../machines/webhook-lane.ts';
 import type { config } from './config.ts';
 import { webhookLimits } from './limits.ts';
@@ -12,20 +11,19 @@ export const refillEffect = effect<Refill, Refilled, typeof config>({
   async run({ input, signal }, kit) {
     const { account, webhookId, streamId, after, limit } = input;
     const row = await kit.resources.get(webhookKind, webhookId);
-    if (!row) return { events: [], last: after, hasMore: false };
+    if (!row) return { positions: [], last: after, hasMore: false };
     const webhook = webhookOf(row);
-    const events: DueEvent[] = [];
+    const positions: number[] = [];
     let last = after;
     for (;;) {
       signal.throwIfAborted();
       const page = await kit.events.after(last, { account, limit: webhookLimits.refill });
-      for (const { id, type, stream, position, at } of page) {
-        if (stream === streamId && wants(webhook, { type, streamId }))
-          events.push({ id, type, position, at });
+      for (const { type, stream, position } of page) {
+        if (stream === streamId && wants(webhook, { type, streamId })) positions.push(position);
         last = position;
-        if (events.length === limit) return { events, last, hasMore: true };
+        if (positions.length === limit) return { positions, last, hasMore: true };
       }
-      if (page.length < webhookLimits.refill) return { events, last, hasMore: false };
+      if (page.length < webhookLimits.refill) return { positions, last, hasMore: false };
     }
   },
 });

@@ -32,6 +32,8 @@ export function retryCount(kit: Pick<WebhooksKit, 'resources' | 'clock' | 'confi
       return known.count < config.maxRetrying;
     },
     added(webhookId) {
+      // Of those that are forgotten the number is counted again at their next failure.
+      if (counts.size >= webhookLimits.counted) counts.clear();
       const known = counts.get(webhookId) ?? { count: 0, at: 0 };
       known.count += 1;
       counts.set(webhookId, known);

@@ -6,7 +6,7 @@ import { delivery } from '../../plugins/webhooks/delivery.ts';
 const type = delivery as never as Parameters<typeof begin>[0];
 const settings = {
   ...{ account: 'a', webhookId: 'w', streamId: 's', createdAt: 1000, dueAt: 6000, firstEntry: 'log1' },
-  event: { id: 'e1', type: 'stream.started', position: 1, at: 900 },
+  ...{ eventId: 'e1', position: 1 },
 };
 const entry = { id: 'log2', webhookId: 'w', createdAt: 1, success: false };
 

@@ -119,15 +119,15 @@ describe('a lane', () => {
     const held = heldEndpoint(w, url);
     await w.webhook({ events: ['stream.started', 'stream.idle'] });
     const order: string[] = [];
-    for (let n = 0; n < 200; n += 1) {
+    for (let n = 0; n < 1300; n += 1) {
       order.push(await w.emit(n % 3 ? 'stream.started' : 'stream.idle'));
       if (n % 7 === 0) await w.emit('stream.health');
     }
-    for (let n = 0; n < 150; n += 1) await held.answer();
+    for (let n = 0; n < 1100; n += 1) await held.answer();
     for (let n = 0; n < 10; n += 1) order.push(await w.emit('stream.started'));
-    for (let n = 0; n < 80; n += 1) await held.answer();
+    for (let n = 0; n < 230; n += 1) await held.answer();
     expect(w.sent().map(({ id }) => id)).toEqual(order);
-  });
+  }, 60_000);
 
   it('ends when it has been idle for a minute, and another takes its place', async () => {
     await using w = await hookWorld();
