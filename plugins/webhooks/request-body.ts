@@ -14,9 +14,14 @@ const fields = {
   url: Type.String({
     maxLength: webhookLimits.url,
     pattern: '^[hH][tT][tT][pP][sS]?://',
+    examples: ['https://example.com/hooks'],
     expected: `an http:// or https:// URL of at most ${webhookLimits.url} characters`,
   }),
-  events: Type.Array(Type.String(), { minItems: 1, maxItems: webhookLimits.eventNames }),
+  events: Type.Array(Type.String(), {
+    minItems: 1,
+    maxItems: webhookLimits.eventNames,
+    examples: [['stream.started', 'stream.idle']],
+  }),
   streamId: Type.Optional(Type.Union([Type.String({ minLength: 1, maxLength: 100 }), Type.Null()])),
   sharedSecret: Type.Optional(
     Type.Union([Type.String({ minLength: 1, maxLength: webhookLimits.secret.most }), Type.Null()]),

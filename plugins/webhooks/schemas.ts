@@ -51,7 +51,15 @@ export const logEntrySchema = Type.Object(
     request: Type.Object(
       {
         url: Type.String({ examples: ['https://example.com/hooks'] }),
-        headers: Type.Record(Type.String(), Type.String(), { description: 'Without the signature.' }),
+        headers: Type.Object(
+          {
+            'content-type': Type.Optional(Type.String({ examples: ['application/json'] })),
+            'user-agent': Type.Optional(Type.String({ examples: ['Millrace-Webhooks/1'] })),
+            'webhook-id': Type.Optional(Type.String()),
+            'webhook-timestamp': Type.Optional(Type.String({ description: 'Seconds.' })),
+          },
+          { ...closed, description: 'Without the signature.' },
+        ),
         body: Type.Optional(Type.String({ description: 'Absent when it is not kept any more.' })),
         isCut: Type.Optional(Type.Literal(true, { description: 'There was more than the log keeps.' })),
       },
