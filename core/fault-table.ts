@@ -56,6 +56,20 @@ export const coreFaults: FaultTable = {
   internal: { status: 500, meaning: 'A mistake of ours; the log has the details.' },
 };
 
+/** How an attempt at a job ends, besides what its effect throws: for machines, signals and the log. */
+export const jobFaults: FaultTable = {
+  'job.failed': { status: 500, meaning: 'The effect threw what is no Fault.' },
+  'job.timeout': { status: 504, meaning: 'An attempt took longer than its effect allows.' },
+  'job.worker_died': { status: 500, meaning: 'The process of the last attempt ended, or lost its lease.' },
+  'job.output_too_large': {
+    status: 500,
+    meaning: 'What the effect returned is larger than 256 KiB as JSON.',
+  },
+  'job.cancelled': { status: 503, meaning: 'Nobody wants the result any more.' },
+  'job.lost': { status: 503, meaning: 'The lease has ended; another process may have the job.' },
+  'job.stopping': { status: 503, meaning: 'The server is stopping; the job is handed back.' },
+};
+
 /** Problems that keep the program from starting; nobody gets them over HTTP. */
 export const startFaults: FaultTable = {
   'config.invalid': { status: 500, meaning: 'The config is wrong; every problem is listed. Exit code 78.' },

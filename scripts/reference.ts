@@ -7,9 +7,10 @@ import type { TSchema } from '@sinclair/typebox';
 import { loadConfig } from '../config/load.ts';
 import { enabledPlugins } from '../config/plugins.ts';
 import { configSchema } from '../config/schema.ts';
-import { coreFaults, startFaults } from '../core/fault-table.ts';
+import { coreFaults, jobFaults, startFaults } from '../core/fault-table.ts';
 import type { FaultTable, Plugin } from '../core/plugin.ts';
 import { outboundLimits } from '../runtime/drivers/outbound/limits.ts';
+import { jobLimits } from '../runtime/jobs/limits.ts';
 import { rtmpLimits } from '../runtime/media/rtmp/limits.ts';
 import { world } from '../test/kit/world.ts';
 
@@ -44,6 +45,15 @@ export async function reference(): Promise<string> {
       ['limit', 'value'],
       Object.entries(outboundLimits).map(([name, value]) => [`\`${name}\``, String(value)]),
     ),
+    '## Limits of jobs',
+    'Durations in milliseconds, sizes in bytes. What happens beyond each is said in `runtime/jobs/limits.ts`; what an effect that does not say gets, in `core/effect.ts`.',
+    table(
+      ['limit', 'value'],
+      Object.entries(jobLimits).map(([name, value]) => [
+        `\`${name}\``,
+        typeof value === 'number' ? String(value) : `${value.least} to ${value.most}`,
+      ]),
+    ),
     '## Events',
     table(
       ['event', 'when', 'plugin'],
@@ -55,6 +65,9 @@ export async function reference(): Promise<string> {
     'Every error is `{"errors": ["…"], "code": "…"}`.',
     faults('core', coreFaults),
     ...plugins.flatMap(({ id, faults: own }) => (own ? [faults(id, own)] : [])),
+    '### Ends of attempts at jobs',
+    'Given to machines and to signals, and logged; never sent.',
+    faultTable(jobFaults),
     '### Problems at start',
     'Printed, never sent.',
     faultTable(startFaults),

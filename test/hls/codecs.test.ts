@@ -1,8 +1,19 @@
 import { expect, test } from 'vitest';
 import { parseAac } from '../../runtime/media/codecs/aac.ts';
+import { parseAv1 } from '../../runtime/media/codecs/av1.ts';
 import { parseAvc } from '../../runtime/media/codecs/avc.ts';
+import { parseHevc } from '../../runtime/media/codecs/hevc.ts';
+import { opusDuration, opusSpecific, parseOpus } from '../../runtime/media/codecs/opus.ts';
 import { BufferPool } from '../../runtime/media/hls/pool.ts';
-import { AAC_44100_MONO, AAC_48000_STEREO, AVC_240P, AVC_360P } from './feed.ts';
+import {
+  AAC_44100_MONO,
+  AAC_48000_STEREO,
+  AV1_360P,
+  AVC_240P,
+  AVC_360P,
+  HEVC_360P,
+  OPUS_STEREO,
+} from './feed.ts';
 
 test('avcC: size after cropping, frame rate, codec', () => {
   expect(parseAvc(AVC_360P)).toEqual({
@@ -42,6 +53,55 @@ test('AudioSpecificConfig: plain, with SBR and PS, with an odd rate, and sensele
   expect(of('2b118800')).toMatchObject({ codec: 'mp4a.40.5', sampleRate: 24_000, channels: 2 });
   for (const odd of ['', '12', 'ffff', '0000', '1680', 'f8e0', '4210'])
     expect([odd, 'malformed' in of(odd)]).toEqual([odd, true]);
+});
+
+test('hvcC, av1C, OpusHead: codec and size', () => {
+  expect(parseHevc(HEVC_360P)).toEqual({ codec: 'hvc1.1.6.L63.90', width: 640, height: 360 });
+  expect(parseAv1(AV1_360P)).toEqual({
+    codec: 'av01.0.01M.08',
+    width: 640,
+    height: 360,
+    frameRate: undefined,
+  });
+  expect(parseOpus(OPUS_STEREO)).toMatchObject({ codec: 'opus', sampleRate: 48_000, channels: 2 });
+  // Version 0, two channels, pre-skip and rate big-endian, no gain, family 0.
+  expect(Buffer.from(opusSpecific(OPUS_STEREO)).toString('hex')).toBe('000201380000ac44000000');
+  const surround = Uint8Array.from([...OPUS_STEREO.with(9, 6).with(18, 1), 4, 2, 0, 4, 1, 2, 3, 5]);
+  expect(parseOpus(surround)).toMatchObject({ channels: 6 });
+  expect([...opusSpecific(surround).subarray(10)]).toEqual([1, 4, 2, 0, 4, 1, 2, 3, 5]);
+});
+
+test('profile and tier in RFC 6381 form', () => {
+  const main10 = HEVC_360P.with(1, 0x22).with(2, 0x20).with(12, 120).with(6, 0xb0);
+  expect(parseHevc(main10)).toMatchObject({ codec: 'hvc1.2.4.H120.B0' });
+  expect(parseHevc(HEVC_360P.with(1, 0x41).with(6, 0))).toMatchObject({ codec: 'hvc1.A1.6.L63' });
+  const high = AV1_360P.with(1, 0x28).with(2, 0xcc);
+  expect(parseAv1(high)).toMatchObject({ codec: 'av01.1.08H.10' });
+});
+
+test.each([
+  ['hvcC', parseHevc, HEVC_360P],
+  ['av1C', parseAv1, AV1_360P],
+  ['OpusHead', parseOpus, OPUS_STEREO],
+])('%s: any cut and any flipped bit gives a value, never an exception', (_name, parse, record) => {
+  for (let length = 0; length < record.length; length += 1) {
+    parse(record.slice(0, length));
+    for (let bit = 0; bit < 8; bit += 1) {
+      const parsed = parse(record.map((byte, i) => (i === length ? byte ^ (1 << bit) : byte)));
+      if ('width' in parsed) expect(parsed.width * parsed.height).toBeGreaterThan(0);
+      if ('channels' in parsed) expect(parsed.channels).toBeGreaterThan(0);
+    }
+  }
+  expect(parse(record.slice(0, 3))).toHaveProperty('malformed');
+  expect(parse(record.slice(0, -1).fill(255))).toHaveProperty('malformed');
+});
+
+test('an Opus packet tells how long it plays', () => {
+  const of = (...bytes: number[]) => opusDuration(Uint8Array.from([0, ...bytes]), 1, 1 + bytes.length);
+  // SILK 10 and 60 ms, hybrid 20 ms, CELT 2.5 and 20 ms; two frames; five of 20 ms; seven are too many.
+  expect([of(0), of(3 << 3), of(13 << 3), of(28 << 3), of(31 << 3)]).toEqual([480, 2880, 960, 120, 960]);
+  expect([of((31 << 3) | 1), of((31 << 3) | 3, 5), of((31 << 3) | 3, 7)]).toEqual([1920, 4800, 0]);
+  expect([of(), of((31 << 3) | 3)]).toEqual([0, 0]);
 });
 
 test('the pool gives back what it was given, and no more than it may hold', () => {

@@ -43,6 +43,18 @@ export const AVC_360P = hex(
 export const AVC_240P = hex(
   '0142c00dffe1001a6742c00dd90150878888c044000003000400000300c83c50a92001000568cb83cb20',
 );
+/** Main 2.1, 640x360, by x265; its SPS holds emulation prevention bytes. */
+export const HEVC_360P = hex(
+  [
+    '0101600000009000000000003ff000fcfdf8f800000f03a00001001840010c01ffff01600000030090000003000003003f95',
+    '9409a10001002b42010101600000030090000003000003003fa005020171f2e595952930bc05a020000003002000000303c1',
+    'a2000100064401c073c189',
+  ].join(''),
+);
+/** Main 2.0, 640x360, by SVT-AV1. */
+export const AV1_360P = hex('81010c000a0b0000000cc4ff6700be0010');
+/** Stereo, 312 samples of pre-skip, recorded at 44.1 kHz. */
+export const OPUS_STEREO = hex('4f707573486561640102380144ac0000000000');
 export const AAC_44100_MONO = hex('1208');
 export const AAC_48000_STEREO = hex('1190');
 

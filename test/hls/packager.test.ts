@@ -9,11 +9,13 @@ import {
   play,
   send,
   sendHeaders,
+  sound,
   videoHeader,
 } from './feed.ts';
 import { Viewer } from './viewer.ts';
 
 const NONE = new Uint8Array();
+const code = (text: string) => [...text].map((char) => char.charCodeAt(0));
 
 async function watched(feed: Feed) {
   const viewer = new Viewer(feed);
@@ -211,22 +213,76 @@ test('a picture header that cannot be read is an issue, not an end', async () =>
   expect(feed.output.isPlayable).toBe(true);
 });
 
-test('other codecs end the publish in plain words', () => {
-  const cases: [8 | 9, number[], string][] = [
-    [9, [0x12, 0, 0, 0, 0, 0], 'video codec Sorenson H.263 is not supported yet; use H.264'],
-    [9, [0x90, 0x68, 0x76, 0x63, 0x31, 0], 'video codec H.265 is not supported yet; use H.264'],
-    [8, [0x2f, 1, 2, 3], 'audio codec MP3 is not supported yet; use AAC'],
-    [8, [0x90, 0x4f, 0x70, 0x75, 0x73, 1], 'audio codec Opus is not supported yet; use AAC'],
-  ];
-  for (const [type, body, reason] of cases) {
-    const feed = new Feed();
-    const { sink, ...publisher } = feed.attach();
-    send(sink, type, 0, Uint8Array.from(body));
-    send(sink, type, 0, Uint8Array.from(body));
-    expect(publisher.fatal).toEqual([reason]);
-    expect(feed.output.figures()?.issues).toEqual([reason]);
-    expect([sink.video.length, sink.audio.length]).toEqual([0, 0]);
-  }
+const REFUSALS: [8 | 9, number[], string][] = [
+  [
+    9,
+    [0x12, 0, 0, 0, 0, 0],
+    'video codec Sorenson H.263 is not supported; use H.264, or AV1 or H.265 by Enhanced RTMP',
+  ],
+  [
+    9,
+    [0x90, ...code('vp09'), 0],
+    'video codec VP9 is not supported; use H.264, or AV1 or H.265 by Enhanced RTMP',
+  ],
+  [
+    9,
+    [0x90, 1, 2, 0xff, 0x41, 0],
+    'video codec ???A is not supported; use H.264, or AV1 or H.265 by Enhanced RTMP',
+  ],
+  [8, [0x2f, 1, 2, 3], 'audio codec MP3 is not supported; use AAC, or Opus by Enhanced RTMP'],
+  [8, [0x90, ...code('fLaC'), 1], 'audio codec FLAC is not supported; use AAC, or Opus by Enhanced RTMP'],
+];
+
+test.each(REFUSALS)('type %d, a codec that cannot be passed on: %j', async (type, body, reason) => {
+  const message = Uint8Array.from(body);
+  // Nothing else was announced: it ends at once.
+  const announced = new Feed();
+  const alone = announced.attach();
+  alone.sink.onMetadata(['onMetaData', type === 9 ? { videocodecid: 2 } : { audiocodecid: 2 }]);
+  send(alone.sink, type, 0, message);
+  send(alone.sink, type, 0, message);
+  expect(alone.fatal).toEqual([reason]);
+  expect(announced.output.figures()?.issues).toEqual([reason]);
+  expect([alone.sink.video.length, alone.sink.audio.length]).toEqual([0, 0]);
+
+  // Nothing was announced: the other track has 5 s.
+  const silent = new Feed();
+  const waiting = silent.attach();
+  send(waiting.sink, type, 0, message);
+  silent.clock.advance(4000);
+  send(waiting.sink, type, 4000, message);
+  expect(waiting.fatal).toEqual([]);
+  silent.clock.advance(1001);
+  send(waiting.sink, type, 5001, message);
+  expect(waiting.fatal).toEqual([reason]);
+
+  // The other track goes on without it.
+  const feed = new Feed();
+  const { sink, fatal } = feed.attach();
+  const other = type === 9 ? { audio: true, video: false } : { audio: false, video: true };
+  sendHeaders(sink, type === 9 ? { video: NONE } : { audio: NONE });
+  await play(feed, sink, { seconds: 6, ...other, after: () => send(sink, type, 0, message) });
+  expect(fatal).toEqual([]);
+  expect(feed.output.isPlayable).toBe(true);
+  expect(feed.output.figures()?.issues).toEqual([reason]);
+  expect(await feed.text('index.m3u8')).toContain(type === 9 ? 'CODECS="mp4a.40.2"' : 'CODECS="avc1.64001e"');
+});
+
+test('both tracks in codecs that cannot be passed on end the publish', () => {
+  const feed = new Feed();
+  const { sink, fatal } = feed.attach();
+  send(sink, 8, 0, Uint8Array.from([0x2f, 1, 2, 3]));
+  send(sink, 9, 0, Uint8Array.from([0x12, 0, 0, 0, 0, 0]));
+  expect(fatal).toHaveLength(1);
+});
+
+test('frames without a sequence header are said, but not the few before a late one', () => {
+  const feed = new Feed();
+  const { sink } = feed.attach();
+  for (let i = 0; i < 250; i += 1) send(sink, 9, i * 33, frame({ isKey: i === 0 }));
+  expect(feed.output.figures()?.issues).toEqual([]);
+  send(sink, 9, 8250, frame({ isKey: true }));
+  expect(feed.output.figures()?.issues).toEqual(['video comes without a sequence header']);
 });
 
 test('without key frames a segment is cut all the same, and the target grows once', async () => {
@@ -240,6 +296,26 @@ test('without key frames a segment is cut all the same, and the target grows onc
   expect(feed.output.figures()?.issues).toEqual([
     'key frames are too far apart; a segment was cut without one',
   ]);
+});
+
+test('no key frame ever: the sound plays, and it is said; so it is of a picture alone', async () => {
+  for (const audio of [true, false]) {
+    const feed = new Feed();
+    const { viewer, after } = await watched(feed);
+    const { sink, fatal } = feed.attach();
+    sendHeaders(sink, audio ? {} : { audio: NONE });
+    for (let time = 0; time < 30_000; time += 20) {
+      send(sink, 9, time, frame({ isKey: false }));
+      if (audio) send(sink, 8, time, sound());
+      feed.clock.advance(20);
+      await after();
+    }
+    expect(fatal).toEqual([]);
+    expect(feed.output.figures()?.issues).toEqual(['video has no key frame']);
+    expect(sink.video.length).toBe(0);
+    expect(feed.output.isPlayable).toBe(audio);
+    if (audio) expect(readInit(viewer.fetched.get(viewer.segments[0].map) ?? NONE)).toHaveLength(1);
+  }
 });
 
 test('bounds: frames per part, bytes of a window, bytes of a segment', async () => {

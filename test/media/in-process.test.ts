@@ -200,10 +200,14 @@ test('what cannot be packaged ends the publish with the reason, and only it', as
   await using s = await station();
   const other = await s.encoder('other');
   const encoder = await s.encoder();
-  encoder.sendVideo(Uint8Array.of(0x1c, 0, 0, 0, 0, 1, 2, 3), 0);
+  encoder.sendVideo(Uint8Array.of(0x12, 0, 0, 0, 0, 1, 2, 3), 0);
+  encoder.sendAudio(Uint8Array.of(0x2f, 1, 2, 3), 0);
   expect((await encoder.closed).code).toBe('NetStream.Publish.Rejected');
   await until('the end', () => s.told().length === 1);
-  expect(s.facts[0].figures.issues).toEqual(['video codec H.265 is not supported yet; use H.264']);
+  expect(s.facts[0].figures.issues).toEqual([
+    'video codec Sorenson H.263 is not supported; use H.264, or AV1 or H.265 by Enhanced RTMP',
+    'audio codec MP3 is not supported; use AAC, or Opus by Enhanced RTMP',
+  ]);
   sendHeaders(other);
   sendMedia(other, { seconds: 1 });
   await until('the other', () => s.told().includes('playable t1'));

@@ -1,5 +1,5 @@
-import type { Malformed } from './avc.ts';
 import { Bits } from './bits.ts';
+import type { Malformed } from './config.ts';
 
 /** What an AudioSpecificConfig says about AAC audio. */
 export interface AacConfig {

@@ -1,4 +1,5 @@
-import { Bits } from './bits.ts';
+import { Bits, withoutEmulation } from './bits.ts';
+import type { Malformed } from './config.ts';
 
 /** What a decoder configuration says about H.264 video. */
 export interface AvcConfig {
@@ -15,8 +16,6 @@ export interface AvcConfig {
   /** Bytes of the length in front of every NAL unit: 1, 2 or 4. */
   readonly lengthSize: number;
 }
-
-export type Malformed = { readonly malformed: string };
 
 /**
  * Reads an AVCDecoderConfigurationRecord (ISO/IEC 14496-15 5.3.3.1) and its first SPS.
@@ -150,15 +149,4 @@ function skipScaling(bits: Bits, size: number): void {
     if (next === 0) return;
     last = next;
   }
-}
-
-/** Drops each 3 of 00 00 03, ISO/IEC 14496-10 7.4.1. */
-function withoutEmulation(nal: Uint8Array): Uint8Array {
-  const plain = new Uint8Array(nal.length);
-  let length = 0;
-  for (let i = 0; i < nal.length; i += 1) {
-    if (nal[i] === 3 && i >= 2 && nal[i - 1] === 0 && nal[i - 2] === 0) continue;
-    plain[length++] = nal[i];
-  }
-  return plain.subarray(0, length);
 }

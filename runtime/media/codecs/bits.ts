@@ -53,3 +53,14 @@ export class Bits {
     return code % 2 === 1 ? (code + 1) / 2 : -code / 2;
   }
 }
+
+/** Drops each 3 of 00 00 03, ISO/IEC 14496-10 7.4.1 and ITU-T H.265 7.4.2. */
+export function withoutEmulation(nal: Uint8Array): Uint8Array {
+  const plain = new Uint8Array(nal.length);
+  let length = 0;
+  for (let i = 0; i < nal.length; i += 1) {
+    if (nal[i] === 3 && i >= 2 && nal[i - 1] === 0 && nal[i - 2] === 0) continue;
+    plain[length++] = nal[i];
+  }
+  return plain.subarray(0, length);
+}

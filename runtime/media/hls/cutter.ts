@@ -37,6 +37,8 @@ export class Cutter {
   /** How far media had come when a message of the track last came: one that lags is not gone. */
   #videoSeen = 0;
   #audioSeen = 0;
+  /** Media time since which pictures come that nothing can begin with, milliseconds; -1: none do. */
+  #keylessSince = -1;
   #arrival = 0;
   /** Epoch milliseconds of the media time 0 of the output's timeline. */
   #epoch: number | undefined;
@@ -79,17 +81,30 @@ export class Cutter {
     this.#lineup.expect(expected);
   }
 
+  /** Whether the encoder may still send this track: it has not said otherwise. */
+  isAwaited(track: number): boolean {
+    const { expected } = this.#lineup;
+    return expected === undefined || (track === AUDIO ? expected.hasAudio : expected.hasVideo);
+  }
+
+  /** A track comes in a codec that cannot be passed on: it is not waited for. */
+  refuse(track: number): void {
+    if (track === AUDIO) this.#lineup.isAudioRefused = true;
+    else this.#lineup.isVideoRefused = true;
+  }
+
   /** A new video header. Returns by how much the video arena moved. */
   configureVideo(header: VideoHeader): number {
     const isChange = this.#hasVideo;
     this.#lineup.video = header;
-    this.#lineup.isVideoGone = false;
+    this.#lineup.isVideoGone = this.#lineup.isVideoRefused = false;
     if (!isChange) return this.#isRunning ? 0 : this.#dropWaitingVideo();
     return this.#stop(this.#video.count, -1);
   }
 
   /** A new audio header. Returns by how much the audio arena moved. */
   configureAudio(header: AudioHeader): number {
+    this.#lineup.isAudioRefused = false;
     if (this.#isRunning && this.#hasVideo) {
       this.#lineup.nextAudio = header;
       return 0;
@@ -112,7 +127,8 @@ export class Cutter {
     const track = this.#video;
     this.#videoSeen = this.#options.timeline.latest;
     const isOpen = this.#isRunning ? this.#hasVideo : track.count > 0;
-    if (!isOpen && !isKey) return false;
+    if (!isOpen && !isKey) return this.#missKey();
+    this.#keylessSince = -1;
     // Whole milliseconds, as they came. Putting them on the grid of the frame rate would be smoother, but
     // browsers keep buffered ranges in microseconds, each frame rounded down, and hls.js 1.7 never asks for
     // the part behind a segment whose end the range does not quite reach (tried: it stands still at 2.066999).
@@ -138,8 +154,8 @@ export class Cutter {
     return true;
   }
 
-  /** The same for a frame in the audio arena. */
-  audio(at: number, end: number, time: number, now: number): boolean {
+  /** The same for a frame in the audio arena, of `length` samples; 0: as its header says. */
+  audio(at: number, end: number, time: number, length: number, now: number): boolean {
     const track = this.#audio;
     this.#audioSeen = this.#options.timeline.latest;
     if (this.#isRunning && !this.#hasAudio) {
@@ -158,6 +174,7 @@ export class Cutter {
       moved = held - track.arena.length;
     }
     if (!track.push(dts, 0, at - moved, end - at, 1)) return this.#flood();
+    if (length > 0) track.usual = length;
     if (!this.#isRunning) {
       this.#lineup.isAudioGone = false;
       this.#consider(now);
@@ -180,6 +197,15 @@ export class Cutter {
     this.#isRunning = false;
     this.#options.window.closeSegment();
     this.#options.window.commit({ isLive: false });
+  }
+
+  /** A picture that cannot be the first. After the time of the longest segment it is said that no key frame comes. */
+  #missKey(): false {
+    const { latest } = this.#options.timeline;
+    if (this.#keylessSince < 0) this.#keylessSince = latest;
+    if (latest - this.#keylessSince >= this.#options.config.segmentLimit * 1000)
+      this.#options.onIssue('video has no key frame');
+    return false;
   }
 
   /** Accumulated frames, put right when the sender's clock says something else by more than a tolerance. */
@@ -243,10 +269,10 @@ export class Cutter {
         video: videoHeader && { id: this.#video.id, timescale: this.#video.timescale, ...videoHeader },
         audio: audioHeader && { id: this.#audio.id, ...audioHeader },
       }),
-      codecs: [videoHeader?.avc.codec, audioHeader?.aac.codec].filter((codec) => codec !== undefined),
-      width: videoHeader?.avc.width,
-      height: videoHeader?.avc.height,
-      frameRate: videoHeader && (videoHeader.avc.frameRate ?? this.#lineup.frameRate),
+      codecs: [videoHeader?.config.codec, audioHeader?.config.codec].filter((codec) => codec !== undefined),
+      width: videoHeader?.config.width,
+      height: videoHeader?.config.height,
+      frameRate: videoHeader && (videoHeader.config.frameRate ?? this.#lineup.frameRate),
     });
     this.#videoSeen = this.#audioSeen = this.#options.timeline.latest;
     this.#isRunning = true;
@@ -368,10 +394,10 @@ export class Cutter {
 
   #useAudio(header: AudioHeader): void {
     this.#lineup.nextAudio = undefined;
-    if (this.#audio.timescale !== header.aac.sampleRate) this.#audio.newest = -1;
+    if (this.#audio.timescale !== header.config.sampleRate) this.#audio.newest = -1;
     this.#lineup.audio = header;
-    this.#audio.timescale = header.aac.sampleRate;
-    this.#audio.usual = header.aac.frameLength;
+    this.#audio.timescale = header.config.sampleRate;
+    this.#audio.usual = header.config.frameLength;
   }
 
   #dropWaitingVideo(): number {

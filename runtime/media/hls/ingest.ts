@@ -1,11 +1,22 @@
 import type { Clock } from '../../../core/ports/clock.ts';
 import type { Figures, PublishGrant, Vitals } from '../../../core/ports/media.ts';
-import { parseAac } from '../codecs/aac.ts';
-import { parseAvc } from '../codecs/avc.ts';
+import { readAudioHeader, readVideoHeader } from '../codecs/headers.ts';
+import { opusDuration } from '../codecs/opus.ts';
+import {
+  AUDIO_AAC,
+  AUDIO_OPUS,
+  audioRefusal,
+  VIDEO_AV1,
+  VIDEO_AVC,
+  VIDEO_HEVC,
+  videoRefusal,
+} from '../flv/codec.ts';
+import { AudioMessage, HEADER, NOTHING, OTHER_TRACK, VideoMessage } from '../flv/message.ts';
 import type { MemoryShare } from '../memory-budget.ts';
 import { Arena, type MediaSink } from '../sink.ts';
 import type { OutputConfig } from './config.ts';
 import { Cutter } from './cutter.ts';
+import { ingestLimits } from './limits.ts';
 import { Meter } from './meter.ts';
 import { AUDIO, Timeline, VIDEO } from './timeline.ts';
 import { VitalsMeter } from './vitals.ts';
@@ -28,7 +39,6 @@ export interface IngestOptions {
 
 /**
  * One publish: FLV message bodies in, samples to the cutter. Once over, whatever still comes is dropped.
- * FLV: Adobe Flash Video File Format 10.1, E.4.2 and E.4.3; FourCC codecs: Enhanced RTMP v1.
  */
 export class Ingest implements MediaSink {
   readonly video: Arena;
@@ -42,8 +52,18 @@ export class Ingest implements MediaSink {
   #isOver = false;
   /** When its first media would have come at the speed of time, epoch milliseconds. */
   #beganAt = -1;
+  readonly #videoMessage = new VideoMessage();
+  readonly #audioMessage = new AudioMessage();
+  /** Codec and bytes of the headers in force; 0: none yet. */
+  #videoCodec = 0;
+  #audioCodec = 0;
   #videoRecord: Uint8Array | undefined;
   #audioRecord: Uint8Array | undefined;
+  /** By track: since when it comes in a codec that cannot be passed on, epoch milliseconds; -1: it does not. */
+  readonly #refusedSince = [-1, -1];
+  readonly #refusals = ['', ''];
+  /** By track: frames in a row whose header has not come. */
+  readonly #unheaded = [0, 0];
 
   constructor(options: IngestOptions) {
     const { config, clock, grant } = options;
@@ -84,53 +104,40 @@ export class Ingest implements MediaSink {
   /** Reads a video body. False when its bytes are of no further use. */
   #isVideoKept(start: number, end: number, timestamp: number): boolean {
     const now = this.#options.clock.now();
-    const { bytes } = this.video;
+    const message = this.#videoMessage;
     this.#meter.count(end - start, now);
-    const first = bytes[start];
-    const frameType = (first >> 4) & 7;
-    // 5: a command to the player, no picture.
-    if (end - start < 5 || frameType === 5) return false;
-    let type = bytes[start + 1];
-    let at = start + 5;
-    if (first & 0x80) {
-      type = first & 15;
-      if (!isFourCc(bytes, start + 1, 'avc1'))
-        return type === 4 ? false : this.#fail(videoRefusal(fourCc(bytes, start + 1)));
-      // CodedFramesX (3) has no composition time; CodedFrames (1) has it behind the FourCC.
-      if (type === 1) at = start + 8;
-      else if (type === 3) type = 1;
-      else if (type !== 0) return false;
-    } else if ((first & 15) !== 7)
-      return this.#fail(videoRefusal(VIDEO_CODECS[first & 15] ?? `${first & 15}`));
-    if (type === 0) return this.#configureVideo(at, end);
-    if (type !== 1 || at >= end || this.#videoRecord === undefined) return false;
-    const hasCts = at !== start + 5 || (first & 0x80) === 0;
-    let cts = 0;
-    // Three signed bytes right in front of the payload.
-    if (hasCts) cts = ((bytes[at - 3] << 24) | (bytes[at - 2] << 16) | (bytes[at - 1] << 8)) >> 8;
+    message.read(this.video.bytes, start, end);
+    const { kind, codec, at } = message;
+    if (kind === NOTHING) return false;
+    if (kind === OTHER_TRACK) return this.#leaveOut(VIDEO, now);
+    if (codec !== VIDEO_AVC && codec !== VIDEO_HEVC && codec !== VIDEO_AV1)
+      return this.#refuse(VIDEO, codec, now);
+    if (kind === HEADER) return this.#configureVideo(end, now);
+    if (at >= message.end) return false;
+    if (codec !== this.#videoCodec) return this.#missHeader(VIDEO, now);
+    this.#unheaded[VIDEO] = 0;
     const time = this.#place(VIDEO, timestamp, now);
-    if (frameType === 1) this.#vitals.key();
-    return this.#cutter.video(at, end, time, cts, frameType === 1, now);
+    if (message.isKey) this.#vitals.key();
+    return this.#cutter.video(at, message.end, time, message.cts, message.isKey, now);
   }
 
   #isAudioKept(start: number, end: number, timestamp: number): boolean {
     const now = this.#options.clock.now();
+    const message = this.#audioMessage;
     const { bytes } = this.audio;
     this.#meter.count(end - start, now);
-    if (end - start < 2) return false;
-    const format = bytes[start] >> 4;
-    let type = bytes[start + 1];
-    let at = start + 2;
-    if (format === 9) {
-      type = bytes[start] & 15;
-      at = start + 5;
-      if (end < at || type > 1) return false;
-      if (!isFourCc(bytes, start + 1, 'mp4a')) return this.#fail(audioRefusal(fourCc(bytes, start + 1)));
-    } else if (format !== 10) return this.#fail(audioRefusal(AUDIO_CODECS[format] ?? `${format}`));
-    if (type === 0) return this.#configureAudio(at, end);
-    if (type !== 1 || at >= end || this.#audioRecord === undefined) return false;
+    message.read(bytes, start, end);
+    const { kind, codec, at } = message;
+    if (kind === NOTHING) return false;
+    if (kind === OTHER_TRACK) return this.#leaveOut(AUDIO, now);
+    if (codec !== AUDIO_AAC && codec !== AUDIO_OPUS) return this.#refuse(AUDIO, codec, now);
+    if (kind === HEADER) return this.#configureAudio(end, now);
+    if (at >= message.end) return false;
+    if (codec !== this.#audioCodec) return this.#missHeader(AUDIO, now);
+    this.#unheaded[AUDIO] = 0;
+    const length = codec === AUDIO_OPUS ? opusDuration(bytes, at, message.end) : 0;
     const time = this.#place(AUDIO, timestamp, now);
-    return this.#cutter.audio(at, end, time, now);
+    return this.#cutter.audio(at, message.end, time, length, now);
   }
 
   onMetadata(values: readonly unknown[]): void {
@@ -174,7 +181,11 @@ export class Ingest implements MediaSink {
 
   vitals(): Vitals {
     const { window, clock } = this.#options;
-    return this.#vitals.read(window.init?.codecs ?? [], clock.now());
+    const read = this.#vitals.read(window.init?.codecs ?? [], clock.now());
+    // Of a track in a refused codec enough is said: it is not missing.
+    const isAwaited = (track: number) => this.#refusedSince[track] < 0;
+    const expectsVideo = read.expectsVideo && isAwaited(VIDEO);
+    return { ...read, expectsVideo, expectsAudio: read.expectsAudio && isAwaited(AUDIO) };
   }
 
   #place(track: number, timestamp: number, now: number): number {
@@ -199,38 +210,78 @@ export class Ingest implements MediaSink {
     return false;
   }
 
-  #configureVideo(at: number, end: number): true {
+  /**
+   * A track comes in a codec that cannot be passed on: it is left out, and said to be as long as it comes. The
+   * publish ends when there is nothing else: neither announced, nor come within `refusalPatience`.
+   */
+  #refuse(track: number, codec: number, now: number): false {
+    const isFirst = this.#refusedSince[track] < 0;
+    if (isFirst) {
+      this.#refusedSince[track] = now;
+      this.#refusals[track] = track === VIDEO ? videoRefusal(codec) : audioRefusal(codec);
+    }
+    const reason = this.#refusals[track];
+    this.#meter.issue(reason, now);
+    const other = track === VIDEO ? AUDIO : VIDEO;
+    const hasOther = (other === VIDEO ? this.#videoCodec : this.#audioCodec) !== 0;
+    const isPatient = now - this.#refusedSince[track] < ingestLimits.refusalPatience;
+    const isOtherRefused = this.#refusedSince[other] >= 0;
+    if (!hasOther && (isOtherRefused || !isPatient || !this.#cutter.isAwaited(other)))
+      return this.#fail(reason);
+    if (isFirst) this.#cutter.refuse(track);
+    return false;
+  }
+
+  #leaveOut(track: number, now: number): false {
+    this.#meter.issue(track === VIDEO ? MORE_VIDEO : MORE_AUDIO, now);
+    return false;
+  }
+
+  /** A frame came whose header did not. Some are dropped without a word: a header may be late. */
+  #missHeader(track: number, now: number): false {
+    this.#unheaded[track] += 1;
+    if (this.#unheaded[track] > ingestLimits.unheadedFrames)
+      this.#meter.issue(track === VIDEO ? NO_VIDEO_HEADER : NO_AUDIO_HEADER, now);
+    return false;
+  }
+
+  /** The header that was just read. True: its bytes are seen to. */
+  #configureVideo(end: number, now: number): true {
+    const { codec, at, end: to } = this.#videoMessage;
     let moved = 0;
-    if (!isSame(this.#videoRecord, this.video.bytes, at, end)) {
-      const record = this.video.bytes.slice(at, end);
-      const avc = parseAvc(record);
-      if ('malformed' in avc) this.#misread(`the video header cannot be read: ${avc.malformed}`);
+    if (codec !== this.#videoCodec || !isSame(this.#videoRecord, this.video.bytes, at, to)) {
+      const record = this.video.bytes.slice(at, to);
+      const config = readVideoHeader(codec, record);
+      if ('malformed' in config)
+        this.#meter.issue(`the video header cannot be read: ${config.malformed}`, now);
       else {
+        this.#videoCodec = codec;
         this.#videoRecord = record;
-        moved = this.#cutter.configureVideo({ record, avc });
+        this.#refusedSince[VIDEO] = -1;
+        moved = this.#cutter.configureVideo({ record, config });
       }
     }
     this.#dropVideo(end - moved);
     return true;
   }
 
-  #configureAudio(at: number, end: number): true {
+  #configureAudio(end: number, now: number): true {
+    const { codec, at, end: to } = this.#audioMessage;
     let moved = 0;
-    if (!isSame(this.#audioRecord, this.audio.bytes, at, end)) {
-      const record = this.audio.bytes.slice(at, end);
-      const aac = parseAac(record);
-      if ('malformed' in aac) this.#misread(`the audio header cannot be read: ${aac.malformed}`);
+    if (codec !== this.#audioCodec || !isSame(this.#audioRecord, this.audio.bytes, at, to)) {
+      const record = this.audio.bytes.slice(at, to);
+      const config = readAudioHeader(codec, record);
+      if ('malformed' in config)
+        this.#meter.issue(`the audio header cannot be read: ${config.malformed}`, now);
       else {
+        this.#audioCodec = codec;
         this.#audioRecord = record;
-        moved = this.#cutter.configureAudio({ record, aac });
+        this.#refusedSince[AUDIO] = -1;
+        moved = this.#cutter.configureAudio({ record, config });
       }
     }
     this.#dropAudio(end - moved);
     return true;
-  }
-
-  #misread(text: string): void {
-    this.#meter.issue(text, this.#options.clock.now());
   }
 
   /** Bytes that are of no use go at once when nothing before them waits, else with the next part. */
@@ -247,46 +298,10 @@ export class Ingest implements MediaSink {
 const AHEAD = 30_000;
 const TOO_FAST =
   'media comes faster than real time; an encoder that reads a file must pace itself (ffmpeg: -re)';
-const VIDEO_CODECS: Record<number, string> = {
-  2: 'Sorenson H.263',
-  3: 'Screen video',
-  4: 'VP6',
-  12: 'H.265',
-};
-const AUDIO_CODECS: Record<number, string> = {
-  0: 'PCM',
-  2: 'MP3',
-  3: 'PCM',
-  7: 'G.711 A-law',
-  8: 'G.711 mu-law',
-};
-
-function videoRefusal(codec: string): string {
-  return `video codec ${NAMES[codec] ?? codec} is not supported yet; use H.264`;
-}
-
-function audioRefusal(codec: string): string {
-  return `audio codec ${NAMES[codec] ?? codec} is not supported yet; use AAC`;
-}
-
-const NAMES: Record<string, string> = {
-  hvc1: 'H.265',
-  av01: 'AV1',
-  vp09: 'VP9',
-  'ac-3': 'AC-3',
-  fLaC: 'FLAC',
-};
-
-function isFourCc(bytes: Uint8Array, at: number, code: string): boolean {
-  for (let i = 0; i < 4; i += 1) if (bytes[at + i] !== code.charCodeAt(i)) return false;
-  return true;
-}
-
-/** Four bytes of the sender as text that may be shown to anyone. */
-function fourCc(bytes: Uint8Array, at: number): string {
-  return String.fromCharCode(...bytes.subarray(at, at + 4)).replace(/[^a-zA-Z0-9-]/g, '?');
-}
-
+const MORE_VIDEO = 'the encoder sends several video tracks; only the first is taken';
+const MORE_AUDIO = 'the encoder sends several audio tracks; only the first is taken';
+const NO_VIDEO_HEADER = 'video comes without a sequence header';
+const NO_AUDIO_HEADER = 'audio comes without a sequence header';
 function isSame(record: Uint8Array | undefined, bytes: Uint8Array, at: number, end: number): boolean {
   if (record === undefined || record.length !== end - at) return false;
   for (let i = 0; i < record.length; i += 1) if (record[i] !== bytes[at + i]) return false;

@@ -1,13 +1,12 @@
-import type { AacConfig } from '../codecs/aac.ts';
-import type { AvcConfig } from '../codecs/avc.ts';
+import type { AudioConfig, VideoConfig } from '../codecs/config.ts';
 
 export interface VideoHeader {
   readonly record: Uint8Array;
-  readonly avc: AvcConfig;
+  readonly config: VideoConfig;
 }
 export interface AudioHeader {
   readonly record: Uint8Array;
-  readonly aac: AacConfig;
+  readonly config: AudioConfig;
 }
 
 /** What an encoder says it will send. */
@@ -29,6 +28,9 @@ export class Lineup {
   /** A track that has a header but has not come for long is not waited for. */
   isVideoGone = false;
   isAudioGone = false;
+  /** A track comes in a codec that cannot be passed on. */
+  isVideoRefused = false;
+  isAudioRefused = false;
   readonly #patience: number;
   #expected: Expected | undefined;
   #isSettled = false;
@@ -37,6 +39,11 @@ export class Lineup {
   /** @param options.patience how long a key frame is waited for when there is a video header. */
   constructor(options: { patience: number }) {
     this.#patience = options.patience;
+  }
+
+  /** What the encoder announced; undefined when it did not. */
+  get expected(): Expected | undefined {
+    return this.#expected;
   }
 
   /** Frames per second by the encoder's own word. */
@@ -62,7 +69,8 @@ export class Lineup {
     if (hasPicture && this.audio !== undefined && !this.isAudioGone) return true;
     const expected = this.#expected;
     const isOther = hasPicture ? expected?.hasAudio : expected?.hasVideo;
-    if (this.#isSettled || isOther === false) return true;
+    const isRefused = hasPicture ? this.isAudioRefused : this.isVideoRefused;
+    if (this.#isSettled || isOther === false || isRefused) return true;
     return waited >= (expected?.hasVideo && expected.hasAudio ? 2000 : 1000);
   }
 

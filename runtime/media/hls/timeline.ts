@@ -37,26 +37,49 @@ export class Timeline {
     return this.#tracks[track].isByArrival;
   }
 
-  /** True when the newest stamp of this track is that of the one before. */
+  /** True when the newest stamp of this track is that of the one before, and says nothing. */
   isStill(track: number): boolean {
-    return this.#tracks[track].same > 0;
+    return this.#tracks[track].same > 0 && !this.#tracks[track].isByArrival;
   }
 
   /**
-   * The time on the output's timeline, milliseconds, of the next message of a track. May be up to 0.1 s
-   * before the track's former one: the caller mends what its format does not allow.
+   * The time on the output's timeline, milliseconds, of the next message of a track. May be up to 0.1 s, after
+   * equal stamps 1 s, before the track's former one: the caller mends what its format does not allow.
    */
   place(track: number, stamp: number, now: number): number {
     const stamps = this.#tracks[track];
     if (!stamps.isByArrival) this.#watch(stamps, stamp, now);
-    const time = stamps.isByArrival ? stamps.arrivalTime + now - stamps.arrival : this.#unwrap(stamps, stamp);
-    const step = time - stamps.last;
-    // A gap is no rhythm: what comes after it is not expected to be as late.
-    if (stamps.count > 0 && step > 0 && step <= 1000) stamps.step = step;
+    const time = this.#timeOf(stamps, stamp, now);
+    // Only what the clock itself says is a measure for the stamps that follow.
+    if (stamps.same === 0) {
+      const step = time - stamps.last;
+      if (stamps.count > 0 && step > 0) {
+        // One long step is a pause and no coarse clock.
+        stamps.stride = Math.min(step, stamps.formerStep);
+        stamps.formerStep = step;
+        // Nor is a gap a rhythm: what comes after it is not expected to be as late.
+        if (step <= 1000) stamps.step = step;
+      }
+      stamps.last = stamps.stillTime = time;
+    }
     stamps.count += 1;
-    stamps.last = time;
     if (time > this.#latest) this.#latest = time;
     return time;
+  }
+
+  /** More equal stamps than this clock ever gave: it may stand, and what follows is not to fall on one moment. */
+  #isDead(stamps: Stamps): boolean {
+    return stamps.isByArrival || stamps.same >= stamps.mostSame + STILL;
+  }
+
+  #timeOf(stamps: Stamps, stamp: number, now: number): number {
+    if (this.#isDead(stamps)) return stamps.stillTime + now - stamps.since;
+    const time = this.#unwrap(stamps, stamp);
+    const { same, mostSame } = stamps;
+    if (same === 0) return time;
+    // A coarse clock: what shares a stamp is spread over the time to the next one, once that is known.
+    if (same <= mostSame) return stamps.stillTime + (stamps.stride * same) / (mostSame + 1);
+    return stamps.stillTime + Math.min(now - stamps.since, stamps.step * same);
   }
 
   #unwrap(stamps: Stamps, stamp: number): number {
@@ -87,21 +110,23 @@ export class Timeline {
 
   #watch(stamps: Stamps, stamp: number, now: number): void {
     if (stamps.count === 0 || stamp !== stamps.stamp) {
+      stamps.mostSame = Math.max(stamps.mostSame, stamps.same);
       stamps.stamp = stamp;
       stamps.same = 0;
       stamps.since = now;
       return;
     }
     stamps.same += 1;
-    if (stamps.same < 8 || now - stamps.since < 500) return;
+    if (stamps.same < 8 || now - stamps.since < STANDS) return;
     stamps.isByArrival = true;
-    stamps.arrival = now;
-    // In step with the other track, which may have gone on.
-    stamps.arrivalTime = Math.max(stamps.last + stamps.step, this.#latest);
     this.#onIssue('timestamps stand still; the time of arrival is used instead');
   }
 }
 
+/** So many more equal stamps in a row than ever before are not believed. */
+const STILL = 3;
+/** After this many milliseconds of equal stamps the clock of a track is given up for the rest of its publish. */
+const STANDS = 1000;
 /** A track may go back this far, or off its rhythm, before it counts as a jump; milliseconds. */
 const BACK = 100;
 /** And ahead this far: a real gap. */
@@ -112,9 +137,14 @@ class Stamps {
   last = 0;
   step = 20;
   stamp = -1;
+  /** Messages whose stamp was that of the one before, in a row. */
   same = 0;
+  mostSame = 0;
+  /** The lesser of the two steps before the newest stamp, milliseconds: how far those of a coarse clock are apart. */
+  stride = 0;
+  formerStep = BACK;
+  /** When the first message of the newest stamp came, and the time that it was given. */
   since = 0;
+  stillTime = 0;
   isByArrival = false;
-  arrival = 0;
-  arrivalTime = 0;
 }

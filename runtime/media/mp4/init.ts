@@ -1,18 +1,18 @@
-import type { AacConfig } from '../codecs/aac.ts';
-import type { AvcConfig } from '../codecs/avc.ts';
+import type { AudioConfig, VideoConfig } from '../codecs/config.ts';
+import { opusSpecific } from '../codecs/opus.ts';
 
-/** One video track of an init segment. `record` is the avcC payload as the encoder sent it. */
+/** One video track of an init segment. `record` is the payload of `config.box` as the encoder sent it. */
 export interface VideoEntry {
   readonly id: number;
   readonly timescale: number;
-  readonly avc: AvcConfig;
+  readonly config: VideoConfig;
   readonly record: Uint8Array;
 }
 
-/** One audio track. `record` is the AudioSpecificConfig. Its timescale is the sample rate. */
+/** One audio track. `record`: AudioSpecificConfig or OpusHead. Its timescale is the sample rate. */
 export interface AudioEntry {
   readonly id: number;
-  readonly aac: AacConfig;
+  readonly config: AudioConfig;
   readonly record: Uint8Array;
 }
 
@@ -44,25 +44,26 @@ function mvhd(nextId: number): Uint8Array {
   );
 }
 
-function videoTrak({ id, timescale, avc, record }: VideoEntry): Uint8Array {
-  const shown = Math.min(65_535, Math.round((avc.width * avc.sarWidth) / avc.sarHeight));
-  const sar = avc.sarWidth === avc.sarHeight ? [] : [box('pasp', u32(avc.sarWidth, avc.sarHeight))];
+function videoTrak({ id, timescale, config, record }: VideoEntry): Uint8Array {
+  const shown = Math.min(65_535, Math.round((config.width * config.sarWidth) / config.sarHeight));
+  const sar =
+    config.sarWidth === config.sarHeight ? [] : [box('pasp', u32(config.sarWidth, config.sarHeight))];
   // VisualSampleEntry, 12.1.3.
   const entry = box(
-    'avc1',
+    config.entry,
     u32(0),
     u16(0, 1),
     new Uint8Array(16),
-    u16(avc.width, avc.height),
+    u16(config.width, config.height),
     u32(0x480000, 0x480000, 0),
     u16(1),
     new Uint8Array(32),
     u16(24, 0xffff),
-    box('avcC', record),
+    box(config.box, record),
     ...sar,
   );
   return trak({
-    header: tkhd(id, { volume: 0, width: shown, height: avc.height }),
+    header: tkhd(id, { volume: 0, width: shown, height: config.height }),
     timescale,
     handler: 'vide',
     media: full('vmhd', 0, 1, u16(0, 0, 0, 0)),
@@ -70,22 +71,24 @@ function videoTrak({ id, timescale, avc, record }: VideoEntry): Uint8Array {
   });
 }
 
-function audioTrak({ id, aac, record }: AudioEntry): Uint8Array {
+function audioTrak({ id, config, record }: AudioEntry): Uint8Array {
   // AudioSampleEntry, 12.2.3; a rate above 65535 does not fit its 16.16 field and is then left 0.
-  const rate = aac.sampleRate < 65_536 ? aac.sampleRate : 0;
+  const rate = config.sampleRate < 65_536 ? config.sampleRate : 0;
+  const specific =
+    config.entry === 'mp4a' ? full('esds', 0, 0, esDescriptor(record)) : box('dOps', opusSpecific(record));
   const entry = box(
-    'mp4a',
+    config.entry,
     u32(0),
     u16(0, 1),
     u32(0, 0),
-    u16(aac.channels, 16),
+    u16(config.channels, 16),
     u32(0),
     u16(rate, 0),
-    full('esds', 0, 0, esDescriptor(record)),
+    specific,
   );
   return trak({
     header: tkhd(id, { volume: 0x100, width: 0, height: 0 }),
-    timescale: aac.sampleRate,
+    timescale: config.sampleRate,
     handler: 'soun',
     media: full('smhd', 0, 0, u32(0)),
     entry,

@@ -1,4 +1,5 @@
 import type { Clock } from '../../../core/ports/clock.ts';
+import { capabilitiesFor } from './capabilities.ts';
 import { type Command, readApp, readCommand, readKey } from './command.ts';
 import type { RtmpLimits } from './limits.ts';
 import { ProtocolError } from './protocol-error.ts';
@@ -52,7 +53,7 @@ export class NetConnection {
     if (this.app !== undefined) throw new ProtocolError('connect came twice');
     this.app = readApp(command);
     this.#options.write(replies.settings());
-    this.#options.write(replies.connected(command.transaction));
+    this.#options.write(replies.connected(command.transaction, capabilitiesFor(command)));
   }
 
   #obey(command: Command, streamId: number): void {

@@ -22,11 +22,12 @@ export const replies = {
     return control(messageType.windowAckSize, uint32(size));
   },
 
-  connected(transaction: number): Uint8Array {
+  /** `capabilities`: what is told beside the usual, in the properties. */
+  connected(transaction: number, capabilities: { readonly [key: string]: AmfValue } = {}): Uint8Array {
     return command(0, [
       '_result',
       transaction,
-      { fmsVer: 'FMS/3,0,1,123', capabilities: 31 },
+      { fmsVer: 'FMS/3,0,1,123', capabilities: 31, ...capabilities },
       { ...statusInfo('status', 'NetConnection.Connect.Success', 'Connected.'), objectEncoding: 0 },
     ]);
   },

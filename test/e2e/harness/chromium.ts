@@ -24,6 +24,8 @@ export interface Sample {
   /** Pictures decoded since the page opened, those not shown in time included. */
   frames: number;
   dropped: number;
+  /** Bytes of sound decoded since then. */
+  soundBytes: number;
   currentTime: number;
   /** The media element's error, in words. */
   error: string | null;
@@ -63,10 +65,10 @@ export function launchBrowser(): Promise<Browser> {
   return chromium.launch({ executablePath, headless: true, args: flags });
 }
 
-/** Opens the watch page and waits until its first picture moved. */
+/** Opens the watch page and waits until its first picture moved, or with `hasPicture: false` until time does. */
 export async function openViewer(
   browser: Browser,
-  options: { url: string; within?: number },
+  options: { url: string; within?: number; hasPicture?: boolean },
 ): Promise<Viewer> {
   const context = await browser.newContext({ viewport: { width: 960, height: 640 } });
   const page = await context.newPage();
@@ -107,7 +109,14 @@ export async function openViewer(
   };
   const describe = async () =>
     `the page: ${JSON.stringify(await samplePage(page).catch(String))}, loads ${loads}, complaints ${JSON.stringify(complaints)}`;
-  await viewer.watch(2, { within: options.within ?? 15_000 });
+  const within = options.within ?? 15_000;
+  if (options.hasPicture ?? true) await viewer.watch(2, { within });
+  else
+    await until('the sound to run', async () => (await viewer.sample()).currentTime > 0.5, { within }).catch(
+      async (error) => {
+        throw new Error(`${error.message}; ${await describe()}`);
+      },
+    );
   return viewer;
 }
 
@@ -125,6 +134,8 @@ const samplePage = (page: Page): Promise<Sample> =>
     return {
       frames: quality?.totalVideoFrames ?? 0,
       dropped: quality?.droppedVideoFrames ?? 0,
+      soundBytes:
+        (video as { webkitAudioDecodedByteCount?: number } | null)?.webkitAudioDecodedByteCount ?? 0,
       currentTime: video?.currentTime ?? 0,
       error: video?.error ? `${video.error.code} ${video.error.message}` : null,
       fatalErrors: page?.fatalErrors ?? Number.NaN,

@@ -114,11 +114,14 @@ export function broadcast(url: string, options: { source?: Source; retry?: boole
   };
 }
 
-/** Lets ffmpeg decode `seconds` of a playlist as a player would: how many pictures, and every line it printed as an error. */
+/**
+ * Lets ffmpeg decode `seconds` of a playlist as a player would: how many pictures, how many seconds of media, and
+ * every line it printed as an error.
+ */
 export async function readHls(
   url: string,
   options: { seconds: number },
-): Promise<{ frames: number; errors: string[] }> {
+): Promise<{ frames: number; seconds: number; errors: string[] }> {
   const child = spawn(
     'ffmpeg',
     [
@@ -138,13 +141,7 @@ export async function readHls(
   clearTimeout(limit);
   const errors = complaints.split('\n').filter((line) => line.trim() !== '');
   if (code !== 0) errors.push(`ffmpeg ended with ${code ?? signal}`);
-  return {
-    frames: Number(
-      progress
-        .match(/frame=\s*(\d+)/g)
-        ?.at(-1)
-        ?.replace(/\D/g, '') ?? 0,
-    ),
-    errors,
-  };
+  const last = (name: string) =>
+    Number([...progress.matchAll(new RegExp(`^${name}=\\s*(\\d+)`, 'gm'))].at(-1)?.[1] ?? 0);
+  return { frames: last('frame'), seconds: last('out_time_us') / 1e6, errors };
 }

@@ -1,0 +1,90 @@
+import { Bits, withoutEmulation } from './bits.ts';
+import type { Malformed } from './config.ts';
+
+/** What a decoder configuration says about H.265 video. */
+export interface HevcConfig {
+  /** RFC 6381 as of ISO/IEC 14496-15 annex E.3: `hvc1.1.6.L93.B0`. */
+  readonly codec: string;
+  /** Pixels after cropping, 1..16384. */
+  readonly width: number;
+  readonly height: number;
+}
+
+/**
+ * Reads an HEVCDecoderConfigurationRecord (ISO/IEC 14496-15 8.3.3.1) and its first SPS. The aspect ratio of
+ * samples is left to the decoder. Malformed input of any kind gives `{malformed}`.
+ */
+export function parseHevc(record: Uint8Array): HevcConfig | Malformed {
+  if (record.length < 23) return { malformed: 'it is too short' };
+  // Some encoders still write the 0 of the standard's drafts.
+  if (record[0] > 1) return { malformed: `its version is ${record[0]}, not 1` };
+  if ((record[21] & 3) === 2) return { malformed: 'its NAL length size is 3' };
+  let size: { width: number; height: number } | Malformed | undefined;
+  let at = 23;
+  for (let arrays = record[22]; arrays > 0; arrays -= 1) {
+    if (at + 3 > record.length) return { malformed: 'a list of parameter sets is cut short' };
+    const type = record[at] & 63;
+    let count = record[at + 1] * 256 + record[at + 2];
+    at += 3;
+    for (; count > 0; count -= 1) {
+      const length = at + 2 <= record.length ? record[at] * 256 + record[at + 1] : -1;
+      const end = at + 2 + length;
+      if (length < 2 || end > record.length) return { malformed: 'a parameter set is cut short' };
+      if (type === SPS) size ??= parseSps(record.subarray(at + 2, end));
+      at = end;
+    }
+  }
+  if (size === undefined) return { malformed: 'it has no sequence parameter set' };
+  return 'malformed' in size ? size : { codec: codecOf(record), ...size };
+}
+
+const SPS = 33;
+
+/** The first part of seq_parameter_set_rbsp, ITU-T H.265 7.3.2.2. */
+function parseSps(nal: Uint8Array): { width: number; height: number } | Malformed {
+  const bits = new Bits(withoutEmulation(nal.subarray(2)));
+  bits.read(4);
+  const subLayers = bits.read(3);
+  bits.read(1);
+  skipProfile(bits, subLayers);
+  bits.unsigned();
+  const chroma = bits.unsigned();
+  const isSeparate = chroma === 3 && bits.flag();
+  const codedWidth = bits.unsigned();
+  const codedHeight = bits.unsigned();
+  const crop = [0, 0, 0, 0];
+  if (bits.flag()) for (let i = 0; i < 4; i += 1) crop[i] = bits.unsigned();
+  if (bits.isOver) return { malformed: 'its SPS is cut short' };
+  if (chroma > 3) return { malformed: `its chroma format is ${chroma}` };
+  const isHalved = !isSeparate && (chroma === 1 || chroma === 2);
+  const width = codedWidth - (isHalved ? 2 : 1) * (crop[0] + crop[1]);
+  const height = codedHeight - (chroma === 1 ? 2 : 1) * (crop[2] + crop[3]);
+  if (!(width > 0 && width <= 16_384 && height > 0 && height <= 16_384))
+    return { malformed: `its picture size is ${width}x${height}` };
+  return { width, height };
+}
+
+/** profile_tier_level, 7.3.3. */
+function skipProfile(bits: Bits, subLayers: number): void {
+  skip(bits, 96);
+  const has: boolean[] = [];
+  for (let i = 0; i < subLayers * 2; i += 1) has.push(bits.flag());
+  if (subLayers > 0) skip(bits, 2 * (8 - subLayers));
+  for (let i = 0; i < subLayers; i += 1) skip(bits, (has[2 * i] ? 88 : 0) + (has[2 * i + 1] ? 8 : 0));
+}
+
+function skip(bits: Bits, count: number): void {
+  for (let left = count; left > 0; left -= 32) bits.read(Math.min(32, left));
+}
+
+function codecOf(record: Uint8Array): string {
+  const space = ['', 'A', 'B', 'C'][record[1] >> 6];
+  let compatible = 0;
+  for (let i = 0; i < 32; i += 1) compatible += ((record[2 + (i >> 3)] >> (7 - (i & 7))) & 1) * 2 ** i;
+  let last = 11;
+  while (last >= 6 && record[last] === 0) last -= 1;
+  const constraints = [...record.subarray(6, last + 1)].map((byte) => `.${byte.toString(16).toUpperCase()}`);
+  const tier = record[1] & 32 ? 'H' : 'L';
+  const profile = `${space}${record[1] & 31}.${compatible.toString(16).toUpperCase()}`;
+  return `hvc1.${profile}.${tier}${record[12]}${constraints.join('')}`;
+}
