@@ -36,7 +36,11 @@ interface Endpoint {
   isProbed: boolean;
   /** Actors, in the order in which they came. */
   readonly held: Set<string>;
+  /** Lanes that go on from one event to the next while others wait: how many attempts they have made. */
+  readonly turns: Map<string, number>;
+  isWaking: boolean;
   cancel: () => void;
+  cancelWake: () => void;
 }
 
 export function endpointGate(kit: Pick<WebhooksKit, 'actors' | 'clock' | 'config' | 'log'>): Endpoints {
@@ -55,8 +59,8 @@ export function endpointGate(kit: Pick<WebhooksKit, 'actors' | 'clock' | 'config
   const endpointOf = ({ id, account }: { id: string; account: string }): Endpoint => {
     const endpoint = known.get(id) ?? {
       ...{ id, account, running: 0, failures: 0, openUntil: 0, wait: firstWait, isProbed: false },
-      held: new Set<string>(),
-      cancel: () => {},
+      ...{ held: new Set<string>(), turns: new Map<string, number>(), isWaking: false },
+      ...{ cancel: () => {}, cancelWake: () => {} },
     };
     known.set(id, endpoint);
     accountOf(account).members.add(endpoint);
@@ -71,6 +75,7 @@ export function endpointGate(kit: Pick<WebhooksKit, 'actors' | 'clock' | 'config
   const tidy = (endpoint: Endpoint) => {
     if (endpoint.running > 0 || endpoint.failures > 0 || endpoint.held.size > 0) return;
     endpoint.cancel();
+    endpoint.cancelWake();
     known.delete(endpoint.id);
     const account = accountOf(endpoint.account);
     account.members.delete(endpoint);
@@ -90,6 +95,24 @@ export function endpointGate(kit: Pick<WebhooksKit, 'actors' | 'clock' | 'config
       });
     }
     tidy(endpoint);
+  };
+  /** The lane that has just left comes back at once when it has more: a step less than waking another. */
+  const wakeSoon = (endpoint: Endpoint) => {
+    if (endpoint.held.size === 0) endpoint.turns.clear();
+    if (endpoint.held.size === 0 || isBroken(endpoint)) return wake(endpoint);
+    if (endpoint.isWaking || isStopped) return;
+    endpoint.isWaking = true;
+    endpoint.cancelWake = clock.at(clock.now() + webhookLimits.grace, () => {
+      endpoint.isWaking = false;
+      wake(endpoint);
+    });
+  };
+  const hasHadTurn = ({ held, turns }: Endpoint, actor: string) => {
+    if (held.size === 0) return false;
+    const made = turns.get(actor) ?? 0;
+    if (made < webhookLimits.turn) turns.set(actor, made + 1);
+    else turns.delete(actor);
+    return made >= webhookLimits.turn;
   };
   const close = (endpoint: Endpoint) => {
     endpoint.cancel();
@@ -112,6 +135,11 @@ export function endpointGate(kit: Pick<WebhooksKit, 'actors' | 'clock' | 'config
         tidy(endpoint);
         return undefined;
       }
+      if (actor !== undefined && hasHadTurn(endpoint, actor)) {
+        wake(endpoint);
+        endpoint.held.add(actor);
+        return undefined;
+      }
       const isProbe = isBroken(endpoint);
       const account = accountOf(endpoint.account);
       endpoint.isProbed = isProbe;
@@ -129,8 +157,8 @@ export function endpointGate(kit: Pick<WebhooksKit, 'actors' | 'clock' | 'config
         // What began before the breaker opened and failed after it says nothing new.
         else if (how === 'failed' && !isStrange) fail(endpoint);
         const others = [...account.members].filter((one) => one !== endpoint && one.held.size > 0);
-        wake(endpoint);
-        for (const other of others) wake(other);
+        wakeSoon(endpoint);
+        for (const other of others) wakeSoon(other);
       };
     },
     reset(webhookId) {
@@ -150,7 +178,10 @@ export function endpointGate(kit: Pick<WebhooksKit, 'actors' | 'clock' | 'config
     },
     stop() {
       isStopped = true;
-      for (const endpoint of known.values()) endpoint.cancel();
+      for (const endpoint of known.values()) {
+        endpoint.cancel();
+        endpoint.cancelWake();
+      }
     },
   };
 }

@@ -22,6 +22,10 @@ export const webhookLimits = {
   manualTimeout: 20_000,
   /** A lane that was told to wait looks again after this, should nobody wake it. */
   hold: 60_000,
+  /** Attempts that a lane makes in a row where others wait for the same webhook; then it waits for its next turn. */
+  turn: 32,
+  /** How long a place that a lane has left is kept for its next event, before one that waits gets it. */
+  grace: 20,
   /** Events that a lane reads from the log at one go, which is one turn of the event loop. */
   refill: 100,
   /** Between two sweeps of the delivery log. */

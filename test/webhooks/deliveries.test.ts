@@ -284,6 +284,18 @@ describe('a webhook that fails', () => {
     expect(w.sent(url)).toHaveLength(40);
   });
 
+  it('lets no busy stream keep the others of the same webhook from their turn', async () => {
+    await using w = await hookWorld({ config: { perWebhook: 1 } });
+    const held = heldEndpoint(w, url);
+    await w.webhook();
+    for (let n = 0; n < 100; n += 1) await w.emit('stream.started', 'busy');
+    const rare = await w.emit('stream.started', 'rare');
+    for (let n = 0; n < 40; n += 1) await held.answer();
+    expect(w.sent().map(({ id }) => id)).toContain(rare);
+    for (let n = 0; n < 61; n += 1) await held.answer();
+    expect(new Set(w.sent().map(({ id }) => id)).size).toBe(101);
+  });
+
   it('has no more than its share of retries; what is beyond waits in the event log', async () => {
     await using w = await hookWorld({
       config: { maxRetrying: 3, breakerFailures: 1_000_000, firstRetry: '1h' },
