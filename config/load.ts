@@ -50,13 +50,23 @@ function contradictions(config: Partial<Config>): string[] {
   if (typeof config.publicUrl === 'string' && !URL.canParse(config.publicUrl)) {
     problems.push('publicUrl: expected a URL without a path, such as https://video.example.com');
   }
-  const { allow } = config.outbound ?? {};
-  for (const [index, text] of (Array.isArray(allow) ? allow : []).entries()) {
+  for (const [index, text] of listOf(config.http?.trustedProxies).entries()) {
+    if (typeof text === 'string' && !cidr(text)) {
+      problems.push(
+        `http.trustedProxies.${index}: expected a block of addresses such as 10.0.0.0/8 or 2001:db8::/32`,
+      );
+    }
+  }
+  for (const [index, text] of listOf(config.outbound?.allow).entries()) {
     if (typeof text === 'string' && !cidr(text)) {
       problems.push(`outbound.allow.${index}: expected a block such as 10.0.0.0/8 or fd00::/8`);
     }
   }
   return problems;
+}
+
+function listOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [];
 }
 
 async function readConfigFile(path: string): Promise<Record<string, unknown>> {

@@ -1,5 +1,5 @@
 import { Fault } from '../core/fault.ts';
-import type { Plugin } from '../core/plugin.ts';
+import { contractVersion, type Plugin } from '../core/plugin.ts';
 import type { Config } from './schema.ts';
 
 /** The plugins that ship with the program. The code of one that is switched off is never loaded. */
@@ -38,8 +38,9 @@ export async function importPlugins(
       .map(async ([id, slice]) => {
         try {
           const module = await (shipped.get(id) ?? (() => import(id)))();
-          if (isPlugin(module.default)) return { plugin: module.default, config: slice };
-          return `plugins.${id}: its default export is not a plugin`;
+          if (!isPlugin(module.default)) return `plugins.${id}: its default export is not a plugin`;
+          const problem = shipped.has(id) ? undefined : contractProblem(module.default);
+          return problem ? `plugins.${id}: ${problem}` : { plugin: module.default, config: slice };
         } catch (error) {
           return `plugins.${id}: ${unavailable(id, error)}`;
         }
@@ -60,6 +61,15 @@ interface EnabledPlugin {
 
 function isPlugin(value: unknown): value is Plugin {
   return value !== null && typeof value === 'object' && 'id' in value && 'summary' in value;
+}
+
+/** What ships is of one piece; what was written elsewhere may be older or newer than this program. */
+function contractProblem({ contract }: Plugin): string | undefined {
+  if (contract === contractVersion) return undefined;
+  if (contract === undefined) {
+    return `it does not say which plugin contract it was written for; this program has version ${contractVersion} (contract: ${contractVersion})`;
+  }
+  return `it was written for version ${contract} of the plugin contract, and this program has version ${contractVersion}; install a release of it that fits`;
 }
 
 function unavailable(id: string, error: unknown): string {

@@ -1,8 +1,11 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { durationSchema } from '../core/duration.ts';
+import { limitSchema } from '../core/limit-table.ts';
+import { configLimits } from '../core/limits.ts';
 
-const port = (options: { default: number; description: string }) =>
-  Type.Integer({ minimum: 0, maximum: 65_535, ...options });
+/** `isNoLimit`: a number that bounds nothing, and so is not in the table of limits. */
+const port = (options: { default?: number; description: string }) =>
+  Type.Integer({ minimum: 0, maximum: 65_535, isNoLimit: true, ...options });
 const section = <P extends Parameters<typeof Type.Object>[0]>(properties: P) =>
   Type.Object(properties, { default: {}, additionalProperties: false });
 
@@ -12,38 +15,54 @@ export const configSchema = Type.Object(
     http: section({
       host: Type.String({ default: '0.0.0.0', description: 'Address the HTTP server listens on.' }),
       port: port({ default: 8080, description: 'Port of the API and of playback. 0 = any free one.' }),
+      trustedProxies: Type.Array(Type.String(), {
+        default: [],
+        maxItems: configLimits.trustedProxies.value,
+        description:
+          'Address blocks of reverse proxies, such as ["10.0.0.0/8"], whose X-Forwarded-For is believed. Nobody else\'s is.',
+      }),
+      requests: limitSchema({
+        default: 100_000,
+        unit: 'requests',
+        description:
+          'HTTP requests in hand at one time: those of viewers that wait, and event streams, count.',
+        beyond: 'Further ones get 503 `server.busy`, but for `/health/*` and `/metrics`.',
+      }),
     }),
     rtmp: section({
       host: Type.String({ default: '0.0.0.0', description: 'Address the RTMP server listens on.' }),
       port: port({ default: 1935, description: 'Port encoders connect to. 0 = any free one.' }),
-      tlsPort: Type.Optional(
-        Type.Integer({ minimum: 0, maximum: 65_535, description: 'Port for RTMPS; needs tls.' }),
-      ),
-      connectionsPerAddress: Type.Integer({
+      tlsPort: Type.Optional(port({ description: 'Port for RTMPS; needs tls.' })),
+      connectionsPerAddress: limitSchema({
         default: 500,
-        minimum: 1,
-        description: 'RTMP connections one address may have; further ones are closed.',
+        unit: 'connections',
+        description: 'RTMP connections one address, or one /64 of IPv6, may have.',
+        beyond: 'Further ones are closed at once.',
       }),
-      connections: Type.Integer({
+      connections: limitSchema({
         default: 10_000,
-        minimum: 1,
-        description: 'RTMP connections in all; further ones are closed.',
+        unit: 'connections',
+        description: 'RTMP connections in all.',
+        beyond: 'Further ones are closed at once.',
       }),
       publishTimeout: durationSchema({
         default: '10s',
         atLeast: '1s',
-        description: 'Time an encoder has from connecting to publishing, then it is closed. At least 1s.',
+        description: 'Time an encoder has from connecting to publishing. At least 1s.',
+        beyond: 'It is closed.',
       }),
       idleTimeout: durationSchema({
         default: '10s',
         atLeast: '1s',
-        description: 'An encoder that sends nothing for this long is closed. At least 1s.',
+        description: 'How long an encoder may send nothing. At least 1s.',
+        beyond: 'It is closed; its broadcast ends uncleanly.',
       }),
-      messageSize: Type.Integer({
+      messageSize: limitSchema({
         default: 10,
-        minimum: 1,
-        maximum: 16,
-        description: 'MiB one RTMP message, a picture, may have. A larger one ends its connection.',
+        maximum: configLimits.messageSize.value,
+        unit: 'MiB',
+        description: 'One RTMP message: a picture.',
+        beyond: 'It ends its connection.',
       }),
     }),
     tls: Type.Optional(
@@ -81,14 +100,21 @@ export const configSchema = Type.Object(
         minimum: 1,
         maximum: 1024,
         description: 'Partitions that actors are spread over. Fixed for the life of the data.',
+        isNoLimit: true,
       }),
     }),
     node: section({
-      id: Type.String({ default: 'local', minLength: 1, maxLength: 100, description: 'Name of this node.' }),
+      id: Type.String({
+        default: 'local',
+        minLength: 1,
+        maxLength: configLimits.nodeIdLength.value,
+        description: 'Name of this node.',
+      }),
       timeout: durationSchema({
         default: '10s',
         atLeast: '1s',
         description: 'A node not heard of for this long is dead. It beats every third of it. At least 1s.',
+        beyond: 'Its broadcasts go on elsewhere; the node itself stops.',
       }),
     }),
     hls: section({
@@ -98,43 +124,49 @@ export const configSchema = Type.Object(
         atMost: '500ms',
         description:
           'Longest part of a segment, 200ms to 500ms. Viewers are three to four of them behind live; each costs a request.',
+        beyond: 'The next part begins.',
       }),
       window: durationSchema({
         default: '12s',
         atLeast: '12s',
         description: 'Length of a live playlist, at least 12s. From 26s on reloads carry only what is new.',
+        beyond: 'Older segments are no longer listed.',
       }),
-      waitingRequests: Type.Integer({
+      waitingRequests: limitSchema({
         default: 20_000,
-        minimum: 1,
-        description: 'Blocked playlist and part requests one stream may have; further ones get 503.',
+        unit: 'requests',
+        description: 'Blocked playlist and part requests one stream may have.',
+        beyond: 'Further ones get 503 with `Retry-After`.',
       }),
       memory: Type.Optional(
-        Type.Integer({
+        limitSchema({
           minimum: 64,
-          description:
-            'MiB that live media may hold in all. Beyond it a broadcast that grows is ended and a new one refused. Default: half of the memory of the machine.',
+          unit: 'MiB',
+          description: 'What live media may hold in all. Default: half of the memory of the machine.',
+          beyond: 'A broadcast that grows is ended, and a new one refused.',
         }),
       ),
     }),
     outbound: section({
       allow: Type.Array(Type.String(), {
         default: ['127.0.0.0/8', '::1/128'],
-        maxItems: 1000,
+        maxItems: configLimits.outboundAllow.value,
         description:
           'Blocks of addresses that webhooks, imports and exports may call although they are not public. `[]` where strangers have accounts.',
       }),
-      requests: Type.Integer({
+      requests: limitSchema({
         default: 1000,
-        minimum: 1,
-        description: 'Outbound requests under way at once; further ones fail and are tried again later.',
+        unit: 'requests',
+        description: 'Outbound requests under way at once.',
+        beyond: 'Further ones fail and are tried again later.',
       }),
     }),
     actors: section({
-      hot: Type.Integer({
+      hot: limitSchema({
         default: 10_000,
-        minimum: 1,
+        unit: 'actors',
         description: 'Actors kept restored in memory, about 10 KB each.',
+        beyond: 'The one used longest ago is restored from the store when it is needed again.',
       }),
     }),
     log: section({

@@ -1,12 +1,11 @@
 import { type Static, type TSchema, Type } from '@sinclair/typebox';
 import { TypeCompiler } from '@sinclair/typebox/compiler';
 import { Fault } from './fault.ts';
+import { requestLimits } from './limits.ts';
 import { problemsOf } from './problem.ts';
 
-/** Most bytes of a JSON request body; beyond it 413. */
-export const maxBodyBytes = 1_048_576;
-/** Deepest nesting of a JSON request body; beyond it 400. */
-const maxDepth = 32;
+const maxBytes = requestLimits.jsonBytes.value;
+const maxDepth = requestLimits.jsonDepth.value;
 
 /** Reads JSON bodies of one shape. */
 export interface BodyReader<T> {
@@ -41,7 +40,10 @@ export function bodyReader<P extends Record<string, TSchema>>(
       const body = withoutNames(value, ignored);
       const counted = hasPairs ? withoutPairs(body) : body;
       if (check.Check(counted)) return body as Static<typeof schema>;
-      const problems = problemsOf(check.Errors(counted), { whole: 'body', most: 20 });
+      const problems = problemsOf(check.Errors(counted), {
+        whole: 'body',
+        most: requestLimits.bodyProblems.value,
+      });
       throw new Fault('body.invalid', { status: 422, message: problems });
     },
   };
@@ -79,14 +81,14 @@ export function bodyBytes(request: Request): Promise<Uint8Array> {
 
 async function readBytes(request: Request): Promise<Uint8Array> {
   const tooLarge = () =>
-    new Fault('body.too_large', { status: 413, message: `The body is larger than ${maxBodyBytes} bytes.` });
-  if (Number(request.headers.get('content-length') ?? 0) > maxBodyBytes) throw tooLarge();
+    new Fault('body.too_large', { status: 413, message: `The body is larger than ${maxBytes} bytes.` });
+  if (Number(request.headers.get('content-length') ?? 0) > maxBytes) throw tooLarge();
   if (!request.body) return new Uint8Array();
   const chunks: Uint8Array[] = [];
   let size = 0;
   for await (const chunk of request.body as unknown as AsyncIterable<Uint8Array>) {
     size += chunk.byteLength;
-    if (size > maxBodyBytes) throw tooLarge();
+    if (size > maxBytes) throw tooLarge();
     chunks.push(chunk);
   }
   return Buffer.concat(chunks);

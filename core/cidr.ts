@@ -31,6 +31,16 @@ export function matchLength(address: string, blocks: readonly Cidr[]): number {
   );
 }
 
+/**
+ * An address as it is compared: without port, brackets and zone, IPv4 not dressed as IPv6. Undefined for text that
+ * is none.
+ */
+export function plainAddress(text: string): string | undefined {
+  const bare = /^\[(.*)\](?::\d{1,5})?$/.exec(text)?.[1] ?? /^([\d.]+):\d{1,5}$/.exec(text)?.[1] ?? text;
+  const address = bare.replace(/^::ffff:(?=\d+\.)/i, '').replace(/%.*$/, '');
+  return isIP(address) === 0 ? undefined : address;
+}
+
 /** All bits of an address as text of 0 and 1; undefined for text that is no address. */
 export function addressBits(address: string): string | undefined {
   const family = isIP(address);

@@ -1,4 +1,5 @@
 import { Fault } from './fault.ts';
+import { corsLimits } from './limits.ts';
 
 /**
  * Origins whose pages may read the answer to a request. It is known when the key is, long before there is an
@@ -41,7 +42,7 @@ export function preflightAnswer(origin: string): Response {
       'access-control-allow-methods': 'GET, HEAD, POST, PUT, PATCH, DELETE',
       // `*` stands for all but Authorization; browsers that do not know it have the names.
       'access-control-allow-headers': 'Authorization, Content-Type, Idempotency-Key, Last-Event-ID, *',
-      'access-control-max-age': '600',
+      'access-control-max-age': String(corsLimits.apiMaxAge.value),
       vary: 'Origin',
     },
   });

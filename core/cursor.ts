@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { listLimits } from './limits.ts';
 import type { Place } from './ports/store.ts';
 import { invalidQuery } from './query.ts';
 
@@ -14,7 +15,7 @@ export function cursorOf(place: Place, list: string): string {
 
 /** The place that a cursor of this list stands for. Throws 422 `query.invalid`. */
 export function placeOf(cursor: string, list: string): Place {
-  const values = parsed(cursor);
+  const values = cursor.length > listLimits.cursorLength.value ? [] : parsed(cursor);
   const [given, createdAt, id, name] = values;
   const isPlace =
     values.length <= 4 &&

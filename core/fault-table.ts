@@ -1,3 +1,4 @@
+import { idempotencyLimits, requestLimits } from './limits.ts';
 import type { FaultTable } from './plugin.ts';
 
 /** Faults of the core and the runtime; each plugin has a table of its own. */
@@ -5,14 +6,14 @@ export const coreFaults: FaultTable = {
   'request.malformed': { status: 400, meaning: 'The Host header and the path do not make a URL.' },
   'body.malformed': {
     status: 400,
-    meaning: 'The body is not JSON in UTF-8, or nested deeper than 32 levels.',
+    meaning: `The body is not JSON in UTF-8, or nested deeper than ${requestLimits.jsonDepth.value} levels.`,
   },
   'body.too_large': { status: 413, meaning: 'The body is larger than 1 MiB.' },
   'body.invalid': { status: 422, meaning: 'A field is missing, unknown or wrong; each is named.' },
   'query.invalid': { status: 422, meaning: 'A query parameter is wrong; it is named.' },
   'idempotency.key_invalid': {
     status: 422,
-    meaning: 'Idempotency-Key is not 1 to 255 visible ASCII characters.',
+    meaning: `Idempotency-Key is not 1 to ${idempotencyLimits.keyLength.value} visible ASCII characters.`,
   },
   'idempotency.key_reused': {
     status: 422,
@@ -21,6 +22,10 @@ export const coreFaults: FaultTable = {
   'idempotency.running': {
     status: 409,
     meaning: 'The first request with this Idempotency-Key still runs after 10 s.',
+  },
+  'idempotency.too_many': {
+    status: 429,
+    meaning: 'This account has used too many Idempotency-Keys within 24 h.',
   },
   'idempotency.shown_once': {
     status: 409,
@@ -52,6 +57,7 @@ export const coreFaults: FaultTable = {
     meaning: 'No room for more facts of the moment, such as live figures. Try again.',
   },
   'store.closed': { status: 503, meaning: 'The server is about to end. Try again.' },
+  'server.busy': { status: 503, meaning: 'The server has too many requests in hand. Try again.' },
   'server.stopping': { status: 503, meaning: 'The server is about to end. Try again.' },
   internal: { status: 500, meaning: 'A mistake of ours; the log has the details.' },
 };

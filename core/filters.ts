@@ -1,4 +1,5 @@
 import { type TSchema, Type } from '@sinclair/typebox';
+import { listLimits } from './limits.ts';
 import type { Filter, FilterCondition, ListScope, NumberRange } from './ports/store.ts';
 import { invalidQuery } from './query.ts';
 
@@ -15,8 +16,7 @@ export interface FilterField {
   readonly trueIndex?: Readonly<Record<string, string>>;
 }
 
-/** Filters that one list may have. */
-const most = 20;
+const most = listLimits.filters.value;
 
 /**
  * `filters=[{"id":"isActive","value":true}]` of a list: text is contained, whatever the case; a number is equal

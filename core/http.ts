@@ -5,6 +5,7 @@ import type { Log } from './log.ts';
 import { methodsAt } from './methods-at.ts';
 import type { Operation } from './operation.ts';
 import type { RequestCounts } from './request-counts.ts';
+import { withoutSecrets } from './secrets.ts';
 
 /**
  * The HTTP core that plugin routes are mounted on: error bodies, the 404 and the 405. Handlers throw a Fault;
@@ -58,12 +59,12 @@ export function says(
   return { detail: { summary, operation } };
 }
 
-/** `{"errors": ["…"], "code": "…"}` with the fault's status. */
+/** `{"errors": ["…"], "code": "…"}` with the fault's status; what looks like a secret is not repeated. */
 export function faultResponse(fault: Fault, more: Readonly<Record<string, string>> = {}): Response {
   const headers = new Headers({ 'content-type': 'application/json', ...more });
   if (fault.retryAfter !== undefined) headers.set('retry-after', String(fault.retryAfter));
   if (fault.status === 401) headers.set('www-authenticate', 'Bearer');
-  return new Response(JSON.stringify({ errors: fault.problems, code: fault.code }), {
+  return new Response(JSON.stringify({ errors: fault.problems.map(withoutSecrets), code: fault.code }), {
     status: fault.status,
     headers,
   });

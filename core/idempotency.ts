@@ -4,20 +4,20 @@ import { bodyBytes } from './body.ts';
 import { Fault } from './fault.ts';
 import { faultResponse } from './http.ts';
 import { uuid } from './ids.ts';
+import { idempotencyLimits } from './limits.ts';
 import type { Kit } from './plugin.ts';
 import type { Clock } from './ports/clock.ts';
 import type { ResourceCommit, Store, StoredResource } from './ports/store.ts';
+import { quota } from './quota.ts';
 
 const kind = 'idempotency';
-/** How long an answer is remembered, ms, from the moment its request began. */
-const lifetime = 24 * 3_600_000;
-/** How long a repeat waits for the request that is still running, ms. */
-const patience = 10_000;
+const lifetime = idempotencyLimits.lifetime.value;
+const patience = idempotencyLimits.patience.value;
 /** These depend on which key asks, and when; the account may be answered differently next time. */
 const passing: ReadonlySet<number> = new Set([401, 403, 429]);
 const kept = ['content-type', 'location'] as const;
-/** Expired records removed in one write. */
-const batch = 200;
+const batch = idempotencyLimits.sweepBatch.value;
+const keyPattern = new RegExp(`^[\\x21-\\x7e]{1,${idempotencyLimits.keyLength.value}}$`);
 
 /** One of the attempts to carry out a request. Without `Idempotency-Key` there is only one. */
 export interface Attempt {
@@ -30,7 +30,8 @@ export interface Attempt {
 /**
  * Runs a POST once for each `Idempotency-Key`: a repeat gets the first answer. Answers of 5xx are not remembered;
  * the next attempt has the same id. Without the header it just runs.
- * Faults: `idempotency.key_invalid`, `idempotency.key_reused` (422), `idempotency.running` (409).
+ * Faults: `idempotency.key_invalid`, `idempotency.key_reused` (422), `idempotency.running` (409),
+ * `idempotency.too_many` (429).
  */
 export type Once = (request: Request, options: OnceOptions) => Promise<Response>;
 
@@ -51,8 +52,17 @@ interface Memory {
 }
 
 /** For one plugin: requests with one path must all go through the same. */
-export function idempotent(kit: Pick<Kit, 'clock' | 'log' | 'resources'>): Once {
+export function idempotent(
+  kit: Pick<Kit, 'clock' | 'log' | 'resources'>,
+  options: { recordsPerAccount?: number } = {},
+): Once {
   const { clock, log, resources } = kit;
+  const records = quota({
+    clock,
+    most: options.recordsPerAccount ?? idempotencyLimits.recordsPerAccount.value,
+    count: (account) => resources.count(kind, { account }),
+    full: tooMany,
+  });
   const running = new Map<string, { readonly request: string; readonly end: Promise<void> }>();
 
   const write = (memory: Memory, place: Omit<StoredResource, 'body'>) =>
@@ -72,6 +82,7 @@ export function idempotent(kit: Pick<Kit, 'clock' | 'log' | 'resources'>): Once 
     const createdAt = isFresh ? stored.createdAt : clock.now();
     let revision = stored?.revision ?? 0;
     if (!isFresh) {
+      await records.admit(account);
       const written = await write(memory, { id, account, createdAt, name: '', revision });
       if (written === 'conflict') throw stillRunning();
       revision += 1;
@@ -134,10 +145,10 @@ export async function forgetExpired(store: Pick<Store, 'resources' | 'write'>, n
 
 function keyOf(request: Request): string | undefined {
   const key = request.headers.get('idempotency-key');
-  if (key === null || /^[\x21-\x7e]{1,255}$/.test(key)) return key ?? undefined;
+  if (key === null || keyPattern.test(key)) return key ?? undefined;
   throw new Fault('idempotency.key_invalid', {
     status: 422,
-    message: 'Idempotency-Key: expected 1 to 255 visible ASCII characters without spaces.',
+    message: `Idempotency-Key: expected 1 to ${idempotencyLimits.keyLength.value} visible ASCII characters without spaces.`,
   });
 }
 
@@ -185,6 +196,15 @@ function reused(): Fault {
   return new Fault('idempotency.key_reused', {
     status: 422,
     message: 'Idempotency-Key: it was used with another body here. Take a new key for a new request.',
+  });
+}
+
+function tooMany(): Fault {
+  return new Fault('idempotency.too_many', {
+    status: 429,
+    message:
+      'Idempotency-Key: this account has used too many of them within 24 h. Send the request without, or later.',
+    retryAfter: 3600,
   });
 }
 

@@ -1,4 +1,9 @@
-/** One line per happening. Fields are small and plain; a field whose name sounds like a secret is masked. */
+import { withoutSecrets } from './secrets.ts';
+
+/**
+ * One line per happening. Fields are small and plain; a field whose name sounds like a secret, and text that looks like
+ * one, is masked.
+ */
 export interface Log {
   debug(message: string, fields?: LogFields): void;
   info(message: string, fields?: LogFields): void;
@@ -38,6 +43,6 @@ export function jsonLog(options: {
 
 function mask(name: string, value: unknown): unknown {
   if (secret.test(name)) return '***';
-  if (value instanceof Error) return value.stack ?? value.message;
-  return value;
+  if (value instanceof Error) return withoutSecrets(value.stack ?? value.message);
+  return typeof value === 'string' ? withoutSecrets(value) : value;
 }

@@ -1,6 +1,7 @@
 import { type TSchema, Type } from '@sinclair/typebox';
 import { cursorOf, placeOf } from './cursor.ts';
 import { type FilterField, filterSchema, filtersOf } from './filters.ts';
+import { listLimits } from './limits.ts';
 import { type Answer, flagSchema, json, type Parameters } from './operation.ts';
 import type { Filter, ListQuery, OrderTerm, Place, ResourceReader, StoredResource } from './ports/store.ts';
 import { flagOf, invalidQuery, limitOf } from './query.ts';
@@ -13,7 +14,12 @@ export interface ListedResource {
   /** Base of the link to the next page. */
   readonly publicUrl: string;
   readonly resources: ResourceReader;
+  /** Query parameters of its routes on top of those that all lists have. */
+  readonly parameters?: readonly string[];
 }
+
+/** Parameters that the link to the next page has as well. What nobody knows may be a key that went astray. */
+const common = ['limit', 'order', 'filters', 'name', 'count'];
 
 /** What one route lists of it. */
 export interface ListScopeOfRoute {
@@ -39,6 +45,7 @@ export function resourceList(resource: ListedResource) {
     const sorting = sortingOf(query);
     const list = `${resource.kind} ${JSON.stringify(sorting)}`;
     const cursor = query.get('cursor');
+    const passedOn = new Set<string>([...common, ...(resource.parameters ?? [])]);
     const after = cursor === null ? undefined : placeOf(cursor, list);
     if (after && needsName(sorting) && after.name === undefined) throw invalidQuery('cursor: incomplete');
     const { account } = scope;
@@ -58,8 +65,10 @@ export function resourceList(resource: ListedResource) {
     const headers = new Headers();
     const last = page.at(-1);
     if (last && rows.length > limit) {
-      query.set('cursor', cursorOf(placeAt(last, sorting), list));
-      headers.set('link', `<${resource.publicUrl}${url.pathname}?${query}>; rel="next"`);
+      const next = new URLSearchParams();
+      for (const name of passedOn) if (query.has(name)) next.set(name, query.get(name) as string);
+      next.set('cursor', cursorOf(placeAt(last, sorting), list));
+      headers.set('link', `<${resource.publicUrl}${url.pathname}?${next}>; rel="next"`);
     }
     if (isCounted) {
       headers.set('x-total-count', String(await resource.resources.count(resource.kind, within)));
@@ -73,7 +82,12 @@ export function listParameters(fields: ListedResource['fields']): Parameters {
   const names = orderable.join('|');
   const once = orderable.map((name) => `(?!.*${name}-.*${name}-)`).join('');
   return {
-    limit: Type.Integer({ minimum: 1, maximum: 1000, default: 20, description: 'Rows of one page.' }),
+    limit: Type.Integer({
+      minimum: 1,
+      maximum: listLimits.page.value,
+      default: 20,
+      description: 'Rows of one page.',
+    }),
     cursor: Type.String({
       description:
         'Where to go on: from the `Link` of the page before, good for this list in this order only.',
@@ -108,6 +122,8 @@ function sortingOf(query: URLSearchParams): Sorting {
   if (order !== null && name !== null) throw invalidQuery('order: cannot be combined with name');
   if (order !== null) return { order: orderOf(order) };
   if (name === 'asc' || name === 'desc') return { order: [{ by: 'name', descending: name === 'desc' }] };
+  const most = listLimits.likeNameLength.value;
+  if (name !== null && name.length > most) throw invalidQuery(`name: expected at most ${most} characters`);
   // No text is like every name.
   return name === null || name === '' ? {} : { likeName: name };
 }

@@ -1,17 +1,40 @@
-/** Tells from what address a request came: that of the connection, never of a header, which anybody can write. */
+import { type Cidr, matchLength, plainAddress } from './cidr.ts';
+import { requestLimits } from './limits.ts';
+
+/** Tells from what address a request came. */
 export interface Peers {
-  /** The address without port, IPv4 not dressed as IPv6; undefined when the connection is gone or there is none. */
+  /**
+   * The address without port, IPv4 not dressed as IPv6: that of the connection, and behind a trusted proxy the one
+   * that `X-Forwarded-For` names. Undefined when the connection is gone or there is none.
+   */
   of(request: Request): string | undefined;
   /** The server that accepts the connections says who the peers are; before it does, nobody is known. */
   knownBy(source: (request: Request) => string | undefined): void;
 }
 
-export function peers(): Peers {
+/**
+ * @param options `trusted`: blocks of proxies whose `X-Forwarded-For` is believed. Anybody can write that header, but
+ * each proxy adds the address it was asked from at the end; so it is read from there, as far as trusted proxies wrote.
+ */
+export function peers(options: { trusted: readonly Cidr[] }): Peers {
+  const { trusted } = options;
+  const isTrusted = (address: string) => matchLength(address, trusted) >= 0;
   let known: (request: Request) => string | undefined = () => undefined;
   return {
     of(request) {
-      const address = known(request);
-      return address?.replace(/^::ffff:(?=\d+\.)/i, '').replace(/%.*$/, '');
+      const connected = known(request);
+      if (connected === undefined) return undefined;
+      let address = plainAddress(connected) ?? connected;
+      if (trusted.length === 0 || !isTrusted(address)) return address;
+      const passed = request.headers.get('x-forwarded-for')?.split(',').reverse() ?? [];
+      for (const text of passed.slice(0, requestLimits.proxies.value)) {
+        const before = plainAddress(text.trim());
+        // What a proxy wrote is an address; from here on nothing is believed.
+        if (before === undefined) return address;
+        address = before;
+        if (!isTrusted(address)) return address;
+      }
+      return address;
     },
     knownBy(source) {
       known = source;

@@ -14,6 +14,12 @@ import type { Field, FieldSet, ResourceKind } from './resource.ts';
 import type { Collection, Offer, Token } from './token.ts';
 
 /**
+ * Version of what a plugin declares and is given. Grows with each change that a plugin written before would not
+ * survive; the start refuses a plugin of another version.
+ */
+export const contractVersion = 1;
+
+/**
  * A feature, as data: importing and defining it does no I/O. Boot reads the declarations of all enabled
  * plugins, reports every problem at once, and starts them in the order of their `needs`.
  */
@@ -22,6 +28,8 @@ export interface Plugin<C extends TObject = TObject> {
   readonly id: string;
   /** One sentence, shown in the boot tree. */
   readonly summary: string;
+  /** The `contractVersion` it was written for. Plugins that do not ship with the program must say it. */
+  readonly contract?: number;
   /** Schema of its slice of config. `{}` must be valid: every key has a default. */
   readonly config?: C;
   /** Tokens of other plugins that it uses. */
@@ -74,7 +82,7 @@ export interface Kit<C extends TObject = TObject> {
   readonly metrics: Metrics;
   /** The only way to call an address that a user chose. */
   readonly outbound: Outbound;
-  /** Address from which a request came, that of its connection; undefined when it is not known. */
+  /** Address from which a request came, behind a trusted proxy by its word; undefined when it is not known. */
   peer(request: Request): string | undefined;
   /** Aborted when the program begins to stop. */
   readonly signal: AbortSignal;

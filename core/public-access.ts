@@ -1,5 +1,6 @@
 import { Fault } from './fault.ts';
 import { faultResponse, says } from './http.ts';
+import { corsLimits } from './limits.ts';
 import { nothing } from './operation.ts';
 
 /** Headers of an answer that pages of every origin may read. */
@@ -34,7 +35,7 @@ export function preflight(): Response {
       ...readableByAll,
       'access-control-allow-methods': 'GET, HEAD, OPTIONS',
       'access-control-allow-headers': '*',
-      'access-control-max-age': '86400',
+      'access-control-max-age': String(corsLimits.publicMaxAge.value),
     },
   });
 }

@@ -1,4 +1,5 @@
 import { Fault } from './fault.ts';
+import { listLimits } from './limits.ts';
 
 /** 422 `query.invalid`: each problem names its parameter and what was expected. */
 export function invalidQuery(problem: string): Fault {
@@ -19,6 +20,7 @@ export function limitOf(query: URLSearchParams): number {
   const text = query.get('limit');
   if (text === null) return 20;
   const limit = Number(text);
-  if (/^\d+$/.test(text) && limit >= 1 && limit <= 1000) return limit;
-  throw invalidQuery('limit: expected a whole number from 1 to 1000');
+  const most = listLimits.page.value;
+  if (/^\d+$/.test(text) && limit >= 1 && limit <= most) return limit;
+  throw invalidQuery(`limit: expected a whole number from 1 to ${most}`);
 }

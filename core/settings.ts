@@ -1,6 +1,7 @@
 import type { TObject, TSchema } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
 import { milliseconds } from './duration.ts';
+import { configLimits } from './limits.ts';
 import { problemsOf } from './problem.ts';
 
 /**
@@ -19,7 +20,7 @@ export function settingsOf(
       ...[...Value.Errors(schema, given)].filter((error) => error.value !== undefined),
       ...Value.Errors(schema, value),
     ],
-    { ...names, most: 100 },
+    { ...names, most: configLimits.problems.value },
   );
   if (problems.length === 0) checkDurations(schema, { value, path: options.prefix ?? '', problems });
   return { value, problems };

@@ -76,7 +76,7 @@ export const broadcastMachine = setup({
           current: noFigures,
           publish: { token: event.token, node: event.node, incarnation: event.incarnation },
           takeovers: session.publish
-            ? [...(session.takeovers ?? []), event.at].slice(-mostTakeovers)
+            ? [...(session.takeovers ?? []), event.at].slice(-takeoverBrake.takeovers)
             : (session.takeovers ?? []),
         },
       };
@@ -388,10 +388,8 @@ export type BroadcastEmitted =
   | { readonly type: 'order.output.retire'; readonly playbackId: string };
 
 const noFigures: SessionFigures = { bytes: 0, segments: 0, duration: 0 };
-/** So many takeovers within `takeoverWindow` ms, and for `brakeLength` ms nobody else may take over. */
-const mostTakeovers = 3;
-const takeoverWindow = 60_000;
-const brakeLength = 30_000;
+/** So many takeovers within `window` ms, and for `pause` ms nobody else may take over. */
+export const takeoverBrake = { takeovers: 3, window: 60_000, pause: 30_000 };
 /** Enough for encoders that fight over a key; one whose node died never reports its end. */
 const mostLeaving = 8;
 
@@ -405,9 +403,9 @@ const closeReasons: Readonly<Record<string, string>> = {
 /** Until when nobody may take the running publish over, epoch ms; 0 when anybody may. */
 export function brakedUntil(session: Session): number {
   const takeovers = session.publish ? (session.takeovers ?? []) : [];
-  if (takeovers.length < mostTakeovers) return 0;
+  if (takeovers.length < takeoverBrake.takeovers) return 0;
   const [first, last] = [takeovers[0], takeovers[takeovers.length - 1]];
-  return last - first <= takeoverWindow ? last + brakeLength : 0;
+  return last - first <= takeoverBrake.window ? last + takeoverBrake.pause : 0;
 }
 
 function mayTakeOver(session: Session, event: { busyKey: 'takeover' | 'refuse'; at: number }): boolean {

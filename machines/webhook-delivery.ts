@@ -1,7 +1,7 @@
 import { assign, setup } from 'xstate';
 import { job } from './job.ts';
 
-/** Wait after an attempt that was not possible for reasons of ours, ms. */
+/** Wait after an attempt that was not possible for reasons of ours, ms; told in plugins/webhooks/limits.ts too. */
 const trouble = 60_000;
 
 /**

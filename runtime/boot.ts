@@ -1,4 +1,5 @@
 import { type AnyElysia, Elysia } from 'elysia';
+import type { Cidr } from '../core/cidr.ts';
 import { Fault } from '../core/fault.ts';
 import { coreFaults } from '../core/fault-table.ts';
 import { httpCore } from '../core/http.ts';
@@ -26,6 +27,7 @@ import { JobCounts } from './jobs/job-counts.ts';
 import { jobKind } from './jobs/kind.ts';
 import { measureJobs } from './jobs/measure.ts';
 import { JobWorkers } from './jobs/workers.ts';
+import { eventLimits, processLimits } from './limits.ts';
 import { sampleLoopDelay } from './loop-delay.ts';
 import { nodePresence } from './node.ts';
 import { type OpenApi, openApi } from './openapi/document.ts';
@@ -33,10 +35,8 @@ import { openApiRoute } from './openapi/route.ts';
 import { type ConfiguredPlugin, planned } from './plan.ts';
 import { measureProgram, metricsRoute } from './program-metrics.ts';
 
-/** Longest a plugin's start or stop may take, ms. */
-const phaseLimit = 10_000;
-/** Events and causes are kept this long, ms: as long as a client may repeat or replay. */
-const retention = 24 * 3_600_000;
+const phaseLimit = processLimits.phase.value;
+const retention = eventLimits.retention.value;
 
 /**
  * Checks the plugins as a whole, takes over the data, and starts them in the order of their needs.
@@ -46,7 +46,7 @@ export async function boot(options: BootOptions): Promise<Booted> {
   const { store, jobs, clock, media, outbound, volatile } = options.drivers;
   const tree = new BootTree(clock);
   const stops: { name: string; stop: Stop }[] = [];
-  const callers = peers();
+  const callers = peers({ trusted: options.trustedProxies ?? [] });
   let isReady = false;
 
   let stopped: Promise<void> | undefined;
@@ -265,6 +265,8 @@ export interface BootOptions {
   readonly partitions: number;
   /** Actors kept restored in memory. */
   readonly hotActors: number;
+  /** Whose `X-Forwarded-For` is believed; default: nobody's. */
+  readonly trustedProxies?: readonly Cidr[];
   readonly log: Log;
   /** Something happened after which the process must end. */
   onFatal(reason: string): void;
@@ -350,7 +352,7 @@ function sweeps(options: { store: Store; clock: Clock; log: Log }): Stop {
   const { store, clock } = options;
   let cancel: Stop = () => {};
   const schedule = () => {
-    cancel = clock.at(clock.now() + 3_600_000, () => {
+    cancel = clock.at(clock.now() + eventLimits.sweepInterval.value, () => {
       store
         .sweep(clock.now() - retention)
         .catch((error: unknown) => options.log.warn('old events could not be swept', { error }));

@@ -1,21 +1,23 @@
 import type { AnyElysia } from 'elysia';
 import { Fault } from '../core/fault.ts';
 import { faultResponse } from '../core/http.ts';
+import { valuesOf } from '../core/limit-table.ts';
 import type { Log } from '../core/log.ts';
 import type { Peers } from '../core/peers.ts';
+import { serverLimits } from './limits.ts';
 
-/** A blocked playlist reload may be silent for 12 s, an event stream for 5 s. */
-const idleTimeout = 30;
-/** No route of now takes a larger body; beyond it the connection is closed. */
-const maxRequestBodySize = 16 * 1_048_576;
+const { bodyBytes: maxRequestBodySize, idleTimeout } = valuesOf(serverLimits);
 
-/** Serves an app over HTTP. Throws a Fault that names the port when it cannot be had. */
+/**
+ * Serves an app over HTTP. Throws a Fault that names the port when it cannot be had.
+ * `requests`: how many may be in hand at one time; without it any number.
+ */
 export async function listen(
   app: AnyElysia,
-  options: { host: string; port: number; log: Log; peers?: Peers },
+  options: { host: string; port: number; log: Log; peers?: Peers; requests?: number },
 ): Promise<{ port: number; stop(): Promise<void> }> {
   try {
-    const { host: hostname, port } = options;
+    const { host: hostname, port, requests = Number.POSITIVE_INFINITY } = options;
     const server = Bun.serve({
       hostname,
       port,
@@ -23,7 +25,11 @@ export async function listen(
       maxRequestBodySize,
       // Otherwise an error that reaches Bun is answered with a page that shows the source.
       development: false,
-      fetch: (request) => (URL.canParse(request.url) ? app.fetch(request) : faultResponse(badAddress)),
+      fetch: (request, own) => {
+        if (!URL.canParse(request.url)) return faultResponse(badAddress);
+        if (own.pendingRequests > requests && !isForOperators(request)) return faultResponse(busy);
+        return app.fetch(request);
+      },
       error(error) {
         options.log.error('a request failed outside its route', { error });
         return faultResponse(internal);
@@ -49,9 +55,19 @@ export async function listen(
   }
 }
 
+/** Whoever watches over the server must see it, above all when it is busy. */
+function isForOperators({ url }: Request): boolean {
+  return /^\/(health\/|metrics$)/.test(new URL(url).pathname);
+}
+
 /** A Host header can be anything, and the URL of a request is made with it. */
 const badAddress = new Fault('request.malformed', {
   status: 400,
   message: 'The Host header and the path do not make a URL.',
+});
+const busy = new Fault('server.busy', {
+  status: 503,
+  message: 'The server has too many requests in hand. Try again.',
+  retryAfter: 1,
 });
 const internal = new Fault('internal', { status: 500, message: 'Something went wrong on our side.' });

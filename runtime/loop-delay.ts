@@ -1,9 +1,9 @@
 import type { Metrics } from '../core/metrics.ts';
 import type { Stop } from '../core/plugin.ts';
 import type { Clock } from '../core/ports/clock.ts';
+import { processLimits } from './limits.ts';
 
-/** How often it is looked at, ms. */
-const interval = 500;
+const interval = processLimits.loopSample.value;
 
 /** Samples how late timers fire: that long, at least, everything else waited too. */
 export function sampleLoopDelay(metrics: Metrics, options: { clock: Clock }): Stop {

@@ -13,6 +13,7 @@ import { outboundClient } from './drivers/outbound/client.ts';
 import { sqliteStore } from './drivers/store/sqlite/index.ts';
 import { memoryVolatile } from './drivers/volatile/memory.ts';
 import { freePort } from './free-port.ts';
+import { processLimits } from './limits.ts';
 import { listen } from './listen.ts';
 import { inProcessMedia } from './media/in-process.ts';
 import { planOf } from './plan.ts';
@@ -20,8 +21,7 @@ import { welcome } from './welcome.ts';
 
 /** What sysexits.h calls EX_CONFIG: the start was refused, and a restart will not help. */
 const badConfig = 78;
-/** Longest a stop may take, ms; then the process ends all the same. */
-const stopLimit = 9_500;
+const stopLimit = processLimits.stop.value;
 
 /** Starts the program: config, plugins, listeners; ends it on SIGTERM and SIGINT. */
 async function main(): Promise<void> {
@@ -106,6 +106,7 @@ async function main(): Promise<void> {
     nodeTimeout: milliseconds(config.node.timeout),
     partitions: config.kafka.partitions,
     hotActors: config.actors.hot,
+    trustedProxies: config.http.trustedProxies.flatMap((text) => cidr(text) ?? []),
     log,
     onFatal: fatal,
   });

@@ -51,7 +51,7 @@ export async function nodePresence(options: {
   let cancel: (() => void) | undefined;
   let isStopped = false;
   const schedule = () => {
-    cancel = clock.at(clock.now() + options.timeout / 3, () => {
+    cancel = clock.at(clock.now() + Math.floor(options.timeout / 3), () => {
       beat()
         .catch((error: unknown) => options.log.error('the heartbeat could not be written', { error }))
         .finally(() => !isStopped && schedule());

@@ -1,18 +1,17 @@
 /**
- * Writes docs/reference.md from the program itself: routes, config, events, errors.
+ * Writes docs/reference.md from the program itself: routes, config, limits, events, errors.
  * `bun scripts/reference.ts` writes it; test/arch/reference.test.ts fails when it is out of date.
  */
 import { writeFile } from 'node:fs/promises';
-import type { TSchema } from '@sinclair/typebox';
+import { type TSchema, Type } from '@sinclair/typebox';
 import { loadConfig } from '../config/load.ts';
 import { enabledPlugins } from '../config/plugins.ts';
 import { configSchema } from '../config/schema.ts';
 import { coreFaults, jobFaults, startFaults } from '../core/fault-table.ts';
+import type { LimitNote } from '../core/limit-table.ts';
 import type { FaultTable, Plugin } from '../core/plugin.ts';
-import { outboundLimits } from '../runtime/drivers/outbound/limits.ts';
-import { jobLimits } from '../runtime/jobs/limits.ts';
-import { rtmpLimits } from '../runtime/media/rtmp/limits.ts';
 import { world } from '../test/kit/world.ts';
+import { allLimits, shown } from './limits.ts';
 
 export async function reference(): Promise<string> {
   const plugins = (await enabledPlugins(await loadConfig({}))).map(({ plugin }) => plugin);
@@ -33,27 +32,9 @@ export async function reference(): Promise<string> {
           ]
         : [],
     ),
-    '## Limits of the RTMP port',
-    'Durations in milliseconds, sizes in bytes. What happens beyond each is said in `runtime/media/rtmp/limits.ts`.',
-    table(
-      ['limit', 'value'],
-      Object.entries(rtmpLimits).map(([name, value]) => [`\`${name}\``, String(value)]),
-    ),
-    '## Limits of outbound requests',
-    'Durations in milliseconds, sizes in bytes. What happens beyond each is said in `runtime/drivers/outbound/limits.ts`.',
-    table(
-      ['limit', 'value'],
-      Object.entries(outboundLimits).map(([name, value]) => [`\`${name}\``, String(value)]),
-    ),
-    '## Limits of jobs',
-    'Durations in milliseconds, sizes in bytes. What happens beyond each is said in `runtime/jobs/limits.ts`; what an effect that does not say gets, in `core/effect.ts`.',
-    table(
-      ['limit', 'value'],
-      Object.entries(jobLimits).map(([name, value]) => [
-        `\`${name}\``,
-        typeof value === 'number' ? String(value) : `${value.least} to ${value.most}`,
-      ]),
-    ),
+    '## Limits',
+    'Every bound of the program. One that has the name of a config key is set there; the others are fixed.',
+    await limits(plugins),
     '## Events',
     table(
       ['event', 'when', 'plugin'],
@@ -97,12 +78,31 @@ async function routes(plugins: readonly Plugin[]): Promise<string> {
   return table(['route', 'what it does', 'key', 'plugin'], rows);
 }
 
+async function limits(plugins: readonly Plugin[]): Promise<string> {
+  const rows = await allLimits([
+    ['', configSchema],
+    ...plugins.map(({ id, config }) => [`plugins.${id}`, config ?? Type.Object({})] as const),
+  ]);
+  const areas = [...new Set(rows.map(({ area }) => area))];
+  return areas
+    .map((area) => {
+      const own = rows.filter((row) => row.area === area);
+      const lines = own.map(({ name, limit }) => [`\`${name}\``, limit.meaning, shown(limit), limit.beyond]);
+      return `### Limits: ${area}\n\n${table(['limit', 'what it bounds', 'default', 'beyond it'], lines)}`;
+    })
+    .join('\n\n');
+}
+
 function configRows(schema: TSchema, prefix: string): string[][] {
   return Object.entries((schema.properties ?? {}) as Record<string, TSchema>).flatMap(([name, inner]) =>
     inner.properties
       ? configRows(inner, `${prefix}${name}.`)
-      : [[`\`${prefix}${name}\``, defaultOf(inner), inner.description ?? '']],
+      : [[`\`${prefix}${name}\``, defaultOf(inner), meaningOf(inner)]],
   );
+}
+
+function meaningOf({ description = '', limit }: TSchema): string {
+  return limit === undefined ? description : `${description} ${(limit as LimitNote).beyond}`;
 }
 
 function defaultOf(schema: TSchema): string {

@@ -1,3 +1,6 @@
+import { valuesOf } from '../limit-table.ts';
+import { volatileLimitTable } from '../limits.ts';
+
 /**
  * Small facts that are of use for seconds and that every node can read: live figures, presence. Nothing here
  * outlives the deployment; whoever needs a fact to last writes it to the store.
@@ -25,16 +28,7 @@ export interface VolatileEntry {
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [name: string]: Json };
 
 /** Bounds of every driver. */
-export const volatileLimits = {
-  /** Characters of a key. */
-  keyLength: 200,
-  /** Characters of a value as JSON. */
-  valueLength: 16_384,
-  /** Entries of one `set`, keys of one `get`, and most that one `list` gives; more is a RangeError. */
-  listed: 10_000,
-  /** A value lasts at least 1 ms and at most this long, ms; else a RangeError. */
-  longest: 24 * 3_600_000,
-} as const;
+export const volatileLimits = valuesOf(volatileLimitTable);
 
 /** The values as JSON, in their order. Throws a RangeError that names the first entry beyond the limits. */
 export function checkedEntries(

@@ -5,6 +5,7 @@ import { bodyReader } from '../../core/body.ts';
 import { says } from '../../core/http.ts';
 import { idempotent } from '../../core/idempotency.ts';
 import { uuid } from '../../core/ids.ts';
+import { nameSchema } from '../../core/name.ts';
 import { idSchema, json, momentSchema } from '../../core/operation.ts';
 import type { Kit } from '../../core/plugin.ts';
 
@@ -17,7 +18,7 @@ export async function adminAccount(kit: Kit): Promise<string> {
 export function accountRoutes(kit: Kit): AnyElysia {
   const keys = kit.use(authenticator);
   const once = idempotent(kit);
-  const creation = bodyReader({ name: nameSchema }, { readOnly: ['id', 'createdAt'] });
+  const creation = bodyReader({ name: nameSchema('Acme Films') }, { readOnly: ['id', 'createdAt'] });
   return new Elysia().post(
     '/api/account',
     async ({ request }) => {
@@ -39,7 +40,6 @@ export function accountRoutes(kit: Kit): AnyElysia {
   );
 }
 
-const nameSchema = Type.String({ minLength: 1, maxLength: 500, examples: ['Acme Films'] });
 const accountSchema = Type.Object(
   { id: idSchema, name: Type.String({ examples: ['Acme Films'] }), createdAt: momentSchema },
   { $id: 'Account', additionalProperties: false },

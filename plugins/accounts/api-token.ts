@@ -10,14 +10,24 @@ import { json, nothing } from '../../core/operation.ts';
 import { listAnswer, listParameters, resourceList } from '../../core/pagination.ts';
 import type { Kit } from '../../core/plugin.ts';
 import type { StoredResource } from '../../core/ports/store.ts';
+import { quota } from '../../core/quota.ts';
+import { idOrNone } from '../../core/secrets.ts';
 import { apiKeys } from './api-keys.ts';
+import type { AccountsKit } from './config.ts';
 import { documentOf, newRow, presentToken, type TokenDocument } from './token-document.ts';
 import { checkOrigins, newTokenSchema, tokenFields, tokenSchema } from './token-schema.ts';
 
 /** `/api/api-token`: the API keys of an account. */
-export function tokenRoutes(kit: Kit): AnyElysia {
+export function tokenRoutes(kit: AccountsKit): AnyElysia {
   const keys = kit.use(apiKeys);
   const once = idempotent(kit);
+  const { maxKeys } = kit.config;
+  const places = quota({
+    clock: kit.clock,
+    most: maxKeys,
+    count: (account) => kit.resources.count('api-token', { account }),
+    full: () => tooMany(maxKeys),
+  });
   const creation = bodyReader(tokenFields, { readOnly: ['id', 'userId', 'createdAt'] });
 
   const fields = {
@@ -41,7 +51,7 @@ export function tokenRoutes(kit: Kit): AnyElysia {
         return once(request, {
           principal: maker,
           isSecret: true,
-          async run({ id }) {
+          async run({ id, isRepeat }) {
             const body = await creation.read(request);
             checkOrigins(body.access);
             const document: TokenDocument = {
@@ -51,6 +61,8 @@ export function tokenRoutes(kit: Kit): AnyElysia {
               access: accessFor(maker, body.access),
               createdAt: kit.clock.now(),
             };
+            if (isRepeat && (await kit.resources.get('api-token', id))) throw shownOnce(id);
+            await places.admit(document.account);
             const key = `mr_${randomBytes(32).toString('base64url')}`;
             const written = await kit.resources.write({ rows: [newRow(document, key)], events: [] });
             // An earlier attempt has made it; the secret went with that.
@@ -63,7 +75,7 @@ export function tokenRoutes(kit: Kit): AnyElysia {
         name: 'createApiToken',
         body: creation,
         answers: { 201: json(newTokenSchema, 'The API key with its secret.') },
-        faults: ['account.unknown', 'idempotency.shown_once'],
+        faults: ['account.unknown', 'api_token.too_many', 'idempotency.shown_once'],
       }),
     )
     .get(
@@ -109,6 +121,7 @@ export function tokenRoutes(kit: Kit): AnyElysia {
         // Keys do not change: a conflict means that somebody else has just deleted it.
         const written = await kit.resources.write({ rows: [deletion], events: [] });
         if (written === 'conflict') throw notFound(id);
+        places.gone(account);
         keys.revoked(id);
         return new Response(null, { status: 204 });
       },
@@ -136,7 +149,7 @@ async function accountFor(
   if (await kit.resources.get('account', accountId)) return accountId;
   throw new Fault('account.unknown', {
     status: 400,
-    message: `accountId: there is no account ${accountId}.`,
+    message: `accountId: there is no account ${idOrNone(accountId)}.`,
   });
 }
 
@@ -147,6 +160,13 @@ function accessFor(maker: Principal, asked: Access | undefined): Access {
   return asked;
 }
 
+function tooMany(most: number): Fault {
+  return new Fault('api_token.too_many', {
+    status: 403,
+    message: `This account has ${most} API keys, the most it may have. Delete some first.`,
+  });
+}
+
 function notFound(id: string): Fault {
-  return new Fault('api_token.not_found', { status: 404, message: `There is no API key ${id}.` });
+  return new Fault('api_token.not_found', { status: 404, message: `There is no API key ${idOrNone(id)}.` });
 }

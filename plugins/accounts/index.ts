@@ -5,6 +5,8 @@ import { definePlugin } from '../../core/plugin.ts';
 import { accountRoutes, adminAccount } from './account.ts';
 import { apiKeys, storedKeys } from './api-keys.ts';
 import { tokenRoutes } from './api-token.ts';
+import type { AccountsKit } from './config.ts';
+import { config } from './config.ts';
 import { bootstrapKeyFile } from './key-file.ts';
 import { preflightRoutes } from './preflight.ts';
 
@@ -14,6 +16,7 @@ export default definePlugin({
   summary: 'accounts and API keys',
   needs: [apiKeys, authenticator],
   provides: [apiKeys, authenticator],
+  config,
   faults: {
     'auth.missing': { status: 401, meaning: 'The request carries no API key.' },
     'auth.invalid': { status: 401, meaning: 'The API key is unknown or was revoked.' },
@@ -23,9 +26,13 @@ export default definePlugin({
       meaning: 'The API key may not be used from pages of this origin (access.cors.allowedOrigins).',
     },
     'account.unknown': { status: 400, meaning: 'The body names an account that does not exist.' },
+    'api_token.too_many': {
+      status: 403,
+      meaning: 'The account has as many API keys as it may have (plugins.accounts.maxKeys).',
+    },
     'api_token.not_found': { status: 404, meaning: 'There is no API key of this id in your account.' },
   },
-  async start(kit) {
+  async start(kit: AccountsKit) {
     const key =
       kit.deployment.bootstrapKey ??
       (await bootstrapKeyFile(kit.deployment.dataDir, {

@@ -1,18 +1,23 @@
 import { Type } from '@sinclair/typebox';
 import { type Access, accessMethods, resourcePattern } from '../../core/access.ts';
 import { Fault } from '../../core/fault.ts';
+import { requestLimits } from '../../core/limits.ts';
+import { nameSchema } from '../../core/name.ts';
 import { idSchema, momentSchema } from '../../core/operation.ts';
+import { accountLimits } from './limits.ts';
+
+const { originLength, origins, resourceLength, resources, rules } = accountLimits;
 
 const rule = Type.Object(
   {
     resources: Type.Array(
       Type.String({
-        maxLength: 200,
+        maxLength: resourceLength.value,
         pattern: resourcePattern,
-        expected: 'a path below /api like stream, stream/:id or stream/*, at most 200 characters',
+        expected: `a path below /api like stream, stream/:id or stream/*, at most ${resourceLength.value} characters`,
         examples: ['stream/*'],
       }),
-      { maxItems: 20 },
+      { maxItems: resources.value },
     ),
     methods: Type.Optional(
       Type.Array(
@@ -28,17 +33,20 @@ const rule = Type.Object(
 );
 
 const origin = Type.String({
-  maxLength: 200,
+  maxLength: originLength.value,
   pattern: '^(?:\\*|[a-z][a-z0-9+.-]*://[^\\s/?#@]+)$',
-  expected: 'an origin like https://example.com, or *, at most 200 characters',
+  expected: `an origin like https://example.com, or *, at most ${originLength.value} characters`,
   examples: ['https://studio.example'],
 });
 
 const access = Type.Object(
   {
-    rules: Type.Optional(Type.Array(rule, { maxItems: 20 })),
+    rules: Type.Optional(Type.Array(rule, { maxItems: rules.value })),
     cors: Type.Optional(
-      Type.Object({ allowedOrigins: Type.Array(origin, { maxItems: 50 }) }, { additionalProperties: false }),
+      Type.Object(
+        { allowedOrigins: Type.Array(origin, { maxItems: origins.value }) },
+        { additionalProperties: false },
+      ),
     ),
   },
   { additionalProperties: false },
@@ -46,11 +54,11 @@ const access = Type.Object(
 
 /** What a client may say of a new key. */
 export const tokenFields = {
-  name: Type.Optional(Type.String({ minLength: 1, maxLength: 500, examples: ['Studio'] })),
+  name: Type.Optional(nameSchema('Studio')),
   access: Type.Optional(access),
   accountId: Type.Optional(
     Type.String({
-      maxLength: 100,
+      maxLength: requestLimits.idLength.value,
       description: 'Account that the key is for; needs a key of the admin account.',
       examples: idSchema.examples,
     }),

@@ -1,12 +1,11 @@
 import type { EventFeed } from '../../core/events.ts';
 import type { Clock } from '../../core/ports/clock.ts';
 import type { LoggedEvent } from '../../core/ports/store.ts';
+import { eventStreamLimits } from './limits.ts';
 
-/** A comment line this often keeps proxies and the server's own idle timeout from cutting the stream, ms. */
-const heartbeat = 5000;
-/** Text waiting for a slow reader, bytes; beyond it the stream is cut, and the reader asks from its last id. */
-const maxBacklog = 1_048_576;
-const page = 500;
+const heartbeat = eventStreamLimits.heartbeat.value;
+const maxBacklog = eventStreamLimits.backlog.value;
+const page = eventStreamLimits.page.value;
 
 /**
  * A server-sent event stream (WHATWG HTML §9.2) of one account's events: what came after `from`, then what
@@ -92,7 +91,7 @@ export function eventStream(options: EventStreamOptions): Response {
       pull: () => onPull(),
       cancel: () => end(),
     },
-    new ByteLengthQueuingStrategy({ highWaterMark: 16_384 }),
+    new ByteLengthQueuingStrategy({ highWaterMark: eventStreamLimits.readAhead.value }),
   );
   return new Response(body, { headers: eventStreamHeaders });
 }

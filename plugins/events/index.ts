@@ -3,6 +3,7 @@ import { Elysia } from 'elysia';
 import { authenticate, authenticator } from '../../core/auth.ts';
 import { Fault } from '../../core/fault.ts';
 import { says } from '../../core/http.ts';
+import { limitSchema } from '../../core/limit-table.ts';
 import { idSchema, text } from '../../core/operation.ts';
 import { definePlugin } from '../../core/plugin.ts';
 import { eventStream, eventStreamHeaders } from './event-stream.ts';
@@ -13,10 +14,11 @@ export default definePlugin({
   summary: 'the event stream',
   needs: [authenticator],
   config: Type.Object({
-    maxStreams: Type.Integer({
+    maxStreams: limitSchema({
       default: 1000,
-      minimum: 1,
-      description: 'Event streams open at one time; others are refused with 503.',
+      unit: 'event streams',
+      description: 'Event streams open at one time.',
+      beyond: 'Others are refused with 503 `events.too_many`.',
     }),
   }),
   faults: {
@@ -40,7 +42,7 @@ export default definePlugin({
         if (lastId !== null && from === undefined) {
           throw new Fault('events.gone', {
             status: 410,
-            message: `The event ${lastId} is unknown or older than 24 h.`,
+            message: 'The event that Last-Event-ID names is unknown or older than 24 h.',
           });
         }
         if (request.method === 'HEAD') return new Response(null, { headers: eventStreamHeaders });

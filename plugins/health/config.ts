@@ -1,9 +1,12 @@
 import { Type } from '@sinclair/typebox';
+import { limitSchema } from '../../core/limit-table.ts';
 
 export const config = Type.Object({
-  maxBitrate: Type.Integer({
+  maxBitrate: limitSchema({
     default: 20_000_000,
     minimum: 100_000,
-    description: 'Bitrate, bit/s, beyond which a broadcast is shown as one that makes players stall.',
+    unit: 'bit/s',
+    description: 'Bitrate of a broadcast, bit/s.',
+    beyond: 'It is shown as one that makes players stall.',
   }),
 });

@@ -27,9 +27,9 @@ export const issueTexts = {
   videoMissing: 'The picture is missing. Check the video source of the encoder.',
   audioMissing: 'The sound is missing. Check the audio source of the encoder, or switch its audio off.',
   videoCodec:
-    'Not all browsers can play this video codec. H.264 with 8 bits and 4:2:0 (Baseline, Main or High) plays everywhere.',
-  audioCodec: 'Not all browsers can play this audio codec. AAC plays everywhere.',
-  held: 'The connection of the encoder was lost; the broadcast goes on when it comes back in time.',
+    'Not all browsers can play this video codec. Use H.264 with 8 bits and 4:2:0 (Baseline, Main or High), which plays everywhere.',
+  audioCodec: 'Not all browsers can play this audio codec. Use AAC, which plays everywhere.',
+  held: 'The connection of the encoder was lost; the broadcast goes on when it comes back in time. Check its network, and start it again when it does not connect by itself.',
 } as const;
 
 export type IssueName = keyof typeof issueTexts;

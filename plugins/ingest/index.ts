@@ -5,6 +5,8 @@ import { flagSchema, json } from '../../core/operation.ts';
 import { definePlugin } from '../../core/plugin.ts';
 import { openly, preflight, saysPreflight } from '../../core/public-access.ts';
 import { flagOf } from '../../core/query.ts';
+import { ingestLimits } from './limits.ts';
+import { databaseLocator, locator, noLocator } from './locator.ts';
 import { nearestFirst, placeSchema, regionSchema, regionsOf } from './regions.ts';
 
 /** `GET /api/ingest`: where to broadcast to and to watch from, nearest first, for everyone. */
@@ -13,13 +15,29 @@ export default definePlugin({
   summary: 'ingest discovery',
   config: Type.Object({
     regions: Type.Array(regionSchema, {
-      maxItems: 1000,
+      maxItems: ingestLimits.regions.value,
       default: [],
       description:
-        'Places of this deployment: `{region, ingest, playback, base, cidrs?}`. Default: one, from publicUrl and rtmp.port.',
+        'Places of this deployment: `{region, ingest, playback, base, cidrs?, location?: {latitude, longitude}}`. Default: one, from publicUrl and rtmp.port.',
     }),
+    database: Type.Optional(
+      Type.String({
+        minLength: 1,
+        description:
+          'Path of a database in MaxMind DB format that knows where addresses are, such as GeoLite2-City.mmdb. Read again when it changes.',
+      }),
+    ),
   }),
+  needs: [locator],
+  provides: [locator],
+  async start(kit) {
+    const { database } = kit.config;
+    const own = database === undefined ? noLocator : await databaseLocator(database, kit);
+    kit.provide(locator, own);
+    return () => own.stop();
+  },
   routes(kit) {
+    const { locate } = kit.use(locator);
     const regions = regionsOf(kit.config.regions, kit.deployment);
     return new Elysia()
       .get(
@@ -27,7 +45,8 @@ export default definePlugin({
         ({ request }) =>
           openly(() => {
             const isAll = flagOf(new URL(request.url).searchParams, 'first') === false;
-            const sorted = nearestFirst(regions, kit.peer(request));
+            const address = kit.peer(request);
+            const sorted = nearestFirst(regions, { address, location: locate(address) });
             const entries = isAll
               ? sorted.map(({ ingest, playback, base }) => ({ ingest, playback, base }))
               : sorted.slice(0, 1).map(({ ingest, playback }) => ({ ingest, playback }));

@@ -2,6 +2,8 @@ import { type Static, Type } from '@sinclair/typebox';
 import { type Cidr, cidr, matchLength } from '../../core/cidr.ts';
 import { Fault } from '../../core/fault.ts';
 import type { Deployment } from '../../core/plugin.ts';
+import { distance, type Location } from './distance.ts';
+import { ingestLimits } from './limits.ts';
 
 const url = (schemes: string, example: string) =>
   Type.String({ pattern: `^(${schemes})://[^/?#\\s]+[^?#\\s]*$`, expected: `a URL such as ${example}` });
@@ -12,7 +14,16 @@ export const regionSchema = Type.Object(
     ingest: url('rtmps?', 'rtmp://fra-rtmp.example.com/live'),
     playback: url('https?', 'https://fra-cdn.example.com/hls'),
     base: url('https?', 'https://fra-cdn.example.com'),
-    cidrs: Type.Optional(Type.Array(Type.String(), { maxItems: 10_000 })),
+    location: Type.Optional(
+      Type.Object(
+        {
+          latitude: Type.Number({ minimum: -90, maximum: 90, isNoLimit: true }),
+          longitude: Type.Number({ minimum: -180, maximum: 180, isNoLimit: true }),
+        },
+        { additionalProperties: false },
+      ),
+    ),
+    cidrs: Type.Optional(Type.Array(Type.String(), { maxItems: ingestLimits.cidrs.value })),
   },
   { additionalProperties: false },
 );
@@ -35,6 +46,7 @@ export interface Region {
   readonly playback: string;
   readonly base: string;
   readonly blocks: readonly Cidr[];
+  readonly location?: Location;
 }
 
 /** The regions of the config; without any, the deployment's own address. Throws a Fault `config.invalid`. */
@@ -47,7 +59,7 @@ export function regionsOf(
     return [{ ingest, playback: `${publicUrl}/hls`, base: publicUrl, blocks: [] }];
   }
   const problems: string[] = [];
-  const regions = configured.map(({ ingest, playback, base, cidrs = [] }, index) => {
+  const regions = configured.map(({ ingest, playback, base, location, cidrs = [] }, index) => {
     const blocks = cidrs.flatMap((text, place) => {
       const block = cidr(text);
       if (!block) {
@@ -57,17 +69,27 @@ export function regionsOf(
       }
       return block ?? [];
     });
-    return { ingest, playback, base, blocks };
+    return { ingest, playback, base, blocks, ...(location && { location }) };
   });
   if (problems.length > 0) throw new Fault('config.invalid', { status: 500, message: problems });
   return regions;
 }
 
-/** Nearest first: the region with the most specific block that holds the address, else as configured. */
-export function nearestFirst(regions: readonly Region[], address: string | undefined): Region[] {
-  if (address === undefined) return [...regions];
+/**
+ * Nearest first: by the most specific block that holds the address, else by distance where both places are known,
+ * else as configured.
+ */
+export function nearestFirst(
+  regions: readonly Region[],
+  caller: { address: string | undefined; location: Location | undefined },
+): Region[] {
+  const { address, location } = caller;
   return regions
-    .map((region) => ({ region, length: matchLength(address, region.blocks) }))
-    .sort((a, b) => b.length - a.length)
+    .map((region) => ({
+      region,
+      length: address === undefined ? -1 : matchLength(address, region.blocks),
+      far: location && region.location ? distance(location, region.location) : Number.MAX_VALUE,
+    }))
+    .sort((a, b) => b.length - a.length || a.far - b.far)
     .map(({ region }) => region);
 }

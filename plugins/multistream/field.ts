@@ -1,22 +1,24 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { Fault } from '../../core/fault.ts';
+import { requestLimits } from '../../core/limits.ts';
+import { nameSchema } from '../../core/name.ts';
 import { idSchema } from '../../core/operation.ts';
-import type { Kit } from '../../core/plugin.ts';
 import { type FieldChange, field } from '../../core/resource.ts';
 import { type Profile, profilesField } from '../renditions/contract.ts';
 import { stream } from '../streams/contract.ts';
+import type { MultistreamKit } from './config.ts';
+import { multistreamLimits } from './limits.ts';
 import { specSchema, targetsOf, urlProblem } from './target.ts';
 
-/** Most targets one stream may have. */
-const most = 50;
+const most = multistreamLimits.targetsPerStream.value;
 
 const schema = Type.Object(
   {
     targets: Type.Array(
       Type.Object(
         {
-          profile: Type.String({ minLength: 1, maxLength: 500 }),
-          id: Type.Optional(Type.String({ minLength: 1, maxLength: 100 })),
+          profile: nameSchema('source'),
+          id: Type.Optional(Type.String({ minLength: 1, maxLength: requestLimits.idLength.value })),
           spec: Type.Optional(specSchema),
           videoOnly: Type.Optional(Type.Boolean()),
         },
@@ -52,10 +54,10 @@ const shown = Type.Object(
 type Multistream = Static<typeof schema>;
 
 /** `multistream` of a stream: where its broadcasts are pushed to, and which rendition of them. */
-export const multistream = field<Multistream, Kit>(stream, 'multistream', {
+export const multistream = field<Multistream, MultistreamKit>(stream, 'multistream', {
   schema,
   shown,
-  faults: ['multistream.invalid'],
+  faults: ['multistream.invalid', 'target.too_many'],
   initial: { targets: [] },
   async validate({ targets }, change) {
     const malformed = targets.flatMap(({ spec }, index) => {
@@ -77,7 +79,7 @@ export const multistream = field<Multistream, Kit>(stream, 'multistream', {
     const known = profileNames(values);
     const lost = targets.filter(({ profile }) => !known.has(profile));
     return [
-      'This server does not push to multistream targets yet: none of them is sent anything.',
+      'This server does not push to multistream targets yet: none of them is sent anything. Set multistream to no targets.',
       ...lost.map(
         ({ id, profile }) =>
           `Multistream target ${id} wants the profile "${profile}", which this stream no longer has. Name another.`,
@@ -88,7 +90,7 @@ export const multistream = field<Multistream, Kit>(stream, 'multistream', {
 
 async function problemsOf(
   targets: Multistream['targets'],
-  { principal, values, kit }: FieldChange<Kit>,
+  { principal, values, kit }: FieldChange<MultistreamKit>,
 ): Promise<string[]> {
   const own = targetsOf(principal, kit);
   const profiles = profileNames(values);

@@ -1,5 +1,6 @@
 import { authenticator } from '../../core/auth.ts';
 import { definePlugin } from '../../core/plugin.ts';
+import { config } from './config.ts';
 import { multistream } from './field.ts';
 import { routes } from './routes.ts';
 
@@ -9,6 +10,7 @@ export default definePlugin({
   summary: 'multistream targets and the multistream field',
   needs: [authenticator],
   extends: [multistream],
+  config,
   faults: {
     'multistream.invalid': {
       status: 400,
@@ -18,6 +20,10 @@ export default definePlugin({
     'target.not_found': {
       status: 404,
       meaning: 'There is no multistream target of this id in your account.',
+    },
+    'target.too_many': {
+      status: 403,
+      meaning: 'The account has as many multistream targets as it may have (plugins.multistream.maxTargets).',
     },
     'target.busy': {
       status: 409,

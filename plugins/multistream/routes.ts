@@ -5,18 +5,19 @@ import { bodyReader } from '../../core/body.ts';
 import { Fault } from '../../core/fault.ts';
 import { says } from '../../core/http.ts';
 import { idempotent } from '../../core/idempotency.ts';
+import { nameSchema } from '../../core/name.ts';
 import { json, nothing } from '../../core/operation.ts';
 import { listAnswer, listParameters, resourceList } from '../../core/pagination.ts';
-import type { Kit } from '../../core/plugin.ts';
-import { kind, nameSchema, type Target, targetSchema, targetsOf, urlProblem, urlSchema } from './target.ts';
+import type { MultistreamKit } from './config.ts';
+import { kind, type Target, targetSchema, targetsOf, urlProblem, urlSchema } from './target.ts';
 
 /** `/api/multistream/target`: create, read, change, delete. */
-export function routes(kit: Kit): AnyElysia {
+export function routes(kit: MultistreamKit): AnyElysia {
   const keys = kit.use(authenticator);
   const once = idempotent(kit);
   const readOnly = ['id', 'createdAt'];
   const changes = {
-    name: Type.Optional(nameSchema),
+    name: Type.Optional(nameSchema('My channel')),
     url: Type.Optional(urlSchema),
     disabled: Type.Optional(Type.Boolean()),
   };
@@ -58,7 +59,7 @@ export function routes(kit: Kit): AnyElysia {
         name: 'createTarget',
         body: creation,
         answers: { 201: json(targetSchema, 'The target.') },
-        faults: ['multistream.invalid'],
+        faults: ['multistream.invalid', 'target.too_many'],
       }),
     )
     .get(

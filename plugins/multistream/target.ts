@@ -2,8 +2,13 @@ import { type Static, Type } from '@sinclair/typebox';
 import type { Principal } from '../../core/auth.ts';
 import { Fault } from '../../core/fault.ts';
 import { uuid } from '../../core/ids.ts';
+import { requestLimits } from '../../core/limits.ts';
+import { nameSchema } from '../../core/name.ts';
 import { idSchema, momentSchema } from '../../core/operation.ts';
-import type { Kit } from '../../core/plugin.ts';
+import { type Quota, quota } from '../../core/quota.ts';
+import { idOrNone } from '../../core/secrets.ts';
+import type { MultistreamKit } from './config.ts';
+import { multistreamLimits } from './limits.ts';
 
 /** Where broadcasts can be pushed to: a plain resource of an account. */
 export interface Target {
@@ -17,7 +22,7 @@ export interface Target {
   readonly createdAt: number;
 }
 
-export const nameSchema = Type.String({ minLength: 1, maxLength: 500, examples: ['My channel'] });
+const urlLength = multistreamLimits.urlLength.value;
 /** With a host, which has no letters beyond ASCII: nobody would look them up for these schemes. */
 const urlPattern = (() => {
   const plain = '[^\\s\\u0000-\\u001f]';
@@ -27,8 +32,8 @@ const urlPattern = (() => {
 })();
 export const urlSchema = Type.String({
   pattern: urlPattern,
-  maxLength: 2000,
-  expected: 'an rtmp://, rtmps:// or srt:// URL of at most 2000 characters',
+  maxLength: urlLength,
+  expected: `an rtmp://, rtmps:// or srt:// URL of at most ${urlLength} characters`,
   examples: ['rtmp://live.example.com/app/key'],
 });
 /** A target as it is shown. */
@@ -43,16 +48,15 @@ export const targetSchema = Type.Object(
 );
 /** A target that is made along with the stream that names it. */
 export const specSchema = Type.Object(
-  { name: Type.Optional(nameSchema), url: urlSchema },
+  { name: Type.Optional(nameSchema('My channel')), url: urlSchema },
   { additionalProperties: false },
 );
 
 export const kind = 'multistream-target';
-/** How often a change is tried while others change the same target. */
-const attempts = 5;
+const attempts = multistreamLimits.changeAttempts.value;
 
 /** Targets of one account. Another account's are as unknown as those that never were. */
-export function targetsOf({ accountId: account }: Principal, kit: Kit) {
+export function targetsOf({ accountId: account }: Principal, kit: MultistreamKit) {
   const find = async (id: string) => {
     const row = await kit.resources.get(kind, id);
     return row?.account === account ? { row, target: JSON.parse(row.body) as Target } : undefined;
@@ -68,7 +72,7 @@ export function targetsOf({ accountId: account }: Principal, kit: Kit) {
     async get(id: string): Promise<Target> {
       return (await find(id))?.target ?? Promise.reject(notFound(id));
     },
-    /** All of them or none. The URLs were checked by `urlProblem`. */
+    /** All of them or none. The URLs were checked by `urlProblem`. Faults: `target.too_many` (403). */
     async create(
       specs: readonly (Static<typeof specSchema> & { id?: string; disabled?: boolean })[],
     ): Promise<Target[]> {
@@ -77,6 +81,7 @@ export function targetsOf({ accountId: account }: Principal, kit: Kit) {
         return { id, account, name: name ?? hostOf(url), url, disabled, createdAt };
       });
       if (targets.length > 0) {
+        await placesOf(kit).admit(account, targets.length);
         await kit.resources.write({
           rows: targets.map((target) => rowOf(target, { revision: 0 })),
           events: [],
@@ -100,11 +105,30 @@ export function targetsOf({ accountId: account }: Principal, kit: Kit) {
         const found = await find(id);
         if (!found) throw notFound(id);
         const { revision } = found.row;
-        if ((await write(found.target, { revision, isGone: true })) === 'ok') return;
+        if ((await write(found.target, { revision, isGone: true })) !== 'ok') continue;
+        placesOf(kit).gone(account);
+        return;
       }
       throw busy(id);
     },
   };
+}
+
+const places = new WeakMap<MultistreamKit, Quota>();
+
+/** Targets are made by their route and by streams that bring them along: both count. */
+function placesOf(kit: MultistreamKit): Quota {
+  const { maxTargets: most } = kit.config;
+  const own =
+    places.get(kit) ??
+    quota({
+      clock: kit.clock,
+      most,
+      count: (account) => kit.resources.count(kind, { account }),
+      full: () => tooMany(most),
+    });
+  places.set(kit, own);
+  return own;
 }
 
 /** What is wrong with a URL that fits the schema, or undefined. The URL is a secret: it is not repeated. */
@@ -115,7 +139,7 @@ export function urlProblem(url: string): string | undefined {
 
 /** The name of a target that was given none. */
 function hostOf(url: string): string {
-  return new URL(url).hostname.slice(0, 500);
+  return new URL(url).hostname.slice(0, requestLimits.nameLength.value);
 }
 
 function rowOf(target: Target, { revision, isGone }: { revision: number; isGone?: boolean }) {
@@ -124,10 +148,17 @@ function rowOf(target: Target, { revision, isGone }: { revision: number; isGone?
   return { kind, id, account, createdAt, name, body, indexes: {}, revision };
 }
 
+function tooMany(most: number): Fault {
+  return new Fault('target.too_many', {
+    status: 403,
+    message: `This account may have ${most} multistream targets, and these would be more. Delete some first.`,
+  });
+}
+
 function notFound(id: string): Fault {
   return new Fault('target.not_found', {
     status: 404,
-    message: `There is no multistream target ${id}.`,
+    message: `There is no multistream target ${idOrNone(id)}.`,
   });
 }
 

@@ -1,4 +1,5 @@
 import { type Static, Type } from '@sinclair/typebox';
+import { nameSchema } from '../../core/name.ts';
 
 /** Name of the field on streams. */
 export const profilesField = 'profiles';
@@ -8,7 +9,7 @@ const seconds = '(?!0*(\\.0*)?$)[0-9]{1,6}(\\.[0-9]{1,6})?';
 /** One rendition that viewers can be given beside the source. */
 export const profileSchema = Type.Object(
   {
-    name: Type.String({ minLength: 1, maxLength: 500, examples: ['720p'] }),
+    name: nameSchema('720p'),
     width: Type.Integer({ minimum: 128, examples: [1280] }),
     height: Type.Integer({ minimum: 128, examples: [720] }),
     bitrate: Type.Integer({ minimum: 400, description: 'bit/s', examples: [3_000_000] }),

@@ -4,9 +4,9 @@ import { definePlugin, type Kit } from '../../core/plugin.ts';
 import { field } from '../../core/resource.ts';
 import { stream } from '../streams/contract.ts';
 import { type Profile, profileSchema, profilesField } from './contract.ts';
+import { renditionLimits } from './limits.ts';
 
-/** Most profiles one stream may have. */
-const most = 50;
+const most = renditionLimits.profiles.value;
 const profilesSchema = Type.Array(profileSchema, {
   maxItems: most,
   description: 'Renditions wanted beside the source.',

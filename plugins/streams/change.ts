@@ -1,5 +1,6 @@
 import type { Principal } from '../../core/auth.ts';
 import { Fault } from '../../core/fault.ts';
+import { idOrNone } from '../../core/secrets.ts';
 import { broadcast } from './actor.ts';
 import { stream } from './contract.ts';
 import { documentOf, type StreamDocument } from './document.ts';
@@ -12,7 +13,10 @@ export async function owned(
 ): Promise<StreamDocument> {
   const row = await options.kit.resources.get('stream', options.id);
   if (!row || row.account !== principal.accountId) {
-    throw new Fault('stream.not_found', { status: 404, message: `There is no stream ${options.id}.` });
+    throw new Fault('stream.not_found', {
+      status: 404,
+      message: `There is no stream ${idOrNone(options.id)}.`,
+    });
   }
   return documentOf(row);
 }
@@ -25,7 +29,10 @@ export async function session(
   const row = await options.kit.resources.get('stream', options.id);
   const document = row && row.account === principal.accountId ? documentOf(row) : undefined;
   if (!document || document.parentId === null) {
-    throw new Fault('session.not_found', { status: 404, message: `There is no session ${options.id}.` });
+    throw new Fault('session.not_found', {
+      status: 404,
+      message: `There is no session ${idOrNone(options.id)}.`,
+    });
   }
   return document;
 }

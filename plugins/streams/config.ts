@@ -1,14 +1,17 @@
 import { Type } from '@sinclair/typebox';
 import { durationSchema } from '../../core/duration.ts';
+import { limitSchema } from '../../core/limit-table.ts';
 
 export const config = Type.Object({
   hold: durationSchema({
     default: '30s',
     description: 'How long a broadcast whose connection broke stays on the air. 0 up to reconnectWindow.',
+    beyond: 'It ends: `stream.idle`, playlist 404.',
   }),
   reconnectWindow: durationSchema({
     default: '6m',
     description: 'How long after its last media a session is continued by the same key.',
+    beyond: 'The next broadcast is a new session.',
   }),
   busyKey: Type.Union([Type.Literal('takeover'), Type.Literal('refuse')], {
     default: 'takeover',
@@ -16,9 +19,17 @@ export const config = Type.Object({
     description:
       'What a second broadcast with a key in use does: `takeover` ends the first, `refuse` is refused.',
   }),
-  maxWaitingViewers: Type.Integer({
+  maxStreams: limitSchema({
+    default: 1_000_000,
+    unit: 'streams',
+    description: 'Streams one account may have; sessions do not count.',
+    beyond: '403 `stream.too_many`.',
+  }),
+  maxWaitingViewers: limitSchema({
     default: 2000,
     minimum: 0,
-    description: 'Playlist requests that may wait at one time for a broadcast to come back; others get 404.',
+    unit: 'requests',
+    description: 'Playlist requests that may wait at one time for a broadcast to come back.',
+    beyond: 'Others get 404 `playback.not_live` at once.',
   }),
 });

@@ -2,15 +2,16 @@ import { Type } from '@sinclair/typebox';
 import { type AnyElysia, Elysia } from 'elysia';
 import { Fault } from '../../core/fault.ts';
 import { faultResponse, says } from '../../core/http.ts';
+import { corsLimits } from '../../core/limits.ts';
 import { storeFaults, text } from '../../core/operation.ts';
 import type { ViewerRequest } from '../../core/ports/media.ts';
 import { saysPreflight } from '../../core/public-access.ts';
 import { documentOf } from './document.ts';
 import type { StreamsKit } from './kit.ts';
+import { streamLimits } from './limits.ts';
 import { viewerOf } from './viewer.ts';
 
-/** Longest a playlist request waits for a broadcast that is expected back, ms. */
-const longestWait = 8000;
+const longestWait = streamLimits.returnWait.value;
 
 /** `/hls/{playbackId}/…`: playlists, parts and segments, for everyone. */
 export function hlsRoutes(kit: StreamsKit): AnyElysia {
@@ -94,7 +95,7 @@ const preflight = {
   'access-control-allow-origin': '*',
   'access-control-allow-methods': 'GET, HEAD, OPTIONS',
   'access-control-allow-headers': 'Range',
-  'access-control-max-age': '86400',
+  'access-control-max-age': String(corsLimits.publicMaxAge.value),
 };
 
 function notOn(): Fault {

@@ -38,6 +38,10 @@ export default definePlugin({
   },
   faults: {
     'stream.not_found': { status: 404, meaning: 'There is no stream or session of this id in your account.' },
+    'stream.too_many': {
+      status: 403,
+      meaning: 'The account has as many streams as it may have (plugins.streams.maxStreams).',
+    },
     'session.not_found': { status: 404, meaning: 'There is no session of this id in your account.' },
     'stream.session_read_only': { status: 400, meaning: 'Sessions cannot be changed; change the parent.' },
     'playback.not_live': { status: 404, meaning: 'Nothing is being broadcast at this URL right now.' },

@@ -1,10 +1,107 @@
-/** Live figures are read from the media and published this often, ms. */
-export const publishInterval = 1000;
-/** So long others believe them, ms: longer than a process may be busy with something else. */
-export const figuresLast = 5000;
-/** After the last publish was let in, this long may pass before it shows among the readings, ms. */
-export const attachTime = 15_000;
-/** Broadcasts that are looked at in one turn of the event loop, some 10 µs each. */
-export const turnLength = 50;
-/** Issues of one broadcast that are shown; further ones are left out. */
-export const mostIssues = 20;
+import { limitTable } from '../../core/limit-table.ts';
+import { takeoverBrake } from '../../machines/broadcast.ts';
+
+export const streamLimits = limitTable('streams', {
+  tags: {
+    value: 50,
+    unit: 'tags',
+    meaning: '`userTags` of one stream.',
+    beyond: '422 `body.invalid`.',
+  },
+  tagNameLength: {
+    value: 100,
+    unit: 'characters',
+    meaning: 'The name of a user tag.',
+    beyond: '422 `body.invalid`.',
+  },
+  tagLength: {
+    value: 500,
+    unit: 'characters',
+    meaning: 'The value of a user tag that is text.',
+    beyond: '422 `body.invalid`.',
+  },
+  returnWait: {
+    value: 8000,
+    unit: 'ms',
+    meaning: 'How long a playlist request waits for a broadcast that is expected back after a restart.',
+    beyond: '404 `playback.not_live` with `Retry-After`.',
+  },
+  factRetry: {
+    value: 500,
+    unit: 'ms',
+    meaning: 'Wait before what the media reported is told to the broadcast again, when that failed.',
+    beyond: 'It is tried again until it is told.',
+  },
+  lostPublishes: {
+    value: 1000,
+    unit: 'streams',
+    meaning: 'Streams of a former process that are looked at in one go when a process starts.',
+    beyond: 'The rest follow in the next go.',
+  },
+  publishInterval: {
+    value: 1000,
+    unit: 'ms',
+    meaning: 'How often live figures are read from the media and published.',
+    beyond: 'They are that old at most.',
+  },
+  figuresLast: {
+    value: 5000,
+    unit: 'ms',
+    meaning: 'How long others believe live figures: longer than a process may be busy with something else.',
+    beyond: 'The figures of the row count, which are older.',
+  },
+  attachTime: {
+    value: 15_000,
+    unit: 'ms',
+    meaning: 'How long after the last publish was let in live figures are looked for.',
+    beyond: 'They are not read any more until the next publish.',
+  },
+  turnLength: {
+    value: 50,
+    unit: 'broadcasts',
+    meaning: 'Broadcasts whose live figures are looked at in one turn of the event loop, some 10 µs each.',
+    beyond: 'The rest follow in the next turn.',
+  },
+  mostIssues: {
+    value: 20,
+    unit: 'issues',
+    meaning: 'Issues of one broadcast that are published with its live figures.',
+    beyond: 'Further ones are left out.',
+  },
+  viewerLength: {
+    value: 512,
+    unit: 'characters',
+    meaning: 'What tells a viewer from others: an id or an address and the name of the player.',
+    beyond: 'Whoever differs only there is the same viewer.',
+  },
+  refusalShown: {
+    value: 60_000,
+    unit: 'ms',
+    meaning: 'How long an issue tells of a newcomer that was refused because the key is in use.',
+    beyond: 'It is gone from `issues`.',
+  },
+  refusalsKept: {
+    value: 10_000,
+    unit: 'streams',
+    meaning: 'Streams whose last refused newcomer is remembered.',
+    beyond: 'The oldest is forgotten, and its issue with it.',
+  },
+  takeovers: {
+    value: takeoverBrake.takeovers,
+    unit: 'takeovers',
+    meaning: 'Takeovers of one running broadcast within `takeoverWindow`.',
+    beyond: 'Newcomers are refused for `takeoverPause`, and an issue says so.',
+  },
+  takeoverWindow: {
+    value: takeoverBrake.window,
+    unit: 'ms',
+    meaning: 'The time in which takeovers are counted.',
+    beyond: 'A takeover no longer counts.',
+  },
+  takeoverPause: {
+    value: takeoverBrake.pause,
+    unit: 'ms',
+    meaning: 'How long nobody may take over after too many takeovers.',
+    beyond: 'The next newcomer may.',
+  },
+});

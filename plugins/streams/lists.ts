@@ -23,6 +23,7 @@ export function listRoutes(kit: StreamsKit): AnyElysia {
     fields,
     publicUrl: kit.deployment.publicUrl,
     resources: kit.resources,
+    parameters: ['streamsonly', 'sessionsonly', 'active', 'record'],
   });
   const shown = streamSchema(extended);
   const query = listParameters(fields);

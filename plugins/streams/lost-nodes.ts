@@ -2,6 +2,7 @@ import { unlessRefused } from '../../core/fault.ts';
 import { broadcast } from './actor.ts';
 import { documentOf } from './document.ts';
 import type { StreamsKit } from './kit.ts';
+import { streamLimits } from './limits.ts';
 
 /**
  * A process that starts again knows that the connections of its former lives are gone: tells every broadcast
@@ -12,7 +13,7 @@ export async function lostNodes(kit: StreamsKit): Promise<void> {
   if (!former) return;
   let after: { createdAt: number; id: string } | undefined;
   for (;;) {
-    const page = { where: { node }, limit: 1000, ...(after && { after }) };
+    const page = { where: { node }, limit: streamLimits.lostPublishes.value, ...(after && { after }) };
     const rows = await kit.resources.list('stream', page);
     const lost = rows.map((row) => {
       const { incarnation } = documentOf(row);

@@ -4,9 +4,10 @@ import type { Figures, MediaFact } from '../../core/ports/media.ts';
 import type { broadcastMachine, MediaFigures } from '../../machines/broadcast.ts';
 import { broadcast } from './actor.ts';
 import type { StreamsKit } from './kit.ts';
+import { streamLimits } from './limits.ts';
 
 /** Wait before a fact is told again while the store does not answer, ms. */
-const retryDelay = 500;
+const retryDelay = streamLimits.factRetry.value;
 
 /**
  * Tells broadcasts what the media saw, each stream's facts in order, again and again until the store took

@@ -3,6 +3,7 @@ import { stream } from './contract.ts';
 import type { StreamDocument } from './document.ts';
 import type { StreamsKit } from './kit.ts';
 import { type LiveFigures, readLive } from './live-figures.ts';
+import { refusalsOf } from './refusals.ts';
 
 /** The stream object as its owner sees it, live figures included. Of what is not on the air nothing is looked up. */
 export function presentLive(
@@ -22,9 +23,9 @@ function presentStream(
   const live = known !== undefined && known.token === document.token ? known : undefined;
   const current = live ?? document.current;
   const lastSeen = Math.max(document.lastMediaAt, live?.lastMediaAt ?? 0);
-  const issues = document.isHeld
-    ? ['The connection of the encoder was lost; the broadcast goes on when it comes back in time.']
-    : (live?.issues ?? []);
+  const issues = document.isHeld ? [lost] : (live?.issues ?? []);
+  const isContested =
+    document.incarnation !== null && refusalsOf(kit).isRecent(document.parentId ?? document.id);
   const isBraked = (document.brakedUntil ?? 0) > kit.clock.now();
   // Of a session that is over nothing can be mended.
   const shown = fields.present(document.fields);
@@ -48,7 +49,7 @@ function presentStream(
       isHealthy: document.isActive ? issues.length === 0 : undefined,
       ingestRate: document.isActive ? (live?.ingestRate ?? 0) : undefined,
       viewerCount: document.isActive ? (known?.viewers ?? 0) : undefined,
-      issues: [...issues, ...(isBraked ? [fight] : []), ...fieldIssues],
+      issues: [...issues, ...(isBraked ? [fight] : []), ...(isContested ? [contested] : []), ...fieldIssues],
       lastSeen: lastSeen > 0 ? lastSeen : undefined,
       sourceBytes: document.past.bytes + current.bytes,
       sourceSegments: document.past.segments + current.segments,
@@ -58,6 +59,12 @@ function presentStream(
   );
 }
 
+const lost =
+  'The connection of the encoder was lost; the broadcast goes on when it comes back in time. ' +
+  'Check its network, and start it again when it does not connect by itself.';
+const contested =
+  'Another encoder wanted to broadcast with this stream key and was refused, because the key is in use. ' +
+  'Stop one of the two, or give each a stream of its own.';
 const fight =
   'Several encoders take this stream key from each other; newcomers are refused for 30 s. ' +
   'Stop all but one, or give each a stream of its own.';

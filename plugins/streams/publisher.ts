@@ -1,9 +1,12 @@
+import { valuesOf } from '../../core/limit-table.ts';
 import type { LiveReading } from '../../core/ports/media.ts';
 import type { Json } from '../../core/ports/volatile.ts';
 import type { LiveObserver } from './contract.ts';
 import type { StreamsKit } from './kit.ts';
-import { attachTime, figuresLast, mostIssues, publishInterval, turnLength } from './limits.ts';
+import { streamLimits } from './limits.ts';
 import { liveFiguresOf, liveKey } from './live-figures.ts';
+
+const { attachTime, figuresLast, mostIssues, publishInterval, turnLength } = valuesOf(streamLimits);
 
 /**
  * Reads the media once a second while something is on the air on this node, lets observers judge, and publishes

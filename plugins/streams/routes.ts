@@ -7,6 +7,7 @@ import { says } from '../../core/http.ts';
 import { idempotent } from '../../core/idempotency.ts';
 import { newPlaybackId, newStreamKey } from '../../core/ids.ts';
 import { json, nothing } from '../../core/operation.ts';
+import { quota } from '../../core/quota.ts';
 import type { StreamSettings } from '../../machines/broadcast.ts';
 import { broadcast } from './actor.ts';
 import { changeStream, owned, parent, type StreamBody } from './change.ts';
@@ -17,17 +18,23 @@ import type { StreamsKit } from './kit.ts';
 import { listRoutes } from './lists.ts';
 import { publishFigures } from './media-facts.ts';
 import { presentLive } from './present.ts';
-import { changeable, nameSchema, readOnly, streamSchema } from './schema.ts';
+import { changeable, readOnly, streamName, streamSchema } from './schema.ts';
 
 export function routes(kit: StreamsKit): AnyElysia {
   const fields = kit.fields(stream);
   const keys = kit.use(authenticator);
   const changes = changeable(kit, fields);
-  const creation = bodyReader({ ...changes, name: nameSchema } as Record<string, TSchema>, { readOnly });
+  const creation = bodyReader({ ...changes, name: streamName } as Record<string, TSchema>, { readOnly });
   const change = bodyReader(changes, { readOnly });
   const present = (document: StreamDocument) => presentLive(document, { kit, fields });
   const shown = streamSchema(fields);
   const once = idempotent(kit);
+  const places = quota({
+    clock: kit.clock,
+    most: kit.config.maxStreams,
+    count: (account) => kit.resources.count(stream.kind, { account, where: { role: 'parent' } }),
+    full: () => tooMany(kit.config.maxStreams),
+  });
   const create = async (body: StreamBody, { principal, id }: { principal: Principal; id: string }) => {
     const settings: StreamSettings = {
       id,
@@ -58,6 +65,7 @@ export function routes(kit: StreamsKit): AnyElysia {
             const body = (await creation.read(request)) as StreamBody;
             // Before its fields are prepared, which may make things of their own.
             if (!isRepeat || !(await kit.resources.get(stream.kind, id))) {
+              await places.admit(principal.accountId);
               await create(body, { principal, id }).catch(unlessThere);
             }
             return Response.json(await present(await owned(principal, { id, kit })), { status: 201 });
@@ -68,7 +76,7 @@ export function routes(kit: StreamsKit): AnyElysia {
         name: 'createStream',
         body: creation,
         answers: { 201: json(shown, 'The stream.') },
-        faults: fields.faults,
+        faults: ['stream.too_many', ...fields.faults],
       }),
     )
     .get(
@@ -108,6 +116,7 @@ export function routes(kit: StreamsKit): AnyElysia {
         // Nobody is there any more to hear its last figures from the connection that is closed.
         const last = token !== null && live ? { token, figures: publishFigures(live) } : {};
         await kit.actors.ask(broadcast, params.id, { type: 'delete', ...last }).catch(unlessGone);
+        places.gone(principal.accountId);
         return noContent();
       },
       says('Deletes a stream and ends its broadcast. 204.', {
@@ -150,6 +159,13 @@ export function routes(kit: StreamsKit): AnyElysia {
         faults: setFieldsFaults,
       }),
     );
+}
+
+function tooMany(most: number): Fault {
+  return new Fault('stream.too_many', {
+    status: 403,
+    message: `This account has ${most} streams, the most it may have. Delete some first.`,
+  });
 }
 
 function noContent(): Response {

@@ -1,8 +1,10 @@
 import { type TObject, type TSchema, Type } from '@sinclair/typebox';
 import { milliseconds } from '../../core/duration.ts';
+import { nameSchema } from '../../core/name.ts';
 import { idSchema, momentSchema } from '../../core/operation.ts';
 import type { FieldSet } from '../../core/resource.ts';
 import type { StreamsKit } from './kit.ts';
+import { streamLimits } from './limits.ts';
 
 /** Fields of the stream object that the service sets; accepted and ignored in bodies. */
 export const readOnly = [
@@ -11,16 +13,17 @@ export const readOnly = [
   ...['isActive', 'isHealthy', 'issues', 'viewerCount'],
 ];
 
-export const nameSchema = Type.String({ minLength: 1, maxLength: 500, examples: ['Friday show'] });
-/** 1 to 100 characters. Of names that do not match, the schema of the values says nothing. */
-const tagName = '^(?!__proto__$)[^\\u0000-\\u001f]{1,100}$';
+export const streamName = nameSchema('Friday show');
+const { tagLength, tagNameLength, tags } = streamLimits;
+/** Of names that do not match, the schema of the values says nothing. */
+const tagName = `^(?!__proto__$)[^\\u0000-\\u001f]{1,${tagNameLength.value}}$`;
 const tagsSchema = Type.Record(
   Type.String({ pattern: tagName }),
-  Type.Union([Type.String({ maxLength: 500 }), Type.Number(), Type.Boolean()]),
+  Type.Union([Type.String({ maxLength: tagLength.value }), Type.Number(), Type.Boolean()]),
   {
-    maxProperties: 50,
+    maxProperties: tags.value,
     additionalProperties: false,
-    description: 'Values of your own; names have up to 100 characters.',
+    description: `Values of your own; names have up to ${tagNameLength.value} characters.`,
     examples: [{ show: 'friday', season: 3 }],
   },
 );
@@ -30,7 +33,7 @@ export function changeable(kit: StreamsKit, fields: FieldSet): Record<string, TS
   const maximum = Math.floor(milliseconds(kit.config.reconnectWindow) / 1000);
   const extended = Object.entries(fields.schemas).map(([name, schema]) => [name, Type.Optional(schema)]);
   return {
-    name: Type.Optional(nameSchema),
+    name: Type.Optional(streamName),
     suspended: Type.Optional(
       Type.Boolean({ description: 'Ends the broadcast and refuses new ones, as long as it is true.' }),
     ),
@@ -53,7 +56,7 @@ export function streamSchema(fields: FieldSet): TObject {
     {
       id: idSchema,
       kind: Type.Literal('stream'),
-      name: nameSchema,
+      name: streamName,
       parentId: Type.Optional(
         Type.String({ description: 'Sessions only: the stream.', examples: idSchema.examples }),
       ),

@@ -1,4 +1,5 @@
 import type { StreamsKit } from './kit.ts';
+import { streamLimits } from './limits.ts';
 
 /**
  * What tells the viewer behind a playlist request from others: the id that its player gave its own session
@@ -21,8 +22,7 @@ export function viewerOf(
   return seen.slice(0, longest);
 }
 
-/** Characters that are looked at; whoever differs only beyond them is the same. */
-const longest = 512;
+const longest = streamLimits.viewerLength.value;
 
 function sessionOf(cmcd: string | null): string | undefined {
   return cmcd === null ? undefined : /(?:^|,)\s*sid="([^"]{1,64})"/.exec(cmcd.slice(0, 1024))?.[1];

@@ -23,7 +23,7 @@ import { type Webhook, wants, webhookKind, webhookOf } from './webhook.ts';
 export const attemptEffect = effect<Attempt, AttemptOutcome, typeof config>({
   concurrency: ({ concurrency }) => concurrency,
   // The request has a limit of its own; this is for what is around it.
-  timeout: ({ timeout }) => milliseconds(timeout) + 10_000,
+  timeout: ({ timeout }) => milliseconds(timeout) + webhookLimits.jobSlack,
   async run(job, kit) {
     const { input, signal } = job;
     const { webhookId, account, streamId, attempt } = input;

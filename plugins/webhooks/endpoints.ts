@@ -136,8 +136,9 @@ export function endpointGate(kit: Pick<WebhooksKit, 'actors' | 'clock' | 'config
         return undefined;
       }
       if (actor !== undefined && hasHadTurn(endpoint, actor)) {
-        wake(endpoint);
+        // Behind those that wait; should there be places for all, it goes on as well.
         endpoint.held.add(actor);
+        wake(endpoint);
         return undefined;
       }
       const isProbe = isBroken(endpoint);

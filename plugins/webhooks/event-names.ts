@@ -13,7 +13,7 @@ export const eventNames: ReadonlySet<string> = new Set([
 export function eventProblem(names: readonly string[]): string | undefined {
   const unknown = [...new Set(names)].filter((name) => !eventNames.has(name));
   if (unknown.length === 0) return undefined;
-  const { names: most, length } = webhookLimits.namedUnknown;
+  const { namedUnknown: most, namedLength: length } = webhookLimits;
   const shown = unknown.slice(0, most).map((name) => JSON.stringify(name.slice(0, length)));
   const more = unknown.length > most ? ` and ${unknown.length - most} more` : '';
   return `there is no event ${shown.join(', ')}${more}; the events are ${[...eventNames].join(', ')}`;

@@ -1,11 +1,12 @@
 import { Fault } from '../../core/fault.ts';
+import { listLimits } from '../../core/limits.ts';
 import type { LoggedEvent, StoredResource } from '../../core/ports/store.ts';
 import type { WebhooksKit } from './kit.ts';
 import { lane, laneKey, laneKind } from './lane.ts';
 import { anyStream, eventIndex, webhookKind } from './webhook.ts';
 
 /** As many webhooks as an account can have, see config.ts. */
-const most = 1000;
+const most = listLimits.page.value;
 
 /**
  * Puts an event into the lane of each webhook that wants it. The cause names webhook and event, so an event that is heard

@@ -28,7 +28,9 @@ export function logRoutes(kit: WebhooksKit): AnyElysia {
   const keys = kit.use(authenticator);
   const once = idempotent(kit);
   const manually = manualAttempts(kit);
-  const testBody = bodyReader({ event: Type.String({ maxLength: 100, examples: ['stream.started'] }) });
+  const testBody = bodyReader({
+    event: Type.String({ maxLength: webhookLimits.eventLength, examples: ['stream.started'] }),
+  });
   const webhook = async (request: Request, id: string) =>
     webhooksOf(await authenticate(request, keys), kit).get(id);
   const fields = {

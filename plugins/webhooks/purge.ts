@@ -19,7 +19,7 @@ export async function purge(webhookId: string, kit: WebhooksKit): Promise<void> 
       await Promise.all(rows.map(({ id, body }) => end(kind, { id, body }).catch(unlessRefused)));
     }
     function page(after?: StoredResource) {
-      return kit.resources.list(kind, { where, limit: 100, ...(after && { after }) });
+      return kit.resources.list(kind, { where, limit: webhookLimits.purgePage, ...(after && { after }) });
     }
   }
   await removeEntries(kit, { where });

@@ -6,8 +6,8 @@ import { wants, webhookKind, webhookOf } from './webhook.ts';
 
 /** Reads a lane's next events from the log: what came while the lane was full waits there. */
 export const refillEffect = effect<Refill, Refilled, typeof config>({
-  concurrency: 16,
-  timeout: 30_000,
+  concurrency: webhookLimits.refills,
+  timeout: webhookLimits.refillTime,
   async run({ input, signal }, kit) {
     const { account, webhookId, streamId, after, limit } = input;
     const row = await kit.resources.get(webhookKind, webhookId);

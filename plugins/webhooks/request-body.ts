@@ -2,6 +2,7 @@ import { type Static, Type } from '@sinclair/typebox';
 import type { Principal } from '../../core/auth.ts';
 import { bodyReader } from '../../core/body.ts';
 import { Fault } from '../../core/fault.ts';
+import { requestLimits } from '../../core/limits.ts';
 import { stream } from '../streams/contract.ts';
 import { eventProblem } from './event-names.ts';
 import type { WebhooksKit } from './kit.ts';
@@ -10,7 +11,7 @@ import { plainHeaders } from './send.ts';
 import { secretProblem } from './signature.ts';
 
 const fields = {
-  name: Type.String({ minLength: 1, maxLength: 500 }),
+  name: Type.String({ minLength: 1, maxLength: requestLimits.nameLength.value }),
   url: Type.String({
     maxLength: webhookLimits.url,
     pattern: '^[hH][tT][tT][pP][sS]?://',
@@ -22,9 +23,11 @@ const fields = {
     maxItems: webhookLimits.eventNames,
     examples: [['stream.started', 'stream.idle']],
   }),
-  streamId: Type.Optional(Type.Union([Type.String({ minLength: 1, maxLength: 100 }), Type.Null()])),
+  streamId: Type.Optional(
+    Type.Union([Type.String({ minLength: 1, maxLength: requestLimits.idLength.value }), Type.Null()]),
+  ),
   sharedSecret: Type.Optional(
-    Type.Union([Type.String({ minLength: 1, maxLength: webhookLimits.secret.most }), Type.Null()]),
+    Type.Union([Type.String({ minLength: 1, maxLength: webhookLimits.secretLength }), Type.Null()]),
   ),
 };
 const readOnly = ['id', 'kind', 'userId', 'createdAt', 'status'];

@@ -13,7 +13,7 @@ function bytesOf(value: string): Buffer {
 
 /** What is wrong with a secret, or undefined. Never repeats it. */
 export function secretProblem(value: string): string | undefined {
-  const { least } = webhookLimits.secret;
+  const { secretBytes: least } = webhookLimits;
   const isBase64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}(?:==)?|[A-Za-z0-9+/]{3}=?)?$/;
   if (value.startsWith(prefix) && !isBase64.test(value.slice(prefix.length))) {
     return `expected base64 behind ${prefix}`;

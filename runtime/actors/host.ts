@@ -17,16 +17,15 @@ import {
   type Wanted,
   withJobs,
 } from '../../core/step.ts';
+import { actorLimits } from '../limits.ts';
 import { effects, type RegisteredType } from './effects.ts';
 import { HotActors } from './hot.ts';
 import { partitionOf } from './partition.ts';
 import type { StepCounts } from './step-counts.ts';
 import { TimerQueue } from './timers.ts';
 
-/** Steps of one actor that lost a race are computed again this often before the caller is told. */
-const maxConflicts = 5;
-/** Wait before a timer that could not be run is tried again, ms. */
-const retryDelay = 1000;
+const maxConflicts = actorLimits.conflicts.value;
+const retryDelay = actorLimits.timerRetry.value;
 
 /**
  * Runs actors: one step at a time for each, every step one commit. Takes commands straight in and timers

@@ -1,13 +1,13 @@
 import type { Log } from '../../core/log.ts';
 import type { Clock } from '../../core/ports/clock.ts';
 import type { LoggedEvent, Store } from '../../core/ports/store.ts';
+import { eventLimits } from '../limits.ts';
 import type { EventHub } from './events.ts';
 
-const batch = 100;
+const batch = eventLimits.reactionBatch.value;
 /** A place in the log before its first event. */
 const beforeAll = -1;
-/** Wait before a reaction that failed is tried again, ms. */
-const retryDelay = 1000;
+const retryDelay = eventLimits.reactionRetry.value;
 
 /**
  * Runs one plugin's reactions over the event log, each at least once: the plugin's place in the log is stored after a

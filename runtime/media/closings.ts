@@ -1,4 +1,5 @@
 import type { Clock } from '../../core/ports/clock.ts';
+import { mediaLimits } from './limits.ts';
 
 /**
  * Orders to close a publish that is not here. Most are for one that has ended by itself; but one may be for
@@ -29,5 +30,5 @@ export class Closings {
   }
 }
 
-/** Longer than a grant can be on its way: the listener gives up waiting for one before, ms. */
-const KEPT = 30_000;
+/** Longer than a grant can be on its way: the listener gives up waiting for one before. */
+const KEPT = mediaLimits.closingsKept.value;

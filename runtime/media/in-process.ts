@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { Fault } from '../../core/fault.ts';
+import { valuesOf } from '../../core/limit-table.ts';
 import type { Log } from '../../core/log.ts';
 import type { Clock } from '../../core/ports/clock.ts';
 import {
@@ -16,6 +17,7 @@ import { Closings } from './closings.ts';
 import { LiveOutput } from './hls/output.ts';
 import { MULTIVARIANT_PLAYLIST } from './hls/playlist.ts';
 import { BufferPool } from './hls/pool.ts';
+import { mediaLimits } from './limits.ts';
 import { MemoryBudget } from './memory-budget.ts';
 import { Numbers } from './numbers.ts';
 import type { RtmpLimits } from './rtmp/limits.ts';
@@ -24,10 +26,7 @@ import type { PublishEnd } from './rtmp/publish.ts';
 import type { MediaSink } from './sink.ts';
 import { ViewerCount } from './viewer-count.ts';
 
-/** How often a running publish reports its figures, ms. */
-const progressInterval = 30_000;
-/** Bytes of segment buffers kept for reuse when broadcasts end. */
-const idleBuffers = 64 * 1_048_576;
+const { idleBuffers, progressInterval } = valuesOf(mediaLimits);
 
 /** The media of this process: an RTMP listener, and one packager and playlist for each stream on the air. */
 export function inProcessMedia(options: InProcessMediaOptions): Media {

@@ -1,3 +1,5 @@
+import { mediaLimits } from './limits.ts';
+
 /** Bytes that live media holds in one process: windows and arenas of all outputs together. */
 export class MemoryBudget {
   readonly #limit: number;
@@ -86,7 +88,6 @@ export interface MemoryHold {
 
 /** Part of the limit that is given to whoever asks. */
 const COMMON = 0.75;
-/** What a broadcast takes before its first segment is whole, bytes. */
-const BEGINNING = 1_048_576;
+const BEGINNING = mediaLimits.beginning.value;
 /** What the encoder is told that has to go. */
 export const OUT_OF_MEMORY = 'the server has no memory left for a broadcast of this size; lower its bitrate';

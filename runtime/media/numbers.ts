@@ -1,4 +1,5 @@
 import type { PublishGrant } from '../../core/ports/media.ts';
+import { mediaLimits } from './limits.ts';
 
 type Counted = Pick<PublishGrant, 'mediaSequence' | 'discontinuitySequence'>;
 
@@ -34,5 +35,4 @@ export class Numbers {
   }
 }
 
-/** Playlists remembered: some hundred bytes each. */
-const MOST = 10_000;
+const MOST = mediaLimits.numbersKept.value;

@@ -1,3 +1,5 @@
+import { mediaLimits } from './limits.ts';
+
 /**
  * How many different viewers a playlist has had of late, in a fixed amount of memory however many there are.
  *
@@ -87,6 +89,6 @@ const places = 2 ** placeBits;
 /** Ranks are 0 for nobody, then 1 to 21 by the zeros in the bits that are left. */
 const ranks = 34 - placeBits;
 const bias = 0.7213 / (1 + 1.079 / places);
-/** ms. A player asks for a playlist at least once in a target duration, which is 4 s for most streams. */
-const sliceLength = 8000;
+/** A player asks for a playlist at least once in a target duration, which is 4 s for most streams. */
+const sliceLength = mediaLimits.viewerSlice.value;
 const slices = 3;

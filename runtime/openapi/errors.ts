@@ -22,7 +22,9 @@ export function faultsOf(method: string, operation: Operation): string[] {
 const ofKeys = ['auth.missing', 'auth.invalid', 'auth.origin_not_allowed', 'auth.not_allowed'];
 const ofStore = ['store.busy', 'store.unknown', 'store.failed', 'store.closed'];
 const ofWrites = ['store.full', 'server.stopping'];
-const ofRepeats = ['idempotency.key_invalid', 'idempotency.key_reused', 'idempotency.running'];
+const ofRepeats = [
+  ...['idempotency.key_invalid', 'idempotency.key_reused', 'idempotency.running', 'idempotency.too_many'],
+];
 const ofBodies = ['body.malformed', 'body.too_large', 'body.invalid'];
 
 export const errorSchema: JsonSchema = {
@@ -86,5 +88,6 @@ const headers: Record<number, Record<string, unknown>> = {
   401: { 'WWW-Authenticate': { description: 'Always.', schema: { const: 'Bearer' } } },
   404: retryAfter,
   409: retryAfter,
+  429: retryAfter,
   503: retryAfter,
 };

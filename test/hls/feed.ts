@@ -1,6 +1,6 @@
 import type { Clock } from '../../core/ports/clock.ts';
 import type { Figures, PublishGrant } from '../../core/ports/media.ts';
-import type { OutputConfig } from '../../runtime/media/hls/config.ts';
+import type { OutputConfig } from '../../runtime/media/hls/limits.ts';
 import { LiveOutput } from '../../runtime/media/hls/output.ts';
 import { BufferPool } from '../../runtime/media/hls/pool.ts';
 import type { MemoryShare } from '../../runtime/media/memory-budget.ts';

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { issues } from '../../runtime/media/hls/issues.ts';
 import { readInit } from './boxes.ts';
 import {
   AAC_44100_MONO,
@@ -207,7 +208,7 @@ test('a picture header that cannot be read is an issue, not an end', async () =>
     send(sink, 8, 0, audioHeader(AVC_240P.slice(length)));
   }
   expect(publisher.fatal).toEqual([]);
-  expect(feed.output.figures()?.issues.join()).toContain('the video header cannot be read');
+  expect(feed.output.figures()?.issues.join()).toContain('The video header cannot be read');
   sendHeaders(sink);
   await play(feed, sink, { seconds: 3 });
   expect(feed.output.isPlayable).toBe(true);
@@ -282,7 +283,7 @@ test('frames without a sequence header are said, but not the few before a late o
   for (let i = 0; i < 250; i += 1) send(sink, 9, i * 33, frame({ isKey: i === 0 }));
   expect(feed.output.figures()?.issues).toEqual([]);
   send(sink, 9, 8250, frame({ isKey: true }));
-  expect(feed.output.figures()?.issues).toEqual(['video comes without a sequence header']);
+  expect(feed.output.figures()?.issues).toEqual([issues.noVideoHeader]);
 });
 
 test('without key frames a segment is cut all the same, and the target grows once', async () => {
@@ -293,9 +294,14 @@ test('without key frames a segment is cut all the same, and the target grows onc
   await play(feed, sink, { seconds: 70, gop: 0, after });
   expect(viewer.checker.last?.target).toBe(20);
   expect(viewer.segments.map((segment) => Math.round(segment.duration))).toEqual([0, 20, 20, 20]);
-  expect(feed.output.figures()?.issues).toEqual([
-    'key frames are too far apart; a segment was cut without one',
-  ]);
+  expect(feed.output.figures()?.issues).toEqual([issues.cutWithoutKeyFrame]);
+});
+
+test('every issue says what was seen and what to do', () => {
+  for (const issue of Object.values(issues)) {
+    const text = typeof issue === 'string' ? issue : issue('this');
+    expect(text).toMatch(/^[A-Z].*[.;] ?.*\b(Use|Check|Set|Restart|Keep|Lower|pace itself)\b.*\.$/);
+  }
 });
 
 test('no key frame ever: the sound plays, and it is said; so it is of a picture alone', async () => {
@@ -311,7 +317,7 @@ test('no key frame ever: the sound plays, and it is said; so it is of a picture 
       await after();
     }
     expect(fatal).toEqual([]);
-    expect(feed.output.figures()?.issues).toEqual(['video has no key frame']);
+    expect(feed.output.figures()?.issues).toEqual([issues.noKeyFrame]);
     expect(sink.video.length).toBe(0);
     expect(feed.output.isPlayable).toBe(audio);
     if (audio) expect(readInit(viewer.fetched.get(viewer.segments[0].map) ?? NONE)).toHaveLength(1);
@@ -324,13 +330,13 @@ test('bounds: frames per part, bytes of a window, bytes of a segment', async () 
   sendHeaders(sink);
   for (let i = 0; i < 300 && publisher.fatal.length === 0; i += 1)
     send(sink, 9, 0, frame({ isKey: i === 0 }));
-  expect(publisher.fatal).toEqual(['the encoder sends too many frames in too little time']);
+  expect(publisher.fatal).toEqual([issues.tooManyFrames]);
 
   const full = new Feed({ windowBytes: 200_000 });
   const second = full.attach();
   sendHeaders(second.sink);
   await play(full, second.sink, { seconds: 30 });
-  expect(second.fatal).toEqual(['the stream has more data than the live window may keep; lower its bitrate']);
+  expect(second.fatal).toEqual([issues.tooMuchData]);
   expect(full.output.bytes).toBeLessThanOrEqual(200_000);
   expect(full.output.isPlayable).toBe(true);
 

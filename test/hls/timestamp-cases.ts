@@ -1,4 +1,5 @@
 import { type FlvTag, readFlvTags } from '../../demo/flv-file.ts';
+import { issues } from '../../runtime/media/hls/issues.ts';
 import { Feed, type Publisher, send } from './feed.ts';
 import { Viewer } from './viewer.ts';
 
@@ -29,7 +30,7 @@ export interface TimestampCase {
 /** Length of the media that the cases bend, seconds. */
 export const LENGTH = 12;
 const HOUR = 3_600_000;
-const JUMPED = ['timestamps jumped'];
+const JUMPED = [issues.jumped];
 
 const stamp = (change: (message: Message) => number) => (messages: Message[]) =>
   messages.map((message) => ({ ...message, stamp: change(message) }));
@@ -73,19 +74,19 @@ export const CASES: readonly TimestampCase[] = [
   {
     name: 'all stamps are zero',
     bend: stamp(() => 0),
-    issues: ['timestamps stand still; the time of arrival is used instead'],
+    issues: [issues.still],
     apart: 0.2,
   },
   {
     name: 'the clock of the picture stands still',
     bend: stamp((message) => (isVideo(message) ? 0 : message.time)),
-    issues: ['timestamps stand still; the time of arrival is used instead'],
+    issues: [issues.still],
     apart: 0.2,
   },
   {
     name: 'the clock of both stops after 6 s',
     bend: stamp(({ time }) => Math.min(time, 6000)),
-    issues: ['timestamps stand still; the time of arrival is used instead'],
+    issues: [issues.still],
     apart: 0.2,
   },
   { name: 'two pictures on each stamp', bend: stamp(({ time }) => Math.floor(time / 67) * 67) },

@@ -37,7 +37,7 @@ describe('config', () => {
       MILLRACE_BOOTSTRAP_KEY: '1234567890123456',
       MILLRACE_PLUGINS__WATCH: 'false',
     });
-    expect(config.http).toEqual({ port: 81, host: '127.0.0.1' });
+    expect(config.http).toMatchObject({ port: 81, host: '127.0.0.1' });
     expect(config.plugins).toEqual({ streams: { hold: '6s', reconnectWindow: '20s' }, watch: false });
     expect(config.bootstrapKey).toBe('1234567890123456');
   });
@@ -108,7 +108,7 @@ describe('config', () => {
 
   it('lets one key win over its whole section', async () => {
     const environment = { MILLRACE_HTTP__PORT: '81', MILLRACE_HTTP: '{"port": 82, "host": "::"}' };
-    expect((await loadConfig(environment)).http).toEqual({ port: 81, host: '::' });
+    expect((await loadConfig(environment)).http).toMatchObject({ port: 81, host: '::' });
   });
 
   it('refuses a file that is not there or not an object, naming it', async () => {
@@ -117,6 +117,25 @@ describe('config', () => {
     await expect(loadConfig({ MILLRACE_CONFIG: code })).rejects.toMatchObject({ code: 'config.invalid' });
     const path = await file('list.json', '[]');
     await expect(loadConfig({ MILLRACE_CONFIG: path })).rejects.toThrow('expected an object');
+  });
+
+  it.each([
+    ['contract: 1,', []],
+    [
+      'contract: 2,',
+      ['it was written for version 2 of the plugin contract, and this program has version 1;'],
+    ],
+    ['', ['it does not say which plugin contract it was written for; this program has version 1']],
+  ])('takes a plugin from elsewhere with "%s" or says in one line why not', async (declares, problems) => {
+    const folder = await mkdtemp(join(tmpdir(), 'millrace-plugin-'));
+    const path = join(folder, 'captions.ts');
+    await writeFile(path, `export default { id: 'captions', summary: 'captions', ${declares} };`);
+    const found = await importPlugins({ [path]: true });
+    expect(found.problems).toEqual(
+      problems.map((problem) => expect.stringContaining(`plugins.${path}: ${problem}`)),
+    );
+    expect(found.plugins.some(({ plugin }) => plugin.id === 'captions')).toBe(problems.length === 0);
+    await rm(folder, { recursive: true });
   });
 
   it('loads the plugins that are on, and names one that does not exist', async () => {

@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { cidr } from '../../core/cidr.ts';
 import { milliseconds } from '../../core/duration.ts';
 import { jsonLog } from '../../core/log.ts';
 import type { AnyEffect, Plugin } from '../../core/plugin.ts';
@@ -44,6 +45,7 @@ export async function world(options: WorldOptions): Promise<World> {
       nodeTimeout: 10_000,
       partitions: 16,
       hotActors: 1000,
+      trustedProxies: (options.trustedProxies ?? []).flatMap((text) => cidr(text) ?? []),
       log: jsonLog({ level: 'debug', now: () => clock.now(), write: (line) => lines.push(line) }),
       onFatal: (reason) => lines.push(`fatal: ${reason}`),
       ...(options.probe && { probe: options.probe }),
@@ -206,6 +208,8 @@ interface WorldOptions {
   /** Plugin id → its config. */
   readonly config?: Readonly<Record<string, unknown>>;
   readonly start?: number;
+  /** Address blocks whose `X-Forwarded-For` is believed. */
+  readonly trustedProxies?: readonly string[];
   /** Data in a file, so that `crash` finds it again. */
   readonly durable?: boolean;
   readonly probe?: BootOptions['probe'];

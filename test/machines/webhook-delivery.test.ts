@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { begin, conclude, freeze, jobsOf, type Step, step, thaw, withJobs } from '../../core/step.ts';
 import { type DeliveryContext, retryAt } from '../../machines/webhook-delivery.ts';
 import { delivery } from '../../plugins/webhooks/delivery.ts';
+import { webhookLimits } from '../../plugins/webhooks/limits.ts';
 
 const type = delivery as never as Parameters<typeof begin>[0];
 const settings = {
@@ -80,7 +81,11 @@ describe('a delivery', () => {
     expect([one.state, one.due, one.context.attempt, one.context.wakes]).toEqual(['waiting', 20_000, 2, 1]);
     one.fire();
     one.fail(20_100);
-    expect([one.state, one.due, one.context.attempt]).toEqual(['waiting', 80_100, 2]);
+    expect([one.state, one.due, one.context.attempt]).toEqual([
+      'waiting',
+      20_100 + webhookLimits.deliveryTrouble,
+      2,
+    ]);
   });
 
   it.each([

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { begin, conclude, freeze, jobsOf, type Step, step, thaw, withJobs } from '../../core/step.ts';
 import { type LaneContext, laneLimits } from '../../machines/webhook-lane.ts';
 import { lane } from '../../plugins/webhooks/lane.ts';
+import { webhookLimits } from '../../plugins/webhooks/limits.ts';
 
 const type = lane as never as Parameters<typeof begin>[0];
 const settings = {
@@ -66,6 +67,11 @@ function started() {
     rows: () => type.rows(snapshot.context as never, snapshot.value as never),
   };
 }
+
+it('has the bounds that the table of limits tells', () => {
+  const { laneWaiting: waiting, laneIdle: idle, laneTrouble: trouble } = webhookLimits;
+  expect(laneLimits).toEqual({ waiting, idle, trouble });
+});
 
 describe('a lane', () => {
   it('attempts one event after another, whatever comes of them', () => {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Principal } from '../../core/auth.ts';
+import { uuid } from '../../core/ids.ts';
 import type { Kit } from '../../core/plugin.ts';
 import { storedKeys } from '../../plugins/accounts/api-keys.ts';
 import { allPlugins, anotherAccount } from '../kit/all-plugins.ts';
@@ -146,15 +147,16 @@ describe('an API key', () => {
     await using w = await world({ plugins });
     const { id } = await newKey(w);
     const { key } = await anotherAccount(w);
+    const never = uuid();
     const list = await w.request('GET', '/api/api-token', { key });
     expect(list.body.map(({ name }: { name: string }) => name)).toEqual(['theirs']);
     for (const method of ['GET', 'DELETE']) {
       const [theirs, nobodys] = [
         await w.request(method, `/api/api-token/${id}`, { key }),
-        await w.request(method, '/api/api-token/nobodys', { key }),
+        await w.request(method, `/api/api-token/${never}`, { key }),
       ];
       expect([theirs.status, theirs.body.code]).toEqual([404, 'api_token.not_found']);
-      expect(nobodys.body.errors[0]).toBe(theirs.body.errors[0].replace(id, 'nobodys'));
+      expect(nobodys.body.errors[0]).toBe(theirs.body.errors[0].replace(id, never));
     }
     expect((await w.request('GET', `/api/api-token/${id}`)).status).toBe(200);
   });

@@ -278,16 +278,34 @@ describe('a repeat while the first request runs', () => {
   });
 });
 
+describe('an account with too many keys', () => {
+  it('is refused new ones with 429; a repeat, and a request without, go on', async () => {
+    const run = () => Promise.resolve(Response.json({ is: 'done' }));
+    await using w = await world({ plugins: [...plugins, slowPlugin(run, { recordsPerAccount: 2 })] });
+    const send = (id: string, key = bootstrapKey) => post(w, '/api/slow', { id, key });
+    expect([(await send('a')).status, (await send('b')).status]).toEqual([200, 200]);
+    const refused = await send('c');
+    expect(refused).toMatchObject({ status: 429, body: { code: 'idempotency.too_many' } });
+    expect(refused.headers.get('retry-after')).toBe('3600');
+    expect((await send('a')).status).toBe(200);
+    expect((await w.request('POST', '/api/slow')).status).toBe(200);
+    const other = await anotherAccount(w);
+    expect((await send('c', other.key)).status).toBe(200);
+  });
+});
 const done = Type.Object({}, { description: 'Whatever the test wants.' });
 
 /** A plugin with `POST /api/slow`, which is answered as told. */
-function slowPlugin(run: (attempt: Attempt) => Promise<Response>): Plugin {
+function slowPlugin(
+  run: (attempt: Attempt) => Promise<Response>,
+  options?: { recordsPerAccount: number },
+): Plugin {
   return definePlugin({
     id: 'slow',
     summary: 'answers when told to',
     needs: [authenticator],
     routes(kit) {
-      const once = idempotent(kit);
+      const once = idempotent(kit, options);
       return new Elysia().post(
         '/api/slow',
         async ({ request }) => {

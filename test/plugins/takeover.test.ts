@@ -61,6 +61,31 @@ describe('two encoders with one key', () => {
     expect(second.grant.sessionId).toBe(first.grant.sessionId);
   });
 
+  it('with busyKey refuse show for a minute that one was refused, and what to do', async () => {
+    await using w = await world({ plugins, config: config('refuse') });
+    const stream = await w.given.stream();
+    const publish = await w.given.broadcast(stream);
+    const issues = async (id = stream.id) => (await w.request('GET', `/api/stream/${id}`)).body.issues;
+    expect(await issues()).toEqual([]);
+    expect((await w.media.publish(stream.streamKey)).answer).toMatchObject({ reason: 'rejected' });
+    for (const id of [stream.id, publish.grant.sessionId]) {
+      expect(await issues(id)).toEqual([
+        expect.stringMatching(/refused, because the key is in use\. Stop one of the two/),
+      ]);
+    }
+    expect((await w.request('GET', `/api/stream/${stream.id}`)).body.isHealthy).toBe(true);
+    await w.advance('59s');
+    expect(await issues()).toHaveLength(1);
+    await w.advance('2s');
+    expect(await issues()).toEqual([]);
+    await w.media.publish(stream.streamKey);
+    expect(await issues()).toHaveLength(1);
+    // Whoever comes now is let in, so there is nothing to mend.
+    publish.end({ clean: true });
+    await w.settle();
+    expect(await issues()).toEqual([]);
+  });
+
   it('need a busyKey that is known', async () => {
     await expect(world({ plugins, config: config('fight') })).rejects.toThrow(
       'plugins.streams.busyKey: expected "takeover" or "refuse"',

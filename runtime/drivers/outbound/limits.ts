@@ -1,75 +1,156 @@
-/** What the outbound client allows. Durations in milliseconds, sizes in bytes. */
-export interface OutboundLimits {
-  /** Requests under way at once. One more fails as `busy`. */
-  readonly requests: number;
-  /** Unused connections kept in all. One more closes the oldest. */
-  readonly idleConnections: number;
-  /** Unused connections kept to one origin. One more is closed. */
-  readonly idlePerOrigin: number;
-  /** How long an unused connection is kept. Shorter than the 5 s after which many servers close theirs. */
-  readonly idleLife: number;
-  /** A kept connection whose address was checked longer ago is used only if the name still stands for it. */
-  readonly recheckAfter: number;
-  /** Lookups of names at once. One more fails as `busy`. */
-  readonly lookups: number;
-  /** One lookup. Longer fails as `dns`. */
-  readonly lookupTimeout: number;
-  /** Addresses of one name that are tried, in the system's order; all are checked. */
-  readonly addressesTried: number;
-  /** Longest that one of several addresses is tried before the next one, within the time for connecting. */
-  readonly addressTimeout: number;
-  /** URL as given or redirected to. Longer fails as `bad-url`. */
-  readonly urlLength: number;
-  /** Headers of a request. More fails as `bad-request`. */
-  readonly requestHeaders: number;
-  /** Their names and values together. More fails as `bad-request`. */
-  readonly requestHeaderBytes: number;
-  /** Status lines and headers of one answer, with its 1xx answers. More fails as `protocol`. */
-  readonly answerHeadBytes: number;
-  /** Header lines of one answer. More fails as `protocol`. */
-  readonly answerHeaders: number;
-  /** 1xx answers before the final one. One more fails as `protocol`. */
-  readonly interimAnswers: number;
-  /** A chunk's size line with its extensions, and all trailers together. More fails as `protocol`. */
-  readonly chunkLineBytes: number;
-  /** What is read of an answer beyond `maxBytes` to keep its connection. More: the connection is closed. */
-  readonly drainBytes: number;
-  /** Longest that this reading takes. Longer: the connection is closed. */
-  readonly drainTime: number;
-  /** Received bytes of a stream that nobody has read yet; beyond it the peer has to wait. */
-  readonly unreadBytes: number;
-  /** Redirects that a caller may ask to be followed. */
-  readonly redirects: number;
-  /** Where a request says nothing. */
-  readonly timeout: number;
-  readonly idleTimeout: number;
-  readonly connectTimeout: number;
-  readonly maxBytes: number;
-}
+import { limitTable, valuesOf } from '../../../core/limit-table.ts';
 
-export const outboundLimits: OutboundLimits = {
-  requests: 1_000,
-  idleConnections: 256,
-  idlePerOrigin: 16,
-  idleLife: 4_000,
-  recheckAfter: 10_000,
-  lookups: 64,
-  lookupTimeout: 5_000,
-  addressesTried: 4,
-  addressTimeout: 1_500,
-  urlLength: 8_192,
-  requestHeaders: 64,
-  requestHeaderBytes: 16 * 1024,
-  answerHeadBytes: 32 * 1024,
-  answerHeaders: 128,
-  interimAnswers: 8,
-  chunkLineBytes: 4 * 1024,
-  drainBytes: 64 * 1024,
-  drainTime: 1_000,
-  unreadBytes: 256 * 1024,
-  redirects: 3,
-  timeout: 10_000,
-  idleTimeout: 10_000,
-  connectTimeout: 5_000,
-  maxBytes: 64 * 1024,
-};
+/** What the outbound client allows. */
+export const outboundLimitTable = limitTable('outbound', {
+  requests: {
+    value: 1_000,
+    unit: 'requests',
+    meaning: 'Requests under way at once.',
+    beyond: 'Further ones fail as `busy` and are tried again later.',
+    key: 'outbound.requests',
+  },
+  idleConnections: {
+    value: 256,
+    unit: 'connections',
+    meaning: 'Unused connections kept in all.',
+    beyond: 'The oldest is closed.',
+  },
+  idlePerOrigin: {
+    value: 16,
+    unit: 'connections',
+    meaning: 'Unused connections kept to one origin.',
+    beyond: 'Further ones are closed.',
+  },
+  idleLife: {
+    value: 4_000,
+    unit: 'ms',
+    meaning:
+      'How long an unused connection is kept. Shorter than the 5 s after which many servers close theirs.',
+    beyond: 'It is closed.',
+  },
+  recheckAfter: {
+    value: 10_000,
+    unit: 'ms',
+    meaning: 'How long the address of a kept connection counts as checked.',
+    beyond: 'The connection is used only if the name still stands for that address.',
+  },
+  lookups: {
+    value: 64,
+    unit: 'lookups',
+    meaning: 'Lookups of names at once.',
+    beyond: 'Further ones fail as `busy`.',
+  },
+  lookupTimeout: {
+    value: 5_000,
+    unit: 'ms',
+    meaning: 'One lookup of a name.',
+    beyond: 'It fails as `dns`.',
+  },
+  addressesTried: {
+    value: 4,
+    unit: 'addresses',
+    meaning: "Addresses of one name that are tried, in the system's order; all are checked.",
+    beyond: 'The rest are not tried.',
+  },
+  addressTimeout: {
+    value: 1_500,
+    unit: 'ms',
+    meaning: 'One of several addresses, within the time for connecting.',
+    beyond: 'The next one is tried.',
+  },
+  urlLength: {
+    value: 8_192,
+    unit: 'characters',
+    meaning: 'A URL, as given or redirected to.',
+    beyond: 'It fails as `bad-url`.',
+  },
+  requestHeaders: {
+    value: 64,
+    unit: 'headers',
+    meaning: 'Headers of a request.',
+    beyond: 'It fails as `bad-request`.',
+  },
+  requestHeaderBytes: {
+    value: 16 * 1024,
+    unit: 'bytes',
+    meaning: 'Names and values of these together.',
+    beyond: 'It fails as `bad-request`.',
+  },
+  answerHeadBytes: {
+    value: 32 * 1024,
+    unit: 'bytes',
+    meaning: 'Status lines and headers of one answer, with its 1xx answers.',
+    beyond: 'It fails as `protocol`.',
+  },
+  answerHeaders: {
+    value: 128,
+    unit: 'headers',
+    meaning: 'Header lines of one answer.',
+    beyond: 'It fails as `protocol`.',
+  },
+  interimAnswers: {
+    value: 8,
+    unit: 'answers',
+    meaning: '1xx answers before the final one.',
+    beyond: 'It fails as `protocol`.',
+  },
+  chunkLineBytes: {
+    value: 4 * 1024,
+    unit: 'bytes',
+    meaning: "A chunk's size line with its extensions, and all trailers together.",
+    beyond: 'It fails as `protocol`.',
+  },
+  drainBytes: {
+    value: 64 * 1024,
+    unit: 'bytes',
+    meaning: 'What is read of an answer that is too long, to keep its connection.',
+    beyond: 'The connection is closed.',
+  },
+  drainTime: {
+    value: 1_000,
+    unit: 'ms',
+    meaning: 'How long this reading may take.',
+    beyond: 'The connection is closed.',
+  },
+  unreadBytes: {
+    value: 256 * 1024,
+    unit: 'bytes',
+    meaning: 'Received bytes of a stream that nobody has read yet.',
+    beyond: 'The peer has to wait.',
+  },
+  redirects: {
+    value: 3,
+    unit: 'redirects',
+    meaning: 'Redirects that a caller may ask to be followed.',
+    beyond: 'It fails as `redirects`.',
+  },
+  timeout: {
+    value: 10_000,
+    unit: 'ms',
+    meaning: 'A whole request that names no time of its own.',
+    beyond: 'It fails as `timeout`.',
+  },
+  idleTimeout: {
+    value: 10_000,
+    unit: 'ms',
+    meaning: 'Silence within such a request.',
+    beyond: 'It fails as `timeout`.',
+  },
+  connectTimeout: {
+    value: 5_000,
+    unit: 'ms',
+    meaning: 'Connecting for such a request.',
+    beyond: 'It fails as `connect`.',
+  },
+  maxBytes: {
+    value: 64 * 1024,
+    unit: 'bytes',
+    meaning: 'The body of the answer to such a request.',
+    beyond: 'It is cut, or fails as `too-large`, as the caller asked.',
+  },
+});
+
+/** Durations in milliseconds, sizes in bytes. */
+export type OutboundLimits = Readonly<Record<keyof typeof outboundLimitTable & string, number>>;
+
+export const outboundLimits: OutboundLimits = valuesOf(outboundLimitTable);

@@ -1,4 +1,19 @@
-/** Entries kept in memory at one time, about 1 KB each for live figures; with more, new keys are refused. */
-export const mostEntries = 200_000;
-/** What nobody set again is swept at most this often, ms, by whoever sets something. */
-export const sweepInterval = 10_000;
+import { limitTable, valuesOf } from '../../../core/limit-table.ts';
+
+/** Facts of seconds, kept in the memory of one process. */
+export const memoryLimits = limitTable('volatile', {
+  mostEntries: {
+    value: 200_000,
+    unit: 'entries',
+    meaning: 'Entries kept in memory, about 1 KB each for live figures.',
+    beyond: 'New ones are refused with 503 `volatile.full`.',
+  },
+  sweepInterval: {
+    value: 10_000,
+    unit: 'ms',
+    meaning: 'How often at most what nobody set again is swept.',
+    beyond: 'Whoever sets something sweeps.',
+  },
+});
+
+export const { mostEntries, sweepInterval } = valuesOf(memoryLimits);

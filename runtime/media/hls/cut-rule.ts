@@ -1,4 +1,4 @@
-import type { OutputConfig } from './config.ts';
+import type { OutputConfig } from './limits.ts';
 import type { Track } from './track.ts';
 
 /** What ends in front of a sample. */

@@ -1,8 +1,9 @@
 import { OUT_OF_MEMORY } from '../memory-budget.ts';
 import { writeInit } from '../mp4/init.ts';
 import type { Arena } from '../sink.ts';
-import type { OutputConfig } from './config.ts';
 import { CutRule, NOTHING, SEGMENT, SHORTEST } from './cut-rule.ts';
+import { issues } from './issues.ts';
+import { encoderLimits, type OutputConfig } from './limits.ts';
 import { type AudioHeader, type Expected, Lineup, type VideoHeader } from './lineup.ts';
 import { AUDIO, type Timeline } from './timeline.ts';
 import { Track } from './track.ts';
@@ -140,7 +141,7 @@ export class Cutter {
     let offset = cts * 90;
     if (Math.abs(offset) > CTS_LIMIT) {
       offset = 0;
-      this.#options.onIssue('composition times are out of range');
+      this.#options.onIssue(issues.compositionRange);
     }
     if (!track.push(dts, offset, at, end - at, isKey ? 1 : 0)) return this.#flood();
     if (!this.#isRunning) this.#consider(now);
@@ -180,7 +181,7 @@ export class Cutter {
       this.#consider(now);
     } else if (this.#lead === track || time <= this.#videoSeen + GONE) this.#drain();
     else {
-      this.#options.onIssue('video stopped arriving');
+      this.#options.onIssue(issues.videoGone);
       this.#lineup.isVideoGone = true;
       this.#stop(this.#video.count, -1);
     }
@@ -204,7 +205,7 @@ export class Cutter {
     const { latest } = this.#options.timeline;
     if (this.#keylessSince < 0) this.#keylessSince = latest;
     if (latest - this.#keylessSince >= this.#options.config.segmentLimit * 1000)
-      this.#options.onIssue('video has no key frame');
+      this.#options.onIssue(issues.noKeyFrame);
     return false;
   }
 
@@ -222,7 +223,7 @@ export class Cutter {
   #isTrackSetStale(time: number): boolean {
     if (this.#lineup.nextAudio !== undefined) return true;
     if (!this.#hasAudio || time < this.#audioSeen + GONE) return false;
-    this.#options.onIssue('audio stopped arriving');
+    this.#options.onIssue(issues.audioGone);
     this.#lineup.isAudioGone = true;
     return true;
   }
@@ -234,7 +235,7 @@ export class Cutter {
     const isMissing = !hasPicture && this.#lineup.awaitsKeyFrame;
     if (this.#lineup.canBegin(hasPicture, latest)) {
       if (isMissing) {
-        this.#options.onIssue('video has no key frame');
+        this.#options.onIssue(issues.noKeyFrame);
         this.#lineup.isVideoGone = true;
       }
       this.#begin(now);
@@ -244,13 +245,13 @@ export class Cutter {
 
   #begin(now: number): void {
     const { window } = this.#options;
-    if (now - this.#beginsSince > 60_000) {
+    if (now - this.#beginsSince > encoderLimits.beginningWindow.value) {
       this.#beginsSince = now;
       this.#begins = 0;
     }
     this.#begins += 1;
-    if (this.#begins > 60) {
-      this.#options.onFatal('the encoder changes its settings too often');
+    if (this.#begins > encoderLimits.beginnings.value) {
+      this.#options.onFatal(issues.tooManyChanges);
       return;
     }
     const hasVideo = this.#video.count > 0;
@@ -300,7 +301,7 @@ export class Cutter {
       const end = lead.dts(this.#cursor);
       if (!isLast && !this.#isSoundThere(end)) return;
       if (lead.isVideo && !lead.isSync(this.#cursor) && this.#rule.isLong(lead, end, openBytes))
-        this.#options.onIssue('key frames are too far apart; a segment was cut without one');
+        this.#options.onIssue(issues.cutWithoutKeyFrame);
       this.#cut(end, ends === SEGMENT);
     }
   }
@@ -342,8 +343,7 @@ export class Cutter {
     this.#video.forget();
     this.#audio.forget();
     if (!isKept) {
-      const tooMuch = 'the stream has more data than the live window may keep; lower its bitrate';
-      this.#options.onFatal(window.isOutOfMemory ? OUT_OF_MEMORY : tooMuch);
+      this.#options.onFatal(window.isOutOfMemory ? OUT_OF_MEMORY : issues.tooMuchData);
       return false;
     }
     this.#rule.ended(end, isEnd);
@@ -416,16 +416,15 @@ export class Cutter {
   }
 
   #flood(): boolean {
-    this.#options.onFatal('the encoder sends too many frames in too little time');
+    this.#options.onFatal(issues.tooManyFrames);
     return true;
   }
 }
 
-/** After this many milliseconds without a track it is gone. */
-const GONE = 5000;
-/** How much longer than the pictures' own delay a part waits for its sound, seconds. */
-const SOUND_PATIENCE = 0.1;
-/** A pause of more than this many seconds is a gap. */
-const GAP = 1;
-/** Ten seconds, in ticks of the video track. */
-const CTS_LIMIT = 900_000;
+const GONE = encoderLimits.trackGone.value;
+/** Seconds. */
+const SOUND_PATIENCE = encoderLimits.soundPatience.value / 1000;
+/** Seconds. */
+const GAP = encoderLimits.gap.value / 1000;
+/** In ticks of the video track. */
+const CTS_LIMIT = encoderLimits.composition.value * 90;

@@ -14,9 +14,9 @@ import {
 import { AudioMessage, HEADER, NOTHING, OTHER_TRACK, VideoMessage } from '../flv/message.ts';
 import type { MemoryShare } from '../memory-budget.ts';
 import { Arena, type MediaSink } from '../sink.ts';
-import type { OutputConfig } from './config.ts';
 import { Cutter } from './cutter.ts';
-import { ingestLimits } from './limits.ts';
+import { issues } from './issues.ts';
+import { encoderLimits, type OutputConfig } from './limits.ts';
 import { Meter } from './meter.ts';
 import { AUDIO, Timeline, VIDEO } from './timeline.ts';
 import { VitalsMeter } from './vitals.ts';
@@ -194,7 +194,7 @@ export class Ingest implements MediaSink {
     this.#meter.pass(time);
     if (this.#beganAt < 0) this.#beganAt = now;
     else if (time - this.#options.origin > now - this.#beganAt + AHEAD) {
-      this.#meter.issue(TOO_FAST, now);
+      this.#meter.issue(issues.tooFast, now);
       // It is said again only when it goes on.
       this.#beganAt = now - (time - this.#options.origin);
     }
@@ -224,7 +224,7 @@ export class Ingest implements MediaSink {
     this.#meter.issue(reason, now);
     const other = track === VIDEO ? AUDIO : VIDEO;
     const hasOther = (other === VIDEO ? this.#videoCodec : this.#audioCodec) !== 0;
-    const isPatient = now - this.#refusedSince[track] < ingestLimits.refusalPatience;
+    const isPatient = now - this.#refusedSince[track] < encoderLimits.refusalPatience.value;
     const isOtherRefused = this.#refusedSince[other] >= 0;
     if (!hasOther && (isOtherRefused || !isPatient || !this.#cutter.isAwaited(other)))
       return this.#fail(reason);
@@ -233,15 +233,15 @@ export class Ingest implements MediaSink {
   }
 
   #leaveOut(track: number, now: number): false {
-    this.#meter.issue(track === VIDEO ? MORE_VIDEO : MORE_AUDIO, now);
+    this.#meter.issue(track === VIDEO ? issues.moreVideo : issues.moreAudio, now);
     return false;
   }
 
   /** A frame came whose header did not. Some are dropped without a word: a header may be late. */
   #missHeader(track: number, now: number): false {
     this.#unheaded[track] += 1;
-    if (this.#unheaded[track] > ingestLimits.unheadedFrames)
-      this.#meter.issue(track === VIDEO ? NO_VIDEO_HEADER : NO_AUDIO_HEADER, now);
+    if (this.#unheaded[track] > encoderLimits.unheadedFrames.value)
+      this.#meter.issue(track === VIDEO ? issues.noVideoHeader : issues.noAudioHeader, now);
     return false;
   }
 
@@ -252,8 +252,7 @@ export class Ingest implements MediaSink {
     if (codec !== this.#videoCodec || !isSame(this.#videoRecord, this.video.bytes, at, to)) {
       const record = this.video.bytes.slice(at, to);
       const config = readVideoHeader(codec, record);
-      if ('malformed' in config)
-        this.#meter.issue(`the video header cannot be read: ${config.malformed}`, now);
+      if ('malformed' in config) this.#meter.issue(issues.badVideoHeader(config.malformed), now);
       else {
         this.#videoCodec = codec;
         this.#videoRecord = record;
@@ -271,8 +270,7 @@ export class Ingest implements MediaSink {
     if (codec !== this.#audioCodec || !isSame(this.#audioRecord, this.audio.bytes, at, to)) {
       const record = this.audio.bytes.slice(at, to);
       const config = readAudioHeader(codec, record);
-      if ('malformed' in config)
-        this.#meter.issue(`the audio header cannot be read: ${config.malformed}`, now);
+      if ('malformed' in config) this.#meter.issue(issues.badAudioHeader(config.malformed), now);
       else {
         this.#audioCodec = codec;
         this.#audioRecord = record;
@@ -294,14 +292,8 @@ export class Ingest implements MediaSink {
   }
 }
 
-/** No encoder is this many milliseconds early. */
-const AHEAD = 30_000;
-const TOO_FAST =
-  'media comes faster than real time; an encoder that reads a file must pace itself (ffmpeg: -re)';
-const MORE_VIDEO = 'the encoder sends several video tracks; only the first is taken';
-const MORE_AUDIO = 'the encoder sends several audio tracks; only the first is taken';
-const NO_VIDEO_HEADER = 'video comes without a sequence header';
-const NO_AUDIO_HEADER = 'audio comes without a sequence header';
+/** No encoder is so early. */
+const AHEAD = encoderLimits.ahead.value;
 function isSame(record: Uint8Array | undefined, bytes: Uint8Array, at: number, end: number): boolean {
   if (record === undefined || record.length !== end - at) return false;
   for (let i = 0; i < record.length; i += 1) if (record[i] !== bytes[at + i]) return false;

@@ -1,4 +1,5 @@
 import type { AudioConfig, VideoConfig } from '../codecs/config.ts';
+import { encoderLimits } from './limits.ts';
 
 export interface VideoHeader {
   readonly record: Uint8Array;
@@ -71,7 +72,8 @@ export class Lineup {
     const isOther = hasPicture ? expected?.hasAudio : expected?.hasVideo;
     const isRefused = hasPicture ? this.isAudioRefused : this.isVideoRefused;
     if (this.#isSettled || isOther === false || isRefused) return true;
-    return waited >= (expected?.hasVideo && expected.hasAudio ? 2000 : 1000);
+    const patience = encoderLimits.otherTrack.value;
+    return waited >= (expected?.hasVideo && expected.hasAudio ? 2 * patience : patience);
   }
 
   /** The video header is here, so only a key frame is missing. */

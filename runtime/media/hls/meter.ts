@@ -1,4 +1,5 @@
 import type { Figures } from '../../../core/ports/media.ts';
+import { encoderLimits } from './limits.ts';
 
 type Reading = Omit<Figures, 'segments' | 'targetDuration'>;
 
@@ -30,7 +31,7 @@ export class Meter {
 
   /** Something is wrong, at `now`; it is shown for a minute after it last happened. */
   issue(text: string, now: number): void {
-    if (this.#issues.size < 16 || this.#issues.has(text)) this.#issues.set(text, now);
+    if (this.#issues.size < encoderLimits.issues.value || this.#issues.has(text)) this.#issues.set(text, now);
   }
 
   read(now: number): Reading {
@@ -60,5 +61,4 @@ export class Meter {
 
 /** The running second and the five before it. */
 const SECONDS = 6;
-/** Milliseconds. */
-const SHOWN = 60_000;
+const SHOWN = encoderLimits.issueShown.value;

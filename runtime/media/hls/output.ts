@@ -2,8 +2,8 @@ import type { Clock } from '../../../core/ports/clock.ts';
 import type { Figures, PublishGrant, Vitals } from '../../../core/ports/media.ts';
 import type { MemoryShare } from '../memory-budget.ts';
 import type { MediaSink } from '../sink.ts';
-import { DEFAULTS, type OutputConfig } from './config.ts';
 import { Ingest } from './ingest.ts';
+import { type OutputConfig, outputDefaults } from './limits.ts';
 import {
   MEDIA_PLAYLIST,
   MULTIVARIANT_PLAYLIST,
@@ -70,7 +70,7 @@ export class LiveOutput {
     this.#memory = memory;
     this.#clock = clock;
     this.#log = log;
-    this.#config = { ...DEFAULTS, ...config };
+    this.#config = { ...outputDefaults, ...config };
     this.#window = new LiveWindow({ clock, pool, config: this.#config, memory: memory?.hold() });
     this.#waiters = new Waiters({ clock, limit: this.#config.waiterLimit });
     this.#window.onChange = () => this.#onChange();

@@ -1,3 +1,6 @@
+import { issues } from './issues.ts';
+import { encoderLimits } from './limits.ts';
+
 /** Which clock of the sender a stamp is from. */
 export const VIDEO = 0;
 export const AUDIO = 1;
@@ -104,7 +107,7 @@ export class Timeline {
     if (formerTime >= earliest && formerTime <= last + FORWARD) return formerTime;
     this.#former = this.#offset;
     this.#offset = expected - this.#unwrapped;
-    this.#onIssue('timestamps jumped');
+    this.#onIssue(issues.jumped);
     return expected;
   }
 
@@ -119,18 +122,15 @@ export class Timeline {
     stamps.same += 1;
     if (stamps.same < 8 || now - stamps.since < STANDS) return;
     stamps.isByArrival = true;
-    this.#onIssue('timestamps stand still; the time of arrival is used instead');
+    this.#onIssue(issues.still);
   }
 }
 
 /** So many more equal stamps in a row than ever before are not believed. */
 const STILL = 3;
-/** After this many milliseconds of equal stamps the clock of a track is given up for the rest of its publish. */
-const STANDS = 1000;
-/** A track may go back this far, or off its rhythm, before it counts as a jump; milliseconds. */
-const BACK = 100;
-/** And ahead this far: a real gap. */
-const FORWARD = 10_000;
+const STANDS = encoderLimits.still.value;
+const BACK = encoderLimits.back.value;
+const FORWARD = encoderLimits.forward.value;
 
 class Stamps {
   count = 0;

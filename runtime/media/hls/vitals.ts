@@ -1,4 +1,5 @@
 import type { Vitals } from '../../../core/ports/media.ts';
+import { encoderLimits } from './limits.ts';
 import { AUDIO, VIDEO } from './timeline.ts';
 
 /**
@@ -141,12 +142,12 @@ export class VitalsMeter {
 }
 
 /** Pictures further apart than this, and than four usual steps, are missing some between them; ms. */
-const VIDEO_GAP = 400;
+const VIDEO_GAP = encoderLimits.videoGap.value;
 /** A message of sound holds some 20 ms of it, at most a tenth of a second. */
-const AUDIO_GAP = 200;
+const AUDIO_GAP = encoderLimits.audioGap.value;
 /** Later than the quickest by this many ms: a player near the edge has run out by then. */
-const LATE = 2000;
+const LATE = encoderLimits.late.value;
 /** Over so many, the running one among them, jitter is measured. */
 const SECONDS = 5;
 /** Messages after which a lasting delay counts as usual by two thirds: about a minute of picture and sound. */
-const CREEP = 4096;
+const CREEP = encoderLimits.usualDelay.value;

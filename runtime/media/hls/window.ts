@@ -1,7 +1,7 @@
 import type { Clock } from '../../../core/ports/clock.ts';
 import type { MemoryHold } from '../memory-budget.ts';
 import { fragmentSize, type Run } from '../mp4/fragment.ts';
-import type { OutputConfig } from './config.ts';
+import type { OutputConfig } from './limits.ts';
 import type { BufferPool } from './pool.ts';
 import { Rate } from './rate.ts';
 import { type Init, Segment } from './segment.ts';

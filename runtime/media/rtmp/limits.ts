@@ -1,78 +1,209 @@
-/** What one listener allows. Durations in milliseconds, sizes in bytes. */
-export interface RtmpLimits {
-  /** Open connections. One more is closed at once. */
-  readonly connections: number;
-  /** Open connections of one address, or of one /64 of IPv6. One more is closed at once. */
-  readonly connectionsPerAddress: number;
-  /** From accept, or from the end of a publish, to the next publish command. Then closed. */
-  readonly publishTimeout: number;
-  /** How long the owner may take to authorise. Then refused as `rejected`. */
-  readonly authoriseTimeout: number;
-  /** Longest silence during a publish. It is closed before that is over, and the publish ends uncleanly. */
-  readonly idleTimeout: number;
-  /** How long a refused or ended encoder has to read why, before the socket closes. */
-  readonly closeGrace: number;
-  /** How often deadlines are looked at; all but `idleTimeout` may be late by this much. */
-  readonly sweepInterval: number;
-  /** One message of any type. Larger: closed. */
-  readonly messageBytes: number;
-  /** One command, data or protocol control message. Larger: closed. */
-  readonly controlBytes: number;
-  /** Bytes of unfinished messages kept while no publish runs. Beyond: closed. */
-  readonly strangerBytes: number;
-  /** Chunk streams in one connection. One more: closed. */
-  readonly chunkStreams: number;
-  /** Message streams (`createStream`) open in one connection. One more: closed. */
-  readonly messageStreams: number;
-  /** Commands and pings within `commandWindow`. One more: closed. Metadata beyond it is dropped. */
-  readonly commands: number;
-  readonly commandWindow: number;
-  /** Bytes kept while a publish is being authorised. Beyond: closed. */
-  readonly queuedBytes: number;
-  /** Bytes received without a publish running. Beyond: closed. */
-  readonly unpublishedBytes: number;
-  /** Bytes waiting to be sent to a peer that does not read. Beyond: closed. */
-  readonly unsentBytes: number;
-  /** Lines of log about connections within `logWindow`, of all addresses and of one. More are counted only. */
-  readonly logLines: number;
-  readonly logLinesPerAddress: number;
-  readonly logWindow: number;
-  /** Length of a stream key. Longer: refused as `unauthorized` without asking. */
-  readonly keyLength: number;
-}
+import { limitTable, valuesOf } from '../../../core/limit-table.ts';
 
-export const rtmpLimits: RtmpLimits = {
-  connections: 10_000,
-  connectionsPerAddress: 500,
-  publishTimeout: 10_000,
-  authoriseTimeout: 10_000,
-  idleTimeout: 10_000,
-  closeGrace: 2_000,
-  sweepInterval: 250,
-  messageBytes: 10 * 1024 * 1024,
-  controlBytes: 64 * 1024,
-  strangerBytes: 16 * 1024,
-  chunkStreams: 64,
-  messageStreams: 8,
-  commands: 50,
-  commandWindow: 10_000,
-  queuedBytes: 256 * 1024,
-  unpublishedBytes: 1024 * 1024,
-  unsentBytes: 64 * 1024,
-  logLines: 20,
-  logLinesPerAddress: 5,
-  logWindow: 10_000,
-  keyLength: 256,
-};
+const perPublish = 'Closed; the publish, if one runs, ends uncleanly.';
 
-/** How much one AMF0 message may hold before it is refused; in bytes it is bounded by `controlBytes`. */
-export interface AmfLimits {
-  /** Objects and arrays inside each other. */
-  readonly depth: number;
-  /** Values in the whole message, those in objects and arrays included. */
-  readonly values: number;
-  /** Bytes of one string or one key. */
-  readonly stringBytes: number;
-}
+/** What one listener allows. */
+export const rtmpLimitTable = limitTable('rtmp', {
+  connections: {
+    value: 10_000,
+    unit: 'connections',
+    meaning: 'Open connections.',
+    beyond: 'Further ones are closed at once.',
+    key: 'rtmp.connections',
+  },
+  connectionsPerAddress: {
+    value: 500,
+    unit: 'connections',
+    meaning: 'Open connections of one address, or of one /64 of IPv6.',
+    beyond: 'Further ones are closed at once.',
+    key: 'rtmp.connectionsPerAddress',
+  },
+  publishTimeout: {
+    value: 10_000,
+    unit: 'ms',
+    key: 'rtmp.publishTimeout',
+    meaning: 'From accept, or from the end of a publish, to the next publish command.',
+    beyond: 'Closed.',
+  },
+  authoriseTimeout: {
+    value: 10_000,
+    unit: 'ms',
+    meaning: 'How long the check of a stream key may take.',
+    beyond: 'Refused with `NetStream.Publish.Rejected`, then closed.',
+  },
+  idleTimeout: {
+    value: 10_000,
+    unit: 'ms',
+    meaning: 'Silence during a publish.',
+    beyond: 'Closed, before that is over; the publish ends uncleanly.',
+    key: 'rtmp.idleTimeout',
+  },
+  closeGrace: {
+    value: 2_000,
+    unit: 'ms',
+    meaning: 'How long a refused or ended encoder has to read why.',
+    beyond: 'The socket is closed.',
+  },
+  sweepInterval: {
+    value: 250,
+    unit: 'ms',
+    meaning: 'How often deadlines are looked at.',
+    beyond: 'Every deadline of a connection but `rtmp.idleTimeout` may be late by this much.',
+  },
+  messageBytes: {
+    value: 10 * 1024 * 1024,
+    unit: 'bytes',
+    meaning: 'One message of any type.',
+    beyond: perPublish,
+    key: 'rtmp.messageSize',
+  },
+  controlBytes: {
+    value: 64 * 1024,
+    unit: 'bytes',
+    meaning: 'One command, data or protocol control message.',
+    beyond: perPublish,
+  },
+  strangerBytes: {
+    value: 16 * 1024,
+    unit: 'bytes',
+    meaning: 'Unfinished messages kept while no publish runs.',
+    beyond: 'Closed.',
+  },
+  chunkStreams: {
+    value: 64,
+    unit: 'chunk streams',
+    meaning: 'Chunk streams in one connection.',
+    beyond: perPublish,
+  },
+  messageStreams: {
+    value: 8,
+    unit: 'message streams',
+    meaning: 'Message streams (`createStream`) open in one connection.',
+    beyond: perPublish,
+  },
+  commands: {
+    value: 50,
+    unit: 'commands',
+    meaning: 'Commands and pings within `commandWindow`.',
+    beyond: `${perPublish} Metadata beyond it is dropped.`,
+  },
+  commandWindow: {
+    value: 10_000,
+    unit: 'ms',
+    meaning: 'The time in which `commands` are counted.',
+    beyond: 'Counting begins again.',
+  },
+  queuedBytes: {
+    value: 256 * 1024,
+    unit: 'bytes',
+    meaning: 'Input kept while a stream key is checked.',
+    beyond: 'Closed.',
+  },
+  unpublishedBytes: {
+    value: 1024 * 1024,
+    unit: 'bytes',
+    meaning: 'Received without a publish running.',
+    beyond: 'Closed.',
+  },
+  unsentBytes: {
+    value: 64 * 1024,
+    unit: 'bytes',
+    meaning: 'Waiting to be sent to a peer that does not read.',
+    beyond: perPublish,
+  },
+  logLines: {
+    value: 20,
+    unit: 'lines',
+    meaning: 'Log lines about connections within `logWindow`.',
+    beyond: 'They are counted, and the next line says how many: `unsaid`.',
+  },
+  logLinesPerAddress: {
+    value: 5,
+    unit: 'lines',
+    meaning: 'Of these, lines about one address, or one /64 of IPv6.',
+    beyond: 'They are counted, and the next line says how many: `unsaid`.',
+  },
+  logWindow: {
+    value: 10_000,
+    unit: 'ms',
+    meaning: 'The time in which `logLines` are counted.',
+    beyond: 'Counting begins again.',
+  },
+  ackWindow: {
+    value: 2_500_000,
+    unit: 'bytes',
+    meaning: 'What a peer may send before we acknowledge it, until it says otherwise.',
+    beyond: 'It is acknowledged.',
+  },
+  ackWindowLeast: {
+    value: 16_384,
+    unit: 'bytes',
+    meaning: 'The smallest such window a peer may ask for.',
+    beyond: 'A smaller one counts as this: it would have us acknowledge every few bytes.',
+  },
+  ackWindowPatient: {
+    value: 1_000_000,
+    unit: 'bytes',
+    meaning: 'The window from which acknowledging may wait for the next look at the deadlines.',
+    beyond: 'A peer that stopped for it would still reach 4 MB/s.',
+  },
+  chunkBytes: {
+    value: 60_000,
+    unit: 'bytes',
+    meaning: 'Payload of one chunk that we send.',
+    beyond: 'The message goes on in the next chunk.',
+  },
+  keyLength: {
+    value: 256,
+    unit: 'characters',
+    meaning: 'A stream key.',
+    beyond: 'Refused with `NetStream.Publish.Unauthorized` without a look at the store.',
+  },
+});
 
-export const amfLimits: AmfLimits = { depth: 16, values: 1000, stringBytes: 65_535 };
+/** What a server may make our own publisher read. */
+export const publisherLimits = limitTable('publisher', {
+  messageBytes: {
+    value: 64 * 1024,
+    unit: 'bytes',
+    meaning: 'One message of a server that we publish to; its status messages are far below.',
+    beyond: 'The publish fails.',
+  },
+  chunkStreams: {
+    value: 16,
+    unit: 'chunk streams',
+    meaning: 'Chunk streams of such a server.',
+    beyond: 'The publish fails.',
+  },
+});
+
+/** Durations in milliseconds, sizes in bytes. */
+export type RtmpLimits = Readonly<Record<keyof typeof rtmpLimitTable & string, number>>;
+
+export const rtmpLimits: RtmpLimits = valuesOf(rtmpLimitTable);
+
+/** What one AMF0 message may hold; in bytes it is bounded by `controlBytes`. */
+export const amfLimitTable = limitTable('amf', {
+  depth: {
+    value: 16,
+    unit: 'levels',
+    meaning: 'Nesting of an AMF value.',
+    beyond: perPublish,
+  },
+  values: {
+    value: 1000,
+    unit: 'values',
+    meaning: 'Values in one AMF message.',
+    beyond: perPublish,
+  },
+  stringBytes: {
+    value: 65_535,
+    unit: 'bytes',
+    meaning: 'One AMF string.',
+    beyond: perPublish,
+  },
+});
+
+export type AmfLimits = Readonly<Record<keyof typeof amfLimitTable & string, number>>;
+
+export const amfLimits: AmfLimits = valuesOf(amfLimitTable);

@@ -1,3 +1,4 @@
+import { publisherLimits } from './limits.ts';
 import { ProtocolError } from './protocol-error.ts';
 
 export interface ServerMessagesOptions {
@@ -112,5 +113,5 @@ interface Incoming {
 export const HANDSHAKE = 1536;
 const SET_CHUNK_SIZE = 1;
 /** What a server may send us: status messages are far below. */
-const LONGEST = 64 * 1024;
-const MOST_CHUNK_STREAMS = 16;
+const LONGEST = publisherLimits.messageBytes.value;
+const MOST_CHUNK_STREAMS = publisherLimits.chunkStreams.value;

@@ -2,6 +2,7 @@ import type { Fault } from '../../../../core/fault.ts';
 import type { Log } from '../../../../core/log.ts';
 import { type Channel, channel } from './channel.ts';
 import { readOnlyDatabase } from './database.ts';
+import { storeLimits } from './limits.ts';
 import { type Reader, reader } from './reader.ts';
 import { statements } from './statements.ts';
 
@@ -9,7 +10,7 @@ export interface SqliteStoreOptions {
   /** Path of the database, or `:memory:` for one that ends with the store. Missing folders are made. */
   readonly file: string;
   readonly log?: Log;
-  /** Calls in flight beyond which `store.busy` is answered. Default 10,000. */
+  /** Calls in flight beyond which `store.busy` is answered. Default: `storeLimits.waiting`. */
   readonly maxWaiting?: number;
   /** The store broke and stays broken: only a restart of the process helps, and loses nothing acknowledged. */
   readonly onFailure?: (failure: Fault) => void;
@@ -36,7 +37,7 @@ export interface Connection {
 export function connection(options: SqliteStoreOptions): Connection {
   const { file, log } = options;
   const worker = channel(new URL('./worker.ts', import.meta.url), {
-    maxWaiting: options.maxWaiting ?? 10_000,
+    maxWaiting: options.maxWaiting ?? storeLimits.waiting.value,
     onFailure(failure) {
       log?.error('store failed', { file, error: failure });
       options.onFailure?.(failure);

@@ -3,6 +3,7 @@ import { closeSync, fsyncSync, mkdirSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { Fault } from '../../../../core/fault.ts';
 import { isFull } from './errors.ts';
+import { storeLimits } from './limits.ts';
 import { migrate } from './schema.ts';
 
 export interface OpenDatabase {
@@ -31,9 +32,9 @@ export function database(file: string): OpenDatabase {
     // macOS answers fsync from the drive's cache unless asked for more; elsewhere these do nothing.
     db.run('PRAGMA fullfsync = ON');
     db.run('PRAGMA checkpoint_fullfsync = ON');
-    db.run('PRAGMA cache_size = -65536');
+    db.run(`PRAGMA cache_size = -${storeLimits.writerCache.value / 1024}`);
     // The worker checkpoints between groups; this is only the bound that holds when that never suffices.
-    db.run('PRAGMA wal_autocheckpoint = 16384');
+    db.run(`PRAGMA wal_autocheckpoint = ${storeLimits.logPages.value}`);
     const schema = migrate(db, file);
     syncDirectory(directory);
     return {
@@ -62,9 +63,9 @@ export function database(file: string): OpenDatabase {
 /** For point reads beside the writer. It sees a commit as soon as that is synced. */
 export function readOnlyDatabase(file: string): Database {
   const db = new Database(file, { readonly: true, strict: true });
-  db.run('PRAGMA cache_size = -16384');
+  db.run(`PRAGMA cache_size = -${storeLimits.readerCache.value / 1024}`);
   // Rows beyond that cache come from the page cache of the system without being copied by a call. It is address space.
-  db.run('PRAGMA mmap_size = 17179869184');
+  db.run(`PRAGMA mmap_size = ${storeLimits.mapped.value}`);
   return db;
 }
 

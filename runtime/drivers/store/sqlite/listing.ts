@@ -1,6 +1,7 @@
 import type { SQLQueryBindings } from 'bun:sqlite';
 import { fits } from '../../../../core/listing.ts';
 import type { ListScope, OrderTerm, Place, StoredResource } from '../../../../core/ports/store.ts';
+import { storeLimits } from './limits.ts';
 import { afterValues, keysSql, listSql } from './list-sql.ts';
 import type { Statements } from './statements.ts';
 
@@ -45,8 +46,8 @@ export interface Listing {
 
 type WalkedRow = StoredResource & { isMatch?: 0 | 1 };
 
-/** Beyond this many matches a condition counts as "many"; more exact figures would not choose better. */
-const enough = 1000;
+/** More exact figures would not choose better. */
+const enough = storeLimits.plannedMatches.value;
 
 /**
  * Walks along an index that is already in the order of the list. With several conditions that is the rarest of
@@ -131,8 +132,8 @@ function optional(account: string | undefined): SQLQueryBindings[] {
   return account === undefined ? [] : [account];
 }
 
-/** Bounds what one read can cost the thread it runs on. A page has up to 1000 rows, and one tells what follows. */
-export function checkLimit(limit: number, most = 1001): void {
+/** Bounds what one read can cost the thread it runs on. */
+export function checkLimit(limit: number, most = storeLimits.readRows.value): void {
   if (!Number.isInteger(limit) || limit < 1 || limit > most) {
     throw new RangeError(`limit ${limit} is outside 1..${most}`);
   }

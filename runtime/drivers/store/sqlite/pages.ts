@@ -1,15 +1,12 @@
 import { fullOrder, lastNameRank, nameRank } from '../../../../core/listing.ts';
 import type { ListQuery, ListScope, Place, StoredResource } from '../../../../core/ports/store.ts';
 import type { Reads } from './connection.ts';
+import { storeLimits } from './limits.ts';
 import { checkLimit, type WalkQuery } from './listing.ts';
 
-/**
- * Rows looked at in one go when few of them fit, about a millisecond's work: the thread that answers lists
- * also carries the media.
- */
-const stretch = 256;
-/** Rows counted in one go, without looking at them. */
-const counted = 10_000;
+/** The thread that answers lists also carries the media. */
+const stretch = storeLimits.stretch.value;
+const counted = storeLimits.counted.value;
 
 /** One page of a list. */
 export async function page(

@@ -1,6 +1,8 @@
+import { valuesOf } from '../../../../core/limit-table.ts';
 import { database, type OpenDatabase } from './database.ts';
 import { isFull } from './errors.ts';
 import { BrokenStore, group, problem } from './group.ts';
+import { storeLimits } from './limits.ts';
 import type { Answer, AnswerBatch, Calls, Request, RequestBatch } from './protocol.ts';
 import { type Reader, reader } from './reader.ts';
 import { statements } from './statements.ts';
@@ -10,16 +12,7 @@ import { type Writer, writer } from './writer.ts';
  * The thread that owns the database. What arrives while a group is being synced forms the next group; its
  * answers leave after its sync.
  */
-const limits = {
-  /** Requests in one transaction; more would make the first of them wait for the last. */
-  group: 256,
-  /** Rows that a sweep deletes from each log per group. */
-  sweepChunk: 200,
-  /** Written requests after which the log is folded back even without a pause. */
-  checkpoint: 4096,
-  /** Milliseconds without work that count as a pause. */
-  pause: 25,
-};
+const limits = valuesOf(storeLimits);
 
 interface Running {
   opened: OpenDatabase;

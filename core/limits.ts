@@ -1,0 +1,191 @@
+import { limitTable } from './limit-table.ts';
+
+/** What one request to the API may be. */
+export const requestLimits = limitTable('http', {
+  jsonBytes: {
+    value: 1_048_576,
+    unit: 'bytes',
+    meaning: 'A JSON request body.',
+    beyond: '413 `body.too_large`.',
+  },
+  jsonDepth: {
+    value: 32,
+    unit: 'levels',
+    meaning: 'Nesting of a JSON request body.',
+    beyond: '400 `body.malformed`, before it is parsed.',
+  },
+  bodyProblems: {
+    value: 20,
+    unit: 'problems',
+    meaning: 'Fields that one 422 answer names.',
+    beyond: 'Further problems are named when those are mended.',
+  },
+  nameLength: {
+    value: 500,
+    unit: 'characters',
+    meaning: 'A name of anything: stream, account, API key, target, profile.',
+    beyond: '422 `body.invalid`.',
+  },
+  proxies: {
+    value: 16,
+    unit: 'proxies',
+    meaning: 'Trusted proxies one behind the other, by `X-Forwarded-For`.',
+    beyond: 'The last of them counts as the caller.',
+  },
+  idLength: {
+    value: 100,
+    unit: 'characters',
+    meaning: 'An id in a body.',
+    beyond: '422 `body.invalid`.',
+  },
+});
+
+/** What a list request may ask for. */
+export const listLimits = limitTable('lists', {
+  page: {
+    value: 1000,
+    unit: 'rows',
+    meaning: '`limit` of a list; 20 when it is not given.',
+    beyond: '422 `query.invalid`.',
+  },
+  filters: {
+    value: 20,
+    unit: 'filters',
+    meaning: 'Filters of one list request.',
+    beyond: '422 `query.invalid`.',
+  },
+  cursorLength: {
+    value: 8192,
+    unit: 'characters',
+    meaning: 'A cursor. The longest that is given out has a name of 500 characters in it.',
+    beyond: '422 `query.invalid`, unread.',
+  },
+  likeNameLength: {
+    value: 500,
+    unit: 'characters',
+    meaning: '`name` of a list: no name is longer.',
+    beyond: '422 `query.invalid`.',
+  },
+});
+
+/** `Idempotency-Key`. */
+export const idempotencyLimits = limitTable('idempotency', {
+  keyLength: {
+    value: 255,
+    unit: 'characters',
+    meaning: 'An `Idempotency-Key`.',
+    beyond: '422 `idempotency.key_invalid`.',
+  },
+  lifetime: {
+    value: 24 * 3_600_000,
+    unit: 'ms',
+    meaning: 'How long an answer is remembered, from the moment its request began.',
+    beyond: 'The key counts as new.',
+  },
+  patience: {
+    value: 10_000,
+    unit: 'ms',
+    meaning: 'How long a repeat waits for the request that is still running.',
+    beyond: '409 `idempotency.running`.',
+  },
+  recordsPerAccount: {
+    value: 1_000_000,
+    unit: 'records',
+    meaning: 'Answers remembered for one account.',
+    beyond: '429 `idempotency.too_many`, until older ones are forgotten; requests without the header go on.',
+  },
+  sweepBatch: {
+    value: 200,
+    unit: 'records',
+    meaning: 'Expired records removed in one write.',
+    beyond: 'The next write removes the rest.',
+  },
+});
+
+/** What is told of a bad config. */
+export const configLimits = limitTable('config', {
+  nodeIdLength: {
+    value: 100,
+    unit: 'characters',
+    meaning: '`node.id`.',
+    beyond: 'The start is refused.',
+  },
+  trustedProxies: {
+    value: 1000,
+    unit: 'blocks',
+    meaning: '`http.trustedProxies`.',
+    beyond: 'The start is refused.',
+  },
+  messageSize: {
+    value: 16,
+    unit: 'MiB',
+    meaning: '`rtmp.messageSize`: a length has 24 bits.',
+    beyond: 'The start is refused.',
+  },
+  outboundAllow: {
+    value: 1000,
+    unit: 'blocks',
+    meaning: '`outbound.allow`.',
+    beyond: 'The start is refused.',
+  },
+  problems: {
+    value: 100,
+    unit: 'problems',
+    meaning: 'Problems of one section that a refused start lists.',
+    beyond: 'Further ones are listed when those are mended.',
+  },
+});
+
+/** How long browsers remember what a preflight allowed. */
+export const corsLimits = limitTable('cors', {
+  apiMaxAge: {
+    value: 600,
+    unit: 's',
+    meaning: 'How long a browser may keep a preflight answer of the API.',
+    beyond: 'It asks again: a key that was deleted stops being usable from pages.',
+  },
+  publicMaxAge: {
+    value: 86_400,
+    unit: 's',
+    meaning: 'The same for playback and ingest discovery, which are open to all.',
+    beyond: 'It asks again.',
+  },
+});
+
+/** Counting what an account has. */
+export const quotaLimits = limitTable('quotas', {
+  recountInterval: {
+    value: 60_000,
+    unit: 'ms',
+    meaning: 'Shortest time between two counts of an account that seems to have all it may have.',
+    beyond: 'It is counted anew at its next attempt: until then what was deleted elsewhere still counts.',
+  },
+});
+
+/** Facts of seconds that every node can read, whatever driver keeps them. */
+export const volatileLimitTable = limitTable('volatile', {
+  keyLength: {
+    value: 200,
+    unit: 'characters',
+    meaning: 'A key.',
+    beyond: 'A mistake of ours: nothing is set, and the log names it.',
+  },
+  valueLength: {
+    value: 16_384,
+    unit: 'characters',
+    meaning: 'A value as JSON.',
+    beyond: 'A mistake of ours: nothing is set, and the log names it.',
+  },
+  listed: {
+    value: 10_000,
+    unit: 'entries',
+    meaning: 'Entries of one call.',
+    beyond: 'A mistake of ours: nothing is set, and the log names it.',
+  },
+  longest: {
+    value: 24 * 3_600_000,
+    unit: 'ms',
+    meaning: 'How long a value may last.',
+    beyond: 'A mistake of ours: nothing is set, and the log names it.',
+  },
+});

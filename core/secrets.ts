@@ -1,0 +1,28 @@
+/**
+ * Text with what looks like a secret left out. Whoever puts a key where it does not belong (a path, the name of a
+ * field) must not find it again in an answer, a log or whatever keeps those.
+ */
+export function withoutSecrets(text: string): string {
+  return text
+    .replace(streamKey, '***')
+    .replace(target, '$1://***')
+    .replace(run, (word) => (isSecret(word) ? '***' : word));
+}
+
+/** `xxxx-xxxx-xxxx-xxxx`, as `newStreamKey` makes it; others have a fifth group. */
+const streamKey = /(?<![0-9a-z-])[0-9a-z]{4}(?:-[0-9a-z]{4}){3,4}(?![0-9a-z-])/g;
+/** Where a broadcast is pushed to: the end of such a URL is somebody's key. */
+const target = /\b(rtmps?|srt):\/\/[^\s"']+/gi;
+/** API keys and the bootstrap key that is made are at least this long. Ids of streams and the like are uuids. */
+const run = /[A-Za-z0-9_-]{24,}/g;
+const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+/** For a message that names what is not there: an id, or `of this id` when it is none and might be a secret. */
+export function idOrNone(id: string): string {
+  return uuid.test(id) ? id : 'of this id';
+}
+
+/** A long word without digits or capitals is a word. */
+function isSecret(word: string): boolean {
+  return /[0-9A-Z]/.test(word) && !uuid.test(word);
+}

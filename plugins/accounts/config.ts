@@ -1,0 +1,15 @@
+import { Type } from '@sinclair/typebox';
+import { limitSchema } from '../../core/limit-table.ts';
+import type { Kit } from '../../core/plugin.ts';
+
+export const config = Type.Object({
+  maxKeys: limitSchema({
+    default: 10_000,
+    unit: 'API keys',
+    description: 'API keys one account may have.',
+    beyond: '403 `api_token.too_many`.',
+  }),
+});
+
+/** What this plugin is given. */
+export type AccountsKit = Kit<typeof config>;

@@ -1,0 +1,35 @@
+import { limitTable } from '../../core/limit-table.ts';
+
+/** What an API key may hold. How many there may be is in the config. */
+export const accountLimits = limitTable('accounts', {
+  rules: {
+    value: 20,
+    unit: 'rules',
+    meaning: '`access.rules` of one API key.',
+    beyond: '422 `body.invalid`.',
+  },
+  resources: {
+    value: 20,
+    unit: 'resources',
+    meaning: '`resources` of one access rule.',
+    beyond: '422 `body.invalid`.',
+  },
+  resourceLength: {
+    value: 200,
+    unit: 'characters',
+    meaning: 'One resource of an access rule.',
+    beyond: '422 `body.invalid`.',
+  },
+  origins: {
+    value: 50,
+    unit: 'origins',
+    meaning: '`access.cors.allowedOrigins` of one API key.',
+    beyond: '422 `body.invalid`.',
+  },
+  originLength: {
+    value: 200,
+    unit: 'characters',
+    meaning: 'One allowed origin.',
+    beyond: '422 `body.invalid`.',
+  },
+});

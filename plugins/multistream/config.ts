@@ -1,0 +1,15 @@
+import { Type } from '@sinclair/typebox';
+import { limitSchema } from '../../core/limit-table.ts';
+import type { Kit } from '../../core/plugin.ts';
+
+export const config = Type.Object({
+  maxTargets: limitSchema({
+    default: 100_000,
+    unit: 'targets',
+    description: 'Multistream targets one account may have.',
+    beyond: '403 `target.too_many`.',
+  }),
+});
+
+/** What this plugin is given. */
+export type MultistreamKit = Kit<typeof config>;

@@ -1,0 +1,89 @@
+import { limitTable } from '../core/limit-table.ts';
+
+/** What the HTTP server allows. How many requests at one time is in the config. */
+export const serverLimits = limitTable('http', {
+  headerBytes: {
+    value: 16_384,
+    unit: 'bytes',
+    meaning: 'Request line and headers together: so much Bun reads.',
+    beyond: '431 without a body.',
+  },
+  bodyBytes: {
+    value: 16 * 1_048_576,
+    unit: 'bytes',
+    meaning: 'Any request body, whether a route reads it or not.',
+    beyond: '413 without a body; the connection is closed.',
+  },
+  idleTimeout: {
+    value: 30,
+    unit: 's',
+    meaning:
+      'Silence on an HTTP connection. A blocked playlist reload may be silent for 12 s, an event stream for 5 s.',
+    beyond: 'The connection is closed.',
+  },
+});
+
+/** Starting, stopping, and what runs by itself. */
+export const processLimits = limitTable('process', {
+  phase: {
+    value: 10_000,
+    unit: 'ms',
+    meaning: 'The start or stop of one part.',
+    beyond: 'The start fails with `boot.slow`; a stop goes on with the next part.',
+  },
+  stop: {
+    value: 9_500,
+    unit: 'ms',
+    meaning: 'A stop as a whole.',
+    beyond: 'The process ends all the same; what was acknowledged is on disk.',
+  },
+  loopSample: {
+    value: 500,
+    unit: 'ms',
+    meaning: 'How often the delay of the event loop is looked at for `/metrics`.',
+    beyond: 'A shorter delay in between is not seen.',
+  },
+});
+
+/** The log of events, and what reacts to it. */
+export const eventLimits = limitTable('events', {
+  retention: {
+    value: 24 * 3_600_000,
+    unit: 'ms',
+    meaning: 'How long events are kept for `Last-Event-ID`, and causes to know repeats by.',
+    beyond: 'They are removed; an older `Last-Event-ID` is 410 `events.gone`.',
+  },
+  sweepInterval: {
+    value: 3_600_000,
+    unit: 'ms',
+    meaning: 'How often what is too old is removed.',
+    beyond: 'It stays that much longer at most.',
+  },
+  reactionBatch: {
+    value: 100,
+    unit: 'events',
+    meaning: 'Events that a plugin reacts to before its place in the log is stored.',
+    beyond: 'After a crash at most so many are reacted to again.',
+  },
+  reactionRetry: {
+    value: 1000,
+    unit: 'ms',
+    meaning: 'Wait before a reaction that failed is tried again.',
+    beyond: 'It holds up that plugin alone.',
+  },
+});
+
+export const actorLimits = limitTable('actors', {
+  conflicts: {
+    value: 5,
+    unit: 'attempts',
+    meaning: 'How often a step that lost a race is computed again.',
+    beyond: '503 `store.busy`; nothing was written.',
+  },
+  timerRetry: {
+    value: 1000,
+    unit: 'ms',
+    meaning: 'Wait before a timer that could not be run is tried again.',
+    beyond: 'It is tried until it runs.',
+  },
+});

@@ -1,0 +1,43 @@
+import { limitTable } from '../../core/limit-table.ts';
+
+/** What the media of a node keeps beside the streams themselves. */
+export const mediaLimits = limitTable('media', {
+  progressInterval: {
+    value: 30_000,
+    unit: 'ms',
+    meaning: 'How often the figures of a running broadcast are written down.',
+    beyond: 'After a crash the figures are those of the last time.',
+  },
+  beginning: {
+    value: 1_048_576,
+    unit: 'bytes',
+    meaning:
+      'What must be left of `hls.memory` for a broadcast to begin: it takes that before its first segment is whole.',
+    beyond: 'A new broadcast is refused with `NetStream.Publish.Rejected`.',
+  },
+  viewerSlice: {
+    value: 8000,
+    unit: 'ms',
+    meaning: 'Slice of time in which viewers are counted; three of them count at once.',
+    beyond: 'A viewer who asked for nothing since is counted no more.',
+  },
+  idleBuffers: {
+    value: 64 * 1_048_576,
+    unit: 'bytes',
+    meaning: 'Segment buffers kept for reuse when broadcasts end.',
+    beyond: 'Further ones are left to the garbage collector.',
+  },
+  closingsKept: {
+    value: 30_000,
+    unit: 'ms',
+    meaning:
+      'How long an order to close a publish that is not here is remembered. Longer than `authoriseTimeout`.',
+    beyond: 'It is forgotten: that publish has ended.',
+  },
+  numbersKept: {
+    value: 10_000,
+    unit: 'playlists',
+    meaning: 'Ended playlists whose last media sequence number is remembered, some hundred bytes each.',
+    beyond: 'The oldest is forgotten: its numbers go on by the clock.',
+  },
+});

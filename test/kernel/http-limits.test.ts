@@ -1,0 +1,71 @@
+import { Elysia } from 'elysia';
+import { describe, expect, it } from 'vitest';
+import { httpCore } from '../../core/http.ts';
+import { requestLimits } from '../../core/limits.ts';
+import { jsonLog } from '../../core/log.ts';
+import { serverLimits } from '../../runtime/limits.ts';
+import { listen } from '../../runtime/listen.ts';
+import { allPlugins } from '../kit/all-plugins.ts';
+import { bootstrapKey, world } from '../kit/world.ts';
+
+const log = jsonLog({ level: 'error', now: () => 0, write: () => {} });
+
+describe('beyond a limit of the HTTP server', () => {
+  it('further requests are told to come again, and operators still see it', async () => {
+    const { promise: end, resolve } = Promise.withResolvers<void>();
+    const slow = new Elysia()
+      .get('/slow', async () => {
+        await end;
+        return new Response('done');
+      })
+      .get('/health/live', () => new Response('live'))
+      .get('/metrics', () => new Response('figures'));
+    const server = await listen(httpCore({ log, routes: [slow] }), {
+      host: '127.0.0.1',
+      port: 0,
+      log,
+      requests: 2,
+    });
+    const base = `http://127.0.0.1:${server.port}`;
+    // Whichever two come first wait; the third is the only one that is answered.
+    const asked = [1, 2, 3].map(() => fetch(`${base}/slow`));
+    const refused = await Promise.race(asked);
+    expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '1']);
+    expect(await refused.json()).toMatchObject({ code: 'server.busy' });
+    for (const path of ['/health/live', '/metrics']) expect((await fetch(base + path)).status).toBe(200);
+    resolve();
+    const statuses = (await Promise.all(asked)).map(({ status }) => status);
+    expect(statuses.sort()).toEqual([200, 200, 503]);
+    expect((await fetch(`${base}/slow`)).status).toBe(200);
+    await server.stop();
+  });
+
+  it('too long a head is 431, and what fits is read', async () => {
+    const { headerBytes } = serverLimits;
+    const routes = [new Elysia().get('/head', ({ request }) => new Response(request.headers.get('x-long')))];
+    const server = await listen(httpCore({ log, routes }), { host: '127.0.0.1', port: 0, log });
+    const ask = (length: number) =>
+      fetch(`http://127.0.0.1:${server.port}/head`, { headers: { 'x-long': 'a'.repeat(length) } });
+    expect(await (await ask(headerBytes.value - 1000)).text()).toHaveLength(headerBytes.value - 1000);
+    expect((await ask(headerBytes.value)).status).toBe(431);
+    await server.stop();
+  });
+
+  it('a body is refused before it is read', async () => {
+    const plugins = await allPlugins();
+    await using w = await world({ plugins });
+    const server = await listen(w.app, { host: '127.0.0.1', port: 0, log });
+    const post = (length: number) =>
+      fetch(`http://127.0.0.1:${server.port}/api/stream`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${bootstrapKey}` },
+        body: 'x'.repeat(length),
+      });
+    expect((await post(requestLimits.jsonBytes.value)).status).toBe(400);
+    expect(await (await post(requestLimits.jsonBytes.value + 1)).json()).toMatchObject({
+      code: 'body.too_large',
+    });
+    expect((await post(serverLimits.bodyBytes.value + 1)).status).toBe(413);
+    await server.stop();
+  });
+});
