@@ -13,6 +13,7 @@ import {
 } from '../flv/codec.ts';
 import { AudioMessage, HEADER, NOTHING, OTHER_TRACK, VideoMessage } from '../flv/message.ts';
 import type { MemoryShare } from '../memory-budget.ts';
+import type { OwnDelay } from '../own-delay.ts';
 import { Arena, type MediaSink } from '../sink.ts';
 import { Cutter } from './cutter.ts';
 import { issues } from './issues.ts';
@@ -29,6 +30,8 @@ export interface IngestOptions {
   readonly config: OutputConfig;
   /** What the arenas count against; nothing when undefined. */
   readonly memory?: MemoryShare;
+  /** Of this process; none is known when undefined. */
+  readonly delay?: OwnDelay | undefined;
   /** Milliseconds on the output's timeline at which this publish begins. */
   readonly origin: number;
   /** The first segment of this publish is listed. */
@@ -48,7 +51,7 @@ export class Ingest implements MediaSink {
   readonly #cutter: Cutter;
   readonly #timeline: Timeline;
   readonly #meter: Meter;
-  readonly #vitals = new VitalsMeter();
+  readonly #vitals: VitalsMeter;
   #isOver = false;
   /** When its first media would have come at the speed of time, epoch milliseconds. */
   #beganAt = -1;
@@ -73,6 +76,7 @@ export class Ingest implements MediaSink {
     this.video = new Arena({ initial: 64 * 1024, limit: config.arenaLimit, memory: memory?.hold() });
     this.audio = new Arena({ initial: 8 * 1024, limit: config.arenaLimit, memory: memory?.hold() });
     this.#meter = new Meter();
+    this.#vitals = new VitalsMeter({ delay: options.delay });
     const onIssue = (text: string) => this.#meter.issue(text, clock.now());
     this.#timeline = new Timeline({ origin: options.origin, onIssue });
     this.#cutter = new Cutter({

@@ -146,6 +146,12 @@ export const encoderLimits = limitTable('encoder', {
     meaning: 'Distance of two pictures, when it is more than four usual steps as well.',
     beyond: 'What is between them counts as missing.',
   },
+  longestStep: {
+    value: 2000,
+    unit: 'ms',
+    meaning: 'Distance of two pictures that may become the usual one.',
+    beyond: 'It is taken for this long.',
+  },
   audioGap: {
     value: 200,
     unit: 'ms',
