@@ -12,6 +12,8 @@ import { jobLimits } from './limits.ts';
 export class Claims {
   readonly #options: ClaimsOptions;
   readonly #alarm: Alarm;
+  /** Ends of leases of ours that nobody here may be working under; `Jobs.next` does not tell of them. */
+  readonly #lapses = new Set<number>();
   #looking: Promise<void> | undefined;
   #isWanted = false;
   #isOpen = false;
@@ -59,11 +61,25 @@ export class Claims {
     if (this.#isOpen) this.#alarm.setFor(at);
   }
 
+  /** This process may hold a lease until then without knowing of it, or with nobody at work: then it looks again. */
+  wakeAfterLease(until: number): void {
+    if (!this.#isOpen) return;
+    // In whole seconds, so that there are never many.
+    const at = Math.ceil(until / 1000) * 1000;
+    this.#lapses.add(at);
+    this.#alarm.setFor(at);
+  }
+
   async #look(): Promise<void> {
-    const { benches, jobs, owner } = this.#options;
+    const { benches, jobs, owner, clock } = this.#options;
+    const began = clock.now();
     while (this.#isWanted && this.#isOpen) {
       this.#isWanted = false;
       await Promise.all(benches.all.map((bench) => this.#fill(bench)));
+    }
+    for (const at of this.#lapses) {
+      if (at <= began) this.#lapses.delete(at);
+      else this.wakeAt(at);
     }
     // Those that are behind wait for a place, not for a time.
     const kinds = benches.all.filter(({ isBehind }) => !isBehind).map(({ kind }) => kind.kind);
@@ -83,24 +99,28 @@ export class Claims {
     const now = clock.now();
     const until = now + kind.lease;
     bench.taken += limit;
-    let claimed: Job[] = [];
     try {
-      claimed = await jobs.claim(kind.kind, { owner, limit, now, until });
-    } finally {
-      bench.taken -= limit;
-    }
-    bench.isBehind = claimed.length === limit;
-    if (bench.isBehind) this.#isWanted = true;
-    for (const job of claimed) {
-      if (isRunning(job.id)) {
+      const claimed = await jobs.claim(kind.kind, { owner, limit, now, until }).finally(() => {
+        bench.taken -= limit;
+      });
+      bench.isBehind = claimed.length === limit;
+      if (bench.isBehind) this.#isWanted = true;
+      const stillRunning = claimed.filter(({ id }) => isRunning(id));
+      for (const job of claimed) {
+        if (stillRunning.includes(job)) continue;
+        bench.taken += 1;
+        begin(bench, { job, until });
+      }
+      for (const { id } of stillRunning) {
         // Its lease ran out, it was told to stop and has not done so yet: not a second time beside it.
         const due = now + jobLimits.retry;
-        await jobs.release(owner, { id: job.id, due, isUncounted: true });
+        await jobs.release(owner, { id, due, isUncounted: true });
         this.wakeAt(due);
-        continue;
       }
-      bench.taken += 1;
-      begin(bench, { job, until });
+    } catch (error) {
+      // Claimed all the same, perhaps, or not handed back.
+      this.wakeAfterLease(until);
+      throw error;
     }
   }
 }

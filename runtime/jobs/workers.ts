@@ -116,7 +116,7 @@ export class JobWorkers implements Workshop {
       bench.taken -= 1;
       if (bench.isBehind) this.#claims.wake();
       // Should it have been written after all, then with a lease that nobody here knows of.
-      this.#claims.wakeAt(lease.until);
+      this.#claims.wakeAfterLease(lease.until);
     }
   }
 
@@ -140,13 +140,14 @@ export class JobWorkers implements Workshop {
       .then((end) => {
         counts?.count(job.kind, end);
         if (end !== 'lost') return;
-        // Somebody else has it; should they die over it, it comes back.
+        // Somebody else has it, and should they die over it, it comes back; or it is ours by a beat that was answered late.
         this.#claims.wake();
+        this.#claims.wakeAfterLease(this.#options.clock.now() + bench.kind.lease);
         this.#recount();
       })
       .catch((error: unknown) => {
         log.error('a job could not be put back; its lease must end first', { job: job.id, error });
-        this.#claims.wakeAt(this.#options.clock.now() + bench.kind.lease);
+        this.#claims.wakeAfterLease(this.#options.clock.now() + bench.kind.lease);
       })
       .finally(() => this.#ended(run));
   }

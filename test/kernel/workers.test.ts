@@ -33,6 +33,10 @@ describe('workers of several nodes', () => {
   let workers: JobWorkers[];
   let cutOff: Set<string>;
   let hanging: Set<string>;
+  /** Calls that are not answered for now, although what they ask is done. */
+  let late: Set<string>;
+  /** Calls that fail. */
+  let broken: Set<string>;
 
   beforeEach(() => {
     store = sqliteStore({ file: ':memory:' });
@@ -41,6 +45,8 @@ describe('workers of several nodes', () => {
     workers = [];
     cutOff = new Set();
     hanging = new Set();
+    late = new Set();
+    broken = new Set();
   });
   afterEach(async () => {
     cutOff.clear();
@@ -55,7 +61,10 @@ describe('workers of several nodes', () => {
       get: (jobs, name) => async (argument: never, options: never) => {
         if (hanging.has(node)) await new Promise(() => {});
         if (cutOff.has(node)) throw new Error('the queue cannot be reached');
-        return (jobs[name as keyof Jobs] as (...args: never[]) => unknown)(argument, options);
+        if (broken.has(String(name))) throw new Error(`${String(name)} fails`);
+        const answer = await (jobs[name as keyof Jobs] as (...args: never[]) => unknown)(argument, options);
+        while (late.has(String(name))) await new Promise((resolve) => setImmediate(resolve));
+        return answer;
       },
     });
 
@@ -166,6 +175,57 @@ describe('workers of several nodes', () => {
       ['j2', 7000],
       ['j1', 8500],
     ]);
+    expect(await store.jobs.totals()).toEqual([]);
+  });
+
+  it('come back to a job of their own whose lease was moved on after they had given it up', async () => {
+    const { commit } = await steps(store);
+    await commit({ jobs: [job('j1')] });
+    await node('one', { work: 10_000 });
+    late.add('beat');
+    // The first beat, at 2 s, is written; its answer does not come before the lease has ended.
+    await clock.advance(7000);
+    late.clear();
+    await clock.advance(60_000);
+    expect(work.map(({ id, from }) => [id, from - start])).toEqual([
+      ['j1', 0],
+      ['j1', 12_000],
+    ]);
+    expect(await store.jobs.totals()).toEqual([]);
+  });
+
+  it('come back to a job whose commit was not answered, also when they had another to do before', async () => {
+    const { commit } = await steps(store);
+    const worker = await node('one', { work: 10 });
+    await clock.advance(0);
+    const wanted = [{ child: 'work', kind, id: 'j1', input: {} }];
+    const jobs = worker.prepare(wanted, { at: start, isResult: false });
+    expect(jobs).toMatchObject([{ lease: { until: start + 6000 } }]);
+    await commit({ jobs });
+    worker.dropped(jobs);
+    await commit({ jobs: [job('j2', { due: start + 1000 })] }, 'a/2');
+    const later = [job('j2', { due: start + 1000 })];
+    worker.committed({ actor: 'a/2', at: start, jobs: later, claimed: [], cancels: [] });
+    await clock.advance(60_000);
+    expect(work.map(({ id, from }) => [id, from - start])).toEqual([
+      ['j2', 1000],
+      ['j1', 6000],
+    ]);
+  });
+
+  it('come back to what they claimed and could not hand back', async () => {
+    const { commit } = await steps(store);
+    await commit({ jobs: [job('j1'), job('j2', { due: start + 7000 })] });
+    await node('one', { work: 20_000, winding: 2500 });
+    cutOff.add('one');
+    await clock.advance(6500);
+    cutOff.clear();
+    broken.add('release');
+    await clock.advance(2000);
+    broken.clear();
+    await clock.advance(60_000);
+    expect(overlapping()).toEqual([]);
+    expect(new Set(work.map(({ id }) => id))).toEqual(new Set(['j1', 'j2']));
     expect(await store.jobs.totals()).toEqual([]);
   });
 
