@@ -71,6 +71,7 @@ export const jobFaults: FaultTable = {
     status: 500,
     meaning: 'What the effect returned is larger than 256 KiB as JSON.',
   },
+  'job.output_invalid': { status: 500, meaning: 'What the effect returned is no JSON.' },
   'job.cancelled': { status: 503, meaning: 'Nobody wants the result any more.' },
   'job.lost': { status: 503, meaning: 'The lease has ended; another process may have the job.' },
   'job.stopping': { status: 503, meaning: 'The server is stopping; the job is handed back.' },

@@ -35,14 +35,7 @@ export async function attempted(
   const work = async (): Promise<AttemptEnd> => {
     try {
       const input: unknown = JSON.parse(job.input);
-      const output = JSON.stringify(
-        (await kind.run({ id, attempt, input, actor, signal }, kind.kit())) ?? null,
-      );
-      if (Buffer.byteLength(output) > jobLimits.output) {
-        const message = `its output is larger than ${jobLimits.output} bytes as JSON`;
-        throw new Fault('job.output_too_large', { status: 500, message, retry: false });
-      }
-      return { output: JSON.parse(output) as unknown };
+      return { output: asStored(await kind.run({ id, attempt, input, actor, signal }, kind.kit())) };
     } catch (error) {
       const isFinal = error instanceof Fault && !error.retry;
       // What an aborted `fetch` throws says less than why it was aborted.
@@ -72,12 +65,35 @@ export async function attempted(
   }
 }
 
-/** As the machine is told of it. */
+/** As the machine is told of it. Never throws, whatever was thrown. */
 export function errorOf(error: unknown, attempts: number): EffectError {
-  const message = error instanceof Error ? error.message : String(error);
   return {
     code: error instanceof Fault ? error.code : 'job.failed',
-    message: message.slice(0, jobLimits.errorMessage),
+    message: textOf(error).slice(0, jobLimits.errorMessage),
     attempts,
   };
+}
+
+function textOf(error: unknown): string {
+  try {
+    return String(error instanceof Error ? error.message : error);
+  } catch {
+    return 'what was thrown cannot be told as text';
+  }
+}
+
+/** What is left of an output as JSON. Another attempt would make the same mistake, so each is a Fault for good. */
+function asStored(output: unknown): unknown {
+  const refused = (code: string, message: string) => new Fault(code, { status: 500, message, retry: false });
+  let text: string | undefined;
+  try {
+    text = JSON.stringify(output ?? null);
+  } catch (error) {
+    throw refused('job.output_invalid', `its output cannot be told as JSON: ${textOf(error)}`);
+  }
+  if (text === undefined) throw refused('job.output_invalid', `its output, a ${typeof output}, is no JSON`);
+  if (Buffer.byteLength(text) > jobLimits.output) {
+    throw refused('job.output_too_large', `its output is larger than ${jobLimits.output} bytes as JSON`);
+  }
+  return JSON.parse(text);
 }

@@ -287,6 +287,44 @@ describe('jobs', () => {
     expect(await c.receipts('a')).toMatchObject([{ code: 'job.output_too_large', attempts: 1 }]);
   });
 
+  it.each([
+    ['a value without a prototype', Object.create(null)],
+    ['nothing', undefined],
+    ['an error whose message is no text', Object.assign(new Error(), { message: Symbol('odd') })],
+    [
+      'an error that throws when it is read',
+      Object.defineProperty(new Error(), 'message', {
+        get: () => {
+          throw new Error('ha');
+        },
+      }),
+    ],
+  ])('that throw %s have failed like any other', async (_, thrown) => {
+    await using c = await couriers();
+    await c.carry('a', { parcel: 'one' });
+    for (const wait of ['1s', '2s', '0s']) {
+      c.script.last().fail(thrown as Error);
+      await c.w.advance(wait);
+    }
+    expect(await c.receipts('a')).toMatchObject([
+      { code: 'job.failed', message: expect.any(String), attempts: 3 },
+    ]);
+  });
+
+  it.each([
+    ['a function', () => 1],
+    ['a bigint', 1n],
+    ['a circle', circle()],
+  ])('with an output that is no JSON, %s, have failed', async (_, output) => {
+    await using c = await couriers();
+    await c.carry('a', { parcel: 'one' });
+    c.script.last().finish(output as never);
+    await c.w.settle();
+    expect(await c.receipts('a')).toMatchObject([
+      { code: 'job.output_invalid', message: expect.stringContaining('JSON'), attempts: 1 },
+    ]);
+  });
+
   it('do nothing while there is nothing to do', async () => {
     await using c = await couriers();
     await c.carry('a', { parcel: 'one' });
@@ -326,6 +364,12 @@ describe('jobs', () => {
     expect(c.w.lines.join()).toContain('an effect did not stop');
   });
 });
+
+function circle(): unknown {
+  const one: { self?: unknown } = {};
+  one.self = one;
+  return one;
+}
 
 /** Notes which writes are made from now on. */
 function spy(
