@@ -60,6 +60,7 @@ export async function react(options: ReactOptions): Promise<() => Promise<void>>
       .then(
         () => true,
         (error: unknown) => {
+          if (isStopped) return false;
           options.log.error('a reaction failed; it is tried again', { plugin, error });
           cancelRetry = clock.at(clock.now() + retryDelay, () => {
             cancelRetry = undefined;

@@ -45,4 +45,22 @@ describe('reactions', () => {
     await w.advance('2s');
     expect(tries).toEqual(['stream.started', 'stream.started', 'stream.started', 'stream.idle']);
   });
+
+  it('that fail while the program stops are left to the next start', async () => {
+    let fail = () => {};
+    const plugin = reacting(
+      () =>
+        new Promise((_, reject) => {
+          fail = () => reject(new Error('no more'));
+        }),
+    );
+    // Disposing fails when a timer is left behind.
+    await using w = await world({ plugins: [accounts, streams, plugin] as Plugin[] });
+    await w.given.broadcast(await w.given.stream());
+    const stopped = w.stop();
+    for (let turn = 0; turn < 3; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+    fail();
+    await stopped;
+    expect(w.lines.join()).not.toContain('it is tried again');
+  });
 });
