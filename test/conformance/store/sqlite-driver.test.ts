@@ -6,12 +6,15 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { Fault } from '../../../core/fault.ts';
 import { fullOrder } from '../../../core/listing.ts';
 import { channel } from '../../../runtime/drivers/store/sqlite/channel.ts';
-import { database } from '../../../runtime/drivers/store/sqlite/database.ts';
+import { database, readOnlyDatabase } from '../../../runtime/drivers/store/sqlite/database.ts';
 import { group } from '../../../runtime/drivers/store/sqlite/group.ts';
 import { type SqliteStore, sqliteStore } from '../../../runtime/drivers/store/sqlite/index.ts';
 import { jobSql } from '../../../runtime/drivers/store/sqlite/job-rows.ts';
+import { storeLimits } from '../../../runtime/drivers/store/sqlite/limits.ts';
 import { keysSql, listSql } from '../../../runtime/drivers/store/sqlite/list-sql.ts';
-import { statements } from '../../../runtime/drivers/store/sqlite/statements.ts';
+import { reader } from '../../../runtime/drivers/store/sqlite/reader.ts';
+import { type Statements, statements } from '../../../runtime/drivers/store/sqlite/statements.ts';
+import { writer } from '../../../runtime/drivers/store/sqlite/writer.ts';
 import { acquireOne, create, event, row, start, step, write } from './fixtures.ts';
 
 let folder: string;
@@ -226,10 +229,8 @@ test('no list scans a table or sorts', async () => {
   await create(store, [row({ indexes: { tag: 'x' } })]);
   await store.close();
   const db = new Database(file);
-  const plan = (text: string) =>
-    (db.query(`EXPLAIN QUERY PLAN ${text}`).all() as { detail: string }[])
-      .map(({ detail }) => detail)
-      .join('\n');
+  const sql = statements(db);
+  const plan = (text: string) => planOf(sql, text).join('\n');
   for (const byEntry of [true, false]) {
     for (const hasAccount of [true, false]) {
       for (const hasAfter of [true, false]) {
@@ -254,6 +255,7 @@ test('no list scans a table or sorts', async () => {
       }
     }
   }
+  sql.finalize();
   db.close();
 });
 
@@ -262,13 +264,12 @@ test('nothing that is asked about jobs looks through the queue', async () => {
   await store.acquire(1);
   await store.close();
   const db = new Database(file);
+  const sql = statements(db);
   for (const [name, text] of Object.entries(jobSql)) {
-    const plan = (db.query(`EXPLAIN QUERY PLAN ${text}`).all() as { detail: string }[]).map(
-      ({ detail }) => detail,
-    );
-    const walked = plan.filter((detail) => /SCAN (?!job_totals)|TEMP B-TREE/.test(detail));
+    const walked = planOf(sql, text).filter((detail) => /SCAN (?!job_totals)|TEMP B-TREE/.test(detail));
     expect({ name, walked }).toEqual({ name, walked: [] });
   }
+  sql.finalize();
   db.close();
 });
 
@@ -277,3 +278,41 @@ test('a folder that is not there is made, for its owner only', async () => {
   await open({ file: join(folder, 'some', 'deep', 'store.db') }).acquire(1);
   expect(statSync(join(folder, 'some', 'deep')).mode & 0o077).toBe(0);
 });
+
+test('no statement is planned otherwise for being compiled once', async () => {
+  await open().acquire(1);
+  await stores.pop()?.close();
+  const db = new Database(file);
+  const sql = statements(db);
+  const texts: string[] = [];
+  const noted: Statements = {
+    prepare<Row>(text: string) {
+      texts.push(text);
+      return sql.prepare<Row>(text);
+    },
+    finalize: () => sql.finalize(),
+  };
+  reader(noted);
+  writer(noted);
+  expect(texts.length).toBeGreaterThan(40);
+  const plain = (text: string) =>
+    (db.query(`EXPLAIN QUERY PLAN ${text}`).all() as { detail: string }[]).map(({ detail }) => detail);
+  for (const text of texts) expect({ text, plan: planOf(sql, text) }).toEqual({ text, plan: plain(text) });
+  sql.finalize();
+  db.close();
+});
+
+test('reading maps as much of the file as the limit says', async () => {
+  await open().acquire(1);
+  const db = readOnlyDatabase(file);
+  expect(db.query('PRAGMA mmap_size').get()).toEqual({ mmap_size: storeLimits.mapped.value });
+  db.close();
+});
+
+/** How SQLite would answer it, compiled as the store does. */
+function planOf(sql: Statements, text: string): string[] {
+  return sql
+    .prepare<{ detail: string }>(`EXPLAIN QUERY PLAN ${text}`)
+    .all()
+    .map(({ detail }) => detail);
+}

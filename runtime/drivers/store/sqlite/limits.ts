@@ -50,11 +50,12 @@ export const storeLimits = limitTable('store', {
     meaning: 'The same for reading.',
     beyond: 'The page used longest ago is read again when it is needed.',
   },
+  // SQLite as Bun builds it maps no more (SQLITE_MAX_MMAP_SIZE).
   mapped: {
-    value: 16 * 1024 ** 3,
+    value: 2 * 1024 ** 3 - 65_536,
     unit: 'bytes',
     meaning:
-      'The part of the database that reading maps into address space, of which the system keeps what it likes.',
+      'The first part of the database, which reading maps into address space; the system keeps of it what it likes.',
     beyond: 'The rest is read by calls, which copy.',
   },
   readRows: {
