@@ -55,7 +55,8 @@ export interface Plugin<C extends TObject = TObject> {
   readonly faults?: FaultTable;
   /**
    * What it does when an event has happened, `*` for every event without a reaction of its own; at least once, after the
-   * commit. Events of one stream come in order, those of different streams side by side.
+   * commit. Events of one stream come in order, those of different streams side by side. One that fails is tried again each
+   * second, and the events of its stream wait for it.
    */
   readonly reactions?: Readonly<Record<string, (event: LoggedEvent, kit: Kit<C>) => Promise<void>>>;
   readonly routes?: (kit: Kit<C>) => AnyElysia;

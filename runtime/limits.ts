@@ -63,13 +63,20 @@ export const eventLimits = limitTable('events', {
     value: 100,
     unit: 'events',
     meaning: 'Events that a plugin reacts to before its place in the log is stored.',
-    beyond: 'After a crash at most so many are reacted to again.',
+    beyond:
+      'After a crash at most so many are reacted to again, and all that came after an event whose reaction fails.',
   },
   reactionRetry: {
     value: 1000,
     unit: 'ms',
     meaning: 'Wait before a reaction that failed is tried again.',
-    beyond: 'It holds up that plugin alone.',
+    beyond: 'It holds up the further events of its stream, for that plugin alone.',
+  },
+  reactionHeld: {
+    value: 1000,
+    unit: 'streams',
+    meaning: 'Streams of which an event waits for another try, of one plugin.',
+    beyond: 'The plugin reacts to no other event either until one of them is done.',
   },
 });
 

@@ -5,18 +5,19 @@ import { eventLimits } from '../limits.ts';
 import type { EventHub } from './events.ts';
 
 const batch = eventLimits.reactionBatch.value;
+const mostHeld = eventLimits.reactionHeld.value;
+const retryDelay = eventLimits.reactionRetry.value;
 /** A place in the log before its first event. */
 const beforeAll = -1;
-const retryDelay = eventLimits.reactionRetry.value;
 
 /**
  * Runs one plugin's reactions over the event log, each at least once: the plugin's place in the log is stored after a
  * batch of them, so a crash repeats the last ones. Events of one stream go in order, those of different streams side by
- * side, so that their commits share a sync. A reaction that fails is tried again, with what else was in its batch, and
- * holds up this plugin alone. Returns the stop.
+ * side, so that their commits share a sync. A reaction that fails holds up its stream alone, and is tried again until it
+ * succeeds or the log has forgotten the event; the stored place stays before it. Returns the stop.
  */
 export async function react(options: ReactOptions): Promise<() => Promise<void>> {
-  const { store, plugin, clock } = options;
+  const { store, plugin, clock, log } = options;
   const consumer = `reactions/${plugin}`;
   let position = await store.events.cursor(consumer);
   if (position === 0) {
@@ -25,55 +26,107 @@ export async function react(options: ReactOptions): Promise<() => Promise<void>>
     position = (await store.events.last()) || beforeAll;
     await store.events.advance(consumer, position);
   }
+  let stored = position;
+  const held = new Map<string, Held>();
   let isStopped = false;
   let running: Promise<void> | undefined;
   let isWanted = true;
+  /** The log could not be read or the place not be stored: nothing is done before the next try. */
+  let isBlocked = false;
+  let isRetryDue = false;
   let cancelRetry: (() => void) | undefined;
 
-  const reactInOrder = async (events: readonly LoggedEvent[]) => {
+  /** Events of one stream. At one that fails the stream is held. */
+  const reactInOrder = async (stream: string, events: readonly LoggedEvent[]) => {
     for (const event of events) {
       if (isStopped) return;
       const { [event.type]: own = options.reactions['*'] } = options.reactions;
-      await own?.(event);
+      try {
+        await own?.(event);
+      } catch (error) {
+        hold(stream, { event, error });
+        return;
+      }
     }
+    held.delete(stream);
+  };
+  const hold = (stream: string, { event, error }: { event: LoggedEvent; error: unknown }) => {
+    const { id, account, position: at } = event;
+    const before = held.get(stream);
+    const tries = before?.position === at ? before.tries + 1 : 1;
+    held.set(stream, { account, position: at, tries });
+    // The first time and then ever more rarely: it may fail for a day.
+    if (isStopped || (tries & (tries - 1)) !== 0) return;
+    log.error('a reaction failed; it is tried again', { plugin, event: id, tries, error });
+  };
+  /** Goes on with a stream that is held, up to where the others are. */
+  const resume = async (stream: string, { account, position: from }: Held) => {
+    for (let last = from - 1; last < position; ) {
+      const page = await store.events.after(last, { account, limit: batch });
+      const own = page.filter((event) => streamOf(event) === stream && event.position <= position);
+      await reactInOrder(stream, own);
+      if (isStopped || held.has(stream)) return;
+      if (page.length < batch) return;
+      last = page[page.length - 1].position;
+      // Until it has caught up.
+      held.set(stream, { account, position: last + 1, tries: 0 });
+    }
+    held.delete(stream);
+  };
+  const storePlace = async () => {
+    const first = Math.min(position + 1, ...[...held.values()].map((one) => one.position));
+    const place = first - 1 || beforeAll;
+    if (place === stored) return;
+    await store.events.advance(consumer, place);
+    stored = place;
   };
   const drain = async () => {
     while (isWanted && !isStopped) {
       isWanted = false;
-      for (;;) {
-        const events = await store.events.after(position, { limit: batch });
-        if (events.length === 0 || isStopped) break;
-        // All of them, so that nothing of this batch is still under way when it is tried again.
-        const ends = await Promise.allSettled(byStream(events).map(reactInOrder));
+      if (isRetryDue) {
+        isRetryDue = false;
+        // All of them, so that none is still under way when it is tried again.
+        const ends = await Promise.allSettled([...held].map(([stream, one]) => resume(stream, one)));
         const failed = ends.find((end) => end.status === 'rejected');
         if (failed) throw failed.reason;
         if (isStopped) return;
+        await storePlace();
+      }
+      while (held.size < mostHeld && !isRetryDue) {
+        const events = await store.events.after(position, { limit: batch });
+        if (events.length === 0 || isStopped) break;
+        const free = [...byStream(events)].filter(([stream]) => !held.has(stream));
+        await Promise.all(free.map(([stream, own]) => reactInOrder(stream, own)));
+        if (isStopped) return;
         position = events[events.length - 1].position;
-        await store.events.advance(consumer, position);
+        await storePlace();
       }
     }
   };
   const wake = () => {
     isWanted = true;
-    if (running || cancelRetry || isStopped) return;
+    if (running || isBlocked || isStopped) return;
     running = drain()
-      .then(
-        () => true,
-        (error: unknown) => {
-          if (isStopped) return false;
-          options.log.error('a reaction failed; it is tried again', { plugin, error });
-          cancelRetry = clock.at(clock.now() + retryDelay, () => {
-            cancelRetry = undefined;
-            wake();
-          });
-          return false;
-        },
-      )
-      .then((isDrained) => {
+      .catch((error: unknown) => {
+        if (isStopped) return;
+        isBlocked = true;
+        log.error('the event log could not be gone through; it is tried again', { plugin, error });
+      })
+      .then(() => {
         running = undefined;
+        if (isStopped) return;
+        if (isBlocked || held.size > 0) retryLater();
         // An event may have come after the last look at the log.
-        if (isDrained && isWanted) wake();
+        if (isWanted) wake();
       });
+  };
+  const retryLater = () => {
+    cancelRetry ??= clock.at(clock.now() + retryDelay, () => {
+      cancelRetry = undefined;
+      isBlocked = false;
+      isRetryDue = true;
+      wake();
+    });
   };
   const unsubscribe = options.hub.subscribe(wake);
   wake();
@@ -85,16 +138,28 @@ export async function react(options: ReactOptions): Promise<() => Promise<void>>
   };
 }
 
+/** A stream that waits at an event whose reaction failed. */
+interface Held {
+  readonly account: string;
+  /** Of the event. */
+  readonly position: number;
+  readonly tries: number;
+}
+
 /** Events of one account and stream belong together, in their order. */
-function byStream(events: readonly LoggedEvent[]): LoggedEvent[][] {
+function byStream(events: readonly LoggedEvent[]): Map<string, LoggedEvent[]> {
   const streams = new Map<string, LoggedEvent[]>();
   for (const event of events) {
-    const key = `${event.account} ${event.stream}`;
-    const before = streams.get(key);
+    const stream = streamOf(event);
+    const before = streams.get(stream);
     if (before) before.push(event);
-    else streams.set(key, [event]);
+    else streams.set(stream, [event]);
   }
-  return [...streams.values()];
+  return streams;
+}
+
+function streamOf({ account, stream }: LoggedEvent): string {
+  return `${account} ${stream}`;
 }
 
 interface ReactOptions {

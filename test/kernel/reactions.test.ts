@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { definePlugin, type Plugin } from '../../core/plugin.ts';
 import accounts from '../../plugins/accounts/index.ts';
 import streams from '../../plugins/streams/index.ts';
+import { emitter } from '../kit/emitter.ts';
 import { world } from '../kit/world.ts';
 
 function reacting(run: (type: string) => Promise<void>): Plugin {
@@ -44,6 +45,76 @@ describe('reactions', () => {
     expect(tries).toEqual(['stream.started']);
     await w.advance('2s');
     expect(tries).toEqual(['stream.started', 'stream.started', 'stream.started', 'stream.idle']);
+  });
+
+  it('that fail for ever hold up their own stream and no other, also over a crash', async () => {
+    const { plugin: source, emit } = emitter();
+    const seen: string[] = [];
+    let isBroken = true;
+    const plugin = definePlugin({
+      id: 'reacting',
+      summary: 'reacts',
+      reactions: {
+        '*': async ({ id, stream }) => {
+          if (isBroken && stream === 'bad' && id === 'emitted/1/stream.started') throw new Error('a bug');
+          seen.push(`${stream} ${id.split('/')[1]}`);
+        },
+      },
+    });
+    await using w = await world({ plugins: [accounts, streams, source, plugin] as Plugin[], durable: true });
+    // More of both than one reading of the log has, and the same stream id of another account.
+    const emitSome = async (streamIds: string[]) => {
+      for (const stream of streamIds) await emit({ type: 'stream.started', account: 'one', stream });
+      await emit({ type: 'stream.started', account: 'two', stream: 'bad' });
+      await w.settle();
+    };
+    await emitSome(Array.from({ length: 250 }, (_, index) => (index % 2 === 0 ? 'bad' : 'good')));
+    const own = (stream: string) => seen.filter((one) => one.startsWith(stream));
+    expect(own('good')).toHaveLength(125);
+    expect(own('bad')).toEqual(['bad 251']);
+    await w.advance('1m');
+    expect(seen).toHaveLength(126);
+    const errors = () => w.lines.filter((line) => line.includes('a reaction failed'));
+    expect(errors()).toHaveLength(6);
+
+    await w.crash({ downFor: '1s' });
+    await emitSome(['good', 'bad']);
+    expect(own('good').at(-1)).toBe('good 252');
+    seen.length = 0;
+    isBroken = false;
+    await w.advance('1s');
+    const numbers = own('bad').map((one) => Number(one.split(' ')[1]));
+    expect(numbers).toEqual([...Array.from({ length: 125 }, (_, index) => 2 * index + 1), 253]);
+
+    seen.length = 0;
+    await w.crash({ downFor: '1s' });
+    expect(seen).toEqual([]);
+  });
+
+  it('that fail in a thousand streams keep the plugin from further ones, until some are done', async () => {
+    const { plugin: source, emit } = emitter();
+    const tried = new Set<string>();
+    const seen: string[] = [];
+    let isBroken = true;
+    const plugin = definePlugin({
+      id: 'reacting',
+      summary: 'reacts',
+      reactions: {
+        '*': async ({ stream }) => {
+          tried.add(stream);
+          if (isBroken) throw new Error('not yet');
+          seen.push(stream);
+        },
+      },
+    });
+    await using w = await world({ plugins: [accounts, streams, source, plugin] as Plugin[] });
+    const ids = Array.from({ length: 1250 }, (_, index) => `s${index}`);
+    for (const stream of ids) await emit({ type: 'stream.started', account: 'one', stream });
+    await w.advance('3s');
+    expect([tried.size, seen.length]).toEqual([1000, 0]);
+    isBroken = false;
+    await w.advance('2s');
+    expect(seen.toSorted()).toEqual(ids.toSorted());
   });
 
   it('that fail while the program stops are left to the next start', async () => {
