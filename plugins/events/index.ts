@@ -65,7 +65,9 @@ export default definePlugin({
         if (request.method === 'HEAD') return new Response(null, { headers: eventStreamHeaders });
         if (open >= maxStreams) throw tooMany(`${maxStreams} event streams are open already.`);
         if ((openOf.get(accountId) ?? 0) >= maxStreamsOfAccount) {
-          throw tooMany(`This account has ${maxStreamsOfAccount} event streams open already. Close some first.`);
+          throw tooMany(
+            `This account has ${maxStreamsOfAccount} event streams open already. Close some first.`,
+          );
         }
         count(accountId, 1);
         const revoked = new AbortController();
