@@ -13,6 +13,7 @@ const shipped: ReadonlyMap<string, () => Promise<{ default: unknown }>> = new Ma
   ['playback', () => import('../plugins/playback/index.ts')],
   ['ingest', () => import('../plugins/ingest/index.ts')],
   ['events', () => import('../plugins/events/index.ts')],
+  ['webhooks', () => import('../plugins/webhooks/index.ts')],
   ['watch', () => import('../plugins/watch/index.ts')],
   ['docs', () => import('../plugins/docs/index.ts')],
 ] as [string, () => Promise<{ default: unknown }>][]);

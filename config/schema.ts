@@ -61,7 +61,7 @@ export const configSchema = Type.Object(
         default: 10,
         maximum: configLimits.messageSize.value,
         unit: 'MiB',
-        description: 'One RTMP message: a picture.',
+        description: 'One RTMP message, that is a picture, in MiB.',
         beyond: 'It ends its connection.',
       }),
     }),
@@ -142,7 +142,7 @@ export const configSchema = Type.Object(
         limitSchema({
           minimum: 64,
           unit: 'MiB',
-          description: 'What live media may hold in all. Default: half of the memory of the machine.',
+          description: 'MiB that live media may hold in all. Default: half of the memory of the machine.',
           beyond: 'A broadcast that grows is ended, and a new one refused.',
         }),
       ),

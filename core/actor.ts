@@ -46,12 +46,13 @@ export type CommandOf<M extends AnyStateMachine> =
 export interface Actors {
   /**
    * Begins an actor. Repeating it with the same id is a Fault `actor.exists` (409).
-   * Resolves when the first state is on disk.
+   * Resolves when the first state is on disk. `cause`: as for `ask`; one that was consumed is `actor.exists` too.
    */
   spawn<M extends AnyStateMachine>(
     type: ActorType<M, never>,
     id: string,
     input: InputFrom<M>,
+    options?: { cause?: string },
   ): Promise<ActorView<M>>;
   /**
    * Sends a command and resolves with the state after it, once that is on disk.

@@ -53,7 +53,10 @@ export interface Plugin<C extends TObject = TObject> {
   readonly effects?: Readonly<Record<string, Effect<any, any, C, Kit<C>>>>;
   /** Fault codes that its routes answer with: code → status and meaning. */
   readonly faults?: FaultTable;
-  /** What it does when an event has happened; at least once, in order, after the commit. */
+  /**
+   * What it does when an event has happened, `*` for every event without a reaction of its own; at least once, after the
+   * commit. Events of one stream come in order, those of different streams side by side.
+   */
   readonly reactions?: Readonly<Record<string, (event: LoggedEvent, kit: Kit<C>) => Promise<void>>>;
   readonly routes?: (kit: Kit<C>) => AnyElysia;
   /** Starts it; returns its stop. What it provides is provided before this resolves. */

@@ -57,7 +57,7 @@ export function planOf(entries: readonly ConfiguredPlugin[]): { plan: PlannedPlu
       }
     }
     for (const event of Object.keys(plugin.reactions ?? {})) {
-      if (!events.has(event)) {
+      if (event !== '*' && !events.has(event)) {
         problems.push(`plugin ${plugin.id}: reacts to ${event}, an event that no enabled plugin emits`);
       }
     }

@@ -126,6 +126,8 @@ export interface LiveReading {
   /** Of the publish that came last; while the playlist is held it is over. */
   readonly grant: PublishGrant;
   readonly isPublishing: boolean;
+  /** The node itself was held up just now: when it saw things says nothing of when they came. */
+  readonly isDelayed: boolean;
   /** Of that publish. */
   readonly figures: Figures;
   readonly vitals: Vitals;

@@ -26,14 +26,17 @@ export class Judge {
   #looks: Look[] = [];
   #beganAt = 0;
   #usualRate = 0;
+  /** Rates mean something from `settled` after this, epoch ms. */
+  #unsettledAt = 0;
 
   /** @param options.maxBitrate bit/s beyond which players stall */
   constructor(options: { maxBitrate: number }) {
     this.#maxBitrate = options.maxBitrate;
   }
 
-  look({ vitals, figures, isPublishing }: LiveReading, now: number): Verdict {
-    if (this.#beganAt === 0) this.#beganAt = now;
+  look({ vitals, figures, isPublishing, isDelayed }: LiveReading, now: number): Verdict {
+    if (this.#beganAt === 0) this.#beganAt = this.#unsettledAt = now;
+    if (isDelayed) this.#suspend(now);
     const last = this.#looks.at(-1)?.vitals ?? vitals;
     this.#looks.push({ now, vitals });
     if (this.#looks.length > at.readings + 1) this.#looks.shift();
@@ -45,9 +48,10 @@ export class Judge {
     if (!isPublishing) this.#see('held', now);
     else {
       const quiet = now - Math.max(figures.lastMediaAt, this.#beganAt);
-      if (quiet > at.stall) this.#see('stall', now);
+      // What this process has not seen may have come all the same.
+      if (!isDelayed && quiet > at.stall) this.#see('stall', now);
       // Of what does not come at all nothing more needs to be said.
-      else this.#watchFlow(vitals, { now, age, window, rate: figures.ingestRate });
+      else if (!isDelayed) this.#watchFlow(vitals, { now, age, window, rate: figures.ingestRate });
       if (interval > at.keyFrames) this.#see('keyFrames', now);
       if (vitals.jitter > at.jitter) this.#see('jitter', now);
       if (window.late > 0) this.#see('late', now);
@@ -68,7 +72,7 @@ export class Judge {
   #watchFlow(vitals: Vitals, flow: { now: number; age: number; window: Window; rate: number }): void {
     const { now, age, window, rate } = flow;
     this.#watchTracks(vitals, { now, age });
-    if (age < at.settled) return;
+    if (now - this.#unsettledAt < at.settled) return;
     if (rate > this.#maxBitrate) this.#see('bitrateHigh', now);
     const usual = this.#usualRate;
     if (age > at.usualFrom && usual > at.collapseFrom && rate < usual * at.collapse)
@@ -76,8 +80,9 @@ export class Judge {
     this.#usualRate += usual === 0 ? rate : (rate - usual) / 30;
     if (vitals.frames === 0 || now - vitals.videoAt > at.missing) return;
     const { frameRate } = vitals;
-    if (frameRate > 0 && window.fps < frameRate * at.fewFrames) this.#see('framesFew', now);
-    if (frameRate > 0 && window.fps > frameRate * at.manyFrames) this.#see('framesMany', now);
+    const { sentFps } = window;
+    if (frameRate > 0 && sentFps > 0 && sentFps < frameRate * at.fewFrames) this.#see('framesFew', now);
+    if (frameRate > 0 && sentFps > frameRate * at.manyFrames) this.#see('framesMany', now);
     if (window.frames >= 10 && window.unevenness > at.irregular) this.#see('framesIrregular', now);
   }
 
@@ -90,6 +95,13 @@ export class Judge {
     if (vitals.frames > 0 && vitals.keyFrames === 0 && age > at.missing) this.#see('noKeyFrame', now);
     const areBoth = videoTime >= 0 && audioTime >= 0 && videoSince < 1000 && audioSince < 1000;
     if (areBoth && Math.abs(vitals.soundLead) > at.drift) this.#see('drift', now);
+  }
+
+  /** Of what could not be seen nothing is known: neither that something is wrong, nor that it is over. */
+  #suspend(now: number): void {
+    this.#unsettledAt = now;
+    for (const [index, until] of this.#shownUntil.entries())
+      if (now < until) this.#shownUntil[index] = now + at.settled + at.clearAfter;
   }
 
   #see(name: IssueName, now: number): void {
@@ -113,7 +125,10 @@ interface Look {
 /** What happened between the oldest look and the newest. */
 interface Window {
   readonly frames: number;
+  /** As they arrived. */
   readonly fps: number;
+  /** By their stamps: what was held up on its way comes in a burst later. 0 when there are too few to tell. */
+  readonly sentFps: number;
   readonly unevenness: number;
   readonly dropped: number;
   readonly late: number;
@@ -129,6 +144,7 @@ function over(looks: readonly Look[]): Window {
   return {
     frames,
     fps: seconds > 0 ? frames / seconds : 0,
+    sentFps: b.stepTime - a.stepTime >= 1000 ? 1000 / mean : 0,
     unevenness: mean > 0 ? Math.sqrt(Math.max(0, variance)) / mean : 0,
     dropped: b.gapTime - a.gapTime,
     late: b.late - a.late,

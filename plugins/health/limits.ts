@@ -78,9 +78,10 @@ export const healthThresholds = limitTable('health', {
     beyond: issue,
   },
   settled: {
-    value: 6000,
+    value: 4000,
     unit: 'ms',
-    meaning: 'Age of a publish before its rates are judged: encoders begin with a burst.',
+    meaning:
+      'Age of a publish before its rates are judged, encoders begin with a burst; and after a delay of the server itself.',
     beyond: 'They are judged.',
   },
   collapse: {

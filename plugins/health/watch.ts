@@ -41,6 +41,8 @@ export function healthWatch(kit: HealthKit): Health & LiveObserver & { stop(): v
     watched.set(sessionId, one);
     one.cancel = clock.at(clock.now() + keptAfter, () => forget(sessionId));
     announce.forget(sessionId);
+  };
+  const trim = () => {
     const over = [...watched].filter(([, { cancel }]) => cancel !== undefined);
     for (const [id] of over.slice(0, Math.max(0, over.length - mostEnded))) forget(id);
   };
@@ -64,6 +66,7 @@ export function healthWatch(kit: HealthKit): Health & LiveObserver & { stop(): v
     seen(sessions) {
       const gone = [...watched].filter(([id, { cancel }]) => cancel === undefined && !sessions.has(id));
       for (const [id, one] of gone) end(id, one);
+      if (gone.length > 0) trim();
     },
     points({ streamId, sessionId = newest.get(streamId) ?? '' }) {
       const found = watched.get(sessionId);

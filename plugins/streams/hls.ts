@@ -61,6 +61,10 @@ export function hlsRoutes(kit: StreamsKit): AnyElysia {
         query: {
           _HLS_msn: wholeNumber('Waits for this segment.'),
           _HLS_part: wholeNumber('And this part of it.'),
+          _HLS_skip: Type.String({
+            description: '`YES` or `v2`: without what a player knows already, where so much is listed.',
+            examples: ['YES'],
+          }),
         },
         answers: {
           200: text(['application/vnd.apple.mpegurl', 'video/mp4'], 'A playlist (RFC 8216), or media.'),

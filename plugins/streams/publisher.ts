@@ -19,7 +19,6 @@ export function livePublisher(kit: StreamsKit): LivePublisher {
   let isStopped = false;
   let wokenAt = 0;
   let isTold = true;
-  let cancelRound = () => {};
 
   const issuesOf = (reading: LiveReading, now: number) =>
     [...reading.figures.issues, ...[...observers].flatMap((one) => one.look(reading, now))].slice(
@@ -43,24 +42,19 @@ export function livePublisher(kit: StreamsKit): LivePublisher {
       },
     );
   };
-  /** Some at a time, so that media waits for none of it. */
-  const round = (readings: readonly LiveReading[], from: number) => {
+  /** Some at a time, so that media waits for none of it; all of them, however long that takes, before the next. */
+  const round = (readings: readonly LiveReading[], { from, next }: { from: number; next: number }) => {
     const to = from + turnLength;
+    const isLast = to >= readings.length;
+    const isOver = readings.length === 0 && clock.now() - wokenAt > attachTime;
+    if (!isLast) cancel = clock.at(clock.now(), () => round(readings, { from: to, next }));
+    else cancel = isOver ? undefined : clock.at(next, tick);
     if (from < readings.length) publish(readings.slice(from, to));
-    if (to < readings.length) cancelRound = clock.at(clock.now(), () => round(readings, to));
-    else {
-      const sessions = new Set(readings.map(({ grant }) => grant.sessionId));
-      for (const observer of observers) observer.seen(sessions);
-    }
+    if (!isLast) return;
+    const sessions = new Set(readings.map(({ grant }) => grant.sessionId));
+    for (const observer of observers) observer.seen(sessions);
   };
-  const tick = () => {
-    const now = clock.now();
-    const readings = media.readings();
-    const isOver = readings.length === 0 && now - wokenAt > attachTime;
-    cancel = isOver ? undefined : clock.at(now + publishInterval, tick);
-    cancelRound();
-    round(readings, 0);
-  };
+  const tick = () => round(media.readings(), { from: 0, next: clock.now() + publishInterval });
 
   return {
     wake() {
@@ -74,7 +68,6 @@ export function livePublisher(kit: StreamsKit): LivePublisher {
     stop() {
       isStopped = true;
       cancel?.();
-      cancelRound();
     },
   };
 }

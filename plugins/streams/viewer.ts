@@ -3,8 +3,8 @@ import { streamLimits } from './limits.ts';
 
 /**
  * What tells the viewer behind a playlist request from others: the id that its player gave its own session
- * (CTA-5004 CMCD `sid`, or what Apple's players send), else its address, those that a proxy tells of, and the
- * name of its player. Only hashed and counted, never kept; who wants to can always look like many.
+ * (CTA-5004 CMCD `sid`, or what Apple's players send), else its address and the name of its player. Only hashed and
+ * counted, never kept; who wants to can always look like many.
  */
 export function viewerOf(
   request: Request,
@@ -17,8 +17,7 @@ export function viewerOf(
     headers.get('x-playback-session-id') ??
     sessionOf(headers.get('cmcd-session')) ??
     sessionOf(query.get('CMCD'));
-  const forwarded = headers.get('x-forwarded-for') ?? '';
-  const seen = own ?? `${kit.peer(request) ?? ''}\n${forwarded}\n${headers.get('user-agent') ?? ''}`;
+  const seen = own ?? `${kit.peer(request) ?? ''}\n${headers.get('user-agent') ?? ''}`;
   return seen.slice(0, longest);
 }
 

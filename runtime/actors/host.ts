@@ -77,13 +77,19 @@ export class ActorHost implements Actors {
     return this.#timers.size;
   }
 
-  // biome-ignore lint/suspicious/noExplicitAny: the public types are those of the Actors interface
-  spawn(type: ActorType<any, never>, id: string, input: unknown): Promise<any> {
+  spawn(
+    // biome-ignore lint/suspicious/noExplicitAny: the public types are those of the Actors interface
+    type: ActorType<any, never>,
+    id: string,
+    input: unknown,
+    options: { cause?: string } = {},
+    // biome-ignore lint/suspicious/noExplicitAny: as above
+  ): Promise<any> {
     const actor = nameOf(type, id);
     return this.#queue(actor, async () => {
       const at = this.#options.clock.now();
       const first = begin(this.#registered(type).type, input, at);
-      const outcome = await this.#commit({ actor, step: first, at, sequence: 0, cause: undefined });
+      const outcome = await this.#commit({ actor, step: first, at, sequence: 0, cause: options.cause });
       if (outcome.outcome !== 'ok') {
         throw new Fault('actor.exists', { status: 409, message: `${actor} exists already or has existed.` });
       }

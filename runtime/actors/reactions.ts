@@ -10,8 +10,9 @@ const beforeAll = -1;
 const retryDelay = eventLimits.reactionRetry.value;
 
 /**
- * Runs one plugin's reactions over the event log, in order, each at least once: the plugin's place in the log
- * is stored after the reactions, so a crash repeats the last ones. A reaction that fails is tried again and
+ * Runs one plugin's reactions over the event log, each at least once: the plugin's place in the log is stored after a
+ * batch of them, so a crash repeats the last ones. Events of one stream go in order, those of different streams side by
+ * side, so that their commits share a sync. A reaction that fails is tried again, with what else was in its batch, and
  * holds up this plugin alone. Returns the stop.
  */
 export async function react(options: ReactOptions): Promise<() => Promise<void>> {
@@ -29,17 +30,25 @@ export async function react(options: ReactOptions): Promise<() => Promise<void>>
   let isWanted = true;
   let cancelRetry: (() => void) | undefined;
 
+  const reactInOrder = async (events: readonly LoggedEvent[]) => {
+    for (const event of events) {
+      if (isStopped) return;
+      const { [event.type]: own = options.reactions['*'] } = options.reactions;
+      await own?.(event);
+    }
+  };
   const drain = async () => {
     while (isWanted && !isStopped) {
       isWanted = false;
       for (;;) {
         const events = await store.events.after(position, { limit: batch });
         if (events.length === 0 || isStopped) break;
-        for (const event of events) {
-          if (isStopped) return;
-          await options.reactions[event.type]?.(event);
-          position = event.position;
-        }
+        // All of them, so that nothing of this batch is still under way when it is tried again.
+        const ends = await Promise.allSettled(byStream(events).map(reactInOrder));
+        const failed = ends.find((end) => end.status === 'rejected');
+        if (failed) throw failed.reason;
+        if (isStopped) return;
+        position = events[events.length - 1].position;
         await store.events.advance(consumer, position);
       }
     }
@@ -73,6 +82,18 @@ export async function react(options: ReactOptions): Promise<() => Promise<void>>
     cancelRetry?.();
     await running;
   };
+}
+
+/** Events of one account and stream belong together, in their order. */
+function byStream(events: readonly LoggedEvent[]): LoggedEvent[][] {
+  const streams = new Map<string, LoggedEvent[]>();
+  for (const event of events) {
+    const key = `${event.account} ${event.stream}`;
+    const before = streams.get(key);
+    if (before) before.push(event);
+    else streams.set(key, [event]);
+  }
+  return [...streams.values()];
 }
 
 interface ReactOptions {

@@ -15,11 +15,12 @@ import {
 import { Arrivals } from './arrivals.ts';
 import { Closings } from './closings.ts';
 import { LiveOutput } from './hls/output.ts';
-import { MULTIVARIANT_PLAYLIST } from './hls/playlist.ts';
+import { MEDIA_PLAYLIST } from './hls/playlist.ts';
 import { BufferPool } from './hls/pool.ts';
 import { mediaLimits } from './limits.ts';
 import { MemoryBudget } from './memory-budget.ts';
 import { Numbers } from './numbers.ts';
+import { OwnDelay } from './own-delay.ts';
 import type { RtmpLimits } from './rtmp/limits.ts';
 import { type RtmpListener, rtmpListener } from './rtmp/listener.ts';
 import type { PublishEnd } from './rtmp/publish.ts';
@@ -38,6 +39,7 @@ export function inProcessMedia(options: InProcessMediaOptions): Media {
   const arrivals = new Arrivals(clock);
   const closings = new Closings(clock);
   const numbers = new Numbers();
+  const delay = new OwnDelay(clock);
   let listener: RtmpListener | undefined;
   /** Bytes of publishes that have ended. */
   let endedBytes = 0;
@@ -47,6 +49,7 @@ export function inProcessMedia(options: InProcessMediaOptions): Media {
       clock,
       pool,
       memory: memory.open(),
+      delay,
       log: (line) => log.info(line, { streamId: grant.streamId }),
       config: {
         partTarget: options.hls.part / 1000,
@@ -155,8 +158,10 @@ export function inProcessMedia(options: InProcessMediaOptions): Media {
             if (publish.figures().bytes > publish.told) tell('progress', publish, handlers);
         },
       });
+      const stopWatching = delay.watch();
       return async () => {
         stopProgress();
+        stopWatching();
         listener?.stop();
         for (const { output } of outputs.values()) output.end();
         outputs.clear();
@@ -180,6 +185,7 @@ export function inProcessMedia(options: InProcessMediaOptions): Media {
       [...outputs.values()].map(({ output, publish, latest, viewers }) => ({
         grant: latest,
         isPublishing: publish !== undefined,
+        isDelayed: delay.isRecent(clock.now()),
         figures: output.figures() ?? noFigures,
         vitals: output.vitals() ?? noVitals,
         viewers: viewers.count(clock.now()),
@@ -199,7 +205,8 @@ export function inProcessMedia(options: InProcessMediaOptions): Media {
       const airing = outputs.get(playbackId);
       // Until the first segment there is nothing to play, but it may come any moment.
       if (!airing?.output.isPlayable) return undefined;
-      if (viewer !== undefined && isWatched(file)) airing.viewers.saw(viewer, clock.now());
+      // Players keep asking for the media playlist; who asks for the multivariant one alone only looks.
+      if (viewer !== undefined && file === MEDIA_PLAYLIST) airing.viewers.saw(viewer, clock.now());
       return airing.output.serve(file, query, signal);
     },
     appears: (playbackId, { timeout, signal }) =>
@@ -216,14 +223,6 @@ interface Airing {
   /** Of the publish that came last, running or not. */
   latest: PublishGrant;
   readonly viewers: ViewerCount;
-}
-
-/**
- * Every player keeps asking for a media playlist, whatever else it asks for. Who asks for the multivariant one
- * alone, once, looks whether something is on.
- */
-function isWatched(file: string): boolean {
-  return file.endsWith('.m3u8') && file !== MULTIVARIANT_PLAYLIST;
 }
 
 /** A publish that has attached and not ended. */

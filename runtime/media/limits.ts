@@ -21,6 +21,24 @@ export const mediaLimits = limitTable('media', {
     meaning: 'Slice of time in which viewers are counted; three of them count at once.',
     beyond: 'A viewer who asked for nothing since is counted no more.',
   },
+  delayLook: {
+    value: 250,
+    unit: 'ms',
+    meaning: 'How often the process looks whether it was held up itself.',
+    beyond: 'It looks again.',
+  },
+  delayTolerated: {
+    value: 250,
+    unit: 'ms',
+    meaning: 'How late that look may be on a busy machine.',
+    beyond: 'For as long as the delay was, no encoder is blamed for how its media arrives.',
+  },
+  delayExcused: {
+    value: 5000,
+    unit: 'ms',
+    meaning: 'How long after a delay of the process itself no encoder is blamed, at most.',
+    beyond: 'Broadcasts are judged again.',
+  },
   idleBuffers: {
     value: 64 * 1_048_576,
     unit: 'bytes',

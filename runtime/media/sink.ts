@@ -12,7 +12,7 @@ export interface MediaSink {
   readonly video: Arena;
   readonly audio: Arena;
   /**
-   * A whole FLV VIDEODATA body (Adobe FLV 10.1 E.4.3) lies in `video.bytes[start, end)`.
+   * A whole FLV VIDEODATA body (Adobe FLV 10.1 E.4.3) lies in `video.bytes[start, end)`, the last bytes in use.
    * `timestamp`: milliseconds, the sender's 32-bit clock, 0..2^32-1.
    */
   onVideo(start: number, end: number, timestamp: number): void;
@@ -52,7 +52,8 @@ export class Arena {
     while (size < need) size *= 2;
     size = Math.min(size, this.limit);
     if (this.#memory?.resize(size) === false) {
-      size = need;
+      // Less than twice, but never only what is needed now: that would copy the whole arena for every chunk.
+      size = Math.min(need + (this.length >> 3), this.limit);
       if (!this.#memory.resize(size)) return false;
     }
     const grown = new Uint8Array(size);

@@ -307,8 +307,9 @@ test.each(cases)('%s', async (name, bytes, ends) => {
     expect(peer.isClosed).toBe(false);
     peer.destroy();
   } else {
-    // Refused ones have 2 s to read why, looked at every quarter of a second; the rest is for a busy machine.
-    await peer.closed({ within: 5000 });
+    // One of which nothing can be used is ended after 5 s, and whoever is refused has 2 s to read why; both are looked at
+    // every quarter of a second. The rest is for a busy machine.
+    await peer.closed({ within: 10_000 });
     if (ends.source.includes('refused')) expect(peer.codes()).not.toContain('NetStream.Publish.Start');
     const reason = await until('the line of log', () => reasonFor(from), { within: 3000 });
     expect(reason).toMatch(ends);

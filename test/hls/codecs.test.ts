@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import { parseAac } from '../../runtime/media/codecs/aac.ts';
 import { parseAv1 } from '../../runtime/media/codecs/av1.ts';
 import { parseAvc } from '../../runtime/media/codecs/avc.ts';
+import { Bits } from '../../runtime/media/codecs/bits.ts';
 import { parseHevc } from '../../runtime/media/codecs/hevc.ts';
 import { opusDuration, opusSpecific, parseOpus } from '../../runtime/media/codecs/opus.ts';
 import { BufferPool } from '../../runtime/media/hls/pool.ts';
@@ -14,6 +15,12 @@ import {
   HEVC_360P,
   OPUS_STEREO,
 } from './feed.ts';
+
+test('past its end a bit string is all zeros, also where fewer bits would have been there', () => {
+  const bits = new Bits(Uint8Array.of(255, 255));
+  expect([bits.read(4), bits.isOver, bits.read(16), bits.isOver]).toEqual([15, false, 0, true]);
+  expect([bits.read(4), bits.flag(), bits.unsigned(), bits.read(0)]).toEqual([0, false, 0, 0]);
+});
 
 test('avcC: size after cropping, frame rate, codec', () => {
   expect(parseAvc(AVC_360P)).toEqual({

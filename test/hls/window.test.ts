@@ -1,7 +1,11 @@
 import { expect, test } from 'vitest';
 import { issues } from '../../runtime/media/hls/issues.ts';
+import { outputDefaults } from '../../runtime/media/hls/limits.ts';
+import { BufferPool } from '../../runtime/media/hls/pool.ts';
+import { LiveWindow } from '../../runtime/media/hls/window.ts';
 import { PlaylistChecker, parsePlaylist } from './checker.ts';
-import { Feed, frame, play, send, sendHeaders } from './feed.ts';
+import { AVC_240P, AVC_360P, Feed, frame, play, send, sendHeaders } from './feed.ts';
+import { Viewer } from './viewer.ts';
 
 test('a window that is full ends the publish, and all it lists can be fetched', async () => {
   for (let windowBytes = 60_000; windowBytes < 160_000; windowBytes += 9000) {
@@ -99,4 +103,42 @@ test('media that comes faster than time passes is an issue', async () => {
   for (let index = 0; index < 1800; index += 1)
     send(sink, 9, 10_000 + index * 33, frame({ isKey: index % 60 === 0 }));
   expect(sink.figures().issues).toContain(issues.tooFast);
+});
+
+test('a segment of one part keeps it when the segment before leaves the list', async () => {
+  const feed = new Feed();
+  const viewer = new Viewer(feed);
+  const { sink } = feed.attach();
+  sendHeaders(sink, { audio: new Uint8Array() });
+  // Segments of 0.47, 0.47, and then 2.35 s: 11.75 s are behind the second when the first leaves.
+  await play(feed, sink, { seconds: 16, fps: 1 / 0.47, gop: 1, audio: false, after: () => viewer.look() });
+  expect(viewer.segments.length).toBeGreaterThan(6);
+});
+
+test('a part that was listed stays when its segment must end with it', async () => {
+  const feed = new Feed({ windowBytes: 200_000 });
+  const viewer = new Viewer(feed);
+  const { sink, fatal } = feed.attach();
+  const after = () => viewer.look();
+  sink.onMetadata(['onMetaData', { width: 640 }]);
+  sendHeaders(sink, { video: AVC_360P, audio: new Uint8Array() });
+  await play(feed, sink, { seconds: 1, audio: false, after });
+  // Behind a discontinuity, so that its first segment could be taken for the first of a publish.
+  sendHeaders(sink, { video: AVC_240P, audio: new Uint8Array() });
+  await play(feed, sink, { seconds: 0.5, from: 1000, audio: false, after });
+  for (let time = 1500; fatal.length === 0; time += 33)
+    send(sink, 9, time, frame({ isKey: false, size: 60_000 }));
+  await viewer.look();
+  expect(viewer.segments.at(-1)?.parts).toHaveLength(1);
+});
+
+test('the target duration holds for what EXTINF says', () => {
+  const { clock } = new Feed();
+  const window = new LiveWindow({ clock, pool: new BufferPool({ limit: 0 }), config: outputDefaults });
+  window.begin({ bytes: new Uint8Array(1), codecs: [], width: 1, height: 1, frameRate: 1 });
+  // Adds up to 6.499999999999996.
+  for (let part = 0; part < 65; part += 1)
+    window.addPart({ runs: [], duration: 0.1, isIndependent: true, wallStart: 0 });
+  expect(window.open?.duration.toFixed(5)).toBe('6.50000');
+  expect(window.targetDuration).toBe(7);
 });

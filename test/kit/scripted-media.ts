@@ -82,7 +82,14 @@ export function scriptedMedia(clock: Clock): ScriptedMedia {
         running.set(grant.token, state);
         const viewers = outputs.get(grant.playbackId)?.viewers ?? 0;
         const { figures } = state;
-        outputs.set(grant.playbackId, { grant, isPublishing: true, figures, vitals: noVitals, viewers });
+        outputs.set(grant.playbackId, {
+          grant,
+          isPublishing: true,
+          isDelayed: false,
+          figures,
+          vitals: noVitals,
+          viewers,
+        });
       }
       const output = () => {
         const found = outputs.get(grant.playbackId);

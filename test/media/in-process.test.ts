@@ -337,6 +337,7 @@ test('viewers are who asks for a media playlist, plain or blocking, and readings
   for (const viewer of ['a', 'b', 'a', 'b']) await ask('source.m3u8', viewer);
   await ask('source.m3u8', 'c', '_HLS_msn=1000&_HLS_part=0');
   await ask('source.m3u8', 'a', '_HLS_msn=1000&_HLS_part=0');
+  await ask('none.m3u8', 'asks for what is not there');
   expect(watching()).toBe(3);
   expect(s.media.totals().viewers).toBe(3);
   await until('all media', () => (s.media.figures('t1')?.duration ?? 0) > 4.9);

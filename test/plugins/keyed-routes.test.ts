@@ -24,6 +24,18 @@ const makers: Record<string, (w: World) => Promise<string>> = {
   'api-token': async (w) => (await w.request('POST', '/api/api-token', { body: {} })).body.id,
   'multistream/target': async (w) =>
     (await w.request('POST', '/api/multistream/target', { body: { url: 'rtmp://a.example/live' } })).body.id,
+  webhook: async (w) =>
+    (
+      await w.request('POST', '/api/webhook', {
+        body: { name: 'W', url: 'https://a.example', events: ['stream.idle'] },
+      })
+    ).body.id,
+};
+
+/** Makes a second thing, below the first, whose id is the last one in the path. */
+const seconds: Record<string, (w: World, id: string) => Promise<string>> = {
+  'webhook/:id/log': async (w, id) =>
+    (await w.request('POST', `/api/webhook/${id}/test`, { body: { event: 'stream.started' } })).body.id,
 };
 
 /** Bodies without which a route never asks whose the thing is. */
@@ -46,15 +58,17 @@ describe('a route', () => {
 describe.each(routes)('%s', (route) => {
   const [method, path] = route.split(' ') as [string, string];
   let id: string;
+  let second = 'x';
   let w: World;
   beforeAll(async () => {
     w = await world({ plugins });
     id = path.includes(':') ? await makerOf(path)(w) : '';
+    second = (await secondOf(path)?.(w, id)) ?? 'x';
     return () => w[Symbol.asyncDispose]();
   });
   /** The status, without waiting for the end of an answer that has none. */
   const ask = async (key: string | null) => {
-    const url = `http://localhost:8080${path.replace(/:\w+/, id).replace(/:\w+/g, 'x')}`;
+    const url = `http://localhost:8080${path.replace(/:\w+/, id).replace(/:\w+/g, second)}`;
     const answer = await w.app.handle(
       new Request(url, {
         method,
@@ -111,6 +125,10 @@ async function keyedRoutes(): Promise<string[]> {
 function routesOf(w: World): string[] {
   const { routes: all } = w.app as unknown as { routes: { method: string; path: string }[] };
   return all.map(({ method, path }) => `${method} ${path}`);
+}
+
+function secondOf(path: string): ((w: World, id: string) => Promise<string>) | undefined {
+  return seconds[/^\/api\/([^:]+:\w+\/[^:]+)\/:/.exec(path)?.[1] ?? ''];
 }
 
 function makerOf(path: string): (w: World) => Promise<string> {

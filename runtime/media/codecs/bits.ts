@@ -18,7 +18,7 @@ export class Bits {
 
   /** The next `count` bits, 0..32 of them, as an unsigned number. */
   read(count: number): number {
-    if (this.#at + count > this.#bytes.length * 8) {
+    if (this.#isOver || this.#at + count > this.#bytes.length * 8) {
       this.#isOver = true;
       return 0;
     }

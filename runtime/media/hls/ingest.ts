@@ -1,5 +1,6 @@
 import type { Clock } from '../../../core/ports/clock.ts';
 import type { Figures, PublishGrant, Vitals } from '../../../core/ports/media.ts';
+import type { Malformed } from '../codecs/config.ts';
 import { readAudioHeader, readVideoHeader } from '../codecs/headers.ts';
 import { opusDuration } from '../codecs/opus.ts';
 import {
@@ -13,6 +14,7 @@ import {
 } from '../flv/codec.ts';
 import { AudioMessage, HEADER, NOTHING, OTHER_TRACK, VideoMessage } from '../flv/message.ts';
 import type { MemoryShare } from '../memory-budget.ts';
+import type { OwnDelay } from '../own-delay.ts';
 import { Arena, type MediaSink } from '../sink.ts';
 import { Cutter } from './cutter.ts';
 import { issues } from './issues.ts';
@@ -29,6 +31,8 @@ export interface IngestOptions {
   readonly config: OutputConfig;
   /** What the arenas count against; nothing when undefined. */
   readonly memory?: MemoryShare;
+  /** Of this process; none is known when undefined. */
+  readonly delay?: OwnDelay | undefined;
   /** Milliseconds on the output's timeline at which this publish begins. */
   readonly origin: number;
   /** The first segment of this publish is listed. */
@@ -48,7 +52,7 @@ export class Ingest implements MediaSink {
   readonly #cutter: Cutter;
   readonly #timeline: Timeline;
   readonly #meter: Meter;
-  readonly #vitals = new VitalsMeter();
+  readonly #vitals: VitalsMeter;
   #isOver = false;
   /** When its first media would have come at the speed of time, epoch milliseconds. */
   #beganAt = -1;
@@ -73,6 +77,7 @@ export class Ingest implements MediaSink {
     this.video = new Arena({ initial: 64 * 1024, limit: config.arenaLimit, memory: memory?.hold() });
     this.audio = new Arena({ initial: 8 * 1024, limit: config.arenaLimit, memory: memory?.hold() });
     this.#meter = new Meter();
+    this.#vitals = new VitalsMeter({ delay: options.delay });
     const onIssue = (text: string) => this.#meter.issue(text, clock.now());
     this.#timeline = new Timeline({ origin: options.origin, onIssue });
     this.#cutter = new Cutter({
@@ -93,12 +98,12 @@ export class Ingest implements MediaSink {
 
   onVideo(start: number, end: number, timestamp: number): void {
     if (this.#isOver) this.video.release(end);
-    else if (!this.#isVideoKept(start, end, timestamp)) this.#dropVideo(end);
+    else if (!this.#isVideoKept(start, end, timestamp)) this.#dropVideo(start, end);
   }
 
   onAudio(start: number, end: number, timestamp: number): void {
     if (this.#isOver) this.audio.release(end);
-    else if (!this.#isAudioKept(start, end, timestamp)) this.#dropAudio(end);
+    else if (!this.#isAudioKept(start, end, timestamp)) this.#dropAudio(start, end);
   }
 
   /** Reads a video body. False when its bytes are of no further use. */
@@ -112,10 +117,11 @@ export class Ingest implements MediaSink {
     if (kind === OTHER_TRACK) return this.#leaveOut(VIDEO, now);
     if (codec !== VIDEO_AVC && codec !== VIDEO_HEVC && codec !== VIDEO_AV1)
       return this.#refuse(VIDEO, codec, now);
-    if (kind === HEADER) return this.#configureVideo(end, now);
+    if (kind === HEADER) return this.#configureVideo(start, end, now);
     if (at >= message.end) return false;
     if (codec !== this.#videoCodec) return this.#missHeader(VIDEO, now);
     this.#unheaded[VIDEO] = 0;
+    this.#refusedSince[VIDEO] = -1;
     const time = this.#place(VIDEO, timestamp, now);
     if (message.isKey) this.#vitals.key();
     return this.#cutter.video(at, message.end, time, message.cts, message.isKey, now);
@@ -131,10 +137,11 @@ export class Ingest implements MediaSink {
     if (kind === NOTHING) return false;
     if (kind === OTHER_TRACK) return this.#leaveOut(AUDIO, now);
     if (codec !== AUDIO_AAC && codec !== AUDIO_OPUS) return this.#refuse(AUDIO, codec, now);
-    if (kind === HEADER) return this.#configureAudio(end, now);
+    if (kind === HEADER) return this.#configureAudio(start, end, now);
     if (at >= message.end) return false;
     if (codec !== this.#audioCodec) return this.#missHeader(AUDIO, now);
     this.#unheaded[AUDIO] = 0;
+    this.#refusedSince[AUDIO] = -1;
     const length = codec === AUDIO_OPUS ? opusDuration(bytes, at, message.end) : 0;
     const time = this.#place(AUDIO, timestamp, now);
     return this.#cutter.audio(at, message.end, time, length, now);
@@ -223,13 +230,17 @@ export class Ingest implements MediaSink {
     const reason = this.#refusals[track];
     this.#meter.issue(reason, now);
     const other = track === VIDEO ? AUDIO : VIDEO;
-    const hasOther = (other === VIDEO ? this.#videoCodec : this.#audioCodec) !== 0;
     const isPatient = now - this.#refusedSince[track] < encoderLimits.refusalPatience.value;
-    const isOtherRefused = this.#refusedSince[other] >= 0;
-    if (!hasOther && (isOtherRefused || !isPatient || !this.#cutter.isAwaited(other)))
-      return this.#fail(reason);
-    if (isFirst) this.#cutter.refuse(track);
+    const isOtherHopeless = this.#refusedSince[other] >= 0 || !this.#cutter.isAwaited(other);
+    // One stray message is no change of codec: a track that has a header may go on with it.
+    const mayGoOn = this.#hasHeader(track) || !isOtherHopeless;
+    if (!this.#hasHeader(other) && !(isPatient && mayGoOn)) return this.#fail(reason);
+    if (isFirst && !this.#hasHeader(track)) this.#cutter.refuse(track);
     return false;
+  }
+
+  #hasHeader(track: number): boolean {
+    return (track === VIDEO ? this.#videoCodec : this.#audioCodec) !== 0;
   }
 
   #leaveOut(track: number, now: number): false {
@@ -246,12 +257,12 @@ export class Ingest implements MediaSink {
   }
 
   /** The header that was just read. True: its bytes are seen to. */
-  #configureVideo(end: number, now: number): true {
+  #configureVideo(start: number, end: number, now: number): true {
     const { codec, at, end: to } = this.#videoMessage;
     let moved = 0;
     if (codec !== this.#videoCodec || !isSame(this.#videoRecord, this.video.bytes, at, to)) {
-      const record = this.video.bytes.slice(at, to);
-      const config = readVideoHeader(codec, record);
+      const record = this.video.bytes.slice(at, Math.min(to, at + headerBytes));
+      const config = to - at > headerBytes ? tooLong(to - at) : readVideoHeader(codec, record);
       if ('malformed' in config) this.#meter.issue(issues.badVideoHeader(config.malformed), now);
       else {
         this.#videoCodec = codec;
@@ -260,16 +271,16 @@ export class Ingest implements MediaSink {
         moved = this.#cutter.configureVideo({ record, config });
       }
     }
-    this.#dropVideo(end - moved);
+    this.#dropVideo(start - moved, end - moved);
     return true;
   }
 
-  #configureAudio(end: number, now: number): true {
+  #configureAudio(start: number, end: number, now: number): true {
     const { codec, at, end: to } = this.#audioMessage;
     let moved = 0;
     if (codec !== this.#audioCodec || !isSame(this.#audioRecord, this.audio.bytes, at, to)) {
-      const record = this.audio.bytes.slice(at, to);
-      const config = readAudioHeader(codec, record);
+      const record = this.audio.bytes.slice(at, Math.min(to, at + headerBytes));
+      const config = to - at > headerBytes ? tooLong(to - at) : readAudioHeader(codec, record);
       if ('malformed' in config) this.#meter.issue(issues.badAudioHeader(config.malformed), now);
       else {
         this.#audioCodec = codec;
@@ -278,22 +289,30 @@ export class Ingest implements MediaSink {
         moved = this.#cutter.configureAudio({ record, config });
       }
     }
-    this.#dropAudio(end - moved);
+    this.#dropAudio(start - moved, end - moved);
     return true;
   }
 
-  /** Bytes that are of no use go at once when nothing before them waits, else with the next part. */
-  #dropVideo(end: number): void {
+  /** A message of no use: it lies at the end of its arena, and with it goes what nothing there waits for. */
+  #dropVideo(start: number, end: number): void {
     if (this.#isOver || this.#cutter.isVideoEmpty) this.video.release(end);
+    else this.video.length = start;
   }
 
-  #dropAudio(end: number): void {
+  #dropAudio(start: number, end: number): void {
     if (this.#isOver || this.#cutter.isAudioEmpty) this.audio.release(end);
+    else this.audio.length = start;
   }
 }
 
 /** No encoder is so early. */
 const AHEAD = encoderLimits.ahead.value;
+const headerBytes = encoderLimits.headerBytes.value;
+
+function tooLong(bytes: number): Malformed {
+  return { malformed: `it has ${bytes} bytes, more than ${headerBytes}` };
+}
+
 function isSame(record: Uint8Array | undefined, bytes: Uint8Array, at: number, end: number): boolean {
   if (record === undefined || record.length !== end - at) return false;
   for (let i = 0; i < record.length; i += 1) if (record[i] !== bytes[at + i]) return false;

@@ -46,6 +46,12 @@ export const outputLimits = limitTable('hls', {
     meaning: 'All media that one playlist keeps.',
     beyond: 'The broadcast ends, and the encoder is told to lower its bitrate.',
   },
+  unlistedSegments: {
+    value: 100,
+    unit: 'segments',
+    meaning: 'Segments that have left the list and are kept for one target duration more.',
+    beyond: 'The oldest goes before its time: only media far faster than real time gets there.',
+  },
   arenaLimit: {
     value: 32 * 1024 * 1024,
     unit: 'bytes',
@@ -146,6 +152,12 @@ export const encoderLimits = limitTable('encoder', {
     meaning: 'Distance of two pictures, when it is more than four usual steps as well.',
     beyond: 'What is between them counts as missing.',
   },
+  longestStep: {
+    value: 2000,
+    unit: 'ms',
+    meaning: 'Distance of two pictures that may become the usual one.',
+    beyond: 'It is taken for this long.',
+  },
   audioGap: {
     value: 200,
     unit: 'ms',
@@ -176,6 +188,12 @@ export const encoderLimits = limitTable('encoder', {
     meaning: 'Frames in a row that may come before their sequence header; they are dropped.',
     beyond: 'An issue says so.',
   },
+  headerBytes: {
+    value: 65_536,
+    unit: 'bytes',
+    meaning: 'A sequence header, of which each init segment holds one.',
+    beyond: 'It is not used, and an issue says so.',
+  },
   otherTrack: {
     value: 1000,
     unit: 'ms',
@@ -187,7 +205,7 @@ export const encoderLimits = limitTable('encoder', {
     value: 16,
     unit: 'issues',
     meaning: 'Different issues of one broadcast.',
-    beyond: 'Further ones are not shown.',
+    beyond: 'The one that happened longest ago is forgotten.',
   },
   issueShown: {
     value: 60_000,

@@ -31,7 +31,16 @@ export class Meter {
 
   /** Something is wrong, at `now`; it is shown for a minute after it last happened. */
   issue(text: string, now: number): void {
-    if (this.#issues.size < encoderLimits.issues.value || this.#issues.has(text)) this.#issues.set(text, now);
+    this.#issues.set(text, now);
+    if (this.#issues.size <= encoderLimits.issues.value) return;
+    let oldest = '';
+    let since = Number.POSITIVE_INFINITY;
+    for (const [other, at] of this.#issues) {
+      if (other === text || at >= since) continue;
+      oldest = other;
+      since = at;
+    }
+    this.#issues.delete(oldest);
   }
 
   read(now: number): Reading {

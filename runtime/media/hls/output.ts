@@ -1,6 +1,7 @@
 import type { Clock } from '../../../core/ports/clock.ts';
 import type { Figures, PublishGrant, Vitals } from '../../../core/ports/media.ts';
 import type { MemoryShare } from '../memory-budget.ts';
+import type { OwnDelay } from '../own-delay.ts';
 import type { MediaSink } from '../sink.ts';
 import { Ingest } from './ingest.ts';
 import { type OutputConfig, outputDefaults } from './limits.ts';
@@ -21,6 +22,8 @@ export interface LiveOutputOptions {
   readonly pool: BufferPool;
   /** What its window and arenas count against; closed with it. */
   readonly memory?: MemoryShare;
+  /** Of this process, for the vitals. */
+  readonly delay?: OwnDelay;
   /** One line for the operator; no secrets. */
   readonly log?: (line: string) => void;
   readonly config?: Partial<OutputConfig>;
@@ -45,6 +48,7 @@ export class LiveOutput {
   readonly #log: (line: string) => void;
   readonly #config: OutputConfig;
   readonly #memory: MemoryShare | undefined;
+  readonly #delay: OwnDelay | undefined;
   readonly #window: LiveWindow;
   readonly #waiters: Waiters;
   /** Random, so that no cache answers with files of an older output of this playbackId. */
@@ -66,8 +70,9 @@ export class LiveOutput {
   };
 
   constructor(options: LiveOutputOptions) {
-    const { clock, pool, memory, log = () => {}, config } = options;
+    const { clock, pool, memory, delay, log = () => {}, config } = options;
     this.#memory = memory;
+    this.#delay = delay;
     this.#clock = clock;
     this.#log = log;
     this.#config = { ...outputDefaults, ...config };
@@ -111,6 +116,7 @@ export class LiveOutput {
       window: this.#window,
       config: this.#config,
       memory: this.#memory,
+      delay: this.#delay,
       // A second later than the last media, so that what comes a little early still has a time of its own.
       origin: Math.ceil(this.#end) + 1000,
       onPlayable: () => attachment.onPlayable(),

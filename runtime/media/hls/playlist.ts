@@ -26,7 +26,7 @@ export function mediaPlaylist(source: PlaylistSource, options: { isDelta: boolea
   for (let i = skipped; i < listed.length; i += 1) {
     const segment = listed[i];
     body += heading(segment, { former, prefix });
-    if (i >= withParts && !isFirstOfPublish(segment, former)) {
+    if (i >= withParts && !isFirstOfPublish(segment)) {
       body += dateLine(segment) + partLines(segment, prefix) + segmentLines(segment, prefix);
       partTarget = longest(segment.parts, partTarget);
     } else {
@@ -138,8 +138,8 @@ function segmentLines(segment: Segment, prefix: string): string {
  * part would take the segment too, over what it is just showing: Chromium then drops every picture up to the
  * next key frame (seen with hls.js 1.7).
  */
-function isFirstOfPublish(segment: Segment, former: Segment | undefined): boolean {
-  return segment.parts.length === 1 && (former === undefined || segment.isDiscontinuity);
+function isFirstOfPublish(segment: Segment): boolean {
+  return segment.parts.length === 1 && segment.isFirst && !segment.isShown;
 }
 
 function partLines(segment: Segment, prefix: string): string {

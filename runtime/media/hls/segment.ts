@@ -29,6 +29,8 @@ export class Segment {
   readonly sequence: number;
   readonly init: Init;
   readonly isDiscontinuity: boolean;
+  /** Nothing is listed before it that a player could come from: it is the first of all, or behind a discontinuity. */
+  readonly isFirst: boolean;
   /** Its first sample in epoch milliseconds. */
   readonly wallStart: number;
   readonly parts: Part[] = [];
@@ -37,6 +39,8 @@ export class Segment {
   length = 0;
   /** What a playlist says of it when it is closed and listed without its parts. */
   lines: string | undefined;
+  /** A playlist may have shown its parts before it was closed. */
+  isShown = false;
   /** When it left the list, epoch milliseconds. */
   leftAt = 0;
   readonly #pool: BufferPool;
@@ -50,12 +54,14 @@ export class Segment {
     sequence: number;
     init: Init;
     isDiscontinuity: boolean;
+    isFirst: boolean;
     wallStart: number;
   }) {
     this.#pool = options.pool;
     this.sequence = options.sequence;
     this.init = options.init;
     this.isDiscontinuity = options.isDiscontinuity;
+    this.isFirst = options.isFirst;
     this.wallStart = options.wallStart;
   }
 

@@ -1,4 +1,5 @@
 import type { Vitals } from '../../../core/ports/media.ts';
+import type { OwnDelay } from '../own-delay.ts';
 import { encoderLimits } from './limits.ts';
 import { AUDIO, VIDEO } from './timeline.ts';
 
@@ -7,6 +8,7 @@ import { AUDIO, VIDEO } from './timeline.ts';
  * reads the counters once a second judges by their differences.
  */
 export class VitalsMeter {
+  readonly #delay: OwnDelay | undefined;
   #frameRate = 0;
   #expectsVideo = false;
   #expectsAudio = false;
@@ -31,6 +33,11 @@ export class VitalsMeter {
   #gapTime = 0;
   #soundLead = 0;
 
+  /** @param options.delay while there was one, times of arrival are not counted; none when undefined */
+  constructor(options: { delay?: OwnDelay | undefined } = {}) {
+    this.#delay = options.delay;
+  }
+
   /** What the encoder says it will send; `frameRate` 0 when it does not say. */
   expect(expected: { hasVideo: boolean; hasAudio: boolean; frameRate: number }): void {
     this.#expectsVideo ||= expected.hasVideo;
@@ -41,7 +48,8 @@ export class VitalsMeter {
   /** A message of a track is at `time` (ms of the mended timeline) and came at `now` (epoch ms). */
   pass(track: number, time: number, now: number): void {
     // By the picture, when there is one: the two tracks may be apart.
-    if (track === VIDEO || this.#frames === 0) this.#arrive(time, now);
+    const isTelling = track === VIDEO || this.#frames === 0;
+    if (isTelling && !this.#delay?.isRecent(now)) this.#arrive(time, now);
     if (track === VIDEO) this.#passVideo(time, now);
     else if (track === AUDIO) this.#passAudio(time, now);
   }
@@ -95,8 +103,11 @@ export class VitalsMeter {
   #passVideo(time: number, now: number): void {
     const step = time - this.#videoTime;
     if (this.#frames > 0) {
-      if (step > VIDEO_GAP && step > this.#usualStep * 4) this.#miss(step - this.#usualStep);
-      else if (step > 0) {
+      if (this.#usualStep > 0 && step > VIDEO_GAP && step > this.#usualStep * 4) {
+        this.#miss(step - this.#usualStep);
+        // When all are so far apart from now on, that becomes usual.
+        this.#usualStep += (Math.min(step, LONGEST_STEP) - this.#usualStep) / 16;
+      } else if (step > 0) {
         this.#stepTime += step;
         this.#stepSquares += step * step;
         this.#usualStep += this.#usualStep === 0 ? step : (step - this.#usualStep) / 16;
@@ -143,6 +154,8 @@ export class VitalsMeter {
 
 /** Pictures further apart than this, and than four usual steps, are missing some between them; ms. */
 const VIDEO_GAP = encoderLimits.videoGap.value;
+/** Nobody sends pictures further apart than this on purpose, ms. */
+const LONGEST_STEP = encoderLimits.longestStep.value;
 /** A message of sound holds some 20 ms of it, at most a tenth of a second. */
 const AUDIO_GAP = encoderLimits.audioGap.value;
 /** Later than the quickest by this many ms: a player near the edge has run out by then. */

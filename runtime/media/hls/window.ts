@@ -143,7 +143,8 @@ export class LiveWindow {
     const { runs, duration, isIndependent } = part;
     segment.append({ runs, size, duration, isIndependent, fragment: this.#fragments });
     this.#wallEnd = part.wallStart + duration * 1000;
-    this.#target = Math.max(this.#target, Math.round(segment.duration));
+    // As EXTINF says it, with five digits: 6.4999999 is 6.50000 there, and 7 when rounded (4.4.3.1).
+    this.#target = Math.max(this.#target, Math.round(segment.duration + 0.000_005));
     return true;
   }
 
@@ -161,6 +162,7 @@ export class LiveWindow {
   commit(options: { isLive: boolean }): void {
     this.#trim();
     this.#hint = options.isLive ? { sequence: this.#next, part: this.#open?.parts.length ?? 0 } : undefined;
+    if (this.#open !== undefined) this.#open.isShown = true;
     this.#version += 1;
     this.onChange();
   }
@@ -196,7 +198,15 @@ export class LiveWindow {
     const init = this.#init;
     if (init === undefined) return undefined;
     const isDiscontinuity = this.#isDiscontinuityDue;
-    return new Segment({ pool: this.#pool, sequence: this.#next, init, isDiscontinuity, wallStart });
+    const isFirst = isDiscontinuity || !this.hasListed;
+    return new Segment({
+      pool: this.#pool,
+      sequence: this.#next,
+      init,
+      isDiscontinuity,
+      isFirst,
+      wallStart,
+    });
   }
 
   /** Makes the segment's buffer large enough for `size` more bytes. */
@@ -249,7 +259,12 @@ export class LiveWindow {
       if (first.isDiscontinuity) this.#discontinuities += 1;
       this.#firstListed += 1;
     }
-    while (this.#firstListed > 0 && now - this.#segments[0].leftAt >= this.#target * 1000) this.#shift();
+    const { unlistedSegments } = this.#config;
+    while (
+      this.#firstListed > unlistedSegments ||
+      (this.#firstListed > 0 && now - this.#segments[0].leftAt >= this.#target * 1000)
+    )
+      this.#shift();
   }
 
   #shift(): void {

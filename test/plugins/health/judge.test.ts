@@ -21,6 +21,8 @@ interface Script {
   delay?: (time: number) => number;
   /** ms added to the stamps of sound. */
   soundOffset?: number;
+  /** True: this message waits on its way, and comes with the first one that does not. */
+  holds?: (time: number) => boolean;
   /** False: this message is not sent. */
   sends?: (time: number, track: number) => boolean;
 }
@@ -31,11 +33,13 @@ class Encoder {
   readonly judge = new Judge({ maxBitrate: 20_000_000 });
   codecs: string[] = ['avc1.640028', 'mp4a.40.2'];
   isPublishing = true;
+  isDelayed = false;
   #now = start;
   #key = Number.NEGATIVE_INFINITY;
   #lastAt = start;
   /** Media time. */
   #time = 0;
+  #held: { time: number; track: number }[] = [];
 
   constructor(expected: { hasVideo?: boolean; hasAudio?: boolean; frameRate?: number } = {}) {
     this.meter.expect({ hasVideo: true, hasAudio: true, frameRate: 30, ...expected });
@@ -54,10 +58,13 @@ class Encoder {
       messages.sort((a, b) => a.time - b.time);
       for (const { time, track } of messages) {
         if (script.sends && !script.sends(time, track)) continue;
+        this.#held.push({ time, track });
+        if (script.holds?.(time)) continue;
         const at = start + time + delay(time);
         this.#lastAt = Math.max(this.#lastAt, at);
-        this.meter.pass(track, 9000 + time + (track === AUDIO ? soundOffset : 0), at);
-        if (track === VIDEO && gop > 0 && time - this.#key >= gop) {
+        for (const { time, track } of this.#held.splice(0)) {
+          this.meter.pass(track, 9000 + time + (track === AUDIO ? soundOffset : 0), at);
+          if (track !== VIDEO || gop === 0 || time - this.#key < gop) continue;
           this.#key = time;
           this.meter.key();
         }
@@ -73,6 +80,7 @@ class Encoder {
     const reading: LiveReading = {
       grant: grant({ token: 't' }),
       isPublishing: this.isPublishing,
+      isDelayed: this.isDelayed,
       figures: { ...noFigures, ingestRate: rate, lastMediaAt: Math.min(this.#lastAt, this.#now) },
       vitals: this.meter.read(this.codecs, this.#now),
       viewers: 0,
@@ -118,6 +126,49 @@ describe('a judge', () => {
     expect(encoder.run(30, { delay: (time) => 250 - (time % 250) }).flat()).toEqual([]);
     const slow = new Encoder();
     expect(slow.run(600, { delay: (time) => time / 2000 }).flat()).toEqual([]);
+  });
+
+  it('finds nothing missing where few frames a second are what there is, from the start or from now on', () => {
+    const slides = new Encoder({ frameRate: 1 });
+    expect(slides.run(20, { fps: 1 }).flat()).toEqual([]);
+    const screen = new Encoder({ frameRate: 0 });
+    screen.run(10);
+    expect(screen.run(30, { fps: 1 }).at(-1)).toEqual([]);
+  });
+
+  it('does not take what was held up on its way for more frames, or fewer', () => {
+    const encoder = usual();
+    const heldUp = encoder.run(12, { holds: (time) => time < 23_000 }).flat();
+    expect(heldUp).toContain('stall');
+    expect(heldUp).toContain('jitter');
+    expect(heldUp.filter((name) => name.startsWith('frames'))).toEqual([]);
+  });
+
+  it('does not blame an encoder for what it could not see while its own process was held up', () => {
+    const encoder = usual();
+    encoder.isDelayed = true;
+    expect(encoder.run(4, { holds: () => true, rate: 0 }).flat()).toEqual([]);
+    encoder.isDelayed = false;
+    // What lay waiting is counted in one second, and is no bitrate that anybody sends.
+    const after = encoder.run(2, { rate: 40_000_000 }).flat();
+    // Of arrival itself the meter knows when not to tell.
+    expect(after.filter((name) => name !== 'jitter' && name !== 'late')).toEqual([]);
+    expect(encoder.run(3, { sends: () => false }).at(-1)).toContain('stall');
+  });
+
+  it('does not take back what it said because its own process was held up', () => {
+    const encoder = usual();
+    encoder.run(6, { rate: 25_000_000 });
+    encoder.isDelayed = true;
+    const told = encoder.run(3, { holds: () => true, rate: 0 });
+    encoder.isDelayed = false;
+    told.push(...encoder.run(12, { rate: 25_000_000 }));
+    expect(told.filter((names) => !names.includes('bitrateHigh'))).toEqual([]);
+    expect(encoder.run(6).at(-1)).toEqual([]);
+  });
+
+  it('sees a bitrate that is too high from the start', () => {
+    expect(new Encoder().run(5, { rate: 25_000_000 }).at(-1)).toEqual(['bitrateHigh']);
   });
 
   const usual = () => {

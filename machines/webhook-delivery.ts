@@ -1,0 +1,152 @@
+import { assign, setup } from 'xstate';
+import { job } from './job.ts';
+
+/** Wait after an attempt that was not possible for reasons of ours, ms; told in plugins/webhooks/limits.ts too. */
+const trouble = 60_000;
+
+/**
+ * One event for one webhook whose first attempt failed: further attempts, each later than the one before, until one is
+ * taken, the endpoint says that it wants no more of it (410), or the time is up.
+ */
+export const webhookDeliveryMachine = setup({
+  types: {
+    context: {} as DeliveryContext,
+    events: {} as DeliveryEvent,
+    input: {} as DeliverySettings,
+  },
+  actors: { 'webhook.attempt': job<Attempt, AttemptOutcome>() },
+  delays: {
+    // The event that begins an actor has no time.
+    due: ({ context, event }) => Math.max(0, context.dueAt - (event.at ?? context.delivery.createdAt)),
+  },
+  actions: {
+    close: assign({ entry: null }),
+    waitOutTrouble: assign(({ context, event }) => ({
+      entry: null,
+      dueAt: event.at + trouble,
+      wakes: context.wakes + 1,
+    })),
+  },
+}).createMachine({
+  id: 'webhook-delivery',
+  context: ({ input }) => ({
+    delivery: input,
+    attempt: 2,
+    wakes: 0,
+    dueAt: input ? input.dueAt : 0,
+    entry: null,
+  }),
+  initial: 'waiting',
+  on: {
+    /** Taken after all, by hand; or the webhook was deleted. */
+    settle: { target: '.ended', actions: 'close' },
+  },
+  states: {
+    waiting: { after: { due: { target: 'attempting', actions: 'close' } } },
+    attempting: {
+      invoke: {
+        id: 'attempt',
+        src: 'webhook.attempt',
+        input: ({ context: { delivery, attempt, wakes } }) => ({
+          account: delivery.account,
+          webhookId: delivery.webhookId,
+          streamId: delivery.streamId,
+          position: delivery.position,
+          attempt,
+          wakes,
+          bodyOf: delivery.firstEntry,
+        }),
+        onDone: [
+          {
+            guard: ({ event: { output } }) =>
+              (output.outcome === 'failed' || output.outcome === 'deferred') && output.retryAt !== null,
+            target: 'waiting',
+            actions: assign(({ context, event: { output } }) => ({
+              entry: 'entry' in output ? output.entry : null,
+              dueAt: 'retryAt' in output ? (output.retryAt ?? 0) : 0,
+              attempt: output.outcome === 'failed' ? context.attempt + 1 : context.attempt,
+              wakes: context.wakes + 1,
+            })),
+          },
+          {
+            target: 'ended',
+            actions: assign(({ event: { output } }) => ({ entry: 'entry' in output ? output.entry : null })),
+          },
+        ],
+        onError: { target: 'waiting', actions: 'waitOutTrouble' },
+      },
+    },
+    ended: { type: 'final' },
+  },
+});
+
+export interface DeliverySettings {
+  readonly account: string;
+  readonly webhookId: string;
+  readonly streamId: string;
+  readonly eventId: string;
+  /** Place of the event in the log. */
+  readonly position: number;
+  /** Epoch ms. */
+  readonly createdAt: number;
+  /** When the second attempt begins, epoch ms. */
+  readonly dueAt: number;
+  /** The log entry of the first attempt, which holds what was sent. */
+  readonly firstEntry: string;
+}
+
+export interface DeliveryContext {
+  readonly delivery: DeliverySettings;
+  /** Number of the next attempt. */
+  readonly attempt: number;
+  /** How often it has tried or wanted to. */
+  readonly wakes: number;
+  readonly dueAt: number;
+  /** What the step that led here has to say in the delivery log. */
+  readonly entry: Readonly<Record<string, unknown>> | null;
+}
+
+type DeliveryEvent = { readonly at: number; readonly type: 'settle' };
+
+/** Input of `webhook.attempt`. */
+export interface Attempt {
+  readonly account: string;
+  readonly webhookId: string;
+  readonly streamId: string;
+  /** Place of the event in the log. */
+  readonly position: number;
+  /** 1: in the lane. */
+  readonly attempt: number;
+  /** How often its delivery has tried or wanted to. */
+  readonly wakes: number;
+  readonly bodyOf: string | null;
+}
+
+/**
+ * What came of an attempt. `delivered`: taken. `failed`: not taken. `over`: there is nothing to be tried. `deferred`: not
+ * tried, the endpoint takes nothing now. `gone`: the webhook was deleted. `entry`: for the delivery log. `retryAt`: epoch
+ * ms; null when the time is up.
+ */
+export type AttemptOutcome =
+  | { readonly outcome: 'delivered' | 'over'; readonly entry: Readonly<Record<string, unknown>> | null }
+  | {
+      readonly outcome: 'failed';
+      readonly entry: Readonly<Record<string, unknown>> | null;
+      readonly retryAt: number | null;
+    }
+  | { readonly outcome: 'deferred'; readonly until: number; readonly retryAt: number | null }
+  | { readonly outcome: 'gone' };
+
+/**
+ * When the next attempt begins, epoch ms: `first` after the first one, doubling up to `most`, a fifth more or less by
+ * chance, so that what failed together does not come back together. Null when the time is up before that.
+ * @param chance 0..1
+ */
+export function retryAt(
+  { wakes, at, chance }: { wakes: number; at: number; chance: number },
+  { first, most, until }: { first: number; most: number; until: number },
+): number | null {
+  const wait = Math.min(most, first * 2 ** Math.min(wakes, 30));
+  const due = at + Math.round(wait * (0.8 + 0.4 * chance));
+  return due <= until ? due : null;
+}

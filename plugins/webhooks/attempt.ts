@@ -1,0 +1,170 @@
+import { milliseconds } from '../../core/duration.ts';
+import { isRefusal } from '../../core/fault.ts';
+import { uuid } from '../../core/ids.ts';
+import { effect } from '../../core/plugin.ts';
+import type { LoggedEvent } from '../../core/ports/store.ts';
+import { type Attempt, type AttemptOutcome, retryAt } from '../../machines/webhook-delivery.ts';
+import { deliveryBody } from './body.ts';
+import type { config } from './config.ts';
+import { webhookCounts } from './counts.ts';
+import { delivery, deliveryId } from './delivery.ts';
+import { endpoints, heldUntil } from './endpoints.ts';
+import type { WebhooksKit } from './kit.ts';
+import { webhookLimits } from './limits.ts';
+import type { LogEntry } from './log-entry.ts';
+import { retries } from './retries.ts';
+import { type Sent, send } from './send.ts';
+import { type Webhook, wants, webhookKind, webhookOf } from './webhook.ts';
+
+/**
+ * One attempt at a delivery, in a lane (the first) or of a delivery (all others). A first attempt that fails begins
+ * the delivery before it ends, so a crash at any point loses nothing; it may send once more.
+ */
+export const attemptEffect = effect<Attempt, AttemptOutcome, typeof config>({
+  concurrency: ({ concurrency }) => concurrency,
+  // The request has a limit of its own; this is for what is around it.
+  timeout: ({ timeout }) => milliseconds(timeout) + webhookLimits.jobSlack,
+  async run(job, kit) {
+    const { input, signal } = job;
+    const { webhookId, account, streamId, attempt } = input;
+    const counts = kit.use(webhookCounts);
+    const row = await kit.resources.get(webhookKind, webhookId);
+    if (!row || row.account !== account) return { outcome: 'gone' };
+    const webhook = webhookOf(row);
+    const event = await eventAt(input, kit);
+    if (!event) {
+      counts.ended('expired');
+      return { outcome: 'over', entry: null };
+    }
+    if (!wants(webhook, { type: event.type, streamId })) return { outcome: 'over', entry: null };
+    const id = deliveryId({ webhookId, eventId: event.id });
+    // Whoever ran this before has died after it began the delivery, which goes on by itself.
+    if (attempt === 1 && job.attempt > 1 && (await kit.actors.read(delivery, id))) {
+      return { outcome: 'over', entry: null };
+    }
+    if (kit.clock.now() > giveUpAt(event, kit)) {
+      counts.ended('expired');
+      return { outcome: 'over', entry: unsent(event, { webhook, input, kit }) };
+    }
+
+    const isFirst = attempt === 1;
+    const mayFail = !isFirst || (await kit.use(retries).hasRoom(webhookId));
+    const lane = isFirst ? { lane: job.actor.slice(job.actor.indexOf('/') + 1) } : {};
+    const leave = mayFail ? kit.use(endpoints).enter(webhook, lane) : undefined;
+    if (!leave) return deferred(event, { input, kit });
+    try {
+      const message = { deliveryId: event.id, event: event.type, body: deliveryBody(event.body, webhookId) };
+      const onStart = () => isFirst && job.attempt === 1 && counts.began(kit.clock.now() - event.at);
+      const sent = await send(kit, { webhook, message, attempt, signal, onStart });
+      signal.throwIfAborted();
+      counts.attempted(sent.outcome);
+      // Too many requests of ours, or the program stops: this says nothing about the endpoint.
+      if (sent.end === 'ours') throw new Error(sent.entry.error);
+      leave(sent.end === 'failed' ? 'failed' : 'well');
+      return await outcomeOf(sent, { event, input, kit });
+    } finally {
+      leave('neither');
+    }
+  },
+});
+
+async function outcomeOf(
+  sent: Sent,
+  { event, input, kit }: Work & { event: LoggedEvent },
+): Promise<AttemptOutcome> {
+  const { account, webhookId, streamId, position, attempt } = input;
+  const counts = kit.use(webhookCounts);
+  const id = uuid();
+  const entry: LogEntry = { ...sent.entry, id, nextAttemptAt: null, ...stored(sent, input) };
+  if (sent.end !== 'failed') {
+    counts.ended(sent.end === 'well' ? 'delivered' : 'gone');
+    return sent.end === 'well'
+      ? { outcome: 'delivered', entry: plain(entry) }
+      : { outcome: 'over', entry: plain(entry) };
+  }
+  const at = kit.clock.now();
+  const due = nextAttempt(event, { input, kit });
+  const failed = plain({ ...entry, nextAttemptAt: due });
+  if (due === null) counts.ended('expired');
+  else if (attempt === 1) {
+    const { id: eventId } = event;
+    const settings = {
+      account,
+      webhookId,
+      streamId,
+      eventId,
+      position,
+      createdAt: at,
+      dueAt: due,
+      firstEntry: id,
+    };
+    const actor = deliveryId({ webhookId, eventId });
+    await kit.actors.spawn(delivery, actor, settings).catch((error: unknown) => {
+      if (!isRefusal(error)) throw error;
+    });
+    kit.use(retries).added(webhookId);
+  }
+  return { outcome: 'failed', entry: failed, retryAt: due };
+}
+
+/** The body is stored with the first attempt. */
+function stored({ entry }: Sent, { bodyOf }: Attempt): Partial<LogEntry> {
+  if (bodyOf === null) return {};
+  const { url, headers } = entry.request;
+  return { request: { url, headers, body: null }, bodyOf };
+}
+
+function deferred(event: LoggedEvent, { input, kit }: Work): AttemptOutcome {
+  const until = heldUntil(kit.clock.now());
+  if (input.attempt === 1) return { outcome: 'deferred', until, retryAt: null };
+  const due = nextAttempt(event, { input, kit });
+  if (due === null) kit.use(webhookCounts).ended('expired');
+  return { outcome: 'deferred', until, retryAt: due };
+}
+
+function nextAttempt(event: LoggedEvent, { input, kit }: Work): number | null {
+  const { firstRetry, longestRetry } = kit.config;
+  // The first attempt is none of the delivery's own.
+  const wakes = input.attempt === 1 ? 0 : input.wakes + 1;
+  return retryAt(
+    { wakes, at: kit.clock.now(), chance: Math.random() },
+    { first: milliseconds(firstRetry), most: milliseconds(longestRetry), until: giveUpAt(event, kit) },
+  );
+}
+
+/** Until when an event is tried, epoch ms. */
+function giveUpAt({ at }: LoggedEvent, kit: WebhooksKit): number {
+  return at + Math.min(milliseconds(kit.config.retryFor), webhookLimits.retryFor);
+}
+
+/** Undefined when the log keeps it no more. */
+async function eventAt({ account, position }: Attempt, kit: WebhooksKit): Promise<LoggedEvent | undefined> {
+  const [logged] = await kit.events.after(position - 1, { account, limit: 1 });
+  return logged?.position === position ? logged : undefined;
+}
+
+/** Tells in the log that an event was given up without an attempt. */
+function unsent(
+  event: LoggedEvent,
+  { webhook, input, kit }: Work & { webhook: Webhook },
+): Readonly<Record<string, unknown>> {
+  const { attempt, bodyOf } = input;
+  const entry: LogEntry = {
+    ...{ id: uuid(), webhookId: webhook.id, event: event.type, deliveryId: event.id, attempt },
+    ...{ createdAt: kit.clock.now(), duration: 0, success: false, nextAttemptAt: null },
+    request: { url: webhook.url, headers: {}, body: null },
+    ...(bodyOf !== null && { bodyOf }),
+    error: 'not attempted any more: the event is too old',
+  };
+  return plain(entry);
+}
+
+interface Work {
+  readonly input: Attempt;
+  readonly kit: WebhooksKit;
+}
+
+/** As the machines carry it: they do not look into it. */
+function plain(entry: LogEntry): Readonly<Record<string, unknown>> {
+  return entry as unknown as Readonly<Record<string, unknown>>;
+}

@@ -1,0 +1,75 @@
+import { authenticator } from '../../core/auth.ts';
+import { milliseconds } from '../../core/duration.ts';
+import { definePlugin } from '../../core/plugin.ts';
+import { attemptEffect } from './attempt.ts';
+import { config } from './config.ts';
+import { countWebhooks, webhookCounts } from './counts.ts';
+import { delivery } from './delivery.ts';
+import { endpointGate, endpoints } from './endpoints.ts';
+import { fanOut } from './fan-out.ts';
+import type { WebhooksKit } from './kit.ts';
+import { lane } from './lane.ts';
+import { webhookLimits } from './limits.ts';
+import { sweepLog } from './purge.ts';
+import { refillEffect } from './refill.ts';
+import { retries, retryCount } from './retries.ts';
+import { routes } from './routes.ts';
+
+/** Webhooks: an account's events, sent to its own addresses. */
+export default definePlugin({
+  id: 'webhooks',
+  summary: 'events sent to addresses of the account',
+  config,
+  needs: [authenticator, endpoints, retries, webhookCounts],
+  provides: [endpoints, retries, webhookCounts],
+  actors: [lane, delivery],
+  effects: { 'webhook.attempt': attemptEffect, 'webhook.refill': refillEffect },
+  reactions: { '*': fanOut },
+  faults: {
+    'webhook.not_found': { status: 404, meaning: 'There is no webhook of this id in your account.' },
+    'webhook.busy': { status: 409, meaning: 'Others change this webhook; nothing was changed. Try again.' },
+    'webhook.too_many': { status: 409, meaning: 'The account has as many webhooks as it may have.' },
+    'webhook.stream_unknown': { status: 400, meaning: '`streamId` names no stream of the account.' },
+    'webhook.too_many_attempts': {
+      status: 429,
+      meaning: 'Too many calls of test and resend in a minute, or another one for this webhook is under way.',
+    },
+    'webhook.body_gone': {
+      status: 409,
+      meaning: 'What was sent is not kept any more, so it cannot be sent again.',
+    },
+    'webhook_log.not_found': { status: 404, meaning: 'The delivery log of this webhook has no such entry.' },
+  },
+  routes,
+  start(kit: WebhooksKit) {
+    const gate = endpointGate(kit);
+    kit.provide(endpoints, gate);
+    kit.provide(retries, retryCount(kit));
+    kit.provide(webhookCounts, countWebhooks(kit, { gate }));
+    const stopSweeping = sweeping(kit);
+    return () => {
+      stopSweeping();
+      gate.stop();
+    };
+  },
+});
+
+function sweeping(kit: WebhooksKit): () => void {
+  const retention = milliseconds(kit.config.logRetention);
+  let cancel = () => {};
+  let isSweeping = false;
+  const schedule = () => {
+    cancel = kit.clock.at(kit.clock.now() + webhookLimits.sweep, () => {
+      schedule();
+      if (isSweeping) return;
+      isSweeping = true;
+      sweepLog(kit, { retention })
+        .catch((error: unknown) => kit.log.warn('the delivery log could not be swept', { error }))
+        .finally(() => {
+          isSweeping = false;
+        });
+    });
+  };
+  schedule();
+  return () => cancel();
+}

@@ -1,0 +1,177 @@
+import { Type } from '@sinclair/typebox';
+import { type AnyElysia, Elysia } from 'elysia';
+import { authenticate, authenticator } from '../../core/auth.ts';
+import { bodyReader } from '../../core/body.ts';
+import { Fault, unlessRefused } from '../../core/fault.ts';
+import { says } from '../../core/http.ts';
+import { idempotent } from '../../core/idempotency.ts';
+import { json } from '../../core/operation.ts';
+import { listAnswer, listParameters, resourceList } from '../../core/pagination.ts';
+import { deliveryBody } from './body.ts';
+import { webhookCounts } from './counts.ts';
+import { delivery, deliveryId } from './delivery.ts';
+import { endpoints } from './endpoints.ts';
+import { eventProblem } from './event-names.ts';
+import type { WebhooksKit } from './kit.ts';
+import { webhookLimits } from './limits.ts';
+import { entryOf, type LogEntry, logKind, logRow, presentEntry, sentBody } from './log-entry.ts';
+import { manualAttempts } from './manual.ts';
+import { sampleBody } from './sample.ts';
+import { logEntrySchema } from './schemas.ts';
+import { type Message, send } from './send.ts';
+import { webhooksOf } from './store.ts';
+import type { Webhook } from './webhook.ts';
+
+/** The delivery log of a webhook, and what is sent by hand. */
+export function logRoutes(kit: WebhooksKit): AnyElysia {
+  const { resources } = kit;
+  const keys = kit.use(authenticator);
+  const once = idempotent(kit);
+  const manually = manualAttempts(kit);
+  const testBody = bodyReader({
+    event: Type.String({ maxLength: webhookLimits.eventLength, examples: ['stream.started'] }),
+  });
+  const webhook = async (request: Request, id: string) =>
+    webhooksOf(await authenticate(request, keys), kit).get(id);
+  const fields = {
+    id: { type: 'string' },
+    event: { type: 'string' },
+    deliveryId: { type: 'string' },
+    success: { type: 'boolean' },
+    createdAt: { type: 'number' },
+    duration: { type: 'number' },
+    attempt: { type: 'number' },
+  } as const;
+  const list = resourceList({
+    kind: logKind,
+    fields,
+    publicUrl: kit.deployment.publicUrl,
+    resources,
+  });
+  const answerWith = async (entry: LogEntry) => Response.json(await presentEntry(entry, { resources }));
+
+  /** Sends it now and answers with the new log entry, whatever came of it. */
+  const sendNow = async (
+    to: Webhook,
+    { id, isRepeat, message }: { id: string; isRepeat: boolean; message: () => Promise<Message> },
+  ): Promise<Response> => {
+    const made = isRepeat ? await resources.get(logKind, id) : undefined;
+    if (made) return answerWith(entryOf(made));
+    return manually(to, async () => {
+      const sent = await send(kit, {
+        ...{ webhook: to, message: await message(), attempt: 0, signal: kit.signal },
+        timeout: webhookLimits.manualTimeout,
+      });
+      kit.use(webhookCounts).attempted(sent.outcome);
+      if (sent.end === 'well') kit.use(endpoints).reset(to.id);
+      const entry: LogEntry = { ...sent.entry, id, nextAttemptAt: null };
+      await resources.write({ rows: [{ ...logRow(entry, to), revision: 0 }], events: [] });
+      return answerWith(entry);
+    });
+  };
+
+  return new Elysia()
+    .get(
+      '/api/webhook/:id/log',
+      async ({ request, params }) => {
+        const of = await webhook(request, params.id);
+        const present = (row: Parameters<typeof entryOf>[0]) => presentEntry(entryOf(row), { resources });
+        return list(request, { account: of.account, where: { webhook: of.id }, present });
+      },
+      says('Lists the attempts at deliveries, newest first; parameters as for streams.', {
+        name: 'listWebhookLog',
+        query: listParameters(fields),
+        answers: { 200: listAnswer(logEntrySchema) },
+        faults: ['webhook.not_found', 'query.invalid'],
+      }),
+    )
+    .get(
+      '/api/webhook/:id/log/:logId',
+      async ({ request, params }) => {
+        const of = await webhook(request, params.id);
+        return answerWith(await entry(of, { id: params.logId, kit }));
+      },
+      says('One attempt: what was sent, and the first 1 KiB of the answer.', {
+        name: 'getWebhookLogEntry',
+        answers: { 200: json(logEntrySchema, 'The log entry.') },
+        faults: ['webhook.not_found', 'webhook_log.not_found'],
+      }),
+    )
+    .post(
+      '/api/webhook/:id/log/:logId/resend',
+      async ({ request, params }) => {
+        const principal = await authenticate(request, keys);
+        return once(request, {
+          principal,
+          async run(attempt) {
+            const to = await webhooksOf(principal, kit).get(params.id);
+            const of = await entry(to, { id: params.logId, kit });
+            const message = async () => ({
+              ...{ deliveryId: of.deliveryId, event: of.event },
+              body: await bodyAgain(of, { to, kit }),
+            });
+            const answer = await sendNow(to, { ...attempt, message });
+            const { success } = (await answer.clone().json()) as { success: boolean };
+            // What was still being retried has arrived.
+            const actor = deliveryId({ webhookId: to.id, eventId: of.deliveryId });
+            if (success) await kit.actors.ask(delivery, actor, { type: 'settle' }).catch(unlessRefused);
+            return answer;
+          },
+        });
+      },
+      says('Sends a delivery again, with its id, to the address of now. 200 with the new log entry.', {
+        name: 'resendWebhookDelivery',
+        answers: { 200: json(logEntrySchema, 'The new log entry.') },
+        faults: [
+          ...['webhook.not_found', 'webhook_log.not_found', 'webhook.body_gone'],
+          'webhook.too_many_attempts',
+        ],
+      }),
+    )
+    .post(
+      '/api/webhook/:id/test',
+      async ({ request, params }) => {
+        const principal = await authenticate(request, keys);
+        return once(request, {
+          principal,
+          async run(attempt) {
+            const to = await webhooksOf(principal, kit).get(params.id);
+            const { event } = await testBody.read(request);
+            const problem = eventProblem([event]);
+            if (problem) throw new Fault('body.invalid', { status: 422, message: `event: ${problem}` });
+            const id = `test/${attempt.id}/${event}`;
+            const body = sampleBody(to, { id, event, at: kit.clock.now() });
+            return sendNow(to, { ...attempt, message: async () => ({ deliveryId: id, event, body }) });
+          },
+        });
+      },
+      says('Sends an example of an event now. 200 with the log entry, whatever the endpoint answered.', {
+        name: 'testWebhook',
+        body: testBody,
+        answers: { 200: json(logEntrySchema, 'The new log entry.') },
+        faults: ['webhook.not_found', 'webhook.too_many_attempts'],
+      }),
+    );
+}
+
+async function entry(webhook: Webhook, { id, kit }: { id: string; kit: WebhooksKit }): Promise<LogEntry> {
+  const row = await kit.resources.get(logKind, id);
+  const found = row?.account === webhook.account ? entryOf(row) : undefined;
+  if (found?.webhookId === webhook.id) return found;
+  const message = `There is no log entry ${id} of the webhook ${webhook.id}.`;
+  throw new Fault('webhook_log.not_found', { status: 404, message });
+}
+
+/** What was sent, from the event log or from the delivery log. Faults: 409 `webhook.body_gone`. */
+async function bodyAgain(of: LogEntry, { to, kit }: { to: Webhook; kit: WebhooksKit }): Promise<string> {
+  const { body, isCut } = await sentBody(of, kit);
+  if (body !== null && !isCut) return body;
+  const { account } = to;
+  const position = await kit.events.position(of.deliveryId, { account });
+  if (position !== undefined) {
+    const [event] = await kit.events.after(position - 1, { account, limit: 1 });
+    if (event) return deliveryBody(event.body, to.id);
+  }
+  const message = 'What was sent is not kept any more, or not whole; it cannot be sent again.';
+  throw new Fault('webhook.body_gone', { status: 409, message });
+}

@@ -1,0 +1,62 @@
+import { type Static, Type } from '@sinclair/typebox';
+import type { Principal } from '../../core/auth.ts';
+import { bodyReader } from '../../core/body.ts';
+import { Fault } from '../../core/fault.ts';
+import { requestLimits } from '../../core/limits.ts';
+import { stream } from '../streams/contract.ts';
+import { eventProblem } from './event-names.ts';
+import type { WebhooksKit } from './kit.ts';
+import { webhookLimits } from './limits.ts';
+import { plainHeaders } from './send.ts';
+import { secretProblem } from './signature.ts';
+
+const fields = {
+  name: Type.String({ minLength: 1, maxLength: requestLimits.nameLength.value }),
+  url: Type.String({
+    maxLength: webhookLimits.url,
+    pattern: '^[hH][tT][tT][pP][sS]?://',
+    examples: ['https://example.com/hooks'],
+    expected: `an http:// or https:// URL of at most ${webhookLimits.url} characters`,
+  }),
+  events: Type.Array(Type.String(), {
+    minItems: 1,
+    maxItems: webhookLimits.eventNames,
+    examples: [['stream.started', 'stream.idle']],
+  }),
+  streamId: Type.Optional(
+    Type.Union([Type.String({ minLength: 1, maxLength: requestLimits.idLength.value }), Type.Null()]),
+  ),
+  sharedSecret: Type.Optional(
+    Type.Union([Type.String({ minLength: 1, maxLength: webhookLimits.secretLength }), Type.Null()]),
+  ),
+};
+const readOnly = ['id', 'kind', 'userId', 'createdAt', 'status'];
+
+export const webhookBodyReader = bodyReader(fields, { readOnly });
+type WebhookBody = Static<ReturnType<typeof Type.Object<typeof fields>>>;
+
+/** The body of a POST or PUT, checked as far as text can tell. Faults: 422 `body.invalid`. */
+export async function webhookBody(request: Request, kit: WebhooksKit): Promise<WebhookBody> {
+  const read = (await webhookBodyReader.read(request)) as WebhookBody;
+  const problems: string[] = [];
+  const url = kit.outbound.problem(read.url, { method: 'POST', headers: plainHeaders });
+  if (url) problems.push(`url: ${url.message}`);
+  const events = eventProblem(read.events);
+  if (events) problems.push(`events: ${events}`);
+  const secret = typeof read.sharedSecret === 'string' ? secretProblem(read.sharedSecret) : undefined;
+  if (secret) problems.push(`sharedSecret: ${secret}`);
+  if (problems.length > 0) throw new Fault('body.invalid', { status: 422, message: problems });
+  return { ...read, events: [...new Set(read.events)] };
+}
+
+/** Faults: 400 `webhook.stream_unknown`. Sessions are not asked for: their events are those of the parent. */
+export async function checkStream(
+  id: string,
+  { principal, kit }: { principal: Principal; kit: WebhooksKit },
+): Promise<void> {
+  const row = await kit.resources.get(stream.kind, id);
+  const isOwn = row?.account === principal.accountId;
+  if (isOwn && (JSON.parse(row.body) as { parentId: string | null }).parentId === null) return;
+  const message = `streamId: there is no stream ${id}.`;
+  throw new Fault('webhook.stream_unknown', { status: 400, message });
+}

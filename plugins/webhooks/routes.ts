@@ -1,0 +1,170 @@
+import { type AnyElysia, Elysia } from 'elysia';
+import { authenticate, authenticator, type Principal } from '../../core/auth.ts';
+import { Fault } from '../../core/fault.ts';
+import { says } from '../../core/http.ts';
+import { idempotent } from '../../core/idempotency.ts';
+import { json, nothing } from '../../core/operation.ts';
+import { listAnswer, listParameters, resourceList } from '../../core/pagination.ts';
+import { endpoints } from './endpoints.ts';
+import type { WebhooksKit } from './kit.ts';
+import { statusOf } from './log-entry.ts';
+import { logRoutes } from './log-routes.ts';
+import { purge } from './purge.ts';
+import { checkStream, webhookBody, webhookBodyReader } from './request-body.ts';
+import { webhookSchema } from './schemas.ts';
+import { rotated } from './signature.ts';
+import { webhooksOf } from './store.ts';
+import { type Webhook, webhookKind, webhookOf } from './webhook.ts';
+
+/** `/api/webhook`: create, list, read, replace, delete; the rest is in log-routes.ts. */
+export function routes(kit: WebhooksKit): AnyElysia {
+  const { resources, clock, config } = kit;
+  const keys = kit.use(authenticator);
+  const once = idempotent(kit);
+  const perAccount = inTurn();
+  const present = async (webhook: Webhook): Promise<Record<string, unknown>> => {
+    const { id, name, url, events, streamId, account, createdAt } = webhook;
+    const status = await statusOf(id, { resources });
+    const only = streamId !== null && { streamId };
+    return { id, kind: 'webhook', name, url, events, ...only, userId: account, createdAt, status };
+  };
+  const fields = {
+    id: { type: 'string' },
+    name: { type: 'string' },
+    url: { type: 'string' },
+    streamId: { type: 'string' },
+    createdAt: { type: 'number' },
+    userId: { type: 'string', path: ['account'] },
+  } as const;
+  const list = resourceList({
+    kind: webhookKind,
+    fields,
+    publicUrl: kit.deployment.publicUrl,
+    resources,
+  });
+  const create = async (request: Request, { principal, id }: { principal: Principal; id: string }) => {
+    const own = webhooksOf(principal, kit);
+    const { name, url, events, streamId = null, sharedSecret = null } = await webhookBody(request, kit);
+    if (streamId !== null) await checkStream(streamId, { principal, kit });
+    // One after another, so that several at one time do not all find room for one.
+    return perAccount(principal.accountId, async () => {
+      const { accountId: account } = principal;
+      if (await own.has(id)) return own.get(id);
+      if ((await resources.count(webhookKind, { account })) >= config.maxPerAccount) throw tooMany(config);
+      const secrets = rotated([], sharedSecret, clock.now());
+      return own.create({ id, name, url, events, streamId, secrets, createdAt: clock.now() });
+    });
+  };
+
+  return new Elysia()
+    .use(logRoutes(kit))
+    .post(
+      '/api/webhook',
+      async ({ request }) => {
+        const principal = await authenticate(request, keys);
+        return once(request, {
+          principal,
+          async run({ id }) {
+            return Response.json(await present(await create(request, { principal, id })), { status: 201 });
+          },
+        });
+      },
+      says('Creates a webhook. 201 with the webhook; its secret is never shown.', {
+        name: 'createWebhook',
+        body: webhookBodyReader,
+        answers: { 201: json(webhookSchema, 'The webhook.') },
+        faults: ['webhook.stream_unknown', 'webhook.too_many'],
+      }),
+    )
+    .get(
+      '/api/webhook',
+      async ({ request }) => {
+        const { accountId: account } = await authenticate(request, keys);
+        return list(request, { account, present: (row) => present(webhookOf(row)) });
+      },
+      says('Lists webhooks; parameters as for streams.', {
+        name: 'listWebhooks',
+        query: listParameters(fields),
+        answers: { 200: listAnswer(webhookSchema) },
+        faults: ['query.invalid'],
+      }),
+    )
+    .get(
+      '/api/webhook/:id',
+      async ({ request, params }) => {
+        const own = webhooksOf(await authenticate(request, keys), kit);
+        return Response.json(await present(await own.get(params.id)));
+      },
+      says('One webhook, with the `status` of its deliveries.', {
+        name: 'getWebhook',
+        answers: { 200: json(webhookSchema, 'The webhook.') },
+        faults: ['webhook.not_found'],
+      }),
+    )
+    .put(
+      '/api/webhook/:id',
+      async ({ request, params }) => {
+        const principal = await authenticate(request, keys);
+        const own = webhooksOf(principal, kit);
+        // Before the body: what a stranger sends to another account's webhook is answered 404, whatever it is.
+        const { url: former } = await own.get(params.id);
+        const { name, url, events, streamId = null, sharedSecret } = await webhookBody(request, kit);
+        const webhook = await own.change(params.id, async (before) => {
+          // A stream that was deleted meanwhile keeps nobody from changing the rest.
+          if (streamId !== null && streamId !== before.streamId)
+            await checkStream(streamId, { principal, kit });
+          const { secrets } = before;
+          const kept = sharedSecret === undefined ? secrets : rotated(secrets, sharedSecret, clock.now());
+          return { ...before, name, url, events, streamId, secrets: kept };
+        });
+        if (url !== former) kit.use(endpoints).reset(params.id);
+        return Response.json(await present(webhook));
+      },
+      says(
+        'Replaces a webhook. A new `sharedSecret` and the former one both sign for 24 h. 200 with the webhook.',
+        {
+          name: 'replaceWebhook',
+          body: webhookBodyReader,
+          answers: { 200: json(webhookSchema, 'The webhook.') },
+          faults: ['webhook.not_found', 'webhook.busy', 'webhook.stream_unknown'],
+        },
+      ),
+    )
+    .delete(
+      '/api/webhook/:id',
+      async ({ request, params }) => {
+        const own = webhooksOf(await authenticate(request, keys), kit);
+        await own.remove(params.id);
+        kit.use(endpoints).reset(params.id);
+        purge(params.id, kit).catch((error: unknown) =>
+          kit.log.warn('what a deleted webhook left is removed later', { error }),
+        );
+        return new Response(null, { status: 204 });
+      },
+      says('Deletes a webhook; what waits for it ends, its log goes. 204.', {
+        name: 'deleteWebhook',
+        answers: { 204: nothing },
+        faults: ['webhook.not_found', 'webhook.busy'],
+      }),
+    );
+}
+
+function tooMany({ maxPerAccount }: { maxPerAccount: number }): Fault {
+  const message = `This account has ${maxPerAccount} webhooks, and that is as many as it may have.`;
+  return new Fault('webhook.too_many', { status: 409, message });
+}
+
+/** Runs what has the same key one after another. */
+function inTurn(): <T>(key: string, run: () => Promise<T>) => Promise<T> {
+  const tails = new Map<string, Promise<unknown>>();
+  return async (key, run) => {
+    const before = tails.get(key);
+    const mine = before ? before.then(run, run) : run();
+    tails.set(key, mine);
+    try {
+      return await mine;
+    } finally {
+      if (tails.get(key) === mine) tails.delete(key);
+    }
+  };
+}

@@ -1,0 +1,114 @@
+import { milliseconds } from '../../core/duration.ts';
+import type { OutboundReason } from '../../core/ports/outbound.ts';
+import type { WebhooksKit } from './kit.ts';
+import { webhookLimits } from './limits.ts';
+import type { LogEntry } from './log-entry.ts';
+import { signatureOf, validSecrets } from './signature.ts';
+import type { Webhook } from './webhook.ts';
+
+/** One request to a webhook's address, and what came of it. */
+export interface Sent {
+  /** `well`: 2xx. `over`: the endpoint wants no more of this (410). `ours`: it was not the endpoint's fault. */
+  readonly end: 'well' | 'failed' | 'over' | 'ours';
+  /** For metrics: class of the status, or what went wrong. */
+  readonly outcome: SentOutcome;
+  readonly entry: Omit<LogEntry, 'id' | 'nextAttemptAt'>;
+}
+
+export type SentOutcome = '2xx' | '3xx' | '4xx' | '5xx' | 'timeout' | 'network' | 'tls' | 'refused' | 'ours';
+
+export interface Message {
+  readonly deliveryId: string;
+  /** Name of the event. */
+  readonly event: string;
+  readonly body: string;
+}
+
+/** Headers of every delivery but for the signature; asked for before there is one, to check a URL. */
+export const plainHeaders = { 'content-type': 'application/json', 'user-agent': 'Millrace-Webhooks/1' };
+
+export async function send(
+  kit: WebhooksKit,
+  options: {
+    webhook: Webhook;
+    message: Message;
+    attempt: number;
+    signal: AbortSignal;
+    /** ms; at most what the config says. */
+    timeout?: number;
+    onStart?: () => void;
+  },
+): Promise<Sent> {
+  const { webhook, message, attempt, signal, onStart } = options;
+  const { deliveryId, event, body } = message;
+  const createdAt = kit.clock.now();
+  const timestamp = Math.floor(createdAt / 1000);
+  const headers = { ...plainHeaders, 'webhook-id': deliveryId, 'webhook-timestamp': String(timestamp) };
+  const secrets = validSecrets(webhook.secrets, createdAt);
+  const signature = secrets.length > 0 && {
+    'webhook-signature': signatureOf(secrets, { id: deliveryId, timestamp, body }),
+  };
+  const timeout = Math.min(milliseconds(kit.config.timeout), options.timeout ?? Infinity);
+  const answer = await kit.outbound.request(webhook.url, {
+    method: 'POST',
+    headers: { ...headers, ...signature },
+    body,
+    redirects: 0,
+    // The receiver knows a repeat by its id, so a kept connection may be used.
+    repeatable: true,
+    timeout,
+    idleTimeout: timeout,
+    maxBytes: webhookLimits.loggedAnswer,
+    signal,
+    ...(onStart && { onStart }),
+  });
+  const outcome = answer.ok ? classOf(answer.status) : outcomes[answer.reason];
+  const entry: Sent['entry'] = {
+    ...{ webhookId: webhook.id, event, deliveryId, createdAt, attempt },
+    duration: Math.max(0, kit.clock.now() - createdAt),
+    success: outcome === '2xx',
+    request: { url: webhook.url, headers, ...logged(body) },
+    ...(answer.ok
+      ? { response: { status: answer.status, body: new TextDecoder().decode(answer.body) } }
+      : { error: answer.message }),
+  };
+  const end =
+    outcome === '2xx'
+      ? 'well'
+      : outcome === 'ours'
+        ? 'ours'
+        : answer.ok && answer.status === 410
+          ? 'over'
+          : 'failed';
+  return { end, outcome, entry };
+}
+
+/** As much of a body as the log keeps; not more than half of a character is lost at the cut. */
+export function logged(body: string): { body: string; isCut?: true } {
+  const bytes = Buffer.from(body);
+  if (bytes.length <= webhookLimits.loggedBody) return { body };
+  return { body: bytes.subarray(0, webhookLimits.loggedBody).toString('utf8'), isCut: true };
+}
+
+function classOf(status: number): SentOutcome {
+  if (status < 300) return '2xx';
+  if (status < 400) return '3xx';
+  return status < 500 ? '4xx' : '5xx';
+}
+
+const outcomes: Readonly<Record<OutboundReason, SentOutcome>> = {
+  'bad-url': 'refused',
+  refused: 'refused',
+  redirects: '3xx',
+  dns: 'network',
+  connect: 'network',
+  closed: 'network',
+  protocol: 'network',
+  'too-large': 'network',
+  tls: 'tls',
+  timeout: 'timeout',
+  'bad-request': 'ours',
+  busy: 'ours',
+  source: 'ours',
+  aborted: 'ours',
+};

@@ -1,0 +1,54 @@
+import { createHmac } from 'node:crypto';
+import { webhookLimits } from './limits.ts';
+import type { Secret } from './webhook.ts';
+
+const prefix = 'whsec_';
+
+/** The bytes of a secret: base64 behind `whsec_`, else the text itself. */
+function bytesOf(value: string): Buffer {
+  return value.startsWith(prefix)
+    ? Buffer.from(value.slice(prefix.length), 'base64')
+    : Buffer.from(value, 'utf8');
+}
+
+/** What is wrong with a secret, or undefined. Never repeats it. */
+export function secretProblem(value: string): string | undefined {
+  const { secretBytes: least } = webhookLimits;
+  const isBase64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}(?:==)?|[A-Za-z0-9+/]{3}=?)?$/;
+  if (value.startsWith(prefix) && !isBase64.test(value.slice(prefix.length))) {
+    return `expected base64 behind ${prefix}`;
+  }
+  return bytesOf(value).length < least ? `expected at least ${least} bytes` : undefined;
+}
+
+/**
+ * Value of `webhook-signature` (Standard Webhooks 1.0.0): one `v1` signature for each valid secret, that of now first.
+ * @param message `timestamp`: seconds
+ */
+export function signatureOf(
+  secrets: readonly Secret[],
+  message: { id: string; timestamp: number; body: string },
+): string {
+  const { id, timestamp, body } = message;
+  return secrets
+    .map(({ value }) =>
+      createHmac('sha256', bytesOf(value)).update(`${id}.${timestamp}.${body}`).digest('base64'),
+    )
+    .map((signature) => `v1,${signature}`)
+    .join(' ');
+}
+
+/** Those that sign at this time. */
+export function validSecrets(secrets: readonly Secret[], now: number): readonly Secret[] {
+  return secrets.filter(({ until }) => until === null || until > now);
+}
+
+/** The secrets after another was given; null ends them all at once. The same one again changes nothing. */
+export function rotated(secrets: readonly Secret[], given: string | null, now: number): readonly Secret[] {
+  if (given === null) return [];
+  if (secrets[0]?.value === given) return secrets;
+  const former = validSecrets(secrets, now)
+    .filter(({ value }) => value !== given)
+    .map(({ value, until }) => ({ value, until: until ?? now + webhookLimits.rotation }));
+  return [{ value: given, until: null }, ...former].slice(0, webhookLimits.secrets);
+}
