@@ -61,12 +61,13 @@ export async function react(options: ReactOptions): Promise<() => Promise<void>>
   };
   /** Goes on with a stream that is held, up to where the others are. */
   const resume = async (stream: string, { account, position: from }: Held) => {
-    for (let last = from - 1; last < position; ) {
-      const page = await store.events.after(last, { account, limit: batch });
+    // The one that failed comes alone: it may fail for long, and each reading is work for this thread.
+    for (let last = from - 1, limit = 1; last < position; limit = batch) {
+      const page = await store.events.after(last, { account, limit });
       const own = page.filter((event) => streamOf(event) === stream && event.position <= position);
       await reactInOrder(stream, own);
       if (isStopped || held.has(stream)) return;
-      if (page.length < batch) return;
+      if (page.length < limit) return;
       last = page[page.length - 1].position;
       // Until it has caught up.
       held.set(stream, { account, position: last + 1, tries: 0 });
