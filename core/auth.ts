@@ -17,7 +17,7 @@ export interface Principal {
 
 /** Knows API keys. */
 export interface Authenticator {
-  /** Undefined for a key that is unknown or revoked; asked anew for every request. */
+  /** Undefined for a key that is unknown or revoked; asked for every request. */
   principal(key: string): Promise<Principal | undefined>;
   /**
    * Calls back once when the key is revoked, also when that has happened already: for answers that go on for
