@@ -35,9 +35,9 @@ export const outboundLimitTable = limitTable('outbound', {
     beyond: 'The connection is used only if the name still stands for that address.',
   },
   lookups: {
-    value: 64,
+    value: 1_000,
     unit: 'lookups',
-    meaning: 'Lookups of names at once.',
+    meaning: 'Lookups of names at once, with those whose callers have given up.',
     beyond: 'Further ones fail as `busy`.',
   },
   lookupTimeout: {
