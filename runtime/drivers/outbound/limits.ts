@@ -97,7 +97,7 @@ export const outboundLimitTable = limitTable('outbound', {
   chunkLineBytes: {
     value: 4 * 1024,
     unit: 'bytes',
-    meaning: "A chunk's size line with its extensions, and all trailers together.",
+    meaning: "A chunk's size line, the extensions of all chunks together, and all trailers together.",
     beyond: 'It fails as `protocol`.',
   },
   drainBytes: {
