@@ -104,6 +104,12 @@ export const webhookLimitTable = limitTable('webhooks', {
     meaning: 'Events that a lane reads from the log at one go.',
     beyond: 'The rest with the next one.',
   },
+  refillPages: {
+    value: 50,
+    unit: 'goes',
+    meaning: 'How often it does so before it keeps what it has read.',
+    beyond: 'It reads on from there.',
+  },
   sweep: {
     value: 10 * 60_000,
     unit: 'ms',
