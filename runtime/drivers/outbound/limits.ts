@@ -15,10 +15,10 @@ export const outboundLimitTable = limitTable('outbound', {
     meaning: 'Unused connections kept in all.',
     beyond: 'The oldest is closed.',
   },
-  idlePerOrigin: {
+  idlePerPlace: {
     value: 16,
     unit: 'connections',
-    meaning: 'Unused connections kept to one origin.',
+    meaning: 'Unused connections kept to one origin for one owner, such as an account.',
     beyond: 'Further ones are closed.',
   },
   idleLife: {
