@@ -16,7 +16,7 @@ export interface AnswerParser {
 
 export interface AnswerHandlers {
   head(head: AnswerHead): void;
-  /** Bytes of the body; they are the socket's buffer, good during this call only. */
+  /** Bytes of the body: a part of what was pushed, not a copy. */
   body(bytes: Buffer): void;
   done(): void;
 }
