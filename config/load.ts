@@ -38,7 +38,8 @@ export async function readConfig(
   }
   const { value, problems } = settingsOf(configSchema, { given, whole: 'config' });
   const config = value as Config;
-  return { config, problems: [...wrongNames, ...problems, ...contradictions(config)] };
+  const all = new Set([...wrongNames, ...problems, ...contradictions(config)]);
+  return { config, problems: [...all] };
 }
 
 /** What one key cannot tell alone. The config may be as a person wrote it. */

@@ -86,10 +86,16 @@ async function readBytes(request: Request): Promise<Uint8Array> {
   if (!request.body) return new Uint8Array();
   const chunks: Uint8Array[] = [];
   let size = 0;
-  for await (const chunk of request.body as unknown as AsyncIterable<Uint8Array>) {
-    size += chunk.byteLength;
-    if (size > maxBytes) throw tooLarge();
-    chunks.push(chunk);
+  try {
+    for await (const chunk of request.body as unknown as AsyncIterable<Uint8Array>) {
+      size += chunk.byteLength;
+      if (size > maxBytes) throw tooLarge();
+      chunks.push(chunk);
+    }
+  } catch (error) {
+    if (error instanceof Fault) throw error;
+    // The connection ended, by the client or for its silence. Nobody reads the answer, and nothing of ours failed.
+    throw new Fault('body.malformed', { status: 400, message: 'The body ended before it was complete.' });
   }
   return Buffer.concat(chunks);
 }

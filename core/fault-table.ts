@@ -6,7 +6,7 @@ export const coreFaults: FaultTable = {
   'request.malformed': { status: 400, meaning: 'The Host header and the path do not make a URL.' },
   'body.malformed': {
     status: 400,
-    meaning: `The body is not JSON in UTF-8, or nested deeper than ${requestLimits.jsonDepth.value} levels.`,
+    meaning: `The body is not JSON in UTF-8, not complete, or nested deeper than ${requestLimits.jsonDepth.value} levels.`,
   },
   'body.too_large': { status: 413, meaning: 'The body is larger than 1 MiB.' },
   'body.invalid': { status: 422, meaning: 'A field is missing, unknown or wrong; each is named.' },

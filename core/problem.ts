@@ -2,7 +2,7 @@ import type { ValueError } from '@sinclair/typebox/errors';
 
 /**
  * One sentence for a value that does not fit its schema: the field by its path and what was expected.
- * A schema may say `expected` in plain words.
+ * A schema may say in plain words what is `expected`, and one of free names what `expectedNames` are.
  */
 export function problemOf(error: ValueError, options: { prefix?: string; whole: string }): string {
   const path = error.path.slice(1).replaceAll('/', '.');
@@ -24,9 +24,11 @@ export function problemsOf(
 }
 
 function whatIsWrong(error: ValueError): string {
-  if (error.message === 'Unexpected property') return 'unknown field';
+  const { expected, expectedNames } = error.schema as { expected?: string; expectedNames?: string };
+  if (error.message === 'Unexpected property') {
+    return expectedNames === undefined ? 'unknown field' : `expected a name of ${expectedNames}`;
+  }
   if (error.message === 'Expected required property') return 'is required';
-  const { expected } = error.schema as { expected?: string };
   if (expected !== undefined) return `expected ${expected}`;
   return error.message.charAt(0).toLowerCase() + error.message.slice(1);
 }

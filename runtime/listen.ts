@@ -25,6 +25,9 @@ export async function listen(
       maxRequestBodySize,
       // Otherwise an error that reaches Bun is answered with a page that shows the source.
       development: false,
+      // With `development: false` Bun shares the port with whoever asks alike: a second server would take half of the
+      // first one's requests, and nobody would be told.
+      reusePort: false,
       fetch: (request, own) => {
         if (!URL.canParse(request.url)) return faultResponse(badAddress);
         if (own.pendingRequests > requests && !isForOperators(request)) return faultResponse(busy);

@@ -119,7 +119,10 @@ export function tokenRoutes(kit: AccountsKit): AnyElysia {
           revision,
         };
         // Keys do not change: a conflict means that somebody else has just deleted it.
-        const written = await kit.resources.write({ rows: [deletion], events: [] });
+        const written = await kit.resources.write({ rows: [deletion], events: [] }).finally(() => {
+          // Also when it is not known whether the key is still there.
+          keys.forget(id);
+        });
         if (written === 'conflict') throw notFound(id);
         places.gone(account);
         keys.revoked(id);

@@ -32,4 +32,10 @@ export const accountLimits = limitTable('accounts', {
     meaning: 'One allowed origin.',
     beyond: '422 `body.invalid`.',
   },
+  remembered: {
+    value: 1000,
+    unit: 'API keys',
+    meaning: 'Keys whose access is kept in memory.',
+    beyond: 'The one that came first is read from the store again.',
+  },
 });

@@ -20,17 +20,34 @@ export default definePlugin({
       description: 'Event streams open at one time.',
       beyond: 'Others are refused with 503 `events.too_many`.',
     }),
+    maxStreamsOfAccount: limitSchema({
+      default: 100,
+      unit: 'event streams',
+      description: 'Event streams one account may have open at one time, so that it leaves some to others.',
+      beyond: 'Others of that account are refused with 503 `events.too_many`.',
+    }),
   }),
   faults: {
     'events.gone': {
       status: 410,
       meaning: 'The event named by Last-Event-ID is unknown or older than 24 h.',
     },
-    'events.too_many': { status: 503, meaning: 'Too many event streams are open.' },
+    'events.too_many': {
+      status: 503,
+      meaning: 'Too many event streams are open, of all accounts or of this one.',
+    },
   },
   routes(kit) {
     const keys = kit.use(authenticator);
+    const { maxStreams, maxStreamsOfAccount } = kit.config;
     let open = 0;
+    const openOf = new Map<string, number>();
+    const count = (account: string, change: 1 | -1) => {
+      open += change;
+      const own = (openOf.get(account) ?? 0) + change;
+      if (own === 0) openOf.delete(account);
+      else openOf.set(account, own);
+    };
     return new Elysia().get(
       '/api/events',
       async ({ request }) => {
@@ -46,14 +63,13 @@ export default definePlugin({
           });
         }
         if (request.method === 'HEAD') return new Response(null, { headers: eventStreamHeaders });
-        if (open >= kit.config.maxStreams) {
-          throw new Fault('events.too_many', {
-            status: 503,
-            message: `${kit.config.maxStreams} event streams are open already.`,
-            retryAfter: 5,
-          });
+        if (open >= maxStreams) throw tooMany(`${maxStreams} event streams are open already.`);
+        if ((openOf.get(accountId) ?? 0) >= maxStreamsOfAccount) {
+          throw tooMany(
+            `This account has ${maxStreamsOfAccount} event streams open already. Close some first.`,
+          );
         }
-        open += 1;
+        count(accountId, 1);
         const revoked = new AbortController();
         const unwatch = keys.onRevoked(principal, () => revoked.abort());
         return eventStream({
@@ -65,7 +81,7 @@ export default definePlugin({
           from,
           signals: [request.signal, kit.signal, revoked.signal],
           onEnd: () => {
-            open -= 1;
+            count(accountId, -1);
             unwatch();
           },
         });
@@ -92,3 +108,7 @@ export default definePlugin({
     );
   },
 });
+
+function tooMany(message: string): Fault {
+  return new Fault('events.too_many', { status: 503, message, retryAfter: 5 });
+}

@@ -12,13 +12,19 @@ export async function owned(
   options: { id: string; kit: StreamsKit },
 ): Promise<StreamDocument> {
   const row = await options.kit.resources.get('stream', options.id);
-  if (!row || row.account !== principal.accountId) {
-    throw new Fault('stream.not_found', {
-      status: 404,
-      message: `There is no stream ${idOrNone(options.id)}.`,
-    });
-  }
+  if (!row || row.account !== principal.accountId) throw streamNotFound(options.id);
   return documentOf(row);
+}
+
+function streamNotFound(id: string): Fault {
+  return new Fault('stream.not_found', { status: 404, message: `There is no stream ${idOrNone(id)}.` });
+}
+
+/** For a command to the actor of a stream that was there a moment ago: who deletes it is another request. */
+export function deletedMeanwhile(id: string): (error: unknown) => never {
+  return (error) => {
+    throw error instanceof Fault && error.code === 'actor.not_found' ? streamNotFound(id) : error;
+  };
 }
 
 /** The same, and it is a session. A parent is none. */
@@ -64,8 +70,8 @@ export async function changeStream(
   if (Object.keys(body).length === 0) return;
   const { name, suspended, holdSeconds, userTags } = body;
   const fields = await kit.fields(stream).named(body, { principal, stored: document.fields });
-  await kit.actors.ask(broadcast, document.id, {
-    type: 'change',
+  const change = {
+    type: 'change' as const,
     changes: {
       ...(name !== undefined && { name }),
       ...(suspended !== undefined && { suspended }),
@@ -73,7 +79,8 @@ export async function changeStream(
       ...(userTags !== undefined && { userTags }),
       fields,
     },
-  });
+  };
+  await kit.actors.ask(broadcast, document.id, change).catch(deletedMeanwhile(document.id));
 }
 
 /** What a client may set, checked against the schema. */

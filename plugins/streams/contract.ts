@@ -51,7 +51,6 @@ export interface LiveObserver {
 export const setFieldsFaults = [
   'stream.not_found',
   'stream.session_read_only',
-  'actor.not_found',
   'actor.not_possible',
 ] as const;
 

@@ -10,7 +10,7 @@ import { json, nothing } from '../../core/operation.ts';
 import { quota } from '../../core/quota.ts';
 import type { StreamSettings } from '../../machines/broadcast.ts';
 import { broadcast } from './actor.ts';
-import { changeStream, owned, parent, type StreamBody } from './change.ts';
+import { changeStream, deletedMeanwhile, owned, parent, type StreamBody } from './change.ts';
 import { setFieldsFaults, stream } from './contract.ts';
 import type { StreamDocument } from './document.ts';
 import { hlsRoutes } from './hls.ts';
@@ -148,7 +148,9 @@ export function routes(kit: StreamsKit): AnyElysia {
           async run(attempt) {
             const { id } = await parent(principal, { id: params.id, kit });
             const rotation = { type: 'rotateKey', streamKey: newStreamKey() } as const;
-            await kit.actors.ask(broadcast, id, rotation, { cause: `rotate-key/${attempt.id}` });
+            await kit.actors
+              .ask(broadcast, id, rotation, { cause: `rotate-key/${attempt.id}` })
+              .catch(deletedMeanwhile(id));
             return Response.json(await present(await owned(principal, { id, kit })));
           },
         });

@@ -19,8 +19,11 @@ const { tagLength, tagNameLength, tags } = streamLimits;
 const tagName = `^(?!__proto__$)[^\\u0000-\\u001f]{1,${tagNameLength.value}}$`;
 const tagsSchema = Type.Record(
   Type.String({ pattern: tagName }),
-  Type.Union([Type.String({ maxLength: tagLength.value }), Type.Number(), Type.Boolean()]),
+  Type.Union([Type.String({ maxLength: tagLength.value }), Type.Number(), Type.Boolean()], {
+    expected: `text of at most ${tagLength.value} characters, a number or a boolean`,
+  }),
   {
+    expectedNames: `1 to ${tagNameLength.value} characters, no control characters`,
     maxProperties: tags.value,
     additionalProperties: false,
     description: `Values of your own; names have up to ${tagNameLength.value} characters.`,

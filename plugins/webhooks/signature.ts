@@ -11,15 +11,14 @@ function bytesOf(value: string): Buffer {
     : Buffer.from(value, 'utf8');
 }
 
-/** What is wrong with a secret, or undefined. Never repeats it. */
-export function secretProblem(value: string): string | undefined {
-  const { secretBytes: least } = webhookLimits;
-  const isBase64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}(?:==)?|[A-Za-z0-9+/]{3}=?)?$/;
-  if (value.startsWith(prefix) && !isBase64.test(value.slice(prefix.length))) {
-    return `expected base64 behind ${prefix}`;
-  }
-  return bytesOf(value).length < least ? `expected at least ${least} bytes` : undefined;
-}
+/** What a `sharedSecret` looks like: eight bytes are two groups of base64 and one of three characters, at least. */
+export const secretPattern = (() => {
+  const group = '[A-Za-z0-9+/]{4}';
+  const two = '[A-Za-z0-9+/]{2}(?:==)?';
+  const three = '[A-Za-z0-9+/]{3}=?';
+  const least = webhookLimits.secretBytes;
+  return `^(?:(?!${prefix})[\\s\\S]{${least},}|${prefix}(?:(?:${group}){2}${three}|(?:${group}){3,}(?:${two}|${three})?))$`;
+})();
 
 /**
  * Value of `webhook-signature` (Standard Webhooks 1.0.0): one `v1` signature for each valid secret, that of now first.

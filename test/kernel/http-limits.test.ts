@@ -1,5 +1,7 @@
+import { connect } from 'node:net';
 import { Elysia } from 'elysia';
 import { describe, expect, it } from 'vitest';
+import { bodyBytes } from '../../core/body.ts';
 import { httpCore } from '../../core/http.ts';
 import { requestLimits } from '../../core/limits.ts';
 import { jsonLog } from '../../core/log.ts';
@@ -38,6 +40,37 @@ describe('beyond a limit of the HTTP server', () => {
     expect(statuses.sort()).toEqual([200, 200, 503]);
     expect((await fetch(`${base}/slow`)).status).toBe(200);
     await server.stop();
+  });
+
+  it('a port that another Millrace has is refused by name, not shared with it', async () => {
+    const options = { host: '127.0.0.1', log };
+    const app = httpCore({ log, routes: [] });
+    const server = await listen(app, { ...options, port: 0 });
+    await expect(listen(app, { ...options, port: server.port })).rejects.toThrow(
+      `Port ${server.port} (http.port) is in use`,
+    );
+    await server.stop();
+  });
+
+  it('a client that leaves in the middle of its body is no failure of ours', async () => {
+    const lines: string[] = [];
+    const own = jsonLog({ level: 'debug', now: () => 0, write: (line) => lines.push(line) });
+    const { promise: outcome, resolve } = Promise.withResolvers<unknown>();
+    const routes = new Elysia().post('/read', ({ request }) => {
+      const read = bodyBytes(request);
+      read.then(resolve, resolve);
+      return read.then(() => new Response('read'));
+    });
+    const server = await listen(httpCore({ log: own, routes: [routes] }), {
+      host: '127.0.0.1',
+      port: 0,
+      log: own,
+    });
+    const client = connect(server.port, '127.0.0.1');
+    client.write('POST /read HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n{', () => client.destroy());
+    expect(await outcome).toMatchObject({ code: 'body.malformed', status: 400 });
+    await server.stop();
+    expect(lines).toEqual([]);
   });
 
   it('too long a head is 431, and what fits is read', async () => {

@@ -19,6 +19,7 @@ it.each([
   'publicUrl: expected a URL without a path, such as https://video.example.com',
   'access.cors.allowedOrigins.0: expected https://example.com, as browsers send it',
   'access-control-allow-origin-of-a-page',
+  'url: expected an rtmp://, rtmps:// or srt:// URL of at most 2000 characters',
 ])('leaves "%s" alone', (text) => {
   expect(withoutSecrets(text)).toBe(text);
 });

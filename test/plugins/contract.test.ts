@@ -245,6 +245,37 @@ describe('a stream', () => {
     expect((await w.request('GET', `/api/stream/${id}`)).body).toMatchObject({ name: 'All', ...fields });
   });
 
+  it('says what tags may be called, and what they may hold', async () => {
+    await using w = await world({ plugins });
+    const errorsOf = async (userTags: unknown) =>
+      (await w.request('POST', '/api/stream', { body: { name: 'x', userTags } })).body.errors;
+    const names = 'expected a name of 1 to 100 characters, no control characters';
+    expect(await errorsOf({ '': 1 })).toEqual([`userTags.: ${names}`]);
+    expect(await errorsOf({ ['k'.repeat(101)]: 1 })).toEqual([`userTags.${'k'.repeat(101)}: ${names}`]);
+    const values = 'expected text of at most 500 characters, a number or a boolean';
+    expect(await errorsOf({ a: null, b: 'v'.repeat(501) })).toEqual([
+      `userTags.a: ${values}`,
+      `userTags.b: ${values}`,
+    ]);
+  });
+
+  it('that is deleted while it is changed is not found, as if it had been deleted before', async () => {
+    await using w = await world({ plugins });
+    const { id } = await w.given.stream();
+    const [, ...others] = await Promise.all([
+      w.request('DELETE', `/api/stream/${id}`),
+      w.request('PATCH', `/api/stream/${id}`, { body: { name: 'Late' } }),
+      w.request('PATCH', `/api/stream/${id}/record`, { body: { record: true } }),
+      w.request('POST', `/api/stream/${id}/rotate-key`),
+    ]);
+    for (const { status, body } of others) {
+      expect([status, body]).toEqual([
+        404,
+        { errors: [`There is no stream ${id}.`], code: 'stream.not_found' },
+      ]);
+    }
+  });
+
   it('is not changed by an empty PATCH, which is 204', async () => {
     await using w = await world({ plugins });
     const stream = await w.given.stream();

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { allPlugins } from '../kit/all-plugins.ts';
-import { world } from '../kit/world.ts';
+import { allPlugins, anotherAccount } from '../kit/all-plugins.ts';
+import { bootstrapKey, world } from '../kit/world.ts';
 
 const plugins = await allPlugins();
 
@@ -52,4 +52,24 @@ it('does not count sessions as streams', async () => {
   }
   expect((await w.request('GET', '/api/session')).body).toHaveLength(3);
   await w.given.stream();
+});
+
+it('lets no account open so many event streams that others have none', async () => {
+  await using w = await world({ plugins, config: { events: { maxStreamsOfAccount: 2 } } });
+  const { key } = await anotherAccount(w);
+  const open = async (by: string) =>
+    w.app.handle(
+      new Request('http://localhost:8080/api/events', { headers: { authorization: `Bearer ${by}` } }),
+    );
+  const own = [await open(bootstrapKey), await open(bootstrapKey)];
+  expect(own.map(({ status }) => status)).toEqual([200, 200]);
+  const refused = await open(bootstrapKey);
+  expect([refused.status, (await refused.json()).code]).toEqual([503, 'events.too_many']);
+  const others = await open(key);
+  expect(others.status).toBe(200);
+
+  await own[0]?.body?.cancel();
+  const again = await open(bootstrapKey);
+  expect(again.status).toBe(200);
+  for (const one of [own[1], others, again]) await one?.body?.cancel();
 });

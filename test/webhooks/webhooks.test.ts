@@ -70,6 +70,8 @@ describe('a webhook', () => {
     [{ sharedSecret: 'whsec_!!!' }, 'sharedSecret: '],
     [{ sharedSecret: 'whsec_' }, 'sharedSecret: '],
     [{ sharedSecret: 'short' }, 'sharedSecret: '],
+    // Seven bytes.
+    [{ sharedSecret: 'whsec_AQIDBAUGBw==' }, 'sharedSecret: expected whsec_ and base64 of at least 8 bytes'],
     [{ unknown: 1 }, 'unknown: '],
   ])('is refused with the field named: %j', async (wrong, problem) => {
     await using w = await hookWorld();

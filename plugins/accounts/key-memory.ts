@@ -1,0 +1,36 @@
+import type { Principal } from '../../core/auth.ts';
+import { accountLimits } from './limits.ts';
+
+/** The keys that were used lately, so that a request reads no row to learn whose it is. */
+export interface KeyMemory {
+  /** @param hash of the key */
+  get(hash: string): Principal | undefined;
+  /** Looks a key up and remembers it, unless one was forgotten meanwhile: what was read may have been that one. */
+  learn(hash: string, find: () => Promise<Principal | undefined>): Promise<Principal | undefined>;
+  forget(keyId: string): void;
+}
+
+/**
+ * Holds true where this process alone deletes keys: it forgets one before the deletion is answered. Nodes that share a
+ * store must do without, or tell each other first.
+ */
+export function keyMemory(): KeyMemory {
+  const known = new Map<string, Principal>();
+  let forgotten = 0;
+  return {
+    get: (hash) => known.get(hash),
+    async learn(hash, find) {
+      const before = forgotten;
+      const principal = await find();
+      if (!principal || forgotten !== before) return principal;
+      const [oldest] = known.keys();
+      if (known.size >= accountLimits.remembered.value && oldest !== undefined) known.delete(oldest);
+      known.set(hash, principal);
+      return principal;
+    },
+    forget(keyId) {
+      forgotten += 1;
+      for (const [hash, principal] of known) if (principal.keyId === keyId) known.delete(hash);
+    },
+  };
+}
