@@ -87,6 +87,12 @@ export const actorLimits = limitTable('actors', {
     meaning: 'How often a step that lost a race is computed again.',
     beyond: '503 `store.busy`; nothing was written.',
   },
+  timersAtOnce: {
+    value: 500,
+    unit: 'actors',
+    meaning: 'Actors whose due timers are run at one time.',
+    beyond: 'The others after them; a command to one of those runs its timers first.',
+  },
   timerRetry: {
     value: 1000,
     unit: 'ms',

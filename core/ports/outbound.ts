@@ -35,6 +35,11 @@ export interface OutboundRequest {
    */
   readonly repeatable?: boolean;
   /**
+   * On whose behalf it is sent. Kept connections are not shared between owners: a peer that answers ahead of what it is
+   * asked on a connection spoils requests of its own owner alone. Default: nobody's.
+   */
+  readonly owner?: string;
+  /**
    * Whole request with its redirects and its body, ms. Default 10 s; 0 is none, for long transfers: `idleTimeout`
    * and `maxBytes` still hold.
    */

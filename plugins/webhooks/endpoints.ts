@@ -187,7 +187,7 @@ export function endpointGate(kit: Pick<WebhooksKit, 'actors' | 'clock' | 'config
   };
 }
 
-/** Until when a lane waits that nobody wakes, epoch ms. */
+/** Until when a lane waits that nobody wakes, epoch ms. Thousands that began to wait together do not end it together. */
 export function heldUntil(now: number): number {
-  return now + webhookLimits.hold;
+  return now + Math.round(webhookLimits.hold * (1 + Math.random()));
 }

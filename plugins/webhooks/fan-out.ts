@@ -3,10 +3,11 @@ import { listLimits } from '../../core/limits.ts';
 import type { LoggedEvent, StoredResource } from '../../core/ports/store.ts';
 import type { WebhooksKit } from './kit.ts';
 import { lane, laneKey, laneKind } from './lane.ts';
+import { webhookLimits } from './limits.ts';
 import { anyStream, eventIndex, webhookKind } from './webhook.ts';
 
 /** As many webhooks as an account can have, see config.ts. */
-const most = listLimits.page.value;
+const mostWebhooks = listLimits.page.value;
 
 /**
  * Puts an event into the lane of each webhook that wants it. The cause names webhook and event, so an event that is heard
@@ -14,7 +15,12 @@ const most = listLimits.page.value;
  */
 export async function fanOut(event: LoggedEvent, kit: WebhooksKit): Promise<void> {
   const webhooks = await subscribers(event, kit);
-  await Promise.all(webhooks.map(({ id }) => enqueue(event, { webhookId: id, kit })));
+  // In stretches: events of many streams come side by side, and all their commits at once would leave no room for others'.
+  const { fanOut: most } = webhookLimits;
+  for (let at = 0; at < webhooks.length; at += most) {
+    const some = webhooks.slice(at, at + most);
+    await Promise.all(some.map(({ id }) => enqueue(event, { webhookId: id, kit })));
+  }
 }
 
 async function subscribers(event: LoggedEvent, { resources }: WebhooksKit): Promise<StoredResource[]> {
@@ -22,7 +28,7 @@ async function subscribers(event: LoggedEvent, { resources }: WebhooksKit): Prom
   const values = stream === '' ? [anyStream] : [anyStream, stream];
   const found = await Promise.all(
     values.map((value) =>
-      resources.list(webhookKind, { account, where: { [eventIndex(type)]: value }, limit: most }),
+      resources.list(webhookKind, { account, where: { [eventIndex(type)]: value }, limit: mostWebhooks }),
     ),
   );
   return found.flat();

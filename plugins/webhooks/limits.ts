@@ -80,10 +80,16 @@ export const webhookLimitTable = limitTable('webhooks', {
     meaning: 'An attempt of `test` or `resend`, whose caller waits.',
     beyond: 'It has failed.',
   },
+  fanOut: {
+    value: 20,
+    unit: 'webhooks',
+    meaning: 'Webhooks that get an event side by side.',
+    beyond: 'The next ones after them.',
+  },
   hold: {
     value: 60_000,
     unit: 'ms',
-    meaning: 'How long a lane waits that nobody wakes.',
+    meaning: 'How long a lane waits at least that nobody wakes; up to twice as long, by chance.',
     beyond: 'It looks again.',
   },
   turn: {
@@ -103,6 +109,12 @@ export const webhookLimitTable = limitTable('webhooks', {
     unit: 'events',
     meaning: 'Events that a lane reads from the log at one go.',
     beyond: 'The rest with the next one.',
+  },
+  refillPages: {
+    value: 50,
+    unit: 'goes',
+    meaning: 'How often it does so before it keeps what it has read.',
+    beyond: 'It reads on from there.',
   },
   sweep: {
     value: 10 * 60_000,

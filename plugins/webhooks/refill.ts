@@ -15,7 +15,8 @@ export const refillEffect = effect<Refill, Refilled, typeof config>({
     const webhook = webhookOf(row);
     const positions: number[] = [];
     let last = after;
-    for (;;) {
+    // What was read is kept by the lane after each stretch: it comes to an end however much others have in the log.
+    for (let pages = 0; pages < webhookLimits.refillPages; pages += 1) {
       signal.throwIfAborted();
       const page = await kit.events.after(last, { account, limit: webhookLimits.refill });
       for (const { type, stream, position } of page) {
@@ -25,5 +26,6 @@ export const refillEffect = effect<Refill, Refilled, typeof config>({
       }
       if (page.length < webhookLimits.refill) return { positions, last, hasMore: false };
     }
+    return { positions, last, hasMore: true };
   },
 });

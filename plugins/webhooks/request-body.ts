@@ -14,9 +14,10 @@ const fields = {
   name: Type.String({ minLength: 1, maxLength: requestLimits.nameLength.value }),
   url: Type.String({
     maxLength: webhookLimits.url,
-    pattern: '^[hH][tT][tT][pP][sS]?://',
+    // URL parsers drop line breaks and tabs; what is stored and shown must be what is called.
+    pattern: '^[hH][tT][tT][pP][sS]?://[^\\x00-\\x1f\\x7f]*$',
     examples: ['https://example.com/hooks'],
-    expected: `an http:// or https:// URL of at most ${webhookLimits.url} characters`,
+    expected: `an http:// or https:// URL of at most ${webhookLimits.url} characters, without control characters`,
   }),
   events: Type.Array(Type.String(), {
     minItems: 1,

@@ -26,7 +26,7 @@ const payloads: Readonly<Record<string, unknown>> = {
   task: { task: { id: none, type: 'import', status: { phase: 'completed' }, outputAssetId: none } },
   multistream: { target: { id: none, name: 'Example', profile: 'source' } },
   'multistream.error': { target: { id: none, name: 'Example', profile: 'source' }, error: 'An example.' },
-  'stream.health': { health: { isHealthy: true, issues: [] } },
+  'stream.health': { health: { sessionId: none, isHealthy: true, issues: [] } },
   'recording.ready': {
     recordingUrl: `https://example.com/recordings/${none}/index.m3u8`,
     mp4Url: `https://example.com/recordings/${none}/source.mp4`,

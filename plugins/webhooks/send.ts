@@ -56,6 +56,7 @@ export async function send(
     redirects: 0,
     // The receiver knows a repeat by its id, so a kept connection may be used.
     repeatable: true,
+    owner: webhook.account,
     timeout,
     idleTimeout: timeout,
     maxBytes: webhookLimits.loggedAnswer,

@@ -26,6 +26,7 @@ import { TimerQueue } from './timers.ts';
 
 const maxConflicts = actorLimits.conflicts.value;
 const retryDelay = actorLimits.timerRetry.value;
+const timersAtOnce = actorLimits.timersAtOnce.value;
 
 /**
  * Runs actors: one step at a time for each, every step one commit. Takes commands straight in and timers
@@ -39,6 +40,9 @@ export class ActorHost implements Actors {
   readonly #timers: TimerQueue;
   /** The last queued work of each actor that has any: steps of one actor never overlap. */
   readonly #tails = new Map<string, Promise<unknown>>();
+  /** Actors whose timers are being run, and those whose timers are due and wait for a turn. */
+  #firing = 0;
+  readonly #late = new Set<string>();
   #isStopped = false;
 
   constructor(options: HostOptions) {
@@ -65,6 +69,7 @@ export class ActorHost implements Actors {
   async stop(): Promise<void> {
     this.#isStopped = true;
     this.#timers.stop();
+    this.#late.clear();
     await Promise.allSettled(this.#tails.values());
   }
 
@@ -297,13 +302,27 @@ export class ActorHost implements Actors {
     return { snapshot: thaw(type, stored), sequence: stored.sequence };
   }
 
+  /** Thousands of timers may be due at one moment: all at once they would leave no room in the store for commands. */
   #fire(actor: string): void {
-    this.#queue(actor, () => this.#runDue(actor)).catch((error: unknown) => {
-      if (this.#isStopped) return;
-      this.#options.log.error('a timer could not be run; it is tried again', { actor, error });
-      const now = this.#options.clock.now();
-      this.#timers.retry(actor, { now, at: now + retryDelay });
-    });
+    if (this.#firing >= timersAtOnce) {
+      this.#late.add(actor);
+      return;
+    }
+    this.#firing += 1;
+    this.#queue(actor, () => this.#runDue(actor))
+      .catch((error: unknown) => {
+        if (this.#isStopped) return;
+        this.#options.log.error('a timer could not be run; it is tried again', { actor, error });
+        const now = this.#options.clock.now();
+        this.#timers.retry(actor, { now, at: now + retryDelay });
+      })
+      .finally(() => {
+        this.#firing -= 1;
+        const [next] = this.#late;
+        if (next === undefined) return;
+        this.#late.delete(next);
+        this.#fire(next);
+      });
   }
 
   /** Time goes in order: what fell due comes before whatever is done with the actor now. */

@@ -6,7 +6,7 @@ const root = new URL('../../', import.meta.url).pathname;
 /** They connect to what is no user's choice, or are the guarded client itself. */
 const mayConnect = /^runtime\/(drivers\/outbound|media\/rtmp)\/|^plugins\/watch\/page\//;
 const calls =
-  /(?<![.\w])fetch\(|\bglobalThis\.fetch\b|\bBun\.(connect|fetch)\(|(?:from|import) ?\(?['"](node:)?(https?|http2|tls|dgram|dns(\/promises)?)['"]|new WebSocket\(|\bconnect\b[^;]*from 'node:net'/;
+  /(?<![.\w])fetch\(|\bglobalThis\.fetch\b|\bBun\.(connect|fetch)\(|(?:from|import) ?\(?['"](node:)?(https?|http2|tls|dgram|dns(\/promises)?)['"]|new WebSocket\(|\bconnect\b[^;]*from 'node:net'|\bdns\b[^;]*from 'bun'|\bBun\.dns\b/;
 
 test('nothing but the guarded client calls out', () => {
   const found: string[] = [];
@@ -21,6 +21,7 @@ test.each([
   "import http from 'node:http'",
   'Bun.connect({',
   "import { connect } from 'node:net'",
+  "import { dns } from 'bun'",
 ])('%s is seen', (line) => expect(calls.test(line)).toBe(true));
 test.each(['store.fetch(', "import { isIP } from 'node:net'", 'app.handle('])('%s is fine', (line) =>
   expect(calls.test(line)).toBe(false),

@@ -4,6 +4,7 @@ import { jsonLog } from '../../core/log.ts';
 import type { Clock } from '../../core/ports/clock.ts';
 import { ActorHost } from '../../runtime/actors/host.ts';
 import { type SqliteStore, sqliteStore } from '../../runtime/drivers/store/sqlite/index.ts';
+import { actorLimits } from '../../runtime/limits.ts';
 import { bareBroadcast, figures, publish, settings } from '../kit/broadcast-actor.ts';
 
 const began = 1_000_000;
@@ -108,6 +109,39 @@ describe('time and commands', () => {
     await settled();
     expect(events.map(({ type }) => type)).toEqual(['stream.idle', 'stream.started', 'stream.idle']);
   });
+
+  it('timers of very many at one moment are run so many at a time, and all of them', async () => {
+    const many = Array.from(
+      { length: actorLimits.timersAtOnce.value + 100 },
+      (_, n) => `stream-of-many-${n}`,
+    );
+    for (const own of many) {
+      const stream = { ...settings, id: own, streamKey: own, playbackId: own };
+      await host.spawn(bareBroadcast, own, stream);
+      await host.ask(bareBroadcast, own, { ...publish(own), streamKey: own });
+      await host.ask(bareBroadcast, own, { type: 'playable', token: own, figures: figures(began) });
+      await host.ask(bareBroadcast, own, {
+        ...{ type: 'closed', token: own, isClean: false, figures: figures(began) },
+      });
+    }
+    events.length = 0;
+    let running = 0;
+    let most = 0;
+    const { commit } = store;
+    store.commit = (...given) => {
+      running += 1;
+      most = Math.max(most, running);
+      return commit.apply(store, given).finally(() => {
+        running -= 1;
+      });
+    };
+    clock.time = began + hold;
+    clock.ring();
+    while (events.length < many.length + 1) await new Promise((resolve) => setImmediate(resolve));
+    expect(events.every(({ type, at }) => type === 'stream.idle' && at === began + hold)).toBe(true);
+    expect(most).toBeLessThanOrEqual(actorLimits.timersAtOnce.value);
+    expect(most).toBeGreaterThan(1);
+  }, 30_000);
 
   it('a command of an owner that was replaced is refused, not acknowledged', async () => {
     await store.acquire(16);

@@ -110,7 +110,12 @@ describe('connections', () => {
     });
     using outbound = client();
     await outbound.request(server.url);
-    expect(await outbound.request(server.url)).toMatchObject({ ok: true });
+    let starts = 0;
+    const onStart = () => {
+      starts += 1;
+    };
+    expect(await outbound.request(server.url, { onStart })).toMatchObject({ ok: true });
+    expect(starts).toBe(1);
     expect(server.requests.map(({ connection }) => connection)).toEqual([0, 0, 1]);
   });
 
@@ -140,6 +145,13 @@ describe('connections', () => {
     expect(outcome.ok && Buffer.from(outcome.body).toString()).toBe('');
   });
 
+  it('are not shared between owners: answers ahead of their requests reach nobody else', async () => {
+    await using server = await receiver(() => said(200));
+    using outbound = client();
+    for (const owner of ['a', 'b', 'a', 'b', undefined]) await outbound.request(server.url, { owner });
+    expect(server.requests.map(({ connection }) => connection)).toEqual([0, 1, 0, 1, 2]);
+  });
+
   it('are checked again after a while: a name that stands for something else now is refused', async () => {
     await using server = await receiver(() => said(200));
     let addresses = ['127.0.0.1'];
@@ -165,7 +177,7 @@ describe('connections', () => {
 
   it('are kept in bounded numbers', async () => {
     await using server = await receiver(() => undefined);
-    using outbound = client({ limits: { idlePerOrigin: 2 } });
+    using outbound = client({ limits: { idlePerPlace: 2 } });
     const all = Array.from({ length: 5 }, () => outbound.request(server.url));
     while (server.requests.length < 5) await turn();
     for (const socket of server.sockets) socket.write(said(200));

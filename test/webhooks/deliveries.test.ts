@@ -26,6 +26,7 @@ describe('an event', () => {
     ]);
     expect(w.sent(url)[0]?.id).toBe(started.id);
     expect(w.sent(url)[0]?.text).not.toContain(stream.streamKey);
+    expect(w.outbound.sent.map(({ request }) => request.owner)).toEqual(Array(3).fill(w.account));
   });
 
   it('is not sent for another account, stream or event', async () => {

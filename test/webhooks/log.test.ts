@@ -171,6 +171,8 @@ describe('test', () => {
       expect(w.sent().at(-1)?.body).toMatchObject({ id: body.deliveryId, webhookId: id, event });
     }
     expect(await w.log(id)).toHaveLength(names.length);
+    // As docs/api.md, "Live figures and health".
+    expect(Object.keys(w.sent().at(-1)?.body.payload.health)).toEqual(['sessionId', 'isHealthy', 'issues']);
   });
 
   it('refuses what is no event', async () => {

@@ -54,6 +54,7 @@ describe('a webhook', () => {
     [{ url: 'javascript:alert(1)' }, 'url: '],
     [{ url: 'not a url' }, 'url: '],
     [{ url: 'https://' }, 'url: '],
+    [{ url: 'https://exa\r\nmple.com/' }, 'url: '],
     [{ url: `https://a.example/${'x'.repeat(2000)}` }, 'url: '],
     [{ url: undefined }, 'url: '],
     [{ name: '' }, 'name: '],

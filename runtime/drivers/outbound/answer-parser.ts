@@ -16,7 +16,7 @@ export interface AnswerParser {
 
 export interface AnswerHandlers {
   head(head: AnswerHead): void;
-  /** Bytes of the body; they are the socket's buffer, good during this call only. */
+  /** Bytes of the body: a part of what was pushed, not a copy. */
   body(bytes: Buffer): void;
   done(): void;
 }
@@ -49,6 +49,8 @@ export function answerParser(
   let line = '';
   let headBytes = 0;
   let lineBytes = 0;
+  /** Of all chunks: they would make an answer of any size out of a small body. */
+  let extensionBytes = 0;
   let interim = 0;
   let canReuse = false;
   let status: { code: number; minor: number } | undefined;
@@ -133,6 +135,8 @@ export function answerParser(
     if (part === 'chunk-size') {
       const match = /^([0-9a-fA-F]{1,12})[\t ]*(?:;.*)?$/.exec(text);
       if (!match) return 'the size of a chunk is malformed';
+      extensionBytes += text.length - match[1].length;
+      if (extensionBytes > limits.chunkLineBytes) return 'the extensions of its chunks are too long';
       left = Number.parseInt(match[1], 16);
       part = left === 0 ? 'trailers' : 'chunk';
       lineBytes = 0;

@@ -41,11 +41,12 @@ export function outboundClient(options: OutboundOptions): Outbound {
     { request, signal, mayReuse }: { request: OutboundRequest; signal: AbortSignal; mayReuse: boolean },
   ): Promise<Connection | OutboundFailure> => {
     const now = clock.now();
-    const fresh = mayReuse && pool.take(to.origin, (one) => now - one.checkedAt < limits.recheckAfter);
+    const place = placeOf(to, request);
+    const fresh = mayReuse && pool.take(place, (one) => now - one.checkedAt < limits.recheckAfter);
     if (fresh) return fresh;
     const addresses = await ended(names.resolve(to), signal);
     if ('ok' in addresses) return addresses;
-    const known = mayReuse && pool.take(to.origin, (one) => addresses.includes(one.address));
+    const known = mayReuse && pool.take(place, (one) => addresses.includes(one.address));
     if (known) {
       known.checkedAt = clock.now();
       return known;
@@ -61,7 +62,7 @@ export function outboundClient(options: OutboundOptions): Outbound {
       const connection = await connectionTo(to, { request, signal, mayReuse });
       if ('ok' in connection) return connection;
       const { wasUsed } = connection;
-      const onFree = (free: Connection) => (isClosed ? free.close() : pool.keep(free, to.origin));
+      const onFree = (free: Connection) => (isClosed ? free.close() : pool.keep(free, placeOf(to, request)));
       const run = exchange(connection, { to, request, signal, clock, limits, onFree });
       const head = await run.head;
       if (head.ok) return { ok: true as const, run, head };
@@ -127,7 +128,8 @@ export function outboundClient(options: OutboundOptions): Outbound {
       running.delete(own);
     };
     try {
-      const followed = await follow(to, { given: request, signal: own.signal });
+      const given = { ...request, onStart: once(request.onStart) };
+      const followed = await follow(to, { given, signal: own.signal });
       if (!followed.ok) finish();
       return followed.ok ? { ...followed, finish } : followed;
     } catch (error) {
@@ -245,6 +247,20 @@ function answerStream(
     cancel: () => end(failure('aborted', 'the rest of the answer was not wanted')),
   };
   return { ok: true, status, headers, url, redirects, length, body };
+}
+
+/** Where in the pool its connections are. */
+function placeOf({ origin }: Target, { owner = '' }: OutboundRequest): string {
+  return `${origin} ${owner}`;
+}
+
+/** Sent again and redirected requests start once. */
+function once(tell: () => void = () => {}): () => void {
+  let isTold = false;
+  return () => {
+    if (!isTold) tell();
+    isTold = true;
+  };
 }
 
 function canRepeat(request: OutboundRequest): boolean {

@@ -95,10 +95,7 @@ export function exchange(connection: Connection, options: ExchangeOptions): Exch
         headed.resolve(head);
       },
       body(bytes) {
-        if (drainable !== undefined) {
-          drainable -= bytes.length;
-          return;
-        }
+        if (drainable !== undefined) return;
         chunks.push(bytes);
         unread += bytes.length;
         if (unread > limits.unreadBytes && !isPaused) {
@@ -130,6 +127,7 @@ export function exchange(connection: Connection, options: ExchangeOptions): Exch
     data(bytes) {
       hasAnswer = true;
       active();
+      if (drainable !== undefined) drainable -= bytes.length;
       const wrong = parser.push(bytes);
       // A complete answer counts, whatever is behind it: only the connection is not used again.
       if (wrong !== undefined && !parser.isDone) return fail(failure('protocol', `${to.origin}: ${wrong}`));

@@ -15,10 +15,10 @@ export const outboundLimitTable = limitTable('outbound', {
     meaning: 'Unused connections kept in all.',
     beyond: 'The oldest is closed.',
   },
-  idlePerOrigin: {
+  idlePerPlace: {
     value: 16,
     unit: 'connections',
-    meaning: 'Unused connections kept to one origin.',
+    meaning: 'Unused connections kept to one origin for one owner, such as an account.',
     beyond: 'Further ones are closed.',
   },
   idleLife: {
@@ -35,9 +35,9 @@ export const outboundLimitTable = limitTable('outbound', {
     beyond: 'The connection is used only if the name still stands for that address.',
   },
   lookups: {
-    value: 64,
+    value: 1_000,
     unit: 'lookups',
-    meaning: 'Lookups of names at once.',
+    meaning: 'Lookups of names at once, with those whose callers have given up.',
     beyond: 'Further ones fail as `busy`.',
   },
   lookupTimeout: {
@@ -97,7 +97,7 @@ export const outboundLimitTable = limitTable('outbound', {
   chunkLineBytes: {
     value: 4 * 1024,
     unit: 'bytes',
-    meaning: "A chunk's size line with its extensions, and all trailers together.",
+    meaning: "A chunk's size line, the extensions of all chunks together, and all trailers together.",
     beyond: 'It fails as `protocol`.',
   },
   drainBytes: {

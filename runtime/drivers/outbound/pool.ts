@@ -2,13 +2,13 @@ import type { Clock } from '../../../core/ports/clock.ts';
 import type { Connection } from './connection.ts';
 import type { OutboundLimits } from './limits.ts';
 
-/** Connections that wait for another request to the same origin. */
+/** Connections that wait for another request of the same owner to the same origin: that is their place. */
 export class Pool {
   readonly #clock: Clock;
   readonly #limits: OutboundLimits;
-  /** Oldest first, over all origins. */
-  readonly #kept = new Map<Connection, { origin: string; until: number }>();
-  readonly #byOrigin = new Map<string, Connection[]>();
+  /** Oldest first, over all places. */
+  readonly #kept = new Map<Connection, { place: string; until: number }>();
+  readonly #byPlace = new Map<string, Connection[]>();
   #cancelSweep: (() => void) | undefined;
 
   constructor(options: { clock: Clock; limits: OutboundLimits }) {
@@ -17,25 +17,25 @@ export class Pool {
   }
 
   /** The one used last that `suits`; it is the caller's from now on. */
-  take(origin: string, suits: (connection: Connection) => boolean): Connection | undefined {
-    const connection = this.#byOrigin.get(origin)?.findLast(suits);
+  take(place: string, suits: (connection: Connection) => boolean): Connection | undefined {
+    const connection = this.#byPlace.get(place)?.findLast(suits);
     if (connection) this.#forget(connection);
     return connection;
   }
 
-  keep(connection: Connection, origin: string): void {
+  keep(connection: Connection, place: string): void {
     if (!connection.isOpen) return;
-    const same = this.#byOrigin.get(origin) ?? [];
-    if (same.length >= this.#limits.idlePerOrigin) {
+    const same = this.#byPlace.get(place) ?? [];
+    if (same.length >= this.#limits.idlePerPlace) {
       connection.close();
       return;
     }
     connection.wasUsed = true;
     // Takes effect before it is listed: bytes that nobody asked for close it.
     connection.give(undefined, () => this.#forget(connection));
-    this.#byOrigin.set(origin, same);
+    this.#byPlace.set(place, same);
     same.push(connection);
-    this.#kept.set(connection, { origin, until: this.#clock.now() + this.#limits.idleLife });
+    this.#kept.set(connection, { place, until: this.#clock.now() + this.#limits.idleLife });
     if (this.#kept.size > this.#limits.idleConnections) this.#kept.keys().next().value?.close();
     this.#sweepLater();
   }
@@ -51,9 +51,9 @@ export class Pool {
     if (!entry) return;
     this.#kept.delete(connection);
     connection.give(undefined);
-    const left = (this.#byOrigin.get(entry.origin) ?? []).filter((one) => one !== connection);
-    if (left.length > 0) this.#byOrigin.set(entry.origin, left);
-    else this.#byOrigin.delete(entry.origin);
+    const left = (this.#byPlace.get(entry.place) ?? []).filter((one) => one !== connection);
+    if (left.length > 0) this.#byPlace.set(entry.place, left);
+    else this.#byPlace.delete(entry.place);
   }
 
   #sweepLater(): void {

@@ -1,4 +1,4 @@
-import { lookup as systemLookup } from 'node:dns/promises';
+import { dns } from 'bun';
 import type { Cidr } from '../../../core/cidr.ts';
 import type { Clock } from '../../../core/ports/clock.ts';
 import type { OutboundFailure } from '../../../core/ports/outbound.ts';
@@ -71,8 +71,12 @@ export function isLocalhost(host: string): boolean {
   return host === 'localhost' || host.endsWith('.localhost');
 }
 
+/**
+ * Not the system's `getaddrinfo`: it keeps a thread until the name server has answered, of which Bun has one for each core,
+ * and files are read by the same ones. Two names with a silent server would hold up all others and the disk for 10 s.
+ */
 async function askSystem(name: string): Promise<readonly string[]> {
-  return (await systemLookup(name, { all: true })).map(({ address }) => address);
+  return (await dns.lookup(name, { backend: 'c-ares' })).map(({ address }) => address);
 }
 
 async function inTime<T>(
