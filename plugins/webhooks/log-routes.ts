@@ -11,7 +11,7 @@ import { deliveryBody } from './body.ts';
 import { webhookCounts } from './counts.ts';
 import { delivery, deliveryId } from './delivery.ts';
 import { endpoints } from './endpoints.ts';
-import { eventProblem } from './event-names.ts';
+import { eventNames, eventProblem } from './event-names.ts';
 import type { WebhooksKit } from './kit.ts';
 import { webhookLimits } from './limits.ts';
 import { entryOf, type LogEntry, logKind, logRow, presentEntry, sentBody } from './log-entry.ts';
@@ -29,7 +29,11 @@ export function logRoutes(kit: WebhooksKit): AnyElysia {
   const once = idempotent(kit);
   const manually = manualAttempts(kit);
   const testBody = bodyReader({
-    event: Type.String({ maxLength: webhookLimits.eventLength, examples: ['stream.started'] }),
+    event: Type.String({
+      maxLength: webhookLimits.eventLength,
+      enum: [...eventNames],
+      examples: ['stream.started'],
+    }),
   });
   const webhook = async (request: Request, id: string) =>
     webhooksOf(await authenticate(request, keys), kit).get(id);

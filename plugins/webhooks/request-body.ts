@@ -4,7 +4,7 @@ import { bodyReader } from '../../core/body.ts';
 import { Fault } from '../../core/fault.ts';
 import { requestLimits } from '../../core/limits.ts';
 import { stream } from '../streams/contract.ts';
-import { eventProblem } from './event-names.ts';
+import { eventNames, eventProblem } from './event-names.ts';
 import type { WebhooksKit } from './kit.ts';
 import { webhookLimits } from './limits.ts';
 import { plainHeaders } from './send.ts';
@@ -19,7 +19,8 @@ const fields = {
     examples: ['https://example.com/hooks'],
     expected: `an http:// or https:// URL of at most ${webhookLimits.url} characters, without control characters`,
   }),
-  events: Type.Array(Type.String(), {
+  // `enum` is for the document: what is wrong with a name is better said by `eventProblem`.
+  events: Type.Array(Type.String({ enum: [...eventNames] }), {
     minItems: 1,
     maxItems: webhookLimits.eventNames,
     examples: [['stream.started', 'stream.idle']],
