@@ -1,5 +1,6 @@
 import { type AnyElysia, Elysia } from 'elysia';
 import type { Cidr } from '../core/cidr.ts';
+import { every } from '../core/every.ts';
 import { Fault } from '../core/fault.ts';
 import { coreFaults } from '../core/fault-table.ts';
 import { httpCore } from '../core/http.ts';
@@ -349,21 +350,16 @@ function orderRunner(options: {
 }
 
 function sweeps(options: { store: Store; clock: Clock; log: Log }): Stop {
-  const { store, clock } = options;
-  let cancel: Stop = () => {};
-  const schedule = () => {
-    cancel = clock.at(clock.now() + eventLimits.sweepInterval.value, () => {
-      store
-        .sweep(clock.now() - retention)
-        .catch((error: unknown) => options.log.warn('old events could not be swept', { error }));
-      forgetExpired(store, clock.now()).catch((error: unknown) =>
-        options.log.warn('old answers could not be swept', { error }),
-      );
-      schedule();
-    });
+  const { store, clock, log } = options;
+  const work = () => {
+    store
+      .sweep(clock.now() - retention)
+      .catch((error: unknown) => log.warn('old events could not be swept', { error }));
+    forgetExpired(store, clock.now()).catch((error: unknown) =>
+      log.warn('old answers could not be swept', { error }),
+    );
   };
-  schedule();
-  return () => cancel();
+  return every(eventLimits.sweepInterval.value, { clock, work });
 }
 
 async function within<T>(

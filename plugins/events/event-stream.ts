@@ -1,4 +1,5 @@
 import type { EventFeed } from '../../core/events.ts';
+import { every } from '../../core/every.ts';
 import type { Clock } from '../../core/ports/clock.ts';
 import type { LoggedEvent } from '../../core/ports/store.ts';
 import { eventStreamLimits } from './limits.ts';
@@ -25,7 +26,7 @@ export function eventStream(options: EventStreamOptions): Response {
         let hasMissed = false;
         // Place of the last event that was replayed; the feed may tell of it again.
         let replayed = from ?? 0;
-        let cancelBeat = () => {};
+        let stopBeating = () => {};
 
         const write = (text: string) => {
           if (isOver) return;
@@ -40,16 +41,10 @@ export function eventStream(options: EventStreamOptions): Response {
           if (!isLive) hasMissed = true;
           else if (event.position > replayed) send(event);
         });
-        const beat = () => {
-          cancelBeat = clock.at(clock.now() + heartbeat, () => {
-            write(': still here\n\n');
-            if (!isOver) beat();
-          });
-        };
         end = () => {
           if (isOver) return;
           isOver = true;
-          cancelBeat();
+          stopBeating();
           unsubscribe();
           for (const signal of options.signals) signal.removeEventListener('abort', end);
           options.onEnd();
@@ -83,7 +78,7 @@ export function eventStream(options: EventStreamOptions): Response {
         for (const signal of options.signals) signal.addEventListener('abort', end);
 
         write(': connected\n\n');
-        beat();
+        stopBeating = every(heartbeat, { clock, work: () => write(': still here\n\n') });
         // An abort that came before anybody listened for it is not told again.
         if (options.signals.some(({ aborted }) => aborted)) end();
         replay().catch(() => end());

@@ -1,5 +1,6 @@
 import { authenticator } from '../../core/auth.ts';
 import { milliseconds } from '../../core/duration.ts';
+import { every } from '../../core/every.ts';
 import { definePlugin } from '../../core/plugin.ts';
 import { attemptEffect } from './attempt.ts';
 import { config } from './config.ts';
@@ -55,21 +56,17 @@ export default definePlugin({
 });
 
 function sweeping(kit: WebhooksKit): () => void {
-  const retention = milliseconds(kit.config.logRetention);
-  let cancel = () => {};
+  const { clock, config, log } = kit;
+  const retention = milliseconds(config.logRetention);
   let isSweeping = false;
-  const schedule = () => {
-    cancel = kit.clock.at(kit.clock.now() + webhookLimits.sweep, () => {
-      schedule();
-      if (isSweeping) return;
-      isSweeping = true;
-      sweepLog(kit, { retention })
-        .catch((error: unknown) => kit.log.warn('the delivery log could not be swept', { error }))
-        .finally(() => {
-          isSweeping = false;
-        });
-    });
+  const work = () => {
+    if (isSweeping) return;
+    isSweeping = true;
+    sweepLog(kit, { retention })
+      .catch((error: unknown) => log.warn('the delivery log could not be swept', { error }))
+      .finally(() => {
+        isSweeping = false;
+      });
   };
-  schedule();
-  return () => cancel();
+  return every(webhookLimits.sweep, { clock, work });
 }

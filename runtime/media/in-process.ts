@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises';
+import { every } from '../../core/every.ts';
 import { Fault } from '../../core/fault.ts';
 import { valuesOf } from '../../core/limit-table.ts';
 import type { Log } from '../../core/log.ts';
@@ -265,19 +266,6 @@ function tell(type: 'playable' | 'progress', publish: Running, handlers: MediaHa
 
 function rejected(message: string): PublishRefusal {
   return { granted: false, reason: 'rejected', message };
-}
-
-function every(interval: number, options: { clock: Clock; work: () => void }): () => void {
-  const { clock, work } = options;
-  let cancel = () => {};
-  const schedule = () => {
-    cancel = clock.at(clock.now() + interval, () => {
-      schedule();
-      work();
-    });
-  };
-  schedule();
-  return () => cancel();
 }
 
 async function readPem(name: string, path: string): Promise<string> {

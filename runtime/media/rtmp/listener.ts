@@ -1,4 +1,5 @@
 import type { Socket, TCPSocketListener } from 'bun';
+import { every } from '../../../core/every.ts';
 import type { Clock } from '../../../core/ports/clock.ts';
 import type { PublishGrant } from '../../../core/ports/media.ts';
 import { networkOf, plainAddress } from './address.ts';
@@ -147,15 +148,14 @@ export function rtmpListener(options: RtmpListenerOptions): RtmpListener {
     throw error;
   }
 
-  let cancelSweep = clock.at(clock.now() + limits.sweepInterval, sweep);
-  function sweep(): void {
+  const sweep = () => {
     const now = clock.now();
-    cancelSweep = clock.at(now + limits.sweepInterval, sweep);
     for (const connection of connections) {
       connection.session.sweep(now);
       connection.writer.sweep();
     }
-  }
+  };
+  const stopSweeping = every(limits.sweepInterval, { clock, work: sweep });
 
   return {
     port: plain.port,
@@ -167,7 +167,7 @@ export function rtmpListener(options: RtmpListenerOptions): RtmpListener {
       running.get(token)?.endPublish(reason);
     },
     stop() {
-      cancelSweep();
+      stopSweeping();
       for (const connection of connections) connection.session.stop();
       plain.stop(true);
       secure?.stop(true);
