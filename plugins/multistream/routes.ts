@@ -95,7 +95,7 @@ export function routes(kit: MultistreamKit): AnyElysia {
         await own.get(params.id);
         const body = await change.read(request);
         if (body.url !== undefined) checkUrl(body.url);
-        if (Object.keys(body).length > 0) await own.change(params.id, body);
+        if (Object.keys(body).length > 0) await own.change(params.id, (before) => ({ ...before, ...body }));
         return new Response(null, { status: 204 });
       },
       says('Changes what the body names of a multistream target. 204.', {

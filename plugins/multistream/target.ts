@@ -5,6 +5,7 @@ import { uuid } from '../../core/ids.ts';
 import { requestLimits } from '../../core/limits.ts';
 import { nameSchema } from '../../core/name.ts';
 import { idSchema, momentSchema } from '../../core/operation.ts';
+import { type PlainResource, plainResources } from '../../core/plain-resource.ts';
 import { type Quota, quota } from '../../core/quota.ts';
 import { idOrNone } from '../../core/secrets.ts';
 import type { MultistreamKit } from './config.ts';
@@ -53,25 +54,12 @@ export const specSchema = Type.Object(
 );
 
 export const kind = 'multistream-target';
-const attempts = multistreamLimits.changeAttempts.value;
 
-/** Targets of one account. Another account's are as unknown as those that never were. */
+/** Targets of one account. Faults: `target.not_found` (404); of changes also `target.busy` (409). */
 export function targetsOf({ accountId: account }: Principal, kit: MultistreamKit) {
-  const find = async (id: string) => {
-    const row = await kit.resources.get(kind, id);
-    return row?.account === account ? { row, target: JSON.parse(row.body) as Target } : undefined;
-  };
-  const write = (target: Target, options: { revision: number; isGone?: boolean }) =>
-    kit.resources.write({ rows: [rowOf(target, options)], events: [] });
-
+  const own = plainResources(plainTarget, { account, resources: kit.resources });
   return {
-    async has(id: string): Promise<boolean> {
-      return (await find(id)) !== undefined;
-    },
-    /** Faults: `target.not_found` (404). */
-    async get(id: string): Promise<Target> {
-      return (await find(id))?.target ?? Promise.reject(notFound(id));
-    },
+    ...own,
     /** All of them or none. The URLs were checked by `urlProblem`. Faults: `target.too_many` (403). */
     async create(
       specs: readonly (Static<typeof specSchema> & { id?: string; disabled?: boolean })[],
@@ -89,30 +77,20 @@ export function targetsOf({ accountId: account }: Principal, kit: MultistreamKit
       }
       return targets;
     },
-    /** What `changes` names is set. Faults: `target.not_found` (404), `target.busy` (409). */
-    async change(id: string, changes: Partial<Pick<Target, 'name' | 'url' | 'disabled'>>): Promise<void> {
-      for (let attempt = 0; attempt < attempts; attempt += 1) {
-        const found = await find(id);
-        if (!found) throw notFound(id);
-        const { revision } = found.row;
-        if ((await write({ ...found.target, ...changes }, { revision })) === 'ok') return;
-      }
-      throw busy(id);
-    },
-    /** Faults: as `change`. */
     async remove(id: string): Promise<void> {
-      for (let attempt = 0; attempt < attempts; attempt += 1) {
-        const found = await find(id);
-        if (!found) throw notFound(id);
-        const { revision } = found.row;
-        if ((await write(found.target, { revision, isGone: true })) !== 'ok') continue;
-        placesOf(kit).gone(account);
-        return;
-      }
-      throw busy(id);
+      await own.remove(id);
+      placesOf(kit).gone(account);
     },
   };
 }
+
+const plainTarget: PlainResource<Target> = {
+  kind,
+  attempts: multistreamLimits.changeAttempts.value,
+  row: rowOf,
+  notFound,
+  busy,
+};
 
 const places = new WeakMap<MultistreamKit, Quota>();
 

@@ -5,6 +5,7 @@ import { says } from '../../core/http.ts';
 import { idempotent } from '../../core/idempotency.ts';
 import { json, nothing } from '../../core/operation.ts';
 import { listAnswer, listParameters, resourceList } from '../../core/pagination.ts';
+import { quota } from '../../core/quota.ts';
 import { endpoints } from './endpoints.ts';
 import type { WebhooksKit } from './kit.ts';
 import { statusOf } from './log-entry.ts';
@@ -21,7 +22,12 @@ export function routes(kit: WebhooksKit): AnyElysia {
   const { resources, clock, config } = kit;
   const keys = kit.use(authenticator);
   const once = idempotent(kit);
-  const perAccount = inTurn();
+  const places = quota({
+    clock,
+    most: config.maxPerAccount,
+    count: (account) => resources.count(webhookKind, { account }),
+    full: () => tooMany(config),
+  });
   const present = async (webhook: Webhook): Promise<Record<string, unknown>> => {
     const { id, name, url, events, streamId, account, createdAt } = webhook;
     const status = await statusOf(id, { resources });
@@ -46,14 +52,10 @@ export function routes(kit: WebhooksKit): AnyElysia {
     const own = webhooksOf(principal, kit);
     const { name, url, events, streamId = null, sharedSecret = null } = await webhookBody(request, kit);
     if (streamId !== null) await checkStream(streamId, { principal, kit });
-    // One after another, so that several at one time do not all find room for one.
-    return perAccount(principal.accountId, async () => {
-      const { accountId: account } = principal;
-      if (await own.has(id)) return own.get(id);
-      if ((await resources.count(webhookKind, { account })) >= config.maxPerAccount) throw tooMany(config);
-      const secrets = rotated([], sharedSecret, clock.now());
-      return own.create({ id, name, url, events, streamId, secrets, createdAt: clock.now() });
-    });
+    if (await own.has(id)) return own.get(id);
+    await places.admit(principal.accountId);
+    const secrets = rotated([], sharedSecret, clock.now());
+    return own.create({ id, name, url, events, streamId, secrets, createdAt: clock.now() });
   };
 
   return new Elysia()
@@ -133,8 +135,9 @@ export function routes(kit: WebhooksKit): AnyElysia {
     .delete(
       '/api/webhook/:id',
       async ({ request, params }) => {
-        const own = webhooksOf(await authenticate(request, keys), kit);
-        await own.remove(params.id);
+        const principal = await authenticate(request, keys);
+        await webhooksOf(principal, kit).remove(params.id);
+        places.gone(principal.accountId);
         kit.use(endpoints).reset(params.id);
         purge(params.id, kit).catch((error: unknown) =>
           kit.log.warn('what a deleted webhook left is removed later', { error }),
@@ -152,19 +155,4 @@ export function routes(kit: WebhooksKit): AnyElysia {
 function tooMany({ maxPerAccount }: { maxPerAccount: number }): Fault {
   const message = `This account has ${maxPerAccount} webhooks, and that is as many as it may have.`;
   return new Fault('webhook.too_many', { status: 409, message });
-}
-
-/** Runs what has the same key one after another. */
-function inTurn(): <T>(key: string, run: () => Promise<T>) => Promise<T> {
-  const tails = new Map<string, Promise<unknown>>();
-  return async (key, run) => {
-    const before = tails.get(key);
-    const mine = before ? before.then(run, run) : run();
-    tails.set(key, mine);
-    try {
-      return await mine;
-    } finally {
-      if (tails.get(key) === mine) tails.delete(key);
-    }
-  };
 }
