@@ -35,6 +35,11 @@ export class Fault extends Error {
   }
 }
 
+/** Whether it is the Fault with this code. */
+export function hasCode(error: unknown, code: string): error is Fault {
+  return error instanceof Fault && error.code === code;
+}
+
 /** What was asked is not there, or not possible now (404, 409): an answer, and nothing was changed. */
 export function isRefusal(error: unknown): boolean {
   return error instanceof Fault && (error.status === 404 || error.status === 409);

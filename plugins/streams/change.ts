@@ -1,5 +1,5 @@
 import type { Principal } from '../../core/auth.ts';
-import { Fault } from '../../core/fault.ts';
+import { Fault, hasCode } from '../../core/fault.ts';
 import { idOrNone } from '../../core/secrets.ts';
 import { broadcast } from './actor.ts';
 import { stream } from './contract.ts';
@@ -23,7 +23,7 @@ function streamNotFound(id: string): Fault {
 /** For a command to the actor of a stream that was there a moment ago: who deletes it is another request. */
 export function deletedMeanwhile(id: string): (error: unknown) => never {
   return (error) => {
-    throw error instanceof Fault && error.code === 'actor.not_found' ? streamNotFound(id) : error;
+    throw hasCode(error, 'actor.not_found') ? streamNotFound(id) : error;
   };
 }
 

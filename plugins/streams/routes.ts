@@ -2,7 +2,7 @@ import type { TSchema } from '@sinclair/typebox';
 import { type AnyElysia, Elysia } from 'elysia';
 import { authenticate, authenticator, type Principal } from '../../core/auth.ts';
 import { bodyReader } from '../../core/body.ts';
-import { Fault, unlessRefused } from '../../core/fault.ts';
+import { Fault, hasCode, unlessRefused } from '../../core/fault.ts';
 import { says } from '../../core/http.ts';
 import { idempotent } from '../../core/idempotency.ts';
 import { newPlaybackId, newStreamKey } from '../../core/ids.ts';
@@ -180,5 +180,5 @@ function unlessGone(error: unknown): void {
 
 /** Ids are random: only an earlier attempt of the same request can have made it. */
 function unlessThere(error: unknown): void {
-  if (!(error instanceof Fault && error.code === 'actor.exists')) throw error;
+  if (!hasCode(error, 'actor.exists')) throw error;
 }

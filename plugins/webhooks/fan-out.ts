@@ -1,4 +1,4 @@
-import { Fault } from '../../core/fault.ts';
+import { hasCode } from '../../core/fault.ts';
 import { listLimits } from '../../core/limits.ts';
 import type { LoggedEvent, StoredResource } from '../../core/ports/store.ts';
 import type { WebhooksKit } from './kit.ts';
@@ -49,13 +49,13 @@ async function enqueue(
       return;
     } catch (error) {
       // It has ended since its row was read: it had nothing left to do.
-      if (!(error instanceof Fault && error.code === 'actor.not_found')) throw error;
+      if (!hasCode(error, 'actor.not_found')) throw error;
     }
   }
   // An id of its own: that of an actor which has ended is not used again.
   const actor = `${key}:${position}`;
   const settings = { key, actor, account, webhookId, streamId, createdAt: at, position };
   await kit.actors.spawn(lane, actor, settings, { cause }).catch((error: unknown) => {
-    if (!(error instanceof Fault && error.code === 'actor.exists')) throw error;
+    if (!hasCode(error, 'actor.exists')) throw error;
   });
 }

@@ -54,13 +54,13 @@ export function logRoutes(kit: WebhooksKit): AnyElysia {
   });
   const answerWith = async (entry: LogEntry) => Response.json(await presentEntry(entry, { resources }));
 
-  /** Sends it now and answers with the new log entry, whatever came of it. */
+  /** Sends it now; the new log entry, whatever came of it. */
   const sendNow = async (
     to: Webhook,
     { id, isRepeat, message }: { id: string; isRepeat: boolean; message: () => Promise<Message> },
-  ): Promise<Response> => {
+  ): Promise<LogEntry> => {
     const made = isRepeat ? await resources.get(logKind, id) : undefined;
-    if (made) return answerWith(entryOf(made));
+    if (made) return entryOf(made);
     return manually(to, async () => {
       const sent = await send(kit, {
         ...{ webhook: to, message: await message(), attempt: 0, signal: kit.signal },
@@ -70,7 +70,7 @@ export function logRoutes(kit: WebhooksKit): AnyElysia {
       if (sent.end === 'well') kit.use(endpoints).reset(to.id);
       const entry: LogEntry = { ...sent.entry, id, nextAttemptAt: null };
       await resources.write({ rows: [{ ...logRow(entry, to), revision: 0 }], events: [] });
-      return answerWith(entry);
+      return entry;
     });
   };
 
@@ -114,12 +114,11 @@ export function logRoutes(kit: WebhooksKit): AnyElysia {
               ...{ deliveryId: of.deliveryId, event: of.event },
               body: await bodyAgain(of, { to, kit }),
             });
-            const answer = await sendNow(to, { ...attempt, message });
-            const { success } = (await answer.clone().json()) as { success: boolean };
+            const sent = await sendNow(to, { ...attempt, message });
             // What was still being retried has arrived.
             const actor = deliveryId({ webhookId: to.id, eventId: of.deliveryId });
-            if (success) await kit.actors.ask(delivery, actor, { type: 'settle' }).catch(unlessRefused);
-            return answer;
+            if (sent.success) await kit.actors.ask(delivery, actor, { type: 'settle' }).catch(unlessRefused);
+            return answerWith(sent);
           },
         });
       },
@@ -145,7 +144,8 @@ export function logRoutes(kit: WebhooksKit): AnyElysia {
             if (problem) throw new Fault('body.invalid', { status: 422, message: `event: ${problem}` });
             const id = `test/${attempt.id}/${event}`;
             const body = sampleBody(to, { id, event, at: kit.clock.now() });
-            return sendNow(to, { ...attempt, message: async () => ({ deliveryId: id, event, body }) });
+            const message = async () => ({ deliveryId: id, event, body });
+            return answerWith(await sendNow(to, { ...attempt, message }));
           },
         });
       },

@@ -1,6 +1,6 @@
 import type { AnyMachineSnapshot } from 'xstate';
 import type { Actors, ActorType, ActorView } from '../../core/actor.ts';
-import { Fault, unlessRefused } from '../../core/fault.ts';
+import { Fault, hasCode, unlessRefused } from '../../core/fault.ts';
 import type { Log } from '../../core/log.ts';
 import type { Clock } from '../../core/ports/clock.ts';
 import type { Job, JobWrite } from '../../core/ports/jobs.ts';
@@ -135,7 +135,7 @@ export class ActorHost implements Actors {
     const { actor } = job;
     return this.#queue(actor, async () => {
       // A full queue must not keep a job from leaving it.
-      await this.#runDue(actor).catch((error) => isFull(error) || unlessBug(error));
+      await this.#runDue(actor).catch((error) => hasCode(error, 'jobs.full') || unlessBug(error));
       const { type } = this.#typeOf(actor);
       for (let attempt = 0; attempt < maxConflicts; attempt += 1) {
         const loaded = await this.#load(actor, type);
@@ -434,10 +434,6 @@ function tooBusy(): Fault {
 
 function stopping(message: string): Fault {
   return new Fault('server.stopping', { status: 503, message, retryAfter: 1 });
-}
-
-function isFull(error: unknown): boolean {
-  return error instanceof Fault && error.code === 'jobs.full';
 }
 
 /** A timer that a bug keeps from running is logged when it fires, and must not shut out commands as well. */

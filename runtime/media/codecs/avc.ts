@@ -1,18 +1,8 @@
 import { Bits, withoutEmulation } from './bits.ts';
-import type { Malformed } from './config.ts';
+import type { Malformed, VideoConfig } from './config.ts';
 
-/** What a decoder configuration says about H.264 video. */
-export interface AvcConfig {
-  /** RFC 6381, `avc1.PPCCLL`. */
-  readonly codec: string;
-  /** Pixels after cropping, 1..16384. */
-  readonly width: number;
-  readonly height: number;
-  /** Sample aspect ratio; 1:1 when not given. */
-  readonly sarWidth: number;
-  readonly sarHeight: number;
-  /** Frames per second from the VUI, 1..300, when it gives a sensible one. */
-  readonly frameRate: number | undefined;
+/** What a decoder configuration says about H.264 video; `codec` is `avc1.PPCCLL`, a side has at most 16384 pixels. */
+export interface AvcConfig extends Omit<VideoConfig, 'entry' | 'box'> {
   /** Bytes of the length in front of every NAL unit: 1, 2 or 4. */
   readonly lengthSize: number;
 }
