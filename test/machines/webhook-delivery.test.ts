@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { begin, conclude, freeze, jobsOf, type Step, step, thaw, withJobs } from '../../core/step.ts';
+import type { begin } from '../../core/step.ts';
 import { type DeliveryContext, retryAt } from '../../machines/webhook-delivery.ts';
 import { delivery } from '../../plugins/webhooks/delivery.ts';
 import { webhookLimits } from '../../plugins/webhooks/limits.ts';
+import { durableMachine } from '../kit/durable-machine.ts';
 
 const type = delivery as never as Parameters<typeof begin>[0];
 const settings = {
@@ -12,45 +13,29 @@ const settings = {
 const entry = { id: 'log2', webhookId: 'w', createdAt: 1, success: false };
 
 function started() {
-  let count = 0;
-  let last: Step;
-  let snapshot = take(begin(type, settings, 1000));
-  function take(one: Step) {
-    last = one;
-    count += 1;
-    const jobs = Object.fromEntries(one.wanted.map(({ child }) => [child, `job${count}`]));
-    const frozen = freeze(type, withJobs(one.snapshot, { ...jobsOf(one.snapshot), ...jobs }));
-    return one.isDone ? one.snapshot : thaw(type, { state: frozen, version: 1 });
-  }
-  const move = (next: Step | undefined) => {
-    if (next) snapshot = take(next);
-    return next !== undefined;
-  };
-  const result = (one: { output: unknown } | { error: never }, at: number) => {
-    const [child = '', job = ''] = Object.entries(jobsOf(snapshot))[0] ?? [];
-    return move(conclude(type, snapshot, { child, job, at, result: one }));
-  };
+  const one = durableMachine(type, { input: settings, at: 1000 });
+  const pending = () => one.last.timers.find(({ due }) => due !== null);
   return {
-    end: (output: unknown, at = 6000) => result({ output }, at),
-    fail: (at: number) => result({ error: { code: 'job.failed', message: 'no', attempts: 5 } as never }, at),
-    tell: (name: string, at = 6000) => move(step(type, snapshot, { type: name, at })),
+    end: (output: unknown, at = 6000) => one.end({ output }, at),
+    fail: (at: number) => one.end({ error: { code: 'job.failed', message: 'no', attempts: 5 } }, at),
+    tell: (name: string, at = 6000) => one.tell({ type: name, at }),
     fire() {
-      const [timer] = last.timers.filter(({ due }) => due !== null);
-      return move(step(type, snapshot, { type: timer?.name ?? '', at: timer?.due ?? 0 }));
+      const timer = pending();
+      return one.tell({ type: timer?.name ?? '', at: timer?.due ?? 0 });
     },
     get due() {
-      return last.timers.find(({ due }) => due !== null)?.due;
+      return pending()?.due;
     },
     get state() {
-      return snapshot.value;
+      return one.snapshot.value;
     },
     get context() {
-      return snapshot.context as DeliveryContext;
+      return one.snapshot.context as DeliveryContext;
     },
     get wanted() {
-      return last.wanted[0]?.input;
+      return one.last.wanted[0]?.input;
     },
-    rows: () => type.rows(snapshot.context as never, snapshot.value as never),
+    rows: () => type.rows(one.snapshot.context as never, one.snapshot.value as never),
   };
 }
 

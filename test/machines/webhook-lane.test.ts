@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { begin, conclude, freeze, jobsOf, type Step, step, thaw, withJobs } from '../../core/step.ts';
+import type { begin } from '../../core/step.ts';
 import { type LaneContext, laneLimits } from '../../machines/webhook-lane.ts';
 import { lane } from '../../plugins/webhooks/lane.ts';
 import { webhookLimits } from '../../plugins/webhooks/limits.ts';
+import { durableMachine } from '../kit/durable-machine.ts';
 
 const type = lane as never as Parameters<typeof begin>[0];
 const settings = {
@@ -15,56 +16,35 @@ const deferred = { outcome: 'deferred', until: 60_000, retryAt: null };
 
 /** A lane that is told things; the jobs that it asks for get a number each. */
 function started() {
-  let count = 0;
   let now = 0;
-  let last: Step;
-  let snapshot = take(begin(type, settings, 0));
-  function take(one: Step) {
-    last = one;
-    count += 1;
-    const jobs = Object.fromEntries(one.wanted.map(({ child }) => [child, `job${count}`]));
-    // As the store would: each state must survive being written.
-    const frozen = freeze(type, withJobs(one.snapshot, { ...jobsOf(one.snapshot), ...jobs }));
-    return one.isDone ? one.snapshot : thaw(type, { state: frozen, version: 1 });
-  }
-  const move = (next: Step | undefined) => {
-    if (next) snapshot = take(next);
-    return next !== undefined;
-  };
+  const one = durableMachine(type, { input: settings, at: now });
   return {
     at: (time: number) => {
       now = time;
     },
-    tell: (command: { type: string }) => move(step(type, snapshot, { ...command, at: now } as never)),
+    tell: (command: { type: string }) => one.tell({ ...command, at: now }),
     enqueue(position: number) {
       return this.tell({ type: 'enqueue', position } as never);
     },
-    end(output: unknown) {
-      const [child = '', job = ''] = Object.entries(jobsOf(snapshot))[0] ?? [];
-      return move(conclude(type, snapshot, { child, job, at: now, result: { output } }));
-    },
-    fail() {
-      const [child = '', job = ''] = Object.entries(jobsOf(snapshot))[0] ?? [];
-      const error = { code: 'job.failed', message: 'no', attempts: 5 };
-      return move(conclude(type, snapshot, { child, job, at: now, result: { error } }));
-    },
+    end: (output: unknown) => one.end({ output }, now),
+    fail: () => one.end({ error: { code: 'job.failed', message: 'no', attempts: 5 } }, now),
     fire() {
-      const [timer] = last.timers.filter(({ due }) => due !== null);
+      const [timer] = one.last.timers.filter(({ due }) => due !== null);
       now = timer?.due ?? now;
       return this.tell({ type: timer?.name ?? 'none' });
     },
     get state() {
-      return snapshot.value;
+      return one.snapshot.value;
     },
     get context() {
-      return snapshot.context as LaneContext;
+      return one.snapshot.context as LaneContext;
     },
     get wanted() {
-      return last.wanted.map(
+      return one.last.wanted.map(
         ({ kind, input }) => [kind, input as { position?: number; after?: number }] as const,
       );
     },
-    rows: () => type.rows(snapshot.context as never, snapshot.value as never),
+    rows: () => type.rows(one.snapshot.context as never, one.snapshot.value as never),
   };
 }
 
