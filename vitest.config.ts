@@ -32,7 +32,8 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'e2e',
-          include: ['test/e2e/**/*.e2e.ts'],
+          // Beside the e2e tests: conformance suites on real engines.
+          include: ['test/**/*.e2e.ts'],
           testTimeout: 240_000,
           hookTimeout: 60_000,
           maxConcurrency: 8,

@@ -46,6 +46,26 @@ export interface Jobs {
 
   /** Every kind that has jobs. Must not take longer with more jobs. */
   totals(): Promise<JobTotals[]>;
+
+  /** Calls `wake` when others may have added jobs or put them back. It may come too often, and in an outage not at all. */
+  subscribe(wake: () => void): () => void;
+}
+
+/**
+ * Jobs that are another engine than the store: what a commit wrote of them gets here by the store's outbox, at least
+ * once and in its order. `StepCommit.finish` finishes nothing here, so whoever gave a result to an actor finishes the job.
+ */
+export interface QueuedJobs extends Jobs {
+  /** Adds jobs. One whose id is there is left as it is. */
+  add(jobs: readonly QueuedJob[]): Promise<void>;
+  /** Removes jobs, also while they are being run: their next `beat` tells. Unknown ones are ignored. */
+  cancel(ids: readonly string[]): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface QueuedJob extends Omit<JobWrite, 'lease'> {
+  readonly actor: string;
+  readonly addedAt: number;
 }
 
 /** `<node>/<incarnation>`; the incarnation has no slash. */

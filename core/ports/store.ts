@@ -8,16 +8,20 @@ import type { JobOwner, JobWrite } from './jobs.ts';
  */
 export interface Store {
   /**
-   * Takes over every partition: each gets a new epoch, and commits of former owners are `fenced` from now on.
-   * Throws a Fault `store.partitions` when the data was written with another partition count.
+   * Takes over partitions of the `count` that the data has: each gets a new epoch, and commits of former owners are
+   * `fenced` from now on. Faults: `store.partitions` when the data was written with another count, `store.log` when it
+   * was filled from another command log.
    */
-  acquire(partitions: number): Promise<Lease[]>;
+  acquire(count: number, options?: AcquireOptions): Promise<Lease[]>;
 
   /** The actor as last committed; undefined when it never was or has ended. */
   load(actor: string): Promise<StoredActor | undefined>;
 
-  /** One step of an actor, all or nothing. Checks in this order: epoch, cause, finished job, sequence. */
+  /** One step of an actor, all or nothing. Checks in this order: epoch, offset, cause, finished job, sequence. */
   commit(step: StepCommit): Promise<CommitOutcome>;
+
+  /** Moves the offset of a partition with no step: what was consumed changed nothing. `ok`, `fenced`, `gap` or `duplicate`. */
+  consume(place: ConsumedPlace): Promise<CommitOutcome>;
 
   /**
    * Whether a remembered cause (see `StepCommit.counter`) was consumed. A state that has moved on may refuse what
@@ -28,16 +32,19 @@ export interface Store {
   /** A write to plain resources (those without an actor), all or nothing, by compare-and-set. */
   write(write: ResourceCommit): Promise<CommitOutcome>;
 
-  /** All pending timers, earliest first. Read once after `acquire`. */
-  timers(): Promise<StoredTimer[]>;
+  /** All pending timers of these partitions (default: of all), earliest first. Read once after `acquire`. */
+  timers(partitions?: readonly number[]): Promise<StoredTimer[]>;
 
-  /** Orders not yet acknowledged, oldest first. */
-  orders(): Promise<Order[]>;
+  /** Orders of these partitions (default: of all) that are not acknowledged yet, oldest first. */
+  orders(partitions?: readonly number[]): Promise<Order[]>;
   /** Forgets orders. Unknown ids are ignored. */
   acknowledge(orderIds: readonly string[]): Promise<void>;
 
   readonly resources: ResourceReader;
   readonly events: EventLog;
+
+  /** What commits left for other engines; absent where jobs and bus are of the same one. */
+  readonly outbox?: Outbox;
 
   /**
    * Forgets events, causes and the ids of ended actors older than `before` (epoch ms). Consumers behind that
@@ -54,6 +61,50 @@ export interface Lease {
   readonly epoch: number;
   /** The number of the last direct command committed in this partition; the next one is `counter + 1`. */
   readonly counter: number;
+  /** Offset of the last record of the command log that was consumed; -1 before any. */
+  readonly offset: number;
+}
+
+export interface AcquireOptions {
+  /** Default: all of them. */
+  readonly partitions?: readonly number[];
+  /** Identity of the command log; stored by the first call that names one. */
+  readonly log?: string;
+}
+
+/** How far a partition's command log is consumed. */
+export interface Consumed {
+  /** The offset stored so far. Another one there is a `gap`: a commit before this one was not written. */
+  readonly from: number;
+  /** The one stored with this commit: that of its own record, or of the last one that changed nothing. At least `from`. */
+  readonly to: number;
+}
+
+export interface ConsumedPlace extends Consumed {
+  readonly partition: number;
+  readonly epoch: number;
+}
+
+/** What commits left for other engines, in the order of the commits of a partition, until it is settled. */
+export interface Outbox {
+  /** The oldest entries, at most `limit` (1..1000). Partition -1: those of plain resources. */
+  pending(partition: number, options: { readonly limit: number }): Promise<OutboxEntry[]>;
+  /** Forgets entries. Unknown ones are ignored. */
+  settle(partition: number, numbers: readonly number[]): Promise<void>;
+}
+
+export interface OutboxEntry {
+  /** Grows within a partition. */
+  readonly number: number;
+  readonly partition: number;
+  readonly epoch: number;
+  readonly cause: string;
+  /** Empty for plain resources. */
+  readonly actor: string;
+  readonly at: number;
+  readonly events: readonly EventWrite[];
+  readonly jobs: readonly JobWrite[];
+  readonly cancels: readonly string[];
 }
 
 export interface StoredActor {
@@ -78,6 +129,11 @@ export interface StepCommit {
    * other cause is remembered, with `reply`.
    */
   readonly counter?: number;
+  /**
+   * Where commands come from a log: how far it is consumed with this step, whatever made it happen. `isCause`: the
+   * record at `to` is the cause, so that is unique by its place and not remembered.
+   */
+  readonly consumed?: Consumed & { readonly isCause?: boolean };
   /** Returned with `duplicate` when the same cause comes again, as JSON. */
   readonly reply?: string;
   /** Epoch milliseconds of the step. */
@@ -109,13 +165,21 @@ export interface ResourceCommit {
 export type CommitOutcome =
   /**
    * Written and synced. `events`: the log positions of the commit's events, in order. `claimed`: ids of the added
-   * jobs that the owner named with them holds now; left out when there is none.
+   * jobs that the owner named with them holds now; left out when there is none. `entry`: the number of its outbox
+   * entry, when it left one.
    */
-  | { readonly outcome: 'ok'; readonly events: readonly number[]; readonly claimed?: readonly string[] }
-  /** This cause was consumed before; nothing was written. */
+  | {
+      readonly outcome: 'ok';
+      readonly events: readonly number[];
+      readonly claimed?: readonly string[];
+      readonly entry?: number;
+    }
+  /** This cause, or this record, was consumed before; nothing was written but, for a new record, the offset. */
   | { readonly outcome: 'duplicate'; readonly reply?: string }
   /** Another owner has the partition; nothing was written, drop it. */
   | { readonly outcome: 'fenced' }
+  /** The log is consumed up to `offset`, not to where this step goes on from; nothing was written. */
+  | { readonly outcome: 'gap'; readonly offset: number }
   /** The job that this step would finish is not this owner's any more; nothing was written. */
   | { readonly outcome: 'lost' }
   /** The state or row moved on since it was read, or the actor has ended; nothing was written. */
@@ -253,7 +317,10 @@ export interface EventLog {
   advance(consumer: string, position: number): Promise<void>;
 }
 
-/** Something a node must do, at least once: it is repeated until acknowledged, so doing it twice is harmless. */
+/**
+ * Something a node must do, at least once: it is repeated until acknowledged, so doing it twice is harmless. Its body
+ * names the `node` and `incarnation` that is to do it; when that process has ended it is dropped.
+ */
 export interface Order {
   /** Effect id: `<cause>/<index>/<type>`. */
   readonly id: string;

@@ -17,6 +17,14 @@ export interface Volatile {
   get(keys: readonly string[]): Promise<(Json | undefined)[]>;
   /** Everything whose key begins with `prefix`, ascending by key, `limit` at most (1..`listed`). */
   list(prefix: string, options: { readonly limit: number }): Promise<VolatileEntry[]>;
+  /**
+   * Tells all nodes, this one too, at most once: who was away does not hear of it, so it may only make quicker what
+   * would be noticed anyway. `topic` is shaped like a key.
+   */
+  announce(topic: string, message: Json): Promise<void>;
+  /** Hears what is announced from now on. Returns its end. */
+  listen(topic: string, hear: (message: Json) => void): () => void;
+  close(): Promise<void>;
 }
 
 export interface VolatileEntry {

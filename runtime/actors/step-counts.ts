@@ -1,7 +1,7 @@
 import type { Counter, Histogram, Metrics } from '../../core/metrics.ts';
 
 /** `refused`: its state did not allow it. `failed`: the store threw. The others are outcomes of its commit. */
-const outcomes = ['ok', 'duplicate', 'conflict', 'fenced', 'lost', 'refused', 'failed'] as const;
+const outcomes = ['ok', 'duplicate', 'conflict', 'fenced', 'gap', 'lost', 'refused', 'failed'] as const;
 type StepOutcome = (typeof outcomes)[number];
 
 /** Counts steps of actors by type and outcome, and times their commits. */

@@ -1,12 +1,19 @@
 import { Fault } from '../../../core/fault.ts';
 import type { Clock } from '../../../core/ports/clock.ts';
-import { checkedEntries, checkKeys, checkLimit, type Volatile } from '../../../core/ports/volatile.ts';
+import {
+  checkedEntries,
+  checkKeys,
+  checkLimit,
+  type Json,
+  type Volatile,
+} from '../../../core/ports/volatile.ts';
 import { mostEntries, sweepInterval } from './limits.ts';
 
 /** Facts in the memory of this process, for a deployment of one node. It sets no timers. */
 export function memoryVolatile(options: { clock: Clock; entries?: number }): Volatile {
   const { clock, entries: most = mostEntries } = options;
   const kept = new Map<string, Kept>();
+  const listeners = new Map<string, Set<(message: Json) => void>>();
   let sweptAt = clock.now();
 
   const sweep = (now: number) => {
@@ -47,6 +54,24 @@ export function memoryVolatile(options: { clock: Clock; entries?: number }): Vol
       const now = clock.now();
       const keys = [...kept.keys()].filter((key) => key.startsWith(prefix) && alive(key, now)).sort();
       return keys.slice(0, limit).map((key) => ({ key, value: JSON.parse(kept.get(key)?.text ?? 'null') }));
+    },
+    async announce(topic, message) {
+      checkKeys([topic]);
+      const text = JSON.stringify(message);
+      // A copy, and a listener that ends itself while it is told disturbs nobody.
+      for (const hear of [...(listeners.get(topic) ?? [])]) hear(JSON.parse(text));
+    },
+    listen(topic, hear) {
+      checkKeys([topic]);
+      const own = listeners.get(topic) ?? new Set();
+      listeners.set(topic, own.add(hear));
+      return () => {
+        own.delete(hear);
+        if (own.size === 0 && listeners.get(topic) === own) listeners.delete(topic);
+      };
+    },
+    async close() {
+      listeners.clear();
     },
   };
 }

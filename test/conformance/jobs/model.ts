@@ -25,6 +25,7 @@ export function modelJobs(): ModelJobs {
   };
 
   const jobs: Jobs = {
+    subscribe: () => () => {},
     async claim(kind, { owner, limit, now, until }) {
       if (!(Number.isInteger(limit) && limit >= 1 && limit <= 1000)) throw new RangeError('limit');
       const ready = all.filter((job) => job.kind === kind && job.ready <= now);

@@ -2,6 +2,7 @@ import { Fault } from '../../../core/fault.ts';
 import type { Jobs } from '../../../core/ports/jobs.ts';
 import type {
   CommitOutcome,
+  Consumed,
   EventWrite,
   Filter,
   FilterCondition,
@@ -22,7 +23,8 @@ type ModelRow = StoredResource & { kind: string; indexes: Readonly<Record<string
 
 /** The port in the plainest words there are: what a driver's answers are compared with. Nothing here is fast. */
 export function modelStore(): Store & { readonly jobs: Jobs } {
-  let partitions: { partition: number; epoch: number; counter: number }[] = [];
+  let partitions: { partition: number; epoch: number; counter: number; offset: number }[] = [];
+  let boundTo: string | undefined;
   const actors = new Map<string, StoredActor>();
   const ended = new Map<string, number>();
   const causes = new Map<string, { at: number; reply: string | undefined }>();
@@ -51,17 +53,22 @@ export function modelStore(): Store & { readonly jobs: Jobs } {
   const commit = (step: StepCommit): CommitOutcome => {
     const owned = partitions.find((one) => one.partition === step.partition);
     if (owned?.epoch !== step.epoch) return { outcome: 'fenced' };
-    const consumed = step.finish ? undefined : causes.get(step.cause);
+    const problem = step.consumed && misplaced(owned.offset, step.consumed);
+    if (problem) return problem;
+    const isUnique = step.counter !== undefined || step.finish !== undefined || step.consumed?.isCause;
+    const consumed = isUnique ? undefined : causes.get(step.cause);
     if (consumed) {
+      if (step.consumed) owned.offset = step.consumed.to;
       return { outcome: 'duplicate', ...(consumed.reply !== undefined && { reply: consumed.reply }) };
     }
     if (!work.canFinish(step)) return { outcome: 'lost' };
     const sequence = actors.get(step.actor)?.sequence ?? 0;
     if (sequence !== step.sequence || ended.has(step.actor)) return { outcome: 'conflict' };
 
-    if (step.counter === undefined && !step.finish) {
+    if (!isUnique) {
       causes.set(step.cause, { at: step.at, reply: step.reply });
     }
+    if (step.consumed) owned.offset = step.consumed.to;
     if (step.counter !== undefined) owned.counter = Math.max(owned.counter, step.counter);
     if (step.state === null) {
       actors.delete(step.actor);
@@ -104,16 +111,29 @@ export function modelStore(): Store & { readonly jobs: Jobs } {
   };
 
   return {
-    async acquire(count) {
+    async acquire(count, options = {}) {
       if (partitions.length > 0 && partitions.length !== count) {
         throw new Fault('store.partitions', { status: 500, message: 'another partition count' });
       }
-      partitions = Array.from({ length: count }, (_, partition) => ({
-        partition,
-        epoch: (partitions[partition]?.epoch ?? 0) + 1,
-        counter: partitions[partition]?.counter ?? 0,
-      }));
-      return partitions.map((one) => ({ ...one }));
+      boundTo ??= options.log;
+      if (options.log !== undefined && options.log !== boundTo) {
+        throw new Fault('store.log', { status: 500, message: 'another command log' });
+      }
+      if (partitions.length === 0) {
+        const none = { epoch: 0, counter: 0, offset: -1 };
+        partitions = Array.from({ length: count }, (_, partition) => ({ partition, ...none }));
+      }
+      const wanted = partitions.filter((one) => options.partitions?.includes(one.partition) ?? true);
+      for (const one of wanted) one.epoch += 1;
+      return wanted.map((one) => ({ ...one }));
+    },
+    async consume({ partition, epoch, ...place }) {
+      const owned = partitions.find((one) => one.partition === partition);
+      if (owned?.epoch !== epoch) return { outcome: 'fenced' };
+      const problem = misplaced(owned.offset, place);
+      if (problem) return problem;
+      owned.offset = place.to;
+      return { outcome: 'ok', events: [] };
     },
     isConsumed: async (cause) => causes.has(cause),
     load: async (actor) => actors.get(actor),
@@ -162,6 +182,11 @@ export function modelStore(): Store & { readonly jobs: Jobs } {
     jobs: work.jobs,
     close: async () => {},
   };
+}
+
+function misplaced(offset: number, { from, to }: Consumed): CommitOutcome | undefined {
+  if (offset === from) return undefined;
+  return from < to && offset >= to ? { outcome: 'duplicate' } : { outcome: 'gap', offset };
 }
 
 function key(timer: StoredTimer): string {

@@ -84,9 +84,10 @@ test('a file of the first schema gets what came later, and keeps what it has', a
   await create(first, [row({ name: 'kept' })]);
   await first.close();
   const db = new Database(file);
-  // As the first version left it: without the indexes of the second and the tables of the third.
+  // As the first version left it: without the indexes of the second and what the third and fourth brought.
   for (const index of ['resources_name', 'resources_id']) db.run(`DROP INDEX ${index}`);
-  for (const table of ['jobs', 'job_totals']) db.run(`DROP TABLE ${table}`);
+  for (const table of ['jobs', 'job_totals', 'facts']) db.run(`DROP TABLE ${table}`);
+  db.run('ALTER TABLE partitions DROP COLUMN consumed');
   db.run('PRAGMA user_version = 1');
   db.close();
   const lines: object[] = [];
@@ -96,7 +97,7 @@ test('a file of the first schema gets what came later, and keeps what it has', a
     ...{ account: 'main', limit: 5, order: [{ by: 'name', descending: false }] },
   });
   expect(kept).toMatchObject({ id: 's1', name: 'kept' });
-  expect(lines).toMatchObject([{ schema: 3, migrated: 2 }]);
+  expect(lines).toMatchObject([{ schema: 4, migrated: 3 }]);
 });
 
 test('a second store on the same file is refused until the first is closed', async () => {
@@ -174,12 +175,12 @@ test.each(['throws', 'exits'])(
       maxWaiting: 10,
       onFailure: (failure) => failures.push(failure),
     });
-    const waiting = await Promise.allSettled([broken.call('acquire', 1), broken.call('sweep', 0)]);
+    const waiting = await Promise.allSettled([broken.call('acquire', { count: 1 }), broken.call('sweep', 0)]);
     expect(waiting).toMatchObject([
       { reason: { code: 'store.unknown', status: 503 } },
       { reason: { code: 'store.unknown', status: 503 } },
     ]);
-    await expect(broken.call('acquire', 1)).rejects.toMatchObject({ code: 'store.failed' });
+    await expect(broken.call('acquire', { count: 1 })).rejects.toMatchObject({ code: 'store.failed' });
     expect(broken.failure()).toBe(failures[0]);
     expect(failures).toHaveLength(1);
   },

@@ -33,18 +33,19 @@ export function sqliteStore(options: SqliteStoreOptions): SqliteStore {
   };
 
   return {
-    async acquire(partitions) {
-      if (!Number.isInteger(partitions) || partitions < 1) {
-        throw new RangeError(`${partitions} is not a number of partitions`);
-      }
-      return connected().worker.call('acquire', partitions);
+    async acquire(count, options) {
+      if (!Number.isInteger(count) || count < 1)
+        throw new RangeError(`${count} is not a number of partitions`);
+      return connected().worker.call('acquire', { count, ...options });
     },
+    consume: async (place) => connected().worker.call('consume', place),
     commit: async (step) => connected().worker.call('commit', step),
     write: async (write) => connected().worker.call('write', write),
     acknowledge: async (orderIds) => connected().worker.call('acknowledge', orderIds),
     sweep: async (before) => connected().worker.call('sweep', before),
     isConsumed: (cause) => read((reads) => reads.isConsumed(cause)),
     load: (actor) => read((reads) => reads.load(actor)),
+    // Of all partitions: they have one owner here.
     timers: () => read((reads) => reads.timers(null)),
     orders: () => read((reads) => reads.orders(null)),
     resources: {
@@ -68,6 +69,8 @@ export function sqliteStore(options: SqliteStoreOptions): SqliteStore {
       takeOver: async (owner, now) => connected().worker.call('takeOverJobs', { owner, now }),
       next: (kinds, owner) => read((reads) => reads.nextJob({ kinds, owner })),
       totals: () => read((reads) => reads.jobTotals(null)),
+      // Nobody else works on this file.
+      subscribe: () => () => {},
     },
     idle: async () => open?.worker.idle(),
     close() {

@@ -1,11 +1,19 @@
-import type { CommitOutcome, Lease, ResourceCommit, StepCommit } from '../../../../core/ports/store.ts';
+import type {
+  AcquireOptions,
+  CommitOutcome,
+  ConsumedPlace,
+  Lease,
+  ResourceCommit,
+  StepCommit,
+} from '../../../../core/ports/store.ts';
 import type { JobWrites } from './job-rows.ts';
 import type { Reader } from './reader.ts';
 
 /** What changes the data. Each call takes one argument, so that a request is a name and a value. */
 export interface Writes extends JobWrites {
-  acquire(partitions: number): Lease[];
+  acquire(options: AcquireOptions & { readonly count: number }): Lease[];
   commit(step: StepCommit): CommitOutcome;
+  consume(place: ConsumedPlace): CommitOutcome;
   write(write: ResourceCommit): CommitOutcome;
   acknowledge(orderIds: readonly string[]): void;
   advance(cursor: { consumer: string; position: number }): void;

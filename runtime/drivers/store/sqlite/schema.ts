@@ -110,6 +110,11 @@ const migrations: readonly string[] = [
   CREATE INDEX jobs_actor ON jobs (actor);
   CREATE TABLE job_totals (kind TEXT PRIMARY KEY, count INTEGER NOT NULL) STRICT, WITHOUT ROWID;
   `,
+  // How far the command log of each partition is consumed, and which log that is.
+  `
+  ALTER TABLE partitions ADD COLUMN consumed INTEGER NOT NULL DEFAULT -1;
+  CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
+  `,
 ];
 
 /** Brings the schema up to date, all or nothing. Faults: `store.newer`, `store.foreign`. */

@@ -1,6 +1,7 @@
 import { Fault } from '../../../../core/fault.ts';
 import type {
   CommitOutcome,
+  ConsumedPlace,
   EventWrite,
   Lease,
   Order,
@@ -22,10 +23,17 @@ export type Writer = Omit<Writes, 'sweep'> & {
  * or with its first statement, so every outcome but `ok` leaves the transaction as it was.
  */
 export function writer(sql: Statements): Writer {
-  const leases = sql.prepare<Lease>('SELECT partition, epoch, counter FROM partitions ORDER BY partition');
+  const leases = sql.prepare<Lease>(
+    'SELECT partition, epoch, counter, consumed AS offset FROM partitions ORDER BY partition',
+  );
   const addPartition = sql.prepare('INSERT INTO partitions (partition, epoch, counter) VALUES (?, 0, 0)');
-  const takeOver = sql.prepare('UPDATE partitions SET epoch = epoch + 1');
-  const epoch = sql.prepare<{ epoch: number }>('SELECT epoch FROM partitions WHERE partition = ?');
+  const takeOver = sql.prepare('UPDATE partitions SET epoch = epoch + 1 WHERE partition = ?');
+  const owned = sql.prepare<{ epoch: number; offset: number }>(
+    'SELECT epoch, consumed AS offset FROM partitions WHERE partition = ?',
+  );
+  const consume = sql.prepare('UPDATE partitions SET consumed = ?2 WHERE partition = ?1');
+  const addFact = sql.prepare('INSERT INTO facts (name, value) VALUES (?, ?) ON CONFLICT DO NOTHING');
+  const fact = sql.prepare<{ value: string }>('SELECT value FROM facts WHERE name = ?');
   const count = sql.prepare('UPDATE partitions SET counter = ?2 WHERE partition = ?1 AND counter < ?2');
 
   const findCause = sql.prepare<{ reply: string | null }>('SELECT reply FROM causes WHERE cause = ?');
@@ -99,28 +107,59 @@ export function writer(sql: Statements): Writer {
     return true;
   };
 
+  /** Why the owner may not go on from there; undefined when it may. */
+  const misplaced = ({ partition, epoch, from, to }: ConsumedPlace): CommitOutcome | undefined => {
+    const stored = owned.get(partition);
+    if (stored?.epoch !== epoch) return { outcome: 'fenced' };
+    const { offset } = stored;
+    if (offset === from) return undefined;
+    return from < to && offset >= to ? { outcome: 'duplicate' } : { outcome: 'gap', offset };
+  };
+
   return {
     ...jobs,
 
-    acquire(partitions) {
+    acquire({ count, partitions, log }) {
       const stored = leases.all().length;
-      if (stored > 0 && stored !== partitions) {
+      if (stored > 0 && stored !== count) {
         throw new Fault('store.partitions', {
           status: 500,
-          message: `the data has ${stored} partitions, which is fixed for its life; ${partitions} are configured`,
+          message: `the data has ${stored} partitions, which is fixed for its life; ${count} are configured`,
         });
       }
-      for (let partition = stored; partition < partitions; partition++) addPartition.run(partition);
-      takeOver.run();
-      return leases.all();
+      if (log !== undefined) addFact.run('log', log);
+      const own = fact.get('log')?.value;
+      if (log !== undefined && own !== log) {
+        throw new Fault('store.log', {
+          status: 500,
+          message: `the data was filled from the command log ${own}; this one is ${log}`,
+        });
+      }
+      for (let partition = stored; partition < count; partition++) addPartition.run(partition);
+      const all = leases.all();
+      const wanted = all.filter(({ partition }) => partitions?.includes(partition) ?? true);
+      for (const { partition } of wanted) takeOver.run(partition);
+      return wanted.map((lease) => ({ ...lease, epoch: lease.epoch + 1 }));
+    },
+
+    consume(place): CommitOutcome {
+      const problem = misplaced(place);
+      if (problem) return problem;
+      consume.run(place.partition, place.to);
+      return { outcome: 'ok', events: [] };
     },
 
     commit(step): CommitOutcome {
-      if (epoch.get(step.partition)?.epoch !== step.epoch) return { outcome: 'fenced' };
-      const isRemembered = step.counter === undefined && !step.finish;
+      const { partition, epoch, consumed: log } = step;
+      const problem = log
+        ? misplaced({ partition, epoch, ...log })
+        : owned.get(partition)?.epoch !== epoch && ({ outcome: 'fenced' } as const);
+      if (problem) return problem;
+      const isRemembered = step.counter === undefined && !step.finish && !log?.isCause;
       if (isRemembered) {
         const consumed = findCause.get(step.cause);
         if (consumed) {
+          if (log) consume.run(partition, log.to);
           return consumed.reply === null
             ? { outcome: 'duplicate' }
             : { outcome: 'duplicate', reply: consumed.reply };
@@ -130,7 +169,8 @@ export function writer(sql: Statements): Writer {
       if (!move(step)) return { outcome: 'conflict' };
 
       if (isRemembered) addCause.run(step.cause, step.at, step.reply ?? null);
-      if (step.counter !== undefined) count.run(step.partition, step.counter);
+      if (step.counter !== undefined) count.run(partition, step.counter);
+      if (log) consume.run(partition, log.to);
       for (const row of step.rows) resources.write(row);
       if (step.state !== null) {
         for (const timer of step.timers) {
