@@ -1,5 +1,5 @@
 import type { Job, JobWrite } from '../../core/ports/jobs.ts';
-import type { CommittedJobs, Workshop } from '../actors/host.ts';
+import type { CommittedJobs, Workshop } from '../actors/workshop.ts';
 import { type Bench, Benches } from './benches.ts';
 import { Claims } from './claims.ts';
 import type { JobCounts } from './job-counts.ts';
