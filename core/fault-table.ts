@@ -59,7 +59,8 @@ export const coreFaults: FaultTable = {
   'store.closed': { status: 503, meaning: 'The server is about to end. Try again.' },
   'bus.unknown': {
     status: 503,
-    meaning: 'The command may or may not be carried out yet. Repeat with the same Idempotency-Key, or look first.',
+    meaning:
+      'The command may or may not be carried out yet. Repeat with the same Idempotency-Key, or look first.',
   },
   'bus.full': { status: 503, meaning: 'Too many commands wait for Kafka; this one was not sent. Try again.' },
   'bus.too_large': { status: 413, meaning: 'A command is larger than 2 MiB as JSON; it was not sent.' },
