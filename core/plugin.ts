@@ -5,6 +5,7 @@ import type { Effect } from './effect.ts';
 import type { EventFeed } from './events.ts';
 import type { Log } from './log.ts';
 import type { Metrics } from './metrics.ts';
+import type { Role } from './nodes.ts';
 import type { Clock } from './ports/clock.ts';
 import type { Media } from './ports/media.ts';
 import type { Outbound } from './ports/outbound.ts';
@@ -106,6 +107,8 @@ export interface Deployment {
   readonly bootstrapKey: string | undefined;
   readonly rtmpPort: number;
   readonly node: NodeIdentity;
+  /** What this node does; without `media` nobody publishes to it. */
+  readonly roles: readonly Role[];
 }
 
 export interface NodeIdentity {

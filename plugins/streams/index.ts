@@ -74,6 +74,7 @@ export default definePlugin({
       observe: live.observe,
     });
     await lostNodes(kit);
+    if (!kit.deployment.roles.includes('media')) return () => live.stop();
     const facts = mediaFacts(kit);
     const close = await kit.media.accept({
       async authorise(request) {
