@@ -63,6 +63,10 @@ export const coreFaults: FaultTable = {
   'store.closed': { status: 503, meaning: 'The server is about to end. Try again.' },
   'server.busy': { status: 503, meaning: 'The server has too many requests in hand. Try again.' },
   'server.stopping': { status: 503, meaning: 'The server is about to end. Try again.' },
+  'node.unreachable': {
+    status: 503,
+    meaning: 'Another node knows the answer and cannot be reached. Try again.',
+  },
   internal: { status: 500, meaning: 'A mistake of ours; the log has the details.' },
 };
 

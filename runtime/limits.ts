@@ -134,3 +134,43 @@ export const actorLimits = limitTable('actors', {
     beyond: 'It is tried until it runs.',
   },
 });
+
+/** The nodes of a deployment, and what they know of each other. */
+export const nodeLimits = limitTable('nodes', {
+  nodes: {
+    value: 1000,
+    unit: 'nodes',
+    meaning: 'Nodes that are watched, those among them that died within the last day.',
+    beyond: 'Of the others nobody notices when they die; the newest are watched.',
+  },
+  takeAttempts: {
+    value: 5,
+    unit: 'attempts',
+    meaning: 'How often a process tries to take its node id while another writes the same row.',
+    beyond: 'The start fails with `node.taken`.',
+  },
+  lostKept: {
+    value: 24 * 3_600_000,
+    unit: 'ms',
+    meaning: 'How long a node that died is remembered.',
+    beyond: 'Its row is removed.',
+  },
+  answer: {
+    value: 5000,
+    unit: 'ms',
+    meaning: 'How long another node may take to answer.',
+    beyond: '503 `node.unreachable`.',
+  },
+  orderRetry: {
+    value: 1000,
+    unit: 'ms',
+    meaning: 'Wait before an order that could not be sent to its node is sent again.',
+    beyond: 'It is tried until it is sent, or its node is gone.',
+  },
+  ordersWaiting: {
+    value: 10_000,
+    unit: 'orders',
+    meaning: 'Orders that wait in memory to be sent again.',
+    beyond: 'Further ones wait in the store until its partitions are taken over anew.',
+  },
+});
