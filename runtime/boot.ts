@@ -24,7 +24,8 @@ import { ActorHost, type HostOptions } from './actors/host.ts';
 import { react } from './actors/reactions.ts';
 import { StepCounts } from './actors/step-counts.ts';
 import { BootTree } from './boot-tree.ts';
-import { healthRoutes } from './health.ts';
+import { type EngineWatch, engineWatch } from './engine-watch.ts';
+import { healthRoutes, type Readiness } from './health.ts';
 import { JobCounts } from './jobs/job-counts.ts';
 import { jobKind } from './jobs/kind.ts';
 import { measureJobs } from './jobs/measure.ts';
@@ -35,7 +36,9 @@ import { nodePresence } from './node.ts';
 import { knownNodes } from './nodes.ts';
 import { type OpenApi, openApi } from './openapi/document.ts';
 import { openApiRoute } from './openapi/route.ts';
+import { declaredRoutes, type RouteGroup } from './openapi/routes.ts';
 import { type OrderRunner, orderRunner } from './orders.ts';
+import { patiently } from './patience.ts';
 import { type ConfiguredPlugin, planned } from './plan.ts';
 import { measureProgram, metricsRoute } from './program-metrics.ts';
 
@@ -52,6 +55,12 @@ export async function boot(options: BootOptions): Promise<Booted> {
   const stops: { name: string; stop: Stop }[] = [];
   const callers = peers({ trusted: options.trustedProxies ?? [] });
   let isReady = false;
+  let watch: EngineWatch | undefined;
+  const readiness = (): Readiness => {
+    if (!isReady) return { status: 'stopping' };
+    const engines = watch?.silent() ?? [];
+    return engines.length === 0 ? { status: 'ready' } : { status: 'waiting', engines };
+  };
 
   let stopped: Promise<void> | undefined;
   const stopAll = async () => {
@@ -74,7 +83,12 @@ export async function boot(options: BootOptions): Promise<Booted> {
     const plan = planned(options.plugins);
     stops.push({ name: 'store', stop: () => store.close() });
     stops.push({ name: 'outbound', stop: () => outbound.close() });
-    const leases = await tree.timed('store', () => store.acquire(options.partitions));
+    const leases = await tree.timed('store', () =>
+      patiently('store', {
+        ...{ clock, log: options.log, signal: options.signal ?? stopping.signal },
+        attempt: () => store.acquire(options.partitions),
+      }),
+    );
     const { roles = allRoles, isAlone = true, nodeUrl: url } = options;
     const presence = await tree.timed('node', () =>
       nodePresence({ id: options.nodeId, url, roles, store, clock }),
@@ -138,6 +152,7 @@ export async function boot(options: BootOptions): Promise<Booted> {
       counts: new StepCounts(metrics, {
         types: plan.flatMap(({ plugin }) => (plugin.actors ?? []).map(({ type }) => type)),
       }),
+      // Without the role they claim nothing: what steps here ask for is done by others.
       work: workers,
       ...(options.probe && { probe: options.probe }),
     });
@@ -208,7 +223,7 @@ export async function boot(options: BootOptions): Promise<Booted> {
       }
     }
     for (const { plugin } of plan) {
-      if (!plugin.reactions) continue;
+      if (!plugin.reactions || !roles.includes('actors')) continue;
       const kit = kits.get(plugin.id) as Kit;
       const reactions = Object.fromEntries(
         Object.entries(plugin.reactions).map(([event, run]) => [event, (e: LoggedEvent) => run(e, kit)]),
@@ -219,10 +234,16 @@ export async function boot(options: BootOptions): Promise<Booted> {
         stop: await react({ plugin: plugin.id, reactions, store, hub, clock, log }),
       });
     }
-    stops.push({ name: 'jobs', stop: () => workers.stop() });
-    await tree.timed('jobs', () => workers.start());
+    if (roles.includes('worker')) {
+      stops.push({ name: 'jobs', stop: () => workers.stop() });
+      await tree.timed('jobs', () => workers.start());
+    }
     nodes.watch();
     stops.push({ name: 'sweep', stop: sweeps({ store, clock, log: options.log }) });
+    if (options.engines) {
+      watch = engineWatch({ engines: options.engines, clock, log: options.log });
+      stops.push({ name: 'engines', stop: watch.stop });
+    }
     stops.push({ name: 'loop delay', stop: sampleLoopDelay(metrics, { clock }) });
 
     let documentText = '';
@@ -231,7 +252,7 @@ export async function boot(options: BootOptions): Promise<Booted> {
         id: 'core',
         summary: 'the program itself',
         app: new Elysia()
-          .use(healthRoutes(() => isReady))
+          .use(healthRoutes(readiness))
           .use(metricsRoute(metrics))
           .use(openApiRoute(() => documentText)),
       },
@@ -250,6 +271,7 @@ export async function boot(options: BootOptions): Promise<Booted> {
       log: options.log,
       counts: new RequestCounts({ metrics, clock }),
       routes: groups.map((group) => group.app),
+      ...(!roles.includes('api') && { answers: onEveryNode(groups) }),
     });
     isReady = true;
     return {
@@ -302,6 +324,10 @@ export interface BootOptions {
   readonly hotActors: number;
   /** Whose `X-Forwarded-For` is believed; default: nobody's. */
   readonly trustedProxies?: readonly Cidr[];
+  /** Engines beside the program that this node needs: name → a question that each answers when it can. */
+  readonly engines?: Readonly<Record<string, () => Promise<unknown>>>;
+  /** Aborted when the program is to end while it starts. */
+  readonly signal?: AbortSignal;
   readonly log: Log;
   /** Something happened after which the process must end. */
   onFatal(reason: string): void;
@@ -328,6 +354,13 @@ export interface Booted {
   setUnready(): void;
   /** Stops everything in reverse order. Harmless when repeated. */
   stop(): Promise<void>;
+}
+
+/** Whether a route is answered by nodes of every role. */
+function onEveryNode(groups: readonly RouteGroup[]): (route: string) => boolean {
+  const everywhere = declaredRoutes(groups).filter(({ operation }) => operation?.isOnEveryNode);
+  const patterns = new Set(everywhere.map(({ pattern }) => pattern));
+  return (route) => patterns.has(route);
 }
 
 function resourcesOf(options: { store: Store; clock: Clock; hub: EventHub }): Kit['resources'] {

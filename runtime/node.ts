@@ -4,7 +4,7 @@ import type { NodeInfo, Role } from '../core/nodes.ts';
 import type { Clock } from '../core/ports/clock.ts';
 import type { Store } from '../core/ports/store.ts';
 import { nodeLimits } from './limits.ts';
-import { infoOf, nodeKind, type NodeRow, nodeRowOf, nodeWrite } from './node-row.ts';
+import { infoOf, type NodeRow, nodeKind, nodeRowOf, nodeWrite } from './node-row.ts';
 
 /**
  * Takes a node id for this process. One row per id says which process has it and when that was last alive. Whoever comes

@@ -5,7 +5,7 @@ import type { Clock } from '../core/ports/clock.ts';
 import type { Store, StoredResource } from '../core/ports/store.ts';
 import { nodeLimits } from './limits.ts';
 import type { NodePresence } from './node.ts';
-import { infoOf, nodeKind, type NodeRow, nodeRowOf, nodeWrite } from './node-row.ts';
+import { infoOf, type NodeRow, nodeKind, nodeRowOf, nodeWrite } from './node-row.ts';
 
 /**
  * The nodes of a deployment, as this process hears of them: it beats and looks at the rows of the others every third of
@@ -124,7 +124,9 @@ export function knownNodes(options: KnownNodesOptions): RunningNodes {
       for (const [id, one] of heard) if (id !== ownId) work.push(see(id, one));
     }
     for (const one of work) {
-      one.catch((error: unknown) => log.warn('a lost node could not be seen to; it is tried again', { error }));
+      one.catch((error: unknown) =>
+        log.warn('a lost node could not be seen to; it is tried again', { error }),
+      );
     }
   };
   const round = async () => {
@@ -146,7 +148,8 @@ export function knownNodes(options: KnownNodesOptions): RunningNodes {
       round()
         .catch((error: unknown) => {
           // Once for each outage.
-          if (!hasFailed) log.error('the heartbeat could not be written, or those of others not be read', { error });
+          if (!hasFailed)
+            log.error('the heartbeat could not be written, or those of others not be read', { error });
           hasFailed = true;
         })
         .finally(() => !isStopped && schedule());
@@ -189,7 +192,9 @@ export function knownNodes(options: KnownNodesOptions): RunningNodes {
       isStopped = true;
       cancel();
       if (isAlone) return;
-      await presence.leave().catch((error: unknown) => log.warn('the others were not told of the stop', { error }));
+      await presence
+        .leave()
+        .catch((error: unknown) => log.warn('the others were not told of the stop', { error }));
     },
   };
 }

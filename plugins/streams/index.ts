@@ -76,6 +76,7 @@ export default definePlugin({
       },
       observe: live.observe,
     });
+    if (!kit.nodes.own.roles.includes('media')) return () => live.stop();
     const facts = mediaFacts(kit);
     const close = await kit.media.accept({
       async authorise(request) {

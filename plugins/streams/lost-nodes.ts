@@ -19,7 +19,9 @@ export async function lostNode(lost: LostNode, kit: StreamsKit): Promise<void> {
         const aliveAt = incarnation === null ? undefined : lastSign(incarnation);
         if (incarnation === null || aliveAt === undefined) return;
         // Refused: it does not wait for that process any more.
-        await kit.actors.ask(broadcast, row.id, { type: 'node.lost', incarnation, aliveAt }).catch(unlessRefused);
+        await kit.actors
+          .ask(broadcast, row.id, { type: 'node.lost', incarnation, aliveAt })
+          .catch(unlessRefused);
       });
       // All of them, so that one which cannot be told keeps no other from it.
       const failed = (await Promise.allSettled(told)).find((one) => one.status === 'rejected');
