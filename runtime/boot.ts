@@ -33,6 +33,7 @@ import { JobWorkers } from './jobs/workers.ts';
 import { eventLimits, processLimits } from './limits.ts';
 import { sampleLoopDelay } from './loop-delay.ts';
 import { nodePresence } from './node.ts';
+import { nodePrefix, nodeRoutes } from './node-routes.ts';
 import { knownNodes } from './nodes.ts';
 import { type OpenApi, openApi } from './openapi/document.ts';
 import { openApiRoute } from './openapi/route.ts';
@@ -270,7 +271,7 @@ export async function boot(options: BootOptions): Promise<Booted> {
     const app = httpCore({
       log: options.log,
       counts: new RequestCounts({ metrics, clock }),
-      routes: groups.map((group) => group.app),
+      routes: [...groups.map((group) => group.app), ...betweenNodes({ plan, kits, secret: options.nodeSecret })],
       ...(!roles.includes('api') && { answers: onEveryNode(groups) }),
     });
     isReady = true;
@@ -313,6 +314,8 @@ export interface BootOptions {
   readonly nodeId: string;
   /** Where other nodes reach this one. */
   readonly nodeUrl?: string;
+  /** By which nodes know each other; without it there are no routes between nodes. */
+  readonly nodeSecret?: string;
   readonly askNode?: AskNode;
   /** Hands an order to the process that it names: resolves when that will hear of it for sure, should it live on. */
   readonly sendOrder?: (order: Order, to: { node: string; incarnation: string }) => Promise<void>;
@@ -360,7 +363,18 @@ export interface Booted {
 function onEveryNode(groups: readonly RouteGroup[]): (route: string) => boolean {
   const everywhere = declaredRoutes(groups).filter(({ operation }) => operation?.isOnEveryNode);
   const patterns = new Set(everywhere.map(({ pattern }) => pattern));
-  return (route) => patterns.has(route);
+  return (route) => patterns.has(route) || route.startsWith(nodePrefix);
+}
+
+function betweenNodes(options: {
+  plan: readonly { plugin: Plugin }[];
+  kits: ReadonlyMap<string, Kit>;
+  secret: string | undefined;
+}): AnyElysia[] {
+  const { plan, kits, secret } = options;
+  if (secret === undefined) return [];
+  const own = plan.flatMap(({ plugin }) => plugin.nodeRoutes?.(kits.get(plugin.id) as Kit) ?? []);
+  return [nodeRoutes(own, { secret })];
 }
 
 function resourcesOf(options: { store: Store; clock: Clock; hub: EventHub }): Kit['resources'] {
