@@ -36,3 +36,20 @@ export interface Nodes {
    */
   request(node: string, path: string, options: { readonly signal: AbortSignal }): Promise<Response>;
 }
+
+/** How another node is asked over the network: resolves with its answer, whatever the status. Rejects without one. */
+export type AskNode = (
+  url: string,
+  path: string,
+  options: { readonly signal: AbortSignal },
+) => Promise<Response>;
+
+/** Processes of one node that are gone, and what they held with them. */
+export interface LostNode {
+  readonly id: string;
+  /**
+   * Tells of an incarnation when it was last known alive, epoch ms; undefined when it may live. It knows what lives
+   * at the moment of the call, so whatever it is asked about must have been read before.
+   */
+  lastSigns(): Promise<(incarnation: string) => number | undefined>;
+}

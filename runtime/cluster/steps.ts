@@ -177,6 +177,7 @@ export class Steps {
   }
 
   #refused({ outcome }: CommitOutcome, { trouble, onRefused }: Partial<Sending>): void {
+    if (outcome === 'ok') return;
     onRefused?.(outcome);
     this.#parts.onBroken({ why: outcome, ...(trouble !== undefined && { at: trouble }) });
   }
