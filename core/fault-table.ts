@@ -128,5 +128,10 @@ export const startFaults: FaultTable = {
       'The data was filled from another Kafka log than the one that kafka.brokers leads to. Exit code 78.',
   },
   'store.unreachable': { status: 503, meaning: 'The engine of the store (redis.url) does not answer.' },
+  'partition.misfit': {
+    status: 500,
+    meaning:
+      'The place where a partition of the command log was left is not on that log: a part is missing, or it is another one. The node does not take the partition and asks again each second.',
+  },
   'accounts.no_key': { status: 500, meaning: 'The file with the bootstrap key is empty.' },
 };

@@ -14,7 +14,8 @@ export function nodeHeaders(secret: string): Record<string, string> {
 export function nodeRoutes(routes: readonly AnyElysia[], { secret }: { secret: string }): AnyElysia {
   const expected = hashOf(secret);
   const app = new Elysia().onBeforeHandle(({ request, path }) => {
-    if (!path.startsWith(nodePrefix)) throw new Error(`${path} is a route between nodes; those begin with ${nodePrefix}`);
+    if (!path.startsWith(nodePrefix))
+      throw new Error(`${path} is a route between nodes; those begin with ${nodePrefix}`);
     if (timingSafeEqual(hashOf(request.headers.get(header) ?? ''), expected)) return;
     throw new Fault('route.not_found', { status: 404, message: 'There is nothing at this path.' });
   });

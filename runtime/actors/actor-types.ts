@@ -15,6 +15,10 @@ export class ActorTypes {
     this.#types = new Map(types.map((entry) => [entry.type.type, entry]));
   }
 
+  get names(): readonly string[] {
+    return [...this.#types.keys()];
+  }
+
   /** Whether an actor's type is of an enabled plugin. */
   knows(actor: string): boolean {
     return this.#types.has(typeOf(actor));

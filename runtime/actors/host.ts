@@ -8,7 +8,7 @@ import type { CommitOutcome, Lease, LoggedEvent, Order, StepCommit, Store } from
 import { begin, conclude, type JobResult, type Step, step, thaw } from '../../core/step.ts';
 import { actorLimits } from '../limits.ts';
 import { idOf, nameOf } from './actor-name.ts';
-import { ActorTypes, type RegisteredType } from './actor-types.ts';
+import type { ActorTypes } from './actor-types.ts';
 import { HotActors } from './hot.ts';
 import { partitionOf } from './partition.ts';
 import { refusals } from './refusals.ts';
@@ -43,7 +43,7 @@ export class ActorHost implements Actors {
     this.#leases = new Map(
       options.leases.map(({ partition, epoch, counter }) => [partition, { epoch, counter }]),
     );
-    this.#types = new ActorTypes(options.types);
+    this.#types = options.types;
     this.#hot = new HotActors(options.hotActors);
     this.#timers = new TimerQueue({ clock: options.clock, fire: (actor) => this.#fire(actor) });
   }
@@ -110,11 +110,6 @@ export class ActorHost implements Actors {
         await this.#run(actor, { ...command, at }, cause === undefined ? undefined : () => cause),
       );
     });
-  }
-
-  /** Whether an actor's type is of an enabled plugin. */
-  knows(actor: string): boolean {
-    return this.#types.knows(actor);
   }
 
   /**
@@ -334,7 +329,7 @@ export interface HostOptions {
   readonly clock: Clock;
   readonly log: Log;
   readonly leases: readonly Lease[];
-  readonly types: readonly RegisteredType[];
+  readonly types: ActorTypes;
   /** Restored snapshots kept in memory, at most this many. */
   readonly hotActors: number;
   onEvent(event: LoggedEvent): void;

@@ -42,14 +42,14 @@ export class ClusterActors implements Actors {
     return 'view' in answer ? answer.view : undefined;
   }
 
-  // biome-ignore lint/suspicious/noExplicitAny: as above
   async ask(
+    // biome-ignore lint/suspicious/noExplicitAny: as above
     type: ActorType<any, never>,
     id: string,
     command: { readonly type: string },
     options: Cause = {},
-  ): // biome-ignore lint/suspicious/noExplicitAny: as above
-  Promise<any> {
+    // biome-ignore lint/suspicious/noExplicitAny: as above
+  ): Promise<any> {
     const answer = await this.#ask(this.#name(type, id), { type: 'ask', command }, options);
     return 'view' in answer ? answer.view : undefined;
   }

@@ -1,4 +1,3 @@
-import type { EventFeed } from '../../core/events.ts';
 import { every } from '../../core/every.ts';
 import type { Log } from '../../core/log.ts';
 import type { Clock } from '../../core/ports/clock.ts';
@@ -48,6 +47,7 @@ export class EventTail {
   /** This node has written these. */
   committed(events: readonly LoggedEvent[]): void {
     for (const event of events) {
+      this.#options.own.publish(event);
       // The next one on the log need not be read.
       if (!this.#isStopped && event.position === this.#last + 1) this.#tell(event);
       else if (event.position > this.#last) this.wake();
@@ -109,7 +109,10 @@ export class EventTail {
 interface TailOptions {
   readonly store: Pick<Store, 'events'>;
   readonly volatile: Pick<Volatile, 'announce' | 'listen'>;
-  readonly hub: EventHub & EventFeed;
+  /** Gets the events of all nodes. */
+  readonly hub: Pick<EventHub, 'publish'>;
+  /** Gets those that this node commits, as far as it knows. */
+  readonly own: Pick<EventHub, 'publish'>;
   readonly clock: Clock;
   readonly log: Log;
 }

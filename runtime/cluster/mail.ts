@@ -66,13 +66,9 @@ export class Mail {
     });
   }
 
-  /** Resolves when the node of the order has been told. One that names no node is for whoever commits it. */
-  async order(order: Order): Promise<void> {
-    const { self, onOrder } = this.#options;
-    const to = addressOf(order);
-    if (!to || isSame(to, self)) onOrder(order);
-    // A former process of this node: with it ended what the order is about.
-    else if (to.node !== self.node) await this.#tell(to, { order });
+  /** Resolves when the process will hear of it for sure, should it live on. */
+  async order(order: Order, to: NodeAddress): Promise<void> {
+    await this.#tell(to, { order });
   }
 
   #tell(to: NodeAddress, letter: object): Promise<void> {
@@ -108,9 +104,4 @@ interface MailOptions {
 
 function isSame(one: NodeAddress, other: NodeAddress): boolean {
   return one.node === other.node && one.incarnation === other.incarnation;
-}
-
-function addressOf({ body }: Order): NodeAddress | undefined {
-  const { node, incarnation } = JSON.parse(body) as Partial<NodeAddress>;
-  return typeof node === 'string' && typeof incarnation === 'string' ? { node, incarnation } : undefined;
 }

@@ -3,7 +3,7 @@ import type { Log } from '../../core/log.ts';
 import type { Bus, LogRange, LogRecord } from '../../core/ports/bus.ts';
 import type { Clock } from '../../core/ports/clock.ts';
 import type { Order, Store } from '../../core/ports/store.ts';
-import { step } from '../../core/step.ts';
+import { step, thaw } from '../../core/step.ts';
 import { idOf } from '../actors/actor-name.ts';
 import type { ActorTypes } from '../actors/actor-types.ts';
 import type { HostOptions } from '../actors/host.ts';
@@ -252,6 +252,7 @@ export class Partition {
         },
         onStored: () => this.#tell(command, given),
         onRefused: (outcome) => {
+          if (outcome === 'duplicate') void this.#tellRepeat(actor, command);
           // The id was used before: by an actor that has ended, which cannot be read.
           if (outcome === 'conflict' && command.type === 'spawn')
             this.#judge.condemn(offset, faultData(refusals.exists(actor)));
@@ -267,6 +268,19 @@ export class Partition {
   async #answer(command: Command, { answer, steps }: { answer: Answer; steps: Steps }): Promise<void> {
     this.#known.answered(command.id, answer);
     await steps.afterwards(() => this.#tell(command, answer));
+  }
+
+  /** Its cause was consumed after all, and its place on the log is passed: it will not come again. */
+  async #tellRepeat(actor: string, command: Command): Promise<void> {
+    const { store, types, log } = this.#parts;
+    try {
+      const stored = await store.load(actor);
+      const isThere = stored && command.type === 'ask';
+      const view = isThere && viewOf(thaw(types.of(actor).type, stored));
+      this.#tell(command, view ? { view } : { fault: unknownOutcome });
+    } catch (error) {
+      log.warn('a repeated command could not be answered', { actor, error });
+    }
   }
 
   async #answerCopy(
@@ -386,7 +400,7 @@ export interface PartitionParts {
   readonly counts?: StepCounts;
   readonly probe?: HostOptions['probe'];
   handOn(entries: readonly HandedOn[]): Promise<void>;
-  sendOrder(order: Order): Promise<void>;
+  runOrders(orders: readonly Order[]): void;
   onBuried(): void;
 }
 

@@ -43,6 +43,8 @@ export class Relay {
   }
 
   push(handed: Handed): void {
+    // Whoever runs them sees to it that they are told, and acknowledges them: they wait for no other engine.
+    if (handed.orders.length > 0) this.#options.runOrders(handed.orders);
     if (handed.isNumberUnknown && this.#options.store.outbox) this.#isDrainDue = true;
     this.#queue.push(handed);
     void this.#run();
@@ -75,9 +77,9 @@ export class Relay {
   }
 
   async #drain(): Promise<void> {
-    const { store, partition } = this.#options;
-    const orders = await this.#surely(() => store.orders([partition]));
-    await this.#give(orders ?? []);
+    const { store, partition, runOrders } = this.#options;
+    // Those that are being seen to already are known by their ids.
+    runOrders((await this.#surely(() => store.orders([partition]))) ?? []);
     if (!store.outbox) return;
     for (;;) {
       const limit = clusterLimits.relayed;
@@ -89,7 +91,6 @@ export class Relay {
   }
 
   async #hand(batch: readonly Handed[]): Promise<void> {
-    await this.#give(batch.flatMap(({ orders }) => orders));
     await this.#handOn(batch.filter((handed) => !this.#wasDrained(handed)));
     if (this.#options.signal.aborted) return;
     this.#queue.splice(0, batch.length);
@@ -100,13 +101,6 @@ export class Relay {
   #wasDrained({ number, isNumberUnknown = false }: Handed): boolean {
     if (!this.#options.store.outbox) return false;
     return isNumberUnknown || (number !== undefined && number <= this.#drainedTo);
-  }
-
-  async #give(orders: readonly Order[]): Promise<void> {
-    if (orders.length === 0) return;
-    const { sendOrder, store } = this.#options;
-    for (const order of orders) await this.#surely(() => sendOrder(order));
-    await this.#surely(() => store.acknowledge(orders.map(({ id }) => id)));
   }
 
   async #handOn(entries: readonly (HandedOn & { readonly number: number | undefined })[]): Promise<void> {
@@ -153,13 +147,13 @@ export class Relay {
 
 interface RelayOptions {
   readonly partition: number;
-  readonly store: Pick<Store, 'orders' | 'acknowledge' | 'outbox'>;
+  readonly store: Pick<Store, 'orders' | 'outbox'>;
   readonly clock: Clock;
   readonly log: Log;
   /** Aborted when the partition is another node's. */
   readonly signal: AbortSignal;
   handOn(entries: readonly HandedOn[]): Promise<void>;
-  sendOrder(order: Order): Promise<void>;
+  runOrders(orders: readonly Order[]): void;
   /** Jobs are in their queue, or gone from it. */
   readonly work?: (step: CommittedJobs) => void;
 }

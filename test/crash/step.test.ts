@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { jsonLog } from '../../core/log.ts';
+import { ActorTypes } from '../../runtime/actors/actor-types.ts';
 import { ActorHost, type HostOptions } from '../../runtime/actors/host.ts';
 import { virtualClock } from '../../runtime/drivers/clock/virtual.ts';
 import { sqliteStore } from '../../runtime/drivers/store/sqlite/index.ts';
@@ -39,7 +40,7 @@ async function run(stopAt?: { step: number; point: Point }) {
       clock: virtualClock({ start: began }),
       leases: await store.acquire(16),
       log: jsonLog({ level: 'error', now: () => 0, write: () => {} }),
-      types: [{ type: bareBroadcast as never, tools: undefined }],
+      types: new ActorTypes([{ type: bareBroadcast as never, tools: undefined }]),
       hotActors: 10,
       onEvent: () => {},
       onOrders: () => {},

@@ -63,11 +63,18 @@ export async function fleet(options: FleetOptions): Promise<Fleet> {
       plugins: [catcher, ...plugins].map((plugin) => ({ plugin, config: options.config?.[plugin.id] })),
       drivers: {
         store: isFirst ? own : onlooking(own),
-        jobs: isFirst ? store.jobs : { ...store.jobs, claim: async () => [], next: async () => undefined } as never,
+        jobs: isFirst
+          ? store.jobs
+          : ({ ...store.jobs, claim: async () => [], next: async () => undefined } as never),
         ...{ clock, media, volatile: { ...volatile, close: async () => {} } },
         outbound: scriptedOutbound(),
       },
-      deployment: { publicUrl: 'http://localhost:8080', dataDir: join(dataDir, id), bootstrapKey, rtmpPort: 1935 },
+      deployment: {
+        publicUrl: 'http://localhost:8080',
+        dataDir: join(dataDir, id),
+        bootstrapKey,
+        rtmpPort: 1935,
+      },
       ...{ nodeId: id, nodeUrl: `http://${id}`, nodeTimeout: 10_000, nodeSecret: secret, isAlone: false },
       roles: more.roles ?? ['api', 'media', 'actors', 'worker'],
       ...{ partitions: 16, hotActors: 1000 },
@@ -78,7 +85,9 @@ export async function fleet(options: FleetOptions): Promise<Fleet> {
       async askNode(url, path, { signal }) {
         const other = nodes.get(url.slice('http://'.length));
         if (isCut || !other || other.isCut) throw new Error(`${url} does not answer`);
-        return other.booted.app.handle(new Request(`${url}${path}`, { headers: nodeHeaders(secret), signal }));
+        return other.booted.app.handle(
+          new Request(`${url}${path}`, { headers: nodeHeaders(secret), signal }),
+        );
       },
       async sendOrder(order, { node }) {
         const other = nodes.get(node);
@@ -103,10 +112,16 @@ export async function fleet(options: FleetOptions): Promise<Fleet> {
       async request(method, path, given = {}) {
         const headers = { authorization: `Bearer ${given.key ?? bootstrapKey}`, ...given.headers };
         const body = given.body === undefined ? {} : { body: JSON.stringify(given.body) };
-        const answer = await booted.app.handle(new Request(`http://localhost:8080${path}`, { method, headers, ...body }));
+        const answer = await booted.app.handle(
+          new Request(`http://localhost:8080${path}`, { method, headers, ...body }),
+        );
         const text = await answer.text();
         await clock.advance(0);
-        return { status: answer.status, headers: answer.headers, body: text === '' ? undefined : JSON.parse(text) };
+        return {
+          status: answer.status,
+          headers: answer.headers,
+          body: text === '' ? undefined : JSON.parse(text),
+        };
       },
     };
     nodes.set(id, node);
