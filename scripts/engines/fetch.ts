@@ -8,7 +8,7 @@ import { fetchS3 } from './s3.ts';
 
 const fetchers: Record<string, () => Promise<string>> = {
   redis: fetchRedis,
-  kafka: async () => (await fetchKafka()).home,
+  kafka: async () => (await fetchKafka()).jars.home,
   s3: fetchS3,
 };
 

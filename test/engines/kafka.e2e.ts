@@ -1,6 +1,6 @@
 import { Kafka as Client, logLevel } from 'kafkajs';
 import { describe, expect, it } from 'vitest';
-import type { Kafka } from '../../scripts/engines/kafka.ts';
+import type { Kafka } from '../../scripts/engines/kafka-broker.ts';
 import { until } from '../e2e/harness/wait.ts';
 import { engineFor } from '../kit/engines.ts';
 
@@ -54,7 +54,8 @@ describe.skipIf(kafka.isMissing)('a Kafka broker', () => {
   });
 });
 
-const clientOf = ({ brokers }: Kafka) => new Client({ brokers, logLevel: logLevel.NOTHING });
+const clientOf = ({ brokers }: Kafka) =>
+  new Client({ brokers, logLevel: logLevel.NOTHING, retry: { retries: 3 } });
 
 async function createTopic(engine: Kafka, topic: string): Promise<void> {
   const admin = clientOf(engine).admin();
@@ -81,7 +82,10 @@ async function readAll(
   engine: Kafka,
   { topic, count }: { topic: string; count: number },
 ): Promise<(string | undefined)[]> {
-  const consumer = clientOf(engine).consumer({ groupId: `reader-${crypto.randomUUID()}` });
+  const consumer = clientOf(engine).consumer({
+    groupId: `reader-${crypto.randomUUID()}`,
+    maxWaitTimeInMs: 100,
+  });
   await consumer.connect();
   await consumer.subscribe({ topics: [topic], fromBeginning: true });
   const read: (string | undefined)[] = [];

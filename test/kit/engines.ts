@@ -1,7 +1,8 @@
 import { afterAll } from 'vitest';
 import type { Engine } from '../../scripts/engines/engine.ts';
 import type { Finding } from '../../scripts/engines/find.ts';
-import { findKafka, kafka } from '../../scripts/engines/kafka.ts';
+import { kafka } from '../../scripts/engines/kafka.ts';
+import { findKafka } from '../../scripts/engines/kafka-jars.ts';
 import { findRedis, redis } from '../../scripts/engines/redis.ts';
 import { findS3, s3 } from '../../scripts/engines/s3.ts';
 
