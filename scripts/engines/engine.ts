@@ -67,14 +67,12 @@ export async function startEngine(
   const isTemporary = options.folder === undefined;
   const folder = options.folder ?? mkdtempSync(join(tmpdir(), `millrace-${recipe.name}-`));
   mkdirSync(folder, { recursive: true });
-  const removeFolder = () => {
-    if (isTemporary) rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
-  };
+  if (isTemporary) temporary.add(folder);
   for (let tries = 1; ; tries += 1) {
     const free = await findFreePorts(recipe.portCount);
     const ports = options.port === undefined ? free : [options.port, ...free.slice(1)];
     const place = { folder, ports };
-    const engine = engineIn(recipe, { place, isTemporary, removeFolder });
+    const engine = engineIn(recipe, { place, isTemporary });
     try {
       await engine.restart();
       return { engine, place };
@@ -87,13 +85,15 @@ export async function startEngine(
   }
 }
 
-interface Home {
-  readonly place: Place;
-  readonly isTemporary: boolean;
-  removeFolder(): void;
+/** A process that ends without disposing of its engines leaves no data either. */
+const temporary = new Set<string>();
+process.once('exit', () => temporary.forEach(remove));
+
+function remove(folder: string): void {
+  rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
 }
 
-function engineIn(recipe: Recipe, { place, isTemporary, removeFolder }: Home): Engine {
+function engineIn(recipe: Recipe, { place, isTemporary }: { place: Place; isTemporary: boolean }): Engine {
   const logFile = join(place.folder, `${recipe.name}.log`);
   let child: ChildProcess | undefined;
   const isRunning = () => child !== undefined && child.exitCode === null && child.signalCode === null;
@@ -137,9 +137,6 @@ function engineIn(recipe: Recipe, { place, isTemporary, removeFolder }: Home): E
       throw new Error(`${recipe.name} did not start: ${(error as Error).message}; ${logFile} ends:\n${tail}`);
     }
   };
-  // A test file that disposes of nothing leaves no data either.
-  process.once('exit', removeFolder);
-
   return {
     name: recipe.name,
     get pid() {
@@ -163,8 +160,8 @@ function engineIn(recipe: Recipe, { place, isTemporary, removeFolder }: Home): E
     },
     async [Symbol.asyncDispose]() {
       await end(isTemporary ? 'SIGKILL' : 'SIGTERM');
-      process.off('exit', removeFolder);
-      removeFolder();
+      if (isTemporary) remove(place.folder);
+      temporary.delete(place.folder);
     },
   };
 }
