@@ -47,6 +47,8 @@ export class RedisConnection {
     if (this.#calls >= redisLimits.calls) throw this.#unavailable(`${this.#calls} calls wait for it already`);
     this.#calls += 1;
     try {
+      // Loading it is no time of Redis.
+      await import('redis');
       return await this.#bounded(async () => {
         const client = await this.#connected();
         const value = await call(client);
