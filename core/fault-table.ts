@@ -37,6 +37,11 @@ export const coreFaults: FaultTable = {
     status: 405,
     meaning: 'This path does not have this method; `Allow` lists those it has.',
   },
+  'node.secret_missing': {
+    status: 401,
+    meaning: 'Below `/internal/` only nodes of the deployment are answered.',
+  },
+  'node.secret_wrong': { status: 403, meaning: 'The secret of a node (node.secret) is another one here.' },
   'node.no_api': {
     status: 404,
     meaning: 'The node that was asked does not have the role `api`; others of the deployment do.',
