@@ -275,7 +275,7 @@ export async function boot(options: BootOptions): Promise<Booted> {
     });
     const internal = httpCore({
       log: options.log,
-      routes: plan.flatMap(({ plugin }) => plugin.internal?.(kits.get(plugin.id) as Kit) ?? []),
+      routes: plan.flatMap(({ plugin }) => plugin.nodeRoutes?.(kits.get(plugin.id) as Kit) ?? []),
     });
     isReady = true;
     return {

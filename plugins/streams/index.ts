@@ -58,7 +58,7 @@ export default definePlugin({
     },
   },
   routes,
-  internal: internalHls,
+  nodeRoutes: internalHls,
   async start(kit: StreamsKit) {
     const live = livePublisher(kit);
     kit.provide(streams, {
@@ -66,7 +66,10 @@ export default definePlugin({
         const document = await parent(principal, { id, kit });
         await changeStream(document, { body: fields, principal, kit });
       },
-      find: (principal, id) => owned(principal, { id, kit }),
+      async find(principal, id) {
+        const { parentId, sessionId, nodes = [] } = await owned(principal, { id, kit });
+        return { id, parentId, sessionId: parentId === null ? (sessionId ?? null) : id, nodes };
+      },
       async describe(id) {
         const row = await kit.resources.get('stream', id);
         if (!row) return undefined;
