@@ -66,6 +66,14 @@ export const coreFaults: FaultTable = {
     meaning: 'No room for more facts of the moment, such as live figures. Try again.',
   },
   'store.closed': { status: 503, meaning: 'The server is about to end. Try again.' },
+  'bus.unknown': {
+    status: 503,
+    meaning:
+      'The command may or may not be carried out yet. Repeat with the same Idempotency-Key, or look first.',
+  },
+  'bus.full': { status: 503, meaning: 'Too many commands wait for Kafka; this one was not sent. Try again.' },
+  'bus.too_large': { status: 413, meaning: 'A command is larger than 2 MiB as JSON; it was not sent.' },
+  'bus.closed': { status: 503, meaning: 'The server is about to end; the command was not sent. Try again.' },
   'server.busy': { status: 503, meaning: 'The server has too many requests in hand. Try again.' },
   'server.stopping': { status: 503, meaning: 'The server is about to end. Try again.' },
   'node.unreachable': {
@@ -117,5 +125,13 @@ export const startFaults: FaultTable = {
       'The data was filled from another Kafka log than the one that kafka.brokers leads to. Exit code 78.',
   },
   'store.unreachable': { status: 503, meaning: 'The engine of the store (redis.url) does not answer.' },
+  'bus.partitions': {
+    status: 500,
+    meaning: 'kafka.partitions differs from the topics that are there. Exit code 78.',
+  },
+  'bus.unreachable': {
+    status: 503,
+    meaning: 'Kafka does not answer at kafka.brokers, or refuses what we need.',
+  },
   'accounts.no_key': { status: 500, meaning: 'The file with the bootstrap key is empty.' },
 };
