@@ -65,6 +65,14 @@ export const coreFaults: FaultTable = {
     status: 503,
     meaning: 'No room for more facts of the moment, such as live figures. Try again.',
   },
+  'volatile.unavailable': {
+    status: 503,
+    meaning: 'Redis does not answer, so facts of the moment are not to be had. Try again.',
+  },
+  'jobs.unavailable': {
+    status: 503,
+    meaning: 'Redis does not answer, so the queue of jobs is not to be had. Try again.',
+  },
   'store.closed': { status: 503, meaning: 'The server is about to end. Try again.' },
   'bus.unknown': {
     status: 503,
