@@ -196,6 +196,28 @@ export const volatileLimitTable = limitTable('volatile', {
   },
 });
 
+/** What crosses between nodes, whatever driver carries it. */
+export const busLimitTable = limitTable('bus', {
+  keyLength: {
+    value: 500,
+    unit: 'characters',
+    meaning: 'A key: the id of an actor, or what events are ordered by.',
+    beyond: 'A mistake of ours: nothing is sent, and the log names it.',
+  },
+  valueBytes: {
+    value: 2 * 1_048_576,
+    unit: 'bytes',
+    meaning: 'A command, an answer or an event as JSON in UTF-8: a request body and what we put around it.',
+    beyond: '413 `bus.too_large`; nothing is sent.',
+  },
+  published: {
+    value: 1000,
+    unit: 'records',
+    meaning: 'Events of one call.',
+    beyond: 'A mistake of ours: nothing is sent, and the log names it.',
+  },
+});
+
 /** Blobs, whatever driver keeps them. */
 export const blobLimitTable = limitTable('blobs', {
   keyLength: {
