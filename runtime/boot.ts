@@ -36,7 +36,6 @@ import { JobWorkers } from './jobs/workers.ts';
 import { eventLimits, processLimits } from './limits.ts';
 import { sampleLoopDelay } from './loop-delay.ts';
 import { nodePresence } from './node.ts';
-import { nodePrefix, nodeRoutes } from './node-routes.ts';
 import { knownNodes } from './nodes.ts';
 import { type OpenApi, openApi } from './openapi/document.ts';
 import { openApiRoute } from './openapi/route.ts';
@@ -270,15 +269,17 @@ export async function boot(options: BootOptions): Promise<Booted> {
     const app = httpCore({
       log: options.log,
       counts: new RequestCounts({ metrics, clock }),
-      routes: [
-        ...groups.map((group) => group.app),
-        ...betweenNodes({ plan, kits, secret: options.nodeSecret }),
-      ],
+      routes: groups.map((group) => group.app),
       ...(!roles.includes('api') && { answers: onEveryNode(groups) }),
+    });
+    const internal = httpCore({
+      log: options.log,
+      routes: plan.flatMap(({ plugin }) => plugin.nodeRoutes?.(kits.get(plugin.id) as Kit) ?? []),
     });
     isReady = true;
     return {
       app,
+      internal,
       tree,
       plugins: plan.map(({ plugin }) => plugin),
       document,
@@ -318,8 +319,6 @@ export interface BootOptions {
   readonly nodeId: string;
   /** Where other nodes reach this one. */
   readonly nodeUrl?: string;
-  /** By which nodes know each other; without it there are no routes between nodes. */
-  readonly nodeSecret?: string;
   readonly askNode?: AskNode;
   /**
    * Hands an order to the process that it names: resolves when that will hear of it for sure, should it live on.
@@ -347,6 +346,8 @@ export interface BootOptions {
 
 export interface Booted {
   readonly app: AnyElysia;
+  /** What other nodes alone are answered. */
+  readonly internal: AnyElysia;
   readonly tree: BootTree;
   /** In the order in which they were started. */
   readonly plugins: readonly Plugin[];
@@ -370,18 +371,7 @@ export interface Booted {
 function onEveryNode(groups: readonly RouteGroup[]): (route: string) => boolean {
   const everywhere = declaredRoutes(groups).filter(({ operation }) => operation?.isOnEveryNode);
   const patterns = new Set(everywhere.map(({ pattern }) => pattern));
-  return (route) => patterns.has(route) || route.startsWith(nodePrefix);
-}
-
-function betweenNodes(options: {
-  plan: readonly { plugin: Plugin }[];
-  kits: ReadonlyMap<string, Kit>;
-  secret: string | undefined;
-}): AnyElysia[] {
-  const { plan, kits, secret } = options;
-  if (secret === undefined) return [];
-  const own = plan.flatMap(({ plugin }) => plugin.nodeRoutes?.(kits.get(plugin.id) as Kit) ?? []);
-  return [nodeRoutes(own, { secret })];
+  return (route) => patterns.has(route);
 }
 
 function resourcesOf(options: {

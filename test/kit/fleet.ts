@@ -12,7 +12,7 @@ import { type Booted, boot } from '../../runtime/boot.ts';
 import { virtualClock } from '../../runtime/drivers/clock/virtual.ts';
 import { sqliteStore } from '../../runtime/drivers/store/sqlite/index.ts';
 import { memoryVolatile } from '../../runtime/drivers/volatile/memory.ts';
-import { nodeHeaders } from '../../runtime/node-routes.ts';
+import { nodeGate, nodeHeader } from '../../runtime/node-gate.ts';
 import { type ScriptedMedia, scriptedMedia } from './scripted-media.ts';
 import { scriptedOutbound } from './scripted-outbound.ts';
 import { trackedStore } from './tracked-store.ts';
@@ -75,19 +75,22 @@ export async function fleet(options: FleetOptions): Promise<Fleet> {
         bootstrapKey,
         rtmpPort: 1935,
       },
-      ...{ nodeId: id, nodeUrl: `http://${id}`, nodeTimeout: 10_000, nodeSecret: secret, isAlone: false },
+      ...{ nodeId: id, nodeUrl: `http://${id}`, nodeTimeout: 10_000, isAlone: false },
       roles: more.roles ?? ['api', 'media', 'actors', 'worker'],
       ...{ partitions: 16, hotActors: 1000 },
       log: jsonLog({ level: 'debug', now: () => clock.now(), write: (line) => lines.push(`${id} ${line}`) }),
       onFatal: (reason) => {
         ended ??= reason;
       },
-      async askNode(url, path, { signal }) {
+      async askNode(url, path, { signal, headers }) {
         const other = nodes.get(url.slice('http://'.length));
         if (isCut || !other || other.isCut) throw new Error(`${url} does not answer`);
-        return other.booted.app.handle(
-          new Request(`${url}${path}`, { headers: nodeHeaders(secret), signal }),
+        const gate = nodeGate({ app: other.booted.internal, secret });
+        const answer = await gate(
+          new Request(`${url}${path}`, { headers: { ...headers, [nodeHeader]: secret }, signal }),
         );
+        if (!answer) throw new Error(`${path} is no path between nodes`);
+        return answer;
       },
       async sendOrder(order, { node }) {
         const other = nodes.get(node);
