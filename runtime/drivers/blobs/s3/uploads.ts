@@ -7,6 +7,7 @@ import type {
 } from '@aws-sdk/client-s3';
 import {
   checkBlobKeys,
+  checkBlobLimit,
   checkCondition,
   checkPart,
   checkPartSize,
@@ -20,6 +21,7 @@ import {
   blobLimits,
   type CompleteOutcome,
   typeOf,
+  type UnfinishedUpload,
 } from '../../../../core/ports/blobs.ts';
 import { unavailable } from '../faults.ts';
 import type { Connection } from './connection.ts';
@@ -130,30 +132,28 @@ export function s3Uploads(connection: Connection): S3Uploads {
       );
     },
 
-    async unfinished({ before, limit, after }) {
-      if (!(Number.isInteger(limit) && limit >= 1 && limit <= blobLimits.listed)) {
-        throw new RangeError(`limit is ${limit}, not 1..${blobLimits.listed}`);
-      }
-      const [KeyMarker, UploadIdMarker] = after === undefined ? [] : (JSON.parse(after) as string[]);
-      const page = await ask<ListMultipartUploadsCommandOutput>(
-        'unfinished uploads',
-        (sdk) =>
-          new sdk.ListMultipartUploadsCommand({
-            Bucket: bucket,
-            MaxUploads: limit,
-            KeyMarker,
-            UploadIdMarker,
-          }),
-      );
-      const uploads = (page.Uploads ?? [])
-        .map(({ Key = '', UploadId, Initiated }) => ({
-          key: Key,
-          id: `.${UploadId}`,
-          begun: Initiated?.getTime() ?? Number.POSITIVE_INFINITY,
-        }))
-        .filter(({ key, begun }) => begun < before && keyProblem(key) === undefined);
-      if (page.IsTruncated !== true || page.NextKeyMarker === undefined) return { uploads };
-      return { uploads, next: JSON.stringify([page.NextKeyMarker, page.NextUploadIdMarker ?? '']) };
+    async unfinished({ before, limit }) {
+      checkBlobLimit(limit);
+      const uploads: UnfinishedUpload[] = [];
+      let KeyMarker: string | undefined;
+      do {
+        const input = { Bucket: bucket, MaxUploads: blobLimits.listed, KeyMarker };
+        const page: ListMultipartUploadsCommandOutput = await ask<ListMultipartUploadsCommandOutput>(
+          'unfinished uploads',
+          (sdk) => new sdk.ListMultipartUploadsCommand(input),
+        );
+        const found = page.Uploads ?? [];
+        for (const { Key: key = '', UploadId = '', Initiated } of found) {
+          const begun = Initiated?.getTime() ?? Number.POSITIVE_INFINITY;
+          const isSeen = uploads.some(({ id }) => id === `.${UploadId}`);
+          if (begun < before && !isSeen && keyProblem(key) === undefined)
+            uploads.push({ key, id: `.${UploadId}`, begun });
+        }
+        // By key alone, because not every store can go on amid the uploads of one: the last key of a page is read again.
+        const keys = [...new Set(found.map(({ Key }) => Key))];
+        KeyMarker = page.IsTruncated === true ? keys.at(keys.length > 1 ? -2 : -1) : undefined;
+      } while (KeyMarker !== undefined && uploads.length < limit);
+      return uploads.slice(0, limit);
     },
   };
 }
