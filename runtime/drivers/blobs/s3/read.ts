@@ -4,7 +4,7 @@ import { type BlobRange, type GetOptions, type GetOutcome, typeOf } from '../../
 import { unavailable } from '../faults.ts';
 import type { Connection } from './connection.ts';
 import { faultOf, hasS3Code, isPassing } from './errors.ts';
-import { bare, head } from './mark.ts';
+import { etagOf, head } from './mark.ts';
 
 /** @param options `signal` ends the body too; `onEnd` is told once when nothing more is read, whatever the outcome */
 export async function readBlob(
@@ -29,7 +29,7 @@ export async function readBlob(
     if (place === 'beyond') return { outcome: 'beyond', size: answer.ContentLength ?? 0 };
     if (!place) throw unavailable(`${key} in bucket ${connection.bucket}: the store answered another range`);
     const { from, to, size } = place;
-    const etag = bare(answer.ETag);
+    const etag = etagOf(answer, key);
     const blob = { key, size, etag, modified: answer.LastModified?.getTime() ?? 0, type: typeOf(key) };
     isRead = true;
     return {

@@ -25,8 +25,8 @@ import {
 } from '../../../../core/ports/blobs.ts';
 import { unavailable } from '../faults.ts';
 import type { Connection } from './connection.ts';
-import { faultOf, hasS3Code } from './errors.ts';
-import { bare, conditionOf, isConflict, madeBy, markName } from './mark.ts';
+import { faultOf, hasS3Code, isPassing } from './errors.ts';
+import { conditionOf, etagOf, isConflict, madeBy, markName } from './mark.ts';
 
 export type S3Uploads = BlobUploads;
 
@@ -38,13 +38,17 @@ export function s3Uploads(connection: Connection): S3Uploads {
     return { Bucket: bucket, Key: key, UploadId: id.slice(id.indexOf('.') + 1) };
   };
 
-  const partsOfUpload = async (upload: BlobUpload): Promise<readonly S3Part[] | 'gone'> => {
+  const partsOfUpload = async (
+    upload: BlobUpload,
+    options: { signal?: AbortSignal } = {},
+  ): Promise<readonly S3Part[] | 'gone'> => {
     const parts: S3Part[] = [];
     let after: string | undefined;
     do {
       const input = { ...place(upload), ...(after !== undefined && { PartNumberMarker: after }) };
       const page: ListPartsCommandOutput | undefined = await send<ListPartsCommandOutput>(
         (sdk) => new sdk.ListPartsCommand(input),
+        options,
       ).catch((error) => unlessGone(error, `parts of ${upload.key} in bucket ${bucket}`));
       if (page === undefined) return 'gone';
       for (const { PartNumber = 0, Size = 0, ETag = '' } of page.Parts ?? []) {
@@ -79,11 +83,22 @@ export function s3Uploads(connection: Connection): S3Uploads {
     async part(upload, { number, bytes, signal }) {
       checkPart({ number, bytes }, upload.partSize);
       const input = { ...place(upload), PartNumber: number, ...connection.body(bytes) };
-      const answer = await send((sdk) => new sdk.UploadPartCommand(input), {
-        timeout: 0,
-        ...(signal && { signal }),
-      }).catch((error) => unlessGone(error, `part ${number} of ${upload.key} in bucket ${bucket}`));
-      return answer === undefined ? 'gone' : 'ok';
+      const what = `part ${number} of ${upload.key} in bucket ${bucket}`;
+      const put = (attempts: number) =>
+        send((sdk) => new sdk.UploadPartCommand(input), { timeout: 0, attempts, ...(signal && { signal }) });
+      try {
+        try {
+          await put(1);
+        } catch (error) {
+          if (limits.attempts === 1 || !isPassing(error)) throw error;
+          // A server that refuses before it has read all may close so soon that its answer is lost: so it is asked.
+          if ((await partsOfUpload(upload, signal && { signal })) === 'gone') return 'gone';
+          await put(limits.attempts - 1);
+        }
+        return 'ok';
+      } catch (error) {
+        return unlessGone(error, what) ?? 'gone';
+      }
     },
 
     async parts(upload) {
@@ -104,7 +119,7 @@ export function s3Uploads(connection: Connection): S3Uploads {
       const input = { ...place(upload), MultipartUpload: { Parts }, ...conditionOf(condition) };
       let attempts = 0;
       try {
-        const { ETag } = await send<CompleteMultipartUploadCommandOutput>(
+        const answer = await send<CompleteMultipartUploadCommandOutput>(
           (sdk) => new sdk.CompleteMultipartUploadCommand(input),
           {
             timeout: 0,
@@ -114,7 +129,7 @@ export function s3Uploads(connection: Connection): S3Uploads {
             },
           },
         );
-        return { outcome: 'ok', etag: bare(ETag), size };
+        return { outcome: 'ok', etag: etagOf(answer, upload.key), size };
       } catch (error) {
         if (hasS3Code(error, 'NoSuchUpload')) return former(upload);
         if (!isConflict(error, condition)) {
