@@ -213,6 +213,6 @@ type Query = ListScope & { readonly order: readonly OrderTerm[]; readonly after?
 /** Checks what the index has told, too: the row may have changed since. */
 function isWithin({ row, indexes }: IndexedRow, { account, where = {}, filters = [] }: ListScope): boolean {
   if (account !== undefined && row.account !== account) return false;
-  for (const name in where) if (indexes.get(name) !== where[name]) return false;
+  for (const name in where) if (indexes.get(name) !== where[name]?.toWellFormed()) return false;
   return filters.length === 0 || fits(JSON.parse(row.body), filters);
 }
