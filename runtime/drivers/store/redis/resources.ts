@@ -128,7 +128,7 @@ export function resources(options: ResourcesOptions): ResourceReader {
     let left = exact ?? Number.POSITIVE_INFINITY;
     for await (const entries of walkIndex(within, { ...plan, wanted: exact ?? stretch })) {
       for (let from = 0; from < entries.length && left > 0; ) {
-        const some = entries.slice(from, from + Math.min(stretch, left));
+        const some = entries.slice(from, from + left);
         from += some.length;
         const rows = await rowsOf(kind, some, plan.by);
         const fitting = rows.filter((row) => isWithin(row, query));
