@@ -2,9 +2,9 @@ import { readFile } from 'node:fs/promises';
 import { extname, resolve } from 'node:path';
 import { type TSchema, Type } from '@sinclair/typebox';
 import { parse as parseYaml } from 'yaml';
-import { cidr } from '../core/cidr.ts';
 import { Fault } from '../core/fault.ts';
 import { settingsOf } from '../core/settings.ts';
+import { contradictions } from './contradictions.ts';
 import { type Config, configSchema } from './schema.ts';
 
 const prefix = 'MILLRACE_';
@@ -40,34 +40,6 @@ export async function readConfig(
   const config = value as Config;
   const all = new Set([...wrongNames, ...problems, ...contradictions(config)]);
   return { config, problems: [...all] };
-}
-
-/** What one key cannot tell alone. The config may be as a person wrote it. */
-function contradictions(config: Partial<Config>): string[] {
-  const problems: string[] = [];
-  if (config.rtmp?.tlsPort !== undefined && !config.tls) {
-    problems.push('rtmp.tlsPort: needs tls.cert and tls.key');
-  }
-  if (typeof config.publicUrl === 'string' && !URL.canParse(config.publicUrl)) {
-    problems.push('publicUrl: expected a URL without a path, such as https://video.example.com');
-  }
-  for (const [index, text] of listOf(config.http?.trustedProxies).entries()) {
-    if (typeof text === 'string' && !cidr(text)) {
-      problems.push(
-        `http.trustedProxies.${index}: expected a block of addresses such as 10.0.0.0/8 or 2001:db8::/32`,
-      );
-    }
-  }
-  for (const [index, text] of listOf(config.outbound?.allow).entries()) {
-    if (typeof text === 'string' && !cidr(text)) {
-      problems.push(`outbound.allow.${index}: expected a block such as 10.0.0.0/8 or fd00::/8`);
-    }
-  }
-  return problems;
-}
-
-function listOf(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? value : [];
 }
 
 async function readConfigFile(path: string): Promise<Record<string, unknown>> {

@@ -2,6 +2,8 @@ import { type Static, Type } from '@sinclair/typebox';
 import { durationSchema } from '../core/duration.ts';
 import { limitSchema } from '../core/limit-table.ts';
 import { configLimits } from '../core/limits.ts';
+import { allRoles } from '../core/nodes.ts';
+import { driversSchema, kafkaSchema, redisSchema, s3Schema } from './engines.ts';
 
 /** `isNoLimit`: a number that bounds nothing, and so is not in the table of limits. */
 const port = (options: { default?: number; description: string }) =>
@@ -90,26 +92,55 @@ export const configSchema = Type.Object(
         description: 'API key of the admin account. Default: made at the first start, in dataDir.',
       }),
     ),
-    preset: Type.Literal('embedded', {
+    preset: Type.Union([Type.Literal('embedded'), Type.Literal('cluster')], {
       default: 'embedded',
-      description: 'Everything in one process, nothing beside it.',
+      expected: '"embedded" or "cluster"',
+      description:
+        '`embedded`: everything in one process, nothing beside it. `cluster`: any number of nodes on Redis and Kafka.',
     }),
-    kafka: section({
-      partitions: Type.Integer({
-        default: 16,
-        minimum: 1,
-        maximum: 1024,
-        description: 'Partitions that actors are spread over. Fixed for the life of the data.',
-        isNoLimit: true,
-      }),
-    }),
+    drivers: driversSchema,
+    redis: redisSchema,
+    kafka: kafkaSchema,
+    s3: s3Schema,
+    roles: Type.Array(
+      Type.Union(
+        allRoles.map((role) => Type.Literal(role)),
+        { expected: 'one of api, media, actors and worker' },
+      ),
+      {
+        default: [...allRoles],
+        minItems: 1,
+        uniqueItems: true,
+        description:
+          'What this node does: `api` answers the API, `media` takes broadcasts, `actors` decides what becomes of them, `worker` does work such as calling webhooks. Every node serves `/health/*`, `/metrics` and playback.',
+      },
+    ),
     node: section({
-      id: Type.String({
-        default: 'local',
-        minLength: 1,
-        maxLength: configLimits.nodeIdLength.value,
-        description: 'Name of this node.',
-      }),
+      id: Type.Optional(
+        Type.String({
+          pattern: '^[a-zA-Z0-9._-]+$',
+          expected: 'letters, digits, ".", "_" or "-"',
+          maxLength: configLimits.nodeIdLength.value,
+          description:
+            'Name of this node, the same after a restart. Required where there are several. Default: `local`.',
+        }),
+      ),
+      url: Type.Optional(
+        Type.String({
+          pattern: '^https?://[^/?#@\\s]+$',
+          expected: 'a URL without a path, such as http://10.0.0.7:8080',
+          description:
+            'Where other nodes reach this one. Default: http.port at http.host, or at the first address of this machine when it listens on all.',
+        }),
+      ),
+      secret: Type.Optional(
+        Type.String({
+          pattern: '^[!-~]{16,200}$',
+          expected: '16 to 200 letters, digits or signs, without spaces',
+          description:
+            'By which nodes know each other. The same on all of them; required where there are several.',
+        }),
+      ),
       timeout: durationSchema({
         default: '10s',
         atLeast: '1s',

@@ -12,10 +12,19 @@ export interface ActorType<M extends AnyStateMachine = AnyStateMachine, Tools = 
   readonly version: number;
   /** `migrate[n]` turns the JSON snapshot of version n into one of n + 1. */
   readonly migrate?: Readonly<Record<number, (snapshot: unknown) => unknown>>;
-  /** The rows that this state is shown as; written in the same commit as the state. */
+  /** The rows that this state is shown as; written in the same commit as the state. Pure: the same state, the same rows. */
   rows(context: ContextFrom<M>, state: StateValueFrom<M>): ResourceWrite[];
-  /** Turns what the machine emitted into an event for clients. Not called for orders. */
-  describe(emitted: Emitted, context: ContextFrom<M>, tools: Tools): EventDescription;
+  /**
+   * Turns what the machine emitted into an event for clients. Not called for orders. Pure: the step may be repeated
+   * later and elsewhere, and its event has the same id then.
+   */
+  describe(emitted: Emitted, context: ContextFrom<M>, step: DescribedStep<Tools>): EventDescription;
+}
+
+export interface DescribedStep<Tools> {
+  /** When the step happened, epoch ms. */
+  readonly at: number;
+  readonly tools: Tools;
 }
 
 /** What a machine may `emit`: an event that the plugin declares, or an order (`order.*`) to a node. */

@@ -37,6 +37,10 @@ export const coreFaults: FaultTable = {
     status: 405,
     meaning: 'This path does not have this method; `Allow` lists those it has.',
   },
+  'node.no_api': {
+    status: 404,
+    meaning: 'The node that was asked does not have the role `api`; others of the deployment do.',
+  },
   'actor.not_found': { status: 404, meaning: 'It was deleted meanwhile.' },
   'actor.exists': { status: 409, meaning: 'Something of this id exists already.' },
   'actor.not_possible': { status: 409, meaning: 'Not possible in its present state; nothing was changed.' },
@@ -67,6 +71,10 @@ export const coreFaults: FaultTable = {
   'bus.closed': { status: 503, meaning: 'The server is about to end; the command was not sent. Try again.' },
   'server.busy': { status: 503, meaning: 'The server has too many requests in hand. Try again.' },
   'server.stopping': { status: 503, meaning: 'The server is about to end. Try again.' },
+  'node.unreachable': {
+    status: 503,
+    meaning: 'Another node knows the answer and cannot be reached. Try again.',
+  },
   internal: { status: 500, meaning: 'A mistake of ours; the log has the details.' },
 };
 
@@ -114,5 +122,11 @@ export const startFaults: FaultTable = {
     status: 503,
     meaning: 'Kafka does not answer at kafka.brokers, or refuses what we need.',
   },
+  'store.log': {
+    status: 500,
+    meaning:
+      'The data was filled from another Kafka log than the one that kafka.brokers leads to. Exit code 78.',
+  },
+  'store.unreachable': { status: 503, meaning: 'The engine of the store (redis.url) does not answer.' },
   'accounts.no_key': { status: 500, meaning: 'The file with the bootstrap key is empty.' },
 };

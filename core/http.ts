@@ -15,8 +15,10 @@ export function httpCore(options: {
   log: Log;
   routes: readonly AnyElysia[];
   counts?: RequestCounts;
+  /** Whether this node answers a route, by its pattern; default: all. */
+  answers?: (route: string) => boolean;
 }): AnyElysia {
-  const { counts } = options;
+  const { counts, answers } = options;
   const allowed = methodsAt(options.routes);
   // Without `standardHostname: false` the path is looked for behind a host of four letters or more: behind
   // `http://api/` nothing would be found.
@@ -47,6 +49,12 @@ export function httpCore(options: {
       const internal = new Fault('internal', { status: 500, message: 'Something went wrong on our side.' });
       return shareAnswer(request, faultResponse(internal));
     });
+  if (answers) {
+    app.onBeforeHandle(({ request, route }) => {
+      // A preflight tells nothing that would be this node's to keep.
+      if (request.method !== 'OPTIONS' && !answers(route)) throw noApi;
+    });
+  }
   for (const routes of options.routes) app.use(routes);
   return app;
 }
@@ -69,6 +77,12 @@ export function faultResponse(fault: Fault, more: Readonly<Record<string, string
     headers,
   });
 }
+
+const noApi = new Fault('node.no_api', {
+  status: 404,
+  message:
+    'This node has no role "api": it answers playback, /health/* and /metrics alone. Ask another node.',
+});
 
 /** No route for the request. `allowed`: methods that its path has all the same. */
 function nothingThere({ method }: Request, allowed: readonly string[]): Response {

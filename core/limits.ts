@@ -110,6 +110,12 @@ export const configLimits = limitTable('config', {
     meaning: '`node.id`.',
     beyond: 'The start is refused.',
   },
+  brokers: {
+    value: 100,
+    unit: 'brokers',
+    meaning: '`kafka.brokers`.',
+    beyond: 'The start is refused.',
+  },
   trustedProxies: {
     value: 1000,
     unit: 'blocks',

@@ -5,6 +5,7 @@ import type { Effect } from './effect.ts';
 import type { EventFeed } from './events.ts';
 import type { Log } from './log.ts';
 import type { Metrics } from './metrics.ts';
+import type { LostNode, Nodes } from './nodes.ts';
 import type { Clock } from './ports/clock.ts';
 import type { Media } from './ports/media.ts';
 import type { Outbound } from './ports/outbound.ts';
@@ -17,7 +18,7 @@ import type { Collection, Offer, Token } from './token.ts';
  * Version of what a plugin declares and is given. Grows with each change that a plugin written before would not
  * survive; the start refuses a plugin of another version.
  */
-export const contractVersion = 1;
+export const contractVersion = 2;
 
 /**
  * A feature, as data: importing and defining it does no I/O. Boot reads the declarations of all enabled
@@ -43,10 +44,14 @@ export interface Plugin<C extends TObject = TObject> {
   /** What it offers to other plugins' collections, whether anybody asks or not. */
   readonly offers?: readonly Offer<Kit<C>>[];
   // biome-ignore lint/suspicious/noExplicitAny: the machines of one plugin have different types
-  readonly actors?: readonly ActorType<any, Kit<C>>[];
+  readonly actors?: readonly ActorType<any, StepKit<C>>[];
   /** Events that it emits, with one sentence each. */
   readonly emits?: Readonly<Record<string, string>>;
-  /** Orders that its machines emit (`order.*`), and how a node carries them out. Must be harmless twice. */
+  /**
+   * Orders that its machines emit (`order.*`), and how a node carries them out. Must be harmless twice. One that names a
+   * `node` and its `incarnation` is for that process alone, and is dropped when it has ended; others are carried out
+   * by whoever runs the step.
+   */
   readonly orders?: Readonly<Record<string, (body: never, kit: Kit<C>) => void>>;
   /** Work outside its machines, by the name that they invoke it by; done by jobs, at least once. */
   // biome-ignore lint/suspicious/noExplicitAny: the effects of one plugin have different types
@@ -59,6 +64,11 @@ export interface Plugin<C extends TObject = TObject> {
    * second, and the events of its stream wait for it.
    */
   readonly reactions?: Readonly<Record<string, (event: LoggedEvent, kit: Kit<C>) => Promise<void>>>;
+  /**
+   * What it does when processes of a node are gone, its own former ones among them: tells whoever they fed. Repeated until
+   * it succeeds, so it must be harmless twice. May be called before `start`.
+   */
+  readonly lostNode?: (lost: LostNode, kit: Kit<C>) => Promise<void>;
   readonly routes?: (kit: Kit<C>) => AnyElysia;
   /** Starts it; returns its stop. What it provides is provided before this resolves. */
   readonly start?: (kit: Kit<C>) => Promise<Stop | undefined> | Stop | undefined;
@@ -88,6 +98,7 @@ export interface Kit<C extends TObject = TObject> {
   /** Aborted when the program begins to stop. */
   readonly signal: AbortSignal;
   readonly deployment: Deployment;
+  readonly nodes: Nodes;
   /** What a token stands for. Throws for a token that is not among the plugin's `needs`. */
   use<T>(token: Token<T>): T;
   provide<T>(token: Token<T>, value: T): void;
@@ -96,6 +107,12 @@ export interface Kit<C extends TObject = TObject> {
   /** The fields that enabled plugins add to a resource. */
   fields(kind: ResourceKind): FieldSet;
 }
+
+/**
+ * What a step may know beside its state and its event: what is the same on every node and in every repeat. No clock, no
+ * memory, nothing that is stored elsewhere, or a step that is repeated elsewhere would say something else.
+ */
+export type StepKit<C extends TObject = TObject> = Pick<Kit<C>, 'config' | 'fields'>;
 
 /** What is the same for all plugins of a running program. */
 export interface Deployment {
@@ -106,14 +123,17 @@ export interface Deployment {
   readonly bootstrapKey: string | undefined;
   readonly rtmpPort: number;
   readonly node: NodeIdentity;
+  /**
+   * This process is the only one that ever writes to the data. Otherwise other nodes change rows without its knowledge:
+   * what it remembers of them may be wrong.
+   */
+  readonly isAlone: boolean;
 }
 
 export interface NodeIdentity {
   readonly id: string;
   /** New with each process. */
   readonly incarnation: string;
-  /** Processes that had this node id before are gone; the last that worked was last known alive then (epoch ms). */
-  readonly former: { readonly aliveAt: number } | undefined;
 }
 
 /** Declares an effect: `effects: { 'webhook.attempt': effect<Input, Output, typeof config>({ … }) }`. */

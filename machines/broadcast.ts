@@ -57,10 +57,11 @@ export const broadcastMachine = setup({
         past: noFigures,
         current: noFigures,
         publish: { token: event.token, node: event.node, incarnation: event.incarnation },
+        nodes: [event.node],
         leaving: [],
         takeovers: [],
       };
-      return { session, publishCount: context.publishCount + 1 };
+      return { session, feeder: feederOf(event), publishCount: context.publishCount + 1 };
     }),
     // A publish in hold, in the reconnect window, or over a running one continues the session.
     continueSession: assign(({ context, event }) => {
@@ -68,8 +69,10 @@ export const broadcastMachine = setup({
       const { session } = context;
       return {
         publishCount: context.publishCount + 1,
+        feeder: feederOf(event),
         session: {
           ...session,
+          nodes: withNode(session.nodes, event.node),
           hold: event.hold,
           reconnectWindow: event.reconnectWindow,
           past: sum(session.past, session.current),
@@ -96,7 +99,8 @@ export const broadcastMachine = setup({
         session: {
           ...context.session,
           current: { bytes, segments, duration },
-          lastMediaAt: Math.max(context.session.lastMediaAt, lastMediaAt),
+          // A node whose clock is ahead must not lengthen the windows.
+          lastMediaAt: Math.max(context.session.lastMediaAt, Math.min(lastMediaAt, event.at)),
         },
       };
     }),
@@ -109,16 +113,18 @@ export const broadcastMachine = setup({
         session: {
           ...session,
           past: sum(session.past, difference(event.figures, counted)),
-          lastMediaAt: Math.max(session.lastMediaAt, event.figures.lastMediaAt),
+          lastMediaAt: Math.max(session.lastMediaAt, Math.min(event.figures.lastMediaAt, event.at)),
           leaving: session.leaving.filter(({ token }) => token !== event.token),
         },
       };
     }),
     takeLastSign: assign(({ context, event }) => {
       if (event.type !== 'node.lost' || !context.session) return {};
-      const lastMediaAt = Math.max(context.session.lastMediaAt, event.aliveAt);
+      const lastMediaAt = Math.max(context.session.lastMediaAt, Math.min(event.aliveAt, event.at));
       return { session: { ...context.session, lastMediaAt } };
     }),
+    // Its playlist is gone with it.
+    dropFeeder: assign({ feeder: null }),
     endPublish: assign(({ context }) =>
       context.session ? { session: { ...context.session, publish: null } } : {},
     ),
@@ -140,16 +146,24 @@ export const broadcastMachine = setup({
     orderClose: enqueueActions(({ context, event, enqueue }) => {
       const { session } = context;
       if (!session?.publish) return;
-      const { token } = session.publish;
+      const { token, node, incarnation } = session.publish;
       const leaver = { token, counted: session.current };
       enqueue.assign({ session: { ...session, leaving: [...session.leaving, leaver].slice(-mostLeaving) } });
       const reason = closeReasons[event.type] ?? 'The broadcast was stopped.';
-      enqueue.emit({ type: 'order.publish.close', token, reason });
+      enqueue.emit({ type: 'order.publish.close', token, reason, node, incarnation });
     }),
-    orderRetire: emit(({ context }) => ({
-      type: 'order.output.retire',
-      playbackId: context.stream.playbackId,
-    })),
+    orderRetire: enqueueActions(({ context, enqueue }) => {
+      const feeder = keeper(context);
+      if (!feeder) return;
+      enqueue.emit(retirement(context, feeder));
+      enqueue.assign({ feeder: null });
+    }),
+    // Another node goes on with the playlist. Of a former process of the same node nothing is left.
+    orderMove: enqueueActions(({ context, event, enqueue }) => {
+      const feeder = keeper(context);
+      if (event.type !== 'publish' || !feeder || feeder.node === event.node) return;
+      enqueue.emit(retirement(context, feeder));
+    }),
   },
 }).createMachine({
   id: 'broadcast',
@@ -158,6 +172,7 @@ export const broadcastMachine = setup({
     session: null,
     isActive: false,
     publishCount: 0,
+    feeder: null,
     targetDuration: 4,
   }),
   initial: 'off',
@@ -176,7 +191,7 @@ export const broadcastMachine = setup({
         publish: {
           guard: 'mayPublish',
           target: 'starting',
-          actions: ['orderClose', 'continueSession'],
+          actions: ['orderClose', 'orderMove', 'continueSession'],
         },
         playable: {
           guard: 'isMine',
@@ -185,12 +200,12 @@ export const broadcastMachine = setup({
         },
         progress: { guard: 'isMine', actions: 'takeFigures' },
         closed: [
-          { guard: 'isMineAndNeverStarted', target: 'off', actions: ['dropSession', 'orderRetire'] },
-          { guard: 'isMine', target: 'recent', actions: ['takeFigures', 'endPublish', 'orderRetire'] },
+          { guard: 'isMineAndNeverStarted', target: 'off', actions: ['orderRetire', 'dropSession'] },
+          { guard: 'isMine', target: 'recent', actions: ['takeFigures', 'orderRetire', 'endPublish'] },
         ],
         'node.lost': [
-          { guard: 'ranOnLostNodeAndNeverStarted', target: 'off', actions: 'dropSession' },
-          { guard: 'ranOnLostNode', target: 'recent', actions: ['takeLastSign', 'endPublish'] },
+          { guard: 'ranOnLostNodeAndNeverStarted', target: 'off', actions: ['dropFeeder', 'dropSession'] },
+          { guard: 'ranOnLostNode', target: 'recent', actions: ['takeLastSign', 'dropFeeder', 'endPublish'] },
         ],
         change: [
           {
@@ -214,7 +229,7 @@ export const broadcastMachine = setup({
         publish: {
           guard: 'mayPublish',
           target: '.live',
-          actions: ['orderClose', 'continueSession'],
+          actions: ['orderClose', 'orderMove', 'continueSession'],
         },
         change: [
           {
@@ -246,14 +261,14 @@ export const broadcastMachine = setup({
               {
                 guard: 'isMineAndClean',
                 target: '#broadcast.recent',
-                actions: ['takeFigures', 'endPublish', 'goOffAir', 'orderRetire', 'emitIdle'],
+                actions: ['takeFigures', 'orderRetire', 'endPublish', 'goOffAir', 'emitIdle'],
               },
               { guard: 'isMine', target: 'held', actions: ['takeFigures', 'endPublish'] },
             ],
             'node.lost': {
               guard: 'ranOnLostNode',
               target: 'held',
-              actions: ['takeLastSign', 'endPublish'],
+              actions: ['takeLastSign', 'dropFeeder', 'endPublish'],
             },
           },
         },
@@ -284,8 +299,16 @@ export interface BroadcastContext {
   readonly isActive: boolean;
   /** How often the stream has been published, reconnects included. */
   readonly publishCount: number;
+  /** The process that keeps the playlist: who publishes there feeds it, or did last. States from before have none. */
+  readonly feeder?: Feeder | null;
   /** Longest EXT-X-TARGETDURATION any session had, seconds: it never shrinks. */
   readonly targetDuration: number;
+}
+
+/** A process of a node. */
+export interface Feeder {
+  readonly node: string;
+  readonly incarnation: string;
 }
 
 /** What the client decides about a stream. */
@@ -325,7 +348,9 @@ export interface Session {
   readonly past: SessionFigures;
   readonly current: SessionFigures;
   /** The connection that feeds it now. */
-  readonly publish: { readonly token: string; readonly node: string; readonly incarnation: string } | null;
+  readonly publish: (Feeder & { readonly token: string }) | null;
+  /** Ids of the nodes that fed it last, the newest at the end, at most `mostNodes`. States from before have none. */
+  readonly nodes?: readonly string[];
   /** Connections that were told to go and have not reported their end, with what is counted of them already. */
   readonly leaving: readonly { readonly token: string; readonly counted: SessionFigures }[];
   /** Epoch ms of the last times that a publish took over from a running one. States from before have none. */
@@ -384,14 +409,23 @@ export type StreamChanges = Partial<
 export type BroadcastEmitted =
   | { readonly type: 'stream.started'; readonly sessionId: string }
   | { readonly type: 'stream.idle'; readonly sessionId: string }
-  | { readonly type: 'order.publish.close'; readonly token: string; readonly reason: string }
-  | { readonly type: 'order.output.retire'; readonly playbackId: string };
+  | (Feeder & { readonly type: 'order.publish.close'; readonly token: string; readonly reason: string })
+  | Retirement;
+
+/** The playlist goes, unless a publish after the one with this number (from 1) has begun to feed it. */
+type Retirement = Feeder & {
+  readonly type: 'order.output.retire';
+  readonly playbackId: string;
+  readonly publish: number;
+};
 
 const noFigures: SessionFigures = { bytes: 0, segments: 0, duration: 0 };
 /** So many takeovers within `window` ms, and for `pause` ms nobody else may take over. */
 export const takeoverBrake = { takeovers: 3, window: 60_000, pause: 30_000 };
 /** Enough for encoders that fight over a key; one whose node died never reports its end. */
 const mostLeaving = 8;
+/** Nodes of a session that are remembered. */
+const mostNodes = 4;
 
 const closeReasons: Readonly<Record<string, string>> = {
   publish: 'Another broadcast with the same key took over.',
@@ -439,6 +473,24 @@ function changed(stream: StreamSettings, changes: StreamChanges): StreamSettings
     fields[plugin] = { ...fields[plugin], ...values };
   }
   return { ...stream, ...changes, fields };
+}
+
+function feederOf({ node, incarnation }: Feeder): Feeder {
+  return { node, incarnation };
+}
+
+/** Who may still have the playlist. */
+function keeper({ feeder, session }: BroadcastContext): Feeder | null {
+  return feeder === undefined ? (session?.publish ?? null) : feeder;
+}
+
+function retirement({ stream, publishCount }: BroadcastContext, feeder: Feeder): Retirement {
+  const { playbackId } = stream;
+  return { type: 'order.output.retire', playbackId, publish: publishCount, ...feederOf(feeder) };
+}
+
+function withNode(nodes: Session['nodes'], node: string): readonly string[] {
+  return [...(nodes ?? []).filter((one) => one !== node), node].slice(-mostNodes);
 }
 
 function holds(context: BroadcastContext, token: string | undefined): boolean {

@@ -7,8 +7,9 @@ import { httpCore } from '../core/http.ts';
 import { forgetExpired } from '../core/idempotency.ts';
 import type { Log } from '../core/log.ts';
 import { Metrics } from '../core/metrics.ts';
+import { type AskNode, allRoles, type Nodes, type Role } from '../core/nodes.ts';
 import { type Peers, peers } from '../core/peers.ts';
-import type { Deployment, Kit, Plugin, Stop } from '../core/plugin.ts';
+import type { Deployment, Kit, Plugin, StepKit, Stop } from '../core/plugin.ts';
 import type { Clock } from '../core/ports/clock.ts';
 import type { Jobs } from '../core/ports/jobs.ts';
 import type { Media } from '../core/ports/media.ts';
@@ -23,7 +24,8 @@ import { ActorHost, type HostOptions } from './actors/host.ts';
 import { react } from './actors/reactions.ts';
 import { StepCounts } from './actors/step-counts.ts';
 import { BootTree } from './boot-tree.ts';
-import { healthRoutes } from './health.ts';
+import { type EngineWatch, engineWatch } from './engine-watch.ts';
+import { healthRoutes, type Readiness } from './health.ts';
 import { JobCounts } from './jobs/job-counts.ts';
 import { jobKind } from './jobs/kind.ts';
 import { measureJobs } from './jobs/measure.ts';
@@ -31,8 +33,12 @@ import { JobWorkers } from './jobs/workers.ts';
 import { eventLimits, processLimits } from './limits.ts';
 import { sampleLoopDelay } from './loop-delay.ts';
 import { nodePresence } from './node.ts';
+import { knownNodes } from './nodes.ts';
 import { type OpenApi, openApi } from './openapi/document.ts';
 import { openApiRoute } from './openapi/route.ts';
+import { declaredRoutes, type RouteGroup } from './openapi/routes.ts';
+import { type OrderRunner, orderRunner } from './orders.ts';
+import { patiently } from './patience.ts';
 import { type ConfiguredPlugin, planned } from './plan.ts';
 import { measureProgram, metricsRoute } from './program-metrics.ts';
 
@@ -49,6 +55,12 @@ export async function boot(options: BootOptions): Promise<Booted> {
   const stops: { name: string; stop: Stop }[] = [];
   const callers = peers({ trusted: options.trustedProxies ?? [] });
   let isReady = false;
+  let watch: EngineWatch | undefined;
+  const readiness = (): Readiness => {
+    if (!isReady) return { status: 'stopping' };
+    const engines = watch?.silent() ?? [];
+    return engines.length === 0 ? { status: 'ready' } : { status: 'waiting', engines };
+  };
 
   let stopped: Promise<void> | undefined;
   const stopAll = async () => {
@@ -71,18 +83,38 @@ export async function boot(options: BootOptions): Promise<Booted> {
     const plan = planned(options.plugins);
     stops.push({ name: 'store', stop: () => store.close() });
     stops.push({ name: 'outbound', stop: () => outbound.close() });
-    const leases = await tree.timed('store', () => store.acquire(options.partitions));
-    const presence = await tree.timed('node', () =>
-      nodePresence({ id: options.nodeId, timeout: options.nodeTimeout, store, clock, log: options.log }),
+    const leases = await tree.timed('store', () =>
+      patiently('store', {
+        ...{ clock, log: options.log, signal: options.signal ?? stopping.signal },
+        attempt: () => store.acquire(options.partitions),
+      }),
     );
-    stops.push({ name: 'node', stop: presence.stop });
-    const deployment: Deployment = { ...options.deployment, node: presence.identity };
-
+    const { roles = allRoles, isAlone = true, nodeUrl: url } = options;
+    const presence = await tree.timed('node', () =>
+      nodePresence({ id: options.nodeId, url, roles, store, clock }),
+    );
+    const { id, incarnation } = presence.info;
+    const deployment: Deployment = { ...options.deployment, node: { id, incarnation }, isAlone };
     const metrics = new Metrics();
     const hub = new EventHub(store, { log: options.log });
     const kits = new Map<string, Kit>();
+    const stepKits = new Map<string, StepKit>();
     const provided = new Map<string, unknown>();
-    const runOrders = orderRunner({ plan, kits, store, log: options.log });
+    const nodes = knownNodes({
+      ...{ presence, store, clock, isAlone, timeout: options.nodeTimeout, log: options.log },
+      declares: roles.includes('actors'),
+      ...(options.askNode && { ask: options.askNode }),
+      async tell(lost) {
+        for (const { plugin } of plan) await plugin.lostNode?.(lost, kits.get(plugin.id) as Kit);
+      },
+      onEnd: (reason) => options.onFatal(reason),
+    });
+    stops.push({ name: 'node', stop: nodes.stop });
+    const orders = orderRunner({
+      ...{ plan, kits, store, clock, own: { id, incarnation }, isGone: nodes.isGone, log: options.log },
+      ...(options.sendOrder && { send: options.sendOrder }),
+    });
+    stops.push({ name: 'orders', stop: orders.stop });
     const kinds = plan.flatMap(({ plugin, config }) =>
       Object.entries(plugin.effects ?? {}).map(
         ([kind, effect]) => jobKind(kind, { effect, config, kit: () => kits.get(plugin.id) as Kit }).kind,
@@ -93,7 +125,7 @@ export async function boot(options: BootOptions): Promise<Booted> {
       clock,
       log: options.log,
       kinds,
-      owner: `${presence.identity.id}/${presence.identity.incarnation}`,
+      owner: `${id}/${incarnation}`,
       knows: (actor) => host.knows(actor),
       conclude: (job, result) => host.conclude(job, result),
       counts: new JobCounts(metrics, { kinds: kinds.map(({ kind }) => kind) }),
@@ -109,17 +141,18 @@ export async function boot(options: BootOptions): Promise<Booted> {
         (plugin.actors ?? []).map((type) => ({
           type,
           get tools() {
-            return kits.get(plugin.id);
+            return stepKits.get(plugin.id);
           },
         })),
       ),
       onEvent: (event: LoggedEvent) => hub.publish(event),
-      onOrders: runOrders,
+      onOrders: orders.run,
       onFenced: (partition) =>
         options.onFatal(`another process has taken over the data (partition ${partition})`),
       counts: new StepCounts(metrics, {
         types: plan.flatMap(({ plugin }) => (plugin.actors ?? []).map(({ type }) => type)),
       }),
+      // Without the role they claim nothing: what steps here ask for is done by others.
       work: workers,
       ...(options.probe && { probe: options.probe }),
     });
@@ -128,6 +161,15 @@ export async function boot(options: BootOptions): Promise<Booted> {
     measureProgram(metrics, { clock, host, media, events: hub, eventTypes });
 
     for (const { plugin, config } of plan) {
+      const fields: Kit['fields'] = (kind) =>
+        fieldSet(
+          plan.flatMap((other) =>
+            (other.plugin.extends ?? [])
+              .filter((field) => field.resource.kind === kind.kind)
+              .map((field) => ({ plugin: other.plugin.id, field, kit: kits.get(other.plugin.id) })),
+          ),
+        );
+      stepKits.set(plugin.id, { config, fields });
       kits.set(plugin.id, {
         config,
         log: options.log.with({ plugin: plugin.id }),
@@ -142,6 +184,7 @@ export async function boot(options: BootOptions): Promise<Booted> {
         peer: callers.of,
         signal: stopping.signal,
         deployment,
+        nodes,
         use<T>(token: Token<T>): T {
           if (!plugin.needs?.some((need) => need.id === token.id)) {
             throw new Error(`plugin ${plugin.id} uses ${token.id} without naming it in its needs`);
@@ -155,21 +198,16 @@ export async function boot(options: BootOptions): Promise<Booted> {
               .filter((offer) => offer.to.id === to.id)
               .map((offer) => offer.make(kits.get(other.plugin.id) as Kit) as T),
           ),
-        fields: (kind) =>
-          fieldSet(
-            plan.flatMap((other) =>
-              (other.plugin.extends ?? [])
-                .filter((field) => field.resource.kind === kind.kind)
-                .map((field) => ({ plugin: other.plugin.id, field, kit: kits.get(other.plugin.id) })),
-            ),
-          ),
+        fields,
       } satisfies Kit);
     }
 
     // Orders of a former process: its connections are gone, so carrying them out again is harmless.
-    runOrders(await store.orders());
+    orders.run(await store.orders());
     // Before the plugins, who let commands in: a deadline that passed meanwhile comes before them.
     await tree.timed('timers', () => host.start());
+    // Alone nobody else can answer, and nothing else happens before it is done.
+    if (isAlone) await tree.timed('former', () => nodes.tellFormer());
     for (const { plugin } of plan) {
       const kit = kits.get(plugin.id) as Kit;
       const started = await tree.timed(plugin.id, () =>
@@ -185,7 +223,7 @@ export async function boot(options: BootOptions): Promise<Booted> {
       }
     }
     for (const { plugin } of plan) {
-      if (!plugin.reactions) continue;
+      if (!plugin.reactions || !roles.includes('actors')) continue;
       const kit = kits.get(plugin.id) as Kit;
       const reactions = Object.fromEntries(
         Object.entries(plugin.reactions).map(([event, run]) => [event, (e: LoggedEvent) => run(e, kit)]),
@@ -196,10 +234,16 @@ export async function boot(options: BootOptions): Promise<Booted> {
         stop: await react({ plugin: plugin.id, reactions, store, hub, clock, log }),
       });
     }
-    stops.push({ name: 'jobs', stop: () => workers.stop() });
-    await tree.timed('jobs', () => workers.start());
-    await presence.settled();
+    if (roles.includes('worker')) {
+      stops.push({ name: 'jobs', stop: () => workers.stop() });
+      await tree.timed('jobs', () => workers.start());
+    }
+    nodes.watch();
     stops.push({ name: 'sweep', stop: sweeps({ store, clock, log: options.log }) });
+    if (options.engines) {
+      watch = engineWatch({ engines: options.engines, clock, log: options.log });
+      stops.push({ name: 'engines', stop: watch.stop });
+    }
     stops.push({ name: 'loop delay', stop: sampleLoopDelay(metrics, { clock }) });
 
     let documentText = '';
@@ -208,7 +252,7 @@ export async function boot(options: BootOptions): Promise<Booted> {
         id: 'core',
         summary: 'the program itself',
         app: new Elysia()
-          .use(healthRoutes(() => isReady))
+          .use(healthRoutes(readiness))
           .use(metricsRoute(metrics))
           .use(openApiRoute(() => documentText)),
       },
@@ -227,6 +271,7 @@ export async function boot(options: BootOptions): Promise<Booted> {
       log: options.log,
       counts: new RequestCounts({ metrics, clock }),
       routes: groups.map((group) => group.app),
+      ...(!roles.includes('api') && { answers: onEveryNode(groups) }),
     });
     isReady = true;
     return {
@@ -235,6 +280,8 @@ export async function boot(options: BootOptions): Promise<Booted> {
       plugins: plan.map(({ plugin }) => plugin),
       document,
       deployment,
+      nodes,
+      takeOrder: orders.take,
       jobsRunning: () => workers.allRunning,
       peers: callers,
       setUnready: () => {
@@ -258,8 +305,17 @@ export interface BootOptions {
     readonly volatile: Volatile;
     readonly outbound: Outbound;
   };
-  readonly deployment: Omit<Deployment, 'node'>;
+  readonly deployment: Omit<Deployment, 'node' | 'isAlone'>;
+  /** What this node does; default: everything. */
+  readonly roles?: readonly Role[];
+  /** Default true: no other process writes to the data. */
+  readonly isAlone?: boolean;
   readonly nodeId: string;
+  /** Where other nodes reach this one. */
+  readonly nodeUrl?: string;
+  readonly askNode?: AskNode;
+  /** Hands an order to the process that it names: resolves when that will hear of it for sure, should it live on. */
+  readonly sendOrder?: (order: Order, to: { node: string; incarnation: string }) => Promise<void>;
   /** ms */
   readonly nodeTimeout: number;
   /** Fixed for the life of the data. */
@@ -268,6 +324,10 @@ export interface BootOptions {
   readonly hotActors: number;
   /** Whose `X-Forwarded-For` is believed; default: nobody's. */
   readonly trustedProxies?: readonly Cidr[];
+  /** Engines beside the program that this node needs: name → a question that each answers when it can. */
+  readonly engines?: Readonly<Record<string, () => Promise<unknown>>>;
+  /** Aborted when the program is to end while it starts. */
+  readonly signal?: AbortSignal;
   readonly log: Log;
   /** Something happened after which the process must end. */
   onFatal(reason: string): void;
@@ -283,6 +343,9 @@ export interface Booted {
   /** What `/openapi.json` answers. */
   readonly document: OpenApi;
   readonly deployment: Deployment;
+  readonly nodes: Nodes;
+  /** An order that another node sent. */
+  readonly takeOrder: OrderRunner['take'];
   /** Jobs that are being run; none after the stop, unless an effect ignored its signal. */
   jobsRunning(): number;
   /** The server that serves `app` tells it whose requests they are. */
@@ -291,6 +354,13 @@ export interface Booted {
   setUnready(): void;
   /** Stops everything in reverse order. Harmless when repeated. */
   stop(): Promise<void>;
+}
+
+/** Whether a route is answered by nodes of every role. */
+function onEveryNode(groups: readonly RouteGroup[]): (route: string) => boolean {
+  const everywhere = declaredRoutes(groups).filter(({ operation }) => operation?.isOnEveryNode);
+  const patterns = new Set(everywhere.map(({ pattern }) => pattern));
+  return (route) => patterns.has(route);
 }
 
 function resourcesOf(options: { store: Store; clock: Clock; hub: EventHub }): Kit['resources'] {
@@ -310,42 +380,6 @@ function resourcesOf(options: { store: Store; clock: Clock; hub: EventHub }): Ki
       }
       return 'ok';
     },
-  };
-}
-
-function orderRunner(options: {
-  plan: readonly { plugin: Plugin }[];
-  kits: ReadonlyMap<string, Kit>;
-  store: Store;
-  log: Log;
-}): (orders: readonly Order[]) => void {
-  const handlers = new Map(
-    options.plan.flatMap(({ plugin }) =>
-      Object.entries(plugin.orders ?? {}).map(([type, run]) => [type, { plugin, run }] as const),
-    ),
-  );
-  const carryOut = (order: Order): boolean => {
-    const handler = handlers.get(order.type);
-    const kit = handler && options.kits.get(handler.plugin.id);
-    if (!handler || !kit) {
-      options.log.warn('an order has no handler and is dropped', { order: order.type });
-      return true;
-    }
-    try {
-      handler.run(JSON.parse(order.body) as never, kit);
-      return true;
-    } catch (error) {
-      // The step that gave it is committed: its caller is not to hear of this.
-      options.log.error('an order failed; the next start repeats it', { order: order.type, error });
-      return false;
-    }
-  };
-  return (orders) => {
-    const done = orders.filter(carryOut);
-    if (done.length === 0) return;
-    options.store
-      .acknowledge(done.map((order) => order.id))
-      .catch((error: unknown) => options.log.warn('orders could not be acknowledged', { error }));
   };
 }
 

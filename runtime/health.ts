@@ -4,7 +4,7 @@ import { says } from '../core/http.ts';
 import { json } from '../core/operation.ts';
 
 /** `/health/live` and `/health/ready`, for whoever starts and watches the process. */
-export function healthRoutes(isReady: () => boolean): AnyElysia {
+export function healthRoutes(readiness: () => Readiness): AnyElysia {
   return new Elysia()
     .get(
       '/health/live',
@@ -12,28 +12,49 @@ export function healthRoutes(isReady: () => boolean): AnyElysia {
       says('200 while the process runs.', {
         name: 'getLiveness',
         isOpen: true,
-        answers: { 200: json(status('live')) },
+        isOnEveryNode: true,
+        answers: { 200: json(status(Type.Literal('live'))) },
       }),
     )
     .get(
       '/health/ready',
-      () =>
-        isReady()
-          ? Response.json({ status: 'ready' })
-          : Response.json({ status: 'stopping' }, { status: 503, headers: { 'retry-after': '1' } }),
-      says('200 when it can serve, 503 from the moment it begins to stop.', {
-        name: 'getReadiness',
-        isOpen: true,
-        answers: {
-          200: json(status('ready'), 'It can serve.'),
-          503: json(status('stopping'), 'It is about to end.', {
-            'Retry-After': Type.Integer({ description: 'Seconds.' }),
-          }),
+      () => {
+        const now = readiness();
+        if (now.status === 'ready') return Response.json(now);
+        return Response.json(now, { status: 503, headers: { 'retry-after': '1' } });
+      },
+      says(
+        '200 when it can serve; 503 while an engine that it needs does not answer, and from the moment it begins to stop.',
+        {
+          name: 'getReadiness',
+          isOpen: true,
+          isOnEveryNode: true,
+          answers: {
+            200: json(status(Type.Literal('ready')), 'It can serve.'),
+            503: json(notReady, 'It is about to end, or waits for an engine.', {
+              'Retry-After': Type.Integer({ description: 'Seconds.' }),
+            }),
+          },
         },
-      }),
+      ),
     );
 }
 
-function status(word: string) {
-  return Type.Object({ status: Type.Literal(word) }, { additionalProperties: false });
+export type Readiness =
+  | { readonly status: 'ready' | 'stopping' }
+  /** Engines of the deployment that do not answer. */
+  | { readonly status: 'waiting'; readonly engines: readonly string[] };
+
+function status(word: ReturnType<typeof Type.Literal>) {
+  return Type.Object({ status: word }, { additionalProperties: false });
 }
+
+const notReady = Type.Object(
+  {
+    status: Type.Union([Type.Literal('stopping'), Type.Literal('waiting')]),
+    engines: Type.Optional(
+      Type.Array(Type.String(), { description: 'Those that do not answer.', examples: [['store']] }),
+    ),
+  },
+  { additionalProperties: false },
+);

@@ -45,6 +45,40 @@ export const processLimits = limitTable('process', {
   },
 });
 
+/** Engines beside the program: Redis, Kafka, S3. */
+export const engineLimits = limitTable('engines', {
+  startWait: {
+    value: 60_000,
+    unit: 'ms',
+    meaning: 'How long a start waits for an engine that does not answer.',
+    beyond: 'Exit code 1, naming it.',
+  },
+  retryInterval: {
+    value: 500,
+    unit: 'ms',
+    meaning: 'Pause between two attempts to reach an engine at the start.',
+    beyond: 'It is tried again.',
+  },
+  tellInterval: {
+    value: 5000,
+    unit: 'ms',
+    meaning: 'How often the log tells that the start waits for an engine.',
+    beyond: 'It is told again.',
+  },
+  askInterval: {
+    value: 1000,
+    unit: 'ms',
+    meaning: 'How often a running node asks its engines whether they are there.',
+    beyond: 'They are asked again.',
+  },
+  silence: {
+    value: 5000,
+    unit: 'ms',
+    meaning: 'How long an engine may not answer before the node is not ready any more.',
+    beyond: '`/health/ready` is 503 until the engine answers.',
+  },
+});
+
 /** The log of events, and what reacts to it. */
 export const eventLimits = limitTable('events', {
   retention: {
@@ -98,5 +132,45 @@ export const actorLimits = limitTable('actors', {
     unit: 'ms',
     meaning: 'Wait before a timer that could not be run is tried again.',
     beyond: 'It is tried until it runs.',
+  },
+});
+
+/** The nodes of a deployment, and what they know of each other. */
+export const nodeLimits = limitTable('nodes', {
+  nodes: {
+    value: 1000,
+    unit: 'nodes',
+    meaning: 'Nodes that are watched, those among them that died within the last day.',
+    beyond: 'Of the others nobody notices when they die; the newest are watched.',
+  },
+  takeAttempts: {
+    value: 5,
+    unit: 'attempts',
+    meaning: 'How often a process tries to take its node id while another writes the same row.',
+    beyond: 'The start fails with `node.taken`.',
+  },
+  lostKept: {
+    value: 24 * 3_600_000,
+    unit: 'ms',
+    meaning: 'How long a node that died is remembered.',
+    beyond: 'Its row is removed.',
+  },
+  answer: {
+    value: 5000,
+    unit: 'ms',
+    meaning: 'How long another node may take to answer.',
+    beyond: '503 `node.unreachable`.',
+  },
+  orderRetry: {
+    value: 1000,
+    unit: 'ms',
+    meaning: 'Wait before an order that could not be sent to its node is sent again.',
+    beyond: 'It is tried until it is sent, or its node is gone.',
+  },
+  ordersWaiting: {
+    value: 10_000,
+    unit: 'orders',
+    meaning: 'Orders that wait in memory to be sent again.',
+    beyond: 'Further ones wait in the store until its partitions are taken over anew.',
   },
 });

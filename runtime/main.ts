@@ -1,8 +1,10 @@
 import { readFile } from 'node:fs/promises';
 import { totalmem } from 'node:os';
 import { join } from 'node:path';
+import { driversOf } from '../config/drivers.ts';
 import { readConfig } from '../config/load.ts';
 import { importPlugins } from '../config/plugins.ts';
+import { concealed, secretsOf } from '../config/secrets.ts';
 import { cidr } from '../core/cidr.ts';
 import { milliseconds } from '../core/duration.ts';
 import { Fault } from '../core/fault.ts';
@@ -10,17 +12,22 @@ import { jsonLog } from '../core/log.ts';
 import { type Booted, boot } from './boot.ts';
 import { systemClock } from './drivers/clock/system.ts';
 import { outboundClient } from './drivers/outbound/client.ts';
-import { sqliteStore } from './drivers/store/sqlite/index.ts';
-import { memoryVolatile } from './drivers/volatile/memory.ts';
 import { freePort } from './free-port.ts';
 import { processLimits } from './limits.ts';
 import { listen } from './listen.ts';
 import { inProcessMedia } from './media/in-process.ts';
+import { openDrivers } from './open-drivers.ts';
 import { planOf } from './plan.ts';
 import { welcome } from './welcome.ts';
 
 /** What sysexits.h calls EX_CONFIG: the start was refused, and a restart will not help. */
 const badConfig = 78;
+/** What the engines that the config names are not fit for. */
+const unfit = new Set([
+  ...['config.invalid', 'boot.invalid', 'store.partitions', 'store.unsafe', 'store.log', 'bus.partitions'],
+]);
+/** Of this deployment; nothing that is printed repeats them. */
+const secrets: string[] = [];
 const stopLimit = processLimits.stop.value;
 
 /** Starts the program: config, plugins, listeners; ends it on SIGTERM and SIGINT. */
@@ -32,20 +39,21 @@ async function main(): Promise<void> {
   config.http.port ||= freePort(config.http.host);
   config.rtmp.port ||= freePort(config.rtmp.host);
   if (config.rtmp.tlsPort === 0) config.rtmp.tlsPort = freePort(config.rtmp.host);
+  secrets.push(...secretsOf(config));
   const log = jsonLog({
     level: config.log.level,
     now: () => clock.now(),
-    write: (line) => process.stderr.write(`${line}\n`),
+    write: (line) => process.stderr.write(`${concealed(line, secrets)}\n`),
   });
 
   const fatal = (reason: string) => {
     log.error('the server must stop', { reason });
     process.exit(1);
   };
-  const store = sqliteStore({
-    file: join(config.dataDir, 'millrace.db'),
-    onFailure: (e) => fatal(String(e)),
-  });
+  const { engines, ...opened } = await openDrivers(
+    { ...config, drivers: driversOf(config) },
+    { clock, onFailure: (error) => fatal(String(error)) },
+  );
   const media = inProcessMedia({
     clock,
     log,
@@ -75,6 +83,8 @@ async function main(): Promise<void> {
   let booted: Booted | undefined;
   let server: Awaited<ReturnType<typeof listen>> | undefined;
   let stopping: string | undefined;
+  /** Until it is up: aborted when it is not to go on. */
+  const starting = new AbortController();
   const end = async () => {
     booted?.setUnready();
     await booted?.stop();
@@ -84,6 +94,7 @@ async function main(): Promise<void> {
   const stop = (signal: string) => {
     if (stopping !== undefined) return;
     stopping = signal;
+    starting.abort();
     log.info('stopping', { signal });
     clock.at(clock.now() + stopLimit, () => process.exit(0));
     // While it starts, the start goes on to where it can be undone.
@@ -93,24 +104,32 @@ async function main(): Promise<void> {
   process.on('SIGINT', () => stop('SIGINT'));
 
   const publicUrl = config.publicUrl ?? `http://localhost:${config.http.port}`;
-  booted = await boot({
+  const begun = boot({
     plugins,
-    drivers: { store, jobs: store.jobs, clock, media, outbound, volatile: memoryVolatile({ clock }) },
+    drivers: { ...opened, clock, media, outbound },
     deployment: {
       publicUrl,
       dataDir: config.dataDir,
       bootstrapKey: config.bootstrapKey,
       rtmpPort: config.rtmp.port,
     },
-    nodeId: config.node.id,
+    nodeId: config.node.id ?? 'local',
+    roles: config.roles,
     nodeTimeout: milliseconds(config.node.timeout),
     partitions: config.kafka.partitions,
     hotActors: config.actors.hot,
     trustedProxies: config.http.trustedProxies.flatMap((text) => cidr(text) ?? []),
+    ...(engines && { engines }),
+    signal: starting.signal,
     log,
     onFatal: fatal,
   });
 
+  booted = await begun.catch((error: unknown) => {
+    // It waited for an engine, and nobody wants that any more.
+    if (stopping !== undefined) process.exit(0);
+    throw error;
+  });
   if (stopping !== undefined) return await end();
   const { app, peers, stop: undo } = booted;
   server = await listen(app, { ...config.http, log, peers }).catch(async (error: unknown) => {
@@ -146,19 +165,23 @@ async function shownKey(config: { dataDir: string; bootstrapKey?: string }): Pro
   return text.trim() || undefined;
 }
 
+/** A start with this config would be refused again. */
+function isUnfit(code: string): boolean {
+  return unfit.has(code) || (code.startsWith('blobs.') && code !== 'blobs.unreachable');
+}
+
 function refused(error: unknown): never {
   if (error instanceof Fault) {
-    const isConfig =
-      error.code === 'config.invalid' || error.code === 'boot.invalid' || error.code === 'store.partitions';
+    const isConfig = isUnfit(error.code);
     const head = isConfig
       ? 'Millrace cannot start. Please mend this in the config:'
       : 'Millrace cannot start:';
-    process.stderr.write(`${head}\n${error.problems.map((problem) => `  - ${problem}\n`).join('')}`);
+    const problems = error.problems.map((problem) => `  - ${concealed(problem, secrets)}\n`);
+    process.stderr.write(`${head}\n${problems.join('')}`);
     process.exit(isConfig ? badConfig : 1);
   }
-  process.stderr.write(
-    `Millrace cannot start: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`,
-  );
+  const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  process.stderr.write(`Millrace cannot start: ${concealed(text, secrets)}\n`);
   process.exit(1);
 }
 

@@ -59,6 +59,7 @@ export function metricsRoute(metrics: Metrics): AnyElysia {
     says('How busy the server is, in Prometheus text format 0.0.4. Open, without ids or secrets.', {
       name: 'getMetrics',
       isOpen: true,
+      isOnEveryNode: true,
       answers: { 200: text(['text/plain'], 'Prometheus text format 0.0.4.') },
     }),
   );

@@ -203,9 +203,10 @@ export interface Media {
   close(token: string, reason: string): void;
   /**
    * The playlist answers 404 from now on and its memory is let go. Unknown id: nothing happens. While
-   * somebody publishes to it the order is late and nothing happens: close that publish first.
+   * somebody publishes to it the order is late and nothing happens: close that publish first. So it is when the publish
+   * that came last has a greater `discontinuitySequence` than `upTo`.
    */
-  retire(playbackId: string): void;
+  retire(playbackId: string, options?: { readonly upTo?: number }): void;
   /** Figures of a running publish. */
   figures(token: string): Figures | undefined;
   /** Of every playlist on this node, as it is now: for whoever looks about once a second. */

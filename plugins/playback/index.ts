@@ -33,6 +33,7 @@ export default definePlugin({
         says('Where a playback id, session or asset can be watched. No key is needed.', {
           name: 'getPlayback',
           isOpen: true,
+          isOnEveryNode: true,
           path: { id: Type.String({ examples: ['6pukxh2m0ydr9h3q'] }) },
           answers: { 200: json(playbackSchema, 'How it is watched.') },
           faults: ['playback.not_found', ...storeFaults],

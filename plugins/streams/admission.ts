@@ -5,7 +5,7 @@ import type { PublishGrant, PublishRefusal, PublishRequest } from '../../core/po
 import { broadcast } from './actor.ts';
 import { documentOf } from './document.ts';
 import type { StreamsKit } from './kit.ts';
-import { refusalsOf } from './refusals.ts';
+import { noteRefusal } from './refusals.ts';
 
 /** Decides who may publish: looks the key up, then asks the stream's broadcast. */
 export async function admit(
@@ -69,7 +69,7 @@ async function refusal(key: string, kit: StreamsKit): Promise<PublishRefusal> {
   if (!row) return unauthorized;
   const { suspended: isSuspended, brakedUntil = 0 } = documentOf(row);
   if (isSuspended) return suspended;
-  if (kit.config.busyKey === 'refuse') refusalsOf(kit).note(row.id);
+  if (kit.config.busyKey === 'refuse') noteRefusal(row.id, kit);
   const wait = Math.ceil((brakedUntil - kit.clock.now()) / 1000);
   const again = wait > 0 && kit.config.busyKey === 'takeover' ? ` Try again in ${wait} s.` : '';
   return {

@@ -2,6 +2,7 @@ import type { ResourceWrite, StoredResource } from '../../core/ports/store.ts';
 import {
   type BroadcastContext,
   brakedUntil,
+  type Feeder,
   type SessionFigures,
   type StreamSettings,
 } from '../../machines/broadcast.ts';
@@ -17,6 +18,10 @@ export interface StreamDocument extends StreamSettings {
   readonly token: string | null;
   /** Process that feeds it, on the air or not yet; when that has died, nobody does. */
   readonly incarnation: string | null;
+  /** Process that keeps its playlist, while it may be asked for. Rows from before have none. */
+  readonly feeder?: Feeder | null;
+  /** Nodes that fed it last, the newest at the end. Rows from before have none. */
+  readonly nodes?: readonly string[];
   /** Somebody publishes and nobody may take over before then, epoch ms. Rows from before have none. */
   readonly brakedUntil?: number;
   /** Epoch ms of the last media known; 0 before any. */
@@ -55,6 +60,8 @@ export function streamDocument(context: BroadcastContext): StreamDocument {
     isHeld: context.isActive && publish === null,
     token: context.isActive && publish ? publish.token : null,
     incarnation: publish?.incarnation ?? null,
+    feeder: context.feeder ?? null,
+    nodes: session?.nodes ?? [],
     ...brake(session),
     lastMediaAt: session?.hasStarted ? session.lastMediaAt : 0,
     past: session?.hasStarted ? session.past : none,
@@ -99,6 +106,8 @@ function sessionRow(context: BroadcastContext): ResourceWrite {
     isHeld: context.isActive && session.publish === null,
     token: context.isActive && session.publish ? session.publish.token : null,
     incarnation: session.publish?.incarnation ?? null,
+    feeder: context.feeder ?? null,
+    nodes: session.nodes ?? [],
     ...brake(session),
     lastMediaAt,
     past,

@@ -54,6 +54,7 @@ export function hlsRoutes(kit: StreamsKit): AnyElysia {
       says('Live playback for everyone: `index.m3u8` is the playlist to open.', {
         name: 'getLive',
         isOpen: true,
+        isOnEveryNode: true,
         path: {
           playbackId: Type.String({ examples: ['6pukxh2m0ydr9h3q'] }),
           file: Type.String({ examples: ['index.m3u8'] }),

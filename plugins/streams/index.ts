@@ -10,7 +10,7 @@ import { stream, streams } from './contract.ts';
 import { documentOf } from './document.ts';
 import type { StreamsKit } from './kit.ts';
 import { readLive } from './live-figures.ts';
-import { lostNodes } from './lost-nodes.ts';
+import { lostNode } from './lost-nodes.ts';
 import { mediaFacts } from './media-facts.ts';
 import { livePlayable } from './playable.ts';
 import { presentForEvent } from './present.ts';
@@ -34,8 +34,10 @@ export default definePlugin({
   orders: {
     'order.publish.close': (order: { token: string; reason: string }, kit) =>
       kit.media.close(order.token, order.reason),
-    'order.output.retire': (order: { playbackId: string }, kit) => kit.media.retire(order.playbackId),
+    'order.output.retire': ({ playbackId, publish }: { playbackId: string; publish?: number }, kit) =>
+      kit.media.retire(playbackId, publish === undefined ? {} : { upTo: publish - 1 }),
   },
+  lostNode,
   faults: {
     'stream.not_found': { status: 404, meaning: 'There is no stream or session of this id in your account.' },
     'stream.too_many': {
@@ -68,12 +70,13 @@ export default definePlugin({
         if (!row) return undefined;
         const document = documentOf(row);
         const { account, isActive } = document;
-        const known = isActive ? await readLive(document, kit) : undefined;
-        return { account, isActive, body: presentForEvent(document, { kit, known }) };
+        const state = await readLive(document, kit);
+        const shown = { at: kit.clock.now(), fields: kit.fields(stream), state };
+        return { account, isActive, body: presentForEvent(document, shown) };
       },
       observe: live.observe,
     });
-    await lostNodes(kit);
+    if (!kit.nodes.own.roles.includes('media')) return () => live.stop();
     const facts = mediaFacts(kit);
     const close = await kit.media.accept({
       async authorise(request) {

@@ -35,7 +35,7 @@ export const streamLimits = limitTable('streams', {
   lostPublishes: {
     value: 1000,
     unit: 'streams',
-    meaning: 'Streams of a former process that are looked at in one go when a process starts.',
+    meaning: 'Streams that a lost process fed, as many as are told of it in one go.',
     beyond: 'The rest follow in the next go.',
   },
   publishInterval: {
@@ -79,12 +79,6 @@ export const streamLimits = limitTable('streams', {
     unit: 'ms',
     meaning: 'How long an issue tells of a newcomer that was refused because the key is in use.',
     beyond: 'It is gone from `issues`.',
-  },
-  refusalsKept: {
-    value: 10_000,
-    unit: 'streams',
-    meaning: 'Streams whose last refused newcomer is remembered.',
-    beyond: 'The oldest is forgotten, and its issue with it.',
   },
   takeovers: {
     value: takeoverBrake.takeovers,

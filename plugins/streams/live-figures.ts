@@ -1,6 +1,7 @@
 import type { LiveReading } from '../../core/ports/media.ts';
 import type { StreamDocument } from './document.ts';
 import type { StreamsKit } from './kit.ts';
+import { refusalKey } from './refusals.ts';
 
 /** What is known of a broadcast beyond its row, at most a second or two old; any node can read it. */
 export interface LiveFigures {
@@ -14,6 +15,8 @@ export interface LiveFigures {
   readonly ingestRate: number;
   /** Epoch ms. */
   readonly lastMediaAt: number;
+  /** EXT-X-TARGETDURATION, seconds. */
+  readonly targetDuration: number;
   readonly viewers: number;
   /** What is wrong, in plain words with what to do. */
   readonly issues: readonly string[];
@@ -26,21 +29,39 @@ export function liveKey(streamId: string): string {
 
 export function liveFiguresOf(reading: LiveReading, issues: readonly string[]): LiveFigures {
   const { grant, figures, viewers } = reading;
-  const { bytes, segments, duration, ingestRate, lastMediaAt } = figures;
-  return { token: grant.token, bytes, segments, duration, ingestRate, lastMediaAt, viewers, issues };
+  const { bytes, segments, duration, ingestRate, lastMediaAt, targetDuration } = figures;
+  const media = { bytes, segments, duration, ingestRate, lastMediaAt, targetDuration };
+  return { token: grant.token, ...media, viewers, issues };
 }
 
+/** What is known of a broadcast at this moment. */
+export interface LiveState {
+  readonly figures?: LiveFigures | undefined;
+  /** A newcomer was refused a little while ago, because the key is in use. */
+  readonly isContested: boolean;
+}
+
+/** Of what nothing is known. */
+export const unknownState: LiveState = { isContested: false };
+
 /**
- * The live figures of a stream or session: one lookup while it is on the air, none otherwise. Without an answer
+ * The live state of a stream or session: one lookup while somebody broadcasts, none otherwise. Without an answer
  * it is shown as it was stored, at most 30 s ago: figures are no reason to fail a request.
  */
-export async function readLive(document: StreamDocument, kit: StreamsKit): Promise<LiveFigures | undefined> {
-  const key = liveKey(document.parentId ?? document.id);
-  try {
-    const [found] = await kit.volatile.get([key]);
-    return found as unknown as LiveFigures | undefined;
-  } catch (error) {
-    kit.log.debug('live figures could not be read', { error });
-    return undefined;
-  }
+export function readLive(document: StreamDocument, kit: StreamsKit): LiveState | Promise<LiveState> {
+  const { isActive, incarnation } = document;
+  const mayBeContested = incarnation !== null && kit.config.busyKey === 'refuse';
+  if (!isActive && !mayBeContested) return unknownState;
+  const id = document.parentId ?? document.id;
+  const keys = mayBeContested ? [liveKey(id), refusalKey(id)] : [liveKey(id)];
+  return kit.volatile.get(keys).then(
+    ([figures, refusal]) => ({
+      figures: figures as unknown as LiveFigures | undefined,
+      isContested: refusal !== undefined,
+    }),
+    (error: unknown) => {
+      kit.log.debug('live figures could not be read', { error });
+      return unknownState;
+    },
+  );
 }

@@ -1,28 +1,32 @@
 import { unlessRefused } from '../../core/fault.ts';
+import type { LostNode } from '../../core/nodes.ts';
 import { broadcast } from './actor.ts';
 import { documentOf } from './document.ts';
 import type { StreamsKit } from './kit.ts';
 import { streamLimits } from './limits.ts';
 
-/**
- * A process that starts again knows that the connections of its former lives are gone: tells every broadcast
- * that was fed by them. The last sign of life is the last heartbeat of the one before.
- */
-export async function lostNodes(kit: StreamsKit): Promise<void> {
-  const { id: node, incarnation: own, former } = kit.deployment.node;
-  if (!former) return;
+/** Tells every broadcast that was fed by a process which is gone. Its last sign of life is its last heartbeat. */
+export async function lostNode(lost: LostNode, kit: StreamsKit): Promise<void> {
+  const where = { node: lost.id };
   let after: { createdAt: number; id: string } | undefined;
   for (;;) {
-    const page = { where: { node }, limit: streamLimits.lostPublishes.value, ...(after && { after }) };
+    const page = { where, limit: streamLimits.lostPublishes.value, ...(after && { after }) };
     const rows = await kit.resources.list('stream', page);
-    const lost = rows.map((row) => {
-      const { incarnation } = documentOf(row);
-      if (incarnation === null || incarnation === own) return undefined;
-      // Refused: it does not wait for that process any more.
-      const command = { type: 'node.lost', incarnation, aliveAt: former.aliveAt } as const;
-      return kit.actors.ask(broadcast, row.id, command).catch(unlessRefused);
-    });
-    await Promise.all(lost);
+    if (rows.length > 0) {
+      const lastSign = await lost.lastSigns();
+      const told = rows.map(async (row) => {
+        const { incarnation } = documentOf(row);
+        const aliveAt = incarnation === null ? undefined : lastSign(incarnation);
+        if (incarnation === null || aliveAt === undefined) return;
+        // Refused: it does not wait for that process any more.
+        await kit.actors
+          .ask(broadcast, row.id, { type: 'node.lost', incarnation, aliveAt })
+          .catch(unlessRefused);
+      });
+      // All of them, so that one which cannot be told keeps no other from it.
+      const failed = (await Promise.allSettled(told)).find((one) => one.status === 'rejected');
+      if (failed) throw failed.reason;
+    }
     const last = rows.at(-1);
     if (!last || rows.length < page.limit) return;
     after = { createdAt: last.createdAt, id: last.id };

@@ -1,6 +1,6 @@
 import type { CommandOf } from '../../core/actor.ts';
 import { isRefusal } from '../../core/fault.ts';
-import type { Figures, MediaFact } from '../../core/ports/media.ts';
+import type { MediaFact } from '../../core/ports/media.ts';
 import type { broadcastMachine, MediaFigures } from '../../machines/broadcast.ts';
 import { broadcast } from './actor.ts';
 import type { StreamsKit } from './kit.ts';
@@ -31,7 +31,7 @@ export function mediaFacts(kit: StreamsKit): { report(fact: MediaFact): void; to
 }
 
 /** Those figures of a publish that are stored. */
-export function publishFigures(figures: Figures): MediaFigures {
+export function publishFigures(figures: MediaFigures): MediaFigures {
   const { bytes, segments, duration, lastMediaAt, targetDuration } = figures;
   return { bytes, segments, duration, lastMediaAt, targetDuration };
 }

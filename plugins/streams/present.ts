@@ -1,32 +1,30 @@
 import type { FieldSet } from '../../core/resource.ts';
-import { stream } from './contract.ts';
 import type { StreamDocument } from './document.ts';
 import type { StreamsKit } from './kit.ts';
-import { type LiveFigures, readLive } from './live-figures.ts';
-import { refusalsOf } from './refusals.ts';
+import { type LiveState, readLive, unknownState } from './live-figures.ts';
 
-/** The stream object as its owner sees it, live figures included. Of what is not on the air nothing is looked up. */
+/** The stream object as its owner sees it, live figures included. Where nobody broadcasts nothing is looked up. */
 export function presentLive(
   document: StreamDocument,
-  options: { kit: StreamsKit; fields: FieldSet },
+  { kit, fields }: { kit: StreamsKit; fields: FieldSet },
 ): Record<string, unknown> | Promise<Record<string, unknown>> {
-  if (!document.isActive) return presentStream(document, options);
-  return readLive(document, options.kit).then((known) => presentStream(document, { ...options, known }));
+  const show = (state: LiveState) => presentStream(document, { state, at: kit.clock.now(), fields });
+  const state = readLive(document, kit);
+  return state instanceof Promise ? state.then(show) : show(state);
 }
 
-/** The same from the row and what is `known` of it right now. */
+/** The same as it is at a moment (epoch ms), from the row and what is known then. Pure. */
 function presentStream(
   document: StreamDocument,
-  options: { kit: StreamsKit; fields: FieldSet; known?: LiveFigures | undefined },
+  { state, at, fields }: { state: LiveState; at: number; fields: FieldSet },
 ): Record<string, unknown> {
-  const { kit, fields, known } = options;
+  const known = document.isActive ? state.figures : undefined;
   const live = known !== undefined && known.token === document.token ? known : undefined;
   const current = live ?? document.current;
   const lastSeen = Math.max(document.lastMediaAt, live?.lastMediaAt ?? 0);
   const issues = document.isHeld ? [lost] : (live?.issues ?? []);
-  const isContested =
-    document.incarnation !== null && refusalsOf(kit).isRecent(document.parentId ?? document.id);
-  const isBraked = (document.brakedUntil ?? 0) > kit.clock.now();
+  const isContested = document.incarnation !== null && state.isContested;
+  const isBraked = (document.brakedUntil ?? 0) > at;
   // Of a session that is over nothing can be mended.
   const shown = fields.present(document.fields);
   const fieldIssues = document.parentId === null || document.isActive ? fields.issues(shown) : [];
@@ -70,15 +68,14 @@ const fight =
   'Stop all but one, or give each a stream of its own.';
 
 /**
- * The stream object as events carry it: without the key, and with the figures that were stored with the event
- * unless live ones are at hand.
+ * The stream object as events carry it: without the key, and with the figures that were stored with the event unless a
+ * `state` is at hand. Pure: an event that is made again says the same.
  */
 export function presentForEvent(
   document: StreamDocument,
-  options: { kit: StreamsKit; known?: LiveFigures | undefined },
+  { at, fields, state = unknownState }: { at: number; fields: FieldSet; state?: LiveState },
 ): Record<string, unknown> {
-  const { kit, known } = options;
-  const { streamKey: _, ...rest } = presentStream(document, { kit, known, fields: kit.fields(stream) });
+  const { streamKey: _, ...rest } = presentStream(document, { state, at, fields });
   return rest;
 }
 

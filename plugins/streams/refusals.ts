@@ -1,37 +1,19 @@
+import type { Json } from '../../core/ports/volatile.ts';
 import type { StreamsKit } from './kit.ts';
 import { streamLimits } from './limits.ts';
 
-/** Newcomers that were refused because a key is in use (`busyKey: "refuse"`): the owner should hear of it. */
-export interface Refusals {
-  /** One was refused just now. */
-  note(streamId: string): void;
-  /** Whether one was refused a little while ago. */
-  isRecent(streamId: string): boolean;
+/**
+ * Notes that a newcomer was refused because the key is in use (`busyKey: "refuse"`): the owner should hear of it,
+ * whichever node is asked. Like live figures: an encoder that tries again and again must not cost a write to the store.
+ */
+export function noteRefusal(streamId: string, { volatile, log }: StreamsKit): void {
+  const entry = { key: refusalKey(streamId), value: true as Json };
+  volatile
+    .set([entry], { lasts: streamLimits.refusalShown.value })
+    .catch((error: unknown) => log.debug('a refused newcomer could not be noted', { error }));
 }
 
-/** Kept in memory, like live figures: an encoder that tries again and again must not cost a write each time. */
-function refusals(kit: Pick<StreamsKit, 'clock'>): Refusals {
-  const { refusalShown, refusalsKept } = streamLimits;
-  const times = new Map<string, number>();
-  return {
-    note(streamId) {
-      times.delete(streamId);
-      times.set(streamId, kit.clock.now());
-      const [oldest] = times.keys();
-      if (times.size > refusalsKept.value && oldest !== undefined) times.delete(oldest);
-    },
-    isRecent(streamId) {
-      const at = times.get(streamId);
-      return at !== undefined && kit.clock.now() - at < refusalShown.value;
-    },
-  };
-}
-
-const known = new WeakMap<StreamsKit, Refusals>();
-
-/** Those of one running program. */
-export function refusalsOf(kit: StreamsKit): Refusals {
-  const own = known.get(kit) ?? refusals(kit);
-  known.set(kit, own);
-  return own;
+/** The key of a stream's last refusal in the Volatile port: there for as long as it is shown. */
+export function refusalKey(streamId: string): string {
+  return `refused/${streamId}`;
 }

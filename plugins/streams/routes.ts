@@ -8,7 +8,7 @@ import { idempotent } from '../../core/idempotency.ts';
 import { newPlaybackId, newStreamKey } from '../../core/ids.ts';
 import { json, nothing } from '../../core/operation.ts';
 import { quota } from '../../core/quota.ts';
-import type { StreamSettings } from '../../machines/broadcast.ts';
+import type { MediaFigures, StreamSettings } from '../../machines/broadcast.ts';
 import { broadcast } from './actor.ts';
 import { changeStream, deletedMeanwhile, owned, parent, type StreamBody } from './change.ts';
 import { setFieldsFaults, stream } from './contract.ts';
@@ -16,6 +16,7 @@ import type { StreamDocument } from './document.ts';
 import { hlsRoutes } from './hls.ts';
 import type { StreamsKit } from './kit.ts';
 import { listRoutes } from './lists.ts';
+import { readLive } from './live-figures.ts';
 import { publishFigures } from './media-facts.ts';
 import { presentLive } from './present.ts';
 import { changeable, readOnly, streamName, streamSchema } from './schema.ts';
@@ -111,10 +112,9 @@ export function routes(kit: StreamsKit): AnyElysia {
       '/api/stream/:id',
       async ({ request, params }) => {
         const principal = await authenticate(request, keys);
-        const { token } = await parent(principal, { id: params.id, kit });
-        const live = token === null ? undefined : kit.media.figures(token);
+        const document = await parent(principal, { id: params.id, kit });
         // Nobody is there any more to hear its last figures from the connection that is closed.
-        const last = token !== null && live ? { token, figures: publishFigures(live) } : {};
+        const last = await lastFigures(document, kit);
         await kit.actors.ask(broadcast, params.id, { type: 'delete', ...last }).catch(unlessGone);
         places.gone(principal.accountId);
         return noContent();
@@ -161,6 +161,19 @@ export function routes(kit: StreamsKit): AnyElysia {
         faults: setFieldsFaults,
       }),
     );
+}
+
+/** Of the publish that runs: those of this moment when it runs here, of a second ago when on another node. */
+async function lastFigures(
+  document: StreamDocument,
+  kit: StreamsKit,
+): Promise<{ token?: string; figures?: MediaFigures }> {
+  const { token } = document;
+  if (token === null) return {};
+  const live = kit.media.figures(token);
+  if (live) return { token, figures: publishFigures(live) };
+  const { figures } = await readLive(document, kit);
+  return figures?.token === token ? { token, figures: publishFigures(figures) } : {};
 }
 
 function tooMany(most: number): Fault {

@@ -26,6 +26,7 @@ export default definePlugin({
         says('A page that plays the stream and waits when nothing is on.', {
           name: 'watch',
           isOpen: true,
+          isOnEveryNode: true,
           path: { playbackId: Type.String({ examples: ['6pukxh2m0ydr9h3q'] }) },
           answers: { 200: text(['text/html'], 'The page.') },
         }),
@@ -37,6 +38,7 @@ function saysPart(name: string, type: string) {
   return says('A part of the watch page.', {
     name,
     isOpen: true,
+    isOnEveryNode: true,
     answers: { 200: text([type], 'The file.') },
   });
 }

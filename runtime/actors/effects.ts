@@ -15,7 +15,10 @@ export function effects(
       orders.push({ id, type: emitted.type, body: JSON.stringify(emitted) });
       continue;
     }
-    const { account, stream, body } = entry.type.describe(emitted, options.snapshot.context, entry.tools);
+    const { account, stream, body } = entry.type.describe(emitted, options.snapshot.context, {
+      at: options.at,
+      tools: entry.tools,
+    });
     const head = { id, createdAt: options.at, timestamp: options.at, event: emitted.type };
     events.push({ id, type: emitted.type, account, stream, body: JSON.stringify({ ...head, ...body }) });
   }

@@ -173,10 +173,11 @@ export function inProcessMedia(options: InProcessMediaOptions): Media {
       if (running.has(token)) listener?.close(token, reason);
       else closings.add(token, reason);
     },
-    retire(playbackId) {
+    retire(playbackId, { upTo = Number.POSITIVE_INFINITY } = {}) {
       const airing = outputs.get(playbackId);
       // An order that comes late: whoever publishes now came after it, or would have been closed before.
       if (airing === undefined || airing.publish !== undefined) return;
+      if (airing.latest.discontinuitySequence > upTo) return;
       numbers.keep(playbackId, airing.output.reached);
       airing.output.end();
       outputs.delete(playbackId);

@@ -2,8 +2,10 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { driversOf } from '../../config/drivers.ts';
 import { loadConfig, readConfig } from '../../config/load.ts';
 import { enabledPlugins, importPlugins } from '../../config/plugins.ts';
+import { concealed, secretsOf } from '../../config/secrets.ts';
 import { planOf } from '../../runtime/plan.ts';
 
 let folder: string;
@@ -82,12 +84,109 @@ describe('config', () => {
       { MILLRACE_OUTBOUND__ALLOW: '["10.0.0.0/8", "10.0.0.1"]' },
       'outbound.allow.1: expected a block such as 10.0.0.0/8 or fd00::/8',
     ],
+    ['no role', { MILLRACE_ROLES: '[]' }, 'roles: expected array length to be greater or equal to 1'],
+    [
+      'a role that there is not',
+      { MILLRACE_ROLES: '["api", "king"]' },
+      'roles.1: expected one of api, media, actors and worker',
+    ],
+    ['a role twice', { MILLRACE_ROLES: '["api", "api"]' }, /^roles: expected/],
+    [
+      'drivers that do not go together',
+      { MILLRACE_DRIVERS__JOBS: 'bullmq' },
+      'drivers: expected store, bus and jobs to be all "sqlite", or "redis", "kafka" and "bullmq"; they are "sqlite", "sqlite" and "bullmq"',
+    ],
+    [
+      'S3 without a bucket',
+      { MILLRACE_DRIVERS__BLOBS: 's3' },
+      's3.bucket: is required where blobs are on S3',
+    ],
+    [
+      'half of the credentials',
+      { MILLRACE_S3__BUCKET: 'abc', MILLRACE_S3__ACCESS_KEY_ID: '1234' },
+      's3.secretAccessKey: is required with s3.accessKeyId',
+    ],
+    [
+      'a secret that is soon guessed',
+      { MILLRACE_NODE__SECRET: '123456789012345' },
+      /^node\.secret: expected 16/,
+    ],
+    ['a node that no topic can be named after', { MILLRACE_NODE__ID: 'a b' }, /^node\.id: expected letters/],
+    [
+      'a broker without a port',
+      { MILLRACE_KAFKA__BROKERS: '["kafka"]' },
+      'kafka.brokers.0: expected host:port',
+    ],
     ['RTMPS without TLS', { MILLRACE_RTMP__TLS_PORT: '1936' }, 'rtmp.tlsPort: needs tls.cert and tls.key'],
   ])('refuses %s', async (_, { file: text, ...environment }: Record<string, string>, problem) => {
     const path = text === undefined ? {} : { MILLRACE_CONFIG: await file('wrong.json', text) };
     const refusal = loadConfig({ ...path, ...environment });
     const one = typeof problem === 'string' ? problem : expect.stringMatching(problem);
     await expect(refusal).rejects.toMatchObject({ code: 'config.invalid', problems: [one] });
+  });
+
+  it('tells all that several nodes need, at once', async () => {
+    await expect(loadConfig({ MILLRACE_PRESET: 'cluster' })).rejects.toMatchObject({
+      problems: [
+        'redis.url: is required where the store is Redis',
+        'kafka.brokers: is required where the bus is Kafka',
+        'node.id: is required where there may be several nodes',
+        'node.secret: is required where there may be several nodes, the same on all of them',
+      ],
+    });
+  });
+
+  it('has no port for broadcasts on a node that takes none', async () => {
+    const environment = { MILLRACE_ROLES: '["api"]', MILLRACE_RTMP__TLS_PORT: '1936' };
+    const tls = { MILLRACE_TLS__CERT: 'a', MILLRACE_TLS__KEY: 'b' };
+    await expect(loadConfig({ ...environment, ...tls })).rejects.toMatchObject({
+      problems: ['rtmp.tlsPort: needs "media" among the roles; this node takes no broadcasts'],
+    });
+  });
+
+  const cluster = {
+    MILLRACE_PRESET: 'cluster',
+    MILLRACE_REDIS__URL: 'redis://me:pass%20word@redis:6379',
+    MILLRACE_KAFKA__BROKERS: '["kafka:9092"]',
+    MILLRACE_NODE__ID: 'a',
+    // Only digits: it stays text.
+    MILLRACE_NODE__SECRET: '1234567890123456',
+  };
+
+  it.each([
+    [{}, ['sqlite', 'sqlite', 'sqlite', 'fs']],
+    [{ MILLRACE_S3__BUCKET: 'media' }, ['sqlite', 'sqlite', 'sqlite', 's3']],
+    [cluster, ['redis', 'kafka', 'bullmq', 'fs']],
+    [{ ...cluster, MILLRACE_S3__BUCKET: 'media' }, ['redis', 'kafka', 'bullmq', 's3']],
+    [
+      { ...cluster, MILLRACE_S3__BUCKET: 'media', MILLRACE_DRIVERS__BLOBS: 'fs' },
+      ['redis', 'kafka', 'bullmq', 'fs'],
+    ],
+  ])('has the drivers of its preset: %j', async (environment, expected) => {
+    const config = await loadConfig(environment as Record<string, string>);
+    const { store, bus, jobs, blobs } = driversOf(config);
+    expect([store, bus, jobs, blobs]).toEqual(expected);
+  });
+
+  it('knows its secrets, as they are written and as they are meant', async () => {
+    const config = await loadConfig({
+      ...cluster,
+      MILLRACE_S3__BUCKET: 'media',
+      MILLRACE_S3__ACCESS_KEY_ID: 'AKIA',
+      MILLRACE_S3__SECRET_ACCESS_KEY: 'a"b\\c',
+      MILLRACE_BOOTSTRAP_KEY: 'bootstrap-key-of-16',
+    });
+    const secrets = secretsOf(config);
+    const line = JSON.stringify({
+      error: 'redis://me:pass%20word@redis:6379 AUTH pass word',
+      s3: 'a"b\\c',
+      key: '1234567890123456 bootstrap-key-of-16',
+    });
+    expect(JSON.parse(concealed(line, secrets))).toEqual({
+      error: 'redis://me:***@redis:6379 AUTH ***',
+      s3: '***',
+      key: '*** ***',
+    });
   });
 
   it('tells what is wrong with a plugin beside what is wrong with the rest', async () => {

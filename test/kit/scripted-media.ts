@@ -56,7 +56,9 @@ export function scriptedMedia(clock: Clock): ScriptedMedia {
       const publish = running.get(token);
       if (publish) publish.closedBecause = reason;
     },
-    retire(playbackId) {
+    retire(playbackId, { upTo = Number.POSITIVE_INFINITY } = {}) {
+      const latest = outputs.get(playbackId)?.grant.discontinuitySequence ?? 0;
+      if (latest > upTo) return;
       retired.push(playbackId);
       outputs.delete(playbackId);
     },

@@ -42,6 +42,8 @@ export async function world(options: WorldOptions): Promise<World> {
       drivers: { store, jobs: store.jobs, clock, media, outbound, volatile },
       deployment: { publicUrl: 'http://localhost:8080', dataDir, bootstrapKey, rtmpPort: 1935 },
       nodeId: 'local',
+      ...(options.roles && { roles: options.roles }),
+      ...(options.engines && { engines: options.engines }),
       nodeTimeout: 10_000,
       partitions: 16,
       hotActors: 1000,
@@ -50,7 +52,8 @@ export async function world(options: WorldOptions): Promise<World> {
       onFatal: (reason) => lines.push(`fatal: ${reason}`),
       ...(options.probe && { probe: options.probe }),
     });
-    checkAnswers(booted);
+    // Documented is what nodes with the role `api` answer.
+    if (options.roles?.includes('api') !== false) checkAnswers(booted);
     return { booted, clock, store, inner, media, outbound, volatile, idle };
   };
   current = await startOne(options.start ?? Date.UTC(2026, 0, 1));
@@ -208,6 +211,9 @@ interface WorldOptions {
   /** Plugin id → its config. */
   readonly config?: Readonly<Record<string, unknown>>;
   readonly start?: number;
+  /** Default: all. */
+  readonly roles?: BootOptions['roles'];
+  readonly engines?: BootOptions['engines'];
   /** Address blocks whose `X-Forwarded-For` is believed. */
   readonly trustedProxies?: readonly string[];
   /** Data in a file, so that `crash` finds it again. */

@@ -1,0 +1,55 @@
+/** What a node does. Every role serves `/health/*`, `/metrics` and playback. */
+export type Role = 'api' | 'media' | 'actors' | 'worker';
+
+export const allRoles: readonly Role[] = ['api', 'media', 'actors', 'worker'];
+
+/** A node, as its row tells. */
+export interface NodeInfo {
+  readonly id: string;
+  /** New with each process. */
+  readonly incarnation: string;
+  /** Where other nodes reach it, without a trailing slash; undefined when it has said none. */
+  readonly url: string | undefined;
+  readonly roles: readonly Role[];
+  /** Its last heartbeat, epoch ms by its own clock: to be shown, never to be compared with the clock of another machine. */
+  readonly aliveAt: number;
+}
+
+export interface KnownNode extends NodeInfo {
+  /**
+   * It was heard of within `node.timeout`, counted by this process's clock while it could read the store, and is not
+   * declared dead.
+   */
+  readonly isAlive: boolean;
+}
+
+/** The nodes of the deployment, this one among them. */
+export interface Nodes {
+  readonly own: NodeInfo;
+  /** The newest process of a node id. Read from the store when this process has not heard of it. Faults `store.*` (503). */
+  find(id: string): Promise<KnownNode | undefined>;
+  /** All that have a row, ascending by id. Faults `store.*` (503). */
+  list(): Promise<readonly KnownNode[]>;
+  /**
+   * GET of a path (with query) at another node, which answers nodes alone. Resolves with its answer, whatever the
+   * status. Fault `node.unreachable` (503): there is no such node, it is dead, has no url, or did not answer in time.
+   */
+  request(node: string, path: string, options: { readonly signal: AbortSignal }): Promise<Response>;
+}
+
+/** How another node is asked over the network: resolves with its answer, whatever the status. Rejects without one. */
+export type AskNode = (
+  url: string,
+  path: string,
+  options: { readonly signal: AbortSignal },
+) => Promise<Response>;
+
+/** Processes of one node that are gone, and what they held with them. */
+export interface LostNode {
+  readonly id: string;
+  /**
+   * Tells of an incarnation when it was last known alive, epoch ms; undefined when it may live. It knows what lives
+   * at the moment of the call, so whatever it is asked about must have been read before.
+   */
+  lastSigns(): Promise<(incarnation: string) => number | undefined>;
+}
