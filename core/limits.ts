@@ -215,6 +215,9 @@ export const busLimitTable = limitTable('bus', {
     unit: 'records',
     meaning: 'Events of one call.',
     beyond: 'A mistake of ours: nothing is sent, and the log names it.',
+  },
+});
+
 /** Blobs, whatever driver keeps them. */
 export const blobLimitTable = limitTable('blobs', {
   keyLength: {

@@ -10,6 +10,7 @@ import { Metrics } from '../core/metrics.ts';
 import { type AskNode, allRoles, type Nodes, type Role } from '../core/nodes.ts';
 import { type Peers, peers } from '../core/peers.ts';
 import type { Deployment, Kit, Plugin, StepKit, Stop } from '../core/plugin.ts';
+import type { Blobs } from '../core/ports/blobs.ts';
 import type { Clock } from '../core/ports/clock.ts';
 import type { Jobs } from '../core/ports/jobs.ts';
 import type { Media } from '../core/ports/media.ts';
@@ -82,6 +83,7 @@ export async function boot(options: BootOptions): Promise<Booted> {
   try {
     const plan = planned(options.plugins);
     stops.push({ name: 'store', stop: () => store.close() });
+    stops.push({ name: 'volatile', stop: () => volatile.close() });
     stops.push({ name: 'outbound', stop: () => outbound.close() });
     const leases = await tree.timed('store', () =>
       patiently('store', {
@@ -89,6 +91,16 @@ export async function boot(options: BootOptions): Promise<Booted> {
         attempt: () => store.acquire(options.partitions),
       }),
     );
+    const { blobs } = options.drivers;
+    if (blobs) {
+      stops.push({ name: 'blobs', stop: () => blobs.close() });
+      await tree.timed('blobs', () =>
+        patiently('blobs', {
+          ...{ clock, log: options.log, signal: options.signal ?? stopping.signal },
+          attempt: () => blobs.open(),
+        }),
+      );
+    }
     const { roles = allRoles, isAlone = true, nodeUrl: url } = options;
     const presence = await tree.timed('node', () =>
       nodePresence({ id: options.nodeId, url, roles, store, clock }),
@@ -309,6 +321,7 @@ export interface BootOptions {
     readonly media: Media;
     readonly volatile: Volatile;
     readonly outbound: Outbound;
+    readonly blobs?: Blobs;
   };
   readonly deployment: Omit<Deployment, 'node' | 'isAlone'>;
   /** What this node does; default: everything. */

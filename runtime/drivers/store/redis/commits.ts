@@ -25,7 +25,11 @@ export function commits(options: CommitsOptions): Pick<Store, 'commit' | 'consum
 
   const run = async (
     name: ScriptName,
-    { shard, values, left }: { shard: Shard; values: readonly string[]; left: Pick<ResourceCommit, 'at' | 'events'> },
+    {
+      shard,
+      values,
+      left,
+    }: { shard: Shard; values: readonly string[]; left: Pick<ResourceCommit, 'at' | 'events'> },
   ): Promise<CommitOutcome | { outcome: 'absent'; rows: number[] }> => {
     const { events } = left;
     const answer = (await engine.change(name, keys.of(shard, 'head'), values).catch((error: unknown) => {
@@ -61,7 +65,9 @@ export function commits(options: CommitsOptions): Pick<Store, 'commit' | 'consum
       absent.map(async (index) => {
         const row = write.rows[index] as ResourceCommit['rows'][number];
         const key = `rows\0${row.kind}`;
-        const stored = await Promise.all(all.map((shard) => link.read(['HGET', keys.of(shard, key), row.id])));
+        const stored = await Promise.all(
+          all.map((shard) => link.read(['HGET', keys.of(shard, key), row.id])),
+        );
         const home = stored.findIndex((one) => one !== null);
         return { row, shard: all[home], stored: stored[home] as string | undefined };
       }),

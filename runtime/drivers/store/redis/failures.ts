@@ -36,6 +36,7 @@ export function unavailable(reason: string): Fault {
 
 /** A connection could not be made. */
 export function absenceOf(reason: string): Fault {
-  if (!/^(WRONGPASS|NOAUTH|NOPERM|ERR (AUTH|invalid password|DB index))/i.test(reason)) return unavailable(reason);
+  if (!/^(WRONGPASS|NOAUTH|NOPERM|ERR (AUTH|invalid password|DB index))/i.test(reason))
+    return unavailable(reason);
   return new Fault('store.open', { status: 500, message: `Redis does not let us in: ${reason}` });
 }

@@ -18,7 +18,8 @@ export const redisLimits = limitTable('redis', {
     value: 5000,
     unit: 'ms',
     meaning: 'Time that Redis has for each answer.',
-    beyond: 'The connection is given up: 503 `store.unknown` to writes that wait, `store.unavailable` to reads.',
+    beyond:
+      'The connection is given up: 503 `store.unknown` to writes that wait, `store.unavailable` to reads.',
   },
   firstPause: {
     value: 50,

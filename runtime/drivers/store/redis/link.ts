@@ -8,9 +8,7 @@ export type Command = readonly string[];
 export interface LinkOptions {
   readonly url: string;
   readonly log?: Log;
-  readonly limits: Readonly<
-    Record<'waiting' | 'connect' | 'answer' | 'firstPause' | 'longestPause', number>
-  >;
+  readonly limits: Readonly<Record<'waiting' | 'connect' | 'answer' | 'firstPause' | 'longestPause', number>>;
   /** Looks at each new connection before it is used; what it throws is what callers get. */
   prepare(ask: (command: Command) => Promise<unknown>): Promise<void>;
   /** The connection is there, or there again. */
@@ -85,17 +83,15 @@ export function link({ url, log, limits, prepare, onOpen }: LinkOptions): Link {
 
   const connect = (): Promise<Client> => {
     opening ??= open()
-      .then(
-        (next) => {
-          if (!next.isReady) throw unavailable('it ended at once');
-          if (failures > 0) log?.info('redis is connected again', {});
-          failures = 0;
-          reason = undefined;
-          client = next;
-          onOpen();
-          return next;
-        },
-      )
+      .then((next) => {
+        if (!next.isReady) throw unavailable('it ended at once');
+        if (failures > 0) log?.info('redis is connected again', {});
+        failures = 0;
+        reason = undefined;
+        client = next;
+        onOpen();
+        return next;
+      })
       .catch((error: unknown) => {
         if (failures === 0) log?.warn('redis cannot be used; it is tried again', { error });
         reason = error;
@@ -112,10 +108,13 @@ export function link({ url, log, limits, prepare, onOpen }: LinkOptions): Link {
     if (isClosed || reopening) return;
     const pause = Math.min(limits.firstPause * 2 ** Math.min(failures, 30), limits.longestPause);
     failures += 1;
-    reopening = setTimeout(() => {
-      reopening = undefined;
-      connect().catch(() => {});
-    }, pause * (0.5 + Math.random() / 2));
+    reopening = setTimeout(
+      () => {
+        reopening = undefined;
+        connect().catch(() => {});
+      },
+      pause * (0.5 + Math.random() / 2),
+    );
     reopening.unref();
   };
 

@@ -1,6 +1,6 @@
 import type { Outbox, OutboxEntry } from '../../../../core/ports/store.ts';
-import { type Keys, type Shard, shardOf } from './keys.ts';
 import { checkLimit } from './check-limit.ts';
+import { type Keys, type Shard, shardOf } from './keys.ts';
 import { redisLimits } from './limits.ts';
 import type { Link } from './link.ts';
 

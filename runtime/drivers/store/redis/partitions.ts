@@ -29,7 +29,8 @@ export function partitionsOf({ link, engine, keys, log }: PartitionsOptions): Pa
     if (count > 0) known = [...partitions, 'plain'];
     return known ?? ['plain'];
   };
-  const shards = async () => known ?? learn(Number((await link.read(['HGET', keys.facts, 'partitions'])) ?? 0));
+  const shards = async () =>
+    known ?? learn(Number((await link.read(['HGET', keys.facts, 'partitions'])) ?? 0));
   const partitions = async () => (await shards()).filter((shard) => shard !== 'plain');
 
   /** Whole hashes of partitions, in stretches. */

@@ -25,7 +25,9 @@ export const indexes = {
   name: (kind: string, account: string) => `name\0${kind}\0${account}`,
   id: (kind: string, account: string) => `id\0${kind}\0${account}`,
   value: (kind: string, [name, value]: Condition, account?: string) =>
-    account === undefined ? `index\0${kind}\0${name}\0${value}` : `own\0${kind}\0${name}\0${account}\0${value}`,
+    account === undefined
+      ? `index\0${kind}\0${name}\0${value}`
+      : `own\0${kind}\0${name}\0${account}\0${value}`,
 };
 
 /** @param rarest the condition that fewest rows meet, and whether they are few enough to be sorted */
@@ -54,9 +56,7 @@ export function comparison(order: readonly OrderTerm[]): (one: Place, other: Pla
   return (one, other) => {
     for (const { by, descending } of order) {
       const difference =
-        by === 'createdAt'
-          ? one.createdAt - other.createdAt
-          : compareBytes(one[by] ?? '', other[by] ?? '');
+        by === 'createdAt' ? one.createdAt - other.createdAt : compareBytes(one[by] ?? '', other[by] ?? '');
       if (difference !== 0) return descending ? -difference : difference;
     }
     return 0;

@@ -39,7 +39,10 @@ export async function checkSafety(ask: Ask, options: SafetyOptions): Promise<voi
     `Redis may evict what it holds: expected "maxmemory-policy noeviction", not ${policy}`,
   );
   if (options.fsync === 'always') {
-    expect(fsync === 'always', `redis.fsync is always: expected "appendfsync always", not ${fsync ?? 'known'}`);
+    expect(
+      fsync === 'always',
+      `redis.fsync is always: expected "appendfsync always", not ${fsync ?? 'known'}`,
+    );
     expect(isPaused !== 'yes', 'redis.fsync is always: expected "no-appendfsync-on-rewrite no"');
   } else {
     expect(fsync !== 'no', 'Redis never syncs its log: expected "appendfsync everysec" or "always"');

@@ -31,8 +31,7 @@ export interface Reader {
 }
 
 const columns = 'r.id, r.account, r.created_at AS createdAt, r.name, r.body, r.revision';
-const ofPartitions =
-  '(?1 IS NULL OR partition IS NULL OR partition IN (SELECT value FROM json_each(?1)))';
+const ofPartitions = '(?1 IS NULL OR partition IS NULL OR partition IN (SELECT value FROM json_each(?1)))';
 const event = 'position, id, type, account, stream, body, at';
 
 export function reader(sql: Statements): Reader {
@@ -41,7 +40,9 @@ export function reader(sql: Statements): Reader {
   const timers = sql.prepare<StoredTimer>(
     `SELECT actor, name, due FROM timers WHERE ${ofPartitions} ORDER BY due, actor, name`,
   );
-  const orders = sql.prepare<Order>(`SELECT id, type, body FROM orders WHERE ${ofPartitions} ORDER BY number`);
+  const orders = sql.prepare<Order>(
+    `SELECT id, type, body FROM orders WHERE ${ofPartitions} ORDER BY number`,
+  );
   const get = sql.prepare<StoredResource>(`SELECT ${columns} FROM resources r WHERE kind = ? AND id = ?`);
   const find = sql.prepare<StoredResource>(
     listSql({ byEntry: true, hasAccount: false, hasAfter: false, others: 0 }),
