@@ -55,7 +55,11 @@ export const coreFaults: FaultTable = {
   },
   'jobs.input_too_large': { status: 413, meaning: 'The input of a job is larger than 256 KiB as JSON.' },
   'store.busy': { status: 503, meaning: 'Too many writes at one time; nothing was written. Try again.' },
-  'store.full': { status: 507, meaning: 'The disk is full; nothing was written.' },
+  'store.full': { status: 507, meaning: 'The disk or the memory of the store is full; nothing was written.' },
+  'store.unreachable': {
+    status: 503,
+    meaning: 'The engine of the store (redis.url) does not answer; nothing was written. Try again.',
+  },
   'store.unknown': { status: 503, meaning: 'The write may or may not have happened. Look before repeating.' },
   'store.failed': {
     status: 503,
@@ -122,7 +126,7 @@ export const startFaults: FaultTable = {
   'store.open': { status: 500, meaning: 'The database in dataDir cannot be opened.' },
   'store.locked': { status: 503, meaning: 'Another process uses this dataDir.' },
   'store.foreign': { status: 500, meaning: 'The database is of another program.' },
-  'store.newer': { status: 500, meaning: 'The database was written by a newer Millrace.' },
+  'store.newer': { status: 500, meaning: 'The data was written by a newer Millrace.' },
   'store.partitions': {
     status: 500,
     meaning: 'kafka.partitions differs from what the data was written with. Exit code 78.',
@@ -131,6 +135,15 @@ export const startFaults: FaultTable = {
     status: 500,
     meaning:
       'The data was filled from another Kafka log than the one that kafka.brokers leads to. Exit code 78.',
+  },
+  'store.unsafe': {
+    status: 500,
+    meaning:
+      'The Redis of redis.url may lose what it acknowledges: no AOF, eviction, or a weaker redis.fsync. Exit code 78.',
+  },
+  'store.refused': {
+    status: 500,
+    meaning: 'The Redis of redis.url is older than 7.0, or does not let us in. Exit code 78.',
   },
   'store.unreachable': { status: 503, meaning: 'The engine of the store (redis.url) does not answer.' },
   'bus.partitions': {

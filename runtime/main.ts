@@ -27,7 +27,8 @@ import { welcome } from './welcome.ts';
 const badConfig = 78;
 /** What the engines that the config names are not fit for. */
 const unfit = new Set([
-  ...['config.invalid', 'boot.invalid', 'store.partitions', 'store.unsafe', 'store.log', 'bus.partitions'],
+  ...['config.invalid', 'boot.invalid', 'bus.partitions'],
+  ...['store.partitions', 'store.log', 'store.unsafe', 'store.refused'],
 ]);
 /** Of this deployment; nothing that is printed repeats them. */
 const secrets: string[] = [];

@@ -73,7 +73,10 @@ export async function* bothLives(opened: Pick<OpenedStore, 'store' | 'reopen'>):
 /** Everything the port lets one see. Two stores with equal views hold the same data. */
 export async function view(
   store: Store,
-  { names, partitions }: { names: { actors: string[]; kinds: string[]; consumers: string[] }; partitions: number },
+  {
+    names,
+    partitions,
+  }: { names: { actors: string[]; kinds: string[]; consumers: string[] }; partitions: number },
 ) {
   const all = Array.from({ length: partitions }, (_, partition) => [partition]);
   const actors = await Promise.all(names.actors.map((actor) => store.load(actor)));

@@ -119,7 +119,7 @@ export function modelStore(): Store & { readonly jobs: Jobs } {
       }
       boundTo ??= options.log;
       if (options.log !== undefined && options.log !== boundTo) {
-        throw new Fault('store.log', { status: 500, message: 'another command log' });
+        throw new Fault('store.log', { status: 500, message: `filled from ${boundTo}, not ${options.log}` });
       }
       if (partitions.length === 0) {
         const none = { epoch: 0, counter: 0, offset: -1 };

@@ -91,7 +91,8 @@ export function generator(seed: number): Generator {
   const anyOrder = (partition: number) => ({
     ...{ id: `${partition}o${below(6)}`, type: 'close', body: `{"n":${below(100)}}` },
   });
-  const anyLease = (): Lease => leases[below(partitions)] ?? { partition: 0, epoch: 1, counter: 0, offset: -1 };
+  const anyLease = (): Lease =>
+    leases[below(partitions)] ?? { partition: 0, epoch: 1, counter: 0, offset: -1 };
   /** Mostly goes on from where the log is; now and then from elsewhere, or again over what was consumed. */
   const anyConsumed = (partition: number) => {
     const offset = offsets[partition] ?? -1;
@@ -151,7 +152,11 @@ export function generator(seed: number): Generator {
       ...anySorting(),
       ...(chance(0.3) && { filters: some(3, anyFilter) }),
       ...(chance(0.3) && {
-        after: { createdAt: start + below(4), id: anyId(pick(homes)), name: pick(['Ann', 'Anna', 'Bob', 'é']) },
+        after: {
+          createdAt: start + below(4),
+          id: anyId(pick(homes)),
+          name: pick(['Ann', 'Anna', 'Bob', 'é']),
+        },
       }),
       limit: 1 + below(6),
     };
@@ -219,7 +224,9 @@ export function generator(seed: number): Generator {
         leases = Array.from({ length: partitions }, (_, partition) => {
           return (taken.get(partition) ?? leases[partition]) as Lease;
         });
-        offsets = leases.map((lease, partition) => taken.get(partition)?.offset ?? offsets[partition] ?? lease.offset);
+        offsets = leases.map(
+          (lease, partition) => taken.get(partition)?.offset ?? offsets[partition] ?? lease.offset,
+        );
       }
       if (call.moves && value?.outcome === 'gap' && value.offset !== undefined) {
         offsets[call.moves.partition] = value.offset;

@@ -7,7 +7,7 @@ const troubles: Readonly<Record<string, { code: string; status: number }>> = {
   ...Object.fromEntries(
     ['LOADING', 'READONLY', 'BUSY', 'MASTERDOWN', 'NOREPLICAS', 'CLUSTERDOWN', 'TRYAGAIN'].map((word) => [
       word,
-      { code: 'store.unavailable', status: 503 },
+      { code: 'store.unreachable', status: 503 },
     ]),
   ),
 };
@@ -23,20 +23,20 @@ export function refusalOf(error: Error): Error {
 
 /** No answer. A write may have happened. */
 export function lossOf(isWrite: boolean, reason: string): Fault {
-  if (!isWrite) return unavailable(reason);
+  if (!isWrite) return unreachable(reason);
   const message = `Redis did not answer, the write may have happened: ${reason}`;
   return new Fault('store.unknown', { status: 503, message, retryAfter: 1 });
 }
 
 /** Nothing was sent. */
-export function unavailable(reason: string): Fault {
+export function unreachable(reason: string): Fault {
   const message = `Redis cannot be reached: ${reason}`;
-  return new Fault('store.unavailable', { status: 503, message, retryAfter: 1 });
+  return new Fault('store.unreachable', { status: 503, message, retryAfter: 1 });
 }
 
 /** A connection could not be made. */
 export function absenceOf(reason: string): Fault {
   if (!/^(WRONGPASS|NOAUTH|NOPERM|ERR (AUTH|invalid password|DB index))/i.test(reason))
-    return unavailable(reason);
-  return new Fault('store.open', { status: 500, message: `Redis does not let us in: ${reason}` });
+    return unreachable(reason);
+  return new Fault('store.refused', { status: 500, message: `Redis does not let us in: ${reason}` });
 }

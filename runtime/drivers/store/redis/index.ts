@@ -37,7 +37,7 @@ const layout = 1;
 
 /**
  * The store on Redis, for any number of nodes. Connects at the first call, which fails with `store.unsafe`,
- * `store.open` or `store.newer` when this Redis cannot be used. Any call may fail with `store.unavailable` and
+ * `store.refused` or `store.newer` when this Redis cannot be used. Any call may fail with `store.unreachable` and
  * `store.busy` (nothing happened), `store.full` (nothing was written), a write with `store.unknown` (it may have
  * happened); after `close`, with `store.closed`. None waits longer than `redisLimits.answer` for an answer.
  *

@@ -12,20 +12,20 @@ export const redisLimits = limitTable('redis', {
     value: 2000,
     unit: 'ms',
     meaning: 'Time to connect to Redis and to look at what it is.',
-    beyond: '503 `store.unavailable` to who waits for it; it is tried again.',
+    beyond: '503 `store.unreachable` to who waits for it; it is tried again.',
   },
   answer: {
     value: 5000,
     unit: 'ms',
     meaning: 'Time that Redis has for each answer.',
     beyond:
-      'The connection is given up: 503 `store.unknown` to writes that wait, `store.unavailable` to reads.',
+      'The connection is given up: 503 `store.unknown` to writes that wait, `store.unreachable` to reads.',
   },
   firstPause: {
     value: 50,
     unit: 'ms',
     meaning: 'Pause before Redis is connected to again; each that follows is twice as long.',
-    beyond: 'It is connected to again. Until then 503 `store.unavailable`.',
+    beyond: 'It is connected to again. Until then 503 `store.unreachable`.',
   },
   longestPause: {
     value: 1000,

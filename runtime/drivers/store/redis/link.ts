@@ -1,7 +1,7 @@
 import type { createClient } from 'redis';
 import { Fault } from '../../../../core/fault.ts';
 import type { Log } from '../../../../core/log.ts';
-import { absenceOf, lossOf, refusalOf, unavailable } from './failures.ts';
+import { absenceOf, lossOf, refusalOf, unreachable } from './failures.ts';
 
 export type Command = readonly string[];
 
@@ -20,7 +20,7 @@ export interface LinkOptions {
  * packet. None is ever sent twice, none waits longer than its bound. It is made at the first call, and again by itself.
  */
 export interface Link {
-  /** Rejects with `store.unavailable`, `store.full`, `store.busy` or `store.closed`: nothing happened. */
+  /** Rejects with `store.unreachable`, `store.full`, `store.busy` or `store.closed`: nothing happened. */
   read(command: Command): Promise<unknown>;
   /** The same, and `store.unknown`: it may have happened. */
   write(command: Command): Promise<unknown>;
@@ -84,7 +84,7 @@ export function link({ url, log, limits, prepare, onOpen }: LinkOptions): Link {
   const connect = (): Promise<Client> => {
     opening ??= open()
       .then((next) => {
-        if (!next.isReady) throw unavailable('it ended at once');
+        if (!next.isReady) throw unreachable('it ended at once');
         if (failures > 0) log?.info('redis is connected again', {});
         failures = 0;
         reason = undefined;
@@ -122,7 +122,7 @@ export function link({ url, log, limits, prepare, onOpen }: LinkOptions): Link {
   const lose = (lost: Client, error: unknown) => {
     if (client !== lost) return;
     client = undefined;
-    reason = unavailable(textOf(error));
+    reason = unreachable(textOf(error));
     log?.warn('the connection to redis is lost', { error });
     lost.destroy();
     reopen();
@@ -163,7 +163,7 @@ export function link({ url, log, limits, prepare, onOpen }: LinkOptions): Link {
         if (redis && error instanceof redis.ErrorReply) throw refusalOf(error);
         const isUnsent =
           redis && (error instanceof redis.ClientOfflineError || error instanceof redis.ClientClosedError);
-        throw isUnsent ? unavailable(textOf(error)) : lossOf(isWrite, textOf(error));
+        throw isUnsent ? unreachable(textOf(error)) : lossOf(isWrite, textOf(error));
       },
     );
   };

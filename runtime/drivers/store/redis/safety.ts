@@ -12,13 +12,13 @@ export type Ask = (command: readonly string[]) => Promise<unknown>;
 
 /**
  * Checks that this Redis keeps what it acknowledges. Faults: `store.unsafe` with everything that is wrong,
- * `store.open` when it is too old.
+ * `store.refused` when it is too old.
  */
 export async function checkSafety(ask: Ask, options: SafetyOptions): Promise<void> {
   const info = infoOf(await ask(['INFO']));
   const version = info.get('redis_version') ?? '';
   if (!(Number.parseInt(version, 10) >= 7)) {
-    throw new Fault('store.open', {
+    throw new Fault('store.refused', {
       status: 500,
       message: `redis.url leads to Redis ${version || 'of an unknown version'}; expected 7.0 or newer`,
     });
