@@ -156,6 +156,12 @@ export const groupLimits = limitTable('kafka', {
     meaning: 'Finding and creating the topics at the start.',
     beyond: 'The start fails with `bus.unreachable`.',
   },
+  createWait: {
+    value: 50,
+    unit: 'ms',
+    meaning: 'Wait until a broker is asked again for a topic that was just made.',
+    beyond: 'It is asked again.',
+  },
   sessionTimeout: {
     value: 6000,
     unit: 'ms',
