@@ -93,10 +93,12 @@ export function bullmqJobs({ url, namespace, log }: BullmqJobsOptions): QueuedJo
       if (!(Number.isInteger(limit) && limit >= 1 && limit <= 1000)) {
         throw new RangeError(`${limit} is not a number of jobs to claim, 1..1000`);
       }
-      const lease = Math.max(1, Math.ceil(until - now));
+      const end = Date.now() + until - now;
       return queues.ask([kind], async (client, [queue]) => {
         const count = Math.min(limit, await ready(client, queue as JobQueue));
-        if (count === 0) return [];
+        // What it took to get here is no part of the lease; it is the caller's that must end first.
+        const lease = Math.ceil(end - Date.now());
+        if (count === 0 || lease <= 0) return [];
         const { operations } = queue as JobQueue;
         const bull = operations(lease);
         // All at once, so one trip; others may have been quicker, so some may get nothing.
