@@ -273,9 +273,14 @@ export async function boot(options: BootOptions): Promise<Booted> {
       routes: groups.map((group) => group.app),
       ...(!roles.includes('api') && { answers: onEveryNode(groups) }),
     });
+    const internal = httpCore({
+      log: options.log,
+      routes: plan.flatMap(({ plugin }) => plugin.nodeRoutes?.(kits.get(plugin.id) as Kit) ?? []),
+    });
     isReady = true;
     return {
       app,
+      internal,
       tree,
       plugins: plan.map(({ plugin }) => plugin),
       document,
@@ -337,6 +342,8 @@ export interface BootOptions {
 
 export interface Booted {
   readonly app: AnyElysia;
+  /** What other nodes alone are answered. */
+  readonly internal: AnyElysia;
   readonly tree: BootTree;
   /** In the order in which they were started. */
   readonly plugins: readonly Plugin[];

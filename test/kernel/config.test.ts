@@ -219,12 +219,12 @@ describe('config', () => {
   });
 
   it.each([
-    ['contract: 1,', []],
+    ['contract: 2,', []],
     [
-      'contract: 2,',
-      ['it was written for version 2 of the plugin contract, and this program has version 1;'],
+      'contract: 1,',
+      ['it was written for version 1 of the plugin contract, and this program has version 2;'],
     ],
-    ['', ['it does not say which plugin contract it was written for; this program has version 1']],
+    ['', ['it does not say which plugin contract it was written for; this program has version 2']],
   ])('takes a plugin from elsewhere with "%s" or says in one line why not', async (declares, problems) => {
     const folder = await mkdtemp(join(tmpdir(), 'millrace-plugin-'));
     const path = join(folder, 'captions.ts');
