@@ -52,6 +52,32 @@ describe.skipIf(redis.isMissing)('volatile: redis', () => {
     await expect(run).rejects.toThrow();
   });
 
+  test.each([
+    [
+      'never forgets',
+      'set',
+      ", 'PX', ARGV[1])",
+      ')',
+      'a value is gone when its time is over, and not before',
+    ],
+    ['names nothing', 'set', "redis.call('ZADD', KEYS[1], 0, name)", '', 'what is over is not listed'],
+    [
+      'looks at too few names',
+      'page',
+      "#names < tonumber(ARGV[4]) and '' or names[#names]",
+      "''",
+      'what is over is not listed',
+    ],
+  ])('the suite finds one that %s', async (_, script, from, to, breaks) => {
+    const change = (name: string, text: string) => {
+      if (name === script) expect(text.split(from)).toHaveLength(2);
+      return name === script ? text.replace(from, to) : text;
+    };
+    const check = volatileChecks.find(({ name }) => name === breaks);
+    const run = check?.run(openTwo((await redis.shared()).url, { change }));
+    await expect(run).rejects.toThrow(/expected/);
+  });
+
   test('deployments with different namespaces know nothing of each other', async () => {
     const { url } = await redis.shared();
     const [one, other] = [open(url), open(url)];
