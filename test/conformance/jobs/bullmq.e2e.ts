@@ -5,6 +5,7 @@ import { type BullmqJobsOptions, bullmqJobs } from '../../../runtime/drivers/job
 import { redisStore } from '../../../runtime/drivers/store/redis/index.ts';
 import { sqliteStore } from '../../../runtime/drivers/store/sqlite/index.ts';
 import { engineFor } from '../../kit/engines.ts';
+import { startCluster } from '../../kit/redis-cluster.ts';
 import { silentLog } from '../../kit/silent-log.ts';
 import type { OpenedJobs } from './check.ts';
 import { mutants } from './mutants.ts';
@@ -92,6 +93,17 @@ describe.skipIf(redis.isMissing)('with Redis', () => {
     ...ruleChecks,
     ...pacedChecks.slice(0, 1),
   ]);
+
+  // Redis then refuses whatever touches keys of two slots. One node has them all, so the client needs no more.
+  let cluster: Promise<string> | undefined;
+  jobsConformance(
+    'bullmq, where each call must stay in one slot of a cluster',
+    async () => {
+      cluster ??= startCluster(redis);
+      return open(memory(), { url: await cluster });
+    },
+    ruleChecks,
+  );
 
   const finds = (breaks: string, openBroken: () => Promise<OpenedJobs>) => {
     const check = ruleChecks.find((one) => one.name === breaks) as (typeof ruleChecks)[number];

@@ -6,6 +6,7 @@ import { redisLimits } from '../../../runtime/drivers/redis/limits.ts';
 import { type RedisVolatileOptions, redisVolatile } from '../../../runtime/drivers/volatile/redis/index.ts';
 import { until as waitUntil } from '../../e2e/harness/wait.ts';
 import { engineFor } from '../../kit/engines.ts';
+import { startCluster } from '../../kit/redis-cluster.ts';
 import { silentLog } from '../../kit/silent-log.ts';
 import { mutants } from './mutants.ts';
 import { volatileChecks } from './suite.ts';
@@ -35,6 +36,13 @@ describe.skipIf(redis.isMissing)('volatile: redis', () => {
 
   test.each(volatileChecks)('$name', async (check) => {
     await check.run(openTwo((await redis.shared()).url));
+  });
+
+  // Redis then refuses whatever touches keys of two slots. One node has them all, so the client needs no more.
+  let cluster: Promise<string> | undefined;
+  test.each(volatileChecks)('where each call must stay in one slot of a cluster: $name', async (check) => {
+    cluster ??= startCluster(redis);
+    await check.run(openTwo(await cluster));
   });
 
   test.each([
