@@ -154,5 +154,10 @@ export const startFaults: FaultTable = {
     status: 503,
     meaning: 'Kafka does not answer at kafka.brokers, or refuses what we need.',
   },
+  'partition.misfit': {
+    status: 500,
+    meaning:
+      'The place where a partition of the command log was left is not on that log: a part is missing, or it is another one. The node does not take the partition and asks again each second.',
+  },
   'accounts.no_key': { status: 500, meaning: 'The file with the bootstrap key is empty.' },
 };

@@ -57,7 +57,7 @@ async function main(): Promise<void> {
   const drivers = driversOf(config);
   const { engines, ...opened } = await openDrivers(
     { ...config, drivers },
-    { clock, onFailure: (error) => fatal(String(error)) },
+    { clock, log, onFailure: (error) => fatal(String(error)) },
   );
   const media = inProcessMedia({
     clock,

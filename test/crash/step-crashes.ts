@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { jsonLog } from '../../core/log.ts';
 import type { StepCommit, Store } from '../../core/ports/store.ts';
+import { ActorTypes } from '../../runtime/actors/actor-types.ts';
 import { ActorHost, type HostOptions } from '../../runtime/actors/host.ts';
 import { virtualClock } from '../../runtime/drivers/clock/virtual.ts';
 import { bareBroadcast, figures, publish, settings } from '../kit/broadcast-actor.ts';
@@ -51,7 +52,7 @@ async function run(data: StoredData, stopAt?: { step: number; point: Point }) {
       clock: virtualClock({ start: began }),
       leases: await store.acquire(16),
       log: jsonLog({ level: 'error', now: () => 0, write: () => {} }),
-      types: [{ type: bareBroadcast as never, tools: undefined }],
+      types: new ActorTypes([{ type: bareBroadcast as never, tools: undefined }]),
       hotActors: 10,
       onEvent: () => {},
       onOrders: () => {},
