@@ -30,6 +30,7 @@ export async function fleet(options: FleetOptions): Promise<Fleet> {
   const volatile = { ...memoryVolatile({ clock }) };
   const lines: string[] = [];
   const nodes = new Map<string, FleetNode>();
+  const begun: FleetNode[] = [];
   let actors: Actors | undefined;
   const state = { isStoreDown: false, areActorsDown: false };
   const down = () => new Error('the store does not answer');
@@ -78,7 +79,11 @@ export async function fleet(options: FleetOptions): Promise<Fleet> {
       async askNode(url, path, { signal }) {
         const other = nodes.get(url.slice('http://'.length));
         if (isCut || !other || other.isCut) throw new Error(`${url} does not answer`);
-        return other.booted.app.handle(new Request(`${url}${path}`, { headers: nodeHeaders(secret), signal }));
+        const gone = new Promise<never>((_, reject) =>
+          signal.addEventListener('abort', () => reject(signal.reason)),
+        );
+        const asked = new Request(`${url}${path}`, { headers: nodeHeaders(secret), signal });
+        return Promise.race([gone, other.booted.app.handle(asked)]);
       },
       async sendOrder(order, { node }) {
         const other = nodes.get(node);
@@ -110,6 +115,7 @@ export async function fleet(options: FleetOptions): Promise<Fleet> {
       },
     };
     nodes.set(id, node);
+    begun.push(node);
     return node;
   };
 
@@ -124,7 +130,7 @@ export async function fleet(options: FleetOptions): Promise<Fleet> {
       state.isStoreDown = false;
       state.areActorsDown = false;
       // The first one last: it has the actors.
-      for (const node of [...nodes.values()].reverse()) {
+      for (const node of begun.reverse()) {
         const stopped = node.booted.stop();
         await clock.advance(0);
         await clock.advance(10_000);
