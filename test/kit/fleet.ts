@@ -42,6 +42,15 @@ export async function fleet(options: FleetOptions): Promise<Fleet> {
     let ended: string | undefined;
     const own = refusingWhile(refusing, () => isCut, down);
     const media = scriptedMedia(clock);
+    const unlessCut = <T>(call: () => Promise<T>) => (isCut ? Promise.reject(down()) : call());
+    const ownVolatile: Volatile = {
+      set: (...args) => unlessCut(() => volatile.set(...args)),
+      get: (...args) => unlessCut(() => volatile.get(...args)),
+      list: (...args) => unlessCut(() => volatile.list(...args)),
+      announce: (...args) => unlessCut(() => volatile.announce(...args)),
+      listen: (topic, hear) => volatile.listen(topic, (message) => isCut || hear(message)),
+      close: async () => {},
+    };
     const reach: Actors = {
       spawn: (...args) => reached().spawn(...args),
       ask: (...args) => reached().ask(...args),
@@ -65,7 +74,7 @@ export async function fleet(options: FleetOptions): Promise<Fleet> {
       drivers: {
         store: isFirst ? own : onlooking(own),
         jobs: isFirst ? store.jobs : { ...store.jobs, claim: async () => [], next: async () => undefined } as never,
-        ...{ clock, media, volatile: { ...volatile, close: async () => {} } },
+        ...{ clock, media, volatile: ownVolatile },
         outbound: scriptedOutbound(),
       },
       deployment: { publicUrl: 'http://localhost:8080', dataDir: join(dataDir, id), bootstrapKey, rtmpPort: 1935 },
