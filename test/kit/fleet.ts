@@ -32,12 +32,14 @@ export async function fleet(options: FleetOptions): Promise<Fleet> {
   const nodes = new Map<string, FleetNode>();
   const begun: FleetNode[] = [];
   let actors: Actors | undefined;
+  let isBegun = false;
   const state = { isStoreDown: false, areActorsDown: false };
   const down = () => new Error('the store does not answer');
   const refusing = refusingWhile(store, () => state.isStoreDown, down);
 
   const start = async (id: string, more: { roles?: readonly Role[] } = {}): Promise<FleetNode> => {
-    const isFirst = actors === undefined;
+    const isFirst = !isBegun;
+    isBegun = true;
     let isCut = false;
     let ended: string | undefined;
     const own = refusingWhile(refusing, () => isCut, down);
@@ -65,7 +67,7 @@ export async function fleet(options: FleetOptions): Promise<Fleet> {
       id: 'catcher',
       summary: 'tells the test of the actors',
       start(kit) {
-        actors ??= kit.actors;
+        if (isFirst) actors = kit.actors;
         return undefined;
       },
     };
@@ -77,7 +79,10 @@ export async function fleet(options: FleetOptions): Promise<Fleet> {
         ...{ clock, media, volatile: ownVolatile },
         outbound: scriptedOutbound(),
       },
-      deployment: { publicUrl: 'http://localhost:8080', dataDir: join(dataDir, id), bootstrapKey, rtmpPort: 1935 },
+      deployment: {
+        ...{ publicUrl: 'http://localhost:8080', dataDir: join(dataDir, id), rtmpPort: 1935 },
+        bootstrapKey: options.bootstrapKey === null ? undefined : bootstrapKey,
+      },
       ...{ nodeId: id, nodeUrl: `http://${id}`, nodeTimeout: 10_000, nodeSecret: secret, isAlone: false },
       roles: more.roles ?? ['api', 'media', 'actors', 'worker'],
       ...{ partitions: 16, hotActors: 1000 },
@@ -101,7 +106,7 @@ export async function fleet(options: FleetOptions): Promise<Fleet> {
       },
     });
     const node: FleetNode = {
-      ...{ id, booted, media },
+      ...{ id, booted, media, dataDir: join(dataDir, id) },
       get ended() {
         return ended;
       },
@@ -174,6 +179,7 @@ export interface FleetNode {
   readonly id: string;
   readonly booted: Booted;
   readonly media: ScriptedMedia;
+  readonly dataDir: string;
   /** Why it had to end, if it had to. */
   readonly ended: string | undefined;
   readonly isCut: boolean;
@@ -191,6 +197,8 @@ export interface FleetNode {
 interface FleetOptions {
   readonly plugins: readonly Plugin[];
   readonly config?: Readonly<Record<string, unknown>>;
+  /** Null: each is given none. */
+  readonly bootstrapKey?: null;
 }
 
 /** Every call rejects for as long as it is so; closing works. */

@@ -1,10 +1,20 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Type } from '@sinclair/typebox';
+import { Elysia } from 'elysia';
 import { describe, expect, it } from 'vitest';
-import type { Plugin } from '../../core/plugin.ts';
+import { authenticate, authenticator } from '../../core/auth.ts';
+import { says } from '../../core/http.ts';
+import { type Attempt, idempotent } from '../../core/idempotency.ts';
+import { json } from '../../core/operation.ts';
+import { definePlugin, type Plugin } from '../../core/plugin.ts';
 import accounts from '../../plugins/accounts/index.ts';
 import events from '../../plugins/events/index.ts';
 import health from '../../plugins/health/index.ts';
 import streams from '../../plugins/streams/index.ts';
+import webhooks from '../../plugins/webhooks/index.ts';
 import { type Fleet, type FleetNode, fleet } from '../kit/fleet.ts';
+import { bootstrapKey } from '../kit/world.ts';
 
 const plugins = [accounts, streams, events, health] as unknown as Plugin[];
 const types = (list: { event: string }[]) =>
@@ -357,4 +367,138 @@ describe('while the actors do not answer', () => {
     expect(types(await f.events())).toEqual(['stream.started', 'stream.idle']);
     expect(await shown(a, stream.id)).toMatchObject({ isActive: false, sourceSegmentsDuration: 3600 });
   });
+});
+
+describe('a request with an Idempotency-Key', () => {
+  /** `POST /api/slow` is answered when the test says so, by whichever node runs it. */
+  function slow() {
+    const running: { node: string; attempt: Attempt; answer: (response: Response | Error) => void }[] = [];
+    const plugin = definePlugin({
+      id: 'slow',
+      summary: 'answers when told to',
+      needs: [authenticator],
+      routes(kit) {
+        const once = idempotent(kit);
+        return new Elysia().post(
+          '/api/slow',
+          async ({ request }) => {
+            const principal = await authenticate(request, kit.use(authenticator));
+            return once(request, {
+              principal,
+              run: (attempt) =>
+                new Promise<Response>((resolve, reject) => {
+                  const answer = (given: Response | Error) =>
+                    given instanceof Error ? reject(given) : resolve(given);
+                  running.push({ node: kit.deployment.node.id, attempt, answer });
+                }),
+            });
+          },
+          says('Takes its time.', { name: 'slow', answers: { 200: json(Type.Object({})) } }),
+        );
+      },
+    }) as unknown as Plugin;
+    const ask = (node: FleetNode) => {
+      const headers = { authorization: `Bearer ${bootstrapKey}`, 'idempotency-key': 'first' };
+      const request = new Request('http://localhost:8080/api/slow', { method: 'POST', headers });
+      return Promise.resolve(node.booted.app.handle(request)).then(async (answer) => {
+        return [answer.status, await answer.json()];
+      });
+    };
+    return { plugin, running, ask };
+  }
+
+  it('runs on one node; a repeat on another waits for its answer', async () => {
+    const s = slow();
+    await using f = await fleet({ plugins: [accounts as unknown as Plugin, s.plugin] });
+    const [a, b] = [await f.start('a'), await f.start('b')];
+    const first = s.ask(a);
+    await f.settle();
+    const second = s.ask(b);
+    await f.advance('3s');
+    expect(s.running.map(({ node }) => node)).toEqual(['a']);
+    s.running[0]?.answer(Response.json({ n: 1 }));
+    await f.advance('1s');
+    expect([await first, await second]).toEqual([
+      [200, { n: 1 }],
+      [200, { n: 1 }],
+    ]);
+  });
+
+  it('is 409 elsewhere after 10 s, and taken over when its node has died', async () => {
+    const s = slow();
+    await using f = await fleet({ plugins: [accounts as unknown as Plugin, s.plugin] });
+    const [a, b] = [await f.start('a'), await f.start('b')];
+    void a;
+    const c = await f.start('c');
+    void s.ask(c).catch(() => {});
+    await f.settle();
+    const second = s.ask(b);
+    await f.advance('11s');
+    expect(await second).toMatchObject([409, { code: 'idempotency.running' }]);
+    c.cut();
+    await f.advance('15s');
+    const third = s.ask(b);
+    await f.settle();
+    expect(s.running.map(({ node, attempt: { id, isRepeat } }) => [node, id, isRepeat])).toEqual([
+      ['c', s.running[0]?.attempt.id, false],
+      ['b', s.running[0]?.attempt.id, true],
+    ]);
+    s.running[1]?.answer(Response.json({ n: 2 }));
+    await f.settle();
+    expect(await third).toEqual([200, { n: 2 }]);
+    s.running[0]?.answer(Response.json({ n: 3 }));
+    await f.settle();
+  });
+
+  it('that failed on one node is run again by another at once', async () => {
+    const s = slow();
+    await using f = await fleet({ plugins: [accounts as unknown as Plugin, s.plugin] });
+    const [a, b] = [await f.start('a'), await f.start('b')];
+    const first = s.ask(a);
+    await f.settle();
+    s.running[0]?.answer(new Error('a bug'));
+    await f.settle();
+    expect((await first)[0]).toBe(500);
+    const second = s.ask(b);
+    await f.settle();
+    s.running[1]?.answer(Response.json({ n: 1 }));
+    await f.settle();
+    expect(await second).toEqual([200, { n: 1 }]);
+  });
+});
+
+describe('nodes that start together', () => {
+  it('make one admin account, and one bootstrap key that all of them know', async () => {
+    await using f = await fleet({ plugins: [accounts as unknown as Plugin], bootstrapKey: null });
+    const nodes = await Promise.all([f.start('a'), f.start('b'), f.start('c')]);
+    const admins = await f.store.resources.list('account', { where: { role: 'admin' }, limit: 9 });
+    expect(admins).toHaveLength(1);
+    const keys = (await Promise.all(nodes.map(({ dataDir }) => readKey(dataDir)))).filter((key) => key !== undefined);
+    expect(keys).toHaveLength(1);
+    const key = keys[0];
+    for (const node of nodes) {
+      expect((await node.request('GET', '/api/api-token', { ...(key && { key }) })).status).toBe(200);
+    }
+  });
+});
+
+const readKey = (dataDir: string) =>
+  readFile(join(dataDir, 'bootstrap-key'), 'utf8').then(
+    (text) => text.trim(),
+    () => undefined,
+  );
+
+it('a webhook that is changed on one node is tried again by all', async () => {
+  await using f = await fleet({ plugins: [accounts, streams, webhooks] as unknown as Plugin[] });
+  const a = await f.start('a');
+  const b = await f.start('b');
+  let heard: unknown;
+  f.volatile.listen('webhooks/reset', (id) => {
+    heard = id;
+  });
+  const body = { name: 'W', url: 'https://hooks.example.com/', events: ['stream.started'] };
+  const { id } = (await a.request('POST', '/api/webhook', { body })).body;
+  const changed = { ...body, url: 'https://other.example.com/' };
+  expect((await b.request('PUT', `/api/webhook/${id}`, { body: changed })).status).toBe(200);
+  expect(heard).toBe(id);
 });
