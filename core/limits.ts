@@ -201,3 +201,77 @@ export const volatileLimitTable = limitTable('volatile', {
     beyond: 'A mistake of ours: nothing is set, and the log names it.',
   },
 });
+
+/** What crosses between nodes, whatever driver carries it. */
+export const busLimitTable = limitTable('bus', {
+  keyLength: {
+    value: 500,
+    unit: 'characters',
+    meaning: 'A key: the id of an actor, or what events are ordered by.',
+    beyond: 'A mistake of ours: nothing is sent, and the log names it.',
+  },
+  valueBytes: {
+    value: 2 * 1_048_576,
+    unit: 'bytes',
+    meaning: 'A command, an answer or an event as JSON in UTF-8: a request body and what we put around it.',
+    beyond: '413 `bus.too_large`; nothing is sent.',
+  },
+  published: {
+    value: 1000,
+    unit: 'records',
+    meaning: 'Events of one call.',
+    beyond: 'A mistake of ours: nothing is sent, and the log names it.',
+  },
+});
+
+/** Blobs, whatever driver keeps them. */
+export const blobLimitTable = limitTable('blobs', {
+  keyLength: {
+    value: 256,
+    unit: 'characters',
+    meaning: 'A key.',
+    beyond: 'A mistake of ours: nothing is done, and the log names it.',
+  },
+  segmentLength: {
+    value: 100,
+    unit: 'characters',
+    meaning: 'What lies between two slashes of a key.',
+    beyond: 'A mistake of ours: nothing is done, and the log names it.',
+  },
+  segments: {
+    value: 8,
+    unit: 'parts',
+    meaning: 'Folders of a key and its name.',
+    beyond: 'A mistake of ours: nothing is done, and the log names it.',
+  },
+  listed: {
+    value: 1000,
+    unit: 'keys',
+    meaning: 'Blobs on one page of a list, and keys deleted in one call.',
+    beyond: 'A mistake of ours: nothing is done, and the log names it.',
+  },
+  parts: {
+    value: 10_000,
+    unit: 'parts',
+    meaning: 'Parts of one upload: as many as S3 takes.',
+    beyond: '413 `blobs.too_large`.',
+  },
+  partLeast: {
+    value: 5 * 1_048_576,
+    unit: 'bytes',
+    meaning: 'Least size of all parts but the last: that of S3.',
+    beyond: 'A mistake of ours: nothing is done, and the log names it.',
+  },
+  partMost: {
+    value: 256 * 1_048_576,
+    unit: 'bytes',
+    meaning: 'Largest part. It lies in memory while it is sent.',
+    beyond: 'A mistake of ours: nothing is done, and the log names it.',
+  },
+  missingShown: {
+    value: 100,
+    unit: 'parts',
+    meaning: 'Missing parts that are named when an upload cannot be completed yet.',
+    beyond: 'Further ones are named when those are there.',
+  },
+});

@@ -1,6 +1,6 @@
 import { Fault } from '../core/fault.ts';
 import type { Log } from '../core/log.ts';
-import type { AskNode, KnownNode, LostNode, Nodes } from '../core/nodes.ts';
+import type { AskNode, KnownNode, LostNode, NodeRequest, Nodes } from '../core/nodes.ts';
 import type { Clock } from '../core/ports/clock.ts';
 import type { Store, StoredResource } from '../core/ports/store.ts';
 import { nodeLimits } from './limits.ts';
@@ -181,10 +181,10 @@ export function knownNodes(options: KnownNodesOptions): RunningNodes {
       const all = [...heard].map(([id, one]) => known(id, one));
       return all.sort((a, b) => (a.id < b.id ? -1 : 1));
     },
-    async request(id, path, { signal }) {
+    async request(id, path, given) {
       const node = await this.find(id);
       if (!node?.isAlive || node.url === undefined || !options.ask) throw unreachable(id);
-      return inTime(options.ask, { node, path, signal, clock });
+      return inTime(options.ask, { node, path, given, clock });
     },
     async isGone({ node, incarnation }) {
       if (node === ownId) return incarnation !== own;
@@ -249,13 +249,15 @@ function unreachable(id: string, cause?: unknown): Fault {
 /** The head of the answer must come in time; its body goes on for as long as the caller wants it. */
 async function inTime(
   ask: AskNode,
-  options: { node: KnownNode; path: string; signal: AbortSignal; clock: Clock },
+  options: { node: KnownNode; path: string; given: NodeRequest; clock: Clock },
 ): Promise<Response> {
-  const { node, path, signal, clock } = options;
+  const { node, path, given, clock } = options;
+  const { signal, headers, timeout = nodeLimits.answer.value } = given;
   const late = new AbortController();
-  const cancel = clock.at(clock.now() + nodeLimits.answer.value, () => late.abort());
+  const cancel = clock.at(clock.now() + timeout, () => late.abort());
   try {
-    return await ask(node.url ?? '', path, { signal: AbortSignal.any([signal, late.signal]) });
+    const both = AbortSignal.any([signal, late.signal]);
+    return await ask(node.url ?? '', path, { signal: both, ...(headers && { headers }) });
   } catch (error) {
     throw unreachable(node.id, error);
   } finally {

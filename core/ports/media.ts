@@ -191,8 +191,8 @@ export interface ViewerRequest {
   readonly query: URLSearchParams;
   /** Aborted when the viewer has gone. */
   readonly signal: AbortSignal;
-  /** What tells this viewer from others, for their number alone; it is not kept. Absent: is not counted. */
-  readonly viewer?: string;
+  /** What tells those on whose behalf it is asked from others, for their number alone; it is not kept. */
+  readonly viewers?: readonly string[];
 }
 
 export interface Media {

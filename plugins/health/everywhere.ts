@@ -17,7 +17,7 @@ export async function pointsEverywhere(
     of.nodes.map(async (id) => {
       if (id === kit.deployment.node.id) return kit.use(health).points({ streamId, sessionId });
       if (!(await kit.nodes.find(id))?.isAlive) return [];
-      const answer = await kit.nodes.request(id, `/node/health/${streamId}/${sessionId}`, { signal });
+      const answer = await kit.nodes.request(id, `/internal/health/${streamId}/${sessionId}`, { signal });
       if (answer.ok) return (await answer.json()) as Point[];
       const message = `The node "${id}", which knows, answered with ${answer.status}. Try again.`;
       throw new Fault('node.unreachable', { status: 503, message, retryAfter: 1 });
@@ -30,7 +30,7 @@ export async function pointsEverywhere(
 
 /** What other nodes ask this one. */
 export function healthNodeRoutes(kit: HealthKit): AnyElysia {
-  return new Elysia().get('/node/health/:streamId/:sessionId', ({ params: { streamId, sessionId } }) =>
+  return new Elysia().get('/internal/health/:streamId/:sessionId', ({ params: { streamId, sessionId } }) =>
     Response.json(kit.use(health).points({ streamId, sessionId })),
   );
 }

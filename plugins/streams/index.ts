@@ -15,6 +15,7 @@ import { mediaFacts } from './media-facts.ts';
 import { livePlayable } from './playable.ts';
 import { presentForEvent } from './present.ts';
 import { livePublisher } from './publisher.ts';
+import { internalHls } from './relay/internal.ts';
 import { routes } from './routes.ts';
 
 /** Streams, their sessions, who may publish, and live playback. */
@@ -57,6 +58,7 @@ export default definePlugin({
     },
   },
   routes,
+  nodeRoutes: internalHls,
   async start(kit: StreamsKit) {
     const live = livePublisher(kit);
     kit.provide(streams, {

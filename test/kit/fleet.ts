@@ -12,7 +12,7 @@ import { type Booted, boot } from '../../runtime/boot.ts';
 import { virtualClock } from '../../runtime/drivers/clock/virtual.ts';
 import { sqliteStore } from '../../runtime/drivers/store/sqlite/index.ts';
 import { memoryVolatile } from '../../runtime/drivers/volatile/memory.ts';
-import { nodeHeaders } from '../../runtime/node-routes.ts';
+import { nodeGate, nodeHeader } from '../../runtime/node-gate.ts';
 import { type ScriptedMedia, scriptedMedia } from './scripted-media.ts';
 import { scriptedOutbound } from './scripted-outbound.ts';
 import { trackedStore } from './tracked-store.ts';
@@ -75,7 +75,9 @@ export async function fleet(options: FleetOptions): Promise<Fleet> {
       plugins: [catcher, ...plugins].map((plugin) => ({ plugin, config: options.config?.[plugin.id] })),
       drivers: {
         store: isFirst ? own : onlooking(own),
-        jobs: isFirst ? store.jobs : { ...store.jobs, claim: async () => [], next: async () => undefined } as never,
+        jobs: isFirst
+          ? store.jobs
+          : ({ ...store.jobs, claim: async () => [], next: async () => undefined } as never),
         ...{ clock, media, volatile: ownVolatile },
         outbound: scriptedOutbound(),
       },
@@ -83,21 +85,24 @@ export async function fleet(options: FleetOptions): Promise<Fleet> {
         ...{ publicUrl: 'http://localhost:8080', dataDir: join(dataDir, id), rtmpPort: 1935 },
         bootstrapKey: options.bootstrapKey === null ? undefined : bootstrapKey,
       },
-      ...{ nodeId: id, nodeUrl: `http://${id}`, nodeTimeout: 10_000, nodeSecret: secret, isAlone: false },
+      ...{ nodeId: id, nodeUrl: `http://${id}`, nodeTimeout: 10_000, isAlone: false },
       roles: more.roles ?? ['api', 'media', 'actors', 'worker'],
       ...{ partitions: 16, hotActors: 1000 },
       log: jsonLog({ level: 'debug', now: () => clock.now(), write: (line) => lines.push(`${id} ${line}`) }),
       onFatal: (reason) => {
         ended ??= reason;
       },
-      async askNode(url, path, { signal }) {
+      async askNode(url, path, { signal, headers }) {
         const other = nodes.get(url.slice('http://'.length));
         if (isCut || !other || other.isCut) throw new Error(`${url} does not answer`);
         const gone = new Promise<never>((_, reject) =>
           signal.addEventListener('abort', () => reject(signal.reason)),
         );
-        const asked = new Request(`${url}${path}`, { headers: nodeHeaders(secret), signal });
-        return Promise.race([gone, other.booted.app.handle(asked)]);
+        const gate = nodeGate({ app: other.booted.internal, secret });
+        const asked = new Request(`${url}${path}`, { headers: { ...headers, [nodeHeader]: secret }, signal });
+        const answer = await Promise.race([gone, gate(asked)]);
+        if (!answer) throw new Error(`${path} is no path between nodes`);
+        return answer;
       },
       async sendOrder(order, { node }) {
         const other = nodes.get(node);
@@ -122,10 +127,16 @@ export async function fleet(options: FleetOptions): Promise<Fleet> {
       async request(method, path, given = {}) {
         const headers = { authorization: `Bearer ${given.key ?? bootstrapKey}`, ...given.headers };
         const body = given.body === undefined ? {} : { body: JSON.stringify(given.body) };
-        const answer = await booted.app.handle(new Request(`http://localhost:8080${path}`, { method, headers, ...body }));
+        const answer = await booted.app.handle(
+          new Request(`http://localhost:8080${path}`, { method, headers, ...body }),
+        );
         const text = await answer.text();
         await clock.advance(0);
-        return { status: answer.status, headers: answer.headers, body: text === '' ? undefined : JSON.parse(text) };
+        return {
+          status: answer.status,
+          headers: answer.headers,
+          body: text === '' ? undefined : JSON.parse(text),
+        };
       },
     };
     nodes.set(id, node);
