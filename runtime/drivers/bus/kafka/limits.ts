@@ -175,10 +175,22 @@ export const groupLimits = limitTable('kafka', {
     beyond: 'A silence is noticed that much later.',
   },
   groupSilence: {
-    value: 20_000,
+    value: 12_000,
     unit: 'ms',
-    meaning: 'How long the group may be silent.',
+    meaning: 'How long the group may be silent while Kafka answers.',
     beyond: 'The node leaves it and joins anew.',
+  },
+  probeInterval: {
+    value: 1000,
+    unit: 'ms',
+    meaning: 'How often a node whose group is silent asks whether Kafka answers at all.',
+    beyond: 'A silence is noticed that much later.',
+  },
+  logCheck: {
+    value: 10_000,
+    unit: 'ms',
+    meaning: 'How often a node looks whether the topic of commands is still the same one.',
+    beyond: 'It is noticed that much later that somebody made it anew, unless its absence was seen.',
   },
   rejoinWait: {
     value: 500,

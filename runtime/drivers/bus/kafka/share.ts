@@ -11,6 +11,8 @@ export interface Share {
   give(partitions: readonly number[]): void;
   take(): void;
   restart(partition: number): void;
+  /** All that are consumed. */
+  restartAll(): void;
   /** Where the reader goes on, for the partitions that have room. */
   wanted(): ReadonlyMap<number, number>;
   got(fetched: Fetched): void;
@@ -100,6 +102,9 @@ export function share(options: {
       for (const { held } of streams) held.release();
     },
     restart: (partition) => streams[partition]?.held.restart(),
+    restartAll() {
+      for (const { held, isReading } of streams) if (isReading) held.restart();
+    },
     wanted() {
       const wants = new Map<number, number>();
       for (const { held, isReading, isFull, from } of streams)
