@@ -88,6 +88,12 @@ export const idempotencyLimits = limitTable('idempotency', {
     meaning: 'How long a repeat waits for the request that is still running.',
     beyond: '409 `idempotency.running`.',
   },
+  poll: {
+    value: 250,
+    unit: 'ms',
+    meaning: 'How often a node looks whether a request that another node runs has been answered.',
+    beyond: 'The repeat is answered that much later at most.',
+  },
   recordsPerAccount: {
     value: 1_000_000,
     unit: 'records',
@@ -193,6 +199,28 @@ export const volatileLimitTable = limitTable('volatile', {
     unit: 'ms',
     meaning: 'How long a value may last.',
     beyond: 'A mistake of ours: nothing is set, and the log names it.',
+  },
+});
+
+/** What crosses between nodes, whatever driver carries it. */
+export const busLimitTable = limitTable('bus', {
+  keyLength: {
+    value: 500,
+    unit: 'characters',
+    meaning: 'A key: the id of an actor, or what events are ordered by.',
+    beyond: 'A mistake of ours: nothing is sent, and the log names it.',
+  },
+  valueBytes: {
+    value: 2 * 1_048_576,
+    unit: 'bytes',
+    meaning: 'A command, an answer or an event as JSON in UTF-8: a request body and what we put around it.',
+    beyond: '413 `bus.too_large`; nothing is sent.',
+  },
+  published: {
+    value: 1000,
+    unit: 'records',
+    meaning: 'Events of one call.',
+    beyond: 'A mistake of ours: nothing is sent, and the log names it.',
   },
 });
 

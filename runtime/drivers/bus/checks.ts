@@ -1,0 +1,36 @@
+import { Fault } from '../../../core/fault.ts';
+import { valuesOf } from '../../../core/limit-table.ts';
+import { busLimitTable } from '../../../core/limits.ts';
+
+const limits = valuesOf(busLimitTable);
+
+/** What every driver checks before anything is sent. Throws RangeErrors that name the culprit, and Fault `bus.too_large`. */
+export function checkRecord({ key, value }: { readonly key: string; readonly value: string }): void {
+  if (key.length < 1 || key.length > limits.keyLength)
+    throw new RangeError(`a key has ${key.length} characters, not 1..${limits.keyLength}`);
+  checkValue(value);
+}
+
+export function checkValue(value: string): void {
+  // UTF-8 has at most three bytes for each UTF-16 unit: most values need not be measured.
+  if (value.length * 3 <= limits.valueBytes || Buffer.byteLength(value) <= limits.valueBytes) return;
+  const message = `${Buffer.byteLength(value)} bytes of JSON; at most ${limits.valueBytes}`;
+  throw new Fault('bus.too_large', { status: 413, message });
+}
+
+export function checkPartition(partition: number, { partitions }: { readonly partitions: number }): void {
+  if (!(Number.isInteger(partition) && partition >= 0 && partition < partitions))
+    throw new RangeError(`partition ${partition} is not one of 0..${partitions - 1}`);
+}
+
+export function checkCount(count: number): void {
+  if (count > limits.published) throw new RangeError(`${count} records at once; at most ${limits.published}`);
+}
+
+export function closedFault(): Fault {
+  return new Fault('bus.closed', { status: 503, message: 'the bus is closed', retryAfter: 1 });
+}
+
+export function unknownFault(message: string, cause?: unknown): Fault {
+  return new Fault('bus.unknown', { status: 503, message, retryAfter: 1, cause });
+}

@@ -1,0 +1,91 @@
+import { connect as connectPlain, isIP, type Socket } from 'node:net';
+import { connect as connectTls } from 'node:tls';
+import type { ISocketFactory, Kafka, KafkaConfig, logCreator } from 'kafkajs';
+import type { Log } from '../../../../core/log.ts';
+import type { Clock } from '../../../../core/ports/clock.ts';
+import { group } from './limits.ts';
+
+export interface KafkaConnection {
+  /** `host:port` of brokers to begin with. */
+  readonly brokers: readonly string[];
+  /** As Kafka's own logs and quotas know this program. */
+  readonly clientId: string;
+  readonly ssl?: KafkaConfig['ssl'];
+  readonly sasl?: KafkaConfig['sasl'];
+}
+
+export interface KafkaClient {
+  readonly kafka: Kafka;
+  /** Cuts every connection, and no other is made: what waits for an answer fails now. kafkajs alone can wait for ever. */
+  destroy(): void;
+}
+
+/** A kafkajs client with connections of its own. kafkajs is loaded by the first one. */
+export async function kafkaClient(
+  connection: KafkaConnection,
+  options: { clock: Clock; log: Log },
+): Promise<KafkaClient> {
+  const { Kafka, logLevel } = await import('kafkajs');
+  const sockets = new Set<Socket>();
+  let isDestroyed = false;
+
+  const socketFactory: ISocketFactory = ({ host, port, ssl, onConnect }) => {
+    if (isDestroyed) throw new Error('this client is closed');
+    const server = isIP(host) ? {} : { servername: host };
+    const socket = ssl
+      ? connectTls({ host, port, ...server, ...(ssl as object) }, onConnect)
+      : connectPlain({ host, port }, onConnect);
+    socket.setNoDelay(true);
+    sockets.add(socket);
+    socket.once('close', () => sockets.delete(socket));
+    return socket;
+  };
+
+  const kafka = new Kafka({
+    brokers: [...connection.brokers],
+    clientId: connection.clientId,
+    ...(connection.ssl !== undefined && { ssl: connection.ssl }),
+    ...(connection.sasl !== undefined && { sasl: connection.sasl }),
+    connectionTimeout: group.connectTimeout,
+    requestTimeout: group.requestTimeout,
+    // Whoever uses it decides when to try again, so that nothing is repeated out of sight.
+    retry: { retries: 0 },
+    socketFactory,
+    logLevel: logLevel.WARN,
+    logCreator: quietLog({ ...options, isOver: () => isDestroyed }),
+  });
+  return {
+    kafka,
+    destroy() {
+      isDestroyed = true;
+      for (const socket of sockets) socket.destroy(new Error('the connection was cut'));
+    },
+  };
+}
+
+/** kafkajs says the same hundreds of times in an outage. */
+function quietLog(options: { clock: Clock; log: Log; isOver: () => boolean }): logCreator {
+  const { clock, log, isOver } = options;
+  const said = new Map<string, { at: number; left: number }>();
+  return () =>
+    ({ namespace, log: { message, error } }) => {
+      // That connections end when they are cut is no news.
+      if (isOver()) return;
+      const text = `${namespace}: ${message}`;
+      const last = said.get(text);
+      const now = clock.now();
+      if (last && now - last.at < group.logInterval) {
+        last.left += 1;
+        return;
+      }
+      said.delete(text);
+      said.set(text, { at: now, left: 0 });
+      const [oldest] = said.keys();
+      if (said.size > group.logTexts && oldest !== undefined) said.delete(oldest);
+      // What it calls an error is for us to judge: mostly we go on.
+      log.warn(`kafka client: ${text}`, {
+        ...(error !== undefined && { error }),
+        ...(last?.left && { left: last.left }),
+      });
+    };
+}

@@ -1,0 +1,16 @@
+import { Fault } from '../../../../core/fault.ts';
+
+export function fullFault(count: number): Fault {
+  const message = `${count} records wait for Kafka already; this one was not sent`;
+  return new Fault('bus.full', { status: 503, message, retryAfter: 1 });
+}
+
+/** For what certainly never left this process. */
+export function unsentFault(): Fault {
+  const message = 'Kafka does not answer; this was not sent';
+  return new Fault('bus.unreachable', { status: 503, message, retryAfter: 1 });
+}
+
+export function tooLargeFault(): Fault {
+  return new Fault('bus.too_large', { status: 413, message: 'Kafka refuses a record as too large' });
+}

@@ -1,0 +1,195 @@
+import { randomBytes } from 'node:crypto';
+import type { Admin } from 'kafkajs';
+import { Fault } from '../../../../core/fault.ts';
+import type { Log } from '../../../../core/log.ts';
+import type { Clock } from '../../../../core/ports/clock.ts';
+import { pause, within } from '../within.ts';
+import { type KafkaConnection, kafkaClient } from './client.ts';
+import { group, topic as limits } from './limits.ts';
+import { answerType } from './link.ts';
+
+export interface Topics {
+  readonly commands: string;
+  readonly events: string;
+  readonly dead: string;
+  replies(node: string): string;
+}
+
+export function topicNames(namespace: string): Topics {
+  return {
+    commands: `${namespace}.commands`,
+    events: `${namespace}.events`,
+    dead: `${namespace}.dead`,
+    replies: (node) => `${namespace}.replies.${node}`,
+  };
+}
+
+export interface TopicOptions {
+  readonly topics: Topics;
+  readonly node: string;
+  readonly partitions: number;
+  /** -1: what the broker has by default. */
+  readonly replicationFactor: number;
+  /** ms. */
+  readonly commandRetention: number;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/**
+ * A topic whose retention by size is above this was marked by us: the rest of the number is chance. Kafka makes a topic and
+ * its settings in one step and removes them together, its older protocol tells no topic ids, and no partition will
+ * ever have an exbibyte: so this is the identity of the log.
+ */
+const marked = 1n << 60n;
+
+/** Creates what is missing and checks the rest. Resolves with the identity of the log of commands. */
+export async function openTopics(connection: KafkaConnection, options: TopicOptions): Promise<string> {
+  return withAdmin(connection, options, async (admin) => {
+    const { topics, node, partitions, commandRetention, replicationFactor } = options;
+    const there = new Set(await admin.listTopics());
+    const create = (topic: string, made: Made) =>
+      createTopic(admin, { ...made, topic, replicationFactor, there });
+    await create(topics.commands, {
+      numPartitions: partitions,
+      settings: {
+        'retention.ms': commandRetention,
+        'retention.bytes': marked + BigInt(`0x${randomBytes(6).toString('hex')}`),
+        // Deadlines count from when the broker took a command, by one clock.
+        'message.timestamp.type': 'LogAppendTime',
+      },
+    });
+    await create(topics.events, {
+      numPartitions: partitions,
+      settings: { 'retention.ms': limits.eventRetention },
+    });
+    await create(topics.dead, {
+      numPartitions: 1,
+      settings: { 'retention.ms': limits.deadRetention },
+    });
+    await create(topics.replies(node), {
+      numPartitions: 1,
+      settings: { 'retention.ms': limits.replyRetention, 'segment.ms': limits.replyRetention },
+    });
+    const found = await untilKnown(options.clock, () =>
+      admin.fetchTopicMetadata({
+        topics: [topics.commands, topics.events, topics.dead, topics.replies(node)],
+      }),
+    );
+    const counted: readonly string[] = [topics.commands, topics.events];
+    const wrong = found.topics.filter(
+      (topic) => counted.includes(topic.name) && topic.partitions.length !== partitions,
+    );
+    if (wrong.length > 0) {
+      const message = wrong.map(
+        ({ name, partitions: has }) =>
+          `${name} has ${has.length} partitions; kafka.partitions is ${partitions}, and neither can be changed`,
+      );
+      throw new Fault('bus.partitions', { status: 500, message });
+    }
+    return untilKnown(options.clock, () => readIdentity(admin, options));
+  });
+}
+
+/** Brokers hear of a new topic one after the other: its maker's next question may come to one that has not. */
+async function untilKnown<T>(clock: Clock, ask: () => Promise<T>): Promise<T> {
+  const limit = clock.now() + group.openTimeout;
+  for (;;) {
+    try {
+      return await ask();
+    } catch (error) {
+      if (!unheardOf.has(answerType(error) ?? '') || clock.now() >= limit) throw error;
+      await pause(group.createWait, clock);
+    }
+  }
+}
+
+const unheardOf = new Set(['UNKNOWN_TOPIC_OR_PARTITION', 'LEADER_NOT_AVAILABLE']);
+
+/** The identity of the log as it is now. */
+export function logIdentity(connection: KafkaConnection, options: TopicOptions): Promise<string> {
+  return withAdmin(connection, options, (admin) => readIdentity(admin, options));
+}
+
+async function readIdentity(admin: Admin, { topics, log }: TopicOptions): Promise<string> {
+  const { ConfigResourceTypes } = await import('kafkajs');
+  const [{ clusterId }, { resources }] = await Promise.all([
+    admin.describeCluster(),
+    admin.describeConfigs({
+      includeSynonyms: false,
+      resources: [
+        {
+          type: ConfigResourceTypes.TOPIC,
+          name: topics.commands,
+          configNames: ['retention.bytes', 'message.timestamp.type'],
+        },
+      ],
+    }),
+  ]);
+  const settings = new Map(
+    resources[0]?.configEntries.map(({ configName, configValue }) => [configName, configValue]),
+  );
+  const mark = BigInt(settings.get('retention.bytes') ?? -1);
+  if (mark < marked)
+    log.warn(
+      'the topic of commands was not made by this program: that it is made anew would not be noticed',
+      {
+        topic: topics.commands,
+      },
+    );
+  if (settings.get('message.timestamp.type') !== 'LogAppendTime')
+    log.warn("the topic of commands has no times of the broker: deadlines count by its senders' clocks", {
+      topic: topics.commands,
+    });
+  return `${clusterId}/${mark < marked ? 'unmarked' : (mark - marked).toString(36)}`;
+}
+
+interface Made {
+  readonly numPartitions: number;
+  readonly settings: Readonly<Record<string, string | number | bigint>>;
+}
+
+async function createTopic(
+  admin: Admin,
+  made: Made & { topic: string; replicationFactor: number; there: ReadonlySet<string> },
+): Promise<void> {
+  const { topic, numPartitions, replicationFactor } = made;
+  if (made.there.has(topic)) return;
+  const settings = { 'max.message.bytes': limits.messageBytes, 'cleanup.policy': 'delete', ...made.settings };
+  const configEntries = Object.entries(settings).map(([name, value]) => ({ name, value: String(value) }));
+  // False when another node was quicker.
+  await admin.createTopics({
+    topics: [{ topic, numPartitions, replicationFactor, configEntries }],
+    waitForLeaders: false,
+    timeout: group.requestTimeout,
+  });
+}
+
+async function withAdmin<T>(
+  connection: KafkaConnection,
+  { clock, log }: TopicOptions,
+  work: (admin: Admin) => Promise<T>,
+): Promise<T> {
+  const client = await kafkaClient(connection, { clock, log });
+  const admin = client.kafka.admin({ retry: { retries: 5, initialRetryTime: 200, maxRetryTime: 2000 } });
+  const whole = async () => {
+    await admin.connect();
+    return work(admin);
+  };
+  try {
+    return await within(whole(), { ms: group.openTimeout, clock, what: 'asking Kafka' });
+  } catch (error) {
+    if (error instanceof Fault) throw error;
+    const message = `Kafka at ${connection.brokers.join(', ')}: ${reasonOf(error)}`;
+    throw new Fault('bus.unreachable', { status: 503, message, retryAfter: 1, cause: error });
+  } finally {
+    client.destroy();
+    admin.disconnect().catch(() => {});
+  }
+}
+
+/** kafkajs gathers what went wrong with each topic. */
+function reasonOf(error: unknown): string {
+  const all = (error as { errors?: readonly Error[] }).errors ?? [];
+  return [error as Error, ...all].map(({ message }) => message).join(': ');
+}

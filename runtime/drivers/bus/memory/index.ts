@@ -1,0 +1,179 @@
+import { Fault } from '../../../../core/fault.ts';
+import type { Log } from '../../../../core/log.ts';
+import type { Bus, PartitionOwner } from '../../../../core/ports/bus.ts';
+import type { Clock } from '../../../../core/ports/clock.ts';
+import { checkCount, checkPartition, checkRecord, checkValue, closedFault, unknownFault } from '../checks.ts';
+import { type Holding, holding } from '../holding.ts';
+import { delivered, memoryLimits, reachedInterval } from '../limits.ts';
+import type { MemoryBroker } from './broker.ts';
+
+/** A node's bus on a broker in memory: for tests of several nodes in one process, in virtual time. */
+export function memoryBus(options: {
+  broker: MemoryBroker;
+  /** Its name among the nodes, for `tell`. */
+  node: string;
+  partitions: number;
+  clock: Clock;
+  log: Log;
+}): Bus {
+  const { node, partitions, clock } = options;
+  const broker = options.broker.inner;
+  const log = options.log.with({ bus: 'memory' });
+  const ends = new Set<() => Promise<void>>();
+  let isClosed = false;
+
+  /** What is sent is answered, or nobody knows. */
+  const carry = async (work: () => void): Promise<void> => {
+    if (isClosed) throw closedFault();
+    const cut = broker.cut(node);
+    if (!cut || cut.arrives) work();
+    // Never in the turn of the sender, as with a real engine.
+    await Promise.resolve();
+    if (!cut) return;
+    await new Promise<void>((resolve) => void clock.at(clock.now() + memoryLimits.sendTimeout, resolve));
+    throw unknownFault(`${node} is cut off`);
+  };
+
+  const ending = (end: () => Promise<void>) => {
+    const once = async () => {
+      if (ends.delete(once)) await end();
+    };
+    ends.add(once);
+    return once;
+  };
+
+  let holdings = new Map<number, Holding>();
+
+  const own = async (owner: PartitionOwner) => {
+    const busy = new Set<number>();
+
+    /** Delivers what there is, until there is nothing. */
+    const feed = async (partition: number): Promise<void> => {
+      const held = holdings.get(partition);
+      if (!held || busy.has(partition)) return;
+      busy.add(partition);
+      try {
+        // Never in the turn of whoever sent.
+        await Promise.resolve();
+        for (;;) {
+          const from = held.next();
+          if (from === undefined || broker.cut(node)) return;
+          const { first, next } = broker.range(partition);
+          if (from < first || from > next) {
+            log.error('the log does not have the next record', { partition, from, first, next });
+            held.restart();
+            return;
+          }
+          if (from === next) {
+            held.reached(clock.now(), next);
+            return;
+          }
+          await held.deliver(broker.read(partition, { from, limit: delivered }));
+        }
+      } finally {
+        busy.delete(partition);
+      }
+    };
+    const wake = (partition: number) => void feed(partition);
+
+    holdings = new Map(
+      Array.from({ length: partitions }, (_, partition) => [
+        partition,
+        holding(partition, {
+          owner,
+          clock,
+          log,
+          feed: {
+            async range() {
+              if (broker.cut(node)) throw unknownFault(`${node} is cut off`);
+              return broker.range(partition);
+            },
+            start: wake,
+            stop: () => {},
+          },
+        }),
+      ]),
+    );
+    let cancel = () => {};
+    const tick = () => {
+      cancel = clock.at(clock.now() + reachedInterval, () => {
+        for (const { partition, next } of holdings.values()) if (next() !== undefined) wake(partition);
+        tick();
+      });
+    };
+    tick();
+    const leave = broker.join({
+      node,
+      give: (given) => {
+        for (const partition of given) holdings.get(partition)?.take();
+      },
+      take: () => {
+        for (const held of holdings.values()) held.release();
+      },
+      wake,
+    });
+    return ending(async () => {
+      cancel();
+      leave();
+    });
+  };
+
+  return {
+    async open() {
+      const opened = broker.open(partitions);
+      if (opened.partitions === partitions) return { log: opened.log };
+      const message = `the log has ${opened.partitions} partitions, not the ${partitions} that were asked for`;
+      throw new Fault('bus.partitions', { status: 500, message });
+    },
+    async send(command) {
+      checkPartition(command.partition, { partitions });
+      checkRecord(command);
+      await carry(() => broker.append(command));
+    },
+    own,
+    restart: (partition) => holdings.get(partition)?.restart(),
+    async tell(other, message) {
+      checkValue(message);
+      await carry(() => broker.tell(other, message));
+    },
+    async listen(hear) {
+      const told: string[] = [];
+      const end = broker.listen({
+        node,
+        hear(message) {
+          // Heard in a turn of its own, in order.
+          told.push(message);
+          queueMicrotask(() => {
+            try {
+              hear(told.shift() as string);
+            } catch (error) {
+              log.error('what this node was told was not handled', { error });
+            }
+          });
+        },
+      });
+      return ending(async () => end());
+    },
+    async publish(records) {
+      checkCount(records.length);
+      for (const record of records) checkRecord(record);
+      await carry(() => broker.publish(records));
+    },
+    async bury(record, reason) {
+      await carry(() => broker.bury(record, reason));
+    },
+    lags() {
+      const heardAt = clock.now();
+      return [...holdings.values()].flatMap(({ partition, next }) => {
+        const from = next();
+        return from === undefined
+          ? []
+          : [{ partition, records: broker.range(partition).next - from, heardAt }];
+      });
+    },
+    async close() {
+      isClosed = true;
+      await Promise.all([...ends].map((end) => end()));
+    },
+  };
+}
