@@ -136,6 +136,25 @@ describe('blobs in a folder', () => {
     expect(await putting).toMatchObject({ outcome: 'ok', size: 1000 });
   });
 
+  test('whatever ends a put, no file of it is left', async () => {
+    const blobs = await open();
+    const etag = await put(blobs, 'a.txt', 'there');
+    const broken = async function* () {
+      yield bytesOf(1000);
+      throw new Error('broken');
+    };
+    await expect(blobs.put('a.txt', broken())).rejects.toThrow('broken');
+    await expect(blobs.put('a.txt', new Uint8Array(3), { size: 4 })).rejects.toThrow('bytes');
+    await expect(blobs.put('a.txt', new Uint8Array(3), { signal: AbortSignal.abort() })).rejects.toThrow();
+    expect(await blobs.put('a.txt', new Uint8Array(3), { ifAbsent: true })).toEqual({ outcome: 'conflict' });
+    expect(await blobs.put('a.txt', new Uint8Array(3), { ifMatch: 'x' })).toEqual({ outcome: 'conflict' });
+    mkdirSync(join(folder, 'b.txt'));
+    await expect(blobs.put('b.txt', new Uint8Array(3))).rejects.toMatchObject({ code: 'blobs.unavailable' });
+    expect(await blobs.put('c.txt', new Uint8Array(3), { ifAbsent: true })).toMatchObject({ outcome: 'ok' });
+    expect((await blobs.head('a.txt'))?.etag).toBe(etag);
+    expect(readdirSync(join(folder, '.scratch'))).toEqual([]);
+  });
+
   test('a completed upload is remembered for a day, then swept', async () => {
     const blobs = await open();
     const upload = await blobs.uploads.begin('a.bin', { partSize: 5 * mebibyte });
