@@ -37,6 +37,11 @@ export const coreFaults: FaultTable = {
     status: 405,
     meaning: 'This path does not have this method; `Allow` lists those it has.',
   },
+  'node.secret_missing': {
+    status: 401,
+    meaning: 'Below `/internal/` only nodes of the deployment are answered.',
+  },
+  'node.secret_wrong': { status: 403, meaning: 'The secret of a node (node.secret) is another one here.' },
   'node.no_api': {
     status: 404,
     meaning: 'The node that was asked does not have the role `api`; others of the deployment do.',
@@ -50,7 +55,11 @@ export const coreFaults: FaultTable = {
   },
   'jobs.input_too_large': { status: 413, meaning: 'The input of a job is larger than 256 KiB as JSON.' },
   'store.busy': { status: 503, meaning: 'Too many writes at one time; nothing was written. Try again.' },
-  'store.full': { status: 507, meaning: 'The disk is full; nothing was written.' },
+  'store.full': { status: 507, meaning: 'The disk or the memory of the store is full; nothing was written.' },
+  'store.unreachable': {
+    status: 503,
+    meaning: 'The engine of the store (redis.url) does not answer; nothing was written. Try again.',
+  },
   'store.unknown': { status: 503, meaning: 'The write may or may not have happened. Look before repeating.' },
   'store.failed': {
     status: 503,
@@ -59,6 +68,14 @@ export const coreFaults: FaultTable = {
   'volatile.full': {
     status: 503,
     meaning: 'No room for more facts of the moment, such as live figures. Try again.',
+  },
+  'volatile.unavailable': {
+    status: 503,
+    meaning: 'Redis does not answer, so facts of the moment are not to be had. Try again.',
+  },
+  'jobs.unavailable': {
+    status: 503,
+    meaning: 'Redis does not answer, so the queue of jobs is not to be had. Try again.',
   },
   'store.closed': { status: 503, meaning: 'The server is about to end. Try again.' },
   'bus.unknown': {
@@ -109,11 +126,26 @@ export const startFaults: FaultTable = {
   'store.open': { status: 500, meaning: 'The database in dataDir cannot be opened.' },
   'store.locked': { status: 503, meaning: 'Another process uses this dataDir.' },
   'store.foreign': { status: 500, meaning: 'The database is of another program.' },
-  'store.newer': { status: 500, meaning: 'The database was written by a newer Millrace.' },
+  'store.newer': { status: 500, meaning: 'The data was written by a newer Millrace.' },
   'store.partitions': {
     status: 500,
     meaning: 'kafka.partitions differs from what the data was written with. Exit code 78.',
   },
+  'store.log': {
+    status: 500,
+    meaning:
+      'The data was filled from another Kafka log than the one that kafka.brokers leads to. Exit code 78.',
+  },
+  'store.unsafe': {
+    status: 500,
+    meaning:
+      'The Redis of redis.url may lose what it acknowledges: no AOF, eviction, or a weaker redis.fsync. Exit code 78.',
+  },
+  'store.refused': {
+    status: 500,
+    meaning: 'The Redis of redis.url is older than 7.0, or does not let us in. Exit code 78.',
+  },
+  'store.unreachable': { status: 503, meaning: 'The engine of the store (redis.url) does not answer.' },
   'bus.partitions': {
     status: 500,
     meaning: 'kafka.partitions differs from the topics that are there. Exit code 78.',
@@ -122,11 +154,10 @@ export const startFaults: FaultTable = {
     status: 503,
     meaning: 'Kafka does not answer at kafka.brokers, or refuses what we need.',
   },
-  'store.log': {
+  'partition.misfit': {
     status: 500,
     meaning:
-      'The data was filled from another Kafka log than the one that kafka.brokers leads to. Exit code 78.',
+      'The place where a partition of the command log was left is not on that log: a part is missing, or it is another one. The node does not take the partition and asks again each second.',
   },
-  'store.unreachable': { status: 503, meaning: 'The engine of the store (redis.url) does not answer.' },
   'accounts.no_key': { status: 500, meaning: 'The file with the bootstrap key is empty.' },
 };

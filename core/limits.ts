@@ -88,6 +88,12 @@ export const idempotencyLimits = limitTable('idempotency', {
     meaning: 'How long a repeat waits for the request that is still running.',
     beyond: '409 `idempotency.running`.',
   },
+  poll: {
+    value: 250,
+    unit: 'ms',
+    meaning: 'How often a node looks whether a request that another node runs has been answered.',
+    beyond: 'The repeat is answered that much later at most.',
+  },
   recordsPerAccount: {
     value: 1_000_000,
     unit: 'records',
@@ -215,5 +221,57 @@ export const busLimitTable = limitTable('bus', {
     unit: 'records',
     meaning: 'Events of one call.',
     beyond: 'A mistake of ours: nothing is sent, and the log names it.',
+  },
+});
+
+/** Blobs, whatever driver keeps them. */
+export const blobLimitTable = limitTable('blobs', {
+  keyLength: {
+    value: 256,
+    unit: 'characters',
+    meaning: 'A key.',
+    beyond: 'A mistake of ours: nothing is done, and the log names it.',
+  },
+  segmentLength: {
+    value: 100,
+    unit: 'characters',
+    meaning: 'What lies between two slashes of a key.',
+    beyond: 'A mistake of ours: nothing is done, and the log names it.',
+  },
+  segments: {
+    value: 8,
+    unit: 'parts',
+    meaning: 'Folders of a key and its name.',
+    beyond: 'A mistake of ours: nothing is done, and the log names it.',
+  },
+  listed: {
+    value: 1000,
+    unit: 'keys',
+    meaning: 'Blobs on one page of a list, and keys deleted in one call.',
+    beyond: 'A mistake of ours: nothing is done, and the log names it.',
+  },
+  parts: {
+    value: 10_000,
+    unit: 'parts',
+    meaning: 'Parts of one upload: as many as S3 takes.',
+    beyond: '413 `blobs.too_large`.',
+  },
+  partLeast: {
+    value: 5 * 1_048_576,
+    unit: 'bytes',
+    meaning: 'Least size of all parts but the last: that of S3.',
+    beyond: 'A mistake of ours: nothing is done, and the log names it.',
+  },
+  partMost: {
+    value: 256 * 1_048_576,
+    unit: 'bytes',
+    meaning: 'Largest part. It lies in memory while it is sent.',
+    beyond: 'A mistake of ours: nothing is done, and the log names it.',
+  },
+  missingShown: {
+    value: 100,
+    unit: 'parts',
+    meaning: 'Missing parts that are named when an upload cannot be completed yet.',
+    beyond: 'Further ones are named when those are there.',
   },
 });

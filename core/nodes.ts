@@ -34,14 +34,21 @@ export interface Nodes {
    * GET of a path (with query) at another node, which answers nodes alone. Resolves with its answer, whatever the
    * status. Fault `node.unreachable` (503): there is no such node, it is dead, has no url, or did not answer in time.
    */
-  request(node: string, path: string, options: { readonly signal: AbortSignal }): Promise<Response>;
+  request(node: string, path: string, options: NodeRequest): Promise<Response>;
+}
+
+export interface NodeRequest {
+  readonly signal: AbortSignal;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** ms until its answer begins; default `nodeLimits.answer`. */
+  readonly timeout?: number;
 }
 
 /** How another node is asked over the network: resolves with its answer, whatever the status. Rejects without one. */
 export type AskNode = (
   url: string,
   path: string,
-  options: { readonly signal: AbortSignal },
+  options: Pick<NodeRequest, 'signal' | 'headers'>,
 ) => Promise<Response>;
 
 /** Processes of one node that are gone, and what they held with them. */

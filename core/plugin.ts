@@ -70,6 +70,8 @@ export interface Plugin<C extends TObject = TObject> {
    */
   readonly lostNode?: (lost: LostNode, kit: Kit<C>) => Promise<void>;
   readonly routes?: (kit: Kit<C>) => AnyElysia;
+  /** Routes below `/internal/`, for other nodes alone: what `kit.nodes.request` asks. Nobody else gets there. */
+  readonly nodeRoutes?: (kit: Kit<C>) => AnyElysia;
   /** Starts it; returns its stop. What it provides is provided before this resolves. */
   readonly start?: (kit: Kit<C>) => Promise<Stop | undefined> | Stop | undefined;
 }

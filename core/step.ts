@@ -169,19 +169,21 @@ function collect(
     }
   }
   // What is still a child tells more than the actions: a state may be entered and left within one step, and XState
-  // says that it stops a child also when that one has just ended.
+  // says that it stops a child also when that one has just ended. A machine that has ended waits for nothing.
+  const isDone = snapshot.status === 'done';
+  const isChild = (child: string) => !isDone && Object.hasOwn(snapshot.children, child);
   const kept: Record<string, string> = {};
   const cancels: string[] = [];
   for (const [child, job] of Object.entries(before)) {
-    if (Object.hasOwn(snapshot.children, child) && !spawned.has(child)) kept[child] = job;
+    if (isChild(child) && !spawned.has(child)) kept[child] = job;
     else cancels.push(job);
   }
   return {
     snapshot: withJobs(snapshot, kept),
     emitted,
     timers: [...timers.values()],
-    wanted: [...spawned.values()].filter(({ child }) => Object.hasOwn(snapshot.children, child)),
+    wanted: [...spawned.values()].filter(({ child }) => isChild(child)),
     cancels,
-    isDone: snapshot.status === 'done',
+    isDone,
   };
 }

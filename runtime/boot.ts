@@ -10,6 +10,8 @@ import { Metrics } from '../core/metrics.ts';
 import { type AskNode, allRoles, type Nodes, type Role } from '../core/nodes.ts';
 import { type Peers, peers } from '../core/peers.ts';
 import type { Deployment, Kit, Plugin, StepKit, Stop } from '../core/plugin.ts';
+import type { Blobs } from '../core/ports/blobs.ts';
+import type { Bus } from '../core/ports/bus.ts';
 import type { Clock } from '../core/ports/clock.ts';
 import type { Jobs } from '../core/ports/jobs.ts';
 import type { Media } from '../core/ports/media.ts';
@@ -19,8 +21,10 @@ import type { Volatile } from '../core/ports/volatile.ts';
 import { RequestCounts } from '../core/request-counts.ts';
 import { fieldSet } from '../core/resource.ts';
 import type { Collection, Token } from '../core/token.ts';
+import { type ActorRuntime, actorRuntime } from './actor-runtime.ts';
+import { ActorTypes } from './actors/actor-types.ts';
 import { EventHub } from './actors/events.ts';
-import { ActorHost, type HostOptions } from './actors/host.ts';
+import type { HostOptions } from './actors/host.ts';
 import { react } from './actors/reactions.ts';
 import { StepCounts } from './actors/step-counts.ts';
 import { BootTree } from './boot-tree.ts';
@@ -50,7 +54,7 @@ const retention = eventLimits.retention.value;
  * Throws a Fault `boot.invalid` that lists every problem. A failed start stops what had started.
  */
 export async function boot(options: BootOptions): Promise<Booted> {
-  const { store, jobs, clock, media, outbound, volatile } = options.drivers;
+  const { store, bus, jobs, clock, media, outbound, volatile } = options.drivers;
   const tree = new BootTree(clock);
   const stops: { name: string; stop: Stop }[] = [];
   const callers = peers({ trusted: options.trustedProxies ?? [] });
@@ -82,14 +86,26 @@ export async function boot(options: BootOptions): Promise<Booted> {
   try {
     const plan = planned(options.plugins);
     stops.push({ name: 'store', stop: () => store.close() });
+    stops.push({ name: 'volatile', stop: () => volatile.close() });
     stops.push({ name: 'outbound', stop: () => outbound.close() });
-    const leases = await tree.timed('store', () =>
-      patiently('store', {
-        ...{ clock, log: options.log, signal: options.signal ?? stopping.signal },
-        attempt: () => store.acquire(options.partitions),
+    if (bus) stops.push({ name: 'bus', stop: () => bus.close() });
+    const runtimeWith = await tree.timed('store', () =>
+      actorRuntime({
+        ...{ store, clock, log: options.log, partitions: options.partitions, ...(bus && { bus }) },
+        signal: options.signal ?? stopping.signal,
       }),
     );
-    const { roles = allRoles, isAlone = true, nodeUrl: url } = options;
+    const { blobs } = options.drivers;
+    if (blobs) {
+      stops.push({ name: 'blobs', stop: () => blobs.close() });
+      await tree.timed('blobs', () =>
+        patiently('blobs', {
+          ...{ clock, log: options.log, signal: options.signal ?? stopping.signal },
+          attempt: () => blobs.open(),
+        }),
+      );
+    }
+    const { roles = allRoles, isAlone = bus === undefined, nodeUrl: url } = options;
     const presence = await tree.timed('node', () =>
       nodePresence({ id: options.nodeId, url, roles, store, clock }),
     );
@@ -112,7 +128,7 @@ export async function boot(options: BootOptions): Promise<Booted> {
     stops.push({ name: 'node', stop: nodes.stop });
     const orders = orderRunner({
       ...{ plan, kits, store, clock, own: { id, incarnation }, isGone: nodes.isGone, log: options.log },
-      ...(options.sendOrder && { send: options.sendOrder }),
+      send: options.sendOrder ?? ((order, to) => runtime.sendOrder(order, to)),
     });
     stops.push({ name: 'orders', stop: orders.stop });
     const kinds = plan.flatMap(({ plugin, config }) =>
@@ -126,18 +142,14 @@ export async function boot(options: BootOptions): Promise<Booted> {
       log: options.log,
       kinds,
       owner: `${id}/${incarnation}`,
-      knows: (actor) => host.knows(actor),
-      conclude: (job, result) => host.conclude(job, result),
+      knows: (actor) => types.knows(actor),
+      conclude: (job, result) => runtime.conclude(job, result),
+      isShared: bus !== undefined,
       counts: new JobCounts(metrics, { kinds: kinds.map(({ kind }) => kind) }),
     });
     measureJobs(metrics, { clock, jobs, workers, kinds });
-    const host: ActorHost = new ActorHost({
-      store,
-      clock,
-      log: options.log,
-      leases,
-      hotActors: options.hotActors,
-      types: plan.flatMap(({ plugin }) =>
+    const types: ActorTypes = new ActorTypes(
+      plan.flatMap(({ plugin }) =>
         (plugin.actors ?? []).map((type) => ({
           type,
           get tools() {
@@ -145,20 +157,21 @@ export async function boot(options: BootOptions): Promise<Booted> {
           },
         })),
       ),
-      onEvent: (event: LoggedEvent) => hub.publish(event),
-      onOrders: orders.run,
-      onFenced: (partition) =>
-        options.onFatal(`another process has taken over the data (partition ${partition})`),
-      counts: new StepCounts(metrics, {
-        types: plan.flatMap(({ plugin }) => (plugin.actors ?? []).map(({ type }) => type)),
-      }),
+    );
+    const runtime = runtimeWith({
+      ...{ self: { node: id, incarnation }, roles, jobs, volatile, metrics, hub, types },
+      hotActors: options.hotActors,
+      counts: new StepCounts(metrics, { types: types.names }),
       // Without the role they claim nothing: what steps here ask for is done by others.
       work: workers,
       ...(options.probe && { probe: options.probe }),
+      runOrders: orders.run,
+      takeOrder: orders.take,
+      onFatal: options.onFatal,
     });
-    stops.push({ name: 'actors', stop: () => host.stop() });
+    stops.push({ name: 'actors', stop: () => runtime.stop() });
     const eventTypes = plan.flatMap(({ plugin }) => Object.keys(plugin.emits ?? {}));
-    measureProgram(metrics, { clock, host, media, events: hub, eventTypes });
+    measureProgram(metrics, { clock, runtime, media, eventTypes });
 
     for (const { plugin, config } of plan) {
       const fields: Kit['fields'] = (kind) =>
@@ -174,8 +187,8 @@ export async function boot(options: BootOptions): Promise<Booted> {
         config,
         log: options.log.with({ plugin: plugin.id }),
         clock,
-        actors: host,
-        resources: resourcesOf({ store, clock, hub }),
+        actors: runtime.actors,
+        resources: resourcesOf({ store, clock, runtime }),
         events: hub,
         media,
         volatile,
@@ -202,10 +215,7 @@ export async function boot(options: BootOptions): Promise<Booted> {
       } satisfies Kit);
     }
 
-    // Orders of a former process: its connections are gone, so carrying them out again is harmless.
-    orders.run(await store.orders());
-    // Before the plugins, who let commands in: a deadline that passed meanwhile comes before them.
-    await tree.timed('timers', () => host.start());
+    await tree.timed('actors', () => runtime.start());
     // Alone nobody else can answer, and nothing else happens before it is done.
     if (isAlone) await tree.timed('former', () => nodes.tellFormer());
     for (const { plugin } of plan) {
@@ -229,9 +239,10 @@ export async function boot(options: BootOptions): Promise<Booted> {
         Object.entries(plugin.reactions).map(([event, run]) => [event, (e: LoggedEvent) => run(e, kit)]),
       );
       const { log } = kit;
+      const begin = () => react({ plugin: plugin.id, reactions, store, hub, clock, log });
       stops.push({
         name: `${plugin.id} reactions`,
-        stop: await react({ plugin: plugin.id, reactions, store, hub, clock, log }),
+        stop: await runtime.onDuty(`reactions/${plugin.id}`, begin),
       });
     }
     if (roles.includes('worker')) {
@@ -239,7 +250,8 @@ export async function boot(options: BootOptions): Promise<Booted> {
       await tree.timed('jobs', () => workers.start());
     }
     nodes.watch();
-    stops.push({ name: 'sweep', stop: sweeps({ store, clock, log: options.log }) });
+    const sweep = async () => sweeps({ store, clock, log: options.log });
+    stops.push({ name: 'sweep', stop: await runtime.onDuty('sweep', sweep) });
     if (options.engines) {
       watch = engineWatch({ engines: options.engines, clock, log: options.log });
       stops.push({ name: 'engines', stop: watch.stop });
@@ -273,9 +285,14 @@ export async function boot(options: BootOptions): Promise<Booted> {
       routes: groups.map((group) => group.app),
       ...(!roles.includes('api') && { answers: onEveryNode(groups) }),
     });
+    const internal = httpCore({
+      log: options.log,
+      routes: plan.flatMap(({ plugin }) => plugin.nodeRoutes?.(kits.get(plugin.id) as Kit) ?? []),
+    });
     isReady = true;
     return {
       app,
+      internal,
       tree,
       plugins: plan.map(({ plugin }) => plugin),
       document,
@@ -299,22 +316,28 @@ export interface BootOptions {
   readonly plugins: readonly ConfiguredPlugin[];
   readonly drivers: {
     readonly store: Store;
+    /** How nodes speak to each other; absent where this process is the only one. */
+    readonly bus?: Bus;
     readonly jobs: Jobs;
     readonly clock: Clock;
     readonly media: Media;
     readonly volatile: Volatile;
     readonly outbound: Outbound;
+    readonly blobs?: Blobs;
   };
   readonly deployment: Omit<Deployment, 'node' | 'isAlone'>;
   /** What this node does; default: everything. */
   readonly roles?: readonly Role[];
-  /** Default true: no other process writes to the data. */
+  /** No other process writes to the data. Default: where there is no bus. */
   readonly isAlone?: boolean;
   readonly nodeId: string;
   /** Where other nodes reach this one. */
   readonly nodeUrl?: string;
   readonly askNode?: AskNode;
-  /** Hands an order to the process that it names: resolves when that will hear of it for sure, should it live on. */
+  /**
+   * Hands an order to the process that it names: resolves when that will hear of it for sure, should it live on.
+   * Default: over the bus.
+   */
   readonly sendOrder?: (order: Order, to: { node: string; incarnation: string }) => Promise<void>;
   /** ms */
   readonly nodeTimeout: number;
@@ -337,6 +360,8 @@ export interface BootOptions {
 
 export interface Booted {
   readonly app: AnyElysia;
+  /** What other nodes alone are answered. */
+  readonly internal: AnyElysia;
   readonly tree: BootTree;
   /** In the order in which they were started. */
   readonly plugins: readonly Plugin[];
@@ -363,8 +388,12 @@ function onEveryNode(groups: readonly RouteGroup[]): (route: string) => boolean 
   return (route) => patterns.has(route);
 }
 
-function resourcesOf(options: { store: Store; clock: Clock; hub: EventHub }): Kit['resources'] {
-  const { store, clock, hub } = options;
+function resourcesOf(options: {
+  store: Store;
+  clock: Clock;
+  runtime: Pick<ActorRuntime, 'wrote'>;
+}): Kit['resources'] {
+  const { store, clock, runtime } = options;
   const { get, find, list, count } = store.resources;
   return {
     get: get.bind(store.resources),
@@ -375,9 +404,9 @@ function resourcesOf(options: { store: Store; clock: Clock; hub: EventHub }): Ki
       const at = clock.now();
       const written = await store.write({ ...commit, at });
       if (written.outcome !== 'ok') return 'conflict';
-      for (const [index, event] of commit.events.entries()) {
-        hub.publish({ ...event, at, position: written.events[index] });
-      }
+      runtime.wrote(
+        commit.events.map((event, index) => ({ ...event, at, position: written.events[index]! })),
+      );
       return 'ok';
     },
   };

@@ -45,6 +45,40 @@ export const processLimits = limitTable('process', {
   },
 });
 
+/** Requests between nodes. */
+export const nodeClientLimits = limitTable('nodes', {
+  requests: {
+    value: 8000,
+    unit: 'requests',
+    meaning: 'Requests to other nodes under way at one time.',
+    beyond: 'Further ones fail with 503 `node.unreachable`.',
+  },
+  idleConnections: {
+    value: 2000,
+    unit: 'connections',
+    meaning: 'Kept connections to other nodes that nothing uses just now.',
+    beyond: 'The one unused for longest is closed.',
+  },
+  idlePerNode: {
+    value: 500,
+    unit: 'connections',
+    meaning: 'The same to one node.',
+    beyond: 'The one unused for longest is closed.',
+  },
+  silence: {
+    value: 35_000,
+    unit: 'ms',
+    meaning: 'Silence of another node within an answer; longer than anything waits there.',
+    beyond: 'The request fails.',
+  },
+  answerBytes: {
+    value: 64 * 1_048_576,
+    unit: 'bytes',
+    meaning: 'One answer of another node.',
+    beyond: 'It breaks off.',
+  },
+});
+
 /** Engines beside the program: Redis, Kafka, S3. */
 export const engineLimits = limitTable('engines', {
   startWait: {
@@ -158,7 +192,7 @@ export const nodeLimits = limitTable('nodes', {
   answer: {
     value: 5000,
     unit: 'ms',
-    meaning: 'How long another node may take to answer.',
+    meaning: 'How long another node may take to answer, where nothing else is said.',
     beyond: '503 `node.unreachable`.',
   },
   orderRetry: {

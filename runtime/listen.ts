@@ -5,19 +5,20 @@ import { valuesOf } from '../core/limit-table.ts';
 import type { Log } from '../core/log.ts';
 import type { Peers } from '../core/peers.ts';
 import { serverLimits } from './limits.ts';
+import type { NodeGate } from './node-gate.ts';
 
 const { bodyBytes: maxRequestBodySize, idleTimeout } = valuesOf(serverLimits);
 
 /**
  * Serves an app over HTTP. Throws a Fault that names the port when it cannot be had.
- * `requests`: how many may be in hand at one time; without it any number.
+ * `requests`: how many may be in hand at one time; without it any number. `gate`: answers other nodes.
  */
 export async function listen(
   app: AnyElysia,
-  options: { host: string; port: number; log: Log; peers?: Peers; requests?: number },
+  options: { host: string; port: number; log: Log; peers?: Peers; requests?: number; gate?: NodeGate },
 ): Promise<{ port: number; stop(): Promise<void> }> {
   try {
-    const { host: hostname, port, requests = Number.POSITIVE_INFINITY } = options;
+    const { host: hostname, port, gate, requests = Number.POSITIVE_INFINITY } = options;
     const server = Bun.serve({
       hostname,
       port,
@@ -31,7 +32,7 @@ export async function listen(
       fetch: (request, own) => {
         if (!URL.canParse(request.url)) return faultResponse(badAddress);
         if (own.pendingRequests > requests && !isForOperators(request)) return faultResponse(busy);
-        return app.fetch(request);
+        return gate?.(request) ?? app.fetch(request);
       },
       error(error) {
         options.log.error('a request failed outside its route', { error });

@@ -10,13 +10,17 @@ import { milliseconds } from '../core/duration.ts';
 import { Fault } from '../core/fault.ts';
 import { jsonLog } from '../core/log.ts';
 import { type Booted, boot } from './boot.ts';
+import { holdProcess } from './drivers/clock/hold.ts';
 import { systemClock } from './drivers/clock/system.ts';
 import { outboundClient } from './drivers/outbound/client.ts';
 import { freePort } from './free-port.ts';
 import { processLimits } from './limits.ts';
 import { listen } from './listen.ts';
 import { inProcessMedia } from './media/in-process.ts';
+import { nodeClient } from './node-client.ts';
+import { nodeGate } from './node-gate.ts';
 import { openDrivers } from './open-drivers.ts';
+import { ownUrl } from './own-url.ts';
 import { planOf } from './plan.ts';
 import { welcome } from './welcome.ts';
 
@@ -24,7 +28,8 @@ import { welcome } from './welcome.ts';
 const badConfig = 78;
 /** What the engines that the config names are not fit for. */
 const unfit = new Set([
-  ...['config.invalid', 'boot.invalid', 'store.partitions', 'store.unsafe', 'store.log', 'bus.partitions'],
+  ...['config.invalid', 'boot.invalid', 'bus.partitions'],
+  ...['store.partitions', 'store.log', 'store.unsafe', 'store.refused'],
 ]);
 /** Of this deployment; nothing that is printed repeats them. */
 const secrets: string[] = [];
@@ -34,6 +39,7 @@ const stopLimit = processLimits.stop.value;
 async function main(): Promise<void> {
   const clock = systemClock();
   const began = clock.now();
+  const release = holdProcess();
   const { config, plugins } = await deployment();
   // Known from here on: plugins tell clients the ports before they are open.
   config.http.port ||= freePort(config.http.host);
@@ -50,9 +56,10 @@ async function main(): Promise<void> {
     log.error('the server must stop', { reason });
     process.exit(1);
   };
+  const drivers = driversOf(config);
   const { engines, ...opened } = await openDrivers(
-    { ...config, drivers: driversOf(config) },
-    { clock, onFailure: (error) => fatal(String(error)) },
+    { ...config, drivers },
+    { clock, log, onFailure: (error) => fatal(String(error)) },
   );
   const media = inProcessMedia({
     clock,
@@ -80,6 +87,8 @@ async function main(): Promise<void> {
     allow: config.outbound.allow.flatMap((text) => cidr(text) ?? []),
     limits: { requests: config.outbound.requests },
   });
+  const { secret } = config.node;
+  const others = secret === undefined ? undefined : nodeClient({ clock, secret });
   let booted: Booted | undefined;
   let server: Awaited<ReturnType<typeof listen>> | undefined;
   let stopping: string | undefined;
@@ -89,6 +98,7 @@ async function main(): Promise<void> {
     booted?.setUnready();
     await booted?.stop();
     await server?.stop();
+    others?.close();
     process.exit(0);
   };
   const stop = (signal: string) => {
@@ -114,6 +124,9 @@ async function main(): Promise<void> {
       rtmpPort: config.rtmp.port,
     },
     nodeId: config.node.id ?? 'local',
+    nodeUrl: config.node.url ?? ownUrl(config.http),
+    isAlone: drivers.bus === 'sqlite',
+    ...(others && { askNode: others.ask }),
     roles: config.roles,
     nodeTimeout: milliseconds(config.node.timeout),
     partitions: config.kafka.partitions,
@@ -131,11 +144,13 @@ async function main(): Promise<void> {
     throw error;
   });
   if (stopping !== undefined) return await end();
-  const { app, peers, stop: undo } = booted;
-  server = await listen(app, { ...config.http, log, peers }).catch(async (error: unknown) => {
+  const { app, internal, peers, stop: undo } = booted;
+  const gate = secret === undefined ? {} : { gate: nodeGate({ app: internal, secret }) };
+  server = await listen(app, { ...config.http, log, peers, ...gate }).catch(async (error: unknown) => {
     await undo();
     throw error;
   });
+  release();
   if (process.env.MILLRACE_TEST === '1') process.on('SIGUSR2', () => Bun.gc(true));
   process.stdout.write(
     welcome({ booted, config, publicUrl, key: await shownKey(config), took: clock.now() - began }),

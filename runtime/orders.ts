@@ -16,26 +16,18 @@ export function orderRunner(options: OrderRunnerOptions): OrderRunner {
       Object.entries(plugin.orders ?? {}).map(([type, run]) => [type, { plugin, run }] as const),
     ),
   );
-  const waiting = new Map<string, { order: Order; to: Address }>();
+  const waiting = new Map<string, Waiting>();
   let cancel: Stop | undefined;
-  let isSending = false;
+  let isWorking = false;
+  let isWanted = false;
   let isStopped = false;
 
-  const carryOut = (order: Order): boolean => {
+  /** Throws what the handler throws. */
+  const carryOut = (order: Order): void => {
     const handler = handlers.get(order.type);
     const kit = handler && options.kits.get(handler.plugin.id);
-    if (!handler || !kit) {
-      log.warn('an order has no handler and is dropped', { order: order.type });
-      return true;
-    }
-    try {
-      handler.run(JSON.parse(order.body) as never, kit);
-      return true;
-    } catch (error) {
-      // The step that gave it is committed: its caller is not to hear of this.
-      log.error('an order failed; the next start repeats it', { order: order.type, error });
-      return false;
-    }
+    if (handler && kit) handler.run(JSON.parse(order.body) as never, kit);
+    else log.warn('an order has no handler and is dropped', { order: order.type });
   };
   const isHere = (to: Address | undefined) =>
     to === undefined || (to.node === own.id && to.incarnation === own.incarnation);
@@ -45,29 +37,51 @@ export function orderRunner(options: OrderRunnerOptions): OrderRunner {
       .acknowledge(orders.map(({ id }) => id))
       .catch((error: unknown) => log.warn('orders could not be acknowledged', { error }));
   };
-  /** One after the other: those for one node keep their order. */
-  const sendAll = async () => {
-    for (const [id, { order, to }] of [...waiting]) {
-      if (isStopped) return;
-      if (options.send && !(await options.isGone(to))) await options.send(order, to);
-      waiting.delete(id);
-      acknowledge([order]);
-    }
+  const seeTo = async ({ order, to }: Waiting): Promise<void> => {
+    if (to === undefined || isHere(to)) carryOut(order);
+    else if (options.send && !(await options.isGone(to))) await options.send(order, to);
   };
-  const send = () => {
-    if (isSending || isStopped || waiting.size === 0) return;
-    isSending = true;
-    let hasFailed = false;
-    sendAll()
-      .catch((error: unknown) => {
-        hasFailed = true;
-        log.warn('an order could not be sent; it is tried again', { waiting: waiting.size, error });
-      })
-      .finally(() => {
-        isSending = false;
-        if (!hasFailed) send();
-        else if (!isStopped) cancel = clock.at(clock.now() + nodeLimits.orderRetry.value, send);
-      });
+  /** One after the other: those for one node keep their order, and none waits for another node. */
+  const work = async () => {
+    const failed = new Set<string>();
+    for (const [id, one] of [...waiting]) {
+      if (isStopped) return;
+      const node = one.to?.node ?? own.id;
+      if (failed.has(node)) continue;
+      try {
+        await seeTo(one);
+        waiting.delete(id);
+        acknowledge([one.order]);
+      } catch (error) {
+        failed.add(node);
+        one.tries += 1;
+        // The first time and then ever more rarely.
+        if ((one.tries & (one.tries - 1)) !== 0) continue;
+        const { tries, order } = one;
+        log.error('an order failed; it is tried again', { order: order.type, node, tries, error });
+      }
+    }
+    if (failed.size > 0) retryLater();
+  };
+  const retryLater = () => {
+    if (isStopped) return;
+    cancel ??= clock.at(clock.now() + nodeLimits.orderRetry.value, () => {
+      cancel = undefined;
+      void begin();
+    });
+  };
+  const begin = async () => {
+    isWanted = true;
+    if (isWorking) return;
+    isWorking = true;
+    while (isWanted && !isStopped) {
+      isWanted = false;
+      await work();
+    }
+    isWorking = false;
+  };
+  const put = (order: Order, to: Address | undefined, tries: number): void => {
+    if (waiting.size < nodeLimits.ordersWaiting.value) waiting.set(order.id, { order, to, tries });
   };
 
   return {
@@ -75,16 +89,32 @@ export function orderRunner(options: OrderRunnerOptions): OrderRunner {
       const seenTo: Order[] = [];
       for (const order of orders) {
         const to = addressOf(order);
-        if (to && !isHere(to)) {
-          if (to.node === own.id) seenTo.push(order);
-          else if (waiting.size < nodeLimits.ordersWaiting.value) waiting.set(order.id, { order, to });
-        } else if (carryOut(order)) seenTo.push(order);
+        if (!isHere(to)) {
+          // Of a former process of this node there is nothing left.
+          if (to?.node === own.id) seenTo.push(order);
+          else {
+            put(order, to, 0);
+            void begin();
+          }
+          continue;
+        }
+        try {
+          carryOut(order);
+          seenTo.push(order);
+        } catch (error) {
+          // The step that gave it is committed: its caller is not to hear of this.
+          log.error('an order failed; it is tried again', { order: order.type, error });
+          put(order, to, 1);
+          retryLater();
+        }
       }
       acknowledge(seenTo);
-      send();
     },
     take(order) {
-      if (isHere(addressOf(order))) carryOut(order);
+      const to = addressOf(order);
+      if (!isHere(to)) return;
+      put(order, to, 0);
+      void begin();
     },
     stop() {
       isStopped = true;
@@ -111,6 +141,12 @@ export interface OrderRunnerOptions {
   isGone(process: Address): Promise<boolean>;
   /** Resolves when the other node will hear of it for sure, should it live on. Absent where there is no other. */
   send?(order: Order, to: Address): Promise<void>;
+}
+
+interface Waiting {
+  readonly order: Order;
+  readonly to: Address | undefined;
+  tries: number;
 }
 
 interface Address {

@@ -1,6 +1,7 @@
 import { Fault } from '../core/fault.ts';
 import { valuesOf } from '../core/limit-table.ts';
 import type { Log } from '../core/log.ts';
+import { pause } from '../core/pause.ts';
 import type { Clock } from '../core/ports/clock.ts';
 import { engineLimits } from './limits.ts';
 
@@ -31,25 +32,11 @@ export async function patiently<T>(
         log.warn('an engine does not answer yet; the start waits for it', { engine, seconds, error });
       }
     }
-    await pause(retryInterval, { clock, signal });
+    await pause(clock.now() + retryInterval, { clock, signal });
   }
 }
 
 /** Whether the engine did not answer, or not in time: a repeat may succeed. */
 function isSilence(error: unknown): boolean {
-  return error instanceof Fault && /\.(unreachable|unknown)$/.test(error.code);
-}
-
-/** Resolves after `length` ms, or when it is aborted. */
-function pause(length: number, options: { clock: Clock; signal: AbortSignal }): Promise<void> {
-  const { clock, signal } = options;
-  return new Promise((resolve) => {
-    const end = () => {
-      cancel();
-      signal.removeEventListener('abort', end);
-      resolve();
-    };
-    const cancel = clock.at(clock.now() + length, end);
-    signal.addEventListener('abort', end);
-  });
+  return error instanceof Fault && /\.(unreachable|unavailable|unknown)$/.test(error.code);
 }

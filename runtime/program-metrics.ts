@@ -1,16 +1,15 @@
 import { type AnyElysia, Elysia } from 'elysia';
-import type { EventFeed } from '../core/events.ts';
 import { says } from '../core/http.ts';
 import { type Counter, type Metrics, metricsType } from '../core/metrics.ts';
 import { text } from '../core/operation.ts';
 import type { Clock } from '../core/ports/clock.ts';
 import type { Media } from '../core/ports/media.ts';
 import packageJson from '../package.json' with { type: 'json' };
-import type { ActorHost } from './actors/host.ts';
+import type { ActorRuntime } from './actor-runtime.ts';
 
 /** What the parts of a running program know anyway; they are asked when somebody reads the metrics. */
 export function measureProgram(metrics: Metrics, parts: ProgramParts): void {
-  const { clock, host, media } = parts;
+  const { clock, runtime, media } = parts;
   const { version } = packageJson;
   const began = clock.now();
   metrics.reading('millrace_build_info', { help: 'Always 1.', labels: { version }, read: () => 1 });
@@ -22,10 +21,10 @@ export function measureProgram(metrics: Metrics, parts: ProgramParts): void {
     help: 'Resident memory size in bytes.',
     read: () => process.memoryUsage.rss(),
   });
-  metrics.reading('millrace_actors_hot', { help: 'Actors kept in memory.', read: () => host.hotActors });
+  metrics.reading('millrace_actors_hot', { help: 'Actors kept in memory.', read: () => runtime.hotActors });
   metrics.reading('millrace_actor_timers', {
     help: 'Deadlines of actors that are pending.',
-    read: () => host.pendingTimers,
+    read: () => runtime.pendingTimers,
   });
   metrics.reading('millrace_media_publishes', {
     help: 'Broadcasts that are being received.',
@@ -67,17 +66,16 @@ export function metricsRoute(metrics: Metrics): AnyElysia {
 
 interface ProgramParts {
   readonly clock: Clock;
-  readonly host: ActorHost;
+  readonly runtime: Pick<ActorRuntime, 'hotActors' | 'pendingTimers' | 'ownEvents'>;
   readonly media: Media;
-  readonly events: EventFeed;
   /** Types of the events that enabled plugins emit. */
   readonly eventTypes: readonly string[];
 }
 
-function countEvents(metrics: Metrics, { events, eventTypes }: ProgramParts): void {
+function countEvents(metrics: Metrics, { runtime, eventTypes }: ProgramParts): void {
   const family = metrics.counter('millrace_events_total', 'Events committed by this process, by type.');
   const byType = new Map<string, Counter>();
   for (const type of eventTypes) byType.set(type, family.with({ type }));
   const other = family.with({ type: 'other' });
-  events.subscribe(({ type }) => (byType.get(type) ?? other).add());
+  runtime.ownEvents.subscribe(({ type }) => (byType.get(type) ?? other).add());
 }

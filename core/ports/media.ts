@@ -34,10 +34,13 @@ export interface PublishGrant {
   readonly targetDuration: number;
 }
 
-/** No. `unauthorized`: no such key. `rejected`: the key is right, but not now (suspended, busy). */
+/**
+ * No. `unauthorized`: no such key. `rejected`: the key is right, but not now (suspended, busy). `unavailable`: nobody can
+ * tell at the moment; the encoder should come again.
+ */
 export interface PublishRefusal {
   readonly granted: false;
-  readonly reason: 'unauthorized' | 'rejected';
+  readonly reason: 'unauthorized' | 'rejected' | 'unavailable';
   /** One plain sentence for the person at the encoder. */
   readonly message: string;
 }
@@ -188,8 +191,8 @@ export interface ViewerRequest {
   readonly query: URLSearchParams;
   /** Aborted when the viewer has gone. */
   readonly signal: AbortSignal;
-  /** What tells this viewer from others, for their number alone; it is not kept. Absent: is not counted. */
-  readonly viewer?: string;
+  /** What tells those on whose behalf it is asked from others, for their number alone; it is not kept. */
+  readonly viewers?: readonly string[];
 }
 
 export interface Media {

@@ -10,7 +10,8 @@ export interface Volatile {
    * Each value replaces what its key held and is readable by everybody when this resolves; `lasts` ms later it is
    * gone, unless set again. One call is one trip however many entries it has. All entries are checked first: a key
    * or value beyond `volatileLimits` is a RangeError that names it, and nothing is set. Fault `volatile.full`
-   * (503) when there is no room for the new keys; then those that were there have been replaced.
+   * (503) when there is no room for the new keys; then those that were there have been replaced. Where the facts are in
+   * another process, any call may fail with `volatile.unavailable` (503): it is not known whether it happened.
    */
   set(entries: readonly VolatileEntry[], options: { readonly lasts: number }): Promise<void>;
   /** The values of these keys in their order, each a copy; undefined for what is not there. One trip. */
@@ -19,10 +20,11 @@ export interface Volatile {
   list(prefix: string, options: { readonly limit: number }): Promise<VolatileEntry[]>;
   /**
    * Tells all nodes, this one too, at most once: who was away does not hear of it, so it may only make quicker what
-   * would be noticed anyway. `topic` is shaped like a key.
+   * would be noticed anyway. `topic` is shaped like a key, `message` is bounded like a value (RangeError). What was
+   * listened to here before this call hears of it.
    */
   announce(topic: string, message: Json): Promise<void>;
-  /** Hears what is announced from now on. Returns its end. */
+  /** Hears what is announced from now on, each listener a copy, what one node says in its order. Returns its end. */
   listen(topic: string, hear: (message: Json) => void): () => void;
   close(): Promise<void>;
 }
@@ -43,14 +45,12 @@ export function checkedEntries(
   entries: readonly VolatileEntry[],
   { lasts }: { readonly lasts: number },
 ): string[] {
-  const { longest, valueLength } = volatileLimits;
+  const { longest } = volatileLimits;
   checkCount('entries', entries.length);
   if (!(lasts >= 1 && lasts <= longest)) throw new RangeError(`lasts is ${lasts}, not 1..${longest} ms`);
   return entries.map(({ key, value }) => {
     checkKey(key);
-    const text = JSON.stringify(value);
-    if (text.length <= valueLength) return text;
-    throw new RangeError(`the value of ${key} has ${text.length} characters; at most ${valueLength}`);
+    return checkedValue(key, value);
   });
 }
 
@@ -58,6 +58,12 @@ export function checkedEntries(
 export function checkKeys(keys: readonly string[]): void {
   checkCount('keys', keys.length);
   for (const key of keys) checkKey(key);
+}
+
+/** An announcement as JSON. Throws a RangeError when topic or message is beyond the limits. */
+export function announced(topic: string, message: Json): string {
+  checkKey(topic);
+  return checkedValue(topic, message);
 }
 
 /** Throws a RangeError for a limit outside of 1..`listed`. */
@@ -68,6 +74,13 @@ export function checkLimit(limit: number): void {
 
 function checkKey(key: string): void {
   if (!shape.test(key)) throw new RangeError(`${JSON.stringify(key.slice(0, 100))} is no key`);
+}
+
+function checkedValue(key: string, value: Json): string {
+  const { valueLength } = volatileLimits;
+  const text = JSON.stringify(value);
+  if (text.length <= valueLength) return text;
+  throw new RangeError(`the value of ${key} has ${text.length} characters; at most ${valueLength}`);
 }
 
 function checkCount(what: string, count: number): void {

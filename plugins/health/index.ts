@@ -6,6 +6,7 @@ import { definePlugin } from '../../core/plugin.ts';
 import { streams } from '../streams/contract.ts';
 import { config } from './config.ts';
 import { health } from './contract.ts';
+import { healthNodeRoutes, pointsEverywhere } from './everywhere.ts';
 import { pointsSchema } from './schema.ts';
 import { healthWatch } from './watch.ts';
 
@@ -32,6 +33,7 @@ export default definePlugin({
       watch.stop();
     };
   },
+  nodeRoutes: healthNodeRoutes,
   routes(kit) {
     const keys = kit.use(authenticator);
     const history = kit.use(health);
@@ -39,14 +41,18 @@ export default definePlugin({
       '/api/stream/:id/health',
       async ({ request, params }) => {
         const principal = await authenticate(request, keys);
-        const { id, parentId } = await kit.use(streams).find(principal, params.id);
-        const of = parentId === null ? { streamId: id } : { streamId: parentId, sessionId: id };
-        return Response.json(history.points(of), { headers: { 'cache-control': 'no-store' } });
+        const { id, parentId, sessionId, nodes } = await kit.use(streams).find(principal, params.id);
+        const streamId = parentId ?? id;
+        const points =
+          kit.deployment.isAlone || sessionId === null
+            ? history.points(parentId === null ? { streamId } : { streamId, sessionId: id })
+            : await pointsEverywhere({ streamId, sessionId, nodes }, { kit, signal: request.signal });
+        return Response.json(points, { headers: { 'cache-control': 'no-store' } });
       },
       says('How a broadcast did over the last hour, a point for each 5 s; of a parent its newest session.', {
         name: 'getStreamHealth',
         answers: { 200: json(pointsSchema, 'Oldest first; empty when nothing is known.') },
-        faults: ['stream.not_found'],
+        faults: ['stream.not_found', 'node.unreachable'],
       }),
     );
   },

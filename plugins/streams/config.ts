@@ -25,6 +25,13 @@ export const config = Type.Object({
     description: 'Streams one account may have; sessions do not count.',
     beyond: '403 `stream.too_many`.',
   }),
+  relayMemory: limitSchema({
+    default: 256,
+    minimum: 64,
+    unit: 'MiB',
+    description: 'MiB of media of other nodes that this one may keep for its viewers.',
+    beyond: 'What was asked for longest ago is fetched again.',
+  }),
   maxWaitingViewers: limitSchema({
     default: 2000,
     minimum: 0,

@@ -28,6 +28,10 @@ export interface StreamReference {
   readonly id: string;
   /** Of a session. */
   readonly parentId: string | null;
+  /** Of a parent its newest session, of a session itself. */
+  readonly sessionId: string | null;
+  /** Ids of the nodes that fed that session, the newest at the end. */
+  readonly nodes: readonly string[];
 }
 
 export interface StreamDescription {

@@ -12,6 +12,8 @@ export interface StreamDocument extends StreamSettings {
   /** Sessions only. */
   readonly parentId: string | null;
   readonly isActive: boolean;
+  /** Parents only: the newest session. Rows from before have none. */
+  readonly sessionId?: string | null;
   /** On the air, but nobody publishes: the encoder's connection was lost. */
   readonly isHeld: boolean;
   /** Token of the publish that feeds it, to look up live figures. */
@@ -56,6 +58,7 @@ export function streamDocument(context: BroadcastContext): StreamDocument {
   return {
     ...stream,
     parentId: null,
+    sessionId: session?.id ?? null,
     isActive: context.isActive,
     isHeld: context.isActive && publish === null,
     token: context.isActive && publish ? publish.token : null,

@@ -9,17 +9,22 @@ import { saysPreflight } from '../../core/public-access.ts';
 import { documentOf } from './document.ts';
 import type { StreamsKit } from './kit.ts';
 import { streamLimits } from './limits.ts';
-import { viewerOf } from './viewer.ts';
+import { notOn } from './not-on.ts';
+import { relay } from './relay/relay.ts';
+import { viewerId, viewerOf } from './viewer.ts';
 
 const longestWait = streamLimits.returnWait.value;
 
 /** `/hls/{playbackId}/…`: playlists, parts and segments, for everyone. */
 export function hlsRoutes(kit: StreamsKit): AnyElysia {
   let waiting = 0;
+  /** Alone nobody else can have it. */
+  const others = kit.deployment.isAlone ? undefined : relay(kit);
 
   const answer = async (viewer: ViewerRequest): Promise<Response> => {
     const served = kit.media.serve(viewer);
     if (served) return served;
+    if (others) return others.serve(viewer);
     if (waiting >= kit.config.maxWaitingViewers || !(await isExpected(viewer))) throw notOn();
     waiting += 1;
     try {
@@ -48,7 +53,8 @@ export function hlsRoutes(kit: StreamsKit): AnyElysia {
         if (problem) return withCors(problem);
         const viewer = viewerOf(request, { file, query, kit });
         const { playbackId } = params;
-        const asked = { playbackId, file, query, signal: request.signal, ...(viewer && { viewer }) };
+        const viewers = viewer === undefined ? {} : { viewers: [viewerId(viewer)] };
+        const asked = { playbackId, file, query, signal: request.signal, ...viewers };
         return answer(asked).catch(withCors);
       },
       says('Live playback for everyone: `index.m3u8` is the playlist to open.', {
@@ -70,7 +76,13 @@ export function hlsRoutes(kit: StreamsKit): AnyElysia {
         answers: {
           200: text(['application/vnd.apple.mpegurl', 'video/mp4'], 'A playlist (RFC 8216), or media.'),
         },
-        faults: ['playback.not_live', 'playback.not_soon', 'playback.too_many_waiting', ...storeFaults],
+        faults: [
+          'playback.not_live',
+          'playback.not_soon',
+          'playback.too_many_waiting',
+          'node.unreachable',
+          ...storeFaults,
+        ],
       }),
     )
     .options(
@@ -102,14 +114,6 @@ const preflight = {
   'access-control-allow-headers': 'Range',
   'access-control-max-age': String(corsLimits.publicMaxAge.value),
 };
-
-function notOn(): Fault {
-  return new Fault('playback.not_live', {
-    status: 404,
-    message: 'Nothing is being broadcast here right now.',
-    retryAfter: 1,
-  });
-}
 
 /** A browser shows a script the status of a refusal only when the refusal allows its origin too. */
 function withCors(error: unknown): Response {

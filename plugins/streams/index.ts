@@ -15,6 +15,7 @@ import { mediaFacts } from './media-facts.ts';
 import { livePlayable } from './playable.ts';
 import { presentForEvent } from './present.ts';
 import { livePublisher } from './publisher.ts';
+import { internalHls } from './relay/internal.ts';
 import { routes } from './routes.ts';
 
 /** Streams, their sessions, who may publish, and live playback. */
@@ -57,6 +58,7 @@ export default definePlugin({
     },
   },
   routes,
+  nodeRoutes: internalHls,
   async start(kit: StreamsKit) {
     const live = livePublisher(kit);
     kit.provide(streams, {
@@ -64,7 +66,10 @@ export default definePlugin({
         const document = await parent(principal, { id, kit });
         await changeStream(document, { body: fields, principal, kit });
       },
-      find: (principal, id) => owned(principal, { id, kit }),
+      async find(principal, id) {
+        const { parentId, sessionId, nodes = [] } = await owned(principal, { id, kit });
+        return { id, parentId, sessionId: parentId === null ? (sessionId ?? null) : id, nodes };
+      },
       async describe(id) {
         const row = await kit.resources.get('stream', id);
         if (!row) return undefined;
@@ -80,7 +85,7 @@ export default definePlugin({
     const facts = mediaFacts(kit);
     const close = await kit.media.accept({
       async authorise(request) {
-        const answer = await admit(request, kit);
+        const answer = await admit(request, { kit, abandoned: facts.abandon });
         if (answer.granted) live.wake();
         return answer;
       },

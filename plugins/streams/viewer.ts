@@ -21,6 +21,16 @@ export function viewerOf(
   return seen.slice(0, longest);
 }
 
+/** Characters of `viewerId`. */
+export const viewerIdLength = 8;
+
+/** A viewer for the count, the same on every node: a hash of 48 bits, in letters that a header can carry. */
+export function viewerId(viewer: string): string {
+  const bytes = Buffer.alloc(8);
+  bytes.writeBigUInt64BE(Bun.hash.xxHash64(viewer));
+  return bytes.toString('base64url', 0, 6);
+}
+
 const longest = streamLimits.viewerLength.value;
 
 function sessionOf(cmcd: string | null): string | undefined {

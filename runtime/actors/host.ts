@@ -1,28 +1,21 @@
 import type { AnyMachineSnapshot } from 'xstate';
-import type { Actors, ActorType, ActorView } from '../../core/actor.ts';
+import type { Actors, ActorType } from '../../core/actor.ts';
 import { Fault, hasCode, unlessRefused } from '../../core/fault.ts';
 import type { Log } from '../../core/log.ts';
 import type { Clock } from '../../core/ports/clock.ts';
 import type { Job, JobWrite } from '../../core/ports/jobs.ts';
 import type { CommitOutcome, Lease, LoggedEvent, Order, StepCommit, Store } from '../../core/ports/store.ts';
-import {
-  begin,
-  conclude,
-  freeze,
-  type JobResult,
-  jobsOf,
-  type Step,
-  step,
-  thaw,
-  type Wanted,
-  withJobs,
-} from '../../core/step.ts';
+import { begin, conclude, type JobResult, type Step, step, thaw } from '../../core/step.ts';
 import { actorLimits } from '../limits.ts';
-import { effects, type RegisteredType } from './effects.ts';
+import { idOf, nameOf } from './actor-name.ts';
+import type { ActorTypes } from './actor-types.ts';
 import { HotActors } from './hot.ts';
 import { partitionOf } from './partition.ts';
+import { refusals } from './refusals.ts';
+import { stepCommit, timerCause, viewOf } from './step-commit.ts';
 import type { StepCounts } from './step-counts.ts';
 import { TimerQueue } from './timers.ts';
+import type { Workshop } from './workshop.ts';
 
 const maxConflicts = actorLimits.conflicts.value;
 const retryDelay = actorLimits.timerRetry.value;
@@ -35,7 +28,7 @@ const timersAtOnce = actorLimits.timersAtOnce.value;
 export class ActorHost implements Actors {
   readonly #options: HostOptions;
   readonly #leases: Map<number, { epoch: number; counter: number }>;
-  readonly #types: Map<string, RegisteredType>;
+  readonly #types: ActorTypes;
   readonly #hot: HotActors;
   readonly #timers: TimerQueue;
   /** The last queued work of each actor that has any: steps of one actor never overlap. */
@@ -50,7 +43,7 @@ export class ActorHost implements Actors {
     this.#leases = new Map(
       options.leases.map(({ partition, epoch, counter }) => [partition, { epoch, counter }]),
     );
-    this.#types = new Map(options.types.map((entry) => [entry.type.type, entry]));
+    this.#types = options.types;
     this.#hot = new HotActors(options.hotActors);
     this.#timers = new TimerQueue({ clock: options.clock, fire: (actor) => this.#fire(actor) });
   }
@@ -61,7 +54,7 @@ export class ActorHost implements Actors {
    */
   async start(): Promise<void> {
     for (const timer of await this.#options.store.timers()) {
-      if (this.#types.has(typeOf(timer.actor))) this.#timers.set(timer);
+      if (this.#types.knows(timer.actor)) this.#timers.set(timer);
     }
   }
 
@@ -93,12 +86,10 @@ export class ActorHost implements Actors {
     const actor = nameOf(type, id);
     return this.#queue(actor, async () => {
       const at = this.#options.clock.now();
-      const first = begin(this.#registered(type).type, input, at);
+      const first = begin(this.#types.registered(type).type, input, at);
       const outcome = await this.#commit({ actor, step: first, at, sequence: 0, cause: options.cause });
-      if (outcome.outcome !== 'ok') {
-        throw new Fault('actor.exists', { status: 409, message: `${actor} exists already or has existed.` });
-      }
-      return view(first.snapshot);
+      if (outcome.outcome !== 'ok') throw refusals.exists(actor);
+      return viewOf(first.snapshot);
     });
   }
 
@@ -115,13 +106,10 @@ export class ActorHost implements Actors {
       const { cause } = options;
       await this.#runDue(actor).catch(unlessBug);
       const at = this.#options.clock.now();
-      return view(await this.#run(actor, { ...command, at }, cause === undefined ? undefined : () => cause));
+      return viewOf(
+        await this.#run(actor, { ...command, at }, cause === undefined ? undefined : () => cause),
+      );
     });
-  }
-
-  /** Whether an actor's type is of an enabled plugin. */
-  knows(actor: string): boolean {
-    return this.#types.has(typeOf(actor));
   }
 
   /**
@@ -136,7 +124,7 @@ export class ActorHost implements Actors {
     return this.#queue(actor, async () => {
       // A full queue must not keep a job from leaving it.
       await this.#runDue(actor).catch((error) => hasCode(error, 'jobs.full') || unlessBug(error));
-      const { type } = this.#typeOf(actor);
+      const { type } = this.#types.of(actor);
       for (let attempt = 0; attempt < maxConflicts; attempt += 1) {
         const loaded = await this.#load(actor, type);
         if (!loaded) return 'stale';
@@ -154,15 +142,15 @@ export class ActorHost implements Actors {
         if (outcome === 'ok' || outcome === 'lost') return outcome;
         this.#hot.drop(actor);
       }
-      throw tooBusy();
+      throw refusals.tooBusy();
     });
   }
 
   // biome-ignore lint/suspicious/noExplicitAny: as above
   async read(type: ActorType<any, never>, id: string): Promise<any> {
     // Outside the queue, so a step may commit meanwhile: what was read here must not be kept.
-    const loaded = await this.#load(nameOf(type, id), this.#registered(type).type);
-    return loaded && view(loaded.snapshot);
+    const loaded = await this.#load(nameOf(type, id), this.#types.registered(type).type);
+    return loaded && viewOf(loaded.snapshot);
   }
 
   /** A step, computed again when the state had moved on. Resolves with the state after it. */
@@ -171,7 +159,7 @@ export class ActorHost implements Actors {
       const snapshot = await this.#step(actor, event, cause);
       if (snapshot) return snapshot;
     }
-    throw tooBusy();
+    throw refusals.tooBusy();
   }
 
   /** One attempt at a step. Undefined: the state had moved on, try again. */
@@ -180,9 +168,9 @@ export class ActorHost implements Actors {
     event: TimedEvent,
     causeOf: CauseOf | undefined,
   ): Promise<AnyMachineSnapshot | undefined> {
-    const { type } = this.#typeOf(actor);
+    const { type } = this.#types.of(actor);
     const loaded = await this.#load(actor, type);
-    if (!loaded) throw new Fault('actor.not_found', { status: 404, message: `There is no ${actor}.` });
+    if (!loaded) throw refusals.notFound(actor);
     this.#hot.put(actor, loaded);
     const { sequence } = loaded;
     const cause = causeOf?.(sequence);
@@ -194,10 +182,7 @@ export class ActorHost implements Actors {
         return loaded.snapshot;
       }
       this.#options.counts?.count(type.type, 'refused');
-      throw new Fault('actor.not_possible', {
-        status: 409,
-        message: `${event.type} is not possible while it is ${JSON.stringify(loaded.snapshot.value)}.`,
-      });
+      throw refusals.notPossible(event.type, loaded.snapshot.value);
     }
     const outcome = await this.#commit({ actor, step: next, at: event.at, sequence, cause });
     if (outcome.outcome === 'ok') return next.snapshot;
@@ -215,41 +200,24 @@ export class ActorHost implements Actors {
     finish?: StepCommit['finish'];
   }): Promise<CommitOutcome> {
     const { actor, at, sequence, finish } = options;
-    const entry = this.#typeOf(actor);
-    const { emitted, timers, wanted, cancels, isDone } = options.step;
+    const entry = this.#types.of(actor);
     const partition = partitionOf(idOf(actor), this.#leases.size);
     const lease = this.#lease(partition);
     const counter = options.cause === undefined ? ++lease.counter : undefined;
     const cause = options.cause ?? `d${partition}.${counter}`;
-    const { events, orders } = effects(entry, { emitted, snapshot: options.step.snapshot, cause, at });
-    const named = wanted.map((one, index) => ({
-      ...one,
-      id: `${cause}/${emitted.length + index}/${one.kind}`,
-    }));
-    const snapshot = withJobs(options.step.snapshot, {
-      ...jobsOf(options.step.snapshot),
-      ...Object.fromEntries(named.map(({ child, id }) => [child, id])),
-    });
+    const composed = stepCommit(entry, { actor, step: options.step, cause, at, sequence });
+    const { snapshot, wanted } = composed;
+    const { events, orders, timers, cancels } = composed.commit;
     const commit: Omit<StepCommit, 'jobs'> = {
+      ...composed.commit,
       partition,
       epoch: lease.epoch,
-      actor,
-      cause,
-      at,
-      sequence,
-      state: isDone ? null : freeze(entry.type, snapshot),
-      version: entry.type.version,
-      rows: entry.type.rows(snapshot.context, snapshot.value),
-      timers: isDone ? [] : timers,
-      events,
-      orders,
-      cancels,
       ...(counter !== undefined && { counter }),
       ...(finish && { finish }),
     };
     const { clock, counts, store, work } = this.#options;
     this.#options.probe?.('before commit', actor);
-    const jobs = named.length === 0 ? [] : this.#prepared(named, { at, isResult: finish !== undefined });
+    const jobs = wanted.length === 0 ? [] : this.#prepared(wanted, { at, isResult: finish !== undefined });
     const began = clock.now();
     const outcome = await store.commit({ ...commit, jobs }).catch((error: unknown) => {
       work?.dropped(jobs);
@@ -264,10 +232,10 @@ export class ActorHost implements Actors {
     if (outcome.outcome !== 'ok') work?.dropped(jobs);
     if (outcome.outcome === 'fenced') {
       this.#options.onFenced(partition);
-      throw stopping('Another process has taken over; nothing was written.');
+      throw refusals.stopping('Another process has taken over; nothing was written.');
     }
     if (outcome.outcome !== 'ok') return outcome;
-    if (isDone) {
+    if (options.step.isDone) {
       this.#hot.drop(actor);
       this.#timers.forget(actor);
     } else {
@@ -330,8 +298,7 @@ export class ActorHost implements Actors {
     const now = this.#options.clock.now();
     for (let timer = this.#timers.due(actor, now); timer; timer = this.#timers.due(actor, now)) {
       const { name, due } = timer;
-      // With the number of the step, because a deadline can be set to the same time twice.
-      const cause: CauseOf = (sequence) => `t${actor}#${name}@${due}.${sequence}`;
+      const cause: CauseOf = (sequence) => timerCause({ actor, name, due }, sequence);
       // Refused: the actor is gone, or its state does not wait for this timer.
       await this.#run(actor, { type: name, at: due }, cause).catch(unlessRefused);
       this.#timers.done(timer);
@@ -339,7 +306,7 @@ export class ActorHost implements Actors {
   }
 
   #queue<T>(actor: string, work: () => Promise<T>): Promise<T> {
-    if (this.#isStopped) return Promise.reject(stopping('The server is stopping.'));
+    if (this.#isStopped) return Promise.reject(refusals.stopping('The server is stopping.'));
     const tail = this.#tails.get(actor);
     const run = tail === undefined ? work() : tail.then(work, work);
     this.#tails.set(actor, run);
@@ -355,16 +322,6 @@ export class ActorHost implements Actors {
     if (!lease) throw new Error(`partition ${partition} is not owned here`);
     return lease;
   }
-
-  #registered(type: { readonly type: string }): RegisteredType {
-    const entry = this.#types.get(type.type);
-    if (!entry) throw new Error(`actor type ${type.type} is not declared by an enabled plugin`);
-    return entry;
-  }
-
-  #typeOf(actor: string): RegisteredType {
-    return this.#registered({ type: typeOf(actor) });
-  }
 }
 
 export interface HostOptions {
@@ -372,7 +329,7 @@ export interface HostOptions {
   readonly clock: Clock;
   readonly log: Log;
   readonly leases: readonly Lease[];
-  readonly types: readonly RegisteredType[];
+  readonly types: ActorTypes;
   /** Restored snapshots kept in memory, at most this many. */
   readonly hotActors: number;
   onEvent(event: LoggedEvent): void;
@@ -386,61 +343,11 @@ export interface HostOptions {
   readonly probe?: (point: 'before commit' | 'after commit' | 'before effects', actor: string) => void;
 }
 
-/** Who does the jobs, as far as steps are concerned. */
-export interface Workshop {
-  /**
-   * Jobs as a step adds them, some wanted here at once. Either `committed` or `dropped` follows. Throws a Fault when
-   * they cannot be taken. `isResult`: they follow from a job that ends, so they need no new place in the queue.
-   */
-  prepare(
-    wanted: readonly (Wanted & { readonly id: string })[],
-    options: { at: number; isResult: boolean },
-  ): JobWrite[];
-  /** They are on disk; what was cancelled is gone from there. */
-  committed(step: CommittedJobs): void;
-  /** The step that would have added them was not written, or nobody knows whether it was. */
-  dropped(jobs: readonly JobWrite[]): void;
-}
-
-export interface CommittedJobs {
-  readonly actor: string;
-  readonly at: number;
-  readonly jobs: readonly JobWrite[];
-  /** Ids of those that this process holds. */
-  readonly claimed: readonly string[];
-  readonly cancels: readonly string[];
-}
-
 type TimedEvent = { readonly type: string; readonly at: number };
 /** The cause of a step, given the number of the state that it starts from. */
 type CauseOf = (sequence: number) => string;
 
-function nameOf(type: { readonly type: string }, id: string): string {
-  return `${type.type}/${id}`;
-}
-
-function typeOf(actor: string): string {
-  return actor.slice(0, actor.indexOf('/'));
-}
-
-function idOf(actor: string): string {
-  return actor.slice(actor.indexOf('/') + 1);
-}
-
-function tooBusy(): Fault {
-  const message = 'This changed too often at the same time; try again.';
-  return new Fault('store.busy', { status: 503, message, retryAfter: 1 });
-}
-
-function stopping(message: string): Fault {
-  return new Fault('server.stopping', { status: 503, message, retryAfter: 1 });
-}
-
 /** A timer that a bug keeps from running is logged when it fires, and must not shut out commands as well. */
 function unlessBug(error: unknown): void {
   if (error instanceof Fault) throw error;
-}
-
-function view(snapshot: AnyMachineSnapshot): ActorView<never> {
-  return { value: snapshot.value, context: snapshot.context } as ActorView<never>;
 }

@@ -167,7 +167,7 @@ interface ReactOptions {
   readonly plugin: string;
   readonly reactions: Readonly<Record<string, (event: LoggedEvent) => Promise<void>>>;
   readonly store: Store;
-  readonly hub: EventHub;
+  readonly hub: Pick<EventHub, 'subscribe'>;
   readonly clock: Clock;
   readonly log: Log;
 }

@@ -83,6 +83,13 @@ export const jobLimitTable = limitTable('jobs', {
     meaning: 'Wait after a call to the queue or the store that failed.',
     beyond: 'It is tried again.',
   },
+  recount: {
+    value: 5000,
+    unit: 'ms',
+    meaning:
+      'How old the number of unfinished jobs may be that `queue` is held against where nodes share a queue.',
+    beyond: 'They are counted again; until then some more than `queue` may be added.',
+  },
   resultTries: {
     value: 5,
     unit: 'attempts',

@@ -1,5 +1,5 @@
 import type { Job, JobWrite } from '../../core/ports/jobs.ts';
-import type { CommittedJobs, Workshop } from '../actors/host.ts';
+import type { CommittedJobs, Workshop } from '../actors/workshop.ts';
 import { type Bench, Benches } from './benches.ts';
 import { Claims } from './claims.ts';
 import type { JobCounts } from './job-counts.ts';
@@ -21,6 +21,8 @@ export class JobWorkers implements Workshop {
   #givenUp = 0;
   #onEnded = () => {};
   #recounting: Promise<void> | undefined;
+  #countedAt = Number.NEGATIVE_INFINITY;
+  readonly #stops: (() => void)[] = [];
 
   constructor(options: WorkersOptions) {
     this.#options = options;
@@ -44,6 +46,7 @@ export class JobWorkers implements Workshop {
       else log.warn('jobs wait for an effect of no enabled plugin', { kind, count });
     }
     this.#claims.open();
+    this.#stops.push(jobs.subscribe(() => this.#claims.wake()));
   }
 
   /**
@@ -52,6 +55,7 @@ export class JobWorkers implements Workshop {
    */
   async stop(): Promise<void> {
     const { clock, log } = this.#options;
+    for (const stop of this.#stops.splice(0)) stop();
     const closed = this.#claims.close();
     for (const id of this.#runs.keys()) this.#interrupt(id, 'stopping');
     let cancel = () => {};
@@ -77,9 +81,11 @@ export class JobWorkers implements Workshop {
   }
 
   prepare(...[wanted, { at, isResult }]: Parameters<Workshop['prepare']>): JobWrite[] {
-    const { owner } = this.#options;
+    const { owner, isShared = false, clock } = this.#options;
+    if (isShared && clock.now() - this.#countedAt >= jobLimits.recount) this.#recount();
     try {
-      return this.#benches.admitted(wanted, { at, isResult, owner, isOpen: this.#claims.isOpen });
+      const isOpen = this.#claims.isOpen && !isShared;
+      return this.#benches.admitted(wanted, { at, isResult, owner, isOpen });
     } catch (error) {
       this.#recount();
       throw error;
@@ -172,7 +178,8 @@ export class JobWorkers implements Workshop {
 
   /** What others did with jobs is seen in the queue alone. */
   #recount(): void {
-    const { jobs, log } = this.#options;
+    const { jobs, log, clock } = this.#options;
+    this.#countedAt = clock.now();
     this.#recounting ??= jobs
       .totals()
       .then((totals) => {
@@ -194,6 +201,11 @@ export class JobWorkers implements Workshop {
 export interface WorkersOptions extends Omit<RunOptions, 'onPutBack' | 'onGivenUp'> {
   readonly kinds: readonly JobKind[];
   readonly counts?: JobCounts;
+  /**
+   * The queue is shared with other nodes: jobs come to it after the commit, so that none begins with it, and how many
+   * there are is known from now and then.
+   */
+  readonly isShared?: boolean;
 }
 
 /** An effect id ends with its kind, which has no slash. */

@@ -203,12 +203,13 @@ export function inProcessMedia(options: InProcessMediaOptions): Media {
       }
       return { publishes: running.size, outputs: outputs.size, bytes, waitingViewers, viewers };
     },
-    serve({ playbackId, file, query, signal, viewer }) {
+    serve({ playbackId, file, query, signal, viewers }) {
       const airing = outputs.get(playbackId);
       // Until the first segment there is nothing to play, but it may come any moment.
       if (!airing?.output.isPlayable) return undefined;
       // Players keep asking for the media playlist; who asks for the multivariant one alone only looks.
-      if (viewer !== undefined && file === MEDIA_PLAYLIST) airing.viewers.saw(viewer, clock.now());
+      if (viewers !== undefined && file === MEDIA_PLAYLIST)
+        for (const viewer of viewers) airing.viewers.saw(viewer, clock.now());
       return airing.output.serve(file, query, signal);
     },
     appears: (playbackId, { timeout, signal }) =>

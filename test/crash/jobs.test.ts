@@ -5,6 +5,7 @@ import { describe, expect, it } from 'vitest';
 import type { Attempt } from '../../core/effect.ts';
 import { jsonLog } from '../../core/log.ts';
 import type { AnyEffect, Kit } from '../../core/plugin.ts';
+import { ActorTypes } from '../../runtime/actors/actor-types.ts';
 import { ActorHost, type HostOptions } from '../../runtime/actors/host.ts';
 import { virtualClock } from '../../runtime/drivers/clock/virtual.ts';
 import { sqliteStore } from '../../runtime/drivers/store/sqlite/index.ts';
@@ -84,16 +85,17 @@ async function run(stopAt?: { nth: number; point: Point }) {
     };
     const effect = { ...courierPlugin.effects?.[kind], run: deliver } as AnyEffect;
     const kit = () => ({}) as Kit;
+    const types = new ActorTypes([{ type: courierActor as never, tools: undefined }]);
     const workers = new JobWorkers({
       ...{ jobs, clock, log, owner: `local/${process}` },
       kinds: [jobKind(kind, { effect, config: { concurrency: 2 }, kit }).kind],
-      knows: (actor) => host.knows(actor),
+      knows: (actor) => types.knows(actor),
       conclude: (job, result) => host.conclude(job, result),
     });
     const host: ActorHost = new ActorHost({
       ...{ store, clock, log, hotActors: 10, work: workers },
       leases: await store.acquire(4),
-      types: [{ type: courierActor as never, tools: undefined }],
+      types,
       onEvent: () => {},
       onOrders: () => {},
       onFenced: () => {},

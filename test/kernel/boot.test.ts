@@ -130,7 +130,7 @@ describe('boot', () => {
     expect(calls).toEqual(['stop b', 'stopped b', 'stop a', 'stopped a']);
   });
 
-  it('keeps a failing order from its caller, and repeats it at the next start', async () => {
+  it('keeps a failing order from its caller, and tries it again', async () => {
     const carriedOut: string[] = [];
     const broken = { ...(streams as unknown as Plugin) };
     const orders = {
@@ -146,8 +146,30 @@ describe('boot', () => {
     await w.given.broadcast(stream);
     expect((await w.request('DELETE', `/api/stream/${stream.id}/terminate`)).status).toBe(204);
     expect(w.media.retired).toEqual([stream.playbackId]);
-    await w.crash({ downFor: '1s' });
+    expect(await w.store.orders()).toHaveLength(1);
+    await w.advance('1s');
     expect(carriedOut).toHaveLength(2);
+    expect(await w.store.orders()).toEqual([]);
+  });
+
+  it('drops an order for the process before: its connections went with it', async () => {
+    const carriedOut: string[] = [];
+    const broken = { ...(streams as unknown as Plugin) };
+    const orders = {
+      ...broken.orders,
+      'order.publish.close': ({ reason }: { reason: string }) => {
+        carriedOut.push(reason);
+        throw new Error('no');
+      },
+    };
+    const plugins = [accounts, { ...broken, orders }] as unknown as Plugin[];
+    await using w = await world({ plugins, durable: true });
+    const stream = await w.given.stream();
+    await w.given.broadcast(stream);
+    await w.request('DELETE', `/api/stream/${stream.id}/terminate`);
+    await w.crash({ downFor: '1s' });
+    expect(carriedOut).toHaveLength(1);
+    expect(await w.store.orders()).toEqual([]);
   });
 
   it('tells subscribers of events that come with plain resources', async () => {

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Actors } from '../../core/actor.ts';
 import { jsonLog } from '../../core/log.ts';
 import type { Clock } from '../../core/ports/clock.ts';
+import { ActorTypes } from '../../runtime/actors/actor-types.ts';
 import { ActorHost } from '../../runtime/actors/host.ts';
 import { type SqliteStore, sqliteStore } from '../../runtime/drivers/store/sqlite/index.ts';
 import { actorLimits } from '../../runtime/limits.ts';
@@ -44,7 +45,7 @@ describe('time and commands', () => {
       clock,
       leases: await store.acquire(16),
       log: jsonLog({ level: 'error', now: () => 0, write: () => {} }),
-      types: [{ type: bareBroadcast as never, tools: undefined }],
+      types: new ActorTypes([{ type: bareBroadcast as never, tools: undefined }]),
       hotActors: 10,
       onEvent: ({ type, at }) => events.push({ type, at }),
       onOrders: () => {},

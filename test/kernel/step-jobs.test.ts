@@ -98,6 +98,23 @@ describe('a step with jobs', () => {
     expect(one.jobs).toEqual({});
   });
 
+  it('cancels all that is still at work when the machine ends, also what no state alone wanted', () => {
+    const ending = setup({ actors: { work: job<{ n: number }, number>() } }).createMachine({
+      id: 'e',
+      initial: 'working',
+      invoke: { id: 'whole', src: 'work', input: { n: 1 } },
+      states: {
+        working: { invoke: { id: 'w', src: 'work', input: { n: 2 } }, on: { end: 'over' } },
+        over: { type: 'final' },
+      },
+    });
+    const ended = { type: 'e', machine: ending as AnyStateMachine, version: 1 } as unknown as ActorType;
+    const first = begin(ended, undefined, 0);
+    const last = step(ended, withJobs(first.snapshot, { whole: 'j1', w: 'j2' }), { type: 'end', at: 1 });
+    expect(last?.isDone).toBe(true);
+    expect(last?.cancels.toSorted()).toEqual(['j1', 'j2']);
+  });
+
   it('wants nothing of a state that it only passes', () => {
     expect(life().send('pass')).toEqual({ wanted: [], cancels: [] });
   });

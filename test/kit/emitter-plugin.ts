@@ -10,7 +10,7 @@ import { definePlugin } from '../../core/plugin.ts';
  */
 export default definePlugin({
   id: 'emitter',
-  contract: 1,
+  contract: 2,
   summary: 'emits what a test asks for',
   routes: (kit) =>
     new Elysia().post(

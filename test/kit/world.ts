@@ -5,8 +5,11 @@ import { cidr } from '../../core/cidr.ts';
 import { milliseconds } from '../../core/duration.ts';
 import { jsonLog } from '../../core/log.ts';
 import type { AnyEffect, Plugin } from '../../core/plugin.ts';
+import type { Clock } from '../../core/ports/clock.ts';
 import type { Volatile } from '../../core/ports/volatile.ts';
 import { type Booted, type BootOptions, boot } from '../../runtime/boot.ts';
+import { memoryBroker } from '../../runtime/drivers/bus/memory/broker.ts';
+import { memoryBus } from '../../runtime/drivers/bus/memory/index.ts';
 import { virtualClock } from '../../runtime/drivers/clock/virtual.ts';
 import { type SqliteStore, sqliteStore } from '../../runtime/drivers/store/sqlite/index.ts';
 import { memoryVolatile } from '../../runtime/drivers/volatile/memory.ts';
@@ -15,6 +18,9 @@ import { type ScriptedMedia, type ScriptedPublish, scriptedMedia } from './scrip
 import { type ScriptedOutbound, scriptedOutbound } from './scripted-outbound.ts';
 import { trackedStore } from './tracked-store.ts';
 
+/** `MILLRACE_WORLD=cluster`: the same tests on the runtime of several nodes, as one of them. */
+const isClustered = process.env.MILLRACE_WORLD === 'cluster';
+const partitions = 16;
 export const bootstrapKey = 'test-bootstrap-key';
 
 /**
@@ -26,29 +32,37 @@ export async function world(options: WorldOptions): Promise<World> {
   const dataDir = await mkdtemp(join(tmpdir(), 'millrace-world-'));
   const lines: string[] = [];
   let current: Running;
+  // Outlives a crash, as an engine of its own.
+  const broker = isClustered
+    ? memoryBroker({ clock: { now: () => time.now(), at: (due, action) => time.at(due, action) } })
+    : undefined;
+  let time: Clock;
 
   const startOne = async (now: number): Promise<Running> => {
     const inner = sqliteStore({ file: options.durable ? join(dataDir, 'world.db') : ':memory:' });
     const { store, idle } = trackedStore(inner);
     const clock = virtualClock({ start: now, idle });
+    time = clock;
     const media = scriptedMedia(clock);
     const volatile = { ...memoryVolatile({ clock }) };
     const outbound = scriptedOutbound();
+    const log = jsonLog({ level: 'debug', now: () => clock.now(), write: (line) => lines.push(line) });
+    const bus = broker && memoryBus({ broker, node: 'local', partitions, clock, log });
     const booted = await boot({
       plugins: options.plugins.map((plugin) => ({
         plugin: scripted(plugin, options.effects ?? {}),
         config: options.config?.[plugin.id],
       })),
-      drivers: { store, jobs: store.jobs, clock, media, outbound, volatile },
+      drivers: { store, jobs: store.jobs, clock, media, outbound, volatile, ...(bus && { bus }) },
       deployment: { publicUrl: 'http://localhost:8080', dataDir, bootstrapKey, rtmpPort: 1935 },
       nodeId: 'local',
       ...(options.roles && { roles: options.roles }),
       ...(options.engines && { engines: options.engines }),
       nodeTimeout: 10_000,
-      partitions: 16,
+      partitions,
       hotActors: 1000,
       trustedProxies: (options.trustedProxies ?? []).flatMap((text) => cidr(text) ?? []),
-      log: jsonLog({ level: 'debug', now: () => clock.now(), write: (line) => lines.push(line) }),
+      log,
       onFatal: (reason) => lines.push(`fatal: ${reason}`),
       ...(options.probe && { probe: options.probe }),
     });

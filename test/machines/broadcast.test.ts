@@ -3,6 +3,7 @@ import type { AnyMachineSnapshot } from 'xstate';
 import { jsonLog } from '../../core/log.ts';
 import { begin, freeze, step, thaw } from '../../core/step.ts';
 import type { BroadcastContext } from '../../machines/broadcast.ts';
+import { ActorTypes } from '../../runtime/actors/actor-types.ts';
 import { ActorHost } from '../../runtime/actors/host.ts';
 import { virtualClock } from '../../runtime/drivers/clock/virtual.ts';
 import { sqliteStore } from '../../runtime/drivers/store/sqlite/index.ts';
@@ -132,7 +133,7 @@ describe('the broadcast machine', () => {
       clock,
       leases: await store.acquire(16),
       log: jsonLog({ level: 'error', now: () => 0, write: (line) => events.push(line) }),
-      types: [{ type, tools: undefined }],
+      types: new ActorTypes([{ type, tools: undefined }]),
       // Nothing is kept in memory: each step begins from what the store holds.
       hotActors: 0,
       onEvent: (event) => events.push(event.type),

@@ -327,7 +327,7 @@ test('viewers are who asks for a media playlist, plain or blocking, and readings
       file,
       query: new URLSearchParams(query),
       signal: new AbortController().signal,
-      ...(viewer && { viewer }),
+      ...(viewer && { viewers: [viewer] }),
     });
   const watching = () => s.media.readings()[0].viewers;
   expect(watching()).toBe(0);

@@ -1,6 +1,7 @@
 import { Fault } from '../../../core/fault.ts';
 import type { Clock } from '../../../core/ports/clock.ts';
 import {
+  announced,
   checkedEntries,
   checkKeys,
   checkLimit,
@@ -56,8 +57,7 @@ export function memoryVolatile(options: { clock: Clock; entries?: number }): Vol
       return keys.slice(0, limit).map((key) => ({ key, value: JSON.parse(kept.get(key)?.text ?? 'null') }));
     },
     async announce(topic, message) {
-      checkKeys([topic]);
-      const text = JSON.stringify(message);
+      const text = announced(topic, message);
       // A copy, and a listener that ends itself while it is told disturbs nobody.
       for (const hear of [...(listeners.get(topic) ?? [])]) hear(JSON.parse(text));
     },

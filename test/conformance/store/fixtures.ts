@@ -71,7 +71,14 @@ export async function* bothLives(opened: Pick<OpenedStore, 'store' | 'reopen'>):
 }
 
 /** Everything the port lets one see. Two stores with equal views hold the same data. */
-export async function view(store: Store, names: { actors: string[]; kinds: string[]; consumers: string[] }) {
+export async function view(
+  store: Store,
+  {
+    names,
+    partitions,
+  }: { names: { actors: string[]; kinds: string[]; consumers: string[] }; partitions: number },
+) {
+  const all = Array.from({ length: partitions }, (_, partition) => [partition]);
   const actors = await Promise.all(names.actors.map((actor) => store.load(actor)));
   const rows = await Promise.all(names.kinds.map((kind) => store.resources.list(kind, { limit: 1000 })));
   const cursors = await Promise.all(names.consumers.map((consumer) => store.events.cursor(consumer)));
@@ -85,7 +92,9 @@ export async function view(store: Store, names: { actors: string[]; kinds: strin
     positions,
     last: await store.events.last(),
     timers: await store.timers(),
-    orders: await store.orders(),
+    timersOf: await Promise.all(all.map((one) => store.timers(one))),
+    // Oldest first in each partition.
+    orders: await Promise.all(all.map((one) => store.orders(one))),
   };
 }
 

@@ -22,19 +22,19 @@ import { modelJobs } from '../jobs/model.ts';
 type ModelRow = StoredResource & { kind: string; indexes: Readonly<Record<string, string>> };
 
 /** The port in the plainest words there are: what a driver's answers are compared with. Nothing here is fast. */
-export function modelStore(): Store & { readonly jobs: Jobs } {
+export function modelStore(options: Parameters<typeof modelJobs>[0] = {}): Store & { readonly jobs: Jobs } {
   let partitions: { partition: number; epoch: number; counter: number; offset: number }[] = [];
   let boundTo: string | undefined;
   const actors = new Map<string, StoredActor>();
   const ended = new Map<string, number>();
   const causes = new Map<string, { at: number; reply: string | undefined }>();
-  let timers: StoredTimer[] = [];
+  let timers: (StoredTimer & { partition: number })[] = [];
   let rows: ModelRow[] = [];
   let log: LoggedEvent[] = [];
   let position = 0;
   const cursors = new Map<string, number>();
-  let orders: Order[] = [];
-  const work = modelJobs();
+  let orders: (Order & { partition: number })[] = [];
+  const work = modelJobs(options);
 
   const get = (kind: string, id: string) => rows.find((row) => row.kind === kind && row.id === id);
 
@@ -78,11 +78,13 @@ export function modelStore(): Store & { readonly jobs: Jobs } {
       actors.set(step.actor, { state: step.state, version: step.version, sequence: sequence + 1 });
       for (const { name, due } of step.timers) {
         timers = timers.filter((timer) => timer.actor !== step.actor || timer.name !== name);
-        if (due !== null) timers.push({ actor: step.actor, name, due });
+        if (due !== null) timers.push({ actor: step.actor, name, due, partition: step.partition });
       }
     }
     for (const row of step.rows) put(row);
-    for (const order of step.orders) if (!orders.some((one) => one.id === order.id)) orders.push(order);
+    for (const order of step.orders) {
+      if (!orders.some((one) => one.id === order.id)) orders.push({ ...order, partition: step.partition });
+    }
     const claimed = work.write(step);
     const events = append(step.events, step.at);
     return { outcome: 'ok', events, ...(claimed.length > 0 && { claimed }) };
@@ -117,7 +119,7 @@ export function modelStore(): Store & { readonly jobs: Jobs } {
       }
       boundTo ??= options.log;
       if (options.log !== undefined && options.log !== boundTo) {
-        throw new Fault('store.log', { status: 500, message: 'another command log' });
+        throw new Fault('store.log', { status: 500, message: `filled from ${boundTo}, not ${options.log}` });
       }
       if (partitions.length === 0) {
         const none = { epoch: 0, counter: 0, offset: -1 };
@@ -145,9 +147,15 @@ export function modelStore(): Store & { readonly jobs: Jobs } {
       for (const row of write.rows) put(row);
       return { outcome: 'ok', events: append(write.events, write.at) };
     },
-    timers: async () =>
-      timers.toSorted((one, other) => one.due - other.due || (key(one) < key(other) ? -1 : 1)),
-    orders: async () => [...orders],
+    timers: async (some) =>
+      timers
+        .filter(({ partition }) => some?.includes(partition) ?? true)
+        .toSorted((one, other) => one.due - other.due || (key(one) < key(other) ? -1 : 1))
+        .map(({ partition: _, ...timer }) => timer),
+    orders: async (some) =>
+      orders
+        .filter(({ partition }) => some?.includes(partition) ?? true)
+        .map(({ partition: _, ...order }) => order),
     async acknowledge(ids) {
       orders = orders.filter((order) => !ids.includes(order.id));
     },

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { ListQuery, Store } from '../../../core/ports/store.ts';
 import { sqliteStore } from '../../../runtime/drivers/store/sqlite/index.ts';
 import type { Check } from './check.ts';
+import { failed } from './failed.ts';
 import { sequenceChecks } from './sequence-checks.ts';
 import { storeChecks } from './suite.ts';
 
@@ -110,21 +111,12 @@ describe('the suite bites', () => {
   });
 });
 
-async function failures(checks: readonly Check[], mutate: (store: Store) => Store): Promise<string[]> {
-  const failed: string[] = [];
-  for (const check of checks) {
+function failures(checks: readonly Check[], mutate: (store: Store) => Store): Promise<string[]> {
+  return failed(checks, async () => {
     const driver = sqliteStore({ file: ':memory:' });
     const store = mutate(driver);
-    try {
-      await check.run({ store, reopen: async () => store, close: () => driver.close() });
-    } catch (error) {
-      if (!(error instanceof Error && error.name === 'AssertionError')) throw error;
-      failed.push(check.name);
-    } finally {
-      await driver.close();
-    }
-  }
-  return failed;
+    return { store, reopen: async () => store, close: () => driver.close() };
+  });
 }
 
 function withList(store: Store, change: (query: ListQuery) => ListQuery): Store {

@@ -13,7 +13,7 @@ export interface Call {
   readonly text: string;
   make(store: Store): Promise<unknown>;
   /** For a commit: where it would leave its actor. */
-  readonly moves?: { readonly actor: string; readonly sequence: number };
+  readonly moves?: { readonly actor: string; readonly sequence: number; readonly partition: number };
   readonly leases?: true;
 }
 
@@ -44,6 +44,8 @@ export function generator(seed: number): Generator {
   let time = start;
   let events = 0;
   let direct = 0;
+  /** Where the log of each partition is consumed up to, as far as we know. */
+  let offsets: number[] = [];
   const known = new Map<string, number>();
   let guesses = new Map<string, number>();
 
@@ -67,10 +69,13 @@ export function generator(seed: number): Generator {
     return { order: terms.map((by) => ({ by, descending: chance(0.5) })) };
   };
 
-  const anyRow = (): ResourceWrite =>
+  /** Ids of one home each: a row is written by one partition, or by none. */
+  const anyId = (home: string) => `${home}r${below(3)}`;
+  const homes = ['p', '0', '1'];
+  const anyRow = (home: string): ResourceWrite =>
     row({
       kind: pick(names.kinds),
-      id: `r${below(5)}`,
+      id: anyId(home),
       account: pick(['main', 'other']),
       createdAt: start + below(4),
       name: pick(['Ann', 'ann', 'Anna', 'Joanna', 'Bob', 'é', '\u{1F3A5}', '\uffee']),
@@ -83,11 +88,24 @@ export function generator(seed: number): Generator {
     });
   const anyEvent = () =>
     event(`e${++events}`, { account: pick(['main', 'other']), stream: pick(['', 's1']) });
-  const anyOrder = () => ({ id: `o${below(12)}`, type: 'close', body: `{"n":${below(100)}}` });
+  const anyOrder = (partition: number) => ({
+    ...{ id: `${partition}o${below(6)}`, type: 'close', body: `{"n":${below(100)}}` },
+  });
+  const anyLease = (): Lease =>
+    leases[below(partitions)] ?? { partition: 0, epoch: 1, counter: 0, offset: -1 };
+  /** Mostly goes on from where the log is; now and then from elsewhere, or again over what was consumed. */
+  const anyConsumed = (partition: number) => {
+    const offset = offsets[partition] ?? -1;
+    const from = chance(0.85) ? offset : Math.max(-1, offset + below(5) - 2);
+    const consumed = { from, to: from + below(3) };
+    if (from === offset) offsets[partition] = consumed.to;
+    return consumed;
+  };
 
   const anyStep = (): Call => {
     const actor = pick(names.actors);
-    const lease = leases[actor.charCodeAt(0) % partitions] ?? { partition: 0, epoch: 1, counter: 0 };
+    const lease = leases[actor.charCodeAt(0) % partitions] ?? anyLease();
+    const home = String(lease.partition);
     const guess = guesses.get(actor) ?? 0;
     const sequence = chance(0.9) ? guess : Math.max(0, guess + below(3) - 1);
     const isEnd = chance(0.08);
@@ -99,22 +117,25 @@ export function generator(seed: number): Generator {
       sequence,
       state: isEnd ? null : `{"n":${below(1000)}}`,
       version: 1 + below(2),
-      cause: chance(0.15) ? `again-${below(6)}` : `${actor}-${time}-${below(1e9)}`,
+      cause: chance(0.15) ? `again-${home}-${below(4)}` : `${actor}-${time}-${below(1e9)}`,
       ...numbered,
+      ...(chance(0.4) && {
+        consumed: { ...anyConsumed(lease.partition), ...(chance(0.5) && { isCause: true }) },
+      }),
       ...(chance(0.5) && { reply: `{"r":${below(10)}}` }),
-      rows: some(3, anyRow),
+      rows: some(3, () => anyRow(home)),
       timers: some(3, () => ({ name: pick(['t', 'u']), due: chance(0.3) ? null : time + below(50) })),
       events: some(3, anyEvent),
-      orders: some(2, anyOrder),
+      orders: some(2, () => anyOrder(lease.partition)),
     });
     // A guess only: the commit may be refused, and then those for the same actor in this batch are, too.
-    const moves = { actor, sequence: isEnd ? 0 : sequence + 1 };
+    const moves = { actor, sequence: isEnd ? 0 : sequence + 1, partition: lease.partition };
     guesses.set(actor, moves.sequence);
     return { moves, text: `commit ${JSON.stringify(commit)}`, make: (store) => store.commit(commit) };
   };
 
   const anyWrite = (): Call => {
-    const rows = some(3, () => ({ ...anyRow(), revision: below(4) }));
+    const rows = some(3, () => ({ ...anyRow('p'), revision: below(4) }));
     const seen = new Set<string>();
     const distinct = rows.filter(({ kind, id }) => !seen.has(`${kind}/${id}`) && seen.add(`${kind}/${id}`));
     const commit = write({ at: time, rows: distinct, events: some(2, anyEvent) });
@@ -131,7 +152,11 @@ export function generator(seed: number): Generator {
       ...anySorting(),
       ...(chance(0.3) && { filters: some(3, anyFilter) }),
       ...(chance(0.3) && {
-        after: { createdAt: start + below(4), id: `r${below(5)}`, name: pick(['Ann', 'Anna', 'Bob', 'é']) },
+        after: {
+          createdAt: start + below(4),
+          id: anyId(pick(homes)),
+          name: pick(['Ann', 'Anna', 'Bob', 'é']),
+        },
       }),
       limit: 1 + below(6),
     };
@@ -146,27 +171,38 @@ export function generator(seed: number): Generator {
         make: (store) => store.events.after(from, { account: query.account, limit: query.limit }),
       },
       { text: 'timers', make: (store) => store.timers() },
+      { text: 'timers of 1', make: (store) => store.timers([1]) },
+      { text: 'orders of 0', make: (store) => store.orders([0]) },
       { text: 'load', make: (store) => Promise.all(names.actors.map((actor) => store.load(actor))) },
     ]);
   };
 
   const other = (): Call => {
-    const ids = some(4, () => `o${below(12)}`);
+    const ids = some(4, () => anyOrder(below(partitions)).id);
     const consumer = pick(names.consumers);
     const position = below(events + 1);
-    const before = time - below(40);
+    const { partition, epoch } = anyLease();
+    const place = { partition, epoch: chance(0.95) ? epoch : epoch - 1, ...anyConsumed(partition) };
     return pick<Call>([
       { text: `acknowledge ${ids}`, make: (store) => store.acknowledge(ids) },
       { text: `advance ${consumer} ${position}`, make: (store) => store.events.advance(consumer, position) },
-      { text: `sweep ${before}`, make: (store) => store.sweep(before) },
+      { text: `consume ${JSON.stringify(place)}`, make: (store) => store.consume(place) },
     ]);
   };
 
-  const acquire = (count: number): Call => ({
-    text: `acquire ${count}`,
-    leases: true,
-    make: (store) => store.acquire(count),
-  });
+  const sweep = (): Call => {
+    const before = time - below(40);
+    return { text: `sweep ${before}`, make: (store) => store.sweep(before) };
+  };
+
+  const acquire = (count: number): Call => {
+    const some = leases.length > 0 && chance(0.3) ? { partitions: [below(partitions)] } : {};
+    return {
+      text: `acquire ${count} ${JSON.stringify(some)}`,
+      leases: true,
+      make: (store) => store.acquire(count, some),
+    };
+  };
 
   return {
     partitions,
@@ -176,13 +212,25 @@ export function generator(seed: number): Generator {
       guesses = new Map(known);
       if (leases.length === 0 || chance(0.04)) return [acquire(partitions)];
       if (chance(0.01)) return [acquire(partitions + 1)];
-      // Reads alone: beside writes in flight they may see either side of them.
+      // Alone: a sweep is made in stretches, and reads beside writes in flight may see either side of them.
+      if (chance(0.05)) return [sweep()];
       if (chance(0.3)) return [anyRead(), anyRead(), anyRead()];
       return [anyStep(), ...some(12, () => (chance(0.75) ? anyStep() : chance(0.6) ? anyWrite() : other()))];
     },
     learn(call, answer) {
-      const { value } = answer as { value?: Lease[] & { outcome?: string } };
-      if (call.leases && value) leases = value;
+      const { value } = answer as { value?: Lease[] & { outcome?: string; offset?: number } };
+      if (call.leases && value) {
+        const taken = new Map(value.map((lease) => [lease.partition, lease]));
+        leases = Array.from({ length: partitions }, (_, partition) => {
+          return (taken.get(partition) ?? leases[partition]) as Lease;
+        });
+        offsets = leases.map(
+          (lease, partition) => taken.get(partition)?.offset ?? offsets[partition] ?? lease.offset,
+        );
+      }
+      if (call.moves && value?.outcome === 'gap' && value.offset !== undefined) {
+        offsets[call.moves.partition] = value.offset;
+      }
       if (call.moves && value?.outcome === 'ok') known.set(call.moves.actor, call.moves.sequence);
     },
   };

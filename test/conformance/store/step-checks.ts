@@ -66,7 +66,7 @@ export const stepChecks: readonly Check[] = [
           orders: [order],
         }),
       );
-      expect(outcome).toEqual({ outcome: 'ok', events: [1, 2] });
+      expect(outcome).toMatchObject({ outcome: 'ok', events: [1, 2] });
       for await (const current of bothLives({ store, reopen })) {
         expect(await current.load('a/1')).toEqual({ state: '{"value":"on"}', version: 7, sequence: 1 });
         expect(await current.resources.find('stream', 'key', 'k')).toMatchObject({ id: 's1', revision: 1 });
@@ -137,7 +137,7 @@ export const stepChecks: readonly Check[] = [
       const once = step(lease, { cause: 'c', reply: '{"ok":1}', events: [event('e1')] });
       const bare = step(lease, { cause: 'd', actor: 'a/2' });
       const outcomes = await Promise.all([once, once, bare, bare].map((one) => store.commit(one)));
-      expect(outcomes).toEqual([
+      expect(outcomes).toMatchObject([
         { outcome: 'ok', events: [1] },
         { outcome: 'duplicate', reply: '{"ok":1}' },
         { outcome: 'ok', events: [] },

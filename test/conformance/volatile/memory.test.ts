@@ -6,7 +6,7 @@ import { volatileChecks } from './suite.ts';
 function open(entries?: number) {
   const clock = virtualClock({ start: Date.UTC(2026, 0, 1) });
   const volatile = memoryVolatile({ clock, ...(entries !== undefined && { entries }) });
-  return { clock, volatile, pass: (ms: number) => clock.advance(ms) };
+  return { clock, volatile, peer: volatile, pass: (ms: number) => clock.advance(ms) };
 }
 
 describe('volatile: memory', () => {

@@ -95,8 +95,8 @@ function remote(worker: Channel): Reads {
   return {
     isConsumed: (cause) => worker.call('isConsumed', cause),
     load: (actor) => worker.call('load', actor),
-    timers: () => worker.call('timers', null),
-    orders: () => worker.call('orders', null),
+    timers: (partitions) => worker.call('timers', partitions),
+    orders: (partitions) => worker.call('orders', partitions),
     get: (key) => worker.call('get', key),
     find: (key) => worker.call('find', key),
     walk: (query) => worker.call('walk', query),

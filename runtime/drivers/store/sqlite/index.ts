@@ -45,9 +45,8 @@ export function sqliteStore(options: SqliteStoreOptions): SqliteStore {
     sweep: async (before) => connected().worker.call('sweep', before),
     isConsumed: (cause) => read((reads) => reads.isConsumed(cause)),
     load: (actor) => read((reads) => reads.load(actor)),
-    // Of all partitions: they have one owner here.
-    timers: () => read((reads) => reads.timers(null)),
-    orders: () => read((reads) => reads.orders(null)),
+    timers: (partitions) => read((reads) => reads.timers(partitions ?? null)),
+    orders: (partitions) => read((reads) => reads.orders(partitions ?? null)),
     resources: {
       get: (kind, id) => read((reads) => reads.get({ kind, id })),
       find: (kind, index, value) => read((reads) => reads.find({ kind, index, value })),

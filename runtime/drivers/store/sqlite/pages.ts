@@ -1,5 +1,6 @@
-import { fullOrder, lastNameRank, nameRank } from '../../../../core/listing.ts';
+import { fullOrder } from '../../../../core/listing.ts';
 import type { ListQuery, ListScope, Place, StoredResource } from '../../../../core/ports/store.ts';
+import { rankedPage } from '../ranked-page.ts';
 import type { Reads } from './connection.ts';
 import { storeLimits } from './limits.ts';
 import { checkLimit, type WalkQuery } from './listing.ts';
@@ -14,8 +15,12 @@ export async function page(
   { kind, ...query }: ListQuery & { kind: string },
 ): Promise<StoredResource[]> {
   checkLimit(query.limit);
-  if (query.likeName !== undefined) return rankedPage(reads, { kind, ...query, likeName: query.likeName });
-  const { limit, order, ...scope } = query;
+  const { limit, order, likeName, ...scope } = query;
+  if (likeName !== undefined) {
+    const whole = { ...scope, kind, order: fullOrder(undefined), limit: stretch };
+    const ranked = { likeName, limit, after: query.after };
+    return rankedPage((after) => stretches(reads, { ...whole, after }), ranked);
+  }
   const found: StoredResource[] = [];
   for await (const rows of stretches(reads, { ...scope, kind, order: fullOrder(order), limit })) {
     found.push(...rows.slice(0, limit - found.length));
@@ -45,36 +50,6 @@ export async function count(reads: Reads, query: ListScope & { kind: string }): 
   }
 }
 
-/**
- * A page ranked by likeness of the name. Each rank is in the order of the whole list, so one walk over the list
- * fills all ranks at one time; it ends when the first of them alone makes the page. In the last rank, which
- * nothing follows, the walk goes on from the place itself.
- */
-async function rankedPage(
-  reads: Reads,
-  query: ListQuery & { kind: string; likeName: string },
-): Promise<StoredResource[]> {
-  const { likeName, limit, after, order: _, ...scope } = query;
-  const from = after ? nameRank(after.name ?? '', likeName) : 0;
-  const ranks: StoredResource[][] = Array.from({ length: lastNameRank + 1 }, () => []);
-  const walk: WalkQuery = {
-    ...scope,
-    order: fullOrder(undefined),
-    ...(from === lastNameRank && { after }),
-    limit: stretch,
-  };
-  for await (const rows of stretches(reads, walk)) {
-    for (const row of rows) {
-      const rank = nameRank(row.name, likeName);
-      if (rank < from || (rank === from && after && !isOlder(row, after))) continue;
-      const like = ranks[rank];
-      if (like && like.length < limit) like.push(row);
-    }
-    if (ranks[from]?.length === limit) break;
-  }
-  return ranks.flat().slice(0, limit);
-}
-
 /** The rows that fit, stretch by stretch; in between it is others' turn. */
 async function* stretches(reads: Reads, query: WalkQuery): AsyncGenerator<readonly StoredResource[]> {
   let { after, limit } = query;
@@ -86,10 +61,6 @@ async function* stretches(reads: Reads, query: WalkQuery): AsyncGenerator<readon
     limit = stretch;
     await othersTurn();
   }
-}
-
-function isOlder(row: StoredResource, place: Place): boolean {
-  return row.createdAt < place.createdAt || (row.createdAt === place.createdAt && row.id < place.id);
 }
 
 function othersTurn(): Promise<void> {

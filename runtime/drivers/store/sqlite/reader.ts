@@ -15,8 +15,9 @@ import type { Statements } from './statements.ts';
 export interface Reader {
   isConsumed(cause: string): boolean;
   load(actor: string): StoredActor | undefined;
-  timers(scope: null): StoredTimer[];
-  orders(scope: null): Order[];
+  /** Null: of all partitions. */
+  timers(partitions: readonly number[] | null): StoredTimer[];
+  orders(partitions: readonly number[] | null): Order[];
   get(key: { kind: string; id: string }): StoredResource | undefined;
   find(key: { kind: string; index: string; value: string }): StoredResource | undefined;
   walk(query: WalkQuery): Walk;
@@ -30,13 +31,18 @@ export interface Reader {
 }
 
 const columns = 'r.id, r.account, r.created_at AS createdAt, r.name, r.body, r.revision';
+const ofPartitions = '(?1 IS NULL OR partition IS NULL OR partition IN (SELECT value FROM json_each(?1)))';
 const event = 'position, id, type, account, stream, body, at';
 
 export function reader(sql: Statements): Reader {
   const load = sql.prepare<StoredActor>('SELECT state, version, sequence FROM actors WHERE actor = ?');
   const consumed = sql.prepare<{ cause: string }>('SELECT cause FROM causes WHERE cause = ?');
-  const timers = sql.prepare<StoredTimer>('SELECT actor, name, due FROM timers ORDER BY due, actor, name');
-  const orders = sql.prepare<Order>('SELECT id, type, body FROM orders ORDER BY number');
+  const timers = sql.prepare<StoredTimer>(
+    `SELECT actor, name, due FROM timers WHERE ${ofPartitions} ORDER BY due, actor, name`,
+  );
+  const orders = sql.prepare<Order>(
+    `SELECT id, type, body FROM orders WHERE ${ofPartitions} ORDER BY number`,
+  );
   const get = sql.prepare<StoredResource>(`SELECT ${columns} FROM resources r WHERE kind = ? AND id = ?`);
   const find = sql.prepare<StoredResource>(
     listSql({ byEntry: true, hasAccount: false, hasAfter: false, others: 0 }),
@@ -60,8 +66,8 @@ export function reader(sql: Statements): Reader {
   return {
     isConsumed: (cause) => consumed.get(cause) !== null,
     load: (actor) => load.get(actor) ?? undefined,
-    timers: () => timers.all(),
-    orders: () => orders.all(),
+    timers: (partitions) => timers.all(partitions && JSON.stringify(partitions)),
+    orders: (partitions) => orders.all(partitions && JSON.stringify(partitions)),
     get: (key) => get.get(key.kind, key.id) ?? undefined,
     find: (key) => find.get(key.kind, key.index, key.value, 1) ?? undefined,
     walk,

@@ -115,6 +115,11 @@ const migrations: readonly string[] = [
   ALTER TABLE partitions ADD COLUMN consumed INTEGER NOT NULL DEFAULT -1;
   CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
   `,
+  // Partitions may have several owners. What is older does not say whose it is, and is of all of them.
+  `
+  ALTER TABLE timers ADD COLUMN partition INTEGER;
+  ALTER TABLE orders ADD COLUMN partition INTEGER;
+  `,
 ];
 
 /** Brings the schema up to date, all or nothing. Faults: `store.newer`, `store.foreign`. */

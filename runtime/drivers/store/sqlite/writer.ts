@@ -4,7 +4,6 @@ import type {
   ConsumedPlace,
   EventWrite,
   Lease,
-  Order,
   ResourceCommit,
   StepCommit,
 } from '../../../../core/ports/store.ts';
@@ -50,7 +49,9 @@ export function writer(sql: Statements): Writer {
   const removeActor = sql.prepare('DELETE FROM actors WHERE actor = ? AND sequence = ?');
   const addEnded = sql.prepare('INSERT OR REPLACE INTO ended (actor, at) VALUES (?, ?)');
 
-  const setTimer = sql.prepare('INSERT OR REPLACE INTO timers (actor, name, due) VALUES (?, ?, ?)');
+  const setTimer = sql.prepare(
+    'INSERT OR REPLACE INTO timers (actor, name, due, partition) VALUES (?, ?, ?, ?)',
+  );
   const removeTimer = sql.prepare('DELETE FROM timers WHERE actor = ? AND name = ?');
   const removeTimers = sql.prepare('DELETE FROM timers WHERE actor = ?');
   const addEvent = sql.prepare(
@@ -58,7 +59,7 @@ export function writer(sql: Statements): Writer {
   );
   // An order's id names the effect, so an order that is still pending is the same one.
   const addOrder = sql.prepare(
-    'INSERT INTO orders (id, type, body) VALUES (?, ?, ?) ON CONFLICT (id) DO NOTHING',
+    'INSERT INTO orders (id, type, body, partition) VALUES (?, ?, ?, ?) ON CONFLICT (id) DO NOTHING',
   );
   const removeOrder = sql.prepare('DELETE FROM orders WHERE id = ?');
   const advance = sql.prepare('INSERT OR REPLACE INTO cursors (consumer, position) VALUES (?, ?)');
@@ -82,8 +83,8 @@ export function writer(sql: Statements): Writer {
       );
       return Number(lastInsertRowid);
     });
-  const addOrders = (orders: readonly Order[]) => {
-    for (const order of orders) addOrder.run(order.id, order.type, order.body);
+  const addOrders = ({ orders, partition }: StepCommit) => {
+    for (const order of orders) addOrder.run(order.id, order.type, order.body, partition);
   };
 
   /** Moves the actor's row, or says that it is not where the step began. */
@@ -175,11 +176,11 @@ export function writer(sql: Statements): Writer {
       if (step.state !== null) {
         for (const timer of step.timers) {
           if (timer.due === null) removeTimer.run(step.actor, timer.name);
-          else setTimer.run(step.actor, timer.name, timer.due);
+          else setTimer.run(step.actor, timer.name, timer.due, partition);
         }
       }
       const events = logEvents(step.events, step.at);
-      addOrders(step.orders);
+      addOrders(step);
       const claimed = writeJobs(step);
       return { outcome: 'ok', events, ...(claimed.length > 0 && { claimed }) };
     },

@@ -1,0 +1,36 @@
+import { type AnyElysia, Elysia } from 'elysia';
+import { Fault } from '../../core/fault.ts';
+import { health, type Point } from './contract.ts';
+import type { HealthKit } from './kit.ts';
+import { mostPoints } from './limits.ts';
+
+/**
+ * The last hour of a session, wherever it was fed: each node that did is asked for what it remembers. What a node knew
+ * that is gone is lost. Fault `node.unreachable` (503) when one that lives does not answer.
+ */
+export async function pointsEverywhere(
+  of: { readonly streamId: string; readonly sessionId: string; readonly nodes: readonly string[] },
+  { kit, signal }: { kit: HealthKit; signal: AbortSignal },
+): Promise<readonly Point[]> {
+  const { streamId, sessionId } = of;
+  const found = await Promise.all(
+    of.nodes.map(async (id) => {
+      if (id === kit.deployment.node.id) return kit.use(health).points({ streamId, sessionId });
+      if (!(await kit.nodes.find(id))?.isAlive) return [];
+      const answer = await kit.nodes.request(id, `/internal/health/${streamId}/${sessionId}`, { signal });
+      if (answer.ok) return (await answer.json()) as Point[];
+      const message = `The node "${id}", which knows, answered with ${answer.status}. Try again.`;
+      throw new Fault('node.unreachable', { status: 503, message, retryAfter: 1 });
+    }),
+  );
+  // Where two nodes saw the same 5 s, the one that came later.
+  const points = new Map(found.flat().map((point) => [point.time, point]));
+  return [...points.values()].sort((a, b) => a.time - b.time).slice(-mostPoints);
+}
+
+/** What other nodes ask this one. */
+export function healthNodeRoutes(kit: HealthKit): AnyElysia {
+  return new Elysia().get('/internal/health/:streamId/:sessionId', ({ params: { streamId, sessionId } }) =>
+    Response.json(kit.use(health).points({ streamId, sessionId })),
+  );
+}

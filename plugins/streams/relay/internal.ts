@@ -1,0 +1,32 @@
+import { type AnyElysia, Elysia } from 'elysia';
+import type { StreamsKit } from '../kit.ts';
+import { notOn } from '../not-on.ts';
+import { viewerIdLength } from '../viewer.ts';
+import { relayLimits } from './limits.ts';
+
+/** Ids of viewers on whose behalf a node asks, one behind the other. */
+export const viewersHeader = 'x-millrace-viewers';
+const longest = viewerIdLength * relayLimits.viewersTold.value;
+
+export function internalPath(playbackId: string, file: string, search: string): string {
+  return `/internal/hls/${playbackId}/${file}${search}`;
+}
+
+/**
+ * What this node has of a playlist, for other nodes: like `/hls/…`, but whoever does not have it says so at once and
+ * asks nobody else, so no request goes in circles.
+ */
+export function internalHls(kit: Pick<StreamsKit, 'media'>): AnyElysia {
+  return new Elysia().get('/internal/hls/:playbackId/*', ({ params, request }) => {
+    const viewers = viewersIn(request.headers.get(viewersHeader) ?? '');
+    const { playbackId, '*': file } = params;
+    const query = new URL(request.url).searchParams;
+    return (
+      kit.media.serve({ playbackId, file, query, signal: request.signal, viewers }) ?? Promise.reject(notOn())
+    );
+  });
+}
+
+function viewersIn(text: string): string[] {
+  return text.slice(0, longest).match(new RegExp(`.{${viewerIdLength}}`, 'g')) ?? [];
+}

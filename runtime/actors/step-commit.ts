@@ -1,0 +1,95 @@
+import type { AnyMachineSnapshot } from 'xstate';
+import type { ActorView, Emitted } from '../../core/actor.ts';
+import type { EventWrite, Order, StepCommit } from '../../core/ports/store.ts';
+import { freeze, jobsOf, type Step, type Wanted, withJobs } from '../../core/step.ts';
+import type { RegisteredType } from './actor-types.ts';
+
+/**
+ * What a step writes, whoever hosts the actor: the effect ids come from the cause alone, so a repeat of the step is
+ * recognisable everywhere. Where it is written, and by which right, is the host's to add.
+ */
+export function stepCommit(
+  entry: RegisteredType,
+  options: StepPlace & { readonly step: Step },
+): ComposedStep {
+  const { actor, cause, at, sequence } = options;
+  const { emitted, timers, wanted, cancels, isDone } = options.step;
+  const { events, orders } = effects(entry, { emitted, snapshot: options.step.snapshot, cause, at });
+  const named = wanted.map((one, index) => ({
+    ...one,
+    id: `${cause}/${emitted.length + index}/${one.kind}`,
+  }));
+  const snapshot = withJobs(options.step.snapshot, {
+    ...jobsOf(options.step.snapshot),
+    ...Object.fromEntries(named.map(({ child, id }) => [child, id])),
+  });
+  return {
+    snapshot,
+    wanted: named,
+    commit: {
+      actor,
+      cause,
+      at,
+      sequence,
+      state: isDone ? null : freeze(entry.type, snapshot),
+      version: entry.type.version,
+      rows: entry.type.rows(snapshot.context, snapshot.value),
+      timers: isDone ? [] : timers,
+      events,
+      orders,
+      cancels,
+    },
+  };
+}
+
+interface StepPlace {
+  readonly actor: string;
+  readonly cause: string;
+  readonly at: number;
+  /** Of the state that the step starts from. */
+  readonly sequence: number;
+}
+
+interface ComposedStep {
+  /** The state after it, which knows its jobs by their ids. */
+  readonly snapshot: AnyMachineSnapshot;
+  /** The jobs that begin with it. */
+  readonly wanted: readonly (Wanted & { readonly id: string })[];
+  readonly commit: Omit<StepCommit, 'partition' | 'epoch' | 'counter' | 'consumed' | 'finish' | 'jobs'>;
+}
+
+/** A state, as whoever asked sees it. */
+export function viewOf(snapshot: AnyMachineSnapshot): ActorView<never> {
+  return { value: snapshot.value, context: snapshot.context } as ActorView<never>;
+}
+
+/** Cause of a step by a timer. With the number of the step, because a deadline can be set to the same time twice. */
+export function timerCause(
+  { actor, name, due }: { actor: string; name: string; due: number },
+  sequence: number,
+): string {
+  return `t${actor}#${name}@${due}.${sequence}`;
+}
+
+/** What a step emitted, as the store takes it: events for clients, orders for nodes. */
+function effects(
+  entry: RegisteredType,
+  options: { emitted: readonly Emitted[]; snapshot: AnyMachineSnapshot; cause: string; at: number },
+): { events: EventWrite[]; orders: Order[] } {
+  const events: EventWrite[] = [];
+  const orders: Order[] = [];
+  for (const [index, emitted] of options.emitted.entries()) {
+    const id = `${options.cause}/${index}/${emitted.type}`;
+    if (emitted.type.startsWith('order.')) {
+      orders.push({ id, type: emitted.type, body: JSON.stringify(emitted) });
+      continue;
+    }
+    const { account, stream, body } = entry.type.describe(emitted, options.snapshot.context, {
+      at: options.at,
+      tools: entry.tools,
+    });
+    const head = { id, createdAt: options.at, timestamp: options.at, event: emitted.type };
+    events.push({ id, type: emitted.type, account, stream, body: JSON.stringify({ ...head, ...body }) });
+  }
+  return { events, orders };
+}

@@ -1,0 +1,164 @@
+import type { Actors, ActorType } from '../../core/actor.ts';
+import { Fault, hasCode } from '../../core/fault.ts';
+import { uuid } from '../../core/ids.ts';
+import type { Log } from '../../core/log.ts';
+import type { Bus } from '../../core/ports/bus.ts';
+import type { Clock } from '../../core/ports/clock.ts';
+import type { Job } from '../../core/ports/jobs.ts';
+import type { Store } from '../../core/ports/store.ts';
+import { type JobResult, thaw } from '../../core/step.ts';
+import { idOf, nameOf } from '../actors/actor-name.ts';
+import type { ActorTypes } from '../actors/actor-types.ts';
+import { partitionOf } from '../actors/partition.ts';
+import { refusals } from '../actors/refusals.ts';
+import { viewOf } from '../actors/step-commit.ts';
+import { type Answer, thrownFault, unknownOutcome } from './answer.ts';
+import { type CommandBody, commandText, type NodeAddress } from './command.ts';
+import { clusterLimits } from './limits.ts';
+import { pause } from './retried.ts';
+
+/**
+ * Actors that live somewhere in the deployment. What is asked of one goes onto the log of its partition, also when this
+ * node owns that: a replay must find everything that was acknowledged. The owner tells the answer.
+ */
+export class ClusterActors implements Actors {
+  readonly #options: ClusterActorsOptions;
+  readonly #waiting = new Map<string, Waiting>();
+  #isStopped = false;
+  #onQuiet = () => {};
+
+  constructor(options: ClusterActorsOptions) {
+    this.#options = options;
+  }
+
+  /** Commands that wait for their answer. */
+  get waiting(): number {
+    return this.#waiting.size;
+  }
+
+  // biome-ignore lint/suspicious/noExplicitAny: the public types are those of the Actors interface
+  async spawn(type: ActorType<any, never>, id: string, input: unknown, options: Cause = {}): Promise<any> {
+    const answer = await this.#ask(this.#name(type, id), { type: 'spawn', input }, options);
+    return 'view' in answer ? answer.view : undefined;
+  }
+
+  async ask(
+    // biome-ignore lint/suspicious/noExplicitAny: as above
+    type: ActorType<any, never>,
+    id: string,
+    command: { readonly type: string },
+    options: Cause = {},
+    // biome-ignore lint/suspicious/noExplicitAny: as above
+  ): Promise<any> {
+    const answer = await this.#ask(this.#name(type, id), { type: 'ask', command }, options);
+    return 'view' in answer ? answer.view : undefined;
+  }
+
+  /** Gives the result of a job to the actor that asked for it. `stale`: it does not wait for it any more. */
+  async conclude(
+    { id: job, actor, child }: Pick<Job, 'id' | 'actor' | 'child'>,
+    result: JobResult,
+  ): Promise<'ok' | 'stale'> {
+    const answer = await this.#ask(actor, { type: 'result', child, job, result }, {});
+    return 'outcome' in answer ? answer.outcome : 'stale';
+  }
+
+  // biome-ignore lint/suspicious/noExplicitAny: as above
+  async read(type: ActorType<any, never>, id: string): Promise<any> {
+    const { store, types } = this.#options;
+    const entry = types.registered(type);
+    const stored = await store.load(nameOf(type, id));
+    return stored && viewOf(thaw(entry.type, stored));
+  }
+
+  /** What a node told; for a command that nobody waits for any more it means nothing. */
+  hear(id: string, answer: Answer): void {
+    this.#waiting.get(id)?.end(answer);
+  }
+
+  /** Takes no further commands. Resolves when those that wait have their answer or have waited long enough. */
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    if (this.#waiting.size === 0) return;
+    await new Promise<void>((resolve) => {
+      this.#onQuiet = resolve;
+    });
+  }
+
+  #name(type: { readonly type: string }, id: string): string {
+    return nameOf(this.#options.types.registered(type).type, id);
+  }
+
+  async #ask(actor: string, body: CommandBody, { cause }: Cause): Promise<Answer> {
+    if (this.#isStopped) throw refusals.stopping('The server is stopping.');
+    if (this.#waiting.size >= clusterLimits.asks) throw tooMany();
+    const { self, partitions } = this.#options;
+    const id = uuid();
+    const command = { id, ...body, replyTo: self, ...(cause !== undefined && { cause }) };
+    const answer = await this.#answered(id, {
+      partition: partitionOf(idOf(actor), partitions),
+      key: actor,
+      value: commandText(command),
+    });
+    if ('fault' in answer) throw thrownFault(answer.fault);
+    return answer;
+  }
+
+  async #answered(id: string, command: Parameters<Bus['send']>[0]): Promise<Answer> {
+    const { clock } = this.#options;
+    const over = new AbortController();
+    const { promise, resolve, reject } = Promise.withResolvers<Answer>();
+    const cancel = clock.at(clock.now() + clusterLimits.askTime, () => resolve({ fault: unknownOutcome }));
+    this.#waiting.set(id, { end: resolve });
+    this.#send(command, over.signal).catch(reject);
+    try {
+      return await promise;
+    } finally {
+      cancel();
+      over.abort();
+      this.#waiting.delete(id);
+      if (this.#waiting.size === 0) this.#onQuiet();
+    }
+  }
+
+  /** Until the log has it. Where it may have been written already it is the same command that is written again. */
+  async #send(command: Parameters<Bus['send']>[0], signal: AbortSignal): Promise<void> {
+    const { bus, clock, log } = this.#options;
+    let isUnknown = false;
+    while (!signal.aborted) {
+      try {
+        await bus.send(command);
+        return;
+      } catch (error) {
+        isUnknown ||= hasCode(error, 'bus.unknown');
+        if (!isUnknown) throw error;
+        log.debug('a command may not have been sent', { actor: command.key, error });
+        await pause(clusterLimits.sendRetry, { clock, signal });
+      }
+    }
+  }
+}
+
+interface Waiting {
+  end(answer: Answer): void;
+}
+
+interface Cause {
+  readonly cause?: string;
+}
+
+interface ClusterActorsOptions {
+  readonly bus: Bus;
+  readonly store: Pick<Store, 'load'>;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly types: ActorTypes;
+  /** How many there are. */
+  readonly partitions: number;
+  readonly self: NodeAddress;
+}
+
+function tooMany(): Fault {
+  const message = 'Too many commands wait for their answer already; this one was not sent.';
+  return new Fault('server.busy', { status: 503, message, retryAfter: 1 });
+}

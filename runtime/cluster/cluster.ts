@@ -1,0 +1,182 @@
+import type { Log } from '../../core/log.ts';
+import type { Metrics } from '../../core/metrics.ts';
+import type { Bus } from '../../core/ports/bus.ts';
+import type { Clock } from '../../core/ports/clock.ts';
+import type { Job, Jobs, QueuedJobs } from '../../core/ports/jobs.ts';
+import type { Order, Store } from '../../core/ports/store.ts';
+import type { Volatile } from '../../core/ports/volatile.ts';
+import type { JobResult } from '../../core/step.ts';
+import type { ActorTypes } from '../actors/actor-types.ts';
+import type { EventHub } from '../actors/events.ts';
+import type { HostOptions } from '../actors/host.ts';
+import type { StepCounts } from '../actors/step-counts.ts';
+import type { Workshop } from '../actors/workshop.ts';
+import { ClusterActors } from './cluster-actors.ts';
+import { measureCluster } from './cluster-metrics.ts';
+import type { NodeAddress } from './command.ts';
+import { duty } from './duty.ts';
+import { EventTail } from './event-tail.ts';
+import { type HandedOn, handOn } from './hand-on.ts';
+import { Mail } from './mail.ts';
+import { Owner } from './owner.ts';
+import { PlainRelay } from './plain-relay.ts';
+
+/**
+ * One node of several: its actors are asked over the bus, and where it has the role it runs those of the partitions that
+ * the bus gives it.
+ */
+export class Cluster {
+  readonly actors: ClusterActors;
+  readonly mail: Mail;
+  readonly #options: ClusterOptions;
+  readonly #tail: EventTail;
+  readonly #plain: PlainRelay | undefined;
+  readonly #owner: Owner;
+  readonly #queue: QueuedJobs | undefined;
+  #buried = 0;
+  #leave: (() => Promise<void>) | undefined;
+  #unwatch: () => Promise<void> | void = () => {};
+
+  constructor(options: ClusterOptions) {
+    const { store, bus, clock, log, self, types, partitions } = options;
+    this.#options = options;
+    this.#queue = isQueue(options.jobs) ? options.jobs : undefined;
+    this.actors = new ClusterActors({ bus, store, clock, log, types, partitions, self });
+    this.mail = new Mail({
+      ...{ bus, self, clock, log },
+      onAnswer: (id, answer) => this.actors.hear(id, answer),
+      onOrder: (order) => options.takeOrder(order),
+    });
+    this.#tail = new EventTail(options);
+    const { outbox } = store;
+    this.#plain =
+      outbox && new PlainRelay({ outbox, clock, log, handOn: (entries) => this.#handOn(entries) });
+    const shared = {
+      ...{ partitions, store, bus, logId: options.logId, clock, log, types },
+      ...{ mail: this.mail, tail: this.#tail, work: options.work },
+      hotActors: Math.ceil(options.hotActors / partitions),
+      ...(options.counts && { counts: options.counts }),
+      ...(options.probe && { probe: options.probe }),
+      handOn: (entries: readonly HandedOn[]) => this.#handOn(entries),
+      runOrders: (orders: readonly Order[]) => options.runOrders(orders),
+      onBuried: () => {
+        this.#buried += 1;
+      },
+    };
+    this.#owner = new Owner({
+      ...{ clock, log },
+      partsOf: (partition) => ({ ...shared, partition }),
+      restart: (partition) => bus.restart(partition),
+    });
+    measureCluster(options.metrics, {
+      ...{ actors: this.actors, mail: this.mail, owner: this.#owner, bus, clock },
+      buried: () => this.#buried,
+    });
+  }
+
+  /** Actors that are kept in memory, and their pending timers. */
+  get hotActors(): number {
+    return this.#sum(({ actors }) => actors);
+  }
+
+  get pendingTimers(): number {
+    return this.#sum(({ timers }) => timers);
+  }
+
+  /** Partition → why it is not consumed, although the bus gives it to this node. */
+  get refused(): ReadonlyMap<number, string> {
+    return this.#owner.refused;
+  }
+
+  /** Partitions that this node consumes. */
+  get owned(): readonly number[] {
+    return [...this.#owner.owned.keys()];
+  }
+
+  /** From now on answers, orders and events are heard. */
+  async start(): Promise<void> {
+    await this.mail.start();
+    await this.#tail.start();
+  }
+
+  /** From now on this node runs its share of the actors. */
+  async own(): Promise<void> {
+    this.#leave = await this.#options.bus.own(this.#owner);
+    if (this.#plain) this.#unwatch = await this.onDuty('plain events', async () => this.#plain!.watch());
+  }
+
+  /** Hands over the partitions: what was taken is finished first, the rest is the next owner's. */
+  async stop(): Promise<void> {
+    await this.actors.stop();
+    await this.#owner.finish();
+    await this.#leave?.();
+    await this.#unwatch();
+    await this.#plain?.stop();
+    this.#tail.stop();
+    await this.mail.stop();
+  }
+
+  /** Does something on one node at a time, see `duty`. */
+  onDuty(name: string, begin: Parameters<typeof duty>[1]['begin']): Promise<() => Promise<void>> {
+    return duty(name, { ...this.#options, begin });
+  }
+
+  /** Events of plain resources are written. */
+  wrote(...[events]: Parameters<EventTail['committed']>): void {
+    if (events.length === 0) return;
+    this.#tail.committed(events);
+    this.#plain?.wake();
+  }
+
+  /** Gives the result of a job to its actor, and finishes the job, which is no business of the actor's store. */
+  async conclude(
+    job: Pick<Job, 'id' | 'actor' | 'child'>,
+    { owner, result }: { owner: string; result: JobResult },
+  ): Promise<'ok' | 'stale'> {
+    const outcome = await this.actors.conclude(job, result);
+    if (outcome === 'ok') await this.#options.jobs.finish(owner, job.id);
+    return outcome;
+  }
+
+  #handOn(entries: readonly HandedOn[]): Promise<void> {
+    return handOn(entries, { bus: this.#options.bus, queue: this.#queue });
+  }
+
+  #sum(value: (partition: { actors: number; timers: number }) => number): number {
+    let sum = 0;
+    for (const partition of this.#owner.owned.values()) sum += value(partition);
+    return sum;
+  }
+}
+
+export interface ClusterOptions {
+  readonly self: NodeAddress;
+  readonly store: Store;
+  readonly bus: Bus;
+  /** Identity of the bus's log. */
+  readonly logId: string;
+  readonly jobs: Jobs;
+  readonly volatile: Volatile;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly metrics: Metrics;
+  readonly types: ActorTypes;
+  readonly hub: EventHub;
+  /** Of what this node commits. */
+  readonly own: EventHub;
+  readonly work: Workshop;
+  readonly partitions: number;
+  /** Actors of all partitions that are kept in memory. */
+  readonly hotActors: number;
+  readonly counts?: StepCounts;
+  readonly probe?: HostOptions['probe'];
+  /** Sees to the orders of committed steps, wherever they are to be carried out. */
+  runOrders(orders: readonly Order[]): void;
+  /** Another node sent it. */
+  takeOrder(order: Order): void;
+}
+
+/** A queue of its own, to which jobs come by the outbox. */
+function isQueue(jobs: Jobs): jobs is QueuedJobs {
+  return 'add' in jobs;
+}

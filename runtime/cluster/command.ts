@@ -1,0 +1,59 @@
+import type { JobResult } from '../../core/step.ts';
+
+/** What is asked of an actor, as it stands on the log of its partition; the key of the record is the actor. */
+export type Command = {
+  /** Of the request. A second record with it is a copy of the first. */
+  readonly id: string;
+  readonly replyTo: NodeAddress;
+  /** Makes a repeat of the same request recognisable, as for `Actors`. */
+  readonly cause?: string;
+} & CommandBody;
+
+export type CommandBody =
+  | { readonly type: 'spawn'; readonly input: unknown }
+  | { readonly type: 'ask'; readonly command: { readonly type: string } }
+  /** Of a job that the actor asked for. */
+  | { readonly type: 'result'; readonly child: string; readonly job: string; readonly result: JobResult };
+
+/** A process. */
+export interface NodeAddress {
+  readonly node: string;
+  readonly incarnation: string;
+}
+
+export function commandText(command: Command): string {
+  return JSON.stringify(command);
+}
+
+/** A command as it was written, or why it is none. */
+export function parsedCommand(text: string): Command | { readonly problem: string } {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return { problem: 'it is no JSON' };
+  }
+  if (!isRecord(value)) return { problem: 'it is no object' };
+  const { id, replyTo, cause } = value;
+  if (typeof id !== 'string' || id === '') return { problem: 'it has no id' };
+  if (!isRecord(replyTo) || typeof replyTo.node !== 'string' || typeof replyTo.incarnation !== 'string') {
+    return { problem: 'it does not say who waits for the answer' };
+  }
+  if (cause !== undefined && typeof cause !== 'string') return { problem: 'its cause is no text' };
+  return isBody(value)
+    ? (value as unknown as Command)
+    : { problem: `it is of no known type: ${String(value.type)}` };
+}
+
+function isBody(value: Record<string, unknown>): boolean {
+  if (value.type === 'spawn') return true;
+  if (value.type === 'ask') return isRecord(value.command) && typeof value.command.type === 'string';
+  if (value.type !== 'result') return false;
+  const { child, job, result } = value;
+  if (typeof child !== 'string' || typeof job !== 'string' || !isRecord(result)) return false;
+  return 'output' in result || isRecord(result.error);
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return value !== null && typeof value === 'object' && !Array.isArray(value);
+}

@@ -1,0 +1,49 @@
+import type { Clock } from '../../core/ports/clock.ts';
+import { clusterLimits } from './limits.ts';
+
+/**
+ * Does `work` until it succeeds, with doubling waits between the attempts. Undefined when the signal was aborted first:
+ * then nobody wants it any more.
+ */
+export async function retried<T>(
+  work: () => Promise<T>,
+  options: { clock: Clock; signal: AbortSignal; onFailure: (error: unknown, tries: number) => void },
+): Promise<T | undefined> {
+  const { clock, signal, onFailure } = options;
+  for (let tries = 1; !signal.aborted; tries += 1) {
+    try {
+      return await work();
+    } catch (error) {
+      if (signal.aborted) return undefined;
+      onFailure(error, tries);
+      await pause(waitAfter(tries), { clock, signal });
+    }
+  }
+  return undefined;
+}
+
+/** ms to wait after so many failures in a row. */
+export function waitAfter(tries: number): number {
+  const { retryFirst, retryMost } = clusterLimits;
+  return Math.min(retryMost, retryFirst * 2 ** Math.min(tries - 1, 20));
+}
+
+/** `ms` later, or as soon as the signal is aborted. */
+export function pause(ms: number, options: { clock: Clock; signal: AbortSignal }): Promise<void> {
+  const { clock, signal } = options;
+  if (signal.aborted) return Promise.resolve();
+  return new Promise((resolve) => {
+    const end = () => {
+      cancel();
+      signal.removeEventListener('abort', end);
+      resolve();
+    };
+    const cancel = clock.at(clock.now() + ms, end);
+    signal.addEventListener('abort', end);
+  });
+}
+
+/** Whether a failure is to be logged: the first, and then ever more rarely, for it may go on for hours. */
+export function isWorthTelling(tries: number): boolean {
+  return (tries & (tries - 1)) === 0;
+}

@@ -1,0 +1,54 @@
+import { randomUUID } from 'node:crypto';
+import { link, mkdir, realpath, unlink } from 'node:fs/promises';
+import { join } from 'node:path';
+import { startFault } from '../faults.ts';
+import { codeOf } from './disk.ts';
+import { etagOf, stamps } from './etag.ts';
+import { type DirectoryLock, directoryLock } from './lock.ts';
+import { ownMark } from './process-mark.ts';
+import { type Scratch, scratch } from './scratch.ts';
+import { syncFolder, type Tree, tree } from './tree.ts';
+
+export interface OpenedFolder {
+  readonly tree: Tree;
+  readonly scratch: Scratch;
+  readonly lock: DirectoryLock;
+  /** Where uploads lie. */
+  readonly uploads: string;
+}
+
+/**
+ * Makes the folder when it is missing and finds out whether the disk can do what blobs need: be written to, synced and
+ * linked. Fault `blobs.folder` names what it cannot.
+ */
+export async function openFolder(folder: string): Promise<OpenedFolder> {
+  try {
+    await mkdir(folder, { recursive: true, mode: 0o750 });
+    const root = await realpath(folder);
+    const [scratchFolder, uploads] = [join(root, '.scratch'), join(root, '.uploads')];
+    for (const path of [scratchFolder, uploads]) await mkdir(path, { recursive: true, mode: 0o750 });
+    await syncFolder(root);
+    const temporary = scratch(scratchFolder, {
+      mark: await ownMark(),
+      stamp: stamps(),
+      etagOf: async (handle) => etagOf(await handle.stat({ bigint: true })),
+    });
+    const file = await temporary.write(probe());
+    const second = `${file.path}.${randomUUID()}`;
+    await link(file.path, second).finally(() => unlink(file.path));
+    await unlink(second);
+    await temporary.sweep();
+    return { tree: tree(root), scratch: temporary, lock: directoryLock(join(root, '.lock')), uploads };
+  } catch (error) {
+    const why = (error as { problems?: string[] }).problems?.[0] ?? codeOf(error);
+    if (why === '') throw error;
+    throw startFault('blobs.folder', {
+      message: `the folder of blobs ${folder} cannot be used: ${why}; it must be a folder that this process may write to, on a disk that knows hard links`,
+      cause: error,
+    });
+  }
+}
+
+async function* probe(): AsyncGenerator<Uint8Array> {
+  yield new Uint8Array(1);
+}

@@ -1,0 +1,118 @@
+import type { S3Client, S3ClientConfig } from '@aws-sdk/client-s3';
+import type { Clock } from '../../../../core/ports/clock.ts';
+import { closed } from '../faults.ts';
+import { abortOf } from '../source.ts';
+import { faultOf, isPassing } from './errors.ts';
+import { type Exchange, type HttpHandler, httpHandler, SentBytes } from './http-handler.ts';
+import { type S3Limits, s3Limits } from './limits.ts';
+import type { S3BlobsOptions } from './options.ts';
+
+type Sdk = typeof import('@aws-sdk/client-s3');
+
+/** One bucket, spoken to with retries. */
+export interface Connection {
+  readonly bucket: string;
+  readonly clock: Clock;
+  readonly limits: S3Limits;
+  /** One command, tried again while that may help. Throws what S3 answered, as it is, or Fault `blobs.closed`. */
+  send<T>(command: (sdk: Sdk) => unknown, options?: SendOptions): Promise<T>;
+  /** The same, but what S3 answered is a Fault already. `what` begins its message. */
+  ask<T>(what: string, command: (sdk: Sdk) => unknown, options?: SendOptions): Promise<T>;
+  /** Waits before attempt `next`, 2 or more. Ends with the signal's reason. */
+  pause(next: number, signal?: AbortSignal): Promise<void>;
+  /** A body to send. */
+  body(bytes: Uint8Array): { Body: Uint8Array; ContentLength: number };
+  close(): void;
+}
+
+export interface SendOptions extends Omit<Exchange, 'abortSignal'> {
+  readonly signal?: AbortSignal;
+  readonly attempts?: number;
+  /** Told before each attempt, 1 first. */
+  readonly onAttempt?: (attempt: number) => void;
+}
+
+export function connection(options: S3BlobsOptions): Connection {
+  const { bucket, clock } = options;
+  const limits = { ...s3Limits, ...options.limits };
+  let handler: HttpHandler | undefined;
+  let loaded: Promise<{ sdk: Sdk; client: S3Client }> | undefined;
+  let isClosed = false;
+
+  const load = async () => {
+    const sdk = await import('@aws-sdk/client-s3');
+    handler = httpHandler({ clock, limits });
+    return { sdk, client: new sdk.S3Client(clientConfig(options, handler)) };
+  };
+  const pause: Connection['pause'] = async (next, signal) => {
+    const most = Math.min(limits.longestWait, limits.firstWait * 2 ** (next - 2));
+    const aborted = abortOf(signal);
+    let cancel = () => {};
+    const waited = new Promise<void>((resolve) => {
+      cancel = clock.at(clock.now() + Math.random() * most, resolve);
+    });
+    await Promise.race([waited, aborted.promise]).finally(() => {
+      cancel();
+      aborted.end();
+    });
+  };
+
+  const send = async <T>(command: (sdk: Sdk) => unknown, given: SendOptions = {}): Promise<T> => {
+    const { signal, attempts = limits.attempts, onAttempt, ...exchange } = given;
+    for (let attempt = 1; ; attempt++) {
+      signal?.throwIfAborted();
+      if (isClosed) throw closed();
+      loaded ??= load();
+      const { sdk, client } = await loaded;
+      onAttempt?.(attempt);
+      try {
+        const all = { ...exchange, ...(signal && { abortSignal: signal }) };
+        return (await client.send(command(sdk) as never, all as never)) as T;
+      } catch (error) {
+        signal?.throwIfAborted();
+        if (isClosed) throw closed();
+        if (attempt >= attempts || !isPassing(error)) throw error;
+      }
+      await pause(attempt + 1, signal);
+    }
+  };
+
+  return {
+    bucket,
+    clock,
+    limits,
+    send,
+    pause,
+    async ask(what, command, given) {
+      return send<never>(command, given).catch((error) => {
+        throw faultOf(error, `${what} in bucket ${bucket}`);
+      });
+    },
+    body: (bytes) => ({
+      Body: new SentBytes(bytes, { piece: limits.sentPiece }) as never,
+      ContentLength: bytes.length,
+    }),
+    close() {
+      isClosed = true;
+      handler?.destroy();
+    },
+  };
+}
+
+function clientConfig(options: S3BlobsOptions, handler: HttpHandler): S3ClientConfig {
+  const { endpoint, region, accessKeyId, secretAccessKey, forcePathStyle } = options;
+  return {
+    ...(endpoint !== undefined && { endpoint }),
+    region: region ?? 'us-east-1',
+    credentials: { accessKeyId, secretAccessKey },
+    // By names below the endpoint only where it is AWS itself: others rarely have DNS for that.
+    forcePathStyle: forcePathStyle ?? endpoint !== undefined,
+    // Otherwise newer clients send trailing checksums, which R2, older MinIO and others refuse.
+    requestChecksumCalculation: 'WHEN_REQUIRED',
+    responseChecksumValidation: 'WHEN_REQUIRED',
+    // Retries are ours: bounded, and known to whoever asked, because a repeated write may meet itself.
+    maxAttempts: 1,
+    expectContinueHeader: false,
+    requestHandler: handler as never,
+  };
+}

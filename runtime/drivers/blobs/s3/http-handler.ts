@@ -1,0 +1,167 @@
+import { cidr } from '../../../../core/cidr.ts';
+import type { Clock } from '../../../../core/ports/clock.ts';
+import type { OutboundFailure, OutboundMethod, OutboundSource } from '../../../../core/ports/outbound.ts';
+import { outboundClient } from '../../outbound/client.ts';
+import type { S3Limits } from './limits.ts';
+
+/**
+ * Carries the requests of the AWS client over the program's own HTTP/1.1 client instead of `node:http`, whose timeouts and
+ * aborts under Bun are not those of Node: every phase has its bound, what is not read is not received, and an abort closes the
+ * socket. All addresses are open, because the endpoint is the operator's choice.
+ */
+export interface HttpHandler {
+  handle(request: SdkRequest, options?: SdkOptions): Promise<{ response: SdkResponse }>;
+  destroy(): void;
+}
+
+/** What is under way is bounded by this; `client.send` passes it through. */
+export interface Exchange {
+  readonly abortSignal?: AbortSignal;
+  /** Ms in all; 0 is none. */
+  readonly timeout?: number;
+  /** Ms without a byte. */
+  readonly silence?: number;
+  /** Bytes of the answer. */
+  readonly most?: number;
+}
+
+/** Bytes that are sent as they lie, in pieces, as often as it takes; never hashed and never copied. */
+export class SentBytes {
+  readonly bytes: Uint8Array;
+  readonly #piece: number;
+
+  constructor(bytes: Uint8Array, options: { piece: number }) {
+    this.bytes = bytes;
+    this.#piece = options.piece;
+  }
+
+  source(): OutboundSource {
+    const [bytes, piece] = [this.bytes, this.#piece];
+    return {
+      length: bytes.length,
+      canRepeat: true,
+      async *chunks() {
+        for (let at = 0; at < bytes.length; at += piece) yield bytes.subarray(at, at + piece);
+      },
+    };
+  }
+}
+
+/** No answer came, or not all of it. */
+export class TransportError extends Error {
+  readonly reason: OutboundFailure['reason'];
+
+  constructor({ reason, message }: OutboundFailure) {
+    super(message);
+    this.name = 'TransportError';
+    this.reason = reason;
+  }
+}
+
+export function httpHandler(options: { clock: Clock; limits: S3Limits }): HttpHandler {
+  const { clock, limits } = options;
+  const client = outboundClient({
+    clock,
+    allow: ['0.0.0.0/0', '::/0'].map((text) => cidr(text)).filter((block) => block !== undefined),
+    limits: {
+      requests: limits.requests,
+      // The longest name of a bucket, a key, and the parameters of a list.
+      urlLength: limits.sentPiece,
+    },
+  });
+
+  return {
+    async handle(request, given = {}) {
+      const { abortSignal, timeout = limits.smallTimeout, silence = limits.silence } = given as Exchange;
+      const { most = limits.answerBytes } = given as Exchange;
+      const answer = await client.open(urlOf(request), {
+        method: request.method as OutboundMethod,
+        headers: Object.fromEntries(
+          Object.entries(request.headers).filter(([name]) => !owned.has(name.toLowerCase())),
+        ),
+        ...(request.body !== undefined && { body: bodyOf(request.body) }),
+        timeout,
+        idleTimeout: silence,
+        connectTimeout: limits.connectTimeout,
+        maxBytes: most,
+        repeatable: true,
+        ...(abortSignal && { signal: abortSignal }),
+      });
+      if (!answer.ok) {
+        abortSignal?.throwIfAborted();
+        throw new TransportError(answer);
+      }
+      const { status, headers } = answer;
+      return { response: { statusCode: status, headers, body: streamOf(answer.body, abortSignal) } };
+    },
+    destroy: () => client.close(),
+    // Parts of the interface that the AWS client looks for.
+    ...{
+      metadata: { handlerProtocol: 'http/1.1' },
+      updateHttpClientConfig() {},
+      httpHandlerConfigs: () => ({}),
+    },
+  };
+}
+
+interface SdkRequest {
+  readonly method: string;
+  readonly protocol: string;
+  readonly hostname: string;
+  readonly port?: number;
+  readonly path: string;
+  readonly query?: Readonly<Record<string, string | string[] | null>>;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: unknown;
+}
+
+interface SdkResponse {
+  readonly statusCode: number;
+  readonly headers: Record<string, string>;
+  readonly body: ReadableStream<Uint8Array>;
+}
+
+type SdkOptions = object;
+
+/** What the client below says itself. */
+const owned = new Set(['host', 'content-length', 'connection', 'expect', 'accept-encoding', 'te']);
+
+function urlOf({ protocol, hostname, port, path, query = {} }: SdkRequest): string {
+  const pairs = Object.entries(query).flatMap(([name, value]) =>
+    [value].flat().map((one) => (one === null ? escaped(name) : `${escaped(name)}=${escaped(one)}`)),
+  );
+  const host = hostname.includes(':') && !hostname.startsWith('[') ? `[${hostname}]` : hostname;
+  return `${protocol}//${host}${port === undefined ? '' : `:${port}`}${path}${pairs.length > 0 ? `?${pairs.join('&')}` : ''}`;
+}
+
+/** As it is signed: RFC 3986 leaves less than `encodeURIComponent`. */
+function escaped(text: string): string {
+  return encodeURIComponent(text).replace(
+    /[!'()*]/g,
+    (one) => `%${one.charCodeAt(0).toString(16).toUpperCase()}`,
+  );
+}
+
+function bodyOf(body: unknown): string | Uint8Array | OutboundSource {
+  if (body instanceof SentBytes) return body.source();
+  if (typeof body === 'string' || body instanceof Uint8Array) return body;
+  throw new TypeError('a request to S3 has a body of an unknown kind');
+}
+
+function streamOf(
+  body: { read(): Promise<Uint8Array | OutboundFailure | undefined>; cancel(): void },
+  signal: AbortSignal | undefined,
+): ReadableStream<Uint8Array> {
+  return new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        const next = await body.read();
+        if (next === undefined) controller.close();
+        else if (next instanceof Uint8Array) controller.enqueue(next);
+        else controller.error(signal?.aborted ? signal.reason : new TransportError(next));
+      },
+      cancel: () => body.cancel(),
+    },
+    { highWaterMark: 0 },
+  );
+}

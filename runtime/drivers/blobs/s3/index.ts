@@ -1,0 +1,116 @@
+import { createReadStream } from 'node:fs';
+import { lstat, unlink } from 'node:fs/promises';
+import type { ListObjectsV2CommandOutput } from '@aws-sdk/client-s3';
+import {
+  checkBlobKeys,
+  checkCondition,
+  checkEtag,
+  checkListing,
+  checkRange,
+  keyProblem,
+} from '../../../../core/blob-key.ts';
+import { type BlobPage, type Blobs, typeOf } from '../../../../core/ports/blobs.ts';
+import { endings } from '../endings.ts';
+import { closed, wrongLength } from '../faults.ts';
+import { connection } from './connection.ts';
+import { bare, head } from './mark.ts';
+import { checkConfig, openBucket } from './open.ts';
+import type { S3BlobsOptions } from './options.ts';
+import { putSource } from './put.ts';
+import { readBlob } from './read.ts';
+import { s3Uploads } from './uploads.ts';
+
+/**
+ * Blobs in one bucket of S3, or of what speaks as S3 does (MinIO, R2, versitygw). The bucket should be for this alone: `unfinished`
+ * lists every upload in it.
+ */
+export function s3Blobs(options: S3BlobsOptions): Blobs {
+  const ends = endings();
+  const bucket = connection(options);
+  const uploads = s3Uploads(bucket);
+  const { limits } = bucket;
+
+  const blobs: Blobs = {
+    async open() {
+      checkConfig(options);
+      await openBucket(bucket, options);
+    },
+
+    async put(key, source, { signal, ...rest } = {}) {
+      checkBlobKeys([key]);
+      checkCondition(rest);
+      const own = ends.begin(signal);
+      return putSource(bucket, { key, source, uploads, signal: own.signal, ...rest }).finally(own.end);
+    },
+
+    async adopt(key, path, given = {}) {
+      checkBlobKeys([key]);
+      const its = await lstat(path);
+      if (!its.isFile()) throw new RangeError(`${path} is not a file`);
+      if (given.size !== undefined && its.size !== given.size) {
+        throw wrongLength(`${path} has ${its.size} bytes, not ${given.size}`);
+      }
+      const file = createReadStream(path, { highWaterMark: limits.sentPiece });
+      const outcome = await blobs.put(key, file, { ...given, size: its.size }).finally(() => file.destroy());
+      if (outcome.outcome === 'ok') await unlink(path);
+      return outcome;
+    },
+
+    async head(key) {
+      checkBlobKeys([key]);
+      const found = await head(bucket, { key });
+      if (!found) return undefined;
+      const { ContentLength: size = 0, ETag, LastModified } = found;
+      return { key, size, etag: bare(ETag), modified: LastModified?.getTime() ?? 0, type: typeOf(key) };
+    },
+
+    async get(key, { range, ifMatch, signal } = {}) {
+      checkBlobKeys([key]);
+      if (range) checkRange(range);
+      if (ifMatch !== undefined) checkEtag(ifMatch);
+      signal?.throwIfAborted();
+      const own = ends.begin(signal);
+      return readBlob(bucket, { key, range, ifMatch, signal: own.signal, onEnd: own.end });
+    },
+
+    async list(prefix, { limit, after }): Promise<BlobPage> {
+      checkListing(prefix, { limit, after });
+      const input = { Bucket: bucket.bucket, Prefix: prefix, StartAfter: after, MaxKeys: limit };
+      const { Contents = [], IsTruncated } = await bucket.ask<ListObjectsV2CommandOutput>(
+        `list of ${prefix}`,
+        (sdk) => new sdk.ListObjectsV2Command(input),
+      );
+      const page = Contents.map(({ Key: key = '', Size: size = 0, ETag, LastModified }) => ({
+        key,
+        size,
+        etag: bare(ETag),
+        modified: LastModified?.getTime() ?? 0,
+        type: typeOf(key),
+      }));
+      const found = page.filter(({ key }) => keyProblem(key) === undefined);
+      const next = IsTruncated === true ? page.at(-1)?.key : undefined;
+      return next === undefined ? { blobs: found } : { blobs: found, next };
+    },
+
+    async delete(keys) {
+      checkBlobKeys(keys);
+      const waiting = [...keys];
+      // One request each: not every store answers the request for many, and each of them wants another checksum.
+      const work = async () => {
+        for (let key = waiting.pop(); key !== undefined; key = waiting.pop()) {
+          const input = { Bucket: bucket.bucket, Key: key };
+          await bucket.ask(`delete of ${key}`, (sdk) => new sdk.DeleteObjectCommand(input));
+        }
+      };
+      await Promise.all(Array.from({ length: limits.deletesAtOnce }, work));
+    },
+
+    uploads,
+
+    async close() {
+      ends.endAll(closed());
+      bucket.close();
+    },
+  };
+  return blobs;
+}

@@ -1,0 +1,57 @@
+import type { HeadObjectCommandOutput } from '@aws-sdk/client-s3';
+import type { PutCondition } from '../../../../core/ports/blobs.ts';
+import type { Connection, SendOptions } from './connection.ts';
+import { hasS3Code } from './errors.ts';
+
+/**
+ * The name under which a blob remembers which write made it. A request whose answer was lost is sent again, and may then find
+ * that its condition does not hold because it was met already, or that its upload is gone because it was completed: the mark tells.
+ */
+export const markName = 'millrace-write';
+
+/** Etag and size of the blob, when this write made it. */
+export async function madeBy(
+  connection: Connection,
+  options: { key: string; mark: string; signal?: AbortSignal },
+): Promise<{ etag: string; size: number } | undefined> {
+  const { key, mark, signal } = options;
+  const found = await head(connection, { key, signal });
+  if (mark === '' || found?.Metadata?.[markName] !== mark) return undefined;
+  return { etag: bare(found.ETag), size: found.ContentLength ?? 0 };
+}
+
+/** Undefined: there is none. */
+export async function head(
+  { ask, bucket }: Connection,
+  { key, ...options }: { key: string } & SendOptions,
+): Promise<HeadObjectCommandOutput | undefined> {
+  const input = { Bucket: bucket, Key: key };
+  try {
+    return await ask<HeadObjectCommandOutput>(
+      `head of ${key}`,
+      (sdk) => new sdk.HeadObjectCommand(input),
+      options,
+    );
+  } catch (error) {
+    // An answer to HEAD has no body that could name what is missing.
+    if (hasS3Code((error as Error).cause, '404')) return undefined;
+    throw error;
+  }
+}
+
+/** S3 writes etags with quotes. */
+export function bare(etag: string | undefined): string {
+  return (etag ?? '').replace(/^"|"$/g, '');
+}
+
+/** The headers of a condition (RFC 9110 §13.1). */
+export function conditionOf({ ifAbsent, ifMatch }: PutCondition): { IfNoneMatch?: string; IfMatch?: string } {
+  if (ifMatch !== undefined) return { IfMatch: `"${ifMatch}"` };
+  return ifAbsent === true ? { IfNoneMatch: '*' } : {};
+}
+
+/** `If-Match` where there is no blob at all is 404 on S3. */
+export function isConflict(error: unknown, condition: PutCondition): boolean {
+  if (hasS3Code(error, '412')) return true;
+  return condition.ifMatch !== undefined && hasS3Code(error, 'NoSuchKey');
+}

@@ -1,0 +1,158 @@
+import { randomUUID } from 'node:crypto';
+import type { PutObjectCommandOutput } from '@aws-sdk/client-s3';
+import { partsOf } from '../../../../core/blob-key.ts';
+import {
+  type BlobSource,
+  blobLimits,
+  type PutCondition,
+  type PutOptions,
+  type PutOutcome,
+  typeOf,
+} from '../../../../core/ports/blobs.ts';
+import { tooLarge, unavailable } from '../faults.ts';
+import { piecesOf } from '../source.ts';
+import type { Connection } from './connection.ts';
+import { faultOf } from './errors.ts';
+import { bare, conditionOf, isConflict, madeBy, markName } from './mark.ts';
+import { type Buffers, chunksOf, partBuffers } from './parts.ts';
+import type { S3Uploads } from './uploads.ts';
+
+/** What fits one part is one request; anything longer is an upload that nobody else hears of. */
+export async function putSource(
+  connection: Connection,
+  options: { key: string; source: BlobSource; uploads: S3Uploads } & PutOptions,
+): Promise<PutOutcome> {
+  const { key, source, uploads, size, signal, ...condition } = options;
+  const known = source instanceof Uint8Array ? source.length : size;
+  const partSize = partSizeOf(connection, known);
+  const buffers = partBuffers({ partSize, ...(known !== undefined && { size: known }) });
+  const parts = chunksOf(piecesOf(source, { size, signal }), buffers);
+  try {
+    const first = (await parts.next()).value ?? new Uint8Array();
+    if (first.length < partSize) return await putBytes(connection, { key, bytes: first, condition, signal });
+    const second = await parts.next();
+    if (second.done) return await putBytes(connection, { key, bytes: first, condition, signal });
+    return await putParts(
+      { connection, key, uploads, partSize, buffers, condition, signal },
+      joined([first, second.value], parts),
+    );
+  } finally {
+    await parts.return();
+  }
+}
+
+async function putBytes(
+  connection: Connection,
+  options: { key: string; bytes: Uint8Array; condition: PutCondition; signal: AbortSignal | undefined },
+): Promise<PutOutcome> {
+  const { key, bytes, condition, signal } = options;
+  const mark = randomUUID();
+  const size = bytes.length;
+  const input = {
+    Bucket: connection.bucket,
+    Key: key,
+    ...connection.body(bytes),
+    ContentType: typeOf(key),
+    Metadata: { [markName]: mark },
+    ...conditionOf(condition),
+  };
+  let attempts = 0;
+  const onAttempt = (attempt: number) => {
+    attempts = attempt;
+  };
+  try {
+    const answer = await connection.send<PutObjectCommandOutput>((sdk) => new sdk.PutObjectCommand(input), {
+      timeout: 0,
+      onAttempt,
+      ...(signal && { signal }),
+    });
+    return { outcome: 'ok', etag: bare(answer.ETag), size };
+  } catch (error) {
+    if (!isConflict(error, condition)) throw faultOf(error, `put of ${key} in bucket ${connection.bucket}`);
+    const made = attempts > 1 ? await madeBy(connection, { key, mark, signal }) : undefined;
+    return made ? { outcome: 'ok', ...made } : { outcome: 'conflict' };
+  }
+}
+
+interface Upload {
+  readonly connection: Connection;
+  readonly key: string;
+  readonly uploads: S3Uploads;
+  readonly partSize: number;
+  readonly buffers: Buffers;
+  readonly condition: PutCondition;
+  readonly signal: AbortSignal | undefined;
+}
+
+/** Some parts are under way while the next is filled; the first that fails ends all, and the upload is aborted. */
+async function putParts(how: Upload, parts: AsyncIterable<Uint8Array>): Promise<PutOutcome> {
+  const { connection, key, uploads, partSize, buffers, condition, signal } = how;
+  const upload = await uploads.begin(key, { partSize });
+  const own = new AbortController();
+  const onAbort = () => own.abort(signal?.reason);
+  signal?.addEventListener('abort', onAbort, { once: true });
+  if (signal?.aborted) onAbort();
+  const running = new Set<Promise<void>>();
+  let failed: { error: unknown } | undefined;
+  let number = 0;
+  let size = 0;
+  const send = async (bytes: Uint8Array, part: number) => {
+    try {
+      const outcome = await uploads.part(upload, { number: part, bytes, signal: own.signal });
+      if (outcome === 'gone') throw unavailable(`the upload of ${key} was removed while it was made`);
+      buffers.free(bytes);
+    } catch (error) {
+      failed ??= { error };
+      own.abort(error);
+    }
+  };
+  let isDone = false;
+  try {
+    for await (const bytes of parts) {
+      number += 1;
+      size += bytes.length;
+      if (number > blobLimits.parts) {
+        throw tooLarge(`${key} has more than ${blobLimits.parts} parts of ${partSize} bytes`);
+      }
+      const run: Promise<void> = send(bytes, number).finally(() => running.delete(run));
+      running.add(run);
+      if (running.size >= connection.limits.partsAtOnce) await Promise.race(running);
+      if (failed) break;
+    }
+    await Promise.all(running);
+    if (failed) throw failed.error;
+    const outcome = await uploads.complete(upload, { size, ...condition });
+    if (outcome.outcome === 'gone' || outcome.outcome === 'incomplete') {
+      throw unavailable(`the upload of ${key} lost parts while it was made`);
+    }
+    isDone = outcome.outcome === 'ok';
+    return outcome;
+  } catch (error) {
+    own.abort(error);
+    await Promise.allSettled(running);
+    throw error;
+  } finally {
+    signal?.removeEventListener('abort', onAbort);
+    // What cannot be aborted now is found as unfinished.
+    if (!isDone) await uploads.abort(upload).catch(() => {});
+  }
+}
+
+function partSizeOf({ limits }: Connection, size: number | undefined): number {
+  if (size === undefined) return limits.endlessPart;
+  const { parts, partMost } = blobLimits;
+  const mebibyte = 1_048_576;
+  const least = Math.ceil(size / parts / mebibyte) * mebibyte;
+  const partSize = Math.max(limits.streamedPart, least);
+  if (partSize > partMost) throw tooLarge(`${size} bytes are more than ${parts} parts of ${partMost} bytes`);
+  if (size > 0) partsOf(size, partSize);
+  return partSize;
+}
+
+async function* joined(
+  first: readonly Uint8Array[],
+  rest: AsyncIterable<Uint8Array>,
+): AsyncGenerator<Uint8Array> {
+  yield* first;
+  yield* rest;
+}

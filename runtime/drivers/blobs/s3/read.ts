@@ -1,0 +1,202 @@
+import type { GetObjectCommandOutput } from '@aws-sdk/client-s3';
+import { type BlobRange, type GetOptions, type GetOutcome, typeOf } from '../../../../core/ports/blobs.ts';
+import { unavailable } from '../faults.ts';
+import type { Connection } from './connection.ts';
+import { faultOf, hasS3Code, isPassing } from './errors.ts';
+import { bare, head } from './mark.ts';
+
+/** @param options `signal` ends the body too; `onEnd` is told once when nothing more is read, whatever the outcome */
+export async function readBlob(
+  connection: Connection,
+  options: Omit<GetOptions, 'signal'> & { key: string; signal: AbortSignal; onEnd: () => void },
+): Promise<GetOutcome> {
+  const { key, range, ifMatch, signal, onEnd } = options;
+  let isRead = false;
+  try {
+    const answer = await open(connection, {
+      key,
+      ...(range && { range: rangeText(range) }),
+      ifMatch,
+      signal,
+    });
+    if (answer === 'absent' || answer === 'changed') return { outcome: answer };
+    if (answer === 'beyond') {
+      const found = await head(connection, { key, signal });
+      return found ? { outcome: 'beyond', size: found.ContentLength ?? 0 } : { outcome: 'absent' };
+    }
+    const place = placeOf(answer, range);
+    if (!place) throw unavailable(`${key} in bucket ${connection.bucket}: the store answered another range`);
+    const { from, to, size } = place;
+    const etag = bare(answer.ETag);
+    const blob = { key, size, etag, modified: answer.LastModified?.getTime() ?? 0, type: typeOf(key) };
+    isRead = true;
+    return {
+      outcome: 'ok',
+      blob,
+      from,
+      to,
+      body: bodyOf(connection, { key, etag, from, to, first: answer, signal, onEnd }),
+    };
+  } finally {
+    if (!isRead) onEnd();
+  }
+}
+
+/**
+ * The bytes, each once and in order. A connection that breaks is made again from where it was, for the same etag; what can
+ * not be had is a Fault, never an early end.
+ */
+function bodyOf(
+  connection: Connection,
+  options: {
+    key: string;
+    etag: string;
+    from: number;
+    to: number;
+    first: GetObjectCommandOutput;
+    signal: AbortSignal;
+    onEnd: () => void;
+  },
+): ReadableStream<Uint8Array> {
+  const { key, etag, from, to, signal, onEnd } = options;
+  const { limits, bucket } = connection;
+  let at = from;
+  let failures = 0;
+  let reader: Reader | undefined = readerOf(options.first);
+  let isOver = false;
+  const end = () => {
+    if (isOver) return;
+    isOver = true;
+    signal.removeEventListener('abort', onAbort);
+    reader?.cancel().catch(() => {});
+    onEnd();
+  };
+  let onAbort = () => {};
+
+  const again = async (): Promise<Reader> => {
+    const range = `bytes=${at}-${to - 1}`;
+    // The loop around this is what repeats.
+    const answer = await open(connection, { key, range, ifMatch: etag, signal, attempts: 1 });
+    if (typeof answer === 'string' || placeOf(answer, { from: at, to })?.to !== to) {
+      throw unavailable(`${key} in bucket ${bucket} was replaced or deleted while it was read`);
+    }
+    return readerOf(answer);
+  };
+  const next = async (): Promise<Uint8Array | undefined> => {
+    for (;;) {
+      try {
+        reader ??= await again();
+        const { value, done } = await reader.read();
+        if (!done) {
+          failures = 0;
+          return value;
+        }
+        if (at < to) throw unavailable(`${key} in bucket ${bucket} broke off at ${at} of ${to}`);
+        return undefined;
+      } catch (error) {
+        signal.throwIfAborted();
+        reader = undefined;
+        failures += 1;
+        const cause = (error as Error).cause ?? error;
+        if (failures >= limits.attempts || !isPassing(cause)) {
+          throw faultOf(error, `${key} in bucket ${bucket}, at ${at} of ${to}`);
+        }
+        await connection.pause(failures + 1, signal);
+      }
+    }
+  };
+
+  return new ReadableStream<Uint8Array>(
+    {
+      start(controller) {
+        onAbort = () => {
+          controller.error(signal.reason);
+          end();
+        };
+        signal.addEventListener('abort', onAbort, { once: true });
+        if (signal.aborted) onAbort();
+      },
+      async pull(controller) {
+        try {
+          const bytes = at < to ? await next() : undefined;
+          if (isOver) return;
+          if (bytes !== undefined) {
+            at += bytes.length;
+            if (at > to) throw unavailable(`${key} in bucket ${bucket}: more bytes than the ${to} announced`);
+            controller.enqueue(bytes);
+          }
+          if (at < to) return;
+          controller.close();
+          end();
+        } catch (error) {
+          if (isOver) return;
+          controller.error(error);
+          end();
+        }
+      },
+      cancel: end,
+    },
+    { highWaterMark: 0 },
+  );
+}
+
+async function open(
+  connection: Connection,
+  options: {
+    key: string;
+    range?: string;
+    ifMatch: string | undefined;
+    signal: AbortSignal;
+    attempts?: number;
+  },
+): Promise<GetObjectCommandOutput | 'absent' | 'changed' | 'beyond'> {
+  const { key, range, ifMatch, signal, attempts } = options;
+  const input = {
+    Bucket: connection.bucket,
+    Key: key,
+    ...(range !== undefined && { Range: range }),
+    ...(ifMatch !== undefined && { IfMatch: `"${ifMatch}"` }),
+  };
+  try {
+    return await connection.send<GetObjectCommandOutput>((sdk) => new sdk.GetObjectCommand(input), {
+      timeout: 0,
+      most: Number.MAX_SAFE_INTEGER,
+      signal,
+      ...(attempts !== undefined && { attempts }),
+    });
+  } catch (error) {
+    if (hasS3Code(error, 'NoSuchKey')) return 'absent';
+    if (hasS3Code(error, '412')) return 'changed';
+    if (hasS3Code(error, '416')) return 'beyond';
+    throw faultOf(error, `get of ${key} in bucket ${connection.bucket}`);
+  }
+}
+
+type Reader = ReadableStreamDefaultReader<Uint8Array>;
+
+function readerOf({ Body }: GetObjectCommandOutput): Reader {
+  return (Body as unknown as ReadableStream<Uint8Array>).getReader();
+}
+
+/** RFC 9110 §14.1.2: the end is part of it. */
+function rangeText(range: BlobRange): string {
+  if (range.last !== undefined) return `bytes=-${range.last}`;
+  return `bytes=${range.from}-${range.to === undefined ? '' : range.to - 1}`;
+}
+
+/** What the answer holds; undefined when that is not what was asked for. */
+function placeOf(
+  { ContentRange, ContentLength = 0 }: GetObjectCommandOutput,
+  range: BlobRange | undefined,
+): { from: number; to: number; size: number } | undefined {
+  if (range === undefined) return { from: 0, to: ContentLength, size: ContentLength };
+  const [from, last, size] = (/^bytes (\d+)-(\d+)\/(\d+)$/.exec(ContentRange ?? '') ?? [])
+    .slice(1)
+    .map(Number);
+  if (size === undefined || last >= size || from > last) return undefined;
+  const wanted =
+    range.last === undefined
+      ? { from: range.from, to: Math.min(size, range.to ?? size) }
+      : { from: Math.max(0, size - range.last), to: size };
+  return wanted.from === from && wanted.to === last + 1 ? { from, to: last + 1, size } : undefined;
+}

@@ -1,0 +1,31 @@
+import { lastNameRank, nameRank } from '../../../core/listing.ts';
+import type { Place, StoredResource } from '../../../core/ports/store.ts';
+
+/**
+ * A page ranked by likeness of the name. Each rank is in the order of the whole list, so one walk over the list, newest
+ * first, fills all ranks at one time; it ends when the first of them alone makes the page. In the last rank, which
+ * nothing follows, the walk goes on from the place itself.
+ *
+ * @param walk rows that fit, stretch by stretch, from a place on
+ */
+export async function rankedPage(
+  walk: (after: Place | undefined) => AsyncIterable<readonly StoredResource[]>,
+  { likeName, limit, after }: { likeName: string; limit: number; after?: Place },
+): Promise<StoredResource[]> {
+  const from = after ? nameRank(after.name ?? '', likeName) : 0;
+  const ranks: StoredResource[][] = Array.from({ length: lastNameRank + 1 }, () => []);
+  for await (const rows of walk(from === lastNameRank ? after : undefined)) {
+    for (const row of rows) {
+      const rank = nameRank(row.name, likeName);
+      if (rank < from || (rank === from && after && !isOlder(row, after))) continue;
+      const like = ranks[rank];
+      if (like && like.length < limit) like.push(row);
+    }
+    if (ranks[from]?.length === limit) break;
+  }
+  return ranks.flat().slice(0, limit);
+}
+
+function isOlder(row: StoredResource, place: Place): boolean {
+  return row.createdAt < place.createdAt || (row.createdAt === place.createdAt && row.id < place.id);
+}

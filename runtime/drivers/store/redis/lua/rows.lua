@@ -1,0 +1,65 @@
+-- Put before every script that writes rows. `tag` is the shard's: '{<namespace>.<shard>}:'.
+--
+-- A row is a field of the hash 'rows\0<kind>': '<revision>\n<header>\n<body>'. The header is JSON of
+-- [account, createdAt as 16 digits, name, [index, value, ...]]: all that index entries are made of, so that those of an
+-- earlier write are found again. An index entry is a member, with score 0, of a sorted set:
+--   time\0<kind>                            <createdAt><id>        all rows, by time
+--   time\0<kind>\0<account>                 <createdAt><id>        those of an account, by time
+--   name\0<kind>\0<account>                 <name>\0<createdAt><id>  by name; \0 and \1 in it are written \1\1 and \1\2
+--   id\0<kind>\0<account>                   <id>
+--   index\0<kind>\0<index>\0<value>             <createdAt><id>      those with this value, by time
+--   own\0<kind>\0<index>\0<account>\0<value>    <createdAt><id>      the same of an account
+local tag = string.sub(KEYS[1], 1, -5)
+local escapes = { ['\0'] = '\1\1', ['\1'] = '\1\2' }
+
+local function entries(kind, id, header)
+  local row = cjson.decode(header)
+  local account, place, indexes = row[1], row[2] .. id, row[4]
+  local list = {
+    [tag .. 'time\0' .. kind] = place,
+    [tag .. 'time\0' .. kind .. '\0' .. account] = place,
+    [tag .. 'name\0' .. kind .. '\0' .. account] = string.gsub(row[3], '[%z\1]', escapes) .. '\0' .. place,
+    [tag .. 'id\0' .. kind .. '\0' .. account] = id
+  }
+  for at = 1, #indexes, 2 do
+    local index, value = indexes[at], indexes[at + 1]
+    list[tag .. 'index\0' .. kind .. '\0' .. index .. '\0' .. value] = place
+    list[tag .. 'own\0' .. kind .. '\0' .. index .. '\0' .. account .. '\0' .. value] = place
+  end
+  return list
+end
+
+-- Revision and header of a stored row; 0 when there is none.
+local function stored_row(kind, id)
+  local stored = redis.call('HGET', tag .. 'rows\0' .. kind, id)
+  if not stored then return 0 end
+  local first = string.find(stored, '\n', 1, true)
+  local second = string.find(stored, '\n', first + 1, true)
+  return tonumber(string.sub(stored, 1, first - 1)), string.sub(stored, first + 1, second - 1)
+end
+
+-- An empty header deletes the row.
+local function write_row(kind, id, header, body)
+  local revision, before = stored_row(kind, id)
+  if header == '' and not before then return end
+  if header == '' then
+    redis.call('HDEL', tag .. 'rows\0' .. kind, id)
+  else
+    redis.call('HSET', tag .. 'rows\0' .. kind, id, (revision + 1) .. '\n' .. header .. '\n' .. body)
+  end
+  if header == before then return end
+  local old = before and entries(kind, id, before) or {}
+  local new = header ~= '' and entries(kind, id, header) or {}
+  for key, member in pairs(old) do
+    if new[key] ~= member then redis.call('ZREM', key, member) end
+  end
+  for key, member in pairs(new) do
+    if old[key] ~= member then redis.call('ZADD', key, 0, member) end
+  end
+end
+
+local function leave_entry(entry)
+  local number = redis.call('HINCRBY', KEYS[1], 'entries', 1)
+  redis.call('XADD', tag .. 'outbox', number .. '-0', 'e', entry)
+  return tostring(number)
+end

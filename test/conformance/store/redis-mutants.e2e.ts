@@ -1,0 +1,92 @@
+import { describe, expect, test } from 'vitest';
+import type { ScriptName } from '../../../runtime/drivers/store/redis/scripts.ts';
+import { engineFor } from '../../kit/engines.ts';
+import type { Check } from './check.ts';
+import { failed } from './failed.ts';
+import { openRedis } from './redis-store.ts';
+import { sequenceChecks } from './sequence-checks.ts';
+import { storeChecks } from './suite.ts';
+
+/** Scripts with one fault each: what is taken out of them, and the check that is about it. */
+const mutants: Record<string, { script: ScriptName; from: string; to: string; breaks: string }> = {
+  'looks at no epoch': {
+    script: 'commit',
+    from: "if head[1] ~= epoch then return { 'fenced' } end",
+    to: '',
+    breaks: 'a former owner is fenced and writes nothing',
+  },
+  'keeps the offset out of the commit': {
+    script: 'commit',
+    from: "if ARGV[2] ~= '' then redis.call('HSET', KEYS[1], 'offset', ARGV[3]) end\n\n",
+    to: '\n',
+    breaks: 'a step moves the offset of its partition, and that lasts',
+  },
+  'takes a cause again': {
+    script: 'commit',
+    from: 'if reply then',
+    to: 'if false then',
+    breaks: 'a cause is consumed once and answers with its reply',
+  },
+  'does not consume the record of a cause that was consumed': {
+    script: 'commit',
+    from: "    if ARGV[2] ~= '' then redis.call('HSET', KEYS[1], 'offset', ARGV[3]) end\n",
+    to: '',
+    breaks: 'a record whose cause was consumed is consumed with it; a conflict consumes nothing',
+  },
+  'takes a gap for a repeat': {
+    script: 'commit',
+    from: "return { 'gap', head[2] or '-1' }",
+    to: "return { 'duplicate' }",
+    breaks: 'where the log is consumed decides over a step, in every combination',
+  },
+  'spawns an actor that has ended': {
+    script: 'commit',
+    from: "redis.call('ZSCORE', tag .. 'ended', actor)",
+    to: 'false',
+    breaks: 'an actor that ended is gone, and its id is not taken again',
+  },
+  'leaves index entries behind': {
+    script: 'commit',
+    from: "if new[key] ~= member then redis.call('ZREM', key, member) end",
+    to: '',
+    breaks: 'index entries of an earlier write that are not repeated are removed',
+  },
+  'lets the last writer win': {
+    script: 'write',
+    from: 'if revision ~= tonumber(ARGV[at + 2]) then',
+    to: 'if false then',
+    breaks: 'plain rows are written by compare-and-set',
+  },
+  'gives the positions of the log twice': {
+    script: 'append',
+    from: "redis.call('HSET', KEYS[1], 'last', string.format('%.0f', last))",
+    to: '',
+    breaks: 'events of steps and writes share one log, in the order of their commits',
+  },
+};
+
+const redis = await engineFor('redis');
+
+describe.skipIf(redis.isMissing)('the suite bites on a real Redis', () => {
+  test.each(Object.entries(mutants))('a script that %s', async (_, { script, from, to, breaks }) => {
+    const change = (name: ScriptName, text: string) => {
+      if (name !== script) return text;
+      expect(text.split(from)).toHaveLength(2);
+      return text.replace(from, () => to);
+    };
+    const own = storeChecks.filter((check) => check.name === breaks);
+    expect(own).toHaveLength(1);
+    expect(await failures(own, change)).toEqual([breaks]);
+    // The generated calls find it too, without having been told where to look.
+    expect(await failures(sequenceChecks, change)).not.toEqual([]);
+  });
+
+  test('and not without a fault', async () => {
+    expect(await failures(sequenceChecks.slice(0, 3), (_, text) => text)).toEqual([]);
+  });
+});
+
+async function failures(checks: readonly Check[], change: (name: ScriptName, text: string) => string) {
+  const { url } = await redis.shared();
+  return failed(checks, async () => openRedis({ url, change }));
+}

@@ -1,0 +1,10 @@
+import type { Log } from '../../core/log.ts';
+
+/** For what must have a log that no test looks at. */
+export const silentLog: Log = {
+  debug() {},
+  info() {},
+  warn() {},
+  error() {},
+  with: () => silentLog,
+};
