@@ -473,7 +473,9 @@ describe('nodes that start together', () => {
     const nodes = await Promise.all([f.start('a'), f.start('b'), f.start('c')]);
     const admins = await f.store.resources.list('account', { where: { role: 'admin' }, limit: 9 });
     expect(admins).toHaveLength(1);
-    const keys = (await Promise.all(nodes.map(({ dataDir }) => readKey(dataDir)))).filter((key) => key !== undefined);
+    const keys = (await Promise.all(nodes.map(({ dataDir }) => readKey(dataDir)))).filter(
+      (key) => key !== undefined,
+    );
     expect(keys).toHaveLength(1);
     const key = keys[0];
     for (const node of nodes) {
