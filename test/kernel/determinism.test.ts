@@ -80,9 +80,9 @@ async function life(
     await emit({ type: 'stream.started', account, stream: id });
   }
   await w.request('POST', `/api/stream/${stream.id}/rotate-key`);
-  await w.advance('30m');
+  await w.advance('4m');
   await w.request('DELETE', `/api/stream/${stream.id}`);
-  await w.advance('2m');
+  await w.advance('70s');
   return stream;
 }
 
