@@ -3,9 +3,10 @@ import type { Admin } from 'kafkajs';
 import { Fault } from '../../../../core/fault.ts';
 import type { Log } from '../../../../core/log.ts';
 import type { Clock } from '../../../../core/ports/clock.ts';
-import { within } from '../within.ts';
+import { pause, within } from '../within.ts';
 import { type KafkaConnection, kafkaClient } from './client.ts';
 import { group, topic as limits } from './limits.ts';
+import { answerType } from './link.ts';
 
 export interface Topics {
   readonly commands: string;
@@ -70,8 +71,15 @@ export async function openTopics(connection: KafkaConnection, options: TopicOpti
       numPartitions: 1,
       settings: { 'retention.ms': limits.replyRetention, 'segment.ms': limits.replyRetention },
     });
-    const found = await admin.fetchTopicMetadata({ topics: [topics.commands, topics.events] });
-    const wrong = found.topics.filter((topic) => topic.partitions.length !== partitions);
+    const found = await untilKnown(options.clock, () =>
+      admin.fetchTopicMetadata({
+        topics: [topics.commands, topics.events, topics.dead, topics.replies(node)],
+      }),
+    );
+    const counted: readonly string[] = [topics.commands, topics.events];
+    const wrong = found.topics.filter(
+      (topic) => counted.includes(topic.name) && topic.partitions.length !== partitions,
+    );
     if (wrong.length > 0) {
       const message = wrong.map(
         ({ name, partitions: has }) =>
@@ -79,9 +87,24 @@ export async function openTopics(connection: KafkaConnection, options: TopicOpti
       );
       throw new Fault('bus.partitions', { status: 500, message });
     }
-    return readIdentity(admin, options);
+    return untilKnown(options.clock, () => readIdentity(admin, options));
   });
 }
+
+/** Brokers hear of a new topic one after the other: its maker's next question may come to one that has not. */
+async function untilKnown<T>(clock: Clock, ask: () => Promise<T>): Promise<T> {
+  const limit = clock.now() + group.openTimeout;
+  for (;;) {
+    try {
+      return await ask();
+    } catch (error) {
+      if (!unheardOf.has(answerType(error) ?? '') || clock.now() >= limit) throw error;
+      await pause(group.createWait, clock);
+    }
+  }
+}
+
+const unheardOf = new Set(['UNKNOWN_TOPIC_OR_PARTITION', 'LEADER_NOT_AVAILABLE']);
 
 /** The identity of the log as it is now. */
 export function logIdentity(connection: KafkaConnection, options: TopicOptions): Promise<string> {
@@ -137,7 +160,7 @@ async function createTopic(
   // False when another node was quicker.
   await admin.createTopics({
     topics: [{ topic, numPartitions, replicationFactor, configEntries }],
-    waitForLeaders: true,
+    waitForLeaders: false,
     timeout: group.requestTimeout,
   });
 }
