@@ -117,7 +117,7 @@ function clustered(options: TakenData & RuntimeOptions & { bus: Bus; logId: stri
     },
     stop: () => cluster.stop(),
     wrote: (events) => cluster.wrote(events),
-    onDuty: async (name, begin) => cluster.onDuty(name, begin),
+    onDuty: (name, begin) => cluster.onDuty(name, begin),
     sendOrder: (order, to) => cluster.mail.order(order, to),
   };
 }

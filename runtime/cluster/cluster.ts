@@ -35,7 +35,7 @@ export class Cluster {
   readonly #queue: QueuedJobs | undefined;
   #buried = 0;
   #leave: (() => Promise<void>) | undefined;
-  #unwatch = () => {};
+  #unwatch: () => Promise<void> | void = () => {};
 
   constructor(options: ClusterOptions) {
     const { store, bus, clock, log, self, types, partitions } = options;
@@ -102,7 +102,7 @@ export class Cluster {
   /** From now on this node runs its share of the actors. */
   async own(): Promise<void> {
     this.#leave = await this.#options.bus.own(this.#owner);
-    if (this.#plain) this.#unwatch = this.onDuty('plain events', async () => this.#plain!.watch());
+    if (this.#plain) this.#unwatch = await this.onDuty('plain events', async () => this.#plain!.watch());
   }
 
   /** Hands over the partitions: what was taken is finished first, the rest is the next owner's. */
@@ -117,7 +117,7 @@ export class Cluster {
   }
 
   /** Does something on one node at a time, see `duty`. */
-  onDuty(name: string, begin: Parameters<typeof duty>[1]['begin']): () => Promise<void> {
+  onDuty(name: string, begin: Parameters<typeof duty>[1]['begin']): Promise<() => Promise<void>> {
     return duty(name, { ...this.#options, begin });
   }
 

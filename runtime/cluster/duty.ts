@@ -9,10 +9,10 @@ const kind = 'duty';
 /**
  * Does something on one node at a time: `begin` is called when this node gets the duty, and what it returns when it
  * loses it. Nodes agree by a row that the one who has it keeps writing; the others count its silence by their own clocks,
- * so clocks need not agree. For a moment two may have it: what is done must stand that. Returns the stop, which lets it go
- * for the next one.
+ * so clocks need not agree. For a moment two may have it: what is done must stand that. Resolves when it is known who has it,
+ * with the stop, which lets it go for the next one.
  */
-export function duty(name: string, options: DutyOptions): () => Promise<void> {
+export async function duty(name: string, options: DutyOptions): Promise<() => Promise<void>> {
   const { store, clock, log, self, begin } = options;
   const { dutyBeat, dutyLease } = clusterLimits;
   const createdAt = clock.now();
@@ -76,6 +76,7 @@ export function duty(name: string, options: DutyOptions): () => Promise<void> {
       });
   };
   beat();
+  await looking;
 
   return async () => {
     isStopped = true;

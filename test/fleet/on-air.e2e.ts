@@ -85,8 +85,15 @@ describe.skipIf(missing.length > 0)('three nodes', () => {
       expect(one.namesOf(stream.id)).toEqual(['stream.started', 'stream.idle']);
       one.close();
     }
-    const gone = await fetch(playlist('b', stream.playbackId));
-    expect(gone.status).toBe(404);
+    const gone = await until(
+      'the end of the playlist',
+      async () => {
+        const answer = await fetch(playlist('b', stream.playbackId));
+        await answer.text();
+        return answer.status === 404 && answer;
+      },
+      { within: 5000 },
+    );
     expect(gone.headers.has('retry-after')).toBe(true);
   }, 180_000);
 

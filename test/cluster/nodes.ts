@@ -1,0 +1,184 @@
+import { milliseconds } from '../../core/duration.ts';
+import { jsonLog } from '../../core/log.ts';
+import { Metrics } from '../../core/metrics.ts';
+import type { Bus } from '../../core/ports/bus.ts';
+import type { CommitOutcome, LoggedEvent, Order, StepCommit, Store } from '../../core/ports/store.ts';
+import { ActorTypes } from '../../runtime/actors/actor-types.ts';
+import { EventHub } from '../../runtime/actors/events.ts';
+import type { HostOptions } from '../../runtime/actors/host.ts';
+import { Cluster } from '../../runtime/cluster/cluster.ts';
+import { memoryBroker } from '../../runtime/drivers/bus/memory/broker.ts';
+import { memoryBus } from '../../runtime/drivers/bus/memory/index.ts';
+import { virtualClock } from '../../runtime/drivers/clock/virtual.ts';
+import { sqliteStore } from '../../runtime/drivers/store/sqlite/index.ts';
+import { memoryVolatile } from '../../runtime/drivers/volatile/memory.ts';
+import { bareBroadcast } from '../kit/broadcast-actor.ts';
+import { trackedStore } from '../kit/tracked-store.ts';
+import { mortal } from './mortal.ts';
+import { outboxStore, recordingQueue } from './outbox-store.ts';
+import { tally } from './tally.ts';
+
+export const partitions = 4;
+const began = Date.UTC(2026, 0, 1);
+
+/**
+ * Nodes that run actors on one store and one bus, without plugins, in virtual time. A node can die at any moment, and the
+ * store can be made to fail.
+ */
+export async function clusterNodes({
+  file = ':memory:',
+  broker: given,
+}: {
+  file?: string;
+  broker?: ReturnType<typeof memoryBroker>;
+} = {}) {
+  const tracked = trackedStore(sqliteStore({ file }));
+  const clock = virtualClock({ start: began, idle: tracked.idle });
+  const broker = given ?? memoryBroker({ clock });
+  const lines: string[] = [];
+  const log = jsonLog({ level: 'debug', now: () => clock.now(), write: (line) => lines.push(line) });
+  const volatile = memoryVolatile({ clock });
+  const queue = recordingQueue();
+  const whole = outboxStore(tracked.store);
+  /** What a test does to commits; by default nothing. */
+  const faults = {
+    commit: (_: StepCommit, run: () => Promise<CommitOutcome>): Promise<CommitOutcome> => run(),
+    load: (_: string): Promise<void> => Promise.resolve(),
+  };
+  const store: Store = Object.assign(Object.create(whole) as Store, {
+    commit: (step: StepCommit) => faults.commit(step, () => whole.commit(step)),
+    load: async (actor: string) => {
+      await faults.load(actor);
+      return whole.load(actor);
+    },
+  });
+  const alive = new Map<string, ClusterNode>();
+
+  const start = async (name: string, options: StartOptions = {}): Promise<ClusterNode> => {
+    const life = mortal(clock);
+    const events: LoggedEvent[] = [];
+    const orders: Order[] = [];
+    const own = memoryBus({ broker, node: name, partitions, clock: life.clock, log });
+    const bus: Bus = life.bound(own, ['restart', 'lags']);
+    const bound = life.bound(store);
+    const hub = new EventHub(bound, { log });
+    hub.subscribe((event) => events.push(event));
+    const { log: logId } = await bus.open();
+    await bound.acquire(partitions, { partitions: [], log: logId });
+    const metrics = new Metrics();
+    const cluster = new Cluster({
+      ...{
+        store: bound,
+        bus,
+        logId,
+        clock: life.clock,
+        log: log.with({ node: name }),
+        metrics,
+        hub,
+        partitions,
+      },
+      volatile: life.bound(volatile),
+      self: { node: name, incarnation: `${name}.1` },
+      jobs: life.bound(queue),
+      own: new EventHub(bound, { log }),
+      types: new ActorTypes([
+        { type: bareBroadcast as never, tools: undefined },
+        { type: tally as never, tools: undefined },
+      ]),
+      work: {
+        prepare: (wanted, { at }) => {
+          if (options.isFull?.()) throw options.isFull();
+          return wanted.map(({ id, kind, child, input }) => ({
+            id,
+            kind,
+            child,
+            input: JSON.stringify(input),
+            due: at,
+          }));
+        },
+        committed: () => {},
+        dropped: () => {},
+      },
+      hotActors: options.hotActors ?? 100,
+      runOrders(given) {
+        orders.push(...given);
+        void bound.acknowledge(given.map(({ id }) => id));
+      },
+      takeOrder: (order) => orders.push(order),
+      probe: (point, actor) => {
+        if (!life.isDead) options.probe?.(point, actor, node);
+      },
+    });
+    const node: ClusterNode = {
+      ...{ name, cluster, events, orders, metrics },
+      bus: own,
+      actors: life.bound(cluster.actors),
+      kill() {
+        life.die();
+        alive.delete(name);
+        broker.cut(name, { sleeps: true });
+      },
+      async stop() {
+        alive.delete(name);
+        const stopped = cluster.stop().then(() => own.close());
+        await clock.advance(0);
+        await clock.advance(15_000);
+        await stopped;
+      },
+    };
+    alive.set(name, node);
+    await cluster.start();
+    if (options.owns !== false) await cluster.own();
+    await clock.advance(0);
+    return node;
+  };
+
+  return {
+    ...{ clock, broker, store, queue, lines, start, faults, volatile },
+    advance: (duration: string) => clock.advance(milliseconds(duration)),
+    settle: () => clock.advance(0),
+    async events() {
+      return (await whole.events.after(0, { limit: 1000 })).map(({ id, type, body }) => ({ id, type, body }));
+    },
+    async tally(id: string) {
+      const stored = await whole.load(`tally/${id}`);
+      return stored && (JSON.parse(stored.state) as { context: { entries: string[]; rung: number } }).context;
+    },
+    async [Symbol.asyncDispose]() {
+      faults.commit = (_, run) => run();
+      faults.load = async () => {};
+      for (const node of [...alive.values()]) await node.stop();
+      await clock.advance(10_000);
+      const left = clock.pending();
+      await whole.close();
+      if (left > 0) throw new Error(`${left} timers were left behind`);
+    },
+  };
+}
+
+export type Nodes = Awaited<ReturnType<typeof clusterNodes>>;
+
+export interface ClusterNode {
+  readonly name: string;
+  readonly cluster: Cluster;
+  /** Of a node that died no answer comes. */
+  readonly actors: Cluster['actors'];
+  readonly bus: Bus;
+  /** What its subscribers heard. */
+  readonly events: LoggedEvent[];
+  readonly orders: Order[];
+  readonly metrics: Metrics;
+  kill(): void;
+  stop(): Promise<void>;
+}
+
+interface StartOptions {
+  readonly owns?: boolean;
+  readonly hotActors?: number;
+  readonly isFull?: () => Error | undefined;
+  readonly probe?: (
+    point: Parameters<NonNullable<HostOptions['probe']>>[0],
+    actor: string,
+    node: ClusterNode,
+  ) => void;
+}
