@@ -145,7 +145,6 @@ export const startFaults: FaultTable = {
     status: 500,
     meaning: 'The Redis of redis.url is older than 7.0, or does not let us in. Exit code 78.',
   },
-  'store.unreachable': { status: 503, meaning: 'The engine of the store (redis.url) does not answer.' },
   'bus.partitions': {
     status: 500,
     meaning: 'kafka.partitions differs from the topics that are there. Exit code 78.',
