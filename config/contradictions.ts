@@ -66,11 +66,11 @@ function driverProblems(config: Partial<Config>): string[] {
   if (typeof endpoint === 'string' && !URL.canParse(endpoint)) {
     problems.push('s3.endpoint: expected a URL without a path, such as https://s3.example.com');
   }
-  if (accessKeyId !== undefined && secretAccessKey === undefined) {
-    problems.push('s3.secretAccessKey: is required with s3.accessKeyId');
+  if (drivers.blobs === 's3' && accessKeyId === undefined) {
+    problems.push('s3.accessKeyId: is required where blobs are on S3');
   }
-  if (secretAccessKey !== undefined && accessKeyId === undefined) {
-    problems.push('s3.accessKeyId: is required with s3.secretAccessKey');
+  if (drivers.blobs === 's3' && secretAccessKey === undefined) {
+    problems.push('s3.secretAccessKey: is required where blobs are on S3');
   }
   return problems;
 }

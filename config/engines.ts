@@ -94,10 +94,10 @@ export const s3Schema = section({
   accessKeyId: Type.Optional(
     Type.String({
       minLength: 1,
-      description: 'Default: what the environment or the machine has for the AWS SDK.',
+      description: 'Required with a bucket.',
     }),
   ),
-  secretAccessKey: Type.Optional(Type.String({ minLength: 1, description: 'Goes with accessKeyId.' })),
+  secretAccessKey: Type.Optional(Type.String({ minLength: 1, description: 'Required with a bucket.' })),
   forcePathStyle: Type.Optional(
     Type.Boolean({ description: 'The bucket is in the path, not in the host. Default: with an endpoint.' }),
   ),

@@ -13,6 +13,7 @@ import { quota } from './quota.ts';
 const kind = 'idempotency';
 const lifetime = idempotencyLimits.lifetime.value;
 const patience = idempotencyLimits.patience.value;
+const poll = idempotencyLimits.poll.value;
 /** These depend on which key asks, and when; the account may be answered differently next time. */
 const passing: ReadonlySet<number> = new Set([401, 403, 429]);
 const kept = ['content-type', 'location'] as const;
@@ -47,16 +48,23 @@ interface OnceOptions {
 interface Memory {
   readonly request: string;
   readonly id: string;
+  /** The process that runs the request, where there are several. */
+  readonly by?: { readonly node: string; readonly incarnation: string };
   /** Undefined while the request runs, and when it ended without one. */
   readonly answer?: { readonly status: number; readonly headers: [string, string][]; readonly body: string };
 }
 
-/** For one plugin: requests with one path must all go through the same. */
+/**
+ * For one plugin: requests with one path must all go through the same. Where there are several nodes the record says
+ * which process runs a request; others wait for it as they would for one of their own, as long as it lives.
+ */
 export function idempotent(
-  kit: Pick<Kit, 'clock' | 'log' | 'resources'>,
+  kit: Pick<Kit, 'clock' | 'log' | 'resources' | 'nodes' | 'deployment'>,
   options: { recordsPerAccount?: number } = {},
 ): Once {
-  const { clock, log, resources } = kit;
+  const { clock, log, resources, nodes } = kit;
+  const { isAlone, node } = kit.deployment;
+  const own = isAlone ? {} : { by: { node: node.id, incarnation: node.incarnation } };
   const records = quota({
     clock,
     most: options.recordsPerAccount ?? idempotencyLimits.recordsPerAccount.value,
@@ -68,34 +76,60 @@ export function idempotent(
   const write = (memory: Memory, place: Omit<StoredResource, 'body'>) =>
     resources.write({ rows: [{ ...rowOf(place), body: JSON.stringify(memory) }], events: [] });
 
+  const runsElsewhere = async ({ by }: Memory): Promise<boolean> => {
+    if (isAlone || !by || by.incarnation === node.incarnation) return false;
+    const other = await nodes.find(by.node);
+    return other?.incarnation === by.incarnation && other.isAlive;
+  };
+  const pause = () => new Promise<void>((resolve) => clock.at(clock.now() + poll, resolve));
+
   const attempt = async (
-    place: { id: string; account: string; request: string },
+    place: { id: string; account: string; request: string; until: number },
     options: OnceOptions,
   ): Promise<Response> => {
-    const { id, account, request } = place;
+    const { id, account, request, until } = place;
     const stored = await resources.get(kind, id);
     const isFresh = stored !== undefined && !isExpired(stored, clock.now());
     const memory: Memory = isFresh ? JSON.parse(stored.body) : { request, id: uuid() };
     if (memory.request !== request) throw reused();
     if (memory.answer) return new Response(memory.answer.body || null, memory.answer);
+    if (isFresh && (await runsElsewhere(memory))) {
+      if (clock.now() >= until) throw stillRunning();
+      await pause();
+      return attempt(place, options);
+    }
 
     const createdAt = isFresh ? stored.createdAt : clock.now();
     let revision = stored?.revision ?? 0;
-    if (!isFresh) {
-      await records.admit(account);
-      const written = await write(memory, { id, account, createdAt, name: '', revision });
-      if (written === 'conflict') throw stillRunning();
+    const at = () => ({ id, account, createdAt, name: '', revision });
+    if (!isFresh) await records.admit(account);
+    // An earlier attempt of this process has ended: nobody else can run it now.
+    if (!isFresh || !isAlone) {
+      if ((await write({ ...memory, ...own }, at())) === 'conflict') {
+        if (isAlone) throw stillRunning();
+        return attempt(place, options);
+      }
       revision += 1;
     }
-    const response = await options.run({ id: memory.id, isRepeat: isFresh }).catch(answerOf);
-    if (response.status >= 500 || passing.has(response.status)) return response;
-    const remembered = options.isSecret && response.ok ? faultResponse(shownOnce(memory.id)) : response;
-    const answer = await answerFrom(remembered);
-    // Not remembered is no failure of the request: the next attempt has the same id and finds what was made.
-    await write({ ...memory, answer }, { id, account, createdAt, name: '', revision }).catch(
-      (error: unknown) => log.warn('an answer could not be remembered for its Idempotency-Key', { error }),
-    );
-    return response;
+    /** What cannot be written is no failure of the request: the next attempt has the same id and finds what was made. */
+    const remember = (last: Memory) =>
+      write(last, at()).catch((error: unknown) =>
+        log.warn('an answer could not be remembered for its Idempotency-Key', { error }),
+      );
+    const { by: _, ...unanswered } = memory;
+    try {
+      const response = await options.run({ id: memory.id, isRepeat: isFresh }).catch(answerOf);
+      if (response.status >= 500 || passing.has(response.status)) {
+        if (!isAlone) await remember(unanswered);
+        return response;
+      }
+      const shown = options.isSecret && response.ok ? faultResponse(shownOnce(memory.id)) : response;
+      await remember({ ...unanswered, answer: await answerFrom(shown) });
+      return response;
+    } catch (error) {
+      if (!isAlone) await remember(unanswered);
+      throw error;
+    }
   };
 
   return async (request, options) => {
@@ -114,7 +148,7 @@ export function idempotent(
     const { promise: end, resolve } = Promise.withResolvers<void>();
     running.set(id, { request: content, end });
     try {
-      return await attempt({ id, account, request: content }, options);
+      return await attempt({ id, account, request: content, until }, options);
     } finally {
       running.delete(id);
       resolve();

@@ -88,6 +88,12 @@ export const idempotencyLimits = limitTable('idempotency', {
     meaning: 'How long a repeat waits for the request that is still running.',
     beyond: '409 `idempotency.running`.',
   },
+  poll: {
+    value: 250,
+    unit: 'ms',
+    meaning: 'How often a node looks whether a request that another node runs has been answered.',
+    beyond: 'The repeat is answered that much later at most.',
+  },
   recordsPerAccount: {
     value: 1_000_000,
     unit: 'records',

@@ -10,6 +10,7 @@ import { Metrics } from '../core/metrics.ts';
 import { type AskNode, allRoles, type Nodes, type Role } from '../core/nodes.ts';
 import { type Peers, peers } from '../core/peers.ts';
 import type { Deployment, Kit, Plugin, StepKit, Stop } from '../core/plugin.ts';
+import type { Blobs } from '../core/ports/blobs.ts';
 import type { Bus } from '../core/ports/bus.ts';
 import type { Clock } from '../core/ports/clock.ts';
 import type { Jobs } from '../core/ports/jobs.ts';
@@ -41,6 +42,7 @@ import { type OpenApi, openApi } from './openapi/document.ts';
 import { openApiRoute } from './openapi/route.ts';
 import { declaredRoutes, type RouteGroup } from './openapi/routes.ts';
 import { type OrderRunner, orderRunner } from './orders.ts';
+import { patiently } from './patience.ts';
 import { type ConfiguredPlugin, planned } from './plan.ts';
 import { measureProgram, metricsRoute } from './program-metrics.ts';
 
@@ -84,6 +86,7 @@ export async function boot(options: BootOptions): Promise<Booted> {
   try {
     const plan = planned(options.plugins);
     stops.push({ name: 'store', stop: () => store.close() });
+    stops.push({ name: 'volatile', stop: () => volatile.close() });
     stops.push({ name: 'outbound', stop: () => outbound.close() });
     if (bus) stops.push({ name: 'bus', stop: () => bus.close() });
     const runtimeWith = await tree.timed('store', () =>
@@ -92,6 +95,16 @@ export async function boot(options: BootOptions): Promise<Booted> {
         signal: options.signal ?? stopping.signal,
       }),
     );
+    const { blobs } = options.drivers;
+    if (blobs) {
+      stops.push({ name: 'blobs', stop: () => blobs.close() });
+      await tree.timed('blobs', () =>
+        patiently('blobs', {
+          ...{ clock, log: options.log, signal: options.signal ?? stopping.signal },
+          attempt: () => blobs.open(),
+        }),
+      );
+    }
     const { roles = allRoles, isAlone = bus === undefined, nodeUrl: url } = options;
     const presence = await tree.timed('node', () =>
       nodePresence({ id: options.nodeId, url, roles, store, clock }),
@@ -310,6 +323,7 @@ export interface BootOptions {
     readonly media: Media;
     readonly volatile: Volatile;
     readonly outbound: Outbound;
+    readonly blobs?: Blobs;
   };
   readonly deployment: Omit<Deployment, 'node' | 'isAlone'>;
   /** What this node does; default: everything. */

@@ -10,6 +10,7 @@ import { milliseconds } from '../core/duration.ts';
 import { Fault } from '../core/fault.ts';
 import { jsonLog } from '../core/log.ts';
 import { type Booted, boot } from './boot.ts';
+import { holdProcess } from './drivers/clock/hold.ts';
 import { systemClock } from './drivers/clock/system.ts';
 import { outboundClient } from './drivers/outbound/client.ts';
 import { freePort } from './free-port.ts';
@@ -38,6 +39,7 @@ const stopLimit = processLimits.stop.value;
 async function main(): Promise<void> {
   const clock = systemClock();
   const began = clock.now();
+  const release = holdProcess();
   const { config, plugins } = await deployment();
   // Known from here on: plugins tell clients the ports before they are open.
   config.http.port ||= freePort(config.http.host);
@@ -57,7 +59,7 @@ async function main(): Promise<void> {
   const drivers = driversOf(config);
   const { engines, ...opened } = await openDrivers(
     { ...config, drivers },
-    { clock, onFailure: (error) => fatal(String(error)) },
+    { clock, log, onFailure: (error) => fatal(String(error)) },
   );
   const media = inProcessMedia({
     clock,
@@ -148,6 +150,7 @@ async function main(): Promise<void> {
     await undo();
     throw error;
   });
+  release();
   if (process.env.MILLRACE_TEST === '1') process.on('SIGUSR2', () => Bun.gc(true));
   process.stdout.write(
     welcome({ booted, config, publicUrl, key: await shownKey(config), took: clock.now() - began }),

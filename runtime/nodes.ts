@@ -8,8 +8,8 @@ import type { NodePresence } from './node.ts';
 import { infoOf, type NodeRow, nodeKind, nodeRowOf, nodeWrite } from './node-row.ts';
 
 /**
- * The nodes of a deployment, as this process hears of them: it beats and looks at the rows of the others every third of
- * `timeout`. A row that does not change for longer is that of a dead node, counted by this process's own clock, and
+ * The nodes of a deployment, as this process hears of them: it beats every third of `timeout` and looks at the rows of the
+ * others twice as often. A row that does not change for longer is that of a dead node, counted by this process's own clock, and
  * only while its own beats and looks succeeded in time: after an outage of the store, or a standstill of this process,
  * every node has the whole `timeout` again.
  *
@@ -19,7 +19,9 @@ import { infoOf, type NodeRow, nodeKind, nodeRowOf, nodeWrite } from './node-row
 export function knownNodes(options: KnownNodesOptions): RunningNodes {
   const { presence, store, clock, log, timeout, isAlone } = options;
   const { id: ownId, incarnation: own } = presence.info;
-  const interval = Math.floor(timeout / 3);
+  const looksPerBeat = isAlone ? 1 : 2;
+  const interval = Math.floor(timeout / 3 / looksPerBeat);
+  let rounds = 0;
   const heard = new Map<string, Heard>();
   /** Since when this process has seen without a gap, and when it saw last. */
   let seesSince = clock.now();
@@ -130,15 +132,21 @@ export function knownNodes(options: KnownNodesOptions): RunningNodes {
     }
   };
   const round = async () => {
-    const end = await presence.beat();
-    if (end !== undefined) {
-      options.onEnd(end);
+    rounds += 1;
+    if (hasFailed || rounds % looksPerBeat === 0) {
+      const end = await presence.beat();
+      if (end !== undefined) {
+        isStopped = true;
+        return options.onEnd(end);
+      }
+    }
+    if (isAlone) {
+      hasFailed = false;
       return;
     }
-    if (isAlone) return;
     await look();
-    // What it did not see for longer than two beats it does not hold against others.
-    if (hasFailed || clock.now() - sawAt > 2 * interval) seesSince = clock.now();
+    // What it did not see for as long as two beats it does not hold against others.
+    if (hasFailed || clock.now() - sawAt > (2 * timeout) / 3) seesSince = clock.now();
     hasFailed = false;
     sawAt = clock.now();
     if (watches) watch();

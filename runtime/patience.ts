@@ -38,5 +38,5 @@ export async function patiently<T>(
 
 /** Whether the engine did not answer, or not in time: a repeat may succeed. */
 function isSilence(error: unknown): boolean {
-  return error instanceof Fault && /\.(unreachable|unknown)$/.test(error.code);
+  return error instanceof Fault && /\.(unreachable|unavailable|unknown)$/.test(error.code);
 }

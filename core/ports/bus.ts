@@ -69,8 +69,9 @@ export interface PartitionOwner {
   records(partition: number, records: readonly LogRecord[]): Promise<void>;
 
   /**
-   * Everything that was on the log at `at` (epoch ms) has been delivered, and `records` has resolved for it. Comes
-   * again and again while the engine answers, at least every 250 ms when there is nothing to deliver.
+   * Everything that was on the log at `at` (epoch ms) has been delivered, and `records` has resolved for it: later
+   * records have later times. Comes again and again while the engine answers, at least every 250 ms when there is nothing
+   * to deliver, from a second after `assigned`.
    */
   reached(partition: number, at: number): void;
 }

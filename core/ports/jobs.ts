@@ -7,8 +7,12 @@
  * Who may have how many jobs at once (accounts, endpoints) is decided before a job is added, by an actor. A queue is
  * first come, first served.
  *
- * Inputs cross this port as JSON text. Times are epoch milliseconds of the caller; a driver whose engine has a
- * clock of its own may go by that one.
+ * Inputs cross this port as JSON text. Times are epoch milliseconds of the caller. A driver whose engine has a clock of
+ * its own may go by that one: then a lease lasts as long as its caller says and ends no sooner, what it took to get here
+ * included; it is nobody's as soon as it has ended; and its job is ready from when somebody looks.
+ *
+ * Where jobs are another engine than the store, any call may fail with `jobs.unavailable` (503): it is not known whether
+ * it happened.
  */
 export interface Jobs {
   /**
@@ -18,8 +22,8 @@ export interface Jobs {
   claim(kind: string, claim: JobClaim): Promise<Job[]>;
 
   /**
-   * Moves the end of leases. Answers the ids that this owner does not hold any more (their lease ended and another
-   * has them, or the job is cancelled or finished): whoever works on one must stop.
+   * Moves the end of leases. Answers the ids that this owner does not hold any more (another has them, their lease may
+   * have ended, the job is cancelled or finished): whoever works on one must stop.
    */
   beat(owner: string, leases: readonly JobLease[]): Promise<string[]>;
 
@@ -47,7 +51,10 @@ export interface Jobs {
   /** Every kind that has jobs. Must not take longer with more jobs. */
   totals(): Promise<JobTotals[]>;
 
-  /** Calls `wake` when others may have added jobs or put them back. It may come too often, and in an outage not at all. */
+  /**
+   * Calls `wake` when others may have added jobs or put them back. It may come too often, and in an outage not at all;
+   * after one it comes. Returns the end of it.
+   */
   subscribe(wake: () => void): () => void;
 }
 
@@ -56,9 +63,12 @@ export interface Jobs {
  * once and in its order. `StepCommit.finish` finishes nothing here, so whoever gave a result to an actor finishes the job.
  */
 export interface QueuedJobs extends Jobs {
-  /** Adds jobs. One whose id is there is left as it is. */
+  /** Adds jobs. One whose id is there is left as it is; one that has been finished meanwhile is done once more. */
   add(jobs: readonly QueuedJob[]): Promise<void>;
-  /** Removes jobs, also while they are being run: their next `beat` tells. Unknown ones are ignored. */
+  /**
+   * Removes jobs, also while they are being run: their next `beat` tells. Unknown ones are ignored. Whose they are is not
+   * asked: a commit names jobs of its own actor only, and all of them when that ends.
+   */
   cancel(ids: readonly string[]): Promise<void>;
   close(): Promise<void>;
 }
@@ -95,7 +105,7 @@ export type JobOutcome = 'ok' | 'lost';
 
 /** A job as a worker gets it. */
 export interface Job {
-  /** Effect id: `<cause>/<index>/<kind>`. The same in every attempt. */
+  /** Effect id: `<cause>/<index>/<kind>`, so a driver may read the kind in it. The same in every attempt. */
   readonly id: string;
   readonly kind: string;
   /** `type/id` of the actor that waits for the result. */

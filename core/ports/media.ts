@@ -34,10 +34,13 @@ export interface PublishGrant {
   readonly targetDuration: number;
 }
 
-/** No. `unauthorized`: no such key. `rejected`: the key is right, but not now (suspended, busy). */
+/**
+ * No. `unauthorized`: no such key. `rejected`: the key is right, but not now (suspended, busy). `unavailable`: nobody can
+ * tell at the moment; the encoder should come again.
+ */
 export interface PublishRefusal {
   readonly granted: false;
-  readonly reason: 'unauthorized' | 'rejected';
+  readonly reason: 'unauthorized' | 'rejected' | 'unavailable';
   /** One plain sentence for the person at the encoder. */
   readonly message: string;
 }

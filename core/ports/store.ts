@@ -17,7 +17,10 @@ export interface Store {
   /** The actor as last committed; undefined when it never was or has ended. */
   load(actor: string): Promise<StoredActor | undefined>;
 
-  /** One step of an actor, all or nothing. Checks in this order: epoch, offset, cause, finished job, sequence. */
+  /**
+   * One step of an actor, all or nothing. Checks in this order: epoch, offset, cause, finished job, sequence. Where jobs
+   * are another engine (`QueuedJobs`) `finish` is not looked at, and the cause of such a step is remembered instead.
+   */
   commit(step: StepCommit): Promise<CommitOutcome>;
 
   /** Moves the offset of a partition with no step: what was consumed changed nothing. `ok`, `fenced`, `gap` or `duplicate`. */
@@ -29,13 +32,16 @@ export interface Store {
    */
   isConsumed(cause: string): Promise<boolean>;
 
-  /** A write to plain resources (those without an actor), all or nothing, by compare-and-set. */
+  /**
+   * A write to plain resources (those without an actor), all or nothing, by compare-and-set. It may also delete rows that
+   * steps wrote and that no step writes any more; where partitions are apart that is all or nothing for each of them.
+   */
   write(write: ResourceCommit): Promise<CommitOutcome>;
 
   /** All pending timers of these partitions (default: of all), earliest first. Read once after `acquire`. */
   timers(partitions?: readonly number[]): Promise<StoredTimer[]>;
 
-  /** Orders of these partitions (default: of all) that are not acknowledged yet, oldest first. */
+  /** Orders of these partitions (default: of all) that are not acknowledged yet, in each oldest first. */
   orders(partitions?: readonly number[]): Promise<Order[]>;
   /** Forgets orders. Unknown ids are ignored. */
   acknowledge(orderIds: readonly string[]): Promise<void>;
@@ -48,7 +54,7 @@ export interface Store {
 
   /**
    * Forgets events, causes and the ids of ended actors older than `before` (epoch ms). Consumers behind that
-   * point skip the gap.
+   * point skip the gap. Calls in between may find it half done.
    */
   sweep(before: number): Promise<void>;
 
@@ -121,7 +127,7 @@ export interface StepCommit {
   readonly epoch: number;
   /** `type/id`. */
   readonly actor: string;
-  /** What made this step happen; a cause is consumed once. */
+  /** What made this step happen; a cause is consumed once in its partition. */
   readonly cause: string;
   /**
    * Number of a direct command, stored as the partition's counter when it is higher. A cause with a number
@@ -185,6 +191,7 @@ export type CommitOutcome =
   /** The state or row moved on since it was read, or the actor has ended; nothing was written. */
   | { readonly outcome: 'conflict' };
 
+/** A row has one home: the steps of one partition write it, or `Store.write` does. */
 export interface ResourceWrite {
   readonly kind: string;
   readonly id: string;
@@ -286,6 +293,7 @@ export interface StoredTimer {
 }
 
 export interface EventWrite {
+  /** Its own: a driver may log events of the same id once. */
   readonly id: string;
   readonly type: string;
   readonly account: string;

@@ -8,11 +8,23 @@ import { uuid } from '../../core/ids.ts';
 import { nameSchema } from '../../core/name.ts';
 import { idSchema, json, momentSchema } from '../../core/operation.ts';
 import type { Kit } from '../../core/plugin.ts';
+import type { ResourceCommit } from '../../core/ports/store.ts';
 
-/** Id of the account that the bootstrap key belongs to; made at the first start. */
+/**
+ * Id of the account that the bootstrap key belongs to; made at the first start. Nodes that start together all try, and
+ * the row that names it lets one of them through.
+ */
 export async function adminAccount(kit: Kit): Promise<string> {
   const stored = await kit.resources.find('account', 'role', 'admin');
-  return stored ? stored.id : (await createAccount(kit, { id: uuid(), name: 'admin', role: 'admin' })).id;
+  if (stored) return stored.id;
+  const account: Account = { id: uuid(), name: 'admin', createdAt: kit.clock.now() };
+  const { id, createdAt } = account;
+  const place = { kind: 'singleton', id: 'admin-account', account: id, createdAt, name: '', revision: 0 };
+  const rows = [rowOf(account, { role: 'admin' }), { ...place, body: JSON.stringify({ id }), indexes: {} }];
+  if ((await kit.resources.write({ rows, events: [] })) === 'ok') return id;
+  const made = await kit.resources.find('account', 'role', 'admin');
+  if (!made) throw new Error('the admin account was neither written nor there');
+  return made.id;
 }
 
 export function accountRoutes(kit: Kit): AnyElysia {
@@ -53,29 +65,16 @@ interface Account {
 }
 
 /** An account that an earlier attempt of the same request has made is left as it is. */
-async function createAccount(
-  kit: Kit,
-  options: { id: string; name: string; role?: string },
-): Promise<Account> {
-  const { id, name, role } = options;
-  const account: Account = { id, name, createdAt: kit.clock.now() };
-  const written = await kit.resources.write({
-    rows: [
-      {
-        kind: 'account',
-        id: account.id,
-        account: account.id,
-        createdAt: account.createdAt,
-        name,
-        body: JSON.stringify(account),
-        indexes: role === undefined ? {} : { role },
-        revision: 0,
-      },
-    ],
-    events: [],
-  });
-  if (written === 'ok') return account;
-  const made = await kit.resources.get('account', id);
-  if (!made) throw new Error(`the account ${id} was neither written nor there`);
+async function createAccount(kit: Kit, options: { id: string; name: string }): Promise<Account> {
+  const account: Account = { ...options, createdAt: kit.clock.now() };
+  if ((await kit.resources.write({ rows: [rowOf(account, {})], events: [] })) === 'ok') return account;
+  const made = await kit.resources.get('account', account.id);
+  if (!made) throw new Error(`the account ${account.id} was neither written nor there`);
   return JSON.parse(made.body) as Account;
+}
+
+function rowOf(account: Account, indexes: Readonly<Record<string, string>>): ResourceCommit['rows'][number] {
+  const { id, name, createdAt } = account;
+  const body = JSON.stringify(account);
+  return { kind: 'account', id, account: id, createdAt, name, body, indexes, revision: 0 };
 }

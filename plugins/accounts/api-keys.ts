@@ -1,8 +1,10 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { Authenticator, Principal } from '../../core/auth.ts';
+import { every } from '../../core/every.ts';
 import type { Kit } from '../../core/plugin.ts';
 import { token } from '../../core/token.ts';
 import { keyMemory } from './key-memory.ts';
+import { accountLimits } from './limits.ts';
 import { documentOf, hashOf } from './token-document.ts';
 
 /** What the routes of this plugin need beyond what others may use. */
@@ -15,8 +17,15 @@ export interface ApiKeys extends Authenticator {
 
 export const apiKeys = token<ApiKeys>('accounts.keys');
 
-/** The bootstrap key and those in the store. A deleted key is unknown at once: it is forgotten before that is answered. */
-export function storedKeys(kit: Kit, options: { bootstrap: { key: string; accountId: string } }): ApiKeys {
+/**
+ * The bootstrap key and those in the store. A deleted key is unknown at once, on every node: alone, it is forgotten before
+ * that is answered; where there are other nodes nothing is remembered. Those who wait for its deletion hear of it from
+ * the node that deletes it, and at the latest when they look again.
+ */
+export function storedKeys(
+  kit: Kit,
+  options: { bootstrap: { hash: Buffer; accountId: string } },
+): ApiKeys & { stop(): void } {
   const admin: Principal = {
     accountId: options.bootstrap.accountId,
     isAdmin: true,
@@ -24,9 +33,9 @@ export function storedKeys(kit: Kit, options: { bootstrap: { key: string; accoun
     keyName: 'bootstrap',
     access: {},
   };
-  const bootstrapHash = hashOf(options.bootstrap.key);
   const listeners = new Map<string, Set<() => void>>();
-  const memory = keyMemory();
+  const { isAlone } = kit.deployment;
+  const memory = isAlone ? keyMemory() : undefined;
 
   const find = async (hash: Buffer): Promise<Principal | undefined> => {
     const row = await kit.resources.find('api-token', 'hash', hash.toString('hex'));
@@ -40,29 +49,60 @@ export function storedKeys(kit: Kit, options: { bootstrap: { key: string; accoun
     listeners.delete(keyId);
     for (const listener of called ?? []) listener();
   };
+  /** It may have been deleted where nobody told this process. */
+  const lookAgain = async (keyId: string) => {
+    try {
+      if (!(await kit.resources.get('api-token', keyId))) revoked(keyId);
+    } catch (error) {
+      kit.log.warn('an API key could not be looked up again', { error });
+    }
+  };
+  let isLooking = false;
+  const lookAtAll = async () => {
+    if (isLooking) return;
+    isLooking = true;
+    // One after the other: there may be a thousand, and nobody waits for this.
+    for (const keyId of [...listeners.keys()]) await lookAgain(keyId);
+    isLooking = false;
+  };
+  const stops = isAlone
+    ? []
+    : [
+        kit.volatile.listen(revokedTopic, (keyId) => typeof keyId === 'string' && revoked(keyId)),
+        every(accountLimits.lookAgain.value, { clock: kit.clock, work: () => void lookAtAll() }),
+      ];
 
   return {
     async principal(key) {
       const hash = hashOf(key);
-      if (timingSafeEqual(hash, bootstrapHash)) return admin;
+      if (timingSafeEqual(hash, options.bootstrap.hash)) return admin;
       const name = hash.toString('latin1');
-      return memory.get(name) ?? memory.learn(name, () => find(hash));
+      return memory ? (memory.get(name) ?? memory.learn(name, () => find(hash))) : find(hash);
     },
     onRevoked({ keyId }, listener) {
       if (keyId === undefined) return () => {};
       const called = listeners.get(keyId) ?? new Set();
       listeners.set(keyId, called.add(listener));
       // It may have been deleted between the check of the request and now.
-      kit.resources.get('api-token', keyId).then(
-        (row) => row ?? revoked(keyId),
-        (error: unknown) => kit.log.warn('an API key could not be looked up again', { error }),
-      );
+      void lookAgain(keyId);
       return () => {
         called.delete(listener);
         if (called.size === 0 && listeners.get(keyId) === called) listeners.delete(keyId);
       };
     },
-    forget: memory.forget,
-    revoked,
+    forget: (keyId) => memory?.forget(keyId),
+    revoked(keyId) {
+      revoked(keyId);
+      if (isAlone) return;
+      kit.volatile
+        .announce(revokedTopic, keyId)
+        .catch((error: unknown) => kit.log.warn('a deleted API key could not be announced', { error }));
+    },
+    stop() {
+      for (const stop of stops) stop();
+    },
   };
 }
+
+/** Announces ids of deleted keys to all nodes. */
+const revokedTopic = 'keys/revoked';

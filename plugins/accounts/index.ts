@@ -1,13 +1,12 @@
-import { randomBytes } from 'node:crypto';
 import { Elysia } from 'elysia';
 import { authenticator } from '../../core/auth.ts';
 import { definePlugin } from '../../core/plugin.ts';
 import { accountRoutes, adminAccount } from './account.ts';
 import { apiKeys, storedKeys } from './api-keys.ts';
 import { tokenRoutes } from './api-token.ts';
+import { bootstrapHash } from './bootstrap-key.ts';
 import type { AccountsKit } from './config.ts';
 import { config } from './config.ts';
-import { bootstrapKeyFile } from './key-file.ts';
 import { preflightRoutes } from './preflight.ts';
 
 /** Accounts and API keys: who may do what. */
@@ -33,15 +32,11 @@ export default definePlugin({
     'api_token.not_found': { status: 404, meaning: 'There is no API key of this id in your account.' },
   },
   async start(kit: AccountsKit) {
-    const key =
-      kit.deployment.bootstrapKey ??
-      (await bootstrapKeyFile(kit.deployment.dataDir, {
-        create: () => randomBytes(24).toString('base64url'),
-      }));
-    const keys = storedKeys(kit, { bootstrap: { key, accountId: await adminAccount(kit) } });
+    const hash = await bootstrapHash(kit);
+    const keys = storedKeys(kit, { bootstrap: { hash, accountId: await adminAccount(kit) } });
     kit.provide(apiKeys, keys);
     kit.provide(authenticator, keys);
-    return undefined;
+    return keys.stop;
   },
   routes: (kit) => new Elysia().use(preflightRoutes(kit)).use(accountRoutes(kit)).use(tokenRoutes(kit)),
 });

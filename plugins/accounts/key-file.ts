@@ -1,12 +1,15 @@
-import { mkdir, open, readFile } from 'node:fs/promises';
+import { mkdir, open, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Fault } from '../../core/fault.ts';
 
 /**
  * The bootstrap key of this data directory: `<dataDir>/bootstrap-key`, mode 0600, made and synced at the first
- * start. Throws a Fault when the file is there and holds no key.
+ * start. Throws a Fault when the file is there and holds no key. `discard`: removes it, if it was made just now.
  */
-export async function bootstrapKeyFile(dataDir: string, options: { create: () => string }): Promise<string> {
+export async function bootstrapKeyFile(
+  dataDir: string,
+  options: { create: () => string },
+): Promise<{ key: string; discard: () => Promise<void> }> {
   const path = join(dataDir, 'bootstrap-key');
   await mkdir(dataDir, { recursive: true });
   try {
@@ -15,7 +18,7 @@ export async function bootstrapKeyFile(dataDir: string, options: { create: () =>
       const key = options.create();
       await file.writeFile(`${key}\n`);
       await file.sync();
-      return key;
+      return { key, discard: () => rm(path, { force: true }) };
     } finally {
       await file.close();
     }
@@ -29,5 +32,5 @@ export async function bootstrapKeyFile(dataDir: string, options: { create: () =>
       message: `${path} is empty: delete it to get a new key, or write your own key into it.`,
     });
   }
-  return key;
+  return { key, discard: async () => {} };
 }

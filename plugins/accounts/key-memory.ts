@@ -10,10 +10,7 @@ export interface KeyMemory {
   forget(keyId: string): void;
 }
 
-/**
- * Holds true where this process alone deletes keys: it forgets one before the deletion is answered. Nodes that share a
- * store must do without, or tell each other first.
- */
+/** Holds true where this process alone deletes keys: it forgets one before the deletion is answered. */
 export function keyMemory(): KeyMemory {
   const known = new Map<string, Principal>();
   let forgotten = 0;

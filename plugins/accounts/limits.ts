@@ -35,7 +35,13 @@ export const accountLimits = limitTable('accounts', {
   remembered: {
     value: 1000,
     unit: 'API keys',
-    meaning: 'Keys whose access is kept in memory.',
+    meaning: 'Keys whose access is kept in memory; none where there are several nodes.',
     beyond: 'The one that came first is read from the store again.',
+  },
+  lookAgain: {
+    value: 5000,
+    unit: 'ms',
+    meaning: 'How often a node looks whether the key of an open event stream was deleted on another one.',
+    beyond: 'The stream of a deleted key goes on for that long at most, should the node not have been told.',
   },
 });

@@ -2,17 +2,27 @@ import { milliseconds } from '../../core/duration.ts';
 import { Fault } from '../../core/fault.ts';
 import { uuid } from '../../core/ids.ts';
 import type { PublishGrant, PublishRefusal, PublishRequest } from '../../core/ports/media.ts';
+import type { StoredResource } from '../../core/ports/store.ts';
 import { broadcast } from './actor.ts';
 import { documentOf } from './document.ts';
 import type { StreamsKit } from './kit.ts';
 import { noteRefusal } from './refusals.ts';
 
-/** Decides who may publish: looks the key up, then asks the stream's broadcast. */
+/**
+ * Decides who may publish: looks the key up, then asks the stream's broadcast. Where nobody can know, that is no refusal:
+ * the encoder is told to come again. A publish that may have been let in all the same is `abandoned`.
+ */
 export async function admit(
   request: PublishRequest,
-  kit: StreamsKit,
+  { kit, abandoned }: Admission,
 ): Promise<PublishGrant | PublishRefusal> {
-  const row = await kit.resources.find('stream', 'streamKey', request.key);
+  let row: StoredResource | undefined;
+  try {
+    row = await kit.resources.find('stream', 'streamKey', request.key);
+  } catch (error) {
+    kit.log.warn('a publish could not be admitted: its key could not be looked up', { error });
+    return unavailable;
+  }
   if (!row) return unauthorized;
   if (documentOf(row).suspended) return suspended;
   const token = uuid();
@@ -43,14 +53,29 @@ export async function admit(
   } catch (error) {
     if (error instanceof Fault && error.status === 404) return unauthorized;
     if (error instanceof Fault && error.status === 409) return refusal(request.key, kit);
-    throw error;
+    abandoned({ streamId: row.id, token });
+    kit.log.warn('a publish could not be admitted: its broadcast did not answer', {
+      streamId: row.id,
+      error,
+    });
+    return unavailable;
   }
+}
+
+export interface Admission {
+  readonly kit: StreamsKit;
+  abandoned(publish: { streamId: string; token: string }): void;
 }
 
 const unauthorized: PublishRefusal = {
   granted: false,
   reason: 'unauthorized',
   message: 'This stream key is unknown.',
+};
+const unavailable: PublishRefusal = {
+  granted: false,
+  reason: 'unavailable',
+  message: 'The server cannot check the stream key at the moment. Try again.',
 };
 const suspended: PublishRefusal = {
   granted: false,

@@ -85,7 +85,7 @@ export default definePlugin({
     const facts = mediaFacts(kit);
     const close = await kit.media.accept({
       async authorise(request) {
-        const answer = await admit(request, kit);
+        const answer = await admit(request, { kit, abandoned: facts.abandon });
         if (answer.granted) live.wake();
         return answer;
       },

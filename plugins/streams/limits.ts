@@ -29,8 +29,23 @@ export const streamLimits = limitTable('streams', {
   factRetry: {
     value: 500,
     unit: 'ms',
-    meaning: 'Wait before what the media reported is told to the broadcast again, when that failed.',
-    beyond: 'It is tried again until it is told.',
+    meaning:
+      'Wait before what the media reported is told to the broadcast again, when that failed; doubling.',
+    beyond:
+      'It is tried again until it is told. Newer figures of a publish take the place of those that wait.',
+  },
+  factRetryLongest: {
+    value: 5000,
+    unit: 'ms',
+    meaning: 'The longest such wait.',
+    beyond: 'It is tried again.',
+  },
+  abandonAgain: {
+    value: 15_000,
+    unit: 'ms',
+    meaning:
+      'When a publish whose admission got no answer is closed again, in case it was let in late; once more after four times that.',
+    beyond: 'Should it be let in later still, it ends when another takes over, or with its node.',
   },
   lostPublishes: {
     value: 1000,

@@ -114,7 +114,8 @@ export function routes(kit: StreamsKit): AnyElysia {
         const principal = await authenticate(request, keys);
         const document = await parent(principal, { id: params.id, kit });
         // Nobody is there any more to hear its last figures from the connection that is closed.
-        const last = await lastFigures(document, kit);
+        const { token } = document;
+        const last = token === null ? {} : await lastFigures(document, { token, kit });
         await kit.actors.ask(broadcast, params.id, { type: 'delete', ...last }).catch(unlessGone);
         places.gone(principal.accountId);
         return noContent();
@@ -166,10 +167,8 @@ export function routes(kit: StreamsKit): AnyElysia {
 /** Of the publish that runs: those of this moment when it runs here, of a second ago when on another node. */
 async function lastFigures(
   document: StreamDocument,
-  kit: StreamsKit,
+  { token, kit }: { token: string; kit: StreamsKit },
 ): Promise<{ token?: string; figures?: MediaFigures }> {
-  const { token } = document;
-  if (token === null) return {};
   const live = kit.media.figures(token);
   if (live) return { token, figures: publishFigures(live) };
   const { figures } = await readLive(document, kit);

@@ -8,7 +8,8 @@ import { webhookLimits } from './limits.ts';
 /**
  * Who may be called now: places for each webhook and account, and a breaker that leaves a webhook alone which failed
  * several times in a row. It is memory of this process and no more: what it makes wait is kept by lanes and deliveries,
- * and a new process finds out anew. Nobody polls: a lane that has to wait is woken when there is a place.
+ * and a new process finds out anew. So where there are several workers each has places and a breaker of its own: an
+ * endpoint gets up to `perWebhook` requests from each, and each finds out for itself that it fails. Nobody polls: a lane that has to wait is woken when there is a place.
  */
 export interface Endpoints {
   /** A place, which has to be left; undefined when there is none now. `lane`: the actor to be woken then. */
@@ -42,6 +43,32 @@ interface Endpoint {
   cancel: () => void;
   cancelWake: () => void;
 }
+
+/** The gate of this process, which hears of every webhook that another node has changed. */
+export function sharedGate(kit: WebhooksKit): { gate: Endpoints; stop: () => void } {
+  const gate = endpointGate(kit);
+  const unlisten = kit.volatile.listen(resetTopic, (id) => typeof id === 'string' && gate.reset(id));
+  const reset = (webhookId: string) => {
+    gate.reset(webhookId);
+    if (kit.deployment.isAlone) return;
+    // Whoever does not hear of it tries again by itself, after `longestBreak` at the latest.
+    kit.volatile
+      .announce(resetTopic, webhookId)
+      .catch((error: unknown) =>
+        kit.log.warn('a changed webhook could not be announced', { webhookId, error }),
+      );
+  };
+  return {
+    gate: { ...gate, reset },
+    stop() {
+      unlisten();
+      gate.stop();
+    },
+  };
+}
+
+/** Announces ids of webhooks whose breaker is to close. */
+const resetTopic = 'webhooks/reset';
 
 export function endpointGate(kit: Pick<WebhooksKit, 'actors' | 'clock' | 'config' | 'log'>): Endpoints {
   const { actors, clock, config, log } = kit;

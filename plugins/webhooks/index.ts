@@ -6,7 +6,7 @@ import { attemptEffect } from './attempt.ts';
 import { config } from './config.ts';
 import { countWebhooks, webhookCounts } from './counts.ts';
 import { delivery } from './delivery.ts';
-import { endpointGate, endpoints } from './endpoints.ts';
+import { endpoints, sharedGate } from './endpoints.ts';
 import { fanOut } from './fan-out.ts';
 import type { WebhooksKit } from './kit.ts';
 import { lane } from './lane.ts';
@@ -43,14 +43,14 @@ export default definePlugin({
   },
   routes,
   start(kit: WebhooksKit) {
-    const gate = endpointGate(kit);
+    const { gate, stop: stopGate } = sharedGate(kit);
     kit.provide(endpoints, gate);
     kit.provide(retries, retryCount(kit));
     kit.provide(webhookCounts, countWebhooks(kit, { gate }));
     const stopSweeping = sweeping(kit);
     return () => {
       stopSweeping();
-      gate.stop();
+      stopGate();
     };
   },
 });

@@ -6,8 +6,8 @@ import type { Bench, Benches } from './benches.ts';
 import { jobLimits } from './limits.ts';
 
 /**
- * Fills free places with jobs. It looks when told to, and when the time of the next job or lease has come; with
- * nothing to do it does nothing.
+ * Fills free places with jobs. It looks when told to, by this process or by the queue, and when the time of the next job
+ * or lease has come; with nothing to do it does nothing.
  */
 export class Claims {
   readonly #options: ClaimsOptions;
@@ -17,6 +17,7 @@ export class Claims {
   #looking: Promise<void> | undefined;
   #isWanted = false;
   #isOpen = false;
+  #unsubscribe = () => {};
 
   constructor(options: ClaimsOptions) {
     this.#options = options;
@@ -30,12 +31,14 @@ export class Claims {
 
   open(): void {
     this.#isOpen = true;
+    this.#unsubscribe = this.#options.jobs.subscribe(() => this.wake());
     this.wake();
   }
 
   /** Resolves when the last claim has been answered; what it got has begun. */
   async close(): Promise<void> {
     this.#isOpen = false;
+    this.#unsubscribe();
     this.#alarm.clear();
     await this.#looking;
   }

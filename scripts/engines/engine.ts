@@ -14,6 +14,8 @@ export interface Engine extends AsyncDisposable {
   /** Of the engine itself, not of a shell around it. Changes with every restart. */
   readonly pid: number;
   readonly isRunning: boolean;
+  /** Exit code or signal, when this run of it ends. */
+  readonly ended: Promise<number | NodeJS.Signals>;
   /** Holds data, configuration and log. */
   readonly folder: string;
   /** What it printed since it was first started, over all restarts. */
@@ -96,6 +98,7 @@ function remove(folder: string): void {
 function engineIn(recipe: Recipe, { place, isTemporary }: { place: Place; isTemporary: boolean }): Engine {
   const logFile = join(place.folder, `${recipe.name}.log`);
   let child: ChildProcess | undefined;
+  let ending = new Promise<number | NodeJS.Signals>(() => {});
   const isRunning = () => child !== undefined && child.exitCode === null && child.signalCode === null;
   const running = (): number => {
     if (!isRunning()) throw new Error(`${recipe.name} is not running`);
@@ -118,6 +121,9 @@ function engineIn(recipe: Recipe, { place, isTemporary }: { place: Place; isTemp
     child = spawnGuarded(command, { env, log, dropFolder: isTemporary ? place.folder : '' });
     closeSync(log);
     const started = child;
+    ending = new Promise((resolve) => {
+      started.once('exit', (code, signal) => resolve(code ?? (signal as NodeJS.Signals)));
+    });
     const hasEnded = new Promise<never>((_, reject) => {
       started.once('error', reject);
       started.once('exit', (code, signal) => reject(new Error(`it ended with ${code ?? signal}`)));
@@ -144,6 +150,9 @@ function engineIn(recipe: Recipe, { place, isTemporary }: { place: Place; isTemp
     },
     get isRunning() {
       return isRunning();
+    },
+    get ended() {
+      return ending;
     },
     folder: place.folder,
     logFile,
@@ -192,6 +201,8 @@ function spawnGuarded(
 ): ChildProcess {
   const child = spawn('sh', ['-c', guarded, 'sh', options.dropFolder, ...command], {
     env: { ...process.env, ...options.env },
+    // Ctrl-C at our terminal is for us alone: we end it when it is its turn.
+    detached: true,
     // Not stdin: that one is closed before we can say that the engine's end was its own.
     stdio: ['ignore', options.log, options.log, 'pipe'],
   });

@@ -64,6 +64,40 @@ test('port 0: the banner shows the ports that were taken', async () => {
   socket.destroy();
 });
 
+test('alone it loads no client of any engine', async () => {
+  const [httpPort, rtmpPort] = await findFreePorts(2);
+  const dataDir = mkdtempSync(join(tmpdir(), 'millrace-e2e-'));
+  const preload = join(import.meta.dirname, 'harness/loaded-modules.ts');
+  const child = spawn(process.execPath, ['--preload', preload, 'runtime/main.ts'], {
+    cwd: root,
+    env: {
+      ...{ PATH: process.env.PATH, HOME: process.env.HOME, MILLRACE_DATA_DIR: dataDir },
+      ...{ MILLRACE_HTTP__PORT: String(httpPort), MILLRACE_RTMP__PORT: String(rtmpPort) },
+    },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let output = '';
+  for (const pipe of [child.stdout, child.stderr]) {
+    pipe.on('data', (chunk) => {
+      output += chunk;
+    });
+  }
+  try {
+    await until('the start', () => output.includes('"message":"ready"'), { within: 20_000 });
+    child.kill('SIGUSR1');
+    const line = await until('the modules', () => /^loaded: (.*)$/m.exec(output), { within: 10_000 });
+    const imports = JSON.parse(line[1]) as string[];
+    // It can see what is loaded: this has been.
+    expect(imports.some((one) => one.includes('/drivers/store/sqlite/'))).toBe(true);
+    const clients = /(^|[ /])(redis|ioredis|bullmq|kafkajs|@redis\/|@aws-sdk\/|@smithy\/)/;
+    const drivers = /drivers\/(.*\/)?(redis|kafka|bullmq|s3)\//;
+    expect(imports.filter((one) => clients.test(one) || drivers.test(one))).toEqual([]);
+  } finally {
+    child.kill('SIGKILL');
+    rmSync(dataDir, { recursive: true, force: true });
+  }
+});
+
 /** `npm start` with nothing in its environment but PATH, HOME and its configuration. */
 async function npmStart(env: Record<string, string> = {}) {
   const [httpPort, rtmpPort] = await findFreePorts(2);

@@ -8,6 +8,7 @@ import { enabledPlugins, importPlugins } from '../../config/plugins.ts';
 import { concealed, secretsOf } from '../../config/secrets.ts';
 import { planOf } from '../../runtime/plan.ts';
 
+const credentials = { MILLRACE_S3__ACCESS_KEY_ID: 'AKIA', MILLRACE_S3__SECRET_ACCESS_KEY: 'a"b\\c' };
 let folder: string;
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'millrace-config-'));
@@ -98,13 +99,13 @@ describe('config', () => {
     ],
     [
       'S3 without a bucket',
-      { MILLRACE_DRIVERS__BLOBS: 's3' },
+      { ...credentials, MILLRACE_DRIVERS__BLOBS: 's3' },
       's3.bucket: is required where blobs are on S3',
     ],
     [
       'half of the credentials',
       { MILLRACE_S3__BUCKET: 'abc', MILLRACE_S3__ACCESS_KEY_ID: '1234' },
-      's3.secretAccessKey: is required with s3.accessKeyId',
+      's3.secretAccessKey: is required where blobs are on S3',
     ],
     [
       'a secret that is soon guessed',
@@ -153,15 +154,14 @@ describe('config', () => {
     MILLRACE_NODE__SECRET: '1234567890123456',
   };
 
+  const s3 = { ...credentials, MILLRACE_S3__BUCKET: 'media' };
+
   it.each([
     [{}, ['sqlite', 'sqlite', 'sqlite', 'fs']],
-    [{ MILLRACE_S3__BUCKET: 'media' }, ['sqlite', 'sqlite', 'sqlite', 's3']],
+    [{ ...s3 }, ['sqlite', 'sqlite', 'sqlite', 's3']],
     [cluster, ['redis', 'kafka', 'bullmq', 'fs']],
-    [{ ...cluster, MILLRACE_S3__BUCKET: 'media' }, ['redis', 'kafka', 'bullmq', 's3']],
-    [
-      { ...cluster, MILLRACE_S3__BUCKET: 'media', MILLRACE_DRIVERS__BLOBS: 'fs' },
-      ['redis', 'kafka', 'bullmq', 'fs'],
-    ],
+    [{ ...cluster, ...s3 }, ['redis', 'kafka', 'bullmq', 's3']],
+    [{ ...cluster, ...s3, MILLRACE_DRIVERS__BLOBS: 'fs' }, ['redis', 'kafka', 'bullmq', 'fs']],
   ])('has the drivers of its preset: %j', async (environment, expected) => {
     const config = await loadConfig(environment as Record<string, string>);
     const { store, bus, jobs, blobs } = driversOf(config);

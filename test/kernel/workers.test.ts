@@ -2,12 +2,13 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Attempt } from '../../core/effect.ts';
 import { jsonLog } from '../../core/log.ts';
 import type { Kit } from '../../core/plugin.ts';
-import type { Jobs } from '../../core/ports/jobs.ts';
+import type { Jobs, JobWrite } from '../../core/ports/jobs.ts';
 import { type VirtualClock, virtualClock } from '../../runtime/drivers/clock/virtual.ts';
 import { type SqliteStore, sqliteStore } from '../../runtime/drivers/store/sqlite/index.ts';
 import { jobKind } from '../../runtime/jobs/kind.ts';
 import { JobWorkers } from '../../runtime/jobs/workers.ts';
-import { job, kind, steps } from '../conformance/jobs/fixtures.ts';
+import { begin, kind } from '../conformance/jobs/fixtures.ts';
+import { virtualTime } from '../conformance/jobs/time.ts';
 import { start } from '../conformance/store/fixtures.ts';
 
 interface Worked {
@@ -25,6 +26,12 @@ interface NodeOptions {
   readonly concurrency?: number;
 }
 
+const steps = (store: SqliteStore) => begin({ store, time: virtualTime(start), isOneEngine: true });
+
+function job(id: string, parts: Partial<JobWrite> = {}): JobWrite {
+  return { id, kind, child: 'delivery', input: `{"id":"${id}"}`, due: start, ...parts };
+}
+
 /** Several nodes on one queue, each of which can be cut off from it. */
 describe('workers of several nodes', () => {
   let store: SqliteStore;
@@ -37,6 +44,8 @@ describe('workers of several nodes', () => {
   let late: Set<string>;
   /** Calls that fail. */
   let broken: Set<string>;
+  /** Whoever wants to know that others may have added jobs. */
+  let wakes: Set<() => void>;
 
   beforeEach(() => {
     store = sqliteStore({ file: ':memory:' });
@@ -47,6 +56,7 @@ describe('workers of several nodes', () => {
     hanging = new Set();
     late = new Set();
     broken = new Set();
+    wakes = new Set();
   });
   afterEach(async () => {
     cutOff.clear();
@@ -56,11 +66,15 @@ describe('workers of several nodes', () => {
     await store.close();
   });
 
+  const subscribe = (wake: () => void) => {
+    wakes.add(wake);
+    return () => wakes.delete(wake);
+  };
   const queueOf = (node: string): Jobs =>
     new Proxy(store.jobs, {
       get: (jobs, name) =>
         name === 'subscribe'
-          ? () => () => {}
+          ? subscribe
           : async (argument: never, options: never) => {
               if (hanging.has(node)) await new Promise(() => {});
               if (cutOff.has(node)) throw new Error('the queue cannot be reached');
@@ -242,5 +256,46 @@ describe('workers of several nodes', () => {
     await node('one', { work: 5, concurrency: 1 });
     await clock.advance(5000);
     expect(work.map(({ id }) => id)).toEqual(ids);
+  });
+
+  it('begin with what others added as soon as the queue tells of it', async () => {
+    const { commit } = await steps(store);
+    await node('one', { work: 5 });
+    await clock.advance(1000);
+    await commit({ jobs: [job('j1')] });
+    await clock.advance(1000);
+    expect(work).toEqual([]);
+    for (const wake of wakes) wake();
+    await clock.advance(0);
+    expect(work).toMatchObject([{ id: 'j1', from: start + 2000 }]);
+    await commit({ jobs: [job('j2', { due: start + 5000 })] });
+    for (const wake of wakes) wake();
+    await clock.advance(10_000);
+    expect(work[1]).toMatchObject({ id: 'j2', from: start + 5000 });
+  });
+
+  it('ask the queue nothing that it tells of after they have stopped, or many times while they look', async () => {
+    const { commit } = await steps(store);
+    let claims = 0;
+    const { claim } = store.jobs;
+    Object.assign(store.jobs, {
+      claim: (...args: Parameters<Jobs['claim']>) => {
+        claims += 1;
+        return claim(...args);
+      },
+    });
+    const worker = await node('one', { work: 5 });
+    await clock.advance(1000);
+    const before = claims;
+    for (let told = 0; told < 100; told += 1) for (const wake of wakes) wake();
+    await clock.advance(0);
+    expect(claims - before).toBeGreaterThan(0);
+    expect(claims - before).toBeLessThan(4);
+    await worker.stop();
+    expect(wakes.size).toBe(0);
+    const atStop = claims;
+    await commit({ jobs: [job('j1')] });
+    await clock.advance(10_000);
+    expect(claims).toBe(atStop);
   });
 });

@@ -30,17 +30,29 @@ export async function fleet(options: FleetOptions): Promise<Fleet> {
   const volatile = { ...memoryVolatile({ clock }) };
   const lines: string[] = [];
   const nodes = new Map<string, FleetNode>();
+  const begun: FleetNode[] = [];
   let actors: Actors | undefined;
+  let isBegun = false;
   const state = { isStoreDown: false, areActorsDown: false };
   const down = () => new Error('the store does not answer');
   const refusing = refusingWhile(store, () => state.isStoreDown, down);
 
   const start = async (id: string, more: { roles?: readonly Role[] } = {}): Promise<FleetNode> => {
-    const isFirst = actors === undefined;
+    const isFirst = !isBegun;
+    isBegun = true;
     let isCut = false;
     let ended: string | undefined;
     const own = refusingWhile(refusing, () => isCut, down);
     const media = scriptedMedia(clock);
+    const unlessCut = <T>(call: () => Promise<T>) => (isCut ? Promise.reject(down()) : call());
+    const ownVolatile: Volatile = {
+      set: (...args) => unlessCut(() => volatile.set(...args)),
+      get: (...args) => unlessCut(() => volatile.get(...args)),
+      list: (...args) => unlessCut(() => volatile.list(...args)),
+      announce: (...args) => unlessCut(() => volatile.announce(...args)),
+      listen: (topic, hear) => volatile.listen(topic, (message) => isCut || hear(message)),
+      close: async () => {},
+    };
     const reach: Actors = {
       spawn: (...args) => reached().spawn(...args),
       ask: (...args) => reached().ask(...args),
@@ -55,7 +67,7 @@ export async function fleet(options: FleetOptions): Promise<Fleet> {
       id: 'catcher',
       summary: 'tells the test of the actors',
       start(kit) {
-        actors ??= kit.actors;
+        if (isFirst) actors = kit.actors;
         return undefined;
       },
     };
@@ -66,14 +78,12 @@ export async function fleet(options: FleetOptions): Promise<Fleet> {
         jobs: isFirst
           ? store.jobs
           : ({ ...store.jobs, claim: async () => [], next: async () => undefined } as never),
-        ...{ clock, media, volatile: { ...volatile, close: async () => {} } },
+        ...{ clock, media, volatile: ownVolatile },
         outbound: scriptedOutbound(),
       },
       deployment: {
-        publicUrl: 'http://localhost:8080',
-        dataDir: join(dataDir, id),
-        bootstrapKey,
-        rtmpPort: 1935,
+        ...{ publicUrl: 'http://localhost:8080', dataDir: join(dataDir, id), rtmpPort: 1935 },
+        bootstrapKey: options.bootstrapKey === null ? undefined : bootstrapKey,
       },
       ...{ nodeId: id, nodeUrl: `http://${id}`, nodeTimeout: 10_000, isAlone: false },
       roles: more.roles ?? ['api', 'media', 'actors', 'worker'],
@@ -85,10 +95,12 @@ export async function fleet(options: FleetOptions): Promise<Fleet> {
       async askNode(url, path, { signal, headers }) {
         const other = nodes.get(url.slice('http://'.length));
         if (isCut || !other || other.isCut) throw new Error(`${url} does not answer`);
-        const gate = nodeGate({ app: other.booted.internal, secret });
-        const answer = await gate(
-          new Request(`${url}${path}`, { headers: { ...headers, [nodeHeader]: secret }, signal }),
+        const gone = new Promise<never>((_, reject) =>
+          signal.addEventListener('abort', () => reject(signal.reason)),
         );
+        const gate = nodeGate({ app: other.booted.internal, secret });
+        const asked = new Request(`${url}${path}`, { headers: { ...headers, [nodeHeader]: secret }, signal });
+        const answer = await Promise.race([gone, gate(asked)]);
         if (!answer) throw new Error(`${path} is no path between nodes`);
         return answer;
       },
@@ -99,7 +111,7 @@ export async function fleet(options: FleetOptions): Promise<Fleet> {
       },
     });
     const node: FleetNode = {
-      ...{ id, booted, media },
+      ...{ id, booted, media, dataDir: join(dataDir, id) },
       get ended() {
         return ended;
       },
@@ -128,6 +140,7 @@ export async function fleet(options: FleetOptions): Promise<Fleet> {
       },
     };
     nodes.set(id, node);
+    begun.push(node);
     return node;
   };
 
@@ -142,7 +155,7 @@ export async function fleet(options: FleetOptions): Promise<Fleet> {
       state.isStoreDown = false;
       state.areActorsDown = false;
       // The first one last: it has the actors.
-      for (const node of [...nodes.values()].reverse()) {
+      for (const node of begun.reverse()) {
         const stopped = node.booted.stop();
         await clock.advance(0);
         await clock.advance(10_000);
@@ -177,6 +190,7 @@ export interface FleetNode {
   readonly id: string;
   readonly booted: Booted;
   readonly media: ScriptedMedia;
+  readonly dataDir: string;
   /** Why it had to end, if it had to. */
   readonly ended: string | undefined;
   readonly isCut: boolean;
@@ -194,6 +208,8 @@ export interface FleetNode {
 interface FleetOptions {
   readonly plugins: readonly Plugin[];
   readonly config?: Readonly<Record<string, unknown>>;
+  /** Null: each is given none. */
+  readonly bootstrapKey?: null;
 }
 
 /** Every call rejects for as long as it is so; closing works. */

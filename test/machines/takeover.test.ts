@@ -121,3 +121,76 @@ describe('a key that is refused while it is in use', () => {
     expect(b.publish(4, refuse)).toBe(true);
   });
 });
+
+describe('where the playlist is', () => {
+  const orders = (taken: { emitted: readonly { type: string }[] } | undefined) =>
+    taken?.emitted.filter(({ type: name }) => name.startsWith('order.'));
+  const on = (node: string, token: string) => ({ ...publish(token), node, incarnation: `${node}-1` });
+  const tell = (snapshot: ReturnType<typeof begin>['snapshot'], command: object, second: number) => {
+    const taken = step(type, snapshot, { ...command, at: began + second * 1000 } as never);
+    if (!taken) throw new Error('it was refused');
+    return taken;
+  };
+  const playing = () => {
+    const { snapshot } = tell(begin(type, settings, began).snapshot, on('m', 'p1'), 0);
+    return tell(snapshot, { type: 'playable', token: 'p1', figures: figures(began) }, 1).snapshot;
+  };
+  const close = { type: 'order.publish.close', token: 'p1', node: 'm', incarnation: 'm-1' };
+  const retire = {
+    type: 'order.output.retire',
+    playbackId: settings.playbackId,
+    node: 'm',
+    incarnation: 'm-1',
+  };
+
+  it('is named in every order, with the publish up to which it is meant', () => {
+    expect(orders(tell(playing(), { type: 'terminate' }, 2))).toEqual([
+      { ...close, reason: 'The broadcast was stopped.' },
+      { ...retire, publish: 1 },
+    ]);
+  });
+
+  it('is left when another node takes over, not when the same does, nor a later process of it', () => {
+    const taken = tell(playing(), on('n', 'p2'), 2);
+    expect(orders(taken)).toEqual([expect.objectContaining(close), { ...retire, publish: 1 }]);
+    expect(orders(tell(taken.snapshot, { type: 'terminate' }, 3))).toEqual([
+      expect.objectContaining({ token: 'p2', node: 'n' }),
+      { ...retire, node: 'n', incarnation: 'n-1', publish: 2 },
+    ]);
+    expect(orders(tell(playing(), on('m', 'p2'), 2))).toEqual([expect.objectContaining(close)]);
+    const again = { ...on('m', 'p2'), incarnation: 'm-2' };
+    expect(orders(tell(playing(), again, 2))).toEqual([expect.objectContaining(close)]);
+  });
+
+  it('is nowhere when its process is lost', () => {
+    const lost = tell(playing(), { type: 'node.lost', incarnation: 'm-1', aliveAt: began }, 2);
+    expect(orders(tell(lost.snapshot, on('n', 'p2'), 3))).toEqual([]);
+    expect(orders(tell(lost.snapshot, { type: 'terminate' }, 3))).toEqual([]);
+  });
+
+  it('is retired once', () => {
+    const over = tell(playing(), { type: 'closed', token: 'p1', isClean: true, figures: figures(began) }, 2);
+    expect(orders(over)).toEqual([{ ...retire, publish: 1 }]);
+    expect(orders(tell(over.snapshot, on('n', 'p2'), 3))).toEqual([]);
+  });
+
+  it('is known of states from before only while somebody publishes', () => {
+    const outdated = (snapshot: ReturnType<typeof playing>) => {
+      const plain = JSON.parse(freeze(type, snapshot));
+      delete plain.context.feeder;
+      delete plain.context.session.nodes;
+      return thaw(type, { state: JSON.stringify(plain), version: 1 });
+    };
+    const live = outdated(playing());
+    expect(orders(tell(live, on('n', 'p2'), 2))).toEqual([
+      expect.objectContaining(close),
+      { ...retire, publish: 1 },
+    ]);
+    const broken = { type: 'closed', token: 'p1', isClean: false, figures: figures(began) };
+    const held = outdated(tell(playing(), broken, 2).snapshot);
+    expect(orders(tell(held, on('n', 'p2'), 3))).toEqual([]);
+    expect(orders(tell(held, { type: 'terminate' }, 3))).toEqual([]);
+    const back = tell(held, on('n', 'p2'), 3);
+    expect((back.snapshot.context as BroadcastContext).session?.nodes).toEqual(['n']);
+  });
+});

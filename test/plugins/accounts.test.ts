@@ -126,8 +126,9 @@ describe('an API key', () => {
   });
 
   it('that was deleted a moment ago ends what is opened now', async () => {
-    const kit = { resources: { get: async () => undefined } } as unknown as Kit;
-    const keys = storedKeys(kit, { bootstrap: { key: 'x', accountId: 'a' } });
+    const resources = { get: async () => undefined };
+    const kit = { resources, deployment: { isAlone: true } } as unknown as Kit;
+    const keys = storedKeys(kit, { bootstrap: { hash: Buffer.alloc(32), accountId: 'a' } });
     const ended = new Promise<void>((resolve) => {
       keys.onRevoked({ keyId: 'deleted' } as Principal, resolve);
     });

@@ -146,14 +146,14 @@ describe('a listener', () => {
     const server = listen({ answer: () => Promise.reject(new Error('the store is away')) });
     for (let turn = 0; turn < 40; turn += 1) {
       const encoder = await server.dial([...opening, ...publish()]);
-      await encoder.told('NetStream.Publish.Rejected');
+      await encoder.told('NetStream.Failed');
       encoder.socket.end();
       await encoder.closed();
     }
     expect(server.lines.filter(({ level }) => level === 'error').length).toBe(5);
     server.advance(11_000);
     const encoder = await server.dial([...opening, ...publish()]);
-    await encoder.told('NetStream.Publish.Rejected');
+    await encoder.told('NetStream.Failed');
     expect(server.lines.at(-1)).toMatchObject({ level: 'error', fields: { unsaid: 35 } });
   });
 

@@ -21,7 +21,7 @@ const opening = [...handshake, ...connect, ...createStream];
 const unpublish = command(['FCUnpublish', 6, null, 'abcd']);
 const deleteStream = (id = 1) => command(['deleteStream', 7, null, id]);
 const ping = message({ fmt: 0, csid: 2, type: 4, stream: 0 }, [0, 6, 1, 2, 3, 4]);
-const refusal = (reason: 'unauthorized' | 'rejected'): PublishRefusal => ({
+const refusal = (reason: PublishRefusal['reason']): PublishRefusal => ({
   granted: false,
   reason,
   message: 'No.',
@@ -298,6 +298,7 @@ describe('a refusal', () => {
   it.each([
     ['unauthorized', 'NetStream.Publish.Unauthorized'],
     ['rejected', 'NetStream.Publish.Rejected'],
+    ['unavailable', 'NetStream.Failed'],
   ] as const)('%s is told as %s, and nothing after it is parsed', async (reason, code) => {
     let now = 0;
     const { handlers, sinks, ends, requests } = recordingHandlers(async () => refusal(reason));
@@ -334,8 +335,8 @@ describe('a refusal', () => {
     third.feed(opening, publish(), video([1]));
     await settle();
     for (const { replies, ended } of [first, second, third]) {
-      expect(replies().codes.at(-1)).toBe('NetStream.Publish.Rejected');
-      expect(ended).toEqual([{ reason: 'the publish was refused: rejected', error: fault }]);
+      expect(replies().codes.at(-1)).toBe('NetStream.Failed');
+      expect(ended).toEqual([{ reason: 'the publish was refused: unavailable', error: fault }]);
     }
     expect([failing.ends.length, thrower.ends.length]).toEqual([0, 0]);
     expect(unattached.ends.map(({ clean, by }) => [clean, by])).toEqual([[false, 'server']]);
@@ -362,7 +363,7 @@ describe('a refusal', () => {
     made.sweep(9_999);
     expect(replies().codes.length).toBe(1);
     made.sweep(10_000);
-    expect(replies().codes.at(-1)).toBe('NetStream.Publish.Rejected');
+    expect(replies().codes.at(-1)).toBe('NetStream.Failed');
     answer(grantOf('t'));
     await settle();
     expect([sinks.length, ends.map(({ clean, by }) => [clean, by])]).toEqual([0, [[false, 'server']]]);

@@ -35,13 +35,7 @@ export const relayLimits = limitTable('relay', {
   playlistKept: {
     value: 100,
     unit: 'ms',
-    meaning: 'How long a media playlist answers those who ask for the same of it.',
-    beyond: 'The other node is asked again.',
-  },
-  multivariantKept: {
-    value: 1000,
-    unit: 'ms',
-    meaning: 'How long a multivariant playlist answers.',
+    meaning: 'How long a playlist answers those who ask for the same of it.',
     beyond: 'The other node is asked again.',
   },
   placeKept: {

@@ -177,8 +177,7 @@ function unreachable(cause?: unknown): Fault {
 
 /** ms */
 function keepTime(file: string): number {
-  if (file.endsWith('.mp4')) return limits.mediaKept;
-  return file === 'index.m3u8' ? limits.multivariantKept : limits.playlistKept;
+  return file.endsWith('.mp4') ? limits.mediaKept : limits.playlistKept;
 }
 
 /** What a viewer is told of an answer; the rest is between the nodes. */

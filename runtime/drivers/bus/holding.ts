@@ -1,7 +1,7 @@
 import type { Log } from '../../../core/log.ts';
 import type { LogRange, LogRecord, PartitionOwner } from '../../../core/ports/bus.ts';
 import type { Clock } from '../../../core/ports/clock.ts';
-import { assignRetry, restartPace } from './limits.ts';
+import { assignRetry, longestAssignRetry, restartPace } from './limits.ts';
 
 /** One partition as one node has it, or not: who is told what, and in which order. Any engine. */
 export interface Holding {
@@ -49,6 +49,7 @@ export function holding(
   let isBusy = false;
   let beganAt = Number.NEGATIVE_INFINITY;
   let cancel = () => {};
+  let refusals = 0;
 
   const begin = async (own: number): Promise<void> => {
     await idle;
@@ -69,9 +70,11 @@ export function holding(
       if (own !== generation) return;
       isTold = false;
       log.error('a partition was not taken; asked again soon', { error });
-      later(own, assignRetry);
+      later(own, Math.min(assignRetry * 2 ** refusals, longestAssignRetry));
+      refusals = Math.min(refusals + 1, 10);
       return;
     }
+    refusals = 0;
     next = from;
     feed.start(partition, from);
   };

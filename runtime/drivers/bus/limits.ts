@@ -12,8 +12,14 @@ export const holdingLimits = limitTable('bus', {
     value: 1000,
     unit: 'ms',
     meaning:
-      'Wait until an owner that could not take a partition, or not handle its records, is asked again.',
+      'Wait until an owner that could not take a partition, or not handle its records, is asked again. Doubles while it cannot take it.',
     beyond: 'Nothing of that partition is handled meanwhile; others go on.',
+  },
+  longestAssignRetry: {
+    value: 8000,
+    unit: 'ms',
+    meaning: 'Longest wait until it is asked again.',
+    beyond: 'It does not grow further.',
   },
   restartPace: {
     value: 100,
@@ -29,7 +35,8 @@ export const holdingLimits = limitTable('bus', {
   },
 });
 
-export const { delivered, assignRetry, restartPace, reachedInterval } = valuesOf(holdingLimits);
+export const { delivered, assignRetry, longestAssignRetry, restartPace, reachedInterval } =
+  valuesOf(holdingLimits);
 
 /** The broker in memory, which is for tests. */
 export const memoryBusLimits = limitTable('bus in memory', {

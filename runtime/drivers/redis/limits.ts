@@ -1,7 +1,7 @@
 import { limitTable, valuesOf } from '../../../core/limit-table.ts';
 
-/** Connections to Redis. */
-export const redisLimitTable = limitTable('redis', {
+/** Connections to Redis, but for the store's own. */
+export const redisLimitTable = limitTable('redis connections', {
   answer: {
     value: 3000,
     unit: 'ms',

@@ -29,7 +29,7 @@ export const rtmpLimitTable = limitTable('rtmp', {
     value: 10_000,
     unit: 'ms',
     meaning: 'How long the check of a stream key may take.',
-    beyond: 'Refused with `NetStream.Publish.Rejected`, then closed.',
+    beyond: 'Refused with `NetStream.Failed`, then closed; the encoder may come again.',
   },
   idleTimeout: {
     value: 10_000,

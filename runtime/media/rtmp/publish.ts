@@ -86,6 +86,6 @@ export class Publish {
 
 const failure: PublishRefusal = {
   granted: false,
-  reason: 'rejected',
+  reason: 'unavailable',
   message: 'The server could not take the broadcast. Try again.',
 };

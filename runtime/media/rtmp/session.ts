@@ -177,9 +177,8 @@ export class RtmpSession {
   #answer(publish: Publish, refusal: PublishRefusal | undefined): void {
     if (this.#phase !== 'authorising' || this.#publish !== publish) return;
     if (refusal !== undefined) {
-      const code = refusal.reason === 'unauthorized' ? 'Unauthorized' : 'Rejected';
       this.#endUncleanly(`the publish was refused: ${refusal.reason}`, publish.error);
-      this.#options.write(replies.failed(publish.streamId, `NetStream.Publish.${code}`, refusal.message));
+      this.#options.write(replies.failed(publish.streamId, refusalCodes[refusal.reason], refusal.message));
     } else this.#begin(publish);
   }
 
@@ -275,8 +274,15 @@ const unknownKey: PublishRefusal = {
   message: 'There is no stream of this key.',
 };
 
+/** Encoders that tell codes apart stop at those of a refusal; of a failure they try again. */
+const refusalCodes: Readonly<Record<PublishRefusal['reason'], string>> = {
+  unauthorized: 'NetStream.Publish.Unauthorized',
+  rejected: 'NetStream.Publish.Rejected',
+  unavailable: 'NetStream.Failed',
+};
+
 const tooSlow: PublishRefusal = {
   granted: false,
-  reason: 'rejected',
+  reason: 'unavailable',
   message: 'The server took too long to answer. Try again.',
 };

@@ -16,9 +16,15 @@ export interface OpenedKafka extends OpenedBus {
 /** A namespace of its own on a running broker. */
 export function openedKafka(
   brokers: readonly string[],
-  options: { partitions?: number; more?: Partial<KafkaBusOptions>; wrap?: (bus: Bus) => Bus } = {},
+  options: {
+    partitions?: number;
+    more?: Partial<KafkaBusOptions>;
+    wrap?: (bus: Bus) => Bus;
+    /** ms that are waited for anything. */
+    patience?: number;
+  } = {},
 ): OpenedKafka {
-  const { partitions = 4, more, wrap = (bus) => bus } = options;
+  const { partitions = 4, more, wrap = (bus) => bus, patience = 60_000 } = options;
   const namespace = `t-${randomUUID()}`;
   const clock = systemClock();
   const lines: string[] = [];
@@ -54,7 +60,7 @@ export function openedKafka(
     },
     pass,
     async until(what, holds) {
-      const limit = Date.now() + 60_000;
+      const limit = Date.now() + patience;
       while (!holds()) {
         if (Date.now() > limit) throw new Error(`never: ${what}\n${lines.slice(-20).join('\n')}`);
         await pass(10);

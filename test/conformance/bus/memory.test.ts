@@ -5,11 +5,12 @@ import { memoryBroker } from '../../../runtime/drivers/bus/memory/broker.ts';
 import { memoryBus } from '../../../runtime/drivers/bus/memory/index.ts';
 import { virtualClock } from '../../../runtime/drivers/clock/virtual.ts';
 import { held, numbers, type OpenedBus, witness } from './check.ts';
+import { checkOf, mutants } from './mutants.ts';
 import { busChecks } from './suite.ts';
 
 const partitions = 4;
 
-function engine() {
+function engine(wrap: (bus: Bus) => Bus = (bus) => bus) {
   const clock = virtualClock({ start: Date.UTC(2026, 0, 1) });
   const broker = memoryBroker({ clock });
   const log = jsonLog({ level: 'error', now: clock.now, write: () => {} });
@@ -17,14 +18,14 @@ function engine() {
   const opened: OpenedBus = {
     partitions,
     async node(name) {
-      const bus = memoryBus({ broker, node: name, partitions, clock, log });
+      const bus = wrap(memoryBus({ broker, node: name, partitions, clock, log }));
       await bus.open();
       buses.push(bus);
       return bus;
     },
     pass: (ms) => clock.advance(ms),
     async until(what, holds) {
-      for (let tries = 0; tries < 2000; tries++) {
+      for (let tries = 0; tries < 500; tries++) {
         if (holds()) return;
         await clock.advance(20);
       }
@@ -144,5 +145,12 @@ describe('bus: memory', () => {
     await a.bury(record, 'no JSON');
     expect(broker.published()).toEqual([{ key: 'k', value: '1' }]);
     expect(broker.dead()).toEqual([{ record, reason: 'no JSON' }]);
+  });
+});
+
+describe('the suite of the bus', () => {
+  test.each(Object.entries(mutants))('fails a driver that %s', async (_, mutant) => {
+    const { opened } = engine(mutant.mutate);
+    await expect(checkOf(mutant).run(opened)).rejects.toThrow();
   });
 });

@@ -41,6 +41,7 @@ export const reachedChecks: readonly BusCheck[] = [
           for (const { value } of records) handled.add(value);
         },
         reached(partition, at) {
+          if (at > now()) early.push(`${at}, and it is ${now()}`);
           for (const { value, at: then } of acknowledged[partition]!) {
             if (then >= at) continue;
             compared += 1;

@@ -1,31 +1,69 @@
+import { expect } from 'vitest';
 import type { JobWrite } from '../../../core/ports/jobs.ts';
-import type { CommitOutcome, Lease, StepCommit, Store } from '../../../core/ports/store.ts';
-import { start, step } from '../store/fixtures.ts';
+import type { CommitOutcome, Lease, StepCommit } from '../../../core/ports/store.ts';
+import { step } from '../store/fixtures.ts';
+import type { OpenedJobs } from './check.ts';
 
 export const kind = 'parcel.deliver';
 export const own = 'node-1/a';
 export const other = 'node-2/b';
 
-export function job(id: string, parts: Partial<JobWrite> = {}): JobWrite {
-  return { id, kind, child: 'delivery', input: `{"id":"${id}"}`, due: start, ...parts };
+/** An effect id, which ends with its kind. */
+export function idOf(name: string, of = kind): string {
+  return `d0.1:${name}%/0/${of}`;
 }
+/** Those of the kind that most checks use. */
+export const [j0, j1, j2, j3, j4, late, gone] = [
+  ...['j0', 'j1', 'j2', 'j3', 'j4', 'late', 'gone'].map((name) => idOf(name)),
+] as [string, string, string, string, string, string, string];
 
-/** A claim that would get everything that is ready at `now`. */
-export function claim(now: number, parts: { owner?: string; limit?: number; until?: number } = {}) {
-  return { owner: own, limit: 100, now, until: now + 30_000, ...parts };
-}
-
-/** Commits steps of actors, each from where the last one left it. */
-export async function steps(store: Store): Promise<Steps> {
+/** Commits steps of actors, each from where the last one left it. `start`: when the check begins. */
+export async function begin({
+  store,
+  time,
+  isOneEngine,
+}: Pick<OpenedJobs, 'store' | 'time' | 'isOneEngine'>): Promise<Begun> {
+  const start = time.now();
   const [lease] = (await store.acquire(1)) as [Lease];
   return {
+    start,
     async commit(parts, actor = 'a/1') {
       const sequence = (await store.load(actor))?.sequence ?? 0;
       return store.commit(step(lease, { actor, sequence, at: start, ...parts }));
     },
+    job: (id, parts) => ({
+      ...{
+        id,
+        kind: id.slice(id.lastIndexOf('/') + 1),
+        child: 'delivery',
+        input: `{"id":"${id}"}`,
+        due: start,
+      },
+      ...parts,
+    }),
+    claim: (parts = {}) => {
+      const now = parts.now ?? time.now();
+      return { owner: own, limit: 100, until: now + 30_000, ...parts, now };
+    },
+    expectMoment(actual, moment) {
+      if (isOneEngine) return expect(actual).toBe(moment);
+      expect(actual).toBeGreaterThan(moment - 10);
+      expect(actual).toBeLessThan(moment + 1000);
+    },
   };
 }
 
-export interface Steps {
+export interface Begun {
+  readonly start: number;
   commit(parts: Partial<StepCommit>, actor?: string): Promise<CommitOutcome>;
+  job(id: string, parts?: Partial<JobWrite>): JobWrite;
+  /** A claim that would get everything that is ready now. */
+  claim(parts?: { now?: number; owner?: string; limit?: number; until?: number }): {
+    owner: string;
+    limit: number;
+    now: number;
+    until: number;
+  };
+  /** The end of a lease: exact where callers name it. */
+  expectMoment(actual: number | undefined, moment: number): void;
 }

@@ -15,11 +15,16 @@ export interface ModelJobs {
   write(step: StepCommit): string[];
 }
 
-/** The Jobs port in the plainest words there are. */
-export function modelJobs(): ModelJobs {
+/**
+ * The Jobs port in the plainest words there are. A lease that has ended is its owner's until another has it; with
+ * `endsAt`, which tells the time, it is nobody's at once.
+ */
+export function modelJobs(options: { endsAt?: () => number } = {}): ModelJobs {
   // In the order in which they were added.
   let all: ModelJob[] = [];
-  const held = (owner: string, id: string) => all.find((job) => job.id === id && job.owner === owner);
+  const { endsAt = () => -Infinity } = options;
+  const ownerOf = (job: ModelJob) => (job.ready > endsAt() ? job.owner : undefined);
+  const held = (owner: string, id: string) => all.find((job) => job.id === id && ownerOf(job) === owner);
   const remove = (fits: (job: ModelJob) => boolean) => {
     all = all.filter((job) => !fits(job));
   };
@@ -65,13 +70,16 @@ export function modelJobs(): ModelJobs {
     },
     async next(kinds, owner) {
       const times = all
-        .filter((job) => kinds.includes(job.kind) && job.owner !== owner)
+        .filter((job) => kinds.includes(job.kind) && ownerOf(job) !== owner)
         .map(({ ready }) => ready);
       return times.length === 0 ? undefined : Math.min(...times);
     },
     async takeOver(owner, now) {
       const node = (name: string) => name.slice(0, name.lastIndexOf('/'));
-      const ended = all.filter((job) => job.owner && job.owner !== owner && node(job.owner) === node(owner));
+      const ended = all.filter((job) => {
+        const held = ownerOf(job);
+        return held !== undefined && held !== owner && node(held) === node(owner);
+      });
       for (const job of ended) {
         job.owner = undefined;
         job.ready = now;

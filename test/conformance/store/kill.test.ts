@@ -1,11 +1,10 @@
-import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import { sqliteStore } from '../../../runtime/drivers/store/sqlite/index.ts';
+import { expectWhole, run, runUntil } from './kills.ts';
 
 const rounds = 10;
 
@@ -19,23 +18,13 @@ test(`everything acknowledged survives a kill, ${rounds} rounds`, { timeout: 60_
   const file = join(folder, 'store.db');
   try {
     for (let round = 0; round < rounds; round++) {
-      const acknowledged = await runAndKill(file, 20 + Math.random() * 150);
+      const acknowledged = await runUntil(file, {
+        after: 20 + Math.random() * 150,
+        kill: (child) => child.kill('SIGKILL'),
+      });
       expect(acknowledged.size).toBeGreaterThan(0);
       const store = sqliteStore({ file });
-      const timers = new Map((await store.timers()).map((timer) => [timer.actor, timer.due]));
-      const orders = new Set((await store.orders()).map((order) => order.id));
-      for (const [index, sequence] of acknowledged) {
-        const actor = `a/${index}`;
-        const stored = (await store.load(actor))?.sequence ?? 0;
-        expect(stored).toBeGreaterThanOrEqual(sequence);
-        expect(await store.resources.get('stream', `s${index}`)).toMatchObject({ body: String(stored) });
-        expect((await store.resources.find('stream', 'at', String(stored)))?.body).toBe(String(stored));
-        expect(timers.get(actor)).toBe(stored);
-        for (let step = 1; step <= stored; step++) expect(orders.has(`${actor}@${step}`)).toBe(true);
-        expect(orders.has(`${actor}@${stored + 1}`)).toBe(false);
-        expect(await store.events.position(`${actor}@${stored}`)).toBeDefined();
-        expect(await store.events.position(`${actor}@${stored + 1}`)).toBeUndefined();
-      }
+      await expectWhole(store, acknowledged);
       await store.close();
     }
   } finally {
@@ -61,28 +50,3 @@ test('a second process is refused until the first one dies, however it dies', as
   await next.close();
   rmSync(folder, { recursive: true, force: true });
 });
-
-/** The last acknowledged sequence of each worker, as far as the child got to say it. */
-async function runAndKill(file: string, milliseconds: number): Promise<Map<number, number>> {
-  const child = run(file);
-  const closed = once(child, 'close');
-  let output = '';
-  child.stdout.on('data', (chunk) => {
-    if (output === '') setTimeout(() => child.kill('SIGKILL'), milliseconds);
-    output += chunk;
-  });
-  const [, signal] = await closed;
-  expect(signal).toBe('SIGKILL');
-  const acknowledged = new Map<number, number>();
-  // The last line may be cut short by the kill.
-  for (const line of output.split('\n').slice(0, -1)) {
-    const [index, sequence] = line.split(' ').map(Number);
-    acknowledged.set(index ?? -1, sequence ?? -1);
-  }
-  return acknowledged;
-}
-
-function run(file: string) {
-  const script = fileURLToPath(new URL('./kill-child.ts', import.meta.url));
-  return spawn(process.execPath, [script, file], { stdio: ['ignore', 'pipe', 'inherit'] });
-}

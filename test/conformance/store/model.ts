@@ -22,7 +22,7 @@ import { modelJobs } from '../jobs/model.ts';
 type ModelRow = StoredResource & { kind: string; indexes: Readonly<Record<string, string>> };
 
 /** The port in the plainest words there are: what a driver's answers are compared with. Nothing here is fast. */
-export function modelStore(): Store & { readonly jobs: Jobs } {
+export function modelStore(options: Parameters<typeof modelJobs>[0] = {}): Store & { readonly jobs: Jobs } {
   let partitions: { partition: number; epoch: number; counter: number; offset: number }[] = [];
   let boundTo: string | undefined;
   const actors = new Map<string, StoredActor>();
@@ -34,7 +34,7 @@ export function modelStore(): Store & { readonly jobs: Jobs } {
   let position = 0;
   const cursors = new Map<string, number>();
   let orders: (Order & { partition: number })[] = [];
-  const work = modelJobs();
+  const work = modelJobs(options);
 
   const get = (kind: string, id: string) => rows.find((row) => row.kind === kind && row.id === id);
 

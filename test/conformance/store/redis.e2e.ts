@@ -1,6 +1,6 @@
-import { createClient } from 'redis';
 import { describe } from 'vitest';
 import { engineFor } from '../../kit/engines.ts';
+import { startCluster } from '../../kit/redis-cluster.ts';
 import type { Check } from './check.ts';
 import { listChecks } from './list-checks.ts';
 import { logChecks } from './log-checks.ts';
@@ -35,18 +35,7 @@ describe.skipIf(redis.isMissing)('on a real Redis', () => {
   ];
   let cluster: Promise<string> | undefined;
   runChecks('redis, where each call must stay in one slot of a cluster', all, async () => {
-    cluster ??= startCluster();
+    cluster ??= startCluster(redis);
     return openRedis({ url: await cluster });
   });
-
-  async function startCluster(): Promise<string> {
-    const { url } = await redis.start({ settings: { 'cluster-enabled': 'yes' } });
-    const client = createClient({ url });
-    await client.connect();
-    await client.sendCommand(['CLUSTER', 'ADDSLOTSRANGE', '0', '16383']);
-    while (!String(await client.sendCommand(['CLUSTER', 'INFO'])).includes('cluster_state:ok'))
-      await Bun.sleep(20);
-    client.destroy();
-    return url;
-  }
 });

@@ -6,6 +6,7 @@ import { redisLimits } from '../../../runtime/drivers/redis/limits.ts';
 import { type RedisVolatileOptions, redisVolatile } from '../../../runtime/drivers/volatile/redis/index.ts';
 import { until as waitUntil } from '../../e2e/harness/wait.ts';
 import { engineFor } from '../../kit/engines.ts';
+import { startCluster } from '../../kit/redis-cluster.ts';
 import { silentLog } from '../../kit/silent-log.ts';
 import { mutants } from './mutants.ts';
 import { volatileChecks } from './suite.ts';
@@ -37,6 +38,13 @@ describe.skipIf(redis.isMissing)('volatile: redis', () => {
     await check.run(openTwo((await redis.shared()).url));
   });
 
+  // Redis then refuses whatever touches keys of two slots. One node has them all, so the client needs no more.
+  let cluster: Promise<string> | undefined;
+  test.each(volatileChecks)('where each call must stay in one slot of a cluster: $name', async (check) => {
+    cluster ??= startCluster(redis);
+    await check.run(openTwo(await cluster));
+  });
+
   test.each([
     'never forgets',
     'keeps the first value',
@@ -50,6 +58,32 @@ describe.skipIf(redis.isMissing)('volatile: redis', () => {
     const { volatile, peer, pass } = openTwo((await redis.shared()).url);
     const run = check?.run({ volatile: mutate(volatile), peer: mutate(peer), pass, patience: 500 });
     await expect(run).rejects.toThrow();
+  });
+
+  test.each([
+    [
+      'never forgets',
+      'set',
+      ", 'PX', ARGV[1])",
+      ')',
+      'a value is gone when its time is over, and not before',
+    ],
+    ['names nothing', 'set', "redis.call('ZADD', KEYS[1], 0, name)", '', 'what is over is not listed'],
+    [
+      'looks at too few names',
+      'page',
+      "#names < tonumber(ARGV[4]) and '' or names[#names]",
+      "''",
+      'what is over is not listed',
+    ],
+  ])('the suite finds one that %s', async (_, script, from, to, breaks) => {
+    const change = (name: string, text: string) => {
+      if (name === script) expect(text.split(from)).toHaveLength(2);
+      return name === script ? text.replace(from, to) : text;
+    };
+    const check = volatileChecks.find(({ name }) => name === breaks);
+    const run = check?.run(openTwo((await redis.shared()).url, { change }));
+    await expect(run).rejects.toThrow(/expected/);
   });
 
   test('deployments with different namespaces know nothing of each other', async () => {

@@ -52,7 +52,7 @@ export async function kafkaClient(
     retry: { retries: 0 },
     socketFactory,
     logLevel: logLevel.WARN,
-    logCreator: quietLog(options),
+    logCreator: quietLog({ ...options, isOver: () => isDestroyed }),
   });
   return {
     kafka,
@@ -64,10 +64,13 @@ export async function kafkaClient(
 }
 
 /** kafkajs says the same hundreds of times in an outage. */
-function quietLog({ clock, log }: { clock: Clock; log: Log }): logCreator {
+function quietLog(options: { clock: Clock; log: Log; isOver: () => boolean }): logCreator {
+  const { clock, log, isOver } = options;
   const said = new Map<string, { at: number; left: number }>();
   return () =>
     ({ namespace, log: { message, error } }) => {
+      // That connections end when they are cut is no news.
+      if (isOver()) return;
       const text = `${namespace}: ${message}`;
       const last = said.get(text);
       const now = clock.now();

@@ -85,14 +85,18 @@ export function kafkaBus(options: KafkaBusOptions): Bus {
     if (isClosed) throw closedFault();
   };
 
+  const currentLog = remembered({ ms: readLimits.rememberLog, clock }, () =>
+    logIdentity(connection, topicOptions),
+  );
   /** Rejects when the log is another one than at the start: its offsets mean nothing to anybody. */
-  const checkLog = remembered({ ms: readLimits.rememberLog, clock }, async () => {
-    const now = await logIdentity(connection, topicOptions);
-    if (identity !== undefined && now !== identity)
-      throw new Error(
-        `${topics.commands} is ${now}, and was ${identity} when this node started: start it again`,
-      );
-  });
+  const checkLog = async () => {
+    const now = await currentLog();
+    identity ??= now;
+    if (now === identity) return;
+    throw new Error(
+      `${topics.commands} is ${now}, and was ${identity} when this node started: start it again`,
+    );
+  };
 
   return {
     async open() {
@@ -132,6 +136,7 @@ export function kafkaBus(options: KafkaBusOptions): Bus {
           log.error('the log of a partition does not have the next record', { partition, from });
           mine.restart(partition);
         },
+        missing: mine.restartAll,
       });
       const joined = member(connection, {
         groupId: `${options.namespace}.actors`,
@@ -141,10 +146,25 @@ export function kafkaBus(options: KafkaBusOptions): Bus {
         log,
         given: mine.give,
         taken: mine.take,
+        async probe() {
+          reads.forget();
+          await reads.leaders(topics.commands);
+        },
       });
-      const stopNoting = every(group.placeInterval, { clock, work: () => joined.note(mine.places()) });
+      const lookAtLog = () => {
+        currentLog().then(
+          (now) => {
+            if (now !== identity) mine.restartAll();
+          },
+          () => {},
+        );
+      };
+      const stops = [
+        every(group.placeInterval, { clock, work: () => joined.note(mine.places()) }),
+        every(group.logCheck, { clock, work: lookAtLog }),
+      ];
       return ending(async () => {
-        stopNoting();
+        for (const stop of stops) stop();
         owned = undefined;
         await joined.leave();
         mine.take();
@@ -199,9 +219,9 @@ function partitionOf(key: string, partitions: number): number {
 }
 
 /** Asks once for all who want to know within `ms`. A failure is not remembered. */
-function remembered(options: { ms: number; clock: Clock }, work: () => Promise<void>): () => Promise<void> {
+function remembered<T>(options: { ms: number; clock: Clock }, work: () => Promise<T>): () => Promise<T> {
   const { ms, clock } = options;
-  let last: { at: number; answer: Promise<void> } | undefined;
+  let last: { at: number; answer: Promise<T> } | undefined;
   return () => {
     if (last && clock.now() - last.at < ms) return last.answer;
     const asked = { at: clock.now(), answer: work() };

@@ -128,6 +128,19 @@ export const readLimits = limitTable('kafka: reading', {
     meaning: 'Longest wait after a question that failed.',
     beyond: 'It does not grow further.',
   },
+  leadPrecision: {
+    value: 1000,
+    unit: 'ms',
+    meaning:
+      "How long before a record the end of its log must have been seen to compare this machine's clock with its time.",
+    beyond: 'The record is no comparison.',
+  },
+  leadWindow: {
+    value: 60_000,
+    unit: 'ms',
+    meaning: "How long a comparison of this machine's clock with a broker's counts, once or twice over.",
+    beyond: 'The next record is a new comparison; without one the last counts on.',
+  },
   rememberLog: {
     value: 1000,
     unit: 'ms',
@@ -156,6 +169,12 @@ export const groupLimits = limitTable('kafka', {
     meaning: 'Finding and creating the topics at the start.',
     beyond: 'The start fails with `bus.unreachable`.',
   },
+  createWait: {
+    value: 50,
+    unit: 'ms',
+    meaning: 'Wait until a broker is asked again for a topic that was just made.',
+    beyond: 'It is asked again.',
+  },
   sessionTimeout: {
     value: 6000,
     unit: 'ms',
@@ -175,10 +194,22 @@ export const groupLimits = limitTable('kafka', {
     beyond: 'A silence is noticed that much later.',
   },
   groupSilence: {
-    value: 20_000,
+    value: 12_000,
     unit: 'ms',
-    meaning: 'How long the group may be silent.',
+    meaning: 'How long the group may be silent while Kafka answers.',
     beyond: 'The node leaves it and joins anew.',
+  },
+  probeInterval: {
+    value: 1000,
+    unit: 'ms',
+    meaning: 'How often a node whose group is silent asks whether Kafka answers at all.',
+    beyond: 'A silence is noticed that much later.',
+  },
+  logCheck: {
+    value: 10_000,
+    unit: 'ms',
+    meaning: 'How often a node looks whether the topic of commands is still the same one.',
+    beyond: 'It is noticed that much later that somebody made it anew, unless its absence was seen.',
   },
   rejoinWait: {
     value: 500,

@@ -49,6 +49,8 @@ export async function listening(options: {
         }
       }
     },
+    // Its own topic: only an operator removes it, and until it is there again there is nothing to hear.
+    missing: () => {},
     outOfRange() {
       if (isLost) return;
       isLost = true;

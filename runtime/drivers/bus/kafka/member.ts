@@ -27,7 +27,8 @@ interface Session {
  * A node's place in a consumer group, by kafkajs's consumer with every partition paused: it joins, says that it is there,
  * and takes part in rebalances; records are read elsewhere. So a slow owner never costs the place, and no rule of
  * kafkajs decides about an offset. `given` and `taken` alternate. A group that does not answer within the session is
- * assumed to have given the partitions away; one that is silent for long, or a consumer that died, is replaced, for ever.
+ * assumed to have given the partitions away. A consumer that died, or hears nothing for long though Kafka answers, is
+ * replaced, for ever; while Kafka is away it is kept, because with its member id it goes on without a rebalance.
  */
 export function member(
   connection: KafkaConnection,
@@ -39,6 +40,8 @@ export function member(
     log: Log;
     given: (partitions: readonly number[]) => void;
     taken: () => void;
+    /** Resolves when Kafka answers. */
+    probe: () => Promise<void>;
   },
 ): Member {
   const { groupId, topic, sessionTimeout, clock, log } = options;
@@ -47,6 +50,10 @@ export function member(
   let session: Session | undefined;
   let failures = 0;
   let cancelCheck = () => {};
+  /** Since when Kafka answers though the group is silent. */
+  let answersSince: number | undefined;
+  let isProbing = false;
+  let probedAt = 0;
 
   const give = (partitions: readonly number[]) => {
     take();
@@ -150,7 +157,31 @@ export function member(
       log.warn('the consumer group does not answer; this node gives its partitions up', { silence });
       take();
     }
-    if (silence > group.groupSilence) replace(session, `no word for ${silence} ms`);
+    if (silence <= sessionTimeout) answersSince = undefined;
+    else probe();
+    const deaf = answersSince === undefined ? 0 : clock.now() - answersSince;
+    if (deaf > Math.max(group.groupSilence, 2 * sessionTimeout)) {
+      answersSince = undefined;
+      replace(session, `no word of the group for ${silence} ms, though Kafka answers`);
+    }
+  };
+  const probe = () => {
+    if (isProbing || clock.now() - probedAt < group.probeInterval) return;
+    isProbing = true;
+    probedAt = clock.now();
+    options
+      .probe()
+      .then(
+        () => {
+          answersSince ??= clock.now();
+        },
+        () => {
+          answersSince = undefined;
+        },
+      )
+      .finally(() => {
+        isProbing = false;
+      });
   };
   check();
   void begin();

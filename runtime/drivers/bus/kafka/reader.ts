@@ -55,6 +55,8 @@ export function reader(options: {
   got: (fetched: Fetched) => void;
   /** The log of the partition does not have that offset. */
   outOfRange: (partition: number, from: number) => void;
+  /** The topic is not there: what comes under its name may be another one. */
+  missing: () => void;
 }): Reader {
   const { link, topic, clock, wanted } = options;
   const log = options.log.with({ topic });
@@ -161,7 +163,8 @@ export function reader(options: {
       }
     }
     if (!trouble) return;
-    log.warn('Kafka does not give the records of a partition just now', { type: answerType(trouble) });
+    log.warn('Kafka does not give the records of a partition just now', { error: String(trouble) });
+    if (answerType(trouble) === 'UNKNOWN_TOPIC_OR_PARTITION') options.missing();
     link.forget();
     await nap(reading.retryWait);
   };
@@ -172,6 +175,7 @@ export function reader(options: {
       options.outOfRange(partition, from);
     } else {
       log.warn('reading from Kafka failed; it is tried again', { error: String(error) });
+      if (answerType(error) === 'UNKNOWN_TOPIC_OR_PARTITION') options.missing();
       if (answerType(error) === undefined) link.renew();
       else link.forget();
     }

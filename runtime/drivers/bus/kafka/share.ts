@@ -3,6 +3,7 @@ import type { LogRange, LogRecord, PartitionLag, PartitionOwner } from '../../..
 import type { Clock } from '../../../../core/ports/clock.ts';
 import { type Holding, holding } from '../holding.ts';
 import { delivered } from '../limits.ts';
+import { type Lead, lead } from './lead.ts';
 import { reading } from './limits.ts';
 import type { Fetched } from './reader.ts';
 
@@ -11,6 +12,8 @@ export interface Share {
   give(partitions: readonly number[]): void;
   take(): void;
   restart(partition: number): void;
+  /** All that are consumed. */
+  restartAll(): void;
   /** Where the reader goes on, for the partitions that have room. */
   wanted(): ReadonlyMap<number, number>;
   got(fetched: Fetched): void;
@@ -32,6 +35,7 @@ interface Stream {
   /** All that was on the log at `at` lies before `end`, and has been read. */
   known: { readonly at: number; readonly end: number } | undefined;
   heard: { readonly at: number; readonly end: number };
+  readonly lead: Lead;
 }
 
 export function share(options: {
@@ -70,6 +74,7 @@ export function share(options: {
       isDelivering: false,
       known: undefined,
       heard: { at: 0, end: 0 },
+      lead: lead(clock),
     });
 
   const deliver = async (stream: Stream): Promise<void> => {
@@ -89,8 +94,13 @@ export function share(options: {
     } finally {
       stream.isDelivering = false;
     }
-    if (stream.known) stream.held.reached(stream.known.at, stream.known.end);
+    if (stream.known) stream.held.reached(stream.known.at - most(), stream.known.end);
   };
+  /** Records are dated by brokers: no later record may have a time before what was said to be reached. */
+  /** It came after the end of the log was seen, a moment ago: an old record tells nothing of clocks. */
+  const isFresh = (known: Stream['known'], from: number) =>
+    known !== undefined && known.end === from && clock.now() - known.at <= reading.leadPrecision;
+  const most = () => Math.max(...streams.map((stream) => stream.lead.ms()));
 
   return {
     give(partitions) {
@@ -100,6 +110,9 @@ export function share(options: {
       for (const { held } of streams) held.release();
     },
     restart: (partition) => streams[partition]?.held.restart(),
+    restartAll() {
+      for (const { held, isReading } of streams) if (isReading) held.restart();
+    },
     wanted() {
       const wants = new Map<number, number>();
       for (const { held, isReading, isFull, from } of streams)
@@ -113,6 +126,7 @@ export function share(options: {
       const last = records.at(-1);
       if (last) {
         stream.from = last.offset + 1;
+        if (isFresh(stream.known, from)) stream.lead.note(last.at);
         stream.buffer.push(...records);
         stream.bytes += sizeOf(records);
         stream.isFull =

@@ -1,11 +1,12 @@
 import { randomBytes } from 'node:crypto';
-import type { Admin, ITopicConfig } from 'kafkajs';
+import type { Admin } from 'kafkajs';
 import { Fault } from '../../../../core/fault.ts';
 import type { Log } from '../../../../core/log.ts';
 import type { Clock } from '../../../../core/ports/clock.ts';
-import { within } from '../within.ts';
+import { pause, within } from '../within.ts';
 import { type KafkaConnection, kafkaClient } from './client.ts';
 import { group, topic as limits } from './limits.ts';
+import { answerType } from './link.ts';
 
 export interface Topics {
   readonly commands: string;
@@ -45,8 +46,11 @@ const marked = 1n << 60n;
 /** Creates what is missing and checks the rest. Resolves with the identity of the log of commands. */
 export async function openTopics(connection: KafkaConnection, options: TopicOptions): Promise<string> {
   return withAdmin(connection, options, async (admin) => {
-    const { topics, node, partitions, commandRetention } = options;
-    await create(admin, options, topics.commands, {
+    const { topics, node, partitions, commandRetention, replicationFactor } = options;
+    const there = new Set(await admin.listTopics());
+    const create = (topic: string, made: Made) =>
+      createTopic(admin, { ...made, topic, replicationFactor, there });
+    await create(topics.commands, {
       numPartitions: partitions,
       settings: {
         'retention.ms': commandRetention,
@@ -55,20 +59,27 @@ export async function openTopics(connection: KafkaConnection, options: TopicOpti
         'message.timestamp.type': 'LogAppendTime',
       },
     });
-    await create(admin, options, topics.events, {
+    await create(topics.events, {
       numPartitions: partitions,
       settings: { 'retention.ms': limits.eventRetention },
     });
-    await create(admin, options, topics.dead, {
+    await create(topics.dead, {
       numPartitions: 1,
       settings: { 'retention.ms': limits.deadRetention },
     });
-    await create(admin, options, topics.replies(node), {
+    await create(topics.replies(node), {
       numPartitions: 1,
       settings: { 'retention.ms': limits.replyRetention, 'segment.ms': limits.replyRetention },
     });
-    const found = await admin.fetchTopicMetadata({ topics: [topics.commands, topics.events] });
-    const wrong = found.topics.filter((topic) => topic.partitions.length !== partitions);
+    const found = await untilKnown(options.clock, () =>
+      admin.fetchTopicMetadata({
+        topics: [topics.commands, topics.events, topics.dead, topics.replies(node)],
+      }),
+    );
+    const counted: readonly string[] = [topics.commands, topics.events];
+    const wrong = found.topics.filter(
+      (topic) => counted.includes(topic.name) && topic.partitions.length !== partitions,
+    );
     if (wrong.length > 0) {
       const message = wrong.map(
         ({ name, partitions: has }) =>
@@ -76,9 +87,24 @@ export async function openTopics(connection: KafkaConnection, options: TopicOpti
       );
       throw new Fault('bus.partitions', { status: 500, message });
     }
-    return readIdentity(admin, options);
+    return untilKnown(options.clock, () => readIdentity(admin, options));
   });
 }
+
+/** Brokers hear of a new topic one after the other: its maker's next question may come to one that has not. */
+async function untilKnown<T>(clock: Clock, ask: () => Promise<T>): Promise<T> {
+  const limit = clock.now() + group.openTimeout;
+  for (;;) {
+    try {
+      return await ask();
+    } catch (error) {
+      if (!unheardOf.has(answerType(error) ?? '') || clock.now() >= limit) throw error;
+      await pause(group.createWait, clock);
+    }
+  }
+}
+
+const unheardOf = new Set(['UNKNOWN_TOPIC_OR_PARTITION', 'LEADER_NOT_AVAILABLE']);
 
 /** The identity of the log as it is now. */
 export function logIdentity(connection: KafkaConnection, options: TopicOptions): Promise<string> {
@@ -118,25 +144,25 @@ async function readIdentity(admin: Admin, { topics, log }: TopicOptions): Promis
   return `${clusterId}/${mark < marked ? 'unmarked' : (mark - marked).toString(36)}`;
 }
 
-async function create(
+interface Made {
+  readonly numPartitions: number;
+  readonly settings: Readonly<Record<string, string | number | bigint>>;
+}
+
+async function createTopic(
   admin: Admin,
-  { replicationFactor }: TopicOptions,
-  topic: string,
-  options: { numPartitions: number; settings: Record<string, string | number | bigint> },
+  made: Made & { topic: string; replicationFactor: number; there: ReadonlySet<string> },
 ): Promise<void> {
-  const settings = {
-    'max.message.bytes': limits.messageBytes,
-    'cleanup.policy': 'delete',
-    ...options.settings,
-  };
-  const config: ITopicConfig = {
-    topic,
-    numPartitions: options.numPartitions,
-    replicationFactor,
-    configEntries: Object.entries(settings).map(([name, value]) => ({ name, value: String(value) })),
-  };
-  // False when it is there already.
-  await admin.createTopics({ topics: [config], waitForLeaders: true, timeout: group.requestTimeout });
+  const { topic, numPartitions, replicationFactor } = made;
+  if (made.there.has(topic)) return;
+  const settings = { 'max.message.bytes': limits.messageBytes, 'cleanup.policy': 'delete', ...made.settings };
+  const configEntries = Object.entries(settings).map(([name, value]) => ({ name, value: String(value) }));
+  // False when another node was quicker.
+  await admin.createTopics({
+    topics: [{ topic, numPartitions, replicationFactor, configEntries }],
+    waitForLeaders: false,
+    timeout: group.requestTimeout,
+  });
 }
 
 async function withAdmin<T>(

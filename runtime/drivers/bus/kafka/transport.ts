@@ -95,7 +95,9 @@ export function kafkaTransport(options: { link: Link; clock: Clock; log: Log }):
       case 'UNKNOWN_PRODUCER_ID':
       case 'INVALID_PRODUCER_EPOCH':
       case 'INVALID_PRODUCER_ID_MAPPING':
-        log.warn('Kafka has lost count of what this node sent: a record may come twice', { type });
+        log.warn('Kafka has lost count of what this node sent: a record may come twice', {
+          error: String(error),
+        });
         producer = undefined;
         return { kind: 'uncounted' };
       case 'MESSAGE_TOO_LARGE':
@@ -105,7 +107,7 @@ export function kafkaTransport(options: { link: Link; clock: Clock; log: Log }):
         link.forget();
         return { kind: 'missing' };
       default:
-        log.warn('Kafka refuses to write just now; it is tried again', { type });
+        log.warn('Kafka refuses to write just now; it is tried again', { error: String(error) });
         link.forget();
         return unknown;
     }

@@ -3,7 +3,7 @@ import type { Log } from '../../../../core/log.ts';
 import type { Job, JobOutcome, QueuedJob, QueuedJobs } from '../../../../core/ports/jobs.ts';
 import { RedisChannels } from '../../redis/channels.ts';
 import { type RedisClient, RedisConnection } from '../../redis/connection.ts';
-import { redisScript } from '../../redis/script.ts';
+import { redisScript, type ScriptChange } from '../../redis/script.ts';
 import { bullmqLimits } from './limits.ts';
 import { decoded, encoded, grouped, kindOf } from './names.ts';
 import { type JobQueue, Queues } from './queues.ts';
@@ -14,6 +14,7 @@ export interface BullmqJobsOptions {
   /** Deployments with different ones know nothing of each other. */
   readonly namespace: string;
   readonly log: Log;
+  readonly change?: ScriptChange;
 }
 
 /**
@@ -22,7 +23,7 @@ export interface BullmqJobsOptions {
  * Fault `jobs.unavailable` (503) from any call when Redis does not answer in time. Then what it was about may have
  * happened.
  */
-export function bullmqJobs({ url, namespace, log }: BullmqJobsOptions): QueuedJobs {
+export function bullmqJobs({ url, namespace, log, change }: BullmqJobsOptions): QueuedJobs {
   // The braces keep all keys of a deployment together, should Redis be a cluster.
   const prefix = `{${namespace}}:jobs`;
   const kindsKey = `${prefix}.kinds`;
@@ -30,6 +31,7 @@ export function bullmqJobs({ url, namespace, log }: BullmqJobsOptions): QueuedJo
   const reached = { url, log, unavailable: 'jobs.unavailable' };
   const connection = new RedisConnection(reached);
   const queues = new Queues({ connection, prefix });
+  const scripts = scriptsOf(change);
   const wakes = new Set<() => void>();
   const wakeAll = () => {
     for (const wake of wakes) wake();
@@ -93,10 +95,12 @@ export function bullmqJobs({ url, namespace, log }: BullmqJobsOptions): QueuedJo
       if (!(Number.isInteger(limit) && limit >= 1 && limit <= 1000)) {
         throw new RangeError(`${limit} is not a number of jobs to claim, 1..1000`);
       }
-      const lease = Math.max(1, Math.ceil(until - now));
+      const end = Date.now() + until - now;
       return queues.ask([kind], async (client, [queue]) => {
         const count = Math.min(limit, await ready(client, queue as JobQueue));
-        if (count === 0) return [];
+        // What it took to get here is no part of the lease; it is the caller's that must end first.
+        const lease = Math.ceil(end - Date.now());
+        if (count === 0 || lease <= 0) return [];
         const { operations } = queue as JobQueue;
         const bull = operations(lease);
         // All at once, so one trip; others may have been quicker, so some may get nothing.
@@ -166,7 +170,7 @@ export function bullmqJobs({ url, namespace, log }: BullmqJobsOptions): QueuedJo
     async next(kinds, owner) {
       if (kinds.length === 0) return undefined;
       return queues.ask(kinds, async (client, own) => {
-        const answer = await nextScript.run(client, {
+        const answer = await scripts.next.run(client, {
           keys: own.flatMap(({ keys }) => [keys.wait, keys.delayed, keys.active]),
           args: [owner, `${Date.now()}`, ...own.map(({ prefix: before }) => before)],
         });
@@ -181,7 +185,7 @@ export function bullmqJobs({ url, namespace, log }: BullmqJobsOptions): QueuedJo
       if (kinds.length === 0) return 0;
       return queues.ask(kinds, async (client, own) => {
         const node = owner.slice(0, owner.lastIndexOf('/') + 1);
-        const ended = await takeOverScript.run(client, {
+        const ended = await scripts.takeOver.run(client, {
           keys: own.flatMap(({ keys }) => [keys.delayed, keys.active, keys.events]),
           args: [owner, node, `${Date.now()}`, eventsKept, ...own.map(({ prefix: before }) => before)],
         });
@@ -194,7 +198,7 @@ export function bullmqJobs({ url, namespace, log }: BullmqJobsOptions): QueuedJo
       const kinds = (await knownKinds()).sort();
       if (kinds.length === 0) return [];
       const numbers = await queues.ask(kinds, async (client, own) => {
-        const answer = await totalsScript.run(client, {
+        const answer = await scripts.totals.run(client, {
           keys: own.flatMap(({ keys }) => [keys.wait, keys.delayed, keys.active, keys.added]),
           args: [`${bullmqLimits.stale}`, ...own.map(({ prefix: before }) => before)],
         });
@@ -235,7 +239,7 @@ export function bullmqJobs({ url, namespace, log }: BullmqJobsOptions): QueuedJo
     const now = Date.now();
     const isLook = now >= queue.leasesSeenUntil;
     const { keys, prefix: before } = queue;
-    const [count, ends] = (await readyScript.run(client, {
+    const [count, ends] = (await scripts.ready.run(client, {
       keys: [keys.wait, keys.delayed, keys.active, keys.events],
       args: [before, `${now}`, eventsKept, isLook ? '1' : '0'],
     })) as [number, number];
@@ -244,6 +248,16 @@ export function bullmqJobs({ url, namespace, log }: BullmqJobsOptions): QueuedJo
       if (ends >= 0) see(queue, now + ends);
     }
     return count;
+  }
+
+  /** @param options.ids encoded */
+  function removed(client: RedisClient, options: { queue: JobQueue; ids: string[] }): Promise<unknown> {
+    const { queue, ids } = options;
+    const { keys } = queue;
+    return scripts.cancel.run(client, {
+      keys: [keys.wait, keys.delayed, keys.active, keys.added, keys.events],
+      args: [queue.prefix, eventsKept, ...ids],
+    });
   }
 
   function readJob({ kind, id, json }: { kind: string; id: string; json: JobJson }): Job | undefined {
@@ -264,13 +278,16 @@ type Stored = Pick<QueuedJob, 'actor' | 'child' | 'input' | 'addedAt'>;
 const notHeld: ReadonlySet<unknown> = new Set([-1, -2, -3, -6]);
 const eventsKept = String(bullmqLimits.events);
 
-const [readyScript, nextScript, takeOverScript, cancelScript, totalsScript] = [
-  ...['ready', 'next', 'take-over', 'cancel', 'totals'],
-].map((name) => redisScript(new URL(`${name}.lua`, import.meta.url))) as Tuple<
-  ReturnType<typeof redisScript>
->;
-
-type Tuple<Item> = [Item, Item, Item, Item, Item];
+function scriptsOf(change?: ScriptChange) {
+  const script = (name: string) => redisScript(new URL(`${name}.lua`, import.meta.url), change);
+  return {
+    ready: script('ready'),
+    next: script('next'),
+    takeOver: script('take-over'),
+    cancel: script('cancel'),
+    totals: script('totals'),
+  };
+}
 
 /** The leases are looked at again at this time, if not before. */
 function see(queue: JobQueue, at: number): void {
@@ -297,15 +314,6 @@ function added(
       return bull.addJob({ id: name, name: kind, data, opts, timestamp } as JobJson, name);
     }),
   ];
-}
-
-/** @param options.ids encoded */
-function removed(client: RedisClient, { queue, ids }: { queue: JobQueue; ids: string[] }): Promise<unknown> {
-  const { keys, prefix } = queue;
-  return cancelScript.run(client, {
-    keys: [keys.wait, keys.delayed, keys.active, keys.added, keys.events],
-    args: [prefix, eventsKept, ...ids],
-  });
 }
 
 /** As BullMQ counts time: whole milliseconds, not before the second. */

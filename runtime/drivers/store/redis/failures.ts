@@ -1,42 +1,49 @@
 import { Fault } from '../../../../core/fault.ts';
 
-/** What an answer of Redis that is an error means, by its first word. Other ones are mistakes of ours. */
-const troubles: Readonly<Record<string, { code: string; status: number }>> = {
+/** The client's module, which is loaded with the first connection. */
+export type Redis = typeof import('redis');
+
+/** Redis answered what only a mistake of ours can lead to. */
+export class BadAnswer extends Error {}
+
+/** What Redis itself says no to, by the first word of its answer. */
+const troubles: Readonly<Record<string, { code: string; status: number; retryAfter?: number }>> = {
   OOM: { code: 'store.full', status: 507 },
   MISCONF: { code: 'store.full', status: 507 },
-  ...Object.fromEntries(
-    ['LOADING', 'READONLY', 'BUSY', 'MASTERDOWN', 'NOREPLICAS', 'CLUSTERDOWN', 'TRYAGAIN'].map((word) => [
-      word,
-      { code: 'store.unreachable', status: 503 },
-    ]),
-  ),
+  ...words('WRONGPASS NOAUTH NOPERM', { code: 'store.refused', status: 500 }),
+  ...words('LOADING READONLY BUSY MASTERDOWN NOREPLICAS CLUSTERDOWN TRYAGAIN', {
+    ...{ code: 'store.unreachable', status: 503, retryAfter: 1 },
+  }),
 };
 
-/** A refusal of Redis, which wrote nothing. */
-export function refusalOf(error: Error): Error {
-  if (/^(NOAUTH|NOPERM)/.test(error.message)) return absenceOf(error.message);
+/** For an answer that is an error, after which nothing is written; undefined when there was no answer. */
+export function refusalOf(error: Error, redis: Redis | undefined): Error | undefined {
+  if (!redis || !(error instanceof redis.ErrorReply)) return undefined;
   const trouble = troubles[error.message.split(' ', 1)[0] ?? ''];
-  if (!trouble) return new Error(`redis: ${error.message}`);
-  const retry = trouble.status === 503 && { retryAfter: 1 };
-  return new Fault(trouble.code, { ...trouble, ...retry, message: `Redis refuses: ${error.message}` });
+  if (!trouble) return new BadAnswer(`redis: ${error.message}`);
+  return new Fault(trouble.code, { ...trouble, message: `Redis refuses: ${error.message}` });
 }
 
-/** No answer. A write may have happened. */
-export function lossOf(isWrite: boolean, reason: string): Fault {
-  if (!isWrite) return unreachable(reason);
-  const message = `Redis did not answer, the write may have happened: ${reason}`;
+/** For a command without an answer: a write may have happened. */
+export function lossOf(error: Error, sent: { isWrite: boolean; redis: Redis | undefined }): Fault {
+  const { isWrite, redis } = sent;
+  const isUnsent =
+    redis && (error instanceof redis.ClientOfflineError || error instanceof redis.ClientClosedError);
+  if (!isWrite || isUnsent) return unreachable(textOf(error));
+  const message = `Redis did not answer, the write may have happened: ${textOf(error)}`;
   return new Fault('store.unknown', { status: 503, message, retryAfter: 1 });
 }
 
-/** Nothing was sent. */
+/** Nothing was sent, or only a question. */
 export function unreachable(reason: string): Fault {
   const message = `Redis cannot be reached: ${reason}`;
   return new Fault('store.unreachable', { status: 503, message, retryAfter: 1 });
 }
 
-/** A connection could not be made. */
-export function absenceOf(reason: string): Fault {
-  if (!/^(WRONGPASS|NOAUTH|NOPERM|ERR (AUTH|invalid password|DB index))/i.test(reason))
-    return unreachable(reason);
-  return new Fault('store.refused', { status: 500, message: `Redis does not let us in: ${reason}` });
+export function textOf(error: unknown): string {
+  return error instanceof Error ? error.message || error.name : String(error);
+}
+
+function words<T>(list: string, meaning: T): Record<string, T> {
+  return Object.fromEntries(list.split(' ').map((word) => [word, meaning]));
 }

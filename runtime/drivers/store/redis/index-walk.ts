@@ -57,7 +57,7 @@ export async function* walkIndex(
 
   for (;;) {
     await Promise.all(sources.filter((one) => isUsedUp(one) && !one.isDone).map(refill));
-    const merged: IndexEntry[] = [];
+    let merged: IndexEntry[] = [];
     for (;;) {
       let first: Source | undefined;
       let isBlind = false;
@@ -71,6 +71,11 @@ export async function* walkIndex(
       if (!first || isBlind) break;
       merged.push({ member: memberOf(first), shard: first.shard });
       first.next += 1;
+      // Whoever asks may have enough by then.
+      if (merged.length === size) {
+        yield merged;
+        merged = [];
+      }
     }
     if (merged.length > 0) yield merged;
     if (sources.every((source) => isUsedUp(source) && source.isDone)) return;

@@ -1,7 +1,7 @@
 import type { createClient } from 'redis';
 import { Fault } from '../../../../core/fault.ts';
 import type { Log } from '../../../../core/log.ts';
-import { absenceOf, lossOf, refusalOf, unreachable } from './failures.ts';
+import { BadAnswer, lossOf, type Redis, refusalOf, textOf, unreachable } from './failures.ts';
 
 export type Command = readonly string[];
 
@@ -29,7 +29,6 @@ export interface Link {
 }
 
 type Client = ReturnType<typeof createClient>;
-type Redis = typeof import('redis');
 
 export function link({ url, log, limits, prepare, onOpen }: LinkOptions): Link {
   const waiting = new Set<{ readonly since: number }>();
@@ -70,12 +69,17 @@ export function link({ url, log, limits, prepare, onOpen }: LinkOptions): Link {
     }, limits.connect);
     try {
       await next.connect();
-      await prepare((command) => next.sendCommand([...command]).catch(refuse));
+      await prepare((command) =>
+        next.sendCommand([...command]).catch((error: Error) => {
+          throw refusalOf(error, redis) ?? error;
+        }),
+      );
       if (isClosed) throw closedFault();
       return next;
     } catch (error) {
       if (next.isOpen) next.destroy();
-      throw error instanceof Fault ? error : absenceOf(textOf(trouble ?? error));
+      if (error instanceof Fault || error instanceof BadAnswer) throw error;
+      throw refusalOf(error as Error, redis) ?? unreachable(textOf(trouble ?? error));
     } finally {
       clearTimeout(bound);
     }
@@ -160,16 +164,9 @@ export function link({ url, log, limits, prepare, onOpen }: LinkOptions): Link {
       },
       (error: Error) => {
         settle();
-        if (redis && error instanceof redis.ErrorReply) throw refusalOf(error);
-        const isUnsent =
-          redis && (error instanceof redis.ClientOfflineError || error instanceof redis.ClientClosedError);
-        throw isUnsent ? unreachable(textOf(error)) : lossOf(isWrite, textOf(error));
+        throw refusalOf(error, redis) ?? lossOf(error, { isWrite, redis });
       },
     );
-  };
-
-  const refuse = (error: Error) => {
-    throw redis && error instanceof redis.ErrorReply ? refusalOf(error) : error;
   };
 
   const closedFault = () =>
@@ -204,8 +201,4 @@ export function link({ url, log, limits, prepare, onOpen }: LinkOptions): Link {
       return closing;
     },
   };
-}
-
-function textOf(error: unknown): string {
-  return error instanceof Error ? error.message || error.name : String(error);
 }

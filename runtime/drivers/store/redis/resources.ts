@@ -128,7 +128,7 @@ export function resources(options: ResourcesOptions): ResourceReader {
     let left = exact ?? Number.POSITIVE_INFINITY;
     for await (const entries of walkIndex(within, { ...plan, wanted: exact ?? stretch })) {
       for (let from = 0; from < entries.length && left > 0; ) {
-        const some = entries.slice(from, from + Math.min(stretch, left));
+        const some = entries.slice(from, from + left);
         from += some.length;
         const rows = await rowsOf(kind, some, plan.by);
         const fitting = rows.filter((row) => isWithin(row, query));
@@ -213,6 +213,6 @@ type Query = ListScope & { readonly order: readonly OrderTerm[]; readonly after?
 /** Checks what the index has told, too: the row may have changed since. */
 function isWithin({ row, indexes }: IndexedRow, { account, where = {}, filters = [] }: ListScope): boolean {
   if (account !== undefined && row.account !== account) return false;
-  for (const name in where) if (indexes.get(name) !== where[name]) return false;
+  for (const name in where) if (indexes.get(name) !== where[name]?.toWellFormed()) return false;
   return filters.length === 0 || fits(JSON.parse(row.body), filters);
 }

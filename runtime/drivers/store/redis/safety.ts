@@ -53,7 +53,7 @@ export async function checkSafety(ask: Ask, options: SafetyOptions): Promise<voi
 /** Undefined where it must not be asked for, as with most that are rented. */
 async function settingOf(ask: Ask, name: string): Promise<string | undefined> {
   const answer = await ask(['CONFIG', 'GET', name]).catch((error: unknown) => {
-    if (error instanceof Fault) throw error;
+    if (error instanceof Fault && error.code !== 'store.refused') throw error;
     return [];
   });
   return (answer as string[])[1];

@@ -11,7 +11,7 @@ import {
 } from '../../../../core/ports/volatile.ts';
 import { RedisChannels } from '../../redis/channels.ts';
 import { RedisConnection } from '../../redis/connection.ts';
-import { redisScript } from '../../redis/script.ts';
+import { redisScript, type ScriptChange } from '../../redis/script.ts';
 import { mostEntries, redisPage, redisSweep } from '../limits.ts';
 
 export interface RedisVolatileOptions {
@@ -22,6 +22,7 @@ export interface RedisVolatileOptions {
   readonly log: Log;
   /** Default `volatile.mostEntries`, for all nodes together. */
   readonly entries?: number;
+  readonly change?: ScriptChange;
 }
 
 /**
@@ -39,6 +40,8 @@ export function redisVolatile(options: RedisVolatileOptions): Volatile {
   const reached = { url, log, unavailable: 'volatile.unavailable' };
   const connection = new RedisConnection(reached);
   const channels = new RedisChannels(reached);
+  const setScript = redisScript(new URL('set.lua', import.meta.url), options.change);
+  const pageScript = redisScript(new URL('page.lua', import.meta.url), options.change);
 
   return {
     async set(entries, { lasts }) {
@@ -107,9 +110,6 @@ export function redisVolatile(options: RedisVolatileOptions): Volatile {
     },
   };
 }
-
-const setScript = redisScript(new URL('set.lua', import.meta.url));
-const pageScript = redisScript(new URL('page.lua', import.meta.url));
 
 function parts<Item>(items: readonly Item[], size: number): Item[][] {
   const count = Math.ceil(items.length / size);

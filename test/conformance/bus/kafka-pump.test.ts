@@ -1,0 +1,248 @@
+import { describe, expect, test } from 'vitest';
+import { jsonLog } from '../../../core/log.ts';
+import { type Batch, type Outcome, type Outgoing, pump } from '../../../runtime/drivers/bus/kafka/pump.ts';
+import { virtualClock } from '../../../runtime/drivers/clock/virtual.ts';
+import { numbers } from './check.ts';
+
+/** What befalls one request. */
+type Fate = 'good' | 'lost' | 'unanswered' | 'uncounted';
+
+/**
+ * A broker that counts sequences as Kafka does: of a producer and partition it takes the batch that follows its last one,
+ * knows a repeat of it, and refuses all else.
+ */
+function scripted(fate: () => Fate) {
+  const clock = virtualClock({ start: 0 });
+  const lines: string[] = [];
+  const log = jsonLog({ level: 'warn', now: clock.now, write: (line) => lines.push(line) });
+  const partitions = new Map<string, string[]>();
+  let counted = new Map<string, { first: number; next: number; offset: number }>();
+  let underWay = 0;
+  const requests: (readonly Batch[])[] = [];
+
+  const write = ({ topic, partition, sequence, records }: Batch): Outcome => {
+    const name = `${topic}/${partition}`;
+    const kept = partitions.get(name) ?? [];
+    partitions.set(name, kept);
+    const last = counted.get(name);
+    if (last && sequence === last.first && sequence + records.length === last.next)
+      return { kind: 'written', offset: last.offset };
+    if (sequence !== (last?.next ?? 0)) return { kind: 'uncounted' };
+    counted.set(name, { first: sequence, next: sequence + records.length, offset: kept.length });
+    const offset = kept.length;
+    kept.push(...records.map(({ value }) => value));
+    return { kind: 'written', offset };
+  };
+  const transport = async (batches: readonly Batch[]): Promise<readonly Outcome[]> => {
+    underWay += 1;
+    requests.push(batches);
+    if (underWay > 1) throw new Error('two requests at one time');
+    await new Promise<void>((resolve) => void clock.at(clock.now() + 5, resolve));
+    underWay -= 1;
+    return batches.map((batch): Outcome => {
+      switch (fate()) {
+        case 'good':
+          return write(batch);
+        case 'lost':
+          return { kind: 'unknown' };
+        case 'unanswered':
+          write(batch);
+          return { kind: 'unknown' };
+        default:
+          return { kind: 'uncounted' };
+      }
+    });
+  };
+  return {
+    clock,
+    log,
+    lines,
+    requests,
+    partitions,
+    transport: async (batches: readonly Batch[]) => {
+      const outcomes = await transport(batches);
+      // Another producer, as the driver takes one: the broker counts it from 0.
+      if (outcomes.some(({ kind }) => kind === 'uncounted')) counted = new Map();
+      return outcomes;
+    },
+  };
+}
+
+const record = (partition: number, value: string, size = 0): Outgoing => ({
+  topic: 't',
+  partition,
+  key: 'k',
+  value: value.padEnd(size, ' '),
+});
+
+describe('the pump', () => {
+  test.each(numbers(40, 1))(
+    'seed %i: what is acknowledged is written once, in order, whatever requests suffer',
+    async (seed) => {
+      let state = seed * 2_654_435_761;
+      const chance = () => {
+        state = (Math.imul(state, 1_103_515_245) + 12_345) & 0x7fff_ffff;
+        return state / 0x7fff_ffff;
+      };
+      const trouble = chance() * 0.6;
+      const { clock, log, lines, partitions, transport } = scripted(() =>
+        chance() > trouble ? 'good' : chance() > 0.5 ? 'lost' : 'unanswered',
+      );
+      const { send } = pump({ transport, clock, log });
+      const acknowledged: string[][] = [[], [], []];
+      const work = [];
+      for (const n of numbers(300)) {
+        const partition = Math.floor(chance() * 3);
+        const value = `${n}`;
+        work.push(
+          send(record(partition, value)).then(
+            () => acknowledged[partition]?.push(value),
+            () => {},
+          ),
+        );
+        if (chance() > 0.7) await clock.advance(Math.floor(chance() * 10));
+      }
+      await clock.advance(60_000);
+      await Promise.all(work);
+      expect(lines).toEqual([]);
+      for (const partition of numbers(3)) {
+        const written = partitions.get(`t/${partition}`) ?? [];
+        expect(written).toEqual([...written].sort((a, b) => Number(a) - Number(b)));
+        expect(new Set(written).size).toBe(written.length);
+        expect(acknowledged[partition]?.filter((value) => !written.includes(value))).toEqual([]);
+      }
+    },
+  );
+
+  test('a producer that is not counted any more is followed by another; nothing is lost', async () => {
+    let requests = 0;
+    const { clock, log, partitions, transport } = scripted(() =>
+      ++requests % 7 === 0 ? 'uncounted' : 'good',
+    );
+    const { send } = pump({ transport, clock, log });
+    const work = [];
+    for (const n of numbers(200)) {
+      work.push(send(record(n % 3, `${n}`)));
+      await clock.advance(4);
+    }
+    await clock.advance(10_000);
+    await Promise.all(work);
+    for (const partition of numbers(3))
+      expect(partitions.get(`t/${partition}`)).toEqual(
+        numbers(200)
+          .filter((n) => n % 3 === partition)
+          .map(String),
+      );
+  });
+
+  test('who waits too long hears whether it was sent; what was sent is written later all the same', async () => {
+    let fate: Fate = 'lost';
+    const { clock, log, partitions, transport } = scripted(() => fate);
+    const { send } = pump({ transport, clock, log });
+    const first = send(record(0, 'a')).catch((error) => error);
+    await clock.advance(1000);
+    const second = send(record(0, 'b')).catch((error) => error);
+    await clock.advance(7500);
+    expect(await first).toMatchObject({ code: 'bus.unknown', status: 503, retryAfter: 1 });
+    await clock.advance(1000);
+    expect(await second).toMatchObject({ code: 'bus.unreachable', status: 503, retryAfter: 1 });
+    fate = 'good';
+    await clock.advance(1000);
+    expect(partitions.get('t/0')).toEqual(['a']);
+    await Promise.all([send(record(0, 'c')), clock.advance(100)]);
+    expect(partitions.get('t/0')).toEqual(['a', 'c']);
+  });
+
+  test('beyond its bounds nothing is taken, by count and by bytes', async () => {
+    const { clock, log, transport } = scripted(() => 'lost');
+    const { send, close } = pump({ transport, clock, log, limits: { queuedRecords: 10, queuedBytes: 5000 } });
+    const few = numbers(10).map((n) => send(record(0, `${n}`)).catch((error) => error.code));
+    await expect(send(record(0, 'x'))).rejects.toMatchObject({
+      code: 'bus.full',
+      status: 503,
+      retryAfter: 1,
+    });
+    await clock.advance(9000);
+    expect(new Set(await Promise.all(few))).toEqual(new Set(['bus.unknown']));
+    const big = send(record(1, 'big', 4500)).catch((error) => error.code);
+    await expect(send(record(1, 'more', 600))).rejects.toMatchObject({ code: 'bus.full' });
+    const closed = close();
+    await clock.advance(5000);
+    await closed;
+    expect(await big).toBe('bus.unknown');
+    await expect(send(record(0, 'x'))).rejects.toMatchObject({ code: 'bus.closed' });
+    expect(clock.pending()).toBe(0);
+  });
+
+  test('a request has 500 records and a mebibyte at most, and a larger record goes alone', async () => {
+    const { clock, log, requests, transport } = scripted(() => 'good');
+    const { send } = pump({ transport, clock, log });
+    const work = [
+      ...numbers(1200).map((n) => send(record(n % 4, `${n}`))),
+      ...numbers(5).map((n) => send(record(0, `big ${n}`, 400_000))),
+      send(record(1, 'huge', 2_000_000)),
+    ];
+    await clock.advance(1000);
+    await Promise.all(work);
+    const size = (batches: readonly Batch[]) => {
+      const records = batches.flatMap((batch) => batch.records);
+      return { count: records.length, bytes: records.reduce((sum, { value }) => sum + value.length, 0) };
+    };
+    expect(Math.max(...requests.map((batches) => size(batches).count))).toBeLessThanOrEqual(500);
+    for (const { count, bytes } of requests.map(size)) if (count > 1) expect(bytes).toBeLessThan(1_048_576);
+  });
+
+  test('a partition without a leader holds up no other', async () => {
+    const { clock, log, partitions, transport } = scripted(() => 'good');
+    const { send } = pump({
+      transport: async (batches) => {
+        const outcomes = await transport(batches.filter(({ partition }) => partition !== 0));
+        const rest = [...outcomes];
+        return batches.map(({ partition }) =>
+          partition === 0 ? { kind: 'unknown' } : (rest.shift() as Outcome),
+        );
+      },
+      clock,
+      log,
+    });
+    const stuck = send(record(0, 'stuck')).catch((error) => error.code);
+    for (const n of numbers(20)) {
+      const sent = send(record(1, `${n}`));
+      await clock.advance(10);
+      await sent;
+    }
+    expect(partitions.get('t/1')).toHaveLength(20);
+    await clock.advance(9000);
+    expect(await stuck).toBe('bus.unknown');
+  });
+
+  test('a word to a node whose topic is missing for a second is dropped; a command is not', async () => {
+    const { clock, log } = scripted(() => 'good');
+    const transport = async (batches: readonly Batch[]) => batches.map((): Outcome => ({ kind: 'missing' }));
+    const { send } = pump({ transport, clock, log });
+    let isOver = false;
+    const word = send(record(0, 'word'), { orNobody: true }).then(() => {
+      isOver = true;
+    });
+    await clock.advance(900);
+    expect(isOver).toBe(false);
+    await clock.advance(1000);
+    await word;
+    const command = send(record(1, 'command')).catch((error) => error.code);
+    await clock.advance(9000);
+    expect(await command).toBe('bus.unknown');
+  });
+
+  test('offsets that go back are told', async () => {
+    const { clock, log, lines } = scripted(() => 'good');
+    const offsets = [5, 2];
+    const transport = async (batches: readonly Batch[]) =>
+      batches.map((): Outcome => ({ kind: 'written', offset: offsets.shift() ?? 0 }));
+    const { send } = pump({ transport, clock, log });
+    await Promise.all([send(record(0, 'a')), clock.advance(10)]);
+    expect(lines).toEqual([]);
+    await Promise.all([send(record(0, 'b')), clock.advance(10)]);
+    expect(lines).toHaveLength(1);
+    expect(lines[0]).toContain('went back');
+  });
+});
