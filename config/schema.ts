@@ -89,7 +89,8 @@ export const configSchema = Type.Object(
         // What a header can carry: a key with a space in it would never be found.
         pattern: '^[!-~]{16,200}$',
         expected: '16 to 200 letters, digits or signs, without spaces',
-        description: 'API key of the admin account. Default: made at the first start, in dataDir.',
+        description:
+          'API key of the admin account. Default: made at the first start, in dataDir; of several nodes in that of the one that starts first.',
       }),
     ),
     preset: Type.Union([Type.Literal('embedded'), Type.Literal('cluster')], {

@@ -39,12 +39,15 @@ export function checkListing(prefix: string, options: { limit: number; after?: s
   if (!prefixShape.test(prefix) || prefix.length > blobLimits.keyLength) {
     throw new RangeError(`no key of a blob begins with ${shown(prefix)}`);
   }
-  if (!(Number.isInteger(limit) && limit >= 1 && limit <= blobLimits.listed)) {
-    throw new RangeError(`limit is ${limit}, not 1..${blobLimits.listed}`);
-  }
+  checkBlobLimit(limit);
   if (after !== undefined && (after.length > placeLength || !placeShape.test(after))) {
     throw new RangeError(`${shown(after)} is no place in a list`);
   }
+}
+
+export function checkBlobLimit(limit: number): void {
+  if (Number.isInteger(limit) && limit >= 1 && limit <= blobLimits.listed) return;
+  throw new RangeError(`limit is ${limit}, not 1..${blobLimits.listed}`);
 }
 
 /** Throws a RangeError for both conditions at once, and for an etag that is none. */

@@ -69,6 +69,22 @@ export const coreFaults: FaultTable = {
     status: 503,
     meaning: 'No room for more facts of the moment, such as live figures. Try again.',
   },
+  'blobs.unavailable': {
+    status: 503,
+    meaning: 'The blob store gave no answer, or a part of one. A write may have happened. Try again.',
+  },
+  'blobs.full': { status: 507, meaning: 'The blob store has no room; nothing was written.' },
+  'blobs.denied': {
+    status: 503,
+    meaning: 'The blob store does not let this server do that; the log names what. Nothing was written.',
+  },
+  'blobs.busy': { status: 503, meaning: 'Too much is asked of the blob store at one time. Try again.' },
+  'blobs.too_large': { status: 413, meaning: 'Larger than the blob store takes; nothing was written.' },
+  'blobs.wrong_length': {
+    status: 400,
+    meaning: 'What was to be stored had another length than it was said to have; nothing was written.',
+  },
+  'blobs.closed': { status: 503, meaning: 'The server is about to end. Try again.' },
   'volatile.unavailable': {
     status: 503,
     meaning: 'Redis does not answer, so facts of the moment are not to be had. Try again.',
@@ -145,7 +161,34 @@ export const startFaults: FaultTable = {
     status: 500,
     meaning: 'The Redis of redis.url is older than 7.0, or does not let us in. Exit code 78.',
   },
-  'store.unreachable': { status: 503, meaning: 'The engine of the store (redis.url) does not answer.' },
+  'blobs.folder': {
+    status: 500,
+    meaning:
+      'The folder of blobs cannot be made, written to or synced, or its disk knows no hard links. Exit code 78.',
+  },
+  'blobs.config': { status: 500, meaning: 'A key of the section s3 is missing or wrong. Exit code 78.' },
+  'blobs.unreachable': {
+    status: 503,
+    meaning: 's3.endpoint does not answer, or answers that it does not work.',
+  },
+  'blobs.endpoint': { status: 500, meaning: 's3.endpoint answers, but not as S3 does. Exit code 78.' },
+  'blobs.credentials': {
+    status: 500,
+    meaning: 's3.accessKeyId is unknown there, or s3.secretAccessKey is not its secret. Exit code 78.',
+  },
+  'blobs.clock': {
+    status: 500,
+    meaning: 'The clock is too wrong for S3 to accept signatures. Exit code 78.',
+  },
+  'blobs.region': { status: 500, meaning: 's3.bucket is in another region than s3.region. Exit code 78.' },
+  'blobs.bucket': {
+    status: 500,
+    meaning: 's3.bucket is missing and cannot be created, or cannot be used. Exit code 78.',
+  },
+  'blobs.forbidden': {
+    status: 500,
+    meaning: 's3.accessKeyId may not list, write or delete in s3.bucket. Exit code 78.',
+  },
   'bus.partitions': {
     status: 500,
     meaning: 'kafka.partitions differs from the topics that are there. Exit code 78.',

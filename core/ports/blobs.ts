@@ -77,12 +77,14 @@ export interface BlobUploads {
   /** Removes it and its parts; one that is not there is as good as aborted. A part that is still being written may come back. */
   abort(upload: Pick<BlobUpload, 'key' | 'id'>): Promise<void>;
 
-  /** Uploads that were begun before this time (epoch ms) and neither completed nor aborted, for a sweep. In no order. */
+  /**
+   * Some uploads that were begun before this time (epoch ms) and neither completed nor aborted, at most `limit` (1 to
+   * `blobLimits.listed`): whoever aborts those and asks again comes to the others.
+   */
   unfinished(options: {
     readonly before: number;
     readonly limit: number;
-    readonly after?: string;
-  }): Promise<{ readonly uploads: readonly UnfinishedUpload[]; readonly next?: string }>;
+  }): Promise<readonly UnfinishedUpload[]>;
 }
 
 /** Bytes, or what gives them piece by piece: a ReadableStream, a generator. */

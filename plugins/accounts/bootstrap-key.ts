@@ -37,6 +37,7 @@ async function sharedKey(kit: AccountsKit): Promise<Buffer | undefined> {
   const row = await kit.resources.get(keyKind, keyId);
   if (!row) return undefined;
   const { hash, node } = JSON.parse(row.body) as { hash: string; node: string };
-  if (node !== kit.deployment.node.id) kit.log.info('the bootstrap key is in the data folder of another node', { node });
+  if (node !== kit.deployment.node.id)
+    kit.log.info('the bootstrap key is in the data folder of another node', { node });
   return Buffer.from(hash, 'hex');
 }

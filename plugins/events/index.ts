@@ -17,13 +17,14 @@ export default definePlugin({
     maxStreams: limitSchema({
       default: 1000,
       unit: 'event streams',
-      description: 'Event streams open at one time.',
+      description: 'Event streams open at one time on this node.',
       beyond: 'Others are refused with 503 `events.too_many`.',
     }),
     maxStreamsOfAccount: limitSchema({
       default: 100,
       unit: 'event streams',
-      description: 'Event streams one account may have open at one time, so that it leaves some to others.',
+      description:
+        'Event streams one account may have open at one time on this node, so that it leaves some to others.',
       beyond: 'Others of that account are refused with 503 `events.too_many`.',
     }),
   }),

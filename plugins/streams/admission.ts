@@ -54,7 +54,10 @@ export async function admit(
     if (error instanceof Fault && error.status === 404) return unauthorized;
     if (error instanceof Fault && error.status === 409) return refusal(request.key, kit);
     abandoned({ streamId: row.id, token });
-    kit.log.warn('a publish could not be admitted: its broadcast did not answer', { streamId: row.id, error });
+    kit.log.warn('a publish could not be admitted: its broadcast did not answer', {
+      streamId: row.id,
+      error,
+    });
     return unavailable;
   }
 }

@@ -29,8 +29,10 @@ export const streamLimits = limitTable('streams', {
   factRetry: {
     value: 500,
     unit: 'ms',
-    meaning: 'Wait before what the media reported is told to the broadcast again, when that failed; doubling.',
-    beyond: 'It is tried again until it is told. Newer figures of a publish take the place of those that wait.',
+    meaning:
+      'Wait before what the media reported is told to the broadcast again, when that failed; doubling.',
+    beyond:
+      'It is tried again until it is told. Newer figures of a publish take the place of those that wait.',
   },
   factRetryLongest: {
     value: 5000,

@@ -44,19 +44,19 @@ export const config = Type.Object({
   perAccount: limitSchema({
     default: 64,
     unit: 'attempts',
-    description: 'Attempts under way at once for one account.',
+    description: 'Attempts under way at once for one account, of each worker node.',
     beyond: 'Further ones wait, others go on.',
   }),
   perWebhook: limitSchema({
     default: 8,
     unit: 'attempts',
-    description: 'Attempts under way at once for one webhook.',
+    description: 'Attempts under way at once for one webhook, of each worker node.',
     beyond: 'Further ones wait, others go on.',
   }),
   breakerFailures: limitSchema({
     default: 5,
     unit: 'failures',
-    description: 'Failures in a row before a webhook is left alone for a while.',
+    description: 'Failures in a row, on one worker node, before that leaves a webhook alone for a while.',
     beyond: 'Its events wait, others go on.',
   }),
   breakerWait: durationSchema({

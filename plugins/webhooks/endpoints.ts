@@ -54,7 +54,9 @@ export function sharedGate(kit: WebhooksKit): { gate: Endpoints; stop: () => voi
     // Whoever does not hear of it tries again by itself, after `longestBreak` at the latest.
     kit.volatile
       .announce(resetTopic, webhookId)
-      .catch((error: unknown) => kit.log.warn('a changed webhook could not be announced', { webhookId, error }));
+      .catch((error: unknown) =>
+        kit.log.warn('a changed webhook could not be announced', { webhookId, error }),
+      );
   };
   return {
     gate: { ...gate, reset },

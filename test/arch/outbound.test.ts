@@ -3,8 +3,8 @@ import { Glob } from 'bun';
 import { expect, test } from 'vitest';
 
 const root = new URL('../../', import.meta.url).pathname;
-/** They connect to what is no user's choice, or are the guarded client itself. */
-const mayConnect = /^runtime\/(drivers\/outbound|media\/rtmp)\/|^plugins\/watch\/page\//;
+/** They connect to what is no user's choice (the operator's brokers), or are the guarded client itself. */
+const mayConnect = /^runtime\/(drivers\/(outbound|bus\/kafka)|media\/rtmp)\/|^plugins\/watch\/page\//;
 const calls =
   /(?<![.\w])fetch\(|\bglobalThis\.fetch\b|\bBun\.(connect|fetch)\(|(?:from|import) ?\(?['"](node:)?(https?|http2|tls|dgram|dns(\/promises)?)['"]|new WebSocket\(|\bconnect\b[^;]*from 'node:net'|\bdns\b[^;]*from 'bun'|\bBun\.dns\b/;
 

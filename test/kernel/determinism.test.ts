@@ -44,12 +44,18 @@ function noted(plugins: readonly Plugin[]) {
     const step = { at: given[2], tools: tools.get(actor) };
     return JSON.stringify(type.describe(given[0], given[1], step));
   };
-  const wrapped = plugins.map((plugin) => ({ ...plugin, ...(plugin.actors && { actors: plugin.actors.map(note) }) }));
+  const wrapped = plugins.map((plugin) => ({
+    ...plugin,
+    ...(plugin.actors && { actors: plugin.actors.map(note) }),
+  }));
   return { plugins: wrapped as Plugin[], said, types, tools, again };
 }
 
 /** Every type of actor goes through most of what can happen to it. */
-async function life(w: World, emit: (event: { type: string; account: string; stream: string }) => Promise<unknown>) {
+async function life(
+  w: World,
+  emit: (event: { type: string; account: string; stream: string }) => Promise<unknown>,
+) {
   const hooks = ['https://well.example/', 'https://ill.example/'];
   w.outbound.answer('https://well.example/', () => ({ status: 200 }));
   w.outbound.answer('https://ill.example/', () => ({ status: 500 }));
@@ -74,9 +80,9 @@ async function life(w: World, emit: (event: { type: string; account: string; str
     await emit({ type: 'stream.started', account, stream: id });
   }
   await w.request('POST', `/api/stream/${stream.id}/rotate-key`);
-  await w.advance('30m');
+  await w.advance('4m');
   await w.request('DELETE', `/api/stream/${stream.id}`);
-  await w.advance('2m');
+  await w.advance('70s');
   return stream;
 }
 

@@ -18,7 +18,10 @@ function mourner() {
       for (const one of asked) told.push(`${lost.id} ${one} ${lastSign(one)}`);
     },
   }) as unknown as Plugin;
-  return { plugin, told, state, about: (incarnations: string[]) => void (asked = incarnations) };
+  const about = (incarnations: string[]) => {
+    asked = incarnations;
+  };
+  return { plugin, told, state, about };
 }
 
 const row = async (f: Fleet, id: string) => {
@@ -258,7 +261,10 @@ describe('a question to another node', () => {
     const b = await f.start('b', { roles: ['media'] });
     const { signal } = new AbortController();
     expect(await (await a.booted.nodes.request('b', '/internal/who', { signal })).json()).toBe('b');
-    expect(await b.request('GET', '/internal/who')).toMatchObject({ status: 404, body: { code: 'route.not_found' } });
+    expect(await b.request('GET', '/internal/who')).toMatchObject({
+      status: 404,
+      body: { code: 'route.not_found' },
+    });
     b.cut();
     await expect(a.booted.nodes.request('b', '/internal/who', { signal })).rejects.toMatchObject({
       code: 'node.unreachable',
@@ -275,11 +281,7 @@ describe('a question to another node', () => {
     const asked = definePlugin({
       id: 'asked',
       summary: 'answers nobody',
-      nodeRoutes: () =>
-        new Elysia().get(
-          '/internal/never',
-          () => new Promise<Response>(() => {}),
-        ),
+      nodeRoutes: () => new Elysia().get('/internal/never', () => new Promise<Response>(() => {})),
     }) as unknown as Plugin;
     await using f = await fleet({ plugins: [asked] });
     const a = await f.start('a');

@@ -136,7 +136,12 @@ describe('where the playlist is', () => {
     return tell(snapshot, { type: 'playable', token: 'p1', figures: figures(began) }, 1).snapshot;
   };
   const close = { type: 'order.publish.close', token: 'p1', node: 'm', incarnation: 'm-1' };
-  const retire = { type: 'order.output.retire', playbackId: settings.playbackId, node: 'm', incarnation: 'm-1' };
+  const retire = {
+    type: 'order.output.retire',
+    playbackId: settings.playbackId,
+    node: 'm',
+    incarnation: 'm-1',
+  };
 
   it('is named in every order, with the publish up to which it is meant', () => {
     expect(orders(tell(playing(), { type: 'terminate' }, 2))).toEqual([
@@ -170,19 +175,19 @@ describe('where the playlist is', () => {
   });
 
   it('is known of states from before only while somebody publishes', () => {
-    const before = (snapshot: ReturnType<typeof playing>) => {
+    const outdated = (snapshot: ReturnType<typeof playing>) => {
       const plain = JSON.parse(freeze(type, snapshot));
       delete plain.context.feeder;
       delete plain.context.session.nodes;
       return thaw(type, { state: JSON.stringify(plain), version: 1 });
     };
-    const live = before(playing());
+    const live = outdated(playing());
     expect(orders(tell(live, on('n', 'p2'), 2))).toEqual([
       expect.objectContaining(close),
       { ...retire, publish: 1 },
     ]);
     const broken = { type: 'closed', token: 'p1', isClean: false, figures: figures(began) };
-    const held = before(tell(playing(), broken, 2).snapshot);
+    const held = outdated(tell(playing(), broken, 2).snapshot);
     expect(orders(tell(held, on('n', 'p2'), 3))).toEqual([]);
     expect(orders(tell(held, { type: 'terminate' }, 3))).toEqual([]);
     const back = tell(held, on('n', 'p2'), 3);

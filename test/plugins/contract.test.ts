@@ -186,7 +186,9 @@ describe('credentials', () => {
 describe('the bootstrap key', () => {
   it('is made once, for its owner to read alone', async () => {
     const dataDir = await mkdtemp(join(tmpdir(), 'millrace-key-'));
-    const { key } = await bootstrapKeyFile(join(dataDir, 'data'), { create: () => 'made-at-the-first-start' });
+    const { key } = await bootstrapKeyFile(join(dataDir, 'data'), {
+      create: () => 'made-at-the-first-start',
+    });
     const { key: again } = await bootstrapKeyFile(join(dataDir, 'data'), { create: () => 'made-later' });
     const path = join(dataDir, 'data', 'bootstrap-key');
     expect([key, again, (await readFile(path, 'utf8')).trim()]).toEqual(

@@ -345,7 +345,7 @@ describe('while the actors do not answer', () => {
     expect((await m.media.publish(stream.streamKey)).answer).toMatchObject({ reason: 'unavailable' });
   });
 
-  it('an hour of figures is two facts, and what follows comes in its order', async () => {
+  it('figures of ever so long are two facts, and what follows comes in its order', async () => {
     await using f = await fleet({ plugins });
     const { a, m } = await three(f);
     const stream = await created(a);
@@ -353,7 +353,7 @@ describe('while the actors do not answer', () => {
     f.state.areActorsDown = true;
     publish.playable({ duration: 1 });
     for (let minute = 0; minute < 60; minute += 1) {
-      await f.advance('1m');
+      await f.advance('3s');
       publish.progress({ duration: 1 + minute * 60 });
     }
     publish.end({ clean: true, duration: 3600 });
@@ -473,7 +473,9 @@ describe('nodes that start together', () => {
     const nodes = await Promise.all([f.start('a'), f.start('b'), f.start('c')]);
     const admins = await f.store.resources.list('account', { where: { role: 'admin' }, limit: 9 });
     expect(admins).toHaveLength(1);
-    const keys = (await Promise.all(nodes.map(({ dataDir }) => readKey(dataDir)))).filter((key) => key !== undefined);
+    const keys = (await Promise.all(nodes.map(({ dataDir }) => readKey(dataDir)))).filter(
+      (key) => key !== undefined,
+    );
     expect(keys).toHaveLength(1);
     const key = keys[0];
     for (const node of nodes) {

@@ -41,7 +41,7 @@ export async function* piecesOf(
 }
 
 /** A promise that rejects when the signal is aborted. `end` forgets it. */
-export function abortOf(signal: AbortSignal | undefined): { promise: Promise<never>; end(): void } {
+function abortOf(signal: AbortSignal | undefined): { promise: Promise<never>; end(): void } {
   const { promise, reject } = Promise.withResolvers<never>();
   // Nobody may be racing it at that moment.
   promise.catch(() => {});

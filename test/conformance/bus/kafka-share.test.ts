@@ -50,9 +50,12 @@ test('an answer to a question from before a restart is dropped', async () => {
   opened.mine.restart(0);
   await opened.got(3, 2);
   expect(opened.owner.values(0)).toHaveLength(3);
+  opened.owner.places.set(0, 1);
   await opened.clock.advance(200);
   await opened.got(3, 2);
-  expect(opened.owner.values(0)).toHaveLength(5);
+  expect(opened.owner.values(0)).toHaveLength(3);
+  await opened.got(1, 4);
+  expect(opened.owner.values(0)).toHaveLength(7);
   opened.owner.check();
 });
 
@@ -81,8 +84,11 @@ test('time is reached when the end was seen, what was read is handled, and the l
   await opened.got(0, 0, { isSettled: false });
   await opened.got(0, 0, { end: 5 });
   expect(reachedOf(opened)).toEqual([]);
-  await opened.got(0, 0);
-  expect(reachedOf(opened)).toHaveLength(1);
+  // The time before the question, whenever the answer came.
+  const askedAt = opened.clock.now();
+  await opened.clock.advance(90);
+  await opened.got(0, 0, { askedAt });
+  expect(reachedOf(opened)).toEqual([askedAt]);
   await opened.got(0, 2);
   expect(reachedOf(opened)).toHaveLength(1);
   releases.shift()?.();

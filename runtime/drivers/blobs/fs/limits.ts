@@ -8,6 +8,12 @@ export const directoryLimits = limitTable('blobs', {
     meaning: 'Bytes read from or written to a file in one go, off the main thread.',
     beyond: 'The rest follows when the reader, or the disk, has taken them.',
   },
+  unsynced: {
+    value: 64 * 1_048_576,
+    unit: 'bytes',
+    meaning: 'Bytes of one file that are written before they are synced.',
+    beyond: 'They are synced, so that the end of a large file does not wait for the disk to take all of it.',
+  },
   strayAge: {
     value: 3_600_000,
     unit: 'ms',
@@ -41,5 +47,5 @@ export const directoryLimits = limitTable('blobs', {
   },
 });
 
-export const { piece, strayAge, completedAge, statAtOnce, folderRetries, lockWait } =
+export const { piece, unsynced, strayAge, completedAge, statAtOnce, folderRetries, lockWait } =
   valuesOf(directoryLimits);

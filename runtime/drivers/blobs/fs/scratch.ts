@@ -3,7 +3,7 @@ import { constants } from 'node:fs';
 import { type FileHandle, lstat, open, readdir, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { absent, onDisk, unless } from './disk.ts';
-import { piece, strayAge } from './limits.ts';
+import { piece, strayAge, unsynced } from './limits.ts';
 import { fateOf } from './process-mark.ts';
 
 /** Files that are being written. Each belongs to one process, and its name says to which. */
@@ -44,7 +44,14 @@ export function scratch(
       const handle = await onDisk(path, open(path, flags, 0o640));
       let isGood = false;
       try {
-        for await (const bytes of pieces) await writeAll(handle, { path, bytes });
+        let since = 0;
+        for await (const bytes of pieces) {
+          await writeAll(handle, { path, bytes });
+          since += bytes.length;
+          if (since < unsynced) continue;
+          since = 0;
+          await onDisk(path, handle.datasync());
+        }
         const file = await finish(handle, path);
         isGood = true;
         return file;

@@ -30,9 +30,13 @@ export function tree(root: string): Tree {
    */
   const folder = async (path: string): Promise<string | undefined> => {
     const wanted = resolve(root, path);
-    const real = await unless(absent, { what: wanted, work: realpath(wanted) });
-    if (real === undefined || real === wanted) return real;
-    throw unavailable(`${wanted} leads out of the folder of blobs, to ${real}`);
+    // What is missing would be made below what is there.
+    for (let at = wanted; ; at = dirname(at)) {
+      const real = await unless(absent, { what: at, work: realpath(at) });
+      if (real === at) return at === wanted ? real : undefined;
+      if (real !== undefined) throw unavailable(`${at} leads out of the folder of blobs, to ${real}`);
+      if (at === root) return undefined;
+    }
   };
 
   const look = async (key: string) => {

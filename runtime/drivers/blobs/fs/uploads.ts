@@ -4,19 +4,19 @@ import { lstat, mkdir, readdir, readFile, rename, rm, rmdir, unlink } from 'node
 import { join } from 'node:path';
 import {
   checkBlobKeys,
+  checkBlobLimit,
   checkCondition,
   checkPart,
   checkPartSize,
   missingParts,
   partsOf,
 } from '../../../../core/blob-key.ts';
-import {
-  type BlobPart,
-  type BlobUploads,
-  blobLimits,
-  type PutCondition,
-  type PutOutcome,
-  type UnfinishedUpload,
+import type {
+  BlobPart,
+  BlobUploads,
+  PutCondition,
+  PutOutcome,
+  UnfinishedUpload,
 } from '../../../../core/ports/blobs.ts';
 import { unavailable } from '../faults.ts';
 import { absent, onDisk, unless } from './disk.ts';
@@ -93,7 +93,7 @@ export function directoryUploads(
       checkPart({ number, bytes }, partSize);
       signal?.throwIfAborted();
       const upload = await read(path);
-      if (!upload || upload.etag !== undefined) return 'gone';
+      if (!upload || upload.blob !== undefined) return 'gone';
       const file = await scratch.write(once(bytes));
       const done = await unless(absent, {
         what: path,
@@ -107,7 +107,7 @@ export function directoryUploads(
     async parts({ id }) {
       const path = pathOf(id);
       const upload = await read(path);
-      return !upload || upload.etag !== undefined ? 'gone' : partsIn(path);
+      return !upload || upload.blob !== undefined ? 'gone' : partsIn(path);
     },
 
     async complete({ key, id, partSize }, { size, ...condition }) {
@@ -117,9 +117,9 @@ export function directoryUploads(
       return inTurn(id, async () => {
         const upload = await read(path);
         if (upload?.key !== key) return { outcome: 'gone' };
-        if (upload.etag !== undefined) {
-          const isThere = (await etag(key)) === upload.etag;
-          return isThere ? { outcome: 'ok', etag: upload.etag, size } : { outcome: 'gone' };
+        if (upload.blob !== undefined) {
+          const isThere = (await etag(key)) === upload.blob.etag;
+          return isThere ? { outcome: 'ok', ...upload.blob } : { outcome: 'gone' };
         }
         const parts = await partsIn(path);
         const missing = missingParts(parts, { size, partSize });
@@ -133,7 +133,7 @@ export function directoryUploads(
         const outcome = await commit(file, { key, ...condition });
         if (outcome.outcome === 'conflict') return outcome;
         // A death before this line leaves the parts: the next call puts the same bytes together again.
-        await write(path, { ...upload, etag: outcome.etag });
+        await write(path, { ...upload, blob: { etag: outcome.etag, size } });
         await removeParts(path, parts);
         return outcome;
       });
@@ -143,27 +143,22 @@ export function directoryUploads(
       const path = pathOf(id);
       await inTurn(id, async () => {
         const upload = await read(path);
-        if (upload?.etag !== undefined) return;
+        if (upload?.blob !== undefined) return;
         await onDisk(path, rm(path, { recursive: true, force: true, maxRetries: 3 }));
         await syncFolder(folder);
       });
     },
 
-    async unfinished({ before, limit, after = '' }) {
-      if (!(Number.isInteger(limit) && limit >= 1 && limit <= blobLimits.listed)) {
-        throw new RangeError(`limit is ${limit}, not 1..${blobLimits.listed}`);
-      }
-      const ids = (await onDisk(folder, readdir(folder)))
-        .filter((id) => idShape.test(id) && id > after)
-        .sort();
+    async unfinished({ before, limit }) {
+      checkBlobLimit(limit);
       const uploads: UnfinishedUpload[] = [];
-      for (const [index, id] of ids.entries()) {
-        const upload = await read(join(folder, id));
-        if (upload && upload.etag === undefined && upload.begun < before)
+      for (const id of await onDisk(folder, readdir(folder))) {
+        const upload = idShape.test(id) ? await read(join(folder, id)) : undefined;
+        if (upload && upload.blob === undefined && upload.begun < before)
           uploads.push({ key: upload.key, id, begun: upload.begun });
-        if (uploads.length === limit && index < ids.length - 1) return { uploads, next: id };
+        if (uploads.length === limit) break;
       }
-      return { uploads };
+      return uploads;
     },
 
     async sweep() {
@@ -175,7 +170,7 @@ export function directoryUploads(
         const stats = await unless(absent, { what: path, work: lstat(path) });
         const isOld = stats !== undefined && now - stats.mtimeMs > completedAge;
         if (isOld && upload === undefined) await rmdir(path).catch(() => {});
-        if (upload?.etag === undefined) continue;
+        if (upload?.blob === undefined) continue;
         if (isOld) await rm(path, { recursive: true, force: true }).catch(() => {});
         // What a death left of one that was completed.
         else await removeParts(path, await partsIn(path));
@@ -188,8 +183,8 @@ interface Upload {
   readonly key: string;
   /** Epoch ms. */
   readonly begun: number;
-  /** Of the blob it has become. */
-  readonly etag?: string;
+  /** What it has become. */
+  readonly blob?: { readonly etag: string; readonly size: number };
 }
 
 async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array> {

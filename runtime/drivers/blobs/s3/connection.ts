@@ -1,7 +1,7 @@
 import type { S3Client, S3ClientConfig } from '@aws-sdk/client-s3';
+import { pause } from '../../../../core/pause.ts';
 import type { Clock } from '../../../../core/ports/clock.ts';
 import { closed } from '../faults.ts';
-import { abortOf } from '../source.ts';
 import { faultOf, isPassing } from './errors.ts';
 import { type Exchange, type HttpHandler, httpHandler, SentBytes } from './http-handler.ts';
 import { type S3Limits, s3Limits } from './limits.ts';
@@ -37,31 +37,24 @@ export function connection(options: S3BlobsOptions): Connection {
   const limits = { ...s3Limits, ...options.limits };
   let handler: HttpHandler | undefined;
   let loaded: Promise<{ sdk: Sdk; client: S3Client }> | undefined;
-  let isClosed = false;
+  const closing = new AbortController();
 
   const load = async () => {
     const sdk = await import('@aws-sdk/client-s3');
     handler = httpHandler({ clock, limits });
     return { sdk, client: new sdk.S3Client(clientConfig(options, handler)) };
   };
-  const pause: Connection['pause'] = async (next, signal) => {
+  const pauseBefore: Connection['pause'] = async (next, signal = closing.signal) => {
     const most = Math.min(limits.longestWait, limits.firstWait * 2 ** (next - 2));
-    const aborted = abortOf(signal);
-    let cancel = () => {};
-    const waited = new Promise<void>((resolve) => {
-      cancel = clock.at(clock.now() + Math.random() * most, resolve);
-    });
-    await Promise.race([waited, aborted.promise]).finally(() => {
-      cancel();
-      aborted.end();
-    });
+    await pause(clock.now() + Math.random() * most, { clock, signal });
+    signal.throwIfAborted();
   };
 
   const send = async <T>(command: (sdk: Sdk) => unknown, given: SendOptions = {}): Promise<T> => {
     const { signal, attempts = limits.attempts, onAttempt, ...exchange } = given;
     for (let attempt = 1; ; attempt++) {
       signal?.throwIfAborted();
-      if (isClosed) throw closed();
+      closing.signal.throwIfAborted();
       loaded ??= load();
       const { sdk, client } = await loaded;
       onAttempt?.(attempt);
@@ -70,10 +63,10 @@ export function connection(options: S3BlobsOptions): Connection {
         return (await client.send(command(sdk) as never, all as never)) as T;
       } catch (error) {
         signal?.throwIfAborted();
-        if (isClosed) throw closed();
+        closing.signal.throwIfAborted();
         if (attempt >= attempts || !isPassing(error)) throw error;
       }
-      await pause(attempt + 1, signal);
+      await pauseBefore(attempt + 1, signal);
     }
   };
 
@@ -82,7 +75,7 @@ export function connection(options: S3BlobsOptions): Connection {
     clock,
     limits,
     send,
-    pause,
+    pause: pauseBefore,
     async ask(what, command, given) {
       return send<never>(command, given).catch((error) => {
         throw faultOf(error, `${what} in bucket ${bucket}`);
@@ -93,7 +86,7 @@ export function connection(options: S3BlobsOptions): Connection {
       ContentLength: bytes.length,
     }),
     close() {
-      isClosed = true;
+      closing.abort(closed());
       handler?.destroy();
     },
   };

@@ -7,24 +7,24 @@ export interface S3Error {
   /** `NoSuchKey`, `AccessDenied`; of an answer without a body its status. Undefined: no answer. */
   readonly code: string | undefined;
   readonly status: number | undefined;
+  /** The answer had no body in which S3 says what is wrong. */
+  readonly isBare: boolean;
   /** For people: names no credentials. */
   readonly message: string;
 }
 
 /** Undefined for what is neither: a mistake of ours, an abort. */
 export function s3Error(error: unknown): S3Error | undefined {
-  if (error instanceof TransportError) return { code: undefined, status: undefined, message: error.message };
+  if (error instanceof TransportError)
+    return { code: undefined, status: undefined, isBare: true, message: error.message };
   const { name, message, $metadata: about } = (error ?? {}) as Partial<AwsError>;
   const status = about?.httpStatusCode;
   if (status === undefined) return undefined;
   const isNamed =
     name !== undefined && /^[A-Z]\w+$/.test(name) && name !== 'Unknown' && name !== 'UnknownError';
   const code = isNamed ? name : String(status);
-  return {
-    code,
-    status,
-    message: `${code}${message && message !== name ? `: ${message.slice(0, 300)}` : ''}`,
-  };
+  const isBare = !message || message === 'UnknownError';
+  return { code, status, isBare, message: isBare ? code : `${code}: ${message.slice(0, 300)}` };
 }
 
 /** Whether trying the same again may help. */

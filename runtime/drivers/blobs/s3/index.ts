@@ -9,11 +9,11 @@ import {
   checkRange,
   keyProblem,
 } from '../../../../core/blob-key.ts';
-import { type BlobPage, type Blobs, typeOf } from '../../../../core/ports/blobs.ts';
+import { type BlobFacts, type BlobPage, type Blobs, typeOf } from '../../../../core/ports/blobs.ts';
 import { endings } from '../endings.ts';
 import { closed, wrongLength } from '../faults.ts';
 import { connection } from './connection.ts';
-import { bare, head } from './mark.ts';
+import { etagOf, head } from './mark.ts';
 import { checkConfig, openBucket } from './open.ts';
 import type { S3BlobsOptions } from './options.ts';
 import { putSource } from './put.ts';
@@ -60,8 +60,7 @@ export function s3Blobs(options: S3BlobsOptions): Blobs {
       checkBlobKeys([key]);
       const found = await head(bucket, { key });
       if (!found) return undefined;
-      const { ContentLength: size = 0, ETag, LastModified } = found;
-      return { key, size, etag: bare(ETag), modified: LastModified?.getTime() ?? 0, type: typeOf(key) };
+      return factsOf(key, { ...found, Size: found.ContentLength });
     },
 
     async get(key, { range, ifMatch, signal } = {}) {
@@ -80,15 +79,10 @@ export function s3Blobs(options: S3BlobsOptions): Blobs {
         `list of ${prefix}`,
         (sdk) => new sdk.ListObjectsV2Command(input),
       );
-      const page = Contents.map(({ Key: key = '', Size: size = 0, ETag, LastModified }) => ({
-        key,
-        size,
-        etag: bare(ETag),
-        modified: LastModified?.getTime() ?? 0,
-        type: typeOf(key),
-      }));
-      const found = page.filter(({ key }) => keyProblem(key) === undefined);
-      const next = IsTruncated === true ? page.at(-1)?.key : undefined;
+      const found = Contents.flatMap(({ Key: key = '', ...about }) =>
+        keyProblem(key) === undefined ? factsOf(key, about) : [],
+      );
+      const next = IsTruncated === true ? Contents.at(-1)?.Key : undefined;
       return next === undefined ? { blobs: found } : { blobs: found, next };
     },
 
@@ -113,4 +107,9 @@ export function s3Blobs(options: S3BlobsOptions): Blobs {
     },
   };
   return blobs;
+}
+
+function factsOf(key: string, about: { Size?: number; ETag?: string; LastModified?: Date }): BlobFacts {
+  const { Size: size = 0, LastModified } = about;
+  return { key, size, etag: etagOf(about, key), modified: LastModified?.getTime() ?? 0, type: typeOf(key) };
 }

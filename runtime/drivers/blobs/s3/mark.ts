@@ -1,5 +1,6 @@
 import type { HeadObjectCommandOutput } from '@aws-sdk/client-s3';
 import type { PutCondition } from '../../../../core/ports/blobs.ts';
+import { unavailable } from '../faults.ts';
 import type { Connection, SendOptions } from './connection.ts';
 import { hasS3Code } from './errors.ts';
 
@@ -17,7 +18,7 @@ export async function madeBy(
   const { key, mark, signal } = options;
   const found = await head(connection, { key, signal });
   if (mark === '' || found?.Metadata?.[markName] !== mark) return undefined;
-  return { etag: bare(found.ETag), size: found.ContentLength ?? 0 };
+  return { etag: etagOf(found, key), size: found.ContentLength ?? 0 };
 }
 
 /** Undefined: there is none. */
@@ -39,9 +40,11 @@ export async function head(
   }
 }
 
-/** S3 writes etags with quotes. */
-export function bare(etag: string | undefined): string {
-  return (etag ?? '').replace(/^"|"$/g, '');
+/** The etag of an answer without the quotes that S3 writes. Whoever answers without one is not S3. */
+export function etagOf({ ETag }: { readonly ETag?: string | undefined }, what: string): string {
+  const etag = (ETag ?? '').replace(/^"|"$/g, '');
+  if (etag === '') throw unavailable(`${what}: the store answered without an etag`);
+  return etag;
 }
 
 /** The headers of a condition (RFC 9110 §13.1). */

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import type { GetObjectCommandOutput } from '@aws-sdk/client-s3';
 import { Fault } from '../../../../core/fault.ts';
 import { startFault } from '../faults.ts';
 import type { Connection } from './connection.ts';
@@ -23,8 +24,8 @@ export function checkConfig(options: S3BlobsOptions): void {
 }
 
 /**
- * Finds out whether the bucket can be used, and creates it when it is missing: it is listed, and a small blob is written and
- * deleted. Each way in which that fails has a Fault of its own, which names the setting that is wrong.
+ * Finds out whether the bucket can be used, and creates it when it is missing: it is listed, and a small blob is written,
+ * read and deleted. Each way in which that fails has a Fault of its own, which names the setting that is wrong.
  */
 export async function openBucket(connection: Connection, options: S3BlobsOptions): Promise<void> {
   const { bucket, send } = connection;
@@ -41,11 +42,18 @@ export async function openBucket(connection: Connection, options: S3BlobsOptions
   if (!isThere) await create(connection, options);
 
   const Key = `probes/${randomUUID()}.txt`;
-  const body = connection.body(Buffer.from('Whether blobs can be written here.\n'));
+  const body = connection.body(Buffer.from(Key));
   const put = { ...Bucket, Key, ...body, ContentType: 'text/plain' };
   await send((sdk) => new sdk.PutObjectCommand(put)).catch((error) =>
     fail(error, `write to the bucket ${bucket}`),
   );
+  // A server of another kind may answer 200 to anything.
+  const read = () => send<GetObjectCommandOutput>((sdk) => new sdk.GetObjectCommand({ ...Bucket, Key }));
+  const { Body } = await read().catch((error) => fail(error, `read from the bucket ${bucket}`));
+  if ((await Body?.transformToString()) !== Key) {
+    const message = `s3.endpoint: ${options.endpoint} does not give back what it said it had stored`;
+    throw startFault('blobs.endpoint', { message });
+  }
   await send((sdk) => new sdk.DeleteObjectCommand({ ...Bucket, Key })).catch((error) =>
     fail(error, `delete in the bucket ${bucket}`),
   );
@@ -83,7 +91,7 @@ function problemOf(error: unknown, options: S3BlobsOptions & { doing: string }):
   if (error instanceof TransportError && error.reason !== 'protocol') {
     return fault('blobs.unreachable', `s3.endpoint: ${at} did not answer ${tail}`);
   }
-  if (code === 'InvalidAccessKeyId') {
+  if (unknownKey.has(code)) {
     return fault('blobs.credentials', `s3.accessKeyId: ${at} does not know ${accessKeyId} ${tail}`);
   }
   if (code === 'SignatureDoesNotMatch') {
@@ -101,7 +109,7 @@ function problemOf(error: unknown, options: S3BlobsOptions & { doing: string }):
     status === 301 ||
     status === 307
   ) {
-    return fault('blobs.region', `s3.region: ${bucket} is not in ${region} ${tail}`);
+    return fault('blobs.region', `s3.region: ${bucket} at ${at} is not in ${region} ${tail}`);
   }
   if (status === 403 || status === 401) {
     return fault('blobs.forbidden', `s3.accessKeyId: ${accessKeyId} may not ${doing} at ${at} ${tail}`);
@@ -109,8 +117,12 @@ function problemOf(error: unknown, options: S3BlobsOptions & { doing: string }):
   if (isPassing(error) && status >= 500) {
     return fault('blobs.unreachable', `s3.endpoint: ${at} does not work ${tail}`);
   }
-  if (/^\d+$/.test(code) || code === '' || status < 300) {
+  // Whoever speaks as S3 does says in XML what is wrong.
+  if (/^\d+$/.test(code) || code === '' || status < 300 || found.isBare) {
     return fault('blobs.endpoint', `s3.endpoint: ${at} does not speak as S3 does ${tail}`);
   }
   return fault('blobs.bucket', `s3.bucket: ${bucket} at ${at} cannot be used ${tail}`);
 }
+
+/** The last is versitygw's. */
+const unknownKey = new Set(['InvalidAccessKeyId', 'InvalidClientTokenId', 'XAdminUserNotFound']);

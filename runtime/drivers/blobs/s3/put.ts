@@ -13,7 +13,7 @@ import { tooLarge, unavailable } from '../faults.ts';
 import { piecesOf } from '../source.ts';
 import type { Connection } from './connection.ts';
 import { faultOf } from './errors.ts';
-import { bare, conditionOf, isConflict, madeBy, markName } from './mark.ts';
+import { conditionOf, etagOf, isConflict, madeBy, markName } from './mark.ts';
 import { type Buffers, chunksOf, partBuffers } from './parts.ts';
 import type { S3Uploads } from './uploads.ts';
 
@@ -66,7 +66,7 @@ async function putBytes(
       onAttempt,
       ...(signal && { signal }),
     });
-    return { outcome: 'ok', etag: bare(answer.ETag), size };
+    return { outcome: 'ok', etag: etagOf(answer, key), size };
   } catch (error) {
     if (!isConflict(error, condition)) throw faultOf(error, `put of ${key} in bucket ${connection.bucket}`);
     const made = attempts > 1 ? await madeBy(connection, { key, mark, signal }) : undefined;

@@ -1,9 +1,10 @@
 import type { GetObjectCommandOutput } from '@aws-sdk/client-s3';
+import { rangeOf } from '../../../../core/blob-key.ts';
 import { type BlobRange, type GetOptions, type GetOutcome, typeOf } from '../../../../core/ports/blobs.ts';
 import { unavailable } from '../faults.ts';
 import type { Connection } from './connection.ts';
 import { faultOf, hasS3Code, isPassing } from './errors.ts';
-import { bare, head } from './mark.ts';
+import { etagOf, head } from './mark.ts';
 
 /** @param options `signal` ends the body too; `onEnd` is told once when nothing more is read, whatever the outcome */
 export async function readBlob(
@@ -25,9 +26,10 @@ export async function readBlob(
       return found ? { outcome: 'beyond', size: found.ContentLength ?? 0 } : { outcome: 'absent' };
     }
     const place = placeOf(answer, range);
+    if (place === 'beyond') return { outcome: 'beyond', size: answer.ContentLength ?? 0 };
     if (!place) throw unavailable(`${key} in bucket ${connection.bucket}: the store answered another range`);
     const { from, to, size } = place;
-    const etag = bare(answer.ETag);
+    const etag = etagOf(answer, key);
     const blob = { key, size, etag, modified: answer.LastModified?.getTime() ?? 0, type: typeOf(key) };
     isRead = true;
     return {
@@ -77,7 +79,8 @@ function bodyOf(
     const range = `bytes=${at}-${to - 1}`;
     // The loop around this is what repeats.
     const answer = await open(connection, { key, range, ifMatch: etag, signal, attempts: 1 });
-    if (typeof answer === 'string' || placeOf(answer, { from: at, to })?.to !== to) {
+    const place = typeof answer === 'string' ? undefined : placeOf(answer, { from: at, to });
+    if (typeof answer === 'string' || place === 'beyond' || place?.to !== to) {
       throw unavailable(`${key} in bucket ${bucket} was replaced or deleted while it was read`);
     }
     return readerOf(answer);
@@ -184,19 +187,20 @@ function rangeText(range: BlobRange): string {
   return `bytes=${range.from}-${range.to === undefined ? '' : range.to - 1}`;
 }
 
-/** What the answer holds; undefined when that is not what was asked for. */
+/**
+ * What the answer holds; undefined when that is not what was asked for. A store may answer the whole instead of a range, which is
+ * as good only where the range is all of it, or an empty blob, which has none.
+ */
 function placeOf(
   { ContentRange, ContentLength = 0 }: GetObjectCommandOutput,
   range: BlobRange | undefined,
-): { from: number; to: number; size: number } | undefined {
-  if (range === undefined) return { from: 0, to: ContentLength, size: ContentLength };
+): { from: number; to: number; size: number } | 'beyond' | undefined {
   const [from, last, size] = (/^bytes (\d+)-(\d+)\/(\d+)$/.exec(ContentRange ?? '') ?? [])
     .slice(1)
     .map(Number);
-  if (size === undefined || last >= size || from > last) return undefined;
-  const wanted =
-    range.last === undefined
-      ? { from: range.from, to: Math.min(size, range.to ?? size) }
-      : { from: Math.max(0, size - range.last), to: size };
-  return wanted.from === from && wanted.to === last + 1 ? { from, to: last + 1, size } : undefined;
+  const held = size === undefined ? { from: 0, to: ContentLength } : { from, to: last + 1 };
+  const whole = size ?? ContentLength;
+  const wanted = rangeOf(range, whole);
+  if (wanted === 'beyond') return size === undefined && whole === 0 ? 'beyond' : undefined;
+  return wanted.from === held.from && wanted.to === held.to ? { ...held, size: whole } : undefined;
 }

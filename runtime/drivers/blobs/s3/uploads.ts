@@ -7,6 +7,7 @@ import type {
 } from '@aws-sdk/client-s3';
 import {
   checkBlobKeys,
+  checkBlobLimit,
   checkCondition,
   checkPart,
   checkPartSize,
@@ -20,11 +21,12 @@ import {
   blobLimits,
   type CompleteOutcome,
   typeOf,
+  type UnfinishedUpload,
 } from '../../../../core/ports/blobs.ts';
 import { unavailable } from '../faults.ts';
 import type { Connection } from './connection.ts';
-import { faultOf, hasS3Code } from './errors.ts';
-import { bare, conditionOf, isConflict, madeBy, markName } from './mark.ts';
+import { faultOf, hasS3Code, isPassing } from './errors.ts';
+import { conditionOf, etagOf, isConflict, madeBy, markName } from './mark.ts';
 
 export type S3Uploads = BlobUploads;
 
@@ -36,13 +38,17 @@ export function s3Uploads(connection: Connection): S3Uploads {
     return { Bucket: bucket, Key: key, UploadId: id.slice(id.indexOf('.') + 1) };
   };
 
-  const partsOfUpload = async (upload: BlobUpload): Promise<readonly S3Part[] | 'gone'> => {
+  const partsOfUpload = async (
+    upload: BlobUpload,
+    options: { signal?: AbortSignal } = {},
+  ): Promise<readonly S3Part[] | 'gone'> => {
     const parts: S3Part[] = [];
     let after: string | undefined;
     do {
       const input = { ...place(upload), ...(after !== undefined && { PartNumberMarker: after }) };
       const page: ListPartsCommandOutput | undefined = await send<ListPartsCommandOutput>(
         (sdk) => new sdk.ListPartsCommand(input),
+        options,
       ).catch((error) => unlessGone(error, `parts of ${upload.key} in bucket ${bucket}`));
       if (page === undefined) return 'gone';
       for (const { PartNumber = 0, Size = 0, ETag = '' } of page.Parts ?? []) {
@@ -77,11 +83,22 @@ export function s3Uploads(connection: Connection): S3Uploads {
     async part(upload, { number, bytes, signal }) {
       checkPart({ number, bytes }, upload.partSize);
       const input = { ...place(upload), PartNumber: number, ...connection.body(bytes) };
-      const answer = await send((sdk) => new sdk.UploadPartCommand(input), {
-        timeout: 0,
-        ...(signal && { signal }),
-      }).catch((error) => unlessGone(error, `part ${number} of ${upload.key} in bucket ${bucket}`));
-      return answer === undefined ? 'gone' : 'ok';
+      const what = `part ${number} of ${upload.key} in bucket ${bucket}`;
+      const put = (attempts: number) =>
+        send((sdk) => new sdk.UploadPartCommand(input), { timeout: 0, attempts, ...(signal && { signal }) });
+      try {
+        try {
+          await put(1);
+        } catch (error) {
+          if (limits.attempts === 1 || !isPassing(error)) throw error;
+          // A server that refuses before it has read all may close so soon that its answer is lost: so it is asked.
+          if ((await partsOfUpload(upload, signal && { signal })) === 'gone') return 'gone';
+          await put(limits.attempts - 1);
+        }
+        return 'ok';
+      } catch (error) {
+        return unlessGone(error, what) ?? 'gone';
+      }
     },
 
     async parts(upload) {
@@ -102,7 +119,7 @@ export function s3Uploads(connection: Connection): S3Uploads {
       const input = { ...place(upload), MultipartUpload: { Parts }, ...conditionOf(condition) };
       let attempts = 0;
       try {
-        const { ETag } = await send<CompleteMultipartUploadCommandOutput>(
+        const answer = await send<CompleteMultipartUploadCommandOutput>(
           (sdk) => new sdk.CompleteMultipartUploadCommand(input),
           {
             timeout: 0,
@@ -112,7 +129,7 @@ export function s3Uploads(connection: Connection): S3Uploads {
             },
           },
         );
-        return { outcome: 'ok', etag: bare(ETag), size };
+        return { outcome: 'ok', etag: etagOf(answer, upload.key), size };
       } catch (error) {
         if (hasS3Code(error, 'NoSuchUpload')) return former(upload);
         if (!isConflict(error, condition)) {
@@ -130,30 +147,28 @@ export function s3Uploads(connection: Connection): S3Uploads {
       );
     },
 
-    async unfinished({ before, limit, after }) {
-      if (!(Number.isInteger(limit) && limit >= 1 && limit <= blobLimits.listed)) {
-        throw new RangeError(`limit is ${limit}, not 1..${blobLimits.listed}`);
-      }
-      const [KeyMarker, UploadIdMarker] = after === undefined ? [] : (JSON.parse(after) as string[]);
-      const page = await ask<ListMultipartUploadsCommandOutput>(
-        'unfinished uploads',
-        (sdk) =>
-          new sdk.ListMultipartUploadsCommand({
-            Bucket: bucket,
-            MaxUploads: limit,
-            KeyMarker,
-            UploadIdMarker,
-          }),
-      );
-      const uploads = (page.Uploads ?? [])
-        .map(({ Key = '', UploadId, Initiated }) => ({
-          key: Key,
-          id: `.${UploadId}`,
-          begun: Initiated?.getTime() ?? Number.POSITIVE_INFINITY,
-        }))
-        .filter(({ key, begun }) => begun < before && keyProblem(key) === undefined);
-      if (page.IsTruncated !== true || page.NextKeyMarker === undefined) return { uploads };
-      return { uploads, next: JSON.stringify([page.NextKeyMarker, page.NextUploadIdMarker ?? '']) };
+    async unfinished({ before, limit }) {
+      checkBlobLimit(limit);
+      const uploads: UnfinishedUpload[] = [];
+      let KeyMarker: string | undefined;
+      do {
+        const input = { Bucket: bucket, MaxUploads: blobLimits.listed, KeyMarker };
+        const page: ListMultipartUploadsCommandOutput = await ask<ListMultipartUploadsCommandOutput>(
+          'unfinished uploads',
+          (sdk) => new sdk.ListMultipartUploadsCommand(input),
+        );
+        const found = page.Uploads ?? [];
+        for (const { Key: key = '', UploadId = '', Initiated } of found) {
+          const begun = Initiated?.getTime() ?? Number.POSITIVE_INFINITY;
+          const isSeen = uploads.some(({ id }) => id === `.${UploadId}`);
+          if (begun < before && !isSeen && keyProblem(key) === undefined)
+            uploads.push({ key, id: `.${UploadId}`, begun });
+        }
+        // By key alone, because not every store can go on amid the uploads of one: the last key of a page is read again.
+        const keys = [...new Set(found.map(({ Key }) => Key))];
+        KeyMarker = page.IsTruncated === true ? keys.at(keys.length > 1 ? -2 : -1) : undefined;
+      } while (KeyMarker !== undefined && uploads.length < limit);
+      return uploads.slice(0, limit);
     },
   };
 }

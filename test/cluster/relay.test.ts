@@ -1,0 +1,221 @@
+import { describe, expect, it } from 'vitest';
+import { Fault } from '../../core/fault.ts';
+import { partitionOf } from '../../runtime/actors/partition.ts';
+import { clusterLimits } from '../../runtime/cluster/limits.ts';
+import { clusterNodes, partitions } from './nodes.ts';
+import { tally } from './tally.ts';
+
+const add = (entry: string) => ({ type: 'add' as const, entry });
+
+describe('what a step leads to', () => {
+  it('is handed on: events to whoever reads along, jobs to their queue, and then it is settled', async () => {
+    await using nodes = await clusterNodes();
+    const a = await nodes.start('a');
+    const partition = partitionOf('one', partitions);
+    await a.actors.spawn(tally, 'one', undefined);
+    await a.actors.ask(tally, 'one', add('1'));
+    await a.actors.ask(tally, 'one', { type: 'work' });
+    await nodes.settle();
+    expect(nodes.broker.published().map(({ key, value }) => [key, JSON.parse(value)])).toEqual([
+      [
+        `m${partition}.1/0/tally.added`,
+        {
+          ...{
+            id: `m${partition}.1/0/tally.added`,
+            event: 'tally.added',
+            cause: `m${partition}.1`,
+            epoch: 1,
+          },
+          ...{ createdAt: nodes.clock.now(), timestamp: nodes.clock.now() },
+          emitted: { type: 'tally.added', entry: '1', at: nodes.clock.now() },
+        },
+      ],
+    ]);
+    const job = `m${partition}.2/0/tally.work`;
+    expect(nodes.queue.added).toEqual([
+      {
+        ...{ id: job, kind: 'tally.work', child: 'work', actor: 'tally/one', input: '{"entries":1}' },
+        ...{ due: nodes.clock.now(), addedAt: nodes.clock.now() },
+      },
+    ]);
+    expect(await nodes.store.outbox?.pending(partition, { limit: 10 })).toEqual([]);
+
+    // Its result is a command like others, and whoever brought it finishes the job.
+    const given = { id: job, actor: 'tally/one', child: 'work' };
+    const conclude = () => a.cluster.conclude(given, { owner: 'w/1', result: { output: 'worked' } });
+    expect(await conclude()).toBe('ok');
+    expect(nodes.queue.finished).toEqual([job]);
+    expect((await nodes.tally('one'))?.entries).toEqual(['1', 'worked']);
+    expect(await conclude()).toBe('stale');
+    expect(
+      await a.cluster.conclude({ ...given, actor: 'tally/none' }, { owner: 'w/1', result: { output: 1 } }),
+    ).toBe('stale');
+  });
+
+  it('cancels jobs that nobody waits for, also when the actor ends', async () => {
+    await using nodes = await clusterNodes();
+    const a = await nodes.start('a');
+    const partition = partitionOf('one', partitions);
+    await a.actors.spawn(tally, 'one', undefined);
+    await a.actors.ask(tally, 'one', { type: 'work' });
+    await a.actors.ask(tally, 'one', { type: 'unwind' });
+    await a.actors.ask(tally, 'one', { type: 'work' });
+    await a.actors.ask(tally, 'one', { type: 'end' });
+    await nodes.settle();
+    expect(nodes.queue.cancelled).toEqual([`m${partition}.1/0/tally.work`, `m${partition}.3/0/tally.work`]);
+  });
+
+  it('that a dead owner left is handed on by the next one, before anything of its own', async () => {
+    await using nodes = await clusterNodes();
+    const a = await nodes.start('a', {
+      probe: (point, _, node) => point === 'before effects' && isDue && node.kill(),
+    });
+    let isDue = false;
+    await a.actors.spawn(tally, 'one', undefined);
+    isDue = true;
+    void a.actors.ask(tally, 'one', add('1'));
+    await nodes.settle();
+    isDue = false;
+    expect(nodes.broker.published()).toEqual([]);
+    const b = await nodes.start('b');
+    await nodes.advance('10s');
+    await b.actors.ask(tally, 'one', add('2'));
+    await nodes.settle();
+    expect(nodes.broker.published().map(({ value }) => JSON.parse(value).emitted.entry)).toEqual(['1', '2']);
+    expect(await nodes.store.outbox?.pending(partitionOf('one', partitions), { limit: 10 })).toEqual([]);
+  });
+
+  it('waits while another engine is away, and comes in order when it is back', async () => {
+    await using nodes = await clusterNodes();
+    const a = await nodes.start('a');
+    await a.actors.spawn(tally, 'one', undefined);
+    const { publish } = a.bus;
+    let isDown = true;
+    a.bus.publish = async (records) => {
+      if (isDown) throw new Fault('bus.unknown', { status: 503, message: 'no answer' });
+      return publish(records);
+    };
+    for (const entry of ['1', '2', '3']) await a.actors.ask(tally, 'one', add(entry));
+    await nodes.advance('30s');
+    expect(nodes.broker.published()).toEqual([]);
+    expect(a.metrics.text()).toContain('millrace_relay_backlog 3');
+    isDown = false;
+    await nodes.advance('3s');
+    expect(nodes.broker.published().map(({ value }) => JSON.parse(value).emitted.entry)).toEqual([
+      '1',
+      '2',
+      '3',
+    ]);
+    expect(a.metrics.text()).toContain('millrace_relay_backlog 0');
+  });
+
+  it('makes its partition wait when too much of it waits', async () => {
+    await using nodes = await clusterNodes();
+    const a = await nodes.start('a');
+    await a.actors.spawn(tally, 'one', undefined);
+    const { publish } = a.bus;
+    let isDown = true;
+    a.bus.publish = async (records) => {
+      if (isDown) throw new Fault('bus.unknown', { status: 503, message: 'no answer' });
+      return publish(records);
+    };
+    const count = clusterLimits.backlog + 300;
+    const asks = Array.from({ length: count }, (_, n) =>
+      a.actors.ask(tally, 'one', add(`${n}`)).catch((e) => e.code),
+    );
+    await nodes.advance('2s');
+    const taken = (await nodes.tally('one'))?.entries.length ?? 0;
+    expect(taken).toBeGreaterThanOrEqual(clusterLimits.backlog);
+    expect(taken).toBeLessThanOrEqual(clusterLimits.backlog + clusterLimits.pipeline);
+    isDown = false;
+    await nodes.advance('5s');
+    expect((await Promise.all(asks)).filter((one) => typeof one === 'string')).toEqual([]);
+    expect(nodes.broker.published()).toHaveLength(count);
+  }, 30_000);
+
+  it('is refused when its jobs cannot be taken, and nothing changes', async () => {
+    await using nodes = await clusterNodes();
+    let isFull = true;
+    const full = new Fault('jobs.full', { status: 503, message: 'full', retryAfter: 1 });
+    const a = await nodes.start('a', { isFull: () => (isFull ? full : undefined) });
+    await a.actors.spawn(tally, 'one', undefined);
+    await expect(a.actors.ask(tally, 'one', { type: 'work' })).rejects.toMatchObject({
+      code: 'jobs.full',
+      retryAfter: 1,
+    });
+    expect((await a.actors.read(tally, 'one'))?.value).toBe('calm');
+    isFull = false;
+    expect((await a.actors.ask(tally, 'one', { type: 'work' })).value).toBe('working');
+    expect(nodes.broker.dead()).toEqual([]);
+  });
+
+  it('of plain resources is handed on by their writer, or by another when that has died', async () => {
+    await using nodes = await clusterNodes();
+    const [a, b] = [await nodes.start('a'), await nodes.start('b', { owns: false })];
+    const write = async (id: string) => {
+      const event = { id, type: 'x.y', account: 'a', stream: '', body: JSON.stringify({ id }) };
+      const outcome = await nodes.store.write({ at: 1, rows: [], events: [event] });
+      if (outcome.outcome !== 'ok') throw new Error(outcome.outcome);
+      return [{ ...event, at: 1, position: outcome.events[0]! }];
+    };
+    b.cluster.wrote(await write('e1'));
+    await nodes.settle();
+    expect(nodes.broker.published().map(({ key }) => key)).toEqual(['e1']);
+    expect(a.events.map(({ id }) => id)).toEqual(['e1']);
+    await write('e2');
+    await nodes.advance('6s');
+    expect(nodes.broker.published().map(({ key }) => key)).toEqual(['e1', 'e2']);
+    expect(b.events.map(({ id }) => id)).toEqual(['e1', 'e2']);
+  });
+});
+
+describe('a duty', () => {
+  it('is done by one node at a time, and by another within 10 s when that dies', async () => {
+    await using nodes = await clusterNodes();
+    const [a, b] = [await nodes.start('a'), await nodes.start('b')];
+    const at: string[] = [];
+    const begin = (name: string) => async () => {
+      at.push(`${name} begins`);
+      return () => void at.push(`${name} ends`);
+    };
+    const stopA = await a.cluster.onDuty('x', begin('a'));
+    const stopB = await b.cluster.onDuty('x', begin('b'));
+    await nodes.advance('60s');
+    expect(at).toEqual(['a begins']);
+    await stopA();
+    await nodes.advance('3s');
+    expect(at.splice(0)).toEqual(['a begins', 'a ends', 'b begins']);
+    const c = await nodes.start('c');
+    const stopC = await c.cluster.onDuty('x', begin('c'));
+    b.kill();
+    void stopB;
+    await nodes.advance('10s');
+    expect(at).toEqual(['c begins']);
+    await stopC();
+  });
+
+  it('is kept through an outage of the store, unless another has taken it', async () => {
+    await using nodes = await clusterNodes();
+    const [a, b] = [await nodes.start('a'), await nodes.start('b')];
+    const at: string[] = [];
+    const begin = (name: string) => async () => {
+      at.push(`${name} begins`);
+      return () => void at.push(`${name} ends`);
+    };
+    const stopA = await a.cluster.onDuty('x', begin('a'));
+    const { write } = nodes.store;
+    nodes.store.write = async () => {
+      throw new Fault('store.unknown', { status: 503, message: 'no answer' });
+    };
+    const stopB = await b.cluster.onDuty('x', begin('b'));
+    await nodes.advance('5s');
+    expect(at).toEqual(['a begins']);
+    await nodes.advance('30s');
+    expect(at).toEqual(['a begins', 'a ends']);
+    nodes.store.write = write;
+    await nodes.advance('10s');
+    expect(at.filter((one) => one.endsWith('begins'))).toHaveLength(2);
+    await stopA();
+    await stopB();
+  });
+});

@@ -1,0 +1,182 @@
+import { copyFile, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import type { StepCommit } from '../../core/ports/store.ts';
+import { bareBroadcast, figures, publish, settings } from '../kit/broadcast-actor.ts';
+import { type ClusterNode, clusterNodes, type Nodes } from './nodes.ts';
+
+const points = ['before commit', 'after commit', 'before effects'] as const;
+type Point = (typeof points)[number];
+const began = Date.UTC(2026, 0, 1);
+
+/** A broadcast with a reconnect and a loss, as commands that a caller repeats with the same cause. */
+const script = [
+  publish('p1'),
+  { type: 'playable', token: 'p1', figures: figures(began) },
+  { type: 'closed', token: 'p1', isClean: false, figures: figures(began) },
+  publish('p2'),
+  { type: 'playable', token: 'p2', figures: figures(began) },
+  { type: 'closed', token: 'p2', isClean: true, figures: figures(began) },
+  publish('p3'),
+  { type: 'playable', token: 'p3', figures: figures(began) },
+  { type: 'delete' },
+];
+
+/** Asks until there is an answer, as a client does. */
+async function surely(nodes: Nodes, ask: () => Promise<unknown>): Promise<void> {
+  for (let tries = 0; tries < 10; tries += 1) {
+    const answer = ask().then(
+      () => 'ok',
+      (error) => String(error.code),
+    );
+    const outcome = await Promise.race([answer, waited(nodes)]);
+    if (outcome === 'ok' || outcome === 'actor.exists' || outcome === 'actor.not_found') return;
+    if (outcome === 'late' && (await Promise.race([answer, nodes.advance('10s')])) === 'ok') return;
+  }
+  throw new Error('no answer after ten times');
+}
+
+/** Long enough for an answer, when there is an owner. */
+async function waited(nodes: Nodes): Promise<'late'> {
+  await nodes.settle();
+  return 'late';
+}
+
+/** What a run leaves, but for times, which depend on how long the takeover took. */
+async function left(nodes: Nodes) {
+  const { store } = nodes;
+  const row = await store.resources.get('stream', settings.id);
+  return {
+    events: (await nodes.events()).map(({ id, type }) => ({ id: id.replace(/^m\d+\.\d+/, 'm'), type })),
+    published: new Set(nodes.broker.published().map(({ value }) => JSON.parse(value).id)).size,
+    stream: row && Object.keys(JSON.parse(row.body)).sort(),
+    sessions: (await store.resources.list('stream', { where: { parentId: settings.id }, limit: 10 })).length,
+    timers: (await store.timers()).map(({ name }) => name),
+    actor: await store.load(`broadcast/${settings.id}`),
+    unsettled: await Promise.all([0, 1, 2, 3].map((p) => store.outbox?.pending(p, { limit: 10 }))),
+    orders: (await store.orders()).length,
+  };
+}
+
+async function run(killAt?: { step: number; point: Point }) {
+  await using nodes = await clusterNodes();
+  const commits: StepCommit[] = [];
+  nodes.faults.commit = async (step, run) => {
+    const outcome = await run();
+    if (outcome.outcome === 'ok') commits.push(step);
+    return outcome;
+  };
+  let steps = 0;
+  let killed: ClusterNode | undefined;
+  const probe = (point: Point, _: string, node: ClusterNode) => {
+    if (point === 'before commit') steps += 1;
+    if (killed || !killAt || steps !== killAt.step || point !== killAt.point) return;
+    killed = node;
+    node.kill();
+  };
+  const asker = await nodes.start('api', { owns: false });
+  await nodes.start('a', { probe });
+  await nodes.start('b', { probe });
+  const { actors } = asker;
+  await surely(nodes, () => actors.spawn(bareBroadcast, settings.id, settings, { cause: 'born' }));
+  for (const [index, command] of script.entries()) {
+    await surely(nodes, () => actors.ask(bareBroadcast, settings.id, command, { cause: `request-${index}` }));
+  }
+  await nodes.advance('10s');
+  return { left: await left(nodes), commits, wasKilled: killed !== undefined, heard: asker.events };
+}
+
+describe('an owner that dies in a step', async () => {
+  const whole = await run();
+
+  it('has a script with something to lose', () => {
+    expect(whole.left.events.map(({ type }) => type)).toEqual([
+      'stream.started',
+      'stream.idle',
+      'stream.started',
+      'stream.idle',
+    ]);
+    expect(whole.left.sessions).toBe(1);
+    expect(whole.left.unsettled.flat()).toEqual([]);
+    expect(whole.left.orders).toBe(0);
+    expect(whole.commits).toHaveLength(script.length + 1);
+  });
+
+  for (let step = 1; step <= script.length + 1; step += 1) {
+    it.each(points)(`leaves what is left without it: dead %s in step ${step}`, async (point) => {
+      const { left, commits, wasKilled, heard } = await run({ step, point });
+      expect(wasKilled).toBe(true);
+      expect(left).toEqual(whole.left);
+      // No step twice, none by a former owner after a later one, and no event with two contents.
+      expect(new Set(commits.map(({ cause }) => cause)).size).toBe(commits.length);
+      const epochs = commits.map(({ epoch }) => epoch);
+      expect(epochs).toEqual([...epochs].sort((a, b) => a - b));
+      expect(heard.map(({ id }) => id)).toEqual([...new Set(heard.map(({ id }) => id))]);
+      expect(heard).toHaveLength(4);
+    });
+  }
+});
+
+describe('a log that is read again', () => {
+  it('from an older place leads to the same effects, by id and content, and loses no step', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'millrace-replay-'));
+    const [file, older] = [join(folder, 'store.db'), join(folder, 'older.db')];
+    const commands = script.map((command, index) => ({
+      command,
+      cause: index % 3 === 0 ? `request-${index}` : undefined,
+    }));
+    const tell = async (node: ClusterNode, nodes: Nodes, from: number, to: number) => {
+      for (const { command, cause } of commands.slice(from, to)) {
+        await node.actors.ask(bareBroadcast, settings.id, command, cause === undefined ? {} : { cause });
+        await nodes.advance('2s');
+      }
+    };
+    let broker: Nodes['broker'];
+    {
+      await using nodes = await clusterNodes({ file });
+      broker = nodes.broker;
+      const a = await nodes.start('a');
+      await a.actors.spawn(bareBroadcast, settings.id, settings);
+      await tell(a, nodes, 0, 4);
+    }
+    await copyFile(file, older);
+    let first: Awaited<ReturnType<Nodes['events']>>;
+    let state: unknown;
+    {
+      await using nodes = await clusterNodes({ file, broker });
+      const b = await nodes.start('b');
+      await tell(b, nodes, 4, 8);
+      await nodes.advance('10s');
+      first = await nodes.events();
+      state = await nodes.store.load(`broadcast/${settings.id}`);
+      expect(first.length).toBeGreaterThan(2);
+    }
+    // The store has lost what came last. The log has not.
+    {
+      await using nodes = await clusterNodes({ file: older, broker });
+      expect((await nodes.events()).length).toBeLessThan(first.length);
+      await nodes.start('c');
+      await nodes.advance('20s');
+      expect(await nodes.events()).toEqual(first);
+      expect(await nodes.store.load(`broadcast/${settings.id}`)).toEqual(state);
+    }
+    await rm(folder, { recursive: true });
+  });
+
+  it('while its owner is at work, as when the store is rolled back under it', async () => {
+    await using nodes = await clusterNodes();
+    const a = await nodes.start('a');
+    await a.actors.spawn(bareBroadcast, settings.id, settings);
+    // What the store answers then: it is at an older place than the owner knows.
+    let isDue = true;
+    nodes.faults.commit = async (step, run) => {
+      if (!isDue) return run();
+      isDue = false;
+      return { outcome: 'gap', offset: step.consumed!.from - 1 };
+    };
+    const asked = a.actors.ask(bareBroadcast, settings.id, publish('p1'));
+    await nodes.advance('2s');
+    expect((await asked).value).toBe('starting');
+  });
+});

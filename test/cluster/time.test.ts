@@ -1,0 +1,146 @@
+import { describe, expect, it } from 'vitest';
+import { partitionOf } from '../../runtime/actors/partition.ts';
+import { LogTime } from '../../runtime/cluster/log-time.ts';
+import { clusterNodes, partitions } from './nodes.ts';
+import { tally } from './tally.ts';
+
+describe('timers', () => {
+  it('fire at their time, dated with it', async () => {
+    await using nodes = await clusterNodes();
+    const a = await nodes.start('a');
+    await a.actors.spawn(tally, 'one', undefined);
+    const began = nodes.clock.now();
+    await a.actors.ask(tally, 'one', { type: 'wind' });
+    await nodes.advance('9s');
+    expect(await nodes.events()).toEqual([]);
+    await nodes.advance('2s');
+    const [rang] = await nodes.events();
+    expect(JSON.parse(rang?.body ?? '')).toMatchObject({ createdAt: began + 10_000 });
+    expect((await nodes.tally('one'))?.rung).toBe(1);
+  });
+
+  it('do not run ahead of the log: what was written before they were due comes first, however late it is read', async () => {
+    await using nodes = await clusterNodes();
+    const a = await nodes.start('a');
+    const partition = partitionOf('one', partitions);
+    await a.actors.spawn(tally, 'one', undefined);
+    await a.actors.ask(tally, 'one', { type: 'wind' });
+    await nodes.advance('1s');
+    // The node sleeps. What stops the timer is on the log in time, and nobody reads it.
+    nodes.broker.cut('a', { sleeps: true });
+    await nodes.advance('4s');
+    nodes.broker.inner.append({
+      ...{ partition, key: 'tally/one' },
+      value: JSON.stringify({
+        id: 'x',
+        type: 'ask',
+        command: { type: 'unwind' },
+        replyTo: { node: 'z', incarnation: 'z' },
+      }),
+    });
+    await nodes.advance('60s');
+    expect((await a.actors.read(tally, 'one'))?.value).toBe('wound');
+    nodes.broker.mend('a');
+    await nodes.advance('5s');
+    expect((await a.actors.read(tally, 'one'))?.value).toBe('calm');
+    expect((await nodes.tally('one'))?.rung).toBe(0);
+    expect(await nodes.events()).toEqual([]);
+  });
+
+  it('that were due before a record come before it, also when both are read late', async () => {
+    await using nodes = await clusterNodes();
+    const a = await nodes.start('a');
+    const partition = partitionOf('one', partitions);
+    await a.actors.spawn(tally, 'one', undefined);
+    await a.actors.ask(tally, 'one', { type: 'wind' });
+    a.kill();
+    await nodes.advance('12s');
+    nodes.broker.inner.append({
+      ...{ partition, key: 'tally/one' },
+      value: JSON.stringify({
+        id: 'x',
+        type: 'ask',
+        command: { type: 'add', entry: '1' },
+        replyTo: { node: 'z', incarnation: 'z' },
+      }),
+    });
+    await nodes.advance('60s');
+    await nodes.start('b');
+    await nodes.advance('1s');
+    const events = (await nodes.events()).map(({ type, body }) => [type, JSON.parse(body).createdAt]);
+    const began = Date.UTC(2026, 0, 1);
+    expect(events).toEqual([
+      ['tally.rang', began + 10_000],
+      ['tally.added', began + 12_000],
+    ]);
+  });
+
+  it('wait while the bus is frozen, and fire when it answers again', async () => {
+    await using nodes = await clusterNodes();
+    const a = await nodes.start('a');
+    await a.actors.spawn(tally, 'one', undefined);
+    await a.actors.ask(tally, 'one', { type: 'wind' });
+    nodes.broker.cut('a', { sleeps: true });
+    await nodes.advance('20s');
+    expect(await nodes.events()).toEqual([]);
+    nodes.broker.mend('a');
+    await nodes.advance('2s');
+    expect((await nodes.events()).map(({ type }) => type)).toEqual(['tally.rang']);
+  });
+
+  it('are those of the latest state, stored or not', async () => {
+    await using nodes = await clusterNodes();
+    const a = await nodes.start('a');
+    await a.actors.spawn(tally, 'one', undefined);
+    await a.actors.ask(tally, 'one', { type: 'wind' });
+    await nodes.advance('9s');
+    let release = () => {};
+    const gate = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    nodes.faults.commit = async (_, run) => {
+      await gate;
+      return run();
+    };
+    const asked = [
+      a.actors.ask(tally, 'one', { type: 'unwind' }),
+      a.actors.ask(tally, 'one', { type: 'wind' }),
+    ];
+    await nodes.advance('2s');
+    release();
+    await nodes.settle();
+    await Promise.all(asked);
+    expect((await a.actors.read(tally, 'one'))?.value).toBe('wound');
+    await nodes.advance('10s');
+    expect((await nodes.tally('one'))?.rung).toBe(1);
+  });
+
+  it('of many actors at one moment all fire', async () => {
+    await using nodes = await clusterNodes();
+    const a = await nodes.start('a', { hotActors: 10 });
+    const ids = Array.from({ length: 500 }, (_, n) => `t${n}`);
+    await Promise.all(ids.map((id) => a.actors.spawn(tally, id, undefined)));
+    await Promise.all(ids.map((id) => a.actors.ask(tally, id, { type: 'wind' })));
+    a.kill();
+    await nodes.start('b', { hotActors: 10 });
+    await nodes.advance('30s');
+    expect(await nodes.events()).toHaveLength(500);
+  });
+});
+
+describe('the time of a log', () => {
+  it('rings what is due, earliest first, and nothing that was cancelled', () => {
+    const time = new LogTime();
+    const rung: number[] = [];
+    const dues = Array.from({ length: 500 }, (_, n) => (n * 7919) % 1000);
+    const cancels = dues.map((due) => time.at(due, () => rung.push(due)));
+    const kept = dues.filter((_, n) => n % 3 === 0);
+    for (const [n, cancel] of cancels.entries()) if (n % 3 !== 0) cancel();
+    time.reach(499);
+    expect(rung).toEqual(kept.filter((due) => due <= 499).sort((a, b) => a - b));
+    time.reach(100);
+    expect(time.now()).toBe(499);
+    time.reach(2000);
+    expect(rung).toEqual(kept.sort((a, b) => a - b));
+  });
+});
