@@ -2,7 +2,7 @@ import type { LogRange, LogRecord, PartitionOwner } from '../../core/ports/bus.t
 import { Judgements } from './judgements.ts';
 import { clusterLimits } from './limits.ts';
 import { Partition } from './partition.ts';
-import type { PartitionParts, Trouble } from './parts.ts';
+import type { PartitionParts, Trouble } from './partition-parts.ts';
 import { waitAfter } from './retried.ts';
 
 /** The partitions that the bus gives to this node. */
