@@ -54,7 +54,8 @@ async function run(stopAt?: { nth: number; point: Point }) {
       new Proxy(target, {
         get(object, name) {
           const value = Reflect.get(object, name, object) as unknown;
-          if (typeof value !== 'function') return value;
+          // It answers at once, and what it tells of is no write.
+          if (typeof value !== 'function' || name === 'subscribe') return value;
           return async (...args: unknown[]) => {
             if (isDead) throw new Error('dead');
             return value.apply(object, args) as unknown;

@@ -21,6 +21,7 @@ const kit = {
     appears: async () => false,
   },
   config: { maxWaitingViewers: 5 },
+  deployment: { isAlone: true },
   resources: { find: async () => undefined },
   peer: () => undefined,
 };

@@ -7,7 +7,7 @@ import { checkOf, mutants } from './mutants.ts';
 const engine = await engineFor('kafka');
 
 describe.skipIf(engine.isMissing)('the suite of the bus, on Kafka', () => {
-  test.concurrent.each(Object.entries(mutants))('fails a driver that %s', async (_, mutant) => {
+  test.each(Object.entries(mutants))('fails a driver that %s', async (_, mutant) => {
     const { brokers } = await engine.shared();
     const opened = openedKafka(brokers, { wrap: mutant.mutate, patience: 8000 });
     try {
