@@ -77,6 +77,17 @@ describe.skipIf(redis.isMissing)('the store on Redis', () => {
       await expect(wrong.acquire(1)).rejects.toMatchObject(fault('store.refused', 500));
     });
 
+    test.each([
+      ['a password where none is asked for', (url: string) => url.replace('//', '//:not-asked-for@')],
+      ['a database that there is not', (url: string) => `${url}/9999`],
+    ])('of whose URL something is wrong: %s', async (_, change) => {
+      const { url } = await redis.shared();
+      await expect(open({ url: change(url) }).acquire(1)).rejects.toMatchObject({
+        ...fault('store.refused', 500),
+        problems: [expect.stringMatching(/^redis\.url: /)],
+      });
+    });
+
     test('whose data is of a newer layout', async () => {
       const store = await fresh();
       await store.acquire(1);
