@@ -270,6 +270,20 @@ describe.skipIf(redis.isMissing)('the store on Redis', () => {
     expect(await store.resources.list('stream', { limit: 1, where: { tag: 'x\udfa5' } })).toHaveLength(1);
   });
 
+  test('what is asked with every request costs one script, however many partitions there are', async () => {
+    const { url } = await redis.start();
+    const store = open({ url });
+    await store.acquire(16);
+    await create(store, [row({ id: 'key', indexes: { hash: 'h' } })]);
+    const admin = await clientOf(url);
+    const scripts = async () =>
+      Number(/cmdstat_evalsha:calls=(\d+)/.exec(await admin.info('commandstats'))?.[1] ?? 0);
+    const before = await scripts();
+    expect(await store.resources.find('stream', 'hash', 'h', { isPlain: true })).toMatchObject({ id: 'key' });
+    expect(await store.resources.find('stream', 'hash', 'other', { isPlain: true })).toBeUndefined();
+    expect((await scripts()) - before).toBe(2);
+  });
+
   test('namespaces on one Redis know nothing of each other, and a wrong one is refused', async () => {
     const one = await fresh();
     const lease = await acquireOne(one);
