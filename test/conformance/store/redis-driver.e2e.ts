@@ -202,6 +202,32 @@ describe.skipIf(redis.isMissing)('the store on Redis', () => {
     expect((await store.events.after(0, { limit: 9 })).map(({ id }) => id)).toEqual(['e1', 'e2']);
   });
 
+  test('what is settled is in the log, also when the commit that left it got no further', async () => {
+    const store = await fresh({
+      // Fails twice.
+      change: (name, text) =>
+        name === 'append'
+          ? `if redis.call('INCR', string.sub(KEYS[1], 1, -5) .. 'calls') <= 2 then return redis.error_reply('STOPPED') end\n${text}`
+          : text,
+    });
+    const lease = await acquireOne(store);
+    const cut = [store.commit(numbered(lease, 1)), store.write(write({ events: [event('e2')] }))];
+    await Promise.allSettled(cut);
+    expect(await store.commit(numbered(lease, 1))).toEqual({ outcome: 'duplicate' });
+    for (const partition of [0, -1]) {
+      const entries = await until('the entries', () => store.outbox.pending(partition, { limit: 10 }), {
+        within: 20_000,
+      });
+      expect(entries).toHaveLength(1);
+      await store.outbox.settle(
+        partition,
+        entries.map(({ number: one }) => one),
+      );
+    }
+    const logged = await store.events.after(0, { limit: 9 });
+    expect(logged.map(({ id }) => id).toSorted()).toEqual(['e1', 'e2']);
+  });
+
   test('a Redis that has forgotten the scripts gets them again', async () => {
     const store = await fresh();
     const lease = await acquireOne(store);

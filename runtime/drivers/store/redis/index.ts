@@ -107,7 +107,15 @@ export function redisStore(options: RedisStoreOptions): RedisStore {
       cursor: counted(events.cursor),
       advance: counted(events.advance),
     },
-    outbox: { pending: counted(outbox.pending), settle: counted(outbox.settle) },
+    outbox: {
+      pending: counted(async (partition, options) => {
+        const entries = await outbox.pending(partition, options);
+        // Whoever reads them settles them soon, and a commit may have got no further than its outbox.
+        await log.ensure(entries);
+        return entries;
+      }),
+      settle: counted(outbox.settle),
+    },
     sweep: counted(sweep),
     close() {
       closing ??= Promise.allSettled(calls).then(() => link.close());
