@@ -124,6 +124,32 @@ describe.skipIf(redis.isMissing)('the store on Redis', () => {
     expect(await store.load('a/1')).toMatchObject({ sequence: 1 });
   });
 
+  test('that was started anew is told of; a connection that was only lost is not', async () => {
+    const engine = await redis.start();
+    const proxy = await tcpProxy(engine.port);
+    const store = open({ url: `redis://127.0.0.1:${proxy.port}`, limits: quick });
+    const isBack = () => store.load('a/1').then(() => true);
+    let told = 0;
+    const end = store.onRestart?.(() => {
+      told += 1;
+    });
+    await store.acquire(1);
+    proxy.cutAfter(0);
+    await store.load('a/1').catch(() => {});
+    await until('the store to be connected', isBack, { within: 20_000 });
+    expect(told).toBe(0);
+    for (const times of [1, 2, 2]) {
+      if (told === 2) end?.();
+      await engine.kill();
+      await store.load('a/1').catch(() => {});
+      await engine.restart();
+      await until('the store to be connected', isBack, { within: 20_000 });
+      expect(told).toBe(times);
+    }
+    await store.close();
+    await proxy.close();
+  });
+
   test('commits that are cut off are known when they come again, and their events are logged once', async () => {
     const { port } = await redis.shared();
     const proxy = await tcpProxy(port);
