@@ -77,6 +77,13 @@ export const clusterLimitTable = limitTable('cluster', {
     meaning: 'How long a record that changed nothing waits for a step that stores its place along.',
     beyond: 'Its place is stored alone.',
   },
+  verify: {
+    value: 5000,
+    unit: 'ms',
+    meaning: 'How long a partition without steps goes on before it asks the store whether it still has it.',
+    beyond:
+      'It asks. One that another node has taken is given up, and of a store that was rolled back what is missing is done again from the log.',
+  },
   backlog: {
     value: 1000,
     unit: 'steps',

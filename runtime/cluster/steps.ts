@@ -4,7 +4,7 @@ import { type Step, thaw } from '../../core/step.ts';
 import type { RegisteredType } from '../actors/actor-types.ts';
 import { stepCommit } from '../actors/step-commit.ts';
 import { clusterLimits } from './limits.ts';
-import type { PartitionParts } from './partition.ts';
+import type { PartitionParts } from './partition-parts.ts';
 import { Pipeline } from './pipeline.ts';
 import type { Relay } from './relay.ts';
 import { isWorthTelling, retried } from './retried.ts';
@@ -28,6 +28,8 @@ export class Steps {
   #sent: number;
   #seen: number;
   #seenAt = 0;
+  /** When something was last sent to the store. */
+  #wroteAt: number;
 
   constructor(parts: StepsParts) {
     this.#parts = parts;
@@ -35,6 +37,7 @@ export class Steps {
     this.#states = new States(parts.hotActors);
     this.#sent = parts.offset;
     this.#seen = parts.offset;
+    this.#wroteAt = parts.clock.now();
   }
 
   /** Actors in memory. */
@@ -105,6 +108,7 @@ export class Steps {
     this.#states.stepped(actor, isDone ? null : { snapshot, sequence: sequence + 1 });
     if (!isCause) this.#remember(cause);
     this.#sent = to;
+    this.#wroteAt = clock.now();
     sending.onSent?.({ timers: whole.timers, isDone });
     this.#pipeline.push({
       write: async () => {
@@ -135,13 +139,24 @@ export class Steps {
     this.#pipeline.push({ settled: work });
   }
 
-  /** Stores how far the log is read, if no step has done so for a while. */
+  /**
+   * Stores how far the log is read, if no step has done so for a while. A partition with nothing to do asks now and then
+   * whether the store is still as this node left it: another may have taken it, or the store may have been rolled back.
+   */
   consume({ isOverdue = false }: { isOverdue?: boolean } = {}): void {
-    const { partition, epoch, store, clock } = this.#parts;
-    if (this.#seen === this.#sent) return;
-    if (!isOverdue && clock.now() - this.#seenAt < clusterLimits.consume) return;
+    const { partition, epoch, clock } = this.#parts;
+    const now = clock.now();
+    if (this.#seen === this.#sent) {
+      if (isOverdue || this.#pipeline.size > 0 || now - this.#wroteAt < clusterLimits.verify) return;
+    } else if (!isOverdue && now - this.#seenAt < clusterLimits.consume) return;
     const place: ConsumedPlace = { partition, epoch, from: this.#sent, to: this.#seen };
     this.#sent = this.#seen;
+    this.#wroteAt = now;
+    this.#write(place);
+  }
+
+  #write(place: ConsumedPlace): void {
+    const { store } = this.#parts;
     this.#pipeline.push({
       write: () => store.consume(place),
       settled: (outcome, tries) => {

@@ -3,9 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { StepCommit } from '../../core/ports/store.ts';
-import { bareBroadcast, figures, publish, settings } from '../kit/broadcast-actor.ts';
+import { partitionOf } from '../../runtime/actors/partition.ts';
 import { clusterLimits } from '../../runtime/cluster/limits.ts';
-import { type ClusterNode, clusterNodes, type Nodes } from './nodes.ts';
+import { bareBroadcast, figures, publish, settings } from '../kit/broadcast-actor.ts';
+import { type ClusterNode, clusterNodes, type Nodes, partitions } from './nodes.ts';
 import { tally } from './tally.ts';
 
 const points = ['before commit', 'after commit', 'before effects'] as const;
@@ -174,9 +175,10 @@ describe('a log that is read again', () => {
     for (const id of ['one', 'two']) await a.actors.spawn(tally, id, undefined);
     await a.actors.ask(tally, 'two', { type: 'wind' });
     await a.actors.ask(tally, 'one', add('1'));
+    await nodes.advance('8s');
     nodes.faults.commit = async ({ events }) => ({ outcome: 'ok', events: events.map(() => 1) });
+    await nodes.advance('3s');
     await a.actors.ask(tally, 'one', add('2'));
-    await nodes.advance('15s');
     nodes.faults.commit = (_, run) => run();
     nodes.storeRestarted();
     await nodes.advance('3s');
@@ -213,5 +215,42 @@ describe('a log that is read again', () => {
     const asked = a.actors.ask(bareBroadcast, settings.id, publish('p1'));
     await nodes.advance('2s');
     expect((await asked).value).toBe('starting');
+  });
+
+  it('also when nothing is asked of it any more', async () => {
+    await using nodes = await clusterNodes();
+    const a = await nodes.start('a');
+    await a.actors.spawn(tally, 'quiet', undefined);
+    await nodes.advance('10s');
+    const before = a.cluster.owned.length;
+    const consume = nodes.store.consume.bind(nodes.store);
+    const rolledBack = new Set([partitionOf('quiet', partitions)]);
+    nodes.store.consume = async (place) =>
+      rolledBack.delete(place.partition) ? { outcome: 'gap', offset: place.from - 1 } : consume(place);
+    await nodes.advance('6s');
+    expect(nodes.lines.filter((line) => line.includes('begun anew'))).toHaveLength(1);
+    expect(rolledBack).toEqual(new Set());
+    expect(a.cluster.owned).toHaveLength(before);
+    await a.actors.ask(tally, 'quiet', { type: 'add', entry: 'x' });
+  });
+});
+
+describe('a partition with nothing to do', () => {
+  it('hears within seconds that another has taken it, and asks rarely', async () => {
+    await using nodes = await clusterNodes();
+    await nodes.start('a');
+    await nodes.advance('10s');
+    let asked = 0;
+    const consume = nodes.store.consume.bind(nodes.store);
+    nodes.store.consume = (place) => {
+      asked += 1;
+      return consume(place);
+    };
+    await nodes.advance('60s');
+    expect(asked).toBe((partitions * 60_000) / clusterLimits.verify);
+    expect(nodes.lines.join()).not.toContain('another node has taken');
+    await nodes.store.acquire(partitions, { partitions: [0] });
+    await nodes.advance('6s');
+    expect(nodes.lines.filter((line) => line.includes('another node has taken'))).toHaveLength(1);
   });
 });

@@ -19,10 +19,14 @@ export class Ledger {
     answers: [] as number[],
     failures: [] as number[],
     withoutRetryAfter: 0,
+    /** 404 for what was made, while a store that was rolled back catches up with the log. */
+    notYet: 0,
   };
   /** Plain rows that were written in between (performance.now()) went with a rollback of the store. */
   plainUntil = Number.POSITIVE_INFINITY;
   plainFrom = Number.POSITIVE_INFINITY;
+  /** The store was rolled back a little while ago: what is on the log may not be in it yet. */
+  isCatchingUp = false;
   /** What must never happen, as it was seen. */
   readonly violations: string[] = [];
   /** Moments (performance.now()) of acknowledged steps, by partition. */

@@ -28,13 +28,15 @@ export async function rollback(
   rmSync(join(data, folder), { recursive: true });
   renameSync(join(data, kept), join(data, folder));
   on.ledger.plainFrom = performance.now();
+  ledger.isCatchingUp = true;
   await fleet.redis.restart();
   const back = performance.now();
   if (areNodesRestarted) await Promise.all(fleet.nodes.map((node) => node.restart()));
   const own = await firsts(on, back);
   const ready = await readyAfter(on, back);
+  ledger.isCatchingUp = false;
   console.log(
-    `rolled back${areNodesRestarted ? ', nodes restarted' : ''}: last partition with a write after ${(Math.max(...own) / 1000).toFixed(1)} s, all nodes ready after ${(ready / 1000).toFixed(1)} s`,
+    `rolled back${areNodesRestarted ? ', nodes restarted' : ''}: last partition with a write after ${(Math.max(...own) / 1000).toFixed(1)} s, all nodes ready after ${(ready / 1000).toFixed(1)} s; 404 for what was made until then: ${ledger.figures.notYet}`,
   );
   await Bun.sleep(20_000);
   for (const node of fleet.nodes) if (!node.isRunning) ledger.violation(`node ${node.id} has ended`);

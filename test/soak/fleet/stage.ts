@@ -13,7 +13,7 @@ import { hearers } from './hearers.ts';
 import { Ledger } from './ledger.ts';
 import { type OnAir, onAir } from './on-air.ts';
 import { readTopics } from './records.ts';
-import { watchSessions } from './sessions.ts';
+import { type SessionWatch, watchSessions } from './sessions.ts';
 import { checkLedger, checkLogs, checkReplay, late, storedEvents, waiting } from './verdict.ts';
 import { type View, viewers } from './viewers.ts';
 import { type WriterOptions, write } from './writer.ts';
@@ -163,7 +163,7 @@ export async function stage(options: StageOptions): Promise<Stage> {
     }
     await store.close();
     await fleet.stop();
-    report({ ledger, logged, views: watched.views, looks: sessions.looks, airs });
+    report({ ledger, logged, views: watched.views, sessions, airs });
     for (const { id, logFile } of fleet.nodes) troubles(id, logFile);
     console.log(`${ledger.violations.length} violations`);
     return ledger.violations.length === 0;
@@ -175,10 +175,10 @@ function report(seen: {
   ledger: Ledger;
   logged: ReturnType<typeof checkLogs>;
   views: ReadonlyMap<string, View>;
-  looks: number;
+  sessions: SessionWatch;
   airs: ReadonlyMap<string, OnAir>;
 }): void {
-  const { ledger, logged, views, looks, airs } = seen;
+  const { ledger, logged, views, sessions, airs } = seen;
   const { acknowledged, attempts, unknown, refused, answers, failures, statuses, withoutRetryAfter } =
     ledger.figures;
   const ms = (values: readonly number[], percent: number) => Math.round(percentile(values, percent));
@@ -189,7 +189,7 @@ answers: p50 ${ms(answers, 50)} ms, p99 ${ms(answers, 99)} ms, longest ${ms(answ
 by status: ${[...statuses].map(([status, times]) => `${status} × ${times}`).join(', ')}
 counters set back by an attempt that nobody had answered: ${late.size} ${[...late].slice(0, 5).join('; ')}
 logs: ${logged.commands} commands, ${logged.copies} copies among them; ${logged.events} events, ${logged.repeats} published again; highest epoch ${logged.epochs}
-media: longest time without a new part ${Math.round(longest)} ms; ${sum(({ counts }) => counts.connections)} connections, ${sum(({ counts }) => counts.refusals)} refused, ${sum(({ counts }) => counts.dropped)} tags dropped; ${looks} looks at all sessions`);
+media: longest time without a new part ${Math.round(longest)} ms; ${sum(({ counts }) => counts.connections)} connections, ${sum(({ counts }) => counts.refusals)} refused, ${sum(({ counts }) => counts.dropped)} tags dropped; ${sessions.looks} looks at all sessions, ${sessions.dips} figures lower for a moment`);
 }
 
 /** What a node had to complain of, by message. */

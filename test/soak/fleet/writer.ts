@@ -55,7 +55,9 @@ export async function write(asked: Write, options: WriterOptions): Promise<Done 
       });
       const text = await answer.text();
       const took = performance.now() - began;
-      if (answer.status < 500 && answer.status !== 429 && !isStillRunning(answer.status, text)) {
+      const isEarly = answer.status === 404 && ledger.isCatchingUp;
+      if (isEarly) figures.notYet += 1;
+      if (answer.status < 500 && !isEarly && answer.status !== 429 && !isStillRunning(answer.status, text)) {
         count(figures.statuses, String(answer.status));
         figures.answers.push(took);
         if (answer.status < 300) ledger.acknowledged(asked.partition);

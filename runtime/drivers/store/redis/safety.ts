@@ -1,4 +1,5 @@
 import { Fault } from '../../../../core/fault.ts';
+import { unreachable } from './failures.ts';
 
 export interface SafetyOptions {
   /** How often Redis must sync its log to disk, at the least. Default `everysec`. */
@@ -11,8 +12,9 @@ export interface SafetyOptions {
 export type Ask = (command: readonly string[]) => Promise<unknown>;
 
 /**
- * Checks that this Redis keeps what it acknowledges. Resolves with the name that it gave itself at its start. Faults: `store.unsafe` with everything that is wrong,
- * `store.refused` when it is too old.
+ * Checks that this Redis keeps what it acknowledges. Resolves with the name that it gave itself when it was started, if it
+ * tells. Faults: `store.unsafe` with everything that is wrong, `store.refused` when it is too old, `store.unreachable`
+ * while it loads its data.
  */
 export async function checkSafety(ask: Ask, options: SafetyOptions): Promise<string | undefined> {
   const info = infoOf(await ask(['INFO']));
@@ -23,6 +25,8 @@ export async function checkSafety(ask: Ask, options: SafetyOptions): Promise<str
       message: `redis.url leads to Redis ${version || 'of an unknown version'}; expected 7.0 or newer`,
     });
   }
+  // It answers INFO already, and as if it kept no log: that one is switched off while it is read.
+  if (info.get('loading') === '1') throw unreachable('it is loading its data');
   const run = info.get('run_id');
   if (options.allowLoss) return run;
   const settings = await Promise.all(
