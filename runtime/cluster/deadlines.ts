@@ -4,7 +4,7 @@ import { type Timer, TimerQueue } from '../actors/timers.ts';
 import { actorLimits } from '../limits.ts';
 import { clusterLimits } from './limits.ts';
 import { LogTime } from './log-time.ts';
-import type { Judge, PartitionParts } from './partition-parts.ts';
+import type { Judge, PartitionParts } from './parts.ts';
 import type { Sending, Steps } from './steps.ts';
 
 /**

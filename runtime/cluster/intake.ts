@@ -11,7 +11,7 @@ import type { Deadlines } from './deadlines.ts';
 import { decision } from './decision.ts';
 import { KnownCommands } from './known-commands.ts';
 import { clusterLimits } from './limits.ts';
-import type { Judge, PartitionParts } from './partition-parts.ts';
+import type { Judge, PartitionParts } from './parts.ts';
 import { isWorthTelling, retried } from './retried.ts';
 import type { Steps } from './steps.ts';
 

@@ -5,7 +5,7 @@ import { partitionOf } from '../actors/partition.ts';
 import { Deadlines } from './deadlines.ts';
 import { Intake } from './intake.ts';
 import { clusterLimits } from './limits.ts';
-import type { Judge, PartitionParts, Trouble } from './partition-parts.ts';
+import type { Judge, PartitionParts, Trouble } from './parts.ts';
 import { Relay } from './relay.ts';
 import { Steps } from './steps.ts';
 

@@ -154,8 +154,7 @@ describe('a command', () => {
     await nodes.advance('10s');
     expect(await asked).toMatchObject({ code: 'store.unknown', status: 503, retryAfter: 2 });
     nodes.broker.mend('b');
-    // An owner that could not begin tries again after a while.
-    await nodes.advance('10s');
+    await nodes.advance('5s');
     expect((await nodes.tally('one'))?.entries).toEqual(['1']);
     expect(b.cluster.owned).toHaveLength(4);
   });
