@@ -194,7 +194,7 @@ export class Partition {
           await this.#refuse(record, { command, steps, why: 'no enabled plugin has actors of this type' });
         else if (verdict?.code === mistake.code)
           await this.#refuse(record, { command, steps, why: 'it could not be stored' });
-        else if (verdict) await this.#answer(command, { answer: { fault: verdict }, steps });
+        else if (verdict) await this.#answer(record, { command, answer: { fault: verdict }, steps });
         else await this.#decide(record, { command, steps });
       } catch (error) {
         signal.throwIfAborted();
@@ -214,7 +214,7 @@ export class Partition {
     const { key: actor, at, offset } = record;
     const entry = types.of(actor);
     const isResult = command.type === 'result';
-    const answer = (given: Answer) => this.#answer(command, { answer: given, steps });
+    const answer = (given: Answer) => this.#answer(record, { command, answer: given, steps });
     try {
       await this.#runDue(actor, { until: at, steps });
     } catch (error) {
@@ -255,10 +255,17 @@ export class Partition {
     }
   }
 
-  /** Tells it when everything before is stored. */
-  async #answer(command: Command, { answer, steps }: { answer: Answer; steps: Steps }): Promise<void> {
+  /**
+   * Tells it when everything before is stored, and that the record is passed: an owner that is one no more, and may have
+   * read what the next one wrote, refuses nobody, and what was refused is not done by a later reading of the log.
+   */
+  async #answer(
+    { offset }: LogRecord,
+    { command, answer, steps }: { command: Command; answer: Answer; steps: Steps },
+  ): Promise<void> {
     this.#known.answered(command.id, answer);
-    await steps.afterwards(() => this.#tell(command, answer));
+    if (steps.seen < offset) steps.saw(offset);
+    await steps.afterwards(() => this.#tell(command, answer), { isPassed: true });
   }
 
   /** Its cause was consumed after all, and its place on the log is passed: it will not come again. */
@@ -292,7 +299,7 @@ export class Partition {
     { command, steps, why }: { command: Command; steps: Steps; why: string },
   ): Promise<void> {
     await this.#bury(record, why);
-    await this.#answer(command, { answer: { fault: mistake }, steps });
+    await this.#answer(record, { command, answer: { fault: mistake }, steps });
   }
 
   /** Puts it where a person finds it. The partition goes on without it. */
