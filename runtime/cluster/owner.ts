@@ -2,9 +2,8 @@ import type { LogRange, LogRecord, PartitionOwner } from '../../core/ports/bus.t
 import { Judgements } from './judgements.ts';
 import { clusterLimits } from './limits.ts';
 import { Partition } from './partition.ts';
-import type { PartitionParts } from './partition-parts.ts';
+import type { PartitionParts, Trouble } from './parts.ts';
 import { waitAfter } from './retried.ts';
-import type { Trouble } from './steps.ts';
 
 /** The partitions that the bus gives to this node. */
 export class Owner implements PartitionOwner {

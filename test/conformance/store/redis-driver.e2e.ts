@@ -77,6 +77,17 @@ describe.skipIf(redis.isMissing)('the store on Redis', () => {
       await expect(wrong.acquire(1)).rejects.toMatchObject(fault('store.refused', 500));
     });
 
+    test.each([
+      ['a password where none is asked for', (url: string) => url.replace('//', '//:not-asked-for@')],
+      ['a database that there is not', (url: string) => `${url}/9999`],
+    ])('of whose URL something is wrong: %s', async (_, change) => {
+      const { url } = await redis.shared();
+      await expect(open({ url: change(url) }).acquire(1)).rejects.toMatchObject({
+        ...fault('store.refused', 500),
+        problems: [expect.stringMatching(/^redis\.url: /)],
+      });
+    });
+
     test('whose data is of a newer layout', async () => {
       const store = await fresh();
       await store.acquire(1);
@@ -309,6 +320,20 @@ describe.skipIf(redis.isMissing)('the store on Redis', () => {
     await create(store, [row({ name: '\ud83c', indexes: { tag: 'x\udfa5' } })]);
     expect(await store.resources.find('stream', 'tag', 'x\ufffd')).toMatchObject({ name: '\ufffd' });
     expect(await store.resources.list('stream', { limit: 1, where: { tag: 'x\udfa5' } })).toHaveLength(1);
+  });
+
+  test('what is asked with every request costs one script, however many partitions there are', async () => {
+    const { url } = await redis.start();
+    const store = open({ url });
+    await store.acquire(16);
+    await create(store, [row({ id: 'key', indexes: { hash: 'h' } })]);
+    const admin = await clientOf(url);
+    const scripts = async () =>
+      Number(/cmdstat_evalsha:calls=(\d+)/.exec(await admin.info('commandstats'))?.[1] ?? 0);
+    const before = await scripts();
+    expect(await store.resources.find('stream', 'hash', 'h', { isPlain: true })).toMatchObject({ id: 'key' });
+    expect(await store.resources.find('stream', 'hash', 'other', { isPlain: true })).toBeUndefined();
+    expect((await scripts()) - before).toBe(2);
   });
 
   test('namespaces on one Redis know nothing of each other, and a wrong one is refused', async () => {
