@@ -197,7 +197,8 @@ describe('a log that is read again', () => {
     expect(nodes.lines.filter((line) => line.includes('begun anew'))).toHaveLength(1);
     expect(rolledBack).toEqual(new Set());
     expect(a.cluster.owned).toHaveLength(before);
-    await a.actors.ask(tally, 'quiet', { type: 'add', entry: 'x' });
+    const add = { type: 'add', entry: 'x' };
+    await a.actors.ask(tally, 'quiet', add);
   });
 });
 

@@ -84,13 +84,13 @@ export async function firsts({ ledger }: Stage, since: number): Promise<number[]
   const deadline = performance.now() + 60_000;
   const own: number[] = [];
   for (let partition = 0; partition < partitions; partition += 1) {
-    let first: number | undefined;
+    const look = () => ledger.moments.get(partition)?.find((moment) => moment > since);
+    let first = look();
     while (first === undefined && performance.now() < deadline) {
-      first = ledger.moments.get(partition)?.findLast((moment) => moment > since);
-      if (first === undefined) await Bun.sleep(50);
+      await Bun.sleep(50);
+      first = look();
     }
     if (first === undefined) ledger.violation(`no write succeeds in partition ${partition}`);
-    first = ledger.moments.get(partition)?.find((moment) => moment > since);
     own.push((first ?? Number.POSITIVE_INFINITY) - since);
   }
   return own;
