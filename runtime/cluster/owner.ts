@@ -1,7 +1,8 @@
 import type { LogRange, LogRecord, PartitionOwner } from '../../core/ports/bus.ts';
 import { Judgements } from './judgements.ts';
 import { clusterLimits } from './limits.ts';
-import { Partition, type PartitionParts } from './partition.ts';
+import { Partition } from './partition.ts';
+import type { PartitionParts } from './partition-parts.ts';
 import { waitAfter } from './retried.ts';
 import type { Trouble } from './steps.ts';
 

@@ -1,28 +1,19 @@
 import { Fault } from '../../core/fault.ts';
-import type { Log } from '../../core/log.ts';
-import type { Bus, LogRange, LogRecord } from '../../core/ports/bus.ts';
-import type { Clock } from '../../core/ports/clock.ts';
-import type { Order, Store } from '../../core/ports/store.ts';
+import type { LogRange, LogRecord } from '../../core/ports/bus.ts';
 import { step, thaw } from '../../core/step.ts';
 import { idOf } from '../actors/actor-name.ts';
-import type { ActorTypes } from '../actors/actor-types.ts';
-import type { HostOptions } from '../actors/host.ts';
 import { partitionOf } from '../actors/partition.ts';
 import { refusals } from '../actors/refusals.ts';
 import { timerCause, viewOf } from '../actors/step-commit.ts';
-import type { StepCounts } from '../actors/step-counts.ts';
 import { type Timer, TimerQueue } from '../actors/timers.ts';
-import type { Workshop } from '../actors/workshop.ts';
 import { actorLimits } from '../limits.ts';
 import { type Answer, type FaultData, faultData, mistake, unknownOutcome } from './answer.ts';
 import { type Command, parsedCommand } from './command.ts';
 import { decision } from './decision.ts';
-import type { EventTail } from './event-tail.ts';
-import type { HandedOn } from './hand-on.ts';
 import { KnownCommands } from './known-commands.ts';
 import { clusterLimits } from './limits.ts';
 import { LogTime } from './log-time.ts';
-import type { Mail } from './mail.ts';
+import type { PartitionParts } from './partition-parts.ts';
 import { Relay } from './relay.ts';
 import { isWorthTelling, retried } from './retried.ts';
 import { Steps, type Trouble } from './steps.ts';
@@ -378,30 +369,6 @@ export class Partition {
       onSent: (sent) => this.#setTimers(actor, sent),
     });
   }
-}
-
-/** What a partition shares with others of its node. */
-export interface PartitionParts {
-  readonly partition: number;
-  /** How many there are. */
-  readonly partitions: number;
-  readonly store: Store;
-  readonly bus: Bus;
-  /** Identity of the command log. */
-  readonly logId: string;
-  readonly clock: Clock;
-  readonly log: Log;
-  readonly types: ActorTypes;
-  /** Of this partition, kept in memory. */
-  readonly hotActors: number;
-  readonly mail: Mail;
-  readonly tail: EventTail;
-  readonly work: Workshop;
-  readonly counts?: StepCounts;
-  readonly probe?: HostOptions['probe'];
-  handOn(entries: readonly HandedOn[]): Promise<void>;
-  runOrders(orders: readonly Order[]): void;
-  onBuried(): void;
 }
 
 /** Remembers, beyond the end of a partition, what cannot be done with a record or a timer. */

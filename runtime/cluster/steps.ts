@@ -4,7 +4,7 @@ import { type Step, thaw } from '../../core/step.ts';
 import type { RegisteredType } from '../actors/actor-types.ts';
 import { stepCommit } from '../actors/step-commit.ts';
 import { clusterLimits } from './limits.ts';
-import type { PartitionParts } from './partition.ts';
+import type { PartitionParts } from './partition-parts.ts';
 import { Pipeline } from './pipeline.ts';
 import type { Relay } from './relay.ts';
 import { isWorthTelling, retried } from './retried.ts';

@@ -78,6 +78,22 @@ describe('a command', () => {
     const both = [1, 2].map(() => a.actors.ask(tally, 'one', add('2'), { cause: 'c3' }));
     for (const { context } of await Promise.all(both)) expect(context.entries).toEqual(['1', '2']);
     expect((await nodes.events()).map(({ id }) => id)).toEqual(['c1/0/tally.added', 'c3/0/tally.added']);
+    expect(a.metrics.text()).toContain('millrace_partition_restarts_total 0');
+  });
+
+  it('with a cause changes nothing even when nobody knew before the store that it is a repeat', async () => {
+    await using nodes = await clusterNodes();
+    const a = await nodes.start('a');
+    await a.actors.spawn(tally, 'one', undefined);
+    await a.actors.ask(tally, 'one', add('1'), { cause: 'c1' });
+    await a.stop();
+    nodes.store.isConsumed = async () => false;
+    const b = await nodes.start('b');
+    const again = b.actors.ask(tally, 'one', add('1'), { cause: 'c1' });
+    const next = b.actors.ask(tally, 'one', add('2'));
+    await nodes.advance('2s');
+    expect((await again).context.entries).toEqual(['1']);
+    expect((await next).context.entries).toEqual(['1', '2']);
   });
 
   it('that stands on the log twice is carried out once, before and after its partition has moved', async () => {
@@ -141,7 +157,8 @@ describe('a command', () => {
     await nodes.advance('1s');
     expect(await asked).toMatchObject({ code: 'store.unknown', status: 503, retryAfter: 2 });
     nodes.broker.mend('b');
-    await nodes.advance('1s');
+    // An owner that could not begin tries again after a while.
+    await nodes.advance('10s');
     expect((await nodes.tally('one'))?.entries).toEqual(['1']);
     expect(b.cluster.owned).toHaveLength(4);
   });

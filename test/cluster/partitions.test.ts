@@ -117,8 +117,30 @@ describe('the steps of a partition', () => {
       // Whoever subscribes hears of each once, also of those whose place nobody was told.
       expect(a.events.map(({ position }) => position)).toEqual(numbers(12).map((n) => Number(n) + 1));
       expect(new Set(nodes.broker.published().map(({ value }) => value)).size).toBe(12);
+      expect(a.metrics.text()).toContain('millrace_partition_restarts_total 0');
     },
   );
+
+  it('are written again together when the store lost one of them and refused those behind it', async () => {
+    await using nodes = await clusterNodes();
+    const a = await nodes.start('a');
+    await a.actors.spawn(tally, 'one', undefined);
+    let count = 0;
+    const outcomes: string[] = [];
+    nodes.faults.commit = async (_, run) => {
+      count += 1;
+      if (count === 4) throw silence();
+      const answer = await run();
+      outcomes.push(answer.outcome);
+      return answer;
+    };
+    const asks = numbers(12).map((n) => a.actors.ask(tally, 'one', add(n)));
+    await nodes.advance('1s');
+    await Promise.all(asks);
+    expect((await nodes.tally('one'))?.entries).toEqual(numbers(12));
+    expect(outcomes.filter((one) => one === 'gap')).toHaveLength(8);
+    expect(a.metrics.text()).toContain('millrace_partition_restarts_total 0');
+  });
 
   it('go on by themselves when the store was down for a minute, and nothing that was acknowledged is lost', async () => {
     await using nodes = await clusterNodes();

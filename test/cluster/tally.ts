@@ -10,6 +10,7 @@ const tallyMachine = setup({
       | { type: 'add'; entry: string; at: number }
       | { type: 'wind'; at: number }
       | { type: 'unwind'; at: number }
+      | { type: 'chime'; at: number }
       | { type: 'work'; at: number }
       | { type: 'break'; at: number }
       | { type: 'end'; at: number },
@@ -26,6 +27,7 @@ const tallyMachine = setup({
       entry: event.type === 'add' ? event.entry : '',
       at: event.at,
     })),
+    ring: emit(({ event }) => ({ type: 'tally.rang' as const, at: (event as { at?: number }).at ?? 0 })),
   },
 }).createMachine({
   id: 'tally',
@@ -36,6 +38,7 @@ const tallyMachine = setup({
     calm: {
       on: {
         wind: 'wound',
+        chime: 'chiming',
         work: 'working',
         break: {
           actions: assign(() => {
@@ -49,13 +52,12 @@ const tallyMachine = setup({
       after: {
         soon: {
           target: 'calm',
-          actions: [
-            assign(({ context }) => ({ rung: context.rung + 1 })),
-            emit(({ event }) => ({ type: 'tally.rang' as const, at: (event as { at?: number }).at ?? 0 })),
-          ],
+          actions: [assign(({ context }) => ({ rung: context.rung + 1 })), 'ring'],
         },
       },
     },
+    chiming: { after: { soon: { target: 'echoing', actions: 'ring' } } },
+    echoing: { after: { soon: { target: 'calm', actions: 'ring' } } },
     working: {
       invoke: {
         id: 'work',

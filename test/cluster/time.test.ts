@@ -115,6 +115,18 @@ describe('timers', () => {
     expect((await nodes.tally('one'))?.rung).toBe(1);
   });
 
+  it('may lead to further ones, each counted from the one before', async () => {
+    await using nodes = await clusterNodes();
+    const a = await nodes.start('a');
+    const began = nodes.clock.now();
+    await a.actors.spawn(tally, 'one', undefined);
+    await a.actors.ask(tally, 'one', { type: 'chime' });
+    await nodes.advance('21s');
+    expect((await nodes.events()).map(({ body }) => JSON.parse(body).createdAt - began)).toEqual([
+      10_000, 20_000,
+    ]);
+  });
+
   it('of many actors at one moment all fire', async () => {
     await using nodes = await clusterNodes();
     const a = await nodes.start('a', { hotActors: 10 });
