@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { percentile } from '../../../bench/harness/figures.ts';
 import { partitions, type Stage } from './stage.ts';
 
@@ -68,7 +69,11 @@ export async function outages(
       );
     }
   }
-  for (const node of fleet.nodes) if (!node.isRunning) ledger.violation(`node ${node.id} has ended`);
+  for (const { id, isRunning, logFile } of fleet.nodes) {
+    if (!isRunning) ledger.violation(`node ${id} has ended`);
+    const dead = readFileSync(logFile, 'utf8').split('\n').find((line) => line.includes('a node is dead'));
+    if (dead) ledger.violation(`node ${id} has declared another dead: ${dead}`);
+  }
 }
 
 function outage(
