@@ -71,7 +71,9 @@ export async function outages(
   }
   for (const { id, isRunning, logFile } of fleet.nodes) {
     if (!isRunning) ledger.violation(`node ${id} has ended`);
-    const dead = readFileSync(logFile, 'utf8').split('\n').find((line) => line.includes('a node is dead'));
+    const dead = readFileSync(logFile, 'utf8')
+      .split('\n')
+      .find((line) => line.includes('a node is dead'));
     if (dead) ledger.violation(`node ${id} has declared another dead: ${dead}`);
   }
 }
