@@ -58,6 +58,12 @@ export interface Store {
    */
   sweep(before: number): Promise<void>;
 
+  /**
+   * Calls `listener` when the engine was started anew, and may have forgotten what it acknowledged last: what is known of
+   * it here may be ahead of it. Returns the end of it. Absent where the engine is a part of this process.
+   */
+  onRestart?(listener: () => void): () => void;
+
   close(): Promise<void>;
 }
 

@@ -135,6 +135,32 @@ describe.skipIf(redis.isMissing)('the store on Redis', () => {
     expect(await store.load('a/1')).toMatchObject({ sequence: 1 });
   });
 
+  test('that was started anew is told of; a connection that was only lost is not', async () => {
+    const engine = await redis.start();
+    const proxy = await tcpProxy(engine.port);
+    const store = open({ url: `redis://127.0.0.1:${proxy.port}`, limits: quick });
+    const isBack = () => store.load('a/1').then(() => true);
+    let told = 0;
+    const end = store.onRestart?.(() => {
+      told += 1;
+    });
+    await store.acquire(1);
+    proxy.cutAfter(0);
+    await store.load('a/1').catch(() => {});
+    await until('the store to be connected', isBack, { within: 20_000 });
+    expect(told).toBe(0);
+    for (const times of [1, 2, 2]) {
+      if (told === 2) end?.();
+      await engine.kill();
+      await store.load('a/1').catch(() => {});
+      await engine.restart();
+      await until('the store to be connected', isBack, { within: 20_000 });
+      expect(told).toBe(times);
+    }
+    await store.close();
+    await proxy.close();
+  });
+
   test('commits that are cut off are known when they come again, and their events are logged once', async () => {
     const { port } = await redis.shared();
     const proxy = await tcpProxy(port);
@@ -211,6 +237,32 @@ describe.skipIf(redis.isMissing)('the store on Redis', () => {
     await expect(first).rejects.toMatchObject(fault('store.unknown', 503));
     expect(await store.write(write({ events: [event('e2')] }))).toMatchObject({ events: [2] });
     expect((await store.events.after(0, { limit: 9 })).map(({ id }) => id)).toEqual(['e1', 'e2']);
+  });
+
+  test('what is settled is in the log, also when the commit that left it got no further', async () => {
+    const store = await fresh({
+      // Fails twice.
+      change: (name, text) =>
+        name === 'append'
+          ? `if redis.call('INCR', string.sub(KEYS[1], 1, -5) .. 'calls') <= 2 then return redis.error_reply('STOPPED') end\n${text}`
+          : text,
+    });
+    const lease = await acquireOne(store);
+    const cut = [store.commit(numbered(lease, 1)), store.write(write({ events: [event('e2')] }))];
+    await Promise.allSettled(cut);
+    expect(await store.commit(numbered(lease, 1))).toEqual({ outcome: 'duplicate' });
+    for (const partition of [0, -1]) {
+      const entries = await until('the entries', () => store.outbox.pending(partition, { limit: 10 }), {
+        within: 20_000,
+      });
+      expect(entries).toHaveLength(1);
+      await store.outbox.settle(
+        partition,
+        entries.map(({ number: one }) => one),
+      );
+    }
+    const logged = await store.events.after(0, { limit: 9 });
+    expect(logged.map(({ id }) => id).toSorted()).toEqual(['e1', 'e2']);
   });
 
   test('a Redis that has forgotten the scripts gets them again', async () => {

@@ -16,6 +16,8 @@ export interface Appender {
   suspect(shard: Shard): void;
   /** Appends what there is of suspected shards, or of the one that is named. */
   recover(shard?: Shard): Promise<void>;
+  /** Appends the events of these entries, as far as that was not done: then they may be forgotten. */
+  ensure(entries: readonly OutboxEntry[]): Promise<void>;
 }
 
 interface Waiting {
@@ -59,6 +61,13 @@ export function appender(options: { engine: Engine; keys: Keys; outbox: Outboxes
       if (queue.push({ values, resolve, reject }) === 1) setImmediate(flush);
     });
 
+  const ensure = async (entries: readonly OutboxEntry[]) => {
+    const values = entries.flatMap(({ at, events }) => events.flatMap((event) => eventArguments(event, at)));
+    for (let from = 0; from < values.length; from += most * width) {
+      await engine.change('append', head, ['1', ...values.slice(from, from + most * width)]);
+    }
+  };
+
   /** From the oldest on, so that the order is that of the commits; what is in the log already stays where it is. */
   const repeat = async (shard: Shard) => {
     let left: OutboxEntry[];
@@ -66,10 +75,7 @@ export function appender(options: { engine: Engine; keys: Keys; outbox: Outboxes
     do {
       left = await outbox.after(shard, number, page);
       number = left.at(-1)?.number ?? number;
-      const values = left.flatMap(({ at, events }) => events.flatMap((event) => eventArguments(event, at)));
-      for (let from = 0; from < values.length; from += most * width) {
-        await engine.change('append', head, ['1', ...values.slice(from, from + most * width)]);
-      }
+      await ensure(left);
     } while (left.length === page);
   };
 
@@ -90,6 +96,7 @@ export function appender(options: { engine: Engine; keys: Keys; outbox: Outboxes
   };
 
   return {
+    ensure,
     async append(shard, events, at) {
       if (suspects.has(shard)) await clear(shard);
       return enqueue(events.flatMap((event) => eventArguments(event, at)));
