@@ -1,6 +1,6 @@
 import { type FaultData, mistake } from './answer.ts';
 import { clusterLimits } from './limits.ts';
-import type { Trouble } from './steps.ts';
+import type { Trouble } from './parts.ts';
 
 /**
  * What came of records and timers of one partition that it could not go on from, kept when it is begun anew: one that
