@@ -2,6 +2,7 @@ import { copyFile, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import type { CommandOf } from '../../core/actor.ts';
 import type { StepCommit } from '../../core/ports/store.ts';
 import { partitionOf } from '../../runtime/actors/partition.ts';
 import { clusterLimits } from '../../runtime/cluster/limits.ts';
@@ -14,7 +15,7 @@ type Point = (typeof points)[number];
 const began = Date.UTC(2026, 0, 1);
 
 /** A broadcast with a reconnect and a loss, as commands that a caller repeats with the same cause. */
-const script = [
+const script: CommandOf<(typeof bareBroadcast)['machine']>[] = [
   publish('p1'),
   { type: 'playable', token: 'p1', figures: figures(began) },
   { type: 'closed', token: 'p1', isClean: false, figures: figures(began) },

@@ -1,7 +1,15 @@
 import type { createClient } from 'redis';
 import { Fault } from '../../../../core/fault.ts';
 import type { Log } from '../../../../core/log.ts';
-import { BadAnswer, greetingRefusalOf, lossOf, type Redis, refusalOf, textOf, unreachable } from './failures.ts';
+import {
+  BadAnswer,
+  greetingRefusalOf,
+  lossOf,
+  type Redis,
+  refusalOf,
+  textOf,
+  unreachable,
+} from './failures.ts';
 
 export type Command = readonly string[];
 
