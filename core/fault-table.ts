@@ -200,7 +200,7 @@ export const startFaults: FaultTable = {
   'partition.misfit': {
     status: 500,
     meaning:
-      'The place where a partition of the command log was left is not on that log: a part is missing, or it is another one. The node does not take the partition and asks again each second.',
+      'The place where a partition of the command log was left is not on that log: a part is missing, or it is another one. The node does not take the partition, and looks again and again.',
   },
   'accounts.no_key': { status: 500, meaning: 'The file with the bootstrap key is empty.' },
 };

@@ -155,7 +155,8 @@ async function main(): Promise<void> {
   process.stdout.write(
     welcome({ booted, config, publicUrl, key: await shownKey(config), took: clock.now() - began }),
   );
-  log.info('ready', { http: server.port, rtmp: config.rtmp.port, ms: clock.now() - began });
+  const rtmp = config.roles.includes('media') ? { rtmp: config.rtmp.port } : {};
+  log.info('ready', { http: server.port, ...rtmp, ms: clock.now() - began });
 }
 
 /** Bytes this process could have at most: of the machine, or of the container it runs in. */

@@ -1,10 +1,11 @@
 import { join } from 'node:path';
+import type { Role } from '../core/nodes.ts';
 import type { Booted } from './boot.ts';
 
-/** What a person sees when the server is up: what runs, where, and what to do next. */
+/** What a person sees when the server is up: what runs, where, and what to do next, as far as this node does it. */
 export function welcome(options: {
   booted: Booted;
-  config: { dataDir: string; bootstrapKey?: string; rtmp: { port: number } };
+  config: { dataDir: string; bootstrapKey?: string; rtmp: { port: number }; roles: readonly Role[] };
   publicUrl: string;
   /** The API key itself, for a terminal; undefined where it could end up in a log. */
   key: string | undefined;
@@ -17,20 +18,26 @@ export function welcome(options: {
   const place = config.bootstrapKey === undefined ? `in the file ${keyFile}` : 'the one in your config';
   const key = options.key === undefined ? place : `${options.key} (${place})`;
   const bearer = config.bootstrapKey === undefined ? `$(cat ${keyFile})` : '<your key>';
+  const api = `  API       ${publicUrl}/api\n`;
+  const keyLine = `  API key   ${key}\n`;
+  const steps = [
+    `Create a stream:
+   curl -s ${publicUrl}/api/stream -H "Authorization: Bearer ${bearer}" -d '{"name":"First"}'`,
+    `Broadcast to it, with its streamKey:
+   OBS       Settings → Stream → Custom: server ${rtmp}, stream key <streamKey>
+   ffmpeg    ffmpeg -re -i video.mp4 -c copy -f flv ${rtmp}/<streamKey>`,
+    `Watch it at ${publicUrl}/watch/<playbackId>. Or let "npm run demo" do all three.`,
+  ];
+  const { roles } = config;
+  const [isApi, isMedia] = [roles.includes('api'), roles.includes('media')];
+  const told = isApi && isMedia ? steps.map((step, at) => `${at + 1}. ${step}`) : [];
+  const part = `  Roles     ${roles.join(', ')}; the other nodes do the rest\n`;
+  const broadcast = isMedia ? `  Broadcast ${rtmp}/<streamKey>\n` : '';
   return `
 Millrace is up (${took} ms)
 ${booted.tree.lines(notes).join('\n')}
 
-  API       ${publicUrl}/api
-  Watch     ${publicUrl}/watch/{playbackId}
-  API key   ${key}
-
-1. Create a stream:
-   curl -s ${publicUrl}/api/stream -H "Authorization: Bearer ${bearer}" -d '{"name":"First"}'
-2. Broadcast to it, with its streamKey:
-   OBS       Settings → Stream → Custom: server ${rtmp}, stream key <streamKey>
-   ffmpeg    ffmpeg -re -i video.mp4 -c copy -f flv ${rtmp}/<streamKey>
-3. Watch it at ${publicUrl}/watch/<playbackId>. Or let "npm run demo" do all three.
-
+${isApi ? api : ''}${told.length > 0 ? '' : broadcast}  Watch     ${publicUrl}/watch/{playbackId}
+${isApi ? keyLine : ''}${told.length > 0 ? `\n${told.join('\n')}\n` : part}
 `;
 }

@@ -58,6 +58,12 @@ export interface Store {
    */
   sweep(before: number): Promise<void>;
 
+  /**
+   * Calls `listener` when the engine was started anew, and may have forgotten what it acknowledged last: what is known of
+   * it here may be ahead of it. Returns the end of it. Absent where the engine is a part of this process.
+   */
+  onRestart?(listener: () => void): () => void;
+
   close(): Promise<void>;
 }
 
@@ -218,8 +224,16 @@ export interface StoredResource {
 
 export interface ResourceReader {
   get(kind: string, id: string): Promise<StoredResource | undefined>;
-  /** The newest row whose index has this value. */
-  find(kind: string, index: string, value: string): Promise<StoredResource | undefined>;
+  /**
+   * The newest row whose index has this value. `isPlain`: only rows that `Store.write` wrote are wanted, which spares a
+   * store on several shards all but one of them. Say so where it is asked with every request.
+   */
+  find(
+    kind: string,
+    index: string,
+    value: string,
+    options?: { readonly isPlain?: boolean },
+  ): Promise<StoredResource | undefined>;
   /**
    * The rows of one kind that the query fits, in its order, fewer than `limit` only when there are no more.
    * A driver may look through many rows for a few that fit, but never so long at one go that others wait.

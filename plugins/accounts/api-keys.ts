@@ -38,7 +38,7 @@ export function storedKeys(
   const memory = isAlone ? keyMemory() : undefined;
 
   const find = async (hash: Buffer): Promise<Principal | undefined> => {
-    const row = await kit.resources.find('api-token', 'hash', hash.toString('hex'));
+    const row = await kit.resources.find('api-token', 'hash', hash.toString('hex'), { isPlain: true });
     if (!row) return undefined;
     const { account, id, name, access } = documentOf(row);
     return { accountId: account, isAdmin: account === admin.accountId, keyId: id, keyName: name, access };

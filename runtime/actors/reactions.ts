@@ -19,14 +19,16 @@ const beforeAll = -1;
 export async function react(options: ReactOptions): Promise<() => Promise<void>> {
   const { store, plugin, clock, log } = options;
   const consumer = `reactions/${plugin}`;
-  let position = await store.events.cursor(consumer);
-  if (position === 0) {
+  // An engine that lost its last writes may have kept a place beyond the log's end, where other events come now.
+  const [place, end] = [await store.events.cursor(consumer), await store.events.last()];
+  let position = Math.min(place, end || beforeAll);
+  if (place === 0) {
     // A plugin that is switched on reacts to what happens from now on. Its place is never stored as 0 again:
     // the next start would take it for new and skip what came since.
-    position = (await store.events.last()) || beforeAll;
+    position = end || beforeAll;
     await store.events.advance(consumer, position);
   }
-  let stored = position;
+  let stored = place === 0 ? position : place;
   const held = new Map<string, Held>();
   let isStopped = false;
   let running: Promise<void> | undefined;

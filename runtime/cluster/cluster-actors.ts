@@ -2,6 +2,7 @@ import type { Actors, ActorType } from '../../core/actor.ts';
 import { Fault, hasCode } from '../../core/fault.ts';
 import { uuid } from '../../core/ids.ts';
 import type { Log } from '../../core/log.ts';
+import { pause } from '../../core/pause.ts';
 import type { Bus } from '../../core/ports/bus.ts';
 import type { Clock } from '../../core/ports/clock.ts';
 import type { Job } from '../../core/ports/jobs.ts';
@@ -15,7 +16,6 @@ import { viewOf } from '../actors/step-commit.ts';
 import { type Answer, thrownFault, unknownOutcome } from './answer.ts';
 import { type CommandBody, commandText, type NodeAddress } from './command.ts';
 import { clusterLimits } from './limits.ts';
-import { pause } from './retried.ts';
 
 /**
  * Actors that live somewhere in the deployment. What is asked of one goes onto the log of its partition, also when this
@@ -76,12 +76,17 @@ export class ClusterActors implements Actors {
     this.#waiting.get(id)?.end(answer);
   }
 
-  /** Takes no further commands. Resolves when those that wait have their answer or have waited long enough. */
+  /** Takes no further commands. Resolves when those that wait have their answer, or have had the time to get it. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     if (this.#waiting.size === 0) return;
+    const { clock } = this.#options;
     await new Promise<void>((resolve) => {
-      this.#onQuiet = resolve;
+      const cancel = clock.at(clock.now() + clusterLimits.stop, resolve);
+      this.#onQuiet = () => {
+        cancel();
+        resolve();
+      };
     });
   }
 
@@ -133,7 +138,7 @@ export class ClusterActors implements Actors {
         isUnknown ||= hasCode(error, 'bus.unknown');
         if (!isUnknown) throw error;
         log.debug('a command may not have been sent', { actor: command.key, error });
-        await pause(clusterLimits.sendRetry, { clock, signal });
+        await pause(clock.now() + clusterLimits.sendRetry, { clock, signal });
       }
     }
   }

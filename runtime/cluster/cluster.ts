@@ -35,6 +35,7 @@ export class Cluster {
   readonly #queue: QueuedJobs | undefined;
   #buried = 0;
   #leave: (() => Promise<void>) | undefined;
+  #unlisten: (() => void) | undefined;
   #unwatch: () => Promise<void> | void = () => {};
 
   constructor(options: ClusterOptions) {
@@ -97,6 +98,11 @@ export class Cluster {
   async start(): Promise<void> {
     await this.mail.start();
     await this.#tail.start();
+    this.#unlisten = this.#options.store.onRestart?.(() => {
+      this.#options.log.warn('the store was started anew: what it may have lost is done again', {});
+      this.#tail.rewind();
+      void this.#owner.renew();
+    });
   }
 
   /** From now on this node runs its share of the actors. */
@@ -108,6 +114,7 @@ export class Cluster {
   /** Hands over the partitions: what was taken is finished first, the rest is the next owner's. */
   async stop(): Promise<void> {
     await this.actors.stop();
+    this.#unlisten?.();
     await this.#owner.finish();
     await this.#leave?.();
     await this.#unwatch();

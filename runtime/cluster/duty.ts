@@ -22,6 +22,8 @@ export async function duty(name: string, options: DutyOptions): Promise<() => Pr
   let seen: { readonly revision: number; readonly since: number } | undefined;
   let end: (() => Promise<void> | void) | undefined;
   let isStopped = false;
+  /** The store may have lost what it acknowledged: what was begun goes on from what it has. */
+  let isInDoubt = false;
   let cancel = () => {};
   let looking = Promise.resolve();
 
@@ -53,13 +55,18 @@ export async function duty(name: string, options: DutyOptions): Promise<() => Pr
     }
   };
   const look = async () => {
+    if (isInDoubt) {
+      isInDoubt = false;
+      await lose();
+    }
     if (own !== undefined) return take(own);
     const row = await store.resources.get(kind, name);
     if (!row) return take(0);
     const { holder } = JSON.parse(row.body) as { holder: NodeAddress | null };
     const now = clock.now();
     if (seen?.revision !== row.revision) seen = { revision: row.revision, since: now };
-    const isFormer = holder?.node === self.node && holder.incarnation !== self.incarnation;
+    // Also when it is this process's own: it has let it go since.
+    const isFormer = holder?.node === self.node;
     const isSilent = now - seen.since >= dutyLease;
     if (!holder || isFormer || isSilent) await take(row.revision);
   };
@@ -75,11 +82,15 @@ export async function duty(name: string, options: DutyOptions): Promise<() => Pr
         if (!isStopped) cancel = clock.at(clock.now() + dutyBeat, beat);
       });
   };
+  const unlisten = store.onRestart?.(() => {
+    isInDoubt = true;
+  });
   beat();
   await looking;
 
   return async () => {
     isStopped = true;
+    unlisten?.();
     cancel();
     await looking;
     const revision = own;
@@ -93,7 +104,7 @@ export async function duty(name: string, options: DutyOptions): Promise<() => Pr
 }
 
 interface DutyOptions {
-  readonly store: Pick<Store, 'resources' | 'write'>;
+  readonly store: Pick<Store, 'resources' | 'write' | 'onRestart'>;
   readonly clock: Clock;
   readonly log: Log;
   readonly self: NodeAddress;

@@ -18,6 +18,7 @@ export class EventTail {
   #last = 0;
   #isWanted = false;
   #isReading = false;
+  #isRewindDue = false;
   #isStopped = true;
   #stops: (() => void)[] = [];
   /** The newest position that others are to hear of. */
@@ -37,6 +38,12 @@ export class EventTail {
       if (typeof position !== 'number' || position > this.#last) this.wake();
     });
     this.#stops = [unlisten, every(clusterLimits.eventPoll, { clock, work: () => this.wake() })];
+  }
+
+  /** The log may have lost its last events: others get their positions. */
+  rewind(): void {
+    this.#isRewindDue = true;
+    this.wake();
   }
 
   stop(): void {
@@ -77,6 +84,11 @@ export class EventTail {
     try {
       while (this.#isWanted && !this.#isStopped) {
         this.#isWanted = false;
+        if (this.#isRewindDue) {
+          this.#last = Math.min(this.#last, await store.events.last());
+          this.#announced = Math.min(this.#announced, this.#last);
+          this.#isRewindDue = false;
+        }
         const page = await store.events.after(this.#last, { limit });
         if (this.#isStopped) break;
         for (const event of page) if (event.position > this.#last) this.#tell(event);

@@ -1,5 +1,6 @@
 import { type FaultData, mistake } from './answer.ts';
 import { clusterLimits } from './limits.ts';
+import type { Trouble } from './parts.ts';
 
 /**
  * What came of records and timers of one partition that it could not go on from, kept when it is begun anew: one that
@@ -21,11 +22,14 @@ export class Judgements {
     this.#verdicts.delete(oldest!);
   }
 
-  /** The partition broke there. Returns how often in a row it did. */
-  broke({ at, isForGood = false }: { at?: number | string; isForGood?: boolean }): number {
+  /**
+   * The partition broke there. Returns how often in a row it did. A gap is no fault of what met it: the store is at another
+   * place than was thought.
+   */
+  broke({ why, at, isForGood = false }: Pick<Trouble, 'why' | 'at' | 'isForGood'>): number {
     this.#times = at !== undefined && at === this.#last ? this.#times + 1 : 1;
     this.#last = at;
-    const isHopeless = isForGood || this.#times >= clusterLimits.tries;
+    const isHopeless = isForGood || (why !== 'gap' && this.#times >= clusterLimits.tries);
     if (at !== undefined && isHopeless && !this.#verdicts.has(at)) this.condemn(at, mistake);
     return this.#times;
   }

@@ -147,10 +147,18 @@ export const clusterLimitTable = limitTable('cluster', {
     beyond: 'Another one takes it.',
   },
   stop: {
-    value: 4000,
+    value: 3000,
     unit: 'ms',
-    meaning: 'How long a node that stops may take to finish the steps it has begun.',
-    beyond: 'It leaves them to the next owners of their partitions.',
+    meaning:
+      'How long a node that stops waits for the answers to its commands, and then for the end of the steps it has begun.',
+    beyond:
+      'The commands may still be carried out; the steps are left to the next owners of their partitions.',
+  },
+  lastAnswers: {
+    value: 1000,
+    unit: 'ms',
+    meaning: 'How long a node that stops waits until its answers have arrived at other nodes.',
+    beyond: 'Whoever asked gets 503 `store.unknown`.',
   },
 });
 

@@ -16,6 +16,7 @@ export class Mail {
   readonly #stopping = new AbortController();
   #end: (() => Promise<void>) | undefined;
   #onTheirWay = 0;
+  #onQuiet = () => {};
 
   constructor(options: MailOptions) {
     this.#options = options;
@@ -25,7 +26,18 @@ export class Mail {
     this.#end = await this.#options.bus.listen((message) => this.#hear(message));
   }
 
+  /** Answers that are on their way get some time to arrive. */
   async stop(): Promise<void> {
+    const { clock } = this.#options;
+    if (this.#onTheirWay > 0) {
+      await new Promise<void>((resolve) => {
+        const cancel = clock.at(clock.now() + clusterLimits.lastAnswers, resolve);
+        this.#onQuiet = () => {
+          cancel();
+          resolve();
+        };
+      });
+    }
     this.#stopping.abort();
     await this.#end?.();
   }
@@ -63,6 +75,7 @@ export class Mail {
       cancel();
       this.#stopping.signal.removeEventListener('abort', giveUp);
       this.#onTheirWay -= 1;
+      if (this.#onTheirWay === 0) this.#onQuiet();
     });
   }
 

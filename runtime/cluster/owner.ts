@@ -2,9 +2,8 @@ import type { LogRange, LogRecord, PartitionOwner } from '../../core/ports/bus.t
 import { Judgements } from './judgements.ts';
 import { clusterLimits } from './limits.ts';
 import { Partition } from './partition.ts';
-import type { PartitionParts } from './partition-parts.ts';
+import type { PartitionParts, Trouble } from './parts.ts';
 import { waitAfter } from './retried.ts';
-import type { Trouble } from './steps.ts';
 
 /** The partitions that the bus gives to this node. */
 export class Owner implements PartitionOwner {
@@ -77,11 +76,24 @@ export class Owner implements PartitionOwner {
 
   /** Takes nothing more. Resolves when what was taken is stored and handed on, or when it has had the time to. */
   async finish(): Promise<void> {
+    await Promise.all([...this.#partitions.values()].map((own) => this.#finish(own)));
+  }
+
+  /** The store may have lost what it acknowledged: all are begun anew from what it has, once what was taken is finished. */
+  async renew(): Promise<void> {
+    await Promise.all(
+      [...this.#partitions].map(async ([partition, own]) => {
+        await this.#finish(own);
+        if (this.#partitions.get(partition) === own) this.#options.restart(partition);
+      }),
+    );
+  }
+
+  async #finish(own: Partition): Promise<void> {
     const { clock } = this.#options;
     const late = Promise.withResolvers<void>();
     const cancel = clock.at(clock.now() + clusterLimits.stop, late.resolve);
-    const finished = Promise.all([...this.#partitions.values()].map((partition) => partition.finish()));
-    await Promise.race([late.promise, finished]);
+    await Promise.race([late.promise, own.finish()]);
     cancel();
   }
 

@@ -1,6 +1,7 @@
+import { pause } from '../../core/pause.ts';
 import type { Clock } from '../../core/ports/clock.ts';
 import type { CommitOutcome } from '../../core/ports/store.ts';
-import { pause, waitAfter } from './retried.ts';
+import { waitAfter } from './retried.ts';
 
 /** Something that takes effect in its turn: after everything that came before it. */
 export interface Turn {
@@ -18,14 +19,14 @@ export interface Turn {
  * the one before it leaves, so the store takes none out of order.
  */
 export class Pipeline {
-  readonly #options: { readonly clock: Clock; readonly signal: AbortSignal; readonly depth: number };
+  readonly #options: PipelineOptions;
   readonly #turns: Sent[] = [];
   /** A write is to be repeated: until then nothing is written. */
   #isHeld = false;
   #isSettling = false;
   #onChange: (() => void)[] = [];
 
-  constructor(options: { clock: Clock; signal: AbortSignal; depth: number }) {
+  constructor(options: PipelineOptions) {
     this.#options = options;
     options.signal.addEventListener('abort', () => this.#changed(), { once: true });
   }
@@ -50,7 +51,7 @@ export class Pipeline {
     const sent: Sent = { turn, tries: 0 };
     this.#turns.push(sent);
     if (!this.#isHeld) write(sent);
-    if (!this.#isSettling) void this.#settle();
+    if (!this.#isSettling) this.#settle().catch((error: unknown) => this.#options.onBug(error));
   }
 
   async #settle(): Promise<void> {
@@ -77,7 +78,7 @@ export class Pipeline {
     for (const { answer } of [...this.#turns]) await answer;
     if (signal.aborted) return false;
     if (!(head.turn.failed?.(error, head.tries) ?? true)) return false;
-    await pause(waitAfter(head.tries), { clock, signal });
+    await pause(clock.now() + waitAfter(head.tries), { clock, signal });
     if (signal.aborted) return false;
     this.#isHeld = false;
     for (const sent of this.#turns) if (!sent.isStored) write(sent);
@@ -93,6 +94,16 @@ export class Pipeline {
     this.#onChange = [];
     for (const go of waiting) go();
   }
+}
+
+interface PipelineOptions {
+  readonly clock: Clock;
+  /** Aborted when nobody wants what is left. */
+  readonly signal: AbortSignal;
+  /** Turns at one time. */
+  readonly depth: number;
+  /** What a turn leads to has thrown. */
+  onBug(error: unknown): void;
 }
 
 interface Sent {

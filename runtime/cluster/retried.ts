@@ -1,4 +1,6 @@
+import { pause } from '../../core/pause.ts';
 import type { Clock } from '../../core/ports/clock.ts';
+
 import { clusterLimits } from './limits.ts';
 
 /**
@@ -16,7 +18,7 @@ export async function retried<T>(
     } catch (error) {
       if (signal.aborted) return undefined;
       onFailure(error, tries);
-      await pause(waitAfter(tries), { clock, signal });
+      await pause(clock.now() + waitAfter(tries), { clock, signal });
     }
   }
   return undefined;
@@ -26,21 +28,6 @@ export async function retried<T>(
 export function waitAfter(tries: number): number {
   const { retryFirst, retryMost } = clusterLimits;
   return Math.min(retryMost, retryFirst * 2 ** Math.min(tries - 1, 20));
-}
-
-/** `ms` later, or as soon as the signal is aborted. */
-export function pause(ms: number, options: { clock: Clock; signal: AbortSignal }): Promise<void> {
-  const { clock, signal } = options;
-  if (signal.aborted) return Promise.resolve();
-  return new Promise((resolve) => {
-    const end = () => {
-      cancel();
-      signal.removeEventListener('abort', end);
-      resolve();
-    };
-    const cancel = clock.at(clock.now() + ms, end);
-    signal.addEventListener('abort', end);
-  });
 }
 
 /** Whether a failure is to be logged: the first, and then ever more rarely, for it may go on for hours. */

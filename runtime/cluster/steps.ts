@@ -4,7 +4,7 @@ import { type Step, thaw } from '../../core/step.ts';
 import type { RegisteredType } from '../actors/actor-types.ts';
 import { stepCommit } from '../actors/step-commit.ts';
 import { clusterLimits } from './limits.ts';
-import type { PartitionParts } from './partition-parts.ts';
+import type { PartitionParts, Trouble } from './parts.ts';
 import { Pipeline } from './pipeline.ts';
 import type { Relay } from './relay.ts';
 import { isWorthTelling, retried } from './retried.ts';
@@ -33,7 +33,11 @@ export class Steps {
 
   constructor(parts: StepsParts) {
     this.#parts = parts;
-    this.#pipeline = new Pipeline({ ...parts, depth: clusterLimits.pipeline });
+    this.#pipeline = new Pipeline({
+      ...parts,
+      depth: clusterLimits.pipeline,
+      onBug: (error) => parts.onBroken({ why: 'bug', error }),
+    });
     this.#states = new States(parts.hotActors);
     this.#sent = parts.offset;
     this.#seen = parts.offset;
@@ -273,14 +277,4 @@ export interface StepsParts extends PartitionParts {
   readonly signal: AbortSignal;
   readonly relay: Relay;
   onBroken(trouble: Trouble): void;
-}
-
-/** Why a partition cannot go on from where it stands. */
-export interface Trouble {
-  readonly why: Exclude<CommitOutcome['outcome'], 'ok'> | 'failed' | 'bug';
-  /** What it came of: the offset of a record, or a timer. */
-  readonly at?: number | string;
-  /** Another attempt would end alike. */
-  readonly isForGood?: boolean;
-  readonly error?: unknown;
 }

@@ -1,5 +1,6 @@
 import { Fault } from '../../core/fault.ts';
 import type { Log } from '../../core/log.ts';
+import { pause } from '../../core/pause.ts';
 import type { Clock } from '../../core/ports/clock.ts';
 import type { Job, JobRelease, Jobs } from '../../core/ports/jobs.ts';
 import type { JobResult } from '../../core/step.ts';
@@ -80,7 +81,7 @@ async function told(run: Run, result: JobResult, options: RunOptions): Promise<J
     } catch (error) {
       log.error('the result of a job could not be written', { job: job.id, tries, error });
       if (tries >= jobLimits.resultTries || why === 'stopping') break;
-      await waited(jobLimits.retry, { clock, signal: abort.signal });
+      await pause(clock.now() + jobLimits.retry, { clock, signal: abort.signal });
     }
   }
   return released(run, { ...options, release: { due: clock.now() + jobLimits.absent }, as: 'retried' });
@@ -116,20 +117,6 @@ export interface RunOptions {
 function interruptionOf({ reason }: AbortSignal): Interruption | undefined {
   const why = reason instanceof Fault ? reason.code.slice('job.'.length) : '';
   return Object.hasOwn(reasons, why) ? (why as Interruption) : undefined;
-}
-
-/** `ms` later, or as soon as the signal is aborted. */
-function waited(ms: number, options: { clock: Clock; signal: AbortSignal }): Promise<void> {
-  const { clock, signal } = options;
-  return new Promise((resolve) => {
-    const end = () => {
-      cancel();
-      signal.removeEventListener('abort', end);
-      resolve();
-    };
-    const cancel = clock.at(clock.now() + ms, end);
-    signal.addEventListener('abort', end);
-  });
 }
 
 function died(): Fault {

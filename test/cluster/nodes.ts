@@ -45,11 +45,16 @@ export async function clusterNodes({
     commit: (_: StepCommit, run: () => Promise<CommitOutcome>): Promise<CommitOutcome> => run(),
     load: (_: string): Promise<void> => Promise.resolve(),
   };
+  const restarts = new Set<() => void>();
   const store: Store = Object.assign(Object.create(whole) as Store, {
     commit: (step: StepCommit) => faults.commit(step, () => whole.commit(step)),
     load: async (actor: string) => {
       await faults.load(actor);
       return whole.load(actor);
+    },
+    onRestart(listener: () => void) {
+      restarts.add(listener);
+      return () => void restarts.delete(listener);
     },
   });
   const alive = new Map<string, ClusterNode>();
@@ -137,6 +142,10 @@ export async function clusterNodes({
     ...{ clock, broker, store, queue, lines, start, faults, volatile },
     advance: (duration: string) => clock.advance(milliseconds(duration)),
     settle: () => clock.advance(0),
+    /** The store's engine was started anew. */
+    storeRestarted() {
+      for (const listener of [...restarts]) listener();
+    },
     async events() {
       return (await whole.events.after(0, { limit: 1000 })).map(({ id, type, body }) => ({ id, type, body }));
     },

@@ -90,6 +90,8 @@ async function run(killAt?: { step: number; point: Point }) {
   return { left: await left(nodes), commits, wasKilled: killed !== undefined, heard: asker.events };
 }
 
+const add = (entry: string) => ({ type: 'add' as const, entry });
+
 describe('an owner that dies in a step', async () => {
   const whole = await run();
 
@@ -167,6 +169,38 @@ describe('a log that is read again', () => {
     await rm(folder, { recursive: true });
   });
 
+  it('with what the store acknowledged and forgot, when it was started anew and nobody writes', async () => {
+    await using nodes = await clusterNodes();
+    const a = await nodes.start('a');
+    for (const id of ['one', 'two']) await a.actors.spawn(tally, id, undefined);
+    await a.actors.ask(tally, 'two', { type: 'wind' });
+    await a.actors.ask(tally, 'one', add('1'));
+    await nodes.advance('8s');
+    nodes.faults.commit = async ({ events }) => ({ outcome: 'ok', events: events.map(() => 1) });
+    await nodes.advance('3s');
+    await a.actors.ask(tally, 'one', add('2'));
+    nodes.faults.commit = (_, run) => run();
+    nodes.storeRestarted();
+    await nodes.advance('3s');
+    expect(await nodes.tally('one')).toMatchObject({ entries: ['1', '2'] });
+    expect(await nodes.tally('two')).toMatchObject({ rung: 1 });
+    await a.actors.ask(tally, 'one', add('3'));
+    expect(await nodes.tally('one')).toMatchObject({ entries: ['1', '2', '3'] });
+  });
+
+  it('again and again at places that the store does not know: the command is no worse for it', async () => {
+    await using nodes = await clusterNodes();
+    const a = await nodes.start('a');
+    await a.actors.spawn(tally, 'one', undefined);
+    let left = clusterLimits.tries + 1;
+    nodes.faults.commit = async (step, run) =>
+      left-- > 0 ? { outcome: 'gap', offset: step.consumed!.from - 1 } : run();
+    const asked = a.actors.ask(tally, 'one', add('1')).catch((error) => error);
+    await nodes.advance('30s');
+    await asked;
+    expect(await nodes.tally('one')).toMatchObject({ entries: ['1'] });
+  });
+
   it('while its owner is at work, as when the store is rolled back under it', async () => {
     await using nodes = await clusterNodes();
     const a = await nodes.start('a');
@@ -197,8 +231,7 @@ describe('a log that is read again', () => {
     expect(nodes.lines.filter((line) => line.includes('begun anew'))).toHaveLength(1);
     expect(rolledBack).toEqual(new Set());
     expect(a.cluster.owned).toHaveLength(before);
-    const add = { type: 'add', entry: 'x' };
-    await a.actors.ask(tally, 'quiet', add);
+    await a.actors.ask(tally, 'quiet', add('x'));
   });
 });
 

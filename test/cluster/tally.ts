@@ -11,6 +11,7 @@ const tallyMachine = setup({
       | { type: 'wind'; at: number }
       | { type: 'unwind'; at: number }
       | { type: 'chime'; at: number }
+      | { type: 'curse'; at: number }
       | { type: 'work'; at: number }
       | { type: 'break'; at: number }
       | { type: 'end'; at: number },
@@ -39,6 +40,7 @@ const tallyMachine = setup({
       on: {
         wind: 'wound',
         chime: 'chiming',
+        curse: 'cursed',
         work: 'working',
         break: {
           actions: assign(() => {
@@ -57,6 +59,16 @@ const tallyMachine = setup({
       },
     },
     chiming: { after: { soon: { target: 'echoing', actions: 'ring' } } },
+    cursed: {
+      on: { unwind: 'calm' },
+      after: {
+        soon: {
+          actions: assign(() => {
+            throw new Error('a bug');
+          }),
+        },
+      },
+    },
     echoing: { after: { soon: { target: 'calm', actions: 'ring' } } },
     working: {
       invoke: {

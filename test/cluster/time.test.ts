@@ -4,6 +4,8 @@ import { LogTime } from '../../runtime/cluster/log-time.ts';
 import { clusterNodes, partitions } from './nodes.ts';
 import { tally } from './tally.ts';
 
+const add = (entry: string) => ({ type: 'add' as const, entry });
+
 describe('timers', () => {
   it('fire at their time, dated with it', async () => {
     await using nodes = await clusterNodes();
@@ -125,6 +127,22 @@ describe('timers', () => {
     expect((await nodes.events()).map(({ body }) => JSON.parse(body).createdAt - began)).toEqual([
       10_000, 20_000,
     ]);
+  });
+
+  it('that a bug keeps from running shut out neither commands nor other timers', async () => {
+    await using nodes = await clusterNodes();
+    const a = await nodes.start('a');
+    await a.actors.spawn(tally, 'one', undefined);
+    await a.actors.spawn(tally, 'two', undefined);
+    await a.actors.ask(tally, 'one', { type: 'curse' });
+    await a.actors.ask(tally, 'two', { type: 'wind' });
+    await nodes.advance('15s');
+    expect((await nodes.tally('two'))?.rung).toBe(1);
+    expect((await a.actors.ask(tally, 'one', add('1'))).context.entries).toEqual(['1']);
+    expect((await a.actors.ask(tally, 'one', { type: 'unwind' })).value).toBe('calm');
+    expect(nodes.broker.dead()).toEqual([]);
+    expect(nodes.lines.join()).toContain('a timer could not be run');
+    expect(a.metrics.text()).toContain('millrace_partition_restarts_total 0');
   });
 
   it('of many actors at one moment all fire', async () => {

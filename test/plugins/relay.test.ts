@@ -30,6 +30,7 @@ function station(options: { relayMemory?: number } = {}) {
   const stop = new AbortController();
   const place = { node: 'a' as string | undefined, isActive: true, fails: false, reads: 0 };
   const own = { has: false };
+  const dead = new Set<string>();
   const kit = {
     clock,
     log: jsonLog({ level: 'debug', now: () => 0, write: (line) => lines.push(line) }),
@@ -50,6 +51,7 @@ function station(options: { relayMemory?: number } = {}) {
     },
     nodes: {
       own: { id: 'edge' },
+      find: async (id: string) => ({ id, isAlive: !dead.has(id) }),
       request: (node: string, path: string, given: NodeRequest) =>
         new Promise<Response>((resolve, reject) => {
           given.signal.addEventListener('abort', () => reject(new Error('aborted')));
@@ -84,7 +86,7 @@ function station(options: { relayMemory?: number } = {}) {
     );
   };
   const settle = () => clock.advance(0);
-  return { clock, asked, lines, place, own, kit, view, settle, metrics: kit.metrics, stop };
+  return { clock, asked, lines, place, own, dead, kit, view, settle, metrics: kit.metrics, stop };
 }
 
 const unreachable = new Fault('node.unreachable', { status: 503, message: 'dead' });
@@ -298,6 +300,28 @@ describe('playback of what another node has', () => {
     await s.settle();
     s.asked.at(-1)?.answer('', { status: 404 });
     expect(await gone).toMatchObject({ status: 404, text: 'playback.not_live' });
+  });
+
+  it('gives up a node that does not answer as soon as the broadcast is on another', async () => {
+    const s = given();
+    const waiting = s.view(playlist, { query: '_HLS_msn=9' });
+    await s.settle();
+    s.place.node = 'b';
+    await s.clock.advance(2 * relayLimits.placeKept.value);
+    expect(s.asked.map(({ node }) => node)).toEqual(['a', 'b']);
+    s.asked.at(-1)?.answer('moved');
+    expect((await waiting).text).toBe('moved');
+  });
+
+  it('gives up a node that does not answer as soon as it is dead', async () => {
+    const s = given();
+    const media = s.view(part);
+    await s.clock.advance(5 * relayLimits.placeKept.value);
+    expect(s.asked).toHaveLength(1);
+    expect(s.place.reads).toBeLessThanOrEqual(6);
+    s.dead.add('a');
+    await s.clock.advance(relayLimits.placeKept.value);
+    expect(await media).toMatchObject({ status: 503, text: 'node.unreachable' });
   });
 
   it('reads few rows for many requests that lead nowhere', async () => {

@@ -41,7 +41,8 @@ export const relayLimits = limitTable('relay', {
   placeKept: {
     value: 1000,
     unit: 'ms',
-    meaning: 'How long it is believed which node has a playlist. While the store does not answer, longer.',
+    meaning:
+      'How long it is believed which node has a playlist, also while that is asked. While the store does not answer, longer.',
     beyond: 'The store is asked again.',
   },
   places: {

@@ -1,3 +1,4 @@
+import { every } from '../../../core/every.ts';
 import { Fault, hasCode } from '../../../core/fault.ts';
 import { valuesOf } from '../../../core/limit-table.ts';
 import { pause } from '../../../core/pause.ts';
@@ -71,14 +72,25 @@ export function relay(kit: StreamsKit): Relay {
     asked: Asked,
     signal: AbortSignal,
   ): Promise<Answer | Fault | undefined> => {
-    if (place.node === undefined || place.node === nodes.own.id) return undefined;
+    const { node } = place;
+    if (node === undefined || node === nodes.own.id) return undefined;
+    const gone = new AbortController();
+    // One that is frozen says nothing for as long as it may take to answer, while the broadcast goes on elsewhere.
+    const look = async () => {
+      const isThere = (await nodes.find(node))?.isAlive && (await places.find(asked.playbackId)).node === node;
+      if (!isThere) gone.abort();
+    };
+    const stop = every(limits.placeKept, { clock, work: () => void look().catch(() => {}) });
     try {
-      const answer = await ask(place.node, asked, signal);
+      const answer = await ask(node, asked, AbortSignal.any([signal, gone.signal]));
       return answer.status === 404 ? undefined : answer;
     } catch (error) {
       signal.throwIfAborted();
       if (hasCode(error, 'node.unreachable')) return error;
+      if (gone.signal.aborted) return unreachable(error);
       throw error;
+    } finally {
+      stop();
     }
   };
 

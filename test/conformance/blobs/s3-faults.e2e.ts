@@ -6,7 +6,7 @@ import { s3Blobs } from '../../../runtime/drivers/blobs/s3/index.ts';
 import type { S3BlobsOptions } from '../../../runtime/drivers/blobs/s3/options.ts';
 import { systemClock } from '../../../runtime/drivers/clock/system.ts';
 import type { S3 } from '../../../scripts/engines/s3.ts';
-import { until } from '../../e2e/harness/wait.ts';
+import { lasting, until } from '../../e2e/harness/wait.ts';
 import { engineFor } from '../../kit/engines.ts';
 import { findFreePorts } from '../../kit/free-ports.ts';
 import { killWhileWriting } from './crash.ts';
@@ -194,6 +194,29 @@ describe.skipIf(server.isMissing)('blobs in S3, when something is wrong', () => 
     }
     expect(proxy.cuts).toBe(8);
     expect(await unfinishedBelow(blobs, folder)).toEqual([]);
+  });
+
+  test('what had arrived of a request that broke off is nothing', async () => {
+    const engine = await server.shared();
+    await using proxy = await cuttingProxy(engine.port);
+    const once = { endpoint: `http://127.0.0.1:${proxy.port}`, limits: { ...quick, attempts: 1 } };
+    const blobs = driver(engine, once);
+    const direct = driver(engine);
+    const fault = { code: 'blobs.unavailable' };
+    for (const after of [500_000, 2_000_000, 5_000_000]) {
+      const key = `${testFolder()}a.bin`;
+      proxy.cutRequests(after, { times: 1 });
+      await expect(blobs.put(key, bytesOf(5 * mebibyte))).rejects.toMatchObject(fault);
+      const upload = await direct.uploads.begin(key, { partSize: 5 * mebibyte });
+      proxy.cutRequests(after, { times: 1 });
+      const part = { number: 1, bytes: bytesOf(5 * mebibyte) };
+      await expect(blobs.uploads.part(upload, part)).rejects.toMatchObject(fault);
+      // The server may still be about to notice.
+      await lasting(300);
+      expect(await direct.uploads.parts(upload)).toEqual([]);
+      expect(await direct.head(key)).toBeUndefined();
+      await direct.uploads.abort(upload);
+    }
   });
 
   test('a condition that was met by the attempt whose answer was lost is met', async () => {

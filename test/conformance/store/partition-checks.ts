@@ -227,6 +227,8 @@ export const partitionChecks: readonly Check[] = [
           expect((await resources.find('stream', 'own', id))?.id).toBe(id);
         }
         expect((await resources.find('stream', 'tag', 'x'))?.id).toBe('a2');
+        const plain = await resources.find('stream', 'own', 'plain', { isPlain: true });
+        expect(plain?.id).toBe('plain');
       }
     },
   },

@@ -79,6 +79,17 @@ describe.skipIf(redis.isMissing)('the store on Redis', () => {
       await expect(wrong.acquire(1)).rejects.toMatchObject(fault('store.refused', 500));
     });
 
+    test.each([
+      ['a password where none is asked for', (url: string) => url.replace('//', '//:not-asked-for@')],
+      ['a database that there is not', (url: string) => `${url}/9999`],
+    ])('of whose URL something is wrong: %s', async (_, change) => {
+      const { url } = await redis.shared();
+      await expect(open({ url: change(url) }).acquire(1)).rejects.toMatchObject({
+        ...fault('store.refused', 500),
+        problems: [expect.stringMatching(/^redis\.url: /)],
+      });
+    });
+
     test('whose data is of a newer layout', async () => {
       const store = await fresh();
       await store.acquire(1);
@@ -124,6 +135,32 @@ describe.skipIf(redis.isMissing)('the store on Redis', () => {
     const again = await until('an answer', () => store.commit(begun), { within: 20_000 });
     expect(again).toEqual({ outcome: 'duplicate' });
     expect(await store.load('a/1')).toMatchObject({ sequence: 1 });
+  });
+
+  test('that was started anew is told of; a connection that was only lost is not', async () => {
+    const engine = await redis.start();
+    const proxy = await tcpProxy(engine.port);
+    const store = open({ url: `redis://127.0.0.1:${proxy.port}`, limits: quick });
+    const isBack = () => store.load('a/1').then(() => true);
+    let told = 0;
+    const end = store.onRestart?.(() => {
+      told += 1;
+    });
+    await store.acquire(1);
+    proxy.cutAfter(0);
+    await store.load('a/1').catch(() => {});
+    await until('the store to be connected', isBack, { within: 20_000 });
+    expect(told).toBe(0);
+    for (const times of [1, 2, 2]) {
+      if (told === 2) end?.();
+      await engine.kill();
+      await store.load('a/1').catch(() => {});
+      await engine.restart();
+      await until('the store to be connected', isBack, { within: 20_000 });
+      expect(told).toBe(times);
+    }
+    await store.close();
+    await proxy.close();
   });
 
   test('commits that are cut off are known when they come again, and their events are logged once', async () => {
@@ -228,6 +265,32 @@ describe.skipIf(redis.isMissing)('the store on Redis', () => {
     expect((await store.events.after(0, { limit: 9 })).map(({ id }) => id)).toEqual(['e1', 'e4', 'e2']);
   });
 
+  test('what is settled is in the log, also when the commit that left it got no further', async () => {
+    const store = await fresh({
+      // Fails twice.
+      change: (name, text) =>
+        name === 'append'
+          ? `if redis.call('INCR', string.sub(KEYS[1], 1, -5) .. 'calls') <= 2 then return redis.error_reply('STOPPED') end\n${text}`
+          : text,
+    });
+    const lease = await acquireOne(store);
+    const cut = [store.commit(numbered(lease, 1)), store.write(write({ events: [event('e2')] }))];
+    await Promise.allSettled(cut);
+    expect(await store.commit(numbered(lease, 1))).toEqual({ outcome: 'duplicate' });
+    for (const partition of [0, -1]) {
+      const entries = await until('the entries', () => store.outbox.pending(partition, { limit: 10 }), {
+        within: 20_000,
+      });
+      expect(entries).toHaveLength(1);
+      await store.outbox.settle(
+        partition,
+        entries.map(({ number: one }) => one),
+      );
+    }
+    const logged = await store.events.after(0, { limit: 9 });
+    expect(logged.map(({ id }) => id).toSorted()).toEqual(['e1', 'e2']);
+  });
+
   test('a Redis that has forgotten the scripts gets them again', async () => {
     const store = await fresh();
     const lease = await acquireOne(store);
@@ -283,6 +346,20 @@ describe.skipIf(redis.isMissing)('the store on Redis', () => {
     await create(store, [row({ name: '\ud83c', indexes: { tag: 'x\udfa5' } })]);
     expect(await store.resources.find('stream', 'tag', 'x\ufffd')).toMatchObject({ name: '\ufffd' });
     expect(await store.resources.list('stream', { limit: 1, where: { tag: 'x\udfa5' } })).toHaveLength(1);
+  });
+
+  test('what is asked with every request costs one script, however many partitions there are', async () => {
+    const { url } = await redis.start();
+    const store = open({ url });
+    await store.acquire(16);
+    await create(store, [row({ id: 'key', indexes: { hash: 'h' } })]);
+    const admin = await clientOf(url);
+    const scripts = async () =>
+      Number(/cmdstat_evalsha:calls=(\d+)/.exec(await admin.info('commandstats'))?.[1] ?? 0);
+    const before = await scripts();
+    expect(await store.resources.find('stream', 'hash', 'h', { isPlain: true })).toMatchObject({ id: 'key' });
+    expect(await store.resources.find('stream', 'hash', 'other', { isPlain: true })).toBeUndefined();
+    expect((await scripts()) - before).toBe(2);
   });
 
   test('namespaces on one Redis know nothing of each other, and a wrong one is refused', async () => {

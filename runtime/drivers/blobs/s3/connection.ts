@@ -42,7 +42,9 @@ export function connection(options: S3BlobsOptions): Connection {
   const load = async () => {
     const sdk = await import('@aws-sdk/client-s3');
     handler = httpHandler({ clock, limits });
-    return { sdk, client: new sdk.S3Client(clientConfig(options, handler)) };
+    const client = new sdk.S3Client(clientConfig(options, handler));
+    signBodies(client);
+    return { sdk, client };
   };
   const pauseBefore: Connection['pause'] = async (next, signal = closing.signal) => {
     const most = Math.min(limits.longestWait, limits.firstWait * 2 ** (next - 2));
@@ -90,6 +92,23 @@ export function connection(options: S3BlobsOptions): Connection {
       handler?.destroy();
     },
   };
+}
+
+/**
+ * The signature covers what is sent, so that a store takes nothing else for it. Without, versitygw 1.8 keeps the part of a body
+ * that had arrived when its connection broke, as a whole blob, or as a part of full length with zeros at its end.
+ */
+function signBodies({ middlewareStack }: S3Client): void {
+  middlewareStack.add(
+    (next) => async (step) => {
+      const request = step.request as { body?: unknown; headers: Record<string, string> };
+      if (request.body instanceof SentBytes) {
+        request.headers['x-amz-content-sha256'] = await request.body.hash();
+      }
+      return next(step);
+    },
+    { step: 'build', name: 'signBodies' },
+  );
 }
 
 function clientConfig(options: S3BlobsOptions, handler: HttpHandler): S3ClientConfig {

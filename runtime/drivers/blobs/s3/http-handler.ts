@@ -25,14 +25,23 @@ export interface Exchange {
   readonly most?: number;
 }
 
-/** Bytes that are sent as they lie, in pieces, as often as it takes; never hashed and never copied. */
+/** Bytes that are sent as they lie, in pieces, as often as it takes. */
 export class SentBytes {
   readonly bytes: Uint8Array;
   readonly #piece: number;
+  #hash: Promise<string> | undefined;
 
   constructor(bytes: Uint8Array, options: { piece: number }) {
     this.bytes = bytes;
     this.#piece = options.piece;
+  }
+
+  /** SHA-256 in hexadecimal, made by a thread of the pool. */
+  hash(): Promise<string> {
+    this.#hash ??= crypto.subtle
+      .digest('SHA-256', this.bytes as Uint8Array<ArrayBuffer>)
+      .then((hash) => Buffer.from(hash).toString('hex'));
+    return this.#hash;
   }
 
   source(): OutboundSource {
@@ -41,7 +50,11 @@ export class SentBytes {
       length: bytes.length,
       canRepeat: true,
       async *chunks() {
-        for (let at = 0; at < bytes.length; at += piece) yield bytes.subarray(at, at + piece);
+        for (let at = 0; at < bytes.length; at += piece) {
+          yield bytes.subarray(at, at + piece);
+          // Where the network takes all of a part at once, others have their turn all the same.
+          await new Promise((resolve) => setImmediate(resolve));
+        }
       },
     };
   }

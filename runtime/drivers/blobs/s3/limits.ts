@@ -60,14 +60,8 @@ export const s3LimitTable = limitTable('blobs', {
   streamedPart: {
     value: 8 * 1_048_576,
     unit: 'bytes',
-    meaning: 'Parts in which a source is sent that is longer; more when its known length needs it.',
-    beyond: 'The next part begins.',
-  },
-  endlessPart: {
-    value: 16 * 1_048_576,
-    unit: 'bytes',
-    meaning: 'Parts in which a source of unknown length is sent.',
-    beyond: 'The next part begins; behind the 10,000th, at 156 GiB, it is 413 `blobs.too_large`.',
+    meaning: 'Parts in which a source is sent that is longer; larger ones when its known length needs them.',
+    beyond: 'The next part begins; of unknown length, at 78 GiB, it is 413 `blobs.too_large`.',
   },
   partsAtOnce: {
     value: 3,

@@ -139,7 +139,7 @@ async function putParts(how: Upload, parts: AsyncIterable<Uint8Array>): Promise<
 }
 
 function partSizeOf({ limits }: Connection, size: number | undefined): number {
-  if (size === undefined) return limits.endlessPart;
+  if (size === undefined) return limits.streamedPart;
   const { parts, partMost } = blobLimits;
   const mebibyte = 1_048_576;
   const least = Math.ceil(size / parts / mebibyte) * mebibyte;

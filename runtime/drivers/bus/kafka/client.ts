@@ -26,6 +26,7 @@ export async function kafkaClient(
   options: { clock: Clock; log: Log },
 ): Promise<KafkaClient> {
   const { Kafka, logLevel } = await import('kafkajs');
+  await mendIdleTimer();
   const sockets = new Set<Socket>();
   let isDestroyed = false;
 
@@ -63,12 +64,44 @@ export async function kafkaClient(
   };
 }
 
+/**
+ * The request queue of kafkajs 2.2.4 arms a timer after every request for the end of a throttling that there is not, with a
+ * negative time: the runtime warns of it on stderr and makes it 1 ms, and as each such timer arms the next, every idle
+ * connection wakes the process 1000 times a second. A timer is needed only while something waits, or must.
+ */
+async function mendIdleTimer(): Promise<void> {
+  const path = 'kafkajs/src/network/requestQueue/index.js';
+  const { prototype } = ((await import(path)) as { default: { prototype: RequestQueue } }).default;
+  const { scheduleCheckPendingRequests: schedule } = prototype;
+  if (mended.has(schedule)) return;
+  prototype.scheduleCheckPendingRequests = function () {
+    if (this.pending.length > 0 || this.throttledUntil > Date.now()) schedule.call(this);
+  };
+  mended.add(prototype.scheduleCheckPendingRequests);
+}
+
+const mended = new WeakSet<object>();
+
+/** What kafkajs keeps to itself. */
+interface RequestQueue {
+  readonly pending: readonly unknown[];
+  /** Epoch ms; -1 at first. */
+  readonly throttledUntil: number;
+  scheduleCheckPendingRequests(): void;
+}
+
 /** What it calls an error is for us to judge: mostly we go on. */
 function clientLog({ log, isOver }: { log: Log; isOver: () => boolean }): logCreator {
   return () =>
     ({ namespace, log: { message, error } }) => {
       // That connections end when they are cut is no news.
       if (isOver()) return;
-      log.warn(`kafka client: ${namespace}: ${message}`, error === undefined ? {} : { error });
+      const text = `kafka client: ${namespace}: ${withoutClasses(message)}`;
+      log.warn(text, error === undefined ? {} : { error });
     };
+}
+
+/** Names of its classes are so long that they would be masked as keys, and what follows them says the same. */
+export function withoutClasses(text: string): string {
+  return text.replace(/\bKafkaJS\w+: /g, '');
 }

@@ -2,7 +2,7 @@ import type { Consumer } from 'kafkajs';
 import type { Log } from '../../../../core/log.ts';
 import type { Clock } from '../../../../core/ports/clock.ts';
 import { pause, within } from '../within.ts';
-import { type KafkaClient, type KafkaConnection, kafkaClient } from './client.ts';
+import { type KafkaClient, type KafkaConnection, kafkaClient, withoutClasses } from './client.ts';
 import { group } from './limits.ts';
 
 export interface Member {
@@ -137,14 +137,14 @@ export function member(
       take();
     });
     consumer.on(CRASH, ({ payload }) => {
-      if (!own.isOver) replace(own, String(payload.error));
+      if (!own.isOver) replace(own, withoutClasses(String(payload.error)));
     });
     try {
       await consumer.connect();
       await consumer.subscribe({ topics: [topic], fromBeginning: true });
       await consumer.run({ autoCommit: false, eachBatch: async () => {} });
     } catch (error) {
-      if (!own.isOver) replace(own, String(error));
+      if (!own.isOver) replace(own, withoutClasses(String(error)));
     }
   };
 

@@ -23,13 +23,26 @@ const unknown: Outcome = { kind: 'unknown' };
 /** Sends batches as an idempotent producer: acknowledged by all replicas in sync, each written once however often it is sent. */
 export function kafkaTransport(options: { link: Link; clock: Clock; log: Log }): Transport {
   const { link, clock, log } = options;
-  let producer: Producer | undefined;
+  let producer: Promise<Producer> | undefined;
+  /** Producers that Kafka has lost count of. */
+  let lost = 0;
 
   const begin = async (node: string): Promise<Producer> => {
     const broker = await link.broker(node);
     const asked = broker.initProducerId({ transactionTimeout: group.requestTimeout });
     const { producerId, producerEpoch } = await bounded(asked, 'asking for a producer id');
     return { producerId, producerEpoch };
+  };
+
+  /** One for all leaders: what was sent as one producer and comes again as another is written twice. */
+  const current = (node: string): Promise<Producer> => {
+    if (producer) return producer;
+    const asked = begin(node);
+    producer = asked;
+    asked.catch(() => {
+      if (producer === asked) producer = undefined;
+    });
+    return asked;
   };
 
   const bounded = <T>(work: Promise<T>, what: string) =>
@@ -66,16 +79,23 @@ export function kafkaTransport(options: { link: Link; clock: Clock; log: Log }):
     });
   };
 
-  /** One request; when a broker answers that something is wrong with one of them, each alone: it does not say which. */
-  const sendTo = async (node: string, batches: readonly Batch[]): Promise<Outcome[]> => {
+  /**
+   * One request; when a broker answers that something is wrong with one of them, each alone: it does not say which. Once
+   * Kafka has lost count the rest is not sent: its sequences are the old producer's, and the sender is to count anew.
+   */
+  const sendTo = async (
+    node: string,
+    { batches, lostBefore }: { batches: readonly Batch[]; lostBefore: number },
+  ): Promise<Outcome[]> => {
     try {
       const broker = await link.broker(node);
-      producer ??= await begin(node);
-      return await request(broker, batches, producer);
+      const as = lost === lostBefore ? await current(node) : undefined;
+      if (!as || lost !== lostBefore) return batches.map(() => unknown);
+      return await request(broker, batches, as);
     } catch (error) {
       if (answerType(error) !== undefined && batches.length > 1) {
         const outcomes: Outcome[] = [];
-        for (const batch of batches) outcomes.push(...(await sendTo(node, [batch])));
+        for (const batch of batches) outcomes.push(...(await sendTo(node, { batches: [batch], lostBefore })));
         return outcomes;
       }
       return batches.map(() => judge(error));
@@ -99,6 +119,7 @@ export function kafkaTransport(options: { link: Link; clock: Clock; log: Log }):
           error: String(error),
         });
         producer = undefined;
+        lost += 1;
         return { kind: 'uncounted' };
       case 'MESSAGE_TOO_LARGE':
       case 'RECORD_LIST_TOO_LARGE':
@@ -123,6 +144,7 @@ export function kafkaTransport(options: { link: Link; clock: Clock; log: Log }):
   };
 
   return async (batches) => {
+    const lostBefore = lost;
     const outcomes = new Map<Batch, Outcome>();
     const byLeader = new Map<string, Batch[]>();
     for (const batch of batches) {
@@ -132,7 +154,7 @@ export function kafkaTransport(options: { link: Link; clock: Clock; log: Log }):
     }
     await Promise.all(
       [...byLeader].map(async ([node, of]) => {
-        const answers = await sendTo(node, of);
+        const answers = await sendTo(node, { batches: of, lostBefore });
         for (const [index, batch] of of.entries()) outcomes.set(batch, answers[index] ?? unknown);
       }),
     );

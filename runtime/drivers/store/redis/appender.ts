@@ -17,6 +17,8 @@ export interface Appender {
   suspect(shard: Shard): void;
   /** Appends what there is of suspected shards, or of the one that is named. */
   recover(shard?: Shard): Promise<void>;
+  /** Appends the events of these entries, as far as that was not done: then they may be forgotten. */
+  ensure(entries: readonly OutboxEntry[]): Promise<void>;
 }
 
 interface Waiting {
@@ -66,6 +68,13 @@ export function appender(options: {
       if (queue.push({ values, resolve, reject }) === 1) setImmediate(flush);
     });
 
+  const ensure = async (entries: readonly OutboxEntry[]) => {
+    const values = entries.flatMap(({ at, events }) => events.flatMap((event) => eventArguments(event, at)));
+    for (let from = 0; from < values.length; from += most * width) {
+      await engine.change('append', head, ['1', ...values.slice(from, from + most * width)]);
+    }
+  };
+
   /** From the oldest on, so that the order is that of the commits; what is in the log already stays where it is. */
   const repeat = async (shard: Shard) => {
     let left: OutboxEntry[];
@@ -73,10 +82,7 @@ export function appender(options: {
     do {
       left = await outbox.after(shard, number, page);
       number = left.at(-1)?.number ?? number;
-      const values = left.flatMap(({ at, events }) => events.flatMap((event) => eventArguments(event, at)));
-      for (let from = 0; from < values.length; from += most * width) {
-        await engine.change('append', head, ['1', ...values.slice(from, from + most * width)]);
-      }
+      await ensure(left);
     } while (left.length === page);
   };
 
@@ -97,6 +103,7 @@ export function appender(options: {
   };
 
   return {
+    ensure,
     async append(shard, events, at) {
       if (suspects.has(shard)) await clear(shard);
       return enqueue(events.flatMap((event) => eventArguments(event, at)));

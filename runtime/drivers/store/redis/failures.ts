@@ -21,7 +21,23 @@ export function refusalOf(error: Error, redis: Redis | undefined): Error | undef
   if (!redis || !(error instanceof redis.ErrorReply)) return undefined;
   const trouble = troubles[error.message.split(' ', 1)[0] ?? ''];
   if (!trouble) return new BadAnswer(`redis: ${error.message}`);
+  if (trouble.code === 'store.refused') return refusedUrl(error);
   return new Fault(trouble.code, { ...trouble, message: `Redis refuses: ${error.message}` });
+}
+
+/**
+ * The same for answers to what the client says first: user, password and database. Those are from the URL, so here a
+ * plain `ERR` is no mistake of ours.
+ */
+export function greetingRefusalOf(error: Error, redis: Redis | undefined): Error | undefined {
+  const refusal = refusalOf(error, redis);
+  if (!(refusal instanceof BadAnswer)) return refusal;
+  if (/\bmax number of clients\b/.test(error.message)) return unreachable(error.message);
+  return refusedUrl(error);
+}
+
+function refusedUrl({ message }: Error): Fault {
+  return new Fault('store.refused', { status: 500, message: `redis.url: Redis refuses it: ${message}` });
 }
 
 /** For a command without an answer: a write may have happened. */

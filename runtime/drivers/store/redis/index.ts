@@ -48,6 +48,10 @@ export function redisStore(options: RedisStoreOptions): RedisStore {
   const keys = keysOf(options.namespace ?? 'millrace');
   const all = scripts(options.change);
   const calls = new Set<Promise<unknown>>();
+  const onRestart = new Set<() => void>();
+  /** The process that was asked last. */
+  let run: string | undefined;
+  let isNewRun = false;
   let closing: Promise<void> | undefined;
 
   const newest: Newest = { position: 0 };
@@ -56,7 +60,9 @@ export function redisStore(options: RedisStoreOptions): RedisStore {
     log: options.log,
     limits: { ...valuesOf(redisLimits), ...options.limits },
     async prepare(ask) {
-      await checkSafety(ask, options);
+      const current = await checkSafety(ask, options);
+      isNewRun ||= run !== undefined && current !== run;
+      run = current;
       await ask(['HSETNX', keys.facts, 'layout', String(layout)]);
       checkLayout(Number(await ask(['HGET', keys.facts, 'layout'])));
       for (const { text } of Object.values(all)) await ask(['SCRIPT', 'LOAD', text]);
@@ -66,6 +72,9 @@ export function redisStore(options: RedisStoreOptions): RedisStore {
     onOpen() {
       // What a write that nobody knows of left behind does not wait for the next one.
       log.recover().catch(() => {});
+      if (!isNewRun) return;
+      isNewRun = false;
+      for (const listener of onRestart) listener();
     },
   });
   const within = { link, engine: engine(link, all), keys };
@@ -110,8 +119,21 @@ export function redisStore(options: RedisStoreOptions): RedisStore {
       cursor: counted(events.cursor),
       advance: counted(events.advance),
     },
-    outbox: { pending: counted(outbox.pending), settle: counted(outbox.settle) },
+    outbox: {
+      pending: counted(async (partition, options) => {
+        const entries = await outbox.pending(partition, options);
+        // Whoever reads them settles them soon, and a commit may have got no further than its outbox.
+        await log.ensure(entries);
+        return entries;
+      }),
+      settle: counted(outbox.settle),
+    },
     sweep: counted(sweep),
+    onRestart(listener) {
+      const own = () => listener();
+      onRestart.add(own);
+      return () => void onRestart.delete(own);
+    },
     close() {
       closing ??= Promise.allSettled(calls).then(() => link.close());
       return closing;

@@ -1,7 +1,15 @@
 import type { createClient } from 'redis';
 import { Fault } from '../../../../core/fault.ts';
 import type { Log } from '../../../../core/log.ts';
-import { BadAnswer, lossOf, type Redis, refusalOf, textOf, unreachable } from './failures.ts';
+import {
+  BadAnswer,
+  greetingRefusalOf,
+  lossOf,
+  type Redis,
+  refusalOf,
+  textOf,
+  unreachable,
+} from './failures.ts';
 
 export type Command = readonly string[];
 
@@ -79,7 +87,7 @@ export function link({ url, log, limits, prepare, onOpen }: LinkOptions): Link {
     } catch (error) {
       if (next.isOpen) next.destroy();
       if (error instanceof Fault || error instanceof BadAnswer) throw error;
-      throw refusalOf(error as Error, redis) ?? unreachable(textOf(trouble ?? error));
+      throw greetingRefusalOf(error as Error, redis) ?? unreachable(textOf(trouble ?? error));
     } finally {
       clearTimeout(bound);
     }

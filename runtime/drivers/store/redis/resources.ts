@@ -49,9 +49,10 @@ export function resources(options: ResourcesOptions): ResourceReader {
     return undefined;
   };
 
-  const find = async (kind: string, index: string, value: string) => {
+  const find: ResourceReader['find'] = async (kind, index, value, { isPlain = false } = {}) => {
+    const asked: readonly Shard[] = isPlain ? ['plain'] : await shards();
     const found = (await Promise.all(
-      (await shards()).map((shard) => engine.look('find', keys.of(shard, 'head'), [kind, index, value])),
+      asked.map((shard) => engine.look('find', keys.of(shard, 'head'), [kind, index, value])),
     )) as [string, string][];
     let newest: [string, string] | undefined;
     for (const one of found) {

@@ -12,10 +12,11 @@ export interface SafetyOptions {
 export type Ask = (command: readonly string[]) => Promise<unknown>;
 
 /**
- * Checks that this Redis keeps what it acknowledges. Faults: `store.unsafe` with everything that is wrong,
- * `store.refused` when it is too old, `store.unreachable` while it loads its data.
+ * Checks that this Redis keeps what it acknowledges. Resolves with the name that it gave itself when it was started, if it
+ * tells. Faults: `store.unsafe` with everything that is wrong, `store.refused` when it is too old, `store.unreachable`
+ * while it loads its data.
  */
-export async function checkSafety(ask: Ask, options: SafetyOptions): Promise<void> {
+export async function checkSafety(ask: Ask, options: SafetyOptions): Promise<string | undefined> {
   const info = infoOf(await ask(['INFO']));
   const version = info.get('redis_version') ?? '';
   if (!(Number.parseInt(version, 10) >= 7)) {
@@ -26,7 +27,8 @@ export async function checkSafety(ask: Ask, options: SafetyOptions): Promise<voi
   }
   // It answers INFO already, and as if it kept no log: that one is switched off while it is read.
   if (info.get('loading') === '1') throw unreachable('it is loading its data');
-  if (options.allowLoss) return;
+  const run = info.get('run_id');
+  if (options.allowLoss) return run;
   const settings = await Promise.all(
     ['appendfsync', 'no-appendfsync-on-rewrite'].map((name) => settingOf(ask, name)),
   );
@@ -51,6 +53,7 @@ export async function checkSafety(ask: Ask, options: SafetyOptions): Promise<voi
     expect(fsync !== 'no', 'Redis never syncs its log: expected "appendfsync everysec" or "always"');
   }
   if (problems.length > 0) throw new Fault('store.unsafe', { status: 500, message: problems });
+  return run;
 }
 
 /** Undefined where it must not be asked for, as with most that are rented. */

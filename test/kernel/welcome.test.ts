@@ -1,0 +1,28 @@
+import { expect, it } from 'vitest';
+import type { Role } from '../../core/nodes.ts';
+import type { Booted } from '../../runtime/boot.ts';
+import { welcome } from '../../runtime/welcome.ts';
+
+const said = (roles: readonly Role[]) =>
+  welcome({
+    booted: { plugins: [], tree: { lines: () => [] } } as unknown as Booted,
+    config: { dataDir: '/data', rtmp: { port: 1935 }, roles },
+    publicUrl: 'http://video.example.com',
+    key: undefined,
+    took: 1,
+  });
+
+it('says what to do next where everything is done here', () => {
+  const text = said(['api', 'media', 'actors', 'worker']);
+  expect(text).toMatch(/1\. Create[^]*2\. Broadcast[^]*rtmp:\/\/video\.example\.com:1935\/live[^]*3\. Watch/);
+  expect(text).not.toContain('Roles');
+});
+
+it('names no address at which this node does not answer', () => {
+  expect(said(['api', 'actors'])).not.toContain('rtmp://');
+  expect(said(['api', 'actors'])).toContain('/api');
+  const media = said(['media']);
+  expect(media).toContain('rtmp://video.example.com:1935/live');
+  expect(media).not.toMatch(/\/api|API key/);
+  expect(media).toContain('Roles     media');
+});
