@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, readFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { loadClip } from '../../../bench/harness/clip.ts';
@@ -47,7 +47,7 @@ export interface Stage {
 export async function stage(options: StageOptions): Promise<Stage> {
   const clip = await readFlvFile(await loadClip(rates));
   const folder = mkdtempSync(join(tmpdir(), 'millrace-soak-fleet-'));
-  console.log(`data in ${folder}`);
+  console.log(`data in ${folder}, kept when something is wrong`);
   const fleet = await startFleet({ folder, env: { MILLRACE_LOG__LEVEL: 'info' } });
   const stopping = new AbortController();
   const over = new AbortController();
@@ -166,7 +166,9 @@ export async function stage(options: StageOptions): Promise<Stage> {
     report({ ledger, logged, views: watched.views, sessions, airs });
     for (const { id, logFile } of fleet.nodes) troubles(id, logFile);
     console.log(`${ledger.violations.length} violations`);
-    return ledger.violations.length === 0;
+    if (ledger.violations.length > 0) return false;
+    rmSync(folder, { recursive: true });
+    return true;
   };
   return { fleet, ledger, writer, store, views: watched.views, finish };
 }
