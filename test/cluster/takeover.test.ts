@@ -236,6 +236,25 @@ describe('a log that is read again', () => {
   });
 });
 
+describe('an owner that does not know yet that it is one no more', () => {
+  it('refuses nobody: the next one may see it otherwise', async () => {
+    await using nodes = await clusterNodes();
+    const a = await nodes.start('a');
+    await a.actors.spawn(tally, 'one', undefined);
+    await nodes.store.acquire(partitions, { partitions: [partitionOf('one', partitions)] });
+    let answer: unknown;
+    const asked = a.actors.ask(tally, 'one', { type: 'unwind' }).catch((error) => {
+      answer = error;
+    });
+    await nodes.advance('1s');
+    expect(answer).toBeUndefined();
+    expect(nodes.lines.filter((line) => line.includes('another node has taken'))).toHaveLength(1);
+    await nodes.advance('8s');
+    await asked;
+    expect(answer).toMatchObject({ status: 409 });
+  });
+});
+
 describe('a partition with nothing to do', () => {
   it('hears within seconds that another has taken it, and asks rarely', async () => {
     await using nodes = await clusterNodes();

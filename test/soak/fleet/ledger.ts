@@ -40,6 +40,10 @@ export class Ledger {
     this.moments.set(partition, own);
   }
 
+  get wasRolledBack(): boolean {
+    return this.plainUntil < Number.POSITIVE_INFINITY;
+  }
+
   /** It may have gone with a rollback. */
   isLost(writtenAt: number): boolean {
     // An answer may come a little later than the write.
@@ -73,5 +77,5 @@ export interface StreamEntry {
   readonly playbackId: string;
   deletion: Deletion;
   /** Nobody stops its broadcast. */
-  readonly isLeftAlone: boolean;
+  isLeftAlone: boolean;
 }

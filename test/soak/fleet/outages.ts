@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { percentile } from '../../../bench/harness/figures.ts';
 import { partitions, type Stage } from './stage.ts';
 
@@ -68,7 +69,13 @@ export async function outages(
       );
     }
   }
-  for (const node of fleet.nodes) if (!node.isRunning) ledger.violation(`node ${node.id} has ended`);
+  for (const { id, isRunning, logFile } of fleet.nodes) {
+    if (!isRunning) ledger.violation(`node ${id} has ended`);
+    const dead = readFileSync(logFile, 'utf8')
+      .split('\n')
+      .find((line) => line.includes('a node is dead'));
+    if (dead) ledger.violation(`node ${id} has declared another dead: ${dead}`);
+  }
 }
 
 function outage(
@@ -84,13 +91,13 @@ export async function firsts({ ledger }: Stage, since: number): Promise<number[]
   const deadline = performance.now() + 60_000;
   const own: number[] = [];
   for (let partition = 0; partition < partitions; partition += 1) {
-    let first: number | undefined;
+    const look = () => ledger.moments.get(partition)?.find((moment) => moment > since);
+    let first = look();
     while (first === undefined && performance.now() < deadline) {
-      first = ledger.moments.get(partition)?.findLast((moment) => moment > since);
-      if (first === undefined) await Bun.sleep(50);
+      await Bun.sleep(50);
+      first = look();
     }
     if (first === undefined) ledger.violation(`no write succeeds in partition ${partition}`);
-    first = ledger.moments.get(partition)?.find((moment) => moment > since);
     own.push((first ?? Number.POSITIVE_INFINITY) - since);
   }
   return own;

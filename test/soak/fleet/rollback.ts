@@ -22,7 +22,11 @@ export async function rollback(
   // Plain rows from here on may be lost.
   on.ledger.plainUntil = performance.now();
   await Bun.sleep(20_000);
-  if (areNodesRestarted) await Promise.all(fleet.nodes.map((node) => node.kill()));
+  if (areNodesRestarted) {
+    // The node that takes the broadcasts dies as well: encoders have to come back.
+    for (const entry of ledger.streams.values()) entry.isLeftAlone = false;
+    await Promise.all(fleet.nodes.map((node) => node.kill()));
+  }
   await fleet.redis.stop();
   const data = fleet.redis.folder;
   rmSync(join(data, folder), { recursive: true });

@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, readFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { loadClip } from '../../../bench/harness/clip.ts';
@@ -14,7 +14,7 @@ import { Ledger } from './ledger.ts';
 import { type OnAir, onAir } from './on-air.ts';
 import { readTopics } from './records.ts';
 import { type SessionWatch, watchSessions } from './sessions.ts';
-import { checkLedger, checkLogs, checkReplay, late, storedEvents, waiting } from './verdict.ts';
+import { checkLedger, checkLogs, checkReplay, late, storedEvents, twice, waiting } from './verdict.ts';
 import { type View, viewers } from './viewers.ts';
 import { type WriterOptions, write } from './writer.ts';
 
@@ -47,7 +47,7 @@ export interface Stage {
 export async function stage(options: StageOptions): Promise<Stage> {
   const clip = await readFlvFile(await loadClip(rates));
   const folder = mkdtempSync(join(tmpdir(), 'millrace-soak-fleet-'));
-  console.log(`data in ${folder}`);
+  console.log(`data in ${folder}, kept when something is wrong`);
   const fleet = await startFleet({ folder, env: { MILLRACE_LOG__LEVEL: 'info' } });
   const stopping = new AbortController();
   const over = new AbortController();
@@ -166,7 +166,9 @@ export async function stage(options: StageOptions): Promise<Stage> {
     report({ ledger, logged, views: watched.views, sessions, airs });
     for (const { id, logFile } of fleet.nodes) troubles(id, logFile);
     console.log(`${ledger.violations.length} violations`);
-    return ledger.violations.length === 0;
+    if (ledger.violations.length > 0) return false;
+    rmSync(folder, { recursive: true });
+    return true;
   };
   return { fleet, ledger, writer, store, views: watched.views, finish };
 }
@@ -182,14 +184,16 @@ function report(seen: {
   const { acknowledged, attempts, unknown, refused, answers, failures, statuses, withoutRetryAfter } =
     ledger.figures;
   const ms = (values: readonly number[], percent: number) => Math.round(percentile(values, percent));
-  const longest = Math.max(...[...views.values()].map(({ longestStall }) => longestStall));
+  const leftAlone = [...ledger.streams.values()].filter((one) => one.isLeftAlone);
+  const longest = Math.max(...leftAlone.map(({ playbackId }) => views.get(playbackId)?.longestStall ?? 0));
   const sum = (pick: (air: OnAir) => number) => [...airs.values()].reduce((all, air) => all + pick(air), 0);
   console.log(`writes: ${acknowledged} acknowledged, ${attempts} attempts, ${unknown} of them unknown, ${refused} certainly not done
 answers: p50 ${ms(answers, 50)} ms, p99 ${ms(answers, 99)} ms, longest ${ms(answers, 100)} ms; failures: ${failures.length}, longest ${failures.length > 0 ? ms(failures, 100) : 0} ms, ${withoutRetryAfter} of 503 without Retry-After
 by status: ${[...statuses].map(([status, times]) => `${status} × ${times}`).join(', ')}
 counters set back by an attempt that nobody had answered: ${late.size} ${[...late].slice(0, 5).join('; ')}
+made twice after a rollback: ${[...twice].join(' ') || 'nothing'}
 logs: ${logged.commands} commands, ${logged.copies} copies among them; ${logged.events} events, ${logged.repeats} published again; highest epoch ${logged.epochs}
-media: longest time without a new part ${Math.round(longest)} ms; ${sum(({ counts }) => counts.connections)} connections, ${sum(({ counts }) => counts.refusals)} refused, ${sum(({ counts }) => counts.dropped)} tags dropped; ${sessions.looks} looks at all sessions, ${sessions.dips} figures lower for a moment`);
+media: broadcasts that were left alone had no look of a second without a new part beyond ${Math.round(longest)} ms; ${sum(({ counts }) => counts.connections)} connections, ${sum(({ counts }) => counts.refusals)} refused, ${sum(({ counts }) => counts.dropped)} tags dropped; ${sessions.looks} looks at all sessions, ${sessions.dips} figures lower for a moment`);
 }
 
 /** What a node had to complain of, by message. */

@@ -53,7 +53,7 @@ export async function kafkaClient(
     retry: { retries: 0 },
     socketFactory,
     logLevel: logLevel.WARN,
-    logCreator: quietLog({ ...options, isOver: () => isDestroyed }),
+    logCreator: clientLog({ ...options, isOver: () => isDestroyed }),
   });
   return {
     kafka,
@@ -90,30 +90,14 @@ interface RequestQueue {
   scheduleCheckPendingRequests(): void;
 }
 
-/** kafkajs says the same hundreds of times in an outage. */
-function quietLog(options: { clock: Clock; log: Log; isOver: () => boolean }): logCreator {
-  const { clock, log, isOver } = options;
-  const said = new Map<string, { at: number; left: number }>();
+/** What it calls an error is for us to judge: mostly we go on. */
+function clientLog({ log, isOver }: { log: Log; isOver: () => boolean }): logCreator {
   return () =>
     ({ namespace, log: { message, error } }) => {
       // That connections end when they are cut is no news.
       if (isOver()) return;
-      const text = `${namespace}: ${withoutClasses(message)}`;
-      const last = said.get(text);
-      const now = clock.now();
-      if (last && now - last.at < group.logInterval) {
-        last.left += 1;
-        return;
-      }
-      said.delete(text);
-      said.set(text, { at: now, left: 0 });
-      const [oldest] = said.keys();
-      if (said.size > group.logTexts && oldest !== undefined) said.delete(oldest);
-      // What it calls an error is for us to judge: mostly we go on.
-      log.warn(`kafka client: ${text}`, {
-        ...(error !== undefined && { error }),
-        ...(last?.left && { left: last.left }),
-      });
+      const text = `kafka client: ${namespace}: ${withoutClasses(message)}`;
+      log.warn(text, error === undefined ? {} : { error });
     };
 }
 

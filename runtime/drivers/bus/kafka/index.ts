@@ -10,6 +10,7 @@ import { type Link, link } from './link.ts';
 import { listening } from './listening.ts';
 import { member } from './member.ts';
 import { type Pump, pump } from './pump.ts';
+import { quietLog } from './quiet-log.ts';
 import { reader } from './reader.ts';
 import { type Share, share } from './share.ts';
 import { logIdentity, openTopics, topicNames } from './topics.ts';
@@ -42,7 +43,7 @@ export function kafkaBus(options: KafkaBusOptions): Bus {
   const { clock, partitions, node } = options;
   checkName('namespace', options.namespace);
   checkName('node', node);
-  const log = options.log.with({ bus: 'kafka' });
+  const log = quietLog(options.log.with({ bus: 'kafka' }), { clock });
   const topics = topicNames(options.namespace);
   const connection = {
     brokers: options.brokers,

@@ -199,6 +199,12 @@ export const groupLimits = limitTable('kafka', {
     meaning: 'How long the group may be silent while Kafka answers.',
     beyond: 'The node leaves it and joins anew.',
   },
+  shareWait: {
+    value: 2000,
+    unit: 'ms',
+    meaning: 'How long a group may count on a node that has not been told its partitions.',
+    beyond: 'The node leaves it and joins anew.',
+  },
   probeInterval: {
     value: 1000,
     unit: 'ms',

@@ -15,8 +15,13 @@ export interface Member {
 interface Session {
   readonly client: KafkaClient;
   readonly consumer: Consumer;
-  /** Partitions by the last word of the group; undefined while it has no word. */
+  /** Partitions by the last word of the group, and the generation of the group that it was said in, once that is known. */
   share: readonly number[] | undefined;
+  generation: number | undefined;
+  /** They may be others' by now: the group was said to move on. */
+  isInDoubt: boolean;
+  /** Since when the group counts on this node (epoch ms) without having told its share. */
+  untoldSince: number | undefined;
   /** Epoch ms of the last sign that the group counts on this node. */
   heardAt: number;
   isOver: boolean;
@@ -42,9 +47,11 @@ export function member(
     taken: () => void;
     /** Resolves when Kafka answers. */
     probe: () => Promise<void>;
+    /** For tests. */
+    connect?: typeof kafkaClient;
   },
 ): Member {
-  const { groupId, topic, sessionTimeout, clock, log } = options;
+  const { groupId, topic, sessionTimeout, clock, log, connect = kafkaClient } = options;
   let isOpen = true;
   let hasShare = false;
   let session: Session | undefined;
@@ -67,7 +74,7 @@ export function member(
   };
 
   const start = async (): Promise<void> => {
-    const client = await kafkaClient(connection, { clock, log });
+    const client = await connect(connection, { clock, log });
     const consumer = client.kafka.consumer({
       groupId,
       sessionTimeout,
@@ -89,6 +96,9 @@ export function member(
       client,
       consumer,
       share: undefined,
+      generation: undefined,
+      isInDoubt: false,
+      untoldSince: undefined,
       heardAt: clock.now(),
       isOver: false,
       isNoting: false,
@@ -101,20 +111,29 @@ export function member(
       // In this very turn: nothing is to be fetched before.
       consumer.pause([{ topic }]);
       own.share = payload.memberAssignment[topic] ?? [];
+      own.generation = undefined;
+      own.isInDoubt = false;
+      own.untoldSince = undefined;
       own.heardAt = clock.now();
       failures = 0;
       log.info('this node has partitions', { partitions: own.share.join(' ') });
       give(own.share);
     });
-    consumer.on(HEARTBEAT, () => {
+    consumer.on(HEARTBEAT, ({ payload }) => {
       if (own.isOver) return;
       own.heardAt = clock.now();
+      const { groupGenerationId: generation } = payload;
+      if (!own.isInDoubt) own.generation = generation;
+      // It did not move on after all: kafkajs takes a broker that has just started for that, and when it cannot join
+      // there either, it goes on as the member that it was and says so to nobody.
+      else if (own.share && generation === own.generation) own.isInDoubt = false;
+      own.untoldSince = own.isInDoubt ? (own.untoldSince ?? clock.now()) : undefined;
       // Given up in a silence that the group did not take for an absence.
-      if (own.share && !hasShare) give(own.share);
+      if (own.share && !own.isInDoubt && !hasShare) give(own.share);
     });
     consumer.on(REBALANCING, () => {
       if (own.isOver) return;
-      own.share = undefined;
+      own.isInDoubt = true;
       take();
     });
     consumer.on(CRASH, ({ payload }) => {
@@ -152,6 +171,9 @@ export function member(
   const check = () => {
     cancelCheck = clock.at(clock.now() + group.heartbeatCheck, check);
     if (!session) return;
+    const { untoldSince } = session;
+    if (untoldSince !== undefined && clock.now() - untoldSince > group.shareWait)
+      return replace(session, 'the group counts on this node and has not told its share');
     const silence = clock.now() - session.heardAt;
     if (silence > sessionTimeout && hasShare) {
       log.warn('the consumer group does not answer; this node gives its partitions up', { silence });
@@ -189,7 +211,7 @@ export function member(
   return {
     note(places) {
       const own = session;
-      if (!own?.share || own.isNoting || places.size === 0) return;
+      if (!own?.share || own.isInDoubt || own.isNoting || places.size === 0) return;
       own.isNoting = true;
       const offsets = [...places].map(([partition, next]) => ({ topic, partition, offset: String(next) }));
       own.consumer

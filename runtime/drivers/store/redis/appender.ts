@@ -1,5 +1,6 @@
 import type { EventWrite, OutboxEntry } from '../../../../core/ports/store.ts';
 import type { Engine } from './engine.ts';
+import type { Newest } from './event-log.ts';
 import type { Keys, Shard } from './keys.ts';
 import { redisLimits } from './limits.ts';
 import type { Outboxes } from './outboxes.ts';
@@ -26,8 +27,13 @@ interface Waiting {
   reject(error: unknown): void;
 }
 
-export function appender(options: { engine: Engine; keys: Keys; outbox: Outboxes }): Appender {
-  const { engine, keys, outbox } = options;
+export function appender(options: {
+  engine: Engine;
+  keys: Keys;
+  outbox: Outboxes;
+  newest: Newest;
+}): Appender {
+  const { engine, keys, outbox, newest } = options;
   const head = keys.log('head');
   const suspects = new Map<Shard, Promise<void> | undefined>();
   let queue: Waiting[] = [];
@@ -44,6 +50,7 @@ export function appender(options: { engine: Engine; keys: Keys; outbox: Outboxes
     Promise.all(calls.map((call) => engine.change('append', head, ['0', ...call]))).then(
       (answers) => {
         const positions = (answers as string[][]).flat().map(Number);
+        newest.position = Math.max(newest.position, ...positions);
         let from = 0;
         for (const { values, resolve } of batch) {
           resolve(positions.slice(from, from + values.length / width));

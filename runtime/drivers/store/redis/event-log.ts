@@ -7,8 +7,14 @@ import type { Link } from './link.ts';
 
 const stretch = redisLimits.stretch.value;
 
+/** The highest position that this process has heard of. */
+export interface Newest {
+  position: number;
+}
+
 /** One stream for all events; `lua/append.lua` adds to it, its entries' ids are `<position>-0`. */
-export function eventLog({ link, engine, keys }: { link: Link; engine: Engine; keys: Keys }): EventLog {
+export function eventLog(options: { link: Link; engine: Engine; keys: Keys; newest: Newest }): EventLog {
+  const { link, engine, keys, newest } = options;
   const head = keys.log('head');
 
   const stretchAfter = async (position: number, { account, limit }: { account?: string; limit: number }) => {
@@ -33,13 +39,18 @@ export function eventLog({ link, engine, keys }: { link: Link; engine: Engine; k
         if (next.length < asked) break;
         from = events.at(-1)?.position ?? from;
       }
+      newest.position = Math.max(newest.position, events.at(-1)?.position ?? 0);
       return events;
     },
     async position(id) {
       const position = await link.read(['HGET', keys.log('ids'), id]);
       return position === null ? undefined : Number(position);
     },
-    last: async () => Number((await link.read(['HGET', head, 'last'])) ?? 0),
+    async last() {
+      const last = Number((await link.read(['HGET', head, 'last'])) ?? 0);
+      newest.position = Math.max(newest.position, last);
+      return last;
+    },
     cursor: async (consumer) => Number((await link.read(['HGET', keys.log('cursors'), consumer])) ?? 0),
     async advance(consumer, position) {
       await link.write(['HSET', keys.log('cursors'), consumer, String(position)]);

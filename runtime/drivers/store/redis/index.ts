@@ -5,7 +5,7 @@ import type { Outbox, Store } from '../../../../core/ports/store.ts';
 import { appender } from './appender.ts';
 import { commits } from './commits.ts';
 import { engine } from './engine.ts';
-import { eventLog } from './event-log.ts';
+import { eventLog, type Newest } from './event-log.ts';
 import { keys as keysOf } from './keys.ts';
 import { redisLimits } from './limits.ts';
 import { link as linkTo } from './link.ts';
@@ -54,6 +54,7 @@ export function redisStore(options: RedisStoreOptions): RedisStore {
   let isNewRun = false;
   let closing: Promise<void> | undefined;
 
+  const newest: Newest = { position: 0 };
   const link = linkTo({
     url: options.url,
     log: options.log,
@@ -65,6 +66,8 @@ export function redisStore(options: RedisStoreOptions): RedisStore {
       await ask(['HSETNX', keys.facts, 'layout', String(layout)]);
       checkLayout(Number(await ask(['HGET', keys.facts, 'layout'])));
       for (const { text } of Object.values(all)) await ask(['SCRIPT', 'LOAD', text]);
+      // Who follows the log goes by positions: after a rollback none may come again with another event.
+      await ask(['EVALSHA', all.floor.hash, '1', keys.log('head'), String(newest.position)]);
     },
     onOpen() {
       // What a write that nobody knows of left behind does not wait for the next one.
@@ -76,11 +79,11 @@ export function redisStore(options: RedisStoreOptions): RedisStore {
   });
   const within = { link, engine: engine(link, all), keys };
   const outbox = outboxes(within);
-  const log = appender({ ...within, outbox });
+  const log = appender({ ...within, outbox, newest });
   const { shards, ...partitions } = partitionsOf({ ...within, log });
   const { commit, consume, write } = commits({ ...within, log, shards });
   const { get, find, list, count } = resources({ ...within, shards });
-  const events = eventLog(within);
+  const events = eventLog({ ...within, newest });
   const sweep = sweeper({ ...within, shards });
 
   /** So that a close waits for what was asked for before it. */

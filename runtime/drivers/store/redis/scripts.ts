@@ -10,6 +10,7 @@ const parts = {
   write: ['rows'],
   append: [],
   after: [],
+  floor: [],
   find: [],
   sweep: [],
   'sweep-log': [],

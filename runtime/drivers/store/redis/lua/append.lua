@@ -1,4 +1,4 @@
--- Appends events to the log, each once by its id. Positions are dense.
+-- Appends events to the log, each once by its id. Positions grow, and are dense but where a rollback left a gap.
 -- KEYS 1 head of the log (hash: last, swept); all other keys have its tag
 -- ARGV 1 '1' when this repeats what may have been appended long ago: what a sweep has passed since is left out
 --        then for each event: at, id, type, account, stream, body
