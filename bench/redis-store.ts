@@ -4,6 +4,7 @@ import { type RedisStore, redisStore } from '../runtime/drivers/store/redis/inde
 import { scripts } from '../runtime/drivers/store/redis/scripts.ts';
 import { stepArguments } from '../runtime/drivers/store/redis/step-arguments.ts';
 import { redis } from '../scripts/engines/redis.ts';
+import { atDepth, bareLua } from './harness/bare-calls.ts';
 
 /**
  * The store on a Redis of its own: whole steps against the same script called by the client alone and against the least
@@ -26,7 +27,7 @@ for (const fsync of ['everysec', 'always'] as const) {
       const plain: number[] = [];
       const whole: number[] = [];
       for (let round = 0; round < rounds; round++) {
-        least.push(await leastRate(engine.url, depth));
+        least.push(await bareLua(engine.url, { seconds, depth, partitions }));
         bare.push(await bareRate(engine.url, depth));
         plain.push(await stepRate(engine.url, { depth, events: 0 }));
         whole.push(await stepRate(engine.url, { depth, events: 1 }));
@@ -49,30 +50,6 @@ for (const fsync of ['everysec', 'always'] as const) {
   }
 }
 
-/** As little as a step of this size can be. */
-async function leastRate(url: string, depth: number): Promise<number> {
-  const client = await connected(url);
-  const hash = await client.scriptLoad(`
-    local tag = string.sub(KEYS[1], 1, -5)
-    if redis.call('HGET', KEYS[1], 'epoch') ~= ARGV[1] then redis.call('HSET', KEYS[1], 'epoch', ARGV[1]) end
-    redis.call('HGET', tag .. 'causes', ARGV[2])
-    redis.call('HSET', tag .. 'actors', ARGV[3], ARGV[4])
-    redis.call('HSET', tag .. 'causes', ARGV[2], 'n')
-    redis.call('HSET', tag .. 'timers', ARGV[3], ARGV[5])
-    redis.call('HSET', tag .. 'rows', ARGV[3], ARGV[4])
-    redis.call('HSET', KEYS[1], 'offset', ARGV[5])
-    return { 'ok', '' }`);
-  const body = bodyOf(0);
-  let number = 0;
-  const rate = await measured(depth, async (index) => {
-    const key = `{least.${index % partitions}}:head`;
-    const values = ['1', `c${++number}`, `a/${index}`, body, String(number)];
-    await client.sendCommand(['EVALSHA', hash, '1', key, ...values]);
-  });
-  client.destroy();
-  return rate;
-}
-
 /** The script of a step with the arguments of a step, without the driver. */
 async function bareRate(url: string, depth: number): Promise<number> {
   const namespace = `bare-${++namespaces}`;
@@ -82,12 +59,15 @@ async function bareRate(url: string, depth: number): Promise<number> {
   const client = await connected(url);
   const { hash } = scripts().commit;
   const sequences: number[] = [];
-  const rate = await measured(depth, async (index) => {
-    const sequence = sequences[index] ?? 0;
-    sequences[index] = sequence + 1;
-    const { partition, epoch } = leases[index % partitions] as (typeof leases)[number];
-    const values = stepArguments(stepOf({ partition, epoch, index, sequence, events: 0 }));
-    await client.sendCommand(['EVALSHA', hash, '1', `{${namespace}.${partition}}:head`, ...values]);
+  const rate = await atDepth(depth, {
+    seconds,
+    call: async (index) => {
+      const sequence = sequences[index] ?? 0;
+      sequences[index] = sequence + 1;
+      const { partition, epoch } = leases[index % partitions] as (typeof leases)[number];
+      const values = stepArguments(stepOf({ partition, epoch, index, sequence, events: 0 }));
+      await client.sendCommand(['EVALSHA', hash, '1', `{${namespace}.${partition}}:head`, ...values]);
+    },
   });
   client.destroy();
   return rate;
@@ -101,27 +81,18 @@ async function stepRate(url: string, { depth, events }: { depth: number; events:
   const store = redisStore({ url, namespace: `steps-${depth}-${events}-${++namespaces}` });
   const leases = await store.acquire(partitions);
   const sequences: number[] = [];
-  const rate = await measured(depth, async (index) => {
-    const sequence = sequences[index] ?? 0;
-    sequences[index] = sequence + 1;
-    const { partition, epoch } = leases[index % partitions] as (typeof leases)[number];
-    const { outcome } = await store.commit(stepOf({ partition, epoch, index, sequence, events }));
-    if (outcome !== 'ok') throw new Error(`a commit was answered ${outcome}`);
+  const rate = await atDepth(depth, {
+    seconds,
+    call: async (index) => {
+      const sequence = sequences[index] ?? 0;
+      sequences[index] = sequence + 1;
+      const { partition, epoch } = leases[index % partitions] as (typeof leases)[number];
+      const { outcome } = await store.commit(stepOf({ partition, epoch, index, sequence, events }));
+      if (outcome !== 'ok') throw new Error(`a commit was answered ${outcome}`);
+    },
   });
   await store.close();
   return rate;
-}
-
-/** Calls a second. */
-async function measured(depth: number, call: (index: number) => Promise<void>): Promise<number> {
-  const begun = performance.now();
-  const end = begun + seconds * 1000;
-  let count = 0;
-  const worker = async (index: number) => {
-    for (; performance.now() < end; count++) await call(index);
-  };
-  await Promise.all(Array.from({ length: depth }, (_, index) => worker(index)));
-  return count / ((performance.now() - begun) / 1000);
 }
 
 async function reads(url: string): Promise<void> {

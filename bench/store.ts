@@ -1,10 +1,10 @@
-import { Database } from 'bun:sqlite';
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, statSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { StepCommit, Store } from '../core/ports/store.ts';
 import { sqliteStore } from '../runtime/drivers/store/sqlite/index.ts';
+import { bareCommits } from './harness/bare-calls.ts';
 
 /**
  * The store port against a bare synced commit, what durable writes do to the thread that reads sockets, and a
@@ -24,7 +24,7 @@ async function bench(folder: string): Promise<void> {
     const bare: number[] = [];
     const ours: number[] = [];
     for (let round = 0; round < rounds; round++) {
-      bare.push(bareRate(join(folder, `bare-${round}.db`)));
+      bare.push(bareCommits(join(folder, `bare-${round}.db`), { seconds }));
       ours.push(await storeRate(join(folder, `store-${round}.db`)));
     }
     const ratio = median(ours.map((rate, round) => rate / (bare[round] ?? Number.NaN)));
@@ -36,21 +36,6 @@ async function bench(folder: string): Promise<void> {
   } finally {
     rmSync(folder, { recursive: true });
   }
-}
-
-function bareRate(file: string): number {
-  const db = new Database(file);
-  db.run('PRAGMA journal_mode = WAL');
-  db.run('PRAGMA synchronous = FULL');
-  db.run('CREATE TABLE rows (key INTEGER PRIMARY KEY, body TEXT)');
-  const insert = db.prepare('INSERT INTO rows (body) VALUES (?)');
-  const body = 'x'.repeat(400);
-  const start = performance.now();
-  let count = 0;
-  for (; performance.now() - start < seconds * 1000; count++) insert.run(body);
-  const rate = count / ((performance.now() - start) / 1000);
-  db.close();
-  return rate;
 }
 
 async function storeRate(file: string): Promise<number> {

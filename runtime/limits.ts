@@ -32,7 +32,7 @@ export const processLimits = limitTable('process', {
     beyond: 'The start fails with `boot.slow`; a stop goes on with the next part.',
   },
   stop: {
-    value: 9_500,
+    value: 9_000,
     unit: 'ms',
     meaning: 'A stop as a whole.',
     beyond: 'The process ends all the same; what was acknowledged is on disk.',

@@ -100,7 +100,6 @@ export class Cluster {
     await this.#tail.start();
     this.#unlisten = this.#options.store.onRestart?.(() => {
       this.#options.log.warn('the store was started anew: what it may have lost is done again', {});
-      this.#tail.rewind();
       void this.#owner.renew();
     });
   }

@@ -79,14 +79,14 @@ export class Intake {
     if (verdict?.code === mistake.code)
       return this.#refuse(record, { command, why: 'it could not be stored' });
     const fault = verdict ?? (await this.#runDue(record, command));
-    if (fault) return this.#answer(command, { fault });
+    if (fault) return this.#answer(record, { command, answer: { fault } });
     const entry = types.of(actor);
     const state = await steps.state(actor, entry);
     const isRepeat = command.cause !== undefined && steps.isConsumed(command.cause);
     const decided = decision(entry, { actor, command, state, at, isRepeat });
     if ('answer' in decided) {
       counts?.count(entry.type.type, isRepeat ? 'duplicate' : 'refused');
-      return this.#answer(command, decided.answer);
+      return this.#answer(record, { command, answer: decided.answer });
     }
     await this.#send(record, { command, decided });
   }
@@ -105,13 +105,14 @@ export class Intake {
   }
 
   async #send(
-    { key: actor, at, offset }: LogRecord,
+    record: LogRecord,
     {
       command,
       decided,
     }: { command: Command; decided: Extract<ReturnType<typeof decision>, { step: unknown }> },
   ): Promise<void> {
     const { parts, judge, steps, deadlines } = this.#options;
+    const { key: actor, at, offset } = record;
     const isResult = command.type === 'result';
     const answer: Answer = isResult ? { outcome: 'ok' } : { view: viewOf(decided.step.snapshot) };
     try {
@@ -135,14 +136,22 @@ export class Intake {
     } catch (error) {
       // Its jobs cannot be taken.
       if (!(error instanceof Fault)) throw error;
-      await this.#answer(command, { fault: faultData(error) });
+      await this.#answer(record, { command, answer: { fault: faultData(error) } });
     }
   }
 
-  /** Tells it when everything before is stored. */
-  async #answer(command: Command, answer: Answer): Promise<void> {
+  /**
+   * Tells it when everything before is stored, and that the record is passed: an owner that is one no more, and may have
+   * read what the next one wrote, refuses nobody, and what was refused is not done by a later reading of the log.
+   */
+  async #answer(
+    { offset }: LogRecord,
+    { command, answer }: { command: Command; answer: Answer },
+  ): Promise<void> {
+    const { steps } = this.#options;
     this.#known.answered(command.id, answer);
-    await this.#options.steps.afterwards(() => this.#tell(command, answer));
+    if (steps.seen < offset) steps.saw(offset);
+    await steps.afterwards(() => this.#tell(command, answer), { isPassed: true });
   }
 
   async #answerCopy({ key: actor }: LogRecord, command: Command): Promise<void> {
@@ -171,7 +180,7 @@ export class Intake {
 
   async #refuse(record: LogRecord, { command, why }: { command: Command; why: string }): Promise<void> {
     await this.#bury(record, why);
-    await this.#answer(command, { fault: mistake });
+    await this.#answer(record, { command, answer: { fault: mistake } });
   }
 
   /** Puts it where a person finds it. The partition goes on without it. */

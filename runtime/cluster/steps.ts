@@ -137,9 +137,10 @@ export class Steps {
     });
   }
 
-  /** Does something when everything before it is stored. */
-  async afterwards(work: () => void): Promise<void> {
+  /** Does something when everything before it is stored; `isPassed`: also how far the log is read. */
+  async afterwards(work: () => void, { isPassed = false }: { isPassed?: boolean } = {}): Promise<void> {
     await this.#room();
+    if (isPassed) this.consume({ isOverdue: true });
     this.#pipeline.push({ settled: work });
   }
 

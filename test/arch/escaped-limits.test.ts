@@ -10,7 +10,6 @@ const noBounds: Readonly<Record<string, string>> = {
   'core/duration.ts units.s': 'what a second is',
   'core/duration.ts units.m': 'what a minute is',
   'core/duration.ts units.h': 'what an hour is',
-  'runtime/drivers/clock/hold.ts hour': 'any time: nothing happens then',
   'core/duration.ts units.d': 'what a day is',
   'machines/broadcast.ts takeoverBrake.window': 'in the table of plugins/streams: a machine imports nothing',
   'machines/broadcast.ts takeoverBrake.pause': 'in the table of plugins/streams: a machine imports nothing',

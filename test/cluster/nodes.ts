@@ -1,3 +1,4 @@
+import type { Actors } from '../../core/actor.ts';
 import { milliseconds } from '../../core/duration.ts';
 import { jsonLog } from '../../core/log.ts';
 import { Metrics } from '../../core/metrics.ts';
@@ -171,7 +172,7 @@ export interface ClusterNode {
   readonly name: string;
   readonly cluster: Cluster;
   /** Of a node that died no answer comes. */
-  readonly actors: Cluster['actors'];
+  readonly actors: Actors;
   readonly bus: Bus;
   /** What its subscribers heard. */
   readonly events: LoggedEvent[];

@@ -2,6 +2,7 @@ import { copyFile, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import type { CommandOf } from '../../core/actor.ts';
 import type { StepCommit } from '../../core/ports/store.ts';
 import { partitionOf } from '../../runtime/actors/partition.ts';
 import { clusterLimits } from '../../runtime/cluster/limits.ts';
@@ -14,7 +15,7 @@ type Point = (typeof points)[number];
 const began = Date.UTC(2026, 0, 1);
 
 /** A broadcast with a reconnect and a loss, as commands that a caller repeats with the same cause. */
-const script = [
+const script: CommandOf<(typeof bareBroadcast)['machine']>[] = [
   publish('p1'),
   { type: 'playable', token: 'p1', figures: figures(began) },
   { type: 'closed', token: 'p1', isClean: false, figures: figures(began) },
@@ -232,6 +233,28 @@ describe('a log that is read again', () => {
     expect(rolledBack).toEqual(new Set());
     expect(a.cluster.owned).toHaveLength(before);
     await a.actors.ask(tally, 'quiet', add('x'));
+<<<<<<< HEAD
+=======
+  });
+});
+
+describe('an owner that does not know yet that it is one no more', () => {
+  it('refuses nobody: the next one may see it otherwise', async () => {
+    await using nodes = await clusterNodes();
+    const a = await nodes.start('a');
+    await a.actors.spawn(tally, 'one', undefined);
+    await nodes.store.acquire(partitions, { partitions: [partitionOf('one', partitions)] });
+    let answer: unknown;
+    const asked = a.actors.ask(tally, 'one', { type: 'unwind' }).catch((error) => {
+      answer = error;
+    });
+    await nodes.advance('1s');
+    expect(answer).toBeUndefined();
+    expect(nodes.lines.filter((line) => line.includes('another node has taken'))).toHaveLength(1);
+    await nodes.advance('8s');
+    await asked;
+    expect(answer).toMatchObject({ status: 409 });
+>>>>>>> main
   });
 });
 

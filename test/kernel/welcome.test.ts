@@ -14,7 +14,7 @@ const said = (roles: readonly Role[]) =>
 
 it('says what to do next where everything is done here', () => {
   const text = said(['api', 'media', 'actors', 'worker']);
-  expect(text).toMatch(/1\. Create[^]*2\. Broadcast[^]*rtmp:\/\/video\.example\.com:1935\/live[^]*3\. Watch/);
+  expect(text).toMatch(/1\. Create.*2\. Broadcast.*rtmp:\/\/video\.example\.com:1935\/live.*3\. Watch/s);
   expect(text).not.toContain('Roles');
 });
 

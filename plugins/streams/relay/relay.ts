@@ -77,7 +77,8 @@ export function relay(kit: StreamsKit): Relay {
     const gone = new AbortController();
     // One that is frozen says nothing for as long as it may take to answer, while the broadcast goes on elsewhere.
     const look = async () => {
-      const isThere = (await nodes.find(node))?.isAlive && (await places.find(asked.playbackId)).node === node;
+      const isThere =
+        (await nodes.find(node))?.isAlive && (await places.find(asked.playbackId)).node === node;
       if (!isThere) gone.abort();
     };
     const stop = every(limits.placeKept, { clock, work: () => void look().catch(() => {}) });
