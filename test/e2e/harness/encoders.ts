@@ -15,15 +15,16 @@ export interface Encoder extends AsyncDisposable {
 export const ffmpeg = (...options: readonly string[]): Encoder =>
   run('ffmpeg', ['-hide_banner', '-nostats', '-nostdin', '-loglevel', 'warning', ...options]);
 
-/** An RTMP broadcast of pictures and sound by rtmp2sink; a certificate is not looked at. */
+/**
+ * An RTMP broadcast of pictures and sound by rtmp2sink; a certificate is not looked at. Its sources are not live, the sink
+ * keeps the pace: on a busy machine frames come late, and behind live sources the muxer drops those.
+ */
 export const gstreamer = (url: string): Encoder =>
   run('gst-launch-1.0', [
     '-q',
-    ...'videotestsrc is-live=true pattern=ball ! video/x-raw,width=320,height=180,framerate=30/1'.split(' '),
+    ...'videotestsrc pattern=ball ! video/x-raw,width=320,height=180,framerate=30/1'.split(' '),
     ...'! openh264enc gop-size=60 ! h264parse ! mux.'.split(' '),
-    ...'audiotestsrc is-live=true ! audio/x-raw,rate=48000,channels=2 ! voaacenc ! aacparse ! mux.'.split(
-      ' ',
-    ),
+    ...'audiotestsrc ! audio/x-raw,rate=48000,channels=2 ! voaacenc ! aacparse ! mux.'.split(' '),
     ...'flvmux name=mux streamable=true ! rtmp2sink tls-validation-flags=0'.split(' '),
     `location=${url}`,
   ]);
