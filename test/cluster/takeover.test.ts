@@ -233,8 +233,6 @@ describe('a log that is read again', () => {
     expect(rolledBack).toEqual(new Set());
     expect(a.cluster.owned).toHaveLength(before);
     await a.actors.ask(tally, 'quiet', add('x'));
-<<<<<<< HEAD
-=======
   });
 });
 
@@ -254,7 +252,6 @@ describe('an owner that does not know yet that it is one no more', () => {
     await nodes.advance('8s');
     await asked;
     expect(answer).toMatchObject({ status: 409 });
->>>>>>> main
   });
 });
 
