@@ -25,6 +25,7 @@ export class ClusterActors implements Actors {
   readonly #options: ClusterActorsOptions;
   readonly #waiting = new Map<string, Waiting>();
   #isStopped = false;
+  readonly #stopped = new AbortController();
   #onQuiet = () => {};
 
   constructor(options: ClusterActorsOptions) {
@@ -79,7 +80,11 @@ export class ClusterActors implements Actors {
   /** Takes no further commands. Resolves when those that wait have their answer, or have had the time to get it. */
   async stop(): Promise<void> {
     this.#isStopped = true;
-    if (this.#waiting.size === 0) return;
+    if (this.#waiting.size > 0) await this.#quiet();
+    this.#stopped.abort();
+  }
+
+  async #quiet(): Promise<void> {
     const { clock } = this.#options;
     await new Promise<void>((resolve) => {
       const cancel = clock.at(clock.now() + clusterLimits.stop, resolve);
@@ -111,26 +116,24 @@ export class ClusterActors implements Actors {
 
   async #answered(id: string, command: Parameters<Bus['send']>[0]): Promise<Answer> {
     const { clock } = this.#options;
-    const over = new AbortController();
     const { promise, resolve, reject } = Promise.withResolvers<Answer>();
     const cancel = clock.at(clock.now() + clusterLimits.askTime, () => resolve({ fault: unknownOutcome }));
     this.#waiting.set(id, { end: resolve });
-    this.#send(command, over.signal).catch(reject);
+    this.#send(id, command).catch(reject);
     try {
       return await promise;
     } finally {
       cancel();
-      over.abort();
       this.#waiting.delete(id);
       if (this.#waiting.size === 0) this.#onQuiet();
     }
   }
 
   /** Until the log has it. Where it may have been written already it is the same command that is written again. */
-  async #send(command: Parameters<Bus['send']>[0], signal: AbortSignal): Promise<void> {
+  async #send(id: string, command: Parameters<Bus['send']>[0]): Promise<void> {
     const { bus, clock, log } = this.#options;
     let isUnknown = false;
-    while (!signal.aborted) {
+    while (this.#waiting.has(id)) {
       try {
         await bus.send(command);
         return;
@@ -138,7 +141,7 @@ export class ClusterActors implements Actors {
         isUnknown ||= hasCode(error, 'bus.unknown');
         if (!isUnknown) throw error;
         log.debug('a command may not have been sent', { actor: command.key, error });
-        await pause(clock.now() + clusterLimits.sendRetry, { clock, signal });
+        await pause(clock.now() + clusterLimits.sendRetry, { clock, signal: this.#stopped.signal });
       }
     }
   }
