@@ -25,6 +25,8 @@ export class Ledger {
   /** Plain rows that were written in between (performance.now()) went with a rollback of the store. */
   plainUntil = Number.POSITIVE_INFINITY;
   plainFrom = Number.POSITIVE_INFINITY;
+  /** Nodes that take broadcasts were killed: what they counted in the last 30 s is not stored. */
+  hasMediaDied = false;
   /** The store was rolled back a little while ago: what is on the log may not be in it yet. */
   isCatchingUp = false;
   /** What must never happen, as it was seen. */

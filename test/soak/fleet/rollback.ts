@@ -25,6 +25,7 @@ export async function rollback(
   if (areNodesRestarted) {
     // The node that takes the broadcasts dies as well: encoders have to come back.
     for (const entry of ledger.streams.values()) entry.isLeftAlone = false;
+    ledger.hasMediaDied = true;
     await Promise.all(fleet.nodes.map((node) => node.kill()));
   }
   await fleet.redis.stop();

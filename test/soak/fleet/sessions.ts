@@ -64,7 +64,10 @@ export function watchSessions(options: {
     async stop() {
       isStopped = true;
       await watching;
-      await look((what) => ledger.violation(what));
+      await look((what) => {
+        if (ledger.hasMediaDied) dips += 1;
+        else ledger.violation(what);
+      });
     },
   };
 }

@@ -193,6 +193,7 @@ by status: ${[...statuses].map(([status, times]) => `${status} × ${times}`).joi
 counters set back by an attempt that nobody had answered: ${late.size} ${[...late].slice(0, 5).join('; ')}
 made twice after a rollback: ${[...twice].join(' ') || 'nothing'}
 logs: ${logged.commands} commands, ${logged.copies} copies among them; ${logged.events} events, ${logged.repeats} published again; highest epoch ${logged.epochs}
+commands: ${[...logged.kinds].map(([kind, times]) => `${kind} × ${times}`).join(', ')}
 media: broadcasts that were left alone had no look of a second without a new part beyond ${Math.round(longest)} ms; ${sum(({ counts }) => counts.connections)} connections, ${sum(({ counts }) => counts.refusals)} refused, ${sum(({ counts }) => counts.dropped)} tags dropped; ${sessions.looks} looks at all sessions, ${sessions.dips} figures lower for a moment`);
 }
 

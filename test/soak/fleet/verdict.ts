@@ -3,6 +3,7 @@ import { partitionOf } from '../../../runtime/actors/partition.ts';
 import type { RedisStore } from '../../../runtime/drivers/store/redis/index.ts';
 import type { Ledger } from './ledger.ts';
 import type { Record } from './records.ts';
+import { count } from './writer.ts';
 
 /** Everything that clients were told is there, on every node that can be asked. */
 export async function checkLedger(
@@ -162,7 +163,13 @@ export function checkLogs(
     if (ledger.streams.get(stream)?.isLeftAlone && life.length > 2)
       ledger.violation(`stream ${stream} was left alone, but: ${life.join(' ')}`);
   }
+  const kinds = new Map<string, number>();
+  for (const { key, value } of commands) {
+    const { type, command } = JSON.parse(value);
+    count(kinds, `${key.split('/', 1)[0]} ${command?.type ?? type}`);
+  }
   return {
+    kinds,
     commands: commands.length,
     copies: commands.length - new Set(commands.map(({ value }) => JSON.parse(value).id)).size,
     events: contents.size,
@@ -172,6 +179,8 @@ export function checkLogs(
 }
 
 export interface LogFigures {
+  /** Commands by actor type and what was asked. */
+  readonly kinds: ReadonlyMap<string, number>;
   readonly commands: number;
   /** Commands that stand on the log more than once. */
   readonly copies: number;
