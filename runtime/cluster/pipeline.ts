@@ -1,6 +1,7 @@
 import { pause } from '../../core/pause.ts';
 import type { Clock } from '../../core/ports/clock.ts';
 import type { CommitOutcome } from '../../core/ports/store.ts';
+import { Changes } from './changes.ts';
 import { waitAfter } from './retried.ts';
 
 /** Something that takes effect in its turn: after everything that came before it. */
@@ -24,11 +25,11 @@ export class Pipeline {
   /** A write is to be repeated: until then nothing is written. */
   #isHeld = false;
   #isSettling = false;
-  #onChange: (() => void)[] = [];
+  readonly #changes: Changes;
 
   constructor(options: PipelineOptions) {
     this.#options = options;
-    options.signal.addEventListener('abort', () => this.#changed(), { once: true });
+    this.#changes = new Changes(options.signal);
   }
 
   /** Turns that have not taken effect. */
@@ -39,12 +40,12 @@ export class Pipeline {
   /** Resolves when there is a place, or nobody wants one any more. */
   async room(): Promise<void> {
     const { signal, depth } = this.#options;
-    while (this.#turns.length >= depth && !signal.aborted) await this.#change();
+    while (this.#turns.length >= depth && !signal.aborted) await this.#changes.next();
   }
 
   /** Resolves when everything has taken effect, or nothing will. */
   async idle(): Promise<void> {
-    while (this.#turns.length > 0 && !this.#options.signal.aborted) await this.#change();
+    while (this.#turns.length > 0 && !this.#options.signal.aborted) await this.#changes.next();
   }
 
   push(turn: Turn): void {
@@ -66,7 +67,7 @@ export class Pipeline {
       }
       this.#turns.shift();
       head.turn.settled(answer?.outcome, head.tries);
-      this.#changed();
+      this.#changes.happened();
     }
     this.#isSettling = false;
   }
@@ -83,16 +84,6 @@ export class Pipeline {
     this.#isHeld = false;
     for (const sent of this.#turns) if (!sent.isStored) write(sent);
     return true;
-  }
-
-  #change(): Promise<void> {
-    return new Promise((resolve) => this.#onChange.push(resolve));
-  }
-
-  #changed(): void {
-    const waiting = this.#onChange;
-    this.#onChange = [];
-    for (const go of waiting) go();
   }
 }
 

@@ -2,6 +2,7 @@ import type { Log } from '../../core/log.ts';
 import type { Clock } from '../../core/ports/clock.ts';
 import type { Order, Store } from '../../core/ports/store.ts';
 import type { CommittedJobs } from '../actors/workshop.ts';
+import { Changes } from './changes.ts';
 import type { HandedOn } from './hand-on.ts';
 import { clusterLimits } from './limits.ts';
 import { isWorthTelling, retried } from './retried.ts';
@@ -26,11 +27,11 @@ export class Relay {
   /** Number of the last entry that was read from the store. */
   #drainedTo = Number.NEGATIVE_INFINITY;
   #isRunning = false;
-  #onChange: (() => void)[] = [];
+  readonly #changes: Changes;
 
   constructor(options: RelayOptions) {
     this.#options = options;
-    options.signal.addEventListener('abort', () => this.#changed(), { once: true });
+    this.#changes = new Changes(options.signal);
   }
 
   /** Steps whose effects wait. */
@@ -52,12 +53,13 @@ export class Relay {
 
   /** Resolves when there is a place, or nobody wants one any more. */
   async room(): Promise<void> {
-    while (this.#queue.length >= clusterLimits.backlog && !this.#options.signal.aborted) await this.#change();
+    while (this.#queue.length >= clusterLimits.backlog && !this.#options.signal.aborted)
+      await this.#changes.next();
   }
 
   /** Resolves when everything is handed on, or nothing will be. */
   async idle(): Promise<void> {
-    while (this.#isRunning && !this.#options.signal.aborted) await this.#change();
+    while (this.#isRunning && !this.#options.signal.aborted) await this.#changes.next();
   }
 
   async #run(): Promise<void> {
@@ -73,7 +75,7 @@ export class Relay {
       }
     }
     this.#isRunning = false;
-    this.#changed();
+    this.#changes.happened();
   }
 
   async #drain(): Promise<void> {
@@ -94,7 +96,7 @@ export class Relay {
     await this.#handOn(batch.filter((handed) => !this.#wasDrained(handed)));
     if (this.#options.signal.aborted) return;
     this.#queue.splice(0, batch.length);
-    this.#changed();
+    this.#changes.happened();
   }
 
   /** Its entry was read from the store meanwhile. */
@@ -132,16 +134,6 @@ export class Relay {
         }
       },
     });
-  }
-
-  #change(): Promise<void> {
-    return new Promise((resolve) => this.#onChange.push(resolve));
-  }
-
-  #changed(): void {
-    const waiting = this.#onChange;
-    this.#onChange = [];
-    for (const go of waiting) go();
   }
 }
 

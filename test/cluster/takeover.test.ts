@@ -2,11 +2,10 @@ import { copyFile, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import type { CommandOf } from '../../core/actor.ts';
 import type { StepCommit } from '../../core/ports/store.ts';
 import { partitionOf } from '../../runtime/actors/partition.ts';
 import { clusterLimits } from '../../runtime/cluster/limits.ts';
-import { bareBroadcast, figures, publish, settings } from '../kit/broadcast-actor.ts';
+import { bareBroadcast, broadcastScript, publish, settings } from '../kit/broadcast-actor.ts';
 import { type ClusterNode, clusterNodes, type Nodes, partitions } from './nodes.ts';
 import { tally } from './tally.ts';
 
@@ -14,18 +13,7 @@ const points = ['before commit', 'after commit', 'before effects'] as const;
 type Point = (typeof points)[number];
 const began = Date.UTC(2026, 0, 1);
 
-/** A broadcast with a reconnect and a loss, as commands that a caller repeats with the same cause. */
-const script: CommandOf<(typeof bareBroadcast)['machine']>[] = [
-  publish('p1'),
-  { type: 'playable', token: 'p1', figures: figures(began) },
-  { type: 'closed', token: 'p1', isClean: false, figures: figures(began) },
-  publish('p2'),
-  { type: 'playable', token: 'p2', figures: figures(began) },
-  { type: 'closed', token: 'p2', isClean: true, figures: figures(began) },
-  publish('p3'),
-  { type: 'playable', token: 'p3', figures: figures(began) },
-  { type: 'delete' },
-];
+const script = broadcastScript(began);
 
 /** Asks until there is an answer, as a client does. */
 async function surely(nodes: Nodes, ask: () => Promise<unknown>): Promise<void> {

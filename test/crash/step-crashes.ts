@@ -4,7 +4,7 @@ import type { StepCommit, Store } from '../../core/ports/store.ts';
 import { ActorTypes } from '../../runtime/actors/actor-types.ts';
 import { ActorHost, type HostOptions } from '../../runtime/actors/host.ts';
 import { virtualClock } from '../../runtime/drivers/clock/virtual.ts';
-import { bareBroadcast, figures, publish, settings } from '../kit/broadcast-actor.ts';
+import { bareBroadcast, broadcastScript, settings } from '../kit/broadcast-actor.ts';
 
 /** What is stored by one deployment, over all its processes. */
 export interface StoredData {
@@ -18,18 +18,7 @@ export interface StoredData {
 type Point = Parameters<NonNullable<HostOptions['probe']>>[0] | 'before log';
 const began = 1_000_000;
 
-/** A broadcast with a reconnect and a loss, as commands that a caller repeats with the same cause. */
-const script = [
-  publish('p1'),
-  { type: 'playable', token: 'p1', figures: figures(began) },
-  { type: 'closed', token: 'p1', isClean: false, figures: figures(began) },
-  publish('p2'),
-  { type: 'playable', token: 'p2', figures: figures(began) },
-  { type: 'closed', token: 'p2', isClean: true, figures: figures(began) },
-  publish('p3'),
-  { type: 'playable', token: 'p3', figures: figures(began) },
-  { type: 'delete' },
-];
+const script = broadcastScript(began);
 
 /** Runs the script; the process stops once, at `point` of the step with this number, and starts again. */
 async function run(data: StoredData, stopAt?: { step: number; point: Point }) {

@@ -50,3 +50,16 @@ export const figures = (lastMediaAt: number) => ({
   lastMediaAt,
   targetDuration: 4,
 });
+
+/** A broadcast with a reconnect and a loss, whose media came at `began`: commands for a caller that repeats them. */
+export const broadcastScript = (began: number): Command[] => [
+  publish('p1'),
+  { type: 'playable', token: 'p1', figures: figures(began) },
+  { type: 'closed', token: 'p1', isClean: false, figures: figures(began) },
+  publish('p2'),
+  { type: 'playable', token: 'p2', figures: figures(began) },
+  { type: 'closed', token: 'p2', isClean: true, figures: figures(began) },
+  publish('p3'),
+  { type: 'playable', token: 'p3', figures: figures(began) },
+  { type: 'delete' },
+];
