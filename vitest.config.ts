@@ -24,6 +24,8 @@ export default defineConfig({
           name: 'unit',
           include: ['test/**/*.test.ts'],
           exclude: ['test/e2e/**'],
+          // Only there: a test that needs it is named by the report, and is to be mended all the same.
+          retry: inCi ? 1 : 0,
           // Far more than they need: a busy machine must not decide.
           testTimeout: 30_000,
           hookTimeout: 30_000,

@@ -9,14 +9,20 @@
 import { spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 
 interface Report {
   numPassedTests: number;
   numFailedTests: number;
   numPendingTests: number;
   numTodoTests: number;
-  testResults: { name: string; status: string; assertionResults: unknown[] }[];
+  testResults: { name: string; status: string; message?: string; assertionResults: Assertion[] }[];
+}
+
+interface Assertion {
+  fullName: string;
+  status: string;
+  failureMessages?: string[];
 }
 
 const [project, limit, ...rest] = process.argv.slice(2);
@@ -27,7 +33,8 @@ if (!project || !(Number(limit) > 0)) {
 const folder = mkdtempSync(join(tmpdir(), 'millrace-test-'));
 const reportFile = join(folder, 'report.json');
 const exit = await runVitest();
-const counts = count(readReport());
+const report = readReport();
+const counts = count(report);
 rmSync(folder, { recursive: true, force: true });
 
 const isSkippedInCi = Boolean(process.env.CI) && counts.skipped > 0;
@@ -37,6 +44,7 @@ if (!isGood && counts.failed === 0 && !isSkippedInCi) {
   console.error(counts.passed === 0 ? '\nno test ran' : `\nvitest ended with ${exit}, though no test failed`);
   counts.failed = 1;
 }
+for (const line of failures(report)) console.log(line);
 console.log(
   `\n${counts.passed} passed, ${counts.failed} failed${counts.skipped > 0 ? `, ${counts.skipped} skipped` : ''}`,
 );
@@ -89,6 +97,20 @@ function readReport(): Report | null {
   } catch {
     return null;
   }
+}
+
+/** One line for each failed test and each file that did not load, so that the end of a long log says what it was. */
+function failures(report: Report | null): string[] {
+  return (report?.testResults ?? []).flatMap(({ name, status, message, assertionResults }) => {
+    const failed = assertionResults.filter((one) => one.status === 'failed');
+    const lines = failed.map((one) => `${one.fullName}: ${firstLine(one.failureMessages?.[0])}`);
+    if (lines.length === 0 && status === 'failed') lines.push(firstLine(message));
+    return lines.map((line) => `FAILED ${relative(process.cwd(), name)}: ${line}`);
+  });
+}
+
+function firstLine(text = 'no reason was given'): string {
+  return text.split('\n')[0].slice(0, 300);
 }
 
 function count(report: Report | null) {

@@ -172,6 +172,21 @@ describe('blobs in a folder', () => {
     expect(existsSync(left)).toBe(false);
   });
 
+  test('a completion that died before it was remembered knows its blob again', async () => {
+    const blobs = await open();
+    const upload = await blobs.uploads.begin('a/b.bin', { partSize: mebibyte * 5 });
+    await blobs.uploads.part(upload, { number: 1, bytes: bytesOf(1000) });
+    const first = await blobs.uploads.complete(upload, { size: 1000, ifAbsent: true });
+    const file = join(folder, '.uploads', upload.id, 'upload.json');
+    const { blob, ...before } = JSON.parse(readFileSync(file, 'utf8'));
+    expect(blob).toMatchObject({ size: 1000 });
+    // As a death right after the blob got its name leaves it.
+    writeFileSync(file, JSON.stringify({ ...before, placing: blob }));
+    writeFileSync(join(folder, '.uploads', upload.id, '1'), bytesOf(1000));
+    expect(await blobs.uploads.complete(upload, { size: 1000, ifAbsent: true })).toEqual(first);
+    expect(await blobs.uploads.parts(upload)).toBe('gone');
+  });
+
   test('an id that is none leads nowhere', async () => {
     const blobs = await open();
     for (const id of [

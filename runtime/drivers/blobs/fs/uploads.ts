@@ -122,6 +122,12 @@ export function directoryUploads(
           return isThere ? { outcome: 'ok', ...upload.blob } : { outcome: 'gone' };
         }
         const parts = await partsIn(path);
+        const { placing } = upload;
+        if (placing !== undefined && (await etag(key)) === placing.etag) {
+          await write(path, { ...upload, blob: placing });
+          await removeParts(path, parts);
+          return { outcome: 'ok', ...placing };
+        }
         const missing = missingParts(parts, { size, partSize });
         if (missing.length > 0) return { outcome: 'incomplete', missing };
         const numbers = parts.map(({ number }) => number).filter((number) => number <= count);
@@ -130,9 +136,14 @@ export function directoryUploads(
           await unlink(file.path).catch(() => {});
           throw unavailable(`the parts of ${key} changed while they were put together`);
         }
+        // A death before the blob has its name leaves the parts: the next call puts the same bytes together again. After a
+        // death behind that it meets this etag, and knows the blob for its own.
+        await write(path, { ...upload, placing: { etag: file.etag, size } }).catch(async (error) => {
+          await unlink(file.path).catch(() => {});
+          throw error;
+        });
         const outcome = await commit(file, { key, ...condition });
         if (outcome.outcome === 'conflict') return outcome;
-        // A death before this line leaves the parts: the next call puts the same bytes together again.
         await write(path, { ...upload, blob: { etag: outcome.etag, size } });
         await removeParts(path, parts);
         return outcome;
@@ -183,6 +194,8 @@ interface Upload {
   readonly key: string;
   /** Epoch ms. */
   readonly begun: number;
+  /** What it was about to become. */
+  readonly placing?: { readonly etag: string; readonly size: number };
   /** What it has become. */
   readonly blob?: { readonly etag: string; readonly size: number };
 }
