@@ -31,7 +31,7 @@ export interface Nodes {
   /** All that have a row, ascending by id. Faults `store.*` (503). */
   list(): Promise<readonly KnownNode[]>;
   /**
-   * GET of a path (with query) at another node, which answers nodes alone. Resolves with its answer, whatever the
+   * GET, or what `method` says, of a path (with query) at another node, which answers nodes alone. Resolves with its answer, whatever the
    * status. Fault `node.unreachable` (503): there is no such node, it is dead, has no url, or did not answer in time.
    */
   request(node: string, path: string, options: NodeRequest): Promise<Response>;
@@ -39,6 +39,8 @@ export interface Nodes {
 
 export interface NodeRequest {
   readonly signal: AbortSignal;
+  /** POST has no body: what it is about is in the path. */
+  readonly method?: 'GET' | 'POST';
   readonly headers?: Readonly<Record<string, string>>;
   /** ms until its answer begins; default `nodeLimits.answer`. */
   readonly timeout?: number;
@@ -48,7 +50,7 @@ export interface NodeRequest {
 export type AskNode = (
   url: string,
   path: string,
-  options: Pick<NodeRequest, 'signal' | 'headers'>,
+  options: Pick<NodeRequest, 'signal' | 'headers' | 'method'>,
 ) => Promise<Response>;
 
 /** Processes of one node that are gone, and what they held with them. */

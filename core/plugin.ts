@@ -6,12 +6,14 @@ import type { EventFeed } from './events.ts';
 import type { Log } from './log.ts';
 import type { Metrics } from './metrics.ts';
 import type { LostNode, Nodes } from './nodes.ts';
+import type { Blobs } from './ports/blobs.ts';
 import type { Clock } from './ports/clock.ts';
 import type { Media } from './ports/media.ts';
 import type { Outbound } from './ports/outbound.ts';
+import type { Recorder } from './ports/recorder.ts';
 import type { LoggedEvent, ResourceCommit, ResourceReader } from './ports/store.ts';
 import type { Volatile } from './ports/volatile.ts';
-import type { Field, FieldSet, ResourceKind } from './resource.ts';
+import type { Derivation, DerivationSet, Field, FieldSet, ResourceKind } from './resource.ts';
 import type { Collection, Offer, Token } from './token.ts';
 
 /**
@@ -41,11 +43,15 @@ export interface Plugin<C extends TObject = TObject> {
   readonly resources?: readonly ResourceKind[];
   /** Fields that it adds to resources of other plugins. */
   readonly extends?: readonly Field<unknown, Kit<C>>[];
+  /** Fields that it tells of resources of other plugins when they are shown. */
+  readonly derives?: readonly Derivation<Kit<C>>[];
   /** What it offers to other plugins' collections, whether anybody asks or not. */
   readonly offers?: readonly Offer<Kit<C>>[];
   // biome-ignore lint/suspicious/noExplicitAny: the machines of one plugin have different types
   readonly actors?: readonly ActorType<any, StepKit<C>>[];
-  /** Events that it emits, with one sentence each. */
+  /**
+   * Events that it emits, with one sentence each. One of the account '' is for other plugins alone: no client hears of it.
+   */
   readonly emits?: Readonly<Record<string, string>>;
   /**
    * Orders that its machines emit (`order.*`), and how a node carries them out. Must be harmless twice. One that names a
@@ -90,6 +96,9 @@ export interface Kit<C extends TObject = TObject> {
   };
   readonly events: EventFeed;
   readonly media: Media;
+  /** Recordings that grow on this node. */
+  readonly recorder: Recorder;
+  readonly blobs: Blobs;
   readonly volatile: Volatile;
   /** To count what is of use to an operator; no label may hold an id. */
   readonly metrics: Metrics;
@@ -108,6 +117,8 @@ export interface Kit<C extends TObject = TObject> {
   offered<T>(to: Collection<T>): readonly T[];
   /** The fields that enabled plugins add to a resource. */
   fields(kind: ResourceKind): FieldSet;
+  /** What enabled plugins tell of a resource when it is shown. */
+  derived(kind: ResourceKind): DerivationSet;
 }
 
 /**

@@ -20,6 +20,62 @@ export interface Field<T = unknown, K = unknown> extends FieldRules<T, K> {
   initial(kit: K): T;
 }
 
+/**
+ * Fields of another plugin's resource that are told when it is shown, and stored nowhere in it: what they say lies in
+ * resources of the plugin that tells them. In request bodies they are accepted and ignored, as all that is read only.
+ */
+export interface Derivation<K = unknown> {
+  readonly resource: ResourceKind;
+  /** By name; each is optional in answers. */
+  readonly schemas: Readonly<Record<string, TSchema>>;
+  /**
+   * Their values for one object, as it is shown without them; what is absent is left out. Cheap where there is nothing to
+   * tell: it runs for each object of each answer. A rejection fails the answer. Not asked for the objects in events.
+   */
+  of(shown: Readonly<Record<string, unknown>>, kit: K): Derived | undefined | Promise<Derived | undefined>;
+}
+
+export interface Derived {
+  readonly values: Readonly<Record<string, unknown>>;
+  /** What is wrong, in plain words, beside the object's own `issues`. */
+  readonly issues?: readonly string[];
+}
+
+/** All that enabled plugins tell of one kind. */
+export interface DerivationSet {
+  /** JSON schemas by field name. */
+  readonly schemas: Readonly<Record<string, TSchema>>;
+  /** The object with what is told of it; itself where nothing is. */
+  complete<T extends Readonly<Record<string, unknown>>>(shown: T): T | Promise<T>;
+}
+
+/** @param derivations each with what its plugin is given */
+export function derivationSet(
+  derivations: readonly { readonly derivation: Derivation; readonly kit: unknown }[],
+): DerivationSet {
+  return {
+    schemas: Object.assign({}, ...derivations.map(({ derivation }) => derivation.schemas)),
+    complete(shown) {
+      if (derivations.length === 0) return shown;
+      const told = derivations.map(({ derivation, kit }) => derivation.of(shown, kit));
+      if (!told.some((one) => one instanceof Promise)) return withTold(shown, told as Told);
+      return Promise.all(told).then((all) => withTold(shown, all));
+    },
+  };
+}
+
+type Told = readonly (Derived | undefined)[];
+
+function withTold<T extends Readonly<Record<string, unknown>>>(shown: T, told: Told): T {
+  const issues = told.flatMap((one) => one?.issues ?? []);
+  const own = (shown.issues as readonly string[] | undefined) ?? [];
+  return Object.assign(
+    shown,
+    ...told.map((one) => one?.values),
+    issues.length > 0 ? { issues: [...own, ...issues] } : undefined,
+  );
+}
+
 /** What its schema cannot say about a field. */
 interface FieldRules<T, K> {
   /** Schema of the value as answers show it; default: that of what is given. */

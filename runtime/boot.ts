@@ -16,10 +16,11 @@ import type { Clock } from '../core/ports/clock.ts';
 import type { Jobs } from '../core/ports/jobs.ts';
 import type { Media } from '../core/ports/media.ts';
 import type { Outbound } from '../core/ports/outbound.ts';
+import type { Recorder } from '../core/ports/recorder.ts';
 import type { LoggedEvent, Order, Store } from '../core/ports/store.ts';
 import type { Volatile } from '../core/ports/volatile.ts';
 import { RequestCounts } from '../core/request-counts.ts';
-import { fieldSet } from '../core/resource.ts';
+import { derivationSet, fieldSet } from '../core/resource.ts';
 import type { Collection, Token } from '../core/token.ts';
 import { type ActorRuntime, actorRuntime } from './actor-runtime.ts';
 import { ActorTypes } from './actors/actor-types.ts';
@@ -54,7 +55,7 @@ const retention = eventLimits.retention.value;
  * Throws a Fault `boot.invalid` that lists every problem. A failed start stops what had started.
  */
 export async function boot(options: BootOptions): Promise<Booted> {
-  const { store, bus, jobs, clock, media, outbound, volatile } = options.drivers;
+  const { store, bus, jobs, clock, media, recorder, blobs, outbound, volatile } = options.drivers;
   const tree = new BootTree(clock);
   const stops: { name: string; stop: Stop }[] = [];
   const callers = peers({ trusted: options.trustedProxies ?? [] });
@@ -95,16 +96,15 @@ export async function boot(options: BootOptions): Promise<Booted> {
         signal: options.signal ?? stopping.signal,
       }),
     );
-    const { blobs } = options.drivers;
-    if (blobs) {
-      stops.push({ name: 'blobs', stop: () => blobs.close() });
-      await tree.timed('blobs', () =>
-        patiently('blobs', {
-          ...{ clock, log: options.log, signal: options.signal ?? stopping.signal },
-          attempt: () => blobs.open(),
-        }),
-      );
-    }
+    stops.push({ name: 'blobs', stop: () => blobs.close() });
+    await tree.timed('blobs', () =>
+      patiently('blobs', {
+        ...{ clock, log: options.log, signal: options.signal ?? stopping.signal },
+        attempt: () => blobs.open(),
+      }),
+    );
+    stops.push({ name: 'recorder', stop: () => recorder.close() });
+    await tree.timed('recorder', () => recorder.open());
     const { roles = allRoles, isAlone = bus === undefined, nodeUrl: url } = options;
     const presence = await tree.timed('node', () =>
       nodePresence({ id: options.nodeId, url, roles, store, clock }),
@@ -191,6 +191,8 @@ export async function boot(options: BootOptions): Promise<Booted> {
         resources: resourcesOf({ store, clock, runtime }),
         events: hub,
         media,
+        recorder,
+        blobs,
         volatile,
         metrics,
         outbound,
@@ -212,6 +214,14 @@ export async function boot(options: BootOptions): Promise<Booted> {
               .map((offer) => offer.make(kits.get(other.plugin.id) as Kit) as T),
           ),
         fields,
+        derived: (kind) =>
+          derivationSet(
+            plan.flatMap((other) =>
+              (other.plugin.derives ?? [])
+                .filter(({ resource }) => resource.kind === kind.kind)
+                .map((derivation) => ({ derivation, kit: kits.get(other.plugin.id) })),
+            ),
+          ),
       } satisfies Kit);
     }
 
@@ -323,7 +333,8 @@ export interface BootOptions {
     readonly media: Media;
     readonly volatile: Volatile;
     readonly outbound: Outbound;
-    readonly blobs?: Blobs;
+    readonly blobs: Blobs;
+    readonly recorder: Recorder;
   };
   readonly deployment: Omit<Deployment, 'node' | 'isAlone'>;
   /** What this node does; default: everything. */

@@ -17,6 +17,7 @@ import { freePort } from './free-port.ts';
 import { processLimits } from './limits.ts';
 import { listen } from './listen.ts';
 import { inProcessMedia } from './media/in-process.ts';
+import { noRecorder } from './media/recording/recorder.ts';
 import { nodeClient } from './node-client.ts';
 import { nodeGate } from './node-gate.ts';
 import { openDrivers } from './open-drivers.ts';
@@ -116,7 +117,7 @@ async function main(): Promise<void> {
   const publicUrl = config.publicUrl ?? `http://localhost:${config.http.port}`;
   const begun = boot({
     plugins,
-    drivers: { ...opened, clock, media, outbound },
+    drivers: { ...opened, clock, media, recorder: noRecorder(), outbound },
     deployment: {
       publicUrl,
       dataDir: config.dataDir,

@@ -22,9 +22,10 @@ export function nodeClient(options: { clock: Clock; secret: string }): NodeClien
     limits: { requests, idleConnections, idlePerPlace: idlePerNode },
   });
   return {
-    async ask(url, path, { signal, headers }) {
+    async ask(url, path, { signal, headers, method = 'GET' }) {
       const answer = await client.open(`${url}${path}`, {
         headers: { ...headers, [nodeHeader]: secret },
+        method,
         signal,
         timeout: 0,
         idleTimeout: silence,

@@ -252,12 +252,12 @@ async function inTime(
   options: { node: KnownNode; path: string; given: NodeRequest; clock: Clock },
 ): Promise<Response> {
   const { node, path, given, clock } = options;
-  const { signal, headers, timeout = nodeLimits.answer.value } = given;
+  const { signal, headers, method = 'GET', timeout = nodeLimits.answer.value } = given;
   const late = new AbortController();
   const cancel = clock.at(clock.now() + timeout, () => late.abort());
   try {
     const both = AbortSignal.any([signal, late.signal]);
-    return await ask(node.url ?? '', path, { signal: both, ...(headers && { headers }) });
+    return await ask(node.url ?? '', path, { signal: both, method, ...(headers && { headers }) });
   } catch (error) {
     throw unreachable(node.id, error);
   } finally {

@@ -37,7 +37,12 @@ export function planOf(entries: readonly ConfiguredPlugin[]): { plan: PlannedPlu
   unique(plugins, { what: 'resource', names: (p) => (p.resources ?? []).map(({ kind }) => kind), problems });
   unique(plugins, {
     what: 'field',
-    names: (p) => (p.extends ?? []).map((field) => `${field.resource.kind}.${field.name}`),
+    names: (p) => [
+      ...(p.extends ?? []).map((field) => `${field.resource.kind}.${field.name}`),
+      ...(p.derives ?? []).flatMap((one) =>
+        Object.keys(one.schemas).map((name) => `${one.resource.kind}.${name}`),
+      ),
+    ],
     problems,
   });
 
@@ -54,6 +59,11 @@ export function planOf(entries: readonly ConfiguredPlugin[]): { plan: PlannedPlu
     for (const field of plugin.extends ?? []) {
       if (!kinds.has(field.resource.kind)) {
         problems.push(`plugin ${plugin.id}: extends ${field.resource.kind}, a resource of no enabled plugin`);
+      }
+    }
+    for (const { resource } of plugin.derives ?? []) {
+      if (!kinds.has(resource.kind)) {
+        problems.push(`plugin ${plugin.id}: tells of ${resource.kind}, a resource of no enabled plugin`);
       }
     }
     for (const event of Object.keys(plugin.reactions ?? {})) {

@@ -32,6 +32,11 @@ export interface PublishGrant {
   readonly discontinuitySequence: number;
   /** EXT-X-TARGETDURATION is never below this many seconds. */
   readonly targetDuration: number;
+  /** It is recorded; absent, it is not. */
+  readonly recording?: {
+    /** Where the blobs of the recording go, without a slash at the end. */
+    readonly folder: string;
+  };
 }
 
 /**

@@ -25,9 +25,10 @@ export function listRoutes(kit: StreamsKit): AnyElysia {
     resources: kit.resources,
     parameters: ['streamsonly', 'sessionsonly', 'active', 'record'],
   });
-  const shown = streamSchema(extended);
+  const derived = kit.derived(stream);
+  const shown = streamSchema(extended, derived);
   const query = listParameters(fields);
-  const present = (row: StoredResource) => presentLive(documentOf(row), { kit, fields: extended });
+  const present = (row: StoredResource) => presentLive(documentOf(row), { kit, fields: extended, derived });
 
   return new Elysia()
     .get(
@@ -89,7 +90,7 @@ export function listRoutes(kit: StreamsKit): AnyElysia {
       async ({ request, params }) => {
         const principal = await authenticate(request, keys);
         const document = await session(principal, { id: params.id, kit });
-        return Response.json(await presentLive(document, { kit, fields: extended }));
+        return Response.json(await presentLive(document, { kit, fields: extended, derived }));
       },
       says('One session.', {
         name: 'getSession',

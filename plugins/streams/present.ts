@@ -1,14 +1,18 @@
-import type { FieldSet } from '../../core/resource.ts';
+import type { DerivationSet, FieldSet } from '../../core/resource.ts';
 import type { StreamDocument } from './document.ts';
 import type { StreamsKit } from './kit.ts';
 import { type LiveState, readLive, unknownState } from './live-figures.ts';
 
-/** The stream object as its owner sees it, live figures included. Where nobody broadcasts nothing is looked up. */
+/**
+ * The stream object as its owner sees it, with live figures and what other plugins tell of it. Where nobody broadcasts and
+ * nothing is told nothing is looked up.
+ */
 export function presentLive(
   document: StreamDocument,
-  { kit, fields }: { kit: StreamsKit; fields: FieldSet },
+  { kit, fields, derived }: { kit: StreamsKit; fields: FieldSet; derived: DerivationSet },
 ): Record<string, unknown> | Promise<Record<string, unknown>> {
-  const show = (state: LiveState) => presentStream(document, { state, at: kit.clock.now(), fields });
+  const show = (state: LiveState) =>
+    derived.complete(presentStream(document, { state, at: kit.clock.now(), fields }));
   const state = readLive(document, kit);
   return state instanceof Promise ? state.then(show) : show(state);
 }

@@ -25,10 +25,12 @@ export function routes(kit: StreamsKit): AnyElysia {
   const fields = kit.fields(stream);
   const keys = kit.use(authenticator);
   const changes = changeable(kit, fields);
-  const creation = bodyReader({ ...changes, name: streamName } as Record<string, TSchema>, { readOnly });
-  const change = bodyReader(changes, { readOnly });
-  const present = (document: StreamDocument) => presentLive(document, { kit, fields });
-  const shown = streamSchema(fields);
+  const derived = kit.derived(stream);
+  const ignored = { readOnly: [...readOnly, ...Object.keys(derived.schemas)] };
+  const creation = bodyReader({ ...changes, name: streamName } as Record<string, TSchema>, ignored);
+  const change = bodyReader(changes, ignored);
+  const present = (document: StreamDocument) => presentLive(document, { kit, fields, derived });
+  const shown = streamSchema(fields, derived);
   const once = idempotent(kit);
   const places = quota({
     clock: kit.clock,

@@ -2,7 +2,7 @@ import { type TObject, type TSchema, Type } from '@sinclair/typebox';
 import { milliseconds } from '../../core/duration.ts';
 import { nameSchema } from '../../core/name.ts';
 import { idSchema, momentSchema } from '../../core/operation.ts';
-import type { FieldSet } from '../../core/resource.ts';
+import type { DerivationSet, FieldSet } from '../../core/resource.ts';
 import type { StreamsKit } from './kit.ts';
 import { streamLimits } from './limits.ts';
 
@@ -54,7 +54,7 @@ export function changeable(kit: StreamsKit, fields: FieldSet): Record<string, TS
 }
 
 /** The stream object as its owner sees it; a session is one too. */
-export function streamSchema(fields: FieldSet): TObject {
+export function streamSchema(fields: FieldSet, derived: DerivationSet): TObject {
   return Type.Object(
     {
       id: idSchema,
@@ -94,6 +94,9 @@ export function streamSchema(fields: FieldSet): TObject {
       sourceSegments: Type.Integer({ minimum: 0, examples: [42] }),
       sourceSegmentsDuration: Type.Number({ minimum: 0, description: 'Seconds.', examples: [84.2] }),
       ...fields.shown,
+      ...Object.fromEntries(
+        Object.entries(derived.schemas).map(([name, schema]) => [name, Type.Optional(schema)]),
+      ),
     },
     { $id: 'Stream', additionalProperties: false },
   );

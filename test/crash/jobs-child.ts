@@ -8,9 +8,11 @@ import { boot } from '../../runtime/boot.ts';
 import { systemClock } from '../../runtime/drivers/clock/system.ts';
 import { sqliteStore } from '../../runtime/drivers/store/sqlite/index.ts';
 import { memoryVolatile } from '../../runtime/drivers/volatile/memory.ts';
+import { modelBlobs } from '../conformance/blobs/model.ts';
 import { courierActor, courierPlugin, type Parcel } from '../kit/courier.ts';
 import { scriptedMedia } from '../kit/scripted-media.ts';
 import { scriptedOutbound } from '../kit/scripted-outbound.ts';
+import { scriptedRecorder } from '../kit/scripted-recorder.ts';
 
 /**
  * Carries parcels until it is killed, or with `drain` until all are delivered. Says `asked <parcel>` before it asks for
@@ -48,6 +50,7 @@ const booted = await boot({
   drivers: {
     ...{ store, jobs: store.jobs, clock, media: scriptedMedia(clock) },
     ...{ volatile: memoryVolatile({ clock }), outbound: scriptedOutbound() },
+    ...{ blobs: modelBlobs(), recorder: scriptedRecorder() },
   },
   deployment: { publicUrl: 'http://localhost', dataDir: folder, bootstrapKey: undefined, rtmpPort: 1935 },
   ...{ nodeId: 'local', nodeTimeout: 10_000, partitions: 4, hotActors: 100 },

@@ -6,6 +6,7 @@ import { milliseconds } from '../../core/duration.ts';
 import { jsonLog } from '../../core/log.ts';
 import type { Role } from '../../core/nodes.ts';
 import type { Kit, Plugin } from '../../core/plugin.ts';
+import type { Blobs } from '../../core/ports/blobs.ts';
 import type { Store } from '../../core/ports/store.ts';
 import type { Volatile } from '../../core/ports/volatile.ts';
 import { type Booted, boot } from '../../runtime/boot.ts';
@@ -13,8 +14,10 @@ import { virtualClock } from '../../runtime/drivers/clock/virtual.ts';
 import { sqliteStore } from '../../runtime/drivers/store/sqlite/index.ts';
 import { memoryVolatile } from '../../runtime/drivers/volatile/memory.ts';
 import { nodeGate, nodeHeader } from '../../runtime/node-gate.ts';
+import { modelBlobs } from '../conformance/blobs/model.ts';
 import { type ScriptedMedia, scriptedMedia } from './scripted-media.ts';
 import { scriptedOutbound } from './scripted-outbound.ts';
+import { type ScriptedRecorder, scriptedRecorder } from './scripted-recorder.ts';
 import { trackedStore } from './tracked-store.ts';
 import { bootstrapKey } from './world.ts';
 
@@ -28,6 +31,7 @@ export async function fleet(options: FleetOptions): Promise<Fleet> {
   const { store, idle } = trackedStore(sqliteStore({ file: ':memory:' }));
   const clock = virtualClock({ start: Date.UTC(2026, 0, 1), idle });
   const volatile = { ...memoryVolatile({ clock }) };
+  const blobs: Blobs = { ...modelBlobs(), close: async () => {} };
   const lines: string[] = [];
   const nodes = new Map<string, FleetNode>();
   const begun: FleetNode[] = [];
@@ -44,6 +48,7 @@ export async function fleet(options: FleetOptions): Promise<Fleet> {
     let ended: string | undefined;
     const own = refusingWhile(refusing, () => isCut, down);
     const media = scriptedMedia(clock);
+    const recorder = scriptedRecorder();
     const unlessCut = <T>(call: () => Promise<T>) => (isCut ? Promise.reject(down()) : call());
     const ownVolatile: Volatile = {
       set: (...args) => unlessCut(() => volatile.set(...args)),
@@ -78,7 +83,7 @@ export async function fleet(options: FleetOptions): Promise<Fleet> {
         jobs: isFirst
           ? store.jobs
           : ({ ...store.jobs, claim: async () => [], next: async () => undefined } as never),
-        ...{ clock, media, volatile: ownVolatile },
+        ...{ clock, media, recorder, blobs, volatile: ownVolatile },
         outbound: scriptedOutbound(),
       },
       deployment: {
@@ -92,14 +97,18 @@ export async function fleet(options: FleetOptions): Promise<Fleet> {
       onFatal: (reason) => {
         ended ??= reason;
       },
-      async askNode(url, path, { signal, headers }) {
+      async askNode(url, path, { signal, headers, method = 'GET' }) {
         const other = nodes.get(url.slice('http://'.length));
         if (isCut || !other || other.isCut) throw new Error(`${url} does not answer`);
         const gone = new Promise<never>((_, reject) =>
           signal.addEventListener('abort', () => reject(signal.reason)),
         );
         const gate = nodeGate({ app: other.booted.internal, secret });
-        const asked = new Request(`${url}${path}`, { headers: { ...headers, [nodeHeader]: secret }, signal });
+        const asked = new Request(`${url}${path}`, {
+          method,
+          headers: { ...headers, [nodeHeader]: secret },
+          signal,
+        });
         const answer = await Promise.race([gone, gate(asked)]);
         if (!answer) throw new Error(`${path} is no path between nodes`);
         return answer;
@@ -111,7 +120,7 @@ export async function fleet(options: FleetOptions): Promise<Fleet> {
       },
     });
     const node: FleetNode = {
-      ...{ id, booted, media, dataDir: join(dataDir, id) },
+      ...{ id, booted, media, recorder, dataDir: join(dataDir, id) },
       get ended() {
         return ended;
       },
@@ -190,6 +199,7 @@ export interface FleetNode {
   readonly id: string;
   readonly booted: Booted;
   readonly media: ScriptedMedia;
+  readonly recorder: ScriptedRecorder;
   readonly dataDir: string;
   /** Why it had to end, if it had to. */
   readonly ended: string | undefined;

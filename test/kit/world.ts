@@ -5,6 +5,7 @@ import { cidr } from '../../core/cidr.ts';
 import { milliseconds } from '../../core/duration.ts';
 import { jsonLog } from '../../core/log.ts';
 import type { AnyEffect, Plugin } from '../../core/plugin.ts';
+import type { Blobs } from '../../core/ports/blobs.ts';
 import type { Clock } from '../../core/ports/clock.ts';
 import type { Volatile } from '../../core/ports/volatile.ts';
 import { type Booted, type BootOptions, boot } from '../../runtime/boot.ts';
@@ -13,9 +14,11 @@ import { memoryBus } from '../../runtime/drivers/bus/memory/index.ts';
 import { virtualClock } from '../../runtime/drivers/clock/virtual.ts';
 import { type SqliteStore, sqliteStore } from '../../runtime/drivers/store/sqlite/index.ts';
 import { memoryVolatile } from '../../runtime/drivers/volatile/memory.ts';
+import { modelBlobs } from '../conformance/blobs/model.ts';
 import { documentedBy } from './documented.ts';
 import { type ScriptedMedia, type ScriptedPublish, scriptedMedia } from './scripted-media.ts';
 import { type ScriptedOutbound, scriptedOutbound } from './scripted-outbound.ts';
+import { type ScriptedRecorder, scriptedRecorder } from './scripted-recorder.ts';
 import { trackedStore } from './tracked-store.ts';
 
 /** `MILLRACE_WORLD=cluster`: the same tests on the runtime of several nodes, as one of them. */
@@ -36,6 +39,8 @@ export async function world(options: WorldOptions): Promise<World> {
   const broker = isClustered
     ? memoryBroker({ clock: { now: () => time.now(), at: (due, action) => time.at(due, action) } })
     : undefined;
+  // As do blobs.
+  const blobs: Blobs = { ...modelBlobs(), close: async () => {} };
   let time: Clock;
 
   const startOne = async (now: number): Promise<Running> => {
@@ -46,6 +51,7 @@ export async function world(options: WorldOptions): Promise<World> {
     const media = scriptedMedia(clock);
     const volatile = { ...memoryVolatile({ clock }) };
     const outbound = scriptedOutbound();
+    const recorder = scriptedRecorder();
     const log = jsonLog({ level: 'debug', now: () => clock.now(), write: (line) => lines.push(line) });
     const bus = broker && memoryBus({ broker, node: 'local', partitions, clock, log });
     const booted = await boot({
@@ -53,7 +59,10 @@ export async function world(options: WorldOptions): Promise<World> {
         plugin: scripted(plugin, options.effects ?? {}),
         config: options.config?.[plugin.id],
       })),
-      drivers: { store, jobs: store.jobs, clock, media, outbound, volatile, ...(bus && { bus }) },
+      drivers: {
+        ...{ store, jobs: store.jobs, clock, media, recorder, blobs, outbound, volatile },
+        ...(bus && { bus }),
+      },
       deployment: { publicUrl: 'http://localhost:8080', dataDir, bootstrapKey, rtmpPort: 1935 },
       nodeId: 'local',
       ...(options.roles && { roles: options.roles }),
@@ -68,7 +77,7 @@ export async function world(options: WorldOptions): Promise<World> {
     });
     // Documented is what nodes with the role `api` answer.
     if (options.roles?.includes('api') !== false) checkAnswers(booted);
-    return { booted, clock, store, inner, media, outbound, volatile, idle };
+    return { booted, clock, store, inner, media, recorder, outbound, volatile, idle };
   };
   current = await startOne(options.start ?? Date.UTC(2026, 0, 1));
 
@@ -119,6 +128,10 @@ export async function world(options: WorldOptions): Promise<World> {
     get volatile() {
       return current.volatile;
     },
+    get recorder() {
+      return current.recorder;
+    },
+    blobs,
     get outbound() {
       return current.outbound;
     },
@@ -193,6 +206,8 @@ export interface World {
   /** For tests with sockets; `request` takes a `peer`. */
   readonly peers: Booted['peers'];
   readonly media: ScriptedMedia;
+  readonly recorder: ScriptedRecorder;
+  readonly blobs: Blobs;
   /** Receivers of what the program sends out. */
   readonly outbound: ScriptedOutbound;
   readonly store: SqliteStore;
@@ -252,6 +267,7 @@ interface Running {
   readonly store: SqliteStore;
   readonly inner: SqliteStore;
   readonly media: ScriptedMedia;
+  readonly recorder: ScriptedRecorder;
   readonly volatile: World['volatile'];
   readonly outbound: ScriptedOutbound;
   readonly idle: () => Promise<void>;

@@ -1,0 +1,95 @@
+/**
+ * Where the HLS segments of a recording lie in its file, as a blob of its own: readable without parsing (a header of JSON, then
+ * rows of numbers), so that a day of segments costs the thread that reads sockets nothing.
+ *
+ * Layout, little endian: `u32` length of the header, header (UTF-8 JSON, padded with spaces to a multiple of 8 together with
+ * the length), then for each segment 5 × `f64`: at, size, duration (s), wallStart (epoch ms), and `init × 2 + isDiscontinuity`.
+ */
+export interface SegmentIndex {
+  readonly inits: readonly IndexedInit[];
+  /** bit/s over the whole and of the densest segment. */
+  readonly bandwidth: { readonly average: number; readonly peak: number };
+  readonly count: number;
+  segment(number: number): IndexedSegment;
+}
+
+/** An init segment: bytes of the file too. */
+export interface IndexedInit {
+  readonly at: number;
+  readonly size: number;
+  /** RFC 6381. */
+  readonly codecs: readonly string[];
+  readonly width?: number;
+  readonly height?: number;
+  readonly frameRate?: number;
+}
+
+export interface IndexedSegment {
+  /** Place of its first byte in the file. */
+  readonly at: number;
+  readonly size: number;
+  /** Seconds. */
+  readonly duration: number;
+  /** Its first sample, epoch ms. */
+  readonly wallStart: number;
+  /** Which of `inits` it needs. */
+  readonly init: number;
+  readonly isDiscontinuity: boolean;
+}
+
+const rowSize = 5;
+
+export function writeSegmentIndex(index: {
+  readonly inits: readonly IndexedInit[];
+  readonly bandwidth: SegmentIndex['bandwidth'];
+  readonly segments: readonly IndexedSegment[];
+}): Uint8Array<ArrayBuffer> {
+  const { inits, bandwidth, segments } = index;
+  const text = Buffer.from(JSON.stringify({ version: 1, inits, bandwidth }));
+  const padding = (8 - ((4 + text.length) % 8)) % 8;
+  const start = 4 + text.length + padding;
+  const bytes = new Uint8Array(start + segments.length * rowSize * 8);
+  new DataView(bytes.buffer).setUint32(0, text.length + padding, true);
+  bytes.set(text, 4);
+  bytes.fill(0x20, 4 + text.length, start);
+  const rows = new Float64Array(bytes.buffer, start);
+  segments.forEach(({ at, size, duration, wallStart, init, isDiscontinuity }, number) => {
+    rows.set([at, size, duration, wallStart, init * 2 + Number(isDiscontinuity)], number * rowSize);
+  });
+  return bytes;
+}
+
+/** RangeError when these bytes are none. */
+export function readSegmentIndex(bytes: Uint8Array): SegmentIndex {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const length = bytes.length >= 4 ? view.getUint32(0, true) : -1;
+  const start = 4 + length;
+  if (length < 2 || start > bytes.length || (bytes.length - start) % (rowSize * 8) !== 0)
+    throw new RangeError('this is no index of segments');
+  const head = JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset + 4, length).toString()) as Head;
+  if (head.version !== 1) throw new RangeError(`version ${head.version} of an index of segments is unknown`);
+  const count = (bytes.length - start) / (rowSize * 8);
+  return {
+    inits: head.inits,
+    bandwidth: head.bandwidth,
+    count,
+    segment(number) {
+      if (!(number >= 0 && number < count)) throw new RangeError(`there is no segment ${number}`);
+      const row = start + number * rowSize * 8;
+      const value = (column: number) => view.getFloat64(row + column * 8, true);
+      const tail = value(4);
+      return {
+        at: value(0),
+        size: value(1),
+        duration: value(2),
+        wallStart: value(3),
+        init: Math.floor(tail / 2),
+        isDiscontinuity: tail % 2 === 1,
+      };
+    },
+  };
+}
+
+interface Head extends Pick<SegmentIndex, 'inits' | 'bandwidth'> {
+  readonly version: number;
+}
