@@ -1,0 +1,51 @@
+import type { PublishGrant } from '../../../core/ports/media.ts';
+import type { Recorder } from '../../../core/ports/recorder.ts';
+import type { IndexedInit, IndexedSegment } from '../../../core/segment-index.ts';
+
+/** The recorder as the media of this process sees it. */
+export interface MediaRecorder extends Recorder {
+  /**
+   * The take of a granted publish with `recording`: begun, or gone on with. Undefined where nothing is recorded: the take was
+   * finished, or there is no room for another.
+   */
+  feed(grant: PublishGrant): TakeFeed | undefined;
+}
+
+/** What a packager hands over of one publish. All of it returns at once, on the thread that reads sockets. */
+export interface TakeFeed {
+  /** What follows needs this init segment, and is not continuous with what was before. */
+  begin(init: FedInit): void;
+  /** A part as it was cut. The bytes are copied during the call. False: it is left out, up to the next key frame. */
+  part(bytes: Uint8Array, part: FedPart): boolean;
+  /** The publish is over; another may follow. */
+  end(): void;
+  /** What is wrong with the recording now, in plain words; empty when nothing is. */
+  readonly issues: readonly string[];
+  /** What can be read of the take, also what earlier publishes wrote. */
+  readonly written: WrittenTake;
+}
+
+export interface FedInit extends Omit<IndexedInit, 'at' | 'size'> {
+  readonly bytes: Uint8Array;
+}
+
+export interface FedPart {
+  /** Epoch ms of its first sample. */
+  readonly wallStart: number;
+  /** Seconds. */
+  readonly duration: number;
+  /** It contains a key frame. */
+  readonly isIndependent: boolean;
+  /** A segment begins with it. */
+  readonly startsSegment: boolean;
+}
+
+/** The segments of a take that are whole and in its file; they only become more. */
+export interface WrittenTake {
+  readonly inits: readonly IndexedInit[];
+  readonly count: number;
+  /** 0 ≤ number < count. */
+  segment(number: number): IndexedSegment;
+  /** Bytes of the file; the Blob is read when somebody reads it. */
+  read(from: number, to: number): Blob;
+}
