@@ -14,8 +14,15 @@ export function initName(number: number): string {
 
 /** What a name asks for. Names as written above and no other way, so that a cache has each file once. */
 export type FileName =
-  | { readonly type: 'multivariant' | 'media' | 'whole' }
-  | { readonly type: 'segment' | 'init'; readonly number: number };
+  | { readonly type: 'multivariant' }
+  | { readonly type: 'media' }
+  | { readonly type: 'whole' }
+  | NumberedFile;
+
+export interface NumberedFile {
+  readonly type: 'segment' | 'init';
+  readonly number: number;
+}
 
 export function parseFileName(name: string): FileName | undefined {
   if (name === multivariantName) return { type: 'multivariant' };

@@ -20,6 +20,12 @@ export const vodLimits = limitTable('vod', {
     meaning: 'Segments that are written into a playlist in one turn of the event loop, some 0.3 ms.',
     beyond: 'The others follow in later turns.',
   },
+  remembered: {
+    value: 2000,
+    unit: 'films',
+    meaning: 'Films of which it is remembered where they lie, for while the store does not answer.',
+    beyond: 'The one asked for longest ago is forgotten: then it is 503 until the store answers.',
+  },
   dateDrift: {
     value: 50,
     unit: 'ms',
