@@ -1,9 +1,10 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { type AnyElysia, Elysia } from 'elysia';
 import { Fault } from '../../core/fault.ts';
+import { headOf, requestHeaders } from '../../core/file-route.ts';
 import { faultResponse, says } from '../../core/http.ts';
 import { assetIdOf } from '../../core/ids.ts';
-import { storeFaults, text } from '../../core/operation.ts';
+import { idSchema, nothing, type Operation, storeFaults, text } from '../../core/operation.ts';
 import type { FaultTable, Kit } from '../../core/plugin.ts';
 import { preflight, readableByAll, saysPreflight } from '../../core/public-access.ts';
 import { exposed, vod, vodFaults } from '../../core/vod/answer.ts';
@@ -46,32 +47,35 @@ export function playbackRoutes(kit: PlaybackKit): AnyElysia {
     return answer;
   };
 
-  return new Elysia()
-    .get(
-      '/recordings/:sessionId/*',
-      ({ params, request }) => answer(params.sessionId, { name: params['*'], request }).catch(refused),
-      says(
-        'A finished recording for everyone: `index.m3u8` is the playlist to open, `source.mp4` the film as one file.',
-        {
-          name: 'getRecording',
-          isOpen: true,
-          isOnEveryNode: true,
-          path: {
-            sessionId: Type.String({ examples: ['1f6f0a52-6d6b-4a0c-9a3e-0d6f3ab7c2e1'] }),
-            file: Type.String({ examples: ['index.m3u8', 'source.mp4'] }),
-          },
-          headers: { range: Type.String({ description: 'One range of bytes.', examples: ['bytes=0-99'] }) },
-          answers: {
-            200: text(['application/vnd.apple.mpegurl', 'video/mp4'], 'A playlist (RFC 8216), or media.'),
-            206: text(['video/mp4'], 'A range of it.'),
-            304: { description: 'It is what the client has.' },
-          },
-          faults: ['recording.not_found', 'recording.not_ready', ...vodFaults, ...storeFaults],
-        },
-      ),
-    )
-    .options('/recordings/*', preflight, saysPreflight('preflightRecording'));
+  const handle = ({ params, request }: { params: Record<string, string>; request: Request }) =>
+    answer(params.sessionId, { name: params['*'], request }).catch(refused);
+  return (
+    new Elysia()
+      .get('/recordings/:sessionId/*', handle, says(summary, operation))
+      // Without a route of its own a HEAD would read all that a GET answers.
+      .head('/recordings/:sessionId/*', handle, says(`${summary} Headers alone.`, headOf(operation)))
+      .options('/recordings/*', preflight, saysPreflight('preflightRecording'))
+  );
 }
+
+const summary =
+  'A finished recording for everyone: `index.m3u8` is the playlist to open, `source.mp4` the film as one file.';
+const operation: Operation = {
+  name: 'getRecording',
+  isOpen: true,
+  isOnEveryNode: true,
+  path: {
+    sessionId: idSchema,
+    file: Type.String({ examples: ['index.m3u8', 'source.mp4'] }),
+  },
+  headers: requestHeaders,
+  answers: {
+    200: text(['application/vnd.apple.mpegurl', 'video/mp4'], 'A playlist (RFC 8216), or media.'),
+    206: text(['video/mp4'], 'The bytes that `Range` names.'),
+    304: { ...nothing, description: 'The client has this version.' },
+  },
+  faults: ['recording.not_found', 'recording.not_ready', ...vodFaults, ...storeFaults],
+};
 
 /** Finished recordings, by the id of their session. */
 export function recordedPlayable(kit: Pick<PlaybackKit, 'deployment' | 'use'>): Playable {

@@ -48,10 +48,17 @@ async function given(options: { index?: Uint8Array; bytes?: number } = {}) {
     ...(status === 'ready' && { file: film }),
   });
   known.set(id, reference('ready'));
+  const { get } = w.blobs;
+  const reads: string[] = [];
+  w.blobs.get = (key, asked) => {
+    reads.push(key);
+    return get(key, asked);
+  };
   return {
     w,
     film,
     lookups,
+    reads,
     is: (what: AssetReference | Error) => known.set(id, what),
     reference,
     known,
@@ -130,12 +137,13 @@ describe('a finished recording', () => {
   });
 
   it('is answered to HEAD as to GET, without a read of its file', async () => {
-    const { w } = await given();
+    const { w, reads } = await given();
     await using _ = w;
     for (const name of ['index.m3u8', 'source.m3u8', 'source.mp4', 'seg1.mp4', 'init0.mp4']) {
       const got = await ask(w, name);
+      reads.length = 0;
       const head = await ask(w, name, { method: 'HEAD' });
-      expect([name, head.status]).toEqual([name, 200]);
+      expect([name, head.status, reads]).toEqual([name, 200, []]);
       for (const header of ['content-type', 'etag', 'cache-control', 'access-control-allow-origin'])
         expect([name, header, head.headers.get(header)]).toEqual([name, header, got.headers.get(header)]);
     }
