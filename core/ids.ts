@@ -28,17 +28,6 @@ export function newPlaybackId(): string {
   return base36(16);
 }
 
-/**
- * The asset that the recording of a session becomes: known before it is there, and the same on every node. A hash, shaped as
- * a uuid v4.
- */
-export function assetIdOf(sessionId: string): string {
-  const bytes = createHash('sha256').update(sessionId, 'utf8').digest().subarray(0, 16);
-  bytes[6] = (bytes[6] & 0x0f) | 0x40;
-  bytes[8] = (bytes[8] & 0x3f) | 0x80;
-  return bytes.toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
-}
-
 function base36(length: number): string {
   let text = '';
   while (text.length < length) {

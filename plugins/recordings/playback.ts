@@ -1,22 +1,18 @@
-import { type Static, Type } from '@sinclair/typebox';
+import { Type } from '@sinclair/typebox';
 import { type AnyElysia, Elysia } from 'elysia';
 import { Fault } from '../../core/fault.ts';
 import { headOf, requestHeaders } from '../../core/file-route.ts';
 import { faultResponse, says } from '../../core/http.ts';
-import { assetIdOf } from '../../core/ids.ts';
 import { idSchema, nothing, type Operation, storeFaults, text } from '../../core/operation.ts';
-import type { FaultTable, Kit } from '../../core/plugin.ts';
+import type { FaultTable } from '../../core/plugin.ts';
 import { preflight, readableByAll, saysPreflight } from '../../core/public-access.ts';
 import { exposed, vod, vodFaults } from '../../core/vod/answer.ts';
 import { lastKnown } from '../../core/vod/last-known.ts';
 import { vodLimits } from '../../core/vod/limits.ts';
 import { type AssetFile, type AssetReference, assets } from '../assets/contract.ts';
 import type { Playable } from '../playback/contract.ts';
-import type { playbackConfig } from './playback-config.ts';
-
-type PlaybackKit = Pick<Kit, 'blobs' | 'deployment' | 'metrics' | 'use'> & {
-  readonly config: { readonly [K in keyof typeof playbackConfig]: Static<(typeof playbackConfig)[K]> };
-};
+import type { RecordingsKit } from './kit.ts';
+import { assetIdOf, linksOf } from './names.ts';
 
 export const playbackFaults: FaultTable = {
   'recording.not_found': {
@@ -31,7 +27,7 @@ export const playbackFaults: FaultTable = {
  * was deleted is gone at once on every node, but for caches in front of them (`vodLimits`); only while the store does not
  * answer, what was found last still counts.
  */
-export function playbackRoutes(kit: PlaybackKit): AnyElysia {
+export function playbackRoutes(kit: RecordingsKit): AnyElysia {
   const films = vod({ blobs: kit.blobs, bytes: kit.config.playbackMemory * 1_048_576 });
   const find = lastKnown((sessionId) => readyFile(sessionId, kit), { most: vodLimits.remembered.value });
   kit.metrics.reading('millrace_recording_playlists_bytes', {
@@ -78,19 +74,19 @@ const operation: Operation = {
 };
 
 /** Finished recordings, by the id of their session. */
-export function recordedPlayable(kit: Pick<PlaybackKit, 'deployment' | 'use'>): Playable {
+export function recordedPlayable(kit: Pick<RecordingsKit, 'deployment' | 'use'>): Playable {
   return {
     async find(id) {
       const asset = await assetOf(id, kit);
       if (asset?.status !== 'ready') return undefined;
-      const base = `${kit.deployment.publicUrl}/recordings/${id}`;
+      const { recordingUrl, mp4Url } = linksOf(id, kit.deployment);
       return {
         type: 'recording',
         meta: {
           live: 0,
           source: [
-            { hrn: 'HLS (TS)', type: 'html5/application/vnd.apple.mpegurl', url: `${base}/index.m3u8` },
-            { hrn: 'MP4', type: 'html5/video/mp4', url: `${base}/source.mp4` },
+            { hrn: 'HLS (TS)', type: 'html5/application/vnd.apple.mpegurl', url: recordingUrl },
+            { hrn: 'MP4', type: 'html5/video/mp4', url: mp4Url },
           ],
         },
       };
@@ -99,7 +95,7 @@ export function recordedPlayable(kit: Pick<PlaybackKit, 'deployment' | 'use'>): 
 }
 
 /** Undefined where there is none; Fault `recording.not_ready` while there is none yet. */
-async function readyFile(sessionId: string, kit: Pick<PlaybackKit, 'use'>): Promise<AssetFile | undefined> {
+async function readyFile(sessionId: string, kit: Pick<RecordingsKit, 'use'>): Promise<AssetFile | undefined> {
   const asset = await assetOf(sessionId, kit);
   if (asset?.status === 'waiting') throw notReady;
   return asset?.status === 'ready' ? asset.file : undefined;
@@ -107,7 +103,7 @@ async function readyFile(sessionId: string, kit: Pick<PlaybackKit, 'use'>): Prom
 
 async function assetOf(
   sessionId: string,
-  kit: Pick<PlaybackKit, 'use'>,
+  kit: Pick<RecordingsKit, 'use'>,
 ): Promise<AssetReference | undefined> {
   return isId.test(sessionId) ? kit.use(assets).find(assetIdOf(sessionId)) : undefined;
 }

@@ -1,16 +1,13 @@
 import { gunzipSync } from 'node:zlib';
-import { Type } from '@sinclair/typebox';
 import { describe, expect, it } from 'vitest';
 import { Fault } from '../../core/fault.ts';
-import { assetIdOf } from '../../core/ids.ts';
 import { definePlugin, type Plugin } from '../../core/plugin.ts';
-import { offer } from '../../core/token.ts';
 import accounts from '../../plugins/accounts/index.ts';
 import { type AssetReference, type Assets, assets } from '../../plugins/assets/contract.ts';
-import { playables } from '../../plugins/playback/contract.ts';
 import playback from '../../plugins/playback/index.ts';
-import { playbackFaults, playbackRoutes, recordedPlayable } from '../../plugins/recordings/playback.ts';
-import { playbackConfig } from '../../plugins/recordings/playback-config.ts';
+import recordings from '../../plugins/recordings/index.ts';
+import { assetIdOf } from '../../plugins/recordings/names.ts';
+import streams from '../../plugins/streams/index.ts';
 import { type World, world } from '../kit/world.ts';
 import { givenFilm, indexOf } from '../vod/film.ts';
 import { parseVodPlaylist } from '../vod/playlist.ts';
@@ -29,18 +26,14 @@ async function given(options: { index?: Uint8Array; bytes?: number } = {}) {
   };
   const book = definePlugin({
     ...{ id: 'assets', summary: 'a book of assets', provides: [assets] },
+    emits: { 'asset.deleted': '' },
     start(kit) {
       kit.provide(assets, { find } as unknown as Assets);
       return undefined;
     },
   });
-  const config = Type.Object(playbackConfig);
-  const recordings = definePlugin<typeof config>({
-    ...{ id: 'recordings', summary: 'playback of recordings', needs: [assets], config },
-    ...{ faults: playbackFaults, routes: playbackRoutes },
-    offers: [offer(playables, recordedPlayable)],
-  });
-  const w = await world({ plugins: [accounts, playback, book, recordings] as unknown as Plugin[] });
+  const plugins = [accounts, streams, playback, book, recordings] as unknown as Plugin[];
+  const w = await world({ plugins });
   const id = assetIdOf(sessionId);
   const film = await givenFilm(w.blobs, { id, ...options });
   const reference = (status: AssetReference['status']): AssetReference => ({
@@ -292,9 +285,4 @@ it('an index that is broken is our mistake and harms nobody else', async () => {
   const { status, code } = await ask(w, 'index.m3u8');
   expect([status, code]).toEqual([500, 'internal']);
   expect((await ask(w, 'source.mp4')).status).toBe(200);
-});
-
-it('the id of an asset follows from that of its session, as a uuid v4', () => {
-  expect(assetIdOf(sessionId)).toBe('97c88fb3-0d0b-45e5-9df3-1ddf078a3e61');
-  expect(assetIdOf('')).toBe('e3b0c442-98fc-4c14-9afb-f4c8996fb924');
 });
