@@ -84,7 +84,7 @@ export function relay(kit: StreamsKit): Relay {
     const stop = every(limits.placeKept, { clock, work: () => void look().catch(() => {}) });
     try {
       const answer = await ask(node, asked, AbortSignal.any([signal, gone.signal]));
-      return answer.status === 404 ? undefined : answer;
+      return answer.status === 404 && !(await isFinal(answer)) ? undefined : answer;
     } catch (error) {
       signal.throwIfAborted();
       if (hasCode(error, 'node.unreachable')) return error;
@@ -173,6 +173,7 @@ function askedBy({ playbackId, file, query }: ViewerRequest): Asked | undefined 
     }
     const skip = query.get('_HLS_skip');
     if (skip === 'YES' || skip === 'v2') parameters.set('_HLS_skip', skip);
+    if (file === 'index.m3u8' && query.get('dvr') === '1') parameters.set('dvr', '1');
   }
   return { playbackId, file, search: parameters.size > 0 ? `?${parameters}` : '' };
 }
@@ -193,6 +194,11 @@ function unreachable(cause?: unknown): Fault {
     retryAfter: 1,
     cause,
   });
+}
+
+/** It is there, and has no recording to seek in: no use in waiting for it. */
+async function isFinal({ body }: Answer): Promise<boolean> {
+  return (await body.text()).includes('"playback.not_recorded"');
 }
 
 /** ms */
