@@ -143,7 +143,7 @@ export async function world(options: WorldOptions): Promise<World> {
     advance: (duration) => current.clock.advance(milliseconds(duration)),
     async events() {
       const events = await current.store.events.after(0, { limit: 1000 });
-      return events.map((event) => JSON.parse(event.body));
+      return events.filter(({ account }) => account !== '').map((event) => JSON.parse(event.body));
     },
     given: {
       async stream(body = {}) {
@@ -219,7 +219,7 @@ export interface World {
   /** Until nothing is left to do at this moment. */
   settle(): Promise<void>;
   advance(duration: string): Promise<void>;
-  /** Bodies of all events so far, oldest first. */
+  /** Bodies of all events so far that a client can hear of, oldest first. */
   // biome-ignore lint/suspicious/noExplicitAny: bodies of all events
   events(): Promise<any[]>;
   readonly given: {
