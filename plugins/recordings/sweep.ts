@@ -13,9 +13,7 @@ export function sweeping(kit: RecordingsKit): () => void {
     if (isSweeping) return;
     isSweeping = true;
     sweepTakes(kit)
-      .catch((error: unknown) =>
-        kit.log.warn('what recordings have left here could not be swept', { error }),
-      )
+      .catch((error: unknown) => kit.log.warn('what recordings have left here could not be swept', { error }))
       .finally(() => {
         isSweeping = false;
       });
