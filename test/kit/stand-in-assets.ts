@@ -38,7 +38,8 @@ export function standInAssets(): StandInAssets {
     provides: [assets],
     emits: { 'asset.created': '', 'asset.ready': '', 'asset.failed': '', 'asset.deleted': '' },
     start(given) {
-      kit ??= given as unknown as Kit;
+      // That of the process that began last: a former one may have died.
+      kit = given as unknown as Kit;
       const find = async (id: string): Promise<AssetReference | undefined> => {
         const { asset } = (await read(id)) ?? {};
         return asset && !asset.isDeleted ? asset : undefined;
@@ -56,9 +57,7 @@ export function standInAssets(): StandInAssets {
         find,
         findByPlaybackId: async () => undefined,
       });
-      return () => {
-        kit = undefined;
-      };
+      return undefined;
     },
   }) as unknown as Plugin;
   return {
@@ -66,6 +65,9 @@ export function standInAssets(): StandInAssets {
     state,
     async get(id) {
       return (await read(id))?.asset;
+    },
+    async ready(id, file) {
+      await set(id, { status: 'ready', file }, 'asset.ready');
     },
     async delete(id) {
       await set(id, { isDeleted: true }, 'asset.deleted');
@@ -77,6 +79,7 @@ export interface StandInAssets {
   readonly plugin: Plugin;
   readonly state: { isDown: boolean };
   get(id: string): Promise<Stored | undefined>;
+  ready(id: string, file: AssetFile): Promise<void>;
   delete(id: string): Promise<void>;
 }
 
