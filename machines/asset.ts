@@ -43,6 +43,8 @@ export const assetMachine = setup({
     takeChanges: assign(({ context, event }) =>
       event.type === 'change' ? { asset: { ...context.asset, ...event.changes }, updatedAt: event.at } : {},
     ),
+    // XState takes no event for which it has nothing to do.
+    leaveAsIs: assign({}),
     emitCreated: emit({ type: 'asset.created' }),
     emitUpdated: emit({ type: 'asset.updated' }),
     emitReady: emit({ type: 'asset.ready' }),
@@ -65,7 +67,7 @@ export const assetMachine = setup({
       initial: 'waiting',
       on: {
         // A change that changes nothing is taken, and says nothing.
-        change: [{ guard: 'changes', actions: ['takeChanges', 'emitUpdated'] }, { actions: [] }],
+        change: [{ guard: 'changes', actions: ['takeChanges', 'emitUpdated'] }, { actions: 'leaveAsIs' }],
         delete: { target: 'erasing', actions: 'emitDeleted' },
       },
       states: {
@@ -78,7 +80,7 @@ export const assetMachine = setup({
         ready: {
           on: {
             // Whoever makes the file may have made it twice: what was stored last counts.
-            ready: [{ guard: 'isAnother', actions: ['takeFile', 'emitUpdated'] }, { actions: [] }],
+            ready: [{ guard: 'isAnother', actions: ['takeFile', 'emitUpdated'] }, { actions: 'leaveAsIs' }],
           },
         },
         failed: {
