@@ -40,7 +40,7 @@ export async function world(options: WorldOptions): Promise<World> {
     ? memoryBroker({ clock: { now: () => time.now(), at: (due, action) => time.at(due, action) } })
     : undefined;
   // As do blobs.
-  const blobs: Blobs = { ...modelBlobs(), close: async () => {} };
+  const blobs: Blobs = { ...modelBlobs(() => time.now()), close: async () => {} };
   const recorder = scriptedRecorder();
   let time: Clock;
 

@@ -36,11 +36,11 @@ async function outcome(w: RecordingWorld, publish: ScriptedPublish, isRecorded: 
     id: assetIdOf(sessionId),
     status: 'ready',
     source: { type: 'recording', sessionId },
-    account: session.userId,
+    userId: session.userId,
     name: session.name,
     createdByTokenName: session.createdByTokenName,
-    file: { video: { key: `${folderOf(sessionId)}/video.mp4` } },
   });
+  expect((await w.fileOf(publish))?.video.key).toBe(`${folderOf(sessionId)}/video.mp4`);
   expect(w.recorder.dropped).toContain(sessionId);
 }
 

@@ -67,12 +67,12 @@ describe('a restart', () => {
     expect(await w.told()).toEqual([...begun, ...idle, 'asset.created']);
     // As a process leaves it that dies after the one commit and before the other.
     const { video, head, index, spec } = takeOf(publish);
-    await w.assets.ready((await w.assetOf(publish))?.id as string, { video, head, index, spec });
+    await w.assets.contract.ready((await w.assetOf(publish)).id, { video, head, index, spec });
     w.recorder.has(sessionId, null);
     await w.crash({ downFor: '1s' });
     await w.advance('1m');
     expect(await w.told()).toEqual([...begun, ...idle, ...finished]);
-    expect((await w.assetOf(publish))?.file?.video.key).toBe(video.key);
+    expect((await w.fileOf(publish))?.video.key).toBe(video.key);
   });
 });
 
@@ -111,7 +111,7 @@ describe('finishing', () => {
     const tries = w.recorder.finished.length;
     await w.advance('30h');
     expect(w.recorder.finished.length).toBe(tries);
-    await w.assets.delete((await w.assetOf(publish))?.id as string);
+    await w.deleteAsset(publish);
     await w.settle();
     expect((await w.read(sessionId)).issues).toEqual([]);
   });
@@ -119,7 +119,7 @@ describe('finishing', () => {
   it('has failed at once when there is nothing, and tells the asset as soon as it can be told', async () => {
     await using w = await recordingWorld();
     const { publish, sessionId } = await over(w, () => null);
-    expect((await w.assetOf(publish))?.message).toBe('Nothing of the broadcast was written down.');
+    expect((await w.assetOf(publish)).statusMessage).toBe('Nothing of the broadcast was written down.');
     expect((await w.read(sessionId)).issues).toEqual([
       'The recording failed. Nothing of the broadcast was written down.',
     ]);
@@ -128,11 +128,11 @@ describe('finishing', () => {
 
   it('waits for assets that do not answer', async () => {
     await using w = await recordingWorld();
-    w.assets.state.isDown = true;
+    w.assets.isDown = true;
     const { sessionId } = await over(w, takeOf);
     await w.advance('10m');
     expect(await w.read(sessionId)).toMatchObject({ recordingStatus: 'waiting' });
-    w.assets.state.isDown = false;
+    w.assets.isDown = false;
     await w.advance('10m');
     expect(await w.told()).toEqual([...begun, ...idle, ...finished]);
   });
@@ -153,7 +153,7 @@ describe('the deletion of the asset', () => {
     const second = await w.onAir(stream);
     second.end({ clean: true });
     await w.advance('6m');
-    await w.assets.delete((await w.assetOf(second))?.id as string);
+    await w.deleteAsset(second);
     await w.settle();
     const session = await w.read(second.grant.sessionId);
     expect(session).toMatchObject({ record: true, issues: [] });
@@ -166,7 +166,7 @@ describe('the deletion of the asset', () => {
   it('while it is finished ends the recording, and nothing of it is left', async () => {
     await using w = await recordingWorld();
     const { publish, sessionId } = await over(w, () => disk);
-    await w.assets.delete((await w.assetOf(publish))?.id as string);
+    await w.deleteAsset(publish);
     const take = takeOf(publish);
     await w.blobs.put(take.video.key, new Uint8Array(5));
     w.recorder.has(sessionId, take);
