@@ -19,9 +19,11 @@ import { silentLog } from '../../kit/silent-log.ts';
 
 export const clock = systemClock();
 
-/** Of two seconds each, in four parts. */
+/** Length of a segment. */
+export const segmentMs = 2000;
+/** Of each segment. */
 const partsPerSegment = 4;
-const began = 1_800_000_000_000;
+export const began = 1_800_000_000_000;
 
 /** What a packager would hand over: AVC, five frames in half a second, bytes that differ everywhere. */
 export class Film {
@@ -29,10 +31,14 @@ export class Film {
   /** All that was made, by segment. */
   readonly segments: Uint8Array[][] = [];
   readonly #partBytes: number;
-  #number = 0;
+  readonly #first: number;
+  #number: number;
   #state: number;
 
-  constructor(options: { partBytes?: number; seed?: number } = {}) {
+  /** @param options.first number of its first segment */
+  constructor(options: { partBytes?: number; seed?: number; first?: number } = {}) {
+    this.#first = options.first ?? 0;
+    this.#number = this.#first * partsPerSegment;
     this.#partBytes = options.partBytes ?? 20_000;
     this.#state = ((options.seed ?? 1) * 2_654_435_761) >>> 0 || 1;
     const config = readVideoHeader(VIDEO_AVC, AVC_360P);
@@ -41,9 +47,8 @@ export class Film {
     this.init = { bytes, codecs: [config.codec], width: 640, height: 360, frameRate: 10 };
   }
 
-  /** Parts made so far. */
-  get count(): number {
-    return this.#number;
+  partsOf(segment: number): readonly Uint8Array[] {
+    return this.segments[segment - this.#first] ?? [];
   }
 
   next(): { bytes: Uint8Array; part: FedPart } {
@@ -194,13 +199,13 @@ export async function checkFinished(blobs: Blobs, take: FinishedTake): Promise<U
  */
 export async function segmentsIn(
   blobs: Blobs,
-  { take, film }: { take: FinishedTake; film: Film },
+  { take, film }: { take: FinishedTake; film: Pick<Film, 'partsOf'> },
 ): Promise<{ whole: number[]; begun: number[] }> {
   const found = await checkFinished(blobs, take);
   const read = readSegmentIndex(await bytesOf(blobs, take.index.key));
   const numbers = found.map((bytes, index) => {
-    const number = (read.segment(index).wallStart - began) / 500 / partsPerSegment;
-    const parts = film.segments[number] ?? [];
+    const number = (read.segment(index).wallStart - began) / segmentMs;
+    const parts = film.partsOf(number);
     const count = [1, 2, 3, 4].find((some) => told(parts.slice(0, some)) === told([bytes]));
     if (count === undefined) throw new Error(`segment ${number} is torn: ${told([bytes])}`);
     return { number, isWhole: count === partsPerSegment };
