@@ -174,7 +174,7 @@ export function diskRecorder(options: RecorderOptions): MediaRecorder {
 
     async close() {
       stopping.abort(unavailable('the server is about to end'));
-      await uploads.close();
+      uploads.close();
       await link.close();
     },
   };
