@@ -18,10 +18,13 @@ export async function handOn(
 
 async function publish(entries: readonly HandedOn[], bus: Bus): Promise<void> {
   const records = entries.flatMap(({ events, cause, epoch }) =>
-    events.map(({ id, stream, body }) => ({
-      key: stream || id,
-      value: JSON.stringify({ ...(JSON.parse(body) as object), cause, epoch }),
-    })),
+    // Those of no account are for plugins alone.
+    events
+      .filter(({ account }) => account !== '')
+      .map(({ id, stream, body }) => ({
+        key: stream || id,
+        value: JSON.stringify({ ...(JSON.parse(body) as object), cause, epoch }),
+      })),
   );
   for (let at = 0; at < records.length; at += clusterLimits.published) {
     await bus.publish(records.slice(at, at + clusterLimits.published));
