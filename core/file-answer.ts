@@ -11,8 +11,8 @@ export interface AnsweredFile {
   readonly pieces: readonly FilePiece[];
   /** Strong, without its quotes. */
   readonly etag: string;
-  /** Epoch ms. */
-  readonly modified: number;
+  /** Epoch ms, where it is known. */
+  readonly modified?: number;
   /** Media type. */
   readonly type: string;
   /** What it is saved as, hostile or not; the ending comes with the type. */
@@ -92,7 +92,7 @@ function headersOf(file: AnsweredFile): Headers {
 function validatorsOf({ etag, modified }: AnsweredFile): Record<string, string> {
   return {
     etag: `"${etag}"`,
-    'last-modified': new Date(modified).toUTCString(),
+    ...(modified !== undefined && { 'last-modified': new Date(modified).toUTCString() }),
     'cache-control': `public, max-age=${requestLimits.fileAge.value}`,
   };
 }

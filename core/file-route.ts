@@ -65,7 +65,8 @@ const headers = {
   ETag: etag,
   'Last-Modified': Type.String({ examples: ['Fri, 02 Jan 2026 03:04:05 GMT'] }),
 };
-const requestHeaders = {
+/** Of a request for a file. */
+export const requestHeaders = {
   Range: Type.String({
     description: 'One range of bytes; several at once are answered with the whole.',
     examples: ['bytes=0-1023'],
@@ -81,8 +82,8 @@ const requestHeaders = {
   'If-Match': Type.String({ description: '412 when it is another version.', examples: etag.examples }),
 };
 
-/** A HEAD is answered with a 206 by nobody (RFC 9110 §14.2). */
-function headOf(operation: Operation): Operation {
+/** What a HEAD is answered with: by nobody with a 206 (RFC 9110 §14.2). */
+export function headOf(operation: Operation): Operation {
   const { 206: _, ...answers } = operation.answers;
   const bare = Object.entries(answers).map(([status, { content: __, ...rest }]) => [status, rest]);
   return { ...operation, name: `${operation.name}Head`, answers: Object.fromEntries(bare) };

@@ -8,11 +8,13 @@ import { definePlugin } from '../../core/plugin.ts';
 import { field } from '../../core/resource.ts';
 import { offer } from '../../core/token.ts';
 import { assets } from '../assets/contract.ts';
+import { playables } from '../playback/contract.ts';
 import { type PublishTerms, publishTerms, setFieldsFaults, stream, streams } from '../streams/contract.ts';
 import { config } from './config.ts';
 import { abandonEffect, clearEffect, finishEffect } from './finish.ts';
 import { assetDeleted, isRecorded, sessionChanged, sessionStarted } from './follow.ts';
 import { folderOf } from './names.ts';
+import { playbackFaults, playbackRoutes, recordedPlayable } from './playback.ts';
 import { recording } from './recording.ts';
 import { sweeping } from './sweep.ts';
 import { takeRoutes } from './takes.ts';
@@ -34,6 +36,7 @@ export default definePlugin({
       (): PublishTerms => (session) =>
         isRecorded(session) ? { recording: { folder: folderOf(session.id) } } : {},
     ),
+    offer(playables, recordedPlayable),
   ],
   actors: [recording],
   emits: {
@@ -47,6 +50,7 @@ export default definePlugin({
     'recording.clear': clearEffect,
     'recording.abandon': abandonEffect,
   },
+  faults: playbackFaults,
   reactions: {
     'session.started': sessionStarted,
     'session.idle': sessionChanged('idle'),
@@ -58,7 +62,7 @@ export default definePlugin({
   routes(kit) {
     const keys = kit.use(authenticator);
     const body = bodyReader({ record: Type.Boolean() });
-    return new Elysia().patch(
+    return new Elysia().use(playbackRoutes(kit)).patch(
       '/api/stream/:id/record',
       async ({ request, params }) => {
         const principal = await authenticate(request, keys);

@@ -51,6 +51,11 @@ export default definePlugin({
     'session.not_found': { status: 404, meaning: 'There is no session of this id in your account.' },
     'stream.session_read_only': { status: 400, meaning: 'Sessions cannot be changed; change the parent.' },
     'playback.not_live': { status: 404, meaning: 'Nothing is being broadcast at this URL right now.' },
+    'playback.not_recorded': {
+      status: 404,
+      meaning:
+        'This broadcast is not recorded, or nothing of it is written yet. Without dvr=1 it plays live.',
+    },
     'playback.not_soon': {
       status: 400,
       meaning: '_HLS_msn and _HLS_part are no whole numbers, or name a part that will not be made soon.',
