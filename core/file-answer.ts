@@ -48,6 +48,7 @@ export async function fileAnswer(
 ): Promise<Response | undefined> {
   const size = file.pieces.reduce((sum, { from, to }) => sum + to - from, 0);
   const headers = headersOf(file);
+  const isHead = request.method === 'HEAD';
   switch (preconditions(request.headers, file)) {
     case 'failed':
       return refusal('file.changed', {
@@ -55,10 +56,12 @@ export async function fileAnswer(
         message: 'The file is not the version that was asked for.',
       });
     case 'unchanged':
-      return new Response(null, { status: 304, headers: validatorsOf(file) });
+      return new Response(null, {
+        status: 304,
+        headers: { ...validatorsOf(file), ...(isHead && length(size)) },
+      });
     default:
   }
-  const isHead = request.method === 'HEAD';
   const asked = !isHead && mayBeRange(request.headers, file) ? request.headers.get('range') : null;
   const range = byteRange(asked, size);
   if (range === 'beyond') {
@@ -95,6 +98,11 @@ function validatorsOf({ etag, modified }: AnsweredFile): Record<string, string> 
     'last-modified': new Date(modified).toUTCString(),
     'cache-control': `public, max-age=${requestLimits.fileAge.value}`,
   };
+}
+
+/** That of the whole, which a HEAD is told in any case, 304 too (RFC 9110 §8.6). */
+function length(size: number): Record<string, string> {
+  return { 'content-length': String(size) };
 }
 
 function refusal(
