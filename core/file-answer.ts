@@ -11,8 +11,8 @@ export interface AnsweredFile {
   readonly pieces: readonly FilePiece[];
   /** Strong, without its quotes. */
   readonly etag: string;
-  /** Epoch ms. */
-  readonly modified: number;
+  /** Epoch ms, where it is known. */
+  readonly modified?: number;
   /** Media type. */
   readonly type: string;
   /** What it is saved as, hostile or not; the ending comes with the type. */
@@ -56,10 +56,7 @@ export async function fileAnswer(
         message: 'The file is not the version that was asked for.',
       });
     case 'unchanged':
-      return new Response(null, {
-        status: 304,
-        headers: { ...validatorsOf(file), ...(isHead && length(size)) },
-      });
+      return bare(304, { headers: new Headers(validatorsOf(file)), ...(isHead && { size }) });
     default:
   }
   const asked = !isHead && mayBeRange(request.headers, file) ? request.headers.get('range') : null;
@@ -69,12 +66,12 @@ export async function fileAnswer(
     return refusal('file.beyond', { status: 416, message, headers: { 'content-range': `bytes */${size}` } });
   }
   const { from, to } = range === 'whole' ? { from: 0, to: size } : range;
-  headers.set('content-length', String(to - from));
   if (range !== 'whole') headers.set('content-range', `bytes ${from}-${to - 1}/${size}`);
   const status = range === 'whole' ? 200 : 206;
-  if (isHead || from === to) return new Response(null, { status, headers });
+  if (isHead || from === to) return bare(status, { headers, size: to - from });
   const body = await bodyOf(part(file.pieces, { from, to }), { blobs, signal: request.signal });
   if (body === undefined) return undefined;
+  headers.set('content-length', String(to - from));
   if (to - from > atOnce) return new Response(body, { status, headers });
   return new Response(await new Response(body).bytes(), { status, headers });
 }
@@ -95,14 +92,26 @@ function headersOf(file: AnsweredFile): Headers {
 function validatorsOf({ etag, modified }: AnsweredFile): Record<string, string> {
   return {
     etag: `"${etag}"`,
-    'last-modified': new Date(modified).toUTCString(),
+    ...(modified !== undefined && { 'last-modified': new Date(modified).toUTCString() }),
     'cache-control': `public, max-age=${requestLimits.fileAge.value}`,
   };
 }
 
-/** That of the whole, which a HEAD is told in any case, 304 too (RFC 9110 §8.6). */
-function length(size: number): Record<string, string> {
-  return { 'content-length': String(size) };
+/**
+ * An answer without its body, which would have `size` bytes (RFC 9110 §8.6). Elysia 1.4 answers a HEAD by what the handler of
+ * GET answers, reads its `body` to the end and sets `Content-Length` to what it has counted: what it finds here is a length.
+ */
+function bare(status: number, { headers, size = 0 }: { headers: Headers; size?: number }): Response {
+  if (status !== 304 || size > 0) headers.set('content-length', String(size));
+  const answer = new Response(null, { status, headers });
+  if (size === 0) return answer;
+  const body = new ReadableStream({
+    start(controller) {
+      controller.enqueue({ byteLength: size });
+      controller.close();
+    },
+  });
+  return Object.defineProperty(answer, 'body', { value: body });
 }
 
 function refusal(

@@ -31,7 +31,7 @@ export function fileRoute(path: string, options: FileRoute & { blobs: Pick<Blobs
       const response = await fileAnswer(request, { file: await find(params), blobs });
       if (!response) throw gone(params);
       response.headers.set('access-control-expose-headers', exposed);
-      return request.method === 'HEAD' ? counted(response) : response;
+      return response;
     });
   const operation: Operation = {
     name,
@@ -49,22 +49,6 @@ export function fileRoute(path: string, options: FileRoute & { blobs: Pick<Blobs
   return new Elysia().get(path, answer, says(summary, operation));
 }
 
-/**
- * Elysia 1.4 answers a HEAD by what GET answers, reads its body to the end, and sets `Content-Length` to what it has counted.
- * There is no body to be read here: what it finds is a length.
- */
-function counted(response: Response): Response {
-  const byteLength = Number(response.headers.get('content-length') ?? 0);
-  if (byteLength === 0) return response;
-  const body = new ReadableStream({
-    start(controller) {
-      controller.enqueue({ byteLength });
-      controller.close();
-    },
-  });
-  return Object.defineProperty(response, 'body', { value: body });
-}
-
 /** What scripts of other origins may read, beyond what they may read of any answer. */
 const exposed = 'Accept-Ranges, Content-Disposition, Content-Length, Content-Range, ETag, Last-Modified';
 
@@ -76,7 +60,8 @@ const headers = {
   ETag: etag,
   'Last-Modified': Type.String({ examples: ['Fri, 02 Jan 2026 03:04:05 GMT'] }),
 };
-const requestHeaders = {
+/** Of a request for a file. */
+export const requestHeaders = {
   Range: Type.String({
     description: 'One range of bytes; several at once are answered with the whole.',
     examples: ['bytes=0-1023'],

@@ -9,6 +9,7 @@ const open = [
   ...['GET /health/live', 'GET /health/ready', 'GET /metrics', 'GET /openapi.json', 'OPTIONS /api/*'],
   ...['GET /hls/:playbackId/*', 'OPTIONS /hls/*'],
   ...['GET /asset/:playbackId/video', 'OPTIONS /asset/*'],
+  ...['GET /recordings/:sessionId/*', 'OPTIONS /recordings/*'],
   ...['GET /api/playback/:id', 'OPTIONS /api/playback/*', 'GET /api/ingest', 'OPTIONS /api/ingest'],
   ...[
     'GET /watch/hls.js',

@@ -43,6 +43,7 @@ export function modelBlobs(now: () => number = Date.now): Blobs {
   };
 
   return {
+    adopting: 'copy',
     async open() {},
     async close() {},
     async put(key, source, options = {}) {
