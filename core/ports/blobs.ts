@@ -30,6 +30,12 @@ export interface Blobs {
    */
   adopt(key: string, file: string, options?: PutOptions): Promise<PutOutcome>;
 
+  /**
+   * What `adopt` is: another name for a file on the same disk, or a copy that takes as long as the file is. What grows is
+   * better uploaded meanwhile then.
+   */
+  readonly adopting: 'rename' | 'copy';
+
   /** Undefined when it is not there. */
   head(key: string): Promise<BlobFacts | undefined>;
 

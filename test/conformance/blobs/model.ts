@@ -40,6 +40,7 @@ export function modelBlobs(): Blobs {
   };
 
   return {
+    adopting: 'copy',
     async open() {},
     async close() {},
     async put(key, source, options = {}) {
