@@ -32,6 +32,14 @@ export const coreFaults: FaultTable = {
     meaning:
       'The first request with this Idempotency-Key made the API key that is named; its secret is not kept.',
   },
+  'file.changed': {
+    status: 412,
+    meaning: '`If-Match` or `If-Unmodified-Since` names another version of the file.',
+  },
+  'file.beyond': {
+    status: 416,
+    meaning: '`Range` begins behind the end of the file; `Content-Range` tells its size.',
+  },
   'route.not_found': { status: 404, meaning: 'There is nothing at this path.' },
   'route.method_not_allowed': {
     status: 405,

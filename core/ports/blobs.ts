@@ -72,7 +72,7 @@ export interface BlobUploads {
   ): Promise<'ok' | 'gone'>;
 
   /** Those that are there, ascending: where to go on after a crash. */
-  parts(upload: BlobUpload): Promise<readonly BlobPart[] | 'gone'>;
+  parts(upload: Pick<BlobUpload, 'key' | 'id'>): Promise<readonly BlobPart[] | 'gone'>;
 
   /**
    * Makes a blob of `size` bytes of it. Parts behind that are dropped. Repeating a call that may have been done is answered as

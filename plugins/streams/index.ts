@@ -31,6 +31,9 @@ export default definePlugin({
   emits: {
     'stream.started': 'The stream is on the air: its playlist works.',
     'stream.idle': 'The stream is off the air: its playlist no longer works.',
+    'session.started': 'For plugins alone: a session is on the air, for the first time or again.',
+    'session.idle': 'For plugins alone: a session is off the air, and may come back.',
+    'session.over': 'For plugins alone: a session that was on the air will not come back.',
   },
   orders: {
     'order.publish.close': (order: { token: string; reason: string }, kit) =>
@@ -79,10 +82,10 @@ export default definePlugin({
         const row = await kit.resources.get('stream', id);
         if (!row) return undefined;
         const document = documentOf(row);
-        const { account, isActive } = document;
+        const { account, isActive, nodes = [] } = document;
         const state = await readLive(document, kit);
         const shown = { at: kit.clock.now(), fields: kit.fields(stream), state };
-        return { account, isActive, body: presentForEvent(document, shown) };
+        return { account, isActive, nodes, body: presentForEvent(document, shown) };
       },
       observe: live.observe,
     });
