@@ -62,9 +62,22 @@ async function main(): Promise<void> {
     { ...config, drivers },
     { clock, log, onFailure: (error) => fatal(String(error)) },
   );
+  const recorder = diskRecorder({
+    ...{ clock, log },
+    folder: join(config.dataDir, 'recordings'),
+    blobs: opened.blobs,
+    limits: {
+      queue: config.recording.queue * 1_048_576,
+      queuePerTake: config.recording.queuePerTake * 1_048_576,
+      sync: milliseconds(config.recording.sync),
+      reserve: config.recording.reserve * 1_048_576,
+      uploads: config.recording.uploads,
+    },
+  });
   const media = inProcessMedia({
     clock,
     log,
+    recorder,
     rtmp: {
       ...config.rtmp,
       limits: {
@@ -81,18 +94,6 @@ async function main(): Promise<void> {
       window: milliseconds(config.hls.window),
       waitingRequests: config.hls.waitingRequests,
       memory: config.hls.memory === undefined ? machineMemory() / 2 : config.hls.memory * 1_048_576,
-    },
-  });
-  const recorder = diskRecorder({
-    ...{ clock, log },
-    folder: join(config.dataDir, 'recordings'),
-    blobs: opened.blobs,
-    limits: {
-      queue: config.recording.queue * 1_048_576,
-      queuePerTake: config.recording.queuePerTake * 1_048_576,
-      sync: milliseconds(config.recording.sync),
-      reserve: config.recording.reserve * 1_048_576,
-      uploads: config.recording.uploads,
     },
   });
   const outbound = outboundClient({
