@@ -75,9 +75,7 @@ async function main(): Promise<void> {
     },
   });
   const media = inProcessMedia({
-    clock,
-    log,
-    recorder,
+    ...{ clock, log, recorder },
     rtmp: {
       ...config.rtmp,
       limits: {
