@@ -9,7 +9,7 @@ export function uuid(): string {
 
 /** `xxxx-xxxx-xxxx-xxxx` in base36: 82 bits from a CSPRNG. */
 export function newStreamKey(): string {
-  return [base36(4), base36(4), base36(4), base36(4)].join('-');
+  return base36(16).replace(/.{4}(?!$)/g, '$&-');
 }
 
 /** 16 base36 characters. */

@@ -26,6 +26,7 @@ import { type ActorRuntime, actorRuntime } from './actor-runtime.ts';
 import { ActorTypes } from './actors/actor-types.ts';
 import { EventHub } from './actors/events.ts';
 import type { HostOptions } from './actors/host.ts';
+import { nameBeside } from './actors/partition.ts';
 import { react } from './actors/reactions.ts';
 import { StepCounts } from './actors/step-counts.ts';
 import { BootTree } from './boot-tree.ts';
@@ -188,7 +189,7 @@ export async function boot(options: BootOptions): Promise<Booted> {
         log: options.log.with({ plugin: plugin.id }),
         clock,
         actors: runtime.actors,
-        resources: resourcesOf({ store, clock, runtime }),
+        resources: resourcesOf({ store, clock, runtime, partitions: options.partitions }),
         events: hub,
         media,
         recorder,
@@ -403,14 +404,16 @@ function resourcesOf(options: {
   store: Store;
   clock: Clock;
   runtime: Pick<ActorRuntime, 'wrote'>;
+  partitions: number;
 }): Kit['resources'] {
-  const { store, clock, runtime } = options;
+  const { store, clock, runtime, partitions } = options;
   const { get, find, list, count } = store.resources;
   return {
     get: get.bind(store.resources),
     find: find.bind(store.resources),
     list: list.bind(store.resources),
     count: count.bind(store.resources),
+    nameBeside: (id, draw) => nameBeside(id, { draw, partitions }),
     async write(commit) {
       const at = clock.now();
       const written = await store.write({ ...commit, at });
