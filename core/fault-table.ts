@@ -61,6 +61,10 @@ export const coreFaults: FaultTable = {
     meaning: 'The engine of the store (redis.url) does not answer; nothing was written. Try again.',
   },
   'store.unknown': { status: 503, meaning: 'The write may or may not have happened. Look before repeating.' },
+  'store.behind': {
+    status: 503,
+    meaning: 'The store is being brought up to date; whether this exists is not known yet. Try again.',
+  },
   'store.failed': {
     status: 503,
     meaning: 'The store has stopped; the server ends and must be started again.',

@@ -403,14 +403,23 @@ function onEveryNode(groups: readonly RouteGroup[]): (route: string) => boolean 
 function resourcesOf(options: {
   store: Store;
   clock: Clock;
-  runtime: Pick<ActorRuntime, 'wrote'>;
+  runtime: Pick<ActorRuntime, 'wrote' | 'certain'>;
   partitions: number;
 }): Kit['resources'] {
   const { store, clock, runtime, partitions } = options;
-  const { get, find, list, count } = store.resources;
+  const { list, count } = store.resources;
+  const get = store.resources.get.bind(store.resources);
+  const find = store.resources.find.bind(store.resources);
   return {
-    get: get.bind(store.resources),
-    find: find.bind(store.resources),
+    get: (kind, id, place = {}) => {
+      const read = () => get(kind, id, place);
+      // Plain rows come from no log: those that were lost do not come again.
+      return place.isPlain ? read() : runtime.certain(read, place.isBeside ? id : undefined);
+    },
+    find: (kind, index, value, place = {}) => {
+      const read = () => find(kind, index, value, place);
+      return place.isPlain ? read() : runtime.certain(read, place.isBeside ? value : undefined);
+    },
     list: list.bind(store.resources),
     count: count.bind(store.resources),
     nameBeside: (id, draw) => nameBeside(id, { draw, partitions }),
