@@ -37,6 +37,12 @@ export function measureCluster(metrics: Metrics, parts: ClusterParts): void {
   );
   reading('commands_buried_total', 'Commands that nobody could make sense of.', parts.buried, 'counter');
   reading(
+    'events_buried_total',
+    'Events that the bus will never take, as those that are too large; readers outside miss them.',
+    parts.buriedEvents,
+    'counter',
+  );
+  reading(
     'steps_in_flight',
     'Steps that wait for the store.',
     ofAll(({ inFlight }) => inFlight),
@@ -66,4 +72,5 @@ interface ClusterParts {
   readonly bus: Bus;
   readonly clock: Clock;
   buried(): number;
+  buriedEvents(): number;
 }

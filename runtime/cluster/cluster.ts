@@ -36,6 +36,7 @@ export class Cluster {
   readonly #owner: Owner;
   readonly #queue: QueuedJobs | undefined;
   #buried = 0;
+  #buriedEvents = 0;
   #leave: (() => Promise<void>) | undefined;
   #unlisten: (() => void) | undefined;
   #unwatch: () => Promise<void> | void = () => {};
@@ -81,6 +82,7 @@ export class Cluster {
     measureCluster(options.metrics, {
       ...{ actors: this.actors, mail: this.mail, owner: this.#owner, catchUp: this.catchUp, bus, clock },
       buried: () => this.#buried,
+      buriedEvents: () => this.#buriedEvents,
     });
   }
 
@@ -156,7 +158,11 @@ export class Cluster {
   }
 
   #handOn(entries: readonly HandedOn[]): Promise<void> {
-    return handOn(entries, { bus: this.#options.bus, queue: this.#queue });
+    const { bus, log } = this.#options;
+    const onBuried = () => {
+      this.#buriedEvents += 1;
+    };
+    return handOn(entries, { bus, queue: this.#queue, log, onBuried });
   }
 
   #sum(value: (partition: { actors: number; timers: number }) => number): number {
