@@ -99,12 +99,15 @@ async function ofCluster(settings: DriverSettings, { clock, log }: DriverContext
     volatile: redisVolatile(redisOptions),
     engines: {
       redis: () => store.resources.get('node', id),
-      kafka: async () => checkHeard(bus, clock.now()),
+      async kafka() {
+        await bus.ping();
+        checkHeard(bus, clock.now());
+      },
     },
   };
 }
 
-/** Throws when nothing was heard of any partition that this node consumes. It says nothing where it consumes none. */
+/** Throws when nothing was heard of any partition that this node consumes, whatever else Kafka answers. */
 function checkHeard(bus: Bus, now: number): void {
   const lags = bus.lags();
   const isSilent = lags.every(({ heardAt }) => now - heardAt > engineLimits.silence.value);

@@ -45,6 +45,12 @@ export interface Bus {
    */
   bury(record: LogRecord, reason: string): Promise<void>;
 
+  /**
+   * Resolves when the engine has answered, and commands of every partition could be sent. For whoever must know whether it is
+   * there while nothing is sent or consumed. In bounded time; Fault `bus.unreachable`.
+   */
+  ping(): Promise<void>;
+
   /** Of the partitions that this node consumes. */
   lags(): readonly PartitionLag[];
 

@@ -74,7 +74,10 @@ function isForGood(error: unknown): boolean {
   return error instanceof RangeError || (error instanceof Fault && error.status === 413);
 }
 
-async function enqueue(entries: readonly HandedOn[], queue: Pick<QueuedJobs, 'add' | 'cancel'>): Promise<void> {
+async function enqueue(
+  entries: readonly HandedOn[],
+  queue: Pick<QueuedJobs, 'add' | 'cancel'>,
+): Promise<void> {
   const jobs = entries.flatMap(({ jobs, actor, at }) =>
     jobs.map(({ id, kind, child, input, due }) => ({ id, kind, child, input, due, actor, addedAt: at })),
   );

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { Kafka, logLevel } from 'kafkajs';
+import { ConfigResourceTypes, Kafka, logLevel } from 'kafkajs';
 import { afterEach, describe, expect, test } from 'vitest';
 import { kafkaBus } from '../../../runtime/drivers/bus/kafka/index.ts';
 import { engineFor } from '../../kit/engines.ts';
@@ -332,6 +332,69 @@ describe.skipIf(engine.isMissing)('the bus on Kafka, in trouble', () => {
       value: '{"no',
       headers: { partition: '3', offset: '17', at: '1234', reason: 'not JSON: ü' },
     });
+  });
+
+  test('a node that owns nothing knows that the broker is away, and that it is back', async () => {
+    const broker = await engine.start();
+    const opened = await open(broker);
+    const bus = await opened.node('a');
+    await bus.ping();
+    for (const [away, back] of [
+      [() => broker.freeze(), async () => broker.thaw()],
+      [() => broker.kill(), () => broker.restart()],
+    ] as const) {
+      await away();
+      const silent = { code: 'bus.unreachable', status: 503, retryAfter: 1 };
+      await expect(bus.ping()).rejects.toMatchObject(silent);
+      await back();
+      let isBack = false;
+      void (async () => {
+        while (!isBack)
+          isBack = await bus.ping().then(
+            () => true,
+            () => false,
+          );
+      })();
+      await opened.until('an answer', () => isBack);
+    }
+    await broker[Symbol.asyncDispose]();
+  });
+
+  test('of events one of which is too large for the topic, the others are there, each once', async () => {
+    const opened = await open();
+    const { brokers } = await engine.shared();
+    const bus = await opened.node('a');
+    const admin = new Kafka({ brokers, logLevel: logLevel.NOTHING, retry: { retries: 5 } }).admin();
+    await admin.connect();
+    const topic = `${opened.namespace}.events`;
+    await admin.alterConfigs({
+      validateOnly: false,
+      resources: [
+        {
+          type: ConfigResourceTypes.TOPIC,
+          name: topic,
+          configEntries: [{ name: 'max.message.bytes', value: '100000' }],
+        },
+      ],
+    });
+    const large = 'x'.repeat(150_000);
+    const records = ['1', large, '2', '3'].map((value) => ({ key: 'k', value }));
+    const tooLarge = { code: 'bus.too_large', status: 413 };
+    // A broker hears of the setting a moment later.
+    let refusal: unknown;
+    await opened.until('a refusal', () => {
+      bus.publish([records[1] as (typeof records)[0]]).catch((error) => {
+        refusal = error;
+      });
+      return refusal !== undefined;
+    });
+    await opened.pass(500);
+    const offsets = async () => (await admin.fetchTopicOffsets(topic)).map(({ offset }) => Number(offset));
+    const before = (await offsets()).reduce((sum, one) => sum + one);
+    await expect(bus.publish(records)).rejects.toMatchObject(tooLarge);
+    await bus.publish([{ key: 'k', value: '4' }]);
+    expect((await offsets()).reduce((sum, one) => sum + one) - before).toBe(4);
+    await admin.disconnect();
   });
 
   test('closing takes no longer because the broker is gone', async () => {

@@ -85,8 +85,9 @@ describe('the pump', () => {
     const transport = async (batches: readonly Batch[]) => {
       const fine = batches.filter((batch) => !isTooMuch(batch));
       const outcomes = await broker.transport(fine);
-      return batches.map((batch): Outcome =>
-        isTooMuch(batch) ? { kind: 'refused', fault: refused } : (outcomes[fine.indexOf(batch)] as Outcome),
+      return batches.map(
+        (batch): Outcome =>
+          isTooMuch(batch) ? { kind: 'refused', fault: refused } : (outcomes[fine.indexOf(batch)] as Outcome),
       );
     };
     const sender = pump({ transport, clock, log });

@@ -4,7 +4,14 @@ import { every } from '../../../../core/every.ts';
 import type { Log } from '../../../../core/log.ts';
 import type { Bus, PartitionOwner } from '../../../../core/ports/bus.ts';
 import type { Clock } from '../../../../core/ports/clock.ts';
-import { checkCount, checkPartition, checkRecord, checkValue, closedFault } from '../checks.ts';
+import {
+  checkCount,
+  checkPartition,
+  checkRecord,
+  checkValue,
+  closedFault,
+  unreachableFault,
+} from '../checks.ts';
 import { group, topic as limits, reading as readLimits } from './limits.ts';
 import { type Link, link } from './link.ts';
 import { listening } from './listening.ts';
@@ -74,6 +81,7 @@ export function kafkaBus(options: KafkaBusOptions): Bus {
   let isClosed = false;
   let identity: string | undefined;
   let owned: Share | undefined;
+  let pings: Link | undefined;
 
   const ending = (end: () => Promise<void>) => {
     const once = async () => {
@@ -203,6 +211,18 @@ export function kafkaBus(options: KafkaBusOptions): Bus {
       checkOpen();
       const headers = { partition: String(partition), offset: String(offset), at: String(at), reason };
       await pumps.events.send({ topic: topics.dead, partition: 0, key, value, headers });
+    },
+    async ping() {
+      checkOpen();
+      pings ??= openLink();
+      pings.forget();
+      try {
+        await pings.leaders(topics.commands);
+      } catch (error) {
+        pings.renew();
+        if (isClosed) throw closedFault();
+        throw unreachableFault(`Kafka does not answer: ${String(error)}`, error);
+      }
     },
     lags: () => owned?.lags() ?? [],
     async close() {
