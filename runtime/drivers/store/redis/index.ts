@@ -19,6 +19,8 @@ import { sweeper } from './sweeper.ts';
 export interface RedisStoreOptions extends SafetyOptions {
   /** `redis://`, `rediss://` or `unix://`, with user, password and database as is usual. */
   readonly url: string;
+  /** Authority that signed its certificate, as PEM. Default: those of the system. */
+  readonly ca?: string;
   /** What all keys begin with. Default `millrace`. */
   readonly namespace?: string;
   readonly log?: Log;
@@ -60,6 +62,7 @@ export function redisStore(options: RedisStoreOptions): RedisStore {
   const newest: Newest = { position: 0 };
   const link = linkTo({
     url: options.url,
+    ...(options.ca !== undefined && { ca: options.ca }),
     log: options.log,
     limits: { ...valuesOf(redisLimits), ...options.limits },
     async prepare(ask) {
