@@ -13,7 +13,7 @@ import type { Deployment, Kit, Plugin, StepKit, Stop } from '../core/plugin.ts';
 import type { Blobs } from '../core/ports/blobs.ts';
 import type { Bus } from '../core/ports/bus.ts';
 import type { Clock } from '../core/ports/clock.ts';
-import type { Jobs } from '../core/ports/jobs.ts';
+import type { Jobs, QueuedJobs } from '../core/ports/jobs.ts';
 import type { Media } from '../core/ports/media.ts';
 import type { Outbound } from '../core/ports/outbound.ts';
 import type { Recorder } from '../core/ports/recorder.ts';
@@ -88,6 +88,8 @@ export async function boot(options: BootOptions): Promise<Booted> {
   try {
     const plan = planned(options.plugins);
     stops.push({ name: 'store', stop: () => store.close() });
+    // One that is an engine of its own; the store's own ends with that.
+    if ('close' in jobs) stops.push({ name: 'queue', stop: () => (jobs as QueuedJobs).close() });
     stops.push({ name: 'volatile', stop: () => volatile.close() });
     stops.push({ name: 'outbound', stop: () => outbound.close() });
     if (bus) stops.push({ name: 'bus', stop: () => bus.close() });
