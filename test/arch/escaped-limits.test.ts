@@ -11,6 +11,8 @@ const noBounds: Readonly<Record<string, string>> = {
   'core/duration.ts units.m': 'what a minute is',
   'core/duration.ts units.h': 'what an hour is',
   'core/duration.ts units.d': 'what a day is',
+  'machines/asset.ts trouble': 'in the table of plugins/assets: a machine imports nothing',
+  'machines/asset.ts remembered': 'in the table of plugins/assets: a machine imports nothing',
   'machines/broadcast.ts takeoverBrake.window': 'in the table of plugins/streams: a machine imports nothing',
   'machines/broadcast.ts takeoverBrake.pause': 'in the table of plugins/streams: a machine imports nothing',
   'machines/broadcast.ts mostNodes': 'in the table of plugins/streams: a machine imports nothing',
