@@ -29,7 +29,7 @@ import { welcome } from './welcome.ts';
 const badConfig = 78;
 /** What the engines that the config names are not fit for. */
 const unfit = new Set([
-  ...['config.invalid', 'boot.invalid', 'bus.partitions'],
+  ...['config.invalid', 'boot.invalid', 'bus.partitions', 'bus.refused'],
   ...['store.partitions', 'store.log', 'store.unsafe', 'store.refused'],
 ]);
 /** Of this deployment; nothing that is printed repeats them. */

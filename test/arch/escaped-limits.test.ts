@@ -15,6 +15,7 @@ const noBounds: Readonly<Record<string, string>> = {
   'machines/asset.ts remembered': 'in the table of plugins/assets: a machine imports nothing',
   'machines/broadcast.ts takeoverBrake.window': 'in the table of plugins/streams: a machine imports nothing',
   'machines/broadcast.ts takeoverBrake.pause': 'in the table of plugins/streams: a machine imports nothing',
+  'machines/broadcast.ts mostNodes': 'in the table of plugins/streams: a machine imports nothing',
   'machines/webhook-delivery.ts trouble': 'in the table of plugins/webhooks: a machine imports nothing',
   'plugins/health/history.ts FIRST_TEXT': 'the first bit behind those of the issues',
   'runtime/drivers/clock/system.ts longestWait': 'a longer wait is made of several',
