@@ -8,9 +8,9 @@ import playback from '../../plugins/playback/index.ts';
 import recordings from '../../plugins/recordings/index.ts';
 import { assetIdOf } from '../../plugins/recordings/names.ts';
 import streams from '../../plugins/streams/index.ts';
+import { parseSegmentPlaylist } from '../hls/event-checker.ts';
 import { type World, world } from '../kit/world.ts';
 import { givenFilm, indexOf } from '../vod/film.ts';
-import { parseVodPlaylist } from '../vod/playlist.ts';
 
 const sessionId = '1f6f0a52-6d6b-4a0c-9a3e-0d6f3ab7c2e1';
 
@@ -83,7 +83,7 @@ describe('a finished recording', () => {
     expect(multivariant.bytes.toString()).toMatch(/\nsource\.m3u8\n$/);
     const media = await ask(w, 'source.m3u8');
     expect(media.headers.get('content-type')).toBe('application/vnd.apple.mpegurl');
-    const { segments } = parseVodPlaylist(media.bytes.toString());
+    const { segments } = parseSegmentPlaylist(media.bytes.toString());
     expect(segments.length).toBe(5);
     for (const { uri, sequence } of segments) {
       const segment = await ask(w, uri);
