@@ -92,6 +92,14 @@ export const coreFaults: FaultTable = {
     status: 400,
     meaning: 'What was to be stored had another length than it was said to have; nothing was written.',
   },
+  'recording.unavailable': {
+    status: 503,
+    meaning: 'The recorder of this node, or its disk, does not answer. Nothing is lost. Try again.',
+  },
+  'recording.full': {
+    status: 507,
+    meaning: 'There is no room on the disk of this node for the recording. Try again when there is.',
+  },
   'blobs.closed': { status: 503, meaning: 'The server is about to end. Try again.' },
   'volatile.unavailable': {
     status: 503,

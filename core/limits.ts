@@ -58,6 +58,28 @@ export const requestLimits = limitTable('http', {
   },
 });
 
+/** `userTags` of streams and assets. */
+export const tagLimits = limitTable('tags', {
+  tags: {
+    value: 50,
+    unit: 'tags',
+    meaning: '`userTags` of one stream or asset.',
+    beyond: '422 `body.invalid`.',
+  },
+  nameLength: {
+    value: 100,
+    unit: 'characters',
+    meaning: 'The name of a user tag.',
+    beyond: '422 `body.invalid`.',
+  },
+  length: {
+    value: 500,
+    unit: 'characters',
+    meaning: 'The value of a user tag that is text.',
+    beyond: '422 `body.invalid`.',
+  },
+});
+
 /** What a list request may ask for. */
 export const listLimits = limitTable('lists', {
   page: {

@@ -249,13 +249,29 @@ export const broadcastMachine = setup({
           {
             guard: 'suspends',
             target: 'off',
-            actions: ['applyChanges', 'orderClose', 'orderRetire', 'endPublish', 'goOffAir', 'emitIdle', 'emitOver'],
+            actions: [
+              'applyChanges',
+              'orderClose',
+              'orderRetire',
+              'endPublish',
+              'goOffAir',
+              'emitIdle',
+              'emitOver',
+            ],
           },
           { actions: 'applyChanges' },
         ],
         rotateKey: {
           target: 'off',
-          actions: ['applyNewKey', 'orderClose', 'orderRetire', 'endPublish', 'goOffAir', 'emitIdle', 'emitOver'],
+          actions: [
+            'applyNewKey',
+            'orderClose',
+            'orderRetire',
+            'endPublish',
+            'goOffAir',
+            'emitIdle',
+            'emitOver',
+          ],
         },
         terminate: {
           target: 'off',
@@ -263,7 +279,15 @@ export const broadcastMachine = setup({
         },
         delete: {
           target: 'deleted',
-          actions: ['takeFigures', 'orderClose', 'orderRetire', 'endPublish', 'goOffAir', 'emitIdle', 'emitOver'],
+          actions: [
+            'takeFigures',
+            'orderClose',
+            'orderRetire',
+            'endPublish',
+            'goOffAir',
+            'emitIdle',
+            'emitOver',
+          ],
         },
       },
       states: {

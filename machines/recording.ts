@@ -29,7 +29,8 @@ export const recordingMachine = setup({
     'recording.abandon': job<Abandon, null>(),
   },
   delays: {
-    pause: ({ context, event }) => Math.max(0, Math.min(pauseAfter(context.tries), giveUpAt(context) - event.at)),
+    pause: ({ context, event }) =>
+      Math.max(0, Math.min(pauseAfter(context.tries), giveUpAt(context) - event.at)),
     longestPause: finishPauses.longest,
   },
   guards: {

@@ -2,24 +2,6 @@ import { limitTable } from '../../core/limit-table.ts';
 import { mostNodes, takeoverBrake } from '../../machines/broadcast.ts';
 
 export const streamLimits = limitTable('streams', {
-  tags: {
-    value: 50,
-    unit: 'tags',
-    meaning: '`userTags` of one stream.',
-    beyond: '422 `body.invalid`.',
-  },
-  tagNameLength: {
-    value: 100,
-    unit: 'characters',
-    meaning: 'The name of a user tag.',
-    beyond: '422 `body.invalid`.',
-  },
-  tagLength: {
-    value: 500,
-    unit: 'characters',
-    meaning: 'The value of a user tag that is text.',
-    beyond: '422 `body.invalid`.',
-  },
   returnWait: {
     value: 8000,
     unit: 'ms',

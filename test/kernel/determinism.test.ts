@@ -112,7 +112,7 @@ it('a step is given nothing that differs from node to node', async () => {
   await using w = await world({ plugins: seen.plugins });
   const stream = await w.given.stream();
   await w.given.broadcast(stream);
-  expect(Object.keys(seen.tools.get('broadcast') as object).sort()).toEqual(['config', 'fields']);
+  expect(Object.keys(seen.tools.get('broadcast') as object).sort()).toEqual(['config', 'fields', 'publicUrl']);
 });
 
 it('is a test that finds what depends on the time', async () => {

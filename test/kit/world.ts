@@ -40,7 +40,8 @@ export async function world(options: WorldOptions): Promise<World> {
     ? memoryBroker({ clock: { now: () => time.now(), at: (due, action) => time.at(due, action) } })
     : undefined;
   // As do blobs.
-  const blobs: Blobs = { ...modelBlobs(), close: async () => {} };
+  const blobs: Blobs = { ...modelBlobs(() => time.now()), close: async () => {} };
+  const recorder = scriptedRecorder();
   let time: Clock;
 
   const startOne = async (now: number): Promise<Running> => {
@@ -51,7 +52,6 @@ export async function world(options: WorldOptions): Promise<World> {
     const media = scriptedMedia(clock);
     const volatile = { ...memoryVolatile({ clock }) };
     const outbound = scriptedOutbound();
-    const recorder = scriptedRecorder();
     const log = jsonLog({ level: 'debug', now: () => clock.now(), write: (line) => lines.push(line) });
     const bus = broker && memoryBus({ broker, node: 'local', partitions, clock, log });
     const booted = await boot({
@@ -77,7 +77,7 @@ export async function world(options: WorldOptions): Promise<World> {
     });
     // Documented is what nodes with the role `api` answer.
     if (options.roles?.includes('api') !== false) checkAnswers(booted);
-    return { booted, clock, store, inner, media, recorder, outbound, volatile, idle };
+    return { booted, clock, store, inner, media, outbound, volatile, idle };
   };
   current = await startOne(options.start ?? Date.UTC(2026, 0, 1));
 
@@ -128,9 +128,7 @@ export async function world(options: WorldOptions): Promise<World> {
     get volatile() {
       return current.volatile;
     },
-    get recorder() {
-      return current.recorder;
-    },
+    recorder,
     blobs,
     get outbound() {
       return current.outbound;
@@ -267,7 +265,6 @@ interface Running {
   readonly store: SqliteStore;
   readonly inner: SqliteStore;
   readonly media: ScriptedMedia;
-  readonly recorder: ScriptedRecorder;
   readonly volatile: World['volatile'];
   readonly outbound: ScriptedOutbound;
   readonly idle: () => Promise<void>;
