@@ -241,6 +241,23 @@ describe('what is not there', () => {
       expect((await ask(w, name)).code).toBe('recording.not_found');
   });
 
+  it('may come while its session is on the air, and while that may come back', async () => {
+    const { w } = await given();
+    await using _ = w;
+    for (const [record, code] of [
+      [true, 'recording.not_ready'],
+      [false, 'recording.not_found'],
+    ]) {
+      const publish = await w.given.broadcast(await w.given.stream({ record }));
+      const session = publish.grant.sessionId;
+      await w.advance('1s');
+      expect((await ask(w, 'index.m3u8', { session })).code).toBe(code);
+      publish.end({ clean: true });
+      await w.advance('1m');
+      expect((await ask(w, 'index.m3u8', { session })).code).toBe(code);
+    }
+  });
+
   it('is gone at once when it is deleted, whatever was kept of it', async () => {
     const { w, known, id, film, is, reference } = await given();
     await using _ = w;
