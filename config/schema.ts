@@ -90,7 +90,7 @@ export const configSchema = Type.Object(
         pattern: '^[!-~]{16,200}$',
         expected: '16 to 200 letters, digits or signs, without spaces',
         description:
-          'API key of the admin account. Default: made at the first start, in dataDir; of several nodes in that of the one that starts first.',
+          'API key of the admin account. Default: made at the first start, in dataDir; of several nodes in that of the one that starts first. The same on all nodes with the role `api`.',
       }),
     ),
     preset: Type.Union([Type.Literal('embedded'), Type.Literal('cluster')], {

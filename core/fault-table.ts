@@ -69,6 +69,10 @@ export const coreFaults: FaultTable = {
     meaning: 'The engine of the store (redis.url) does not answer; nothing was written. Try again.',
   },
   'store.unknown': { status: 503, meaning: 'The write may or may not have happened. Look before repeating.' },
+  'store.behind': {
+    status: 503,
+    meaning: 'The store is being brought up to date; whether this exists is not known yet. Try again.',
+  },
   'store.failed': {
     status: 503,
     meaning: 'The store has stopped; the server ends and must be started again.',
@@ -175,7 +179,8 @@ export const startFaults: FaultTable = {
   },
   'store.refused': {
     status: 500,
-    meaning: 'The Redis of redis.url is older than 7.0, or does not let us in. Exit code 78.',
+    meaning:
+      'The Redis of redis.url is older than 7.0, does not let us in, or shows a certificate that redis.ca did not sign. Exit code 78.',
   },
   'blobs.folder': {
     status: 500,
@@ -208,6 +213,11 @@ export const startFaults: FaultTable = {
   'bus.partitions': {
     status: 500,
     meaning: 'kafka.partitions differs from the topics that are there. Exit code 78.',
+  },
+  'bus.refused': {
+    status: 500,
+    meaning:
+      'Kafka does not let us in (kafka.sasl, kafka.ssl), may not be asked what we need, or has fewer brokers than kafka.replication. Exit code 78.',
   },
   'bus.unreachable': {
     status: 503,

@@ -48,6 +48,7 @@ export async function fileAnswer(
 ): Promise<Response | undefined> {
   const size = file.pieces.reduce((sum, { from, to }) => sum + to - from, 0);
   const headers = headersOf(file);
+  const isHead = request.method === 'HEAD';
   switch (preconditions(request.headers, file)) {
     case 'failed':
       return refusal('file.changed', {
@@ -55,10 +56,9 @@ export async function fileAnswer(
         message: 'The file is not the version that was asked for.',
       });
     case 'unchanged':
-      return new Response(null, { status: 304, headers: validatorsOf(file) });
+      return bare(304, { headers: new Headers(validatorsOf(file)), ...(isHead && { size }) });
     default:
   }
-  const isHead = request.method === 'HEAD';
   const asked = !isHead && mayBeRange(request.headers, file) ? request.headers.get('range') : null;
   const range = byteRange(asked, size);
   if (range === 'beyond') {
@@ -66,12 +66,12 @@ export async function fileAnswer(
     return refusal('file.beyond', { status: 416, message, headers: { 'content-range': `bytes */${size}` } });
   }
   const { from, to } = range === 'whole' ? { from: 0, to: size } : range;
-  headers.set('content-length', String(to - from));
   if (range !== 'whole') headers.set('content-range', `bytes ${from}-${to - 1}/${size}`);
   const status = range === 'whole' ? 200 : 206;
-  if (isHead || from === to) return new Response(null, { status, headers });
+  if (isHead || from === to) return bare(status, { headers, size: to - from });
   const body = await bodyOf(part(file.pieces, { from, to }), { blobs, signal: request.signal });
   if (body === undefined) return undefined;
+  headers.set('content-length', String(to - from));
   if (to - from > atOnce) return new Response(body, { status, headers });
   return new Response(await new Response(body).bytes(), { status, headers });
 }
@@ -95,6 +95,23 @@ function validatorsOf({ etag, modified }: AnsweredFile): Record<string, string> 
     ...(modified !== undefined && { 'last-modified': new Date(modified).toUTCString() }),
     'cache-control': `public, max-age=${requestLimits.fileAge.value}`,
   };
+}
+
+/**
+ * An answer without its body, which would have `size` bytes (RFC 9110 §8.6). Elysia 1.4 answers a HEAD by what the handler of
+ * GET answers, reads its `body` to the end and sets `Content-Length` to what it has counted: what it finds here is a length.
+ */
+function bare(status: number, { headers, size = 0 }: { headers: Headers; size?: number }): Response {
+  if (status !== 304 || size > 0) headers.set('content-length', String(size));
+  const answer = new Response(null, { status, headers });
+  if (size === 0) return answer;
+  const body = new ReadableStream({
+    start(controller) {
+      controller.enqueue({ byteLength: size });
+      controller.close();
+    },
+  });
+  return Object.defineProperty(answer, 'body', { value: body });
 }
 
 function refusal(

@@ -23,10 +23,7 @@ export interface FileRoute {
   gone(params: Readonly<Record<string, string>>): Fault;
 }
 
-/**
- * GET and HEAD of a file, with ranges, for pages of every origin. HEAD is a route of its own because Elysia answers one that has
- * none by reading the whole of what GET answers, to count it.
- */
+/** GET and HEAD of a file, with ranges, for pages of every origin. */
 export function fileRoute(path: string, options: FileRoute & { blobs: Pick<Blobs, 'get'> }): AnyElysia {
   const { name, summary, types, faults, find, gone, blobs } = options;
   const answer = ({ request, params }: { request: Request; params: Record<string, string> }) =>
@@ -49,9 +46,7 @@ export function fileRoute(path: string, options: FileRoute & { blobs: Pick<Blobs
     },
     faults: [...faults, ...fileFaults, ...storeFaults],
   };
-  return new Elysia()
-    .get(path, answer, says(summary, operation))
-    .head(path, answer, says(`${summary} Headers alone.`, headOf(operation)));
+  return new Elysia().get(path, answer, says(summary, operation));
 }
 
 /** What scripts of other origins may read, beyond what they may read of any answer. */
@@ -81,10 +76,3 @@ export const requestHeaders = {
   }),
   'If-Match': Type.String({ description: '412 when it is another version.', examples: etag.examples }),
 };
-
-/** What a HEAD is answered with: by nobody with a 206 (RFC 9110 §14.2). */
-export function headOf(operation: Operation): Operation {
-  const { 206: _, ...answers } = operation.answers;
-  const bare = Object.entries(answers).map(([status, { content: __, ...rest }]) => [status, rest]);
-  return { ...operation, name: `${operation.name}Head`, answers: Object.fromEntries(bare) };
-}

@@ -20,7 +20,7 @@ export function derivedId(of: string): string {
 
 /** `xxxx-xxxx-xxxx-xxxx` in base36: 82 bits from a CSPRNG. */
 export function newStreamKey(): string {
-  return [base36(4), base36(4), base36(4), base36(4)].join('-');
+  return base36(16).replace(/.{4}(?!$)/g, '$&-');
 }
 
 /** 16 base36 characters. */

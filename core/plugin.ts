@@ -98,6 +98,11 @@ export interface Kit<C extends TObject = TObject> {
   readonly actors: Actors;
   readonly resources: ResourceReader & {
     write(commit: Omit<ResourceCommit, 'at'>): Promise<'ok' | 'conflict'>;
+    /**
+     * A name for something of the actor with this id, drawn until it lies beside that: the row is then read by it with
+     * `isBeside`. Costs as many draws as there are partitions, on average, and as much of its chance: 4 bits of 16 partitions.
+     */
+    nameBeside(id: string, draw: () => string): string;
   };
   readonly events: EventFeed;
   readonly media: Media;

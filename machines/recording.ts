@@ -35,7 +35,9 @@ export const recordingMachine = setup({
   },
   guards: {
     isLastTry: ({ context }) => context.isLast,
-    isDeleted: ({ context }) => context.isDeleted,
+    isLastTryOfDeleted: ({ context }) => context.isLast && context.isDeleted,
+    isGone: ({ context, event }) => context.isDeleted || outcomeOf(event) === 'gone',
+    isReady: ({ event }) => outcomeOf(event) === 'ready',
   },
   actions: {
     takeStream: assign(({ event }) => ('stream' in event ? { stream: event.stream } : {})),
@@ -86,12 +88,9 @@ export const recordingMachine = setup({
         src: 'recording.finish',
         input: ({ context: { recording, isLast } }) => ({ ...recording, isLast }),
         onDone: [
+          { guard: 'isGone', target: 'gone' },
           {
-            guard: ({ context, event }) => context.isDeleted || event.output.outcome === 'gone',
-            target: 'gone',
-          },
-          {
-            guard: ({ event }) => event.output.outcome === 'ready',
+            guard: 'isReady',
             target: 'ready',
             actions: [
               assign(({ event: { output } }) =>
@@ -116,7 +115,7 @@ export const recordingMachine = setup({
           },
         ],
         onError: [
-          { guard: ({ context }) => context.isLast && context.isDeleted, target: 'gone' },
+          { guard: 'isLastTryOfDeleted', target: 'gone' },
           {
             guard: 'isLastTry',
             target: 'failed',
@@ -252,6 +251,10 @@ function pauseAfter(tries: number): number {
 
 function giveUpAt({ recording, overAt }: RecordingContext): number {
   return overAt + recording.giveUp;
+}
+
+function outcomeOf(event: object): Finished['outcome'] | undefined {
+  return (event as { readonly output?: Finished }).output?.outcome;
 }
 
 function messageOf(error: unknown): string {

@@ -29,7 +29,7 @@ import { welcome } from './welcome.ts';
 const badConfig = 78;
 /** What the engines that the config names are not fit for. */
 const unfit = new Set([
-  ...['config.invalid', 'boot.invalid', 'bus.partitions'],
+  ...['config.invalid', 'boot.invalid', 'bus.partitions', 'bus.refused'],
   ...['store.partitions', 'store.log', 'store.unsafe', 'store.refused'],
 ]);
 /** Of this deployment; nothing that is printed repeats them. */
@@ -62,9 +62,20 @@ async function main(): Promise<void> {
     { ...config, drivers },
     { clock, log, onFailure: (error) => fatal(String(error)) },
   );
+  const recorder = diskRecorder({
+    ...{ clock, log },
+    folder: join(config.dataDir, 'recordings'),
+    blobs: opened.blobs,
+    limits: {
+      queue: config.recording.queue * 1_048_576,
+      queuePerTake: config.recording.queuePerTake * 1_048_576,
+      sync: milliseconds(config.recording.sync),
+      reserve: config.recording.reserve * 1_048_576,
+      uploads: config.recording.uploads,
+    },
+  });
   const media = inProcessMedia({
-    clock,
-    log,
+    ...{ clock, log, recorder },
     rtmp: {
       ...config.rtmp,
       limits: {
@@ -81,18 +92,6 @@ async function main(): Promise<void> {
       window: milliseconds(config.hls.window),
       waitingRequests: config.hls.waitingRequests,
       memory: config.hls.memory === undefined ? machineMemory() / 2 : config.hls.memory * 1_048_576,
-    },
-  });
-  const recorder = diskRecorder({
-    ...{ clock, log },
-    folder: join(config.dataDir, 'recordings'),
-    blobs: opened.blobs,
-    limits: {
-      queue: config.recording.queue * 1_048_576,
-      queuePerTake: config.recording.queuePerTake * 1_048_576,
-      sync: milliseconds(config.recording.sync),
-      reserve: config.recording.reserve * 1_048_576,
-      uploads: config.recording.uploads,
     },
   });
   const outbound = outboundClient({

@@ -44,6 +44,12 @@ export const assetLimitTable = limitTable('assets', {
     meaning: 'How long what was stored of a file that failed is kept.',
     beyond: 'The sweep erases it.',
   },
+  owner: {
+    value: 200,
+    unit: 'bytes',
+    meaning: 'The blob that says whose the others are.',
+    beyond: 'They are taken for those of another deployment.',
+  },
   suspects: {
     value: 10_000,
     unit: 'blobs',

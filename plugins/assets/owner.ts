@@ -1,6 +1,7 @@
 import { uuid } from '../../core/ids.ts';
 import { assetFolder } from './asset.ts';
 import type { AssetsKit } from './kit.ts';
+import { assetLimits } from './limits.ts';
 
 /**
  * Whether the blobs below `assets/` are those of this store. The first one to ask writes its name there; from then on a
@@ -10,7 +11,7 @@ import type { AssetsKit } from './kit.ts';
 export async function ownsBlobs(kit: AssetsKit): Promise<boolean> {
   const own = await ownName(kit);
   for (;;) {
-    const found = await kit.blobs.get(markKey, { range: { from: 0, to: markBytes } });
+    const found = await kit.blobs.get(markKey, { range: { from: 0, to: assetLimits.owner } });
     if (found.outcome === 'ok') return (await new Response(found.body).text()) === markOf(own);
     if (found.outcome !== 'absent') return false;
     const put = await kit.blobs.put(markKey, Buffer.from(markOf(own)), { ifAbsent: true });
@@ -31,8 +32,6 @@ async function ownName({ resources, clock }: AssetsKit): Promise<string> {
 const kind = 'asset-owner';
 const id = 'blobs';
 const markKey = `${assetFolder}owner.json`;
-/** More than a mark has. */
-const markBytes = 200;
 
 function markOf(name: string): string {
   return JSON.stringify({ deployment: name });

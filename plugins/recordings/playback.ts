@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox';
 import { type AnyElysia, Elysia } from 'elysia';
 import { Fault } from '../../core/fault.ts';
-import { headOf, requestHeaders } from '../../core/file-route.ts';
+import { requestHeaders } from '../../core/file-route.ts';
 import { faultResponse, says } from '../../core/http.ts';
 import { idSchema, nothing, type Operation, storeFaults, text } from '../../core/operation.ts';
 import type { FaultTable } from '../../core/plugin.ts';
@@ -46,13 +46,9 @@ export function playbackRoutes(kit: RecordingsKit): AnyElysia {
 
   const handle = ({ params, request }: { params: Record<string, string>; request: Request }) =>
     answer(params.sessionId, { name: params['*'], request }).catch(refused);
-  return (
-    new Elysia()
-      .get('/recordings/:sessionId/*', handle, says(summary, operation))
-      // Without a route of its own a HEAD would read all that a GET answers.
-      .head('/recordings/:sessionId/*', handle, says(`${summary} Headers alone.`, headOf(operation)))
-      .options('/recordings/*', preflight, saysPreflight('preflightRecording'))
-  );
+  return new Elysia()
+    .get('/recordings/:sessionId/*', handle, says(summary, operation))
+    .options('/recordings/*', preflight, saysPreflight('preflightRecording'));
 }
 
 const summary =

@@ -20,7 +20,7 @@ export async function admit(
 ): Promise<PublishGrant | PublishRefusal> {
   let row: StoredResource | undefined;
   try {
-    row = await kit.resources.find('stream', 'streamKey', request.key);
+    row = await kit.resources.find('stream', 'streamKey', request.key, { isBeside: true });
   } catch (error) {
     kit.log.warn('a publish could not be admitted: its key could not be looked up', { error });
     return unavailable;
@@ -35,7 +35,7 @@ export async function admit(
       token,
       node: kit.deployment.node.id,
       incarnation: kit.deployment.node.incarnation,
-      sessionId: uuid(),
+      sessionId: kit.resources.nameBeside(row.id, uuid),
       busyKey: kit.config.busyKey,
       hold: milliseconds(kit.config.hold),
       reconnectWindow: milliseconds(kit.config.reconnectWindow),
@@ -94,7 +94,7 @@ const takenOver: PublishRefusal = {
 
 /** Why the broadcast refused: the key is in use, or was changed, or the stream suspended, since the row was read. */
 async function refusal(key: string, kit: StreamsKit): Promise<PublishRefusal> {
-  const row = await kit.resources.find('stream', 'streamKey', key);
+  const row = await kit.resources.find('stream', 'streamKey', key, { isBeside: true });
   if (!row) return unauthorized;
   const { suspended: isSuspended, brakedUntil = 0 } = documentOf(row);
   if (isSuspended) return suspended;

@@ -40,7 +40,7 @@ export function hlsRoutes(kit: StreamsKit): AnyElysia {
   /** A playlist of a stream that is on the air by the book while this process has nothing of it yet. */
   const isExpected = async ({ file, playbackId }: ViewerRequest): Promise<boolean> => {
     if (!file.endsWith('.m3u8') || !/^[0-9a-z]{16}$/.test(playbackId)) return false;
-    const row = await kit.resources.find('stream', 'playbackId', playbackId);
+    const row = await kit.resources.find('stream', 'playbackId', playbackId, { isBeside: true });
     return row !== undefined && documentOf(row).isActive;
   };
 

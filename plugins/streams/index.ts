@@ -79,7 +79,7 @@ export default definePlugin({
         return { id, parentId, sessionId: parentId === null ? (sessionId ?? null) : id, nodes };
       },
       async describe(id) {
-        const row = await kit.resources.get('stream', id);
+        const row = await kit.resources.get('stream', id, { isBeside: true });
         if (!row) return undefined;
         const document = documentOf(row);
         const { account, isActive, nodes = [] } = document;

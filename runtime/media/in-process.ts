@@ -1,4 +1,3 @@
-import { readFile } from 'node:fs/promises';
 import { every } from '../../core/every.ts';
 import { Fault } from '../../core/fault.ts';
 import { valuesOf } from '../../core/limit-table.ts';
@@ -13,6 +12,7 @@ import {
   type PublishGrant,
   type PublishRefusal,
 } from '../../core/ports/media.ts';
+import { readPem } from '../read-pem.ts';
 import { Arrivals } from './arrivals.ts';
 import { Closings } from './closings.ts';
 import { LiveOutput } from './hls/output.ts';
@@ -284,10 +284,4 @@ function tell(type: 'playable' | 'progress', publish: Running, handlers: MediaHa
 
 function rejected(message: string): PublishRefusal {
   return { granted: false, reason: 'rejected', message };
-}
-
-async function readPem(name: string, path: string): Promise<string> {
-  return await readFile(path, 'utf8').catch((error: Error) => {
-    throw new Fault('config.invalid', { status: 500, message: `${name}: ${error.message}` });
-  });
 }

@@ -39,8 +39,7 @@ export function openApi(options: {
   const direct = routes.filter(({ method }) => method !== 'OPTIONS');
   for (const route of direct) {
     write(route, templateOf(route));
-    const hasHead = direct.some(({ method, pattern }) => method === 'HEAD' && pattern === route.pattern);
-    if (route.method === 'GET' && !hasHead) write(headOf(route), templateOf(route));
+    if (route.method === 'GET') write(headOf(route), templateOf(route));
   }
   for (const route of direct) {
     const preflight = preflightOf(route, routes);
@@ -110,7 +109,7 @@ function problemsOf(routes: readonly DeclaredRoute[], faults: FaultTable): strin
   });
 }
 
-/** Every GET without a HEAD of its own is answered to a HEAD as well, without the body. */
+/** Every GET is answered to a HEAD as well, without the body. */
 function headOf(route: DeclaredRoute): DeclaredRoute {
   const operation = route.operation as Operation;
   const answers = Object.entries(operation.answers).map(([status, { content: _, ...rest }]) => [

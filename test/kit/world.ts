@@ -7,6 +7,7 @@ import { jsonLog } from '../../core/log.ts';
 import type { AnyEffect, Plugin } from '../../core/plugin.ts';
 import type { Blobs } from '../../core/ports/blobs.ts';
 import type { Clock } from '../../core/ports/clock.ts';
+import type { Jobs } from '../../core/ports/jobs.ts';
 import type { Volatile } from '../../core/ports/volatile.ts';
 import { type Booted, type BootOptions, boot } from '../../runtime/boot.ts';
 import { memoryBroker } from '../../runtime/drivers/bus/memory/broker.ts';
@@ -60,7 +61,16 @@ export async function world(options: WorldOptions): Promise<World> {
         config: options.config?.[plugin.id],
       })),
       drivers: {
-        ...{ store, jobs: store.jobs, clock, media, recorder, blobs, outbound, volatile },
+        ...{
+          store,
+          jobs: options.jobs?.(store.jobs) ?? store.jobs,
+          clock,
+          media,
+          recorder,
+          blobs,
+          outbound,
+          volatile,
+        },
         ...(bus && { bus }),
       },
       deployment: { publicUrl: 'http://localhost:8080', dataDir, bootstrapKey, rtmpPort: 1935 },
@@ -241,6 +251,8 @@ interface WorldOptions {
   /** Default: all. */
   readonly roles?: BootOptions['roles'];
   readonly engines?: BootOptions['engines'];
+  /** In place of the store's own. */
+  readonly jobs?: (own: Jobs) => Jobs;
   /** Address blocks whose `X-Forwarded-For` is believed. */
   readonly trustedProxies?: readonly string[];
   /** Data in a file, so that `crash` finds it again. */

@@ -137,6 +137,7 @@ describe('a finished recording', () => {
       reads.length = 0;
       const head = await ask(w, name, { method: 'HEAD' });
       expect([name, head.status, reads]).toEqual([name, 200, []]);
+      expect([name, head.headers.get('content-length')]).toEqual([name, String(got.bytes.length)]);
       for (const header of ['content-type', 'etag', 'cache-control', 'access-control-allow-origin'])
         expect([name, header, head.headers.get(header)]).toEqual([name, header, got.headers.get(header)]);
     }

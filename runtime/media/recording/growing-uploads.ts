@@ -77,11 +77,10 @@ export class GrowingUploads {
     if (upload && !finished) await this.#options.blobs.uploads.abort(upload);
   }
 
-  async close(): Promise<void> {
+  /** What is under way is left; the next process goes on with it. */
+  close(): void {
     this.#isClosed = true;
-    const all = [...this.#running.values()];
-    for (const { stop } of all) stop.abort();
-    await Promise.all(all.map(({ growing }) => growing));
+    for (const { stop } of this.#running.values()) stop.abort();
   }
 
   #of(take: Take): Running {

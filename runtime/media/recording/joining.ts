@@ -22,9 +22,10 @@ export async function joinTakes(
   takes: readonly FinishedTake[],
   options: JoiningOptions & { into: Take },
 ): Promise<void> {
+  const { into, link } = options;
+  link.announce(into.number);
   for (const take of takes) await feedTake(take, options);
-  const { into } = options;
-  options.link.send({ op: 'end', take: into.number });
+  link.send({ op: 'end', take: into.number });
 }
 
 async function feedTake(take: FinishedTake, options: JoiningOptions & { into: Take }): Promise<void> {

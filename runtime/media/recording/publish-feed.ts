@@ -10,6 +10,7 @@ export class PublishFeed implements TakeFeed {
   readonly #link: RecorderLink;
   readonly #clock: Clock;
   readonly #issueKept: number;
+  readonly #onEnd: () => void;
   readonly #number: number;
   #init: FedInit | undefined;
   /** The thread that heard of `#init`. */
@@ -18,11 +19,15 @@ export class PublishFeed implements TakeFeed {
   #issue = { text: '', at: Number.NEGATIVE_INFINITY };
 
   /** @param options.issueKept ms */
-  constructor(take: Take, options: { link: RecorderLink; clock: Clock; issueKept: number }) {
+  constructor(
+    take: Take,
+    options: { link: RecorderLink; clock: Clock; issueKept: number; onEnd: () => void },
+  ) {
     this.#take = take;
     this.#link = options.link;
     this.#clock = options.clock;
     this.#issueKept = options.issueKept;
+    this.#onEnd = options.onEnd;
     take.feeds += 1;
     take.isFed = true;
     this.#number = take.feeds;
@@ -47,6 +52,7 @@ export class PublishFeed implements TakeFeed {
       return false;
     }
     this.#isSkipping = false;
+    this.#take.isBegun = true;
     return this.#take.trouble === undefined;
   }
 
@@ -55,6 +61,7 @@ export class PublishFeed implements TakeFeed {
     this.#link.send({ op: 'end', take: this.#take.number });
     this.#init = undefined;
     this.#take.isFed = false;
+    this.#onEnd();
   }
 
   get issues(): readonly string[] {

@@ -65,6 +65,14 @@ export class RecorderLink {
     this.#ready(take);
   }
 
+  /** The thread closes its file, and hears no more of it. */
+  async forget(take: number): Promise<void> {
+    if (!this.#announced.has(take)) return;
+    const forgotten = this.call('forget', take);
+    this.#announced.delete(take);
+    await forgotten;
+  }
+
   /** Everything that was sent before is done when it is answered. Rejects with `recording.unavailable` and `recording.full`. */
   async call<Name extends keyof Calls>(
     name: Name,

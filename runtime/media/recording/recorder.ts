@@ -66,7 +66,10 @@ export function diskRecorder(options: RecorderOptions): MediaRecorder {
   };
   /** Nothing of it stays on this disk. `take.json` goes last, so that a death in between leaves a take to drop again. */
   const remove = async (take: Take) => {
-    if (link.isUp) await link.call('forget', take.number);
+    // One that ended has no file open.
+    await link.forget(take.number).catch((error: unknown) => {
+      if (link.isUp) throw error;
+    });
     const names = [spoolFiles.video, spoolFiles.head, spoolFiles.index, spoolFiles.meta];
     try {
       for (const name of names) {
@@ -104,7 +107,15 @@ export function diskRecorder(options: RecorderOptions): MediaRecorder {
         take = keep({ version: 1, sessionId, streamId, folder: recording.folder, takeId, gaps: 0 });
         takes.set(sessionId, take);
       }
-      return new PublishFeed(take, { link, clock, issueKept: limits.issueKept });
+      const its = take;
+      const onEnd = () => {
+        // A publish that never played leaves nothing.
+        if (its.isBegun || its.isEnding || its.isDropped) return;
+        takes.delete(sessionId);
+        byNumber.delete(its.number);
+        link.forget(its.number).catch(() => {});
+      };
+      return new PublishFeed(take, { link, clock, issueKept: limits.issueKept, onEnd });
     },
 
     async finish(sessionId, { signal }) {
@@ -163,7 +174,7 @@ export function diskRecorder(options: RecorderOptions): MediaRecorder {
 
     async close() {
       stopping.abort(unavailable('the server is about to end'));
-      await uploads.close();
+      uploads.close();
       await link.close();
     },
   };

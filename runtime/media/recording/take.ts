@@ -14,6 +14,8 @@ export class Take {
   /** Counts publishes; only the newest may add to it. */
   feeds = 0;
   isFed = false;
+  /** Something of it was handed over. */
+  isBegun: boolean;
   /** Nothing is added any more. */
   isEnding: boolean;
   /** It is being removed. */
@@ -38,6 +40,7 @@ export class Take {
     this.meta = options.meta;
     this.bytes = options.bytes;
     this.writtenAt = options.writtenAt;
+    this.isBegun = options.bytes > 0;
     this.isEnding = options.meta.isEnding === true;
     this.written = new Written(this.file('video'));
   }

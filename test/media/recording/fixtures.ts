@@ -19,17 +19,26 @@ import { silentLog } from '../../kit/silent-log.ts';
 
 export const clock = systemClock();
 
-/** Of two seconds each, in four parts. */
+/** Length of a segment. */
+export const segmentMs = 2000;
+/** Of each segment. */
 const partsPerSegment = 4;
+export const began = 1_800_000_000_000;
 
 /** What a packager would hand over: AVC, five frames in half a second, bytes that differ everywhere. */
 export class Film {
   readonly init: FedInit;
+  /** All that was made, by segment. */
+  readonly segments: Uint8Array[][] = [];
   readonly #partBytes: number;
-  #number = 0;
+  readonly #first: number;
+  #number: number;
   #state: number;
 
-  constructor(options: { partBytes?: number; seed?: number } = {}) {
+  /** @param options.first number of its first segment */
+  constructor(options: { partBytes?: number; seed?: number; first?: number } = {}) {
+    this.#first = options.first ?? 0;
+    this.#number = this.#first * partsPerSegment;
     this.#partBytes = options.partBytes ?? 20_000;
     this.#state = ((options.seed ?? 1) * 2_654_435_761) >>> 0 || 1;
     const config = readVideoHeader(VIDEO_AVC, AVC_360P);
@@ -38,9 +47,8 @@ export class Film {
     this.init = { bytes, codecs: [config.codec], width: 640, height: 360, frameRate: 10 };
   }
 
-  /** Parts made so far. */
-  get count(): number {
-    return this.#number;
+  partsOf(segment: number): readonly Uint8Array[] {
+    return this.segments[segment - this.#first] ?? [];
   }
 
   next(): { bytes: Uint8Array; part: FedPart } {
@@ -58,8 +66,10 @@ export class Film {
     const runs = [{ id: 1, isVideo: true, table, taken: frames, until, bytes: media }];
     const bytes = new Uint8Array(fragmentSize(runs));
     writeFragment(bytes, { at: 0, sequence: number + 1, runs });
+    if (isKey) this.segments.push([]);
+    this.segments.at(-1)?.push(bytes);
     const part = {
-      wallStart: 1_800_000_000_000 + number * 500,
+      wallStart: began + number * 500,
       duration: 0.5,
       isIndependent: isKey,
       startsSegment: isKey,
@@ -183,6 +193,32 @@ export async function checkFinished(blobs: Blobs, take: FinishedTake): Promise<U
   });
 }
 
+/**
+ * Which segments of the film are in a take, by number: all of one, or its first parts. Throws when anything is torn, there twice
+ * or not in order.
+ */
+export async function segmentsIn(
+  blobs: Blobs,
+  { take, film }: { take: FinishedTake; film: Pick<Film, 'partsOf'> },
+): Promise<{ whole: number[]; begun: number[] }> {
+  const found = await checkFinished(blobs, take);
+  const read = readSegmentIndex(await bytesOf(blobs, take.index.key));
+  const numbers = found.map((bytes, index) => {
+    const number = (read.segment(index).wallStart - began) / segmentMs;
+    const parts = film.partsOf(number);
+    const count = [1, 2, 3, 4].find((some) => told(parts.slice(0, some)) === told([bytes]));
+    if (count === undefined) throw new Error(`segment ${number} is torn: ${told([bytes])}`);
+    return { number, isWhole: count === partsPerSegment };
+  });
+  const order = numbers.map(({ number }) => number);
+  if (order.some((number, index) => index > 0 && number <= (order[index - 1] as number)))
+    throw new Error(`segments are not in order: ${order}`);
+  return {
+    whole: numbers.flatMap(({ number, isWhole }) => (isWhole ? [number] : [])),
+    begun: numbers.flatMap(({ number, isWhole }) => (isWhole ? [] : [number])),
+  };
+}
+
 export function boxesOf(bytes: Uint8Array): { type: string; at: number; size: number }[] {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
   const boxes: { type: string; at: number; size: number }[] = [];
@@ -195,8 +231,10 @@ export function boxesOf(bytes: Uint8Array): { type: string; at: number; size: nu
   return boxes;
 }
 
-export function joined(pieces: readonly Uint8Array[]): Buffer {
-  return Buffer.concat(pieces);
+/** One text for all of these bytes: comparing them one by one takes seconds. */
+export function told(pieces: readonly Uint8Array[]): string {
+  const all = Buffer.concat(pieces);
+  return `${all.length} bytes, ${createHash('sha256').update(all).digest('hex')}`;
 }
 
 export function fileOf(...path: string[]): Buffer {

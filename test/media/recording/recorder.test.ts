@@ -7,10 +7,10 @@ import {
   feedSegments,
   fileOf,
   grantOf,
-  joined,
   noSignal,
   type Place,
   place,
+  told,
   until,
 } from './fixtures.ts';
 
@@ -25,7 +25,7 @@ describe('a take', () => {
     expect(fed).toHaveLength(20);
     await until(() => feed.written.count === 4);
     const { at: from, size } = feed.written.segment(1);
-    expect(joined([await feed.written.read(from, from + size).bytes()])).toEqual(joined(fed.slice(4, 8)));
+    expect(told([await feed.written.read(from, from + size).bytes()])).toEqual(told(fed.slice(4, 8)));
     expect(feed.issues).toEqual([]);
     feed.end();
     const take = await recorder.finish('s1', { signal: noSignal() });
@@ -35,9 +35,9 @@ describe('a take', () => {
       spec: { format: 'mp4', duration: 10 },
     });
     expect(take?.video.key).toMatch(/^assets\/s1\/[0-9a-f-]{36}\.mp4$/);
-    expect(joined(await checkFinished(at.blobs, take!))).toEqual(joined(fed));
+    expect(told(await checkFinished(at.blobs, take!))).toEqual(told(fed));
     // What was being read can be read on.
-    expect(joined([await feed.written.read(from, from + size).bytes()])).toEqual(joined(fed.slice(4, 8)));
+    expect(told([await feed.written.read(from, from + size).bytes()])).toEqual(told(fed.slice(4, 8)));
     await recorder.close();
   });
 
@@ -59,7 +59,7 @@ describe('a take', () => {
     second.end();
     expect(await recorder.takes()).toMatchObject([{ isFed: false }]);
     const take = await recorder.finish('s1', { signal: noSignal() });
-    expect(joined(await checkFinished(at.blobs, take!))).toEqual(joined(fed));
+    expect(told(await checkFinished(at.blobs, take!))).toEqual(told(fed));
     expect(Array.from({ length: 4 }, (_, n) => second.written.segment(n).isDiscontinuity)).toEqual([
       false,
       false,
@@ -91,7 +91,7 @@ describe('a take', () => {
     feedSegments(feed, film, 2, fed);
     feed.end();
     const take = await recorder.finish('s1', { signal: noSignal() });
-    expect(joined(await checkFinished(at.blobs, take!))).toEqual(joined(fed));
+    expect(told(await checkFinished(at.blobs, take!))).toEqual(told(fed));
     await recorder.close();
   });
 
@@ -196,7 +196,7 @@ describe('finishing', () => {
 
     const again = await at.recorder();
     const take = await again.finish('s1', { signal: noSignal() });
-    expect(joined(await checkFinished(at.blobs, take!))).toEqual(joined(fed));
+    expect(told(await checkFinished(at.blobs, take!))).toEqual(told(fed));
     expect((await at.blobs.list('assets/s1/', { limit: 10 })).blobs).toHaveLength(3);
     await again.close();
   });
@@ -274,14 +274,13 @@ describe('joining', () => {
       takes.push((await node.finish('s1', { signal: noSignal() }))!);
     }
     // Less room under way than there is to feed.
-    const narrow = await place().recorder({
-      blobs: at.blobs,
-      limits: { queue: 1 << 20, queuePerTake: 1 << 20 },
-    });
+    using third = place();
+    const limits = { queue: 1 << 20, queuePerTake: 1 << 20 };
+    const narrow = await third.recorder({ blobs: at.blobs, limits });
     const joining = { folder: 'assets/joined', signal: noSignal() };
     const take = await narrow.join(takes, joining);
     expect(take).toMatchObject({ gaps: 0, spec: { duration: 24 } });
-    expect(joined(await checkFinished(at.blobs, take))).toEqual(joined(fed));
+    expect(told(await checkFinished(at.blobs, take))).toEqual(told(fed));
     expect(await narrow.join(takes, joining)).toEqual(take);
     expect(await narrow.takes()).toEqual([]);
     for (const one of takes) await checkFinished(at.blobs, one);
@@ -293,7 +292,7 @@ function openFiles({ folder }: Place): string[] {
   return readdirSync('/proc/self/fd').flatMap((fd) => {
     try {
       const path = readlinkSync(`/proc/self/fd/${fd}`);
-      return path.startsWith(folder) ? [path] : [];
+      return path.startsWith(folder) && path.endsWith('source.mp4') ? [path] : [];
     } catch {
       return [];
     }

@@ -109,7 +109,7 @@ describe('finishing', () => {
     expect((await w.assetOf(publish))?.status).toBe('failed');
     expect(await w.told()).toEqual([...begun, ...idle, 'asset.created', 'asset.failed']);
     const tries = w.recorder.finished.length;
-    await w.advance('30h');
+    await w.advance('2h');
     expect(w.recorder.finished.length).toBe(tries);
     await w.deleteAsset(publish);
     await w.settle();

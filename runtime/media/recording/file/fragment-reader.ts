@@ -22,6 +22,11 @@ export class ReadRun {
   count = 0;
   table = new Float64Array(64 * STRIDE);
   flags = 0;
+  /** Where `offset` and the rows of its samples stand, from the moof on. */
+  offsetAt = 0;
+  samplesAt = 0;
+  /** Bytes of such a row. */
+  width = 0;
 }
 
 /**
@@ -49,6 +54,8 @@ export class FragmentReader {
     let data = size + 8;
     for (let i = 0; i < this.count; i += 1) {
       const run = this.runs[i];
+      run.offsetAt -= at;
+      run.samplesAt -= at;
       // Side by side, so that a damaged number shows.
       if (run.offset !== data) return false;
       data += run.bytes;
@@ -122,6 +129,9 @@ function readSamples(run: ReadRun, view: DataView, at: number, size: number): bo
     from += width;
   }
   run.offset = view.getUint32(at + 16);
+  run.offsetAt = at + 16;
+  run.samplesAt = at + 20;
+  run.width = width;
   run.bytes = bytes;
   run.duration = duration;
   run.count = count;

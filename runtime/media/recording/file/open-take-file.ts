@@ -4,6 +4,7 @@ import type { FedInit, FedPart } from '../feed.ts';
 import type { FinishedFile, TakeFile, TakeIo } from '../take-file.ts';
 import { finishTake } from './finish-take.ts';
 import { FragmentReader } from './fragment-reader.ts';
+import { type ParameterSets, parameterSets, withParameterSets } from './in-band.ts';
 import { extentHeader, FILE_TYPE } from './layout.ts';
 import { takeFileLimits } from './limits.ts';
 import { writeRunMarker, writeSegmentMarker } from './marker.ts';
@@ -35,10 +36,8 @@ class GrowingFile implements TakeFile {
   #isFinished: boolean;
   /** A write has failed: bytes behind `#end` are not ours. */
   #isTorn = false;
-  /** Taken up, and not yet written: the run begins with its first part. */
-  #next: { readonly init: FedInit; readonly tracks: readonly InitTrack[] } | undefined;
-  /** Of the run whose parts come; -1: the next part needs a `begin`. */
-  #init = -1;
+  /** What the parts belong to that come; undefined: the next one needs a `begin`. */
+  #run: Run | undefined;
 
   constructor(io: TakeIo) {
     this.#io = io;
@@ -95,33 +94,34 @@ class GrowingFile implements TakeFile {
     if (tracks === undefined)
       throw new RangeError('an init that is begun with is ftyp and moov, as the packager writes it');
     this.pause();
-    this.#next = { init: { ...init, bytes: init.bytes.slice() }, tracks };
+    const sets = new Map(
+      tracks.map(({ id, entry, isVideo }) => [id, isVideo ? parameterSets(entry) : undefined]),
+    );
+    // Written with its first part: a run without any leaves nothing.
+    this.#run = { fed: { ...init, bytes: init.bytes.slice() }, tracks, sets, number: -1 };
   }
 
   part(bytes: Uint8Array, part: FedPart): void {
     this.#mustGrow();
-    const { inits, segments } = this.#scan;
-    const tracks = this.#next?.tracks ?? inits.tracks[this.#init];
-    if (tracks === undefined) throw new RangeError('a part comes behind a `begin`');
-    const duration = this.#measure(bytes, tracks);
+    const run = this.#run;
+    if (run === undefined) throw new RangeError('a part comes behind a `begin`');
     if (!Number.isFinite(part.wallStart)) throw new RangeError(`a part begins at no time: ${part.wallStart}`);
-    const isFull = this.#isOpen && segments.get(segments.count - 1).size + bytes.length > LARGEST;
+    const { whole, duration } = this.#take(bytes, run);
+    const { segments } = this.#scan;
+    const isFull = this.#isOpen && segments.get(segments.count - 1).size + whole.length > LARGEST;
     const isJoined = part.startsSegment && this.#joins(part);
     if ((part.startsSegment && !isJoined) || isFull) this.#closeSegment();
     this.#mend();
     if (this.#isOpen) {
-      this.#append(bytes);
+      this.#append(whole);
       this.#hasJoined ||= isJoined;
-      segments.extend(bytes.length, duration);
-      return;
-    }
-    this.#openSegment(bytes, { duration, wallStart: part.wallStart });
+      segments.extend(whole.length, duration);
+    } else this.#openSegment(whole, { run, duration, wallStart: part.wallStart });
   }
 
   pause(): void {
     this.#closeSegment();
-    this.#next = undefined;
-    this.#init = -1;
+    this.#run = undefined;
   }
 
   finish(): FinishedFile | undefined {
@@ -146,43 +146,45 @@ class GrowingFile implements TakeFile {
   }
 
   /** Writes what stands before a segment, and its first part. */
-  #openSegment(bytes: Uint8Array, options: { duration: number; wallStart: number }): void {
+  #openSegment(bytes: Uint8Array, options: { run: Run; duration: number; wallStart: number }): void {
     const { inits, segments } = this.#scan;
-    const next = this.#next;
-    const described = next && describe(next.init);
-    const known = next && described && inits.numberOf({ bytes: next.init.bytes, described });
-    const init = next === undefined ? this.#init : (known ?? inits.list.length);
-    const isDiscontinuity = next !== undefined && segments.count > 0;
-    const parts: Uint8Array[] = [];
-    if (this.#end === 0) parts.push(FILE_TYPE);
-    const extent = this.#extent > 0 ? this.#extent : this.#end + sizeOf(parts);
-    if (this.#extent === 0) parts.push(extentHeader(0));
-    if (described !== undefined) parts.push(writeRunMarker({ init, described }));
-    const initAt = this.#end + sizeOf(parts);
-    if (next !== undefined && known === undefined) parts.push(next.init.bytes);
-    const { duration, wallStart } = options;
-    parts.push(writeSegmentMarker({ number: segments.count, isDiscontinuity, wallStart }));
-    const at = this.#end + sizeOf(parts);
-    this.#append(join(parts), bytes);
-    if (next !== undefined && described !== undefined && known === undefined)
-      inits.add({ at: initAt, bytes: next.init.bytes, tracks: next.tracks, described });
+    const { run, duration, wallStart } = options;
+    const { fed, tracks } = run;
+    const { codecs, width, height, frameRate } = fed;
+    const described = { codecs, width, height, frameRate };
+    const isFirst = run.number < 0;
+    const known = isFirst ? inits.numberOf({ bytes: fed.bytes, described }) : run.number;
+    const init = known ?? inits.list.length;
+    const isDiscontinuity = isFirst && segments.count > 0;
+    const pieces: Uint8Array[] = [];
+    const reached = () => pieces.reduce((at, piece) => at + piece.length, this.#end);
+    if (this.#end === 0) pieces.push(FILE_TYPE);
+    const extent = this.#extent > 0 ? this.#extent : reached();
+    if (this.#extent === 0) pieces.push(extentHeader(0));
+    if (isFirst) pieces.push(writeRunMarker({ init, described }));
+    const initAt = reached();
+    if (known === undefined) pieces.push(fed.bytes);
+    pieces.push(writeSegmentMarker({ number: segments.count, isDiscontinuity, wallStart }));
+    const at = reached();
+    this.#append(join(pieces), bytes);
+    if (known === undefined) inits.add({ at: initAt, bytes: fed.bytes, tracks, described });
     segments.push({ at, size: bytes.length, duration, wallStart, init, isDiscontinuity });
     this.#extent = extent;
-    this.#init = init;
-    this.#next = undefined;
+    run.number = init;
     this.#isOpen = true;
     this.#hasJoined = false;
   }
 
-  /** Seconds that the fragments of a part last. RangeError: it would not be read again as what it is. */
-  #measure(bytes: Uint8Array, tracks: readonly InitTrack[]): number {
+  /** A part as it is written, and the seconds it lasts. RangeError: it would not be read again as what it is. */
+  #take(bytes: Uint8Array, { tracks, sets }: Run): { whole: Uint8Array; duration: number } {
     const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
     const size = bytes.length >= 8 ? view.getUint32(0) : 0;
     const isMoof = size >= 8 && size <= takeFileLimits.takeFragmentIndex.value && size + 8 <= bytes.length;
-    const reader = this.#reader;
-    if (!isMoof || !reader.read(view, 0, size) || size + reader.dataSize !== bytes.length)
+    const fragment = this.#reader;
+    if (!isMoof || !fragment.read(view, 0, size) || size + fragment.dataSize !== bytes.length)
       throw new RangeError('a part is one moof and its mdat, as the packager writes them');
-    return durationOf(reader, tracks);
+    const whole = withParameterSets(bytes, { fragment, setsOf: (track) => sets.get(track) });
+    return { whole, duration: durationOf(fragment, tracks) };
   }
 
   #closeSegment(): void {
@@ -226,10 +228,10 @@ class GrowingFile implements TakeFile {
 
 const LARGEST = takeFileLimits.takeSegment.value;
 
-function describe({ codecs, width, height, frameRate }: FedInit) {
-  return { codecs, width, height, frameRate };
-}
-
-function sizeOf(parts: readonly Uint8Array[]): number {
-  return parts.reduce((size, part) => size + part.length, 0);
+interface Run {
+  readonly fed: FedInit;
+  readonly tracks: readonly InitTrack[];
+  readonly sets: ReadonlyMap<number, ParameterSets | undefined>;
+  /** Of its init in the file; -1 before it is written. */
+  number: number;
 }
