@@ -10,7 +10,7 @@ export interface AacOutput {
 const RATES = [96000, 88200, 64000, 48000, 44100, 32000, 24000, 22050, 16000, 12000, 11025, 8000, 7350];
 const CHANNELS = [0, 1, 2, 3, 4, 5, 6, 8];
 const SBR = 5;
-const PS = 29;
+const PS = 0x1d;
 
 /**
  * Reads what an AudioSpecificConfig (ISO/IEC 14496-3 1.6.2.1) says of the sound that comes out, also where it follows
