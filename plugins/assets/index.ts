@@ -2,6 +2,7 @@ import { authenticator } from '../../core/auth.ts';
 import { definePlugin } from '../../core/plugin.ts';
 import { offer } from '../../core/token.ts';
 import { playables } from '../playback/contract.ts';
+import { taskKinds, tasks } from '../tasks/contract.ts';
 import { asset } from './asset.ts';
 import { config } from './config.ts';
 import { assets } from './contract.ts';
@@ -10,15 +11,17 @@ import { making } from './making.ts';
 import { assetPlayable } from './playable.ts';
 import { routes } from './routes.ts';
 import { sweeping } from './sweep.ts';
+import { uploadFaults } from './uploads/faults.ts';
+import { uploadKind, uploadReactions } from './uploads/follow.ts';
 
 /** Video files that an account keeps, and what is to become one. */
 export default definePlugin({
   id: 'assets',
-  summary: 'video files: what becomes of recordings',
+  summary: 'video files: uploaded, or what becomes of recordings',
   config,
-  needs: [authenticator],
+  needs: [authenticator, tasks],
   provides: [assets],
-  offers: [offer(playables, assetPlayable)],
+  offers: [offer(playables, assetPlayable), offer(taskKinds, uploadKind)],
   actors: [asset],
   effects: { 'asset.erase': eraseEffect },
   duties: { sweep: sweeping },
@@ -31,11 +34,20 @@ export default definePlugin({
   },
   faults: {
     'asset.not_found': { status: 404, meaning: 'There is no asset of this id in your account.' },
+    'asset.too_many': { status: 409, meaning: 'The account has as many assets as it may have.' },
+    ...uploadFaults,
     'asset.no_file': { status: 404, meaning: 'There is no file of an asset at this URL.' },
   },
+  reactions: uploadReactions,
   routes,
   start(kit) {
-    kit.provide(assets, making(kit));
+    const { ready, ...others } = making(kit);
+    kit.provide(assets, {
+      ...others,
+      async ready(id, file) {
+        return (await ready(id, file)) === 'gone' ? 'gone' : 'ok';
+      },
+    });
     return undefined;
   },
 });
