@@ -20,7 +20,7 @@ export const config = Type.Object({
     default: 100,
     unit: 'uploads',
     description: 'Files that one node takes at a time.',
-    beyond: '503 `upload.too_many`; try again.',
+    beyond: '503 `server.busy`; try again.',
   }),
   uploadsPerAccount: limitSchema({
     default: 20,

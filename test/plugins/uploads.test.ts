@@ -23,8 +23,11 @@ async function put(
 ) {
   const sent = { method: 'PUT', body, headers, duplex: 'half' } as RequestInit;
   const answer = await w.app.handle(new Request(url, sent));
-  if (answer.status === 500) console.log(w.lines.at(-1));
-  const read = { status: answer.status, headers: answer.headers, body: (await answer.json()) as never as Answer };
+  const read = {
+    status: answer.status,
+    headers: answer.headers,
+    body: (await answer.json()) as never as Answer,
+  };
   await w.settle();
   return read;
 }
@@ -34,24 +37,30 @@ type Answer = any;
 const get = async (w: World, path: string) => (await w.request('GET', path)).body;
 const blobsOf = async (w: World, id: string) =>
   (await w.blobs.list(`assets/${id}/`, { limit: 100 })).blobs.map(({ key }) => key);
-/** Sends a piece of a body, and the rest or a broken connection when it is told to. */
+/** A body that comes to a halt when its first piece was read, until it is told how it goes on. */
 function halted() {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
-  const body = new ReadableStream<Uint8Array>({
-    async start(controller) {
-      controller.enqueue(Buffer.from('half a '));
-      await promise.then(
-        () => {
-          controller.enqueue(Buffer.from('film'));
-          controller.close();
-        },
-        (error) => controller.error(error),
-      );
+  const read = Promise.withResolvers<void>();
+  promise.catch(() => {});
+  let isBegun = false;
+  const body = new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        if (!isBegun) {
+          isBegun = true;
+          controller.enqueue(Buffer.from('half a '));
+          return;
+        }
+        read.resolve();
+        await promise;
+        controller.enqueue(Buffer.from('film'));
+        controller.close();
+      },
     },
-  });
-  return { body, goOn: resolve, breakOff: () => reject(new Error('the connection ended')) };
+    { highWaterMark: 0 },
+  );
+  return { body, isRead: read.promise, goOn: resolve, breakOff: () => reject(new Error('cut off')) };
 }
-const later = () => new Promise((resolve) => setTimeout(resolve, 20));
 
 describe('POST /api/asset/request-upload', () => {
   it('answers a URL, the waiting asset and its pending task', async () => {
@@ -116,7 +125,12 @@ describe('PUT of the file', () => {
       hash: createHash(algorithm).update(film).digest('hex'),
     });
     const hash = [hashOf('md5'), hashOf('sha256')];
-    expect(answer.body).toMatchObject({ status: 'ready', size: film.length, hash, videoSpec: { duration: 8 } });
+    expect(answer.body).toMatchObject({
+      status: 'ready',
+      size: film.length,
+      hash,
+      videoSpec: { duration: 8 },
+    });
     expect([answer.status, answer.headers.get('access-control-allow-origin')]).toEqual([200, '*']);
     expect(answer.body).toEqual(await get(w, `/api/asset/${asset.id}`));
     const { output, status } = await get(w, `/api/task/${task.id}`);
@@ -139,15 +153,17 @@ describe('PUT of the file', () => {
     ]);
   });
 
-  it.each(['multipart/form-data; boundary=x', 'application/x-www-form-urlencoded', 'application/json', 'nonsense'])(
-    'is not read by its content type: %s',
-    async (type) => {
-      const { w, asked } = await studio();
-      await using _ = w;
-      const { url } = await asked();
-      expect((await put(w, url, { headers: { 'content-type': type } })).body.size).toBe(film.length);
-    },
-  );
+  it.each([
+    'multipart/form-data; boundary=x',
+    'application/x-www-form-urlencoded',
+    'application/json',
+    'nonsense',
+  ])('is not read by its content type: %s', async (type) => {
+    const { w, asked } = await studio();
+    await using _ = w;
+    const { url } = await asked();
+    expect((await put(w, url, { headers: { 'content-type': type } })).body.size).toBe(film.length);
+  });
 
   it('is accepted once', async () => {
     const { w, asked } = await studio();
@@ -169,7 +185,10 @@ describe('PUT of the file', () => {
     const message = 'The file was refused: its video is hevc.';
     expect([answer.status, answer.body]).toEqual([422, { code: 'upload.refused', errors: [message] }]);
     expect(answer.headers.get('access-control-allow-origin')).toBe('*');
-    expect(await get(w, `/api/asset/${asset.id}`)).toMatchObject({ status: 'failed', statusMessage: message });
+    expect(await get(w, `/api/asset/${asset.id}`)).toMatchObject({
+      status: 'failed',
+      statusMessage: message,
+    });
     expect((await get(w, `/api/task/${task.id}`)).status).toMatchObject({
       ...{ phase: 'failed', errorMessage: message },
     });
@@ -185,7 +204,7 @@ describe('PUT of the file', () => {
     const { url, asset, task } = await asked();
     const first = halted();
     const broken = put(w, url, { body: first.body });
-    await later();
+    await first.isRead;
     expect((await get(w, `/api/task/${task.id}`)).status.phase).toBe('running');
     first.breakOff();
     expect((await broken).body.code).toBe('intake.broken');
@@ -200,7 +219,7 @@ describe('PUT of the file', () => {
     const { url, asset, task } = await asked();
     const slow = halted();
     const late = put(w, url, { body: slow.body });
-    await later();
+    await slow.isRead;
     // One that is refused takes nothing from the other.
     expect((await put(w, url, { body: 'refuse: no' })).status).toBe(422);
     expect((await get(w, `/api/task/${task.id}`)).status.phase).toBe('running');
@@ -218,25 +237,25 @@ describe('PUT of the file', () => {
     const { url } = await asked();
     const all = Array.from({ length: 4 }, halted);
     const running = all.map(({ body }) => put(w, url, { body }));
-    await later();
+    await Promise.all(all.map(({ isRead }) => isRead));
     expect((await put(w, url)).body.code).toBe('upload.busy');
     for (const { goOn } of all) goOn();
     expect((await Promise.all(running)).map(({ status }) => status).sort()).toEqual([200, 409, 409, 409]);
   });
 
   it('runs as often as an account and a node may', async () => {
-    for (const [config, status] of [
-      [{ uploadsPerAccount: 1 }, 429],
-      [{ uploads: 1 }, 503],
+    for (const [config, refusal] of [
+      [{ uploadsPerAccount: 1 }, [429, 'upload.too_many']],
+      [{ uploads: 1 }, [503, 'server.busy']],
     ] as const) {
       const { w, asked } = await studio({ config: { assets: config } });
       await using _ = w;
       const one = halted();
       const first = put(w, (await asked()).url, { body: one.body });
-      await later();
+      await one.isRead;
       const other = (await asked()).url;
       const answer = await put(w, other);
-      expect([answer.status, answer.body.code]).toEqual([status, 'upload.too_many']);
+      expect([answer.status, answer.body.code]).toEqual(refusal);
       one.goOn();
       await first;
       expect((await put(w, other)).status).toBe(200);
@@ -275,7 +294,7 @@ describe('PUT of the file', () => {
     const two = await asked();
     const slow = halted();
     const late = put(w, two.url, { body: slow.body });
-    await later();
+    await slow.isRead;
     await w.request('DELETE', `/api/asset/${two.asset.id}`);
     slow.goOn();
     expect((await late).status).toBeGreaterThanOrEqual(400);
@@ -314,8 +333,14 @@ describe('the URL', () => {
     await w.advance('1h');
     expect((await put(w, url)).body.code).toBe('upload.expired');
     const message = 'No file came before the upload URL expired.';
-    expect((await get(w, `/api/task/${task.id}`)).status).toMatchObject({ phase: 'failed', errorMessage: message });
-    expect(await get(w, `/api/asset/${asset.id}`)).toMatchObject({ status: 'failed', statusMessage: message });
+    expect((await get(w, `/api/task/${task.id}`)).status).toMatchObject({
+      phase: 'failed',
+      errorMessage: message,
+    });
+    expect(await get(w, `/api/asset/${asset.id}`)).toMatchObject({
+      status: 'failed',
+      statusMessage: message,
+    });
   });
 
   it('may be used by pages of every origin', async () => {
@@ -348,7 +373,7 @@ describe('a process that dies', () => {
     const { url, asset, task } = await asked();
     const slow = halted();
     const lost = put(w, url, { body: slow.body }).catch(() => {});
-    await later();
+    await slow.isRead;
     await w.crash({ downFor: '5s' });
     expect((await get(w, `/api/task/${task.id}`)).status.phase).toBe('waiting');
     expect((await get(w, `/api/asset/${asset.id}`)).status).toBe('waiting');
@@ -384,7 +409,7 @@ describe('a task of an upload', () => {
     const { url, asset, task } = await asked();
     const slow = halted();
     const late = put(w, url, { body: slow.body });
-    await later();
+    await slow.isRead;
     await post(w, task.id, 'cancel');
     slow.goOn();
     expect((await late).body.code).toBe('upload.cancelled');
@@ -428,7 +453,11 @@ describe('a task of an upload', () => {
       (await get(w, `/api/task${query}`)).map(({ id }: { id: string }) => id);
     expect(await ids('')).toEqual([second.task.id, first.task.id]);
     expect(await ids('?name=asc')).toEqual([first.task.id, second.task.id]);
-    expect(await ids(`?filters=${encodeURIComponent('[{"id":"outputAssetId","value":"')}${first.asset.id}${encodeURIComponent('"}]')}`)).toEqual([first.task.id]);
+    expect(
+      await ids(
+        `?filters=${encodeURIComponent('[{"id":"outputAssetId","value":"')}${first.asset.id}${encodeURIComponent('"}]')}`,
+      ),
+    ).toEqual([first.task.id]);
     const other = await anotherAccount(w);
     expect((await w.request('GET', '/api/task', { key: other.key })).body).toEqual([]);
     expect((await w.request('GET', `/api/task/${first.task.id}`, { key: other.key })).status).toBe(404);

@@ -15,7 +15,7 @@ export const uploadFaults: FaultTable = {
   },
   'upload.too_many': {
     status: 429,
-    meaning: 'As many uploads of the account, or on this node (503), run as may. Try again.',
+    meaning: 'As many uploads of the account run as may. Try again.',
   },
 };
 

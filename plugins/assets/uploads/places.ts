@@ -5,18 +5,11 @@ export function uploadPlaces({ uploads, uploadsPerAccount }: Bounds) {
   const counts = new Map<string, number>();
   let total = 0;
   return {
-    /** Takes a place; the answer gives it back. Fault `upload.too_many`. */
+    /** Takes a place; the answer gives it back. Faults `server.busy` (503), `upload.too_many` (429). */
     take(account: string): () => void {
       const own = counts.get(account) ?? 0;
-      if (total >= uploads)
-        throw tooMany({
-          status: 503,
-          message: `This node takes ${uploads} uploads (plugins.assets.uploads).`,
-        });
-      if (own >= uploadsPerAccount) {
-        const message = `${uploadsPerAccount} uploads of this account run (plugins.assets.uploadsPerAccount).`;
-        throw tooMany({ status: 429, message });
-      }
+      if (total >= uploads) throw nodeIsFull(uploads);
+      if (own >= uploadsPerAccount) throw accountIsFull(uploadsPerAccount);
       total += 1;
       counts.set(account, own + 1);
       return () => {
@@ -34,6 +27,12 @@ interface Bounds {
   readonly uploadsPerAccount: number;
 }
 
-function tooMany(options: { status: number; message: string }): Fault {
-  return new Fault('upload.too_many', { ...options, retryAfter: 10 });
+function nodeIsFull(most: number): Fault {
+  const message = `This node takes ${most} uploads at a time (plugins.assets.uploads).`;
+  return new Fault('server.busy', { status: 503, message, retryAfter: 10 });
+}
+
+function accountIsFull(most: number): Fault {
+  const message = `${most} uploads of this account run on this node (plugins.assets.uploadsPerAccount).`;
+  return new Fault('upload.too_many', { status: 429, message, retryAfter: 10 });
 }

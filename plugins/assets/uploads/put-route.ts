@@ -37,7 +37,7 @@ export function putRoute(kit: AssetsKit, { urls }: { urls: UploadUrls }): AnyEly
             answers: { 200: json(assetSchema, 'The asset, ready.') },
             faults: [
               ...['upload.altered', 'upload.expired', 'upload.accepted', 'upload.cancelled', 'upload.busy'],
-              ...['upload.refused', 'upload.too_many', 'asset.not_found'],
+              ...['upload.refused', 'upload.too_many', 'server.busy', 'asset.not_found'],
               ...['intake.too_large', 'intake.broken', 'intake.silent', 'intake.full', 'intake.unavailable'],
               ...['inspection.unavailable', 'blobs.unavailable', 'blobs.full', 'blobs.denied', 'blobs.busy'],
               ...['blobs.closed', 'blobs.too_large', 'blobs.wrong_length'],

@@ -19,6 +19,8 @@ export interface Server extends AsyncDisposable {
   /** Everything it printed, over all restarts. */
   readonly output: string;
   readonly rtmpPort: number;
+  /** Where its data lie. */
+  readonly dataDir: string;
   ingestUrl(streamKey: string): string;
   playlistUrl(playbackId: string): string;
   openEvents(): Promise<Events>;
@@ -88,6 +90,7 @@ export async function startServer(options: { env?: Record<string, string> } = {}
       return printed.join('');
     },
     rtmpPort,
+    dataDir,
     ingestUrl: (streamKey) => `rtmp://127.0.0.1:${rtmpPort}/live/${streamKey}`,
     playlistUrl: (playbackId) => `${url}/hls/${playbackId}/index.m3u8`,
     async openEvents() {
