@@ -74,6 +74,8 @@ export function numbered(url: string, options: { speed?: number; padding?: numbe
   const running = run();
   const leave = async ({ clean }: { clean: boolean }) => {
     leaving.abort();
+    // Whoever says goodbye waits for a second and no longer: on a busy machine that is not enough for much.
+    if (clean) await until('all to be sent', () => !publisher?.buffered, { within: 10_000, every: 5 });
     await publisher?.close({ clean });
     await running;
   };
@@ -187,7 +189,11 @@ function withNumber(body: Uint8Array, { number, padding }: { number: number; pad
   const text = `${mark}${String(number).padStart(8, '0')}${'.'.repeat(padding)}`;
   // Payload type 5 with its size in bytes of 255, then the end of the NAL unit.
   const size = [...Array<number>(Math.floor(text.length / 255)).fill(255), text.length % 255];
-  const unit = Buffer.concat([Buffer.from([6, 5, ...size]), Buffer.from(text, 'latin1'), Buffer.from([0x80])]);
+  const unit = Buffer.concat([
+    Buffer.from([6, 5, ...size]),
+    Buffer.from(text, 'latin1'),
+    Buffer.from([0x80]),
+  ]);
   const length = Buffer.alloc(4);
   length.writeUInt32BE(unit.length);
   // The head of an FLV video tag, then NAL units behind their lengths.

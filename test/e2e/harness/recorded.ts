@@ -56,9 +56,35 @@ export async function download(server: Server, { id, asset }: { id: string; asse
   return { session, runs: runsOf(numbers), pictures: numbers.length };
 }
 
+/**
+ * One run of all that was sent. At the end of a publish viewers are not shown what would be a segment of less than 0.25 s
+ * (`SHORTEST` in runtime/media/hls/cut-rule.ts): that much the recording may lack too.
+ */
+export function expectWhole(runs: readonly [number, number][], { sent }: { sent: number }): void {
+  expect(runs).toHaveLength(1);
+  expect(runs[0][0]).toBe(0);
+  expectEnd(runs[0][1], { sent });
+}
+
+/** The same of the last run's last number. */
+export function expectEnd(last: number, { sent }: { sent: number }): void {
+  expect(last).toBeLessThan(sent);
+  expect(last).toBeGreaterThanOrEqual(sent - 8);
+}
+
 /** Lets ffmpeg decode it: every picture of it, and not a word of complaint. */
 export async function decode(url: string | undefined): Promise<{ pictures: number; complaints: string }> {
-  const options = ['-nostdin', '-v', 'error', '-progress', 'pipe:1', '-i', url ?? '', '-fps_mode', 'passthrough'];
+  const options = [
+    '-nostdin',
+    '-v',
+    'error',
+    '-progress',
+    'pipe:1',
+    '-i',
+    url ?? '',
+    '-fps_mode',
+    'passthrough',
+  ];
   // The file's own time base: rounded to that of 30 fps two pictures at a seam can coincide.
   const { stdout, stderr } = await promisify(execFile)('ffmpeg', [
     ...[...options, '-enc_time_base:v', '-1', '-f', 'null', '-'],
