@@ -32,6 +32,14 @@ export const coreFaults: FaultTable = {
     meaning:
       'The first request with this Idempotency-Key made the API key that is named; its secret is not kept.',
   },
+  'file.changed': {
+    status: 412,
+    meaning: '`If-Match` or `If-Unmodified-Since` names another version of the file.',
+  },
+  'file.beyond': {
+    status: 416,
+    meaning: '`Range` begins behind the end of the file; `Content-Range` tells its size.',
+  },
   'route.not_found': { status: 404, meaning: 'There is nothing at this path.' },
   'route.method_not_allowed': {
     status: 405,
@@ -87,6 +95,14 @@ export const coreFaults: FaultTable = {
   'blobs.wrong_length': {
     status: 400,
     meaning: 'What was to be stored had another length than it was said to have; nothing was written.',
+  },
+  'recording.unavailable': {
+    status: 503,
+    meaning: 'The recorder of this node, or its disk, does not answer. Nothing is lost. Try again.',
+  },
+  'recording.full': {
+    status: 507,
+    meaning: 'There is no room on the disk of this node for the recording. Try again when there is.',
   },
   'blobs.closed': { status: 503, meaning: 'The server is about to end. Try again.' },
   'volatile.unavailable': {

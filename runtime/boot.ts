@@ -185,7 +185,7 @@ export async function boot(options: BootOptions): Promise<Booted> {
               .map((field) => ({ plugin: other.plugin.id, field, kit: kits.get(other.plugin.id) })),
           ),
         );
-      stepKits.set(plugin.id, { config, fields });
+      stepKits.set(plugin.id, { config, fields, publicUrl: deployment.publicUrl });
       kits.set(plugin.id, {
         config,
         log: options.log.with({ plugin: plugin.id }),
@@ -257,6 +257,14 @@ export async function boot(options: BootOptions): Promise<Booted> {
         name: `${plugin.id} reactions`,
         stop: await runtime.onDuty(`reactions/${plugin.id}`, begin),
       });
+    }
+    for (const { plugin } of plan) {
+      if (!roles.includes('actors')) break;
+      const kit = kits.get(plugin.id) as Kit;
+      for (const [name, begin] of Object.entries(plugin.duties ?? {})) {
+        const stop = await runtime.onDuty(`${plugin.id}/${name}`, async () => begin(kit));
+        stops.push({ name: `${plugin.id} ${name}`, stop });
+      }
     }
     if (roles.includes('worker')) {
       stops.push({ name: 'jobs', stop: () => workers.stop() });

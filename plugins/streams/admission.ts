@@ -4,9 +4,11 @@ import { uuid } from '../../core/ids.ts';
 import type { PublishGrant, PublishRefusal, PublishRequest } from '../../core/ports/media.ts';
 import type { StoredResource } from '../../core/ports/store.ts';
 import { broadcast } from './actor.ts';
+import { publishTerms, stream } from './contract.ts';
 import { documentOf } from './document.ts';
 import type { StreamsKit } from './kit.ts';
 import { noteRefusal } from './refusals.ts';
+import { sessionFacts } from './session-facts.ts';
 
 /**
  * Decides who may publish: looks the key up, then asks the stream's broadcast. Where nobody can know, that is no refusal:
@@ -40,7 +42,9 @@ export async function admit(
     });
     if (context.session?.publish?.token !== token) return takenOver;
     const age = kit.clock.now() - context.stream.createdAt;
+    const session = sessionFacts(context, kit.fields(stream));
     return {
+      ...Object.assign({}, ...kit.offered(publishTerms).map((terms) => terms(session))),
       granted: true,
       token,
       streamId: row.id,

@@ -36,10 +36,13 @@ interface Outgoing {
 
 async function publish(entries: readonly HandedOn[], options: HandOnOptions): Promise<void> {
   const records = entries.flatMap(({ events, cause, epoch, at }) =>
-    events.map(({ id, type, account, stream, body }): Outgoing => {
-      const value = withMore(body, { cause, epoch });
-      return { key: stream || id, value, id, type, account, at };
-    }),
+    // Those of no account are for plugins alone.
+    events
+      .filter(({ account }) => account !== '')
+      .map(({ id, type, account, stream, body }): Outgoing => {
+        const value = withMore(body, { cause, epoch });
+        return { key: stream || id, value, id, type, account, at };
+      }),
   );
   for (let from = 0; from < records.length; from += clusterLimits.published) {
     const some = records.slice(from, from + clusterLimits.published);

@@ -158,7 +158,8 @@ export async function fleet(options: FleetOptions): Promise<Fleet> {
     settle: () => clock.advance(0),
     advance: (duration) => clock.advance(milliseconds(duration)),
     async events() {
-      return (await store.events.after(0, { limit: 1000 })).map((event) => JSON.parse(event.body));
+      const events = await store.events.after(0, { limit: 1000 });
+      return events.filter(({ account }) => account !== '').map((event) => JSON.parse(event.body));
     },
     async [Symbol.asyncDispose]() {
       state.isStoreDown = false;

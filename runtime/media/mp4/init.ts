@@ -1,5 +1,6 @@
 import type { AudioConfig, VideoConfig } from '../codecs/config.ts';
 import { opusSpecific } from '../codecs/opus.ts';
+import { box, full, join, MATRIX, text, u16, u32 } from './box.ts';
 
 /** One video track of an init segment. `record` is the payload of `config.box` as the encoder sent it. */
 export interface VideoEntry {
@@ -28,8 +29,6 @@ export function writeInit(tracks: { video?: VideoEntry; audio?: AudioEntry }): U
   ];
   return join([box('ftyp', text('iso6'), u32(0), text('iso6mp41')), box('moov', ...parts)]);
 }
-
-const MATRIX = u32(0x10000, 0, 0, 0, 0x10000, 0, 0, 0, 0x40000000);
 
 /** Movie header, 8.2.2. */
 function mvhd(nextId: number): Uint8Array {
@@ -129,42 +128,4 @@ function trak(options: {
   const mdhd = full('mdhd', 0, 0, u32(0, 0, options.timescale, 0), u16(0x55c4, 0));
   const hdlr = full('hdlr', 0, 0, u32(0), text(options.handler), u32(0, 0, 0), text('Millrace\0'));
   return box('trak', options.header, box('mdia', mdhd, hdlr, box('minf', options.media, dinf, stbl)));
-}
-
-function full(type: string, version: number, flags: number, ...payload: Uint8Array[]): Uint8Array {
-  return box(type, u32(version * 0x1000000 + flags), ...payload);
-}
-
-function box(type: string, ...payload: Uint8Array[]): Uint8Array {
-  const body = join(payload);
-  return join([u32(body.length + 8), text(type), body]);
-}
-
-function join(parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
-  let size = 0;
-  for (const part of parts) size += part.length;
-  const whole = new Uint8Array(size);
-  let at = 0;
-  for (const part of parts) {
-    whole.set(part, at);
-    at += part.length;
-  }
-  return whole;
-}
-
-function u16(...values: number[]): Uint8Array {
-  return Uint8Array.from(values.flatMap((value) => [(value >> 8) & 255, value & 255]));
-}
-
-function u32(...values: number[]): Uint8Array {
-  const bytes = new Uint8Array(values.length * 4);
-  const view = new DataView(bytes.buffer);
-  values.forEach((value, i) => {
-    view.setUint32(i * 4, value);
-  });
-  return bytes;
-}
-
-function text(value: string): Uint8Array {
-  return new TextEncoder().encode(value);
 }

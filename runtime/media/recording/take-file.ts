@@ -19,6 +19,8 @@ export interface TakeFile {
   /** Below it nothing is ever changed again: closed extents. It only grows. */
   readonly sealed: number;
   readonly size: number;
+  /** What was cut off when it was opened, and why in plain words; undefined: nothing. */
+  readonly cut: { readonly at: number; readonly bytes: number; readonly reason: string } | undefined;
   readonly inits: readonly IndexedInit[];
   /** Whole segments. */
   readonly count: number;

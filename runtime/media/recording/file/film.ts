@@ -1,0 +1,133 @@
+import { CTS, DURATION, type FragmentReader, SIZE, STRIDE, SYNC } from './fragment-reader.ts';
+import type { InitTrack } from './read-init.ts';
+import { TrackTable } from './track-table.ts';
+
+/**
+ * Puts the runs of a take one behind the other on one timeline: no hole between them, and within each the tracks as they
+ * were to one another. A track that ends before the others is held until the next run, one that is missing in a run until it
+ * comes back. 0 is when the first picture is shown, or the first sound heard where there is no picture.
+ */
+export class Film {
+  readonly tracks: TrackTable[] = [];
+  #bound = new Map<number, Bound>();
+  #isNew = true;
+  /** From the clock of the run to the film's, seconds. */
+  #shift = Number.NaN;
+
+  /** Fragments of these tracks follow, continuous with nothing before. */
+  run(tracks: readonly InitTrack[]): void {
+    this.#bound = new Map(tracks.map((track) => [track.id, this.#bind(track)]));
+    this.#isNew = true;
+  }
+
+  /** @param at where it lies in the file */
+  fragment(fragment: FragmentReader, at: number): void {
+    if (this.#isNew || this.#hasJumped(fragment)) this.#align(fragment);
+    this.#isNew = false;
+    for (let i = 0; i < fragment.count; i += 1) {
+      const run = fragment.runs[i];
+      const bound = this.#bound.get(run.track);
+      if (bound === undefined) continue;
+      const { table, entry, ratio } = bound;
+      const shift = Math.round(this.#shift * table.timescale);
+      const ticks = (time: number) => (ratio === 1 ? time : Math.round(time * ratio));
+      let offset = at + run.offset;
+      let time = run.start;
+      table.chunk({ at: offset, samples: run.count, entry, time: ticks(time) + shift });
+      for (let row = 0; row < run.count * STRIDE; row += STRIDE) {
+        const duration = run.table[row + DURATION];
+        const size = run.table[row + SIZE];
+        const until = time + duration;
+        const begin = ticks(time);
+        const shown = ticks(run.table[row + CTS]);
+        table.sample(begin + shift, shown, size, run.table[row + SYNC] === 1, ticks(until) - begin, offset);
+        offset += size;
+        time = until;
+      }
+    }
+  }
+
+  #bind(track: InitTrack): Bound {
+    let table = this.tracks.find(({ format }) => format === track.format);
+    if (table === undefined) {
+      table = new TrackTable(track);
+      this.tracks.push(table);
+    }
+    return {
+      table,
+      entry: table.entryOf(track.entry),
+      timescale: track.timescale,
+      ratio: table.timescale / track.timescale,
+    };
+  }
+
+  /** Within a run one part begins where the one before ended; what does not is damaged, or something is missing. */
+  #hasJumped(fragment: FragmentReader): boolean {
+    for (let i = 0; i < fragment.count; i += 1) {
+      const { track, start } = fragment.runs[i];
+      const bound = this.#bound.get(track);
+      if (bound === undefined || bound.table.count === 0) continue;
+      const { table, timescale } = bound;
+      const away = start / timescale + this.#shift - table.end / table.timescale;
+      if (away < -BACK || away > AHEAD) return true;
+    }
+    return false;
+  }
+
+  /** Shifts what follows so far that it comes behind everything that is there, decoded and shown. */
+  #align(fragment: FragmentReader): void {
+    let decoded = Number.POSITIVE_INFINITY;
+    let shown = Number.POSITIVE_INFINITY;
+    const starts = new Map<TrackTable, number>();
+    for (let i = 0; i < fragment.count; i += 1) {
+      const run = fragment.runs[i];
+      const bound = this.#bound.get(run.track);
+      if (bound === undefined) continue;
+      const start = run.start / bound.timescale;
+      starts.set(bound.table, start);
+      decoded = Math.min(decoded, start);
+      if (bound.table.isVideo) shown = Math.min(shown, shownFrom(fragment, i) / bound.timescale);
+    }
+    if (starts.size === 0) return;
+    // Sound that comes long before the first picture is not cut off.
+    const zero = shown - decoded <= TRIMMED ? shown : decoded;
+    let shift = -zero;
+    const written = this.tracks.filter(({ count }) => count > 0);
+    if (written.length > 0) {
+      shift = Number.NEGATIVE_INFINITY;
+      for (const table of written) {
+        shift = Math.max(shift, table.end / table.timescale - (starts.get(table) ?? decoded));
+        if (!table.isVideo) continue;
+        const until = table.shownUntil / table.timescale;
+        shift = Math.max(shift, until - (Number.isFinite(shown) ? shown : decoded));
+      }
+    }
+    this.#shift = shift;
+  }
+}
+
+interface Bound {
+  readonly table: TrackTable;
+  readonly entry: number;
+  /** Of the run; that of the table is the one it came with first. */
+  readonly timescale: number;
+  readonly ratio: number;
+}
+
+/** Seconds by which a part may begin before or behind the end of the one before. */
+const BACK = 0.5;
+const AHEAD = 10;
+/** Seconds of sound before the first picture that are left out, so that both begin at 0. */
+const TRIMMED = 0.5;
+
+/** When the first picture of a run is shown, ticks. */
+function shownFrom(fragment: FragmentReader, index: number): number {
+  const { start, count, table } = fragment.runs[index];
+  let time = start;
+  let first = Number.POSITIVE_INFINITY;
+  for (let row = 0; row < count * STRIDE; row += STRIDE) {
+    first = Math.min(first, time + table[row + CTS]);
+    time += table[row + DURATION];
+  }
+  return first;
+}

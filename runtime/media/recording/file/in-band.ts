@@ -1,0 +1,144 @@
+import { type FragmentReader, type ReadRun, SIZE, STRIDE, SYNC } from './fragment-reader.ts';
+import { children } from './read-init.ts';
+
+/** The parameter sets of a sample entry as they stand in a sample. */
+export interface ParameterSets {
+  readonly bytes: Uint8Array;
+  /** Bytes of the length in front of each NAL unit. */
+  readonly lengthSize: number;
+  readonly isHevc: boolean;
+}
+
+/**
+ * Puts the parameter sets in front of each key frame of a part that has none, behind its access unit delimiter. Browsers know
+ * the first sample entry of a film only: without this they stop for good where an encoder changed its settings, and cannot
+ * come back from there (Chromium 150, `PIPELINE_ERROR_DECODE`). Some 50 bytes a key frame.
+ *
+ * `fragment` is what was read of `bytes`, one moof and its mdat. Answers `bytes` itself when nothing is missing.
+ */
+export function withParameterSets(
+  bytes: Uint8Array,
+  options: { fragment: FragmentReader; setsOf: (track: number) => ParameterSets | undefined },
+): Uint8Array {
+  const { fragment, setsOf } = options;
+  const added: { at: number; sets: Uint8Array }[] = [];
+  let grown = 0;
+  const changes: { at: number; value: number }[] = [];
+  for (let i = 0; i < fragment.count; i += 1) {
+    const run = fragment.runs[i];
+    if (grown > 0) changes.push({ at: run.offsetAt, value: run.offset + grown });
+    const sets = setsOf(run.track);
+    if (sets === undefined) continue;
+    for (const { at, sample, sizeAt, size } of keyFrames(run)) {
+      const place = placeOf(bytes.subarray(at, at + size), sets);
+      if (place < 0) continue;
+      added.push({ at: at + place, sets: sets.bytes });
+      changes.push({ at: sizeAt(sample), value: size + sets.bytes.length });
+      grown += sets.bytes.length;
+    }
+  }
+  if (added.length === 0) return bytes;
+  const whole = new Uint8Array(bytes.length + grown);
+  let from = 0;
+  let to = 0;
+  for (const { at, sets } of [...added, { at: bytes.length, sets: NOTHING }]) {
+    whole.set(bytes.subarray(from, at), to);
+    to += at - from;
+    whole.set(sets, to);
+    to += sets.length;
+    from = at;
+  }
+  const view = new DataView(whole.buffer);
+  for (const { at, value } of changes) view.setUint32(at, value);
+  view.setUint32(view.getUint32(0), fragment.dataSize + grown);
+  return whole;
+}
+
+/** Undefined: this codec's key frames have all that a decoder needs, or the entry does not tell. */
+export function parameterSets(entry: Uint8Array): ParameterSets | undefined {
+  const found = children(entry, 86)?.find(({ type }) => type === 'avcC' || type === 'hvcC');
+  if (found === undefined) return undefined;
+  const record = found.bytes.subarray(8);
+  const isHevc = found.type === 'hvcC';
+  const units = isHevc ? hevcUnits(record) : avcUnits(record);
+  const lengthSize = (record[isHevc ? 21 : 4] & 3) + 1;
+  if (units === undefined || units.length === 0) return undefined;
+  const pieces = units.flatMap((unit) => {
+    const length = Uint8Array.from(
+      { length: lengthSize },
+      (_, i) => unit.length >> ((lengthSize - 1 - i) * 8),
+    );
+    return [length, unit];
+  });
+  // One that does not fit its length can be in no sample.
+  if (units.some((unit) => unit.length >= 2 ** (lengthSize * 8))) return undefined;
+  return { bytes: Buffer.concat(pieces), lengthSize, isHevc };
+}
+
+const NOTHING = new Uint8Array(0);
+
+function* keyFrames(run: ReadRun) {
+  let at = run.offset;
+  const sizeAt = (sample: number) => run.samplesAt + sample * run.width + 4;
+  for (let sample = 0; sample < run.count; sample += 1) {
+    const size = run.table[sample * STRIDE + SIZE];
+    if (run.table[sample * STRIDE + SYNC] === 1) yield { at, sample, sizeAt, size };
+    at += size;
+  }
+}
+
+/** Where parameter sets go in a sample; -1: it has some, or is not to be understood. */
+function placeOf(sample: Uint8Array, { lengthSize, isHevc }: ParameterSets): number {
+  let place = 0;
+  for (let at = 0; at + lengthSize < sample.length; ) {
+    let size = 0;
+    for (let i = 0; i < lengthSize; i += 1) size = size * 256 + sample[at + i];
+    const head = sample[at + lengthSize];
+    const type = isHevc ? (head >> 1) & 63 : head & 31;
+    if (isHevc ? type >= 32 && type <= 34 : type === 7 || type === 8) return -1;
+    // A picture's own units: ISO/IEC 14496-10 table 7-1, ITU-T H.265 table 7-1.
+    if (isHevc ? type < 32 : type >= 1 && type <= 5) return place;
+    at += lengthSize + size;
+    if (at > sample.length) return -1;
+    if (type === (isHevc ? 35 : 9)) place = at;
+  }
+  return -1;
+}
+
+/** AVCDecoderConfigurationRecord, ISO/IEC 14496-15 5.3.3.1. */
+function avcUnits(record: Uint8Array): Uint8Array[] | undefined {
+  const sps = takeUnits(record, { at: 6, count: record[5] & 31 });
+  if (sps === undefined || sps.end >= record.length) return undefined;
+  const pps = takeUnits(record, { at: sps.end + 1, count: record[sps.end] });
+  return pps && [...sps.units, ...pps.units];
+}
+
+/** HEVCDecoderConfigurationRecord, ISO/IEC 14496-15 8.3.3.1: its VPS, SPS and PPS. */
+function hevcUnits(record: Uint8Array): Uint8Array[] | undefined {
+  const units: Uint8Array[] = [];
+  let at = 23;
+  for (let arrays = record[22]; arrays > 0; arrays -= 1) {
+    if (at + 3 > record.length) return undefined;
+    const type = record[at] & 63;
+    const taken = takeUnits(record, { at: at + 3, count: record[at + 1] * 256 + record[at + 2] });
+    if (taken === undefined) return undefined;
+    if (type >= 32 && type <= 34) units.push(...taken.units);
+    at = taken.end;
+  }
+  return units;
+}
+
+function takeUnits(
+  record: Uint8Array,
+  options: { at: number; count: number },
+): { units: Uint8Array[]; end: number } | undefined {
+  const units: Uint8Array[] = [];
+  let { at } = options;
+  for (let left = options.count; left > 0; left -= 1) {
+    const size = at + 2 <= record.length ? record[at] * 256 + record[at + 1] : 0;
+    if (size === 0 || at + 2 + size > record.length) return undefined;
+    units.push(record.subarray(at + 2, at + 2 + size));
+    at += 2 + size;
+  }
+  return { units, end: at };
+}

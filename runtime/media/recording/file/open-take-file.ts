@@ -1,0 +1,237 @@
+import type { IndexedInit, IndexedSegment } from '../../../../core/segment-index.ts';
+import { join } from '../../mp4/box.ts';
+import type { FedInit, FedPart } from '../feed.ts';
+import type { FinishedFile, TakeFile, TakeIo } from '../take-file.ts';
+import { finishTake } from './finish-take.ts';
+import { FragmentReader } from './fragment-reader.ts';
+import { type ParameterSets, parameterSets, withParameterSets } from './in-band.ts';
+import { extentHeader, FILE_TYPE } from './layout.ts';
+import { takeFileLimits } from './limits.ts';
+import { writeRunMarker, writeSegmentMarker } from './marker.ts';
+import { type InitTrack, readInit } from './read-init.ts';
+import { durationOf, type Scan, scanTake } from './scan.ts';
+
+/**
+ * Begins the file of a take, or goes on with the one that is there: what is torn at its end is cut off, whatever tore it.
+ * A file whose moov is whole is finished, and nothing is added to it.
+ */
+export function openTakeFile(io: TakeIo): TakeFile {
+  return new GrowingFile(io);
+}
+
+class GrowingFile implements TakeFile {
+  readonly cut: TakeFile['cut'];
+  readonly #io: TakeIo;
+  readonly #scan: Scan;
+  readonly #reader = new FragmentReader();
+  /** Where the next byte goes: behind it is at most what a failed write left, or the moov. */
+  #end: number;
+  #sealed = 0;
+  /** Where the open extent begins; 0: none is open. */
+  #extent = 0;
+  /** The last segment is not whole yet. */
+  #isOpen = false;
+  /** It is two live ones. */
+  #hasJoined = false;
+  #isFinished: boolean;
+  /** A write has failed: bytes behind `#end` are not ours. */
+  #isTorn = false;
+  /** What the parts belong to that come; undefined: the next one needs a `begin`. */
+  #run: Run | undefined;
+
+  constructor(io: TakeIo) {
+    this.#io = io;
+    this.#scan = scanTake(io);
+    const { walk } = this.#scan;
+    const { end, extent, moov } = walk;
+    this.#end = end;
+    this.#isFinished = moov !== undefined && end > 0 && moov.at === end && moov.at + moov.size === io.size;
+    const kept = this.#isFinished ? io.size : end;
+    const reason = this.#scan.reason ?? (moov ? 'half a moov' : 'a note about nothing');
+    if (io.size > kept) {
+      this.cut = { at: kept, bytes: io.size - kept, reason };
+      io.truncate(kept);
+    }
+    for (const { at, size } of walk.wrong) io.write(at, extentHeader(size));
+    if (end === 0) return;
+    if (extent.declared === end - extent.at) {
+      this.#sealed = end;
+      return;
+    }
+    this.#sealed = extent.at > FILE_TYPE.length ? extent.at : 0;
+    this.#extent = extent.at;
+    if (this.#isFinished) this.#seal();
+    else {
+      if (extent.declared !== 0) io.write(extent.at, extentHeader(0));
+      this.#sealIfLarge();
+    }
+  }
+
+  get sealed(): number {
+    return this.#sealed;
+  }
+
+  get size(): number {
+    return this.#isFinished ? this.#io.size : this.#end;
+  }
+
+  get inits(): readonly IndexedInit[] {
+    return this.#scan.inits.list;
+  }
+
+  get count(): number {
+    return this.#scan.segments.count - Number(this.#isOpen);
+  }
+
+  segment(number: number): IndexedSegment {
+    if (!(number < this.count)) throw new RangeError(`there is no segment ${number}`);
+    return this.#scan.segments.get(number);
+  }
+
+  begin(init: FedInit): void {
+    this.#mustGrow();
+    const tracks = readInit(init.bytes);
+    if (tracks === undefined)
+      throw new RangeError('an init that is begun with is ftyp and moov, as the packager writes it');
+    this.pause();
+    const sets = new Map(
+      tracks.map(({ id, entry, isVideo }) => [id, isVideo ? parameterSets(entry) : undefined]),
+    );
+    // Written with its first part: a run without any leaves nothing.
+    this.#run = { fed: { ...init, bytes: init.bytes.slice() }, tracks, sets, number: -1 };
+  }
+
+  part(bytes: Uint8Array, part: FedPart): void {
+    this.#mustGrow();
+    const run = this.#run;
+    if (run === undefined) throw new RangeError('a part comes behind a `begin`');
+    if (!Number.isFinite(part.wallStart)) throw new RangeError(`a part begins at no time: ${part.wallStart}`);
+    const { whole, duration } = this.#take(bytes, run);
+    const { segments } = this.#scan;
+    const isFull = this.#isOpen && segments.get(segments.count - 1).size + whole.length > LARGEST;
+    const isJoined = part.startsSegment && this.#joins(part);
+    if ((part.startsSegment && !isJoined) || isFull) this.#closeSegment();
+    this.#mend();
+    if (this.#isOpen) {
+      this.#append(whole);
+      this.#hasJoined ||= isJoined;
+      segments.extend(whole.length, duration);
+    } else this.#openSegment(whole, { run, duration, wallStart: part.wallStart });
+  }
+
+  pause(): void {
+    this.#closeSegment();
+    this.#run = undefined;
+  }
+
+  finish(): FinishedFile | undefined {
+    this.pause();
+    if (this.#end === 0) return undefined;
+    if (this.#extent > 0) this.#seal();
+    if (!this.#isFinished) this.#mend();
+    const { inits, segments } = this.#scan;
+    const finished = finishTake(this.#io, { end: this.#end, inits, segments });
+    this.#isFinished = finished !== undefined;
+    return finished;
+  }
+
+  /**
+   * Live, the second segment of a publish goes on where the first was cut short, without a key frame. Who seeks into a
+   * recording begins with any segment, and browsers show nothing of one without: there the two are one.
+   */
+  #joins(part: FedPart): boolean {
+    if (!this.#isOpen || this.#hasJoined || part.isIndependent) return false;
+    const { segments } = this.#scan;
+    return segments.count === 1 || segments.get(segments.count - 1).isDiscontinuity;
+  }
+
+  /** Writes what stands before a segment, and its first part. */
+  #openSegment(bytes: Uint8Array, options: { run: Run; duration: number; wallStart: number }): void {
+    const { inits, segments } = this.#scan;
+    const { run, duration, wallStart } = options;
+    const { fed, tracks } = run;
+    const { codecs, width, height, frameRate } = fed;
+    const described = { codecs, width, height, frameRate };
+    const isFirst = run.number < 0;
+    const known = isFirst ? inits.numberOf({ bytes: fed.bytes, described }) : run.number;
+    const init = known ?? inits.list.length;
+    const isDiscontinuity = isFirst && segments.count > 0;
+    const pieces: Uint8Array[] = [];
+    const reached = () => pieces.reduce((at, piece) => at + piece.length, this.#end);
+    if (this.#end === 0) pieces.push(FILE_TYPE);
+    const extent = this.#extent > 0 ? this.#extent : reached();
+    if (this.#extent === 0) pieces.push(extentHeader(0));
+    if (isFirst) pieces.push(writeRunMarker({ init, described }));
+    const initAt = reached();
+    if (known === undefined) pieces.push(fed.bytes);
+    pieces.push(writeSegmentMarker({ number: segments.count, isDiscontinuity, wallStart }));
+    const at = reached();
+    this.#append(join(pieces), bytes);
+    if (known === undefined) inits.add({ at: initAt, bytes: fed.bytes, tracks, described });
+    segments.push({ at, size: bytes.length, duration, wallStart, init, isDiscontinuity });
+    this.#extent = extent;
+    run.number = init;
+    this.#isOpen = true;
+    this.#hasJoined = false;
+  }
+
+  /** A part as it is written, and the seconds it lasts. RangeError: it would not be read again as what it is. */
+  #take(bytes: Uint8Array, { tracks, sets }: Run): { whole: Uint8Array; duration: number } {
+    const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+    const size = bytes.length >= 8 ? view.getUint32(0) : 0;
+    const isMoof = size >= 8 && size <= takeFileLimits.takeFragmentIndex.value && size + 8 <= bytes.length;
+    const fragment = this.#reader;
+    if (!isMoof || !fragment.read(view, 0, size) || size + fragment.dataSize !== bytes.length)
+      throw new RangeError('a part is one moof and its mdat, as the packager writes them');
+    const whole = withParameterSets(bytes, { fragment, setsOf: (track) => sets.get(track) });
+    return { whole, duration: durationOf(fragment, tracks) };
+  }
+
+  #closeSegment(): void {
+    this.#isOpen = false;
+    this.#sealIfLarge();
+  }
+
+  #sealIfLarge(): void {
+    if (this.#extent > 0 && this.#end - this.#extent >= takeFileLimits.takeExtent.value) this.#seal();
+  }
+
+  /** The open extent is never changed again. */
+  #seal(): void {
+    this.#io.write(this.#extent, extentHeader(this.#end - this.#extent));
+    this.#sealed = this.#end;
+    this.#extent = 0;
+  }
+
+  /** All of it, or nothing: what a failed write has left is cut off before the next. */
+  #append(...pieces: Uint8Array[]): void {
+    let at = this.#end;
+    this.#isTorn = true;
+    for (const piece of pieces) {
+      this.#io.write(at, piece);
+      at += piece.length;
+    }
+    this.#isTorn = false;
+    this.#end = at;
+  }
+
+  #mend(): void {
+    if (!this.#isTorn) return;
+    this.#io.truncate(this.#end);
+    this.#isTorn = false;
+  }
+
+  #mustGrow(): void {
+    if (this.#isFinished) throw new RangeError('nothing is added to a take that is finished');
+  }
+}
+
+const LARGEST = takeFileLimits.takeSegment.value;
+
+interface Run {
+  readonly fed: FedInit;
+  readonly tracks: readonly InitTrack[];
+  readonly sets: ReadonlyMap<number, ParameterSets | undefined>;
+  /** Of its init in the file; -1 before it is written. */
+  number: number;
+}
