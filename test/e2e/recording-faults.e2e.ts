@@ -28,7 +28,9 @@ const canMount = hasSmallDisks();
 if (!canMount) console.error('SKIPPED: tests of full disks: nobody may have name spaces on this machine');
 const onSmallDisk = test.skipIf(!canMount);
 
-  onSmallDisk.concurrent('a disk that is full up to the reserve costs a gap, is told and untold, and the database goes on', async () => {
+onSmallDisk.concurrent(
+  'a disk that is full up to the reserve costs a gap, is told and untold, and the database goes on',
+  async () => {
     // 64 MiB more than the reserve must be free before it goes on.
     await using server = await startServer({
       env: { ...env, MILLRACE_RECORDING__RESERVE: '40' },
@@ -42,13 +44,18 @@ const onSmallDisk = test.skipIf(!canMount);
       const { id } = await server.api.createStream({ name: `on a full disk ${n}` });
       expect(await server.api.getStream(id)).toMatchObject({ name: `on a full disk ${n}` });
     }
+    await lasting(outage);
     expect(free(server, '')).toBeGreaterThan(30 * mebibyte);
     rmSync(filler);
     await untilWell(on, { sick });
     await endsWithGap(on);
-  }, 180_000);
+  },
+  180_000,
+);
 
-  onSmallDisk.concurrent('a disk that is full to the last byte costs a gap and delays the end, and harms nobody', async () => {
+onSmallDisk.concurrent(
+  'a disk that is full to the last byte costs a gap and delays the end, and harms nobody',
+  async () => {
     await using server = await startServer({
       env: { ...env, MILLRACE_RECORDING__RESERVE: '1' },
       disk: { folder: 'recordings', mebibytes: 128 },
@@ -56,7 +63,7 @@ const onSmallDisk = test.skipIf(!canMount);
     await using on = await onAir(server);
     let filler = fill(server, { folder: 'recordings', leave: 0 });
     const sick = await untilIssue(on, /disk of the server is (nearly )?full/);
-    await lasting(3000);
+    await lasting(outage);
     rmSync(filler);
     await untilWell(on, { sick });
     filler = fill(server, { folder: 'recordings', leave: 0 });
@@ -71,10 +78,9 @@ const onSmallDisk = test.skipIf(!canMount);
     const { runs, session } = await finished(on);
     expect([runs.length, runs[0][0]]).toEqual([2, 0]);
     expect(session.issues?.join()).toMatch(/has gaps: (once|2 times)/);
-  }, 180_000);
-});
-if (!hasSmallDisks())
-  console.error('SKIPPED: tests of full disks: this machine lets nobody have name spaces');
+  },
+  180_000,
+);
 
 test.concurrent('a folder of blobs that is away delays the recording and nothing else', async () => {
   await using server = await startServer({ env });
@@ -97,7 +103,9 @@ test.concurrent('a folder of blobs that is away delays the recording and nothing
 
 const s3 = await engineFor('s3');
 for (const how of ['freeze', 'kill'] as const) {
-    test.skipIf(s3.isMissing).concurrent(`S3 that is away (${how}) for 20 s while recording and while finishing delays the recording and nothing else`, async () => {
+  test.skipIf(s3.isMissing).concurrent(
+    `S3 that is away (${how}) for 20 s while recording and while finishing delays the recording and nothing else`,
+    async () => {
       const engine = await s3.start();
       const { endpoint, bucket, region, accessKeyId, secretAccessKey } = engine;
       const own = { endpoint, bucket, region, accessKeyId, secretAccessKey };
@@ -116,8 +124,10 @@ for (const how of ['freeze', 'kill'] as const) {
       expect((await readSession(server, on.session)).recordingStatus).toBe('waiting');
       await back();
       await endsWhole(on);
-    }, 240_000);
-  }
+    },
+    240_000,
+  );
+}
 
 /** A recorded broadcast and its viewer. */
 interface OnAir extends AsyncDisposable {
