@@ -112,7 +112,7 @@ test('a broadcast over several connections becomes a recording that plays everyw
     .reduce((sum, { samples }) => sum + samples.length, 0);
   expect(Math.abs(pictures - lasts * fps)).toBeLessThan(5);
 
-  for (const url of [recordingUrl, mp4Url, asset.downloadUrl]) {
+  for (const url of [recordingUrl, mp4Url, asset.playbackUrl, asset.downloadUrl]) {
     expect([url, await playByFfmpeg(url)]).toEqual([url, { pictures, complaints: '' }]);
     expect([url, await playByGstreamer(url)]).toEqual([url, { pictures, complaints: '' }]);
   }
@@ -132,6 +132,7 @@ test('a broadcast over several connections becomes a recording that plays everyw
   for (const [url, tolerance] of [
     // By HLS each run begins two frames late, for its B-frames.
     [recordingUrl, 8],
+    [asset.playbackUrl, 8],
     [mp4Url, 2],
   ]) {
     await using film = await openFilm(browser, { page: `${page.url}film`, url });
@@ -152,7 +153,7 @@ test('a broadcast over several connections becomes a recording that plays everyw
 
   // Deleted, it is gone everywhere.
   expect((await server.api.request('DELETE', `/api/asset/${payload.assetId}`)).status).toBe(204);
-  for (const url of [recordingUrl, mp4Url, `${base}/seg0.mp4`, asset.downloadUrl])
+  for (const url of [recordingUrl, mp4Url, `${base}/seg0.mp4`, asset.playbackUrl, asset.downloadUrl])
     expect([url, (await fetch(url)).status]).toEqual([url, 404]);
   await until('the links to go', async () => !('recordingUrl' in (await read(`/api/session/${session}`))), {
     within: 5000,
