@@ -9,7 +9,7 @@ import { extentHeader, FILE_TYPE } from './layout.ts';
 import { takeFileLimits } from './limits.ts';
 import { writeRunMarker, writeSegmentMarker } from './marker.ts';
 import { type InitTrack, readInit } from './read-init.ts';
-import { durationOf, type Scan, scanTake } from './scan.ts';
+import { beginsWithKey, durationOf, type Scan, scanTake } from './scan.ts';
 
 /**
  * Begins the file of a take, or goes on with the one that is there: what is torn at its end is cut off, whatever tore it.
@@ -104,10 +104,16 @@ class GrowingFile implements TakeFile {
     const run = this.#run;
     if (run === undefined) throw new RangeError('a part comes behind a `begin`');
     if (!Number.isFinite(part.wallStart)) throw new RangeError(`a part begins at no time: ${part.wallStart}`);
-    const { whole, duration } = this.#take(bytes, run);
+    const { whole, duration, isKey } = this.#take(bytes, run);
     const { segments } = this.#scan;
-    const isFull = this.#isOpen && segments.get(segments.count - 1).size + whole.length > LARGEST;
-    if (part.startsSegment || isFull) this.#closeSegment();
+    if (this.#isOpen) {
+      const open = segments.get(segments.count - 1);
+      const isFull = open.size + whole.length > LARGEST;
+      // Live, the first segment is short, and the next does not begin with a key frame: viewers of a recording may come
+      // from anywhere, so here it is one.
+      const isOne = !isKey && open.duration < KEYLESS;
+      if (isFull || (part.startsSegment && !isOne)) this.#closeSegment();
+    }
     this.#mend();
     if (this.#isOpen) {
       this.#append(whole);
@@ -160,8 +166,8 @@ class GrowingFile implements TakeFile {
     this.#isOpen = true;
   }
 
-  /** A part as it is written, and the seconds it lasts. RangeError: it would not be read again as what it is. */
-  #take(bytes: Uint8Array, { tracks, sets }: Run): { whole: Uint8Array; duration: number } {
+  /** A part as it is written, the seconds it lasts, and whether a decoder can begin with it. RangeError: it would not be read again as what it is. */
+  #take(bytes: Uint8Array, { tracks, sets }: Run): { whole: Uint8Array; duration: number; isKey: boolean } {
     const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
     const size = bytes.length >= 8 ? view.getUint32(0) : 0;
     const isMoof = size >= 8 && size <= takeFileLimits.takeFragmentIndex.value && size + 8 <= bytes.length;
@@ -169,7 +175,7 @@ class GrowingFile implements TakeFile {
     if (!isMoof || !fragment.read(view, 0, size) || size + fragment.dataSize !== bytes.length)
       throw new RangeError('a part is one moof and its mdat, as the packager writes them');
     const whole = withParameterSets(bytes, { fragment, setsOf: (track) => sets.get(track) });
-    return { whole, duration: durationOf(fragment, tracks) };
+    return { whole, duration: durationOf(fragment, tracks), isKey: beginsWithKey(fragment, tracks) };
   }
 
   #closeSegment(): void {
@@ -212,6 +218,7 @@ class GrowingFile implements TakeFile {
 }
 
 const LARGEST = takeFileLimits.takeSegment.value;
+const KEYLESS = takeFileLimits.takeKeyless.value;
 
 interface Run {
   readonly fed: FedInit;
