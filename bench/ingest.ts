@@ -22,6 +22,7 @@ const usage = `  --streams 50     publishers
   --only a,b       of ours, nginx, and two floors: receiver (our RTMP, media thrown away) and sockets (bytes thrown away)
   --variant='A=1 --preload x.ts'   adds our server with this environment and these arguments of Bun
   --together       all at once instead of in turns: what disturbs one disturbs the other as much
+  --record         all streams are recorded: by ours with the segments of HLS in one file, by nginx-rtmp with "record all" (FLV)
   --nice=0         priority of servers and load, -20 (first) to 19
   --no-check       do not decode three streams in an extra round`;
 
@@ -43,6 +44,7 @@ const { values } = parseArgs({
     only: { type: 'string', default: 'ours,nginx' },
     variant: { type: 'string', default: '' },
     together: { type: 'boolean', default: false },
+    record: { type: 'boolean', default: false },
     nice: { type: 'string', default: '0' },
     'no-check': { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
@@ -57,10 +59,11 @@ setPriority(Number(values.nice));
 const streams = Number(values.streams);
 const seconds = Number(values.seconds);
 
+const { record } = values;
 const makers: Record<string, () => Promise<Subject>> = {
-  ours: () => millrace({ core: serverCore, streams }),
-  variant: () => millrace({ core: serverCore, streams, ...variant(values.variant) }),
-  nginx: () => nginxRtmp({ core: serverCore, streams }),
+  ours: () => millrace({ core: serverCore, streams, record }),
+  variant: () => millrace({ core: serverCore, streams, record, ...variant(values.variant) }),
+  nginx: () => nginxRtmp({ core: serverCore, streams, record }),
   receiver: () => receiver({ core: serverCore, streams, drop: 'messages' }),
   sockets: () => receiver({ core: serverCore, streams, drop: 'bytes' }),
 };
@@ -75,6 +78,8 @@ interface Round {
   rssPerStream: number;
   pssPerStream: number;
   stored: number;
+  /** Mb/s for each stream that was written to the recordings while it was measured; 0 without. */
+  recorded: number;
   /** Mb/s for each stream that the load generator sent. */
   rate: number;
   dropped: number;
@@ -135,6 +140,7 @@ async function measure(sides: readonly string[]): Promise<Round[]> {
       load: usageOf(load.pid),
       report: load.report,
       core: coreTicks(serverCore),
+      recorded: subject.recordedBytes(),
     }));
   const before = read();
   await Bun.sleep(seconds * 1000);
@@ -162,6 +168,7 @@ async function measure(sides: readonly string[]): Promise<Round[]> {
       rssPerStream: (memory.rss - idle.rss) / streams,
       pssPerStream: (memory.pss - idle.pss) / streams,
       stored,
+      recorded: ((after[n].recorded - before[n].recorded) * 8) / took / streams / 1e6,
       rate: (grown('sent') * 8) / reported / streams / 1e6,
       dropped: grown('dropped'),
       failures: grown('failures'),
@@ -195,6 +202,7 @@ function report(): void {
       'RSS per stream',
       'PSS per stream',
       'files MB',
+      ...(record ? ['Mb/s recorded'] : []),
       'Mb/s sent',
       'Mb/s read',
       'waited %',
@@ -226,6 +234,14 @@ function report(): void {
         of(name, (round) => round.stored / MB),
         0,
       ),
+      ...(record
+        ? [
+            spread(
+              of(name, (round) => round.recorded),
+              2,
+            ),
+          ]
+        : []),
       spread(
         of(name, (round) => round.rate),
         2,
@@ -243,6 +259,9 @@ function report(): void {
   console.log(
     `\n${streams} streams of ${clipWords}; ${values.rounds} rounds ${values.together ? 'side by side' : 'in turns'}, ${values['warm-up']} s warm-up, ${seconds} s measured; ` +
       `server on core ${serverCore}, load on core ${loadCore}, priority ${values.nice}; a reader for ${values.readers} of the streams.\n` +
+      (record
+        ? 'All are recorded, on the same file system. Mb/s recorded: by how much the files of each stream grew while it was measured.\n'
+        : '') +
       'CPU is utime + stime of the process tree. Ratio: median over rounds of (this / nginx of the same round). Memory per\n' +
       'stream: what was added since before the load. files: what nginx keeps in /dev/shm. waited: ready to run, but others ran.\n' +
       machine(),

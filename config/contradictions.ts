@@ -59,6 +59,7 @@ function driverProblems(config: Partial<Config>): string[] {
   if (drivers.bus === 'kafka' && listOf(config.kafka?.brokers).length === 0) {
     problems.push('kafka.brokers: is required where the bus is Kafka');
   }
+  problems.push(...tlsProblems(config));
   const { bucket, endpoint, accessKeyId, secretAccessKey } = config.s3 ?? {};
   if (drivers.blobs === 's3' && bucket === undefined) {
     problems.push('s3.bucket: is required where blobs are on S3');
@@ -71,6 +72,24 @@ function driverProblems(config: Partial<Config>): string[] {
   }
   if (drivers.blobs === 's3' && secretAccessKey === undefined) {
     problems.push('s3.secretAccessKey: is required where blobs are on S3');
+  }
+  return problems;
+}
+
+function tlsProblems({ redis, kafka }: Partial<Config>): string[] {
+  const problems: string[] = [];
+  if (redis?.ca !== undefined && typeof redis.url === 'string' && !redis.url.startsWith('rediss:')) {
+    problems.push('redis.ca: needs a redis.url that begins with rediss://');
+  }
+  const { ssl, ca, cert, key, replication, minInsync } = kafka ?? {};
+  for (const [name, path] of Object.entries({ ca, cert, key })) {
+    if (path !== undefined && ssl !== true) problems.push(`kafka.${name}: needs kafka.ssl to be true`);
+  }
+  if ((cert === undefined) !== (key === undefined)) {
+    problems.push('kafka.cert, kafka.key: expected both or neither');
+  }
+  if (typeof replication === 'number' && typeof minInsync === 'number' && minInsync > replication) {
+    problems.push(`kafka.minInsync: expected at most kafka.replication, which is ${replication}`);
   }
   return problems;
 }

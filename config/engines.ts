@@ -16,6 +16,9 @@ const oneOf = <A extends string, B extends string>(a: A, b: B, description: stri
     Type.Union([Type.Literal(a), Type.Literal(b)], { expected: `"${a}" or "${b}"`, description }),
   );
 
+const pemFile = (description: string) =>
+  Type.Optional(Type.String({ minLength: 1, description: `Path of a PEM file. ${description}` }));
+
 /** Which engine meets which port. What is not said here is as the preset has it. */
 export const driversSchema = section({
   store: oneOf(
@@ -39,6 +42,9 @@ export const redisSchema = section({
       expected: 'a URL such as redis://user:password@host:6379',
       description: '`redis://` or, over TLS, `rediss://`, with user and password where it has any.',
     }),
+  ),
+  ca: pemFile(
+    'Authority that signed the certificate of Redis; needs `rediss://`. Default: those that are known to the system.',
   ),
   namespace: namespace('Begins every key, so that several deployments can share a Redis.'),
   fsync: Type.Union([Type.Literal('everysec'), Type.Literal('always')], {
@@ -64,6 +70,47 @@ export const kafkaSchema = section({
       maxItems: configLimits.brokers.value,
       description: 'Some of the brokers, such as ["kafka-1:9092"]; the others are learnt from them.',
     },
+  ),
+  ssl: Type.Boolean({ default: false, description: 'Speaks to Kafka over TLS.' }),
+  ca: pemFile(
+    'Authority that signed the certificates of the brokers. Default: those that are known to the system.',
+  ),
+  cert: pemFile('Certificate that this node shows to brokers that ask for one.'),
+  key: pemFile('Private key of kafka.cert.'),
+  sasl: Type.Optional(
+    Type.Object(
+      {
+        mechanism: Type.Union(
+          [Type.Literal('plain'), Type.Literal('scram-sha-256'), Type.Literal('scram-sha-512')],
+          {
+            expected: '"plain", "scram-sha-256" or "scram-sha-512"',
+            description:
+              'How this node says who it is. `plain` sends the password as it is: only with kafka.ssl.',
+          },
+        ),
+        username: Type.String({ minLength: 1, description: 'As whom it comes.' }),
+        password: Type.String({ minLength: 1, description: 'Its password.' }),
+      },
+      { additionalProperties: false },
+    ),
+  ),
+  replication: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: 100,
+      isNoLimit: true,
+      description:
+        'Copies of each topic that is made, on as many brokers. Default: what the brokers have. Topics that are there stay as they are.',
+    }),
+  ),
+  minInsync: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: 100,
+      isNoLimit: true,
+      description:
+        'How many of these copies must have a record before it is acknowledged (`min.insync.replicas`); 2 of 3 survives the loss of a broker. Default: what the brokers have.',
+    }),
   ),
   namespace: namespace('Begins the name of every topic and group.'),
   partitions: Type.Integer({

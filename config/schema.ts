@@ -90,7 +90,7 @@ export const configSchema = Type.Object(
         pattern: '^[!-~]{16,200}$',
         expected: '16 to 200 letters, digits or signs, without spaces',
         description:
-          'API key of the admin account. Default: made at the first start, in dataDir; of several nodes in that of the one that starts first.',
+          'API key of the admin account. Default: made at the first start, in dataDir; of several nodes in that of the one that starts first. The same on all nodes with the role `api`.',
       }),
     ),
     preset: Type.Union([Type.Literal('embedded'), Type.Literal('cluster')], {
@@ -178,6 +178,40 @@ export const configSchema = Type.Object(
           beyond: 'A broadcast that grows is ended, and a new one refused.',
         }),
       ),
+    }),
+    recording: section({
+      queue: limitSchema({
+        default: 64,
+        unit: 'MiB',
+        description:
+          'Media of all recordings on its way to the disk, in MiB. It is memory that is used again and again.',
+        beyond: 'Parts are left out of a recording up to the next key frame.',
+      }),
+      queuePerTake: limitSchema({
+        default: 16,
+        unit: 'MiB',
+        description: 'The same of one recording, in MiB.',
+        beyond: 'Parts are left out of that recording up to the next key frame.',
+      }),
+      sync: durationSchema({
+        default: '5s',
+        atLeast: '100ms',
+        description:
+          'What loss of power can take of a recording that grows. A crash of the process alone takes a second at most.',
+        beyond: 'It is synced.',
+      }),
+      reserve: limitSchema({
+        default: 512,
+        unit: 'MiB',
+        description: 'Disk that recordings leave free, in MiB, so that the database can commit.',
+        beyond: 'Nothing more is recorded until there is room again; `issues` of the stream say so.',
+      }),
+      uploads: limitSchema({
+        default: 4,
+        unit: 'parts',
+        description: 'Parts of recordings, 16 MiB each, on their way to S3 at one time.',
+        beyond: 'Further ones wait on disk.',
+      }),
     }),
     outbound: section({
       allow: Type.Array(Type.String(), {

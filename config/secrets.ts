@@ -2,8 +2,9 @@ import type { Config } from './schema.ts';
 
 /** What this config holds that no log, no answer and no message may repeat, longest first. */
 export function secretsOf(config: Config): string[] {
-  const { redis, s3, node, bootstrapKey } = config;
-  const found = [...passwordsOf(redis.url), s3.secretAccessKey, node.secret, bootstrapKey];
+  const { redis, kafka, s3, node, bootstrapKey } = config;
+  const passwords = [...passwordsOf(redis.url), kafka.sasl?.password];
+  const found = [...passwords, s3.secretAccessKey, node.secret, bootstrapKey];
   const texts = found.filter((text) => text !== undefined && text !== '') as string[];
   // In a line of JSON it may look otherwise.
   const written = texts.flatMap((text) => [text, JSON.stringify(text).slice(1, -1)]);

@@ -32,6 +32,14 @@ export const coreFaults: FaultTable = {
     meaning:
       'The first request with this Idempotency-Key made the API key that is named; its secret is not kept.',
   },
+  'file.changed': {
+    status: 412,
+    meaning: '`If-Match` or `If-Unmodified-Since` names another version of the file.',
+  },
+  'file.beyond': {
+    status: 416,
+    meaning: '`Range` begins behind the end of the file; `Content-Range` tells its size.',
+  },
   'route.not_found': { status: 404, meaning: 'There is nothing at this path.' },
   'route.method_not_allowed': {
     status: 405,
@@ -61,6 +69,10 @@ export const coreFaults: FaultTable = {
     meaning: 'The engine of the store (redis.url) does not answer; nothing was written. Try again.',
   },
   'store.unknown': { status: 503, meaning: 'The write may or may not have happened. Look before repeating.' },
+  'store.behind': {
+    status: 503,
+    meaning: 'The store is being brought up to date; whether this exists is not known yet. Try again.',
+  },
   'store.failed': {
     status: 503,
     meaning: 'The store has stopped; the server ends and must be started again.',
@@ -83,6 +95,14 @@ export const coreFaults: FaultTable = {
   'blobs.wrong_length': {
     status: 400,
     meaning: 'What was to be stored had another length than it was said to have; nothing was written.',
+  },
+  'recording.unavailable': {
+    status: 503,
+    meaning: 'The recorder of this node, or its disk, does not answer. Nothing is lost. Try again.',
+  },
+  'recording.full': {
+    status: 507,
+    meaning: 'There is no room on the disk of this node for the recording. Try again when there is.',
   },
   'blobs.closed': { status: 503, meaning: 'The server is about to end. Try again.' },
   'volatile.unavailable': {
@@ -159,7 +179,8 @@ export const startFaults: FaultTable = {
   },
   'store.refused': {
     status: 500,
-    meaning: 'The Redis of redis.url is older than 7.0, or does not let us in. Exit code 78.',
+    meaning:
+      'The Redis of redis.url is older than 7.0, does not let us in, or shows a certificate that redis.ca did not sign. Exit code 78.',
   },
   'blobs.folder': {
     status: 500,
@@ -192,6 +213,11 @@ export const startFaults: FaultTable = {
   'bus.partitions': {
     status: 500,
     meaning: 'kafka.partitions differs from the topics that are there. Exit code 78.',
+  },
+  'bus.refused': {
+    status: 500,
+    meaning:
+      'Kafka does not let us in (kafka.sasl, kafka.ssl), may not be asked what we need, or has fewer brokers than kafka.replication. Exit code 78.',
   },
   'bus.unreachable': {
     status: 503,

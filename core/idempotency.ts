@@ -88,7 +88,7 @@ export function idempotent(
     options: OnceOptions,
   ): Promise<Response> => {
     const { id, account, request, until } = place;
-    const stored = await resources.get(kind, id);
+    const stored = await resources.get(kind, id, { isPlain: true });
     const isFresh = stored !== undefined && !isExpired(stored, clock.now());
     const memory: Memory = isFresh ? JSON.parse(stored.body) : { request, id: uuid() };
     if (memory.request !== request) throw reused();

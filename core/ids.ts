@@ -1,4 +1,4 @@
-import { randomBytes, randomUUID } from 'node:crypto';
+import { createHash, randomBytes, randomUUID } from 'node:crypto';
 
 const alphabet = '0123456789abcdefghijklmnopqrstuvwxyz';
 
@@ -7,9 +7,20 @@ export function uuid(): string {
   return randomUUID();
 }
 
+/**
+ * The id that what belongs to something has from the first, before it is made: the same for the same text. Shaped as a
+ * uuid v4, with 122 bits of the SHA-256 of the text.
+ */
+export function derivedId(of: string): string {
+  const bytes = createHash('sha256').update(of).digest();
+  bytes[6] = (bytes[6] & 0x0f) | 0x40;
+  bytes[8] = (bytes[8] & 0x3f) | 0x80;
+  return bytes.toString('hex', 0, 16).replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');
+}
+
 /** `xxxx-xxxx-xxxx-xxxx` in base36: 82 bits from a CSPRNG. */
 export function newStreamKey(): string {
-  return [base36(4), base36(4), base36(4), base36(4)].join('-');
+  return base36(16).replace(/.{4}(?!$)/g, '$&-');
 }
 
 /** 16 base36 characters. */

@@ -38,6 +38,46 @@ export const requestLimits = limitTable('http', {
     meaning: 'An id in a body.',
     beyond: '422 `body.invalid`.',
   },
+  fileName: {
+    value: 200,
+    unit: 'bytes',
+    meaning: 'The name that a file is saved as, in UTF-8, without its ending.',
+    beyond: 'It is cut off.',
+  },
+  fileAtOnce: {
+    value: 65_536,
+    unit: 'bytes',
+    meaning: 'A file, or range of one, that is read before it is answered, and so has a `Content-Length`.',
+    beyond: 'It is answered as it is read, in chunks.',
+  },
+  fileAge: {
+    value: 3600,
+    unit: 's',
+    meaning: 'How long caches may answer with a file without asking.',
+    beyond: 'They ask, and are told that it is the same.',
+  },
+});
+
+/** `userTags` of streams and assets. */
+export const tagLimits = limitTable('tags', {
+  tags: {
+    value: 50,
+    unit: 'tags',
+    meaning: '`userTags` of one stream or asset.',
+    beyond: '422 `body.invalid`.',
+  },
+  nameLength: {
+    value: 100,
+    unit: 'characters',
+    meaning: 'The name of a user tag.',
+    beyond: '422 `body.invalid`.',
+  },
+  length: {
+    value: 500,
+    unit: 'characters',
+    meaning: 'The value of a user tag that is text.',
+    beyond: '422 `body.invalid`.',
+  },
 });
 
 /** What a list request may ask for. */

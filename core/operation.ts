@@ -58,7 +58,13 @@ export function text(types: readonly string[], description: string, headers: Par
 export const nothing: Answer = { description: 'Done. There is no body.' };
 
 /** Errors of an open route that reads from the store. */
-export const storeFaults = ['store.busy', 'store.unknown', 'store.failed', 'store.closed'] as const;
+export const storeFaults = [
+  'store.busy',
+  'store.unknown',
+  'store.behind',
+  'store.failed',
+  'store.closed',
+] as const;
 
 /** An id as this program makes them. */
 export const idSchema = Type.String({ examples: ['1f6f0a52-6d6b-4a0c-9a3e-0d6f3ab7c2e1'] });

@@ -19,7 +19,7 @@ export function plainResources<T>(
   { account, resources }: { account: string; resources: Kit['resources'] },
 ) {
   const find = async (id: string) => {
-    const stored = await resources.get(kind, id);
+    const stored = await resources.get(kind, id, { isPlain: true });
     if (stored?.account !== account) return undefined;
     return { document: JSON.parse(stored.body) as T, revision: stored.revision };
   };

@@ -75,6 +75,11 @@ export interface Plugin<C extends TObject = TObject> {
    * it succeeds, so it must be harmless twice. May be called before `start`.
    */
   readonly lostNode?: (lost: LostNode, kit: Kit<C>) => Promise<void>;
+  /**
+   * What one node with the role `actors` does at a time, by name; another begins it when that node is gone. For a moment two
+   * may have it, so that must do no harm. Each returns its stop.
+   */
+  readonly duties?: Readonly<Record<string, (kit: Kit<C>) => Stop>>;
   readonly routes?: (kit: Kit<C>) => AnyElysia;
   /** Routes below `/internal/`, for other nodes alone: what `kit.nodes.request` asks. Nobody else gets there. */
   readonly nodeRoutes?: (kit: Kit<C>) => AnyElysia;
@@ -93,6 +98,11 @@ export interface Kit<C extends TObject = TObject> {
   readonly actors: Actors;
   readonly resources: ResourceReader & {
     write(commit: Omit<ResourceCommit, 'at'>): Promise<'ok' | 'conflict'>;
+    /**
+     * A name for something of the actor with this id, drawn until it lies beside that: the row is then read by it with
+     * `isBeside`. Costs as many draws as there are partitions, on average, and as much of its chance: 4 bits of 16 partitions.
+     */
+    nameBeside(id: string, draw: () => string): string;
   };
   readonly events: EventFeed;
   readonly media: Media;
@@ -125,7 +135,8 @@ export interface Kit<C extends TObject = TObject> {
  * What a step may know beside its state and its event: what is the same on every node and in every repeat. No clock, no
  * memory, nothing that is stored elsewhere, or a step that is repeated elsewhere would say something else.
  */
-export type StepKit<C extends TObject = TObject> = Pick<Kit<C>, 'config' | 'fields'>;
+export type StepKit<C extends TObject = TObject> = Pick<Kit<C>, 'config' | 'fields'> &
+  Pick<Deployment, 'publicUrl'>;
 
 /** What is the same for all plugins of a running program. */
 export interface Deployment {

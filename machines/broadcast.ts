@@ -1,4 +1,4 @@
-import { assign, emit, enqueueActions, setup } from 'xstate';
+import { assign, enqueueActions, setup } from 'xstate';
 
 /**
  * The broadcast of one stream: who publishes, whether it is on the air, and how long a broken one is
@@ -9,7 +9,9 @@ import { assign, emit, enqueueActions, setup } from 'xstate';
  *    │                   └──publish── recent ◀──stopped / hold over
  *    └────── reconnect window over, or terminated ───┘
  *
- * Both windows are counted from the last media received.
+ * Both windows are counted from the last media received. What a session goes through is emitted apart from what its
+ * stream does, for those who follow it: started (again with each return after idle), idle, and over, when it will not
+ * come back. One that never played says nothing.
  */
 export const broadcastMachine = setup({
   types: {
@@ -139,8 +141,17 @@ export const broadcastMachine = setup({
     applyNewKey: assign(({ context, event }) =>
       event.type === 'rotateKey' ? { stream: { ...context.stream, streamKey: event.streamKey } } : {},
     ),
-    emitStarted: emit(({ context }) => ({ type: 'stream.started', sessionId: context.session?.id ?? '' })),
-    emitIdle: emit(({ context }) => ({ type: 'stream.idle', sessionId: context.session?.id ?? '' })),
+    emitStarted: enqueueActions(({ enqueue }) => {
+      enqueue.emit({ type: 'stream.started' });
+      enqueue.emit({ type: 'session.started' });
+    }),
+    emitIdle: enqueueActions(({ enqueue }) => {
+      enqueue.emit({ type: 'stream.idle' });
+      enqueue.emit({ type: 'session.idle' });
+    }),
+    emitOver: enqueueActions(({ context, enqueue }) => {
+      if (context.session?.hasStarted) enqueue.emit({ type: 'session.over' });
+    }),
     // The connection that holds the key now must go: it was taken over, or its stream was stopped.
     // What it sent since its last report comes with its `closed`, and belongs to this session.
     orderClose: enqueueActions(({ context, event, enqueue }) => {
@@ -211,16 +222,19 @@ export const broadcastMachine = setup({
           {
             guard: 'suspends',
             target: 'off',
-            actions: ['applyChanges', 'orderClose', 'orderRetire', 'dropSession'],
+            actions: ['applyChanges', 'orderClose', 'orderRetire', 'dropSession', 'emitOver'],
           },
           { actions: 'applyChanges' },
         ],
         rotateKey: {
           target: 'off',
-          actions: ['applyNewKey', 'orderClose', 'orderRetire', 'dropSession'],
+          actions: ['applyNewKey', 'orderClose', 'orderRetire', 'dropSession', 'emitOver'],
         },
-        terminate: { target: 'off', actions: ['orderClose', 'orderRetire', 'dropSession'] },
-        delete: { target: 'deleted', actions: ['takeFigures', 'orderClose', 'orderRetire', 'dropSession'] },
+        terminate: { target: 'off', actions: ['orderClose', 'orderRetire', 'dropSession', 'emitOver'] },
+        delete: {
+          target: 'deleted',
+          actions: ['takeFigures', 'orderClose', 'orderRetire', 'dropSession', 'emitOver'],
+        },
       },
     },
     onAir: {
@@ -235,21 +249,45 @@ export const broadcastMachine = setup({
           {
             guard: 'suspends',
             target: 'off',
-            actions: ['applyChanges', 'orderClose', 'orderRetire', 'endPublish', 'goOffAir', 'emitIdle'],
+            actions: [
+              'applyChanges',
+              'orderClose',
+              'orderRetire',
+              'endPublish',
+              'goOffAir',
+              'emitIdle',
+              'emitOver',
+            ],
           },
           { actions: 'applyChanges' },
         ],
         rotateKey: {
           target: 'off',
-          actions: ['applyNewKey', 'orderClose', 'orderRetire', 'endPublish', 'goOffAir', 'emitIdle'],
+          actions: [
+            'applyNewKey',
+            'orderClose',
+            'orderRetire',
+            'endPublish',
+            'goOffAir',
+            'emitIdle',
+            'emitOver',
+          ],
         },
         terminate: {
           target: 'off',
-          actions: ['orderClose', 'orderRetire', 'endPublish', 'goOffAir', 'emitIdle'],
+          actions: ['orderClose', 'orderRetire', 'endPublish', 'goOffAir', 'emitIdle', 'emitOver'],
         },
         delete: {
           target: 'deleted',
-          actions: ['takeFigures', 'orderClose', 'orderRetire', 'endPublish', 'goOffAir', 'emitIdle'],
+          actions: [
+            'takeFigures',
+            'orderClose',
+            'orderRetire',
+            'endPublish',
+            'goOffAir',
+            'emitIdle',
+            'emitOver',
+          ],
         },
       },
       states: {
@@ -280,12 +318,16 @@ export const broadcastMachine = setup({
       },
     },
     recent: {
-      after: { reconnectWindow: { target: 'off' } },
+      after: { reconnectWindow: { target: 'off', actions: 'emitOver' } },
       on: {
         publish: { guard: 'mayPublish', target: 'starting', actions: 'continueSession' },
-        change: [{ guard: 'suspends', target: 'off', actions: 'applyChanges' }, { actions: 'applyChanges' }],
-        rotateKey: { target: 'off', actions: 'applyNewKey' },
-        terminate: { target: 'off' },
+        change: [
+          { guard: 'suspends', target: 'off', actions: ['applyChanges', 'emitOver'] },
+          { actions: 'applyChanges' },
+        ],
+        rotateKey: { target: 'off', actions: ['applyNewKey', 'emitOver'] },
+        terminate: { target: 'off', actions: 'emitOver' },
+        delete: { target: 'deleted', actions: 'emitOver' },
       },
     },
     deleted: { type: 'final' },
@@ -407,8 +449,9 @@ export type StreamChanges = Partial<
 >;
 
 export type BroadcastEmitted =
-  | { readonly type: 'stream.started'; readonly sessionId: string }
-  | { readonly type: 'stream.idle'; readonly sessionId: string }
+  | { readonly type: 'stream.started' | 'stream.idle' }
+  /** Of the session that the context has, which is kept when it is over. */
+  | { readonly type: 'session.started' | 'session.idle' | 'session.over' }
   | (Feeder & { readonly type: 'order.publish.close'; readonly token: string; readonly reason: string })
   | Retirement;
 
@@ -424,8 +467,8 @@ const noFigures: SessionFigures = { bytes: 0, segments: 0, duration: 0 };
 export const takeoverBrake = { takeovers: 3, window: 60_000, pause: 30_000 };
 /** Enough for encoders that fight over a key; one whose node died never reports its end. */
 const mostLeaving = 8;
-/** Nodes of a session that are remembered. */
-const mostNodes = 4;
+/** Nodes of a session that are remembered. What others have of its recording is not found again. */
+export const mostNodes = 32;
 
 const closeReasons: Readonly<Record<string, string>> = {
   publish: 'Another broadcast with the same key took over.',

@@ -34,6 +34,8 @@ export interface ActorRuntime {
   /** Before the plugins, who let commands in: what was due meanwhile comes before them. */
   start(): Promise<void>;
   stop(): Promise<void>;
+  /** What `read` finds; Fault `store.behind` when it finds nothing and that is not certain, see `CatchUp`. */
+  certain<T>(read: () => Promise<T | undefined>, name?: string): Promise<T | undefined>;
   /** Events of plain resources are written. */
   wrote(events: readonly LoggedEvent[]): void;
   /** Does something on one node at a time: `begin` returns its end. Returns the stop. */
@@ -87,6 +89,7 @@ function embedded(options: TakenData & RuntimeOptions & { leases: readonly Lease
       await host.start();
     },
     stop: () => host.stop(),
+    certain: (read) => read(),
     wrote(events) {
       for (const event of events) hub.publish(event);
     },
@@ -114,8 +117,11 @@ function clustered(options: TakenData & RuntimeOptions & { bus: Bus; logId: stri
     async start() {
       await cluster.start();
       if (options.roles.includes('actors')) await cluster.own();
+      // It may have been started anew a moment before this process.
+      if (options.store.onRestart) cluster.catchUp.begin();
     },
     stop: () => cluster.stop(),
+    certain: (read, name) => cluster.catchUp.certain(read, name),
     wrote: (events) => cluster.wrote(events),
     onDuty: (name, begin) => cluster.onDuty(name, begin),
     sendOrder: (order, to) => cluster.mail.order(order, to),

@@ -13,7 +13,7 @@ import type { Deployment, Kit, Plugin, StepKit, Stop } from '../core/plugin.ts';
 import type { Blobs } from '../core/ports/blobs.ts';
 import type { Bus } from '../core/ports/bus.ts';
 import type { Clock } from '../core/ports/clock.ts';
-import type { Jobs } from '../core/ports/jobs.ts';
+import type { Jobs, QueuedJobs } from '../core/ports/jobs.ts';
 import type { Media } from '../core/ports/media.ts';
 import type { Outbound } from '../core/ports/outbound.ts';
 import type { Recorder } from '../core/ports/recorder.ts';
@@ -26,6 +26,7 @@ import { type ActorRuntime, actorRuntime } from './actor-runtime.ts';
 import { ActorTypes } from './actors/actor-types.ts';
 import { EventHub } from './actors/events.ts';
 import type { HostOptions } from './actors/host.ts';
+import { nameBeside } from './actors/partition.ts';
 import { react } from './actors/reactions.ts';
 import { StepCounts } from './actors/step-counts.ts';
 import { BootTree } from './boot-tree.ts';
@@ -87,6 +88,8 @@ export async function boot(options: BootOptions): Promise<Booted> {
   try {
     const plan = planned(options.plugins);
     stops.push({ name: 'store', stop: () => store.close() });
+    // One that is an engine of its own; the store's own ends with that.
+    if ('close' in jobs) stops.push({ name: 'queue', stop: () => (jobs as QueuedJobs).close() });
     stops.push({ name: 'volatile', stop: () => volatile.close() });
     stops.push({ name: 'outbound', stop: () => outbound.close() });
     if (bus) stops.push({ name: 'bus', stop: () => bus.close() });
@@ -182,13 +185,13 @@ export async function boot(options: BootOptions): Promise<Booted> {
               .map((field) => ({ plugin: other.plugin.id, field, kit: kits.get(other.plugin.id) })),
           ),
         );
-      stepKits.set(plugin.id, { config, fields });
+      stepKits.set(plugin.id, { config, fields, publicUrl: deployment.publicUrl });
       kits.set(plugin.id, {
         config,
         log: options.log.with({ plugin: plugin.id }),
         clock,
         actors: runtime.actors,
-        resources: resourcesOf({ store, clock, runtime }),
+        resources: resourcesOf({ store, clock, runtime, partitions: options.partitions }),
         events: hub,
         media,
         recorder,
@@ -254,6 +257,14 @@ export async function boot(options: BootOptions): Promise<Booted> {
         name: `${plugin.id} reactions`,
         stop: await runtime.onDuty(`reactions/${plugin.id}`, begin),
       });
+    }
+    for (const { plugin } of plan) {
+      if (!roles.includes('actors')) break;
+      const kit = kits.get(plugin.id) as Kit;
+      for (const [name, begin] of Object.entries(plugin.duties ?? {})) {
+        const stop = await runtime.onDuty(`${plugin.id}/${name}`, async () => begin(kit));
+        stops.push({ name: `${plugin.id} ${name}`, stop });
+      }
     }
     if (roles.includes('worker')) {
       stops.push({ name: 'jobs', stop: () => workers.stop() });
@@ -402,15 +413,26 @@ function onEveryNode(groups: readonly RouteGroup[]): (route: string) => boolean 
 function resourcesOf(options: {
   store: Store;
   clock: Clock;
-  runtime: Pick<ActorRuntime, 'wrote'>;
+  runtime: Pick<ActorRuntime, 'wrote' | 'certain'>;
+  partitions: number;
 }): Kit['resources'] {
-  const { store, clock, runtime } = options;
-  const { get, find, list, count } = store.resources;
+  const { store, clock, runtime, partitions } = options;
+  const { list, count } = store.resources;
+  const get = store.resources.get.bind(store.resources);
+  const find = store.resources.find.bind(store.resources);
   return {
-    get: get.bind(store.resources),
-    find: find.bind(store.resources),
+    get: (kind, id, place = {}) => {
+      const read = () => get(kind, id, place);
+      // Plain rows come from no log: those that were lost do not come again.
+      return place.isPlain ? read() : runtime.certain(read, place.isBeside ? id : undefined);
+    },
+    find: (kind, index, value, place = {}) => {
+      const read = () => find(kind, index, value, place);
+      return place.isPlain ? read() : runtime.certain(read, place.isBeside ? value : undefined);
+    },
     list: list.bind(store.resources),
     count: count.bind(store.resources),
+    nameBeside: (id, draw) => nameBeside(id, { draw, partitions }),
     async write(commit) {
       const at = clock.now();
       const written = await store.write({ ...commit, at });

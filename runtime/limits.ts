@@ -149,6 +149,13 @@ export const eventLimits = limitTable('events', {
 });
 
 export const actorLimits = limitTable('actors', {
+  draws: {
+    value: 100_000,
+    unit: 'draws',
+    meaning:
+      'Names that are drawn for one that lies in the partition of its actor; it takes as many as there are partitions.',
+    beyond: 'A mistake of ours: 500 `internal`. Chance does not get there: 1 in 10^42 with 1024 partitions.',
+  },
   conflicts: {
     value: 5,
     unit: 'attempts',

@@ -17,7 +17,7 @@ import { freePort } from './free-port.ts';
 import { processLimits } from './limits.ts';
 import { listen } from './listen.ts';
 import { inProcessMedia } from './media/in-process.ts';
-import { noRecorder } from './media/recording/recorder.ts';
+import { diskRecorder } from './media/recording/recorder.ts';
 import { nodeClient } from './node-client.ts';
 import { nodeGate } from './node-gate.ts';
 import { openDrivers } from './open-drivers.ts';
@@ -29,7 +29,7 @@ import { welcome } from './welcome.ts';
 const badConfig = 78;
 /** What the engines that the config names are not fit for. */
 const unfit = new Set([
-  ...['config.invalid', 'boot.invalid', 'bus.partitions'],
+  ...['config.invalid', 'boot.invalid', 'bus.partitions', 'bus.refused'],
   ...['store.partitions', 'store.log', 'store.unsafe', 'store.refused'],
 ]);
 /** Of this deployment; nothing that is printed repeats them. */
@@ -62,9 +62,20 @@ async function main(): Promise<void> {
     { ...config, drivers },
     { clock, log, onFailure: (error) => fatal(String(error)) },
   );
+  const recorder = diskRecorder({
+    ...{ clock, log },
+    folder: join(config.dataDir, 'recordings'),
+    blobs: opened.blobs,
+    limits: {
+      queue: config.recording.queue * 1_048_576,
+      queuePerTake: config.recording.queuePerTake * 1_048_576,
+      sync: milliseconds(config.recording.sync),
+      reserve: config.recording.reserve * 1_048_576,
+      uploads: config.recording.uploads,
+    },
+  });
   const media = inProcessMedia({
-    clock,
-    log,
+    ...{ clock, log, recorder },
     rtmp: {
       ...config.rtmp,
       limits: {
@@ -117,7 +128,7 @@ async function main(): Promise<void> {
   const publicUrl = config.publicUrl ?? `http://localhost:${config.http.port}`;
   const begun = boot({
     plugins,
-    drivers: { ...opened, clock, media, recorder: noRecorder(), outbound },
+    drivers: { ...opened, clock, media, recorder, outbound },
     deployment: {
       publicUrl,
       dataDir: config.dataDir,

@@ -7,7 +7,9 @@ import type { Clock } from '../core/ports/clock.ts';
 import type { Jobs } from '../core/ports/jobs.ts';
 import type { Store } from '../core/ports/store.ts';
 import type { Volatile } from '../core/ports/volatile.ts';
+import type { KafkaBusOptions } from './drivers/bus/kafka/index.ts';
 import { engineLimits } from './limits.ts';
+import { readPem } from './read-pem.ts';
 
 /**
  * The drivers that a config names. Of the others neither code nor client is loaded. Nothing is connected yet: that
@@ -27,12 +29,22 @@ export interface DriverSettings {
   readonly dataDir: string;
   readonly redis: {
     readonly url?: string;
+    /** Path of a PEM file. */
+    readonly ca?: string;
     readonly namespace: string;
     readonly fsync: 'everysec' | 'always';
     readonly allowLoss: boolean;
   };
   readonly kafka: {
     readonly brokers: readonly string[];
+    readonly ssl: boolean;
+    /** Paths of PEM files. */
+    readonly ca?: string;
+    readonly cert?: string;
+    readonly key?: string;
+    readonly sasl?: KafkaBusOptions['sasl'];
+    readonly replication?: number;
+    readonly minInsync?: number;
     readonly namespace: string;
     readonly partitions: number;
   };
@@ -88,23 +100,53 @@ async function ofCluster(settings: DriverSettings, { clock, log }: DriverContext
     import('./drivers/bus/kafka/index.ts'),
   ]);
   const { redis, kafka, node } = settings;
-  const redisOptions = { url: needed(redis.url, 'redis.url'), namespace: redis.namespace, log };
+  const ca = await pemOf('redis.ca', redis.ca);
+  const redisOptions = {
+    ...{ url: needed(redis.url, 'redis.url'), namespace: redis.namespace, log },
+    ...(ca !== undefined && { ca }),
+  };
   const { fsync, allowLoss } = redis;
   const id = needed(node.id, 'node.id');
   const store = redisStore({ ...redisOptions, fsync, allowLoss });
-  const bus = kafkaBus({ ...kafka, node: id, clock, log });
+  const bus = kafkaBus({ ...(await kafkaOptions(kafka)), node: id, clock, log });
   return {
     ...{ store, bus },
     jobs: bullmqJobs(redisOptions),
     volatile: redisVolatile(redisOptions),
     engines: {
       redis: () => store.resources.get('node', id),
-      kafka: async () => checkHeard(bus, clock.now()),
+      async kafka() {
+        await bus.ping();
+        checkHeard(bus, clock.now());
+      },
     },
   };
 }
 
-/** Throws when nothing was heard of any partition that this node consumes. It says nothing where it consumes none. */
+async function kafkaOptions(
+  kafka: DriverSettings['kafka'],
+): Promise<Omit<KafkaBusOptions, 'node' | 'clock' | 'log'>> {
+  const { brokers, namespace, partitions, ssl, sasl, replication, minInsync } = kafka;
+  const [ca, cert, key] = await Promise.all([
+    pemOf('kafka.ca', kafka.ca),
+    pemOf('kafka.cert', kafka.cert),
+    pemOf('kafka.key', kafka.key),
+  ]);
+  const files = { ...(ca !== undefined && { ca }), ...(cert !== undefined && { cert, key }) };
+  return {
+    ...{ brokers, namespace, partitions },
+    ...(ssl && { ssl: Object.keys(files).length > 0 ? files : true }),
+    ...(sasl && { sasl }),
+    ...(replication !== undefined && { replication }),
+    ...(minInsync !== undefined && { minInsync }),
+  };
+}
+
+async function pemOf(key: string, path: string | undefined): Promise<string | undefined> {
+  return path === undefined ? undefined : readPem(key, path);
+}
+
+/** Throws when nothing was heard of any partition that this node consumes, whatever else Kafka answers. */
 function checkHeard(bus: Bus, now: number): void {
   const lags = bus.lags();
   const isSilent = lags.every(({ heardAt }) => now - heardAt > engineLimits.silence.value);

@@ -1,5 +1,7 @@
+import { join } from 'node:path';
 import { findFreePorts } from '../../test/kit/free-ports.ts';
 import { type Child, type Core, start, temporaryFolder } from './children.ts';
+import { bytesBelow } from './files.ts';
 import { type Subject, until } from './subject.ts';
 
 export interface Millrace extends Subject {
@@ -23,6 +25,8 @@ export interface MillraceOptions {
   core?: Core;
   /** Streams made before it answers. */
   streams?: number;
+  /** They are recorded. */
+  record?: boolean;
   /** Default: a new one, removed at the stop. */
   dataDir?: string;
   /** In front of `runtime/main.ts`. */
@@ -38,6 +42,7 @@ const key = 'bench-bootstrap-key-0123456789';
 export async function millrace(options: MillraceOptions = {}): Promise<Millrace> {
   const [http, rtmp] = await findFreePorts(2);
   const folder = options.dataDir === undefined ? temporaryFolder() : undefined;
+  const dataDir = options.dataDir ?? folder?.path ?? '';
   const url = `http://127.0.0.1:${http}`;
   const startedAt = performance.now();
   // As `npm start` does it, so that what is measured is what users run.
@@ -47,7 +52,7 @@ export async function millrace(options: MillraceOptions = {}): Promise<Millrace>
       MILLRACE_HTTP__PORT: String(http),
       MILLRACE_RTMP__PORT: String(rtmp),
       MILLRACE_PUBLIC_URL: url,
-      MILLRACE_DATA_DIR: options.dataDir ?? folder?.path ?? '',
+      MILLRACE_DATA_DIR: dataDir,
       MILLRACE_BOOTSTRAP_KEY: key,
       ...options.env,
     },
@@ -72,7 +77,7 @@ export async function millrace(options: MillraceOptions = {}): Promise<Millrace>
       signal: AbortSignal.timeout(10_000),
     });
   const createStream = async (name: string): Promise<Stream> => {
-    const answer = await call('POST', '/api/stream', { name });
+    const answer = await call('POST', '/api/stream', { name, ...(options.record && { record: true }) });
     if (!answer.ok) throw new Error(`POST /api/stream: ${answer.status} ${await answer.text()}`);
     const { id, streamKey, playbackId } = (await answer.json()) as Record<string, string>;
     return {
@@ -93,6 +98,7 @@ export async function millrace(options: MillraceOptions = {}): Promise<Millrace>
     ingestUrls: streams.map((stream) => stream.ingestUrl),
     playlistUrls: streams.map((stream) => stream.playlistUrl),
     storedBytes: () => 0,
+    recordedBytes: () => (options.record ? bytesBelow(join(dataDir, 'recordings')) : 0),
     createStream,
     call,
     async stop() {

@@ -1,20 +1,29 @@
-import { existsSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { findFreePorts } from '../../test/kit/free-ports.ts';
 import { type Core, start, temporaryFolder } from './children.ts';
+import { bytesBelow } from './files.ts';
 import { type Subject, until } from './subject.ts';
 
 const program = '/usr/sbin/nginx';
 const module = '/usr/lib/nginx/modules/ngx_rtmp_module.so';
 
-/** Debian's nginx with libnginx-mod-rtmp: one worker, HLS files in memory, served by the same worker. */
-export async function nginxRtmp(options: { core?: Core; streams: number }): Promise<Subject> {
+/**
+ * Debian's nginx with libnginx-mod-rtmp: one worker, HLS files in memory, served by the same worker. With `record`, an FLV
+ * file of each stream, where our server has its data as well.
+ */
+export async function nginxRtmp(options: {
+  core?: Core;
+  streams: number;
+  record?: boolean;
+}): Promise<Subject> {
   if (!existsSync(program) || !existsSync(module))
     throw new Error('nginx-rtmp is not here: apt-get install nginx libnginx-mod-rtmp');
   const [http, rtmp] = await findFreePorts(2);
   const folder = temporaryFolder({ in: '/dev/shm' });
   const config = join(folder.path, 'nginx.conf');
-  writeFileSync(config, configuration({ folder: folder.path, http, rtmp }));
+  const recordings = options.record ? temporaryFolder() : undefined;
+  writeFileSync(config, configuration({ folder: folder.path, http, rtmp, recordings: recordings?.path }));
   const child = start([program, '-p', folder.path, '-c', config], { core: options.core });
   const url = `http://127.0.0.1:${http}`;
   await until('nginx', async () => (await fetch(url)).status > 0, { within: 10_000, every: 20 }).catch(
@@ -29,14 +38,22 @@ export async function nginxRtmp(options: { core?: Core; streams: number }): Prom
     ingestUrls: names.map((name) => `rtmp://127.0.0.1:${rtmp}/live/${name}`),
     playlistUrls: names.map((name) => `${url}/hls/${name}/index.m3u8`),
     storedBytes: () => bytesBelow(join(folder.path, 'hls')),
+    recordedBytes: () => (recordings === undefined ? 0 : bytesBelow(recordings.path)),
     async stop() {
       await child.stop();
       folder.remove();
+      recordings?.remove();
     },
   };
 }
 
-function configuration({ folder, http, rtmp }: { folder: string; http: number; rtmp: number }): string {
+function configuration(options: {
+  folder: string;
+  http: number;
+  rtmp: number;
+  recordings: string | undefined;
+}): string {
+  const { folder, http, rtmp, recordings } = options;
   return `
 load_module ${module};
 user root;
@@ -56,7 +73,7 @@ rtmp {
       hls_path ${folder}/hls;
       hls_fragment 2s;
       hls_playlist_length 12s;
-      hls_nested on;
+      hls_nested on;${recordings === undefined ? '' : `\n      record all;\n      record_path ${recordings};`}
     }
   }
 }
@@ -74,14 +91,4 @@ http {
   }
 }
 `;
-}
-
-function bytesBelow(folder: string): number {
-  let sum = 0;
-  for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) {
-    // A file may be removed between the listing and the reading.
-    if (entry.isFile())
-      sum += statSync(join(entry.parentPath, entry.name), { throwIfNoEntry: false })?.size ?? 0;
-  }
-  return sum;
 }

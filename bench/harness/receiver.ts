@@ -23,6 +23,7 @@ export async function receiver(options: {
     ),
     playlistUrls: [],
     storedBytes: () => 0,
+    recordedBytes: () => 0,
     stop: async () => void (await child.stop()),
   };
 }

@@ -8,6 +8,8 @@ export interface Subject {
   readonly playlistUrls: readonly string[];
   /** Bytes of media it keeps outside its own memory. */
   storedBytes(): number;
+  /** Bytes of its recordings on disk; 0 when it records nothing. */
+  recordedBytes(): number;
   stop(): Promise<void>;
 }
 

@@ -30,6 +30,12 @@ export interface Blobs {
    */
   adopt(key: string, file: string, options?: PutOptions): Promise<PutOutcome>;
 
+  /**
+   * What `adopt` is: another name for a file on the same disk, or a copy that takes as long as the file is. What grows is
+   * better uploaded meanwhile then.
+   */
+  readonly adopting: 'rename' | 'copy';
+
   /** Undefined when it is not there. */
   head(key: string): Promise<BlobFacts | undefined>;
 
@@ -66,7 +72,7 @@ export interface BlobUploads {
   ): Promise<'ok' | 'gone'>;
 
   /** Those that are there, ascending: where to go on after a crash. */
-  parts(upload: BlobUpload): Promise<readonly BlobPart[] | 'gone'>;
+  parts(upload: Pick<BlobUpload, 'key' | 'id'>): Promise<readonly BlobPart[] | 'gone'>;
 
   /**
    * Makes a blob of `size` bytes of it. Parts behind that are dropped. Repeating a call that may have been done is answered as

@@ -33,11 +33,23 @@ export interface Bus {
   /** Hears what this node is told from now on, in order for each teller. At most once; returns the end of it. */
   listen(hear: (message: string) => void): Promise<() => Promise<void>>;
 
-  /** For whoever reads along outside of this program, in order for each key. Fault `bus.unknown`. */
+  /**
+   * For whoever reads along outside of this program, in order for each key. Faults `bus.unknown`, and `bus.too_large` when one
+   * of them will never be taken; the others may have been.
+   */
   publish(records: readonly { readonly key: string; readonly value: string }[]): Promise<void>;
 
-  /** Keeps a record that nobody can make sense of, with the reason, where a person can find it. Fault `bus.unknown`. */
+  /**
+   * Keeps a record that nobody can make sense of, or what tells of an event that is too large (offset -1, of no partition),
+   * with the reason, where a person can find it. Fault `bus.unknown`.
+   */
   bury(record: LogRecord, reason: string): Promise<void>;
+
+  /**
+   * Resolves when the engine has answered, and commands of every partition could be sent. For whoever must know whether it is
+   * there while nothing is sent or consumed. In bounded time; Fault `bus.unreachable`.
+   */
+  ping(): Promise<void>;
 
   /** Of the partitions that this node consumes. */
   lags(): readonly PartitionLag[];

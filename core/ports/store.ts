@@ -14,8 +14,11 @@ export interface Store {
    */
   acquire(count: number, options?: AcquireOptions): Promise<Lease[]>;
 
-  /** The actor as last committed; undefined when it never was or has ended. */
-  load(actor: string): Promise<StoredActor | undefined>;
+  /**
+   * The actor as last committed; undefined when it never was or has ended. `partition`: where it would be, as far as the
+   * caller knows, which spares a store on several shards all others.
+   */
+  load(actor: string, partition?: number): Promise<StoredActor | undefined>;
 
   /**
    * One step of an actor, all or nothing. Checks in this order: epoch, offset, cause, finished job, sequence. Where jobs
@@ -222,18 +225,24 @@ export interface StoredResource {
   readonly revision: number;
 }
 
-export interface ResourceReader {
-  get(kind: string, id: string): Promise<StoredResource | undefined>;
+/**
+ * Where a row is, as far as its reader knows: it is looked for nowhere else, which spares a store on several shards all but
+ * one of them. Say so where it is asked with every request, or by strangers.
+ */
+export interface RowPlace {
+  /** `Store.write` wrote it. */
+  readonly isPlain?: boolean;
   /**
-   * The newest row whose index has this value. `isPlain`: only rows that `Store.write` wrote are wanted, which spares a
-   * store on several shards all but one of them. Say so where it is asked with every request.
+   * A step wrote it in the partition that the id, for `find` the value, tells by itself: both are the id of its actor, or
+   * were drawn by `Kit.resources.nameBeside`.
    */
-  find(
-    kind: string,
-    index: string,
-    value: string,
-    options?: { readonly isPlain?: boolean },
-  ): Promise<StoredResource | undefined>;
+  readonly isBeside?: boolean;
+}
+
+export interface ResourceReader {
+  get(kind: string, id: string, place?: RowPlace): Promise<StoredResource | undefined>;
+  /** The newest row whose index has this value. */
+  find(kind: string, index: string, value: string, place?: RowPlace): Promise<StoredResource | undefined>;
   /**
    * The rows of one kind that the query fits, in its order, fewer than `limit` only when there are no more.
    * A driver may look through many rows for a few that fit, but never so long at one go that others wait.

@@ -52,7 +52,7 @@ export function storedKeys(
   /** It may have been deleted where nobody told this process. */
   const lookAgain = async (keyId: string) => {
     try {
-      if (!(await kit.resources.get('api-token', keyId))) revoked(keyId);
+      if (!(await kit.resources.get('api-token', keyId, { isPlain: true }))) revoked(keyId);
     } catch (error) {
       kit.log.warn('an API key could not be looked up again', { error });
     }

@@ -34,7 +34,7 @@ const keyKind = 'singleton';
 const keyId = 'bootstrap-key';
 
 async function sharedKey(kit: AccountsKit): Promise<Buffer | undefined> {
-  const row = await kit.resources.get(keyKind, keyId);
+  const row = await kit.resources.get(keyKind, keyId, { isPlain: true });
   if (!row) return undefined;
   const { hash, node } = JSON.parse(row.body) as { hash: string; node: string };
   if (node !== kit.deployment.node.id)

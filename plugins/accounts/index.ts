@@ -8,6 +8,7 @@ import { bootstrapHash } from './bootstrap-key.ts';
 import type { AccountsKit } from './config.ts';
 import { config } from './config.ts';
 import { preflightRoutes } from './preflight.ts';
+import { agreeOnKey } from './same-key.ts';
 
 /** Accounts and API keys: who may do what. */
 export default definePlugin({
@@ -33,6 +34,8 @@ export default definePlugin({
   },
   async start(kit: AccountsKit) {
     const hash = await bootstrapHash(kit);
+    const { isAlone } = kit.deployment;
+    if (!isAlone && kit.nodes.own.roles.includes('api')) await agreeOnKey(kit, hash);
     const keys = storedKeys(kit, { bootstrap: { hash, accountId: await adminAccount(kit) } });
     kit.provide(apiKeys, keys);
     kit.provide(authenticator, keys);

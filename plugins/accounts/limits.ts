@@ -38,6 +38,27 @@ export const accountLimits = limitTable('accounts', {
     meaning: 'Keys whose access is kept in memory; none where there are several nodes.',
     beyond: 'The one that came first is read from the store again.',
   },
+  agreements: {
+    value: 50,
+    unit: 'attempts',
+    meaning:
+      'How often a node that starts says which bootstrap key it has, while others that start do the same.',
+    beyond: 'The start fails with `node.taken`.',
+  },
+  holderBeat: {
+    value: 6000,
+    unit: 'ms',
+    meaning:
+      'How long a node with another bootstrap key than the others waits for a sign of life of one of them.',
+    beyond:
+      'They are taken for dead: its own key is the one from now on. Nodes that beat more rarely are not noticed.',
+  },
+  holderLook: {
+    value: 500,
+    unit: 'ms',
+    meaning: 'How often it looks for one.',
+    beyond: 'It is seen that much later.',
+  },
   lookAgain: {
     value: 5000,
     unit: 'ms',

@@ -6,20 +6,63 @@ import { says } from '../../core/http.ts';
 import { nothing } from '../../core/operation.ts';
 import { definePlugin } from '../../core/plugin.ts';
 import { field } from '../../core/resource.ts';
-import { setFieldsFaults, stream, streams } from '../streams/contract.ts';
+import { offer } from '../../core/token.ts';
+import { assets } from '../assets/contract.ts';
+import { playables } from '../playback/contract.ts';
+import { type PublishTerms, publishTerms, setFieldsFaults, stream, streams } from '../streams/contract.ts';
+import { config } from './config.ts';
+import { abandonEffect, clearEffect, finishEffect } from './finish.ts';
+import { assetDeleted, isRecorded, sessionChanged, sessionStarted } from './follow.ts';
+import { folderOf } from './names.ts';
+import { playbackFaults, playbackRoutes, recordedPlayable } from './playback.ts';
+import { recording } from './recording.ts';
+import { sweeping } from './sweep.ts';
+import { takeRoutes } from './takes.ts';
+import { recordingFields } from './told.ts';
 
 const recordSchema = Type.Boolean({ description: 'Whether new sessions are recorded.' });
 
-/** Which streams are recorded. For now it owns the `record` field alone; nothing is recorded yet. */
+/** What is broadcast is written down where `record` says so, and becomes an asset when its session is over. */
 export default definePlugin({
   id: 'recordings',
-  summary: 'the record field of streams',
-  needs: [authenticator, streams],
+  summary: 'sessions are recorded, and recordings become assets',
+  config,
+  needs: [authenticator, streams, assets],
   extends: [field(stream, 'record', { schema: recordSchema, initial: false })],
+  derives: [recordingFields],
+  offers: [
+    offer(
+      publishTerms,
+      (): PublishTerms => (session) =>
+        isRecorded(session) ? { recording: { folder: folderOf(session.id) } } : {},
+    ),
+    offer(playables, recordedPlayable),
+  ],
+  actors: [recording],
+  emits: {
+    'recording.started': 'A session that is recorded is on the air.',
+    'recording.waiting':
+      'A recorded stream is off the air; its recording is finished when it does not come back in time.',
+    'recording.ready': 'A recording can be watched and downloaded; `payload` says where.',
+  },
+  effects: {
+    'recording.finish': finishEffect,
+    'recording.clear': clearEffect,
+    'recording.abandon': abandonEffect,
+  },
+  faults: playbackFaults,
+  reactions: {
+    'session.started': sessionStarted,
+    'session.idle': sessionChanged('idle'),
+    'session.over': sessionChanged('over'),
+    'asset.deleted': assetDeleted,
+  },
+  nodeRoutes: takeRoutes,
+  start: sweeping,
   routes(kit) {
     const keys = kit.use(authenticator);
     const body = bodyReader({ record: Type.Boolean() });
-    return new Elysia().patch(
+    return new Elysia().use(playbackRoutes(kit)).patch(
       '/api/stream/:id/record',
       async ({ request, params }) => {
         const principal = await authenticate(request, keys);

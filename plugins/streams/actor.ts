@@ -5,6 +5,7 @@ import type { config } from './config.ts';
 import { stream } from './contract.ts';
 import { rowsOf, streamDocument } from './document.ts';
 import { presentForEvent } from './present.ts';
+import { sessionFacts } from './session-facts.ts';
 
 /** One per stream: its settings and its broadcast. Its id is the stream's id. */
 export const broadcast: ActorType<typeof broadcastMachine, StepKit<typeof config>> = {
@@ -12,11 +13,12 @@ export const broadcast: ActorType<typeof broadcastMachine, StepKit<typeof config
   machine: broadcastMachine,
   version: 1,
   rows: rowsOf,
-  describe(_emitted, context, { at, tools }) {
-    return {
-      account: context.stream.account,
-      stream: context.stream.id,
-      body: { stream: presentForEvent(streamDocument(context), { at, fields: tools.fields(stream) }) },
-    };
+  describe({ type }, context, { at, tools }) {
+    const fields = tools.fields(stream);
+    const shown = { stream: presentForEvent(streamDocument(context), { at, fields }) };
+    const { id, account } = context.stream;
+    if (!type.startsWith('session.')) return { account, stream: id, body: shown };
+    // For plugins alone: an event of no account.
+    return { account: '', stream: id, body: { ...shown, payload: sessionFacts(context, fields) } };
   },
 };

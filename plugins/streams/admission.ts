@@ -4,9 +4,11 @@ import { uuid } from '../../core/ids.ts';
 import type { PublishGrant, PublishRefusal, PublishRequest } from '../../core/ports/media.ts';
 import type { StoredResource } from '../../core/ports/store.ts';
 import { broadcast } from './actor.ts';
+import { publishTerms, stream } from './contract.ts';
 import { documentOf } from './document.ts';
 import type { StreamsKit } from './kit.ts';
 import { noteRefusal } from './refusals.ts';
+import { sessionFacts } from './session-facts.ts';
 
 /**
  * Decides who may publish: looks the key up, then asks the stream's broadcast. Where nobody can know, that is no refusal:
@@ -18,7 +20,7 @@ export async function admit(
 ): Promise<PublishGrant | PublishRefusal> {
   let row: StoredResource | undefined;
   try {
-    row = await kit.resources.find('stream', 'streamKey', request.key);
+    row = await kit.resources.find('stream', 'streamKey', request.key, { isBeside: true });
   } catch (error) {
     kit.log.warn('a publish could not be admitted: its key could not be looked up', { error });
     return unavailable;
@@ -33,14 +35,16 @@ export async function admit(
       token,
       node: kit.deployment.node.id,
       incarnation: kit.deployment.node.incarnation,
-      sessionId: uuid(),
+      sessionId: kit.resources.nameBeside(row.id, uuid),
       busyKey: kit.config.busyKey,
       hold: milliseconds(kit.config.hold),
       reconnectWindow: milliseconds(kit.config.reconnectWindow),
     });
     if (context.session?.publish?.token !== token) return takenOver;
     const age = kit.clock.now() - context.stream.createdAt;
+    const session = sessionFacts(context, kit.fields(stream));
     return {
+      ...Object.assign({}, ...kit.offered(publishTerms).map((terms) => terms(session))),
       granted: true,
       token,
       streamId: row.id,
@@ -90,7 +94,7 @@ const takenOver: PublishRefusal = {
 
 /** Why the broadcast refused: the key is in use, or was changed, or the stream suspended, since the row was read. */
 async function refusal(key: string, kit: StreamsKit): Promise<PublishRefusal> {
-  const row = await kit.resources.find('stream', 'streamKey', key);
+  const row = await kit.resources.find('stream', 'streamKey', key, { isBeside: true });
   if (!row) return unauthorized;
   const { suspended: isSuspended, brakedUntil = 0 } = documentOf(row);
   if (isSuspended) return suspended;

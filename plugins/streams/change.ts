@@ -11,7 +11,7 @@ export async function owned(
   principal: Principal,
   options: { id: string; kit: StreamsKit },
 ): Promise<StreamDocument> {
-  const row = await options.kit.resources.get('stream', options.id);
+  const row = await options.kit.resources.get('stream', options.id, { isBeside: true });
   if (!row || row.account !== principal.accountId) throw streamNotFound(options.id);
   return documentOf(row);
 }
@@ -32,7 +32,7 @@ export async function session(
   principal: Principal,
   options: { id: string; kit: StreamsKit },
 ): Promise<StreamDocument> {
-  const row = await options.kit.resources.get('stream', options.id);
+  const row = await options.kit.resources.get('stream', options.id, { isBeside: true });
   const document = row && row.account === principal.accountId ? documentOf(row) : undefined;
   if (!document || document.parentId === null) {
     throw new Fault('session.not_found', {

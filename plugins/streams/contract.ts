@@ -1,7 +1,7 @@
 import type { Principal } from '../../core/auth.ts';
-import type { LiveReading } from '../../core/ports/media.ts';
+import type { LiveReading, PublishGrant } from '../../core/ports/media.ts';
 import { resource } from '../../core/resource.ts';
-import { token } from '../../core/token.ts';
+import { collection, token } from '../../core/token.ts';
 
 /** The stream object; sessions are of the same kind. Other plugins add fields to it. */
 export const stream = resource('stream');
@@ -18,7 +18,7 @@ export interface Streams {
   ): Promise<void>;
   /** The stream or session `id`, if it is the caller's. Fault `stream.not_found` (404). */
   find(principal: Principal, id: string): Promise<StreamReference>;
-  /** A parent as events show it, without its key; undefined when it was deleted. */
+  /** A parent or a session as events show it, without its key; undefined when there is none. */
   describe(id: string): Promise<StreamDescription | undefined>;
   /** Called once a second while something is on the air on this node. Returns its end. */
   observe(observer: LiveObserver): () => void;
@@ -37,8 +37,32 @@ export interface StreamReference {
 export interface StreamDescription {
   readonly account: string;
   readonly isActive: boolean;
+  /** Ids of the nodes that fed it last, of a parent its newest session; the newest at the end. */
+  readonly nodes: readonly string[];
   readonly body: Readonly<Record<string, unknown>>;
 }
+
+/**
+ * What a session is, for plugins that follow it: `payload` of the events `session.started`, `session.idle` and
+ * `session.over`, whose `stream` is the parent. They come in this order, the first two again with each return, and no
+ * client hears of them.
+ */
+export interface SessionFacts {
+  readonly id: string;
+  readonly streamId: string;
+  readonly account: string;
+  /** Epoch ms of its first connection. */
+  readonly createdAt: number;
+  readonly name: string;
+  readonly createdByTokenName: string;
+  /** Values of the fields that plugins add to streams, by name, as they were when it began. */
+  readonly fields: Readonly<Record<string, unknown>>;
+}
+
+/** What a plugin adds to the grant of each publish of a session; called again with each reconnect. */
+export type PublishTerms = (session: SessionFacts) => Pick<PublishGrant, 'recording'>;
+
+export const publishTerms = collection<PublishTerms>('streams.publish-terms');
 
 /** Looks at what is on the air here. Called on the thread that reads sockets. */
 export interface LiveObserver {

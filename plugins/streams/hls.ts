@@ -3,9 +3,10 @@ import { type AnyElysia, Elysia } from 'elysia';
 import { Fault } from '../../core/fault.ts';
 import { faultResponse, says } from '../../core/http.ts';
 import { corsLimits } from '../../core/limits.ts';
-import { storeFaults, text } from '../../core/operation.ts';
+import { flagSchema, storeFaults, text } from '../../core/operation.ts';
 import type { ViewerRequest } from '../../core/ports/media.ts';
 import { saysPreflight } from '../../core/public-access.ts';
+import { flagOf } from '../../core/query.ts';
 import { documentOf } from './document.ts';
 import type { StreamsKit } from './kit.ts';
 import { streamLimits } from './limits.ts';
@@ -39,7 +40,7 @@ export function hlsRoutes(kit: StreamsKit): AnyElysia {
   /** A playlist of a stream that is on the air by the book while this process has nothing of it yet. */
   const isExpected = async ({ file, playbackId }: ViewerRequest): Promise<boolean> => {
     if (!file.endsWith('.m3u8') || !/^[0-9a-z]{16}$/.test(playbackId)) return false;
-    const row = await kit.resources.find('stream', 'playbackId', playbackId);
+    const row = await kit.resources.find('stream', 'playbackId', playbackId, { isBeside: true });
     return row !== undefined && documentOf(row).isActive;
   };
 
@@ -49,7 +50,7 @@ export function hlsRoutes(kit: StreamsKit): AnyElysia {
       ({ params, request }) => {
         const file = params['*'];
         const query = new URL(request.url).searchParams;
-        const problem = reloadProblem(query);
+        const problem = queryProblem(query);
         if (problem) return withCors(problem);
         const viewer = viewerOf(request, { file, query, kit });
         const { playbackId } = params;
@@ -57,33 +58,41 @@ export function hlsRoutes(kit: StreamsKit): AnyElysia {
         const asked = { playbackId, file, query, signal: request.signal, ...viewers };
         return answer(asked).catch(withCors);
       },
-      says('Live playback for everyone: `index.m3u8` is the playlist to open.', {
-        name: 'getLive',
-        isOpen: true,
-        isOnEveryNode: true,
-        path: {
-          playbackId: Type.String({ examples: ['6pukxh2m0ydr9h3q'] }),
-          file: Type.String({ examples: ['index.m3u8'] }),
+      says(
+        'Live playback for everyone: `index.m3u8` is the playlist to open, with `dvr=1` to seek back to the first second of a broadcast that is recorded.',
+        {
+          name: 'getLive',
+          isOpen: true,
+          isOnEveryNode: true,
+          path: {
+            playbackId: Type.String({ examples: ['6pukxh2m0ydr9h3q'] }),
+            file: Type.String({ examples: ['index.m3u8'] }),
+          },
+          query: {
+            _HLS_msn: wholeNumber('Waits for this segment.'),
+            _HLS_part: wholeNumber('And this part of it.'),
+            _HLS_skip: Type.String({
+              description: '`YES` or `v2`: without what a player knows already, where so much is listed.',
+              examples: ['YES'],
+            }),
+            dvr: flagSchema(
+              'With `index.m3u8` of a broadcast that is recorded: all of it since its first second, in whole segments and some seconds further behind. While nothing is recorded, 404.',
+            ),
+          },
+          answers: {
+            200: text(['application/vnd.apple.mpegurl', 'video/mp4'], 'A playlist (RFC 8216), or media.'),
+          },
+          faults: [
+            'playback.not_live',
+            'playback.not_recorded',
+            'playback.not_soon',
+            'playback.too_many_waiting',
+            'query.invalid',
+            'node.unreachable',
+            ...storeFaults,
+          ],
         },
-        query: {
-          _HLS_msn: wholeNumber('Waits for this segment.'),
-          _HLS_part: wholeNumber('And this part of it.'),
-          _HLS_skip: Type.String({
-            description: '`YES` or `v2`: without what a player knows already, where so much is listed.',
-            examples: ['YES'],
-          }),
-        },
-        answers: {
-          200: text(['application/vnd.apple.mpegurl', 'video/mp4'], 'A playlist (RFC 8216), or media.'),
-        },
-        faults: [
-          'playback.not_live',
-          'playback.not_soon',
-          'playback.too_many_waiting',
-          'node.unreachable',
-          ...storeFaults,
-        ],
-      }),
+      ),
     )
     .options(
       '/hls/*',
@@ -92,9 +101,14 @@ export function hlsRoutes(kit: StreamsKit): AnyElysia {
     );
 }
 
-/** The parameters of a blocking reload count for the media playlist only, but wrong they are wrong everywhere. */
-function reloadProblem(query: URLSearchParams): Fault | undefined {
+/** Each parameter counts for one playlist only, but wrong they are wrong everywhere. What is right has one way of writing. */
+function queryProblem(query: URLSearchParams): unknown {
   if (query.size === 0) return undefined;
+  try {
+    if (flagOf(query, 'dvr')) query.set('dvr', '1');
+  } catch (error) {
+    return error;
+  }
   const isWhole = reloadParameters.every((name) => /^\d{1,15}$/.test(query.get(name) ?? '0'));
   if (isWhole) return undefined;
   const message = `${reloadParameters.join(', ')}: expected whole numbers`;

@@ -31,6 +31,9 @@ export default definePlugin({
   emits: {
     'stream.started': 'The stream is on the air: its playlist works.',
     'stream.idle': 'The stream is off the air: its playlist no longer works.',
+    'session.started': 'For plugins alone: a session is on the air, for the first time or again.',
+    'session.idle': 'For plugins alone: a session is off the air, and may come back.',
+    'session.over': 'For plugins alone: a session that was on the air will not come back.',
   },
   orders: {
     'order.publish.close': (order: { token: string; reason: string }, kit) =>
@@ -48,6 +51,11 @@ export default definePlugin({
     'session.not_found': { status: 404, meaning: 'There is no session of this id in your account.' },
     'stream.session_read_only': { status: 400, meaning: 'Sessions cannot be changed; change the parent.' },
     'playback.not_live': { status: 404, meaning: 'Nothing is being broadcast at this URL right now.' },
+    'playback.not_recorded': {
+      status: 404,
+      meaning:
+        'This broadcast is not recorded, or nothing of it is written yet. Without dvr=1 it plays live.',
+    },
     'playback.not_soon': {
       status: 400,
       meaning: '_HLS_msn and _HLS_part are no whole numbers, or name a part that will not be made soon.',
@@ -71,13 +79,13 @@ export default definePlugin({
         return { id, parentId, sessionId: parentId === null ? (sessionId ?? null) : id, nodes };
       },
       async describe(id) {
-        const row = await kit.resources.get('stream', id);
+        const row = await kit.resources.get('stream', id, { isBeside: true });
         if (!row) return undefined;
         const document = documentOf(row);
-        const { account, isActive } = document;
+        const { account, isActive, nodes = [] } = document;
         const state = await readLive(document, kit);
         const shown = { at: kit.clock.now(), fields: kit.fields(stream), state };
-        return { account, isActive, body: presentForEvent(document, shown) };
+        return { account, isActive, nodes, body: presentForEvent(document, shown) };
       },
       observe: live.observe,
     });

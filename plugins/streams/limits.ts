@@ -1,25 +1,7 @@
 import { limitTable } from '../../core/limit-table.ts';
-import { takeoverBrake } from '../../machines/broadcast.ts';
+import { mostNodes, takeoverBrake } from '../../machines/broadcast.ts';
 
 export const streamLimits = limitTable('streams', {
-  tags: {
-    value: 50,
-    unit: 'tags',
-    meaning: '`userTags` of one stream.',
-    beyond: '422 `body.invalid`.',
-  },
-  tagNameLength: {
-    value: 100,
-    unit: 'characters',
-    meaning: 'The name of a user tag.',
-    beyond: '422 `body.invalid`.',
-  },
-  tagLength: {
-    value: 500,
-    unit: 'characters',
-    meaning: 'The value of a user tag that is text.',
-    beyond: '422 `body.invalid`.',
-  },
   returnWait: {
     value: 8000,
     unit: 'ms',
@@ -94,6 +76,12 @@ export const streamLimits = limitTable('streams', {
     unit: 'ms',
     meaning: 'How long an issue tells of a newcomer that was refused because the key is in use.',
     beyond: 'It is gone from `issues`.',
+  },
+  sessionNodes: {
+    value: mostNodes,
+    unit: 'nodes',
+    meaning: 'Nodes that fed one session, as many as are remembered.',
+    beyond: 'The first is forgotten: what it has of the recording is missing.',
   },
   takeovers: {
     value: takeoverBrake.takeovers,

@@ -43,8 +43,8 @@ export function routes(kit: StreamsKit): AnyElysia {
       id,
       account: principal.accountId,
       name: body.name ?? '',
-      streamKey: newStreamKey(),
-      playbackId: newPlaybackId(),
+      streamKey: kit.resources.nameBeside(id, newStreamKey),
+      playbackId: kit.resources.nameBeside(id, newPlaybackId),
       createdAt: kit.clock.now(),
       createdByTokenName: principal.keyName,
       suspended: body.suspended ?? false,
@@ -67,7 +67,7 @@ export function routes(kit: StreamsKit): AnyElysia {
           async run({ id, isRepeat }) {
             const body = (await creation.read(request)) as StreamBody;
             // Before its fields are prepared, which may make things of their own.
-            if (!isRepeat || !(await kit.resources.get(stream.kind, id))) {
+            if (!isRepeat || !(await kit.resources.get(stream.kind, id, { isBeside: true }))) {
               await places.admit(principal.accountId);
               await create(body, { principal, id }).catch(unlessThere);
             }
@@ -150,7 +150,8 @@ export function routes(kit: StreamsKit): AnyElysia {
           principal,
           async run(attempt) {
             const { id } = await parent(principal, { id: params.id, kit });
-            const rotation = { type: 'rotateKey', streamKey: newStreamKey() } as const;
+            const streamKey = kit.resources.nameBeside(id, newStreamKey);
+            const rotation = { type: 'rotateKey', streamKey } as const;
             await kit.actors
               .ask(broadcast, id, rotation, { cause: `rotate-key/${attempt.id}` })
               .catch(deletedMeanwhile(id));

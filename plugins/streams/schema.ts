@@ -3,8 +3,8 @@ import { milliseconds } from '../../core/duration.ts';
 import { nameSchema } from '../../core/name.ts';
 import { idSchema, momentSchema } from '../../core/operation.ts';
 import type { DerivationSet, FieldSet } from '../../core/resource.ts';
+import { userTagsSchema } from '../../core/user-tags.ts';
 import type { StreamsKit } from './kit.ts';
-import { streamLimits } from './limits.ts';
 
 /** Fields of the stream object that the service sets; accepted and ignored in bodies. */
 export const readOnly = [
@@ -14,22 +14,6 @@ export const readOnly = [
 ];
 
 export const streamName = nameSchema('Friday show');
-const { tagLength, tagNameLength, tags } = streamLimits;
-/** Of names that do not match, the schema of the values says nothing. */
-const tagName = `^(?!__proto__$)[^\\u0000-\\u001f]{1,${tagNameLength.value}}$`;
-const tagsSchema = Type.Record(
-  Type.String({ pattern: tagName }),
-  Type.Union([Type.String({ maxLength: tagLength.value }), Type.Number(), Type.Boolean()], {
-    expected: `text of at most ${tagLength.value} characters, a number or a boolean`,
-  }),
-  {
-    expectedNames: `1 to ${tagNameLength.value} characters, no control characters`,
-    maxProperties: tags.value,
-    additionalProperties: false,
-    description: `Values of your own; names have up to ${tagNameLength.value} characters.`,
-    examples: [{ show: 'friday', season: 3 }],
-  },
-);
 
 /** The fields of a stream that a client may set, those of other plugins too. */
 export function changeable(kit: StreamsKit, fields: FieldSet): Record<string, TSchema> {
@@ -48,7 +32,7 @@ export function changeable(kit: StreamsKit, fields: FieldSet): Record<string, TS
         examples: [Math.min(30, maximum)],
       }),
     ),
-    userTags: Type.Optional(tagsSchema),
+    userTags: Type.Optional(userTagsSchema),
     ...Object.fromEntries(extended),
   };
 }
@@ -74,7 +58,7 @@ export function streamSchema(fields: FieldSet, derived: DerivationSet): TObject 
       ),
       suspended: Type.Optional(Type.Boolean({ description: 'Not of sessions.' })),
       playbackId: Type.String({ description: 'Names it to viewers.', examples: ['6pukxh2m0ydr9h3q'] }),
-      userTags: tagsSchema,
+      userTags: userTagsSchema,
       holdSeconds: Type.Optional(Type.Integer({ minimum: 0, examples: [30] })),
       isActive: Type.Boolean({ description: 'The playlist works.', examples: [true] }),
       isHealthy: Type.Optional(

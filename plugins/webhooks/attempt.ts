@@ -28,7 +28,7 @@ export const attemptEffect = effect<Attempt, AttemptOutcome, typeof config>({
     const { input, signal } = job;
     const { webhookId, account, streamId, attempt } = input;
     const counts = kit.use(webhookCounts);
-    const row = await kit.resources.get(webhookKind, webhookId);
+    const row = await kit.resources.get(webhookKind, webhookId, { isPlain: true });
     if (!row || row.account !== account) return { outcome: 'gone' };
     const webhook = webhookOf(row);
     const event = await eventAt(input, kit);

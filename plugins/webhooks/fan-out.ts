@@ -14,6 +14,8 @@ const mostWebhooks = listLimits.page.value;
  * of twice changes nothing, whichever actor the lane is by then.
  */
 export async function fanOut(event: LoggedEvent, kit: WebhooksKit): Promise<void> {
+  // For plugins alone.
+  if (event.account === '') return;
   const webhooks = await subscribers(event, kit);
   // In stretches: events of many streams come side by side, and all their commits at once would leave no room for others'.
   const { fanOut: most } = webhookLimits;

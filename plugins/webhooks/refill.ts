@@ -10,7 +10,7 @@ export const refillEffect = effect<Refill, Refilled, typeof config>({
   timeout: webhookLimits.refillTime,
   async run({ input, signal }, kit) {
     const { account, webhookId, streamId, after, limit } = input;
-    const row = await kit.resources.get(webhookKind, webhookId);
+    const row = await kit.resources.get(webhookKind, webhookId, { isPlain: true });
     if (!row) return { positions: [], last: after, hasMore: false };
     const webhook = webhookOf(row);
     const positions: number[] = [];

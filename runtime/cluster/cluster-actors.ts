@@ -64,11 +64,17 @@ export class ClusterActors implements Actors {
     return 'outcome' in answer ? answer.outcome : 'stale';
   }
 
+  /** Resolves when all that is on the log of a partition by now is stored. */
+  async mark(partition: number): Promise<void> {
+    await this.#command({ partition, key: `mark/${partition}` }, { type: 'mark' }, {});
+  }
+
   // biome-ignore lint/suspicious/noExplicitAny: as above
   async read(type: ActorType<any, never>, id: string): Promise<any> {
-    const { store, types } = this.#options;
+    const { store, types, partitions, certain } = this.#options;
     const entry = types.registered(type);
-    const stored = await store.load(nameOf(type, id));
+    const partition = partitionOf(id, partitions);
+    const stored = await certain(() => store.load(nameOf(type, id), partition), id);
     return stored && viewOf(thaw(entry.type, stored));
   }
 
@@ -99,17 +105,22 @@ export class ClusterActors implements Actors {
     return nameOf(this.#options.types.registered(type).type, id);
   }
 
-  async #ask(actor: string, body: CommandBody, { cause }: Cause): Promise<Answer> {
+  #ask(actor: string, body: CommandBody, cause: Cause): Promise<Answer> {
+    const partition = partitionOf(idOf(actor), this.#options.partitions);
+    return this.#command({ partition, key: actor }, body, cause);
+  }
+
+  async #command(
+    to: Pick<Parameters<Bus['send']>[0], 'partition' | 'key'>,
+    body: CommandBody,
+    { cause }: Cause,
+  ): Promise<Answer> {
     if (this.#isStopped) throw refusals.stopping('The server is stopping.');
     if (this.#waiting.size >= clusterLimits.asks) throw tooMany();
-    const { self, partitions } = this.#options;
+    const { self } = this.#options;
     const id = uuid();
     const command = { id, ...body, replyTo: self, ...(cause !== undefined && { cause }) };
-    const answer = await this.#answered(id, {
-      partition: partitionOf(idOf(actor), partitions),
-      key: actor,
-      value: commandText(command),
-    });
+    const answer = await this.#answered(id, { ...to, value: commandText(command) });
     if ('fault' in answer) throw thrownFault(answer.fault);
     return answer;
   }
@@ -164,6 +175,8 @@ interface ClusterActorsOptions {
   /** How many there are. */
   readonly partitions: number;
   readonly self: NodeAddress;
+  /** See `CatchUp`. */
+  certain<T>(read: () => Promise<T | undefined>, name: string): Promise<T | undefined>;
 }
 
 function tooMany(): Fault {

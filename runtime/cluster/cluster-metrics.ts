@@ -1,13 +1,14 @@
 import type { Metrics } from '../../core/metrics.ts';
 import type { Bus } from '../../core/ports/bus.ts';
 import type { Clock } from '../../core/ports/clock.ts';
+import type { CatchUp } from './catch-up.ts';
 import type { ClusterActors } from './cluster-actors.ts';
 import type { Mail } from './mail.ts';
 import type { Owner } from './owner.ts';
 
 /** How commands, partitions and what follows from them fare on this node. */
 export function measureCluster(metrics: Metrics, parts: ClusterParts): void {
-  const { actors, mail, owner, bus, clock } = parts;
+  const { actors, mail, owner, catchUp, bus, clock } = parts;
   const reading = (name: string, help: string, read: () => number, type?: 'counter') =>
     metrics.reading(`millrace_${name}`, { help, read, ...(type && { type }) });
   const ofAll = (value: (partition: { inFlight: number; backlog: number }) => number) => () => {
@@ -24,12 +25,23 @@ export function measureCluster(metrics: Metrics, parts: ClusterParts): void {
     () => owner.refused.size,
   );
   reading(
+    'partitions_behind',
+    'Partitions whose rows may be older than what was acknowledged, because the store was started anew.',
+    () => catchUp.size,
+  );
+  reading(
     'partition_restarts_total',
     'How often a partition was begun anew because it could not go on.',
     () => owner.restarted,
     'counter',
   );
   reading('commands_buried_total', 'Commands that nobody could make sense of.', parts.buried, 'counter');
+  reading(
+    'events_buried_total',
+    'Events that the bus will never take, as those that are too large; readers outside miss them.',
+    parts.buriedEvents,
+    'counter',
+  );
   reading(
     'steps_in_flight',
     'Steps that wait for the store.',
@@ -56,7 +68,9 @@ interface ClusterParts {
   readonly actors: ClusterActors;
   readonly mail: Mail;
   readonly owner: Owner;
+  readonly catchUp: CatchUp;
   readonly bus: Bus;
   readonly clock: Clock;
   buried(): number;
+  buriedEvents(): number;
 }

@@ -11,6 +11,7 @@ import type { EventHub } from '../actors/events.ts';
 import type { HostOptions } from '../actors/host.ts';
 import type { StepCounts } from '../actors/step-counts.ts';
 import type { Workshop } from '../actors/workshop.ts';
+import { CatchUp } from './catch-up.ts';
 import { ClusterActors } from './cluster-actors.ts';
 import { measureCluster } from './cluster-metrics.ts';
 import type { NodeAddress } from './command.ts';
@@ -28,12 +29,14 @@ import { PlainRelay } from './plain-relay.ts';
 export class Cluster {
   readonly actors: ClusterActors;
   readonly mail: Mail;
+  readonly catchUp: CatchUp;
   readonly #options: ClusterOptions;
   readonly #tail: EventTail;
   readonly #plain: PlainRelay | undefined;
   readonly #owner: Owner;
   readonly #queue: QueuedJobs | undefined;
   #buried = 0;
+  #buriedEvents = 0;
   #leave: (() => Promise<void>) | undefined;
   #unlisten: (() => void) | undefined;
   #unwatch: () => Promise<void> | void = () => {};
@@ -42,7 +45,14 @@ export class Cluster {
     const { store, bus, clock, log, self, types, partitions } = options;
     this.#options = options;
     this.#queue = isQueue(options.jobs) ? options.jobs : undefined;
-    this.actors = new ClusterActors({ bus, store, clock, log, types, partitions, self });
+    this.actors = new ClusterActors({
+      ...{ bus, store, clock, log, types, partitions, self },
+      certain: (read, name) => this.catchUp.certain(read, name),
+    });
+    this.catchUp = new CatchUp({
+      ...{ partitions, clock, log },
+      mark: (partition) => this.actors.mark(partition),
+    });
     this.mail = new Mail({
       ...{ bus, self, clock, log },
       onAnswer: (id, answer) => this.actors.hear(id, answer),
@@ -70,8 +80,9 @@ export class Cluster {
       restart: (partition) => bus.restart(partition),
     });
     measureCluster(options.metrics, {
-      ...{ actors: this.actors, mail: this.mail, owner: this.#owner, bus, clock },
+      ...{ actors: this.actors, mail: this.mail, owner: this.#owner, catchUp: this.catchUp, bus, clock },
       buried: () => this.#buried,
+      buriedEvents: () => this.#buriedEvents,
     });
   }
 
@@ -100,6 +111,7 @@ export class Cluster {
     await this.#tail.start();
     this.#unlisten = this.#options.store.onRestart?.(() => {
       this.#options.log.warn('the store was started anew: what it may have lost is done again', {});
+      this.catchUp.begin();
       void this.#owner.renew();
     });
   }
@@ -112,6 +124,7 @@ export class Cluster {
 
   /** Hands over the partitions: what was taken is finished first, the rest is the next owner's. */
   async stop(): Promise<void> {
+    this.catchUp.stop();
     await this.actors.stop();
     this.#unlisten?.();
     await this.#owner.finish();
@@ -145,7 +158,11 @@ export class Cluster {
   }
 
   #handOn(entries: readonly HandedOn[]): Promise<void> {
-    return handOn(entries, { bus: this.#options.bus, queue: this.#queue });
+    const { bus, log } = this.#options;
+    const onBuried = () => {
+      this.#buriedEvents += 1;
+    };
+    return handOn(entries, { bus, queue: this.#queue, log, onBuried });
   }
 
   #sum(value: (partition: { actors: number; timers: number }) => number): number {

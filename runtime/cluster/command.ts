@@ -12,8 +12,13 @@ export type Command = {
 export type CommandBody =
   | { readonly type: 'spawn'; readonly input: unknown }
   | { readonly type: 'ask'; readonly command: { readonly type: string } }
+  /** Of no actor: asks whether all before it is stored. */
+  | { readonly type: 'mark' }
   /** Of a job that the actor asked for. */
   | { readonly type: 'result'; readonly child: string; readonly job: string; readonly result: JobResult };
+
+/** What is asked of an actor. */
+export type ActorCommand = Exclude<Command, { readonly type: 'mark' }>;
 
 /** A process. */
 export interface NodeAddress {
@@ -46,7 +51,7 @@ export function parsedCommand(text: string): Command | { readonly problem: strin
 }
 
 function isBody(value: Record<string, unknown>): boolean {
-  if (value.type === 'spawn') return true;
+  if (value.type === 'spawn' || value.type === 'mark') return true;
   if (value.type === 'ask') return isRecord(value.command) && typeof value.command.type === 'string';
   if (value.type !== 'result') return false;
   const { child, job, result } = value;

@@ -3,7 +3,7 @@ import type { RegisteredType } from '../actors/actor-types.ts';
 import { refusals } from '../actors/refusals.ts';
 import { viewOf } from '../actors/step-commit.ts';
 import { type Answer, faultData } from './answer.ts';
-import type { Command } from './command.ts';
+import type { ActorCommand } from './command.ts';
 import type { ActorState } from './states.ts';
 
 /** What a command leads to: a step that is to be stored, or an answer for which nothing changes. */
@@ -23,7 +23,7 @@ export function decision(
   { type }: RegisteredType,
   options: {
     readonly actor: string;
-    readonly command: Command;
+    readonly command: ActorCommand;
     readonly state: ActorState | null | undefined;
     readonly at: number;
     readonly isRepeat: boolean;

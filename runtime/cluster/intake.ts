@@ -6,7 +6,7 @@ import { partitionOf } from '../actors/partition.ts';
 import { refusals } from '../actors/refusals.ts';
 import { viewOf } from '../actors/step-commit.ts';
 import { type Answer, faultData, mistake, unknownOutcome } from './answer.ts';
-import { type Command, parsedCommand } from './command.ts';
+import { type ActorCommand, type Command, parsedCommand } from './command.ts';
 import type { Deadlines } from './deadlines.ts';
 import { decision } from './decision.ts';
 import { KnownCommands } from './known-commands.ts';
@@ -38,7 +38,7 @@ export class Intake {
     const { steps } = this.#options;
     const read = records.map((record) => ({ record, command: parsedCommand(record.value) }));
     await steps.readAhead(
-      records.map(({ key }) => key),
+      read.flatMap(({ record, command }) => ('type' in command && command.type !== 'mark' ? record.key : [])),
       read.flatMap(({ command }) => ('cause' in command ? (command.cause ?? []) : [])),
     );
     for (const { record, command } of read) {
@@ -55,7 +55,8 @@ export class Intake {
     const isCopy = this.#known.isCopy(command.id, offset);
     this.#known.saw(command.id, offset);
     try {
-      if (isCopy) await this.#answerCopy(record, command);
+      if (command.type === 'mark') await this.#answer(record, { command, answer: { outcome: 'ok' } });
+      else if (isCopy) await this.#answerCopy(record, command);
       else await this.#decide(record, command);
     } catch (error) {
       signal.throwIfAborted();
@@ -64,7 +65,7 @@ export class Intake {
     }
   }
 
-  async #decide(record: LogRecord, command: Command): Promise<void> {
+  async #decide(record: LogRecord, command: ActorCommand): Promise<void> {
     const { parts, judge, steps } = this.#options;
     const { types, counts, partition, partitions } = parts;
     const { key: actor, at, offset } = record;
@@ -154,7 +155,7 @@ export class Intake {
     await steps.afterwards(() => this.#tell(command, answer), { isPassed: true });
   }
 
-  async #answerCopy({ key: actor }: LogRecord, command: Command): Promise<void> {
+  async #answerCopy({ key: actor }: LogRecord, command: ActorCommand): Promise<void> {
     const { parts, steps } = this.#options;
     const refusal = this.#known.refusalOf(command.id);
     const isKnown = !refusal && parts.types.knows(actor);
@@ -167,9 +168,9 @@ export class Intake {
 
   /** Its cause was consumed after all, and its place on the log is passed: it will not come again. */
   async #tellRepeat(actor: string, command: Command): Promise<void> {
-    const { store, types, log } = this.#options.parts;
+    const { store, types, log, partition } = this.#options.parts;
     try {
-      const stored = await store.load(actor);
+      const stored = await store.load(actor, partition);
       const isThere = stored && command.type === 'ask';
       const view = isThere && viewOf(thaw(types.of(actor).type, stored));
       this.#tell(command, view ? { view } : { fault: unknownOutcome });

@@ -126,6 +126,12 @@ export const clusterLimitTable = limitTable('cluster', {
     meaning: 'How often the log is looked at for events of other nodes that nobody told of.',
     beyond: 'They are heard of that much later at most.',
   },
+  idShown: {
+    value: 1000,
+    unit: 'characters',
+    meaning: 'Of the id of an event that is buried.',
+    beyond: 'The rest is left out: it may be what the bus refuses.',
+  },
   plainPoll: {
     value: 5000,
     unit: 'ms',

@@ -1,4 +1,3 @@
-import { readFile } from 'node:fs/promises';
 import { every } from '../../core/every.ts';
 import { Fault } from '../../core/fault.ts';
 import { valuesOf } from '../../core/limit-table.ts';
@@ -13,15 +12,17 @@ import {
   type PublishGrant,
   type PublishRefusal,
 } from '../../core/ports/media.ts';
+import { readPem } from '../read-pem.ts';
 import { Arrivals } from './arrivals.ts';
 import { Closings } from './closings.ts';
 import { LiveOutput } from './hls/output.ts';
-import { MEDIA_PLAYLIST } from './hls/playlist.ts';
+import { DVR_PLAYLIST, MEDIA_PLAYLIST } from './hls/playlist.ts';
 import { BufferPool } from './hls/pool.ts';
 import { mediaLimits } from './limits.ts';
 import { MemoryBudget } from './memory-budget.ts';
 import { Numbers } from './numbers.ts';
 import { OwnDelay } from './own-delay.ts';
+import type { MediaRecorder } from './recording/feed.ts';
 import type { RtmpLimits } from './rtmp/limits.ts';
 import { type RtmpListener, rtmpListener } from './rtmp/listener.ts';
 import type { PublishEnd } from './rtmp/publish.ts';
@@ -82,8 +83,21 @@ export function inProcessMedia(options: InProcessMediaOptions): Media {
     const grant = numbers.raise(granted);
     const airing = known ?? open(grant);
     airing.publish = airing.latest = granted;
+    const { recorder } = options;
     const sink = airing.output.attach({
       grant,
+      ...(recorder &&
+        grant.recording && {
+          recording: {
+            open: () => recorder.feed(grant),
+            onTrouble: (error) =>
+              log.error('a broadcast could not be handed to its recording', {
+                streamId: grant.streamId,
+                sessionId: grant.sessionId,
+                error,
+              }),
+          },
+        }),
       onPlayable() {
         tell('playable', publish, handlers);
         arrivals.announce(grant.playbackId);
@@ -208,7 +222,7 @@ export function inProcessMedia(options: InProcessMediaOptions): Media {
       // Until the first segment there is nothing to play, but it may come any moment.
       if (!airing?.output.isPlayable) return undefined;
       // Players keep asking for the media playlist; who asks for the multivariant one alone only looks.
-      if (viewers !== undefined && file === MEDIA_PLAYLIST)
+      if (viewers !== undefined && (file === MEDIA_PLAYLIST || file === DVR_PLAYLIST))
         for (const viewer of viewers) airing.viewers.saw(viewer, clock.now());
       return airing.output.serve(file, query, signal);
     },
@@ -246,6 +260,8 @@ export interface InProcessMediaOptions {
     /** Those that differ from `rtmpLimits`. */
     readonly limits?: Partial<RtmpLimits>;
   };
+  /** Where publishes that are granted with `recording` are written down; without one they are not. */
+  readonly recorder?: MediaRecorder;
   /** Paths of PEM files. */
   readonly tls: { readonly cert: string; readonly key: string } | undefined;
   readonly hls: {
@@ -268,10 +284,4 @@ function tell(type: 'playable' | 'progress', publish: Running, handlers: MediaHa
 
 function rejected(message: string): PublishRefusal {
   return { granted: false, reason: 'rejected', message };
-}
-
-async function readPem(name: string, path: string): Promise<string> {
-  return await readFile(path, 'utf8').catch((error: Error) => {
-    throw new Fault('config.invalid', { status: 500, message: `${name}: ${error.message}` });
-  });
 }

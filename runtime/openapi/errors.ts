@@ -20,7 +20,7 @@ export function faultsOf(method: string, operation: Operation): string[] {
 }
 
 const ofKeys = ['auth.missing', 'auth.invalid', 'auth.origin_not_allowed', 'auth.not_allowed'];
-const ofStore = ['store.busy', 'store.unknown', 'store.failed', 'store.closed'];
+const ofStore = ['store.busy', 'store.unknown', 'store.behind', 'store.failed', 'store.closed'];
 const ofWrites = ['store.full', 'server.stopping'];
 const ofRepeats = [
   ...['idempotency.key_invalid', 'idempotency.key_reused', 'idempotency.running', 'idempotency.too_many'],

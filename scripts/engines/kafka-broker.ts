@@ -3,17 +3,28 @@ import { join } from 'node:path';
 import { Kafka as Client, logLevel } from 'kafkajs';
 import { type Engine, type EngineOptions, startEngine } from './engine.ts';
 import type { KafkaJars } from './kafka-jars.ts';
-import { brokerProperties, propertiesFile } from './kafka-properties.ts';
+import {
+  brokerProperties,
+  type KafkaSecurity,
+  propertiesFile,
+  secureProperties,
+} from './kafka-properties.ts';
 
 export interface KafkaOptions extends EngineOptions {
   /** More of server.properties: `{ 'log.retention.ms': '1000' }`. */
   readonly settings?: Readonly<Record<string, string>>;
+  /** Listens for clients that say who they are as well, on two more ports. */
+  readonly secure?: KafkaSecurity;
 }
 
 export interface Kafka extends Engine {
   /** `['127.0.0.1:<port>']`; plain text, no authentication. */
   readonly brokers: string[];
   readonly port: number;
+  /** With `secure`: where a password (SASL/PLAIN) is asked for. */
+  readonly withPassword: string[];
+  /** With `secure`: the same over TLS. */
+  readonly overTls: string[];
 }
 
 /** Starts a broker that is its own controller. `flags` are Java's. */
@@ -24,11 +35,18 @@ export async function startBroker(
   const { engine, place } = await startEngine(
     {
       name: 'kafka',
-      portCount: 2,
+      portCount: options.secure ? 4 : 2,
       async prepare(where) {
         const file = join(where.folder, 'server.properties');
         const data = join(where.folder, 'data');
-        writeFileSync(file, propertiesFile({ ...brokerProperties(where), ...options.settings }));
+        writeFileSync(
+          file,
+          propertiesFile({
+            ...brokerProperties(where),
+            ...(options.secure && secureProperties(where, options.secure)),
+            ...options.settings,
+          }),
+        );
         if (!existsSync(data)) format(data, jars);
         return {
           command: [jars.java, ...javaFlags, ...flags, '-cp', jars.classpath, 'kafka.Kafka', file],
@@ -38,8 +56,12 @@ export async function startBroker(
     },
     options,
   );
-  const [port] = place.ports;
-  return Object.assign(engine, { brokers: [`127.0.0.1:${port}`], port });
+  const [port, , password, tls] = place.ports;
+  const at = (one: number | undefined) => (one === undefined ? [] : [`127.0.0.1:${one}`]);
+  return Object.assign(engine, {
+    ...{ brokers: at(port), port },
+    ...{ withPassword: at(password), overTls: at(tls) },
+  });
 }
 
 const javaFlags = [

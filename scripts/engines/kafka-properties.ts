@@ -35,6 +35,39 @@ export function brokerProperties({ folder, ports: [port, controller] }: Place): 
   };
 }
 
+export interface KafkaSecurity {
+  /** Name → password. */
+  readonly users: Readonly<Record<string, string>>;
+  /** Of the broker, as PEM; the key as PKCS #8. */
+  readonly cert: string;
+  readonly key: string;
+}
+
+/** What two more listeners need, on the third and fourth port: SASL/PLAIN, and the same over TLS. */
+export function secureProperties(place: Place, { users, cert, key }: KafkaSecurity): Record<string, string> {
+  const plain = brokerProperties(place);
+  const [, , password, tls] = place.ports;
+  const more = `PASSWORD://127.0.0.1:${password},TLS://127.0.0.1:${tls}`;
+  const known = Object.entries(users).map(([name, secret]) => `user_${name}="${secret}"`);
+  const login = `org.apache.kafka.common.security.plain.PlainLoginModule required ${known.join(' ')};`;
+  // In a file of properties a value has one line.
+  const oneLine = (pem: string) => pem.trim().replaceAll('\n', '\\n');
+  return {
+    listeners: `${plain.listeners},${more}`,
+    'advertised.listeners': `${plain['advertised.listeners']},${more}`,
+    'listener.security.protocol.map': `${plain['listener.security.protocol.map']},PASSWORD:SASL_PLAINTEXT,TLS:SASL_SSL`,
+    ...Object.fromEntries(
+      ['password', 'tls'].flatMap((name) => [
+        [`listener.name.${name}.sasl.enabled.mechanisms`, 'PLAIN'],
+        [`listener.name.${name}.plain.sasl.jaas.config`, login],
+      ]),
+    ),
+    'listener.name.tls.ssl.keystore.type': 'PEM',
+    'listener.name.tls.ssl.keystore.certificate.chain': oneLine(cert),
+    'listener.name.tls.ssl.keystore.key': oneLine(key),
+  };
+}
+
 export const propertiesFile = (all: Record<string, string>) =>
   `${Object.entries(all)
     .map(([key, value]) => `${key}=${value}`)

@@ -149,6 +149,69 @@ describe('what a step leads to', () => {
     expect(nodes.broker.dead()).toEqual([]);
   });
 
+  it('that the bus will never take is buried, and what comes with it and after it goes on', async () => {
+    await using nodes = await clusterNodes();
+    const a = await nodes.start('a');
+    const { publish } = a.bus;
+    let refuse: () => Error = () => new Fault('bus.too_large', { status: 413, message: 'too large' });
+    a.bus.publish = (records) =>
+      records.some(({ value }) => value.includes('huge')) ? Promise.reject(refuse()) : publish(records);
+    const partition = partitionOf('one', partitions);
+    await a.actors.spawn(tally, 'one', undefined);
+    for (const entry of ['1', 'huge', '2']) void a.actors.ask(tally, 'one', add(entry));
+    await nodes.advance('5s');
+    refuse = () => new RangeError('a key has 501 characters, not 1..500');
+    await a.actors.ask(tally, 'one', add('huge again'));
+    await a.actors.ask(tally, 'one', add('3'));
+    await nodes.advance('5s');
+    const heard = nodes.broker.published().map(({ value }) => JSON.parse(value).emitted.entry);
+    expect(heard).toEqual(['1', '2', '3']);
+    const id = `m${partition}.2/0/tally.added`;
+    const [first, second, ...more] = nodes.broker.dead();
+    expect(more).toEqual([]);
+    expect(first).toMatchObject({ reason: 'too large', record: { partition: -1, offset: -1, key: 'event' } });
+    expect(JSON.parse(first?.record.value ?? '')).toMatchObject({ id, event: 'tally.added' });
+    expect(second?.reason).toContain('501 characters');
+    expect(await nodes.store.outbox?.pending(partition, { limit: 10 })).toEqual([]);
+    expect(a.metrics.text()).toContain('millrace_events_buried_total 2');
+    expect(nodes.lines.filter((line) => line.includes('an event is buried'))).toHaveLength(2);
+  });
+
+  it('and is buried waits for the bus like all else', async () => {
+    await using nodes = await clusterNodes();
+    const a = await nodes.start('a');
+    a.bus.publish = async () => {
+      throw new Fault('bus.too_large', { status: 413, message: 'too large' });
+    };
+    const { bury } = a.bus;
+    a.bus.bury = async () => {
+      throw new Fault('bus.unknown', { status: 503, message: 'no answer' });
+    };
+    await a.actors.spawn(tally, 'one', undefined);
+    await a.actors.ask(tally, 'one', add('1'));
+    await nodes.advance('10s');
+    expect(nodes.broker.dead()).toEqual([]);
+    a.bus.bury = bury;
+    await nodes.advance('5s');
+    expect(nodes.broker.dead()).toHaveLength(1);
+  });
+
+  it('of plain resources that is too large is buried as well', async () => {
+    await using nodes = await clusterNodes();
+    const a = await nodes.start('a');
+    const write = async (id: string, size: number) => {
+      const body = JSON.stringify({ id, text: 'x'.repeat(size) });
+      const event = { id, type: 'x.y', account: 'a', stream: '', body };
+      await nodes.store.write({ at: 1, rows: [], events: [event] });
+      a.cluster.wrote([{ ...event, at: 1, position: 0 }]);
+    };
+    await write('e1', 3 * 1_048_576);
+    await write('e2', 1);
+    await nodes.advance('6s');
+    expect(nodes.broker.published().map(({ key }) => key)).toEqual(['e2']);
+    expect(nodes.broker.dead()[0]?.reason).toMatch(/^\d+ bytes of JSON; at most \d+$/);
+  });
+
   it('of plain resources is handed on by their writer, or by another when that has died', async () => {
     await using nodes = await clusterNodes();
     const [a, b] = [await nodes.start('a'), await nodes.start('b', { owns: false })];

@@ -118,10 +118,8 @@ export function stepCrashes(name: string, make: () => Promise<StoredData>): void
 
     it('has a script with something to lose', () => {
       expect(whole.events.map(({ type }) => type)).toEqual([
-        'stream.started',
-        'stream.idle',
-        'stream.started',
-        'stream.idle',
+        ...['stream.started', 'session.started', 'stream.idle', 'session.idle'],
+        ...['stream.started', 'session.started', 'stream.idle', 'session.idle', 'session.over'],
       ]);
       expect(whole.orders.length).toBeGreaterThan(2);
       expect(whole.sessions).toHaveLength(1);

@@ -1,7 +1,7 @@
 import type { Clock } from '../../core/ports/clock.ts';
 import type { Figures, PublishGrant } from '../../core/ports/media.ts';
 import type { OutputConfig } from '../../runtime/media/hls/limits.ts';
-import { LiveOutput } from '../../runtime/media/hls/output.ts';
+import { type Attachment, LiveOutput } from '../../runtime/media/hls/output.ts';
 import { BufferPool } from '../../runtime/media/hls/pool.ts';
 import type { MemoryShare } from '../../runtime/media/memory-budget.ts';
 import type { Arena, MediaSink } from '../../runtime/media/sink.ts';
@@ -76,7 +76,7 @@ export class Feed {
     this.output = new LiveOutput({ clock: this.clock, pool: this.pool, config, memory });
   }
 
-  attach(numbers: Partial<PublishGrant> = {}): Publisher {
+  attach(numbers: Partial<PublishGrant> = {}, recording?: Attachment['recording']): Publisher {
     this.#tokens += 1;
     const grant: PublishGrant = {
       granted: true,
@@ -97,6 +97,7 @@ export class Feed {
     };
     publisher.sink = this.output.attach({
       grant,
+      ...(recording && { recording }),
       onPlayable: () => {
         publisher.playable += 1;
       },

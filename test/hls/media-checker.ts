@@ -39,15 +39,18 @@ export class MediaChecker {
     must(isIndependent === part.isIndependent, `${part.uri} is ${isIndependent ? '' : 'not '}INDEPENDENT`);
   }
 
-  /** A segment; `parts`: those of its parts that were fetched, by their index. */
+  /**
+   * A segment; `parts`: those of its parts that were fetched, by their index. `hasNoParts`: no playlist ever said how many
+   * there are.
+   */
   segment(
     segment: ListedSegment,
-    options: { bytes: Uint8Array; parts: readonly (Uint8Array | undefined)[] },
+    options: { bytes: Uint8Array; parts: readonly (Uint8Array | undefined)[]; hasNoParts?: boolean },
   ): void {
-    const { bytes, parts } = options;
+    const { bytes, parts, hasNoParts = false } = options;
     const fragments = readFragments(bytes);
     must(
-      fragments.length === Math.max(1, segment.parts.length),
+      hasNoParts ? fragments.length > 0 : fragments.length === Math.max(1, segment.parts.length),
       `${segment.uri} has a fragment for each part`,
     );
     if (parts.length > 0 && parts.every((part) => part !== undefined))

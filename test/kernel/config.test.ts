@@ -118,6 +118,40 @@ describe('config', () => {
       { MILLRACE_KAFKA__BROKERS: '["kafka"]' },
       'kafka.brokers.0: expected host:port',
     ],
+    [
+      'a certificate where nothing is encrypted',
+      { MILLRACE_KAFKA__CA: '/ca.pem' },
+      'kafka.ca: needs kafka.ssl to be true',
+    ],
+    [
+      'half of a certificate',
+      { MILLRACE_KAFKA__SSL: 'true', MILLRACE_KAFKA__CERT: '/cert.pem' },
+      'kafka.cert, kafka.key: expected both or neither',
+    ],
+    [
+      'an authority for a Redis that shows no certificate',
+      { MILLRACE_REDIS__URL: 'redis://redis:6379', MILLRACE_REDIS__CA: '/ca.pem' },
+      'redis.ca: needs a redis.url that begins with rediss://',
+    ],
+    [
+      'a way to log in that there is not',
+      {
+        MILLRACE_KAFKA__SASL__MECHANISM: 'gssapi',
+        MILLRACE_KAFKA__SASL__USERNAME: 'me',
+        MILLRACE_KAFKA__SASL__PASSWORD: 'it',
+      },
+      'kafka.sasl.mechanism: expected "plain", "scram-sha-256" or "scram-sha-512"',
+    ],
+    [
+      'a name without a password',
+      { MILLRACE_KAFKA__SASL__MECHANISM: 'plain', MILLRACE_KAFKA__SASL__USERNAME: 'me' },
+      'kafka.sasl.password: is required',
+    ],
+    [
+      'more copies in sync than there are',
+      { MILLRACE_KAFKA__REPLICATION: '2', MILLRACE_KAFKA__MIN_INSYNC: '3' },
+      'kafka.minInsync: expected at most kafka.replication, which is 2',
+    ],
     ['RTMPS without TLS', { MILLRACE_RTMP__TLS_PORT: '1936' }, 'rtmp.tlsPort: needs tls.cert and tls.key'],
   ])('refuses %s', async (_, { file: text, ...environment }: Record<string, string>, problem) => {
     const path = text === undefined ? {} : { MILLRACE_CONFIG: await file('wrong.json', text) };
@@ -175,17 +209,24 @@ describe('config', () => {
       MILLRACE_S3__ACCESS_KEY_ID: 'AKIA',
       MILLRACE_S3__SECRET_ACCESS_KEY: 'a"b\\c',
       MILLRACE_BOOTSTRAP_KEY: 'bootstrap-key-of-16',
+      MILLRACE_KAFKA__SASL__MECHANISM: 'scram-sha-512',
+      MILLRACE_KAFKA__SASL__USERNAME: 'me',
+      // It stays text.
+      MILLRACE_KAFKA__SASL__PASSWORD: '31415926535',
     });
+    expect(config.kafka.sasl?.password).toBe('31415926535');
     const secrets = secretsOf(config);
     const line = JSON.stringify({
       error: 'redis://me:pass%20word@redis:6379 AUTH pass word',
       s3: 'a"b\\c',
       key: '1234567890123456 bootstrap-key-of-16',
+      kafka: 'me 31415926535',
     });
     expect(JSON.parse(concealed(line, secrets))).toEqual({
       error: 'redis://me:***@redis:6379 AUTH ***',
       s3: '***',
       key: '*** ***',
+      kafka: 'me ***',
     });
   });
 

@@ -1,7 +1,10 @@
 import { expect, it } from 'vitest';
 import type { ActorType } from '../../core/actor.ts';
+import { uuid } from '../../core/ids.ts';
 import type { Plugin } from '../../core/plugin.ts';
+import type { Assets } from '../../plugins/assets/contract.ts';
 import { allPlugins } from '../kit/all-plugins.ts';
+import { assetMaker, storeFile } from '../kit/asset-maker.ts';
 import { emitter } from '../kit/emitter.ts';
 import { type World, world } from '../kit/world.ts';
 
@@ -55,6 +58,7 @@ function noted(plugins: readonly Plugin[]) {
 async function life(
   w: World,
   emit: (event: { type: string; account: string; stream: string }) => Promise<unknown>,
+  assets: Assets,
 ) {
   const hooks = ['https://well.example/', 'https://ill.example/'];
   w.outbound.answer('https://well.example/', () => ({ status: 200 }));
@@ -79,6 +83,13 @@ async function life(
     await w.advance('7s');
     await emit({ type: 'stream.started', account, stream: id });
   }
+  const source = { type: 'recording', sessionId: id } as const;
+  const [asset, failing] = [uuid(), uuid()];
+  for (const one of [asset, failing]) await assets.begin({ id: one, account, name: 'A', source });
+  await assets.ready(asset, await storeFile(w.blobs, asset));
+  await assets.fail(failing, 'No.');
+  await w.request('PATCH', `/api/asset/${asset}`, { body: { name: 'B' } });
+  await w.request('DELETE', `/api/asset/${asset}`);
   await w.request('POST', `/api/stream/${stream.id}/rotate-key`);
   await w.advance('4m');
   await w.request('DELETE', `/api/stream/${stream.id}`);
@@ -88,21 +99,21 @@ async function life(
 
 it('a step says the same at another time, in another process, with other things in memory', async () => {
   const plugins = await allPlugins();
-  const one = emitter();
-  const first = noted([...plugins, one.plugin]);
+  const [one, maker] = [emitter(), assetMaker()];
+  const first = noted([...plugins, one.plugin, maker.plugin]);
   {
     await using w = await world({ plugins: first.plugins, config: { streams: { busyKey: 'refuse' } } });
-    await life(w, one.emit);
+    await life(w, one.emit, maker.assets);
   }
   const actors = new Set(first.said.map(({ actor }) => actor));
   expect([...actors].sort()).toEqual([...first.types.keys()].sort());
   expect(first.said.filter(({ of }) => of === 'describe').length).toBeGreaterThan(8);
 
-  const two = emitter();
-  const second = noted([...plugins, two.plugin]);
+  const [two, other] = [emitter(), assetMaker()];
+  const second = noted([...plugins, two.plugin, other.plugin]);
   const start = Date.UTC(2031, 5, 5);
   await using w = await world({ plugins: second.plugins, config: { streams: { busyKey: 'refuse' } }, start });
-  await life(w, two.emit);
+  await life(w, two.emit, other.assets);
   for (const one of first.said) expect([one.actor, second.again(one)]).toEqual([one.actor, one.result]);
 });
 
@@ -112,7 +123,11 @@ it('a step is given nothing that differs from node to node', async () => {
   await using w = await world({ plugins: seen.plugins });
   const stream = await w.given.stream();
   await w.given.broadcast(stream);
-  expect(Object.keys(seen.tools.get('broadcast') as object).sort()).toEqual(['config', 'fields']);
+  expect(Object.keys(seen.tools.get('broadcast') as object).sort()).toEqual([
+    'config',
+    'fields',
+    'publicUrl',
+  ]);
 });
 
 it('is a test that finds what depends on the time', async () => {

@@ -27,6 +27,7 @@ beforeAll(async () => {
       .get('/internal/big', () => new Response(new Blob([big])))
       .get('/internal/nothing', () => new Response(null, { status: 204 }))
       .get('/internal/headers', ({ request }) => Response.json(Object.fromEntries(request.headers)))
+      .post('/internal/done/:what', ({ params }) => Response.json(params, { status: 202 }))
       .get('/internal/never', ({ request }) => {
         request.signal.addEventListener('abort', () => onLeft());
         return new Promise<Response>(() => {});
@@ -61,6 +62,12 @@ describe('requests between nodes', () => {
       'x-more': 'yes',
       'x-millrace-node': secret,
     });
+  });
+
+  it('may be a POST without a body', async () => {
+    const answer = await client.ask(url, '/internal/done/this', { signal: forever, method: 'POST' });
+    expect([answer.status, await answer.json()]).toEqual([202, { what: 'this' }]);
+    expect((await client.ask(url, '/internal/done/this', { signal: forever })).status).toBe(405);
   });
 
   it.each([

@@ -9,7 +9,7 @@ export const bareBroadcast: ActorType<typeof broadcastMachine, undefined> = {
   version: 1,
   rows: rowsOf,
   describe: (emitted, context) => ({
-    account: context.stream.account,
+    account: emitted.type.startsWith('session.') ? '' : context.stream.account,
     stream: context.stream.id,
     body: { emitted, isActive: context.isActive },
   }),

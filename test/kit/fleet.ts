@@ -41,7 +41,7 @@ export async function fleet(options: FleetOptions): Promise<Fleet> {
   const down = () => new Error('the store does not answer');
   const refusing = refusingWhile(store, () => state.isStoreDown, down);
 
-  const start = async (id: string, more: { roles?: readonly Role[] } = {}): Promise<FleetNode> => {
+  const start: Fleet['start'] = async (id, more = {}): Promise<FleetNode> => {
     const isFirst = !isBegun;
     isBegun = true;
     let isCut = false;
@@ -88,7 +88,7 @@ export async function fleet(options: FleetOptions): Promise<Fleet> {
       },
       deployment: {
         ...{ publicUrl: 'http://localhost:8080', dataDir: join(dataDir, id), rtmpPort: 1935 },
-        bootstrapKey: options.bootstrapKey === null ? undefined : bootstrapKey,
+        bootstrapKey: more.bootstrapKey ?? (options.bootstrapKey === null ? undefined : bootstrapKey),
       },
       ...{ nodeId: id, nodeUrl: `http://${id}`, nodeTimeout: 10_000, isAlone: false },
       roles: more.roles ?? ['api', 'media', 'actors', 'worker'],
@@ -158,7 +158,8 @@ export async function fleet(options: FleetOptions): Promise<Fleet> {
     settle: () => clock.advance(0),
     advance: (duration) => clock.advance(milliseconds(duration)),
     async events() {
-      return (await store.events.after(0, { limit: 1000 })).map((event) => JSON.parse(event.body));
+      const events = await store.events.after(0, { limit: 1000 });
+      return events.filter(({ account }) => account !== '').map((event) => JSON.parse(event.body));
     },
     async [Symbol.asyncDispose]() {
       state.isStoreDown = false;
@@ -187,7 +188,7 @@ export interface Fleet {
   readonly lines: readonly string[];
   /** What does not answer, to whichever node. */
   readonly state: { isStoreDown: boolean; areActorsDown: boolean };
-  start(id: string, options?: { roles?: readonly Role[] }): Promise<FleetNode>;
+  start(id: string, options?: { roles?: readonly Role[]; bootstrapKey?: string }): Promise<FleetNode>;
   settle(): Promise<void>;
   advance(duration: string): Promise<void>;
   // biome-ignore lint/suspicious/noExplicitAny: bodies of all events

@@ -7,6 +7,7 @@ import { jsonLog } from '../../core/log.ts';
 import type { AnyEffect, Plugin } from '../../core/plugin.ts';
 import type { Blobs } from '../../core/ports/blobs.ts';
 import type { Clock } from '../../core/ports/clock.ts';
+import type { Jobs } from '../../core/ports/jobs.ts';
 import type { Volatile } from '../../core/ports/volatile.ts';
 import { type Booted, type BootOptions, boot } from '../../runtime/boot.ts';
 import { memoryBroker } from '../../runtime/drivers/bus/memory/broker.ts';
@@ -40,7 +41,8 @@ export async function world(options: WorldOptions): Promise<World> {
     ? memoryBroker({ clock: { now: () => time.now(), at: (due, action) => time.at(due, action) } })
     : undefined;
   // As do blobs.
-  const blobs: Blobs = { ...modelBlobs(), close: async () => {} };
+  const blobs: Blobs = { ...modelBlobs(() => time.now()), close: async () => {} };
+  const recorder = scriptedRecorder();
   let time: Clock;
 
   const startOne = async (now: number): Promise<Running> => {
@@ -51,7 +53,6 @@ export async function world(options: WorldOptions): Promise<World> {
     const media = scriptedMedia(clock);
     const volatile = { ...memoryVolatile({ clock }) };
     const outbound = scriptedOutbound();
-    const recorder = scriptedRecorder();
     const log = jsonLog({ level: 'debug', now: () => clock.now(), write: (line) => lines.push(line) });
     const bus = broker && memoryBus({ broker, node: 'local', partitions, clock, log });
     const booted = await boot({
@@ -60,7 +61,16 @@ export async function world(options: WorldOptions): Promise<World> {
         config: options.config?.[plugin.id],
       })),
       drivers: {
-        ...{ store, jobs: store.jobs, clock, media, recorder, blobs, outbound, volatile },
+        ...{
+          store,
+          jobs: options.jobs?.(store.jobs) ?? store.jobs,
+          clock,
+          media,
+          recorder,
+          blobs,
+          outbound,
+          volatile,
+        },
         ...(bus && { bus }),
       },
       deployment: { publicUrl: 'http://localhost:8080', dataDir, bootstrapKey, rtmpPort: 1935 },
@@ -77,7 +87,7 @@ export async function world(options: WorldOptions): Promise<World> {
     });
     // Documented is what nodes with the role `api` answer.
     if (options.roles?.includes('api') !== false) checkAnswers(booted);
-    return { booted, clock, store, inner, media, recorder, outbound, volatile, idle };
+    return { booted, clock, store, inner, media, outbound, volatile, idle };
   };
   current = await startOne(options.start ?? Date.UTC(2026, 0, 1));
 
@@ -128,9 +138,7 @@ export async function world(options: WorldOptions): Promise<World> {
     get volatile() {
       return current.volatile;
     },
-    get recorder() {
-      return current.recorder;
-    },
+    recorder,
     blobs,
     get outbound() {
       return current.outbound;
@@ -143,7 +151,7 @@ export async function world(options: WorldOptions): Promise<World> {
     advance: (duration) => current.clock.advance(milliseconds(duration)),
     async events() {
       const events = await current.store.events.after(0, { limit: 1000 });
-      return events.map((event) => JSON.parse(event.body));
+      return events.filter(({ account }) => account !== '').map((event) => JSON.parse(event.body));
     },
     given: {
       async stream(body = {}) {
@@ -219,7 +227,7 @@ export interface World {
   /** Until nothing is left to do at this moment. */
   settle(): Promise<void>;
   advance(duration: string): Promise<void>;
-  /** Bodies of all events so far, oldest first. */
+  /** Bodies of all events so far that a client can hear of, oldest first. */
   // biome-ignore lint/suspicious/noExplicitAny: bodies of all events
   events(): Promise<any[]>;
   readonly given: {
@@ -243,6 +251,8 @@ interface WorldOptions {
   /** Default: all. */
   readonly roles?: BootOptions['roles'];
   readonly engines?: BootOptions['engines'];
+  /** In place of the store's own. */
+  readonly jobs?: (own: Jobs) => Jobs;
   /** Address blocks whose `X-Forwarded-For` is believed. */
   readonly trustedProxies?: readonly string[];
   /** Data in a file, so that `crash` finds it again. */
@@ -267,7 +277,6 @@ interface Running {
   readonly store: SqliteStore;
   readonly inner: SqliteStore;
   readonly media: ScriptedMedia;
-  readonly recorder: ScriptedRecorder;
   readonly volatile: World['volatile'];
   readonly outbound: ScriptedOutbound;
   readonly idle: () => Promise<void>;

@@ -99,11 +99,29 @@ describe('the broadcast machine', () => {
 
   it('tells started and idle in turns, and is active in between', () => {
     for (const { emitted, snapshot } of all) {
-      const events = emitted.filter((name) => !name.startsWith('order.'));
+      const events = emitted.filter((name) => name.startsWith('stream.'));
       events.forEach((name, index) => {
         expect(name).toBe(index % 2 === 0 ? 'stream.started' : 'stream.idle');
       });
       expect((snapshot.context as BroadcastContext).isActive).toBe(events.length % 2 === 1);
+    }
+  });
+
+  it('tells of each session that it is over once, after idle, and never that one is over which never played', () => {
+    const letters: Record<string, string> = {
+      'session.started': 's',
+      'session.idle': 'i',
+      'session.over': 'o',
+    };
+    for (const { emitted, snapshot } of all) {
+      const told = emitted.map((name) => letters[name] ?? '').join('');
+      expect(told).toMatch(/^((si)+o)*(si)*s?$/);
+      const { value } = snapshot;
+      const { session } = snapshot.context as BroadcastContext;
+      const isOver = value === 'off' || value === 'deleted';
+      if (session?.hasStarted)
+        expect([value, told.at(-1)]).toEqual([value, isOver ? 'o' : expect.not.stringContaining('o')]);
+      else expect([value, told.at(-1) ?? 'o']).toEqual([value, 'o']);
     }
   });
 

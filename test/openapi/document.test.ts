@@ -241,6 +241,16 @@ describe('found by fuzzing', () => {
     }
   });
 
+  it('a dvr= that is neither true nor false is 422, and shown to browsers', async () => {
+    await using w = await world({ plugins });
+    const ask = (query: string) =>
+      w.request('GET', `/hls/6pukxh2m0ydr9h3q/index.m3u8?${query}`, { key: null });
+    const answer = await ask('dvr=yes');
+    expect([answer.status, answer.body.errors]).toEqual([422, ['dvr: expected 1 or 0']]);
+    expect(answer.headers.get('access-control-allow-origin')).toBe('*');
+    expect((await ask('dvr=true')).body.code).toBe('playback.not_live');
+  });
+
   it('a target URL without a host that can be looked up does not fit the schema', async () => {
     await using w = await world({ plugins });
     const bad = [

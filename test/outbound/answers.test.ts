@@ -202,7 +202,8 @@ describe('answers', () => {
   });
 
   it('that are long on the wire and not in their bodies are not read to their ends either', async () => {
-    const bytes = `HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n${'1\r\na\r\n'.repeat(60_000)}0\r\n\r\n`;
+    // More than one read of a socket brings on a busy machine: whole, the connection would rightly be kept.
+    const bytes = `HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n${'1\r\na\r\n'.repeat(1_000_000)}0\r\n\r\n`;
     await using server = await receiver(() => bytes);
     using outbound = client({ limits: { idleLife: 3_600_000 } });
     expect(await outbound.request(server.url, { maxBytes: 10 })).toMatchObject({ ok: true, isCut: true });

@@ -1,11 +1,15 @@
 import { beforeAll, describe, expect, it } from 'vitest';
+import { uuid } from '../../core/ids.ts';
 import { allPlugins, anotherAccount } from '../kit/all-plugins.ts';
+import { assetMaker } from '../kit/asset-maker.ts';
 import { bootstrapKey, type World, world } from '../kit/world.ts';
 
 /** Routes for everyone. Every other route of the program needs a key, and is tested here without being named. */
 const open = [
   ...['GET /health/live', 'GET /health/ready', 'GET /metrics', 'GET /openapi.json', 'OPTIONS /api/*'],
   ...['GET /hls/:playbackId/*', 'OPTIONS /hls/*'],
+  ...['GET /asset/:playbackId/video', 'OPTIONS /asset/*'],
+  ...['GET /recordings/:sessionId/*', 'OPTIONS /recordings/*'],
   ...['GET /api/playback/:id', 'OPTIONS /api/playback/*', 'GET /api/ingest', 'OPTIONS /api/ingest'],
   ...[
     'GET /watch/hls.js',
@@ -17,6 +21,8 @@ const open = [
   ...['GET /docs', 'GET /docs/docs.css', 'GET /docs/docs.js', 'GET /docs/schema.js', 'GET /docs/try.js'],
 ];
 
+const maker = assetMaker();
+
 /** Makes something whose id stands behind `/api/<name>/` in a path. */
 const makers: Record<string, (w: World) => Promise<string>> = {
   stream: async (w) => (await w.given.stream()).id,
@@ -24,6 +30,12 @@ const makers: Record<string, (w: World) => Promise<string>> = {
   'api-token': async (w) => (await w.request('POST', '/api/api-token', { body: {} })).body.id,
   'multistream/target': async (w) =>
     (await w.request('POST', '/api/multistream/target', { body: { url: 'rtmp://a.example/live' } })).body.id,
+  async asset(w) {
+    const id = uuid();
+    const { userId: account } = await w.given.stream();
+    await maker.assets.begin({ id, account, name: 'A', source: { type: 'recording', sessionId: 's' } });
+    return id;
+  },
   webhook: async (w) =>
     (
       await w.request('POST', '/api/webhook', {
@@ -43,7 +55,7 @@ const bodies: Record<string, unknown> = {
   'PATCH /api/stream/:id/record': { record: true },
 };
 
-const plugins = await allPlugins();
+const plugins = [...(await allPlugins()), maker.plugin];
 const routes = await keyedRoutes();
 
 describe('a route', () => {

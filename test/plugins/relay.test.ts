@@ -139,6 +139,32 @@ describe('playback of what another node has', () => {
     await Promise.all(all);
   });
 
+  it('asks for the playlist to seek in apart from the live one, and for neither twice', async () => {
+    const s = given();
+    const queries = ['', 'dvr=1', 'dvr=0', 'dvr=1&token=1'];
+    const all = queries.map((query) => s.view('index.m3u8', { query }));
+    const files = ['dvr.m3u8', 'dvr.m3u8'].map((file) => s.view(file, { query: 'dvr=1&_HLS_skip=YES' }));
+    await s.settle();
+    expect(s.asked.map(({ path }) => path.split('/').at(-1))).toEqual([
+      'index.m3u8',
+      'index.m3u8?dvr=1',
+      'dvr.m3u8?_HLS_skip=YES',
+    ]);
+    for (const one of s.asked) one.answer(one.path);
+    const answers = await Promise.all(all);
+    expect(answers.map(({ text }) => text.endsWith('?dvr=1'))).toEqual([false, true, false, true]);
+    await Promise.all(files);
+  });
+
+  it('does not wait for what will not come: a broadcast that is there and is not recorded', async () => {
+    const s = given();
+    const answer = s.view('index.m3u8', { query: 'dvr=1' });
+    await s.settle();
+    s.asked[0].answer('{"code":"playback.not_recorded"}', { status: 404 });
+    expect(await answer).toMatchObject({ status: 404, text: '{"code":"playback.not_recorded"}' });
+    expect(s.asked).toHaveLength(1);
+  });
+
   it('keeps media, which never changes, and a playlist for a moment alone', async () => {
     const s = given();
     const ask = async (file: string) => {

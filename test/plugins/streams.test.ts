@@ -1,12 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import type { Plugin } from '../../core/plugin.ts';
 import accounts from '../../plugins/accounts/index.ts';
+import assets from '../../plugins/assets/index.ts';
 import events from '../../plugins/events/index.ts';
 import recordings from '../../plugins/recordings/index.ts';
 import streams from '../../plugins/streams/index.ts';
 import { world } from '../kit/world.ts';
 
-const plugins = [accounts, streams, recordings, events] as unknown as Plugin[];
+const plugins = [accounts, streams, assets, recordings, events] as unknown as Plugin[];
 const types = (list: { event: string }[]) => list.map(({ event }) => event);
 
 describe('a stream', () => {

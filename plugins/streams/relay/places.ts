@@ -41,7 +41,9 @@ export class Places {
 
   #read(playbackId: string): Promise<Place> {
     const at = this.#kit.clock.now();
-    const reading = this.#kit.resources.find('stream', 'playbackId', playbackId).then((row): Place => {
+    const { resources } = this.#kit;
+    const found = resources.find('stream', 'playbackId', playbackId, { isBeside: true });
+    const reading = found.then((row): Place => {
       const document = row && documentOf(row);
       return { node: document?.feeder?.node, isActive: document?.isActive ?? false, at };
     });

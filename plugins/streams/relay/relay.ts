@@ -1,16 +1,16 @@
 import { every } from '../../../core/every.ts';
 import { Fault, hasCode } from '../../../core/fault.ts';
+import { Kept } from '../../../core/kept.ts';
 import { valuesOf } from '../../../core/limit-table.ts';
 import { pause } from '../../../core/pause.ts';
 import type { ViewerRequest } from '../../../core/ports/media.ts';
+import { SharedWork } from '../../../core/shared-work.ts';
 import type { StreamsKit } from '../kit.ts';
 import { streamLimits } from '../limits.ts';
 import { notOn, tooMany } from '../not-on.ts';
 import { internalPath, viewersHeader } from './internal.ts';
-import { type Answer, KeptAnswers } from './kept-answers.ts';
 import { relayLimits } from './limits.ts';
 import { type Place, Places } from './places.ts';
-import { SharedWork } from './shared-work.ts';
 import { ViewerTally } from './viewer-tally.ts';
 
 const limits = valuesOf(relayLimits);
@@ -23,7 +23,7 @@ const longestWait = streamLimits.returnWait.value;
 export function relay(kit: StreamsKit): Relay {
   const { clock, log, media, nodes } = kit;
   const places = new Places(kit);
-  const kept = new KeptAnswers({ bytes: kit.config.relayMemory * 1_048_576 });
+  const kept = new Kept<Answer>({ bytes: kit.config.relayMemory * 1_048_576 });
   const shared = new SharedWork<Answer | 'here'>({ running: limits.requests, waiting: limits.waiting });
   const tally = new ViewerTally();
   const counts = count(kit, { kept, shared });
@@ -57,7 +57,7 @@ export function relay(kit: StreamsKit): Relay {
         body: await response.blob(),
       };
       const until = clock.now() + (answer.status === 200 ? keepTime(file) : 0);
-      if (until > clock.now()) room.keep(keyOf(asked), { answer, until });
+      if (until > clock.now()) room.keep(keyOf(asked), answer, { until });
       return answer;
     } catch (error) {
       throw unreachable(error);
@@ -84,7 +84,7 @@ export function relay(kit: StreamsKit): Relay {
     const stop = every(limits.placeKept, { clock, work: () => void look().catch(() => {}) });
     try {
       const answer = await ask(node, asked, AbortSignal.any([signal, gone.signal]));
-      return answer.status === 404 ? undefined : answer;
+      return answer.status === 404 && !(await isFinal(answer)) ? undefined : answer;
     } catch (error) {
       signal.throwIfAborted();
       if (hasCode(error, 'node.unreachable')) return error;
@@ -148,6 +148,13 @@ export interface Relay {
   serve(viewer: ViewerRequest): Promise<Response>;
 }
 
+/** An answer of another node. Its bytes are shared by all who get it. */
+interface Answer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Blob;
+}
+
 interface Asked {
   readonly playbackId: string;
   readonly file: string;
@@ -166,6 +173,7 @@ function askedBy({ playbackId, file, query }: ViewerRequest): Asked | undefined 
     }
     const skip = query.get('_HLS_skip');
     if (skip === 'YES' || skip === 'v2') parameters.set('_HLS_skip', skip);
+    if (file === 'index.m3u8' && query.get('dvr') === '1') parameters.set('dvr', '1');
   }
   return { playbackId, file, search: parameters.size > 0 ? `?${parameters}` : '' };
 }
@@ -188,6 +196,11 @@ function unreachable(cause?: unknown): Fault {
   });
 }
 
+/** It is there, and has no recording to seek in: no use in waiting for it. */
+async function isFinal({ body }: Answer): Promise<boolean> {
+  return (await body.text()).includes('"playback.not_recorded"');
+}
+
 /** ms */
 function keepTime(file: string): number {
   return file.endsWith('.mp4') ? limits.mediaKept : limits.playlistKept;
@@ -206,7 +219,7 @@ const passedHeaders = [
 
 function count(
   { metrics }: Pick<StreamsKit, 'metrics'>,
-  { kept, shared }: { kept: KeptAnswers; shared: SharedWork<unknown> },
+  { kept, shared }: { kept: Kept<Answer>; shared: SharedWork<unknown> },
 ) {
   metrics.reading('millrace_relay_held_bytes', {
     help: 'Answers of other nodes that are kept for viewers here.',

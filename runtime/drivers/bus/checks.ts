@@ -31,6 +31,11 @@ export function closedFault(): Fault {
   return new Fault('bus.closed', { status: 503, message: 'the bus is closed', retryAfter: 1 });
 }
 
+/** Nothing was sent, or only a question. */
+export function unreachableFault(message: string, cause?: unknown): Fault {
+  return new Fault('bus.unreachable', { status: 503, message, retryAfter: 1, cause });
+}
+
 export function unknownFault(message: string, cause?: unknown): Fault {
   return new Fault('bus.unknown', { status: 503, message, retryAfter: 1, cause });
 }

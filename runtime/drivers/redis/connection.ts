@@ -8,6 +8,8 @@ export type RedisClient = ReturnType<typeof clientOf>;
 export interface RedisOptions {
   /** `redis://` or `rediss://`, with user, password and database if need be. */
   readonly url: string;
+  /** Authority that signed its certificate, as PEM. Default: those of the system. */
+  readonly ca?: string | undefined;
   /** Code of the Fault that says that Redis does not answer. */
   readonly unavailable: string;
   readonly log: Log;
@@ -81,7 +83,7 @@ export class RedisConnection {
   }
 
   async #open(): Promise<RedisClient> {
-    const client = clientOf(await import('redis'), this.#options.url);
+    const client = clientOf(await import('redis'), this.#options);
     client.on('ready', () => this.#arrived(client));
     client.on('error', (error) => this.#failed(error));
     this.#connect(client);
@@ -163,7 +165,7 @@ export class RedisConnection {
   }
 }
 
-function clientOf({ createClient }: typeof import('redis'), url: string) {
+function clientOf({ createClient }: typeof import('redis'), { url, ca }: RedisOptions) {
   const { connect, retry, commands, ping } = redisLimits;
   return createClient({
     url,
@@ -175,6 +177,7 @@ function clientOf({ createClient }: typeof import('redis'), url: string) {
       // Of use while it is made: later pings keep it from ever being idle for so long, answered or not.
       socketTimeout: connect + ping,
       reconnectStrategy: (tries) => Math.min(retry, (retry / 50) * 2 ** Math.min(tries, 10)),
+      ...(ca !== undefined && { tls: true, ca }),
     },
   });
 }

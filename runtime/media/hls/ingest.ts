@@ -20,6 +20,7 @@ import { Cutter } from './cutter.ts';
 import { issues } from './issues.ts';
 import { encoderLimits, type OutputConfig } from './limits.ts';
 import { Meter } from './meter.ts';
+import type { RecordingTap } from './tap.ts';
 import { AUDIO, Timeline, VIDEO } from './timeline.ts';
 import { VitalsMeter } from './vitals.ts';
 import type { LiveWindow } from './window.ts';
@@ -31,6 +32,8 @@ export interface IngestOptions {
   readonly config: OutputConfig;
   /** What the arenas count against; nothing when undefined. */
   readonly memory?: MemoryShare;
+  /** What is wrong with its recording is an issue of it too; not recorded when undefined. */
+  readonly tap?: RecordingTap | undefined;
   /** Of this process; none is known when undefined. */
   readonly delay?: OwnDelay | undefined;
   /** Milliseconds on the output's timeline at which this publish begins. */
@@ -179,10 +182,15 @@ export class Ingest implements MediaSink {
   }
 
   figures(): Figures {
+    const { tap, window, clock } = this.#options;
+    const read = this.#meter.read(clock.now());
+    const { segments } = this.#cutter;
+    const { targetDuration } = window;
     return {
-      ...this.#meter.read(this.#options.clock.now()),
-      segments: this.#cutter.segments,
-      targetDuration: this.#options.window.targetDuration,
+      ...read,
+      issues: tap === undefined ? read.issues : [...read.issues, ...tap.issues],
+      segments,
+      targetDuration,
     };
   }
 

@@ -77,6 +77,31 @@ export const outputLimits = limitTable('hls', {
     meaning: 'How long a blocked reload waits while nobody publishes; never longer than 3 × TARGETDURATION.',
     beyond: '200 with the unchanged playlist; a part that was never made is 404.',
   },
+  dvrSegments: {
+    value: 50_000,
+    unit: 'segments',
+    meaning: 'Segments of a recording that its DVR playlist lists while it is live: 27 h of 2 s.',
+    beyond: 'The oldest are no longer listed, and the playlist is no EVENT any more.',
+  },
+  dvrChunk: {
+    value: 256,
+    unit: 'segments',
+    meaning: 'Lines of a DVR playlist that are written at one time.',
+    beyond: 'Other work comes in between.',
+  },
+  dvrKept: {
+    value: 60_000,
+    unit: 'ms',
+    meaning:
+      'How long the text of a DVR playlist is kept for the next who asks; it counts against `hls.memory`.',
+    beyond: 'It is written anew when somebody asks. Without memory for it: 503 with `Retry-After`.',
+  },
+  dvrCodecs: {
+    value: 8,
+    unit: 'codecs',
+    meaning: 'Different codecs of one recording that `CODECS` of its DVR playlist names.',
+    beyond: 'It names those of the newest segment alone.',
+  },
 });
 
 /** Numbers, so that a test can give others. */

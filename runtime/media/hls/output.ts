@@ -2,10 +2,13 @@ import type { Clock } from '../../../core/ports/clock.ts';
 import type { Figures, PublishGrant, Vitals } from '../../../core/ports/media.ts';
 import type { MemoryShare } from '../memory-budget.ts';
 import type { OwnDelay } from '../own-delay.ts';
+import type { TakeFeed } from '../recording/feed.ts';
 import type { MediaSink } from '../sink.ts';
+import { Dvr } from './dvr.ts';
 import { Ingest } from './ingest.ts';
 import { type OutputConfig, outputDefaults } from './limits.ts';
 import {
+  DVR_PLAYLIST,
   MEDIA_PLAYLIST,
   MULTIVARIANT_PLAYLIST,
   mediaPlaylist,
@@ -14,6 +17,7 @@ import {
 } from './playlist.ts';
 import type { BufferPool } from './pool.ts';
 import { answers } from './responses.ts';
+import { RecordingTap } from './tap.ts';
 import { Waiters } from './waiters.ts';
 import { LiveWindow } from './window.ts';
 
@@ -31,6 +35,13 @@ export interface LiveOutputOptions {
 
 export interface Attachment {
   readonly grant: PublishGrant;
+  /** Where it is recorded; undefined: it is not. */
+  readonly recording?: {
+    /** Its feed; undefined when it is not to be had. Called once, when a former publish is over. */
+    open(): TakeFeed | undefined;
+    /** The recorder threw; the broadcast goes on. */
+    onTrouble(error: unknown): void;
+  };
   /** The first segment of this publish is listed. Called at most once, during a call of the sink. */
   onPlayable(): void;
   /** EXT-X-TARGETDURATION has grown. Called seldom, during a call of the sink. */
@@ -53,6 +64,7 @@ export class LiveOutput {
   readonly #waiters: Waiters;
   /** Random, so that no cache answers with files of an older output of this playbackId. */
   readonly #prefix: string;
+  readonly #dvr: Dvr;
   #ingest: Ingest | undefined;
   #attachment: Attachment | undefined;
   /** The target duration that the owner knows of. */
@@ -80,6 +92,7 @@ export class LiveOutput {
     this.#waiters = new Waiters({ clock, limit: this.#config.waiterLimit });
     this.#window.onChange = () => this.#onChange();
     this.#prefix = Buffer.from(crypto.getRandomValues(new Uint8Array(6))).toString('hex');
+    this.#dvr = new Dvr({ clock, prefix: this.#prefix, config: this.#config, memory: memory?.hold() });
   }
 
   /** True from the first listed segment until `end`. */
@@ -110,12 +123,17 @@ export class LiveOutput {
     this.#knownTarget = Math.max(this.#knownTarget, grant.targetDuration, this.#config.targetDuration);
     this.#attachment = attachment;
     this.#isPublishing = !this.#hasEnded;
+    const { recording } = attachment;
+    const tap = recording === undefined || this.#hasEnded ? undefined : new RecordingTap(recording);
+    this.#window.tap = tap;
+    this.#dvr.follow(grant.sessionId, tap?.written);
     this.#ingest = new Ingest({
       grant,
       clock: this.#clock,
       window: this.#window,
       config: this.#config,
       memory: this.#memory,
+      tap,
       delay: this.#delay,
       // A second later than the last media, so that what comes a little early still has a time of its own.
       origin: Math.ceil(this.#end) + 1000,
@@ -145,6 +163,7 @@ export class LiveOutput {
     this.#isPublishing = false;
     this.#release();
     this.#window.clear();
+    this.#dvr.end();
     this.#memory?.close();
     this.#waiters.wake();
   }
@@ -159,18 +178,22 @@ export class LiveOutput {
     return this.#ingest?.vitals() ?? this.#vitals;
   }
 
-  /** Answers a GET for one file. `query` counts for the media playlist only. */
+  /** Answers a GET for one file. `query` counts for playlists only. */
   serve(file: string, query?: URLSearchParams, signal?: AbortSignal): Response | Promise<Response> {
     if (this.#hasEnded) return answers.missing();
     if (file === MEDIA_PLAYLIST) return this.#serveMedia(query, signal);
     if (file === MULTIVARIANT_PLAYLIST) {
       if (!this.isPlayable) return answers.missing();
+      if (query?.get('dvr') === '1') return this.#serveDvr('multivariant');
       return answers.playlist(this.#render('multivariant'), this.#window.targetDuration);
     }
+    if (file === DVR_PLAYLIST) return this.#serveDvr(kindAsked(query));
     const ref = parseName(file, this.#prefix);
     if (ref === undefined) return answers.missing();
     if (ref.type === 'init') return answers.media(this.#window.initBlob(ref.id));
     if (ref.type === 'segment') return answers.media(this.#window.segment(ref.sequence)?.whole());
+    if (ref.type === 'dvrSegment') return this.#dvr.segment(ref.sequence);
+    if (ref.type === 'dvrInit') return this.#dvr.init(ref.id);
     const { sequence, part } = ref;
     const blob = this.#window.segment(sequence)?.part(part);
     if (blob !== undefined || !this.#isHinted(sequence, part)) return answers.media(blob);
@@ -181,6 +204,11 @@ export class LiveOutput {
       },
       expire: () => answers.missing(),
     });
+  }
+
+  #serveDvr(kind: 'multivariant' | 'media' | 'delta'): Response | Promise<Response> {
+    if (!this.isPlayable) return answers.missing();
+    return this.#dvr.playlist(kind, this.#window.targetDuration);
   }
 
   #onChange(): void {
@@ -196,6 +224,8 @@ export class LiveOutput {
     if (ingest === undefined) return;
     this.#ingest = undefined;
     ingest.finish();
+    this.#window.tap?.end();
+    this.#window.tap = undefined;
     this.#attachment = undefined;
     this.#end = Math.max(this.#end, ingest.end);
     this.#figures = ingest.figures();
@@ -209,10 +239,8 @@ export class LiveOutput {
   ): Response | Promise<Response> {
     const askedSegment = query?.get('_HLS_msn') ?? undefined;
     const askedPart = query?.get('_HLS_part') ?? undefined;
-    const askedSkip = query?.get('_HLS_skip') ?? undefined;
     if (!this.isPlayable) return answers.missing();
-    // v2 also leaves out date ranges, of which there are none. Another value is one of a later version.
-    const kind = askedSkip === 'YES' || askedSkip === 'v2' ? 'delta' : 'media';
+    const kind = kindAsked(query);
     if (askedSegment === undefined && askedPart === undefined) return this.#answerMedia(kind);
     if (askedSegment === undefined) return answers.refusal('_HLS_part needs _HLS_msn');
     const sequence = wholeNumber(askedSegment);
@@ -290,6 +318,12 @@ export class LiveOutput {
 
 /** Not 0, so that a composition offset below 0 leads to no time below 0; milliseconds. */
 const ORIGIN = 9000;
+
+/** v2 also leaves out date ranges, of which there are none. Another value is one of a later version. */
+function kindAsked(query: URLSearchParams | undefined): 'delta' | 'media' {
+  const skip = query?.get('_HLS_skip');
+  return skip === 'YES' || skip === 'v2' ? 'delta' : 'media';
+}
 
 function wholeNumber(text: string | undefined): number | undefined {
   return text !== undefined && /^\d{1,15}$/.test(text) ? Number(text) : undefined;

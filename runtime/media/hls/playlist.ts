@@ -84,24 +84,38 @@ export function multivariantPlaylist(source: PlaylistSource): string {
 
 export const MULTIVARIANT_PLAYLIST = 'index.m3u8';
 export const MEDIA_PLAYLIST = 'source.m3u8';
+/** The same broadcast from its first second. */
+export const DVR_PLAYLIST = 'dvr.m3u8';
 
 /** What a file name asks for. */
 export type FileRef =
   | { readonly type: 'init'; readonly id: number }
   | { readonly type: 'segment'; readonly sequence: number }
+  | { readonly type: 'dvrInit'; readonly id: number }
+  | { readonly type: 'dvrSegment'; readonly sequence: number }
   | { readonly type: 'part'; readonly sequence: number; readonly part: number };
 
 /** The inverse of the names below; undefined for any other name. */
 export function parseName(file: string, prefix: string): FileRef | undefined {
   if (file.length > 64 || !file.startsWith(prefix) || !file.endsWith('.mp4')) return undefined;
-  const match = /^_(init|seg|part)(0|[1-9]\d{0,14})(?:\.(0|[1-9]\d{0,5}))?\.mp4$/.exec(
+  const match = /^_(init|seg|part|dvr|dvrinit)(0|[1-9]\d{0,14})(?:\.(0|[1-9]\d{0,5}))?\.mp4$/.exec(
     file.slice(prefix.length),
   );
   if (match === null || (match[1] === 'part') !== (match[3] !== undefined)) return undefined;
   const number = Number(match[2]);
   if (match[1] === 'init') return { type: 'init', id: number };
+  if (match[1] === 'dvrinit') return { type: 'dvrInit', id: number };
+  if (match[1] === 'dvr') return { type: 'dvrSegment', sequence: number };
   if (match[1] === 'seg') return { type: 'segment', sequence: number };
   return { type: 'part', sequence: number, part: Number(match[3]) };
+}
+
+export function dvrSegmentName(prefix: string, sequence: number): string {
+  return `${prefix}_dvr${sequence}.mp4`;
+}
+
+export function dvrInitName(prefix: string, id: number): string {
+  return `${prefix}_dvrinit${id}.mp4`;
 }
 
 function initName(prefix: string, id: number): string {

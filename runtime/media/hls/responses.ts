@@ -15,6 +15,11 @@ const missing = new Fault('playback.not_live', {
   message: 'Nothing is being broadcast here right now.',
   retryAfter: 1,
 });
+const unrecorded = new Fault('playback.not_recorded', {
+  status: 404,
+  message: 'This broadcast is not recorded, or nothing of it is written yet. Without dvr=1 it plays live.',
+  retryAfter: 1,
+});
 const busy = new Fault('playback.too_many_waiting', {
   status: 503,
   message: 'Too many requests wait here, or no media comes. Try again.',
@@ -24,7 +29,7 @@ const busy = new Fault('playback.too_many_waiting', {
 /** What viewers are answered. A Blob's bytes are shared by all its Responses; no stream is opened. */
 export const answers = {
   /** `maxAge` in seconds. */
-  playlist(text: string, maxAge: number): Response {
+  playlist(text: string | Blob, maxAge: number): Response {
     const headers = { ...OPEN, 'Content-Type': PLAYLIST, 'Cache-Control': `public, max-age=${maxAge}` };
     return new Response(text, { headers });
   },
@@ -33,6 +38,10 @@ export const answers = {
   },
   missing(): Response {
     return faultResponse(missing, REFUSED);
+  },
+  /** It is on the air all the same. */
+  unrecorded(): Response {
+    return faultResponse(unrecorded, REFUSED);
   },
   refusal(reason: string): Response {
     return faultResponse(new Fault('playback.not_soon', { status: 400, message: reason }), REFUSED);

@@ -100,6 +100,12 @@ export class Segment {
     this.parts.push({ offset, size, duration, isIndependent, blob: undefined });
   }
 
+  /** The bytes of the part appended last; good until the next change. */
+  newest(): Uint8Array {
+    const { offset, size } = this.parts[this.parts.length - 1];
+    return (this.#buffer as Uint8Array).subarray(offset, offset + size);
+  }
+
   /** Nothing comes any more. */
   close(): void {
     this.#isOpen = false;

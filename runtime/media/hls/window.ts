@@ -1,10 +1,21 @@
 import type { Clock } from '../../../core/ports/clock.ts';
 import type { MemoryHold } from '../memory-budget.ts';
-import { fragmentSize, type Run } from '../mp4/fragment.ts';
+import { fragmentSize, type Run, writeFragment } from '../mp4/fragment.ts';
 import type { OutputConfig } from './limits.ts';
 import type { BufferPool } from './pool.ts';
 import { Rate } from './rate.ts';
 import { type Init, Segment } from './segment.ts';
+import type { RecordingTap } from './tap.ts';
+
+/** A part to be made of what the runs hold. */
+interface NewPart {
+  readonly runs: readonly Run[];
+  /** Seconds. */
+  readonly duration: number;
+  readonly isIndependent: boolean;
+  /** Its first sample, epoch milliseconds. */
+  readonly wallStart: number;
+}
 
 /** The live window of one output: the segments listed, those just unlisted, and the one being made. */
 export class LiveWindow {
@@ -30,6 +41,8 @@ export class LiveWindow {
   #version = 0;
   #wallEnd = 0;
   onChange: () => void = () => {};
+  /** Where the publish that is running is recorded. */
+  tap: RecordingTap | undefined;
 
   constructor(options: { clock: Clock; pool: BufferPool; config: OutputConfig; memory?: MemoryHold }) {
     this.#clock = options.clock;
@@ -122,26 +135,27 @@ export class LiveWindow {
     this.#init = { id: this.#inits, blob, codecs, width, height, frameRate };
     this.#inits += 1;
     this.#isDiscontinuityDue = this.hasListed;
+    this.tap?.begin(init);
   }
 
   /**
    * Writes a part behind the open segment, or opens one with it. False when the window may not hold more;
    * then nothing was written.
    */
-  addPart(part: {
-    runs: readonly Run[];
-    duration: number;
-    isIndependent: boolean;
-    wallStart: number;
-  }): boolean {
+  addPart(part: NewPart): boolean {
     const size = fragmentSize(part.runs);
     const segment = this.#open ?? this.#openSegment(part.wallStart);
-    if (segment === undefined || !this.#makeRoom(segment, size)) return false;
-    if (segment !== this.#open) this.#isDiscontinuityDue = false;
-    this.#open = segment;
+    const startsSegment = segment !== this.#open;
     this.#fragments += 1;
-    const { runs, duration, isIndependent } = part;
+    if (segment === undefined || !this.#makeRoom(segment, size)) {
+      this.#recordAlone(part, { size, startsSegment });
+      return false;
+    }
+    if (startsSegment) this.#isDiscontinuityDue = false;
+    this.#open = segment;
+    const { runs, duration, isIndependent, wallStart } = part;
     segment.append({ runs, size, duration, isIndependent, fragment: this.#fragments });
+    this.tap?.part(segment.newest(), { wallStart, duration, isIndependent, startsSegment });
     this.#wallEnd = part.wallStart + duration * 1000;
     // As EXTINF says it, with five digits: 6.4999999 is 6.50000 there, and 7 when rounded (4.4.3.1).
     this.#target = Math.max(this.#target, Math.round(segment.duration + 0.000_005));
@@ -187,6 +201,17 @@ export class LiveWindow {
     this.#open = this.#init = this.#hint = undefined;
     this.#memory?.resize(0);
     this.#version += 1;
+  }
+
+  /** What no viewer will see for want of room is recorded all the same: it is the last of its publish. */
+  #recordAlone(part: NewPart, options: { size: number; startsSegment: boolean }): void {
+    if (this.tap === undefined) return;
+    const { size, startsSegment } = options;
+    const { runs, duration, isIndependent, wallStart } = part;
+    const buffer = this.#pool.take(size);
+    writeFragment(buffer, { at: 0, sequence: this.#fragments, runs });
+    this.tap.part(buffer.subarray(0, size), { wallStart, duration, isIndependent, startsSegment });
+    this.#pool.give(buffer);
   }
 
   /** At least this many seconds are listed. */

@@ -8,8 +8,11 @@ import {
   typeOf,
 } from '../../../core/ports/blobs.ts';
 
-/** The port in memory, as simply as it can be said: what the drivers are compared with. */
-export function modelBlobs(): Blobs {
+/**
+ * The port in memory, as simply as it can be said: what the drivers are compared with.
+ * @param now epoch ms, for tests in virtual time
+ */
+export function modelBlobs(now: () => number = Date.now): Blobs {
   const kept = new Map<string, { bytes: Uint8Array; etag: string; modified: number }>();
   const uploads = new Map<
     string,
@@ -31,7 +34,7 @@ export function modelBlobs(): Blobs {
       return { outcome: 'conflict' };
     count += 1;
     const etag = `m${count}`;
-    kept.set(key, { bytes: bytes.slice(), etag, modified: Date.now() });
+    kept.set(key, { bytes: bytes.slice(), etag, modified: now() });
     return { outcome: 'ok', etag, size: bytes.length };
   };
   const open = ({ id }: Pick<BlobUpload, 'id'>) => {
@@ -40,6 +43,7 @@ export function modelBlobs(): Blobs {
   };
 
   return {
+    adopting: 'copy',
     async open() {},
     async close() {},
     async put(key, source, options = {}) {
@@ -76,7 +80,7 @@ export function modelBlobs(): Blobs {
     uploads: {
       async begin(key, { partSize }) {
         count += 1;
-        uploads.set(`${count}`, { key, begun: Date.now(), parts: new Map() });
+        uploads.set(`${count}`, { key, begun: now(), parts: new Map() });
         return { key, id: `${count}`, partSize };
       },
       async part(upload, { number, bytes }) {

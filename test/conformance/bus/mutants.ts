@@ -118,6 +118,10 @@ export const mutants: Readonly<Record<string, Mutant>> = {
       };
     },
   },
+  'answers for an engine that it has not asked': {
+    breaks: 'a node knows whether the engine answers, also one that owns nothing; a closed bus does not',
+    mutate: (bus) => ({ ...bus, ping: async () => {} }),
+  },
   'acknowledges what it has not written': {
     breaks: 'what was acknowledged before anybody owned it is delivered',
     mutate(bus) {

@@ -1,5 +1,6 @@
 import { expect } from 'vitest';
 import type { CommitOutcome, Consumed, Lease, StepCommit, Store } from '../../../core/ports/store.ts';
+import { partitionOf } from '../../../runtime/actors/partition.ts';
 import type { Check } from './check.ts';
 import { bothLives, event, row, start, step } from './fixtures.ts';
 
@@ -230,6 +231,43 @@ export const partitionChecks: readonly Check[] = [
         const plain = await resources.find('stream', 'own', 'plain', { isPlain: true });
         expect(plain?.id).toBe('plain');
       }
+    },
+  },
+  {
+    name: 'a row is found in the place that its id, or the value of its index, tells',
+    async run({ store, reopen }) {
+      const leases = await leasesOf(store, 3);
+      const named = (what: string, partition: number) => {
+        for (let n = 0; ; n += 1) if (partitionOf(`${what}${n}`, 3) === partition) return `${what}${n}`;
+      };
+      const key = (partition: number) => named('k', partition);
+      for (const lease of leases) {
+        const { partition } = lease;
+        const rows = [row({ id: named('s', partition), indexes: { key: key(partition) } })];
+        await ok(store.commit(step(lease, { actor: `a/${partition}`, rows })));
+      }
+      await store.write({ at: start, events: [], rows: [{ ...row({ id: 'plain' }), revision: 0 }] });
+      for await (const { resources } of bothLives({ store, reopen })) {
+        for (const { partition } of leases) {
+          const id = named('s', partition);
+          expect(await resources.get('stream', id, { isBeside: true })).toMatchObject({ id });
+          expect(await resources.find('stream', 'key', key(partition), { isBeside: true })).toMatchObject({
+            id,
+          });
+        }
+        expect(await resources.get('stream', 'never', { isBeside: true })).toBeUndefined();
+        expect(await resources.find('stream', 'key', 'never', { isBeside: true })).toBeUndefined();
+        expect(await resources.get('stream', 'plain', { isPlain: true })).toMatchObject({ id: 'plain' });
+        expect(await resources.get('stream', 'never', { isPlain: true })).toBeUndefined();
+      }
+      // What a step moves to another key is found by that alone.
+      const [first] = leases;
+      const [id, other] = [named('s', 0), named('other', 0)];
+      const rows = [row({ id, indexes: { key: other } })];
+      const next = await reopen();
+      await ok(next.commit(step(first as Lease, { actor: 'a/0', sequence: 1, rows })));
+      expect(await next.resources.find('stream', 'key', other, { isBeside: true })).toMatchObject({ id });
+      expect(await next.resources.find('stream', 'key', key(0), { isBeside: true })).toBeUndefined();
     },
   },
   {

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { createClient } from 'redis';
 import { afterEach, describe, expect, test } from 'vitest';
 import type { Lease, StepCommit } from '../../../core/ports/store.ts';
+import { partitionOf } from '../../../runtime/actors/partition.ts';
 import {
   type RedisStore,
   type RedisStoreOptions,
@@ -94,7 +95,7 @@ describe.skipIf(redis.isMissing)('the store on Redis', () => {
       const store = await fresh();
       await store.acquire(1);
       const { url } = await redis.shared();
-      await (await clientOf(url)).hSet(`{driver-${number}}:facts`, 'layout', '2');
+      await (await clientOf(url)).hSet(`{driver-${number}}:facts`, 'layout', '3');
       await expect(open({ url }).load('a/1')).rejects.toMatchObject(fault('store.newer', 500));
     });
   });
@@ -348,18 +349,77 @@ describe.skipIf(redis.isMissing)('the store on Redis', () => {
     expect(await store.resources.list('stream', { limit: 1, where: { tag: 'x\udfa5' } })).toHaveLength(1);
   });
 
-  test('what is asked with every request costs one script, however many partitions there are', async () => {
-    const { url } = await redis.start();
-    const store = open({ url });
-    await store.acquire(16);
-    await create(store, [row({ id: 'key', indexes: { hash: 'h' } })]);
-    const admin = await clientOf(url);
-    const scripts = async () =>
-      Number(/cmdstat_evalsha:calls=(\d+)/.exec(await admin.info('commandstats'))?.[1] ?? 0);
-    const before = await scripts();
-    expect(await store.resources.find('stream', 'hash', 'h', { isPlain: true })).toMatchObject({ id: 'key' });
-    expect(await store.resources.find('stream', 'hash', 'other', { isPlain: true })).toBeUndefined();
-    expect((await scripts()) - before).toBe(2);
+  describe('what strangers ask with every request', () => {
+    const sixteen = async (url: string) => {
+      const store = open({ url });
+      const leases = await store.acquire(16);
+      const names = { id: '', key: '' };
+      for (let n = 0; partitionOf(names.id, 16) !== 5; n += 1) names.id = `s${n}`;
+      for (let n = 0; partitionOf(names.key, 16) !== 5; n += 1) names.key = `k${n}`;
+      await create(store, [row({ id: 'plain', indexes: { hash: 'h' } })]);
+      const rows = [row({ id: names.id, indexes: { key: names.key } })];
+      await store.commit(step(leases[5] as Lease, { rows }));
+      return { store, ...names };
+    };
+    const counted = async (url: string, work: () => Promise<unknown>) => {
+      const admin = await clientOf(url);
+      await admin.configResetStat();
+      const answer = await work();
+      const stats = await admin.info('commandstats');
+      const asked = [...stats.matchAll(/cmdstat_(?:evalsha|hget):calls=(\d+)/g)];
+      return { answer, commands: asked.reduce((sum, [, calls]) => sum + Number(calls), 0) };
+    };
+
+    test('costs one command, however many partitions there are and whether it is found or not', async () => {
+      const { url } = await redis.start();
+      const { store, id, key } = await sixteen(url);
+      const { get, find } = store.resources;
+      const cases: [() => Promise<unknown>, string | undefined, number][] = [
+        // A script that finds it reads the row: Redis counts that as well.
+        [() => find('stream', 'hash', 'h', { isPlain: true }), 'plain', 2],
+        [() => find('stream', 'hash', 'other', { isPlain: true }), undefined, 1],
+        [() => get('stream', 'plain', { isPlain: true }), 'plain', 1],
+        [() => get('stream', 'never', { isPlain: true }), undefined, 1],
+        [() => find('stream', 'key', key, { isBeside: true }), id, 2],
+        [() => find('stream', 'key', 'made-up', { isBeside: true }), undefined, 1],
+        [() => get('stream', id, { isBeside: true }), id, 1],
+        [() => get('stream', 'never', { isBeside: true }), undefined, 1],
+      ];
+      for (const [work, found, commands] of cases) {
+        const asked = await counted(url, work);
+        expect(asked.answer && (asked.answer as { id: string }).id).toBe(found);
+        expect([String(work), asked.commands]).toEqual([String(work), commands]);
+      }
+    });
+
+    test('an actor whose partition is known costs one command, also one that there is not yet', async () => {
+      const { url } = await redis.start();
+      const { store } = await sixteen(url);
+      const cases: [() => Promise<unknown>, boolean, number][] = [
+        [() => store.load('a/1', 5), true, 1],
+        [() => store.load('a/never', 5), false, 1],
+        [() => store.load('a/1', 6), false, 1],
+      ];
+      for (const [work, isThere, commands] of cases) {
+        const asked = await counted(url, work);
+        expect([asked.answer !== undefined, asked.commands]).toEqual([isThere, commands]);
+      }
+    });
+
+    test('is looked for everywhere in data from before names lay beside their actors', async () => {
+      const { url } = await redis.start();
+      const store = open({ url });
+      await (await clientOf(url)).hSet(`{driver-${number}}:facts`, 'layout', '1');
+      const leases = await store.acquire(16);
+      const rows = [row({ id: 's0', indexes: { key: 'k0' } })];
+      const elsewhere = leases.find(
+        ({ partition }) => partition !== partitionOf('s0', 16) && partition !== partitionOf('k0', 16),
+      ) as Lease;
+      await store.commit(step(elsewhere, { rows }));
+      expect(await store.resources.get('stream', 's0', { isBeside: true })).toMatchObject({ id: 's0' });
+      const found = await store.resources.find('stream', 'key', 'k0', { isBeside: true });
+      expect(found).toMatchObject({ id: 's0' });
+    });
   });
 
   test('namespaces on one Redis know nothing of each other, and a wrong one is refused', async () => {

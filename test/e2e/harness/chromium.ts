@@ -14,6 +14,10 @@ export interface Viewer extends AsyncDisposable {
   /** Waits until `frames` more pictures were decoded than now. */
   watch(frames: number, options: { within: number }): Promise<Sample>;
   screenshot(path: string): Promise<void>;
+  /** What can be sought in, seconds of the media element. */
+  seekable(): Promise<{ start: number; end: number }>;
+  /** Goes there, and goes on playing. */
+  seek(time: number): Promise<void>;
   /** Page loads so far: 1 unless somebody reloaded. */
   readonly loads: number;
   /** What the page complained about: exceptions, and lines of console.error. */
@@ -101,6 +105,16 @@ export async function openViewer(
     screenshot: async (path) => {
       await page.screenshot({ path });
     },
+    seekable: () =>
+      page.evaluate(() => {
+        const { seekable } = document.querySelector('video') as HTMLVideoElement;
+        const last = seekable.length - 1;
+        return last < 0 ? { start: 0, end: 0 } : { start: seekable.start(0), end: seekable.end(last) };
+      }),
+    seek: (time) =>
+      page.evaluate((to) => {
+        (document.querySelector('video') as HTMLVideoElement).currentTime = to;
+      }, time),
     get loads() {
       return loads;
     },
@@ -143,7 +157,8 @@ const samplePage = (page: Page): Promise<Sample> =>
     };
   });
 
-async function paint(page: Page): Promise<Picture | null> {
+/** The picture that the page's video shows, 640 pixels wide; null before the first one. */
+export async function paint(page: Page): Promise<Picture | null> {
   const painted = await page.evaluate(() => {
     const video = document.querySelector('video');
     if (!video?.videoWidth) return null;

@@ -78,6 +78,22 @@ describe('health', () => {
     });
   });
 
+  it('is also how its recording does, for as long as that lasts', async () => {
+    await using w = await world({ plugins });
+    const { stream, publish, session } = await broadcast(w);
+    const issues = ['The recording lacks a part: the disk is full. Make room on it.'];
+    publish.shows({ figures: { issues } });
+    await flow(w, publish, { seconds: 2 });
+    for (const id of [stream.id, session])
+      expect(await read(w, id)).toMatchObject({ isHealthy: false, issues });
+    expect(await told(w)).toEqual([{ sessionId: session, isHealthy: false, issues }]);
+    publish.shows({ figures: { issues: [] } });
+    await flow(w, publish, { seconds: 12 });
+    for (const id of [stream.id, session])
+      expect(await read(w, id)).toMatchObject({ isHealthy: true, issues: [] });
+    expect((await told(w)).at(-1)).toEqual({ sessionId: session, isHealthy: true, issues: [] });
+  });
+
   it('emits an event when it changes, with the stream and without its key', async () => {
     await using w = await world({ plugins });
     const { stream, publish, session } = await broadcast(w);

@@ -1,12 +1,6 @@
-import { cpSync, renameSync, rmSync } from 'node:fs';
-import { join } from 'node:path';
-import { createClient } from 'redis';
-import { until } from '../../e2e/harness/wait.ts';
+import { keepAsItIs, putBack } from '../../kit/older-redis.ts';
 import { firsts, readyAfter } from './outages.ts';
 import type { Stage } from './stage.ts';
-
-const folder = 'appendonlydir';
-const kept = 'appendonlydir.kept';
 
 /**
  * Line 5: Redis comes back with what it held some time ago. Plain resources that were written since are lost by nature;
@@ -18,7 +12,7 @@ export async function rollback(
 ): Promise<void> {
   const { fleet, ledger } = on;
   await Bun.sleep(10_000);
-  await keep(on);
+  await keepAsItIs(fleet.redis);
   // Plain rows from here on may be lost.
   on.ledger.plainUntil = performance.now();
   await Bun.sleep(20_000);
@@ -28,10 +22,7 @@ export async function rollback(
     ledger.hasMediaDied = true;
     await Promise.all(fleet.nodes.map((node) => node.kill()));
   }
-  await fleet.redis.stop();
-  const data = fleet.redis.folder;
-  rmSync(join(data, folder), { recursive: true });
-  renameSync(join(data, kept), join(data, folder));
+  await putBack(fleet.redis);
   on.ledger.plainFrom = performance.now();
   ledger.isCatchingUp = true;
   await fleet.redis.restart();
@@ -45,19 +36,4 @@ export async function rollback(
   );
   await Bun.sleep(20_000);
   for (const node of fleet.nodes) if (!node.isRunning) ledger.violation(`node ${node.id} has ended`);
-}
-
-/** Copies the append-only files while they grow: with no rewrite under way they change at their end alone. */
-async function keep({ fleet }: Stage): Promise<void> {
-  const client = createClient({ url: fleet.redis.url });
-  await client.connect();
-  await client.configSet('auto-aof-rewrite-percentage', '0');
-  await until(
-    'no rewrite under way',
-    async () => /aof_rewrite_in_progress:0/.test(await client.info('persistence')),
-    { within: 30_000 },
-  );
-  cpSync(join(fleet.redis.folder, folder), join(fleet.redis.folder, kept), { recursive: true });
-  await client.configSet('auto-aof-rewrite-percentage', '100');
-  client.destroy();
 }

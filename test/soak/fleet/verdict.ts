@@ -140,11 +140,14 @@ export function checkLogs(
 
   const ids = new Set<string>();
   const lives = new Map<string, string[]>();
-  for (const { id, type, stream, body } of stored) {
+  for (const { id, type, stream, account, body } of stored) {
     if (ids.has(id)) ledger.violation(`event ${id} is twice in the store's log`);
     ids.add(id);
     const published = contents.get(id);
-    if (published === undefined) ledger.violation(`event ${id} was never published`);
+    // Those of no account are for plugins alone, and go nowhere else.
+    if (account === '') {
+      if (published !== undefined) ledger.violation(`event ${id}, which is for plugins alone, was published`);
+    } else if (published === undefined) ledger.violation(`event ${id} was never published`);
     else if (!isSame(published, body))
       ledger.violation(`event ${id} was stored as ${body} and published as ${published}`);
     if (type === 'stream.started' || type === 'stream.idle') {

@@ -79,6 +79,8 @@ export function fsBlobs({ folder }: FsBlobsOptions): Blobs {
   };
 
   return {
+    adopting: 'rename',
+
     async open() {
       await ready();
     },

@@ -31,6 +31,8 @@ export function s3Blobs(options: S3BlobsOptions): Blobs {
   const { limits } = bucket;
 
   const blobs: Blobs = {
+    adopting: 'copy',
+
     async open() {
       checkConfig(options);
       await openBucket(bucket, options);

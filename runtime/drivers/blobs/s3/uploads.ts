@@ -39,7 +39,7 @@ export function s3Uploads(connection: Connection): S3Uploads {
   };
 
   const partsOfUpload = async (
-    upload: BlobUpload,
+    upload: Pick<BlobUpload, 'key' | 'id'>,
     options: { signal?: AbortSignal } = {},
   ): Promise<readonly S3Part[] | 'gone'> => {
     const parts: S3Part[] = [];

@@ -10,8 +10,12 @@ export interface KafkaConnection {
   readonly brokers: readonly string[];
   /** As Kafka's own logs and quotas know this program. */
   readonly clientId: string;
-  readonly ssl?: KafkaConfig['ssl'];
-  readonly sasl?: KafkaConfig['sasl'];
+  readonly ssl?: true | { readonly ca?: string; readonly cert?: string; readonly key?: string };
+  readonly sasl?: {
+    readonly mechanism: 'plain' | 'scram-sha-256' | 'scram-sha-512';
+    readonly username: string;
+    readonly password: string;
+  };
 }
 
 export interface KafkaClient {
@@ -46,7 +50,8 @@ export async function kafkaClient(
     brokers: [...connection.brokers],
     clientId: connection.clientId,
     ...(connection.ssl !== undefined && { ssl: connection.ssl }),
-    ...(connection.sasl !== undefined && { sasl: connection.sasl }),
+    // Its type has one of each mechanism.
+    ...(connection.sasl !== undefined && { sasl: connection.sasl as KafkaConfig['sasl'] }),
     connectionTimeout: group.connectTimeout,
     requestTimeout: group.requestTimeout,
     // Whoever uses it decides when to try again, so that nothing is repeated out of sight.

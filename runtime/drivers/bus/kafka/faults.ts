@@ -1,4 +1,5 @@
 import { Fault } from '../../../../core/fault.ts';
+import { unreachableFault } from '../checks.ts';
 
 export function fullFault(count: number): Fault {
   const message = `${count} records wait for Kafka already; this one was not sent`;
@@ -7,8 +8,7 @@ export function fullFault(count: number): Fault {
 
 /** For what certainly never left this process. */
 export function unsentFault(): Fault {
-  const message = 'Kafka does not answer; this was not sent';
-  return new Fault('bus.unreachable', { status: 503, message, retryAfter: 1 });
+  return unreachableFault('Kafka does not answer; this was not sent');
 }
 
 export function tooLargeFault(): Fault {

@@ -1,10 +1,17 @@
 import { createHash } from 'node:crypto';
-import type { KafkaConfig } from 'kafkajs';
 import { every } from '../../../../core/every.ts';
 import type { Log } from '../../../../core/log.ts';
 import type { Bus, PartitionOwner } from '../../../../core/ports/bus.ts';
 import type { Clock } from '../../../../core/ports/clock.ts';
-import { checkCount, checkPartition, checkRecord, checkValue, closedFault } from '../checks.ts';
+import {
+  checkCount,
+  checkPartition,
+  checkRecord,
+  checkValue,
+  closedFault,
+  unreachableFault,
+} from '../checks.ts';
+import type { KafkaConnection } from './client.ts';
 import { group, topic as limits, reading as readLimits } from './limits.ts';
 import { type Link, link } from './link.ts';
 import { listening } from './listening.ts';
@@ -27,11 +34,13 @@ export interface KafkaBusOptions {
   readonly partitions: number;
   readonly clock: Clock;
   readonly log: Log;
-  /** As kafkajs takes it. */
-  readonly ssl?: KafkaConfig['ssl'];
-  readonly sasl?: KafkaConfig['sasl'];
-  /** Of topics that are created. Default: what the broker has. */
-  readonly replicationFactor?: number;
+  /** Over TLS: with the authorities of the system, or with these; as PEM. */
+  readonly ssl?: KafkaConnection['ssl'];
+  readonly sasl?: KafkaConnection['sasl'];
+  /** Copies of topics that are made. Default: what the broker has. */
+  readonly replication?: number;
+  /** How many of them must have a record before it is acknowledged. Default: what the broker has. */
+  readonly minInsync?: number;
   /** ms. Default 7 days. */
   readonly commandRetention?: number;
   /** ms until the partitions of a node that is gone are others'. Default 6 s. */
@@ -55,7 +64,8 @@ export function kafkaBus(options: KafkaBusOptions): Bus {
     topics,
     node,
     partitions,
-    replicationFactor: options.replicationFactor ?? -1,
+    replicationFactor: options.replication ?? -1,
+    minInsync: options.minInsync,
     commandRetention: options.commandRetention ?? limits.commandRetention,
     clock,
     log,
@@ -74,6 +84,7 @@ export function kafkaBus(options: KafkaBusOptions): Bus {
   let isClosed = false;
   let identity: string | undefined;
   let owned: Share | undefined;
+  let pings: Link | undefined;
 
   const ending = (end: () => Promise<void>) => {
     const once = async () => {
@@ -203,6 +214,18 @@ export function kafkaBus(options: KafkaBusOptions): Bus {
       checkOpen();
       const headers = { partition: String(partition), offset: String(offset), at: String(at), reason };
       await pumps.events.send({ topic: topics.dead, partition: 0, key, value, headers });
+    },
+    async ping() {
+      checkOpen();
+      pings ??= openLink();
+      pings.forget();
+      try {
+        await pings.leaders(topics.commands);
+      } catch (error) {
+        pings.renew();
+        if (isClosed) throw closedFault();
+        throw unreachableFault(`Kafka does not answer: ${String(error)}`, error);
+      }
     },
     lags: () => owned?.lags() ?? [],
     async close() {

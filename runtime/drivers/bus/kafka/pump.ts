@@ -67,6 +67,8 @@ interface Lane {
   /** Sent at least once. */
   sent: { readonly batch: Batch; readonly entries: readonly Entry[]; readonly since: number } | undefined;
   sequence: number;
+  /** So many of those that wait were refused together: each goes alone, so that only the one to blame is refused. */
+  alone: number;
   lastOffset: number;
   retryAt: number;
   failures: number;
@@ -114,6 +116,7 @@ export function pump(options: {
   const take = (lane: Lane, room: { records: number; bytes: number }): void => {
     const entries: Entry[] = [];
     while (lane.waiting[0] && room.records > 0) {
+      if (lane.alone > 0 && entries.length > 0) break;
       const size = lane.waiting[0].bytes;
       // The first record of a request may be larger than its bound.
       if (size > room.bytes && (entries.length > 0 || room.bytes < limits.batchBytes)) break;
@@ -123,6 +126,7 @@ export function pump(options: {
     }
     const first = entries[0];
     if (!first) return;
+    lane.alone = Math.max(0, lane.alone - 1);
     const { topic, partition } = first.record;
     const records = entries.map(({ record }) => record);
     lane.sent = {
@@ -171,6 +175,13 @@ export function pump(options: {
       }
       // The protocol counts in 31 bits and begins anew.
       lane.sequence = (lane.sequence + entries.length) % 0x8000_0000;
+    }
+    if (outcome.kind === 'refused' && entries.length > 1) {
+      // Nothing of it is on the log, so it may be sent otherwise.
+      lane.waiting.unshift(...entries.filter(({ settle }) => settle));
+      lane.alone = entries.length;
+      lane.sent = undefined;
+      return;
     }
     const isMissing = outcome.kind === 'missing' && clock.now() - since >= limits.missingTopic;
     const isNobody = isMissing && entries.every(({ orNobody }) => orNobody);
@@ -242,6 +253,7 @@ export function pump(options: {
           waiting: [],
           sent: undefined,
           sequence: 0,
+          alone: 0,
           lastOffset: -1,
           retryAt: 0,
           failures: 0,

@@ -30,6 +30,8 @@ export interface TopicOptions {
   readonly partitions: number;
   /** -1: what the broker has by default. */
   readonly replicationFactor: number;
+  /** Undefined: what the broker has by default. */
+  readonly minInsync?: number;
   /** ms. */
   readonly commandRetention: number;
   readonly clock: Clock;
@@ -46,10 +48,13 @@ const marked = 1n << 60n;
 /** Creates what is missing and checks the rest. Resolves with the identity of the log of commands. */
 export async function openTopics(connection: KafkaConnection, options: TopicOptions): Promise<string> {
   return withAdmin(connection, options, async (admin) => {
-    const { topics, node, partitions, commandRetention, replicationFactor } = options;
+    const { topics, node, partitions, commandRetention, replicationFactor, minInsync } = options;
     const there = new Set(await admin.listTopics());
     const create = (topic: string, made: Made) =>
-      createTopic(admin, { ...made, topic, replicationFactor, there });
+      createTopic(admin, {
+        ...{ ...made, topic, replicationFactor, there },
+        settings: { ...made.settings, ...(minInsync !== undefined && { 'min.insync.replicas': minInsync }) },
+      });
     await create(topics.commands, {
       numPartitions: partitions,
       settings: {
@@ -181,11 +186,34 @@ async function withAdmin<T>(
   } catch (error) {
     if (error instanceof Fault) throw error;
     const message = `Kafka at ${connection.brokers.join(', ')}: ${reasonOf(error)}`;
+    const refusal = refusalOf(error);
+    if (refusal)
+      throw new Fault('bus.refused', { status: 500, message: `${refusal}: ${message}`, cause: error });
     throw new Fault('bus.unreachable', { status: 503, message, retryAfter: 1, cause: error });
   } finally {
     client.destroy();
     admin.disconnect().catch(() => {});
   }
+}
+
+/** The key of the config that is wrong; undefined when nobody answered, or another attempt may succeed. */
+function refusalOf(error: unknown): string | undefined {
+  const told: unknown[] = [];
+  for (
+    let one = error;
+    one && told.length < 10;
+    one = (one as { cause?: unknown; originalError?: unknown }).cause
+  )
+    told.push(one, ...((one as { errors?: readonly unknown[] }).errors ?? []));
+  const names = told
+    .map((one) => `${(one as Error).name} ${answerType(one)} ${(one as Error).message}`)
+    .join(' ');
+  if (/SASLAuthentication|SASL_AUTHENTICATION_FAILED|SASL_MECHANISM|SaslMechanism/i.test(names))
+    return 'kafka.sasl';
+  if (/\bcertificate\b|\bcertification\b|CERT_/i.test(names)) return 'kafka.ssl';
+  if (names.includes('INVALID_REPLICATION_FACTOR')) return 'kafka.replication';
+  if (/_AUTHORIZATION_FAILED/.test(names)) return 'kafka.sasl';
+  return undefined;
 }
 
 /** kafkajs gathers what went wrong with each topic. */

@@ -1,8 +1,16 @@
-import { Fault } from '../../../../core/fault.ts';
+import { Fault, hasCode } from '../../../../core/fault.ts';
 import type { Log } from '../../../../core/log.ts';
 import type { Bus, PartitionOwner } from '../../../../core/ports/bus.ts';
 import type { Clock } from '../../../../core/ports/clock.ts';
-import { checkCount, checkPartition, checkRecord, checkValue, closedFault, unknownFault } from '../checks.ts';
+import {
+  checkCount,
+  checkPartition,
+  checkRecord,
+  checkValue,
+  closedFault,
+  unknownFault,
+  unreachableFault,
+} from '../checks.ts';
 import { type Holding, holding } from '../holding.ts';
 import { delivered, memoryLimits, reachedInterval } from '../limits.ts';
 import type { MemoryBroker } from './broker.ts';
@@ -161,6 +169,11 @@ export function memoryBus(options: {
     },
     async bury(record, reason) {
       await carry(() => broker.bury(record, reason));
+    },
+    async ping() {
+      await carry(() => {}).catch((error: unknown) => {
+        throw hasCode(error, 'bus.unknown') ? unreachableFault(`${node} is cut off`) : error;
+      });
     },
     lags() {
       const heardAt = clock.now();

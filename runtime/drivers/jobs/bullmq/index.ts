@@ -11,6 +11,8 @@ import { type JobQueue, Queues } from './queues.ts';
 export interface BullmqJobsOptions {
   /** `redis://` or `rediss://`. */
   readonly url: string;
+  /** Authority that signed its certificate, as PEM. Default: those of the system. */
+  readonly ca?: string;
   /** Deployments with different ones know nothing of each other. */
   readonly namespace: string;
   readonly log: Log;
@@ -23,12 +25,12 @@ export interface BullmqJobsOptions {
  * Fault `jobs.unavailable` (503) from any call when Redis does not answer in time. Then what it was about may have
  * happened.
  */
-export function bullmqJobs({ url, namespace, log, change }: BullmqJobsOptions): QueuedJobs {
+export function bullmqJobs({ url, ca, namespace, log, change }: BullmqJobsOptions): QueuedJobs {
   // The braces keep all keys of a deployment together, should Redis be a cluster.
   const prefix = `{${namespace}}:jobs`;
   const kindsKey = `${prefix}.kinds`;
   const channel = `${prefix}.changed`;
-  const reached = { url, log, unavailable: 'jobs.unavailable' };
+  const reached = { url, ca, log, unavailable: 'jobs.unavailable' };
   const connection = new RedisConnection(reached);
   const queues = new Queues({ connection, prefix });
   const scripts = scriptsOf(change);

@@ -36,6 +36,16 @@ export function greetingRefusalOf(error: Error, redis: Redis | undefined): Error
   return refusedUrl(error);
 }
 
+/** For a connection over TLS that is not made because of whom the other side says to be. */
+export function certificateRefusalOf(error: unknown): Fault | undefined {
+  const text = `${(error as { code?: unknown }).code} ${textOf(error)}`;
+  if (!/\bcertificate\b|CERT_/i.test(text)) return undefined;
+  return new Fault('store.refused', {
+    status: 500,
+    message: `redis.ca: the certificate of Redis is not accepted: ${textOf(error)}`,
+  });
+}
+
 function refusedUrl({ message }: Error): Fault {
   return new Fault('store.refused', { status: 500, message: `redis.url: Redis refuses it: ${message}` });
 }

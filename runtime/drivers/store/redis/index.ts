@@ -19,6 +19,8 @@ import { sweeper } from './sweeper.ts';
 export interface RedisStoreOptions extends SafetyOptions {
   /** `redis://`, `rediss://` or `unix://`, with user, password and database as is usual. */
   readonly url: string;
+  /** Authority that signed its certificate, as PEM. Default: those of the system. */
+  readonly ca?: string;
   /** What all keys begin with. Default `millrace`. */
   readonly namespace?: string;
   readonly log?: Log;
@@ -32,8 +34,10 @@ export interface RedisStore extends Store {
   readonly outbox: Outbox;
 }
 
-/** How keys and values are laid out. A change that older code cannot read makes it one more. */
-const layout = 1;
+/** How keys and values are laid out. A change that older code cannot read, or write, makes it one more. */
+const layout = 2;
+/** From here on names are drawn to lie beside their actors. Older data keeps its number: its names stay where they are. */
+const layoutOfNames = 2;
 
 /**
  * The store on Redis, for any number of nodes. Connects at the first call, which fails with `store.unsafe`,
@@ -52,11 +56,13 @@ export function redisStore(options: RedisStoreOptions): RedisStore {
   /** The process that was asked last. */
   let run: string | undefined;
   let isNewRun = false;
+  let stored = 0;
   let closing: Promise<void> | undefined;
 
   const newest: Newest = { position: 0 };
   const link = linkTo({
     url: options.url,
+    ...(options.ca !== undefined && { ca: options.ca }),
     log: options.log,
     limits: { ...valuesOf(redisLimits), ...options.limits },
     async prepare(ask) {
@@ -64,7 +70,8 @@ export function redisStore(options: RedisStoreOptions): RedisStore {
       isNewRun ||= run !== undefined && current !== run;
       run = current;
       await ask(['HSETNX', keys.facts, 'layout', String(layout)]);
-      checkLayout(Number(await ask(['HGET', keys.facts, 'layout'])));
+      stored = Number(await ask(['HGET', keys.facts, 'layout']));
+      checkLayout(stored);
       for (const { text } of Object.values(all)) await ask(['SCRIPT', 'LOAD', text]);
       // Who follows the log goes by positions: after a rollback none may come again with another event.
       await ask(['EVALSHA', all.floor.hash, '1', keys.log('head'), String(newest.position)]);
@@ -82,7 +89,10 @@ export function redisStore(options: RedisStoreOptions): RedisStore {
   const log = appender({ ...within, outbox, newest });
   const { shards, ...partitions } = partitionsOf({ ...within, log });
   const { commit, consume, write } = commits({ ...within, log, shards });
-  const { get, find, list, count } = resources({ ...within, shards });
+  const { get, find, list, count } = resources({
+    ...{ ...within, shards },
+    hasOldNames: () => stored < layoutOfNames,
+  });
   const events = eventLog({ ...within, newest });
   const sweep = sweeper({ ...within, shards });
 

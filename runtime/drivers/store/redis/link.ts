@@ -3,6 +3,7 @@ import { Fault } from '../../../../core/fault.ts';
 import type { Log } from '../../../../core/log.ts';
 import {
   BadAnswer,
+  certificateRefusalOf,
   greetingRefusalOf,
   lossOf,
   type Redis,
@@ -15,6 +16,7 @@ export type Command = readonly string[];
 
 export interface LinkOptions {
   readonly url: string;
+  readonly ca?: string;
   readonly log?: Log;
   readonly limits: Readonly<Record<'waiting' | 'connect' | 'answer' | 'firstPause' | 'longestPause', number>>;
   /** Looks at each new connection before it is used; what it throws is what callers get. */
@@ -38,7 +40,7 @@ export interface Link {
 
 type Client = ReturnType<typeof createClient>;
 
-export function link({ url, log, limits, prepare, onOpen }: LinkOptions): Link {
+export function link({ url, ca, log, limits, prepare, onOpen }: LinkOptions): Link {
   const waiting = new Set<{ readonly since: number }>();
   const idlers: (() => void)[] = [];
   let redis: Redis | undefined;
@@ -63,7 +65,11 @@ export function link({ url, log, limits, prepare, onOpen }: LinkOptions): Link {
       maintNotifications: 'disabled',
       // Its own bound makes a timer for each command, and ends only those that were not sent.
       commandOptions: { timeout: 0 },
-      socket: { reconnectStrategy: false, connectTimeout: limits.connect },
+      socket: {
+        reconnectStrategy: false,
+        connectTimeout: limits.connect,
+        ...(ca !== undefined && { tls: true, ca }),
+      },
     }) as unknown as Client;
     let trouble: unknown;
     next.on('error', (error) => {
@@ -87,7 +93,8 @@ export function link({ url, log, limits, prepare, onOpen }: LinkOptions): Link {
     } catch (error) {
       if (next.isOpen) next.destroy();
       if (error instanceof Fault || error instanceof BadAnswer) throw error;
-      throw greetingRefusalOf(error as Error, redis) ?? unreachable(textOf(trouble ?? error));
+      const refusal = greetingRefusalOf(error as Error, redis) ?? certificateRefusalOf(trouble ?? error);
+      throw refusal ?? unreachable(textOf(trouble ?? error));
     } finally {
       clearTimeout(bound);
     }

@@ -5,6 +5,7 @@ import type {
   OrderTerm,
   Place,
   ResourceReader,
+  RowPlace,
   StoredResource,
 } from '../../../../core/ports/store.ts';
 import { rankedPage } from '../ranked-page.ts';
@@ -25,21 +26,31 @@ export interface ResourcesOptions {
   readonly keys: Keys;
   /** All that there are; the plain one is the last. */
   shards(): Promise<readonly Shard[]>;
+  /** Whether the data has names from before they were drawn to lie beside their actors. */
+  hasOldNames(): boolean;
 }
 
 /**
  * Reads rows from all shards. Round trips: `get` 1 for a row of its id's partition or a plain one, else 2; `find` and
- * `count` by one condition 1; `list` 2 for its first stretch (places, then rows), 1 more when it has to choose between conditions.
+ * `count` by one condition 1; whoever says where the row is asks no more than that shard. `list` 2 for its first stretch (places, then rows), 1 more when it has to choose between conditions.
  */
 export function resources(options: ResourcesOptions): ResourceReader {
-  const { link, engine, keys, shards } = options;
+  const { link, engine, keys, shards, hasOldNames } = options;
 
   const rowsIn = (kind: string) => `rows\0${kind}`;
 
-  const get = async (kind: string, id: string) => {
+  /** Shards to look in, one group after the other until it is found. `name`: what tells the partition of its own row. */
+  const placesOf = async (name: string, { isPlain, isBeside }: RowPlace): Promise<readonly Shard[][]> => {
+    if (isPlain) return [['plain']];
     const all = await shards();
-    const likely = new Set<Shard>([likelyShard(id, all.length - 1), 'plain']);
-    for (const some of [[...likely], all.filter((shard) => !likely.has(shard))]) {
+    const own = likelyShard(name, all.length - 1);
+    if (isBeside && !hasOldNames()) return [[own]];
+    const likely = new Set<Shard>(isBeside ? [own] : [own, 'plain']);
+    return [[...likely], all.filter((shard) => !likely.has(shard))];
+  };
+
+  const get: ResourceReader['get'] = async (kind, id, place = {}) => {
+    for (const some of await placesOf(id, place)) {
       const stored = await Promise.all(
         some.map((shard) => link.read(['HGET', keys.of(shard, rowsIn(kind)), id])),
       );
@@ -49,16 +60,21 @@ export function resources(options: ResourcesOptions): ResourceReader {
     return undefined;
   };
 
-  const find: ResourceReader['find'] = async (kind, index, value, { isPlain = false } = {}) => {
-    const asked: readonly Shard[] = isPlain ? ['plain'] : await shards();
-    const found = (await Promise.all(
-      asked.map((shard) => engine.look('find', keys.of(shard, 'head'), [kind, index, value])),
-    )) as [string, string][];
-    let newest: [string, string] | undefined;
-    for (const one of found) {
-      if (one.length > 0 && (!newest || compareBytes(one[0], newest[0]) > 0)) newest = one;
+  const find: ResourceReader['find'] = async (kind, index, value, place = {}) => {
+    const isKnown = place.isPlain || place.isBeside;
+    // The newest of all may be anywhere.
+    const places = isKnown ? await placesOf(value, place) : [await shards()];
+    for (const some of places) {
+      const found = (await Promise.all(
+        some.map((shard) => engine.look('find', keys.of(shard, 'head'), [kind, index, value])),
+      )) as [string, string][];
+      let newest: [string, string] | undefined;
+      for (const one of found) {
+        if (one.length > 0 && (!newest || compareBytes(one[0], newest[0]) > 0)) newest = one;
+      }
+      if (newest) return rowOf(placeOf(newest[0], 'createdAt').id, newest[1]).row;
     }
-    return newest && rowOf(placeOf(newest[0], 'createdAt').id, newest[1]).row;
+    return undefined;
   };
 
   const size = async (index: string): Promise<number> => {

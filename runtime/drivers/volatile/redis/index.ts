@@ -17,6 +17,8 @@ import { mostEntries, redisPage, redisSweep } from '../limits.ts';
 export interface RedisVolatileOptions {
   /** `redis://` or `rediss://`. */
   readonly url: string;
+  /** Authority that signed its certificate, as PEM. Default: those of the system. */
+  readonly ca?: string;
   /** Deployments with different ones know nothing of each other. */
   readonly namespace: string;
   readonly log: Log;
@@ -31,13 +33,13 @@ export interface RedisVolatileOptions {
  * happened.
  */
 export function redisVolatile(options: RedisVolatileOptions): Volatile {
-  const { url, namespace, log, entries: most = mostEntries } = options;
+  const { url, ca, namespace, log, entries: most = mostEntries } = options;
   // The braces keep all keys of a deployment together, should Redis be a cluster.
   const prefix = `{${namespace}}:volatile`;
   const names = [`${prefix}:names`, `${prefix}:ends`];
   const valueKey = (key: string) => `${prefix}:value:${key}`;
   const channel = (topic: string) => `${prefix}:topic:${topic}`;
-  const reached = { url, log, unavailable: 'volatile.unavailable' };
+  const reached = { url, ca, log, unavailable: 'volatile.unavailable' };
   const connection = new RedisConnection(reached);
   const channels = new RedisChannels(reached);
   const setScript = redisScript(new URL('set.lua', import.meta.url), options.change);

@@ -109,8 +109,8 @@ class GrowingFile implements TakeFile {
     if (this.#isOpen) {
       const open = segments.get(segments.count - 1);
       const isFull = open.size + whole.length > LARGEST;
-      // Live, the first segment is short, and the next does not begin with a key frame: viewers of a recording may come
-      // from anywhere, so here it is one.
+      // Live, the second segment of a publish goes on where the first was cut short, without a key frame. Who seeks into
+      // a recording begins with any segment, and browsers show nothing of one without: there the two are one.
       const isOne = !isKey && open.duration < KEYLESS;
       if (isFull || (part.startsSegment && !isOne)) this.#closeSegment();
     }

@@ -1,17 +1,10 @@
-/** An answer of another node. Its bytes are shared by all who get it. */
-export interface Answer {
-  readonly status: number;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body: Blob;
-}
-
 /**
- * Answers that may be given again for a while, in a fixed number of bytes: those asked for longest ago make room. What
- * is still being read counts too.
+ * Things that can be made again and are worth keeping meanwhile, in a fixed number of bytes: those asked for longest ago
+ * make room. What is still being made counts too. What is kept may be shared by all who get it, so nobody changes it.
  */
-export class KeptAnswers {
+export class Kept<T> {
   readonly #limit: number;
-  readonly #kept = new Map<string, Kept>();
+  readonly #kept = new Map<string, Entry<T>>();
   #bytes = 0;
 
   /** @param options.bytes the most that all of them hold together */
@@ -24,7 +17,8 @@ export class KeptAnswers {
     return this.#bytes;
   }
 
-  get(key: string, now: number): Answer | undefined {
+  /** @param now epoch ms; what never ends needs none */
+  get(key: string, now = 0): T | undefined {
     const found = this.#kept.get(key);
     if (found === undefined) return undefined;
     this.#kept.delete(key);
@@ -33,11 +27,11 @@ export class KeptAnswers {
       return undefined;
     }
     this.#kept.set(key, found);
-    return found.answer;
+    return found.value;
   }
 
-  /** Room for an answer that is about to be read; undefined when there is none however much is thrown out. */
-  reserve(bytes: number): Room | undefined {
+  /** Room for what is about to be made; undefined when there is none however much is thrown out. */
+  reserve(bytes: number): Room<T> | undefined {
     for (const [key, old] of this.#kept) {
       if (this.#bytes + bytes <= this.#limit) break;
       this.#kept.delete(key);
@@ -52,26 +46,26 @@ export class KeptAnswers {
     };
     return {
       release: close,
-      keep: (key, { answer, until }) => {
+      keep: (key, value, { until = Number.POSITIVE_INFINITY, bytes: used = bytes } = {}) => {
         close();
         const before = this.#kept.get(key);
         if (before) this.#bytes -= before.bytes;
         this.#kept.delete(key);
-        this.#kept.set(key, { answer, until, bytes });
-        this.#bytes += bytes;
+        this.#kept.set(key, { value, until, bytes: used });
+        this.#bytes += used;
       },
     };
   }
 }
 
-export interface Room {
-  /** Gives the answer to others until then, epoch ms. */
-  keep(key: string, kept: { answer: Answer; until: number }): void;
+export interface Room<T> {
+  /** Gives the value to others, until then (epoch ms; default: for ever). `bytes`: what it takes, when that is less than was reserved. */
+  keep(key: string, value: T, options?: { until?: number; bytes?: number }): void;
   release(): void;
 }
 
-interface Kept {
-  readonly answer: Answer;
+interface Entry<T> {
+  readonly value: T;
   readonly until: number;
   readonly bytes: number;
 }

@@ -1,0 +1,168 @@
+import { Fault } from '../fault.ts';
+import { fileAnswer, fileFaults } from '../file-answer.ts';
+import type { Blobs } from '../ports/blobs.ts';
+import { preconditions } from '../preconditions.ts';
+import type { SegmentIndex } from '../segment-index.ts';
+import { initName, type NumberedFile, parseFileName, segmentName, wholeName } from './file-name.ts';
+import { type Film, Films, type IndexedFilm } from './films.ts';
+import { vodLimits } from './limits.ts';
+import { multivariantPlaylist } from './multivariant-playlist.ts';
+
+/** Playback of films that lie in the blob store, over HLS and as files. */
+export interface Vod {
+  /**
+   * Answers GET and HEAD of a file of a film, by its name below the film's address. Undefined: a film has no file of that
+   * name, or it is not in the blob store. Faults: `vodFaults`.
+   */
+  answer(
+    film: Film,
+    asked: { readonly name: string; readonly request: Request },
+  ): Promise<Response | undefined>;
+  /** Bytes that indexes and playlists take now. */
+  readonly bytes: number;
+}
+
+/** Codes of what `answer` throws or answers with, beside a file. */
+export const vodFaults = [...fileFaults, 'server.busy'] as const;
+
+/** @param options `bytes`: the most that kept indexes and playlists take together */
+export function vod({ blobs, bytes }: { blobs: Pick<Blobs, 'get'>; bytes: number }): Vod {
+  const films = new Films({ blobs, bytes });
+
+  const stretchOf = async (film: IndexedFilm, stretch: Stretch, request: Request) => {
+    const answer = await fileAnswer(request, {
+      blobs,
+      file: {
+        pieces: [{ key: film.video.key, from: stretch.at, to: stretch.at + stretch.size }],
+        etag: tagOf(film, stretch.name),
+        ...mp4,
+        name: stretch.name,
+      },
+    });
+    return answer && kept(answer, vodLimits.segmentAge.value);
+  };
+
+  const playlistOf = async (film: IndexedFilm, request: Request) => {
+    const isCompressed = takesGzip(request.headers.get('accept-encoding'));
+    const tag = tagOf(film, isCompressed ? 'media-gzip' : 'media');
+    const asked = { signal: request.signal };
+    return playlistAnswer(request, {
+      tag,
+      isCompressed,
+      read: () => (isCompressed ? films.compressed(film, asked) : films.playlist(film, asked)),
+    });
+  };
+
+  const wholeOf = async (film: Film, request: Request) => {
+    const { video, head } = film;
+    const pieces = head
+      ? [
+          { key: head.key, from: 0, to: head.size },
+          { key: video.key, from: head.from, to: head.to },
+        ]
+      : [{ key: video.key, from: 0, to: video.size }];
+    const file = { pieces, etag: tagOf(film, 'whole'), ...mp4, name: wholeName };
+    const answer = await fileAnswer(request, { blobs, file });
+    return answer && kept(answer, vodLimits.fileAge.value);
+  };
+
+  return {
+    get bytes() {
+      return films.bytes;
+    },
+    async answer(film, { name, request }) {
+      const file = parseFileName(name);
+      if (file?.type === 'whole') return wholeOf(film, request);
+      if (!file || !isIndexed(film)) return undefined;
+      if (file.type === 'media') return playlistOf(film, request);
+      const index = await films.index(film, { signal: request.signal });
+      if (!index) return undefined;
+      if (file.type === 'multivariant') {
+        const read = async () => multivariantPlaylist(index);
+        return playlistAnswer(request, { tag: tagOf(film, 'multivariant'), read });
+      }
+      const stretch = find(index, file);
+      return stretch && stretchOf(film, stretch, request);
+    },
+  };
+}
+
+/** Headers that a page of another origin must be let to see, RFC 9110. */
+export const exposed = 'Accept-Ranges, Age, Content-Length, Content-Range, Date, ETag, Retry-After';
+
+const mp4 = { type: 'video/mp4', ending: 'mp4' };
+
+/** Bytes of the film's file, under a name of their own. */
+interface Stretch {
+  readonly name: string;
+  readonly at: number;
+  readonly size: number;
+}
+
+function find(index: SegmentIndex, { type, number }: NumberedFile): Stretch | undefined {
+  if (type === 'init') {
+    const init = index.inits[number];
+    return init && { name: initName(number), at: init.at, size: init.size };
+  }
+  if (number >= index.count) return undefined;
+  const { at, size } = index.segment(number);
+  return { name: segmentName(number), at, size };
+}
+
+/** A playlist is made only for who does not have it: its tag is known before. */
+async function playlistAnswer(
+  request: Request,
+  options: {
+    tag: string;
+    isCompressed?: boolean;
+    read: () => Promise<string | Uint8Array<ArrayBuffer> | undefined>;
+  },
+): Promise<Response | undefined> {
+  const { tag, isCompressed = false, read } = options;
+  const headers = new Headers({
+    etag: `"${tag}"`,
+    'cache-control': `public, max-age=${vodLimits.playlistAge.value}`,
+    vary: 'Accept-Encoding',
+  });
+  const condition = preconditions(request.headers, { etag: tag });
+  if (condition === 'failed')
+    throw new Fault('file.changed', {
+      status: 412,
+      message: 'The playlist is another one than was asked for.',
+    });
+  if (condition === 'unchanged') return new Response(null, { status: 304, headers });
+  const body = await read();
+  if (body === undefined) return undefined;
+  headers.set('content-type', 'application/vnd.apple.mpegurl');
+  if (isCompressed) headers.set('content-encoding', 'gzip');
+  return new Response(body, { headers });
+}
+
+/** Set over what any file has: a segment is found by its playlist alone, the film by everyone who kept its address. */
+function kept(answer: Response, seconds: number): Response {
+  if (answer.status < 400) {
+    const suffix = seconds === vodLimits.segmentAge.value ? ', immutable' : '';
+    answer.headers.set('cache-control', `public, max-age=${seconds}${suffix}`);
+  }
+  return answer;
+}
+
+/** What the bytes depend on: those of the film, what they are, and how this program writes a playlist of them. */
+function tagOf({ video }: Film, what: string): string {
+  return `${video.sha256.slice(0, 32)}-${what}-1`;
+}
+
+function isIndexed(film: Film): film is IndexedFilm {
+  return film.index !== undefined;
+}
+
+/** RFC 9110 §12.5.3, as far as gzip is concerned. */
+function takesGzip(header: string | null): boolean {
+  const weights = new Map<string, number>();
+  for (const part of (header ?? '').toLowerCase().split(',')) {
+    const [name, ...parameters] = part.split(';').map((text) => text.trim());
+    const weight = parameters.find((text) => text.startsWith('q='))?.slice(2) ?? '1';
+    weights.set(name, Number(weight));
+  }
+  return (weights.get('gzip') ?? weights.get('x-gzip') ?? weights.get('*') ?? 0) > 0;
+}

@@ -1,0 +1,139 @@
+import { promisify } from 'node:util';
+import { gzip } from 'node:zlib';
+import { Fault } from '../fault.ts';
+import { Kept } from '../kept.ts';
+import { valuesOf } from '../limit-table.ts';
+import type { Blobs } from '../ports/blobs.ts';
+import { readSegmentIndex, type SegmentIndex } from '../segment-index.ts';
+import { SharedWork } from '../shared-work.ts';
+import { vodLimits } from './limits.ts';
+import { mediaPlaylist, mostBytes } from './media-playlist.ts';
+
+const { running, waiting } = valuesOf(vodLimits);
+const compress = promisify(gzip);
+
+/** Where the bytes of a film lie: blobs that never change under these keys. */
+export interface Film {
+  readonly video: { readonly key: string; readonly size: number; readonly sha256: string };
+  /** Followed by the bytes `from` up to `to` of the video it is the film with its index in front. */
+  readonly head?: { readonly key: string; readonly size: number; readonly from: number; readonly to: number };
+  /** Where its segments lie; without it there is no HLS of it. */
+  readonly index?: { readonly key: string; readonly size: number };
+}
+
+/**
+ * Indexes and playlists of films, kept in a fixed number of bytes: those used longest ago make room. Each is read or made
+ * once at a time, however many want it. Fault `server.busy` (503) when too much is under way; those of the Blobs port.
+ * What is undefined is not in the blob store.
+ */
+export class Films {
+  readonly #blobs: Pick<Blobs, 'get'>;
+  readonly #kept: Kept<SegmentIndex | Uint8Array<ArrayBuffer>>;
+  readonly #shared = new SharedWork<SegmentIndex | Uint8Array<ArrayBuffer> | undefined>({ running, waiting });
+
+  constructor(options: { blobs: Pick<Blobs, 'get'>; bytes: number }) {
+    this.#blobs = options.blobs;
+    this.#kept = new Kept(options);
+  }
+
+  /** Held now, kept or being made. */
+  get bytes(): number {
+    return this.#kept.bytes;
+  }
+
+  index({ index }: IndexedFilm, options: Asked): Promise<SegmentIndex | undefined> {
+    return this.#once<SegmentIndex>(`${index.key} index`, {
+      ...options,
+      // As it comes, and put together.
+      room: 2 * index.size,
+      make: async (signal) => {
+        const bytes = await this.#read(index, signal);
+        return bytes && { made: readSegmentIndex(bytes), bytes: bytes.length };
+      },
+    });
+  }
+
+  /** The media playlist. */
+  async playlist(film: IndexedFilm, options: Asked): Promise<Uint8Array<ArrayBuffer> | undefined> {
+    const index = await this.index(film, options);
+    if (!index) return undefined;
+    return this.#once<Uint8Array<ArrayBuffer>>(`${film.index.key} playlist`, {
+      ...options,
+      room: mostBytes(index),
+      make: async (signal) => {
+        const made = await mediaPlaylist(index, { signal });
+        return { made, bytes: made.length };
+      },
+    });
+  }
+
+  /** The same, compressed by a thread of the pool. */
+  async compressed(film: IndexedFilm, options: Asked): Promise<Uint8Array<ArrayBuffer> | undefined> {
+    const known = this.#kept.get(`${film.index.key} gzip`);
+    if (known) return known as Uint8Array<ArrayBuffer>;
+    const playlist = await this.playlist(film, options);
+    if (!playlist) return undefined;
+    return this.#once<Uint8Array<ArrayBuffer>>(`${film.index.key} gzip`, {
+      ...options,
+      room: playlist.length,
+      make: async () => {
+        const made = new Uint8Array(await compress(playlist));
+        return { made, bytes: made.length };
+      },
+    });
+  }
+
+  async #once<T extends SegmentIndex | Uint8Array<ArrayBuffer>>(
+    key: string,
+    options: Asked & {
+      room: number;
+      make: (signal: AbortSignal) => Promise<{ made: T; bytes: number } | undefined>;
+    },
+  ): Promise<T | undefined> {
+    const known = this.#kept.get(key);
+    if (known) return known as T;
+    const outcome = await this.#shared.wait(key, {
+      signal: options.signal,
+      work: async (signal) => {
+        const room = this.#kept.reserve(options.room);
+        if (!room) throw busy;
+        try {
+          const found = await options.make(signal);
+          if (found) room.keep(key, found.made, { bytes: found.bytes });
+          return found?.made;
+        } finally {
+          room.release();
+        }
+      },
+    });
+    // Nobody reads the answer to one who left.
+    if (outcome === 'full' || outcome === 'left') throw busy;
+    return outcome as T | undefined;
+  }
+
+  async #read(
+    { key, size }: { key: string; size: number },
+    signal: AbortSignal,
+  ): Promise<Uint8Array<ArrayBuffer> | undefined> {
+    const found = await this.#blobs.get(key, { range: { from: 0, to: size }, signal });
+    if (found.outcome === 'absent') return undefined;
+    if (found.outcome === 'ok' && found.blob.size === size)
+      return new Response(found.body as ReadableStream<Uint8Array<ArrayBuffer>>).bytes();
+    if (found.outcome === 'ok') await found.body.cancel();
+    throw new Error(`the index ${key} has another size than ${size} bytes`);
+  }
+}
+
+/** A film with HLS. */
+export type IndexedFilm = Film & Required<Pick<Film, 'index'>>;
+
+interface Asked {
+  /** Who is no longer interested ends nothing for others. */
+  readonly signal: AbortSignal;
+}
+
+const busy = new Fault('server.busy', {
+  status: 503,
+  message: 'Too many playlists are being read at this moment. Try again.',
+  retryAfter: 1,
+});

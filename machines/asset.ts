@@ -1,0 +1,171 @@
+import { assign, emit, setup } from 'xstate';
+import { job } from './job.ts';
+
+/** Wait before what a deleted asset left is erased again, when that was not possible, ms; told in plugins/assets/limits.ts too. */
+const trouble = 10 * 60_000;
+/** How long a deleted asset is remembered, so that whoever was still making its file is told, ms; told there too. */
+const remembered = 7 * 24 * 3_600_000;
+
+/**
+ * A file that is to come, is there, or will not come. One actor per asset, until nothing of it is left.
+ *
+ *   waiting ──ready──▶ ready          any ──delete──▶ erasing ──▶ erased ──7 days──▶ forgotten
+ *      └────fail─────▶ failed ──ready──▶ ready            ▲──ready (too late)──┘
+ *
+ * Deleted is final: a file that comes afterwards is erased.
+ */
+export const assetMachine = setup({
+  types: {
+    context: {} as AssetContext,
+    events: {} as AssetEvent,
+    emitted: {} as AssetEmitted,
+    input: {} as AssetSettings,
+  },
+  actors: { 'asset.erase': job<Erasure, null>() },
+  delays: { trouble, remembered },
+  guards: {
+    isAnother: ({ context, event }) =>
+      event.type === 'ready' && JSON.stringify(context.file) !== JSON.stringify(event.file),
+    changes: ({ context: { asset }, event }) =>
+      event.type === 'change' &&
+      JSON.stringify({ name: asset.name, userTags: asset.userTags, ...event.changes }) !==
+        JSON.stringify({ name: asset.name, userTags: asset.userTags }),
+  },
+  actions: {
+    takeFile: assign(({ event }) =>
+      event.type === 'ready'
+        ? { file: event.file, fileAt: event.at, statusMessage: null, updatedAt: event.at }
+        : {},
+    ),
+    takeFailure: assign(({ event }) =>
+      event.type === 'fail' ? { statusMessage: event.message, updatedAt: event.at } : {},
+    ),
+    takeChanges: assign(({ context, event }) =>
+      event.type === 'change' ? { asset: { ...context.asset, ...event.changes }, updatedAt: event.at } : {},
+    ),
+    // XState takes no event for which it has nothing to do.
+    leaveAsIs: assign({}),
+    emitCreated: emit({ type: 'asset.created' }),
+    emitUpdated: emit({ type: 'asset.updated' }),
+    emitReady: emit({ type: 'asset.ready' }),
+    emitFailed: emit({ type: 'asset.failed' }),
+    emitDeleted: emit({ type: 'asset.deleted' }),
+  },
+}).createMachine({
+  id: 'asset',
+  context: ({ input }) => ({
+    asset: input,
+    updatedAt: input ? input.createdAt : 0,
+    file: null,
+    fileAt: 0,
+    statusMessage: null,
+  }),
+  entry: 'emitCreated',
+  initial: 'kept',
+  states: {
+    kept: {
+      initial: 'waiting',
+      on: {
+        // A change that changes nothing is taken, and says nothing.
+        change: [{ guard: 'changes', actions: ['takeChanges', 'emitUpdated'] }, { actions: 'leaveAsIs' }],
+        delete: { target: 'erasing', actions: 'emitDeleted' },
+      },
+      states: {
+        waiting: {
+          on: {
+            ready: { target: 'ready', actions: ['takeFile', 'emitReady'] },
+            fail: { target: 'failed', actions: ['takeFailure', 'emitFailed'] },
+          },
+        },
+        ready: {
+          on: {
+            // Whoever makes the file may have made it twice: what was stored last counts.
+            ready: [{ guard: 'isAnother', actions: ['takeFile', 'emitUpdated'] }, { actions: 'leaveAsIs' }],
+          },
+        },
+        failed: {
+          on: {
+            ready: { target: 'ready', actions: ['takeFile', 'emitReady'] },
+            fail: { actions: 'takeFailure' },
+          },
+        },
+      },
+    },
+    erasing: {
+      // A file that comes now is erased with the rest: the work begins anew, because it may have looked there before.
+      on: { ready: { target: 'erasing', reenter: true } },
+      invoke: {
+        id: 'erase',
+        src: 'asset.erase',
+        input: ({ context: { asset } }) => ({ id: asset.id }),
+        onDone: 'erased',
+        onError: 'troubled',
+      },
+    },
+    troubled: {
+      after: { trouble: 'erasing' },
+      on: { ready: 'erasing' },
+    },
+    erased: {
+      after: { remembered: 'forgotten' },
+      on: { ready: 'erasing' },
+    },
+    forgotten: { type: 'final' },
+  },
+});
+
+/** What whoever makes an asset decides. */
+export interface AssetSettings {
+  readonly id: string;
+  readonly account: string;
+  readonly name: string;
+  readonly playbackId: string;
+  readonly source: { readonly type: 'recording'; readonly sessionId: string };
+  readonly createdByTokenName: string | null;
+  readonly userTags: Readonly<Record<string, unknown>>;
+  /** Epoch ms. */
+  readonly createdAt: number;
+}
+
+export interface AssetContext {
+  readonly asset: AssetSettings;
+  /** Epoch ms. */
+  readonly updatedAt: number;
+  readonly file: File | null;
+  /** When that came, epoch ms. */
+  readonly fileAt: number;
+  /** Why it failed. */
+  readonly statusMessage: string | null;
+}
+
+/** The blobs of an asset, all below its folder; plain JSON. `spec`: `videoSpec` as it is shown. */
+interface File {
+  readonly video: {
+    readonly key: string;
+    readonly size: number;
+    readonly md5: string;
+    readonly sha256: string;
+  };
+  readonly head?: { readonly key: string; readonly size: number; readonly from: number; readonly to: number };
+  readonly index?: { readonly key: string; readonly size: number };
+  readonly spec: object;
+}
+
+/** Input of `asset.erase`. */
+export interface Erasure {
+  readonly id: string;
+}
+
+type AssetEvent = { readonly at: number } & (
+  | { readonly type: 'ready'; readonly file: File }
+  | { readonly type: 'fail'; readonly message: string }
+  | {
+      readonly type: 'change';
+      readonly changes: Partial<Pick<AssetSettings, 'name' | 'userTags'>>;
+    }
+  | { readonly type: 'delete' }
+);
+
+type AssetEmitted = {
+  readonly type: 'asset.created' | 'asset.updated' | 'asset.ready' | 'asset.failed' | 'asset.deleted';
+};

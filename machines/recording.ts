@@ -1,0 +1,262 @@
+import { assign, emit, setup } from 'xstate';
+import { job } from './job.ts';
+
+/** Waits between tries to finish a recording, ms: doubling from the one to the other. */
+export const finishPauses = { first: 5_000, longest: 600_000 } as const;
+
+/**
+ * The recording of one session: from its first picture until its asset is deleted.
+ *
+ *   recording ──idle──▶ waiting ──over──▶ finishing ──▶ ready ──asset deleted──▶ gone
+ *       ▲                  │              │  ▲    │
+ *       └────── started ───┘         trouble │    └──nothing there, or given up──▶ failed ──▶ gone
+ *                                         ▼  │
+ *                                       retrying
+ *
+ * A finish that meets trouble is tried again, for the last time when `giveUp` has passed since the session was over: that
+ * try makes do with what can be had, and when that is nothing the recording has failed. So it comes to an end in any case.
+ */
+export const recordingMachine = setup({
+  types: {
+    context: {} as RecordingContext,
+    events: {} as RecordingEvent,
+    emitted: {} as RecordingEmitted,
+    input: {} as RecordingSettings,
+  },
+  actors: {
+    'recording.finish': job<Finish, Finished>(),
+    'recording.clear': job<Recording, null>(),
+    'recording.abandon': job<Abandon, null>(),
+  },
+  delays: {
+    pause: ({ context, event }) =>
+      Math.max(0, Math.min(pauseAfter(context.tries), giveUpAt(context) - event.at)),
+    longestPause: finishPauses.longest,
+  },
+  guards: {
+    isLastTry: ({ context }) => context.isLast,
+    isLastTryOfDeleted: ({ context }) => context.isLast && context.isDeleted,
+    isGone: ({ context, event }) => context.isDeleted || outcomeOf(event) === 'gone',
+    isReady: ({ event }) => outcomeOf(event) === 'ready',
+  },
+  actions: {
+    takeStream: assign(({ event }) => ('stream' in event ? { stream: event.stream } : {})),
+    noteOver: assign(({ event }) => ({ overAt: event.at })),
+    noteDeleted: assign({ isDeleted: true }),
+    countTry: assign(({ context, event }) => ({
+      tries: context.tries + 1,
+      isLast: event.at >= giveUpAt(context),
+    })),
+    // It is kept for events, and there are none any more.
+    dropStream: assign({ stream: {} }),
+    emitStarted: emit(({ context }) => ({ type: 'recording.started', stream: context.stream })),
+    emitWaiting: emit(({ context }) => ({ type: 'recording.waiting', stream: context.stream })),
+  },
+}).createMachine({
+  id: 'recording',
+  context: ({ input }) => ({
+    recording: input?.recording,
+    stream: input?.stream,
+    overAt: 0,
+    tries: 0,
+    isLast: false,
+    isDeleted: false,
+    problem: '',
+    missing: [],
+    gaps: 0,
+  }),
+  entry: 'emitStarted',
+  initial: 'recording',
+  states: {
+    recording: {
+      on: {
+        started: { actions: 'takeStream' },
+        idle: { target: 'waiting', actions: ['takeStream', 'emitWaiting'] },
+        // Nobody said that it was idle: whoever waits for that hears of it all the same.
+        over: { target: 'finishing', actions: ['takeStream', 'emitWaiting', 'noteOver'] },
+      },
+    },
+    waiting: {
+      on: {
+        started: { target: 'recording', actions: 'takeStream' },
+        over: { target: 'finishing', actions: ['takeStream', 'noteOver'] },
+      },
+    },
+    finishing: {
+      invoke: {
+        id: 'finish',
+        src: 'recording.finish',
+        input: ({ context: { recording, isLast } }) => ({ ...recording, isLast }),
+        onDone: [
+          { guard: 'isGone', target: 'gone' },
+          {
+            guard: 'isReady',
+            target: 'ready',
+            actions: [
+              assign(({ event: { output } }) =>
+                output.outcome === 'ready' ? { missing: output.missing, gaps: output.gaps } : {},
+              ),
+              emit(({ context, event: { output } }) => ({
+                type: 'recording.ready' as const,
+                stream: context.stream,
+                payload: output.outcome === 'ready' ? output.payload : {},
+              })),
+              'dropStream',
+            ],
+          },
+          {
+            target: 'failed',
+            actions: [
+              assign(({ event: { output } }) => ({
+                problem: output.outcome === 'failed' ? output.message : '',
+              })),
+              'dropStream',
+            ],
+          },
+        ],
+        onError: [
+          { guard: 'isLastTryOfDeleted', target: 'gone' },
+          {
+            guard: 'isLastTry',
+            target: 'failed',
+            actions: [assign(({ event }) => ({ problem: messageOf(event.error) })), 'dropStream'],
+          },
+          { target: 'retrying', actions: assign(({ event }) => ({ problem: messageOf(event.error) })) },
+        ],
+      },
+      on: { assetDeleted: { actions: 'noteDeleted' } },
+    },
+    retrying: {
+      after: { pause: { target: 'finishing', actions: 'countTry' } },
+      // What lies on the nodes is still to be freed.
+      on: { assetDeleted: { actions: 'noteDeleted' } },
+    },
+    ready: {
+      initial: 'clearing',
+      states: {
+        clearing: {
+          invoke: {
+            id: 'clear',
+            src: 'recording.clear',
+            input: ({ context: { recording } }) => recording,
+            onDone: 'cleared',
+            // What is left on a node is swept there.
+            onError: 'cleared',
+          },
+        },
+        cleared: {},
+      },
+      on: { assetDeleted: 'gone' },
+    },
+    failed: {
+      initial: 'telling',
+      states: {
+        telling: {
+          invoke: {
+            id: 'abandon',
+            src: 'recording.abandon',
+            input: ({ context: { recording, problem } }) => ({ ...recording, message: problem }),
+            onDone: 'told',
+            onError: 'untold',
+          },
+        },
+        untold: { after: { longestPause: 'telling' } },
+        told: {},
+      },
+      on: { assetDeleted: 'gone' },
+    },
+    gone: { type: 'final' },
+  },
+});
+
+/** What a recording is of; the same for its whole life. */
+export interface Recording {
+  readonly account: string;
+  readonly streamId: string;
+  /** Also the id of the recording. */
+  readonly sessionId: string;
+  readonly assetId: string;
+  /** Of its asset. */
+  readonly name: string;
+  readonly createdByTokenName: string;
+  /** When the session began, epoch ms. */
+  readonly createdAt: number;
+  /** How long after the session's end finishing is tried, ms. */
+  readonly giveUp: number;
+}
+
+export interface RecordingSettings {
+  readonly recording: Recording;
+  readonly stream: Shown;
+}
+
+export interface RecordingContext {
+  readonly recording: Recording;
+  /** The parent stream as events show it, at the last change of the session that was heard of. */
+  readonly stream: Shown;
+  /** When the session was over, epoch ms; 0 before that. */
+  readonly overAt: number;
+  /** Tries to finish that met trouble. */
+  readonly tries: number;
+  /** This try is the last one. */
+  readonly isLast: boolean;
+  /** The asset was deleted while the recording was being finished. */
+  readonly isDeleted: boolean;
+  /** What the last try met, or why it failed, in plain words; empty when nothing. */
+  readonly problem: string;
+  /** Ids of nodes whose part could not be had. */
+  readonly missing: readonly string[];
+  /** Times that a node could not write down what was broadcast. */
+  readonly gaps: number;
+}
+
+type RecordingEvent = { readonly at: number } & (
+  | { readonly type: 'started' | 'idle' | 'over'; readonly stream: Shown }
+  | { readonly type: 'assetDeleted' }
+);
+
+export type RecordingEmitted =
+  | { readonly type: 'recording.started' | 'recording.waiting'; readonly stream: Shown }
+  | { readonly type: 'recording.ready'; readonly stream: Shown; readonly payload: Shown };
+
+/** Input of `recording.finish`. */
+export type Finish = Recording & {
+  /** Whatever cannot be had now is missing for good. */
+  readonly isLast: boolean;
+};
+
+/**
+ * `ready`: the asset has its file. `failed`: there is nothing, and will not be. `gone`: the asset was deleted. Trouble on
+ * the way is an error.
+ */
+export type Finished =
+  | {
+      readonly outcome: 'ready';
+      readonly missing: readonly string[];
+      readonly gaps: number;
+      /** Of the event. */
+      readonly payload: Shown;
+    }
+  | { readonly outcome: 'failed'; readonly message: string }
+  | { readonly outcome: 'gone' };
+
+/** Input of `recording.abandon`. */
+export type Abandon = Recording & { readonly message: string };
+
+type Shown = Readonly<Record<string, unknown>>;
+
+function pauseAfter(tries: number): number {
+  return Math.min(finishPauses.longest, finishPauses.first * 2 ** Math.min(tries, 30));
+}
+
+function giveUpAt({ recording, overAt }: RecordingContext): number {
+  return overAt + recording.giveUp;
+}
+
+function outcomeOf(event: object): Finished['outcome'] | undefined {
+  return (event as { readonly output?: Finished }).output?.outcome;
+}
+
+function messageOf(error: unknown): string {
+  return (error as { readonly message?: string }).message ?? '';
+}

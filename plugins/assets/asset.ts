@@ -1,0 +1,32 @@
+import type { ActorType } from '../../core/actor.ts';
+import type { StepKit } from '../../core/plugin.ts';
+import { assetMachine } from '../../machines/asset.ts';
+import type { config } from './config.ts';
+import { type AssetDocument, assetKind, documentOf } from './document.ts';
+import { presentAsset } from './present.ts';
+
+/** One per asset. Its id is the asset's id. */
+export const asset: ActorType<typeof assetMachine, StepKit<typeof config>> = {
+  type: 'asset',
+  machine: assetMachine,
+  version: 1,
+  rows(context, state) {
+    const { id, account, createdAt, name, playbackId, source } = context.asset;
+    const row = { kind: assetKind, id, account, createdAt, name };
+    const status = statusOf(state);
+    if (status === undefined) return [{ ...row, body: null, indexes: {} }];
+    const indexes = { playbackId, sessionId: source.sessionId, status };
+    return [{ ...row, body: JSON.stringify(documentOf(context, status)), indexes }];
+  },
+  describe(_emitted, context, { tools: { publicUrl } }) {
+    // Of one that was deleted the last thing known is told.
+    const status = context.file ? 'ready' : context.statusMessage === null ? 'waiting' : 'failed';
+    const shown = presentAsset(documentOf(context, status), { publicUrl });
+    return { account: context.asset.account, stream: '', body: { payload: { asset: shown } } };
+  },
+};
+
+/** Undefined: it was deleted. */
+function statusOf(state: unknown): AssetDocument['status'] | undefined {
+  return (state as { kept?: AssetDocument['status'] }).kept;
+}

@@ -1,0 +1,50 @@
+import type { VideoSpec } from '../../core/ports/recorder.ts';
+import { token } from '../../core/token.ts';
+
+/** How other plugins make assets. The file lies below `assets/<id>/`, and belongs to the asset once that is ready. */
+export interface Assets {
+  /** Begins an asset as `waiting`; one of this id that is there stays as it is. */
+  begin(asset: {
+    id: string;
+    account: string;
+    name: string;
+    source: AssetSource;
+    createdByTokenName?: string;
+  }): Promise<void>;
+  /**
+   * Its file is there. Repeating it is harmless; of a deleted asset nothing happens: 'gone', and the file's blobs are
+   * the caller's to delete.
+   */
+  ready(id: string, file: AssetFile): Promise<'ok' | 'gone'>;
+  /** It will not come. */
+  fail(id: string, message: string): Promise<void>;
+  find(id: string): Promise<AssetReference | undefined>;
+  findByPlaybackId(playbackId: string): Promise<(AssetReference & { readonly id: string }) | undefined>;
+}
+
+export interface AssetReference {
+  readonly status: 'waiting' | 'ready' | 'failed';
+  readonly account: string;
+  readonly playbackId: string;
+  readonly file?: AssetFile;
+}
+
+/** Where it comes from. */
+export type AssetSource = { readonly type: 'recording'; readonly sessionId: string };
+
+/** The blobs of an asset, by key. */
+export interface AssetFile {
+  readonly video: {
+    readonly key: string;
+    readonly size: number;
+    readonly md5: string;
+    readonly sha256: string;
+  };
+  /** Followed by the bytes `from` up to `to` of the video it is the same film with its index in front. */
+  readonly head?: { readonly key: string; readonly size: number; readonly from: number; readonly to: number };
+  /** Where its HLS segments lie: core/segment-index.ts. */
+  readonly index?: { readonly key: string; readonly size: number };
+  readonly spec: VideoSpec;
+}
+
+export const assets = token<Assets>('assets');

@@ -1,0 +1,41 @@
+import { authenticator } from '../../core/auth.ts';
+import { definePlugin } from '../../core/plugin.ts';
+import { offer } from '../../core/token.ts';
+import { playables } from '../playback/contract.ts';
+import { asset } from './asset.ts';
+import { config } from './config.ts';
+import { assets } from './contract.ts';
+import { eraseEffect } from './erase.ts';
+import { making } from './making.ts';
+import { assetPlayable } from './playable.ts';
+import { routes } from './routes.ts';
+import { sweeping } from './sweep.ts';
+
+/** Video files that an account keeps, and what is to become one. */
+export default definePlugin({
+  id: 'assets',
+  summary: 'video files: what becomes of recordings',
+  config,
+  needs: [authenticator],
+  provides: [assets],
+  offers: [offer(playables, assetPlayable)],
+  actors: [asset],
+  effects: { 'asset.erase': eraseEffect },
+  duties: { sweep: sweeping },
+  emits: {
+    'asset.created': 'An asset began; its file is to come.',
+    'asset.updated': 'Its name or user tags were changed, or its file was replaced.',
+    'asset.ready': 'Its file is there.',
+    'asset.failed': 'Its file will not come; `statusMessage` says why.',
+    'asset.deleted': 'It was deleted.',
+  },
+  faults: {
+    'asset.not_found': { status: 404, meaning: 'There is no asset of this id in your account.' },
+    'asset.no_file': { status: 404, meaning: 'There is no file of an asset at this URL.' },
+  },
+  routes,
+  start(kit) {
+    kit.provide(assets, making(kit));
+    return undefined;
+  },
+});

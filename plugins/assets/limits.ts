@@ -1,0 +1,73 @@
+import { limitTable, valuesOf } from '../../core/limit-table.ts';
+
+/** Bounds of assets that no deployment changes; config.ts has the other one. Those of the machine are its own. */
+export const assetLimitTable = limitTable('assets', {
+  erasures: {
+    value: 4,
+    unit: 'jobs',
+    meaning: 'Deleted assets whose files one node erases at one time.',
+    beyond: 'Others wait.',
+  },
+  eraseTime: {
+    value: 5 * 60_000,
+    unit: 'ms',
+    meaning: 'One attempt at that.',
+    beyond: 'It is tried again, and goes on where it was.',
+  },
+  eraseTrouble: {
+    value: 10 * 60_000,
+    unit: 'ms',
+    meaning: 'Wait after five attempts that failed.',
+    beyond: 'It is tried again, until it is done.',
+  },
+  remembered: {
+    value: 7 * 24 * 3_600_000,
+    unit: 'ms',
+    meaning: 'How long a deleted asset is remembered: a file that comes yet is erased.',
+    beyond: 'The sweep erases it.',
+  },
+  sweep: {
+    value: 3_600_000,
+    unit: 'ms',
+    meaning: 'Time between two sweeps; the first is at the start.',
+    beyond: 'They look again.',
+  },
+  orphanAge: {
+    value: 3_600_000,
+    unit: 'ms',
+    meaning: 'How old a blob must be before a sweep takes it for one that belongs to no asset.',
+    beyond: 'It is erased when the sweep after that finds the same.',
+  },
+  failedKept: {
+    value: 7 * 24 * 3_600_000,
+    unit: 'ms',
+    meaning: 'How long what was stored of a file that failed is kept.',
+    beyond: 'The sweep erases it.',
+  },
+  owner: {
+    value: 200,
+    unit: 'bytes',
+    meaning: 'The blob that says whose the others are.',
+    beyond: 'They are taken for those of another deployment.',
+  },
+  suspects: {
+    value: 10_000,
+    unit: 'blobs',
+    meaning: 'Blobs of no asset that a sweep remembers for the next one.',
+    beyond: 'The others are found later.',
+  },
+  uploads: {
+    value: 1000,
+    unit: 'uploads',
+    meaning: 'Old unfinished uploads that one sweep looks at.',
+    beyond: 'The others come when those are gone.',
+  },
+  uploadStill: {
+    value: 24 * 3_600_000,
+    unit: 'ms',
+    meaning: 'How long an old unfinished upload must not have grown.',
+    beyond: 'It is aborted.',
+  },
+});
+
+export const assetLimits = valuesOf(assetLimitTable);

@@ -1,0 +1,38 @@
+import { uuid } from '../../core/ids.ts';
+import { assetFolder } from './document.ts';
+import type { AssetsKit } from './kit.ts';
+import { assetLimits } from './limits.ts';
+
+/**
+ * Whether the blobs below `assets/` are those of this store. The first one to ask writes its name there; from then on a
+ * deployment that was pointed at another's bucket, or whose store was lost and made anew, is told that they are not: what it knows
+ * no asset of may be all that is left of somebody's films.
+ */
+export async function ownsBlobs(kit: AssetsKit): Promise<boolean> {
+  const own = await ownName(kit);
+  for (;;) {
+    const found = await kit.blobs.get(markKey, { range: { from: 0, to: assetLimits.owner } });
+    if (found.outcome === 'ok') return (await new Response(found.body).text()) === markOf(own);
+    if (found.outcome !== 'absent') return false;
+    const put = await kit.blobs.put(markKey, Buffer.from(markOf(own)), { ifAbsent: true });
+    if (put.outcome === 'ok') return true;
+  }
+}
+
+async function ownName({ resources, clock }: AssetsKit): Promise<string> {
+  for (;;) {
+    const row = await resources.get(kind, id, { isPlain: true });
+    if (row) return (JSON.parse(row.body) as { name: string }).name;
+    const body = JSON.stringify({ name: uuid() });
+    const first = { kind, id, account: '', createdAt: clock.now(), name: '', body, indexes: {}, revision: 0 };
+    await resources.write({ rows: [first], events: [] });
+  }
+}
+
+const kind = 'asset-owner';
+const id = 'blobs';
+const markKey = `${assetFolder}owner.json`;
+
+function markOf(name: string): string {
+  return JSON.stringify({ deployment: name });
+}

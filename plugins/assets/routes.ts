@@ -1,0 +1,124 @@
+import { Type } from '@sinclair/typebox';
+import { type AnyElysia, Elysia } from 'elysia';
+import { authenticate, authenticator, type Principal } from '../../core/auth.ts';
+import { bodyReader } from '../../core/body.ts';
+import { Fault, hasCode } from '../../core/fault.ts';
+import { says } from '../../core/http.ts';
+import { json, nothing } from '../../core/operation.ts';
+import { listAnswer, listParameters, resourceList } from '../../core/pagination.ts';
+import type { StoredResource } from '../../core/ports/store.ts';
+import { idOrNone } from '../../core/secrets.ts';
+import { userTagsSchema } from '../../core/user-tags.ts';
+import { asset } from './asset.ts';
+import { type AssetDocument, assetKind, assetOf } from './document.ts';
+import type { AssetsKit } from './kit.ts';
+import { assetName, assetSchema, presentAsset, readOnly } from './present.ts';
+import { videoRoutes } from './video.ts';
+
+/** `/api/asset`: list, read, change, delete; the file itself is in video.ts. */
+export function routes(kit: AssetsKit): AnyElysia {
+  const { resources, actors } = kit;
+  const { publicUrl } = kit.deployment;
+  const keys = kit.use(authenticator);
+  const change = bodyReader(
+    { name: Type.Optional(assetName), userTags: Type.Optional(userTagsSchema) },
+    { readOnly },
+  );
+  const present = (row: StoredResource) => presentAsset(assetOf(row), { publicUrl });
+  const list = resourceList({ kind: assetKind, fields, publicUrl, resources });
+  const owned = async ({ accountId }: Principal, id: string): Promise<StoredResource> => {
+    const row = await resources.get(assetKind, id, { isBeside: true });
+    return row?.account === accountId ? row : Promise.reject(notFound(id));
+  };
+
+  return new Elysia()
+    .use(videoRoutes(kit))
+    .get(
+      '/api/asset',
+      async ({ request }) => {
+        const { accountId: account } = await authenticate(request, keys);
+        return list(request, { account, present });
+      },
+      says('Lists assets, newest first; parameters as for streams.', {
+        name: 'listAssets',
+        query: listParameters(fields),
+        answers: { 200: listAnswer(assetSchema) },
+        faults: ['query.invalid'],
+      }),
+    )
+    .get(
+      '/api/asset/:id',
+      async ({ request, params }) => {
+        const principal = await authenticate(request, keys);
+        return Response.json(present(await owned(principal, params.id)));
+      },
+      says('One asset.', {
+        name: 'getAsset',
+        answers: { 200: json(assetSchema, 'The asset.') },
+        faults: ['asset.not_found'],
+      }),
+    )
+    .patch(
+      '/api/asset/:id',
+      async ({ request, params: { id } }) => {
+        const principal = await authenticate(request, keys);
+        // Before the body: what a stranger sends to another account's asset is answered 404, whatever it is.
+        await owned(principal, id);
+        const changes = await change.read(request);
+        if (Object.keys(changes).length > 0)
+          await actors.ask(asset, id, { type: 'change', changes }).catch(unlessDeleted(id));
+        return Response.json(present(await owned(principal, id)));
+      },
+      says('Changes the fields that the body names. 200 with the asset.', {
+        name: 'changeAsset',
+        body: change,
+        answers: { 200: json(assetSchema, 'The asset.') },
+        faults: ['asset.not_found'],
+      }),
+    )
+    .delete(
+      '/api/asset/:id',
+      async ({ request, params: { id } }) => {
+        await owned(await authenticate(request, keys), id);
+        await actors.ask(asset, id, { type: 'delete' }).catch(unlessDone);
+        return new Response(null, { status: 204 });
+      },
+      says('Deletes an asset and its file, and the recording that it is. 204.', {
+        name: 'deleteAsset',
+        answers: { 204: nothing },
+        faults: ['asset.not_found'],
+      }),
+    );
+}
+
+/** Fields of the asset object by which lists are filtered, as the object shows them. */
+const fields = {
+  id: { type: 'string' },
+  name: { type: 'string' },
+  status: { type: 'string' },
+  size: { type: 'number' },
+  createdAt: { type: 'number' },
+  updatedAt: { type: 'number' },
+  playbackId: { type: 'string' },
+  userId: { type: 'string', path: ['account'] },
+} as const satisfies Record<string, { type: string; path?: [keyof AssetDocument] }>;
+
+/** For a command to an asset that was there a moment ago: who deletes it is another request. */
+function unlessDeleted(id: string): (error: unknown) => never {
+  return (error) => {
+    throw isDeleted(error) ? notFound(id) : error;
+  };
+}
+
+function unlessDone(error: unknown): void {
+  if (!isDeleted(error)) throw error;
+}
+
+/** What was deleted may still be erased: then its actor is there and takes no such command. */
+function isDeleted(error: unknown): boolean {
+  return hasCode(error, 'actor.not_found') || hasCode(error, 'actor.not_possible');
+}
+
+function notFound(id: string): Fault {
+  return new Fault('asset.not_found', { status: 404, message: `There is no asset ${idOrNone(id)}.` });
+}

@@ -1,0 +1,156 @@
+import { milliseconds } from '../../core/duration.ts';
+import { every } from '../../core/every.ts';
+import type { Stop } from '../../core/plugin.ts';
+import { type BlobFacts, blobLimits, type UnfinishedUpload } from '../../core/ports/blobs.ts';
+import { type AssetDocument, assetFolder, assetKind, assetOf } from './document.ts';
+import type { AssetsKit } from './kit.ts';
+import { assetLimits } from './limits.ts';
+import { ownsBlobs } from './owner.ts';
+
+/** Erases what no asset needs, again and again: a duty of one node at a time. */
+export function sweeping(kit: AssetsKit): Stop {
+  const ending = new AbortController();
+  const sweep = sweeper(kit, ending.signal);
+  let running: Promise<void> | undefined;
+  const work = () => {
+    running ??= sweep()
+      .catch((error: unknown) => {
+        if (!ending.signal.aborted) kit.log.warn('assets could not be swept; it is tried again', { error });
+      })
+      .finally(() => {
+        running = undefined;
+      });
+  };
+  work();
+  const stop = every(assetLimits.sweep, { clock: kit.clock, work });
+  return async () => {
+    stop();
+    ending.abort();
+    await running;
+  };
+}
+
+/**
+ * One sweep. A blob goes when two sweeps in a row found that no asset names it: whatever made the first one err (a store that
+ * comes back older than it was and is about to catch up) is over by then.
+ */
+function sweeper(kit: AssetsKit, signal: AbortSignal): () => Promise<void> {
+  const { blobs, clock, log } = kit;
+  let suspects: ReadonlySet<string> = new Set();
+  let stills: ReadonlyMap<string, Still> = new Map();
+
+  const blobsOfNone = async (): Promise<{ looked: number; erased: number }> => {
+    const next = new Set<string>();
+    let [looked, erased] = [0, 0];
+    for (let after: string | undefined; ; ) {
+      signal.throwIfAborted();
+      const limit = blobLimits.listed;
+      const page = await blobs.list(assetFolder, { limit, ...(after !== undefined && { after }) });
+      looked += page.blobs.length;
+      const orphans = await orphansOf(page.blobs, kit);
+      const proven = orphans.filter((key) => suspects.has(key));
+      if (proven.length > 0) await blobs.delete(proven);
+      erased += proven.length;
+      for (const key of orphans) if (!suspects.has(key) && next.size < assetLimits.suspects) next.add(key);
+      after = page.next;
+      if (after === undefined) break;
+    }
+    suspects = next;
+    return { looked, erased };
+  };
+
+  const uploadsOfNone = async (): Promise<number> => {
+    const next = new Map<string, Still>();
+    let aborted = 0;
+    const before = clock.now() - milliseconds(kit.config.unfinishedFor);
+    for (const upload of await blobs.uploads.unfinished({ before, limit: assetLimits.uploads })) {
+      signal.throwIfAborted();
+      const still = await stillOf(upload, { before: stills.get(upload.id), kit });
+      if (!still) continue;
+      if (clock.now() - still.since < assetLimits.uploadStill) next.set(upload.id, still);
+      else {
+        await blobs.uploads.abort(upload);
+        aborted += 1;
+      }
+    }
+    stills = next;
+    return aborted;
+  };
+
+  return async () => {
+    if (!(await ownsBlobs(kit))) {
+      log.warn(
+        'the blobs of assets belong to another deployment, or to a store that is gone: nothing of them is swept',
+        { mark: `${assetFolder}owner.json` },
+      );
+      return;
+    }
+    const { looked, erased } = await blobsOfNone();
+    const aborted = await uploadsOfNone();
+    const done = { looked, erased, aborted, suspected: suspects.size };
+    const isQuiet = erased + aborted + suspects.size === 0;
+    log[isQuiet ? 'debug' : 'info']('assets were swept', done);
+  };
+}
+
+/** How far an upload was when it was first seen so far. */
+interface Still {
+  readonly bytes: number;
+  /** Epoch ms. */
+  readonly since: number;
+}
+
+/** Keys of those that are old and that no asset names. */
+async function orphansOf(found: readonly BlobFacts[], kit: AssetsKit): Promise<string[]> {
+  const known = new Map<string, AssetDocument | undefined>();
+  const old = found.filter(({ modified }) => kit.clock.now() - modified >= assetLimits.orphanAge);
+  const orphans: string[] = [];
+  for (const { key } of old) {
+    const id = assetIn(key);
+    if (id === undefined) continue;
+    if (!known.has(id)) known.set(id, await documentOf(id, kit));
+    if (!isNeeded(key, { document: known.get(id), now: kit.clock.now() })) orphans.push(key);
+  }
+  return orphans;
+}
+
+function isNeeded(key: string, { document, now }: { document: AssetDocument | undefined; now: number }) {
+  switch (document?.status) {
+    case undefined:
+      return false;
+    // What is there of it is needed for the file that is being made, however long that takes.
+    case 'waiting':
+      return true;
+    case 'failed':
+      return now - document.updatedAt < assetLimits.failedKept;
+    case 'ready': {
+      const { video, head, index } = document.file ?? {};
+      return [video?.key, head?.key, index?.key].includes(key);
+    }
+  }
+}
+
+/** Undefined: it is not ours to abort, because something may still come of it. */
+async function stillOf(
+  upload: UnfinishedUpload,
+  { before, kit }: { before: Still | undefined; kit: AssetsKit },
+): Promise<Still | undefined> {
+  const id = assetIn(upload.key);
+  if (id === undefined || (await documentOf(id, kit))?.status === 'waiting') return undefined;
+  const parts = await kit.blobs.uploads.parts(upload);
+  if (parts === 'gone') return undefined;
+  const bytes = parts.reduce((sum, { size }) => sum + size, 0);
+  return before?.bytes === bytes ? before : { bytes, since: kit.clock.now() };
+}
+
+async function documentOf(id: string, { resources }: AssetsKit): Promise<AssetDocument | undefined> {
+  const row = await resources.get(assetKind, id, { isBeside: true });
+  return row && assetOf(row);
+}
+
+/** Id of the asset in whose folder a blob lies; undefined for one that is none of ours. */
+function assetIn(key: string): string | undefined {
+  return shape.exec(key)?.[1];
+}
+
+const shape = /^assets\/([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\//;

@@ -1,0 +1,128 @@
+import { Fault } from '../../core/fault.ts';
+import { valuesOf } from '../../core/limit-table.ts';
+import { effect } from '../../core/plugin.ts';
+import type { FinishedTake } from '../../core/ports/recorder.ts';
+import type { Abandon, Finish, Finished, Recording } from '../../machines/recording.ts';
+import { type AssetFile, assets } from '../assets/contract.ts';
+import { streams } from '../streams/contract.ts';
+import type { config } from './config.ts';
+import type { RecordingsKit } from './kit.ts';
+import { recordingLimitTable } from './limits.ts';
+import { folderOf, linksOf } from './names.ts';
+import { dropTake, finishTakes, type NodeTake } from './takes.ts';
+
+const { finishing, finishTime, attempts } = valuesOf(recordingLimitTable);
+const shared = { concurrency: finishing, timeout: finishTime, attempts };
+
+/**
+ * Makes the asset of a session that is over. Nothing that a repeat needs is removed by it, so it may die at any line: the takes
+ * stay until `recording.clear`, and an asset that has its file keeps it.
+ *
+ * A node that cannot be had fails it, but for the last time: then its part is missing.
+ */
+export const finishEffect = effect<Finish, Finished, typeof config>({
+  ...shared,
+  async run({ input, signal }, kit) {
+    const { sessionId, assetId, account, name, createdByTokenName, isLast } = input;
+    const source = { type: 'recording', sessionId } as const;
+    await kit.use(assets).begin({ id: assetId, account, name, source, createdByTokenName });
+    const session = await kit.use(streams).describe(sessionId);
+    const nodes = session?.nodes ?? [];
+    const { takes, missing } = await finishTakes(sessionId, { nodes, signal, kit });
+    const asset = await kit.use(assets).find(assetId);
+    const isMade = asset?.status === 'ready';
+    if (missing.length > 0 && !isLast && !isMade) throw missing[0].error;
+    for (const { node, error } of missing) {
+      kit.log.warn('a part of a recording could not be had', { sessionId, node, error });
+    }
+    if (takes.length === 0 && asset && !isMade) return { outcome: 'failed', message: nothingOf(missing) };
+    if (!asset) {
+      await free(takes, { sessionId, signal, kit });
+      return { outcome: 'gone' };
+    }
+    if (!isMade) {
+      const file = await joined(takes, { sessionId, signal, kit });
+      if ((await kit.use(assets).ready(assetId, file)) === 'gone') {
+        await kit.blobs.delete(keysOf(file));
+        await free(takes, { sessionId, signal, kit });
+        return { outcome: 'gone' };
+      }
+    }
+    const links = linksOf(sessionId, kit.deployment);
+    return {
+      outcome: 'ready',
+      missing: missing.map(({ node }) => node),
+      gaps: takes.reduce((sum, { take }) => sum + take.gaps, 0),
+      payload: { ...links, session: { ...session?.body, recordingStatus: 'ready', ...links }, assetId },
+    };
+  },
+});
+
+/** Removes what a recording whose asset is ready has left: takes on nodes, and their blobs where several became one. */
+export const clearEffect = effect<Recording, null, typeof config>({
+  ...shared,
+  async run({ input: { sessionId, assetId }, signal }, kit) {
+    const nodes = (await kit.use(streams).describe(sessionId))?.nodes ?? [];
+    const { takes, missing } = await finishTakes(sessionId, { nodes, signal, kit });
+    const asset = await kit.use(assets).find(assetId);
+    await free(takes, { sessionId, signal, kit, ...(asset?.file && { keep: asset.file }) });
+    if (missing.length > 0) throw missing[0].error;
+    return null;
+  },
+});
+
+/** Tells the asset of a recording that failed. What lies on nodes is swept there. */
+export const abandonEffect = effect<Abandon, null, typeof config>({
+  ...shared,
+  async run({ input: { assetId, message } }, kit) {
+    await kit.use(assets).fail(assetId, message);
+    return null;
+  },
+});
+
+/** The file of the asset: what the one node has, or what several have as one. */
+async function joined(
+  takes: readonly NodeTake[],
+  { sessionId, signal, kit }: { sessionId: string; signal: AbortSignal; kit: RecordingsKit },
+): Promise<AssetFile> {
+  const [first, second] = takes;
+  const whole: FinishedTake = second
+    ? await kit.recorder.join(
+        takes.map(({ take }) => take),
+        { folder: folderOf(sessionId), signal },
+      )
+    : first.take;
+  const { video, head, index, spec } = whole;
+  return { video, head, index, spec };
+}
+
+/** Removes takes, and first those of their blobs that are not in `keep`: afterwards nobody would know them. */
+async function free(
+  takes: readonly NodeTake[],
+  {
+    sessionId,
+    keep,
+    signal,
+    kit,
+  }: { sessionId: string; keep?: AssetFile; signal: AbortSignal; kit: RecordingsKit },
+): Promise<void> {
+  const kept = new Set(keep && keysOf(keep));
+  const keys = takes.flatMap(({ take }) => keysOf(take)).filter((key) => !kept.has(key));
+  if (keys.length > 0) await kit.blobs.delete(keys);
+  await Promise.all(takes.map(({ node }) => dropTake(sessionId, { node, signal, kit })));
+}
+
+function keysOf({ video, head, index }: Pick<AssetFile, 'video' | 'head' | 'index'>): string[] {
+  return [video.key, ...(head ? [head.key] : []), ...(index ? [index.key] : [])];
+}
+
+function nothingOf(missing: readonly { readonly node: string; readonly error: unknown }[]): string {
+  if (missing.length === 0) return 'Nothing of the broadcast was written down.';
+  const causes = missing.map(({ node, error }) => `node "${node}": ${reasonOf(error)}`);
+  return `Nothing of the broadcast could be had. ${causes.join('; ')}`;
+}
+
+/** Only a Fault says what outsiders may read. */
+function reasonOf(error: unknown): string {
+  return error instanceof Fault ? error.message : 'it did not answer as it should';
+}

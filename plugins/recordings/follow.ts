@@ -1,0 +1,76 @@
+import { milliseconds } from '../../core/duration.ts';
+import { hasCode, unlessRefused } from '../../core/fault.ts';
+import type { LoggedEvent } from '../../core/ports/store.ts';
+import type { SessionFacts } from '../streams/contract.ts';
+import type { RecordingsKit } from './kit.ts';
+import { assetIdOf } from './names.ts';
+import { recording } from './recording.ts';
+
+/** Whether a session is recorded: what its parent's `record` was when it began. */
+export function isRecorded({ fields }: Pick<SessionFacts, 'fields'>): boolean {
+  return fields.record === true;
+}
+
+/**
+ * A recorded session is on the air: its recording begins, or goes on. The cause names the event, so that one which is heard
+ * of again changes nothing, however far the recording has come.
+ */
+export async function sessionStarted(event: LoggedEvent, kit: RecordingsKit): Promise<void> {
+  const { stream, payload: session } = bodyOf(event);
+  if (!isRecorded(session)) return;
+  const options = { cause: causeOf(event) };
+  try {
+    await kit.actors.ask(recording, session.id, { type: 'started', stream }, options);
+    return;
+  } catch (error) {
+    // It is over: what is told late or twice.
+    if (hasCode(error, 'actor.not_possible')) return;
+    if (!hasCode(error, 'actor.not_found')) throw error;
+  }
+  const { id: sessionId, streamId, account, createdAt, name, createdByTokenName } = session;
+  const settings = {
+    ...{ sessionId, streamId, account, createdAt, name, createdByTokenName },
+    assetId: assetIdOf(sessionId),
+    giveUp: milliseconds(kit.config.giveUp),
+  };
+  await kit.actors
+    .spawn(recording, sessionId, { recording: settings, stream }, options)
+    // Its asset was deleted since.
+    .catch(unlessRefused);
+}
+
+/** `idle`: it is off the air, and may come back. `over`: it will not. */
+export function sessionChanged(
+  type: 'idle' | 'over',
+): (event: LoggedEvent, kit: RecordingsKit) => Promise<void> {
+  return async (event, kit) => {
+    const { stream, payload: session } = bodyOf(event);
+    if (!isRecorded(session)) return;
+    await kit.actors
+      .ask(recording, session.id, { type, stream }, { cause: causeOf(event) })
+      .catch(unlessRefused);
+  };
+}
+
+/** With its asset the recording goes. */
+export async function assetDeleted(event: LoggedEvent, kit: RecordingsKit): Promise<void> {
+  const { payload } = JSON.parse(event.body) as {
+    payload?: { asset?: { source?: { type: string; sessionId?: string } } };
+  };
+  const { type, sessionId } = payload?.asset?.source ?? {};
+  if (type !== 'recording' || sessionId === undefined) return;
+  await kit.actors
+    .ask(recording, sessionId, { type: 'assetDeleted' }, { cause: causeOf(event) })
+    .catch(unlessRefused);
+}
+
+function bodyOf(event: LoggedEvent): {
+  readonly stream: Readonly<Record<string, unknown>>;
+  readonly payload: SessionFacts;
+} {
+  return JSON.parse(event.body);
+}
+
+function causeOf({ id }: LoggedEvent): string {
+  return `recording/${id}`;
+}

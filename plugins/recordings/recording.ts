@@ -1,0 +1,71 @@
+import type { ActorType } from '../../core/actor.ts';
+import type { ResourceReader, StoredResource } from '../../core/ports/store.ts';
+import { type RecordingContext, type RecordingEmitted, recordingMachine } from '../../machines/recording.ts';
+
+/** One per session that is recorded, with the id of the session. */
+export const recording: ActorType<typeof recordingMachine> = {
+  type: 'recording',
+  machine: recordingMachine,
+  version: 1,
+  rows(context, state) {
+    const { account, streamId, sessionId, name, createdAt } = context.recording;
+    const row = { kind: recordingKind, id: sessionId, account, createdAt, name };
+    if (state === 'gone') return [{ ...row, body: null, indexes: {} }];
+    const document = documentFor(context, statusOf(state));
+    return [{ ...row, body: JSON.stringify(document), indexes: { streamId, status: document.status } }];
+  },
+  describe(emitted, { recording: { account, streamId } }) {
+    const { type, stream, ...rest } = emitted as unknown as RecordingEmitted;
+    const recordingStatus = type === 'recording.ready' ? 'ready' : 'waiting';
+    return { account, stream: streamId, body: { stream: { ...stream, recordingStatus }, ...rest } };
+  },
+};
+
+export const recordingKind = 'recording';
+
+/** What is stored of a recording. Its files are its asset's. */
+export interface RecordingDocument {
+  readonly sessionId: string;
+  readonly streamId: string;
+  readonly assetId: string;
+  readonly status: RecordingStatus;
+  /** What keeps it from being finished, or why it failed, in plain words; empty when nothing. */
+  readonly problem: string;
+  /** Nodes whose part could not be had. */
+  readonly missing: readonly string[];
+  /** Times that a node could not write down what was broadcast. */
+  readonly gaps: number;
+}
+
+type RecordingStatus = 'recording' | 'waiting' | 'finishing' | 'retrying' | 'ready' | 'failed';
+
+/** The recording of a session, if it has one. */
+export async function recordingOf(
+  sessionId: string,
+  resources: Pick<ResourceReader, 'get'>,
+): Promise<RecordingDocument | undefined> {
+  const row = await resources.get(recordingKind, sessionId, { isBeside: true });
+  return row && recordingDocument(row);
+}
+
+export function recordingDocument(row: StoredResource): RecordingDocument {
+  return JSON.parse(row.body) as RecordingDocument;
+}
+
+/** It is still being made. */
+export function isUnfinished({ status }: RecordingDocument): boolean {
+  return status !== 'ready' && status !== 'failed';
+}
+
+function documentFor(context: RecordingContext, status: RecordingStatus): RecordingDocument {
+  const { sessionId, streamId, assetId } = context.recording;
+  const { problem, missing, gaps } = context;
+  return {
+    ...{ sessionId, streamId, assetId, status, missing, gaps },
+    problem: status === 'ready' ? '' : problem,
+  };
+}
+
+function statusOf(state: unknown): RecordingStatus {
+  return (typeof state === 'string' ? state : Object.keys(state as object)[0]) as RecordingStatus;
+}

@@ -1,0 +1,149 @@
+import { type AnyElysia, Elysia } from 'elysia';
+import { Fault } from '../../core/fault.ts';
+import { valuesOf } from '../../core/limit-table.ts';
+import type { FinishedTake } from '../../core/ports/recorder.ts';
+import type { RecordingsKit } from './kit.ts';
+import { recordingLimitTable } from './limits.ts';
+
+const { nodeWait, nodeSilence } = valuesOf(recordingLimitTable);
+
+/** What a node has of a session, as blobs. */
+export interface NodeTake {
+  readonly node: string;
+  readonly take: FinishedTake;
+}
+
+/**
+ * Has every one of these nodes finish what it has of a session, all at one time. `missing`: nodes that did not, with why.
+ * Alone, there is only this node, whatever its name was when the session ran. Repeating it is harmless.
+ */
+export async function finishTakes(
+  sessionId: string,
+  { nodes, signal, kit }: { nodes: readonly string[]; signal: AbortSignal; kit: TakesKit },
+): Promise<{ readonly takes: readonly NodeTake[]; readonly missing: readonly MissingTake[] }> {
+  const { deployment } = kit;
+  const asked = deployment.isAlone ? [deployment.node.id] : nodes;
+  const ends = await Promise.allSettled(
+    asked.map((node) =>
+      node === deployment.node.id
+        ? kit.recorder.finish(sessionId, { signal })
+        : finishThere(sessionId, { node, signal, kit }),
+    ),
+  );
+  signal.throwIfAborted();
+  const takes: NodeTake[] = [];
+  const missing: MissingTake[] = [];
+  ends.forEach((end, index) => {
+    const node = asked[index];
+    if (end.status === 'rejected') missing.push({ node, error: end.reason });
+    else if (end.value) takes.push({ node, take: end.value });
+  });
+  return { takes: takes.sort((a, b) => a.take.startedAt - b.take.startedAt), missing };
+}
+
+interface MissingTake {
+  readonly node: string;
+  readonly error: unknown;
+}
+
+/** Removes what a node has of a session beside blobs. Fault `node.unreachable` (503) when that is another which is not there. */
+export async function dropTake(
+  sessionId: string,
+  { node, signal, kit }: { node: string; signal: AbortSignal; kit: TakesKit },
+): Promise<void> {
+  if (node === kit.deployment.node.id) {
+    await kit.recorder.drop(sessionId);
+    return;
+  }
+  const answer = await kit.nodes.request(node, pathOf(sessionId, 'drop'), { method: 'POST', signal });
+  await answer.body?.cancel();
+  if (!answer.ok) throw refused(node, answer.status);
+}
+
+/** What other nodes ask of this one. */
+export function takeRoutes(kit: TakesKit): AnyElysia {
+  /** What others wait for: it goes on when they wait no longer, because they come back. */
+  const running = new Map<string, Promise<FinishedTake | undefined>>();
+  const finish = (sessionId: string) => {
+    const known = running.get(sessionId);
+    if (known) return known;
+    const begun = kit.recorder
+      .finish(sessionId, { signal: kit.signal })
+      .finally(() => running.delete(sessionId));
+    // Whoever waits hears of a failure; it is no matter when nobody does.
+    begun.catch(() => {});
+    running.set(sessionId, begun);
+    return begun;
+  };
+  return new Elysia()
+    .post('/internal/recordings/:sessionId/finish', async ({ params, request }) => {
+      const sessionId = checked(params.sessionId);
+      const pause = pausing(nodeWait, { kit, signal: request.signal });
+      try {
+        const end = await Promise.race([finish(sessionId), pause.over]);
+        if (end === notYet) return new Response(null, { status: 202 });
+        return end ? Response.json(end) : new Response(null, { status: 204 });
+      } finally {
+        pause.cancel();
+      }
+    })
+    .post('/internal/recordings/:sessionId/drop', async ({ params }) => {
+      await kit.recorder.drop(checked(params.sessionId));
+      return new Response(null, { status: 204 });
+    });
+}
+
+type TakesKit = Pick<RecordingsKit, 'recorder' | 'nodes' | 'deployment' | 'clock' | 'signal'>;
+
+const notYet = Symbol('not yet');
+
+async function finishThere(
+  sessionId: string,
+  { node, signal, kit }: { node: string; signal: AbortSignal; kit: TakesKit },
+): Promise<FinishedTake | undefined> {
+  const options = { method: 'POST', signal, timeout: nodeSilence } as const;
+  for (;;) {
+    signal.throwIfAborted();
+    const answer = await kit.nodes.request(node, pathOf(sessionId, 'finish'), options);
+    if (answer.status === 200) return (await answer.json()) as FinishedTake;
+    await answer.body?.cancel();
+    if (answer.status === 204) return undefined;
+    if (answer.status !== 202) throw refused(node, answer.status);
+  }
+}
+
+function pathOf(sessionId: string, what: 'finish' | 'drop'): string {
+  return `/internal/recordings/${sessionId}/${what}`;
+}
+
+function refused(node: string, status: number): Fault {
+  return new Fault('node.unreachable', {
+    status: 503,
+    message: `The node "${node}", which has a part of the recording, answered with ${status}.`,
+    retryAfter: 1,
+  });
+}
+
+/** Session ids name files of the recorder. */
+function checked(sessionId: string): string {
+  if (/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(sessionId)) return sessionId;
+  throw new Fault('session.not_found', { status: 404, message: 'This is not the id of a session.' });
+}
+
+/** `over` when the time has passed, or when nobody waits any more. */
+function pausing(
+  delay: number,
+  { kit: { clock }, signal }: { kit: TakesKit; signal: AbortSignal },
+): { readonly over: Promise<typeof notYet>; cancel(): void } {
+  let cancel = () => {};
+  const over = new Promise<typeof notYet>((resolve) => {
+    const end = () => resolve(notYet);
+    const unschedule = clock.at(clock.now() + delay, end);
+    signal.addEventListener('abort', end);
+    cancel = () => {
+      unschedule();
+      signal.removeEventListener('abort', end);
+    };
+  });
+  return { over, cancel };
+}

@@ -1,0 +1,73 @@
+import { Type } from '@sinclair/typebox';
+import type { Derivation, Derived } from '../../core/resource.ts';
+import { stream } from '../streams/contract.ts';
+import type { RecordingsKit } from './kit.ts';
+import { linksOf } from './names.ts';
+import {
+  isUnfinished,
+  type RecordingDocument,
+  recordingDocument,
+  recordingKind,
+  recordingOf,
+} from './recording.ts';
+
+const example = 'https://video.example.com/recordings/6f1c1d52-5ad5-4c6e-9ad0-0b4f0d3ad1b8';
+
+/**
+ * What sessions and streams are told of their recording: of a stream with `record` true that of its newest session which has
+ * one. One look at the store for those, none for what is not recorded.
+ */
+export const recordingFields: Derivation<RecordingsKit> = {
+  resource: stream,
+  schemas: {
+    recordingStatus: Type.Union([Type.Literal('waiting'), Type.Literal('ready')], {
+      description: 'Only while `record` is true: of a stream that of its newest recorded session.',
+      examples: ['ready'],
+    }),
+    recordingUrl: Type.String({
+      description: 'HLS of the recording. Only when it is ready.',
+      examples: [`${example}/index.m3u8`],
+    }),
+    mp4Url: Type.String({
+      description: 'The recording as one file. Only when it is ready.',
+      examples: [`${example}/source.mp4`],
+    }),
+  },
+  of({ id, parentId, record }, kit) {
+    if (record !== true) return undefined;
+    return parentId === undefined ? ofStream(id as string, kit) : ofSession(id as string, kit);
+  },
+};
+
+async function ofSession(id: string, kit: RecordingsKit): Promise<Derived | undefined> {
+  const found = await recordingOf(id, kit.resources);
+  return found && { ...told(found, kit), issues: issuesOf(found) };
+}
+
+/** Without issues: they are of a session that is over, and nothing about the stream can be mended. */
+async function ofStream(id: string, kit: RecordingsKit): Promise<Derived | undefined> {
+  // Sessions lie beside their stream, and a recording has the id of its session.
+  const newest = await kit.resources.find(recordingKind, 'streamId', id, { isBeside: true });
+  return newest && told(recordingDocument(newest), kit);
+}
+
+function told(recording: RecordingDocument, { deployment }: RecordingsKit): Derived {
+  if (isUnfinished(recording)) return { values: { recordingStatus: 'waiting' } };
+  if (recording.status === 'failed') return { values: {} };
+  return { values: { recordingStatus: 'ready', ...linksOf(recording.sessionId, deployment) } };
+}
+
+function issuesOf({ status, problem, missing, gaps }: RecordingDocument): string[] {
+  const issues: string[] = [];
+  if (status === 'failed') issues.push(`The recording failed. ${problem}`);
+  if (status === 'retrying') issues.push(`The recording is not finished yet; it is tried again. ${problem}`);
+  if (missing.length > 0) {
+    const names = missing.map((node) => `"${node}"`).join(', ');
+    issues.push(`A part of the recording is missing: what was broadcast through ${names} could not be had.`);
+  }
+  if (gaps > 0) {
+    const times = gaps === 1 ? 'once' : `${gaps} times`;
+    issues.push(`The recording has gaps: ${times} the server could not write down what was broadcast.`);
+  }
+  return issues;
+}

@@ -1,0 +1,14 @@
+import type { FieldSet } from '../../core/resource.ts';
+import type { BroadcastContext } from '../../machines/broadcast.ts';
+import type { SessionFacts } from './contract.ts';
+
+/** What other plugins are told of the session of a broadcast, which has one. Pure. */
+export function sessionFacts({ stream, session }: BroadcastContext, fields: FieldSet): SessionFacts {
+  if (!session) throw new Error('there is no session to tell of');
+  const { account, createdByTokenName } = stream;
+  const { id, createdAt, name } = session;
+  return {
+    ...{ id, streamId: stream.id, account, createdAt, name, createdByTokenName },
+    fields: fields.present(session.fields),
+  };
+}

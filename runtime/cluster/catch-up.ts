@@ -1,0 +1,96 @@
+import { Fault } from '../../core/fault.ts';
+import type { Log } from '../../core/log.ts';
+import type { Clock } from '../../core/ports/clock.ts';
+import { partitionOf } from '../actors/partition.ts';
+import { isWorthTelling, retried } from './retried.ts';
+
+/**
+ * Whether the store has all that is on the log. One that was started anew may lack what was acknowledged until the owners of
+ * the partitions have read their commands again, and a row that is not found may be there all the same. So a mark is put on the
+ * log of each partition; when its owner answers, all before it is stored.
+ */
+export class CatchUp {
+  readonly #options: CatchUpOptions;
+  readonly #behind = new Set<number>();
+  readonly #stopping = new AbortController();
+  /** Counts the beginnings: what was marked for an earlier one says nothing of a later one. */
+  #round = 0;
+
+  constructor(options: CatchUpOptions) {
+    this.#options = options;
+  }
+
+  /** Partitions of which nobody knows yet. */
+  get size(): number {
+    return this.#behind.size;
+  }
+
+  /** From now on nothing is known, until each owner has said so. */
+  begin(): void {
+    this.#round += 1;
+    for (let partition = 0; partition < this.#options.partitions; partition += 1) {
+      this.#behind.add(partition);
+      void this.#see(partition, this.#round);
+    }
+  }
+
+  stop(): void {
+    this.#stopping.abort();
+  }
+
+  /**
+   * What `read` finds. When it finds nothing where something may yet come, Fault `store.behind`. `name`: what tells the
+   * partition that is read, default: any.
+   */
+  async certain<T>(read: () => Promise<T | undefined>, name?: string): Promise<T | undefined> {
+    const round = this.#round;
+    const wasBehind = this.#isBehind(name);
+    const found = await read();
+    if (found !== undefined) return found;
+    // Also when it began, or ended, while it was read.
+    if (wasBehind || this.#isBehind(name) || round !== this.#round) throw behind();
+    return undefined;
+  }
+
+  #isBehind(name: string | undefined): boolean {
+    if (this.#behind.size === 0) return false;
+    return name === undefined || this.#behind.has(partitionOf(name, this.#options.partitions));
+  }
+
+  async #see(partition: number, round: number): Promise<void> {
+    const { clock, log, mark } = this.#options;
+    await retried(
+      async () => {
+        // A later round has marks of its own.
+        if (round !== this.#round) return;
+        await mark(partition);
+        if (round === this.#round) this.#behind.delete(partition);
+      },
+      {
+        clock,
+        signal: this.#stopping.signal,
+        onFailure: (error, tries) => {
+          if (isWorthTelling(tries))
+            log.warn('it is not known yet whether the store has all of a partition', {
+              partition,
+              tries,
+              error,
+            });
+        },
+      },
+    );
+  }
+}
+
+interface CatchUpOptions {
+  readonly partitions: number;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Resolves when all that is on the log of the partition by now is stored. */
+  mark(partition: number): Promise<void>;
+}
+
+function behind(): Fault {
+  const message = 'The store is being brought up to date; whether this exists is not known yet. Try again.';
+  return new Fault('store.behind', { status: 503, message, retryAfter: 1 });
+}

@@ -1,0 +1,84 @@
+import type { FedInit, FedPart, TakeFeed, WrittenTake } from '../recording/feed.ts';
+import { issues } from './issues.ts';
+
+export interface RecordingTapOptions {
+  /** The feed of this publish; undefined when it is not to be had. */
+  open(): TakeFeed | undefined;
+  /** The recorder threw. Called once until it takes something again. */
+  onTrouble(error: unknown): void;
+}
+
+/**
+ * What a packager hands to the recorder of one publish. Nothing here throws or waits: whatever the recorder does, viewers
+ * do not notice. Nothing is fed before there is a part, so that a publish that never plays leaves no recording.
+ */
+export class RecordingTap {
+  readonly #options: RecordingTapOptions;
+  #feed: TakeFeed | undefined;
+  /** Told before the next part. */
+  #due: FedInit | undefined;
+  #init: FedInit | undefined;
+  /** It threw: what follows begins anew where a decoder can begin. */
+  #isBroken = false;
+
+  constructor(options: RecordingTapOptions) {
+    this.#options = options;
+    this.#try(() => {
+      this.#feed = options.open();
+    });
+  }
+
+  /** What is wrong with the recording now. */
+  get issues(): readonly string[] {
+    if (this.#isBroken) return [issues.recordingBroken];
+    if (this.#feed === undefined) return [issues.notRecorded];
+    try {
+      return this.#feed.issues;
+    } catch {
+      return [issues.recordingBroken];
+    }
+  }
+
+  /** What can be read of the take. */
+  get written(): WrittenTake | undefined {
+    try {
+      return this.#feed?.written;
+    } catch {
+      return undefined;
+    }
+  }
+
+  begin(init: FedInit): void {
+    this.#init = this.#due = init;
+  }
+
+  /** A part as it was cut. `bytes` are good during the call alone. */
+  part(bytes: Uint8Array, part: FedPart): void {
+    const feed = this.#feed;
+    if (feed === undefined) return;
+    if (this.#isBroken) {
+      if (!part.startsSegment || !part.isIndependent) return;
+      this.#due = this.#init;
+    }
+    this.#try(() => {
+      if (this.#due !== undefined) feed.begin(this.#due);
+      this.#due = undefined;
+      feed.part(bytes, part);
+      this.#isBroken = false;
+    });
+  }
+
+  /** The publish is over. */
+  end(): void {
+    this.#try(() => this.#feed?.end());
+  }
+
+  #try(work: () => void): void {
+    try {
+      work();
+    } catch (error) {
+      if (!this.#isBroken) this.#options.onTrouble(error);
+      this.#isBroken = true;
+    }
+  }
+}

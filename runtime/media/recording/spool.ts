@@ -1,0 +1,308 @@
+import { mkdirSync, renameSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Clock } from '../../../core/ports/clock.ts';
+import type { FedInit, FedPart } from './feed.ts';
+import type { FreeSpace } from './free-space.ts';
+import type { RecorderLimits } from './limits.ts';
+import type { OpenFiles } from './open-files.ts';
+import type { TakeNote } from './protocol.ts';
+import type { TakeFile, TakeIo } from './take-file.ts';
+import { TakeHash } from './take-hash.ts';
+import { type SealedTake, spoolFiles, type TakeMeta, writeMeta, writeWhole } from './take-meta.ts';
+import { troubleOf, troubles } from './trouble.ts';
+import { rowsOf } from './written.ts';
+
+/** What the takes of a node have together. */
+export interface SpoolSurroundings {
+  readonly clock: Clock;
+  readonly limits: RecorderLimits;
+  readonly files: OpenFiles;
+  readonly space: FreeSpace;
+  openTakeFile(io: TakeIo): TakeFile;
+  io(path: string): TakeIo;
+  log(message: string, fields: Readonly<Record<string, unknown>>): void;
+}
+
+/**
+ * One take on disk. What cannot be written is missing as a whole, up to a key frame, and is counted; the next try comes
+ * by itself. Nothing here throws but `seal`, `save` and `sync`.
+ */
+export class Spool {
+  readonly take: number;
+  readonly #folder: string;
+  readonly #around: SpoolSurroundings;
+  #meta: TakeMeta;
+  #isMade: boolean;
+  #file: TakeFile | undefined;
+  readonly #io: TakeIo;
+  #hash = new TakeHash();
+  #init: FedInit | undefined;
+  /** `#init` is in the file, and nothing is missing behind it. */
+  #isPlaced = false;
+  #isInGap = false;
+  #mustPause = false;
+  #trouble: string | undefined;
+  #retryAt = Number.NEGATIVE_INFINITY;
+  #writtenAt = 0;
+  #durable = 0;
+  #bytes = 0;
+  #isDirty = false;
+  #mustSave = false;
+  #saved: Promise<void> = Promise.resolve();
+  #told = { inits: 0, segments: 0 };
+
+  constructor(
+    options: { take: number; meta: TakeMeta; isMade: boolean; folder: string },
+    around: SpoolSurroundings,
+  ) {
+    this.take = options.take;
+    this.#meta = options.meta;
+    this.#isMade = options.isMade;
+    this.#folder = options.folder;
+    this.#around = around;
+    this.#io = around.io(this.#path);
+  }
+
+  get #path(): string {
+    return join(this.#folder, spoolFiles.video);
+  }
+
+  begin(init: FedInit): void {
+    this.#init = init;
+    this.#isPlaced = false;
+    this.#isInGap = false;
+  }
+
+  part(bytes: Uint8Array, part: FedPart): void {
+    const now = this.#around.clock.now();
+    if (this.#isEnding || !this.#init) return;
+    if (this.#isInGap && (!part.isIndependent || now < this.#retryAt)) return;
+    const trouble = this.#refusal(bytes.length);
+    if (trouble !== undefined) {
+      this.#miss(trouble);
+      return;
+    }
+    try {
+      const file = this.#opened();
+      this.#pause(file);
+      if (!this.#isPlaced) file.begin(this.#init);
+      file.part(bytes, this.#isPlaced ? part : { ...part, startsSegment: true });
+    } catch (error) {
+      this.#miss(troubleOf(error), error);
+      return;
+    }
+    this.#isPlaced = true;
+    this.#isInGap = false;
+    this.#trouble = undefined;
+    this.#isDirty = true;
+    this.#writtenAt = now;
+  }
+
+  /** Parts are missing that did not come here. */
+  gap(): void {
+    this.#skip();
+  }
+
+  /** The publish is over. */
+  end(): void {
+    this.#init = undefined;
+    this.#isInGap = false;
+    this.#halt();
+  }
+
+  /** Why nothing can be written now. */
+  #refusal(size: number): string | undefined {
+    const { limits, space } = this.#around;
+    if ((this.#file?.size ?? 0) + size > limits.takeBytes) return troubles.large;
+    try {
+      return space.isLow ? troubles.low : undefined;
+    } catch (error) {
+      return troubleOf(error);
+    }
+  }
+
+  #miss(trouble: string, error?: unknown): void {
+    if (trouble !== this.#trouble) {
+      const { sessionId } = this.#meta;
+      this.#around.log('a recording cannot be written', { sessionId, trouble, ...told(error) });
+    }
+    this.#trouble = trouble;
+    this.#retryAt = this.#around.clock.now() + this.#around.limits.retry;
+    this.#skip();
+  }
+
+  #skip(): void {
+    if (!this.#isInGap) {
+      this.#meta = { ...this.#meta, gaps: this.#meta.gaps + 1 };
+      this.#mustSave = true;
+    }
+    this.#isInGap = true;
+    this.#halt();
+  }
+
+  /** The open segment is whole; what follows begins with an init. */
+  #halt(): void {
+    this.#isPlaced = false;
+    this.#mustPause = this.#file !== undefined;
+    try {
+      if (this.#file) this.#pause(this.#file);
+    } catch {
+      // The next part tries again, and says what is wrong.
+    }
+  }
+
+  #pause(file: TakeFile): void {
+    if (!this.#mustPause) return;
+    file.pause();
+    this.#mustPause = false;
+    this.#isDirty = true;
+  }
+
+  #opened(): TakeFile {
+    if (this.#file) return this.#file;
+    if (!this.#isMade) this.#make();
+    this.#file = this.#around.openTakeFile(this.#io);
+    const { cut } = this.#file;
+    if (cut)
+      this.#around.log('the torn end of a recording was cut off', {
+        sessionId: this.#meta.sessionId,
+        ...cut,
+      });
+    // What a former process wrote may not be on disk.
+    this.#isDirty = this.#file.size > 0;
+    return this.#file;
+  }
+
+  /** First `take.json`, so that no file is ever without one. */
+  #make(): void {
+    mkdirSync(this.#folder, { recursive: true });
+    const path = join(this.#folder, spoolFiles.meta);
+    writeFileSync(`${path}.new`, JSON.stringify(this.#meta), { mode: 0o640 });
+    renameSync(`${path}.new`, path);
+    this.#isMade = true;
+    this.#mustSave = true;
+  }
+
+  get #isEnding(): boolean {
+    return this.#meta.isEnding === true;
+  }
+
+  /** Something of it is not hashed that will never change again, and it can be read as far as is known. */
+  get isHashable(): boolean {
+    if (this.#meta.sealed || this.#isEnding || this.#around.clock.now() < this.#retryAt) return false;
+    if (!this.#file) return this.#isMade;
+    return this.#hash.at < this.#file.sealed;
+  }
+
+  /** Hashes a piece of it. */
+  hash(buffer: Uint8Array): void {
+    try {
+      const { sealed } = this.#opened();
+      if (this.#hash.at < sealed) this.#hash.step(this.#io, { to: sealed, buffer });
+    } catch (error) {
+      this.#retryAt = this.#around.clock.now() + this.#around.limits.retry;
+      this.#around.log('a recording cannot be read', { sessionId: this.#meta.sessionId, ...told(error) });
+    }
+  }
+
+  get needsSync(): boolean {
+    return this.#isDirty || this.#mustSave;
+  }
+
+  /** Brings what is written to the disk. */
+  async sync(): Promise<void> {
+    if (this.#mustSave && this.#isMade) {
+      this.#mustSave = false;
+      await this.save({}).catch((error: unknown) => {
+        this.#mustSave = true;
+        throw error;
+      });
+    }
+    if (!this.#isDirty || !this.#file) return;
+    const { sealed } = this.#file;
+    this.#isDirty = false;
+    try {
+      await this.#around.files.sync(this.#path);
+      this.#durable = sealed;
+    } catch (error) {
+      // What the disk has of it is not known any more: it is read again for the hash, and what comes is set apart by a gap.
+      this.#isDirty = true;
+      this.#hash = new TakeHash();
+      this.#miss(troubleOf(error), error);
+    }
+  }
+
+  /** Changes `take.json`. On disk when it resolves. */
+  save(fields: { [Name in keyof TakeMeta]?: TakeMeta[Name] | null }): Promise<void> {
+    const meta: Record<string, unknown> = { ...this.#meta, ...fields };
+    for (const name of Object.keys(meta)) if (meta[name] === null) delete meta[name];
+    this.#meta = meta as unknown as TakeMeta;
+    this.#saved = this.#saved.catch(() => {}).then(() => writeMeta(this.#folder, this.#meta));
+    return this.#saved;
+  }
+
+  /** Completes the file and hashes the rest of it; between two pieces others have their turn. Undefined: no media. */
+  async seal(buffer: Uint8Array): Promise<SealedTake | undefined> {
+    if (this.#meta.sealed) return this.#meta.sealed;
+    if (!this.#isMade) return undefined;
+    await this.save({ isEnding: true });
+    const finished = this.#opened().finish();
+    this.#isDirty = false;
+    if (!finished) return undefined;
+    const { size, head, index, spec, startedAt } = finished;
+    while (this.#hash.at < size) {
+      this.#hash.step(this.#io, { to: size, buffer });
+      await new Promise<void>((resolve) => setImmediate(resolve));
+    }
+    await writeWhole(this.#folder, { name: spoolFiles.head, bytes: head.bytes });
+    await writeWhole(this.#folder, { name: spoolFiles.index, bytes: index });
+    await this.#around.files.sync(this.#path);
+    const sealed: SealedTake = {
+      video: { size, ...this.#hash.digest() },
+      head: { size: head.bytes.length, from: head.from, to: head.to },
+      index: { size: index.length },
+      ...{ spec, startedAt },
+    };
+    await this.save({ sealed });
+    this.#durable = size;
+    return sealed;
+  }
+
+  /** The last of its segments is whole, and its file closed. */
+  async close(): Promise<void> {
+    if (!this.#isEnding) this.end();
+    await this.sync();
+    this.forget();
+  }
+
+  /** Its file is closed, and nothing of it stays in memory. */
+  forget(): void {
+    this.#file = undefined;
+    this.#around.files.close(this.#path);
+  }
+
+  /** How it stands, and what is new since it was asked before. Undefined before anything is known. */
+  note(): TakeNote {
+    const file = this.#file;
+    const { inits, segments } = this.#told;
+    this.#bytes = file?.size ?? this.#bytes;
+    this.#told = { inits: file?.inits.length ?? inits, segments: file?.count ?? segments };
+    return {
+      take: this.take,
+      bytes: this.#bytes,
+      writtenAt: this.#writtenAt,
+      durable: this.#durable,
+      gaps: this.#meta.gaps,
+      ...(this.#trouble !== undefined && { trouble: this.#trouble }),
+      inits: file?.inits.slice(inits) ?? [],
+      firstInit: inits,
+      rows: file ? rowsOf(file, segments) : new Float64Array(),
+      first: segments,
+    };
+  }
+}
+
+function told(error: unknown): { error?: string } {
+  if (error === undefined) return {};
+  return { error: error instanceof Error ? (error.stack ?? error.message) : String(error) };
+}

@@ -1,0 +1,28 @@
+/** Why a recording is not written, for the person at the encoder and the operator. */
+export const troubles = {
+  full: 'The disk of the server is full; this part of the broadcast is missing from the recording. Free some space.',
+  low: 'The disk of the server is nearly full; this part of the broadcast is missing from the recording. Free some space.',
+  slow: 'The disk of the server is too slow; a part of the broadcast is missing from the recording.',
+  large: 'The recording is as long as one can be; the rest of this session is missing from it.',
+  thread: 'The recorder was restarted; a part of the broadcast is missing from the recording.',
+  disk: (code: string) =>
+    `The disk of the server does not take the recording (${code}); this part of the broadcast is missing from it.`,
+  unknown: 'This part of the broadcast cannot be recorded. The log of the server says why.',
+};
+
+/** What an error of the disk means. */
+export function troubleOf(error: unknown): string {
+  const code = codeOf(error);
+  if (isFull(code)) return troubles.full;
+  return code === '' ? troubles.unknown : troubles.disk(code);
+}
+
+/** `ENOSPC`; empty for what is no error of the system. */
+export function codeOf(error: unknown): string {
+  const code = String((error as { code?: unknown } | undefined)?.code ?? '');
+  return /^E[A-Z0-9]+$/.test(code) ? code : '';
+}
+
+export function isFull(code: string | undefined): boolean {
+  return code === 'ENOSPC' || code === 'EDQUOT' || code === 'EFBIG';
+}

@@ -1,0 +1,402 @@
+import { expect, test } from 'vitest';
+import type { IndexedInit, IndexedSegment } from '../../core/segment-index.ts';
+import { EventPlaylist } from '../../runtime/media/hls/event-playlist.ts';
+import { outputDefaults } from '../../runtime/media/hls/limits.ts';
+import { MemoryBudget } from '../../runtime/media/memory-budget.ts';
+import type { WrittenTake } from '../../runtime/media/recording/feed.ts';
+import { applyDelta } from './delta.ts';
+import { EventFollower, parseSegmentPlaylist } from './event-checker.ts';
+import { AVC_240P, Feed, play, send, sendHeaders, videoHeader } from './feed.ts';
+import { ScriptedTake } from './scripted-take.ts';
+
+/** A feed and a take of each session. */
+function recorded(config = {}, limit = 2 ** 32) {
+  const memory = new MemoryBudget({ limit });
+  const feed = new Feed(config, memory.open());
+  const takes = new Map<string, ScriptedTake>();
+  const take = (sessionId = 'x') => {
+    const known = takes.get(sessionId) ?? new ScriptedTake();
+    takes.set(sessionId, known);
+    return known;
+  };
+  const attach = (sessionId = 'x') =>
+    feed.attach({ sessionId }, { open: () => take(sessionId).feed(), onTrouble: () => {} });
+  const status = async (file: string, query = '') =>
+    (await feed.output.serve(file, new URLSearchParams(query))).status;
+  return { feed, take, attach, status, memory };
+}
+
+const origin = Date.UTC(2026, 10, 22, 10);
+const init: IndexedInit = {
+  at: 0,
+  size: 800,
+  codecs: ['avc1.64001e', 'mp4a.40.2'],
+  width: 640,
+  height: 360,
+  frameRate: 30,
+};
+
+/** A take of segments of two seconds, those in `runs` behind a discontinuity and with another init. */
+function takeOf(count: number, runs: readonly number[] = []) {
+  let looked = 0;
+  const take = {
+    count,
+    inits: [init, ...runs.map((_, index) => ({ ...init, at: 1000 * (index + 1) }))],
+    segment(number: number): IndexedSegment {
+      looked += 1;
+      if (!(number >= 0 && number < take.count)) throw new RangeError(`there is no segment ${number}`);
+      const place = { at: 10_000 * (number + 1), size: 500_000, duration: 2 };
+      const isDiscontinuity = number === 0 || runs.includes(number);
+      const ahead = runs.filter((run) => run <= number).length;
+      return { ...place, wallStart: origin + number * 2000 + ahead * 5000, init: ahead, isDiscontinuity };
+    },
+    read: () => new Blob(),
+  };
+  return { take: take as WrittenTake & { count: number }, looked: () => looked };
+}
+
+function playlistOf(take: WrittenTake, options = {}) {
+  const first = { sequence: 0, discontinuities: 0, init: 0 };
+  return new EventPlaylist(take, { prefix: 'abc', first, chunk: 4, most: 1000, mostCodecs: 8, ...options });
+}
+
+test('letter by letter', async () => {
+  const { take } = takeOf(4, [2]);
+  const playlist = playlistOf(take);
+  playlist.advance(4);
+  expect(await playlist.whole(4).text()).toBe(
+    [
+      '#EXTM3U',
+      '#EXT-X-VERSION:9',
+      '#EXT-X-TARGETDURATION:4',
+      '#EXT-X-PLAYLIST-TYPE:EVENT',
+      '#EXT-X-SERVER-CONTROL:CAN-SKIP-UNTIL=24.0',
+      '#EXT-X-MEDIA-SEQUENCE:0',
+      '#EXT-X-DISCONTINUITY-SEQUENCE:0',
+      '#EXT-X-MAP:URI="abc_dvrinit0.mp4"',
+      '#EXT-X-PROGRAM-DATE-TIME:2026-11-22T10:00:00.000Z',
+      '#EXTINF:2.00000,',
+      'abc_dvr0.mp4',
+      '#EXT-X-PROGRAM-DATE-TIME:2026-11-22T10:00:02.000Z',
+      '#EXTINF:2.00000,',
+      'abc_dvr1.mp4',
+      '#EXT-X-DISCONTINUITY',
+      '#EXT-X-MAP:URI="abc_dvrinit1.mp4"',
+      '#EXT-X-PROGRAM-DATE-TIME:2026-11-22T10:00:09.000Z',
+      '#EXTINF:2.00000,',
+      'abc_dvr2.mp4',
+      '#EXT-X-PROGRAM-DATE-TIME:2026-11-22T10:00:11.000Z',
+      '#EXTINF:2.00000,',
+      'abc_dvr3.mp4',
+      '',
+    ].join('\n'),
+  );
+  expect(playlist.multivariant('dvr.m3u8')).toBe(
+    '#EXTM3U\n#EXT-X-VERSION:9\n#EXT-X-STREAM-INF:BANDWIDTH=2000000,AVERAGE-BANDWIDTH=2000000,' +
+      'CODECS="avc1.64001e,mp4a.40.2",RESOLUTION=640x360,FRAME-RATE=30.000\ndvr.m3u8\n',
+  );
+});
+
+test('a viewer follows a broadcast over a change of settings, a reconnect and a takeover, from its first second', async () => {
+  const { feed, attach, take } = recorded();
+  const follower = new EventFollower((uri) => feed.bytes(uri));
+  const live = new Map<string, Uint8Array>();
+  let text = '';
+  const look = async () => {
+    if (take().count === 0) return;
+    const next = await feed.text('dvr.m3u8', '_HLS_skip=YES');
+    if (next !== text) await follower.see(next);
+    text = next;
+    for (const { uri } of parseLive(await feed.text('source.m3u8')))
+      if (!live.has(uri)) live.set(uri, await feed.bytes(uri));
+  };
+  const first = attach();
+  sendHeaders(first.sink);
+  await play(feed, first.sink, { seconds: 40, after: look });
+  send(first.sink, 9, 40_000, videoHeader(AVC_240P));
+  await play(feed, first.sink, { seconds: 30, from: 40_000, after: look });
+  feed.output.detach(first.grant.token);
+  await look();
+  const held = follower.last?.segments.length ?? 0;
+  feed.clock.advance(9000);
+  // Nobody publishes, and it plays all the same.
+  const { segments: kept } = parseSegmentPlaylist(await feed.text('dvr.m3u8'));
+  expect(kept).toHaveLength(held);
+  expect((await feed.bytes(kept[0].uri)).length).toBeGreaterThan(1000);
+  const second = attach();
+  sendHeaders(second.sink);
+  expect(parseSegmentPlaylist(await feed.text('dvr.m3u8')).segments).toHaveLength(held);
+  await play(feed, second.sink, { seconds: 30, after: look });
+  const third = attach();
+  sendHeaders(third.sink);
+  await play(feed, third.sink, { seconds: 30, after: look });
+
+  const { segments, type, sequence } = follower.last ?? {};
+  expect([type, sequence]).toEqual(['EVENT', 0]);
+  expect(new Set(segments?.map((segment) => segment.discontinuities)).size).toBe(4);
+  const total = segments?.reduce((sum, { duration }) => sum + duration, 0) ?? 0;
+  expect(total).toBeGreaterThan(125);
+  expect((segments?.at(-1)?.wall ?? 0) - (segments?.[0].wall ?? 0)).toBeGreaterThan(134_000);
+  // The very bytes that were live, in the same order.
+  const served = [...live.values()].slice(0, segments?.length);
+  for (const [number, { uri }] of (segments ?? []).entries())
+    expect([uri, Buffer.compare(follower.fetched.get(uri) as Uint8Array, served[number])]).toEqual([uri, 0]);
+});
+
+function parseLive(text: string): { uri: string }[] {
+  return text
+    .split('\n')
+    .filter((line) => line.endsWith('.mp4') && !line.startsWith('#'))
+    .map((uri) => ({ uri }));
+}
+
+test('index.m3u8 leads there when it is asked for it, and to the live playlist otherwise', async () => {
+  const { feed, attach } = recorded();
+  const { sink } = attach();
+  sendHeaders(sink);
+  await play(feed, sink, { seconds: 9 });
+  const index = await feed.text('index.m3u8', 'dvr=1');
+  expect(index.trim().split('\n').at(-1)).toBe('dvr.m3u8');
+  expect(index).toMatch(
+    /^#EXT-X-STREAM-INF:BANDWIDTH=\d+,AVERAGE-BANDWIDTH=\d+,CODECS="avc1.64001e,mp4a.40.2",RESOLUTION=640x360,FRAME-RATE=30.000$/m,
+  );
+  for (const query of ['', 'dvr=0', 'dvr=x'])
+    expect((await feed.text('index.m3u8', query)).trim().split('\n').at(-1)).toBe('source.m3u8');
+  const head = async (file: string, query = '') => {
+    const { status, headers } = await feed.output.serve(file, new URLSearchParams(query));
+    return [
+      status,
+      headers.get('content-type'),
+      headers.get('cache-control'),
+      headers.get('access-control-allow-origin'),
+    ];
+  };
+  const { segments } = parseSegmentPlaylist(await feed.text('dvr.m3u8'));
+  const media = [200, 'video/mp4', 'public, max-age=3600, immutable', '*'];
+  for (const file of [segments[0].uri, segments[0].map]) expect(await head(file)).toEqual(media);
+  const type = 'application/vnd.apple.mpegurl';
+  expect(await head('dvr.m3u8')).toEqual([200, type, 'public, max-age=1', '*']);
+  expect(await head('index.m3u8', 'dvr=1')).toEqual([200, type, 'public, max-age=4', '*']);
+});
+
+test('404 where nothing is recorded, nothing is there yet, it is over, or there is no such file', async () => {
+  const { feed, attach, take, status } = recorded();
+  const ask = async () => [await status('index.m3u8', 'dvr=1'), await status('dvr.m3u8')];
+  const plain = feed.attach({ sessionId: 'plain' });
+  sendHeaders(plain.sink);
+  await play(feed, plain.sink, { seconds: 5 });
+  expect(await ask()).toEqual([404, 404]);
+  const answer = await feed.output.serve('dvr.m3u8');
+  expect(await answer.json()).toMatchObject({ code: 'playback.not_recorded' });
+  expect(answer.headers.get('retry-after')).toBe('1');
+  const { sink, grant } = attach();
+  expect(await ask()).toEqual([404, 404]);
+  sendHeaders(sink);
+  await play(feed, sink, { seconds: 6 });
+  expect(await ask()).toEqual([200, 200]);
+  const { segments } = parseSegmentPlaylist(await feed.text('dvr.m3u8'));
+  const [prefix] = segments[0].uri.split('_');
+  for (const odd of [
+    `${prefix}_dvr${segments.length}.mp4`,
+    `${prefix}_dvr00.mp4`,
+    `${prefix}_dvr0.0.mp4`,
+    `${prefix}_dvr.mp4`,
+    `${prefix}_dvr-1.mp4`,
+    `${prefix}_dvrinit1.mp4`,
+    'ffffffffffff_dvr0.mp4',
+    'DVR.m3u8',
+  ])
+    expect([odd, await status(odd)]).toEqual([odd, 404]);
+  // One that comes back and is not recorded any more: nothing to seek in.
+  feed.output.detach(grant.token);
+  const back = feed.attach({ sessionId: 'x' }, { open: () => undefined, onTrouble: () => {} });
+  expect([...(await ask()), await status(segments[0].uri)]).toEqual([404, 404, 404]);
+  feed.output.detach(back.grant.token);
+  attach();
+  expect(await ask()).toEqual([200, 200]);
+  feed.output.end();
+  expect([...(await ask()), await status(segments[0].uri)]).toEqual([404, 404, 404]);
+  expect(feed.clock.timers).toBe(0);
+  expect(take().count).toBe(segments.length + 1);
+});
+
+test('another session on the same playlist: numbers and names go on, and none stands for two things', async () => {
+  const { feed, attach, take } = recorded();
+  const first = attach('a');
+  sendHeaders(first.sink);
+  await play(feed, first.sink, { seconds: 9 });
+  const before = parseSegmentPlaylist(await feed.text('dvr.m3u8'));
+  const second = attach('b');
+  sendHeaders(second.sink);
+  await play(feed, second.sink, { seconds: 9 });
+  const after = parseSegmentPlaylist(await feed.text('dvr.m3u8'));
+  expect(after.sequence).toBe(take('a').count);
+  expect(after.discontinuitySequence).toBe(1);
+  expect(after.segments).toHaveLength(take('b').count);
+  const names = [...before.segments, ...after.segments].flatMap(({ uri, map }) => [uri, map]);
+  expect(new Set(names).size).toBe(before.segments.length + after.segments.length + 2);
+  const { at, size } = take('b').segment(0);
+  expect(await feed.bytes(after.segments[0].uri)).toEqual(
+    await take('b')
+      .read(at, at + size)
+      .bytes(),
+  );
+});
+
+test('a segment more costs its own lines, however many there are', async () => {
+  const { take, looked } = takeOf(21_600);
+  const playlist = playlistOf(take, { chunk: 256, most: 50_000 });
+  let turns = 0;
+  for (; playlist.isFarBehind; turns += 1) playlist.advance(4);
+  expect(turns).toBe(Math.ceil(21_600 / 256) - 1);
+  playlist.advance(4);
+  expect(playlist.count).toBe(21_600);
+  expect(parseSegmentPlaylist(await playlist.whole(4).text()).segments).toHaveLength(21_600);
+  const before = looked();
+  for (let more = 1; more <= 100; more += 1) {
+    take.count += 1;
+    playlist.advance(4);
+    // The same for all who ask.
+    expect(playlist.whole(4)).toBe(playlist.whole(4));
+  }
+  expect(looked() - before).toBeLessThan(100 * 10);
+  expect(parseSegmentPlaylist(await playlist.whole(4).text()).segments).toHaveLength(21_700);
+});
+
+test('a delta update has the end alone, and with what was before it is the whole, byte for byte', async () => {
+  const { take } = takeOf(40, [15, 36]);
+  const playlist = playlistOf(take);
+  let before = '';
+  let updates = 0;
+  for (; take.count < 90; take.count += 1) {
+    while (playlist.count < take.count) playlist.advance(4);
+    const whole = await playlist.whole(4).text();
+    const delta = playlist.delta(4);
+    if (before !== '' && delta !== undefined) {
+      updates += 1;
+      expect(applyDelta(before, delta)).toBe(whole);
+      expect(parseSegmentPlaylist(whole).segments.length - (delta.match(/#EXTINF/g)?.length ?? 0)).toBe(
+        take.count - 12,
+      );
+    }
+    before = whole;
+  }
+  expect(updates).toBe(49);
+  const short = playlistOf(takeOf(12).take, { chunk: 100 });
+  short.advance(4);
+  expect(short.delta(4)).toBe(undefined);
+});
+
+test('beyond the most that is listed the oldest go, and it is no EVENT any more', async () => {
+  const { take } = takeOf(1, [2, 9]);
+  const playlist = playlistOf(take, { most: 16 });
+  let last = parseSegmentPlaylist(await text());
+  for (; take.count < 40; take.count += 1) {
+    const now = parseSegmentPlaylist(await text());
+    expect(now.segments.length).toBeGreaterThanOrEqual(Math.min(16, take.count));
+    expect(now.segments.length).toBeLessThan(16 + 2 * 4);
+    expect(now.type).toBe(now.sequence === 0 ? 'EVENT' : undefined);
+    // Whatever both list is the same.
+    for (const segment of now.segments) {
+      const known = last.segments.find(({ sequence }) => sequence === segment.sequence);
+      if (known) expect(segment).toEqual(known);
+    }
+    last = now;
+  }
+  expect(last.sequence).toBeGreaterThan(16);
+  expect(last.discontinuitySequence).toBe(2);
+  const whole = await text();
+  expect(applyDelta(whole, playlist.delta(4) ?? '')).toBe(whole);
+
+  async function text(): Promise<string> {
+    playlist.advance(4);
+    return playlist.whole(4).text();
+  }
+});
+
+test('the target duration is that of the live playlist, or the longest segment', () => {
+  const { take } = takeOf(3);
+  const long = {
+    ...take,
+    segment: (number: number) => ({ ...take.segment(number), duration: number === 1 ? 6.4 : 2 }),
+  };
+  const playlist = playlistOf(long);
+  playlist.advance(4);
+  return expect(playlist.whole(4).text()).resolves.toContain('#EXT-X-TARGETDURATION:6\n');
+});
+
+test('CODECS names what any of its segments has; those of the newest alone when there are too many', () => {
+  const { take } = takeOf(4, [1, 2, 3]);
+  const inits = take.inits.map((one, index) => ({ ...one, codecs: [`avc1.64000${index}`, 'mp4a.40.2'] }));
+  const codecs = (mostCodecs: number) => {
+    const playlist = playlistOf({ ...take, count: 4, inits, segment: take.segment }, { mostCodecs });
+    playlist.advance(4);
+    return /CODECS="([^"]*)"/.exec(playlist.multivariant('dvr.m3u8'))?.[1];
+  };
+  expect(codecs(8)).toBe('avc1.640000,mp4a.40.2,avc1.640001,avc1.640002,avc1.640003');
+  expect(codecs(4)).toBe('avc1.640003,mp4a.40.2');
+});
+
+/** An output that begins with a long take, as after a restart of the process. */
+async function long(count: number, limit?: number) {
+  const given = recorded({}, limit);
+  const { take } = takeOf(count);
+  const feed = { begin: () => {}, part: () => true, end: () => {}, issues: [], written: take };
+  const publisher = given.feed.attach({}, { open: () => feed, onTrouble: () => {} });
+  sendHeaders(publisher.sink);
+  await play(given.feed, publisher.sink, { seconds: 1 });
+  return { ...given, take };
+}
+
+test('a long recording that nobody asked for yet is written in pieces, once for all who wait', async () => {
+  const { feed, take } = await long(5000);
+  const answers = ['index.m3u8', 'dvr.m3u8', 'dvr.m3u8'].map((file) =>
+    feed.output.serve(file, new URLSearchParams('dvr=1')),
+  );
+  expect(answers.every((answer) => answer instanceof Promise)).toBe(true);
+  let turns = 0;
+  let isOver = false;
+  const all = Promise.all(answers).finally(() => {
+    isOver = true;
+  });
+  for (; !isOver; turns += 1) await new Promise((resolve) => setImmediate(resolve));
+  expect(turns).toBeGreaterThanOrEqual(5000 / outputDefaults.dvrChunk - 2);
+  const texts = await Promise.all((await all).map((answer) => answer.text()));
+  expect(parseSegmentPlaylist(texts[1]).segments).toHaveLength(5000);
+  expect(texts[2]).toBe(texts[1]);
+  take.count += 1;
+  expect(feed.output.serve('dvr.m3u8')).toBeInstanceOf(Response);
+});
+
+test('what is written is held against the memory of live media, and let go when nobody asks', async () => {
+  const { feed, memory } = await long(200);
+  const before = memory.held;
+  await feed.text('dvr.m3u8');
+  const held = memory.held - before;
+  expect(held).toBeGreaterThan(2 * 200 * 80);
+  feed.clock.advance(outputDefaults.dvrKept - 1000);
+  await feed.text('dvr.m3u8');
+  feed.clock.advance(outputDefaults.dvrKept - 1000);
+  expect(memory.held - before).toBe(held);
+  feed.clock.advance(1001);
+  expect(memory.held).toBe(before);
+  expect(feed.clock.timers).toBe(0);
+  expect(parseSegmentPlaylist(await feed.text('dvr.m3u8')).segments).toHaveLength(200);
+  feed.output.end();
+  expect([memory.held, feed.clock.timers]).toEqual([0, 0]);
+});
+
+test('without memory for it: 503, and the broadcast goes on', async () => {
+  const { feed, status } = await long(20_000, 2_000_000);
+  expect(await status('dvr.m3u8')).toBe(503);
+  expect(await status('index.m3u8', 'dvr=1')).toBe(503);
+  expect(await status('source.m3u8')).toBe(200);
+  feed.output.end();
+});
+
+test('over while it is being written: 404', async () => {
+  const { feed } = await long(5000);
+  const answer = feed.output.serve('dvr.m3u8');
+  feed.output.end();
+  expect((await answer).status).toBe(404);
+});

@@ -1,0 +1,55 @@
+import { writeSync } from 'node:fs';
+import { fsBlobs } from '../../../runtime/drivers/blobs/fs/index.ts';
+import { s3Blobs } from '../../../runtime/drivers/blobs/s3/index.ts';
+import { diskRecorder } from '../../../runtime/media/recording/recorder.ts';
+import { silentLog } from '../../kit/silent-log.ts';
+import { type CrashConfig, filmOf, type Said } from './crash.ts';
+import { clock, feedSegments, grantOf, noSignal, pause } from './fixtures.ts';
+
+/** Records without end, finishes short takes one after the other, and says what it did. Killed by its parent. */
+const config = JSON.parse(process.argv[2] ?? '') as CrashConfig;
+const { folder, round, limits } = config;
+const blobs = 'folder' in config.blobs ? fsBlobs(config.blobs) : s3Blobs({ ...config.blobs, clock });
+const say = (said: Said) => writeSync(1, `${JSON.stringify(said)}\n`);
+
+const recorder = diskRecorder({
+  folder,
+  blobs,
+  clock,
+  log: silentLog,
+  limits: { reserve: 1, sync: 100, ...limits },
+});
+await blobs.open();
+await recorder.open();
+
+async function record(sessionId: string, options: { segments: number }): Promise<void> {
+  const feed = recorder.feed(grantOf(sessionId));
+  if (!feed) throw new Error(`${sessionId} is not recorded`);
+  const film = filmOf(sessionId, round);
+  feed.begin(film.init);
+  const tell = () => {
+    const { written } = feed;
+    const numbers = Array.from({ length: written.count }, (_, number) => written.segment(number).wallStart);
+    say({ sessionId, written: numbers });
+  };
+  for (let count = 0; count < options.segments; count++) {
+    feedSegments(feed, film, 1);
+    await pause(5);
+    tell();
+  }
+  feed.end();
+}
+
+async function finishAgainAndAgain(): Promise<never> {
+  for (let number = 0; ; number++) {
+    const sessionId = `short-${round}-${number}`;
+    await record(sessionId, { segments: 3 });
+    say({ sessionId, finishing: true });
+    const take = await recorder.finish(sessionId, { signal: noSignal() });
+    say({ sessionId, take: take! });
+    if (number % 3 === 2) await recorder.drop(sessionId);
+  }
+}
+
+say({ sessionId: 'ready' });
+await Promise.all([record('long', { segments: Number.POSITIVE_INFINITY }), finishAgainAndAgain()]);
