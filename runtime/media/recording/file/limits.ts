@@ -56,6 +56,12 @@ export const takeFileLimits = limitTable('media', {
     meaning: 'How long a recording waits in one track for what goes on in another.',
     beyond: 'The track goes on at once: its times were damaged.',
   },
+  takeAhead: {
+    value: 60,
+    unit: 's',
+    meaning: 'How far a part may begin behind the end of the one before: a track may be away for a while.',
+    beyond: 'It is taken for another time, and put right behind what is there.',
+  },
   takeWindow: {
     value: 65_536,
     unit: 'bytes',
