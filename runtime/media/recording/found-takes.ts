@@ -14,7 +14,7 @@ export interface FoundTake {
 
 /**
  * What a former process left. A spool that nobody can make sense of is moved to `.aside`, whole, and told: it may hold the
- * only copy of a broadcast. What was being joined is made anew from its parts, so that goes.
+ * only copy of a broadcast. One that cannot even be moved is told and passed over. What was being joined is made anew from its parts, so that goes.
  */
 export async function findTakes(
   folder: string,
@@ -32,8 +32,12 @@ export async function findTakes(
   const work = async () => {
     for (let name = waiting.pop(); name !== undefined; name = waiting.pop()) {
       const take = await look(join(folder, name), { name, limits }).catch(async (error: unknown) => {
-        const aside = await setAside(folder, name);
-        log.error('a recording cannot be read and was moved aside', { error, to: aside });
+        await setAside(folder, name).then(
+          (to) => log.error('a recording cannot be read and was moved aside', { error, to }),
+          // Such as `lost+found` of a disk of its own: nothing in there may keep the server from starting.
+          (why: unknown) =>
+            log.error('a recording cannot be read or moved aside', { error, name, why: String(why) }),
+        );
         return undefined;
       });
       if (take) found.push(take);
