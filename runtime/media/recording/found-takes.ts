@@ -14,7 +14,8 @@ export interface FoundTake {
 
 /**
  * What a former process left. A spool that nobody can make sense of is moved to `.aside`, whole, and told: it may hold the
- * only copy of a broadcast. What was being joined is made anew from its parts, so that goes, and so does a spool without anything.
+ * only copy of a broadcast. One that cannot even be moved is told and passed over. What was being joined is made anew from its
+ * parts, so that goes, and so does a spool without anything.
  */
 export async function findTakes(
   folder: string,
@@ -33,8 +34,12 @@ export async function findTakes(
     for (let name = waiting.pop(); name !== undefined; name = waiting.pop()) {
       if (await isBare(join(folder, name))) continue;
       const take = await look(join(folder, name), { name, limits }).catch(async (error: unknown) => {
-        const aside = await setAside(folder, name);
-        log.error('a recording cannot be read and was moved aside', { error, to: aside });
+        await setAside(folder, name).then(
+          (to) => log.error('a recording cannot be read and was moved aside', { error, to }),
+          // Such as `lost+found` of a disk of its own: nothing in there may keep the server from starting.
+          (why: unknown) =>
+            log.error('a recording cannot be read or moved aside', { error, name, why: String(why) }),
+        );
         return undefined;
       });
       if (take) found.push(take);
