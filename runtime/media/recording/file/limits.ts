@@ -50,6 +50,13 @@ export const takeFileLimits = limitTable('media', {
     meaning: 'How long a recording waits in one track for what goes on in another.',
     beyond: 'The track goes on at once: its times were damaged.',
   },
+  takeJump: {
+    value: 60,
+    unit: 's',
+    meaning:
+      'How far a part of a recording may begin behind the end of the one before: sound may be away for a while.',
+    beyond: 'It is from another time: all tracks go on together behind what there is.',
+  },
   takeWindow: {
     value: 65_536,
     unit: 'bytes',
