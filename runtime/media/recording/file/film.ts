@@ -124,9 +124,9 @@ interface Bound {
   isGoing: boolean;
 }
 
-/** Seconds by which a part may begin before and behind the end of the one before. */
+/** Seconds by which a part may begin before the end of the one before. */
 const BACK = 0.5;
-const AHEAD = takeFileLimits.takeJump.value;
+const AHEAD = takeFileLimits.takeAhead.value;
 /** Seconds of sound before the first picture that are left out, so that both begin at 0. */
 const TRIMMED = 0.5;
 
