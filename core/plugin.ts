@@ -122,8 +122,11 @@ export interface Kit<C extends TObject = TObject> {
   readonly outbound: Outbound;
   /** Address from which a request came, behind a trusted proxy by its word; undefined when it is not known. */
   peer(request: Request): string | undefined;
-  /** Silence does not end the connection of this request any more: for one that takes its time; bound that yourself. */
-  hold(request: Request): void;
+  /**
+   * Silence does not end the connection of this request any more: for one that takes its time, which is then yours to bound.
+   * Call what it answers before the request is answered: then it is as before.
+   */
+  hold(request: Request): () => void;
   /** Aborted when the program begins to stop. */
   readonly signal: AbortSignal;
   readonly deployment: Deployment;

@@ -49,7 +49,7 @@ export async function listen(
       },
     });
     options.peers?.knownBy((request) => server.requestIP(request)?.address);
-    options.holds?.heldBy((request) => server.timeout(request, 0));
+    options.holds?.heldBy((request, isHeld) => server.timeout(request, isHeld ? 0 : idleTimeout));
     return {
       port: server.port ?? port,
       stop: () => server.stop(true),

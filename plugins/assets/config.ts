@@ -34,4 +34,12 @@ export const config = Type.Object({
     description: 'Assets an account may have before it may ask for no more uploads.',
     beyond: '409 `asset.too_many`. Recordings become assets all the same.',
   }),
+  playbackMemory: limitSchema({
+    default: 64,
+    minimum: 16,
+    unit: 'MiB',
+    description:
+      'MiB that playlists and indexes of assets and recordings may take in memory. Those of a day take 3 MiB, and 8 while they are made.',
+    beyond: 'Those used longest ago are read again; what does not fit alone is 503 `server.busy`.',
+  }),
 });

@@ -1,11 +1,12 @@
 import { authenticator } from '../../core/auth.ts';
 import { definePlugin } from '../../core/plugin.ts';
 import { offer } from '../../core/token.ts';
+import { vod } from '../../core/vod/answer.ts';
 import { playables } from '../playback/contract.ts';
 import { taskKinds, tasks } from '../tasks/contract.ts';
 import { asset } from './asset.ts';
 import { config } from './config.ts';
-import { assets } from './contract.ts';
+import { assets, films } from './contract.ts';
 import { eraseEffect } from './erase.ts';
 import { making } from './making.ts';
 import { assetPlayable } from './playable.ts';
@@ -19,8 +20,8 @@ export default definePlugin({
   id: 'assets',
   summary: 'video files: uploaded, or what becomes of recordings',
   config,
-  needs: [authenticator, tasks],
-  provides: [assets],
+  needs: [authenticator, films, tasks],
+  provides: [assets, films],
   offers: [offer(playables, assetPlayable), offer(taskKinds, uploadKind)],
   actors: [asset],
   effects: { 'asset.erase': eraseEffect },
@@ -47,6 +48,12 @@ export default definePlugin({
       async ready(id, file) {
         return (await ready(id, file)) === 'gone' ? 'gone' : 'ok';
       },
+    });
+    const made = vod({ blobs: kit.blobs, bytes: kit.config.playbackMemory * 1_048_576 });
+    kit.provide(films, made);
+    kit.metrics.reading('millrace_vod_playlists_bytes', {
+      help: 'Memory that playlists and indexes of assets and recordings take.',
+      read: () => made.bytes,
     });
     return undefined;
   },

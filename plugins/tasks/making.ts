@@ -40,7 +40,7 @@ export function making(kit: TasksKit): Tasks {
       });
     },
     async find(id) {
-      const row = await resources.get(taskKind, id);
+      const row = await resources.get(taskKind, id, { isBeside: true });
       if (!row) return undefined;
       const { phase, account, outputAssetId } = taskOf(row);
       return { phase, account, outputAssetId };
@@ -62,7 +62,7 @@ export function making(kit: TasksKit): Tasks {
       await isTaken(actors.ask(task, id, { type: 'cancel' }));
     },
     async show(id) {
-      const row = await resources.get(taskKind, id);
+      const row = await resources.get(taskKind, id, { isBeside: true });
       return row && presentTask(taskOf(row));
     },
   };

@@ -17,14 +17,14 @@ export function routes(kit: TasksKit): AnyElysia {
   const keys = kit.use(authenticator);
   const list = resourceList({ kind: taskKind, fields, publicUrl: kit.deployment.publicUrl, resources });
   const owned = async ({ accountId }: Principal, id: string): Promise<TaskDocument> => {
-    const row = await resources.get(taskKind, id);
+    const row = await resources.get(taskKind, id, { isBeside: true });
     return row?.account === accountId ? taskOf(row) : Promise.reject(notFound(id));
   };
   const told = async (id: string, command: { type: 'cancel' } | { type: 'retry'; deadline: number }) => {
     await actors.ask(task, id, command).catch(async (error: unknown) => {
       if (hasCode(error, 'actor.not_found')) throw notFound(id);
       if (!hasCode(error, 'actor.not_possible')) throw error;
-      const row = await resources.get(taskKind, id);
+      const row = await resources.get(taskKind, id, { isBeside: true });
       throw row ? notPossible(taskOf(row), command.type) : notFound(id);
     });
   };

@@ -40,7 +40,8 @@ export class Writer {
   /** The bytes are the thread's from now on. */
   write(id: number, bytes: Uint8Array): void {
     const isWhole = bytes.byteLength === bytes.buffer.byteLength;
-    const own = isWhole ? bytes : bytes.slice();
+    // No `slice`: that of a Buffer is a view of the same memory.
+    const own = isWhole ? bytes : new Uint8Array(bytes);
     this.#thread?.postMessage({ id, bytes: own } satisfies ToWorker, [own.buffer as ArrayBuffer]);
   }
 

@@ -40,7 +40,7 @@ function source(pieces: readonly Uint8Array[], end: 'close' | 'halt' | Error = '
       async pull(controller) {
         const piece = pieces[state.read];
         state.read += 1;
-        if (piece) return controller.enqueue(piece.slice());
+        if (piece) return controller.enqueue(new Uint8Array(piece));
         if (end === 'close') return controller.close();
         if (end === 'halt') return new Promise(() => {});
         controller.error(end);

@@ -1,9 +1,10 @@
 import { Fault } from '../../../core/fault.ts';
 import type { LoggedEvent } from '../../../core/ports/store.ts';
 import { type TaskKind, tasks } from '../../tasks/contract.ts';
-import { assetKind, assetOf } from '../document.ts';
+import { assetOf } from '../document.ts';
 import type { AssetsKit } from '../kit.ts';
 import { assetLimits } from '../limits.ts';
+import { assetRow } from '../lookup.ts';
 import { making } from '../making.ts';
 import { outputOf } from './accept.ts';
 import { taskIdOf } from './task-of.ts';
@@ -16,7 +17,7 @@ import { uploadUrls } from './url.ts';
 export const uploadReactions = {
   async 'asset.ready'(event: LoggedEvent, kit: AssetsKit): Promise<void> {
     const id = uploadedIn(event);
-    const row = id === undefined ? undefined : await kit.resources.get(assetKind, id);
+    const row = id === undefined ? undefined : await assetRow(id, kit);
     const document = row && assetOf(row);
     if (!document?.file) return;
     await kit.use(tasks).complete(taskIdOf(document.id), { ...outputOf(document.file, document) });

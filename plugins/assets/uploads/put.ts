@@ -3,8 +3,9 @@ import { uuid } from '../../../core/ids.ts';
 import type { ReceivedFile } from '../../../core/ports/intake.ts';
 import { bytesOf } from '../../../core/size.ts';
 import { tasks } from '../../tasks/contract.ts';
-import { type AssetDocument, assetKind, assetOf } from '../document.ts';
+import { type AssetDocument, assetOf } from '../document.ts';
 import type { AssetsKit } from '../kit.ts';
+import { assetRow } from '../lookup.ts';
 import { making } from '../making.ts';
 import { looked, outputOf, stored } from './accept.ts';
 import { accepted, busy, cancelled } from './faults.ts';
@@ -18,13 +19,13 @@ import { taskIdOf } from './task-of.ts';
  * try that ends otherwise leaves nothing but a task that waits for the next, or has failed with the reason.
  */
 export function uploader(kit: AssetsKit): (request: Request, assetId: string) => Promise<AssetDocument> {
-  const { clock, config, blobs, intake, log, resources } = kit;
+  const { clock, config, blobs, intake, log } = kit;
   const assets = making(kit);
   const places = uploadPlaces(config);
   const most = bytesOf(config.maxUploadSize);
 
   const documentOf = async (id: string): Promise<AssetDocument> => {
-    const row = await resources.get(assetKind, id);
+    const row = await assetRow(id, kit);
     if (row) return assetOf(row);
     throw deleted;
   };
@@ -79,9 +80,10 @@ export function uploader(kit: AssetsKit): (request: Request, assetId: string) =>
     const workId = uuid();
     if (status === 'ready') throw accepted;
     const release = places.take(account);
+    let letGo = () => {};
     try {
       await begin(taskId, workId);
-      kit.hold(request);
+      letGo = kit.hold(request);
       const upload = { assetId, taskId, workId, name };
       try {
         // Of one that had failed: it waits for this file now.
@@ -95,6 +97,7 @@ export function uploader(kit: AssetsKit): (request: Request, assetId: string) =>
         throw await truthOf(error, assetId);
       }
     } finally {
+      letGo();
       release();
     }
   };
@@ -110,7 +113,7 @@ export function uploader(kit: AssetsKit): (request: Request, assetId: string) =>
   /** A try that is not wanted any more was cancelled, or another one was faster. */
   async function truthOf(error: unknown, assetId: string): Promise<unknown> {
     if (error !== cancelled) return error;
-    const row = await resources.get(assetKind, assetId);
+    const row = await assetRow(assetId, kit);
     return row && assetOf(row).status === 'ready' ? accepted : cancelled;
   }
 }

@@ -12,6 +12,7 @@ import { taskSchema, tasks } from '../../tasks/contract.ts';
 import { assetKind, assetOf } from '../document.ts';
 import type { AssetsKit } from '../kit.ts';
 import { assetLimits } from '../limits.ts';
+import { assetRow } from '../lookup.ts';
 import { making } from '../making.ts';
 import { assetName, assetSchema, presentAsset, readOnly } from '../present.ts';
 import { taskIdOf } from './task-of.ts';
@@ -51,7 +52,7 @@ export function requestRoute(kit: AssetsKit, { urls }: { urls: UploadUrls }): An
           });
           const source = { type: 'directUpload' } as const;
           await assets.begin({ id, account, name, source, ...(userTags && { userTags }), ...by });
-          const row = await resources.get(assetKind, id);
+          const row = await assetRow(id, kit);
           if (!row) throw new Fault('asset.not_found', { status: 404, message: 'The asset was deleted.' });
           return Response.json({
             url: await urls.make(id, expires),

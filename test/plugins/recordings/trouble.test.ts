@@ -200,6 +200,21 @@ describe('the sweep', () => {
     expect(w.lines.some((line) => line.includes(lost) && line.includes('was removed'))).toBe(true);
   });
 
+  it('of a take that cannot be removed leaves the others no worse', async () => {
+    await using w = await recordingWorld();
+    const state = { streamId: 's', isFed: false, isFinished: false, writtenAt: w.now(), bytes: 1 };
+    const [stuck, lost] = [crypto.randomUUID(), crypto.randomUUID()];
+    w.recorder.keeps(stuck);
+    w.recorder.shows([
+      { ...state, sessionId: stuck },
+      { ...state, sessionId: lost },
+    ]);
+    await w.advance('75m');
+    expect(w.recorder.dropped).toContain(lost);
+    expect(w.recorder.dropped).not.toContain(stuck);
+    expect(w.lines.some((line) => line.includes(stuck) && line.includes('could not be removed'))).toBe(true);
+  });
+
   it('keeps what it cannot be sure of', async () => {
     const recorder = scriptedRecorder();
     const clock = virtualClock({ start: 10 * 3_600_000, idle: async () => {} });
