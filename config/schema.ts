@@ -183,7 +183,8 @@ export const configSchema = Type.Object(
       queue: limitSchema({
         default: 64,
         unit: 'MiB',
-        description: 'Media of all recordings on its way to the disk, in MiB. It is memory that is used again and again.',
+        description:
+          'Media of all recordings on its way to the disk, in MiB. It is memory that is used again and again.',
         beyond: 'Parts are left out of a recording up to the next key frame.',
       }),
       queuePerTake: limitSchema({

@@ -15,6 +15,7 @@ const accounts = 'plugins/accounts.test.ts';
 const ends = 'plugins/broadcast-end.test.ts';
 const multistream = 'plugins/multistream.test.ts';
 const renditions = 'plugins/renditions.test.ts';
+const assets = 'plugins/assets.test.ts';
 const output = 'hls/output.test.ts';
 const start = 'e2e/start.e2e.ts';
 
@@ -325,6 +326,36 @@ export const decisions: Readonly<Record<string, readonly Decision[]>> = {
     [
       'one broadcast is created, published, played and ended',
       'broadcast.test.ts: is created, published, listed, played, ended and told about',
+    ],
+  ],
+  Assets: [
+    [
+      'PATCH name and userTags is 200; DELETE is 204',
+      `${assets}: changes name and tags, and answers the asset; what was read can be sent back`,
+      `${assets}: takes the asset at once, then its blobs`,
+    ],
+    [
+      'waiting, then ready or failed; statusMessage says why',
+      `${assets}: waits for its file, and shows what is known`,
+      `${assets}: is ready with size, hashes, spec and a URL`,
+      `${assets}: fails with a message, and has no file`,
+    ],
+    [
+      'hash is over what downloadUrl serves; ranges, ETag, nosniff',
+      'plugins/asset-video.test.ts: is the stored bytes, for everyone, with all that players and caches ask for',
+      'plugins/asset-video.test.ts: is answered by ranges, and by what the client has',
+    ],
+    [
+      'the list is that of streams: newest first, limit, cursor, order, filters, name, count',
+      `${assets}: is newest first, in pages, by name, by filters, counted`,
+    ],
+    [
+      'asset.created, updated, ready, failed, deleted, with payload {asset}',
+      `${assets}: tell each step once, with the asset as the API shows it, and nothing else`,
+    ],
+    [
+      'playback info by asset id and playback id',
+      `${assets}: tells of an asset by id and playback id, once its file is there`,
     ],
   ],
   'Event stream': [

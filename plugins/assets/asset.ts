@@ -1,9 +1,8 @@
 import type { ActorType } from '../../core/actor.ts';
 import type { StepKit } from '../../core/plugin.ts';
-import type { StoredResource } from '../../core/ports/store.ts';
-import { type AssetContext, type AssetSettings, assetMachine } from '../../machines/asset.ts';
+import { assetMachine } from '../../machines/asset.ts';
 import type { config } from './config.ts';
-import type { AssetFile, AssetReference } from './contract.ts';
+import { type AssetDocument, assetKind, documentOf } from './document.ts';
 import { presentAsset } from './present.ts';
 
 /** One per asset. Its id is the asset's id. */
@@ -26,45 +25,6 @@ export const asset: ActorType<typeof assetMachine, StepKit<typeof config>> = {
     return { account: context.asset.account, stream: '', body: { payload: { asset: shown } } };
   },
 };
-
-export const assetKind = 'asset';
-
-/** What is stored of an asset: the row that the API reads. */
-export interface AssetDocument extends AssetSettings {
-  readonly status: AssetReference['status'];
-  readonly updatedAt: number;
-  readonly statusMessage: string | null;
-  readonly file: AssetFile | null;
-  /** When that came, epoch ms. */
-  readonly fileAt: number;
-  /** That of the video, so that lists can be filtered by it. */
-  readonly size?: number;
-}
-
-export function assetOf(row: StoredResource): AssetDocument {
-  return JSON.parse(row.body) as AssetDocument;
-}
-
-/** Where the blobs of an asset lie. */
-export function folderOf(id: string): string {
-  return `${assetFolder}${id}/`;
-}
-
-export const assetFolder = 'assets/';
-
-function documentOf(context: AssetContext, status: AssetDocument['status']): AssetDocument {
-  const { asset: settings, updatedAt, statusMessage, fileAt } = context;
-  const file = context.file as AssetFile | null;
-  return {
-    ...settings,
-    status,
-    updatedAt,
-    statusMessage,
-    file,
-    fileAt,
-    ...(file && { size: file.video.size }),
-  };
-}
 
 /** Undefined: it was deleted. */
 function statusOf(state: unknown): AssetDocument['status'] | undefined {

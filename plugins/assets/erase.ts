@@ -1,8 +1,8 @@
 import { effect } from '../../core/plugin.ts';
 import { blobLimits } from '../../core/ports/blobs.ts';
 import type { Erasure } from '../../machines/asset.ts';
-import { folderOf } from './asset.ts';
 import type { config } from './config.ts';
+import { folderOf } from './document.ts';
 import { assetLimits } from './limits.ts';
 
 /** Removes the blobs of a deleted asset: all that lies in its folder. */

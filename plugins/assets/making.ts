@@ -1,7 +1,8 @@
 import { hasCode } from '../../core/fault.ts';
 import { newPlaybackId } from '../../core/ids.ts';
-import { type AssetDocument, asset, assetKind, assetOf, folderOf } from './asset.ts';
+import { asset } from './asset.ts';
 import type { AssetFile, AssetReference, Assets } from './contract.ts';
+import { type AssetDocument, assetKind, assetOf, folderOf } from './document.ts';
 import type { AssetsKit } from './kit.ts';
 
 /** Assets, for the plugins that make them. */

@@ -1,5 +1,5 @@
 import { uuid } from '../../core/ids.ts';
-import { assetFolder } from './asset.ts';
+import { assetFolder } from './document.ts';
 import type { AssetsKit } from './kit.ts';
 import { assetLimits } from './limits.ts';
 

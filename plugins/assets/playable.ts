@@ -1,5 +1,5 @@
 import type { Playable, PlaybackInfo } from '../playback/contract.ts';
-import { type AssetDocument, assetKind, assetOf } from './asset.ts';
+import { type AssetDocument, assetKind, assetOf } from './document.ts';
 import type { AssetsKit } from './kit.ts';
 import { downloadUrl } from './present.ts';
 import { playbackShape } from './video.ts';

@@ -2,7 +2,7 @@ import { Type } from '@sinclair/typebox';
 import { nameSchema } from '../../core/name.ts';
 import { idSchema, momentSchema } from '../../core/operation.ts';
 import { userTagsSchema } from '../../core/user-tags.ts';
-import type { AssetDocument } from './asset.ts';
+import type { AssetDocument } from './document.ts';
 
 /** The asset object, as its owner and events see it. Pure: what an event says can be said again. */
 export function presentAsset(

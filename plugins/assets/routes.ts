@@ -9,7 +9,8 @@ import { listAnswer, listParameters, resourceList } from '../../core/pagination.
 import type { StoredResource } from '../../core/ports/store.ts';
 import { idOrNone } from '../../core/secrets.ts';
 import { userTagsSchema } from '../../core/user-tags.ts';
-import { type AssetDocument, asset, assetKind, assetOf } from './asset.ts';
+import { asset } from './asset.ts';
+import { type AssetDocument, assetKind, assetOf } from './document.ts';
 import type { AssetsKit } from './kit.ts';
 import { assetName, assetSchema, presentAsset, readOnly } from './present.ts';
 import { videoRoutes } from './video.ts';

@@ -2,7 +2,7 @@ import { milliseconds } from '../../core/duration.ts';
 import { every } from '../../core/every.ts';
 import type { Stop } from '../../core/plugin.ts';
 import { type BlobFacts, blobLimits, type UnfinishedUpload } from '../../core/ports/blobs.ts';
-import { type AssetDocument, assetFolder, assetKind, assetOf } from './asset.ts';
+import { type AssetDocument, assetFolder, assetKind, assetOf } from './document.ts';
 import type { AssetsKit } from './kit.ts';
 import { assetLimits } from './limits.ts';
 import { ownsBlobs } from './owner.ts';

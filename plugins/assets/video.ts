@@ -4,7 +4,7 @@ import { Fault } from '../../core/fault.ts';
 import { fileRoute } from '../../core/file-route.ts';
 import { typeOf } from '../../core/ports/blobs.ts';
 import { preflight, saysPreflight } from '../../core/public-access.ts';
-import { assetKind, assetOf } from './asset.ts';
+import { assetKind, assetOf } from './document.ts';
 import type { AssetsKit } from './kit.ts';
 
 /** `/asset/{playbackId}/video`: the file of an asset, for everyone who knows its URL. */

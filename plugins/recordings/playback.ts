@@ -13,6 +13,7 @@ import { type AssetFile, type AssetReference, assets } from '../assets/contract.
 import type { Playable } from '../playback/contract.ts';
 import type { RecordingsKit } from './kit.ts';
 import { assetIdOf, linksOf } from './names.ts';
+import { isUnfinished, recordingOf } from './recording.ts';
 
 export const playbackFaults: FaultTable = {
   'recording.not_found': {
@@ -91,10 +92,16 @@ export function recordedPlayable(kit: Pick<RecordingsKit, 'deployment' | 'use'>)
 }
 
 /** Undefined where there is none; Fault `recording.not_ready` while there is none yet. */
-async function readyFile(sessionId: string, kit: Pick<RecordingsKit, 'use'>): Promise<AssetFile | undefined> {
+async function readyFile(sessionId: string, kit: RecordingsKit): Promise<AssetFile | undefined> {
   const asset = await assetOf(sessionId, kit);
-  if (asset?.status === 'waiting') throw notReady;
-  return asset?.status === 'ready' ? asset.file : undefined;
+  if (asset) {
+    if (asset.status === 'waiting') throw notReady;
+    return asset.status === 'ready' ? asset.file : undefined;
+  }
+  // The asset is made when the session is over.
+  const recording = isId.test(sessionId) ? await recordingOf(sessionId, kit.resources) : undefined;
+  if (recording && isUnfinished(recording)) throw notReady;
+  return undefined;
 }
 
 async function assetOf(

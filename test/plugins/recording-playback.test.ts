@@ -8,9 +8,9 @@ import playback from '../../plugins/playback/index.ts';
 import recordings from '../../plugins/recordings/index.ts';
 import { assetIdOf } from '../../plugins/recordings/names.ts';
 import streams from '../../plugins/streams/index.ts';
+import { parseSegmentPlaylist } from '../hls/event-checker.ts';
 import { type World, world } from '../kit/world.ts';
 import { givenFilm, indexOf } from '../vod/film.ts';
-import { parseVodPlaylist } from '../vod/playlist.ts';
 
 const sessionId = '1f6f0a52-6d6b-4a0c-9a3e-0d6f3ab7c2e1';
 
@@ -83,7 +83,7 @@ describe('a finished recording', () => {
     expect(multivariant.bytes.toString()).toMatch(/\nsource\.m3u8\n$/);
     const media = await ask(w, 'source.m3u8');
     expect(media.headers.get('content-type')).toBe('application/vnd.apple.mpegurl');
-    const { segments } = parseVodPlaylist(media.bytes.toString());
+    const { segments } = parseSegmentPlaylist(media.bytes.toString());
     expect(segments.length).toBe(5);
     for (const { uri, sequence } of segments) {
       const segment = await ask(w, uri);
@@ -240,6 +240,23 @@ describe('what is not there', () => {
     known.delete(id);
     for (const name of ['index.m3u8', 'source.m3u8', 'source.mp4', 'seg0.mp4'])
       expect((await ask(w, name)).code).toBe('recording.not_found');
+  });
+
+  it('may come while its session is on the air, and while that may come back', async () => {
+    const { w } = await given();
+    await using _ = w;
+    for (const [record, code] of [
+      [true, 'recording.not_ready'],
+      [false, 'recording.not_found'],
+    ]) {
+      const publish = await w.given.broadcast(await w.given.stream({ record }));
+      const session = publish.grant.sessionId;
+      await w.advance('1s');
+      expect((await ask(w, 'index.m3u8', { session })).code).toBe(code);
+      publish.end({ clean: true });
+      await w.advance('1m');
+      expect((await ask(w, 'index.m3u8', { session })).code).toBe(code);
+    }
   });
 
   it('is gone at once when it is deleted, whatever was kept of it', async () => {

@@ -3,8 +3,8 @@ import { readSegmentIndex } from '../../core/segment-index.ts';
 import { parseFileName } from '../../core/vod/file-name.ts';
 import { mediaPlaylist, mostBytes } from '../../core/vod/media-playlist.ts';
 import { multivariantPlaylist } from '../../core/vod/multivariant-playlist.ts';
+import { parseSegmentPlaylist } from '../hls/event-checker.ts';
 import { avc, indexOf, wall } from './film.ts';
-import { parseVodPlaylist } from './playlist.ts';
 
 const { signal } = new AbortController();
 const render = async (bytes: Uint8Array) =>
@@ -42,7 +42,7 @@ it('says where a run ends, with a map where the init is another one, and a date 
       inits,
     ),
   );
-  const { segments } = parseVodPlaylist(text);
+  const { segments } = parseSegmentPlaylist(text);
   expect(segments.map(({ discontinuities, map }) => [discontinuities, map])).toEqual([
     [0, 'init0.mp4'],
     [0, 'init0.mp4'],
@@ -60,7 +60,7 @@ it('says where a run ends, with a map where the init is another one, and a date 
 it('keeps dates within 50 ms of what was, however long a drift goes on', async () => {
   const at = (number: number) => wall + number * 2003.7;
   const text = await render(indexOf(1000, (number) => ({ wallStart: at(number) })));
-  const { segments } = parseVodPlaylist(text);
+  const { segments } = parseSegmentPlaylist(text);
   for (const segment of segments)
     expect(Math.abs((segment.wall as number) - at(segment.sequence))).toBeLessThan(51);
   expect(text.match(/PROGRAM-DATE-TIME/g)?.length).toBeLessThan(100);
@@ -75,7 +75,7 @@ it.each([
   [10.7, 11],
 ])('of segments of up to %d s the target is %i', async (duration, target) => {
   const text = await render(indexOf(3, (number) => (number === 1 ? { duration } : { duration: 0.2 })));
-  expect(parseVodPlaylist(text).target).toBe(target);
+  expect(parseSegmentPlaylist(text).target).toBe(target);
 });
 
 it('writes a day in many turns of the event loop, in no more bytes than were reserved', async () => {
@@ -93,7 +93,7 @@ it('writes a day in many turns of the event loop, in no more bytes than were res
   isDone = true;
   expect(turns).toBeGreaterThan(80);
   expect(bytes.length).toBeLessThan(mostBytes(index));
-  expect(parseVodPlaylist(Buffer.from(bytes).toString()).segments.length).toBe(43_200);
+  expect(parseSegmentPlaylist(Buffer.from(bytes).toString()).segments.length).toBe(43_200);
 });
 
 it('is no longer written when nobody wants it', async () => {

@@ -45,7 +45,7 @@ export const recorderLimits = limitTable('recording', {
     beyond: 'It goes on.',
   },
   batch: {
-    value: 20,
+    value: 50,
     unit: 'ms',
     meaning: 'How long parts are gathered before the writing thread hears of them.',
     beyond: 'It hears of them.',

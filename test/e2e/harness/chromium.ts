@@ -157,7 +157,8 @@ const samplePage = (page: Page): Promise<Sample> =>
     };
   });
 
-async function paint(page: Page): Promise<Picture | null> {
+/** The picture that the page's video shows, 640 pixels wide; null before the first one. */
+export async function paint(page: Page): Promise<Picture | null> {
   const painted = await page.evaluate(() => {
     const video = document.querySelector('video');
     if (!video?.videoWidth) return null;

@@ -162,11 +162,15 @@ describe('finishing', () => {
     const recorder = await at.recorder();
     expect(await recorder.finish('s1', { signal: noSignal() })).toBeUndefined();
     const film = new Film();
-    const feed = recorder.feed(grantOf('s1'))!;
-    feed.begin(film.init);
-    feed.end();
+    recorder.feed(grantOf('s1'))!.begin(film.init);
     expect(await recorder.finish('s1', { signal: noSignal() })).toBeUndefined();
     expect(recorder.feed(grantOf('s1'))).toBeUndefined();
+    // A publish that never played, and ended, was none.
+    const other = recorder.feed(grantOf('s2'))!;
+    other.begin(film.init);
+    other.end();
+    expect((await recorder.takes()).map(({ sessionId }) => sessionId)).toEqual(['s1']);
+    expect(recorder.feed(grantOf('s2'))).toBeDefined();
     await recorder.drop('s1');
     await recorder.close();
     const again = await at.recorder();

@@ -31,6 +31,8 @@ class GrowingFile implements TakeFile {
   #extent = 0;
   /** The last segment is not whole yet. */
   #isOpen = false;
+  /** It is two live ones. */
+  #hasJoined = false;
   #isFinished: boolean;
   /** A write has failed: bytes behind `#end` are not ours. */
   #isTorn = false;
@@ -107,10 +109,12 @@ class GrowingFile implements TakeFile {
     const { whole, duration } = this.#take(bytes, run);
     const { segments } = this.#scan;
     const isFull = this.#isOpen && segments.get(segments.count - 1).size + whole.length > LARGEST;
-    if (part.startsSegment || isFull) this.#closeSegment();
+    const isJoined = part.startsSegment && this.#joins(part);
+    if ((part.startsSegment && !isJoined) || isFull) this.#closeSegment();
     this.#mend();
     if (this.#isOpen) {
       this.#append(whole);
+      this.#hasJoined ||= isJoined;
       segments.extend(whole.length, duration);
     } else this.#openSegment(whole, { run, duration, wallStart: part.wallStart });
   }
@@ -129,6 +133,16 @@ class GrowingFile implements TakeFile {
     const finished = finishTake(this.#io, { end: this.#end, inits, segments });
     this.#isFinished = finished !== undefined;
     return finished;
+  }
+
+  /**
+   * Live, the second segment of a publish goes on where the first was cut short, without a key frame. Who seeks into a
+   * recording begins with any segment, and browsers show nothing of one without: there the two are one.
+   */
+  #joins(part: FedPart): boolean {
+    if (!this.#isOpen || this.#hasJoined || part.isIndependent) return false;
+    const { segments } = this.#scan;
+    return segments.count === 1 || segments.get(segments.count - 1).isDiscontinuity;
   }
 
   /** Writes what stands before a segment, and its first part. */
@@ -158,6 +172,7 @@ class GrowingFile implements TakeFile {
     this.#extent = extent;
     run.number = init;
     this.#isOpen = true;
+    this.#hasJoined = false;
   }
 
   /** A part as it is written, and the seconds it lasts. RangeError: it would not be read again as what it is. */

@@ -1,0 +1,52 @@
+import { expect, it } from 'vitest';
+import type { FedPart } from '../../runtime/media/recording/feed.ts';
+import { openTakeFile } from '../../runtime/media/recording/file/open-take-file.ts';
+import { apply, runSteps, type Step } from './fragments.ts';
+import { MemoryIo } from './memory-io.ts';
+
+/** Runs of two seconds, two parts a second, in which other parts than usual begin a segment. */
+function given(...runs: Partial<FedPart>[][]) {
+  const io = new MemoryIo();
+  const file = openTakeFile(io);
+  for (const changes of runs) {
+    let number = -1;
+    for (const step of runSteps({ seconds: 2 })) {
+      if ('part' in step) number += 1;
+      const changed: Step = 'part' in step ? { ...step, part: { ...step.part, ...changes[number] } } : step;
+      apply(file, changed);
+    }
+    apply(file, { pause: true });
+  }
+  const rows = (one = file) => Array.from({ length: one.count }, (_, number) => one.segment(number));
+  return { io, rows };
+}
+
+const goesOn = { startsSegment: true, isIndependent: false };
+
+it('the second segment of a run belongs to the first, which has its key frame', () => {
+  const { io, rows } = given([{}, goesOn], [{}, goesOn]);
+  const segments = rows();
+  expect(segments.map(({ duration, isDiscontinuity }) => [duration.toFixed(1), isDiscontinuity])).toEqual([
+    ['1.0', false],
+    ['1.0', false],
+    ['1.0', true],
+    ['1.0', false],
+  ]);
+  for (const [number, { at, size }] of segments.entries()) {
+    expect(Buffer.from(io.bytes.subarray(at + 4, at + 8)).toString()).toBe('moof');
+    const next = segments[number + 1];
+    if (next && !next.isDiscontinuity) expect(next.at).toBeGreaterThan(at + size);
+  }
+  // As they are found again.
+  expect(rows(openTakeFile(io))).toEqual(segments);
+});
+
+it('where key frames are rare only the second does, so that segments stay short', () => {
+  const { rows } = given([{}, goesOn, goesOn, goesOn]);
+  expect(rows().map(({ duration }) => duration.toFixed(1))).toEqual(['1.0', '0.5', '0.5']);
+});
+
+it('one that begins with a key frame is a segment of its own', () => {
+  const { rows } = given([{}, { startsSegment: true, isIndependent: true }]);
+  expect(rows().map(({ duration }) => duration.toFixed(1))).toEqual(['0.5', '0.5', '1.0']);
+});
