@@ -147,6 +147,12 @@ const refused: [name: string, bytes: Uint8Array, reason: RegExp][] = [
     film(mvhd(), trak({ dref: full('dref', 0, 0, u32(1), full('alis', 0, 0)) })),
     /another file \(dref alis\)/,
   ],
+  ['sound that is called a picture', film(mvhd(), trak({ entry: mp4a() })), /video track .* has sound in it/],
+  [
+    'pictures that are called sound',
+    film(mvhd(), trak({ handler: 'soun' })),
+    /audio track \(track 1\) has pictures in it by its sample entry/,
+  ],
   ['no avcC', film(mvhd(), trak({ entry: box('avc1', new Uint8Array(78)) })), /no avcC box/],
   [
     'parameter sets in the stream alone',

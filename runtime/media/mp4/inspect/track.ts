@@ -65,6 +65,9 @@ export function readTrack(trak: Box, options: { readonly timescale: number }): T
   const minf = new Children(mdia.need('minf'));
   const stbl = new Children(minf.need('stbl'));
   const entries = readEntries(stbl.need('stsd'), label);
+  const other = handler === 'vide' ? 'aac' : 'h264';
+  if (entries.some((entry) => entry.kind === other))
+    throw new Refusal(`${label} has ${other === 'aac' ? 'sound' : 'pictures'} in it by its sample entry`);
   const foreign = entries.find((entry) => entry.kind === 'other');
   if (foreign === undefined) checkReferences(minf.find('dinf'), { entries, label });
   return {

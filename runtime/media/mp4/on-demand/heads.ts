@@ -1,31 +1,35 @@
+import { join } from '../box.ts';
 import { Refusal } from '../inspect/refusal.ts';
 import { onDemandLimits } from './limits.ts';
 
-/** A blob that is put together in memory, in chunks of one size, so that it is never there twice. */
+/** A blob that is put together in memory, in pieces of about one size, so that it is never there twice. */
 export class Heads {
-  readonly #chunks: Uint8Array<ArrayBuffer>[] = [];
-  #at = 0;
+  readonly #pieces: Uint8Array<ArrayBuffer>[] = [];
+  #open: Uint8Array[] = [];
+  #openSize = 0;
+  #size = 0;
 
   /** Where the bytes lie in the blob. */
   add(bytes: Uint8Array): { readonly at: number; readonly size: number } {
-    const at = this.#at;
-    const { headsChunk, headsSize } = onDemandLimits;
-    if (at + bytes.length > headsSize.value)
+    const { headsPiece, headsSize } = onDemandLimits;
+    const at = this.#size;
+    this.#size += bytes.length;
+    if (this.#size > headsSize.value)
       throw new Refusal(`what is needed to cut it has more than ${headsSize.value} bytes`);
-    for (let done = 0; done < bytes.length; ) {
-      const free = this.#chunks.length * headsChunk.value - this.#at;
-      if (free === 0) this.#chunks.push(new Uint8Array(headsChunk.value));
-      const part = bytes.subarray(done, done + (free === 0 ? headsChunk.value : free));
-      this.#chunks[this.#chunks.length - 1].set(part, this.#at % headsChunk.value);
-      this.#at += part.length;
-      done += part.length;
-    }
+    this.#open.push(bytes);
+    this.#openSize += bytes.length;
+    if (this.#openSize >= headsPiece.value) this.#close();
     return { at, size: bytes.length };
   }
 
-  finish(): Uint8Array<ArrayBuffer>[] {
-    const last = this.#chunks.pop();
-    if (last !== undefined) this.#chunks.push(last.slice(0, this.#at - this.#chunks.length * last.length));
-    return this.#chunks;
+  finish(): readonly Uint8Array<ArrayBuffer>[] {
+    this.#close();
+    return this.#pieces;
+  }
+
+  #close(): void {
+    this.#pieces.push(join(this.#open));
+    this.#open = [];
+    this.#openSize = 0;
   }
 }

@@ -55,11 +55,11 @@ export const onDemandLimits = limitTable('on demand', {
     meaning: 'What is kept of a film beside it, to cut it: some 25 h.',
     beyond: refused,
   },
-  headsChunk: {
+  headsPiece: {
     value: 1_048_576,
     unit: 'bytes',
-    meaning: 'What of that is one piece in memory.',
-    beyond: 'There are several.',
+    meaning: 'How much of that is gathered for one piece in memory.',
+    beyond: 'Another piece is begun.',
   },
 });
 
