@@ -11,7 +11,7 @@ export function making({ actors, resources, clock }: AssetsKit): Assets {
     async begin({ id, account, name, source, createdByTokenName = null }) {
       const settings = {
         ...{ id, account, name, source, createdByTokenName },
-        playbackId: newPlaybackId(),
+        playbackId: resources.nameBeside(id, newPlaybackId),
         userTags: {},
         createdAt: clock.now(),
       };
@@ -37,11 +37,11 @@ export function making({ actors, resources, clock }: AssetsKit): Assets {
       });
     },
     async find(id) {
-      const row = await resources.get(assetKind, id);
+      const row = await resources.get(assetKind, id, { isBeside: true });
       return row && referenceOf(assetOf(row));
     },
     async findByPlaybackId(playbackId) {
-      const row = await resources.find(assetKind, 'playbackId', playbackId);
+      const row = await resources.find(assetKind, 'playbackId', playbackId, { isBeside: true });
       return row && { ...referenceOf(assetOf(row)), id: row.id };
     },
   };

@@ -9,8 +9,8 @@ export function assetPlayable({ resources, deployment: { publicUrl } }: AssetsKi
   return {
     async find(id) {
       const row = playbackShape.test(id)
-        ? await resources.find(assetKind, 'playbackId', id)
-        : await resources.get(assetKind, id);
+        ? await resources.find(assetKind, 'playbackId', id, { isBeside: true })
+        : await resources.get(assetKind, id, { isBeside: true });
       const document = row && assetOf(row);
       return document?.file ? infoOf(document, publicUrl) : undefined;
     },

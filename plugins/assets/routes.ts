@@ -27,7 +27,7 @@ export function routes(kit: AssetsKit): AnyElysia {
   const present = (row: StoredResource) => presentAsset(assetOf(row), { publicUrl });
   const list = resourceList({ kind: assetKind, fields, publicUrl, resources });
   const owned = async ({ accountId }: Principal, id: string): Promise<StoredResource> => {
-    const row = await resources.get(assetKind, id);
+    const row = await resources.get(assetKind, id, { isBeside: true });
     return row?.account === accountId ? row : Promise.reject(notFound(id));
   };
 

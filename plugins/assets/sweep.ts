@@ -144,7 +144,7 @@ async function stillOf(
 }
 
 async function documentOf(id: string, { resources }: AssetsKit): Promise<AssetDocument | undefined> {
-  const row = await resources.get(assetKind, id);
+  const row = await resources.get(assetKind, id, { isBeside: true });
   return row && assetOf(row);
 }
 

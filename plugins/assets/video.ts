@@ -19,7 +19,7 @@ export function videoRoutes({ resources, blobs }: AssetsKit): AnyElysia {
         faults: ['asset.no_file'],
         async find({ playbackId }) {
           const row = playbackShape.test(playbackId)
-            ? await resources.find(assetKind, 'playbackId', playbackId)
+            ? await resources.find(assetKind, 'playbackId', playbackId, { isBeside: true })
             : undefined;
           const document = row && assetOf(row);
           if (!document?.file) throw noFile();

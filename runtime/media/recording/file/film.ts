@@ -1,4 +1,4 @@
-import { CTS, DURATION, type FragmentReader, SIZE, STRIDE, SYNC } from './fragment-reader.ts';
+import { CTS, DURATION, type FragmentReader, type ReadRun, SIZE, STRIDE, SYNC } from './fragment-reader.ts';
 import type { InitTrack } from './read-init.ts';
 import { TrackTable } from './track-table.ts';
 
@@ -22,17 +22,21 @@ export class Film {
 
   /** @param at where it lies in the file */
   fragment(fragment: FragmentReader, at: number): void {
-    if (this.#isNew || this.#hasJumped(fragment)) this.#align(fragment);
+    if (this.#isNew || this.#isAnotherTime(fragment)) this.#align(fragment);
     this.#isNew = false;
     for (let i = 0; i < fragment.count; i += 1) {
       const run = fragment.runs[i];
       const bound = this.#bound.get(run.track);
       if (bound === undefined) continue;
       const { table, entry, ratio } = bound;
-      const shift = Math.round(this.#shift * table.timescale);
       const ticks = (time: number) => (ratio === 1 ? time : Math.round(time * ratio));
       let offset = at + run.offset;
       let time = run.start;
+      // One track that has jumped while the others have not is damaged: it goes on where it was.
+      const shift = this.#hasJumped(run)
+        ? table.end - ticks(time)
+        : Math.round(this.#shift * table.timescale);
+      bound.isGoing = true;
       table.chunk({ at: offset, samples: run.count, entry, time: ticks(time) + shift });
       for (let row = 0; row < run.count * STRIDE; row += STRIDE) {
         const duration = run.table[row + DURATION];
@@ -58,20 +62,22 @@ export class Film {
       entry: table.entryOf(track.entry),
       timescale: track.timescale,
       ratio: table.timescale / track.timescale,
+      isGoing: false,
     };
   }
 
-  /** Within a run one part begins where the one before ended; what does not is damaged, or something is missing. */
-  #hasJumped(fragment: FragmentReader): boolean {
-    for (let i = 0; i < fragment.count; i += 1) {
-      const { track, start } = fragment.runs[i];
-      const bound = this.#bound.get(track);
-      if (bound === undefined || bound.table.count === 0) continue;
-      const { table, timescale } = bound;
-      const away = start / timescale + this.#shift - table.end / table.timescale;
-      if (away < -BACK || away > AHEAD) return true;
-    }
-    return false;
+  /** Within a run one part begins where the one before ended; when none of its tracks does, it is from another time. */
+  #isAnotherTime(fragment: FragmentReader): boolean {
+    const runs = fragment.runs.slice(0, fragment.count);
+    return runs.every((run) => this.#hasJumped(run));
+  }
+
+  #hasJumped({ track, start }: ReadRun): boolean {
+    const bound = this.#bound.get(track);
+    if (bound === undefined || !bound.isGoing) return false;
+    const { table, timescale } = bound;
+    const away = start / timescale + this.#shift - table.end / table.timescale;
+    return away < -BACK || away > AHEAD;
   }
 
   /** Shifts what follows so far that it comes behind everything that is there, decoded and shown. */
@@ -103,6 +109,7 @@ export class Film {
       }
     }
     this.#shift = shift;
+    for (const bound of this.#bound.values()) bound.isGoing = false;
   }
 }
 
@@ -112,11 +119,13 @@ interface Bound {
   /** Of the run; that of the table is the one it came with first. */
   readonly timescale: number;
   readonly ratio: number;
+  /** There was something of it since the last alignment. */
+  isGoing: boolean;
 }
 
-/** Seconds by which a part may begin before or behind the end of the one before. */
+/** Seconds by which a part may begin before or behind the end of the one before: sound may be away for a while. */
 const BACK = 0.5;
-const AHEAD = 10;
+const AHEAD = 60;
 /** Seconds of sound before the first picture that are left out, so that both begin at 0. */
 const TRIMMED = 0.5;
 
