@@ -9,7 +9,11 @@ import type { VideoSpec } from './recorder.ts';
  * it says nothing of the file). What `read` throws, and the reason of an aborted signal, are thrown as they are.
  */
 export interface Inspector {
-  inspect(file: InspectedFile, options: { readonly signal: AbortSignal }): Promise<Inspection>;
+  /** @param options.isPlayed what HLS of it needs is made too; what cannot be cut into segments is then refused */
+  inspect(
+    file: InspectedFile,
+    options: { readonly signal: AbortSignal; readonly isPlayed?: boolean },
+  ): Promise<Inspection>;
   /** What runs is ended; later calls are Fault `inspection.unavailable`. */
   close(): Promise<void>;
 }
@@ -31,6 +35,16 @@ export type Inspection =
       readonly spec: VideoSpec;
       /** Tracks that are no part of the film, in plain words; empty mostly. */
       readonly passedOver: readonly string[];
+      /** When it was asked for. */
+      readonly playback?: FilmPlayback;
     }
   /** Plain words that follow "the file was refused: ". */
   | { readonly ok: false; readonly reason: string };
+
+/** What HLS on demand needs beside the file: two blobs, some hundredths of its size at most. */
+export interface FilmPlayback {
+  /** `core/segment-index.ts`; its places are those in `heads`. */
+  readonly index: Uint8Array<ArrayBuffer>;
+  /** Init segments, and a block for each segment (`core/segment-block.ts`): pieces of one blob. */
+  readonly heads: readonly Uint8Array<ArrayBuffer>[];
+}

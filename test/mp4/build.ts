@@ -139,3 +139,43 @@ export function moof(options: { trun?: Uint8Array; tfdt?: number; id?: number } 
   const tfdt = full('tfdt', 0, 0, u32(options.tfdt ?? 0));
   return box('moof', full('mfhd', 0, 0, u32(1)), box('traf', tfhd, tfdt, trun));
 }
+
+export interface Samples {
+  readonly sizes: readonly number[];
+  /** Ticks of each. */
+  readonly durations: readonly number[];
+  readonly shifts?: readonly number[];
+  /** Numbers of the key frames, from 1; all without. */
+  readonly syncs?: readonly number[];
+  /** Where each chunk lies and how many samples it has. */
+  readonly chunks: readonly (readonly [at: number, count: number])[];
+  /** Sample entry of each chunk; 1 without. */
+  readonly entries?: readonly number[];
+}
+
+/** The tables of any samples. */
+export function sampleTables(samples: Samples): Bytes[] {
+  const { sizes, durations, shifts, syncs, chunks, entries } = samples;
+  const stsc = chunks.map(([, count], index) => u32(index + 1, count, entries?.[index] ?? 1));
+  return [
+    full('stts', 0, 0, u32(durations.length), ...durations.map((ticks) => u32(1, ticks))),
+    full('stsz', 0, 0, u32(0, sizes.length), u32(...sizes)),
+    full('stsc', 0, 0, u32(chunks.length), ...stsc),
+    full(
+      'co64',
+      0,
+      0,
+      u32(chunks.length),
+      ...chunks.map(([at]) => u32(Math.floor(at / 2 ** 32), at % 2 ** 32)),
+    ),
+    ...(shifts
+      ? [full('ctts', 1, 0, u32(shifts.length), ...shifts.map((ticks) => u32(1, ticks >>> 0)))]
+      : []),
+    ...(syncs ? [full('stss', 0, 0, u32(syncs.length), u32(...syncs))] : []),
+  ];
+}
+
+export function edts(...rows: [duration: number, start: number][]): Bytes {
+  const list = rows.map(([duration, start]) => u32(duration, start >>> 0, 0x10000));
+  return box('edts', full('elst', 0, 0, u32(rows.length), ...list));
+}

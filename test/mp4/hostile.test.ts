@@ -4,6 +4,7 @@ import {
   avc1,
   type Bytes,
   box,
+  edts,
   emptyTrak,
   fileHead,
   film,
@@ -39,11 +40,6 @@ function nested(depth: number): Bytes {
     view.setUint32(i * 8 + 4, 0x6d646961);
   }
   return headers;
-}
-
-function edit(...rows: [duration: number, start: number][]): Bytes {
-  const list = rows.map(([duration, start]) => u32(duration, start >>> 0, 0x10000));
-  return box('edts', full('elst', 0, 0, u32(rows.length), ...list));
 }
 
 const refused: [name: string, bytes: Uint8Array, reason: RegExp][] = [
@@ -150,6 +146,12 @@ const refused: [name: string, bytes: Uint8Array, reason: RegExp][] = [
     'an alias',
     film(mvhd(), trak({ dref: full('dref', 0, 0, u32(1), full('alis', 0, 0)) })),
     /another file \(dref alis\)/,
+  ],
+  ['sound that is called a picture', film(mvhd(), trak({ entry: mp4a() })), /video track .* has sound in it/],
+  [
+    'pictures that are called sound',
+    film(mvhd(), trak({ handler: 'soun' })),
+    /audio track \(track 1\) has pictures in it by its sample entry/,
   ],
   ['no avcC', film(mvhd(), trak({ entry: box('avc1', new Uint8Array(78)) })), /no avcC box/],
   [
@@ -320,12 +322,12 @@ const refused: [name: string, bytes: Uint8Array, reason: RegExp][] = [
   ['ten hours in the header of the film', film(mvhd(36_000_000), trak()), /it claims to last 36000 s/],
   [
     'ten hours in its edit list',
-    film(mvhd(), trak({ extra: [edit([36_000_000, 0])] })),
+    film(mvhd(), trak({ extra: [edts([36_000_000, 0])] })),
     /edit list of .* claims to last 36000 s/,
   ],
   [
     'ten hours of nothing in front',
-    film(mvhd(), trak({ extra: [edit([36_000_000, -1], [1000, 0])] })),
+    film(mvhd(), trak({ extra: [edts([36_000_000, -1], [1000, 0])] })),
     /begins 36000 s after the film/,
   ],
   [

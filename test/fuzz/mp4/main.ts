@@ -4,7 +4,7 @@
  *     npm run fuzz -- mp4 [inputs, default 100000] [seed, default 1] [first, default 0]
  *
  * Prints counters, and ends with 1 when one of its bounds is broken: a crash or an error that is no refusal, no answer for
- * 10 s, more than 64 MB of growth after the first tenth, a film that makes no sense, too few inputs that are accepted or
+ * 60 s, more than 64 MB of growth after the first tenth, a film that makes no sense, too few inputs that are accepted or
  * too few kinds of refusals for the damage to reach everything. An input is found again by its number and the seed.
  */
 import { spawn } from 'node:child_process';
@@ -14,7 +14,7 @@ import type { Lap } from './runner.ts';
 
 const [inputs = 100_000, seed = 1, first = 0] = process.argv.slice(2).map(Number);
 const until = first + inputs;
-const deadline = 10_000;
+const deadline = 60_000;
 
 const reasons = new Map<string, number>();
 const problems: string[] = [];

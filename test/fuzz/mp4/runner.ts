@@ -1,6 +1,13 @@
-/** Inspects inputs of the fuzzer, in a process of its own: `runner.ts <first> <until> <seed>`. Says what came of them. */
+/**
+ * Inspects inputs of the fuzzer, in a process of its own: `runner.ts <first> <until> <seed>`, and cuts those that are
+ * accepted. Says what came of them.
+ */
 import { writeSync } from 'node:fs';
+import type { FilmPlayback } from '../../../core/ports/inspector.ts';
+import { readSegmentBlock } from '../../../core/segment-block.ts';
+import { readSegmentIndex } from '../../../core/segment-index.ts';
 import { inspectFile } from '../../../runtime/media/mp4/inspect/inspect-file.ts';
+import { join } from '../../mp4/build.ts';
 import { input } from './inputs.ts';
 
 /** What a number of inputs came to. */
@@ -36,14 +43,15 @@ for (let number = first; number < until; number += 1) {
 
 async function look(bytes: Uint8Array, number: number): Promise<void> {
   let read = 0;
-  const inspection = await inspectFile({
+  const file = {
     size: bytes.length,
-    async read(from, to) {
+    async read(from: number, to: number) {
       if (!(from >= 0 && from < to && to <= bytes.length)) throw new Error(`it reads from ${from} to ${to}`);
       read += to - from;
       return bytes.slice(from, to);
     },
-  });
+  };
+  const inspection = await inspectFile(file, { isPlayed: true });
   // Each header may be looked for again behind the box before it.
   if (read > bytes.length * 40 + 1_000_000)
     wrong.push(`input ${number}: ${read} bytes read of ${bytes.length}`);
@@ -61,6 +69,36 @@ async function look(bytes: Uint8Array, number: number): Promise<void> {
   );
   if (spec.tracks.length === 0 || !values.every((value) => Number.isFinite(value) && value >= 0))
     wrong.push(`input ${number}: ${JSON.stringify(spec)}`);
+  await lookAtSegments(inspection.playback as FilmPlayback, { bytes, number });
+}
+
+/** What was cut is a film again, which is accepted as what it was cut from was. */
+async function lookAtSegments(
+  { index, heads }: FilmPlayback,
+  { bytes, number }: { bytes: Uint8Array; number: number },
+): Promise<void> {
+  const { count, inits, segment, bandwidth } = readSegmentIndex(index);
+  const blob = join(...heads);
+  const parts: Uint8Array[] = inits.slice(0, 1).map(({ at, size }) => blob.subarray(at, at + size));
+  for (let i = 0; i < count; i += 1) {
+    const { at, size, duration, init } = segment(i);
+    const block = blob.subarray(at, at + size);
+    const { headAt, ranges } = readSegmentBlock(block);
+    if (!(duration > 0) || ranges.some(([from, to]) => !(from >= 0 && from <= to && to <= bytes.length)))
+      wrong.push(`input ${number}: segment ${i} lasts ${duration} and is made of ${JSON.stringify(ranges)}`);
+    if (init === 0)
+      parts.push(block.subarray(headAt), ...ranges.map(([from, to]) => bytes.subarray(from, to)));
+  }
+  if (count === 0 || !Number.isFinite(bandwidth.peak))
+    wrong.push(`input ${number}: it has ${count} segments`);
+  const again = join(...parts);
+  const inspection = await inspectFile({
+    size: again.length,
+    read: async (from, to) => again.slice(from, to),
+  });
+  // Samples that shared bytes share them no longer, or the more.
+  const isKnown = inspection.ok || /bytes together|more samples than bytes/.test(inspection.reason);
+  if (!isKnown) wrong.push(`input ${number}: cut, it is refused: ${inspection.reason}`);
 }
 
 /** A reason without its numbers and without the names of boxes that nobody knows. */

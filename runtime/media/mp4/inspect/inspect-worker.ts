@@ -1,7 +1,8 @@
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
+import type { Inspection } from '../../../../core/ports/inspector.ts';
 import { inspectFile } from './inspect-file.ts';
 import { inspectionLimits } from './limits.ts';
-import type { FromWorker, ToWorker } from './protocol.ts';
+import type { Begin, FromWorker, ToWorker } from './protocol.ts';
 import type { ReadableFile } from './window.ts';
 
 /** The thread that inspects files. */
@@ -25,14 +26,14 @@ port.onmessage = ({ data }: MessageEvent<ToWorker>) => {
   }
 };
 
-async function run(id: number, begin: { path: string } | { size: number }): Promise<void> {
+async function run(id: number, begin: Begin): Promise<void> {
   const one: Running = { isStopped: false };
   running.set(id, one);
   try {
     const inspection = await ('path' in begin
-      ? inspectPath(begin.path, one)
-      : inspectFile({ size: begin.size, read: (from, to) => ask({ id, one, from, to }) }));
-    if (!one.isStopped) send({ id, inspection });
+      ? inspectPath(begin, one)
+      : inspectFile({ size: begin.size, read: (from, to) => ask({ id, one, from, to }) }, begin));
+    if (!one.isStopped) answer(id, inspection);
   } catch (error) {
     if (!one.isStopped) send({ id, failed: error instanceof Error ? error.message : String(error) });
   }
@@ -47,10 +48,10 @@ function ask(options: { id: number; one: Running; from: number; to: number }): P
   });
 }
 
-async function inspectPath(path: string, one: Running) {
-  const file = openSync(path, 'r');
+async function inspectPath(begin: Begin & { readonly path: string }, one: Running) {
+  const file = openSync(begin.path, 'r');
   try {
-    return await inspectFile(readable(file, one));
+    return await inspectFile(readable(file, one), begin);
   } finally {
     closeSync(file);
   }
@@ -77,6 +78,15 @@ function readable(file: number, one: Running): ReadableFile {
       return bytes;
     },
   };
+}
+
+/** What was made for playback is handed over, not copied. */
+function answer(id: number, inspection: Inspection): void {
+  const playback = inspection.ok ? inspection.playback : undefined;
+  const buffers =
+    playback === undefined ? [] : [playback.index, ...playback.heads].map(({ buffer }) => buffer);
+  const message: FromWorker = { id, inspection };
+  port.postMessage(message, buffers);
 }
 
 function send(message: FromWorker): void {

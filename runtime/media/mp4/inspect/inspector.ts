@@ -9,6 +9,7 @@ const worker = new URL('./inspect-worker.ts', import.meta.url);
 
 interface Asked {
   readonly file: InspectedFile;
+  readonly isPlayed: boolean;
   resolve(inspection: Inspection): void;
   reject(error: unknown): void;
   /** The thread waits for what `file` reads: it is not to blame for silence. */
@@ -123,14 +124,15 @@ export function inspector(options: {
       waiting.delete(id);
       running.set(id, asked);
       thread ??= begin();
-      const { file } = asked;
-      send({ id, begin: 'path' in file ? { path: file.path } : { size: file.size } });
+      const { file, isPlayed } = asked;
+      const subject = 'path' in file ? { path: file.path } : { size: file.size };
+      send({ id, begin: { ...subject, isPlayed } });
     }
     if (thread !== undefined) watch();
   };
 
   return {
-    async inspect(file, { signal }) {
+    async inspect(file, { signal, isPlayed = false }) {
       signal.throwIfAborted();
       if (isClosed) throw unavailable('files are no longer looked into');
       if (waiting.size >= limits.waiting) throw unavailable(`${waiting.size} files wait to be looked into`);
@@ -148,7 +150,7 @@ export function inspector(options: {
             }
           };
           signal.addEventListener('abort', stop);
-          waiting.set(id, { file, resolve, reject, isReading: false });
+          waiting.set(id, { file, isPlayed, resolve, reject, isReading: false });
           advance();
         });
       } finally {

@@ -20,6 +20,12 @@ export const inspectionLimits = limitTable('inspection', {
     meaning: 'Configurations of the codec in one track.',
     beyond: refused,
   },
+  shapeSize: {
+    value: 4096,
+    unit: 'bytes',
+    meaning: 'A box that says how pixels are shaped or coloured.',
+    beyond: 'It is left out of what is played.',
+  },
   samples: {
     value: 16_000_000,
     unit: 'samples',

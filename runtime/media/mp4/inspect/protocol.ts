@@ -2,7 +2,7 @@ import type { Inspection } from '../../../../core/ports/inspector.ts';
 
 /** What the thread that inspects is told. */
 export type ToWorker =
-  | { readonly id: number; readonly begin: { readonly path: string } | { readonly size: number } }
+  | { readonly id: number; readonly begin: Begin }
   /** What it asked to be read. */
   | { readonly id: number; readonly bytes: Uint8Array }
   /** Nobody waits for the answer any more. */
@@ -16,3 +16,5 @@ export type FromWorker =
   | { readonly id: number; readonly failed: string }
   /** It is at work. */
   | { readonly alive: true };
+
+export type Begin = { readonly isPlayed: boolean } & ({ readonly path: string } | { readonly size: number });

@@ -1,7 +1,11 @@
 import { parseAac } from '../../codecs/aac.ts';
-import { readAacOutput } from '../../codecs/aac-output.ts';
+import { type AacOutput, readAacOutput } from '../../codecs/aac-output.ts';
 import { parseAvc } from '../../codecs/avc.ts';
+import type { AudioConfig, VideoConfig } from '../../codecs/config.ts';
+import { join, box as writeBox } from '../box.ts';
 import { type Box, Children, Fields } from './boxes.ts';
+import { nameCodec, nameObject } from './codec-names.ts';
+import { inspectionLimits } from './limits.ts';
 import { Refusal } from './refusal.ts';
 
 /** What a sample entry (ISO/IEC 14496-12 8.5.2) says of the samples that refer to it. */
@@ -9,22 +13,24 @@ export type SampleEntry = VideoEntry | AudioEntry | OtherEntry;
 
 export interface VideoEntry {
   readonly kind: 'h264';
-  /** Pixels after cropping, before they are stretched or turned. */
-  readonly width: number;
-  readonly height: number;
+  /** As its SPS says: what the entry itself says of the size is less true. */
+  readonly config: VideoConfig;
   readonly pixelFormat: string | undefined;
-  /** RFC 6381. */
-  readonly codec: string;
+  /** AVCDecoderConfigurationRecord. */
+  readonly record: Uint8Array;
+  /** Its boxes for shape and colour (`pasp`, `colr`), as they are. */
+  readonly boxes: Uint8Array;
   /** Of the data references, from 1. */
   readonly dataReference: number;
 }
 
 export interface AudioEntry {
   readonly kind: 'aac';
+  readonly config: AudioConfig;
   /** What a decoder makes of it. */
-  readonly sampleRate: number;
-  readonly channels: number;
-  readonly codec: string;
+  readonly output: AacOutput;
+  /** AudioSpecificConfig. */
+  readonly record: Uint8Array;
   readonly dataReference: number;
 }
 
@@ -41,7 +47,7 @@ export function readSampleEntry(box: Box, track: string): SampleEntry {
     throw new Refusal(`${track} is encrypted (${box.type}); expected H.264 or AAC in the clear`);
   if (box.type === 'avc1' || box.type === 'avc3') return readVideo(box, track);
   if (box.type === 'mp4a') return readAudio(box, track);
-  return other(box.type);
+  return { kind: 'other', ...nameCodec(box.type) };
 }
 
 const encrypted = ['encv', 'enca', 'enct', 'encs', 'encu', 'drmi', 'drms', 'drmt'];
@@ -55,17 +61,31 @@ function readVideo(box: Box, track: string): VideoEntry {
   const children = new Children(box, fields.at - box.from);
   const avcC = children.find('avcC');
   if (avcC === undefined) throw new Refusal(`${track} says that it is H.264, but has no avcC box`);
-  const avc = parseAvc(new Fields(avcC).bytes(avcC.to - avcC.from));
+  const record = payload(avcC);
+  const avc = parseAvc(record);
   if ('malformed' in avc) throw new Refusal(`the avcC box of ${track} cannot be read: ${avc.malformed}`);
-  const { width, height, pixelFormat, codec } = avc;
+  const entry = box.type === 'avc3' ? 'avc3' : 'avc1';
   return {
     kind: 'h264',
-    width,
-    height,
-    pixelFormat,
-    codec: codec.replace('avc1', box.type),
+    config: { ...avc, entry, box: 'avcC', codec: avc.codec.replace('avc1', entry) },
+    pixelFormat: avc.pixelFormat,
+    record,
+    boxes: join([...shapes(children)]),
     dataReference,
   };
+}
+
+/** At most one of each, and none that is longer than they are. */
+function* shapes(children: Children): Generator<Uint8Array> {
+  for (const type of ['pasp', 'colr']) {
+    const found = children.all.find((box) => box.type === type);
+    if (found !== undefined && found.to - found.from <= inspectionLimits.shapeSize.value)
+      yield writeBox(type, payload(found));
+  }
+}
+
+function payload(box: Box): Uint8Array {
+  return new Fields(box).bytes(box.to - box.from);
 }
 
 function readAudio(box: Box, track: string): SampleEntry {
@@ -83,17 +103,17 @@ function readAudio(box: Box, track: string): SampleEntry {
   if (esds === undefined) throw new Refusal(`${track} says that it is MPEG-4 audio, but has no esds box`);
   const { objectType, config } = readDescriptor(esds, track);
   if (![0x40, 0x66, 0x67, 0x68].includes(objectType))
-    return {
-      kind: 'other',
-      name: objectNames[objectType] ?? `MPEG-4 object type ${objectType}`,
-      isStill: false,
-    };
+    return { kind: 'other', name: nameObject(objectType), isStill: false };
   if (config === undefined) throw new Refusal(`the esds box of ${track} has no configuration of AAC`);
   const aac = parseAac(config);
   if ('malformed' in aac) throw new Refusal(`the configuration of ${track} cannot be read: ${aac.malformed}`);
-  const output = readAacOutput(config) ?? aac;
-  const { sampleRate, channels } = output;
-  return { kind: 'aac', sampleRate, channels, codec: aac.codec, dataReference };
+  return {
+    kind: 'aac',
+    config: { ...aac, entry: 'mp4a' },
+    output: readAacOutput(config) ?? aac,
+    record: config,
+    dataReference,
+  };
 }
 
 /** ES_Descriptor, ISO/IEC 14496-1 7.2.6.5: the object type, and the configuration of the decoder. */
@@ -124,53 +144,3 @@ function readDescriptor(esds: Box, track: string): { objectType: number; config:
   if (fields.at >= end || fields.left === 0) return { objectType, config: undefined };
   return { objectType, config: fields.bytes(begin(5)) };
 }
-
-const objectNames: Readonly<Record<number, string>> = {
-  105: 'MP3',
-  107: 'MP3',
-  165: 'AC-3',
-  166: 'E-AC-3',
-  169: 'DTS',
-  173: 'Opus',
-  221: 'Vorbis',
-};
-
-function other(type: string): OtherEntry {
-  const isStill = ['jpeg', 'mjpa', 'mjpb', 'png ', 'tiff', 'mjpg'].includes(type);
-  const name = names[type];
-  return { kind: 'other', name: name === undefined ? `'${type}'` : `${name} (${type.trim()})`, isStill };
-}
-
-const names: Readonly<Record<string, string>> = {
-  __proto__: null as never,
-  'ac-3': 'AC-3',
-  'ac-4': 'AC-4',
-  'ec-3': 'E-AC-3',
-  'png ': 'PNG',
-  alac: 'Apple Lossless',
-  ap4h: 'ProRes',
-  apch: 'ProRes',
-  apcn: 'ProRes',
-  apco: 'ProRes',
-  apcs: 'ProRes',
-  av01: 'AV1',
-  dvh1: 'Dolby Vision',
-  dvhe: 'Dolby Vision',
-  dva1: 'Dolby Vision',
-  dvav: 'Dolby Vision',
-  fLaC: 'FLAC',
-  hev1: 'HEVC',
-  hvc1: 'HEVC',
-  ipcm: 'PCM',
-  jpeg: 'JPEG',
-  lpcm: 'PCM',
-  mp4v: 'MPEG-4 Visual',
-  Opus: 'Opus',
-  s263: 'H.263',
-  samr: 'AMR',
-  sowt: 'PCM',
-  twos: 'PCM',
-  vp08: 'VP8',
-  vp09: 'VP9',
-  vvc1: 'VVC',
-};

@@ -69,10 +69,11 @@ function describeTrack({ track, measure }: FilmTrack, duration: number): TrackSp
   };
   if (entry.kind === 'other') throw new Error(`${track.label} is ${entry.name}`);
   if (entry.kind === 'aac') {
-    const { channels, sampleRate } = entry;
+    const { channels, sampleRate } = entry.output;
     return { type: 'audio', codec: 'aac', ...plain, channels, sampleRate };
   }
-  const { width, height, pixelFormat } = entry;
+  const { pixelFormat } = entry;
+  const { width, height } = entry.config;
   return {
     type: 'video',
     codec: 'h264',

@@ -12,6 +12,8 @@ export interface Track {
   readonly handler: string;
   /** How messages name it. */
   readonly label: string;
+  /** Matrix, width and height of its header (8.3.2), 44 bytes: how its pictures are turned and stretched. */
+  readonly display: Uint8Array;
   /** Ticks a second of its samples; at least 1 when it is picture or sound. */
   readonly timescale: number;
   /** Ticks, as its header says; undefined: not told. */
@@ -42,8 +44,12 @@ export interface Edits {
 export function readTrack(trak: Box, options: { readonly timescale: number }): Track {
   const children = new Children(trak);
   const tkhd = new Fields(children.need('tkhd'));
-  tkhd.skip(tkhd.full().version === 1 ? 16 : 8);
+  const isLong = tkhd.full().version === 1;
+  tkhd.skip(isLong ? 16 : 8);
   const id = tkhd.u32();
+  // Reserved, duration, reserved, layer, group, volume, reserved.
+  tkhd.skip(isLong ? 28 : 24);
+  const display = tkhd.bytes(44);
   const mdia = new Children(children.need('mdia'));
   const hdlr = new Fields(mdia.need('hdlr'));
   hdlr.skip(8);
@@ -51,7 +57,7 @@ export function readTrack(trak: Box, options: { readonly timescale: number }): T
   const chapters = readChapters(children.find('tref'));
   const kind = handler === 'vide' ? 'video' : handler === 'soun' ? 'audio' : undefined;
   const label = kind === undefined ? `track ${id}` : `the ${kind} track (track ${id})`;
-  const plain = { id, handler, label, chapters, codecName: '', isStill: false };
+  const plain = { id, handler, label, display, chapters, codecName: '', isStill: false };
   if (kind === undefined)
     return { ...plain, timescale: 0, claimed: undefined, edits: undefined, entries: [], tables: undefined };
   const { timescale, claimed } = readTimes(mdia.need('mdhd'));
@@ -59,6 +65,9 @@ export function readTrack(trak: Box, options: { readonly timescale: number }): T
   const minf = new Children(mdia.need('minf'));
   const stbl = new Children(minf.need('stbl'));
   const entries = readEntries(stbl.need('stsd'), label);
+  const other = handler === 'vide' ? 'aac' : 'h264';
+  if (entries.some((entry) => entry.kind === other))
+    throw new Refusal(`${label} has ${other === 'aac' ? 'sound' : 'pictures'} in it by its sample entry`);
   const foreign = entries.find((entry) => entry.kind === 'other');
   if (foreign === undefined) checkReferences(minf.find('dinf'), { entries, label });
   return {
