@@ -169,8 +169,7 @@ export interface Erasure {
   readonly id: string;
 }
 
-type AssetEvent = { readonly at: number } & /** `isFirst`: it does not take the place of another file. */
-(
+type AssetEvent = { readonly at: number } /** `isFirst`: it does not take the place of another file. */ & (
   | { readonly type: 'ready'; readonly file: File; readonly isFirst?: true }
   /** Its file will be tried to be had once more. */
   | { readonly type: 'await' }
