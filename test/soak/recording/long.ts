@@ -10,11 +10,12 @@ import {
   checkDownload,
   checkSeeks,
   numbersOf,
+  playlistRuns,
   probeDuration,
 } from './film-checks.ts';
 import { numbered, numberedClip } from './numbered-clip.ts';
 import { asStarted, expectReady, readRecording } from './recording.ts';
-import { watchServer } from './server-figures.ts';
+import { goFirst, watchServer } from './server-figures.ts';
 import type { Verdict } from './verdict.ts';
 
 /** Longest part, seconds: what of media may be missing or too much. */
@@ -25,12 +26,16 @@ const reconnectWindow = 60_000;
  * A broadcast by ffmpeg in three connections: the first is killed and comes back within hold, the second ends and comes back
  * after idle. Each begins elsewhere in the clip, so that no picture is there twice.
  */
-export async function long(on: Verdict, { minutes }: { minutes: number }): Promise<void> {
+export async function long(
+  on: Verdict,
+  { minutes, isFirst }: { minutes: number; isFirst: boolean },
+): Promise<void> {
   const clip = await numberedClip();
   const folder = temporaryFolder();
   await using server = await startServer({
     env: { ...asStarted, MILLRACE_PLUGINS__STREAMS__RECONNECT_WINDOW: `${reconnectWindow / 1000}s` },
   });
+  if (isFirst) goFirst(server);
   const events = await server.openEvents();
   const stream = await server.api.createStream({ name: 'long', record: true });
   const of = { streamId: stream.id, within: 90_000 };
@@ -81,12 +86,8 @@ export async function long(on: Verdict, { minutes }: { minutes: number }): Promi
     'stream.started recording.started stream.idle recording.waiting stream.started stream.idle recording.waiting recording.ready';
   on.check('events', { figure: told.join(' '), must: 'in their order', isSo: told.join(' ') === order });
 
-  const clips = await Promise.all(sent.map((path) => readFlvFile(path)));
-  const runs = clips.map(({ duration }, n) => ({
-    first: begins[n] * numbered.fps,
-    seconds: duration / 1000,
-  }));
-  const media = runs.reduce((sum, { seconds }) => sum + seconds, 0);
+  const runs = await Promise.all(sent.map((file, n) => readRun(file, { begins: begins[n] })));
+  const media = secondsOf(runs);
   on.tell(
     'media sent',
     `${runs.map(({ seconds }) => seconds.toFixed(3)).join(' + ')} = ${media.toFixed(3)} s`,
@@ -98,25 +99,49 @@ export async function long(on: Verdict, { minutes }: { minutes: number }): Promi
     { film: recording.mp4Url, name: 'mp4Url' },
     { film: recording.recordingUrl, name: 'recordingUrl' },
   ];
+  const pictures: number[] = [];
   for (const { film, name } of films) {
     const duration = await probeDuration(film);
     on.check(`ffprobe: duration of ${name}`, {
       ...{ figure: `${duration.toFixed(3)} s`, must: `${media.toFixed(3)} ± ${part} s` },
       isSo: Math.abs(duration - media) <= part,
     });
-    await checkDecoding(film, { on, name });
+    pictures.push(await checkDecoding(film, { on, name }));
   }
-  const numberAt = numbersOf(runs);
+  // What a killed encoder sent last is no whole part.
+  const missing = runs.reduce((sum, run) => sum + run.pictures, 0) - pictures[0];
+  on.check('pictures that were sent and are not there', {
+    ...{ figure: String(missing), must: `at most ${Math.ceil(part * numbered.fps)}: one part, of the kill` },
+    isSo: missing >= 0 && missing <= Math.ceil(part * numbered.fps) && new Set(pictures).size === 1,
+  });
+  const [killed, ...others] = runs;
+  const kept = [{ ...killed, seconds: killed.seconds - missing / numbered.fps }, ...others];
   // In the middle of each connection.
-  const at = runs.map(
-    ({ seconds }, n) => runs.slice(0, n).reduce((sum, run) => sum + run.seconds, 0) + seconds / 2,
-  );
-  await checkSeeks(recording.mp4Url, { on, name: 'mp4Url', at, numberAt });
+  const at = kept.map(({ seconds }, n) => secondsOf(kept.slice(0, n)) + seconds / 2);
+  const looks = { on, at: [at[2], at[0], at[1]], numberAt: numbersOf(kept) };
+  await checkSeeks(recording.mp4Url, { ...looks, name: 'mp4Url' });
   await using browser = await launchBrowser();
-  const looks = { on, at: [at[2], at[0], at[1]], numberAt };
   await checkBrowser(browser, { ...looks, url: recording.mp4Url, name: 'mp4Url', tolerance: 1 });
-  await checkBrowser(browser, { ...looks, url: recording.recordingUrl, name: 'recordingUrl', tolerance: 2 });
+  // By HLS a run lasts as long as its playlist says, and its pictures are late by its B-frames: two.
+  const lengths = await playlistRuns(new URL('source.m3u8', recording.recordingUrl).href);
+  const listed = kept.map((run, n) => ({ ...run, seconds: lengths[n], first: run.first - 2 }));
+  await checkBrowser(browser, {
+    ...{ ...looks, numberAt: numbersOf(listed), tolerance: 2 },
+    ...{ url: recording.recordingUrl, name: 'recordingUrl' },
+  });
   folder.remove();
+}
+
+/** What one connection sent: as long as its longer track, whichever that is. */
+async function readRun(file: string, { begins }: { begins: number }) {
+  const { tags } = await readFlvFile(file);
+  const pictures = tags.filter(({ type }) => type === 'video').length;
+  const seconds = Math.max(pictures / numbered.fps, ((tags.length - pictures) * 1024) / 48_000);
+  return { pictures, seconds, first: begins * numbered.fps };
+}
+
+function secondsOf(runs: readonly { readonly seconds: number }[]): number {
+  return runs.reduce((sum, { seconds }) => sum + seconds, 0);
 }
 
 /** Sends a clip as it is, in real time, and writes down what it sends: `copy` has all of it also after a kill. */

@@ -1,3 +1,5 @@
+import { execFileSync } from 'node:child_process';
+import { readdirSync } from 'node:fs';
 import { memoryOf, percentOf, usageOf } from '../../../bench/harness/process-figures.ts';
 
 export interface ServerFigures {
@@ -57,4 +59,11 @@ function percentile99(before: Delays, after: Delays): number {
   return (
     samples.toSorted((a, b) => a.edge - b.edge).find(({ count }) => count >= all * 0.99)?.edge ?? Number.NaN
   );
+}
+
+/** All its threads come before other programs of a machine that is shared. Needs root. */
+export function goFirst({ pid }: { readonly pid: number }): void {
+  // Those that begin later inherit it.
+  const threads = readdirSync(`/proc/${pid}/task`);
+  execFileSync('renice', ['-n', '-20', '-p', ...threads], { stdio: 'ignore' });
 }
