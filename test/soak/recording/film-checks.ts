@@ -4,7 +4,6 @@ import type { Browser } from 'playwright-core';
 import { readFrameNumber } from '../../../demo/frame-number.ts';
 import { filmPageFile, openFilm } from '../../vod/film-page.ts';
 import { playByFfmpeg } from '../../vod/players.ts';
-import { numbered } from './numbered-clip.ts';
 import type { Verdict } from './verdict.ts';
 
 const run = promisify(execFile);
@@ -157,23 +156,3 @@ function judge(
 }
 
 const ms = (duration: number) => `${duration.toFixed(0)} ms`;
-
-/** Seconds of each run of a media playlist, by its own word. */
-export async function playlistRuns(url: string): Promise<number[]> {
-  const text = await (await fetch(url)).text();
-  return text
-    .split('#EXT-X-DISCONTINUITY\n')
-    .map((run) => [...run.matchAll(/^#EXTINF:([\d.]+)/gm)].reduce((sum, [, each]) => sum + Number(each), 0));
-}
-
-/** Seconds of a film to pictures of the clip, of which each run shows a stretch from `first` on. */
-export function numbersOf(runs: readonly { readonly first: number; readonly seconds: number }[]): NumberAt {
-  return (seconds) => {
-    let into = seconds;
-    for (const [index, { first, seconds: lasts }] of runs.entries()) {
-      if (into < lasts || index === runs.length - 1) return first + Math.floor(into * numbered.fps + 1e-6);
-      into -= lasts;
-    }
-    return Number.NaN;
-  };
-}

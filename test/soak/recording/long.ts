@@ -1,20 +1,12 @@
 import { join } from 'node:path';
 import { start, temporaryFolder } from '../../../bench/harness/children.ts';
-import { readFlvFile } from '../../../demo/flv-file.ts';
 import { launchBrowser } from '../../e2e/harness/chromium.ts';
 import { startServer } from '../../e2e/harness/server.ts';
 import { lasting, until } from '../../e2e/harness/wait.ts';
-import {
-  checkBrowser,
-  checkDecoding,
-  checkDownload,
-  checkSeeks,
-  numbersOf,
-  playlistRuns,
-  probeDuration,
-} from './film-checks.ts';
+import { checkBrowser, checkDecoding, checkDownload, checkSeeks, probeDuration } from './film-checks.ts';
 import { numbered, numberedClip } from './numbered-clip.ts';
 import { asStarted, expectReady, readRecording } from './recording.ts';
+import { numbersOf, placed, readRun, shortened } from './runs.ts';
 import { goFirst, watchServer } from './server-figures.ts';
 import type { Verdict } from './verdict.ts';
 
@@ -86,11 +78,12 @@ export async function long(
     'stream.started recording.started stream.idle recording.waiting stream.started stream.idle recording.waiting recording.ready';
   on.check('events', { figure: told.join(' '), must: 'in their order', isSo: told.join(' ') === order });
 
-  const runs = await Promise.all(sent.map((file, n) => readRun(file, { begins: begins[n] })));
-  const media = secondsOf(runs);
+  const runs = await Promise.all(sent.map((file, n) => readRun(file, { first: begins[n] * numbered.fps })));
+  const lengths = runs.map(({ shown }) => shown.until - shown.from);
+  const media = placed(runs)[2].until;
   on.tell(
     'media sent',
-    `${runs.map(({ seconds }) => seconds.toFixed(3)).join(' + ')} = ${media.toFixed(3)} s`,
+    `${lengths.map((each) => each.toFixed(3)).join(' + ')}; in all ${media.toFixed(3)} s`,
   );
   const path = join(folder.path, 'download.mp4');
   await checkDownload(recording.asset, { on, path });
@@ -115,33 +108,20 @@ export async function long(
     isSo: missing >= 0 && missing <= Math.ceil(part * numbered.fps) && new Set(pictures).size === 1,
   });
   const [killed, ...others] = runs;
-  const kept = [{ ...killed, seconds: killed.seconds - missing / numbered.fps }, ...others];
+  const film = placed([shortened(killed, missing / numbered.fps), ...others]);
   // In the middle of each connection.
-  const at = kept.map(({ seconds }, n) => secondsOf(kept.slice(0, n)) + seconds / 2);
-  const looks = { on, at: [at[2], at[0], at[1]], numberAt: numbersOf(kept) };
+  const at = [2, 0, 1].map((n) => (film[n].from + film[n].until) / 2);
+  const looks = { on, at, numberAt: numbersOf(film) };
   await checkSeeks(recording.mp4Url, { ...looks, name: 'mp4Url' });
   await using browser = await launchBrowser();
   await checkBrowser(browser, { ...looks, url: recording.mp4Url, name: 'mp4Url', tolerance: 1 });
-  // By HLS a run lasts as long as its playlist says, and its pictures are late by its B-frames: two.
-  const lengths = await playlistRuns(new URL('source.m3u8', recording.recordingUrl).href);
-  const listed = kept.map((run, n) => ({ ...run, seconds: lengths[n], first: run.first - 2 }));
+  // hls.js begins each run where the playlist says that the one before ended, and its first picture two frames later.
+  const listed = film.map((run, n) => ({ ...run, from: run.from + (2 * (n + 1)) / numbered.fps }));
   await checkBrowser(browser, {
     ...{ ...looks, numberAt: numbersOf(listed), tolerance: 2 },
     ...{ url: recording.recordingUrl, name: 'recordingUrl' },
   });
   folder.remove();
-}
-
-/** What one connection sent: as long as its longer track, whichever that is. */
-async function readRun(file: string, { begins }: { begins: number }) {
-  const { tags } = await readFlvFile(file);
-  const pictures = tags.filter(({ type }) => type === 'video').length;
-  const seconds = Math.max(pictures / numbered.fps, ((tags.length - pictures) * 1024) / 48_000);
-  return { pictures, seconds, first: begins * numbered.fps };
-}
-
-function secondsOf(runs: readonly { readonly seconds: number }[]): number {
-  return runs.reduce((sum, { seconds }) => sum + seconds, 0);
 }
 
 /** Sends a clip as it is, in real time, and writes down what it sends: `copy` has all of it also after a kill. */
