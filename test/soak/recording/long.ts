@@ -105,8 +105,11 @@ export async function long(
   const missing = runs.reduce((sum, run) => sum + run.pictures, 0) - pictures[0];
   on.check('pictures that were sent and are not there', {
     ...{ figure: String(missing), must: `at most ${Math.ceil(part * numbered.fps)}: one part, of the kill` },
-    isSo: missing >= 0 && missing <= Math.ceil(part * numbered.fps) && new Set(pictures).size === 1,
+    isSo: missing >= 0 && missing <= Math.ceil(part * numbered.fps) && pictures[1] === pictures[0],
   });
+  // Where decode times go back at a discontinuity, as after idle, ffmpeg's reader of HLS discards the first part (seen with
+  // 5.1): it has the packets and marks them. Browsers show them.
+  on.tell('pictures that ffmpeg leaves out by HLS', String(pictures[0] - pictures[2]));
   const [killed, ...others] = runs;
   const film = placed([shortened(killed, missing / numbered.fps), ...others]);
   // In the middle of each connection.
