@@ -7,7 +7,7 @@ import { nothing } from '../../core/operation.ts';
 import { definePlugin } from '../../core/plugin.ts';
 import { field } from '../../core/resource.ts';
 import { offer } from '../../core/token.ts';
-import { assets } from '../assets/contract.ts';
+import { assets, films } from '../assets/contract.ts';
 import { playables } from '../playback/contract.ts';
 import { type PublishTerms, publishTerms, setFieldsFaults, stream, streams } from '../streams/contract.ts';
 import { config } from './config.ts';
@@ -28,7 +28,7 @@ export default definePlugin({
   id: 'recordings',
   summary: 'sessions are recorded, and recordings become assets',
   config,
-  needs: [authenticator, streams, assets],
+  needs: [authenticator, streams, assets, films],
   extends: [field(stream, 'record', { schema: recordSchema, initial: false })],
   derives: [recordingFields],
   offers: [

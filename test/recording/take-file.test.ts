@@ -93,6 +93,19 @@ describe('the file of a take', () => {
     expect([0, 1, 2, 3].map((number) => again.segment(number).init)).toEqual([0, 1, 0, 1]);
   });
 
+  it('begins a segment with a key frame, unless none comes for ten seconds', () => {
+    const file = openTakeFile(new MemoryIo());
+    const part = { wallStart: 1, duration: 1, isIndependent: false, startsSegment: true };
+    const second = (at: number, isSync: boolean) =>
+      fragmentOf({ video: [{ dts: at * 90_000, duration: 90_000, size: 9, isSync }] });
+    file.begin(initOf());
+    // A packager that cuts each second, with a key frame at 0, 2 and 20.
+    for (let at = 0; at < 24; at += 1) file.part(second(at, [0, 2, 20].includes(at)), part);
+    file.pause();
+    const durations = Array.from({ length: file.count }, (_, number) => file.segment(number).duration);
+    expect(durations).toEqual([2, 10, 8, 4]);
+  });
+
   it('closes an extent where its segment ends, and never changes it again', () => {
     const io = new MemoryIo();
     const file = openTakeFile(io);

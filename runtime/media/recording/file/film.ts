@@ -1,4 +1,5 @@
 import { CTS, DURATION, type FragmentReader, type ReadRun, SIZE, STRIDE, SYNC } from './fragment-reader.ts';
+import { takeFileLimits } from './limits.ts';
 import type { InitTrack } from './read-init.ts';
 import { TrackTable } from './track-table.ts';
 
@@ -123,9 +124,9 @@ interface Bound {
   isGoing: boolean;
 }
 
-/** Seconds by which a part may begin before or behind the end of the one before: sound may be away for a while. */
+/** Seconds by which a part may begin before the end of the one before. */
 const BACK = 0.5;
-const AHEAD = 60;
+const AHEAD = takeFileLimits.takeAhead.value;
 /** Seconds of sound before the first picture that are left out, so that both begin at 0. */
 const TRIMMED = 0.5;
 
