@@ -2,7 +2,6 @@ import { expect, it } from 'vitest';
 import type { Fault } from '../../core/fault.ts';
 import { uuid } from '../../core/ids.ts';
 import type { Kit, Plugin } from '../../core/plugin.ts';
-import { partitionOf } from '../../runtime/actors/partition.ts';
 import { allPlugins } from '../kit/all-plugins.ts';
 import { assetMaker } from '../kit/asset-maker.ts';
 import { world } from '../kit/world.ts';
@@ -105,12 +104,6 @@ it('an asset whose file is replaced is played as the new one at once', async () 
   const after = await ask('seg0.mp4');
   expect(after.bytes.equals(other.subarray(40, 130))).toBe(true);
   expect(after.headers.get('etag')).not.toBe(before.headers.get('etag'));
-});
-
-it('an asset is read where it lies alone: it and its playback id are of one partition', async () => {
-  const { w, id, playbackId } = await given();
-  await using _ = w;
-  expect(partitionOf(playbackId, 16)).toBe(partitionOf(id, 16));
 });
 
 it('is played by nodes without the role api', async () => {
