@@ -56,6 +56,12 @@ export const takeFileLimits = limitTable('media', {
     meaning: 'How long a recording waits in one track for what goes on in another.',
     beyond: 'The track goes on at once: its times were damaged.',
   },
+  takeAway: {
+    value: 60,
+    unit: 's',
+    meaning: 'How long one track of a recording may be away within a run.',
+    beyond: 'It goes on at once: its times were damaged.',
+  },
   takeWindow: {
     value: 65_536,
     unit: 'bytes',
