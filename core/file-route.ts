@@ -3,6 +3,7 @@ import { type AnyElysia, Elysia } from 'elysia';
 import type { Fault } from './fault.ts';
 import { type AnsweredFile, fileAnswer, fileFaults } from './file-answer.ts';
 import { says } from './http.ts';
+import { requestLimits } from './limits.ts';
 import { nothing, type Operation, type Parameters, storeFaults, text } from './operation.ts';
 import type { Blobs } from './ports/blobs.ts';
 import { openly } from './public-access.ts';
@@ -40,7 +41,7 @@ export function fileRoute(path: string, options: FileRoute & { blobs: Pick<Blobs
     path: options.path,
     headers: requestHeaders,
     answers: {
-      200: text(types, 'The file.', headers),
+      200: text(types, whole, headers),
       206: text(types, 'The bytes that `Range` names.', { ...headers, 'Content-Range': contentRange }),
       304: { ...nothing, description: 'The client has this version.' },
     },
@@ -48,6 +49,8 @@ export function fileRoute(path: string, options: FileRoute & { blobs: Pick<Blobs
   };
   return new Elysia().get(path, answer, says(summary, operation));
 }
+
+const whole = `The file. Of more than ${requestLimits.fileAtOnce.value / 1024} KiB it comes in chunks, without \`Content-Length\`: HEAD and \`Content-Range\` tell the size.`;
 
 /** What scripts of other origins may read, beyond what they may read of any answer. */
 const exposed = 'Accept-Ranges, Content-Disposition, Content-Length, Content-Range, ETag, Last-Modified';

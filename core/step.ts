@@ -1,4 +1,10 @@
-import { type AnyMachineSnapshot, createActor, initialTransition, transition } from 'xstate';
+import {
+  type AnyActorScope,
+  type AnyMachineSnapshot,
+  type AnyStateMachine,
+  createActor,
+  initialTransition,
+} from 'xstate';
 import type { ActorType, Emitted } from './actor.ts';
 import type { EffectError } from './effect.ts';
 import type { TimerWrite } from './ports/store.ts';
@@ -45,9 +51,9 @@ export function step(
   event: { readonly type: string; readonly at: number },
 ): Step | undefined {
   if (!snapshot.can(event as never)) return undefined;
-  const [next, actions] = transition(type.machine, snapshot as never, event as never);
+  const { next, actions } = transition(type.machine, { snapshot, event });
   return collect(type, {
-    snapshot: next as AnyMachineSnapshot,
+    snapshot: next,
     actions,
     at: event.at,
     before: jobsOf(snapshot),
@@ -130,11 +136,52 @@ export function thaw(type: AnyActor, stored: { state: string; version: number })
   return withJobs(snapshot, jobs);
 }
 
+/**
+ * What XState's own `transition` does. That makes an actor for each call, which computes the first state of the machine for
+ * nobody: half of its time. Here the machine has one for all of them; it is asked for nothing, and nothing of a
+ * step stays in it.
+ */
+function transition(
+  machine: AnyStateMachine,
+  { snapshot, event }: { snapshot: AnyMachineSnapshot; event: { readonly type: string } },
+): { next: AnyMachineSnapshot; actions: readonly Action[] } {
+  const actions: Action[] = [];
+  const scope = { ...inertScopeOf(machine), actionExecutor: (action: Action) => void actions.push(action) };
+  return { next: machine.transition(snapshot, event, scope as AnyActorScope), actions };
+}
+
+interface Action {
+  readonly type: string;
+  readonly params?: unknown;
+}
+
+function inertScopeOf(machine: AnyStateMachine): Omit<AnyActorScope, 'actionExecutor'> {
+  const known = inertScopes.get(machine);
+  if (known) return known;
+  const self = createActor(machine);
+  const nothing = () => {};
+  const scope = {
+    ...{ self, system: self.system, id: '', sessionId: '' },
+    ...{ logger: nothing, defer: nothing, emit: nothing, stopChild: nothing },
+  };
+  inertScopes.set(machine, scope);
+  return scope;
+}
+
+const inertScopes = new WeakMap<AnyStateMachine, Omit<AnyActorScope, 'actionExecutor'>>();
+
+interface SpawnChild {
+  readonly id: string;
+  readonly src: unknown;
+  readonly input: unknown;
+  readonly systemId?: string;
+}
+
 function collect(
   type: AnyActor,
   result: {
     snapshot: AnyMachineSnapshot;
-    actions: readonly { type: string; params?: unknown }[];
+    actions: readonly Action[];
     at: number;
     before: Readonly<Record<string, string>>;
   },
@@ -158,7 +205,9 @@ function collect(
       const { sendId } = action.params as { sendId: string };
       timers.set(sendId, { name: sendId, due: null });
     } else if (action.type === 'xstate.spawnChild') {
-      const { id, src, input } = action.params as { id: string; src: unknown; input: unknown };
+      const { id, src, input, systemId } = action.params as SpawnChild;
+      // It would be known to all steps of the machine, and a second one of the name is refused.
+      if (systemId !== undefined) throw new Error(`${type.type}: ${id} must have no systemId`);
       // XState names logic that is given in place `xstate.invoke.<index>.<state>`.
       if (typeof src !== 'string' || src.startsWith('xstate.invoke.')) {
         throw new Error(`${type.type}: ${id} must be invoked by name`);

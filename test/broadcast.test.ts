@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { broadcast } from '../demo/broadcast.ts';
 import { type Clip, readFlvFile } from '../demo/flv-file.ts';
@@ -6,6 +7,11 @@ import { root, type Server, startServer } from './e2e/harness/server.ts';
 import { until } from './e2e/harness/wait.ts';
 
 /** The real server in a process of its own, our own publisher, no browser and no ffmpeg. */
+interface Asset {
+  readonly downloadUrl: string;
+  readonly hash: readonly unknown[];
+}
+
 describe('one broadcast, end to end', () => {
   let server: Server;
   let clip: Clip;
@@ -38,10 +44,20 @@ describe('one broadcast, end to end', () => {
     const idle = events.expect('stream.idle', { within: 5_000, streamId: stream.id });
     await onAir.stop({ clean: true });
     await idle;
+    // Both windows are closed: what was recorded is an asset right away.
+    const ready = events.expect('recording.ready', { within: 10_000, streamId: stream.id });
+    await server.api.terminate(stream.id);
+    await ready;
+    const [asset] = (await (await server.api.request('GET', '/api/asset')).json()) as Asset[];
+    const file = new Uint8Array(await (await fetch(asset.downloadUrl)).arrayBuffer());
+    const sha256 = createHash('sha256').update(file).digest('hex');
+    expect(asset).toMatchObject({ name: 'First', status: 'ready', size: file.length });
+    expect(asset.hash).toContainEqual({ algorithm: 'sha256', hash: sha256 });
     await until('404', async () => (await fetch(mediaUrl)).status === 404, { within: 2_000, every: 20 });
     // On a machine that is too busy its health may suffer, and rightly be told.
     const told = events.namesOf(stream.id).filter((name) => name !== 'stream.health');
-    expect(told).toEqual(['stream.started', 'stream.idle']);
+    const recorded = ['recording.started', 'stream.idle', 'recording.waiting', 'recording.ready'];
+    expect(told).toEqual(['stream.started', ...recorded]);
     expect(server.output).not.toContain(stream.streamKey);
     expect(server.output).not.toContain(server.key);
   });

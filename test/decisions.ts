@@ -322,6 +322,11 @@ export const decisions: Readonly<Record<string, readonly Decision[]>> = {
       '404 for what is not there',
       'plugins/playback.test.ts: hides a parent behind its own id, and a stream that was deleted',
     ],
+    [
+      'an asset is played over HLS by its playback id, where its segments are known',
+      'plugins/asset-playback.test.ts: an asset names its playback when it is ready, and players are told of it first',
+      'plugins/asset-playback.test.ts: an asset of which nobody knows the segments names none, and has none',
+    ],
     ['segments immutable, playlists not', `${output}: headers and unknown files`],
     [
       'one broadcast is created, published, played and ended',

@@ -14,8 +14,11 @@ export interface Store {
    */
   acquire(count: number, options?: AcquireOptions): Promise<Lease[]>;
 
-  /** The actor as last committed; undefined when it never was or has ended. */
-  load(actor: string): Promise<StoredActor | undefined>;
+  /**
+   * The actor as last committed; undefined when it never was or has ended. `partition`: where it would be, as far as the
+   * caller knows, which spares a store on several shards all others.
+   */
+  load(actor: string, partition?: number): Promise<StoredActor | undefined>;
 
   /**
    * One step of an actor, all or nothing. Checks in this order: epoch, offset, cause, finished job, sequence. Where jobs

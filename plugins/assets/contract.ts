@@ -1,5 +1,6 @@
 import type { VideoSpec } from '../../core/ports/recorder.ts';
 import { token } from '../../core/token.ts';
+import type { Vod } from '../../core/vod/answer.ts';
 
 /** How other plugins make assets. The file lies below `assets/<id>/`, and belongs to the asset once that is ready. */
 export interface Assets {
@@ -48,3 +49,6 @@ export interface AssetFile {
 }
 
 export const assets = token<Assets>('assets');
+
+/** Playback of their files: what it keeps in memory is kept once, by whatever address a film is watched. */
+export const films = token<Vod>('films');

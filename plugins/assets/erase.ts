@@ -20,6 +20,8 @@ export const eraseEffect = effect<Erasure, null, typeof config>({
       after = page.next;
       if (after === undefined) break;
     }
+    // A death behind the last blob may have left its folder, which no listing shows: whoever deletes something there takes it away.
+    await blobs.delete([`${folderOf(id)}none.bin`]);
     log.info('the file of a deleted asset was erased', { asset: id, blobs: count });
     return null;
   },

@@ -1,10 +1,11 @@
 import { authenticator } from '../../core/auth.ts';
 import { definePlugin } from '../../core/plugin.ts';
 import { offer } from '../../core/token.ts';
+import { vod } from '../../core/vod/answer.ts';
 import { playables } from '../playback/contract.ts';
 import { asset } from './asset.ts';
 import { config } from './config.ts';
-import { assets } from './contract.ts';
+import { assets, films } from './contract.ts';
 import { eraseEffect } from './erase.ts';
 import { making } from './making.ts';
 import { assetPlayable } from './playable.ts';
@@ -16,8 +17,8 @@ export default definePlugin({
   id: 'assets',
   summary: 'video files: what becomes of recordings',
   config,
-  needs: [authenticator],
-  provides: [assets],
+  needs: [authenticator, films],
+  provides: [assets, films],
   offers: [offer(playables, assetPlayable)],
   actors: [asset],
   effects: { 'asset.erase': eraseEffect },
@@ -36,6 +37,12 @@ export default definePlugin({
   routes,
   start(kit) {
     kit.provide(assets, making(kit));
+    const made = vod({ blobs: kit.blobs, bytes: kit.config.playbackMemory * 1_048_576 });
+    kit.provide(films, made);
+    kit.metrics.reading('millrace_vod_playlists_bytes', {
+      help: 'Memory that playlists and indexes of assets and recordings take.',
+      read: () => made.bytes,
+    });
     return undefined;
   },
 });

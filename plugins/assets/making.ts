@@ -2,16 +2,18 @@ import { hasCode } from '../../core/fault.ts';
 import { newPlaybackId } from '../../core/ids.ts';
 import { asset } from './asset.ts';
 import type { AssetFile, AssetReference, Assets } from './contract.ts';
-import { type AssetDocument, assetKind, assetOf, folderOf } from './document.ts';
+import { type AssetDocument, assetOf, folderOf } from './document.ts';
 import type { AssetsKit } from './kit.ts';
+import { assetRow, watchedRow } from './lookup.ts';
 
 /** Assets, for the plugins that make them. */
-export function making({ actors, resources, clock }: AssetsKit): Assets {
+export function making(kit: AssetsKit): Assets {
+  const { actors, resources, clock } = kit;
   return {
     async begin({ id, account, name, source, createdByTokenName = null }) {
       const settings = {
         ...{ id, account, name, source, createdByTokenName },
-        playbackId: newPlaybackId(),
+        playbackId: resources.nameBeside(id, newPlaybackId),
         userTags: {},
         createdAt: clock.now(),
       };
@@ -37,11 +39,11 @@ export function making({ actors, resources, clock }: AssetsKit): Assets {
       });
     },
     async find(id) {
-      const row = await resources.get(assetKind, id);
+      const row = await assetRow(id, kit);
       return row && referenceOf(assetOf(row));
     },
     async findByPlaybackId(playbackId) {
-      const row = await resources.find(assetKind, 'playbackId', playbackId);
+      const row = await watchedRow(playbackId, kit);
       return row && { ...referenceOf(assetOf(row)), id: row.id };
     },
   };

@@ -21,7 +21,7 @@ export async function ownsBlobs(kit: AssetsKit): Promise<boolean> {
 
 async function ownName({ resources, clock }: AssetsKit): Promise<string> {
   for (;;) {
-    const row = await resources.get(kind, id);
+    const row = await resources.get(kind, id, { isPlain: true });
     if (row) return (JSON.parse(row.body) as { name: string }).name;
     const body = JSON.stringify({ name: uuid() });
     const first = { kind, id, account: '', createdAt: clock.now(), name: '', body, indexes: {}, revision: 0 };

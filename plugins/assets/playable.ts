@@ -1,28 +1,24 @@
 import type { Playable, PlaybackInfo } from '../playback/contract.ts';
-import { type AssetDocument, assetKind, assetOf } from './document.ts';
+import { type AssetDocument, assetOf } from './document.ts';
 import type { AssetsKit } from './kit.ts';
-import { downloadUrl } from './present.ts';
-import { playbackShape } from './video.ts';
+import { assetRow, isPlaybackId, watchedRow } from './lookup.ts';
+import { linksOf } from './present.ts';
 
 /** Assets whose file is there, by id or playback id. */
-export function assetPlayable({ resources, deployment: { publicUrl } }: AssetsKit): Playable {
+export function assetPlayable(kit: AssetsKit): Playable {
   return {
     async find(id) {
-      const row = playbackShape.test(id)
-        ? await resources.find(assetKind, 'playbackId', id)
-        : await resources.get(assetKind, id);
-      const document = row && assetOf(row);
-      return document?.file ? infoOf(document, publicUrl) : undefined;
+      const row = await (isPlaybackId(id) ? watchedRow(id, kit) : assetRow(id, kit));
+      return row && infoOf(assetOf(row), kit.deployment.publicUrl);
     },
   };
 }
 
-function infoOf({ playbackId }: AssetDocument, publicUrl: string): PlaybackInfo {
-  return {
-    type: 'vod',
-    meta: {
-      live: 0,
-      source: [{ hrn: 'MP4', type: 'html5/video/mp4', url: downloadUrl(playbackId, publicUrl) }],
-    },
-  };
+function infoOf({ playbackId, file }: AssetDocument, publicUrl: string): PlaybackInfo | undefined {
+  if (!file) return undefined;
+  const { playbackUrl, fastUrl, downloadUrl } = linksOf({ playbackId, file }, publicUrl);
+  const hls = { hrn: 'HLS (TS)', type: 'html5/application/vnd.apple.mpegurl' };
+  const mp4 = { hrn: 'MP4', type: 'html5/video/mp4', url: fastUrl ?? downloadUrl };
+  const source = playbackUrl === undefined ? [mp4] : [{ ...hls, url: playbackUrl }, mp4];
+  return { type: 'vod', meta: { live: 0, source } };
 }

@@ -2,6 +2,8 @@ import { Type } from '@sinclair/typebox';
 import { nameSchema } from '../../core/name.ts';
 import { idSchema, momentSchema } from '../../core/operation.ts';
 import { userTagsSchema } from '../../core/user-tags.ts';
+import { multivariantName, wholeName } from '../../core/vod/file-name.ts';
+import type { AssetFile } from './contract.ts';
 import type { AssetDocument } from './document.ts';
 
 /** The asset object, as its owner and events see it. Pure: what an event says can be said again. */
@@ -23,13 +25,35 @@ export function presentAsset(
         { hash: file.video.sha256, algorithm: 'sha256' },
       ],
       videoSpec: file.spec,
-      downloadUrl: downloadUrl(playbackId, publicUrl),
+      ...shownLinks({ playbackId, file }, publicUrl),
     }),
   };
 }
 
-export function downloadUrl(playbackId: string, publicUrl: string): string {
-  return `${publicUrl}/asset/${playbackId}/video`;
+/** Where the file of an asset is had, and watched. */
+export function linksOf(
+  { playbackId, file }: { playbackId: string; file: AssetFile },
+  publicUrl: string,
+): AssetLinks {
+  const base = `${publicUrl}/asset/${playbackId}`;
+  return {
+    downloadUrl: `${base}/video`,
+    ...(file.index && { playbackUrl: `${base}/${multivariantName}` }),
+    ...(file.head && { fastUrl: `${base}/${wholeName}` }),
+  };
+}
+
+export interface AssetLinks {
+  readonly downloadUrl: string;
+  /** HLS. */
+  readonly playbackUrl?: string;
+  /** The film with its index in front, where the stored file has it elsewhere: a player need not look for it. */
+  readonly fastUrl?: string;
+}
+
+function shownLinks(asset: { playbackId: string; file: AssetFile }, publicUrl: string) {
+  const { downloadUrl, playbackUrl } = linksOf(asset, publicUrl);
+  return { downloadUrl, ...(playbackUrl !== undefined && { playbackUrl }) };
 }
 
 export const assetName = nameSchema('Friday show');
@@ -37,7 +61,7 @@ export const assetName = nameSchema('Friday show');
 /** Fields of the asset object that the service sets; accepted and ignored in bodies. */
 export const readOnly = [
   ...['id', 'hash', 'size', 'status', 'statusMessage', 'userId', 'createdAt', 'updatedAt', 'videoSpec'],
-  ...['playbackId', 'downloadUrl', 'source', 'createdByTokenName'],
+  ...['playbackId', 'playbackUrl', 'downloadUrl', 'source', 'createdByTokenName'],
 ];
 
 const seconds = Type.Number({ minimum: 0, description: 'Seconds.', examples: [84.2] });
@@ -120,6 +144,13 @@ export const assetSchema = Type.Object(
       Type.String({
         description: 'When ready: the file, for everyone who knows the URL.',
         examples: ['https://video.example.com/asset/6pukxh2m0ydr9h3q/video'],
+      }),
+    ),
+    playbackUrl: Type.Optional(
+      Type.String({
+        description:
+          'When ready, of a file that can be played in pieces: HLS, for everyone who knows the URL.',
+        examples: ['https://video.example.com/asset/6pukxh2m0ydr9h3q/index.m3u8'],
       }),
     ),
   },

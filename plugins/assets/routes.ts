@@ -12,6 +12,7 @@ import { userTagsSchema } from '../../core/user-tags.ts';
 import { asset } from './asset.ts';
 import { type AssetDocument, assetKind, assetOf } from './document.ts';
 import type { AssetsKit } from './kit.ts';
+import { assetRow } from './lookup.ts';
 import { assetName, assetSchema, presentAsset, readOnly } from './present.ts';
 import { videoRoutes } from './video.ts';
 
@@ -27,7 +28,7 @@ export function routes(kit: AssetsKit): AnyElysia {
   const present = (row: StoredResource) => presentAsset(assetOf(row), { publicUrl });
   const list = resourceList({ kind: assetKind, fields, publicUrl, resources });
   const owned = async ({ accountId }: Principal, id: string): Promise<StoredResource> => {
-    const row = await resources.get(assetKind, id);
+    const row = await assetRow(id, kit);
     return row?.account === accountId ? row : Promise.reject(notFound(id));
   };
 

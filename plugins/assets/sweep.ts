@@ -2,9 +2,10 @@ import { milliseconds } from '../../core/duration.ts';
 import { every } from '../../core/every.ts';
 import type { Stop } from '../../core/plugin.ts';
 import { type BlobFacts, blobLimits, type UnfinishedUpload } from '../../core/ports/blobs.ts';
-import { type AssetDocument, assetFolder, assetKind, assetOf } from './document.ts';
+import { type AssetDocument, assetFolder, assetOf } from './document.ts';
 import type { AssetsKit } from './kit.ts';
 import { assetLimits } from './limits.ts';
+import { assetRow } from './lookup.ts';
 import { ownsBlobs } from './owner.ts';
 
 /** Erases what no asset needs, again and again: a duty of one node at a time. */
@@ -143,8 +144,8 @@ async function stillOf(
   return before?.bytes === bytes ? before : { bytes, since: kit.clock.now() };
 }
 
-async function documentOf(id: string, { resources }: AssetsKit): Promise<AssetDocument | undefined> {
-  const row = await resources.get(assetKind, id);
+async function documentOf(id: string, kit: AssetsKit): Promise<AssetDocument | undefined> {
+  const row = await assetRow(id, kit);
   return row && assetOf(row);
 }
 

@@ -4,25 +4,29 @@ import { Fault } from '../../core/fault.ts';
 import { fileRoute } from '../../core/file-route.ts';
 import { typeOf } from '../../core/ports/blobs.ts';
 import { preflight, saysPreflight } from '../../core/public-access.ts';
-import { assetKind, assetOf } from './document.ts';
+import { filmRoute } from '../../core/vod/route.ts';
+import { films } from './contract.ts';
+import { assetOf } from './document.ts';
 import type { AssetsKit } from './kit.ts';
+import { watchedRow } from './lookup.ts';
 
-/** `/asset/{playbackId}/video`: the file of an asset, for everyone who knows its URL. */
-export function videoRoutes({ resources, blobs }: AssetsKit): AnyElysia {
+/** `/asset/{playbackId}/…`: the file of an asset and its playback, for everyone who knows its URL. */
+export function videoRoutes(kit: AssetsKit): AnyElysia {
+  const find = async (playbackId: string) => {
+    const row = await watchedRow(playbackId, kit);
+    return row && assetOf(row);
+  };
   return new Elysia()
     .use(
       fileRoute('/asset/:playbackId/video', {
         name: 'getAssetVideo',
         summary: 'The file of an asset, for everyone.',
         types: ['video/mp4'],
-        path: { playbackId: Type.String({ examples: ['6pukxh2m0ydr9h3q'] }) },
+        path: { playbackId },
         faults: ['asset.no_file'],
         async find({ playbackId }) {
-          const row = playbackShape.test(playbackId)
-            ? await resources.find(assetKind, 'playbackId', playbackId)
-            : undefined;
-          const document = row && assetOf(row);
-          if (!document?.file) throw noFile();
+          const document = await find(playbackId);
+          if (!document?.file) throw noFile;
           const { video } = document.file;
           return {
             pieces: [{ key: video.key, from: 0, to: video.size }],
@@ -34,15 +38,28 @@ export function videoRoutes({ resources, blobs }: AssetsKit): AnyElysia {
             ending: 'mp4',
           };
         },
-        gone: noFile,
-        blobs,
+        gone: () => noFile,
+        blobs: kit.blobs,
+      }),
+    )
+    .use(
+      filmRoute('/asset', {
+        name: 'getAssetPlayback',
+        summary:
+          'Playback of an asset for everyone: `index.m3u8` is the playlist to open where the asset has a `playbackUrl`, `source.mp4` the film as one file that players begin at once.',
+        id: { name: 'playbackId', schema: playbackId },
+        faults: ['asset.no_file'],
+        find: async (playbackId) => (await find(playbackId))?.file ?? undefined,
+        absent: noFile,
+        films: kit.use(films),
       }),
     )
     .options('/asset/*', preflight, saysPreflight('preflightAsset'));
 }
 
-export const playbackShape = /^[0-9a-z]{16}$/;
+const playbackId = Type.String({ examples: ['6pukxh2m0ydr9h3q'] });
 
-function noFile(): Fault {
-  return new Fault('asset.no_file', { status: 404, message: 'There is no file of an asset at this URL.' });
-}
+const noFile = new Fault('asset.no_file', {
+  status: 404,
+  message: 'There is no file of an asset at this URL.',
+});

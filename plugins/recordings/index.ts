@@ -7,12 +7,13 @@ import { nothing } from '../../core/operation.ts';
 import { definePlugin } from '../../core/plugin.ts';
 import { field } from '../../core/resource.ts';
 import { offer } from '../../core/token.ts';
-import { assets } from '../assets/contract.ts';
+import { assets, films } from '../assets/contract.ts';
 import { playables } from '../playback/contract.ts';
 import { type PublishTerms, publishTerms, setFieldsFaults, stream, streams } from '../streams/contract.ts';
 import { config } from './config.ts';
 import { abandonEffect, clearEffect, finishEffect } from './finish.ts';
 import { assetDeleted, isRecorded, sessionChanged, sessionStarted } from './follow.ts';
+import { catchingUp } from './missed.ts';
 import { folderOf } from './names.ts';
 import { playbackFaults, playbackRoutes, recordedPlayable } from './playback.ts';
 import { recording } from './recording.ts';
@@ -27,7 +28,7 @@ export default definePlugin({
   id: 'recordings',
   summary: 'sessions are recorded, and recordings become assets',
   config,
-  needs: [authenticator, streams, assets],
+  needs: [authenticator, streams, assets, films],
   extends: [field(stream, 'record', { schema: recordSchema, initial: false })],
   derives: [recordingFields],
   offers: [
@@ -58,6 +59,7 @@ export default definePlugin({
     'asset.deleted': assetDeleted,
   },
   nodeRoutes: takeRoutes,
+  duties: { catchUp: catchingUp },
   start: sweeping,
   routes(kit) {
     const keys = kit.use(authenticator);

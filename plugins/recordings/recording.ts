@@ -44,7 +44,7 @@ export async function recordingOf(
   sessionId: string,
   resources: Pick<ResourceReader, 'get'>,
 ): Promise<RecordingDocument | undefined> {
-  const row = await resources.get(recordingKind, sessionId);
+  const row = await resources.get(recordingKind, sessionId, { isBeside: true });
   return row && recordingDocument(row);
 }
 

@@ -32,7 +32,12 @@ async function sweepTakes({ recorder, resources, clock, log, signal }: Recording
     if (isFed || clock.now() - writtenAt <= leftAlone) continue;
     const recording = await recordingOf(sessionId, resources);
     if (recording && isUnfinished(recording)) continue;
-    await recorder.drop(sessionId);
-    log.info('a take that belongs to no recording any more was removed', { sessionId, bytes });
+    try {
+      await recorder.drop(sessionId);
+      log.info('a take that belongs to no recording any more was removed', { sessionId, bytes });
+    } catch (error) {
+      // The others are none the worse for it.
+      log.warn('a take that belongs to no recording any more could not be removed', { sessionId, error });
+    }
   }
 }

@@ -46,7 +46,8 @@ async function ofSession(id: string, kit: RecordingsKit): Promise<Derived | unde
 
 /** Without issues: they are of a session that is over, and nothing about the stream can be mended. */
 async function ofStream(id: string, kit: RecordingsKit): Promise<Derived | undefined> {
-  const newest = await kit.resources.find(recordingKind, 'streamId', id);
+  // Sessions lie beside their stream, and a recording has the id of its session.
+  const newest = await kit.resources.find(recordingKind, 'streamId', id, { isBeside: true });
   return newest && told(recordingDocument(newest), kit);
 }
 

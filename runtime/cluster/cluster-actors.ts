@@ -71,9 +71,10 @@ export class ClusterActors implements Actors {
 
   // biome-ignore lint/suspicious/noExplicitAny: as above
   async read(type: ActorType<any, never>, id: string): Promise<any> {
-    const { store, types } = this.#options;
+    const { store, types, partitions, certain } = this.#options;
     const entry = types.registered(type);
-    const stored = await this.#options.certain(() => store.load(nameOf(type, id)), id);
+    const partition = partitionOf(id, partitions);
+    const stored = await certain(() => store.load(nameOf(type, id), partition), id);
     return stored && viewOf(thaw(entry.type, stored));
   }
 

@@ -40,7 +40,7 @@ async function publish(entries: readonly HandedOn[], options: HandOnOptions): Pr
     events
       .filter(({ account }) => account !== '')
       .map(({ id, type, account, stream, body }): Outgoing => {
-        const value = JSON.stringify({ ...(JSON.parse(body) as object), cause, epoch });
+        const value = withMore(body, { cause, epoch });
         return { key: stream || id, value, id, type, account, at };
       }),
   );
@@ -54,6 +54,14 @@ async function publish(entries: readonly HandedOn[], options: HandOnOptions): Pr
       for (const record of some) await publishAlone(record, options);
     }
   }
+}
+
+/** The same object with these fields at its end. A body is a JSON object that the composer of the step wrote. */
+function withMore(body: string, more: { cause: string; epoch: number }): string {
+  const fields = JSON.stringify(more);
+  return body.startsWith('{"') && body.endsWith('}')
+    ? `${body.slice(0, -1)},${fields.slice(1)}`
+    : JSON.stringify({ ...(JSON.parse(body) as object), ...more });
 }
 
 async function publishAlone(record: Outgoing, { bus, log, onBuried }: HandOnOptions): Promise<void> {

@@ -168,9 +168,9 @@ export class Intake {
 
   /** Its cause was consumed after all, and its place on the log is passed: it will not come again. */
   async #tellRepeat(actor: string, command: Command): Promise<void> {
-    const { store, types, log } = this.#options.parts;
+    const { store, types, log, partition } = this.#options.parts;
     try {
-      const stored = await store.load(actor);
+      const stored = await store.load(actor, partition);
       const isThere = stored && command.type === 'ask';
       const view = isThere && viewOf(thaw(types.of(actor).type, stored));
       this.#tell(command, view ? { view } : { fault: unknownOutcome });

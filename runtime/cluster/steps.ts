@@ -67,12 +67,12 @@ export class Steps {
 
   /** Reads what the next commands need, side by side. */
   async readAhead(actors: Iterable<string>, causes: Iterable<string> = []): Promise<void> {
-    const { store } = this.#parts;
+    const { store, partition } = this.#parts;
     const unknown = [...new Set(actors)].filter((actor) => this.#states.get(actor) === undefined);
     const named = [...new Set(causes)];
     await this.#surely(async () => {
       const [stored, consumed] = await Promise.all([
-        Promise.all(unknown.map((actor) => store.load(actor))),
+        Promise.all(unknown.map((actor) => store.load(actor, partition))),
         Promise.all(named.map((cause) => store.isConsumed(cause))),
       ]);
       this.#read = new Map(unknown.map((actor, index) => [actor, stored[index]]));
@@ -85,7 +85,8 @@ export class Steps {
     const known = this.#states.get(actor);
     if (known !== undefined) return known;
     const isRead = this.#read.has(actor);
-    const stored = isRead ? this.#read.get(actor) : await this.#surely(() => this.#parts.store.load(actor));
+    const { store, partition } = this.#parts;
+    const stored = isRead ? this.#read.get(actor) : await this.#surely(() => store.load(actor, partition));
     // It may move on and be forgotten here before it is asked for again.
     this.#read.delete(actor);
     if (!stored) return undefined;

@@ -23,6 +23,7 @@ const noBounds: Readonly<Record<string, string>> = {
   'runtime/media/codecs/hevc.ts SPS': 'a type of NAL unit, by the format',
   'runtime/media/hls/output.ts ORIGIN': 'where the timeline begins',
   'runtime/media/hls/pool.ts SMALLEST': 'the smallest class of buffers',
+  'runtime/media/recording/file/moov.ts TIMESCALE': 'what the time of a film is counted in',
   'runtime/media/rtmp/chunk-parser.ts LONGEST_HEADER': 'what a chunk header can be at most, by its format',
   'runtime/media/rtmp/handshake.ts SIZE': 'of C1 and S1, by the format',
   'runtime/media/rtmp/server-messages.ts HANDSHAKE': 'of C1 and S1, by the format',

@@ -49,9 +49,9 @@ export async function clusterNodes({
   const restarts = new Set<() => void>();
   const store: Store = Object.assign(Object.create(whole) as Store, {
     commit: (step: StepCommit) => faults.commit(step, () => whole.commit(step)),
-    load: async (actor: string) => {
+    load: async (actor: string, partition?: number) => {
       await faults.load(actor);
-      return whole.load(actor);
+      return whole.load(actor, partition);
     },
     onRestart(listener: () => void) {
       restarts.add(listener);

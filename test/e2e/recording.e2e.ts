@@ -112,9 +112,16 @@ test('a broadcast over several connections becomes a recording that plays everyw
     .reduce((sum, { samples }) => sum + samples.length, 0);
   expect(Math.abs(pictures - lasts * fps)).toBeLessThan(5);
 
-  for (const url of [recordingUrl, mp4Url, asset.downloadUrl]) {
-    expect([url, await playByFfmpeg(url)]).toEqual([url, { pictures, complaints: '' }]);
-    expect([url, await playByGstreamer(url)]).toEqual([url, { pictures, complaints: '' }]);
+  for (const url of [recordingUrl, asset.playbackUrl, mp4Url, asset.downloadUrl]) {
+    for (const play of [playByFfmpeg, playByGstreamer]) {
+      const played = await play(url);
+      expect([url, play.name, played.complaints]).toEqual([url, play.name, '']);
+      // Times begin anew when a stream comes back from idle. There ffmpeg 5.1 drops, without a word, what lies in the first
+      // fragment; it does not where they go on, as they do within hold.
+      const dropped = url.endsWith('.m3u8') && play === playByFfmpeg ? 15 : 0;
+      expect(played.pictures, `${url} by ${play.name}`).toBeGreaterThanOrEqual(pictures - dropped);
+      expect(played.pictures, `${url} by ${play.name}`).toBeLessThanOrEqual(pictures);
+    }
   }
 
   /** The number of the clip's picture at a second of the recording. */
@@ -129,18 +136,21 @@ test('a broadcast over several connections becomes a recording that plays everyw
   const middles = runs.map(
     (run, number) => runs.slice(0, number).reduce((sum, one) => sum + one, 0) + run / 2,
   );
-  for (const [url, tolerance] of [
-    // By HLS each run begins two frames late, for its B-frames.
-    [recordingUrl, 8],
-    [mp4Url, 2],
-  ]) {
+  for (const url of [recordingUrl, asset.playbackUrl, mp4Url]) {
     await using film = await openFilm(browser, { page: `${page.url}film`, url });
     expect(Math.abs(film.duration - lasts)).toBeLessThan(0.5);
-    for (const at of [middles[2], middles[0], middles[1], runs[0] + 1]) {
+    for (const [seams, at] of [
+      [2, middles[2]],
+      [0, middles[0]],
+      [1, middles[1]],
+      [1, runs[0] + 1],
+    ]) {
       const shown = (await film.pictureAt(at)) ?? Number.NaN;
-      expect([url, at, Math.abs(shown - numberAt(at)) <= tolerance], `${shown}, ${numberAt(at)}`).toEqual([
-        ...[url, at, true],
-      ]);
+      // Sound and picture of a run do not end together, and with B-frames its first picture comes two frames late: what is
+      // behind a seam is some frames later than the lengths of the pictures say.
+      const off = numberAt(at) - shown;
+      const most = 6 + 5 * seams;
+      expect([url, at, off >= -2 && off <= most], `${shown}, not ${numberAt(at)}`).toEqual([url, at, true]);
     }
     const played = await film.play(runs[0] - 1.5, runs[0] + 1.5);
     expect(played.pictures).toBeGreaterThan(70);
@@ -152,7 +162,7 @@ test('a broadcast over several connections becomes a recording that plays everyw
 
   // Deleted, it is gone everywhere.
   expect((await server.api.request('DELETE', `/api/asset/${payload.assetId}`)).status).toBe(204);
-  for (const url of [recordingUrl, mp4Url, `${base}/seg0.mp4`, asset.downloadUrl])
+  for (const url of [recordingUrl, mp4Url, `${base}/seg0.mp4`, asset.playbackUrl, asset.downloadUrl])
     expect([url, (await fetch(url)).status]).toEqual([url, 404]);
   await until('the links to go', async () => !('recordingUrl' in (await read(`/api/session/${session}`))), {
     within: 5000,

@@ -8,6 +8,7 @@ import { root } from '../e2e/harness/server.ts';
 import { until } from '../e2e/harness/wait.ts';
 import { engineFor } from '../kit/engines.ts';
 import { findFreePorts } from '../kit/free-ports.ts';
+import { certificates } from '../outbound/certificates.ts';
 
 const [redisHere, kafkaHere, s3Here] = await Promise.all([
   engineFor('redis'),
@@ -60,6 +61,21 @@ test.skipIf(isMissing)(
 
     const good = await redisHere.shared();
     const s3 = await s3Here.shared();
+    const secured = await kafkaHere.start({
+      secure: { users: { millrace: 'word-of-passage' }, cert: certificates.good, key: certificates.key },
+    });
+    await using nobody = await node({
+      MILLRACE_KAFKA__BROKERS: JSON.stringify(secured.withPassword),
+      MILLRACE_KAFKA__SASL__MECHANISM: 'plain',
+      MILLRACE_KAFKA__SASL__USERNAME: 'millrace',
+      MILLRACE_KAFKA__SASL__PASSWORD: 'not-the-word-of-passage',
+      MILLRACE_REDIS__URL: good.url,
+    });
+    expect(await nobody.exit({ within: 60_000 }), nobody.output()).toBe(78);
+    expect(nobody.output()).toContain('kafka.sasl');
+    expect(nobody.output()).not.toContain('word-of-passage');
+    await secured.stop();
+
     await using stranger = await node({
       ...{ ...kafka, MILLRACE_REDIS__URL: good.url, MILLRACE_S3__ENDPOINT: s3.endpoint },
       ...{ MILLRACE_S3__BUCKET: s3.bucket, MILLRACE_S3__ACCESS_KEY_ID: s3.accessKeyId },
@@ -71,6 +87,13 @@ test.skipIf(isMissing)(
 
     await using first = await node({ ...kafka, MILLRACE_REDIS__URL: good.url });
     await until('the start', () => first.output().includes('"ready"'), { within: 60_000 });
+    await using second = await node({
+      ...{ ...kafka, MILLRACE_REDIS__URL: good.url, MILLRACE_NODE__ID: 'o' },
+      MILLRACE_BOOTSTRAP_KEY: 'a-key-of-its-own-alone',
+    });
+    expect(await second.exit({ within: 60_000 }), second.output()).toBe(78);
+    expect(second.output()).toContain('bootstrapKey: is another one than that of node "n", which runs');
+    expect(second.output()).not.toContain('a-key-of-its-own-alone');
     await using other = await node({
       ...{ ...kafka, MILLRACE_REDIS__URL: good.url },
       ...{ MILLRACE_NODE__ID: 'm', MILLRACE_KAFKA__PARTITIONS: '8' },

@@ -1,7 +1,10 @@
 import { expect, test } from 'vitest';
 import { newPlaybackId, newStreamKey, uuid } from '../../core/ids.ts';
 import { nameBeside, partitionOf } from '../../runtime/actors/partition.ts';
+import { sqliteStore } from '../../runtime/drivers/store/sqlite/index.ts';
+import { row, step } from '../conformance/store/fixtures.ts';
 import { allPlugins } from '../kit/all-plugins.ts';
+import { trackedStore } from '../kit/tracked-store.ts';
 import { world } from '../kit/world.ts';
 
 test('a name is drawn until it lies in the partition of the id', () => {
@@ -18,6 +21,24 @@ test('a name is drawn until it lies in the partition of the id', () => {
 
 test('draws that never fit come to an end', () => {
   expect(() => nameBeside('a', { draw: () => 'b', partitions: 16 })).toThrow(/no name of 100000 lies in/);
+});
+
+test('a reader that says where a row is, and is wrong, is found out in tests', async () => {
+  const { store } = trackedStore(sqliteStore({ file: ':memory:' }));
+  const leases = await store.acquire(16);
+  const lease = leases[(partitionOf('s1', 16) + 1) % 16] as (typeof leases)[0];
+  await store.commit(step(lease, { rows: [row({ indexes: { key: 's1' } })] }));
+  await store.write({
+    at: 0,
+    events: [],
+    rows: [{ ...row({ id: 'p', indexes: { key: 'p' } }), revision: 0 }],
+  });
+  const { get, find } = store.resources;
+  await expect(get('stream', 's1', { isBeside: true })).rejects.toThrow('in the partition of "s1"');
+  await expect(find('stream', 'key', 's1', { isBeside: true })).rejects.toThrow('where it is not');
+  await expect(get('stream', 's1', { isPlain: true })).rejects.toThrow('as a plain row');
+  expect(await get('stream', 'p', { isPlain: true })).toMatchObject({ id: 'p' });
+  await store.close();
 });
 
 test('keys, playback ids and sessions lie beside the stream: a lookup by any of them asks one partition', async () => {

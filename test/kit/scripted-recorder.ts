@@ -6,6 +6,8 @@ export interface ScriptedRecorder extends Recorder {
   has(sessionId: string, take: FinishedTake | Promise<FinishedTake> | Error | null): void;
   /** What `takes` answers from now on. */
   shows(takes: readonly TakeState[]): void;
+  /** What it has of a session cannot be dropped from now on. */
+  keeps(sessionId: string): void;
   /** Folder and takes of each `join`. */
   readonly joined: readonly { folder: string; takes: readonly FinishedTake[] }[];
   /** Sessions that were finished and dropped, in order, repeats too. */
@@ -18,6 +20,7 @@ export function scriptedRecorder(): ScriptedRecorder {
   const finished: string[] = [];
   const dropped: string[] = [];
   const joined: { folder: string; takes: readonly FinishedTake[] }[] = [];
+  const stuck = new Set<string>();
   let states: readonly TakeState[] = [];
   return {
     finished,
@@ -29,6 +32,9 @@ export function scriptedRecorder(): ScriptedRecorder {
     },
     shows(takes) {
       states = takes;
+    },
+    keeps(sessionId) {
+      stuck.add(sessionId);
     },
     open: async () => {},
     takes: async () => states,
@@ -52,6 +58,7 @@ export function scriptedRecorder(): ScriptedRecorder {
       };
     },
     async drop(sessionId) {
+      if (stuck.has(sessionId)) throw new Error('the disk does not answer');
       dropped.push(sessionId);
       known.delete(sessionId);
     },

@@ -1,17 +1,27 @@
-import type { Store } from '../../core/ports/store.ts';
+import type { Store, StoredResource } from '../../core/ports/store.ts';
+import { rowHomes } from './row-homes.ts';
 
-/** A store whose calls in flight can be waited for. */
+/** A store whose calls in flight can be waited for, and whose readers must be right about where rows are. */
 export function trackedStore<S extends Store>(store: S): { store: S; idle: () => Promise<void> } {
   let inFlight = 0;
-  const track = <T extends object>(target: T): T =>
+  const homes = rowHomes();
+  const track = <T extends object>(target: T, what = ''): T =>
     new Proxy(target, {
       get(object, name) {
         const value = Reflect.get(object, name, object) as unknown;
-        if (name === 'resources' || name === 'events' || name === 'jobs') return track(value as object);
+        if (name === 'resources' || name === 'events' || name === 'jobs') return track(value as object, name);
         if (typeof value !== 'function') return value;
         return (...args: unknown[]) => {
-          const result = value.apply(object, args) as unknown;
-          if (!(result instanceof Promise)) return result;
+          if (what === '') homes.called(String(name), args);
+          const answer = value.apply(object, args) as unknown;
+          if (!(answer instanceof Promise)) return answer;
+          const result =
+            what !== 'resources'
+              ? answer
+              : answer.then((row: StoredResource | undefined) => {
+                  homes.found(String(name), { args, row });
+                  return row;
+                });
           inFlight += 1;
           const done = () => {
             inFlight -= 1;

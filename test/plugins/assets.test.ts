@@ -355,17 +355,8 @@ describe('playback info', () => {
     const ask = (of: string) => w.request('GET', `/api/playback/${of}`, { key: null });
     for (const of of [id, playbackId]) expect((await ask(of)).status).toBe(404);
     await s.ready(id);
-    for (const of of [id, playbackId]) {
-      expect((await ask(of)).body).toEqual({
-        type: 'vod',
-        meta: {
-          live: 0,
-          source: [
-            { hrn: 'MP4', type: 'html5/video/mp4', url: `http://localhost:8080/asset/${playbackId}/video` },
-          ],
-        },
-      });
-    }
+    for (const of of [id, playbackId])
+      expect((await ask(of)).body).toMatchObject({ type: 'vod', meta: { live: 0 } });
     await w.request('DELETE', `/api/asset/${id}`);
     for (const of of [id, playbackId]) expect((await ask(of)).status).toBe(404);
   });

@@ -8,7 +8,7 @@ import { bootstrapKey, type World, world } from '../kit/world.ts';
 const open = [
   ...['GET /health/live', 'GET /health/ready', 'GET /metrics', 'GET /openapi.json', 'OPTIONS /api/*'],
   ...['GET /hls/:playbackId/*', 'OPTIONS /hls/*'],
-  ...['GET /asset/:playbackId/video', 'OPTIONS /asset/*'],
+  ...['GET /asset/:playbackId/video', 'GET /asset/:playbackId/*', 'OPTIONS /asset/*'],
   ...['GET /recordings/:sessionId/*', 'OPTIONS /recordings/*'],
   ...['GET /api/playback/:id', 'OPTIONS /api/playback/*', 'GET /api/ingest', 'OPTIONS /api/ingest'],
   ...[

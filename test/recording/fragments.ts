@@ -23,6 +23,8 @@ export interface Sample {
   readonly size: number;
   readonly cts?: number;
   readonly isSync?: boolean;
+  /** Of `size` bytes; otherwise each byte tells which sample it is of. */
+  readonly bytes?: Uint8Array;
 }
 
 export interface Tracks {
@@ -51,7 +53,7 @@ export function initOf(options: { video?: Uint8Array; audio?: Uint8Array } = {})
   };
 }
 
-/** A moof and its mdat; each byte of a sample tells which it is. */
+/** A moof and its mdat. */
 export function fragmentOf(tracks: Tracks, sequence = 1): Uint8Array<ArrayBuffer> {
   const runs = [runOf(VIDEO_ID, tracks.video ?? []), runOf(AUDIO_ID, tracks.audio ?? [])];
   const bytes = new Uint8Array(fragmentSize(runs));
@@ -73,8 +75,9 @@ function runOf(id: number, samples: readonly Sample[]): Run {
   });
   const bytes = new Uint8Array(at);
   let from = 0;
-  for (const { size, dts } of samples) {
-    bytes.fill(1 + ((dts * 7 + id) % 251), from, from + size);
+  for (const { size, dts, bytes: own } of samples) {
+    if (own === undefined) bytes.fill(1 + ((dts * 7 + id) % 251), from, from + size);
+    else bytes.set(own, from);
     from += size;
   }
   const last = samples.at(-1);

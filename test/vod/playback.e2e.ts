@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { httpCore } from '../../core/http.ts';
-import { Metrics } from '../../core/metrics.ts';
+import { vod } from '../../core/vod/answer.ts';
+import { films } from '../../plugins/assets/contract.ts';
 import { assetIdOf } from '../../plugins/recordings/names.ts';
 import { playbackRoutes } from '../../plugins/recordings/playback.ts';
 import { fsBlobs } from '../../runtime/drivers/blobs/fs/index.ts';
@@ -42,10 +43,11 @@ beforeAll(async () => {
   ];
   recorded = await recordClip(blobs, { folder: `assets/${id}`, stretches });
   const asset = { status: 'ready', account: 'a', playbackId: 'p', file: recorded.file };
+  const find = async (asked: string) => (asked === id ? asset : undefined);
+  const made = vod({ blobs, bytes: 64 * 1_048_576 });
   const kit = {
-    ...{ blobs, config: { playbackMemory: 64 }, metrics: new Metrics() },
     deployment: { publicUrl: 'http://127.0.0.1' },
-    use: () => ({ find: async (asked: string) => (asked === id ? asset : undefined) }),
+    use: (token: { id: string }) => (token.id === films.id ? made : { find }),
   };
   const app = httpCore({ log: silentLog, routes: [playbackRoutes(kit as never)] });
   server = Bun.serve({

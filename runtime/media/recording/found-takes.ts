@@ -14,7 +14,8 @@ export interface FoundTake {
 
 /**
  * What a former process left. A spool that nobody can make sense of is moved to `.aside`, whole, and told: it may hold the
- * only copy of a broadcast. What was being joined is made anew from its parts, so that goes.
+ * only copy of a broadcast. One that cannot even be moved is told and passed over. What was being joined is made anew from its
+ * parts, so that goes, and so does a spool without anything.
  */
 export async function findTakes(
   folder: string,
@@ -31,9 +32,14 @@ export async function findTakes(
   const found: FoundTake[] = [];
   const work = async () => {
     for (let name = waiting.pop(); name !== undefined; name = waiting.pop()) {
+      if (await isBare(join(folder, name))) continue;
       const take = await look(join(folder, name), { name, limits }).catch(async (error: unknown) => {
-        const aside = await setAside(folder, name);
-        log.error('a recording cannot be read and was moved aside', { error, to: aside });
+        await setAside(folder, name).then(
+          (to) => log.error('a recording cannot be read and was moved aside', { error, to }),
+          // Such as `lost+found` of a disk of its own: nothing in there may keep the server from starting.
+          (why: unknown) =>
+            log.error('a recording cannot be read or moved aside', { error, name, why: String(why) }),
+        );
         return undefined;
       });
       if (take) found.push(take);
@@ -41,6 +47,16 @@ export async function findTakes(
   };
   await Promise.all(Array.from({ length: limits.read }, work));
   return found.sort((a, b) => (a.meta.sessionId < b.meta.sessionId ? -1 : 1));
+}
+
+/** One that was just being made, or was all but removed: nothing was ever written to it, or is any more. Such a one goes. */
+async function isBare(spool: string): Promise<boolean> {
+  const names = await readdir(spool).catch(() => undefined);
+  if (!names?.every((name) => name === `${spoolFiles.meta}.new`)) return false;
+  return rm(spool, { recursive: true, force: true }).then(
+    () => true,
+    () => false,
+  );
 }
 
 async function look(

@@ -73,7 +73,7 @@ class RunningThread {
     if (op.op === 'call') return void this.#answer(op);
     if (op.op === 'take') {
       const folder = join(this.#options.folder, op.meta.sessionId);
-      const found = metaIn(folder);
+      const found = this.#metaIn(folder);
       const meta = found ?? op.meta;
       const spool = new Spool({ take: op.take, meta, isMade: found !== undefined, folder }, this.#around);
       this.#spools.set(op.take, spool);
@@ -90,6 +90,16 @@ class RunningThread {
     } else if (op.op === 'begin') spool?.begin(op.init);
     else if (op.op === 'gap') spool?.gap();
     else spool?.end();
+  }
+
+  #metaIn(folder: string): ReturnType<typeof metaIn> {
+    try {
+      return metaIn(folder);
+    } catch (error) {
+      // It was whole at the start. What the main thread knows of it takes its place.
+      this.#around.log('a take.json was damaged and is written anew', { error: String(error) });
+      return undefined;
+    }
   }
 
   async #answer({ id, ...call }: Call & { id: number }): Promise<void> {

@@ -42,7 +42,10 @@ export const spoolFiles = {
 /** Throws an Error that says what is wrong with it. */
 export async function readMeta(spool: string, { bytes }: { bytes: number }): Promise<TakeMeta> {
   const path = join(spool, spoolFiles.meta);
-  const { size } = await stat(path);
+  const its = await stat(path);
+  // To open a pipe is to wait for its other end.
+  if (!its.isFile()) throw new Error(`${path} is no file`);
+  const { size } = its;
   if (size > bytes) throw new Error(`${path} has ${size} bytes; at most ${bytes}`);
   return parse(await readFile(path, 'utf8'), path);
 }

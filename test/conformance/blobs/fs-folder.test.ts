@@ -49,6 +49,14 @@ describe('blobs in a folder', () => {
     expect(readdirSync(folder).sort()).toEqual(['.scratch', '.uploads']);
   });
 
+  test('a delete that died before its folders were gone is finished by who repeats it', async () => {
+    const blobs = await open();
+    await put(blobs, 'kept/a/a.txt', 'bytes');
+    mkdirSync(join(folder, 'left/a'), { recursive: true });
+    await blobs.delete(['left/a/a.txt', 'kept/a/b.txt', 'none/a.txt']);
+    expect(readdirSync(folder).sort()).toEqual(['.scratch', '.uploads', 'kept']);
+  });
+
   test('a link in the way is followed by nobody', async () => {
     const blobs = await open();
     const outside = mkdtempSync(join(place, 'outside-'));

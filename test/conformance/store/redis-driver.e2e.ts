@@ -392,6 +392,20 @@ describe.skipIf(redis.isMissing)('the store on Redis', () => {
       }
     });
 
+    test('an actor whose partition is known costs one command, also one that there is not yet', async () => {
+      const { url } = await redis.start();
+      const { store } = await sixteen(url);
+      const cases: [() => Promise<unknown>, boolean, number][] = [
+        [() => store.load('a/1', 5), true, 1],
+        [() => store.load('a/never', 5), false, 1],
+        [() => store.load('a/1', 6), false, 1],
+      ];
+      for (const [work, isThere, commands] of cases) {
+        const asked = await counted(url, work);
+        expect([asked.answer !== undefined, asked.commands]).toEqual([isThere, commands]);
+      }
+    });
+
     test('is looked for everywhere in data from before names lay beside their actors', async () => {
       const { url } = await redis.start();
       const store = open({ url });

@@ -1,6 +1,6 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { findFreePorts } from '../../kit/free-ports.ts';
@@ -19,6 +19,8 @@ export interface Server extends AsyncDisposable {
   /** Everything it printed, over all restarts. */
   readonly output: string;
   readonly rtmpPort: number;
+  /** As this process sees it, also when the server has a small disk. */
+  readonly dataDir: string;
   ingestUrl(streamKey: string): string;
   playlistUrl(playbackId: string): string;
   openEvents(): Promise<Events>;
@@ -31,7 +33,13 @@ export interface Server extends AsyncDisposable {
 }
 
 /** `env` is added to the configuration, e.g. `{ MILLRACE_PLUGINS__STREAMS__HOLD: '5s' }`. Answers once it is ready. */
-export async function startServer(options: { env?: Record<string, string> } = {}): Promise<Server> {
+export async function startServer(
+  options: {
+    env?: Record<string, string>;
+    /** Gives a folder of its data a disk of its own, which is gone with the process. Only where `hasSmallDisks`. */
+    disk?: { folder: string; mebibytes: number };
+  } = {},
+): Promise<Server> {
   const [httpPort, rtmpPort] = await findFreePorts(2);
   const dataDir = mkdtempSync(join(tmpdir(), 'millrace-e2e-'));
   const url = `http://127.0.0.1:${httpPort}`;
@@ -51,14 +59,15 @@ export async function startServer(options: { env?: Record<string, string> } = {}
   let child: ChildProcess;
 
   const launch = async () => {
-    child = spawn(process.execPath, ['runtime/main.ts'], {
+    const [command, ...rest] = [...diskCommand(dataDir, options.disk), process.execPath, 'runtime/main.ts'];
+    child = spawn(command, rest, {
       cwd: root,
       env,
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     for (const pipe of [child.stdout, child.stderr]) pipe?.on('data', (chunk) => printed.push(String(chunk)));
     const started = child;
-    await until('/health/ready', () => isReady(url) || hasExited(started), {
+    await until('/health/ready', async () => (await isReady(url)) || hasExited(started), {
       within: 20_000,
       every: 20,
     }).catch((error) => fail(error));
@@ -88,6 +97,9 @@ export async function startServer(options: { env?: Record<string, string> } = {}
       return printed.join('');
     },
     rtmpPort,
+    get dataDir() {
+      return options.disk ? `/proc/${child.pid}/root${dataDir}` : dataDir;
+    },
     ingestUrl: (streamKey) => `rtmp://127.0.0.1:${rtmpPort}/live/${streamKey}`,
     playlistUrl: (playbackId) => `${url}/hls/${playbackId}/index.m3u8`,
     async openEvents() {
@@ -109,6 +121,19 @@ export async function startServer(options: { env?: Record<string, string> } = {}
       rmSync(dataDir, { recursive: true, force: true });
     },
   };
+}
+
+/** Whether this machine lets its users have name spaces of their own. */
+export function hasSmallDisks(): boolean {
+  return spawnSync('unshare', ['-Urm', 'true'], { stdio: 'ignore' }).status === 0;
+}
+
+function diskCommand(dataDir: string, disk: { folder: string; mebibytes: number } | undefined): string[] {
+  if (!disk) return [];
+  const place = join(dataDir, disk.folder);
+  mkdirSync(place, { recursive: true });
+  const mount = `mount -t tmpfs -o size=${disk.mebibytes}m tmpfs "$0" && exec "$@"`;
+  return ['unshare', '-Urm', 'sh', '-c', mount, place];
 }
 
 async function isReady(url: string): Promise<boolean> {

@@ -57,6 +57,9 @@ export class Film {
     const size = Math.ceil(this.#partBytes / frames);
     const media = this.#noise(size * frames);
     const isKey = number % partsPerSegment === 0;
+    // A NAL unit of parameters comes first, so that the file has none to add.
+    if (isKey) new DataView(media.buffer).setUint32(0, size - 4);
+    if (isKey) media[4] = 0x67;
     const table = new Float64Array(frames * 5);
     for (let frame = 0; frame < frames; frame++) {
       const start = (number * frames + frame) * 9000;

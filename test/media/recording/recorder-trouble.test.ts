@@ -1,4 +1,4 @@
-import { renameSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import type { MediaRecorder, TakeFeed } from '../../../runtime/media/recording/feed.ts';
@@ -153,6 +153,8 @@ function trouble({ folder }: Place, its: Trouble): void {
     rmSync(flag, { force: true });
     return;
   }
+  // The recorder makes it with its first take, perhaps a moment later.
+  mkdirSync(folder, { recursive: true });
   // As a whole: the other thread reads it meanwhile.
   writeFileSync(`${flag}.new`, JSON.stringify(its));
   renameSync(`${flag}.new`, flag);

@@ -1,6 +1,8 @@
+import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { silentLog } from '../../kit/silent-log.ts';
 import {
   checkFinished,
   Film,
@@ -162,11 +164,15 @@ describe('finishing', () => {
     const recorder = await at.recorder();
     expect(await recorder.finish('s1', { signal: noSignal() })).toBeUndefined();
     const film = new Film();
-    const feed = recorder.feed(grantOf('s1'))!;
-    feed.begin(film.init);
-    feed.end();
+    recorder.feed(grantOf('s1'))!.begin(film.init);
     expect(await recorder.finish('s1', { signal: noSignal() })).toBeUndefined();
     expect(recorder.feed(grantOf('s1'))).toBeUndefined();
+    // A publish that never played, and ended, was none.
+    const other = recorder.feed(grantOf('s2'))!;
+    other.begin(film.init);
+    other.end();
+    expect((await recorder.takes()).map(({ sessionId }) => sessionId)).toEqual(['s1']);
+    expect(recorder.feed(grantOf('s2'))).toBeDefined();
     await recorder.drop('s1');
     await recorder.close();
     const again = await at.recorder();
@@ -239,7 +245,9 @@ describe('at the start', () => {
       writeFileSync(join(at.folder, name, 'take.json'), text);
       writeFileSync(join(at.folder, name, 'source.mp4'), 'media');
     }
-    mkdirSync(join(at.folder, 'empty'));
+    // Their process died between two steps of making or removing them.
+    for (const name of ['empty', 'begun']) mkdirSync(join(at.folder, name));
+    writeFileSync(join(at.folder, 'begun', 'take.json.new'), '{"vers');
     const lines: string[] = [];
     const log = {
       debug() {},
@@ -249,10 +257,34 @@ describe('at the start', () => {
       with: () => log,
     };
     const recorder = await at.recorder({ log });
-    expect(lines).toHaveLength(3);
+    expect(lines).toHaveLength(2);
     expect((await recorder.takes()).map(({ sessionId }) => sessionId)).toEqual(['good']);
-    expect(readdirSync(join(at.folder, '.aside')).sort()).toEqual(['empty', 'other', 'torn']);
+    expect(readdirSync(join(at.folder, '.aside')).sort()).toEqual(['other', 'torn']);
+    expect(readdirSync(at.folder).sort()).toEqual(['.aside', 'good']);
     expect(fileOf(at.folder, '.aside', 'torn', 'source.mp4').toString()).toBe('media');
+    await recorder.close();
+  });
+
+  it('what cannot be moved aside is told and passed over', async () => {
+    using at = place();
+    mkdirSync(join(at.folder, 'lost+found'), { recursive: true });
+    writeFileSync(join(at.folder, 'lost+found', 'inode'), '');
+    // Nothing can be moved there.
+    writeFileSync(join(at.folder, '.aside'), '');
+    const lines: string[] = [];
+    const log = { ...silentLog, error: (line: string) => void lines.push(line) };
+    const recorder = await at.recorder({ log });
+    expect(lines).toEqual(['a recording cannot be read or moved aside']);
+    expect(await recorder.takes()).toEqual([]);
+    await recorder.close();
+  });
+
+  it('a pipe that is called take.json is not waited for', async () => {
+    using at = place();
+    mkdirSync(join(at.folder, 'pipe'), { recursive: true });
+    execFileSync('mkfifo', [join(at.folder, 'pipe', 'take.json')]);
+    const recorder = await at.recorder();
+    expect(readdirSync(join(at.folder, '.aside'))).toEqual(['pipe']);
     await recorder.close();
   });
 });

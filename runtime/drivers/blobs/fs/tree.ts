@@ -15,7 +15,7 @@ export interface Tree {
   open(key: string): Promise<FileHandle | undefined>;
   /** Undefined when there is none. */
   etag(key: string): Promise<string | undefined>;
-  /** Takes the name away, and the folders that it leaves empty. */
+  /** Takes the name away, and the folders that it leaves empty; of a name that is gone already those alone. */
   remove(key: string): Promise<void>;
   /** The folder of a key or prefix, known to lie below the root; undefined when there is none. */
   folder(path: string): Promise<string | undefined>;
@@ -89,8 +89,8 @@ export function tree(root: string): Tree {
     async remove(key) {
       if ((await folder(dirname(key))) === undefined) return;
       const what = pathOf(key);
-      const done = await unless(absent, { what, work: unlink(what).then(() => true) });
-      if (done === undefined) return;
+      // Who died behind this line left the folders to whoever repeats it.
+      await unless(absent, { what, work: unlink(what) });
       await syncFolder(dirname(what));
       // Somebody may just put something there: then it is not empty, or he makes it again.
       for (let at = dirname(what); relative(root, at) !== ''; at = dirname(at)) {

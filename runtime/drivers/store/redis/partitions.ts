@@ -75,7 +75,11 @@ export function partitionsOf({ link, engine, keys, log }: PartitionsOptions): Pa
       return leases;
     },
 
-    async load(actor) {
+    async load(actor, partition) {
+      if (partition !== undefined) {
+        const stored = await link.read(['HGET', keys.of(partition, 'actors'), actor]);
+        return stored === null ? undefined : actorOf(stored as string);
+      }
       const all = await shards();
       const likely = likelyShard(actor.slice(actor.indexOf('/') + 1), all.length - 1);
       for (const some of [[likely], all.filter((shard) => shard !== likely && shard !== 'plain')]) {

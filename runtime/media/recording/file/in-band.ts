@@ -93,13 +93,13 @@ function placeOf(sample: Uint8Array, { lengthSize, isHevc }: ParameterSets): num
   for (let at = 0; at + lengthSize < sample.length; ) {
     let size = 0;
     for (let i = 0; i < lengthSize; i += 1) size = size * 256 + sample[at + i];
+    if (at + lengthSize + size > sample.length) return -1;
     const head = sample[at + lengthSize];
     const type = isHevc ? (head >> 1) & 63 : head & 31;
     if (isHevc ? type >= 32 && type <= 34 : type === 7 || type === 8) return -1;
     // A picture's own units: ISO/IEC 14496-10 table 7-1, ITU-T H.265 table 7-1.
     if (isHevc ? type < 32 : type >= 1 && type <= 5) return place;
     at += lengthSize + size;
-    if (at > sample.length) return -1;
     if (type === (isHevc ? 35 : 9)) place = at;
   }
   return -1;

@@ -14,6 +14,12 @@ export const takeFileLimits = limitTable('media', {
     meaning: 'A segment in the file of a recording. The packager cuts long before.',
     beyond: 'Another begins with the next part.',
   },
+  takeKeyless: {
+    value: 10,
+    unit: 's',
+    meaning: 'A segment of a recording, when the one that follows it live begins without a key frame.',
+    beyond: 'The next segment begins without one.',
+  },
   takeFragmentIndex: {
     value: 1_048_576,
     unit: 'bytes',
@@ -49,6 +55,12 @@ export const takeFileLimits = limitTable('media', {
     unit: 's',
     meaning: 'How long a recording waits in one track for what goes on in another.',
     beyond: 'The track goes on at once: its times were damaged.',
+  },
+  takeAway: {
+    value: 60,
+    unit: 's',
+    meaning: 'How long one track of a recording may be away within a run.',
+    beyond: 'It goes on at once: its times were damaged.',
   },
   takeWindow: {
     value: 65_536,

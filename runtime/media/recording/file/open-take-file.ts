@@ -9,7 +9,7 @@ import { extentHeader, FILE_TYPE } from './layout.ts';
 import { takeFileLimits } from './limits.ts';
 import { writeRunMarker, writeSegmentMarker } from './marker.ts';
 import { type InitTrack, readInit } from './read-init.ts';
-import { durationOf, type Scan, scanTake } from './scan.ts';
+import { beginsWithKey, durationOf, type Scan, scanTake } from './scan.ts';
 
 /**
  * Begins the file of a take, or goes on with the one that is there: what is torn at its end is cut off, whatever tore it.
@@ -31,8 +31,6 @@ class GrowingFile implements TakeFile {
   #extent = 0;
   /** The last segment is not whole yet. */
   #isOpen = false;
-  /** It is two live ones. */
-  #hasJoined = false;
   #isFinished: boolean;
   /** A write has failed: bytes behind `#end` are not ours. */
   #isTorn = false;
@@ -106,15 +104,19 @@ class GrowingFile implements TakeFile {
     const run = this.#run;
     if (run === undefined) throw new RangeError('a part comes behind a `begin`');
     if (!Number.isFinite(part.wallStart)) throw new RangeError(`a part begins at no time: ${part.wallStart}`);
-    const { whole, duration } = this.#take(bytes, run);
+    const { whole, duration, isKey } = this.#take(bytes, run);
     const { segments } = this.#scan;
-    const isFull = this.#isOpen && segments.get(segments.count - 1).size + whole.length > LARGEST;
-    const isJoined = part.startsSegment && this.#joins(part);
-    if ((part.startsSegment && !isJoined) || isFull) this.#closeSegment();
+    if (this.#isOpen) {
+      const open = segments.get(segments.count - 1);
+      const isFull = open.size + whole.length > LARGEST;
+      // Live, the second segment of a publish goes on where the first was cut short, without a key frame. Who seeks into
+      // a recording begins with any segment, and browsers show nothing of one without: there the two are one.
+      const isOne = !isKey && open.duration < KEYLESS;
+      if (isFull || (part.startsSegment && !isOne)) this.#closeSegment();
+    }
     this.#mend();
     if (this.#isOpen) {
       this.#append(whole);
-      this.#hasJoined ||= isJoined;
       segments.extend(whole.length, duration);
     } else this.#openSegment(whole, { run, duration, wallStart: part.wallStart });
   }
@@ -133,16 +135,6 @@ class GrowingFile implements TakeFile {
     const finished = finishTake(this.#io, { end: this.#end, inits, segments });
     this.#isFinished = finished !== undefined;
     return finished;
-  }
-
-  /**
-   * Live, the second segment of a publish goes on where the first was cut short, without a key frame. Who seeks into a
-   * recording begins with any segment, and browsers show nothing of one without: there the two are one.
-   */
-  #joins(part: FedPart): boolean {
-    if (!this.#isOpen || this.#hasJoined || part.isIndependent) return false;
-    const { segments } = this.#scan;
-    return segments.count === 1 || segments.get(segments.count - 1).isDiscontinuity;
   }
 
   /** Writes what stands before a segment, and its first part. */
@@ -172,11 +164,10 @@ class GrowingFile implements TakeFile {
     this.#extent = extent;
     run.number = init;
     this.#isOpen = true;
-    this.#hasJoined = false;
   }
 
-  /** A part as it is written, and the seconds it lasts. RangeError: it would not be read again as what it is. */
-  #take(bytes: Uint8Array, { tracks, sets }: Run): { whole: Uint8Array; duration: number } {
+  /** A part as it is written, the seconds it lasts, and whether a decoder can begin with it. RangeError: it would not be read again as what it is. */
+  #take(bytes: Uint8Array, { tracks, sets }: Run): { whole: Uint8Array; duration: number; isKey: boolean } {
     const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
     const size = bytes.length >= 8 ? view.getUint32(0) : 0;
     const isMoof = size >= 8 && size <= takeFileLimits.takeFragmentIndex.value && size + 8 <= bytes.length;
@@ -184,7 +175,7 @@ class GrowingFile implements TakeFile {
     if (!isMoof || !fragment.read(view, 0, size) || size + fragment.dataSize !== bytes.length)
       throw new RangeError('a part is one moof and its mdat, as the packager writes them');
     const whole = withParameterSets(bytes, { fragment, setsOf: (track) => sets.get(track) });
-    return { whole, duration: durationOf(fragment, tracks) };
+    return { whole, duration: durationOf(fragment, tracks), isKey: beginsWithKey(fragment, tracks) };
   }
 
   #closeSegment(): void {
@@ -227,6 +218,7 @@ class GrowingFile implements TakeFile {
 }
 
 const LARGEST = takeFileLimits.takeSegment.value;
+const KEYLESS = takeFileLimits.takeKeyless.value;
 
 interface Run {
   readonly fed: FedInit;

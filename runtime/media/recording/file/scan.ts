@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { IndexedInit } from '../../../../core/segment-index.ts';
 import type { TakeIo } from '../take-file.ts';
-import type { FragmentReader } from './fragment-reader.ts';
+import { type FragmentReader, SYNC } from './fragment-reader.ts';
 import { takeFileLimits } from './limits.ts';
 import type { InitTrack } from './read-init.ts';
 import { SegmentRows } from './segment-rows.ts';
@@ -70,6 +70,13 @@ export function durationOf(fragment: FragmentReader, tracks: readonly InitTrack[
     duration = Math.max(duration, own);
   }
   return duration;
+}
+
+/** Whether its first picture is a key frame; sound alone is one everywhere. */
+export function beginsWithKey(fragment: FragmentReader, tracks: readonly InitTrack[]): boolean {
+  const pictures = new Set(tracks.flatMap(({ id, isVideo }) => (isVideo ? [id] : [])));
+  const run = fragment.runs.slice(0, fragment.count).find(({ track }) => pictures.has(track));
+  return pictures.size === 0 || run?.table[SYNC] === 1;
 }
 
 /** A file whose size was on disk before its bytes were: no codec ends so. */

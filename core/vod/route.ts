@@ -1,0 +1,71 @@
+import { type TSchema, Type } from '@sinclair/typebox';
+import { type AnyElysia, Elysia } from 'elysia';
+import { Fault } from '../fault.ts';
+import { requestHeaders } from '../file-route.ts';
+import { faultResponse, says } from '../http.ts';
+import { nothing, type Operation, storeFaults, text } from '../operation.ts';
+import { readableByAll } from '../public-access.ts';
+import { exposed, type Vod, vodFaults } from './answer.ts';
+import type { Film } from './films.ts';
+import { lastKnown } from './last-known.ts';
+import { vodLimits } from './limits.ts';
+
+/** Films for everyone, as a route. */
+export interface FilmRoute {
+  /** Name of the call for generated clients: `getRecording`. */
+  readonly name: string;
+  readonly summary: string;
+  /** What names a film in the path. */
+  readonly id: { readonly name: string; readonly schema: TSchema };
+  /** Codes that `find` throws beside those of the store, and that of `absent`. */
+  readonly faults: readonly string[];
+  /** Undefined where there is none. Asked for each request, with whatever stands in the path. */
+  find(id: string): Promise<Film | undefined>;
+  readonly absent: Fault;
+}
+
+/**
+ * GET and HEAD of `{folder}/{id}/…`, for pages of every origin. A film is looked up each time, so one that was deleted is
+ * gone at once on every node, but for caches in front of them (`vodLimits`); only while the store does not answer, what was
+ * found last still counts.
+ */
+export function filmRoute(folder: `/${string}`, options: FilmRoute & { films: Vod }): AnyElysia {
+  const { name, summary, id, faults, absent, films } = options;
+  const find = lastKnown((asked) => options.find(asked), { most: vodLimits.remembered.value });
+
+  const answer = async (asked: string, file: { name: string; request: Request }): Promise<Response> => {
+    const film = await find(asked);
+    const answer = film && (await films.answer(film, file));
+    if (!answer) throw absent;
+    for (const [header, value] of Object.entries(open)) answer.headers.set(header, value);
+    return answer;
+  };
+
+  const operation: Operation = {
+    name,
+    isOpen: true,
+    isOnEveryNode: true,
+    path: { [id.name]: id.schema, file: Type.String({ examples: ['index.m3u8', 'source.mp4'] }) },
+    headers: requestHeaders,
+    answers: {
+      200: text(['application/vnd.apple.mpegurl', 'video/mp4'], 'A playlist (RFC 8216), or media.'),
+      206: text(['video/mp4'], 'The bytes that `Range` names.'),
+      304: { ...nothing, description: 'The client has this version.' },
+    },
+    faults: [...faults, ...vodFaults, ...storeFaults],
+  };
+  return new Elysia().get(
+    `${folder}/:${id.name}/*`,
+    ({ params, request }: { params: Record<string, string>; request: Request }) =>
+      answer(params[id.name], { name: params['*'], request }).catch(refused),
+    says(summary, operation),
+  );
+}
+
+const open = { ...readableByAll, 'access-control-expose-headers': exposed };
+
+/** A browser shows a script the status of a refusal only when the refusal allows its origin too. */
+function refused(error: unknown): Response {
+  if (!(error instanceof Fault)) throw error;
+  return faultResponse(error, { ...open, 'cache-control': 'no-store' });
+}
