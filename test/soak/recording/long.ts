@@ -68,10 +68,10 @@ export async function long(
     ...{ figure: `${late.toFixed(0)} ms`, must: 'at most 2000 ms', isSo: late <= 2000 },
   });
   const recording = await readRecording(payload, { server, stream, on });
-  const { memory, loopDelay, cpu } = await watch.figures();
+  const { memory, loopDelay, cpu, waited } = await watch.figures();
   on.tell('memory of the server before, at most, after', mb([memory.before, memory.most, memory.after]));
   on.tell('delay of its event loop, p99', `at most ${loopDelay} ms`);
-  on.tell('its share of a core', `${cpu.toFixed(1)} %`);
+  on.tell('its share of a core', `${cpu.toFixed(1)} %, and ${waited.toFixed(1)} s of waiting for one`);
   await until('the events', () => events.namesOf(stream.id).includes('recording.ready'), { within: 5000 });
   const told = events.namesOf(stream.id).filter((name) => /^(stream\.(started|idle)|recording\.)/.test(name));
   const order =

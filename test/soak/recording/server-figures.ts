@@ -14,6 +14,8 @@ export interface ServerFigures {
   readonly loopDelay: number;
   /** Percent of a core. */
   readonly cpu: number;
+  /** Seconds that its threads were ready and had no core: what others on the machine took. */
+  readonly waited: number;
 }
 
 /** Watches a server's process from now until it is asked. */
@@ -35,13 +37,14 @@ export async function watchServer(server: {
     async figures() {
       clearInterval(timer);
       look();
-      const cpu = percentOf(usage, usageOf(pid), (performance.now() - began) / 1000);
+      const now = usageOf(pid);
+      const cpu = percentOf(usage, now, (performance.now() - began) / 1000);
       const loopDelay = percentile99(delays, await readDelays(server.url)) * 1000;
       const tenths = Array.from({ length: 10 }, (_, n) =>
         Math.max(...seen.slice(Math.floor((n * seen.length) / 10), Math.ceil(((n + 1) * seen.length) / 10))),
       );
       const memory = { before, most: Math.max(...tenths), after: memoryOf(pid).rss, tenths };
-      return { memory, loopDelay, cpu };
+      return { memory, loopDelay, cpu, waited: now.waited - usage.waited };
     },
   };
 }
