@@ -62,6 +62,10 @@ export const coreFaults: FaultTable = {
     meaning: 'Too much work of this kind waits already; nothing was written. Try again.',
   },
   'jobs.input_too_large': { status: 413, meaning: 'The input of a job is larger than 256 KiB as JSON.' },
+  'inspection.unavailable': {
+    status: 503,
+    meaning: 'The file could not be looked into; that says nothing of it. Try again.',
+  },
   'store.busy': { status: 503, meaning: 'Too many writes at one time; nothing was written. Try again.' },
   'store.full': { status: 507, meaning: 'The disk or the memory of the store is full; nothing was written.' },
   'store.unreachable': {

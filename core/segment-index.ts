@@ -30,7 +30,7 @@ export interface IndexedSegment {
   readonly size: number;
   /** Seconds. */
   readonly duration: number;
-  /** Its first sample, epoch ms. */
+  /** Its first sample, epoch ms; NaN: it was never live. */
   readonly wallStart: number;
   /** Which of `inits` it needs. */
   readonly init: number;

@@ -1,7 +1,8 @@
 import { Fault } from '../fault.ts';
-import { fileAnswer, fileFaults } from '../file-answer.ts';
+import { type FilePiece, fileAnswer, fileFaults } from '../file-answer.ts';
 import type { Blobs } from '../ports/blobs.ts';
 import { preconditions } from '../preconditions.ts';
+import { readSegmentBlock } from '../segment-block.ts';
 import type { SegmentIndex } from '../segment-index.ts';
 import { initName, type NumberedFile, parseFileName, segmentName, wholeName } from './file-name.ts';
 import { type Film, Films, type IndexedFilm } from './films.ts';
@@ -30,10 +31,12 @@ export function vod({ blobs, bytes }: { blobs: Pick<Blobs, 'get'>; bytes: number
   const films = new Films({ blobs, bytes });
 
   const stretchOf = async (film: IndexedFilm, stretch: Stretch, request: Request) => {
+    const pieces = await piecesOf(film, stretch, { blobs, signal: request.signal });
+    if (pieces === undefined) return undefined;
     const answer = await fileAnswer(request, {
       blobs,
       file: {
-        pieces: [{ key: film.video.key, from: stretch.at, to: stretch.at + stretch.size }],
+        pieces,
         etag: tagOf(film, stretch.name),
         ...mp4,
         name: stretch.name,
@@ -94,19 +97,40 @@ const mp4 = { type: 'video/mp4', ending: 'mp4' };
 
 /** Bytes of the film's file, under a name of their own. */
 interface Stretch {
+  readonly type: NumberedFile['type'];
   readonly name: string;
   readonly at: number;
   readonly size: number;
 }
 
+/** Undefined: a blob of it is not there. */
+async function piecesOf(
+  { video, heads }: IndexedFilm,
+  { type, at, size }: Stretch,
+  { blobs, signal }: { blobs: Pick<Blobs, 'get'>; signal: AbortSignal },
+): Promise<FilePiece[] | undefined> {
+  const to = at + size;
+  if (heads === undefined) return [{ key: video.key, from: at, to }];
+  if (type === 'init') return [{ key: heads.key, from: at, to }];
+  const found = await blobs.get(heads.key, { range: { from: at, to }, signal });
+  if (found.outcome !== 'ok') return undefined;
+  const block = readSegmentBlock(
+    await new Response(found.body as ReadableStream<Uint8Array<ArrayBuffer>>).bytes(),
+  );
+  return [
+    { key: heads.key, from: at + block.headAt, to },
+    ...block.ranges.map(([from, end]) => ({ key: video.key, from, to: end })),
+  ];
+}
+
 function find(index: SegmentIndex, { type, number }: NumberedFile): Stretch | undefined {
   if (type === 'init') {
     const init = index.inits[number];
-    return init && { name: initName(number), at: init.at, size: init.size };
+    return init && { type, name: initName(number), at: init.at, size: init.size };
   }
   if (number >= index.count) return undefined;
   const { at, size } = index.segment(number);
-  return { name: segmentName(number), at, size };
+  return { type, name: segmentName(number), at, size };
 }
 
 /** A playlist is made only for who does not have it: its tag is known before. */

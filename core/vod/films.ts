@@ -19,6 +19,11 @@ export interface Film {
   readonly head?: { readonly key: string; readonly size: number; readonly from: number; readonly to: number };
   /** Where its segments lie; without it there is no HLS of it. */
   readonly index?: { readonly key: string; readonly size: number };
+  /**
+   * Present when it was not packaged for HLS: then the index names places here, which are init segments and blocks of
+   * segments (`segment-block.ts`).
+   */
+  readonly heads?: { readonly key: string; readonly size: number };
 }
 
 /**

@@ -53,7 +53,9 @@ function stretch(index: SegmentIndex, options: { from: number; to: number; writi
     if (isDiscontinuity && number > 0) text += '#EXT-X-DISCONTINUITY\n';
     if (init !== writing.init) text += `#EXT-X-MAP:URI="${initName(init)}"\n`;
     // A date on each of them would double the playlist of a long film, and says what can be counted.
-    const hasDate = isDiscontinuity || !(Math.abs(wallStart - writing.date) <= drift);
+    // What was not live has none.
+    const isDated = !Number.isNaN(wallStart);
+    const hasDate = isDated && (isDiscontinuity || !(Math.abs(wallStart - writing.date) <= drift));
     if (hasDate) text += `#EXT-X-PROGRAM-DATE-TIME:${new Date(wallStart).toISOString()}\n`;
     const seconds = duration.toFixed(5);
     text += `#EXTINF:${seconds},\n${segmentName(number)}\n`;

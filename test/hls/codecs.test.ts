@@ -31,6 +31,7 @@ test('avcC: size after cropping, frame rate, codec', () => {
     sarHeight: 1,
     frameRate: 30,
     lengthSize: 4,
+    pixelFormat: 'yuv420p',
   });
   expect(parseAvc(AVC_240P)).toMatchObject({ codec: 'avc1.42c00d', width: 322, height: 242, frameRate: 25 });
 });

@@ -238,7 +238,9 @@ describe.each([
     }
   });
 
-  it.runIf(at.length > 0)('is played by Chromium, which goes to any place of it', async () => {
+  if (at.length === 0) return;
+
+  it('is played by Chromium, which goes to any place of it', async () => {
     for (const path of paths) {
       const url = new URL(path.slice(folder.length + 1), server.url).href;
       const { duration, sought, played } = await watch(browser, {

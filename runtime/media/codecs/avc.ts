@@ -5,6 +5,8 @@ import type { Malformed, VideoConfig } from './config.ts';
 export interface AvcConfig extends Omit<VideoConfig, 'entry' | 'box'> {
   /** Bytes of the length in front of every NAL unit: 1, 2 or 4. */
   readonly lengthSize: number;
+  /** As ffmpeg names it: `yuv420p`, `yuv422p10le`; undefined for what no decoder knows. */
+  readonly pixelFormat: string | undefined;
 }
 
 /**
@@ -51,12 +53,14 @@ function parseSps(nal: Uint8Array): Omit<AvcConfig, 'lengthSize'> | Malformed {
   bits.unsigned();
   let chroma = 1;
   let isSeparate = false;
+  let depth = 8;
+  let chromaDepth = 8;
   if (HIGH_PROFILES.has(profile)) {
     chroma = bits.unsigned();
     if (chroma > 3) return { malformed: `its chroma format is ${chroma}` };
     if (chroma === 3) isSeparate = bits.flag();
-    bits.unsigned();
-    bits.unsigned();
+    depth = bits.unsigned() + 8;
+    chromaDepth = bits.unsigned() + 8;
     bits.flag();
     if (bits.flag()) for (let i = 0; i < (chroma === 3 ? 12 : 8); i += 1) skipScaling(bits, i < 6 ? 16 : 64);
   }
@@ -92,14 +96,41 @@ function parseSps(nal: Uint8Array): Omit<AvcConfig, 'lengthSize'> | Malformed {
   const hex = (value: number) => value.toString(16).padStart(2, '0');
   const codec = `avc1.${hex(profile)}${hex(constraints)}${hex(level)}`;
   // A VUI that is cut short costs only what it would have told.
-  const vui = hasVui ? parseVui(bits) : SQUARE;
-  return { codec, width, height, ...(bits.isOver ? SQUARE : vui) };
+  const read = hasVui ? parseVui(bits) : PLAIN;
+  const { color, ...vui } = bits.isOver ? PLAIN : read;
+  const pixelFormat = depth === chromaDepth ? pixelFormatOf({ chroma, depth, color }) : undefined;
+  return { codec, width, height, ...vui, pixelFormat };
 }
 
-const SQUARE = { sarWidth: 1, sarHeight: 1, frameRate: undefined };
+/** As ffmpeg's decoder chooses it: grey pictures are 4:2:0 to it. */
+function pixelFormatOf(options: { chroma: number; depth: number; color: Color }): string | undefined {
+  const { chroma, depth, color } = options;
+  if (![8, 9, 10, 12, 14].includes(depth)) return undefined;
+  const bits = depth === 8 ? '' : `${depth}le`;
+  if (chroma === 3 && color.isRgb) return `gbrp${bits}`;
+  // Only with 8 bits is the full range a format of its own.
+  const kind = color.isFullRange && depth === 8 ? 'yuvj' : 'yuv';
+  return `${kind}${['420', '420', '422', '444'][chroma]}p${bits}`;
+}
+
+interface Color {
+  readonly isFullRange: boolean;
+  readonly isRgb: boolean;
+}
+
+interface Vui extends Pick<AvcConfig, 'sarWidth' | 'sarHeight' | 'frameRate'> {
+  readonly color: Color;
+}
+
+const PLAIN: Vui = {
+  sarWidth: 1,
+  sarHeight: 1,
+  frameRate: undefined,
+  color: { isFullRange: false, isRgb: false },
+};
 
 /** vui_parameters up to the timing, ISO/IEC 14496-10 E.1.1. */
-function parseVui(bits: Bits): Pick<AvcConfig, 'sarWidth' | 'sarHeight' | 'frameRate'> {
+function parseVui(bits: Bits): Vui {
   let sarWidth = 1;
   let sarHeight = 1;
   if (bits.flag()) {
@@ -114,9 +145,13 @@ function parseVui(bits: Bits): Pick<AvcConfig, 'sarWidth' | 'sarHeight' | 'frame
     if (sarWidth === 0 || sarHeight === 0) sarWidth = sarHeight = 1;
   }
   if (bits.flag()) bits.flag();
+  let isFullRange = false;
+  let isRgb = false;
   if (bits.flag()) {
-    bits.read(4);
-    if (bits.flag()) bits.read(24);
+    bits.read(3);
+    isFullRange = bits.flag();
+    // matrix_coefficients 0: the planes are green, blue and red.
+    if (bits.flag()) isRgb = (bits.read(24) & 0xff) === 0;
   }
   if (bits.flag()) {
     bits.unsigned();
@@ -128,7 +163,7 @@ function parseVui(bits: Bits): Pick<AvcConfig, 'sarWidth' | 'sarHeight' | 'frame
     const rate = bits.read(32) / 2 / units;
     if (rate >= 1 && rate <= 300) frameRate = rate;
   }
-  return { sarWidth, sarHeight, frameRate };
+  return { sarWidth, sarHeight, frameRate, color: { isFullRange, isRgb } };
 }
 
 function skipScaling(bits: Bits, size: number): void {

@@ -30,6 +30,11 @@ export class Bits {
     return value;
   }
 
+  /** Goes on at the next whole byte. */
+  align(): void {
+    this.#at = Math.ceil(this.#at / 8) * 8;
+  }
+
   flag(): boolean {
     return this.read(1) === 1;
   }

@@ -1,7 +1,7 @@
 /** What a decoder configuration says about video, whatever the codec. */
 export interface VideoConfig {
   /** The sample entry (ISO/IEC 14496-12 8.5.2), and the box in it that holds the record. */
-  readonly entry: 'avc1' | 'hvc1' | 'av01';
+  readonly entry: 'avc1' | 'avc3' | 'hvc1' | 'av01';
   readonly box: 'avcC' | 'hvcC' | 'av1C';
   /** RFC 6381. */
   readonly codec: string;

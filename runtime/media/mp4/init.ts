@@ -8,11 +8,17 @@ export interface VideoEntry {
   readonly timescale: number;
   readonly config: VideoConfig;
   readonly record: Uint8Array;
+  /** In place of what the configuration says: boxes of the sample entry for shape and colour, */
+  readonly boxes?: Uint8Array;
+  /** and matrix, width and height of the track header, 44 bytes. */
+  readonly display?: Uint8Array;
 }
 
-/** One audio track. `record`: AudioSpecificConfig or OpusHead. Its timescale is the sample rate. */
+/** One audio track. `record`: AudioSpecificConfig or OpusHead. */
 export interface AudioEntry {
   readonly id: number;
+  /** The sample rate unless told. */
+  readonly timescale?: number;
   readonly config: AudioConfig;
   readonly record: Uint8Array;
 }
@@ -43,7 +49,7 @@ function mvhd(nextId: number): Uint8Array {
   );
 }
 
-function videoTrak({ id, timescale, config, record }: VideoEntry): Uint8Array {
+function videoTrak({ id, timescale, config, record, boxes, display }: VideoEntry): Uint8Array {
   const shown = Math.min(65_535, Math.round((config.width * config.sarWidth) / config.sarHeight));
   const sar =
     config.sarWidth === config.sarHeight ? [] : [box('pasp', u32(config.sarWidth, config.sarHeight))];
@@ -59,10 +65,10 @@ function videoTrak({ id, timescale, config, record }: VideoEntry): Uint8Array {
     new Uint8Array(32),
     u16(24, 0xffff),
     box(config.box, record),
-    ...sar,
+    ...(boxes === undefined ? sar : [boxes]),
   );
   return trak({
-    header: tkhd(id, { volume: 0, width: shown, height: config.height }),
+    header: tkhd(id, { volume: 0, display: display ?? join([MATRIX, sides(shown, config.height)]) }),
     timescale,
     handler: 'vide',
     media: full('vmhd', 0, 1, u16(0, 0, 0, 0)),
@@ -70,7 +76,7 @@ function videoTrak({ id, timescale, config, record }: VideoEntry): Uint8Array {
   });
 }
 
-function audioTrak({ id, config, record }: AudioEntry): Uint8Array {
+function audioTrak({ id, config, record, timescale = config.sampleRate }: AudioEntry): Uint8Array {
   // AudioSampleEntry, 12.2.3; a rate above 65535 does not fit its 16.16 field and is then left 0.
   const rate = config.sampleRate < 65_536 ? config.sampleRate : 0;
   const specific =
@@ -86,8 +92,8 @@ function audioTrak({ id, config, record }: AudioEntry): Uint8Array {
     specific,
   );
   return trak({
-    header: tkhd(id, { volume: 0x100, width: 0, height: 0 }),
-    timescale: config.sampleRate,
+    header: tkhd(id, { volume: 0x100, display: join([MATRIX, sides(0, 0)]) }),
+    timescale,
     handler: 'soun',
     media: full('smhd', 0, 0, u32(0)),
     entry,
@@ -109,9 +115,12 @@ function descriptor(tag: number, ...payload: Uint8Array[]): Uint8Array {
 }
 
 /** Track header, 8.3.2; enabled, in movie. */
-function tkhd(id: number, shape: { volume: number; width: number; height: number }): Uint8Array {
-  const size = u32(shape.width * 65_536, shape.height * 65_536);
-  return full('tkhd', 0, 3, u32(0, 0, id, 0, 0, 0, 0), u16(0, 0, shape.volume, 0), MATRIX, size);
+function tkhd(id: number, shape: { volume: number; display: Uint8Array }): Uint8Array {
+  return full('tkhd', 0, 3, u32(0, 0, id, 0, 0, 0, 0), u16(0, 0, shape.volume, 0), shape.display);
+}
+
+function sides(width: number, height: number): Uint8Array {
+  return u32(width * 65_536, height * 65_536);
 }
 
 function trak(options: {

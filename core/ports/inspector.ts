@@ -1,0 +1,50 @@
+import type { VideoSpec } from './recorder.ts';
+
+/**
+ * Looks into files that somebody uploaded: is it an mp4 with H.264 video and AAC audio, and what is in it? Never on the
+ * thread that reads sockets. The file may be anything: what an inspection costs is bounded by `inspection` in the table of
+ * limits, not by what the file claims; a plain mp4 of any size is a few reads, a fragmented one a read for each fragment.
+ *
+ * Faults: `inspection.unavailable` (503: it was ended before it came to an answer, or there are too many at once; try again,
+ * it says nothing of the file). What `read` throws, and the reason of an aborted signal, are thrown as they are.
+ */
+export interface Inspector {
+  /** @param options.isPlayed what HLS of it needs is made too; what cannot be cut into segments is then refused */
+  inspect(
+    file: InspectedFile,
+    options: { readonly signal: AbortSignal; readonly isPlayed?: boolean },
+  ): Promise<Inspection>;
+  /** What runs is ended; later calls are Fault `inspection.unavailable`. */
+  close(): Promise<void>;
+}
+
+/** A file of this machine, or one that is read piece by piece. It must not change meanwhile. */
+export type InspectedFile =
+  | { readonly path: string }
+  | {
+      /** Bytes. */
+      readonly size: number;
+      /** The bytes `from` up to `to`, which is not part of it and at most `size`: exactly so many, at most 64 MiB. */
+      read(from: number, to: number): Promise<Uint8Array>;
+    };
+
+export type Inspection =
+  | {
+      readonly ok: true;
+      /** As ffprobe would say it of the tracks that count. */
+      readonly spec: VideoSpec;
+      /** Tracks that are no part of the film, in plain words; empty mostly. */
+      readonly passedOver: readonly string[];
+      /** When it was asked for. */
+      readonly playback?: FilmPlayback;
+    }
+  /** Plain words that follow "the file was refused: ". */
+  | { readonly ok: false; readonly reason: string };
+
+/** What HLS on demand needs beside the file: two blobs, some hundredths of its size at most. */
+export interface FilmPlayback {
+  /** `core/segment-index.ts`; its places are those in `heads`. */
+  readonly index: Uint8Array<ArrayBuffer>;
+  /** Init segments, and a block for each segment (`core/segment-block.ts`): pieces of one blob. */
+  readonly heads: readonly Uint8Array<ArrayBuffer>[];
+}

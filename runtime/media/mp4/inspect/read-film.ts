@@ -1,0 +1,144 @@
+import { type Box, typeAt } from './boxes.ts';
+import { type FileBox, fileBoxes } from './file-boxes.ts';
+import { FragmentCursor } from './fragment-cursor.ts';
+import { type FragmentRun, Fragments } from './fragments.ts';
+import { inspectionLimits } from './limits.ts';
+import { type Measure, measure, nothing } from './measure.ts';
+import { type Movie, readMovie } from './movie.ts';
+import { Refusal } from './refusal.ts';
+import type { SampleCursor } from './samples.ts';
+import { sniff } from './sniff.ts';
+import { TableCursor } from './table-cursor.ts';
+import type { Track } from './track.ts';
+import { FileWindow, type ReadableFile } from './window.ts';
+
+/** What is known of a file that is an mp4. Its index is in memory, its samples are not. */
+export interface Film {
+  readonly size: number;
+  readonly isFragmented: boolean;
+  /** At least one; each has samples. */
+  readonly tracks: readonly FilmTrack[];
+  readonly passedOver: readonly string[];
+  /** Seconds, as its header says; undefined: not told. */
+  readonly claimed: number | undefined;
+}
+
+export interface FilmTrack {
+  readonly track: Track;
+  readonly measure: Measure;
+  /** Its samples from the beginning: those of the moov box, then those of the fragments. Each call begins anew. */
+  cursors(): SampleCursor[];
+}
+
+/** Reads the index of a file: `ftyp`, `moov` wherever it is, and the `moof` boxes of a fragmented one. Throws Refusal. */
+export async function readFilm(file: ReadableFile): Promise<Film> {
+  const window = new FileWindow(file);
+  await checkStart(window);
+  const index = new IndexReader(window);
+  let movie: Movie | undefined;
+  let fragments: Fragments | undefined;
+  const measures = new Map<Track, Measure>();
+  for await (const box of fileBoxes(window)) {
+    if (box.type === 'moov' && movie !== undefined) throw new Refusal('it has two moov boxes');
+    if (box.type === 'moov') {
+      movie = readMovie(await index.read(box));
+      for (const track of movie.tracks) measures.set(track, measureTables(track, file.size));
+      checkCount(measures);
+      // Nothing behind a plain film matters: where its samples lie was checked.
+      if (movie.fragmentDefaults === undefined) break;
+      fragments = new Fragments(movie, endsOf(measures));
+    }
+    if (box.type === 'moof') {
+      if (fragments === undefined)
+        throw new Refusal(
+          'it begins with a fragment (moof) before any moov box: this is a segment of a film',
+        );
+      fragments.add(await index.read(box), { at: box.at });
+    }
+  }
+  if (movie === undefined)
+    throw new Refusal('it has no moov box: it is cut off, or whoever wrote it did not come to an end');
+  const tracks = movie.tracks.map((track) => {
+    const runs = fragments?.of(track)?.runs ?? [];
+    const before = measures.get(track) ?? nothing;
+    const whole = measure(new FragmentCursor(runs), { ...subject(track, file.size), before });
+    measures.set(track, whole);
+    return { track, measure: whole, cursors: () => cursorsOf(track, runs) };
+  });
+  checkCount(measures);
+  checkBytes(measures, file.size);
+  const { passedOver, claimed, fragmentDefaults } = movie;
+  const isFragmented = fragmentDefaults !== undefined;
+  const filled = tracks.filter(({ measure }) => measure.samples > 0);
+  if (filled.length === 0)
+    throw new Refusal(isFragmented ? 'it has no fragment with samples' : 'its tracks have no samples');
+  return { size: file.size, isFragmented, tracks: filled, passedOver, claimed };
+}
+
+/** The first box must be `ftyp`: some other container is named rather than called broken. */
+async function checkStart(window: FileWindow): Promise<void> {
+  if (window.size === 0) throw new Refusal('it is empty');
+  const view = await window.view(0, Math.min(window.size, inspectionLimits.readAhead.value));
+  const isMp4 = view.byteLength >= 8 && typeAt(view, 4) === 'ftyp';
+  if (isMp4) return;
+  const kind = sniff(new Uint8Array(view.buffer, view.byteOffset, view.byteLength));
+  const found = kind === undefined ? 'it does not begin with an ftyp box' : `it is ${kind}`;
+  throw new Refusal(`${found}; expected an mp4`);
+}
+
+/** Reads boxes as a whole, so many bytes of them all together. */
+class IndexReader {
+  readonly #window: FileWindow;
+  #left = inspectionLimits.indexSize.value;
+
+  constructor(window: FileWindow) {
+    this.#window = window;
+  }
+
+  async read({ type, from, to }: FileBox): Promise<Box> {
+    this.#left -= to - from;
+    if (this.#left < 0)
+      throw new Refusal(
+        `its index is too large: ${type} boxes of more than ${inspectionLimits.indexSize.value} bytes together`,
+      );
+    const view = await this.#window.copy(from, to);
+    return { type, view, from: 0, to: view.byteLength };
+  }
+}
+
+function measureTables(track: Track, fileSize: number): Measure {
+  const { tables } = track;
+  if (tables === undefined || tables.count === 0) return nothing;
+  if (tables.count > inspectionLimits.samples.value)
+    throw new Refusal(
+      `${track.label} claims ${tables.count} samples; expected ${inspectionLimits.samples.value} at most`,
+    );
+  return measure(new TableCursor(tables), { ...subject(track, fileSize), before: nothing });
+}
+
+function subject({ label, timescale }: Track, fileSize: number) {
+  return { label, timescale, fileSize };
+}
+
+function cursorsOf({ tables }: Track, runs: readonly FragmentRun[]): SampleCursor[] {
+  return [...(tables === undefined ? [] : [new TableCursor(tables)]), new FragmentCursor(runs)];
+}
+
+function endsOf(measures: ReadonlyMap<Track, Measure>): Map<Track, number> {
+  const filled = [...measures].filter(([, { samples }]) => samples > 0);
+  return new Map(filled.map(([track, { end }]) => [track, end]));
+}
+
+function checkCount(measures: ReadonlyMap<Track, Measure>): void {
+  let samples = 0;
+  for (const measure of measures.values()) samples += measure.samples;
+  if (samples > inspectionLimits.samples.value)
+    throw new Refusal(`it has ${samples} samples; expected ${inspectionLimits.samples.value} at most`);
+}
+
+function checkBytes(measures: ReadonlyMap<Track, Measure>, fileSize: number): void {
+  let bytes = 0;
+  for (const measure of measures.values()) bytes += measure.bytes;
+  if (bytes > fileSize)
+    throw new Refusal(`its samples have ${bytes} bytes together, and the file has ${fileSize}`);
+}

@@ -1,0 +1,112 @@
+import { type Box, type Children, checkTable, Fields, readTable, type Table } from './boxes.ts';
+import { Refusal } from './refusal.ts';
+
+/** The sample tables of a track (ISO/IEC 14496-12 8.6, 8.7): held against their boxes and against each other. */
+export interface SampleTables {
+  readonly label: string;
+  /** Samples. */
+  readonly count: number;
+  /** Bytes of each, or 0: in `sizes`. */
+  readonly size: number;
+  readonly sizes: Table;
+  /** Bits of a row of `sizes`. */
+  readonly sizeBits: number;
+  /** Rows: count, ticks. */
+  readonly times: Table;
+  /** Rows: count, signed ticks. */
+  readonly shifts: Table | undefined;
+  /** Rows: first chunk, samples of a chunk, sample entry. */
+  readonly runs: Table;
+  readonly chunks: Table;
+  readonly isLong: boolean;
+  /** Numbers of the samples at which a decoder can begin; undefined: all. */
+  readonly syncs: Table | undefined;
+}
+
+/** @param options.entries how many sample entries there are */
+export function readSampleTables(
+  stbl: Children,
+  options: { readonly label: string; readonly entries: number },
+): SampleTables {
+  const { label, entries } = options;
+  const sizes = readSizes(stbl, label);
+  const times = table(stbl.need('stts'), 8);
+  const told = sum(times);
+  if (told !== sizes.count)
+    throw new Refusal(`${label} has ${sizes.count} samples, but its stts box tells the time of ${told}`);
+  const ctts = stbl.find('ctts');
+  const shifts = ctts === undefined ? undefined : table(ctts, 8);
+  if (shifts !== undefined && sum(shifts) > sizes.count)
+    throw new Refusal(`${label} has ${sizes.count} samples, but its ctts box moves ${sum(shifts)}`);
+  const runs = table(stbl.need('stsc'), 12);
+  checkRuns(runs, { label, entries });
+  const short = stbl.find('stco');
+  const long = stbl.find('co64');
+  const offsets = short ?? long;
+  if (offsets === undefined) throw new Refusal(`${label} does not say where its samples are`);
+  const chunks = table(offsets, offsets === long ? 8 : 4);
+  const stss = stbl.find('stss');
+  const syncs = stss === undefined ? undefined : table(stss, 4);
+  checkSyncs(syncs, { label, samples: sizes.count });
+  return { label, ...sizes, times, shifts, runs, chunks, isLong: offsets === long, syncs };
+}
+
+function table(box: Box, row: number): Table {
+  const fields = new Fields(box);
+  fields.full();
+  return readTable(fields, { box, row });
+}
+
+/** Sample sizes, 8.7.3: in stsz with 32 bits, in stz2 with 4, 8 or 16. */
+function readSizes(
+  stbl: Children,
+  label: string,
+): Pick<SampleTables, 'count' | 'size' | 'sizes' | 'sizeBits'> {
+  const stsz = stbl.find('stsz');
+  const box = stsz ?? stbl.find('stz2');
+  if (box === undefined) throw new Refusal(`${label} does not say how large its samples are`);
+  const fields = new Fields(box);
+  fields.full();
+  const size = stsz === undefined ? 0 : fields.u32();
+  const sizeBits = stsz === undefined ? fields.u32() & 255 : 32;
+  const count = fields.u32();
+  if (![4, 8, 16, 32].includes(sizeBits))
+    throw new Refusal(`${label} has sizes of ${sizeBits} bits; expected 4, 8, 16 or 32`);
+  // A size that all have takes no rows.
+  const sizes = checkTable(fields, { box, row: size > 0 ? 0 : sizeBits / 8, count });
+  return { count, size, sizes, sizeBits };
+}
+
+/** Sum of the first column. */
+function sum({ view, at, count }: Table): number {
+  let total = 0;
+  for (let row = 0; row < count; row += 1) total += view.getUint32(at + row * 8);
+  return total;
+}
+
+function checkRuns(runs: Table, { label, entries }: { label: string; entries: number }): void {
+  let before = 0;
+  for (let row = 0; row < runs.count; row += 1) {
+    const at = runs.at + row * 12;
+    const first = runs.view.getUint32(at);
+    if (row === 0 ? first !== 1 : first <= before)
+      throw new Refusal(`the stsc box of ${label} begins with chunk ${first} in entry ${row + 1}`);
+    if (runs.view.getUint32(at + 4) === 0) throw new Refusal(`the stsc box of ${label} has empty chunks`);
+    const entry = runs.view.getUint32(at + 8);
+    if (entry < 1 || entry > entries)
+      throw new Refusal(`the stsc box of ${label} names sample entry ${entry} of ${entries}`);
+    before = first;
+  }
+}
+
+function checkSyncs(syncs: Table | undefined, { label, samples }: { label: string; samples: number }): void {
+  if (syncs === undefined || samples === 0) return;
+  if (syncs.count === 0) throw new Refusal(`${label} has no key frame (its stss box is empty)`);
+  let before = 0;
+  for (let row = 0; row < syncs.count; row += 1) {
+    const number = syncs.view.getUint32(syncs.at + row * 4);
+    if (number <= before || number > samples)
+      throw new Refusal(`the stss box of ${label} names sample ${number} of ${samples} after ${before}`);
+    before = number;
+  }
+}

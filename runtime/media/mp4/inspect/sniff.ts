@@ -1,0 +1,35 @@
+/** What a file is that does not begin like an mp4, by its first bytes; undefined when nothing is known. 189 are enough. */
+export function sniff(start: Uint8Array): string | undefined {
+  if (start[0] === 0x47 && start[0xbc] === 0x47) return 'an MPEG transport stream';
+  const text = String.fromCharCode(...start.subarray(0, 16));
+  return kinds.find(([begin, offset]) => text.startsWith(begin, offset))?.[2];
+}
+
+const kinds: readonly (readonly [begin: string, at: number, name: string])[] = [
+  ['\x1a\x45\xdf\xa3', 0, 'Matroska or WebM'],
+  ['#EXTM3U', 0, 'an HLS playlist'],
+  ['ffconcat', 0, "a list of files for ffmpeg's concat"],
+  ['FLV\x01', 0, 'FLV'],
+  ['OggS', 0, 'Ogg'],
+  ['ID3', 0, 'MP3'],
+  ['\xff\xfb', 0, 'MP3'],
+  ['\xff\xf1', 0, 'AAC without a container'],
+  ['fLaC', 0, 'FLAC'],
+  ['AVI ', 8, 'AVI'],
+  ['WAVE', 8, 'WAV'],
+  ['WEBP', 8, 'a picture'],
+  ['\x00\x00\x01\xba', 0, 'an MPEG programme stream'],
+  ['\x00\x00\x00\x01\x67', 0, 'H.264 without a container'],
+  ['\x30\x26\xb2\x75', 0, 'Windows Media'],
+  ['\x89PNG', 0, 'a picture'],
+  ['\xff\xd8\xff', 0, 'a picture'],
+  ['GIF8', 0, 'a picture'],
+  ['%PDF', 0, 'a PDF document'],
+  ['PK\x03\x04', 0, 'a ZIP archive'],
+  ['\x1f\x8b', 0, 'compressed with gzip'],
+  ['<MPD', 0, 'a DASH manifest'],
+  ['<?xml', 0, 'XML'],
+  ['<!DOCTYPE', 0, 'a web page'],
+  ['<!doctype', 0, 'a web page'],
+  ['<html', 0, 'a web page'],
+];

@@ -1,0 +1,65 @@
+import type { FilmTrack } from '../inspect/read-film.ts';
+import type { SampleCursor } from '../inspect/samples.ts';
+
+/** Which samples of a track are shown (its edit list, ISO/IEC 14496-12 8.6.6), and when. */
+export interface PlacedTrack {
+  readonly track: FilmTrack;
+  /** Ticks a second. */
+  readonly timescale: number;
+  /** Numbers of its samples: from `first` up to `end`. */
+  readonly first: number;
+  readonly end: number;
+  /** Seconds on the common timeline: its first sample decoded, and shown; where the last one ends. */
+  readonly decodeStart: number;
+  readonly start: number;
+  readonly stop: number;
+  /** Ticks from its own time to the common timeline; added to decode times, rounded as a whole. */
+  readonly offset: number;
+}
+
+/**
+ * Places a track as its edit list says: a pause in front, a beginning behind its first sample, an end. HLS cannot begin
+ * between key frames, so pictures begin at the key frame before: that much more is shown. Cuts in the middle are not obeyed.
+ * Undefined: nothing of it is shown.
+ */
+export function placeTrack(
+  track: FilmTrack,
+  options: { readonly isFragmented: boolean },
+): PlacedTrack | undefined {
+  const { timescale, edits, handler } = track.track;
+  const begin = edits?.start ?? 0;
+  const shown = edits === undefined || options.isFragmented ? 0 : (edits.duration - edits.empty) * timescale;
+  const until = shown > 0 ? begin + shown : Number.POSITIVE_INFINITY;
+  const offset = Math.round((edits?.empty ?? 0) * timescale) - begin;
+  const isVideo = handler === 'vide';
+  let first: { number: number; dts: number; pts: number } | undefined;
+  let stop = Number.NEGATIVE_INFINITY;
+  let number = 0;
+  for (const cursor of samplesOf(track)) {
+    const { dts, duration } = cursor;
+    if (dts >= until) break;
+    const pts = dts + cursor.shift;
+    const isFirst = isVideo
+      ? first === undefined || (edits !== undefined && cursor.isSync && pts <= begin)
+      : first === undefined && (edits === undefined || pts + duration > begin);
+    if (isFirst) first = { number, dts, pts };
+    stop = Math.max(stop, pts + duration);
+    number += 1;
+  }
+  if (first === undefined) return undefined;
+  return {
+    track,
+    timescale,
+    first: first.number,
+    end: number,
+    decodeStart: (first.dts + offset) / timescale,
+    start: (first.pts + offset) / timescale,
+    stop: (stop + offset) / timescale,
+    offset,
+  };
+}
+
+/** All samples of a track. The cursor is the same at each step. */
+export function* samplesOf(track: FilmTrack): Generator<SampleCursor> {
+  for (const cursor of track.cursors()) while (cursor.next()) yield cursor;
+}

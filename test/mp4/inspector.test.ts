@@ -1,0 +1,156 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join as path } from 'node:path';
+import { afterAll, afterEach, expect, it } from 'vitest';
+import type { Inspector } from '../../core/ports/inspector.ts';
+import { virtualClock } from '../../runtime/drivers/clock/virtual.ts';
+import { inspector } from '../../runtime/media/mp4/inspect/inspector.ts';
+import { film, ftyp, join, mdat, mvhd, trak } from './build.ts';
+
+const good = film(mvhd(), trak());
+const { signal } = new AbortController();
+const folder = mkdtempSync(path(tmpdir(), 'millrace-inspector-'));
+const clock = virtualClock({ start: 0 });
+let running: Inspector | undefined;
+
+afterEach(() => running?.close());
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const begin = (options: Partial<Parameters<typeof inspector>[0]> = {}): Inspector => {
+  running = inspector({ clock, ...options });
+  return running;
+};
+const pieces = (bytes: Uint8Array) => ({
+  size: bytes.length,
+  read: async (from: number, to: number) => bytes.slice(from, to),
+});
+
+it('inspects a file of this machine, and one that is read piece by piece', async () => {
+  const inspections = begin();
+  const file = path(folder, 'good.mp4');
+  writeFileSync(file, good);
+  const said = await inspections.inspect({ path: file }, { signal });
+  expect(said).toMatchObject({ ok: true, spec: { format: 'mp4', tracks: [{ codec: 'h264' }] } });
+  expect(await inspections.inspect(pieces(good), { signal })).toEqual(said);
+  const bad = await inspections.inspect(pieces(join(ftyp, mdat)), { signal });
+  expect(bad).toEqual({ ok: false, reason: expect.stringContaining('no moov box') });
+});
+
+it('says what the disk says, and throws what a read threw', async () => {
+  const inspections = begin();
+  const nowhere = inspections.inspect({ path: path(folder, 'nowhere.mp4') }, { signal });
+  await expect(nowhere).rejects.toThrow(/cannot be inspected: .*ENOENT/);
+  const lost = new Error('the store is gone');
+  const broken = inspections.inspect({ size: 100, read: () => Promise.reject(lost) }, { signal });
+  await expect(broken).rejects.toBe(lost);
+  expect(await inspections.inspect(pieces(good), { signal })).toMatchObject({ ok: true });
+});
+
+it('inspects so many at once; further ones wait, and too many are refused', async () => {
+  const inspections = begin({ limits: { running: 2, waiting: 3 } });
+  const both = Promise.withResolvers<void>();
+  let reading = 0;
+  let most = 0;
+  const slow = {
+    size: good.length,
+    async read(from: number, to: number) {
+      reading += 1;
+      most = Math.max(most, reading);
+      if (reading === 2) both.resolve();
+      await both.promise;
+      await new Promise((resolve) => setImmediate(resolve));
+      reading -= 1;
+      return good.slice(from, to);
+    },
+  };
+  const all = Array.from({ length: 5 }, () => inspections.inspect(slow, { signal }));
+  await expect(inspections.inspect(slow, { signal })).rejects.toMatchObject({
+    code: 'inspection.unavailable',
+  });
+  expect((await Promise.all(all)).every(({ ok }) => ok)).toBe(true);
+  expect(most).toBe(2);
+});
+
+it('gives up what nobody waits for, and goes on with the next', async () => {
+  const inspections = begin({ limits: { running: 1 } });
+  const stop = new AbortController();
+  const asked = Promise.withResolvers<void>();
+  const never = inspections.inspect(
+    {
+      size: 100,
+      read() {
+        asked.resolve();
+        return new Promise(() => {});
+      },
+    },
+    { signal: stop.signal },
+  );
+  const next = inspections.inspect(pieces(good), { signal });
+  await asked.promise;
+  const reason = new Error('the upload was cancelled');
+  stop.abort(reason);
+  await expect(never).rejects.toBe(reason);
+  expect(await next).toMatchObject({ ok: true });
+  await expect(inspections.inspect(pieces(good), { signal: stop.signal })).rejects.toBe(reason);
+});
+
+it('begins its thread anew when it says nothing for too long; what waited goes on', async () => {
+  const inspections = begin({
+    worker: new URL('./stuck-child.ts', import.meta.url),
+    limits: { running: 1 },
+  });
+  const stuck = inspections.inspect(pieces(new Uint8Array(1)), { signal });
+  const next = inspections.inspect(pieces(new Uint8Array(2)), { signal });
+  const ended = expect(stuck).rejects.toMatchObject({
+    code: 'inspection.unavailable',
+    message: expect.stringContaining('nothing was heard of it for 60000 ms'),
+  });
+  await clock.advance(60_000);
+  await ended;
+  await expect(next).resolves.toMatchObject({ ok: false });
+});
+
+it('does not blame the thread for what the store takes long to read', async () => {
+  const inspections = begin();
+  const bytes = Promise.withResolvers<Uint8Array>();
+  const asked = Promise.withResolvers<void>();
+  const slow = inspections.inspect(
+    {
+      size: good.length,
+      read() {
+        asked.resolve();
+        return bytes.promise;
+      },
+    },
+    { signal },
+  );
+  await asked.promise;
+  await clock.advance(600_000);
+  bytes.resolve(good);
+  expect(await slow).toMatchObject({ ok: true });
+});
+
+it('says so when its thread cannot run', async () => {
+  const inspections = begin({ worker: new URL('./no-such-file.ts', import.meta.url) });
+  await expect(inspections.inspect(pieces(good), { signal })).rejects.toMatchObject({
+    code: 'inspection.unavailable',
+  });
+});
+
+it('ends an idle thread and begins another', async () => {
+  const inspections = begin();
+  expect(await inspections.inspect(pieces(good), { signal })).toMatchObject({ ok: true });
+  await clock.advance(60_000);
+  expect(await inspections.inspect(pieces(good), { signal })).toMatchObject({ ok: true });
+});
+
+it('ends what runs when it is closed', async () => {
+  const inspections = begin();
+  const never = inspections.inspect({ size: 100, read: () => new Promise(() => {}) }, { signal });
+  const lost = expect(never).rejects.toMatchObject({ code: 'inspection.unavailable' });
+  await inspections.close();
+  await lost;
+  await expect(inspections.inspect(pieces(good), { signal })).rejects.toMatchObject({
+    code: 'inspection.unavailable',
+  });
+});
