@@ -103,7 +103,10 @@ async function record(
   on.tell('the same after a collection', mb(held));
   on.tell('the most in each tenth of the time', figures.memory.tenths.map(mb).join(', '));
   on.tell('delay of its event loop, p99', `at most ${figures.loopDelay} ms`);
-  on.tell('its share of a core', `${figures.cpu.toFixed(0)} %, and ${figures.waited.toFixed(1)} s of waiting for one`);
+  on.tell(
+    'its share of a core',
+    `${figures.cpu.toFixed(0)} %, and ${figures.waited.toFixed(1)} s of waiting for one`,
+  );
   const recording = await readRecording(payload, { server, stream, on });
   events.close();
   return { recording, figures, held, seconds };
