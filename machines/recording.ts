@@ -40,7 +40,7 @@ export const recordingMachine = setup({
     isReady: ({ event }) => outcomeOf(event) === 'ready',
   },
   actions: {
-    takeStream: assign(({ event }) => ('stream' in event ? { stream: event.stream } : {})),
+    takeStream: assign(({ event }) => ('stream' in event && event.stream ? { stream: event.stream } : {})),
     noteOver: assign(({ event }) => ({ overAt: event.at })),
     noteDeleted: assign({ isDeleted: true }),
     countTry: assign(({ context, event }) => ({
@@ -211,7 +211,8 @@ export interface RecordingContext {
 }
 
 type RecordingEvent = { readonly at: number } & (
-  | { readonly type: 'started' | 'idle' | 'over'; readonly stream: Shown }
+  | { readonly type: 'started' | 'idle'; readonly stream: Shown }
+  | { readonly type: 'over'; readonly stream?: Shown }
   | { readonly type: 'assetDeleted' }
 );
 

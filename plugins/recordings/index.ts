@@ -13,6 +13,7 @@ import { type PublishTerms, publishTerms, setFieldsFaults, stream, streams } fro
 import { config } from './config.ts';
 import { abandonEffect, clearEffect, finishEffect } from './finish.ts';
 import { assetDeleted, isRecorded, sessionChanged, sessionStarted } from './follow.ts';
+import { catchingUp } from './missed.ts';
 import { folderOf } from './names.ts';
 import { playbackFaults, playbackRoutes, recordedPlayable } from './playback.ts';
 import { recording } from './recording.ts';
@@ -58,6 +59,7 @@ export default definePlugin({
     'asset.deleted': assetDeleted,
   },
   nodeRoutes: takeRoutes,
+  duties: { catchUp: catchingUp },
   start: sweeping,
   routes(kit) {
     const keys = kit.use(authenticator);

@@ -50,6 +50,12 @@ export const recordingLimitTable = limitTable('recordings', {
     meaning: 'How often what recordings have left on this node is looked for; also at the start.',
     beyond: 'What is found is removed.',
   },
+  missed: {
+    value: 100,
+    unit: 'recordings',
+    meaning: 'Recordings that are read at a time to find those whose session is over; as often as the sweep.',
+    beyond: 'The next ones are read after them.',
+  },
   leftAlone: {
     value: 3_600_000,
     unit: 'ms',

@@ -37,6 +37,8 @@ export interface StreamReference {
 export interface StreamDescription {
   readonly account: string;
   readonly isActive: boolean;
+  /** Of a session: nobody can bring it back. */
+  readonly isOver: boolean;
   /** Ids of the nodes that fed it last, of a parent its newest session; the newest at the end. */
   readonly nodes: readonly string[];
   readonly body: Readonly<Record<string, unknown>>;

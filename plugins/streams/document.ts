@@ -14,6 +14,8 @@ export interface StreamDocument extends StreamSettings {
   readonly isActive: boolean;
   /** Parents only: the newest session. Rows from before have none. */
   readonly sessionId?: string | null;
+  /** Sessions only: nobody can bring it back. Rows from before have none. */
+  readonly isOver?: boolean;
   /** On the air, but nobody publishes: the encoder's connection was lost. */
   readonly isHeld: boolean;
   /** Token of the publish that feeds it, to look up live figures. */
@@ -36,7 +38,7 @@ export interface StreamDocument extends StreamSettings {
 export function rowsOf(context: BroadcastContext, state: unknown): ResourceWrite[] {
   const { stream, session } = context;
   if (state === 'deleted') {
-    const ended = session?.hasStarted ? [sessionRow(context)] : [];
+    const ended = session?.hasStarted ? [sessionRow(context, state)] : [];
     return [{ ...key(stream), body: null, indexes: {} }, ...ended];
   }
   const publish = session?.publish ?? null;
@@ -48,7 +50,7 @@ export function rowsOf(context: BroadcastContext, state: unknown): ResourceWrite
     ...(context.isActive && activeIndex),
   };
   const row = { ...key(stream), body: JSON.stringify(streamDocument(context)), indexes };
-  return session?.hasStarted ? [row, sessionRow(context)] : [row];
+  return session?.hasStarted ? [row, sessionRow(context, state)] : [row];
 }
 
 /** The stream itself, as its row holds it. */
@@ -90,7 +92,7 @@ function brake(session: BroadcastContext['session']): Pick<StreamDocument, 'brak
   return until > 0 ? { brakedUntil: until } : {};
 }
 
-function sessionRow(context: BroadcastContext): ResourceWrite {
+function sessionRow(context: BroadcastContext, state: unknown): ResourceWrite {
   const { stream, session } = context;
   if (!session) throw new Error('a session row needs a session');
   const { id, createdAt, name, userTags, fields, lastMediaAt, past, current } = session;
@@ -106,6 +108,7 @@ function sessionRow(context: BroadcastContext): ResourceWrite {
     holdSeconds: null,
     parentId: stream.id,
     isActive: context.isActive,
+    isOver: state === 'off' || state === 'deleted',
     isHeld: context.isActive && session.publish === null,
     token: context.isActive && session.publish ? session.publish.token : null,
     incarnation: session.publish?.incarnation ?? null,

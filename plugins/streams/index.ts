@@ -82,10 +82,10 @@ export default definePlugin({
         const row = await kit.resources.get('stream', id, { isBeside: true });
         if (!row) return undefined;
         const document = documentOf(row);
-        const { account, isActive, nodes = [] } = document;
+        const { account, isActive, isOver = false, nodes = [] } = document;
         const state = await readLive(document, kit);
         const shown = { at: kit.clock.now(), fields: kit.fields(stream), state };
-        return { account, isActive, nodes, body: presentForEvent(document, shown) };
+        return { account, isActive, isOver, nodes, body: presentForEvent(document, shown) };
       },
       observe: live.observe,
     });

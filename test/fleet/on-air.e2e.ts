@@ -109,7 +109,7 @@ describe.skipIf(missing.length > 0)('three nodes', () => {
   test('what happens to the engines is seen by /health/ready, and nothing tells a secret', async () => {
     const { url } = fleet.node('b');
     const ready = async () => (await fetch(`${url}/health/ready`)).status;
-    expect(await ready()).toBe(200);
+    await until('200', async () => (await ready()) === 200, { within: 20_000 });
     await fleet.redis.freeze();
     try {
       await until('503', async () => (await ready()) === 503, { within: 20_000 });
@@ -124,7 +124,8 @@ describe.skipIf(missing.length > 0)('three nodes', () => {
       const { engines = [] } = (await answer.json()) as { engines?: string[] };
       return { status: answer.status, engines };
     };
-    expect((await media()).status).toBe(200);
+    // It looks for itself, and may see it a moment later.
+    await until('200 of the media node', async () => (await media()).status === 200, { within: 20_000 });
     await fleet.kafka.freeze();
     try {
       const silent = await until(

@@ -46,6 +46,7 @@ export async function world(options: WorldOptions): Promise<World> {
   const recorder = scriptedRecorder();
   const intake = scriptedIntake(join(dataDir, 'uploads'));
   let time: Clock;
+  let running = options.plugins;
 
   const startOne = async (now: number): Promise<Running> => {
     const inner = sqliteStore({ file: options.durable ? join(dataDir, 'world.db') : ':memory:' });
@@ -58,7 +59,7 @@ export async function world(options: WorldOptions): Promise<World> {
     const log = jsonLog({ level: 'debug', now: () => clock.now(), write: (line) => lines.push(line) });
     const bus = broker && memoryBus({ broker, node: 'local', partitions, clock, log });
     const booted = await boot({
-      plugins: options.plugins.map((plugin) => ({
+      plugins: running.map((plugin) => ({
         plugin: scripted(plugin, options.effects ?? {}),
         config: options.config?.[plugin.id],
       })),
@@ -171,7 +172,8 @@ export async function world(options: WorldOptions): Promise<World> {
       },
     },
     stop,
-    async crash({ downFor }) {
+    async crash({ downFor, plugins = options.plugins }) {
+      running = plugins;
       const at = current.clock.now() + milliseconds(downFor);
       // The process is gone: nothing of it is told to stop, nothing it had in memory is written.
       await current.inner.close();
@@ -242,8 +244,11 @@ export interface World {
   };
   /** Ends the process as SIGTERM does. Disposing does it too. */
   stop(): Promise<void>;
-  /** Ends the process without a word and starts another on the same data, `downFor` later. Needs `durable`. */
-  crash(options: { downFor: string }): Promise<void>;
+  /**
+   * Ends the process without a word and starts another on the same data, `downFor` later, with other plugins where they are
+   * given. Needs `durable`.
+   */
+  crash(options: { downFor: string; plugins?: readonly Plugin[] }): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
 }
 

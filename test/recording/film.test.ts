@@ -11,6 +11,8 @@ const NONE = new Uint8Array(0);
 /** A run as it was live, and what of it must be in the film. */
 interface Live {
   readonly steps: Step[];
+  /** Of the sound, Hz. */
+  readonly rate?: number;
   /** Seconds on the clock of the run: when each sample is shown and how long it lasts, in order of decoding. */
   readonly shown: Record<'avc1' | 'mp4a', { readonly at: number; readonly lasts: number }[]>;
 }
@@ -29,7 +31,7 @@ function anyRun(random: (below: number) => number): Live {
   const step = [3000, 3003, 3600, 1500][random(4)];
   const delay = [0, 0, 2, 3][random(4)] * step;
   const late = random(3) === 0 ? random(700) / 1000 : random(20) / 1000;
-  const live: Live = { steps: [{ begin: init }], shown: { avc1: [], mp4a: [] } };
+  const live: Live = { rate, steps: [{ begin: init }], shown: { avc1: [], mp4a: [] } };
   let video = Math.round(from * 90_000);
   let audio = Math.round((from + late) * rate);
   const until = from + 1 + random(30) / 10;
@@ -93,7 +95,9 @@ describe('a film', () => {
         const starts: number[] = [];
         for (const type of ['avc1', 'mp4a'] as const) {
           if (run.shown[type].length === 0) continue;
-          const track = tracks.find((other) => other.type === type);
+          const track = tracks.find(
+            (other) => other.type === type && (type === 'avc1' || other.timescale === run.rate),
+          );
           if (track === undefined) throw new Error(`there is no ${type}`);
           const from = done.get(track) ?? 0;
           done.set(track, from + run.shown[type].length);
@@ -245,6 +249,31 @@ describe('a film', () => {
     expect(duration / timescale).toBe(5);
     for (const track of tracks)
       expect(track.samples.map((sample) => shownAt(track, sample, timescale))).toEqual([0, 1, 2, 3, 4]);
+  });
+
+  it('has sound at another rate in a track of its own', () => {
+    // 32 kHz, stereo.
+    const low = initOf({ audio: Uint8Array.of(0x12, 0x90) });
+    const lower: Step = {
+      bytes: fragmentOf({
+        video: [{ dts: 900_000, duration: 90_000, size: 9 }],
+        audio: [{ dts: 320_000, duration: 32_000, size: 9 }],
+      }),
+      part: { wallStart: 0, duration: 1, isIndependent: true, startsSegment: true },
+    };
+    const { tracks, timescale, finished } = film([
+      { steps: [{ begin: initOf() }, second(50), second(51)], shown: none },
+      { steps: [{ begin: low }, lower], shown: none },
+      { steps: [{ begin: initOf() }, second(7)], shown: none },
+    ]);
+    expect(tracks.map(({ timescale: own }) => own)).toEqual([90_000, 48_000, 32_000]);
+    const shown = tracks.map((track) => track.samples.map((sample) => shownAt(track, sample, timescale)));
+    expect(shown).toEqual([[0, 1, 2, 3], [0, 1, 3], [2]]);
+    expect(finished.spec.tracks).toMatchObject([
+      { duration: 4 },
+      { sampleRate: 48_000 },
+      { sampleRate: 32_000 },
+    ]);
   });
 
   it('holds sound in step that was away within a run', () => {

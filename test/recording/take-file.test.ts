@@ -262,6 +262,20 @@ describe('the file of a take', () => {
     }
   });
 
+  it('leaves nothing behind its end of a part that did not fit and was left out', () => {
+    const io = new MemoryIo();
+    const file = fill(io, runSteps({ seconds: 1 }));
+    const [begin, large] = runSteps({ seconds: 1, size: 5000 });
+    apply(file, begin);
+    io.room = 20_000;
+    expect(() => apply(file, large)).toThrow('ENOSPC');
+    io.room = Number.POSITIVE_INFINITY;
+    file.pause();
+    for (const step of runSteps({ seconds: 1, size: 5, audio: false })) apply(file, step);
+    expect(io.size).toBe(file.size);
+    expect(openTakeFile(new MemoryIo(io.bytes)).cut).toBeUndefined();
+  });
+
   it('grows beyond 4 GiB', () => {
     const io = new SparseIo({ kept: 65_536 });
     const file = openTakeFile(io);

@@ -6,9 +6,6 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openTakeFile } from '../../runtime/media/recording/file/open-take-file.ts';
 import type { FinishedFile, TakeFile } from '../../runtime/media/recording/take-file.ts';
 import { launchBrowser } from '../e2e/harness/chromium.ts';
-import { readFragments } from '../hls/boxes.ts';
-import { type FlvTag, readFlv } from '../hls/flv.ts';
-import { enhancedClip } from '../publisher/enhanced-clip.ts';
 import {
   complaints,
   flashesAndBeeps,
@@ -19,7 +16,10 @@ import {
   run,
   serveFolder,
   watch,
-} from './film-tools.ts';
+} from '../e2e/harness/film-tools.ts';
+import { readFragments } from '../hls/boxes.ts';
+import { type FlvTag, readFlv } from '../hls/flv.ts';
+import { enhancedClip } from '../publisher/enhanced-clip.ts';
 import { MemoryIo } from './memory-io.ts';
 import { TappedPackager } from './tapped-packager.ts';
 
@@ -138,6 +138,17 @@ async function take(names: readonly string[]): Promise<Take> {
   return { file, io, finished, fed };
 }
 
+/** When the second run begins, seconds; the middle where there is none. */
+function secondRun({ file, finished }: Take): number {
+  let time = 0;
+  for (let number = 0; number < file.count; number += 1) {
+    const { isDiscontinuity, duration } = file.segment(number);
+    if (isDiscontinuity) return time;
+    time += duration;
+  }
+  return finished.spec.duration / 2;
+}
+
 /** The file with its moov at the end, and the same film with it in front. */
 async function write(name: string, { io, finished }: Take): Promise<string[]> {
   const { bytes } = io;
@@ -155,7 +166,8 @@ describe.each([
   ['pictures alone', ['pictures'], [0.5, 3, 5.5]],
   ['a reconnect and a restart', ['bframes', 'bframes', 'bframes'], [3, 10, 18]],
   ['another size', ['plain', 'small', 'bframes'], [18, 3, 10]],
-  ['another sample rate', ['plain', 'mono', 'ntsc'], [3, 10, 18]],
+  ['another sample rate', ['plain', 'ntsc', 'plain'], [3, 10, 18]],
+  ['a much lower sample rate', ['plain', 'mono', 'ntsc'], [3, 10, 18]],
   ['sound that is away', ['plain', 'pictures', 'plain'], [3, 10, 18]],
   ['pictures that are away', ['plain', 'sound', 'plain'], [3, 10, 18]],
   ['sound first', ['sound', 'bframes'], [3, 9, 12]],
@@ -202,7 +214,7 @@ describe.each([
           });
         else expect([track.channels, track.sampleRate]).toEqual([channels, Number(sample_rate)]);
       }
-      if (streams.length < 2 || name.endsWith('first') || name === 'another codec') continue;
+      if (streams.length !== 2 || name.endsWith('first')) continue;
       expect(Math.abs(Number(streams[0].start_time) - Number(streams[1].start_time))).toBeLessThan(1 / 30);
     }
   });
@@ -226,13 +238,15 @@ describe.each([
     }
   });
 
-  it.runIf(at.length > 0)('is played by Chromium, which goes to any place of it', async () => {
+  if (at.length === 0) return;
+
+  it('is played by Chromium, which goes to any place of it', async () => {
     for (const path of paths) {
       const url = new URL(path.slice(folder.length + 1), server.url).href;
       const { duration, sought, played } = await watch(browser, {
         url,
         at,
-        across: made.finished.spec.duration / 2,
+        across: secondRun(made),
       });
       expect(Math.abs(duration - made.finished.spec.duration)).toBeLessThan(0.05);
       for (const [index, { currentTime, frame, error }] of sought.entries()) {
@@ -245,7 +259,7 @@ describe.each([
         else expect(Math.abs((frame ?? -9) - expected), `at ${at[index]}`).toBeLessThanOrEqual(1);
       }
       expect(played.error).toBeNull();
-      expect(played.reached).toBeGreaterThan(made.finished.spec.duration / 2);
+      expect(played.reached).toBeGreaterThan(secondRun(made) + 0.4);
     }
   });
 });
@@ -261,8 +275,9 @@ it('flashes and beeps at once, after a reconnect and at another sample rate too'
   const made = await take(['beacon', 'beacon44', 'beacon']);
   const [path] = await write('beacon', made);
   const { flashes, beeps: heard } = await flashesAndBeeps(path);
-  // The silence at the end ends with the film.
-  const beeps = heard.filter((beep) => beep < made.finished.spec.duration - 0.1);
+  // The silence at the end of a track ends with it, half a second behind the last beep or more.
+  const ends = made.finished.spec.tracks.map(({ duration }) => duration);
+  const beeps = heard.filter((beep) => ends.every((end) => Math.abs(beep - end) > 0.1));
   expect(flashes.length).toBeGreaterThanOrEqual(14);
   // The first tone has no silence before it.
   for (const beep of beeps) {

@@ -177,6 +177,19 @@ describe('a file that was torn', () => {
     }
   });
 
+  it('is cut before a run whose note names an init that is not there', () => {
+    const io = new MemoryIo();
+    grow(io, steps);
+    const { bytes } = io;
+    const at = Buffer.from(bytes).lastIndexOf('mrun') - 4;
+    for (const init of [2, 0xffffffff]) {
+      new DataView(bytes.buffer).setUint32(at + 12, init);
+      const file = openTakeFile(new MemoryIo(bytes));
+      expect(file.cut).toMatchObject({ at, reason: 'a damaged note' });
+      expect(file.count).toBe(2);
+    }
+  });
+
   it.each([
     ['another file', new TextEncoder().encode('ftypisom and much more of what is no take at all'.repeat(50))],
     ['zeros', new Uint8Array(100_000)],

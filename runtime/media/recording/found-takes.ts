@@ -53,8 +53,10 @@ export async function findTakes(
 async function isBare(spool: string): Promise<boolean> {
   const names = await readdir(spool).catch(() => undefined);
   if (!names?.every((name) => name === `${spoolFiles.meta}.new`)) return false;
-  await rm(spool, { recursive: true, force: true });
-  return true;
+  return rm(spool, { recursive: true, force: true }).then(
+    () => true,
+    () => false,
+  );
 }
 
 async function look(

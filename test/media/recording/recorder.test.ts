@@ -268,6 +268,7 @@ describe('at the start', () => {
   it('what cannot be moved aside is told and passed over', async () => {
     using at = place();
     mkdirSync(join(at.folder, 'lost+found'), { recursive: true });
+    writeFileSync(join(at.folder, 'lost+found', 'inode'), '');
     // Nothing can be moved there.
     writeFileSync(join(at.folder, '.aside'), '');
     const lines: string[] = [];

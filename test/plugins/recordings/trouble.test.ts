@@ -7,7 +7,7 @@ import { virtualClock } from '../../../runtime/drivers/clock/virtual.ts';
 import type { ScriptedPublish } from '../../kit/scripted-media.ts';
 import { scriptedRecorder, scriptedTake } from '../../kit/scripted-recorder.ts';
 import { silentLog } from '../../kit/silent-log.ts';
-import { type RecordingWorld, recordingWorld } from './kit.ts';
+import { type RecordingWorld, recordingPlugins, recordingWorld } from './kit.ts';
 
 const begun = ['stream.started', 'recording.started'];
 const idle = ['stream.idle', 'recording.waiting'];
@@ -73,6 +73,47 @@ describe('a restart', () => {
     await w.advance('1m');
     expect(await w.told()).toEqual([...begun, ...idle, ...finished]);
     expect((await w.fileOf(publish))?.video.key).toBe(video.key);
+  });
+});
+
+describe('a plugin that was off', () => {
+  it.each([
+    ['while it was recorded', false],
+    ['while its recording waited', true],
+  ])('when a session came to its end %s finishes the recording when it is on again', async (_, isIdle) => {
+    await using w = await recordingWorld({ durable: true });
+    const stream = await w.given.stream({ record: true });
+    const publish = await w.onAir(stream);
+    const { sessionId } = publish.grant;
+    if (isIdle) publish.end({ clean: true });
+    await w.advance('10s');
+    const all = recordingPlugins().plugins;
+    await w.crash({ downFor: '1s', plugins: all.filter(({ id }) => id !== 'recordings') });
+    await w.advance('30m');
+    await w.crash({ downFor: '1s', plugins: all });
+    await w.advance('1m');
+    const told = await w.told();
+    for (const event of [...begun, ...idle, ...finished]) {
+      expect(told.filter((one) => one === event)).toHaveLength(1);
+    }
+    expect(told.slice(-finished.length)).toEqual(finished);
+    expect(await w.read(sessionId)).toMatchObject({ recordingStatus: 'ready', issues: [] });
+    expect(w.recorder.dropped).toEqual([sessionId]);
+  });
+
+  it('leaves a session alone that may come back', async () => {
+    await using w = await recordingWorld({ durable: true });
+    const stream = await w.given.stream({ record: true });
+    const publish = await w.onAir(stream);
+    publish.end({ clean: true });
+    await w.advance('4m');
+    const all = recordingPlugins().plugins;
+    await w.crash({ downFor: '1s', plugins: all.filter(({ id }) => id !== 'recordings') });
+    await w.crash({ downFor: '1s', plugins: all });
+    await w.advance('30s');
+    expect(await w.told()).toEqual([...begun, ...idle]);
+    await w.advance('5m');
+    expect(await w.told()).toEqual([...begun, ...idle, ...finished]);
   });
 });
 

@@ -3,7 +3,7 @@ import { promisify } from 'node:util';
 import type { Browser } from 'playwright-core';
 import { readFrameNumber } from '../../../demo/frame-number.ts';
 import { filmPageFile, openFilm } from '../../vod/film-page.ts';
-import { numbered } from './numbered-clip.ts';
+import { playByFfmpeg } from '../../vod/players.ts';
 import type { Verdict } from './verdict.ts';
 
 const run = promisify(execFile);
@@ -18,26 +18,18 @@ export async function probeDuration(film: string): Promise<number> {
   return Number.parseFloat((await run('ffprobe', options)).stdout);
 }
 
-/** ffmpeg decodes all of it and has nothing to complain about. */
+/** ffmpeg decodes all of it and has nothing to complain about. Answers how many pictures there are. */
 export async function checkDecoding(
   film: string,
   { on, name }: { on: Verdict; name: string },
-): Promise<void> {
-  const { stdout, stderr } = await run(
-    'ffmpeg',
-    // The stream's own time base: otherwise two pictures of whole milliseconds may fall on one thirtieth.
-    ['-nostdin', '-v', 'error', '-progress', 'pipe:1', '-i', film, '-fps_mode', 'passthrough'].concat([
-      '-enc_time_base:v',
-      '-1',
-      '-f',
-      'null',
-      '-',
-    ]),
-    { maxBuffer: big },
-  ).catch((error) => ({ stdout: '', stderr: String(error) }));
-  const pictures = [...stdout.matchAll(/^frame=\s*(\d+)/gm)].at(-1)?.[1];
-  const figure = stderr.trim() === '' ? `${pictures} pictures, no complaint` : stderr.slice(0, 300);
-  on.check(`ffmpeg decodes ${name}`, { figure, must: 'no complaint', isSo: stderr.trim() === '' });
+): Promise<number> {
+  const { pictures, complaints } = await playByFfmpeg(film);
+  on.check(`ffmpeg decodes ${name}`, {
+    figure: complaints.trim() === '' ? `${pictures} pictures, no complaint` : complaints.slice(0, 300),
+    must: 'no complaint',
+    isSo: complaints.trim() === '',
+  });
+  return pictures;
 }
 
 /** ffmpeg seeks, as an editor would, and decodes one picture: the right one. */
@@ -164,15 +156,3 @@ function judge(
 }
 
 const ms = (duration: number) => `${duration.toFixed(0)} ms`;
-
-/** Seconds of a film to pictures of the clip, of which each run shows a stretch from `first` on. */
-export function numbersOf(runs: readonly { readonly first: number; readonly seconds: number }[]): NumberAt {
-  return (seconds) => {
-    let into = seconds;
-    for (const [index, { first, seconds: lasts }] of runs.entries()) {
-      if (into < lasts || index === runs.length - 1) return first + Math.floor(into * numbered.fps + 1e-6);
-      into -= lasts;
-    }
-    return Number.NaN;
-  };
-}

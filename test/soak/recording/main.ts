@@ -12,21 +12,25 @@ const usage = `npm run soak -- recording <case> [options]
   lengths     one minute and two hours, replayed: time until ready, memory, hashes, seeking
 options
   --minutes   of media: 10 for long, 120 for lengths
-  --speed 60  lengths: times as fast as real time`;
+  --speed 60  lengths: times as fast as real time
+  --first     the server has priority over everything on a shared machine (root)`;
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
     minutes: { type: 'string' },
     speed: { type: 'string', default: '60' },
+    first: { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
   },
 });
 const [name] = positionals;
 const on = verdict();
+const isFirst = values.first;
 const cases: Readonly<Record<string, () => Promise<void>>> = {
-  long: () => long(on, { minutes: Number(values.minutes ?? 10) }),
-  lengths: () => lengths(on, { minutes: Number(values.minutes ?? 120), speed: Number(values.speed) }),
+  long: () => long(on, { minutes: Number(values.minutes ?? 10), isFirst }),
+  lengths: () =>
+    lengths(on, { minutes: Number(values.minutes ?? 120), speed: Number(values.speed), isFirst }),
 };
 const run = cases[name ?? ''];
 if (values.help || !run) {

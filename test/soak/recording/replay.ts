@@ -28,10 +28,14 @@ export async function replay(options: {
   const cursor = loopOf(clip);
   const end = seconds * 1000;
   const began = performance.now();
+  let before = began;
   while (cursor.position < end) {
     if (problem !== undefined)
       throw new Error(`the publish ended after ${cursor.position / 1000} s: ${problem}`);
-    const due = Math.min(end, (performance.now() - began) * speed);
+    const now = performance.now();
+    // What was missed while this process or the server had no core is not caught up with: the speed has a bound.
+    const due = Math.min(end, cursor.position + Math.min(now - before, step) * speed);
+    before = now;
     while (cursor.position < due && publisher.buffered < backlog) {
       const { tag, position } = cursor;
       const isTaken =
@@ -51,3 +55,5 @@ export async function replay(options: {
 
 /** Bytes that wait for the server; further ones wait for their turn. */
 const backlog = 1 << 20;
+/** Longest time, ms, of which the media is sent in one go. */
+const step = 20;

@@ -29,42 +29,34 @@ export class Film {
       const run = fragment.runs[i];
       const bound = this.#bound.get(run.track);
       if (bound === undefined) continue;
-      const { table, entry, ratio } = bound;
-      const ticks = (time: number) => (ratio === 1 ? time : Math.round(time * ratio));
+      const { table, entry } = bound;
       let offset = at + run.offset;
       let time = run.start;
       // One track that has jumped while the others have not is damaged: it goes on where it was.
-      const shift = this.#hasJumped(run)
-        ? table.end - ticks(time)
-        : Math.round(this.#shift * table.timescale);
+      const shift = this.#hasJumped(run) ? table.end - time : Math.round(this.#shift * table.timescale);
       bound.isGoing = true;
-      table.chunk({ at: offset, samples: run.count, entry, time: ticks(time) + shift });
+      table.chunk({ at: offset, samples: run.count, entry, time: time + shift });
       for (let row = 0; row < run.count * STRIDE; row += STRIDE) {
         const duration = run.table[row + DURATION];
         const size = run.table[row + SIZE];
-        const until = time + duration;
-        const begin = ticks(time);
-        const shown = ticks(run.table[row + CTS]);
-        table.sample(begin + shift, shown, size, run.table[row + SYNC] === 1, ticks(until) - begin, offset);
+        const isKey = run.table[row + SYNC] === 1;
+        table.sample(time + shift, run.table[row + CTS], size, isKey, duration, offset);
         offset += size;
-        time = until;
+        time += duration;
       }
     }
   }
 
   #bind(track: InitTrack): Bound {
-    let table = this.tracks.find(({ format }) => format === track.format);
+    // Sound at another rate is a track of its own: behind the first rate Chromium ends with "Unsupported midstream configuration
+    // change", or with an error of its decoder.
+    const { format, timescale } = track;
+    let table = this.tracks.find((other) => other.format === format && other.timescale === timescale);
     if (table === undefined) {
       table = new TrackTable(track);
       this.tracks.push(table);
     }
-    return {
-      table,
-      entry: table.entryOf(track.entry),
-      timescale: track.timescale,
-      ratio: table.timescale / track.timescale,
-      isGoing: false,
-    };
+    return { table, entry: table.entryOf(track.entry), isGoing: false };
   }
 
   /** Within a run one part begins where the one before ended; when none of its tracks does, it is from another time. */
@@ -76,8 +68,8 @@ export class Film {
   #hasJumped({ track, start }: ReadRun): boolean {
     const bound = this.#bound.get(track);
     if (bound === undefined || !bound.isGoing) return false;
-    const { table, timescale } = bound;
-    const away = start / timescale + this.#shift - table.end / table.timescale;
+    const { table } = bound;
+    const away = (start - table.end) / table.timescale + this.#shift;
     return away < -BACK || away > AHEAD;
   }
 
@@ -90,10 +82,10 @@ export class Film {
       const run = fragment.runs[i];
       const bound = this.#bound.get(run.track);
       if (bound === undefined) continue;
-      const start = run.start / bound.timescale;
+      const start = run.start / bound.table.timescale;
       starts.set(bound.table, start);
       decoded = Math.min(decoded, start);
-      if (bound.table.isVideo) shown = Math.min(shown, shownFrom(fragment, i) / bound.timescale);
+      if (bound.table.isVideo) shown = Math.min(shown, shownFrom(fragment, i) / bound.table.timescale);
     }
     if (starts.size === 0) return;
     // Sound that comes long before the first picture is not cut off.
@@ -117,16 +109,13 @@ export class Film {
 interface Bound {
   readonly table: TrackTable;
   readonly entry: number;
-  /** Of the run; that of the table is the one it came with first. */
-  readonly timescale: number;
-  readonly ratio: number;
   /** There was something of it since the last alignment. */
   isGoing: boolean;
 }
 
-/** Seconds by which a part may begin before the end of the one before. */
+/** Seconds by which a part may begin before or behind the end of the one before: sound may be away for a while. */
 const BACK = 0.5;
-const AHEAD = takeFileLimits.takeAhead.value;
+const AHEAD = takeFileLimits.takeAway.value;
 /** Seconds of sound before the first picture that are left out, so that both begin at 0. */
 const TRIMMED = 0.5;
 

@@ -56,11 +56,11 @@ export const takeFileLimits = limitTable('media', {
     meaning: 'How long a recording waits in one track for what goes on in another.',
     beyond: 'The track goes on at once: its times were damaged.',
   },
-  takeAhead: {
+  takeAway: {
     value: 60,
     unit: 's',
-    meaning: 'How far a part may begin behind the end of the one before: a track may be away for a while.',
-    beyond: 'It is taken for another time, and put right behind what is there.',
+    meaning: 'How long one track of a recording may be away within a run.',
+    beyond: 'It goes on at once: its times were damaged.',
   },
   takeWindow: {
     value: 65_536,

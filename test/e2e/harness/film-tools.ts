@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { readFile, rm } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import type { Browser } from 'playwright-core';
-import { type Picture, readFrameNumber } from '../../demo/frame-number.ts';
+import { type Picture, readFrameNumber } from '../../../demo/frame-number.ts';
 
 export const run = promisify(execFile);
 
@@ -81,7 +81,7 @@ export async function frameAt(path: string, seconds: number): Promise<number | n
   return readFrameNumber({ width: 640, height: 360, data: await readFile(picture) });
 }
 
-/** When the picture flashes and when the tone begins, seconds. */
+/** When the picture flashes and when the tone begins in any of the tracks, seconds. */
 export async function flashesAndBeeps(path: string): Promise<{ flashes: number[]; beeps: number[] }> {
   const stats = 'signalstats,metadata=print:key=lavfi.signalstats.YAVG:file=-';
   const seen = await run(
@@ -100,14 +100,14 @@ export async function flashesAndBeeps(path: string): Promise<{ flashes: number[]
     if (isBright && !wasBright) flashes.push(Number(time));
     wasBright = isBright;
   }
-  const heard = await run(
-    'ffmpeg',
-    ['-i', path, '-vn', '-af', 'silencedetect=noise=-30dB:d=0.3', '-f', 'null', '-'],
-    {
-      maxBuffer: 1 << 26,
-    },
-  );
-  const beeps = [...heard.stderr.matchAll(/silence_end: ([\d.]+)/g)].map(([, time]) => Number(time));
+  const { streams } = await probe(path);
+  const sounds = streams.filter(({ codec_type }) => codec_type === 'audio');
+  const beeps: number[] = [];
+  for (const stream of sounds.keys()) {
+    const silence = ['-map', `0:a:${stream}`, '-af', 'silencedetect=noise=-30dB:d=0.3', '-f', 'null', '-'];
+    const heard = await run('ffmpeg', ['-i', path, ...silence], { maxBuffer: 1 << 26 });
+    beeps.push(...[...heard.stderr.matchAll(/silence_end: ([\d.]+)/g)].map(([, time]) => Number(time)));
+  }
   return { flashes, beeps };
 }
 

@@ -1,0 +1,67 @@
+import { every } from '../../core/every.ts';
+import { unlessRefused } from '../../core/fault.ts';
+import type { Stop } from '../../core/plugin.ts';
+import type { StoredResource } from '../../core/ports/store.ts';
+import { streams } from '../streams/contract.ts';
+import type { RecordingsKit } from './kit.ts';
+import { recordingLimitTable } from './limits.ts';
+import { recording, recordingDocument, recordingKind } from './recording.ts';
+
+const page = recordingLimitTable.missed.value;
+const interval = recordingLimitTable.sweep.value;
+
+/** Looks for what was missed, now and ever again: a duty of one node at a time. */
+export function catchingUp(kit: RecordingsKit): Stop {
+  const ending = new AbortController();
+  let running: Promise<void> | undefined;
+  const work = () => {
+    running ??= endMissed(kit, ending.signal)
+      .catch((error: unknown) => {
+        if (ending.signal.aborted) return;
+        kit.log.warn('recordings whose sessions are over could not be looked for; it is tried again', {
+          error,
+        });
+      })
+      .finally(() => {
+        running = undefined;
+      });
+  };
+  work();
+  const stop = every(interval, { clock: kit.clock, work });
+  return async () => {
+    stop();
+    ending.abort();
+    await running;
+  };
+}
+
+/**
+ * Ends what was never told that its session is over: while a plugin is switched off nobody hears of what happens, and
+ * nothing would ever finish such a recording or free its takes. Repeating it is harmless, and so is being ahead of the event.
+ */
+async function endMissed(kit: RecordingsKit, signal: AbortSignal): Promise<void> {
+  for (const status of ['recording', 'waiting'] as const) {
+    for (let after: StoredResource | undefined; ; ) {
+      const query = { where: { status }, limit: page, ...(after && { after }) };
+      const rows = await kit.resources.list(recordingKind, query);
+      for (const row of rows) {
+        signal.throwIfAborted();
+        await endIfOver(row, kit);
+      }
+      after = rows.at(-1);
+      if (rows.length < page) break;
+    }
+  }
+}
+
+async function endIfOver(row: StoredResource, kit: RecordingsKit): Promise<void> {
+  const { sessionId, streamId } = recordingDocument(row);
+  const session = await kit.use(streams).describe(sessionId);
+  if (!session?.isOver) return;
+  // As it is now, which is what whoever hears of the recording will find. One that was deleted stays as it was last heard of.
+  const parent = await kit.use(streams).describe(streamId);
+  const event = { type: 'over', ...(parent && { stream: parent.body }) } as const;
+  await kit.actors
+    .ask(recording, sessionId, event, { cause: `recording/missed/${sessionId}` })
+    .catch(unlessRefused);
+}
