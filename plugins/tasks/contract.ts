@@ -2,7 +2,6 @@ import { Type } from '@sinclair/typebox';
 import { nameSchema } from '../../core/name.ts';
 import { idSchema, momentSchema } from '../../core/operation.ts';
 import { collection, token } from '../../core/token.ts';
-import type { Phase, TaskType } from '../../machines/task.ts';
 
 /** How other plugins make tasks, and say how far they are. What is refused (`false`) changes nothing. */
 export interface Tasks {
@@ -35,6 +34,8 @@ export interface NewTask {
   readonly outputAssetId?: string;
   /** Shown as they are: no secrets. */
   readonly params?: Readonly<Record<string, unknown>>;
+  /** What its work needs beside `params` and is not shown: credentials, URLs that hold some. Kept until it is forgotten. */
+  readonly secret?: Readonly<Record<string, unknown>>;
   readonly createdByTokenName?: string;
   /** Until when it must have begun, epoch ms. */
   readonly deadline: number;
@@ -43,17 +44,52 @@ export interface NewTask {
 }
 
 export interface TaskReference {
-  readonly phase: Phase;
+  readonly phase: TaskPhase;
   readonly account: string;
+  readonly inputAssetId: string | null;
   readonly outputAssetId: string | null;
 }
 
-/** How tasks of one type are tried again: offered by the plugin that makes them. */
+/** What tasks of one type are: offered by the plugin that makes them. */
 export interface TaskKind {
   readonly type: TaskType;
   /** Called before a failed or cancelled one becomes `pending` again. Throws a Fault when that cannot be. */
   renew(task: { readonly id: string } & TaskReference): Promise<Renewal>;
+  /**
+   * Does the work of one task of this type, on some node and off the threads that read sockets. Types without it are worked at by
+   * whoever has what it takes, with `begin` and `complete`: an upload by its client.
+   *
+   * At least once: the process may die at any line, and then another does all of it again, so a repeat must find or replace what
+   * the former left. A throw is trouble on the way (a connection, a store): it is tried again, later each time. A Fault with
+   * `retry: false`, or the outcome `failed`, ends it.
+   */
+  run?(work: TaskWork): Promise<TaskResult>;
 }
+
+/** One try at a task. */
+export interface TaskWork extends TaskReference {
+  readonly id: string;
+  readonly name: string;
+  /** As it is shown. */
+  readonly params: Readonly<Record<string, unknown>> | null;
+  /** As it was given to `spawn`: never shown, never logged. */
+  readonly secret: Readonly<Record<string, unknown>> | null;
+  /** 1 at first. */
+  readonly attempt: number;
+  /** Aborted when it is cancelled, its time is up, or the program ends; `run` then throws the reason. */
+  readonly signal: AbortSignal;
+  /** 0..1, as often as one likes: it is stored now and then, and what is less than before is passed over. Throws nothing. */
+  progress(fraction: number): void;
+}
+
+export type TaskResult =
+  /** `output`: shown under the type's name. */
+  | { readonly outcome: 'done'; readonly output: Readonly<Record<string, unknown>> }
+  /** `message`: shown as `errorMessage`; a whole sentence. */
+  | { readonly outcome: 'failed'; readonly message: string };
+
+export type TaskType = 'import' | 'upload' | 'export' | 'recording';
+export type TaskPhase = 'pending' | 'waiting' | 'running' | 'completed' | 'failed' | 'cancelled';
 
 export interface Renewal {
   /** As of a new one. */

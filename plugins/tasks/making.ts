@@ -42,8 +42,8 @@ export function making(kit: TasksKit): Tasks {
     async find(id) {
       const row = await resources.get(taskKind, id, { isBeside: true });
       if (!row) return undefined;
-      const { phase, account, outputAssetId } = taskOf(row);
-      return { phase, account, outputAssetId };
+      const { phase, account, inputAssetId, outputAssetId } = taskOf(row);
+      return { phase, account, inputAssetId, outputAssetId };
     },
     begin: (id, workId) =>
       isTaken(actors.ask(task, id, { type: 'begin', work: { id: workId, incarnation } })),

@@ -103,11 +103,11 @@ const fields = {
 } as const satisfies Record<string, { type: string; path?: [keyof TaskDocument] }>;
 
 function renewed(document: TaskDocument, kit: TasksKit): Promise<Renewal> {
-  const { id, type, phase, account, outputAssetId } = document;
+  const { id, type, phase, account, inputAssetId, outputAssetId } = document;
   const kind = kit.offered(taskKinds).find((one) => one.type === type);
   const isEnded = phase === 'failed' || phase === 'cancelled';
   if (!isEnded || !kind) return Promise.reject(notPossible(document, 'retry'));
-  return kind.renew({ id, phase, account, outputAssetId });
+  return kind.renew({ id, phase, account, inputAssetId, outputAssetId });
 }
 
 function notFound(id: string): Fault {
