@@ -21,6 +21,7 @@ const noBounds: Readonly<Record<string, string>> = {
   'core/size.ts units.MB': 'what a size is counted in',
   'core/size.ts units.GB': 'what a size is counted in',
   'core/size.ts units.TB': 'what a size is counted in',
+  'plugins/tasks/contract.ts maximum': 'all of it: 0 to 1',
   'plugins/health/history.ts FIRST_TEXT': 'the first bit behind those of the issues',
   'runtime/drivers/clock/system.ts longestWait': 'a longer wait is made of several',
   'runtime/main.ts badConfig': 'an exit code',
