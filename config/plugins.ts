@@ -9,6 +9,7 @@ const shipped: ReadonlyMap<string, () => Promise<{ default: unknown }>> = new Ma
   ['health', () => import('../plugins/health/index.ts')],
   ['renditions', () => import('../plugins/renditions/index.ts')],
   ['multistream', () => import('../plugins/multistream/index.ts')],
+  ['tasks', () => import('../plugins/tasks/index.ts')],
   ['assets', () => import('../plugins/assets/index.ts')],
   ['recordings', () => import('../plugins/recordings/index.ts')],
   ['playback', () => import('../plugins/playback/index.ts')],

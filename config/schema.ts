@@ -203,8 +203,9 @@ export const configSchema = Type.Object(
       reserve: limitSchema({
         default: 512,
         unit: 'MiB',
-        description: 'Disk that recordings leave free, in MiB, so that the database can commit.',
-        beyond: 'Nothing more is recorded until there is room again; `issues` of the stream say so.',
+        description: 'Disk that recordings and uploads leave free, in MiB, so that the database can commit.',
+        beyond:
+          'Nothing more is recorded until there is room again; `issues` of the stream say so. Uploads are 507 `intake.full`.',
       }),
       uploads: limitSchema({
         default: 4,

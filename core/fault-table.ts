@@ -62,6 +62,14 @@ export const coreFaults: FaultTable = {
     meaning: 'Too much work of this kind waits already; nothing was written. Try again.',
   },
   'jobs.input_too_large': { status: 413, meaning: 'The input of a job is larger than 256 KiB as JSON.' },
+  'intake.too_large': {
+    status: 413,
+    meaning: 'The file is larger than may be; the message says how large that is.',
+  },
+  'intake.broken': { status: 400, meaning: 'The file ended before it was complete. Send it again.' },
+  'intake.silent': { status: 408, meaning: 'Nothing came of the file for too long. Send it again.' },
+  'intake.full': { status: 507, meaning: 'This node has no room for the file.' },
+  'intake.unavailable': { status: 503, meaning: 'This node cannot write the file down just now. Try again.' },
   'inspection.unavailable': {
     status: 503,
     meaning: 'The file could not be looked into; that says nothing of it. Try again.',

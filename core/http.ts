@@ -1,6 +1,7 @@
 import { type AnyElysia, Elysia } from 'elysia';
 import { shareAnswer } from './cors.ts';
 import { Fault } from './fault.ts';
+import { requestLimits } from './limits.ts';
 import type { Log } from './log.ts';
 import { methodsAt } from './methods-at.ts';
 import type { Operation } from './operation.ts';
@@ -49,6 +50,11 @@ export function httpCore(options: {
       const internal = new Fault('internal', { status: 500, message: 'Something went wrong on our side.' });
       return shareAnswer(request, faultResponse(internal));
     });
+  const takeFiles = fileRoutesOf(options.routes);
+  app.onBeforeHandle(({ request, route }) => {
+    const length = Number(request.headers.get('content-length') ?? 0);
+    if (length > bodyBytes && !takeFiles.has(`${request.method} ${route}`)) throw tooLarge;
+  });
   if (answers) {
     app.onBeforeHandle(({ request, route }) => {
       // A preflight tells nothing that would be this node's to keep.
@@ -78,6 +84,25 @@ export function faultResponse(fault: Fault, more: Readonly<Record<string, string
   });
 }
 
+/** `METHOD pattern` of the routes that take files. */
+function fileRoutesOf(routes: readonly AnyElysia[]): ReadonlySet<string> {
+  const all = routes.flatMap((app) => (app as unknown as { routes: RouterRoute[] }).routes);
+  return new Set(
+    all.flatMap(({ method, path, hooks }) => (hooks?.detail?.operation?.file ? [`${method} ${path}`] : [])),
+  );
+}
+
+interface RouterRoute {
+  readonly method: string;
+  readonly path: string;
+  readonly hooks?: { readonly detail?: { readonly operation?: Operation } };
+}
+
+const bodyBytes = requestLimits.bodyBytes.value;
+const tooLarge = new Fault('body.too_large', {
+  status: 413,
+  message: `The body is larger than ${bodyBytes} bytes.`,
+});
 const noApi = new Fault('node.no_api', {
   status: 404,
   message:

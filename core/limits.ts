@@ -8,6 +8,13 @@ export const requestLimits = limitTable('http', {
     meaning: 'A JSON request body.',
     beyond: '413 `body.too_large`.',
   },
+  bodyBytes: {
+    value: 16 * 1_048_576,
+    unit: 'bytes',
+    meaning:
+      'A request body that says how long it is, but for that of a file, whether a route reads it or not.',
+    beyond: '413 `body.too_large`, unread; the connection is closed.',
+  },
   jsonDepth: {
     value: 32,
     unit: 'levels',

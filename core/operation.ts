@@ -17,6 +17,8 @@ export interface Operation {
   readonly headers?: Parameters;
   /** The reader that checks the body; its faults are among the errors unsaid. */
   readonly body?: OperationBody;
+  /** Instead of `body`: media types of a file, which the handler reads as it comes, to a bound of its own. */
+  readonly file?: readonly string[];
   /** Successes, by status. */
   readonly answers: Readonly<Record<number, Answer>>;
   /** Codes of all other errors, from the fault tables of enabled plugins. */

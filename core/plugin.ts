@@ -8,6 +8,8 @@ import type { Metrics } from './metrics.ts';
 import type { LostNode, Nodes } from './nodes.ts';
 import type { Blobs } from './ports/blobs.ts';
 import type { Clock } from './ports/clock.ts';
+import type { Inspector } from './ports/inspector.ts';
+import type { Intake } from './ports/intake.ts';
 import type { Media } from './ports/media.ts';
 import type { Outbound } from './ports/outbound.ts';
 import type { Recorder } from './ports/recorder.ts';
@@ -109,6 +111,10 @@ export interface Kit<C extends TObject = TObject> {
   /** Recordings that grow on this node. */
   readonly recorder: Recorder;
   readonly blobs: Blobs;
+  /** Files that clients send to this node. */
+  readonly intake: Intake;
+  /** Looks into such files. */
+  readonly inspector: Inspector;
   readonly volatile: Volatile;
   /** To count what is of use to an operator; no label may hold an id. */
   readonly metrics: Metrics;
@@ -116,6 +122,11 @@ export interface Kit<C extends TObject = TObject> {
   readonly outbound: Outbound;
   /** Address from which a request came, behind a trusted proxy by its word; undefined when it is not known. */
   peer(request: Request): string | undefined;
+  /**
+   * Silence does not end the connection of this request any more: for one that takes its time, which is then yours to bound.
+   * Call what it answers before the request is answered: then it is as before.
+   */
+  hold(request: Request): () => void;
   /** Aborted when the program begins to stop. */
   readonly signal: AbortSignal;
   readonly deployment: Deployment;

@@ -10,7 +10,8 @@ const remembered = 7 * 24 * 3_600_000;
  * A file that is to come, is there, or will not come. One actor per asset, until nothing of it is left.
  *
  *   waiting ──ready──▶ ready          any ──delete──▶ erasing ──▶ erased ──7 days──▶ forgotten
- *      └────fail─────▶ failed ──ready──▶ ready            ▲──ready (too late)──┘
+ *      ├────fail─────▶ failed ──ready──▶ ready            ▲──ready (too late)──┘
+ *      └◀─── await ──────┘
  *
  * Deleted is final: a file that comes afterwards is erased.
  */
@@ -24,6 +25,7 @@ export const assetMachine = setup({
   actors: { 'asset.erase': job<Erasure, null>() },
   delays: { trouble, remembered },
   guards: {
+    isTooLate: ({ event }) => event.type === 'ready' && event.isFirst === true,
     isAnother: ({ context, event }) =>
       event.type === 'ready' && JSON.stringify(context.file) !== JSON.stringify(event.file),
     changes: ({ context: { asset }, event }) =>
@@ -40,6 +42,7 @@ export const assetMachine = setup({
     takeFailure: assign(({ event }) =>
       event.type === 'fail' ? { statusMessage: event.message, updatedAt: event.at } : {},
     ),
+    awaitAnew: assign(({ event }) => ({ statusMessage: null, updatedAt: event.at })),
     takeChanges: assign(({ context, event }) =>
       event.type === 'change' ? { asset: { ...context.asset, ...event.changes }, updatedAt: event.at } : {},
     ),
@@ -73,20 +76,26 @@ export const assetMachine = setup({
       states: {
         waiting: {
           on: {
+            await: { actions: 'leaveAsIs' },
             ready: { target: 'ready', actions: ['takeFile', 'emitReady'] },
             fail: { target: 'failed', actions: ['takeFailure', 'emitFailed'] },
           },
         },
         ready: {
           on: {
-            // Whoever makes the file may have made it twice: what was stored last counts.
-            ready: [{ guard: 'isAnother', actions: ['takeFile', 'emitUpdated'] }, { actions: 'leaveAsIs' }],
+            // Whoever makes the file may have made it twice: what was stored last counts, but where there are several makers.
+            ready: [
+              { guard: 'isTooLate', actions: 'leaveAsIs' },
+              { guard: 'isAnother', actions: ['takeFile', 'emitUpdated'] },
+              { actions: 'leaveAsIs' },
+            ],
           },
         },
         failed: {
           on: {
             ready: { target: 'ready', actions: ['takeFile', 'emitReady'] },
             fail: { actions: 'takeFailure' },
+            await: { target: 'waiting', actions: ['awaitAnew', 'emitUpdated'] },
           },
         },
       },
@@ -120,7 +129,9 @@ export interface AssetSettings {
   readonly account: string;
   readonly name: string;
   readonly playbackId: string;
-  readonly source: { readonly type: 'recording'; readonly sessionId: string };
+  readonly source:
+    | { readonly type: 'recording'; readonly sessionId: string }
+    | { readonly type: 'directUpload' };
   readonly createdByTokenName: string | null;
   readonly userTags: Readonly<Record<string, unknown>>;
   /** Epoch ms. */
@@ -148,6 +159,8 @@ interface File {
   };
   readonly head?: { readonly key: string; readonly size: number; readonly from: number; readonly to: number };
   readonly index?: { readonly key: string; readonly size: number };
+  /** JSON, beside the video. */
+  readonly metadata?: { readonly key: string; readonly size: number };
   readonly spec: object;
 }
 
@@ -156,8 +169,10 @@ export interface Erasure {
   readonly id: string;
 }
 
-type AssetEvent = { readonly at: number } & (
-  | { readonly type: 'ready'; readonly file: File }
+type AssetEvent = { readonly at: number } /** `isFirst`: it does not take the place of another file. */ & (
+  | { readonly type: 'ready'; readonly file: File; readonly isFirst?: true }
+  /** Its file will be tried to be had once more. */
+  | { readonly type: 'await' }
   | { readonly type: 'fail'; readonly message: string }
   | {
       readonly type: 'change';

@@ -3,6 +3,7 @@ import type { Cidr } from '../core/cidr.ts';
 import { every } from '../core/every.ts';
 import { Fault } from '../core/fault.ts';
 import { coreFaults } from '../core/fault-table.ts';
+import { type Holds, holds } from '../core/holds.ts';
 import { httpCore } from '../core/http.ts';
 import { forgetExpired } from '../core/idempotency.ts';
 import type { Log } from '../core/log.ts';
@@ -13,6 +14,8 @@ import type { Deployment, Kit, Plugin, StepKit, Stop } from '../core/plugin.ts';
 import type { Blobs } from '../core/ports/blobs.ts';
 import type { Bus } from '../core/ports/bus.ts';
 import type { Clock } from '../core/ports/clock.ts';
+import type { Inspector } from '../core/ports/inspector.ts';
+import type { Intake } from '../core/ports/intake.ts';
 import type { Jobs, QueuedJobs } from '../core/ports/jobs.ts';
 import type { Media } from '../core/ports/media.ts';
 import type { Outbound } from '../core/ports/outbound.ts';
@@ -57,9 +60,11 @@ const retention = eventLimits.retention.value;
  */
 export async function boot(options: BootOptions): Promise<Booted> {
   const { store, bus, jobs, clock, media, recorder, blobs, outbound, volatile } = options.drivers;
+  const { intake, inspector } = options.drivers;
   const tree = new BootTree(clock);
   const stops: { name: string; stop: Stop }[] = [];
   const callers = peers({ trusted: options.trustedProxies ?? [] });
+  const held = holds();
   let isReady = false;
   let watch: EngineWatch | undefined;
   const readiness = (): Readiness => {
@@ -108,6 +113,9 @@ export async function boot(options: BootOptions): Promise<Booted> {
     );
     stops.push({ name: 'recorder', stop: () => recorder.close() });
     await tree.timed('recorder', () => recorder.open());
+    stops.push({ name: 'inspector', stop: () => inspector.close() });
+    stops.push({ name: 'intake', stop: () => intake.close() });
+    await tree.timed('intake', () => intake.open());
     const { roles = allRoles, isAlone = bus === undefined, nodeUrl: url } = options;
     const presence = await tree.timed('node', () =>
       nodePresence({ id: options.nodeId, url, roles, store, clock }),
@@ -199,7 +207,10 @@ export async function boot(options: BootOptions): Promise<Booted> {
         volatile,
         metrics,
         outbound,
+        intake,
+        inspector,
         peer: callers.of,
+        hold: held.hold,
         signal: stopping.signal,
         deployment,
         nodes,
@@ -322,6 +333,7 @@ export async function boot(options: BootOptions): Promise<Booted> {
       takeOrder: orders.take,
       jobsRunning: () => workers.allRunning,
       peers: callers,
+      holds: held,
       setUnready: () => {
         isReady = false;
       },
@@ -346,6 +358,8 @@ export interface BootOptions {
     readonly outbound: Outbound;
     readonly blobs: Blobs;
     readonly recorder: Recorder;
+    readonly intake: Intake;
+    readonly inspector: Inspector;
   };
   readonly deployment: Omit<Deployment, 'node' | 'isAlone'>;
   /** What this node does; default: everything. */
@@ -397,6 +411,8 @@ export interface Booted {
   jobsRunning(): number;
   /** The server that serves `app` tells it whose requests they are. */
   readonly peers: Peers;
+  /** It also tells how the connection of a request is held. */
+  readonly holds: Holds;
   /** `/health/ready` answers 503 from now on; everything else goes on. */
   setUnready(): void;
   /** Stops everything in reverse order. Harmless when repeated. */

@@ -8,10 +8,10 @@ export const serverLimits = limitTable('http', {
     meaning: 'Request line and headers together: so much Bun reads.',
     beyond: '431 without a body.',
   },
-  bodyBytes: {
-    value: 16 * 1_048_576,
+  fileBytes: {
+    value: 2 ** 43,
     unit: 'bytes',
-    meaning: 'Any request body, whether a route reads it or not.',
+    meaning: 'Any request body. Routes that take files have smaller bounds of their own.',
     beyond: '413 without a body; the connection is closed.',
   },
   idleTimeout: {

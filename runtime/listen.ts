@@ -1,5 +1,6 @@
 import type { AnyElysia } from 'elysia';
 import { Fault } from '../core/fault.ts';
+import type { Holds } from '../core/holds.ts';
 import { faultResponse } from '../core/http.ts';
 import { valuesOf } from '../core/limit-table.ts';
 import type { Log } from '../core/log.ts';
@@ -7,7 +8,7 @@ import type { Peers } from '../core/peers.ts';
 import { serverLimits } from './limits.ts';
 import type { NodeGate } from './node-gate.ts';
 
-const { bodyBytes: maxRequestBodySize, idleTimeout } = valuesOf(serverLimits);
+const { fileBytes: maxRequestBodySize, idleTimeout } = valuesOf(serverLimits);
 
 /**
  * Serves an app over HTTP. Throws a Fault that names the port when it cannot be had.
@@ -15,7 +16,15 @@ const { bodyBytes: maxRequestBodySize, idleTimeout } = valuesOf(serverLimits);
  */
 export async function listen(
   app: AnyElysia,
-  options: { host: string; port: number; log: Log; peers?: Peers; requests?: number; gate?: NodeGate },
+  options: {
+    host: string;
+    port: number;
+    log: Log;
+    peers?: Peers;
+    holds?: Holds;
+    requests?: number;
+    gate?: NodeGate;
+  },
 ): Promise<{ port: number; stop(): Promise<void> }> {
   try {
     const { host: hostname, port, gate, requests = Number.POSITIVE_INFINITY } = options;
@@ -40,6 +49,7 @@ export async function listen(
       },
     });
     options.peers?.knownBy((request) => server.requestIP(request)?.address);
+    options.holds?.heldBy((request, isHeld) => server.timeout(request, isHeld ? 0 : idleTimeout));
     return {
       port: server.port ?? port,
       stop: () => server.stop(true),

@@ -14,9 +14,11 @@ import { holdProcess } from './drivers/clock/hold.ts';
 import { systemClock } from './drivers/clock/system.ts';
 import { outboundClient } from './drivers/outbound/client.ts';
 import { freePort } from './free-port.ts';
+import { diskIntake } from './intake/intake.ts';
 import { processLimits } from './limits.ts';
 import { listen } from './listen.ts';
 import { inProcessMedia } from './media/in-process.ts';
+import { inspector as fileInspector } from './media/mp4/inspect/inspector.ts';
 import { diskRecorder } from './media/recording/recorder.ts';
 import { nodeClient } from './node-client.ts';
 import { nodeGate } from './node-gate.ts';
@@ -74,6 +76,11 @@ async function main(): Promise<void> {
       uploads: config.recording.uploads,
     },
   });
+  const intake = diskIntake({
+    ...{ clock, folder: join(config.dataDir, 'uploads') },
+    reserve: config.recording.reserve * 1_048_576,
+  });
+  const inspector = fileInspector({ clock });
   const media = inProcessMedia({
     ...{ clock, log, recorder },
     rtmp: {
@@ -128,7 +135,7 @@ async function main(): Promise<void> {
   const publicUrl = config.publicUrl ?? `http://localhost:${config.http.port}`;
   const begun = boot({
     plugins,
-    drivers: { ...opened, clock, media, recorder, outbound },
+    drivers: { ...opened, clock, media, recorder, intake, inspector, outbound },
     deployment: {
       publicUrl,
       dataDir: config.dataDir,
@@ -156,9 +163,9 @@ async function main(): Promise<void> {
     throw error;
   });
   if (stopping !== undefined) return await end();
-  const { app, internal, peers, stop: undo } = booted;
+  const { app, internal, peers, holds, stop: undo } = booted;
   const gate = secret === undefined ? {} : { gate: nodeGate({ app: internal, secret }) };
-  server = await listen(app, { ...config.http, log, peers, ...gate }).catch(async (error: unknown) => {
+  server = await listen(app, { ...config.http, log, peers, holds, ...gate }).catch(async (error: unknown) => {
     await undo();
     throw error;
   });

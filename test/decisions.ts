@@ -16,6 +16,8 @@ const ends = 'plugins/broadcast-end.test.ts';
 const multistream = 'plugins/multistream.test.ts';
 const renditions = 'plugins/renditions.test.ts';
 const assets = 'plugins/assets.test.ts';
+const uploads = 'plugins/uploads.test.ts';
+const task = 'machines/task.test.ts';
 const output = 'hls/output.test.ts';
 const start = 'e2e/start.e2e.ts';
 
@@ -362,6 +364,42 @@ export const decisions: Readonly<Record<string, readonly Decision[]>> = {
       'playback info by asset id and playback id',
       `${assets}: tells of an asset by id and playback id, once its file is there`,
     ],
+    [
+      'request-upload is 200 {url, asset, task}; the URL is for one object and 12 h',
+      `${uploads}: answers a URL, the waiting asset and its pending task`,
+      `${uploads}: is for one object, as it was given`,
+      `${uploads}: expires after 12 h; then task and asset fail`,
+    ],
+    [
+      'PUT is 200 with the asset, 422 with the reason, 409 when one was accepted, 413 over the limit',
+      `${uploads}: makes the asset ready, and completes the task`,
+      `${uploads}: is refused with the reason, and another may be sent`,
+      `${uploads}: is accepted once`,
+      `${uploads}: that is too large is refused, whatever it says of its length`,
+    ],
+    [
+      'an interrupted PUT may be repeated; chunks and any type, never parsed by it',
+      `${uploads}: that breaks off may be repeated`,
+      `${uploads}: is not read by its content type: %s`,
+      'e2e/uploads.e2e.ts: a PUT that is cut off may be repeated, and leaves nothing',
+    ],
+  ],
+  Tasks: [
+    [
+      'phases; progress 0..1 that never goes back',
+      `${task}: is pending, runs, and is completed with its output`,
+      `${task}: has progress that never goes back, said by those alone who work at it`,
+    ],
+    [
+      'retry and cancel are 200 the task; in any other phase 409',
+      `${uploads}: is cancelled: the asset fails, and nothing is taken until it is retried`,
+      `${uploads}: is not retried or cancelled when it is completed, or its asset is gone`,
+    ],
+    [
+      'output.upload: assetSpec, and two paths that exist',
+      `${uploads}: makes the asset ready, and completes the task`,
+    ],
+    ['newest first', `${uploads}: is listed newest first, by type and name, for its account alone`],
   ],
   'Event stream': [
     [

@@ -15,7 +15,7 @@ export const asset: ActorType<typeof assetMachine, StepKit<typeof config>> = {
     const row = { kind: assetKind, id, account, createdAt, name };
     const status = statusOf(state);
     if (status === undefined) return [{ ...row, body: null, indexes: {} }];
-    const indexes = { playbackId, sessionId: source.sessionId, status };
+    const indexes = { playbackId, status, ...('sessionId' in source && { sessionId: source.sessionId }) };
     return [{ ...row, body: JSON.stringify(documentOf(context, status)), indexes }];
   },
   describe(_emitted, context, { tools: { publicUrl } }) {

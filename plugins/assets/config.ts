@@ -1,6 +1,7 @@
 import { Type } from '@sinclair/typebox';
 import { durationSchema } from '../../core/duration.ts';
 import { limitSchema } from '../../core/limit-table.ts';
+import { sizeSchema } from '../../core/size.ts';
 
 export const config = Type.Object({
   unfinishedFor: durationSchema({
@@ -9,6 +10,29 @@ export const config = Type.Object({
     description:
       'How long an upload of an asset may be unfinished. At least 1d; one that still grows is never too old.',
     beyond: 'It is aborted, and what it stored is removed.',
+  }),
+  maxUploadSize: sizeSchema({
+    default: '10GB',
+    description: 'The largest file that may be uploaded.',
+    beyond: '413 `intake.too_large`, before it is read where its length is known.',
+  }),
+  uploads: limitSchema({
+    default: 100,
+    unit: 'uploads',
+    description: 'Files that one node takes at a time.',
+    beyond: '503 `server.busy`; try again.',
+  }),
+  uploadsPerAccount: limitSchema({
+    default: 20,
+    unit: 'uploads',
+    description: 'The same of one account.',
+    beyond: '429 `upload.too_many`; try again.',
+  }),
+  maxPerAccount: limitSchema({
+    default: 100_000,
+    unit: 'assets',
+    description: 'Assets an account may have before it may ask for no more uploads.',
+    beyond: '409 `asset.too_many`. Recordings become assets all the same.',
   }),
   playbackMemory: limitSchema({
     default: 64,

@@ -10,6 +10,7 @@ export interface Assets {
     account: string;
     name: string;
     source: AssetSource;
+    userTags?: Readonly<Record<string, unknown>>;
     createdByTokenName?: string;
   }): Promise<void>;
   /**
@@ -31,7 +32,9 @@ export interface AssetReference {
 }
 
 /** Where it comes from. */
-export type AssetSource = { readonly type: 'recording'; readonly sessionId: string };
+export type AssetSource =
+  | { readonly type: 'recording'; readonly sessionId: string }
+  | { readonly type: 'directUpload' };
 
 /** The blobs of an asset, by key. */
 export interface AssetFile {
@@ -45,6 +48,8 @@ export interface AssetFile {
   readonly head?: { readonly key: string; readonly size: number; readonly from: number; readonly to: number };
   /** Where its HLS segments lie: core/segment-index.ts. */
   readonly index?: { readonly key: string; readonly size: number };
+  /** What is known of it, as JSON beside it. */
+  readonly metadata?: { readonly key: string; readonly size: number };
   readonly spec: VideoSpec;
 }
 

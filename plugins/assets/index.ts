@@ -3,6 +3,7 @@ import { definePlugin } from '../../core/plugin.ts';
 import { offer } from '../../core/token.ts';
 import { vod } from '../../core/vod/answer.ts';
 import { playables } from '../playback/contract.ts';
+import { taskKinds, tasks } from '../tasks/contract.ts';
 import { asset } from './asset.ts';
 import { config } from './config.ts';
 import { assets, films } from './contract.ts';
@@ -11,15 +12,17 @@ import { making } from './making.ts';
 import { assetPlayable } from './playable.ts';
 import { routes } from './routes.ts';
 import { sweeping } from './sweep.ts';
+import { uploadFaults } from './uploads/faults.ts';
+import { uploadKind, uploadReactions } from './uploads/follow.ts';
 
 /** Video files that an account keeps, and what is to become one. */
 export default definePlugin({
   id: 'assets',
-  summary: 'video files: what becomes of recordings',
+  summary: 'video files: uploaded, or what becomes of recordings',
   config,
-  needs: [authenticator, films],
+  needs: [authenticator, films, tasks],
   provides: [assets, films],
-  offers: [offer(playables, assetPlayable)],
+  offers: [offer(playables, assetPlayable), offer(taskKinds, uploadKind)],
   actors: [asset],
   effects: { 'asset.erase': eraseEffect },
   duties: { sweep: sweeping },
@@ -32,11 +35,20 @@ export default definePlugin({
   },
   faults: {
     'asset.not_found': { status: 404, meaning: 'There is no asset of this id in your account.' },
+    'asset.too_many': { status: 409, meaning: 'The account has as many assets as it may have.' },
+    ...uploadFaults,
     'asset.no_file': { status: 404, meaning: 'There is no file of an asset at this URL.' },
   },
+  reactions: uploadReactions,
   routes,
   start(kit) {
-    kit.provide(assets, making(kit));
+    const { ready, ...others } = making(kit);
+    kit.provide(assets, {
+      ...others,
+      async ready(id, file) {
+        return (await ready(id, file)) === 'gone' ? 'gone' : 'ok';
+      },
+    });
     const made = vod({ blobs: kit.blobs, bytes: kit.config.playbackMemory * 1_048_576 });
     kit.provide(films, made);
     kit.metrics.reading('millrace_vod_playlists_bytes', {

@@ -44,6 +44,19 @@ export const assetLimitTable = limitTable('assets', {
     meaning: 'How long what was stored of a file that failed is kept.',
     beyond: 'The sweep erases it.',
   },
+  uploadUrl: {
+    value: 12 * 3_600_000,
+    unit: 'ms',
+    meaning: 'How long the URL of an upload may be begun to be used.',
+    beyond:
+      '403 `upload.expired`; without a file by then task and asset fail. A retry of the task gives another URL.',
+  },
+  progressPause: {
+    value: 2000,
+    unit: 'ms',
+    meaning: 'Time between two times that the progress of an upload is stored.',
+    beyond: 'What it is in between is not seen.',
+  },
   owner: {
     value: 200,
     unit: 'bytes',

@@ -1,4 +1,4 @@
-import { hasCode } from '../../core/fault.ts';
+import { hasCode, unlessRefused } from '../../core/fault.ts';
 import { newPlaybackId } from '../../core/ids.ts';
 import { asset } from './asset.ts';
 import type { AssetFile, AssetReference, Assets } from './contract.ts';
@@ -7,14 +7,14 @@ import type { AssetsKit } from './kit.ts';
 import { assetRow, watchedRow } from './lookup.ts';
 
 /** Assets, for the plugins that make them. */
-export function making(kit: AssetsKit): Assets {
+export function making(kit: AssetsKit): Omit<Assets, 'ready'> & OwnMaking {
   const { actors, resources, clock } = kit;
   return {
-    async begin({ id, account, name, source, createdByTokenName = null }) {
+    async begin({ id, account, name, source, userTags = {}, createdByTokenName = null }) {
       const settings = {
         ...{ id, account, name, source, createdByTokenName },
         playbackId: resources.nameBeside(id, newPlaybackId),
-        userTags: {},
+        userTags,
         createdAt: clock.now(),
       };
       // Also of one that was deleted: whoever begins it again has not heard of that yet.
@@ -22,14 +22,25 @@ export function making(kit: AssetsKit): Assets {
         if (!hasCode(error, 'actor.exists')) throw error;
       });
     },
-    async ready(id, file) {
+    async ready(id, file, { isFirst } = {}) {
       checkPlace(id, file);
       try {
-        const { value } = await actors.ask(asset, id, { type: 'ready', file });
-        return isKept(value) ? 'ok' : 'gone';
+        const first = isFirst && { isFirst };
+        const { value, context } = await actors.ask(asset, id, { type: 'ready', file, ...first });
+        if (!isKept(value)) return 'gone';
+        return !isFirst || context.file?.video.key === file.video.key ? 'ok' : 'late';
       } catch (error) {
         if (hasCode(error, 'actor.not_found')) return 'gone';
         throw error;
+      }
+    },
+    async awaitAnew(id) {
+      try {
+        await actors.ask(asset, id, { type: 'await' });
+        return true;
+      } catch (error) {
+        unlessRefused(error);
+        return false;
       }
     },
     async fail(id, message) {
@@ -49,9 +60,17 @@ export function making(kit: AssetsKit): Assets {
   };
 }
 
+/** What this plugin alone asks of assets. */
+interface OwnMaking {
+  /** `isFirst`: it does not take the place of another file. `late`: there is one, and the blobs of this are the caller's to delete. */
+  ready(id: string, file: AssetFile, options?: { readonly isFirst?: true }): Promise<'ok' | 'gone' | 'late'>;
+  /** One that failed waits for its file once more. False: it was deleted, or has its file. */
+  awaitAnew(id: string): Promise<boolean>;
+}
+
 /** A file elsewhere would not be erased with its asset. */
-function checkPlace(id: string, { video, head, index }: AssetFile): void {
-  for (const blob of [video, head, index]) {
+function checkPlace(id: string, { video, head, index, metadata }: AssetFile): void {
+  for (const blob of [video, head, index, metadata]) {
     if (blob && !blob.key.startsWith(folderOf(id)))
       throw new RangeError(`${blob.key} is not below ${folderOf(id)}, where the blobs of asset ${id} belong`);
   }

@@ -104,15 +104,21 @@ export const assetSchema = Type.Object(
     createdAt: momentSchema,
     updatedAt: momentSchema,
     playbackId: Type.String({ description: 'Names it to viewers.', examples: ['6pukxh2m0ydr9h3q'] }),
-    source: Type.Object(
-      {
-        type: Type.Literal('recording'),
-        sessionId: Type.String({
-          description: 'The session that was recorded.',
-          examples: idSchema.examples,
-        }),
-      },
-      { description: 'Where it comes from.', additionalProperties: false },
+    source: Type.Union(
+      [
+        Type.Object(
+          {
+            type: Type.Literal('recording'),
+            sessionId: Type.String({
+              description: 'The session that was recorded.',
+              examples: idSchema.examples,
+            }),
+          },
+          { additionalProperties: false },
+        ),
+        Type.Object({ type: Type.Literal('directUpload') }, { additionalProperties: false }),
+      ],
+      { description: 'Where it comes from.' },
     ),
     userTags: userTagsSchema,
     createdByTokenName: Type.Optional(Type.String({ examples: ['Studio'] })),

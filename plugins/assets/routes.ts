@@ -14,13 +14,17 @@ import { type AssetDocument, assetKind, assetOf } from './document.ts';
 import type { AssetsKit } from './kit.ts';
 import { assetRow } from './lookup.ts';
 import { assetName, assetSchema, presentAsset, readOnly } from './present.ts';
+import { putRoute } from './uploads/put-route.ts';
+import { requestRoute } from './uploads/request.ts';
+import { uploadUrls } from './uploads/url.ts';
 import { videoRoutes } from './video.ts';
 
-/** `/api/asset`: list, read, change, delete; the file itself is in video.ts. */
+/** `/api/asset`: list, read, change, delete; the file itself is in video.ts, what makes one in uploads/. */
 export function routes(kit: AssetsKit): AnyElysia {
   const { resources, actors } = kit;
   const { publicUrl } = kit.deployment;
   const keys = kit.use(authenticator);
+  const urls = uploadUrls(kit);
   const change = bodyReader(
     { name: Type.Optional(assetName), userTags: Type.Optional(userTagsSchema) },
     { readOnly },
@@ -34,6 +38,8 @@ export function routes(kit: AssetsKit): AnyElysia {
 
   return new Elysia()
     .use(videoRoutes(kit))
+    .use(requestRoute(kit, { urls }))
+    .use(putRoute(kit, { urls }))
     .get(
       '/api/asset',
       async ({ request }) => {

@@ -125,8 +125,8 @@ function isNeeded(key: string, { document, now }: { document: AssetDocument | un
     case 'failed':
       return now - document.updatedAt < assetLimits.failedKept;
     case 'ready': {
-      const { video, head, index } = document.file ?? {};
-      return [video?.key, head?.key, index?.key].includes(key);
+      const { video, head, index, metadata } = document.file ?? {};
+      return [video, head, index, metadata].some((blob) => blob?.key === key);
     }
   }
 }

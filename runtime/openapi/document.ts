@@ -172,6 +172,13 @@ function written(
         content: { 'application/json': contentOf(body.schema, schemas) },
       },
     }),
+    ...(operation.file && {
+      requestBody: {
+        description: 'The file, whatever the content type says, with a length or in chunks.',
+        required: true,
+        content: Object.fromEntries(operation.file.map((type) => [type, { schema: binary }])),
+      },
+    }),
     responses: {
       ...Object.fromEntries(Object.entries(answers).map(([status, one]) => [status, answered(one, schemas)])),
       ...errors.of(faultsOf(route.method, operation), { hasBody: route.method !== 'HEAD' }),
@@ -179,6 +186,8 @@ function written(
     security: isOpen ? [] : [{ key: [] }],
   };
 }
+
+const binary = { type: 'string', format: 'binary' } as const;
 
 const repeatKey = {
   type: 'string',

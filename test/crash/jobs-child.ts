@@ -10,6 +10,7 @@ import { sqliteStore } from '../../runtime/drivers/store/sqlite/index.ts';
 import { memoryVolatile } from '../../runtime/drivers/volatile/memory.ts';
 import { modelBlobs } from '../conformance/blobs/model.ts';
 import { courierActor, courierPlugin, type Parcel } from '../kit/courier.ts';
+import { scriptedInspector, scriptedIntake } from '../kit/scripted-intake.ts';
 import { scriptedMedia } from '../kit/scripted-media.ts';
 import { scriptedOutbound } from '../kit/scripted-outbound.ts';
 import { scriptedRecorder } from '../kit/scripted-recorder.ts';
@@ -51,6 +52,7 @@ const booted = await boot({
     ...{ store, jobs: store.jobs, clock, media: scriptedMedia(clock) },
     ...{ volatile: memoryVolatile({ clock }), outbound: scriptedOutbound() },
     ...{ blobs: modelBlobs(), recorder: scriptedRecorder() },
+    ...{ intake: scriptedIntake(join(folder, 'uploads')), inspector: scriptedInspector() },
   },
   deployment: { publicUrl: 'http://localhost', dataDir: folder, bootstrapKey: undefined, rtmpPort: 1935 },
   ...{ nodeId: 'local', nodeTimeout: 10_000, partitions: 4, hotActors: 100 },

@@ -98,7 +98,7 @@ describe('beyond a limit of the HTTP server', () => {
     expect(await (await post(requestLimits.jsonBytes.value + 1)).json()).toMatchObject({
       code: 'body.too_large',
     });
-    expect((await post(serverLimits.bodyBytes.value + 1)).status).toBe(413);
+    expect((await post(requestLimits.bodyBytes.value + 1)).status).toBe(413);
     await server.stop();
   });
 });

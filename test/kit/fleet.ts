@@ -15,6 +15,7 @@ import { sqliteStore } from '../../runtime/drivers/store/sqlite/index.ts';
 import { memoryVolatile } from '../../runtime/drivers/volatile/memory.ts';
 import { nodeGate, nodeHeader } from '../../runtime/node-gate.ts';
 import { modelBlobs } from '../conformance/blobs/model.ts';
+import { scriptedInspector, scriptedIntake } from './scripted-intake.ts';
 import { type ScriptedMedia, scriptedMedia } from './scripted-media.ts';
 import { scriptedOutbound } from './scripted-outbound.ts';
 import { type ScriptedRecorder, scriptedRecorder } from './scripted-recorder.ts';
@@ -85,6 +86,8 @@ export async function fleet(options: FleetOptions): Promise<Fleet> {
           : ({ ...store.jobs, claim: async () => [], next: async () => undefined } as never),
         ...{ clock, media, recorder, blobs, volatile: ownVolatile },
         outbound: scriptedOutbound(),
+        intake: scriptedIntake(join(dataDir, id, 'uploads')),
+        inspector: scriptedInspector(),
       },
       deployment: {
         ...{ publicUrl: 'http://localhost:8080', dataDir: join(dataDir, id), rtmpPort: 1935 },

@@ -17,6 +17,7 @@ import { type SqliteStore, sqliteStore } from '../../runtime/drivers/store/sqlit
 import { memoryVolatile } from '../../runtime/drivers/volatile/memory.ts';
 import { modelBlobs } from '../conformance/blobs/model.ts';
 import { documentedBy } from './documented.ts';
+import { scriptedInspector, scriptedIntake } from './scripted-intake.ts';
 import { type ScriptedMedia, type ScriptedPublish, scriptedMedia } from './scripted-media.ts';
 import { type ScriptedOutbound, scriptedOutbound } from './scripted-outbound.ts';
 import { type ScriptedRecorder, scriptedRecorder } from './scripted-recorder.ts';
@@ -43,6 +44,7 @@ export async function world(options: WorldOptions): Promise<World> {
   // As do blobs.
   const blobs: Blobs = { ...modelBlobs(() => time.now()), close: async () => {} };
   const recorder = scriptedRecorder();
+  const intake = scriptedIntake(join(dataDir, 'uploads'));
   let time: Clock;
   let running = options.plugins;
 
@@ -69,6 +71,8 @@ export async function world(options: WorldOptions): Promise<World> {
           media,
           recorder,
           blobs,
+          intake,
+          inspector: scriptedInspector(),
           outbound,
           volatile,
         },

@@ -9,6 +9,7 @@ const open = [
   ...['GET /health/live', 'GET /health/ready', 'GET /metrics', 'GET /openapi.json', 'OPTIONS /api/*'],
   ...['GET /hls/:playbackId/*', 'OPTIONS /hls/*'],
   ...['GET /asset/:playbackId/video', 'GET /asset/:playbackId/*', 'OPTIONS /asset/*'],
+  ...['PUT /upload/:assetId', 'OPTIONS /upload/:assetId'],
   ...['GET /recordings/:sessionId/*', 'OPTIONS /recordings/*'],
   ...['GET /api/playback/:id', 'OPTIONS /api/playback/*', 'GET /api/ingest', 'OPTIONS /api/ingest'],
   ...[
@@ -35,6 +36,10 @@ const makers: Record<string, (w: World) => Promise<string>> = {
     const { userId: account } = await w.given.stream();
     await maker.assets.begin({ id, account, name: 'A', source: { type: 'recording', sessionId: 's' } });
     return id;
+  },
+  async task(w) {
+    const body = { name: 'An upload' };
+    return (await w.request('POST', '/api/asset/request-upload', { body })).body.task.id;
   },
   webhook: async (w) =>
     (

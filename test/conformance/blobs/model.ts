@@ -1,3 +1,4 @@
+import { readFile, unlink } from 'node:fs/promises';
 import { checkBlobKeys, checkListing, missingParts, rangeOf } from '../../../core/blob-key.ts';
 import {
   type BlobFacts,
@@ -52,8 +53,11 @@ export function modelBlobs(now: () => number = Date.now): Blobs {
         source instanceof Uint8Array ? [source] : await Array.fromAsync(source, (piece) => piece.slice());
       return place(key, { bytes: new Uint8Array(Buffer.concat(pieces)), ...options });
     },
-    async adopt() {
-      throw new Error('the model has no files');
+    async adopt(key, file, options = {}) {
+      checkBlobKeys([key]);
+      const outcome = await place(key, { bytes: new Uint8Array(await readFile(file)), ...options });
+      if (outcome.outcome === 'ok') await unlink(file);
+      return outcome;
     },
     async head(key) {
       return factsOf(key);

@@ -1,0 +1,72 @@
+import { Type } from '@sinclair/typebox';
+import { type AnyElysia, Elysia } from 'elysia';
+import { says } from '../../../core/http.ts';
+import { corsLimits } from '../../../core/limits.ts';
+import { idSchema, json, nothing, storeFaults } from '../../../core/operation.ts';
+import { openly, readableByAll } from '../../../core/public-access.ts';
+import type { AssetsKit } from '../kit.ts';
+import { assetSchema, presentAsset } from '../present.ts';
+import { uploader } from './put.ts';
+import type { UploadUrls } from './url.ts';
+
+/** `PUT /upload/{assetId}?expires=…&signature=…`: the file of an asset, from whoever has the URL. */
+export function putRoute(kit: AssetsKit, { urls }: { urls: UploadUrls }): AnyElysia {
+  const upload = uploader(kit);
+  return new Elysia()
+    .put(
+      '/upload/:assetId',
+      ({ request, params: { assetId } }) =>
+        openly(async () => {
+          await urls.check(assetId, new URL(request.url).searchParams);
+          return Response.json(presentAsset(await upload(request, assetId), kit.deployment));
+        }),
+      {
+        // Elysia would read a body whole, by what its type claims to be.
+        parse: 'none',
+        ...says(
+          'Takes the file of an asset, whatever its content type. 200 with the asset when it is accepted.',
+          {
+            name: 'upload',
+            isOpen: true,
+            path: { assetId: idSchema },
+            query: {
+              expires: Type.String({ isRequired: true, examples: ['1767268800'] }),
+              signature: Type.String({ isRequired: true, examples: ['6Xk…'] }),
+            },
+            file: ['video/mp4'],
+            answers: { 200: json(assetSchema, 'The asset, ready.') },
+            faults: [
+              ...['upload.altered', 'upload.expired', 'upload.accepted', 'upload.cancelled', 'upload.busy'],
+              ...['upload.refused', 'upload.too_many', 'server.busy', 'asset.not_found'],
+              ...['intake.too_large', 'intake.broken', 'intake.silent', 'intake.full', 'intake.unavailable'],
+              ...['inspection.unavailable', 'blobs.unavailable', 'blobs.full', 'blobs.denied', 'blobs.busy'],
+              ...['blobs.closed', 'blobs.too_large', 'blobs.wrong_length'],
+              ...storeFaults,
+            ],
+          },
+        ),
+      },
+    )
+    .options(
+      '/upload/:assetId',
+      preflight,
+      says('Tells a browser that pages of every origin may upload here.', {
+        name: 'preflightUpload',
+        isOpen: true,
+        path: { assetId: idSchema },
+        answers: { 204: nothing },
+      }),
+    );
+}
+
+function preflight(): Response {
+  return new Response(null, {
+    status: 204,
+    headers: {
+      ...readableByAll,
+      'access-control-allow-methods': 'PUT, OPTIONS',
+      'access-control-allow-headers': 'Content-Type, *',
+      'access-control-max-age': String(corsLimits.publicMaxAge.value),
+    },
+  });
+}

@@ -1,0 +1,96 @@
+import { Type } from '@sinclair/typebox';
+import { type AnyElysia, Elysia } from 'elysia';
+import { authenticate, authenticator } from '../../../core/auth.ts';
+import { bodyReader } from '../../../core/body.ts';
+import { Fault } from '../../../core/fault.ts';
+import { says } from '../../../core/http.ts';
+import { idempotent } from '../../../core/idempotency.ts';
+import { json } from '../../../core/operation.ts';
+import { quota } from '../../../core/quota.ts';
+import { userTagsSchema } from '../../../core/user-tags.ts';
+import { taskSchema, tasks } from '../../tasks/contract.ts';
+import { assetKind, assetOf } from '../document.ts';
+import type { AssetsKit } from '../kit.ts';
+import { assetLimits } from '../limits.ts';
+import { assetRow } from '../lookup.ts';
+import { making } from '../making.ts';
+import { assetName, assetSchema, presentAsset, readOnly } from '../present.ts';
+import { taskIdOf } from './task-of.ts';
+import type { UploadUrls } from './url.ts';
+
+/** `POST /api/asset/request-upload`: an asset, its task, and where to send its file. */
+export function requestRoute(kit: AssetsKit, { urls }: { urls: UploadUrls }): AnyElysia {
+  const { resources, clock, config, deployment } = kit;
+  const keys = kit.use(authenticator);
+  const once = idempotent(kit);
+  const assets = making(kit);
+  const places = quota({
+    clock,
+    most: config.maxPerAccount,
+    count: (account) => resources.count(assetKind, { account }),
+    full: () => tooMany(config.maxPerAccount),
+  });
+  const body = bodyReader({ name: assetName, userTags: Type.Optional(userTagsSchema) }, { readOnly });
+
+  return new Elysia().post(
+    '/api/asset/request-upload',
+    async ({ request }) => {
+      const principal = await authenticate(request, keys);
+      return once(request, {
+        principal,
+        run: async ({ id }) => {
+          const { name, userTags } = await body.read(request);
+          const { accountId: account, keyId, keyName } = principal;
+          await places.admit(account);
+          const expires = clock.now() + assetLimits.uploadUrl;
+          const taskId = taskIdOf(id);
+          const by = keyId === undefined ? {} : { createdByTokenName: keyName };
+          // The task first: one whose asset is missing ends by itself, an asset without a task would wait for ever.
+          await kit.use(tasks).spawn({
+            ...{ id: taskId, account, type: 'upload', name, outputAssetId: id, deadline: expires, ...by },
+            lateMessage,
+          });
+          const source = { type: 'directUpload' } as const;
+          await assets.begin({ id, account, name, source, ...(userTags && { userTags }), ...by });
+          const row = await assetRow(id, kit);
+          if (!row) throw new Fault('asset.not_found', { status: 404, message: 'The asset was deleted.' });
+          return Response.json({
+            url: await urls.make(id, expires),
+            asset: presentAsset(assetOf(row), deployment),
+            task: await kit.use(tasks).show(taskId),
+          });
+        },
+      });
+    },
+    says(
+      'Begins an asset, and says where its file is to be sent with PUT: for 12 h, by whoever has the URL.',
+      {
+        name: 'requestUpload',
+        body,
+        answers: { 200: json(answerSchema, 'Where to send the file, its asset and its task.') },
+        faults: ['asset.too_many', 'asset.not_found', 'task.too_many'],
+      },
+    ),
+  );
+}
+
+export const lateMessage = 'No file came before the upload URL expired.';
+
+const answerSchema = Type.Object(
+  {
+    url: Type.String({
+      description: 'Takes a PUT of the file, without a key, from pages of every origin.',
+      examples: [
+        'https://video.example.com/upload/1f6f0a52-6d6b-4a0c-9a3e-0d6f3ab7c2e1?expires=1767268800&signature=6Xk…',
+      ],
+    }),
+    asset: assetSchema,
+    task: taskSchema,
+  },
+  { additionalProperties: false },
+);
+
+function tooMany(most: number): Fault {
+  const message = `This account has ${most} assets (plugins.assets.maxPerAccount). Delete some.`;
+  return new Fault('asset.too_many', { status: 409, message });
+}

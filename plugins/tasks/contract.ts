@@ -1,0 +1,159 @@
+import { Type } from '@sinclair/typebox';
+import { nameSchema } from '../../core/name.ts';
+import { idSchema, momentSchema } from '../../core/operation.ts';
+import { collection, token } from '../../core/token.ts';
+
+/** How other plugins make tasks, and say how far they are. What is refused (`false`) changes nothing. */
+export interface Tasks {
+  /** Begins a task as `pending`; one of this id that is there stays as it is. Fault `task.too_many` (409). */
+  spawn(task: NewTask): Promise<void>;
+  find(id: string): Promise<TaskReference | undefined>;
+  /** It is worked at, by this process. False: it has ended well, was cancelled, or too many work at it. */
+  begin(id: string, workId: string): Promise<boolean>;
+  /** 0..1. False: it is not to be worked at any more: cancelled, or done by another. */
+  progress(id: string, to: { readonly workId: string; readonly progress: number }): Promise<boolean>;
+  /** The try is over without a result; the task waits for another. */
+  interrupted(id: string, workId: string): Promise<void>;
+  /** It cannot be done. True when the task has failed by that: nobody else works at it. */
+  fail(id: string, why: { readonly workId: string; readonly message: string }): Promise<boolean>;
+  /** The result is there. Repeating it is harmless. */
+  complete(id: string, output: Readonly<Record<string, unknown>>): Promise<void>;
+  /** Nobody wants it any more. */
+  cancel(id: string): Promise<void>;
+  /** The task object, as its owner sees it. */
+  show(id: string): Promise<Record<string, unknown> | undefined>;
+}
+
+export interface NewTask {
+  readonly id: string;
+  readonly account: string;
+  readonly type: TaskType;
+  /** Of what it is about. */
+  readonly name: string;
+  readonly inputAssetId?: string;
+  readonly outputAssetId?: string;
+  /** Shown as they are: no secrets. */
+  readonly params?: Readonly<Record<string, unknown>>;
+  /** What its work needs beside `params` and is not shown: credentials, URLs that hold some. Kept until it is forgotten. */
+  readonly secret?: Readonly<Record<string, unknown>>;
+  readonly createdByTokenName?: string;
+  /** Until when it must have begun, epoch ms. */
+  readonly deadline: number;
+  /** Why it failed when it has not. */
+  readonly lateMessage: string;
+}
+
+export interface TaskReference {
+  readonly phase: TaskPhase;
+  readonly account: string;
+  readonly inputAssetId: string | null;
+  readonly outputAssetId: string | null;
+}
+
+/** What tasks of one type are: offered by the plugin that makes them. */
+export interface TaskKind {
+  readonly type: TaskType;
+  /** Called before a failed or cancelled one becomes `pending` again. Throws a Fault when that cannot be. */
+  renew(task: { readonly id: string } & TaskReference): Promise<Renewal>;
+  /**
+   * Does the work of one task of this type, on some node and off the threads that read sockets. Types without it are worked at by
+   * whoever has what it takes, with `begin` and `complete`: an upload by its client.
+   *
+   * At least once: the process may die at any line, and then another does all of it again, so a repeat must find or replace what
+   * the former left. A throw is trouble on the way (a connection, a store): it is tried again, later each time. A Fault with
+   * `retry: false`, or the outcome `failed`, ends it.
+   */
+  run?(work: TaskWork): Promise<TaskResult>;
+}
+
+/** One try at a task. */
+export interface TaskWork extends TaskReference {
+  readonly id: string;
+  readonly name: string;
+  /** As it is shown. */
+  readonly params: Readonly<Record<string, unknown>> | null;
+  /** As it was given to `spawn`: never shown, never logged. */
+  readonly secret: Readonly<Record<string, unknown>> | null;
+  /** 1 at first. */
+  readonly attempt: number;
+  /** Aborted when it is cancelled, its time is up, or the program ends; `run` then throws the reason. */
+  readonly signal: AbortSignal;
+  /** 0..1, as often as one likes: it is stored now and then, and what is less than before is passed over. Throws nothing. */
+  progress(fraction: number): void;
+}
+
+export type TaskResult =
+  /** `output`: shown under the type's name. */
+  | { readonly outcome: 'done'; readonly output: Readonly<Record<string, unknown>> }
+  /** `message`: shown as `errorMessage`; a whole sentence. */
+  | { readonly outcome: 'failed'; readonly message: string };
+
+export type TaskType = 'import' | 'upload' | 'export' | 'recording';
+export type TaskPhase = 'pending' | 'waiting' | 'running' | 'completed' | 'failed' | 'cancelled';
+
+export interface Renewal {
+  /** As of a new one. */
+  readonly deadline: number;
+  /** What the answer shows beside the task's own `params`, and nothing else ever does. */
+  readonly params?: Readonly<Record<string, unknown>>;
+}
+
+export const tasks = token<Tasks>('tasks');
+export const taskKinds = collection<TaskKind>('tasks.kinds');
+
+const ofType = (description: string) =>
+  Type.Record(Type.String(), Type.Unknown(), { description, examples: [{}] });
+
+/** The task object. */
+export const taskSchema = Type.Object(
+  {
+    id: idSchema,
+    type: Type.Union([
+      Type.Literal('upload'),
+      Type.Literal('import'),
+      Type.Literal('export'),
+      Type.Literal('recording'),
+    ]),
+    name: nameSchema('Friday show'),
+    userId: Type.String({ description: 'Account that it belongs to.', examples: idSchema.examples }),
+    createdAt: momentSchema,
+    inputAssetId: Type.Optional(Type.String({ examples: idSchema.examples })),
+    outputAssetId: Type.Optional(
+      Type.String({ description: 'The asset that comes of it.', examples: idSchema.examples }),
+    ),
+    createdByTokenName: Type.Optional(Type.String({ examples: ['Studio'] })),
+    params: Type.Optional(ofType('What was asked for, under the name of the type. Secrets are left out.')),
+    output: Type.Optional(
+      ofType(
+        'When completed: the result, under the name of the type. Of an upload `assetSpec`, and the keys of its blobs: `videoFilePath`, `metadataFilePath`.',
+      ),
+    ),
+    status: Type.Object(
+      {
+        phase: Type.Union([
+          Type.Literal('pending'),
+          Type.Literal('waiting'),
+          Type.Literal('running'),
+          Type.Literal('completed'),
+          Type.Literal('failed'),
+          Type.Literal('cancelled'),
+        ]),
+        updatedAt: momentSchema,
+        progress: Type.Number({
+          minimum: 0,
+          maximum: 1,
+          description: 'Goes back by a retry alone.',
+          examples: [0.4],
+        }),
+        errorMessage: Type.Optional(
+          Type.String({ description: 'Why it failed.', examples: ['The file was refused: it is empty.'] }),
+        ),
+        retries: Type.Optional(
+          Type.Integer({ minimum: 1, description: 'How often it was asked to try again.' }),
+        ),
+      },
+      { additionalProperties: false },
+    ),
+  },
+  { $id: 'Task', additionalProperties: false },
+);

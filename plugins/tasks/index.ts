@@ -1,0 +1,35 @@
+import { authenticator } from '../../core/auth.ts';
+import { definePlugin } from '../../core/plugin.ts';
+import { config } from './config.ts';
+import { tasks } from './contract.ts';
+import { lostNode } from './lost-nodes.ts';
+import { making } from './making.ts';
+import { routes } from './routes.ts';
+import { task } from './task.ts';
+
+/** What takes its time, and how far it is. */
+export default definePlugin({
+  id: 'tasks',
+  summary: 'tasks: what takes its time, and how far it is',
+  config,
+  needs: [authenticator],
+  provides: [tasks],
+  actors: [task],
+  lostNode,
+  emits: {
+    'task.spawned': 'A task was made.',
+    'task.updated': 'It is in another phase. Progress alone is not told.',
+    'task.completed': 'Its result is there: `output`.',
+    'task.failed': 'It failed; `status.errorMessage` says why.',
+  },
+  faults: {
+    'task.not_found': { status: 404, meaning: 'There is no task of this id in your account.' },
+    'task.not_possible': { status: 409, meaning: 'Not possible in the phase that the task is in.' },
+    'task.too_many': { status: 409, meaning: 'The account has as many tasks as it may have.' },
+  },
+  routes,
+  start(kit) {
+    kit.provide(tasks, making(kit));
+    return undefined;
+  },
+});

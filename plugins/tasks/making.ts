@@ -1,0 +1,74 @@
+import { milliseconds } from '../../core/duration.ts';
+import { Fault, hasCode, unlessRefused } from '../../core/fault.ts';
+import { quota } from '../../core/quota.ts';
+import type { Tasks } from './contract.ts';
+import { taskKind, taskOf } from './document.ts';
+import type { TasksKit } from './kit.ts';
+import { presentTask } from './present.ts';
+import { task } from './task.ts';
+
+/** Tasks, for the plugins that make them. */
+export function making(kit: TasksKit): Tasks {
+  const { actors, resources, clock, config, deployment } = kit;
+  const { incarnation } = deployment.node;
+  const places = quota({
+    clock,
+    most: config.maxPerAccount,
+    count: (account) => resources.count(taskKind, { account }),
+    full: () => tooMany(config.maxPerAccount),
+  });
+  const isTaken = async (asked: Promise<unknown>): Promise<boolean> => {
+    try {
+      await asked;
+      return true;
+    } catch (error) {
+      unlessRefused(error);
+      return false;
+    }
+  };
+  return {
+    async spawn(given) {
+      const { inputAssetId = null, outputAssetId = null, params = null, createdByTokenName = null } = given;
+      const { id, account, type, name, deadline, lateMessage } = given;
+      await places.admit(account);
+      const settings = {
+        ...{ id, account, type, name, inputAssetId, outputAssetId, params, createdByTokenName },
+        ...{ createdAt: clock.now(), deadline, lateMessage, keptFor: milliseconds(config.keptFor) },
+      };
+      await actors.spawn(task, id, settings, { cause: `task/${id}` }).catch((error: unknown) => {
+        if (!hasCode(error, 'actor.exists')) throw error;
+      });
+    },
+    async find(id) {
+      const row = await resources.get(taskKind, id, { isBeside: true });
+      if (!row) return undefined;
+      const { phase, account, inputAssetId, outputAssetId } = taskOf(row);
+      return { phase, account, inputAssetId, outputAssetId };
+    },
+    begin: (id, workId) =>
+      isTaken(actors.ask(task, id, { type: 'begin', work: { id: workId, incarnation } })),
+    progress: (id, to) => isTaken(actors.ask(task, id, { type: 'progress', ...to })),
+    async interrupted(id, workId) {
+      await isTaken(actors.ask(task, id, { type: 'interrupted', workId }));
+    },
+    async fail(id, why) {
+      const asked = actors.ask(task, id, { type: 'fail', ...why });
+      return (await isTaken(asked)) && (await asked).value === 'failed';
+    },
+    async complete(id, output) {
+      await isTaken(actors.ask(task, id, { type: 'complete', output }));
+    },
+    async cancel(id) {
+      await isTaken(actors.ask(task, id, { type: 'cancel' }));
+    },
+    async show(id) {
+      const row = await resources.get(taskKind, id, { isBeside: true });
+      return row && presentTask(taskOf(row));
+    },
+  };
+}
+
+function tooMany(most: number): Fault {
+  const message = `This account has ${most} tasks (plugins.tasks.maxPerAccount). Those that have ended are forgotten in time.`;
+  return new Fault('task.too_many', { status: 409, message });
+}

@@ -1,0 +1,121 @@
+import { type AnyElysia, Elysia } from 'elysia';
+import { authenticate, authenticator, type Principal } from '../../core/auth.ts';
+import { Fault, hasCode } from '../../core/fault.ts';
+import { says } from '../../core/http.ts';
+import { json } from '../../core/operation.ts';
+import { listAnswer, listParameters, resourceList } from '../../core/pagination.ts';
+import { idOrNone } from '../../core/secrets.ts';
+import { type Renewal, taskKinds, taskSchema } from './contract.ts';
+import { type TaskDocument, taskKind, taskOf } from './document.ts';
+import type { TasksKit } from './kit.ts';
+import { presentTask } from './present.ts';
+import { task } from './task.ts';
+
+/** `/api/task`: list, read, try again, cancel. */
+export function routes(kit: TasksKit): AnyElysia {
+  const { resources, actors } = kit;
+  const keys = kit.use(authenticator);
+  const list = resourceList({ kind: taskKind, fields, publicUrl: kit.deployment.publicUrl, resources });
+  const owned = async ({ accountId }: Principal, id: string): Promise<TaskDocument> => {
+    const row = await resources.get(taskKind, id, { isBeside: true });
+    return row?.account === accountId ? taskOf(row) : Promise.reject(notFound(id));
+  };
+  const told = async (id: string, command: { type: 'cancel' } | { type: 'retry'; deadline: number }) => {
+    await actors.ask(task, id, command).catch(async (error: unknown) => {
+      if (hasCode(error, 'actor.not_found')) throw notFound(id);
+      if (!hasCode(error, 'actor.not_possible')) throw error;
+      const row = await resources.get(taskKind, id, { isBeside: true });
+      throw row ? notPossible(taskOf(row), command.type) : notFound(id);
+    });
+  };
+  const shown = async (principal: Principal, id: string) => presentTask(await owned(principal, id));
+
+  return new Elysia()
+    .get(
+      '/api/task',
+      async ({ request }) => {
+        const { accountId: account } = await authenticate(request, keys);
+        return list(request, { account, present: (row) => presentTask(taskOf(row)) });
+      },
+      says('Lists tasks, newest first; parameters as for streams.', {
+        name: 'listTasks',
+        query: listParameters(fields),
+        answers: { 200: listAnswer(taskSchema) },
+        faults: ['query.invalid'],
+      }),
+    )
+    .get(
+      '/api/task/:id',
+      async ({ request, params: { id } }) =>
+        Response.json(await shown(await authenticate(request, keys), id)),
+      says('One task: how far it is, and what came of it.', {
+        name: 'getTask',
+        answers: { 200: json(taskSchema, 'The task.') },
+        faults: ['task.not_found'],
+      }),
+    )
+    .post(
+      '/api/task/:id/retry',
+      async ({ request, params: { id } }) => {
+        const principal = await authenticate(request, keys);
+        const document = await owned(principal, id);
+        const renewal = await renewed(document, kit);
+        await told(id, { type: 'retry', deadline: renewal.deadline });
+        const answer = await shown(principal, id);
+        if (!renewal.params) return Response.json(answer);
+        const { type, params } = document;
+        return Response.json({ ...answer, params: { [type]: { ...params, ...renewal.params } } });
+      },
+      says(
+        'Has a failed or cancelled task tried again. Of an upload the file must be sent again: `params.upload.url` says where to.',
+        {
+          name: 'retryTask',
+          answers: { 200: json(taskSchema, 'The task.') },
+          faults: ['task.not_found', 'task.not_possible'],
+        },
+      ),
+    )
+    .post(
+      '/api/task/:id/cancel',
+      async ({ request, params: { id } }) => {
+        const principal = await authenticate(request, keys);
+        await owned(principal, id);
+        await told(id, { type: 'cancel' });
+        return Response.json(await shown(principal, id));
+      },
+      says('Cancels a task that has not ended. Its asset is failed.', {
+        name: 'cancelTask',
+        answers: { 200: json(taskSchema, 'The task.') },
+        faults: ['task.not_found', 'task.not_possible'],
+      }),
+    );
+}
+
+/** Fields by which lists are filtered, as the object shows them. */
+const fields = {
+  id: { type: 'string' },
+  type: { type: 'string' },
+  name: { type: 'string' },
+  createdAt: { type: 'number' },
+  userId: { type: 'string', path: ['account'] },
+  inputAssetId: { type: 'string' },
+  outputAssetId: { type: 'string' },
+} as const satisfies Record<string, { type: string; path?: [keyof TaskDocument] }>;
+
+function renewed(document: TaskDocument, kit: TasksKit): Promise<Renewal> {
+  const { id, type, phase, account, inputAssetId, outputAssetId } = document;
+  const kind = kit.offered(taskKinds).find((one) => one.type === type);
+  const isEnded = phase === 'failed' || phase === 'cancelled';
+  if (!isEnded || !kind) return Promise.reject(notPossible(document, 'retry'));
+  return kind.renew({ id, phase, account, inputAssetId, outputAssetId });
+}
+
+function notFound(id: string): Fault {
+  return new Fault('task.not_found', { status: 404, message: `There is no task ${idOrNone(id)}.` });
+}
+
+function notPossible({ phase }: TaskDocument, what: 'retry' | 'cancel'): Fault {
+  const when = what === 'retry' ? 'failed or was cancelled' : 'has not ended';
+  const message = `The task is ${phase}: ${what} is for one that ${when}.`;
+  return new Fault('task.not_possible', { status: 409, message });
+}

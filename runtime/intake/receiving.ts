@@ -1,0 +1,166 @@
+import { Fault } from '../../core/fault.ts';
+import type { Clock } from '../../core/ports/clock.ts';
+import type { ReceiveOptions } from '../../core/ports/intake.ts';
+import { Interruption } from './interruption.ts';
+import type { Writer } from './writer.ts';
+
+/** What all files that are received at one time share. */
+export interface Shared {
+  readonly writer: Writer;
+  readonly clock: Clock;
+  readonly limits: {
+    readonly perFile: number;
+    readonly inMemory: number;
+    readonly silence: number;
+    readonly sync: number;
+    readonly look: number;
+  };
+  /** Bytes of all files that are not written yet. */
+  unwritten: number;
+  /** Throws when there is no room. */
+  checkRoom(): Promise<void>;
+}
+
+/** One file, from its first piece to its last. */
+export class Receiving {
+  /** Bytes that are said to come yet. */
+  promised: number;
+  readonly #shared: Shared;
+  readonly #options: ReceiveOptions;
+  readonly #path: string;
+  readonly #interruption = new Interruption();
+  readonly #done = Promise.withResolvers<{ readonly md5: string; readonly sha256: string }>();
+  readonly #dropped = Promise.withResolvers<void>();
+  #id: number | undefined;
+  #size = 0;
+  #unwritten = 0;
+  #wake = () => {};
+  #isReading = false;
+  #heardAt: number;
+  #cancelWatch = () => {};
+
+  constructor(path: string, options: { shared: Shared; given: ReceiveOptions }) {
+    this.#path = path;
+    this.#shared = options.shared;
+    this.#options = options.given;
+    this.promised = options.given.expected ?? 0;
+    this.#heardAt = this.#shared.clock.now();
+  }
+
+  end(reason: unknown): void {
+    this.#interruption.end(reason);
+  }
+
+  /** To its end, and on disk. After a throw nobody writes to the path any more. */
+  async run(body: ReadableStream<Uint8Array> | null) {
+    const { signal } = this.#options;
+    const { writer, limits } = this.#shared;
+    const abort = () => this.end(signal.reason);
+    signal.addEventListener('abort', abort);
+    const reader = body?.getReader();
+    try {
+      await this.#shared.checkRoom();
+      this.#id = writer.begin({ path: this.#path, sync: limits.sync }, this.#ears());
+      this.#watch();
+      if (reader) await this.#read(reader);
+      this.promised = 0;
+      writer.end(this.#id);
+      return { size: this.#size, ...(await this.#interruption.over(this.#done.promise)) };
+    } catch (error) {
+      reader?.cancel().catch(() => {});
+      if (this.#id !== undefined) {
+        writer.drop(this.#id);
+        await this.#dropped.promise;
+      }
+      throw error;
+    } finally {
+      this.#shared.unwritten -= this.#unwritten;
+      this.#cancelWatch();
+      signal.removeEventListener('abort', abort);
+      if (this.#id !== undefined) writer.forget(this.#id);
+    }
+  }
+
+  async #read(reader: ReadableStreamDefaultReader<Uint8Array>): Promise<void> {
+    const { clock, limits } = this.#shared;
+    let lookedAt = 0;
+    for (;;) {
+      this.#isReading = true;
+      const { done, value } = await this.#interruption.over(reader.read().catch(cutOff));
+      this.#isReading = false;
+      this.#heardAt = clock.now();
+      if (done) return;
+      this.#take(value);
+      while (this.#isFull()) await this.#interruption.over(this.#written());
+      if (this.#size - lookedAt < limits.look) continue;
+      lookedAt = this.#size;
+      await this.#shared.checkRoom();
+    }
+  }
+
+  #take(piece: Uint8Array): void {
+    const { most, expected = 0, onBytes } = this.#options;
+    const { byteLength: length } = piece;
+    if (length === 0) return;
+    if (this.#size + length > most) throw tooLarge(most);
+    this.#size += length;
+    this.#unwritten += length;
+    this.#shared.unwritten += length;
+    this.promised = Math.max(0, expected - this.#size);
+    this.#shared.writer.write(this.#id as number, piece);
+    onBytes?.(this.#size);
+  }
+
+  #isFull(): boolean {
+    const { unwritten, limits } = this.#shared;
+    return this.#unwritten > limits.perFile || (unwritten > limits.inMemory && this.#unwritten > 0);
+  }
+
+  #written(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#wake = resolve;
+    });
+  }
+
+  #ears() {
+    return {
+      written: (bytes: number) => {
+        this.#unwritten -= bytes;
+        this.#shared.unwritten -= bytes;
+        this.#wake();
+      },
+      done: this.#done.resolve,
+      dropped: this.#dropped.resolve,
+      failed: (error: Fault) => {
+        this.end(error);
+        this.#dropped.resolve();
+      },
+    };
+  }
+
+  #watch(): void {
+    const { clock, limits } = this.#shared;
+    const due = Math.max(clock.now(), this.#heardAt) + limits.silence;
+    this.#cancelWatch = clock.at(Math.min(due, this.#heardAt + limits.silence), () => {
+      const now = clock.now();
+      // Where we do not read, it is not his silence.
+      if (!this.#isReading) this.#heardAt = now;
+      if (now - this.#heardAt >= limits.silence) this.end(silent(limits.silence));
+      else this.#watch();
+    });
+  }
+}
+
+export function tooLarge(most: number): Fault {
+  const message = `The file is larger than ${most} bytes, which is the most that is taken.`;
+  return new Fault('intake.too_large', { status: 413, message });
+}
+
+/** The sender's connection ended. */
+function cutOff(): never {
+  throw new Fault('intake.broken', { status: 400, message: 'The body ended before it was complete.' });
+}
+
+function silent(limit: number): Fault {
+  return new Fault('intake.silent', { status: 408, message: `Nothing was sent for ${limit / 1000} s.` });
+}

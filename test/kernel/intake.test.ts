@@ -1,0 +1,213 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { virtualClock } from '../../runtime/drivers/clock/virtual.ts';
+import { diskIntake } from '../../runtime/intake/intake.ts';
+
+const never = new AbortController().signal;
+
+async function opened(
+  options: { reserve?: number; limits?: Parameters<typeof diskIntake>[0]['limits'] } = {},
+) {
+  const base = await mkdtemp(join(tmpdir(), 'millrace-intake-'));
+  const folder = join(base, 'uploads');
+  const clock = virtualClock({ start: 0, idle: async () => {} });
+  const intake = diskIntake({
+    folder,
+    clock,
+    reserve: options.reserve ?? 0,
+    ...(options.limits && { limits: options.limits }),
+  });
+  await intake.open();
+  return {
+    ...{ intake, clock, folder },
+    files: () => readdir(folder),
+    async [Symbol.asyncDispose]() {
+      await intake.close();
+      expect(clock.pending()).toBe(0);
+      await rm(base, { recursive: true });
+    },
+  };
+}
+
+/** Pieces, each when it is asked for. `read`: how many were. */
+function source(pieces: readonly Uint8Array[], end: 'close' | 'halt' | Error = 'close') {
+  const state = { read: 0, isCancelled: false };
+  const stream = new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        const piece = pieces[state.read];
+        state.read += 1;
+        if (piece) return controller.enqueue(new Uint8Array(piece));
+        if (end === 'close') return controller.close();
+        if (end === 'halt') return new Promise(() => {});
+        controller.error(end);
+      },
+      cancel() {
+        state.isCancelled = true;
+      },
+    },
+    { highWaterMark: 0 },
+  );
+  return { stream, state };
+}
+const pieces = (count: number, size = 65_536) => Array.from({ length: count }, () => randomBytes(size));
+
+describe('a file that comes', () => {
+  it('is written down as it came, with both hashes', async () => {
+    await using i = await opened();
+    // Also pieces of a larger buffer, and empty ones.
+    const all = [...pieces(20), Buffer.alloc(0), randomBytes(100).subarray(10, 50)].map((one) => one);
+    const whole = Buffer.concat(all);
+    const counts: number[] = [];
+    const file = await i.intake.receive(source(all).stream, {
+      ...{ most: 2e6, signal: never, onBytes: (count) => counts.push(count) },
+    });
+    expect((await readFile(file.path)).equals(whole)).toBe(true);
+    expect(file).toMatchObject({
+      size: whole.length,
+      md5: createHash('md5').update(whole).digest('hex'),
+      sha256: createHash('sha256').update(whole).digest('hex'),
+    });
+    expect([counts.length, counts.at(-1)]).toEqual([21, whole.length]);
+    await file.discard();
+    await file.discard();
+    expect(await i.files()).toEqual([]);
+  });
+
+  it('may be empty, or no body at all', async () => {
+    await using i = await opened();
+    for (const body of [null, source([]).stream]) {
+      const file = await i.intake.receive(body, { most: 1, signal: never });
+      expect([file.size, file.md5]).toEqual([0, 'd41d8cd98f00b204e9800998ecf8427e']);
+      await file.discard();
+    }
+  });
+
+  it('may come beside others', async () => {
+    await using i = await opened({ limits: { perFile: 65_536, inMemory: 65_536 } });
+    const all = Array.from({ length: 8 }, () => pieces(16));
+    const files = await Promise.all(
+      all.map((one) => i.intake.receive(source(one).stream, { most: 2e6, signal: never })),
+    );
+    for (const [n, { sha256 }] of files.entries())
+      expect(sha256).toBe(createHash('sha256').update(Buffer.concat(all[n])).digest('hex'));
+  });
+});
+
+describe('nothing is left of a file', () => {
+  it('that is too large, by what it says or by what comes', async () => {
+    await using i = await opened();
+    const told = source(pieces(1));
+    const options = { most: 100_000, signal: never };
+    await expect(i.intake.receive(told.stream, { ...options, expected: 100_001 })).rejects.toMatchObject({
+      code: 'intake.too_large',
+      status: 413,
+    });
+    expect(told.state.read).toBe(0);
+    const long = source(pieces(50));
+    await expect(i.intake.receive(long.stream, options)).rejects.toMatchObject({ code: 'intake.too_large' });
+    expect(long.state).toEqual({ read: 2, isCancelled: true });
+    expect(await i.files()).toEqual([]);
+  });
+
+  it('that breaks off', async () => {
+    await using i = await opened();
+    const { stream } = source(pieces(3), new Error('ECONNRESET'));
+    await expect(i.intake.receive(stream, { most: 1e9, signal: never })).rejects.toMatchObject({
+      code: 'intake.broken',
+    });
+    expect(await i.files()).toEqual([]);
+  });
+
+  it('that nobody wants any more', async () => {
+    await using i = await opened();
+    const ending = new AbortController();
+    const { stream, state } = source(pieces(3), 'halt');
+    const running = i.intake.receive(stream, {
+      ...{ most: 1e9, signal: ending.signal },
+      onBytes: (count) => count > 100_000 && ending.abort(new Error('enough')),
+    });
+    await expect(running).rejects.toThrow('enough');
+    expect(state.isCancelled).toBe(true);
+    expect(await i.files()).toEqual([]);
+  });
+
+  it('whose sender is silent', async () => {
+    await using i = await opened();
+    const begun = Promise.withResolvers<void>();
+    const running = i.intake.receive(source(pieces(1), 'halt').stream, {
+      ...{ most: 1e9, signal: never, onBytes: () => begun.resolve() },
+    });
+    running.catch(() => {});
+    await begun.promise;
+    while ((await i.files()).length === 0) await new Promise((resolve) => setImmediate(resolve));
+    await i.clock.advance(29_999);
+    expect(await i.files()).toHaveLength(1);
+    await i.clock.advance(1);
+    await expect(running).rejects.toMatchObject({ code: 'intake.silent', status: 408 });
+    expect(await i.files()).toEqual([]);
+  });
+
+  it('for which there is no room', async () => {
+    await using none = await opened({ reserve: 2 ** 60 });
+    await expect(
+      none.intake.receive(source(pieces(1)).stream, { most: 1e9, signal: never }),
+    ).rejects.toMatchObject({
+      ...{ code: 'intake.full', status: 507 },
+    });
+    await using i = await opened();
+    const huge = { most: 2 ** 60, expected: 2 ** 55, signal: never };
+    await expect(i.intake.receive(source(pieces(1)).stream, huge)).rejects.toMatchObject({
+      code: 'intake.full',
+    });
+    // What the one is promised is not there for another.
+    expect([await none.files(), await i.files()]).toEqual([[], []]);
+  });
+
+  it('that runs when the server ends; the next one is refused', async () => {
+    const i = await opened();
+    const running = i.intake.receive(source(pieces(3), 'halt').stream, { most: 1e9, signal: never });
+    running.catch(() => {});
+    await i.intake.close();
+    await expect(running).rejects.toMatchObject({ code: 'intake.unavailable' });
+    expect(await i.files()).toEqual([]);
+    await expect(i.intake.receive(null, { most: 1, signal: never })).rejects.toMatchObject({
+      code: 'intake.unavailable',
+    });
+    await i[Symbol.asyncDispose]();
+  });
+
+  it('that a former process left; what is not ours stays', async () => {
+    await using i = await opened();
+    await writeFile(join(i.folder, 'x.upload'), 'half');
+    await writeFile(join(i.folder, 'notes.txt'), 'mine');
+    await i.intake.open();
+    expect(await i.files()).toEqual(['notes.txt']);
+  });
+
+  it('that cannot be written', async () => {
+    const i = await opened();
+    await rm(i.folder, { recursive: true });
+    await expect(
+      i.intake.receive(source(pieces(1)).stream, { most: 1e9, signal: never }),
+    ).rejects.toMatchObject({
+      code: 'intake.unavailable',
+    });
+    await i[Symbol.asyncDispose]();
+  });
+});
+
+it('reads no faster than it writes: so much of a file lies in memory, and no more', async () => {
+  await using i = await opened({ limits: { perFile: 3 * 65_536 } });
+  const { stream, state } = source(pieces(40));
+  const running = i.intake.receive(stream, { most: 1e9, signal: never });
+  // Before the thread has said anything.
+  for (let turn = 0; turn < 200; turn += 1) await Promise.resolve();
+  expect(state.read).toBeLessThanOrEqual(4);
+  const file = await running;
+  expect([file.size, state.read]).toEqual([40 * 65_536, 41]);
+  await file.discard();
+});

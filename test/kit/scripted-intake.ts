@@ -1,0 +1,67 @@
+import { createHash } from 'node:crypto';
+import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Fault } from '../../core/fault.ts';
+import { uuid } from '../../core/ids.ts';
+import type { Inspector } from '../../core/ports/inspector.ts';
+import type { Intake } from '../../core/ports/intake.ts';
+
+/** Takes files in at once and in memory, then writes them below `folder`. */
+export function scriptedIntake(folder: string): Intake {
+  return {
+    async open() {
+      await mkdir(folder, { recursive: true });
+    },
+    async receive(body, { most, expected = 0, signal, onBytes }) {
+      const tooLarge = () => new Fault('intake.too_large', { status: 413, message: 'too large' });
+      if (expected > most) throw tooLarge();
+      const pieces: Uint8Array[] = [];
+      let size = 0;
+      const reader = body?.getReader();
+      while (reader) {
+        const { done, value } = await reader.read().catch(() => {
+          throw new Fault('intake.broken', { status: 400, message: 'broken' });
+        });
+        signal.throwIfAborted();
+        if (done) break;
+        size += value.byteLength;
+        if (size > most) throw tooLarge();
+        pieces.push(value);
+        onBytes?.(size);
+      }
+      const bytes = Buffer.concat(pieces);
+      const path = join(folder, uuid());
+      await mkdir(folder, { recursive: true });
+      await writeFile(path, bytes);
+      const hash = (name: string) => createHash(name).update(bytes).digest('hex');
+      const hashes = { md5: hash('md5'), sha256: hash('sha256') };
+      return { path, size, ...hashes, discard: () => rm(path, { force: true }) };
+    },
+    close: async () => {},
+  };
+}
+
+/** Refuses what begins with `refuse: `, for the rest of its text; all else is a film of 8 s. */
+export function scriptedInspector(): Inspector {
+  return {
+    async inspect(file) {
+      const { readFile } = await import('node:fs/promises');
+      const text = 'path' in file ? await readFile(file.path, 'latin1') : '';
+      if (text.startsWith('refuse: ')) return { ok: false, reason: text.slice(8) };
+      if (text.startsWith('busy'))
+        throw new Fault('inspection.unavailable', { status: 503, message: 'busy', retryAfter: 1 });
+      return {
+        ok: true,
+        passedOver: [],
+        spec: {
+          ...{ format: 'mp4', duration: 8, bitrate: 1000 },
+          tracks: [
+            { type: 'video', codec: 'h264', duration: 8, bitrate: 800, fps: 30, width: 640, height: 360 },
+            { type: 'audio', codec: 'aac', duration: 8, bitrate: 200, channels: 2, sampleRate: 48_000 },
+          ],
+        },
+      };
+    },
+    close: async () => {},
+  };
+}
