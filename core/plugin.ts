@@ -37,6 +37,8 @@ export interface Plugin<C extends TObject = TObject> {
   readonly contract?: number;
   /** Schema of its slice of config. `{}` must be valid: every key has a default. */
   readonly config?: C;
+  /** What a schema cannot say of its config: problems of keys that do not go together, each beginning with the key. */
+  readonly contradictions?: (config: Static<C>) => readonly string[];
   /** Tokens of other plugins that it uses. */
   readonly needs?: readonly Token<unknown>[];
   /** Tokens that its `start` provides. */

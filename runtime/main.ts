@@ -48,7 +48,7 @@ async function main(): Promise<void> {
   config.http.port ||= freePort(config.http.host);
   config.rtmp.port ||= freePort(config.rtmp.host);
   if (config.rtmp.tlsPort === 0) config.rtmp.tlsPort = freePort(config.rtmp.host);
-  secrets.push(...secretsOf(config));
+  secrets.push(...secretsOf(config, plugins));
   const log = jsonLog({
     level: config.log.level,
     now: () => clock.now(),

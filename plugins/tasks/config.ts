@@ -1,6 +1,7 @@
 import { Type } from '@sinclair/typebox';
 import { durationSchema } from '../../core/duration.ts';
 import { limitSchema } from '../../core/limit-table.ts';
+import { ipfsSchema } from './ipfs.ts';
 
 export const config = Type.Object({
   keptFor: durationSchema({
@@ -15,4 +16,5 @@ export const config = Type.Object({
     description: 'Tasks an account may have, those that have ended and are remembered among them.',
     beyond: '409 `task.too_many`.',
   }),
+  ipfs: ipfsSchema,
 });

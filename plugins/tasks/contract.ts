@@ -98,7 +98,27 @@ export interface Renewal {
   readonly params?: Readonly<Record<string, unknown>>;
 }
 
+/** How exports reach IPFS: `plugins.tasks.ipfs`, checked. URLs have no slash at their end. */
+export type IpfsSettings = {
+  /** `<gateway>/ipfs/<cid>` shows what was exported. */
+  readonly gateway: string;
+  /** Of `local` and `kubo`: how a file is cut into blocks. */
+  readonly cidProfile: 'unixfs-v1-2025' | 'unixfs-v0-2015';
+  /** The pinning service, also for credentials that a caller brings where another driver is set. */
+  readonly pinningEndpoint: string;
+} & (
+  | { readonly driver: 'local' }
+  | { readonly driver: 'kubo'; readonly endpoint: string }
+  | { readonly driver: 'pinning'; readonly credentials: PinningCredentials }
+);
+
+/** `jwt` goes as a bearer token, the pair as `pinning_api_key` and `pinning_secret_api_key`. */
+export type PinningCredentials =
+  | { readonly jwt: string }
+  | { readonly apiKey: string; readonly apiSecret: string };
+
 export const tasks = token<Tasks>('tasks');
+export const ipfsSettings = token<IpfsSettings>('tasks.ipfs');
 export const taskKinds = collection<TaskKind>('tasks.kinds');
 
 const ofType = (description: string) =>

@@ -1,7 +1,9 @@
 import { authenticator } from '../../core/auth.ts';
+import { Fault } from '../../core/fault.ts';
 import { definePlugin } from '../../core/plugin.ts';
 import { config } from './config.ts';
-import { tasks } from './contract.ts';
+import { ipfsSettings, tasks } from './contract.ts';
+import { ipfsContradictions, ipfsSettingsOf } from './ipfs.ts';
 import { lostNode } from './lost-nodes.ts';
 import { making } from './making.ts';
 import { routes } from './routes.ts';
@@ -12,8 +14,9 @@ export default definePlugin({
   id: 'tasks',
   summary: 'tasks: what takes its time, and how far it is',
   config,
+  contradictions: ({ ipfs }) => ipfsContradictions(ipfs).map((problem) => `ipfs.${problem}`),
   needs: [authenticator],
-  provides: [tasks],
+  provides: [tasks, ipfsSettings],
   actors: [task],
   lostNode,
   emits: {
@@ -30,6 +33,13 @@ export default definePlugin({
   routes,
   start(kit) {
     kit.provide(tasks, making(kit));
+    const { endpoint } = kit.config.ipfs;
+    const wrong = endpoint === undefined ? undefined : kit.outbound.problem(endpoint);
+    if (wrong) {
+      const message = `plugins.tasks.ipfs.endpoint: ${wrong.message}`;
+      throw new Fault('config.invalid', { status: 500, message });
+    }
+    kit.provide(ipfsSettings, ipfsSettingsOf(kit.config.ipfs));
     return undefined;
   },
 });
