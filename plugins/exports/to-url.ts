@@ -96,10 +96,11 @@ function etagOf({ headers }: OutboundAnswer): { etag?: string } {
   return etag !== undefined && /^[!-~]+$/.test(etag) && etag.length <= exportLimits.etag ? { etag } : {};
 }
 
-/** Whole seconds. A date or a number (RFC 9110 §10.2.3). */
+/** Whole seconds. A number or a date as RFC 9110 §5.6.7 wants it (§10.2.3); of anything else nothing. */
 function retryAfterOf({ headers }: OutboundAnswer, { clock }: ExportsKit): number | undefined {
   const text = headers['retry-after'] ?? '';
-  const wait = /^\d{1,9}$/.test(text) ? Number(text) * 1000 : Date.parse(text) - clock.now();
+  const isDate = /^[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d GMT$/.test(text);
+  const wait = /^\d{1,9}$/.test(text) ? Number(text) * 1000 : isDate ? Date.parse(text) - clock.now() : NaN;
   if (Number.isNaN(wait)) return undefined;
   return Math.ceil(Math.min(Math.max(wait, 0), exportLimits.retryAfter) / 1000);
 }
