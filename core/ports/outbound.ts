@@ -30,6 +30,11 @@ export interface OutboundRequest {
   /** Redirects followed, 0 to 3, default 0: then a redirect is an answer like any other. */
   readonly redirects?: number;
   /**
+   * Follows only redirects that have the same sent to another place, 307 and 308 (RFC 9110 §15.4): any other is an answer.
+   * For a body that must arrive: the page that somebody is sent on to is no sign of it.
+   */
+  readonly keepsBody?: true;
+  /**
    * Whether sending it twice is harmless. Then it may use a connection that was used before, and is sent again when
    * the peer closed that one meanwhile. Default: true for GET, HEAD, PUT and DELETE.
    */

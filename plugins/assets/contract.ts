@@ -27,6 +27,7 @@ export interface Assets {
 export interface AssetReference {
   readonly status: 'waiting' | 'ready' | 'failed';
   readonly account: string;
+  readonly name: string;
   readonly playbackId: string;
   readonly file?: AssetFile;
 }

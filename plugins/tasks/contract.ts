@@ -20,6 +20,8 @@ export interface Tasks {
   complete(id: string, output: Readonly<Record<string, unknown>>): Promise<void>;
   /** Nobody wants it any more. */
   cancel(id: string): Promise<void>;
+  /** The same of all of one type that were to work with this asset (`inputAssetId`). */
+  cancelOf(assetId: string, type: TaskType): Promise<void>;
   /** The task object, as its owner sees it. */
   show(id: string): Promise<Record<string, unknown> | undefined>;
 }

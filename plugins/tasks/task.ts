@@ -13,7 +13,9 @@ export const task: ActorType<typeof taskMachine> = {
     const row = { kind: taskKind, id, account, createdAt, name };
     if (state === 'forgotten') return [{ ...row, body: null, indexes: {} }];
     const phase = state as Phase;
-    return [{ ...row, body: JSON.stringify(documentOf(context, phase)), indexes: { type, phase } }];
+    const { inputAssetId } = context.task;
+    const indexes = { type, phase, ...(inputAssetId !== null && { inputAssetId }) };
+    return [{ ...row, body: JSON.stringify(documentOf(context, phase)), indexes }];
   },
   describe(emitted, context) {
     const document = documentOf(context, (emitted as unknown as TaskEmitted).phase);

@@ -1,9 +1,11 @@
+import { cidr } from '../../core/cidr.ts';
 import type {
   Outbound,
   OutboundAnswer,
   OutboundFailure,
   OutboundRequest,
 } from '../../core/ports/outbound.ts';
+import { outboundClient } from '../../runtime/drivers/outbound/client.ts';
 
 type Receiver = (
   url: string,
@@ -23,6 +25,11 @@ export function scriptedOutbound(): ScriptedOutbound {
   const receivers = new Map<string, Receiver>();
   const sent: { url: string; request: OutboundRequest }[] = [];
   let isClosed = false;
+  // Whoever gives a URL or a header that nobody could send is told so here too.
+  const everywhere = outboundClient({
+    clock: { now: () => 0, at: () => () => {} },
+    allow: ['0.0.0.0/0', '::/0'].flatMap((text) => cidr(text) ?? []),
+  });
 
   const request: Outbound['request'] = async (url, given = {}) => {
     if (isClosed) return { ok: false, reason: 'aborted', message: 'the server is stopping' };
@@ -42,8 +49,7 @@ export function scriptedOutbound(): ScriptedOutbound {
   return {
     sent,
     answer: (prefix, receiver) => void receivers.set(prefix, receiver),
-    problem: (url) =>
-      URL.canParse(url) ? undefined : { ok: false, reason: 'bad-url', message: 'expected a URL' },
+    problem: everywhere.problem,
     request,
     async open(url, given) {
       const answer = await request(url, given);
