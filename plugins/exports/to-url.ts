@@ -29,7 +29,8 @@ export async function exportToUrl(
     redirects: exportLimits.redirects,
     keepsBody: true,
     owner: work.account,
-    timeout: milliseconds(config.timeout),
+    // The whole is the time of a try at a task, by its signal.
+    timeout: 0,
     idleTimeout: milliseconds(config.idleTimeout),
     maxBytes: exportLimits.answerBytes,
     signal: work.signal,

@@ -62,8 +62,8 @@ export interface TaskKind {
    * whoever has what it takes, with `begin` and `complete`: an upload by its client.
    *
    * At least once: the process may die at any line, and then another does all of it again, so a repeat must find or replace what
-   * the former left. A throw is trouble on the way (a connection, a store): it is tried again, later each time. A Fault with
-   * `retry: false`, or the outcome `failed`, ends it.
+   * the former left. A throw is trouble on the way (a connection, a store): it is tried again, later each time, and not before the
+   * `retryAfter` of a Fault. One with `retry: false`, or the outcome `failed`, ends it.
    */
   run?(work: TaskWork): Promise<TaskResult>;
 }

@@ -109,6 +109,25 @@ describe('a job', () => {
     expect(await c.receipts('a')).toEqual([{ code: 'courier.refused', message: 'no', attempts: 1 }]);
   });
 
+  it('is not tried again before the other side wants it, nor an hour later', async () => {
+    await using c = await couriers();
+    await c.carry('a', { parcel: 'one' });
+    const busy = (retryAfter: number) =>
+      new Fault('courier.busy', { status: 503, message: 'busy', retryAfter });
+    c.script.last().fail(busy(90));
+    await c.w.settle();
+    await c.w.advance('89s');
+    expect(c.script.attempts).toHaveLength(1);
+    await c.w.advance('1s');
+    expect(c.script.last().attempt).toBe(2);
+    c.script.last().fail(busy(1e9));
+    await c.w.settle();
+    await c.w.advance('1h');
+    expect(c.script.last().attempt).toBe(3);
+    c.script.last().finish({ status: 200 });
+    await c.w.settle();
+  });
+
   it('that takes too long is told to stop and tried again', async () => {
     await using c = await couriers();
     await c.carry('a', { parcel: 'one' });

@@ -1,10 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { uuid } from '../../core/ids.ts';
+import type { OutboundRequest, OutboundSource } from '../../core/ports/outbound.ts';
 import { exportLimits } from '../../plugins/exports/limits.ts';
 import { metadataOf } from '../../plugins/exports/metadata.ts';
 import { outboundLimits } from '../../runtime/drivers/outbound/limits.ts';
 import { allPlugins, anotherAccount } from '../kit/all-plugins.ts';
-import { assetMaker, storeFile } from '../kit/asset-maker.ts';
+import { assetMaker, storeFile, videoBytes } from '../kit/asset-maker.ts';
 import { type World, world } from '../kit/world.ts';
 
 const shipped = await allPlugins();
@@ -251,7 +252,86 @@ describe('POST /api/asset/:id/export', () => {
   });
 });
 
+/** Reads what is sent to the end, and answers. */
+const takes =
+  (status: number, headers: Record<string, string> = {}) =>
+  async (_: string, { body, onSent }: OutboundRequest) => {
+    const pieces: Uint8Array[] = [];
+    let sent = 0;
+    for await (const piece of (body as OutboundSource).chunks()) {
+      pieces.push(piece);
+      sent += piece.length;
+      onSent?.(sent);
+    }
+    taken.push(Buffer.concat(pieces));
+    return { status, headers };
+  };
+const taken: Buffer[] = [];
+
 describe('a task of an export', () => {
+  it('is worked at: running, then completed with what came of it', async () => {
+    const { w, ready, ask } = await studio();
+    await using _ = w;
+    taken.length = 0;
+    w.outbound.answer('https://bucket.example', takes(201, { etag: '"abc"' }));
+    const { id } = (await ask(await ready(), { custom: { url, headers: { 'x-a': 'b' } } })).body.task;
+    const task = await get(w, `/api/task/${id}`);
+    expect(task.status).toMatchObject({ phase: 'completed', progress: 1 });
+    expect(task.output).toEqual({ export: { custom: { status: 201, etag: '"abc"' } } });
+    expect(taken.map((bytes) => bytes.equals(videoBytes))).toEqual([true]);
+    const [{ request }] = w.outbound.sent.filter((one) => one.url === url);
+    expect(request).toMatchObject({ method: 'PUT', headers: { 'content-type': 'video/mp4', 'x-a': 'b' } });
+    const phases = (await w.events()).flatMap(({ payload }) => payload.task?.status.phase ?? []);
+    expect(phases).toEqual(['pending', 'waiting', 'running', 'completed']);
+  });
+
+  it('fails at once at a no, and is asked to try again by its owner', async () => {
+    const { w, ready, ask } = await studio();
+    await using _ = w;
+    w.outbound.answer('https://bucket.example', takes(403));
+    const { id } = (await ask(await ready(), { custom: { url } })).body.task;
+    expect((await get(w, `/api/task/${id}`)).status).toMatchObject({
+      ...{ phase: 'failed', errorMessage: 'The export was refused: bucket.example answered 403.' },
+    });
+    expect(w.outbound.sent).toHaveLength(1);
+    w.outbound.answer('https://bucket.example', takes(200));
+    await w.request('POST', `/api/task/${id}/retry`);
+    await w.settle();
+    const { status, output } = await get(w, `/api/task/${id}`);
+    expect([status.phase, status.retries, output.export.custom.status]).toEqual(['completed', 1, 200]);
+  });
+
+  it('is tried again after trouble, when the other side wants it, and fails when there is no end to it', async () => {
+    const { w, ready, ask } = await studio();
+    await using _ = w;
+    w.outbound.answer('https://bucket.example', takes(429, { 'retry-after': '600' }));
+    const { id } = (await ask(await ready(), { custom: { url } })).body.task;
+    const phase = async () => (await get(w, `/api/task/${id}`)).status.phase;
+    await w.advance('9m');
+    expect([w.outbound.sent.length, await phase()]).toEqual([1, 'waiting']);
+    w.outbound.answer('https://bucket.example', takes(503));
+    await w.advance('1m');
+    expect(w.outbound.sent.length).toBeGreaterThan(1);
+    await w.advance('1h');
+    expect((await get(w, `/api/task/${id}`)).status).toMatchObject({
+      ...{ phase: 'failed', errorMessage: expect.stringContaining('bucket.example answered 503.') },
+    });
+  });
+
+  it('goes on after its process died in the midst', async () => {
+    const { w, ready, ask } = await studio({ durable: true });
+    await using _ = w;
+    taken.length = 0;
+    w.outbound.answer('https://bucket.example', (_, { signal }) => never(signal));
+    const { id } = (await ask(await ready(), { custom: { url } })).body.task;
+    expect((await get(w, `/api/task/${id}`)).status.phase).toBe('running');
+    await w.crash({ downFor: '20s' });
+    w.outbound.answer('https://bucket.example', takes(200));
+    await w.advance('2m');
+    expect((await get(w, `/api/task/${id}`)).status.phase).toBe('completed');
+    expect(taken.map((bytes) => bytes.equals(videoBytes))).toEqual([true]);
+  });
+
   it('ends with its asset, and no other does', async () => {
     const { w, ready, ask } = await studio();
     await using _ = w;
