@@ -15,6 +15,7 @@ import { systemClock } from './drivers/clock/system.ts';
 import { outboundClient } from './drivers/outbound/client.ts';
 import { freePort } from './free-port.ts';
 import { diskIntake } from './intake/intake.ts';
+import { packer as filePacker } from './ipfs/packer.ts';
 import { processLimits } from './limits.ts';
 import { listen } from './listen.ts';
 import { inProcessMedia } from './media/in-process.ts';
@@ -81,6 +82,10 @@ async function main(): Promise<void> {
     reserve: config.recording.reserve * 1_048_576,
   });
   const inspector = fileInspector({ clock });
+  const packer = filePacker({
+    ...{ clock, blobs: opened.blobs, folder: join(config.dataDir, 'packing') },
+    reserve: config.recording.reserve * 1_048_576,
+  });
   const media = inProcessMedia({
     ...{ clock, log, recorder },
     rtmp: {
@@ -135,7 +140,7 @@ async function main(): Promise<void> {
   const publicUrl = config.publicUrl ?? `http://localhost:${config.http.port}`;
   const begun = boot({
     plugins,
-    drivers: { ...opened, clock, media, recorder, intake, inspector, outbound },
+    drivers: { ...opened, clock, media, recorder, intake, inspector, packer, outbound },
     deployment: {
       publicUrl,
       dataDir: config.dataDir,

@@ -91,6 +91,8 @@ export interface OutboundAnswer extends OutboundHead {
   readonly body: Uint8Array;
   /** There was more than `maxBytes`. */
   readonly isCut: boolean;
+  /** What was sent behind a chunked body (RFC 9110 §6.5), names in lower case; of a cut one there may be none. */
+  readonly trailers: Readonly<Record<string, string>>;
 }
 
 export interface OutboundStream extends OutboundHead {

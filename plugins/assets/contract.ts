@@ -54,6 +54,14 @@ export interface AssetFile {
   readonly spec: VideoSpec;
 }
 
+/**
+ * Where others keep what they made of an asset's file, and told somebody of: the CAR of an export. It stays as long as the asset
+ * does, also when another file takes the place of that one, and is erased with it.
+ */
+export function exportsFolder(id: string): string {
+  return `assets/${id}/exports/`;
+}
+
 export const assets = token<Assets>('assets');
 
 /** Playback of their files: what it keeps in memory is kept once, by whatever address a film is watched. */

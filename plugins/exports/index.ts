@@ -5,6 +5,7 @@ import { assets } from '../assets/contract.ts';
 import { ipfsSettings, taskKinds, tasks } from '../tasks/contract.ts';
 import { config } from './config.ts';
 import { exportReactions } from './follow.ts';
+import { ipfsFaults } from './ipfs/faults.ts';
 import { exportKind } from './kind.ts';
 import { routes } from './request.ts';
 
@@ -16,6 +17,7 @@ export default definePlugin({
   needs: [authenticator, assets, tasks, ipfsSettings],
   offers: [offer(taskKinds, exportKind)],
   faults: {
+    ...ipfsFaults,
     'asset.not_ready': { status: 409, meaning: 'The asset has no file yet, or has failed.' },
     'export.trouble': {
       status: 503,

@@ -42,8 +42,8 @@ export function scriptedOutbound(): ScriptedOutbound {
     if (!receiver) return { ok: false, reason: 'connect', message: `nobody answers ${url}` };
     const answer = await receiver(url, given);
     if (answer.ok === false) return answer;
-    const plain = { status: 200, headers: {}, body: new Uint8Array(), isCut: false, url, redirects: 0 };
-    return { ...plain, ...answer, ok: true };
+    const plain = { status: 200, headers: {}, body: new Uint8Array(), url, redirects: 0 };
+    return { ...plain, isCut: false, trailers: {}, ...answer, ok: true };
   };
 
   return {
@@ -54,7 +54,7 @@ export function scriptedOutbound(): ScriptedOutbound {
     async open(url, given) {
       const answer = await request(url, given);
       if (!answer.ok) return answer;
-      const { body: bytes, isCut: _, ...head } = answer;
+      const { body: bytes, isCut: _, trailers: __, ...head } = answer;
       let received = 0;
       const read = async () => {
         if (received === bytes.length) return undefined;

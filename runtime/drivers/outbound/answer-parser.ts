@@ -12,6 +12,8 @@ export interface AnswerParser {
   readonly isDone: boolean;
   /** Whether the connection can carry another request; known when it is done. */
   readonly canReuse: boolean;
+  /** What was sent behind the last chunk (RFC 9110 §6.5), names in lower case; complete when it is done. */
+  readonly trailers: Readonly<Record<string, string>>;
 }
 
 export interface AnswerHandlers {
@@ -55,6 +57,7 @@ export function answerParser(
   let canReuse = false;
   let status: { code: number; minor: number } | undefined;
   let headers: Map<string, string> = new Map();
+  const trailers = new Map<string, string>();
   let count = 0;
 
   const finish = () => {
@@ -149,7 +152,14 @@ export function answerParser(
       return undefined;
     }
     if (text === '') finish();
+    else takeTrailer(text);
     return undefined;
+  };
+
+  /** One that is malformed says nothing, and nothing depends on it. */
+  const takeTrailer = (text: string) => {
+    const match = field.exec(text);
+    if (match) trailers.set(match[1].toLowerCase(), match[2]);
   };
 
   const takeBody = (bytes: Buffer, at: number): number => {
@@ -196,6 +206,9 @@ export function answerParser(
     },
     get canReuse() {
       return canReuse && part === 'done';
+    },
+    get trailers() {
+      return Object.fromEntries(trailers);
     },
   };
 }

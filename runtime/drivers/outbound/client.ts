@@ -204,7 +204,8 @@ async function wholeAnswer(
   }
   const { status, headers } = head;
   const body = Buffer.concat(chunks, Math.min(bytes, most));
-  return { ok: true, status, headers, url, redirects, body, isCut: bytes > most };
+  const { trailers } = run;
+  return { ok: true, status, headers, trailers, url, redirects, body, isCut: bytes > most };
 }
 
 function answerStream(

@@ -17,6 +17,8 @@ export interface Exchange {
   discard(): void;
   /** Whether anything of an answer has arrived. */
   readonly hasAnswer: boolean;
+  /** Of an answer that was read to its end. */
+  readonly trailers: Readonly<Record<string, string>>;
 }
 
 export interface ExchangeHead extends AnswerHead {
@@ -204,6 +206,9 @@ export function exchange(connection: Connection, options: ExchangeOptions): Exch
     discard,
     get hasAnswer() {
       return hasAnswer;
+    },
+    get trailers() {
+      return parser.trailers;
     },
   };
 }
