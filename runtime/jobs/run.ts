@@ -60,8 +60,8 @@ export async function worked(run: Run, options: RunOptions): Promise<JobEnd> {
   log.debug('an attempt failed; the job is tried again', {
     ...{ job: job.id, attempt: job.attempt, code: end.error.code, reason: end.error.message },
   });
-  const asked = Math.min(end.retryAfter ?? 0, jobLimits.retryAfter);
-  return putBack({ due: clock.now() + Math.max(backoffOf(bench.kind, job), asked) }, 'retried');
+  const wait = backoffOf(bench.kind, { ...job, retryAfter: end.retryAfter });
+  return putBack({ due: clock.now() + wait }, 'retried');
 }
 
 /** While the machine cannot be told, the job stays leased, so that the work is not done again. */

@@ -5,6 +5,7 @@ import { definePlugin } from '../../core/plugin.ts';
 import type { Jobs } from '../../core/ports/jobs.ts';
 import type { StepCommit } from '../../core/ports/store.ts';
 import type { SqliteStore } from '../../runtime/drivers/store/sqlite/index.ts';
+import { backoffOf } from '../../runtime/jobs/kind.ts';
 import { courierActor, courierPlugin, type Parcel } from '../kit/courier.ts';
 import { scriptedEffect } from '../kit/scripted-effect.ts';
 import { world } from '../kit/world.ts';
@@ -109,23 +110,22 @@ describe('a job', () => {
     expect(await c.receipts('a')).toEqual([{ code: 'courier.refused', message: 'no', attempts: 1 }]);
   });
 
-  it('is not tried again before the other side wants it, nor an hour later', async () => {
+  it('is not tried again before the other side wants it, but after an hour', async () => {
     await using c = await couriers();
     await c.carry('a', { parcel: 'one' });
-    const busy = (retryAfter: number) =>
-      new Fault('courier.busy', { status: 503, message: 'busy', retryAfter });
-    c.script.last().fail(busy(90));
-    await c.w.settle();
-    await c.w.advance('89s');
+    c.script.last().fail(new Fault('courier.busy', { status: 503, message: 'busy', retryAfter: 50 }));
+    await c.w.advance('49s');
     expect(c.script.attempts).toHaveLength(1);
-    await c.w.advance('1s');
+    await c.w.advance('2s');
     expect(c.script.last().attempt).toBe(2);
-    c.script.last().fail(busy(1e9));
-    await c.w.settle();
-    await c.w.advance('1h');
-    expect(c.script.last().attempt).toBe(3);
     c.script.last().finish({ status: 200 });
     await c.w.settle();
+    const kind = { backoff: { first: 1000, most: 60_000 } };
+    const waits = [0, 1, 3_599_000, 1e12].map((retryAfter) =>
+      backoffOf(kind, { id: 'a', attempt: 20, retryAfter }),
+    );
+    const usual = backoffOf(kind, { id: 'a', attempt: 20 });
+    expect(waits).toEqual([usual, usual, 3_599_000, 3_600_000]);
   });
 
   it('that takes too long is told to stop and tried again', async () => {

@@ -285,6 +285,66 @@ describe('a task of an export', () => {
     expect(phases).toEqual(['pending', 'waiting', 'running', 'completed']);
   });
 
+  it('packs for IPFS beside the asset, which takes that with it', async () => {
+    const { w, ready, ask } = await studio({
+      config: { tasks: { ipfs: { gateway: 'https://g.example/' } } },
+    });
+    await using _ = w;
+    const assetId = await ready();
+    const { id } = (await ask(assetId, { ipfs: { erc1155Metadata: { image: 'ipfs://pic' } } })).body.task;
+    const { status, output } = await get(w, `/api/task/${id}`);
+    expect(status.phase).toBe('completed');
+    const { videoFileCid: video, erc1155MetadataCid: json } = output.export.ipfs;
+    expect(output.export.ipfs).toEqual({
+      ...{ videoFileCid: video, erc1155MetadataCid: json, nftMetadataCid: json },
+      ...{ videoFileUrl: `ipfs://${video}`, videoFileGatewayUrl: `https://g.example/ipfs/${video}` },
+      ...{ erc1155MetadataUrl: `ipfs://${json}`, nftMetadataUrl: `ipfs://${json}` },
+      erc1155MetadataGatewayUrl: `https://g.example/ipfs/${json}`,
+      nftMetadataGatewayUrl: `https://g.example/ipfs/${json}`,
+    });
+    const cars = async () =>
+      (await w.blobs.list(`assets/${assetId}/exports/`, { limit: 10 })).blobs.map(({ key }) => key);
+    expect(await cars()).toHaveLength(2);
+    expect(w.outbound.sent).toEqual([]);
+    await w.request('DELETE', `/api/asset/${assetId}`);
+    await w.settle();
+    expect(await cars()).toEqual([]);
+  });
+
+  it('pins with the credentials of the caller, else with those of the deployment', async () => {
+    const ipfs = { driver: 'pinning', endpoint: 'https://pin.example', jwt: 'token.of.deployment' };
+    const { w, ready, ask } = await studio({ config: { tasks: { ipfs } } });
+    await using _ = w;
+    const cid = 'bafkreifzjut3te7nhyekklss27nh3k72ysco7y32koao5eei66wof36n5e';
+    const body = Buffer.from(JSON.stringify({ IpfsHash: cid }));
+    w.outbound.answer('https://pin.example/pinning/', async (url, given) => {
+      if (typeof given.body === 'object') await takes(200)(url, given);
+      return { body };
+    });
+    const asset = await ready();
+    const pair = { apiKey: 'key-of-caller', apiSecret: 'secret-of-caller' };
+    for (const asked of [{ ipfs: {} }, { ipfs: { pinning: { jwt: 'mine' } } }, { ipfs: { pinning: pair } }]) {
+      const { id } = (await ask(asset, asked)).body.task;
+      const { status, output } = await get(w, `/api/task/${id}`);
+      expect([status, output.export.ipfs.videoFileCid]).toEqual([
+        expect.objectContaining({ phase: 'completed' }),
+        cid,
+      ]);
+    }
+    const shown = w.outbound.sent.map(({ request: { headers = {} } }) => [
+      headers.authorization ?? headers.pinning_api_key,
+      headers.pinning_secret_api_key,
+    ]);
+    expect(shown).toEqual([
+      ...Array(2).fill(['Bearer token.of.deployment', undefined]),
+      ...Array(2).fill(['Bearer mine', undefined]),
+      ...Array(2).fill(['key-of-caller', 'secret-of-caller']),
+    ]);
+    const told = JSON.stringify([await get(w, '/api/task'), await w.events(), w.lines]);
+    for (const secret of ['token.of.deployment', 'secret-of-caller', 'key-of-caller'])
+      expect(told).not.toContain(secret);
+  });
+
   it('fails at once at a no, and is asked to try again by its owner', async () => {
     const { w, ready, ask } = await studio();
     await using _ = w;
