@@ -28,6 +28,7 @@ export async function exportToUrl(
     body: source.body,
     redirects: exportLimits.redirects,
     keepsBody: true,
+    asksFirst: video.size > exportLimits.asksFrom,
     owner: work.account,
     // The whole is the time of a try at a task, by its signal.
     timeout: 0,
