@@ -40,7 +40,7 @@ export const ipfsLimitTable = limitTable('exports.ipfs', {
     beyond: 'It is cut.',
   },
   retryAfter: {
-    value: 3600,
+    value: 900,
     unit: 's',
     meaning: 'How long a pinning service may ask us to wait (`Retry-After`).',
     beyond: 'It is asked again then.',
