@@ -124,7 +124,7 @@ export const ipfsSettings = token<IpfsSettings>('tasks.ipfs');
 export const taskKinds = collection<TaskKind>('tasks.kinds');
 
 const ofType = (description: string) =>
-  Type.Record(Type.String(), Type.Unknown(), { description, examples: [{}] });
+  Type.Record(Type.String(), Type.Unknown(), { description, additionalProperties: false, examples: [{}] });
 
 /** The task object. */
 export const taskSchema = Type.Object(

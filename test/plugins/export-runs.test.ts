@@ -273,7 +273,7 @@ describe('an export to a URL', () => {
           taken += bytes.length;
           most = Math.max(most, given - taken);
           request.pause();
-          setTimeout(() => request.resume(), 1);
+          setImmediate(() => setImmediate(() => request.resume()));
         });
         request.on('end', () => response.end());
         return true;
