@@ -1,12 +1,12 @@
-import { Fault } from '../../../core/fault.ts';
-import type { ReceivedFile } from '../../../core/ports/intake.ts';
-import type { VideoSpec } from '../../../core/ports/recorder.ts';
-import type { AssetFile } from '../contract.ts';
-import { folderOf } from '../document.ts';
-import type { AssetsKit } from '../kit.ts';
+import { Fault } from '../../core/fault.ts';
+import type { ReceivedFile } from '../../core/ports/intake.ts';
+import type { VideoSpec } from '../../core/ports/recorder.ts';
+import type { AssetFile } from './contract.ts';
+import { folderOf } from './document.ts';
+import type { AssetsKit } from './kit.ts';
 
 /** What is known of an accepted file, as tasks show it and as it lies beside the video. */
-export interface UploadOutput {
+export interface FileOutput {
   readonly assetSpec: Readonly<Record<string, unknown>>;
   /** Keys of blobs. */
   readonly videoFilePath: string;
@@ -27,10 +27,11 @@ export async function looked(
 
 /** Makes blobs of it, named by this try: whichever try becomes the asset's file, the others are in nobody's way. */
 export async function stored(
-  upload: { readonly assetId: string; readonly workId: string; readonly name: string },
-  { file, spec, kit }: { file: ReceivedFile; spec: VideoSpec; kit: AssetsKit },
+  work: { readonly assetId: string; readonly workId: string; readonly name: string },
+  options: { file: ReceivedFile; spec: VideoSpec; kit: AssetsKit; signal?: AbortSignal },
 ): Promise<AssetFile> {
-  const { assetId, workId, name } = upload;
+  const { assetId, workId, name } = work;
+  const { file, spec, kit, signal } = options;
   const { md5, sha256, size } = file;
   const video = { key: `${folderOf(assetId)}${workId}.mp4`, size, md5, sha256 };
   const key = `${folderOf(assetId)}${workId}.json`;
@@ -38,7 +39,7 @@ export async function stored(
   try {
     // As often as it is tried, it is the same bytes under this name.
     await kit.blobs.put(key, bytes);
-    const put = await kit.blobs.adopt(video.key, file.path, { size });
+    const put = await kit.blobs.adopt(video.key, file.path, { size, ...(signal && { signal }) });
     if (put.outcome !== 'ok') throw new Error(`${video.key} is there already`);
   } catch (error) {
     await kit.blobs.delete([key]).catch(() => {});
@@ -47,8 +48,8 @@ export async function stored(
   return { video, spec, metadata: { key, size: bytes.length } };
 }
 
-/** `output.upload` of the task of an asset's file. */
-export function outputOf(file: AssetFile, { name }: { name: string }): UploadOutput {
+/** `output` of the task of an asset's file, under the name of its type. */
+export function outputOf(file: AssetFile, { name }: { name: string }): FileOutput {
   return {
     assetSpec: { name, ...specOf(file) },
     videoFilePath: file.video.key,
