@@ -112,10 +112,10 @@ export const assetLimitTable = limitTable('assets', {
     beyond: 'The try has failed; the task tries again.',
   },
   importRetryAfter: {
-    value: 3_600_000,
+    value: 60_000,
     unit: 'ms',
-    meaning: '`Retry-After` of a server that a file is imported from.',
-    beyond: 'It counts as that.',
+    meaning: 'What a server that a file is imported from may ask for by `Retry-After`.',
+    beyond: 'It is asked again all the same, when the task tries again.',
   },
   importUnpacked: {
     value: 20,

@@ -1,4 +1,5 @@
 import { hasCode } from '../../../core/fault.ts';
+import { pause } from '../../../core/pause.ts';
 import type { Clock } from '../../../core/ports/clock.ts';
 import type { Intake, ReceivedFile } from '../../../core/ports/intake.ts';
 import { assetLimits } from '../limits.ts';
@@ -28,10 +29,20 @@ export async function download(source: Source, options: DownloadOptions): Promis
       const file = await received(transfer, own);
       if (file) return file;
     }
+  } catch (error) {
+    await askedFor(error, own);
+    throw error;
   } finally {
     // Also what is still being asked for is not wanted any more.
     ending.end();
   }
+}
+
+/** Lets the time pass that the other side asked for: whoever tries again does not ask sooner. */
+async function askedFor(error: unknown, { clock, signal }: DownloadOptions): Promise<void> {
+  if (!hasCode(error, 'import.broken') || error.retryAfter === undefined) return;
+  await pause(clock.now() + error.retryAfter * 1000, { clock, signal });
+  signal.throwIfAborted();
 }
 
 /** Undefined: all of it comes again. */

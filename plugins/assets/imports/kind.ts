@@ -12,7 +12,7 @@ import { assetLimits } from '../limits.ts';
 import { assetRow } from '../lookup.ts';
 import { making } from '../making.ts';
 import { download } from './download.ts';
-import { type ImportSecret, sourceOf } from './source.ts';
+import { type ImportSecret, type NewAsset, type Source, sourceOf } from './source.ts';
 
 /** Imports as tasks: fetches the file of an asset, looks into it, stores it, makes the asset ready. */
 export function importKind(kit: AssetsKit): TaskKind {
@@ -64,10 +64,9 @@ async function assetOfWork(work: TaskWork, kit: AssetsKit): Promise<AssetDocumen
     return document;
   }
   // The task is made before the asset, and whoever made it may be slower than we are, or dead.
-  const { userTags, createdByTokenName, shown } = secretOf(work);
-  const source = { type: 'url', url: shown } as const;
-  const by = createdByTokenName !== undefined && { createdByTokenName };
-  await making(kit).begin({ id, account, name, source, ...(userTags && { userTags }), ...by });
+  const more = JSON.parse(secretOf(work).asset) as NewAsset;
+  const from = { type: 'url', url: sourceOfWork(work).shown } as const;
+  await making(kit).begin({ id, account, name, source: from, ...more });
   const made = await assetRow(id, kit);
   return made && assetOf(made);
 }
@@ -75,9 +74,7 @@ async function assetOfWork(work: TaskWork, kit: AssetsKit): Promise<AssetDocumen
 function fetched(work: TaskWork, kit: AssetsKit): Promise<ReceivedFile> {
   const { outbound, intake, clock, config } = kit;
   const { account, signal } = work;
-  const source = sourceOf(secretOf(work).url);
-  if (!source) throw new TypeError(`import ${work.id} has no URL`);
-  return download(source, {
+  return download(sourceOfWork(work), {
     ...{ outbound, intake, clock, account, signal, limits: assetLimits },
     most: bytesOf(config.maxImportSize),
     time: milliseconds(config.importTime),
@@ -110,6 +107,12 @@ function doneBy(file: AssetFile, { name }: AssetDocument): TaskResult {
 
 function isFinal(error: unknown): error is Fault {
   return hasCode(error, 'import.failed') || hasCode(error, 'upload.refused');
+}
+
+function sourceOfWork(work: TaskWork): Source {
+  const source = sourceOf(secretOf(work).url);
+  if (!source) throw new TypeError(`import ${work.id} has no URL`);
+  return source;
 }
 
 function secretOf({ secret }: TaskWork): ImportSecret {

@@ -15,7 +15,7 @@ import { assetLimits } from '../limits.ts';
 import { assetRow } from '../lookup.ts';
 import { making } from '../making.ts';
 import { assetName, assetSchema, presentAsset, readOnly } from '../present.ts';
-import { type ImportSecret, type Source, sourceOf } from './source.ts';
+import { type ImportSecret, type NewAsset, type Source, sourceOf } from './source.ts';
 import { importTaskOf } from './task-of.ts';
 
 /** `POST /api/asset/import`: an asset whose file is fetched from a URL, and the task that does it. */
@@ -40,12 +40,8 @@ export function importRoute(kit: AssetsKit, { places }: { places: Quota }): AnyE
           await places.admit(account);
           const by = keyId === undefined ? {} : { createdByTokenName: keyName };
           const taskId = importTaskOf(id);
-          const secret: ImportSecret = {
-            url: given.url,
-            shown: source.shown,
-            ...(userTags && { userTags }),
-            ...by,
-          };
+          const asset: NewAsset = { ...(userTags && { userTags }), ...by };
+          const secret: ImportSecret = { url: given.url, asset: JSON.stringify(asset) };
           // The task first: whoever works at it makes the asset where we do not get that far.
           await kit.use(tasks).spawn({
             ...{ id: taskId, account, type: 'import', name, outputAssetId: id, ...by },
@@ -53,7 +49,7 @@ export function importRoute(kit: AssetsKit, { places }: { places: Quota }): AnyE
             ...{ deadline: clock.now() + assetLimits.importWait, lateMessage },
           });
           const from = { type: 'url', url: source.shown } as const;
-          await assets.begin({ id, account, name, source: from, ...(userTags && { userTags }), ...by });
+          await assets.begin({ id, account, name, source: from, ...asset });
           const row = await assetRow(id, kit);
           if (!row) throw new Fault('asset.not_found', { status: 404, message: 'The asset was deleted.' });
           const shown = {

@@ -57,8 +57,12 @@ const unfit = /[\p{Cc}\p{Cf}\p{Co}\p{Cn}\p{Zl}\p{Zp}\ufffd]/gu;
 export interface ImportSecret {
   /** As it was given. */
   readonly url: string;
-  readonly shown: string;
-  /** For whoever has to make the asset. */
+  /** `NewAsset` as JSON: one text, because every text of a secret is cut out of what is told of the task. */
+  readonly asset: string;
+}
+
+/** For whoever has to make the asset in place of the request that was to. */
+export interface NewAsset {
   readonly userTags?: Readonly<Record<string, unknown>>;
   readonly createdByTokenName?: string;
 }
