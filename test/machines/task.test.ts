@@ -8,11 +8,11 @@ const type = task as never as Parameters<typeof begin>[0];
 const settings = {
   ...{ id: 't1', account: 'acc', type: 'upload', name: 'Show', createdAt: 1000 },
   ...{ inputAssetId: null, outputAssetId: 'a1', params: null, createdByTokenName: null },
-  ...{ deadline: 61_000, lateMessage: 'Too late.', keptFor: 5000 },
+  ...{ deadline: 61_000, lateMessage: 'Too late.', keptFor: 5000, isServed: false },
 };
 
 function spawned() {
-  const one = durableMachine(type, { input: settings, at: 1000 });
+  const one = durableMachine(type, { input: { task: settings, secret: null }, at: 1000 });
   return {
     tell: (event: { type: string; at?: number; [name: string]: unknown }) => one.tell({ at: 2000, ...event }),
     begin: (id = 'w1', incarnation = 'i1') =>
