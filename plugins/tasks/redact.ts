@@ -12,6 +12,7 @@ export function redactor(secret: Readonly<Record<string, unknown>> | null): (tex
 
 /** What is shorter is in every other word. */
 const shortest = 4;
+const shortestWord = 8;
 
 function collect(value: unknown, found: Set<string>): void {
   if (typeof value === 'string') {
@@ -31,9 +32,15 @@ function add(part: string, found: Set<string>): void {
 }
 
 function partsOf(text: string): string[] {
-  if (!URL.canParse(text)) return [];
+  // `Bearer …`: what follows may be told without it.
+  const words = text.split(/\s+/).filter(({ length }) => length >= shortestWord);
+  if (!URL.canParse(text)) return words;
   const { href, username, password, search, searchParams, hash } = new URL(text);
-  return [href, username, password, decoded(password), search, hash, ...searchParams.values()];
+  const values = search.split('&').map((pair) => pair.slice(pair.indexOf('=') + 1));
+  return [
+    ...[href, username, decoded(username), password, decoded(password)],
+    ...[search.slice(1), hash.slice(1), ...values, ...searchParams.values(), ...words],
+  ];
 }
 
 function decoded(text: string): string {
