@@ -4,8 +4,8 @@ import { uuid } from '../../../core/ids.ts';
 import type { ReceivedFile } from '../../../core/ports/intake.ts';
 import { bytesOf } from '../../../core/size.ts';
 import type { TaskKind, TaskResult, TaskWork } from '../../tasks/contract.ts';
-import { looked, outputOf, stored } from '../accept.ts';
-import type { AssetFile } from '../contract.ts';
+import { accept, outputOf } from '../accept.ts';
+import { type AssetFile, keysOf } from '../contract.ts';
 import { type AssetDocument, assetOf } from '../document.ts';
 import type { AssetsKit } from '../kit.ts';
 import { assetLimits } from '../limits.ts';
@@ -39,10 +39,9 @@ async function run(work: TaskWork, kit: AssetsKit): Promise<TaskResult> {
   try {
     file = await fetched(work, kit);
     const { signal } = work;
-    const spec = await looked(file, { signal, kit });
-    work.progress(stage.storing);
     const { id: assetId, name } = document;
-    const made = await stored({ assetId, workId: uuid(), name }, { file, spec, kit, signal });
+    const storing = () => work.progress(stage.storing);
+    const made = await accept({ assetId, workId: uuid(), name }, { file, signal, kit, storing });
     return await settled(made, { document, signal, kit });
   } catch (error) {
     if (isFinal(error)) return { outcome: 'failed', message: error.message };
@@ -88,7 +87,7 @@ async function settled(
   { document, signal, kit }: { document: AssetDocument; signal: AbortSignal; kit: AssetsKit },
 ): Promise<TaskResult> {
   const { id } = document;
-  const remove = () => kit.blobs.delete([made.video.key, ...(made.metadata ? [made.metadata.key] : [])]);
+  const remove = () => kit.blobs.delete(keysOf(made));
   if (signal.aborted) {
     await remove();
     throw signal.reason;
