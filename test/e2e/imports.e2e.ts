@@ -157,6 +157,10 @@ async function check(asked: Asked): Promise<void> {
   expect(asset).toMatchObject({ status: 'ready', size: film.length });
   expect(asset.hash).toContainEqual({ algorithm: 'sha256', hash: sha256(film) });
   expect(sha256(await (await fetch(asset.downloadUrl)).bytes())).toBe(sha256(film));
+  const { stdout } = await run('ffprobe', [
+    ...['-v', 'error', '-show_entries', 'format=duration', '-of', 'csv=p=0', asset.playbackUrl],
+  ]);
+  expect(Math.round(Number(stdout))).toBe(6);
   const { assetSpec, videoFilePath, metadataFilePath } = output.import;
   expect(assetSpec.hash).toEqual(asset.hash);
   const blobs = blobsOf(asked);
