@@ -19,6 +19,7 @@ const assets = 'plugins/assets.test.ts';
 const uploads = 'plugins/uploads.test.ts';
 const imports = 'plugins/imports.test.ts';
 const task = 'machines/task.test.ts';
+const served = 'plugins/tasks.test.ts';
 const output = 'hls/output.test.ts';
 const start = 'e2e/start.e2e.ts';
 
@@ -401,7 +402,9 @@ export const decisions: Readonly<Record<string, readonly Decision[]>> = {
       'phases; progress 0..1 that never goes back',
       `${task}: is pending, runs, and is completed with its output`,
       `${task}: has progress that never goes back, said by those alone who work at it`,
+      `${served}: waits for its turn, runs, and is completed with what came of it`,
     ],
+    ['secrets are never shown again, nor logged', `${served}: shows its secret to nobody but its work`],
     [
       'retry and cancel are 200 the task; in any other phase 409',
       `${uploads}: is cancelled: the asset fails, and nothing is taken until it is retried`,
