@@ -19,6 +19,7 @@ const assets = 'plugins/assets.test.ts';
 const uploads = 'plugins/uploads.test.ts';
 const exports = 'plugins/exports.test.ts';
 const exportRuns = 'plugins/export-runs.test.ts';
+const imports = 'plugins/imports.test.ts';
 const task = 'machines/task.test.ts';
 const served = 'plugins/tasks.test.ts';
 const output = 'hls/output.test.ts';
@@ -387,6 +388,17 @@ export const decisions: Readonly<Record<string, readonly Decision[]>> = {
       'e2e/uploads.e2e.ts: a PUT that is cut off may be repeated, and leaves nothing',
     ],
     [
+      'import is 201 {asset, task}; fetched after the answer; a wrong codec fails both as an upload',
+      `${imports}: answers the waiting asset and its task, and fetches the file afterwards`,
+      `${imports}: of what is no film fails as an upload of it does`,
+      'plugins/import-transfers.test.ts: that is too large is not read when it says so, and no further when it does not',
+      'e2e/imports.e2e.ts: is imported, over a redirect, and tells how far it is',
+    ],
+    [
+      "an import's name is the URL's file name; secrets of the URL are shown nowhere",
+      `${imports}: is named by the file, and shows neither user, password nor query anywhere`,
+    ],
+    [
       'export is 201 {task}; 404, 409 asset.not_ready, 422 by the field',
       `${exports}: answers 201 with a task of the asset`,
       `${exports}: is 404 for an asset of another account or none, and 409 for one without a file`,
@@ -407,7 +419,8 @@ export const decisions: Readonly<Record<string, readonly Decision[]>> = {
       `${uploads}: is not retried or cancelled when it is completed, or its asset is gone`,
     ],
     [
-      'output.upload: assetSpec, and two paths that exist',
+      'output.upload and output.import: assetSpec, and two paths that exist',
+      `${imports}: answers the waiting asset and its task, and fetches the file afterwards`,
       `${uploads}: makes the asset ready, and completes the task`,
     ],
     [
