@@ -343,12 +343,12 @@ describe('the task of a recording', () => {
   });
 
   it('is cancelled with the asset', async () => {
-    await using w = await recordingWorld();
+    await using w = await recordingWorld({ config: { recordings: { giveUp: '1h' } } });
     const { publish, sessionId } = await over(w, () => disk);
     await w.deleteAsset(publish);
     await w.settle();
     expect((await shown(w, sessionId)).status.phase).toBe('cancelled');
-    await w.advance('25h');
+    await w.advance('2h');
     expect((await shown(w, sessionId)).status.phase).toBe('cancelled');
   });
 
