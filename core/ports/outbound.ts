@@ -35,6 +35,11 @@ export interface OutboundRequest {
    */
   readonly keepsBody?: true;
   /**
+   * Asks before a long body is sent whether it is wanted (`Expect: 100-continue`, RFC 9110 §10.1.1), and waits a second for the
+   * answer. Whoever refuses then is heard: while a body is sent, a peer that refuses and closes is often a broken connection.
+   */
+  readonly asksFirst?: boolean;
+  /**
    * Whether sending it twice is harmless. Then it may use a connection that was used before, and is sent again when
    * the peer closed that one meanwhile. Default: true for GET, HEAD, PUT and DELETE.
    */

@@ -2,7 +2,7 @@ import { milliseconds } from '../../core/duration.ts';
 import { every } from '../../core/every.ts';
 import type { Stop } from '../../core/plugin.ts';
 import { type BlobFacts, blobLimits, type UnfinishedUpload } from '../../core/ports/blobs.ts';
-import { exportsFolder } from './contract.ts';
+import { exportsFolder, keysOf } from './contract.ts';
 import { type AssetDocument, assetFolder, assetOf } from './document.ts';
 import type { AssetsKit } from './kit.ts';
 import { assetLimits } from './limits.ts';
@@ -125,12 +125,10 @@ function isNeeded(key: string, { document, now }: { document: AssetDocument | un
       return true;
     case 'failed':
       return now - document.updatedAt < assetLimits.failedKept;
-    case 'ready': {
-      const { video, head, index, metadata } = document.file ?? {};
+    case 'ready':
       // What was exported is known by its CID, to whoever was told: no row says that it is not needed any more.
       if (key.startsWith(exportsFolder(document.id))) return true;
-      return [video, head, index, metadata].some((blob) => blob?.key === key);
-    }
+      return document.file !== null && keysOf(document.file).includes(key);
   }
 }
 

@@ -2,6 +2,9 @@ import { Type } from '@sinclair/typebox';
 import { type BodyReader, bodyReader } from '../../core/body.ts';
 import { exportLimits } from './limits.ts';
 
+/** Line ends are no end of it: check.ts says what is wrong with a name. */
+const anyName = Type.String({ pattern: '^[\\s\\S]*$' });
+
 /** The body of `POST /api/asset/:id/export`: what a schema can say of it. */
 export const exportBody = bodyReader(
   {
@@ -54,7 +57,8 @@ export const exportBody = bodyReader(
             }),
           ),
           headers: Type.Optional(
-            Type.Record(Type.String(), Type.String({ expected: 'text' }), {
+            Type.Record(anyName, Type.String({ expected: 'text' }), {
+              additionalProperties: false,
               description:
                 'Sent with the file. Their values are never shown again. `Content-Type` is `video/mp4` unless it is among them; those that say where the request goes and where it ends are ours.',
               examples: [{ 'x-amz-acl': 'private' }],
@@ -87,7 +91,8 @@ function credential(description: string) {
 
 function metadata(description: string) {
   return Type.Optional(
-    Type.Record(Type.String(), Type.Unknown(), {
+    Type.Record(anyName, Type.Unknown(), {
+      additionalProperties: false,
       expected: 'an object',
       description,
       examples: [{ description: 'Friday, live', image: 'ipfs://bafkrei…' }],

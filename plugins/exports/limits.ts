@@ -50,6 +50,12 @@ export const exportLimitTable = limitTable('exports', {
     meaning: 'Redirects, 307 and 308, that an export to a custom URL follows.',
     beyond: 'Its task fails.',
   },
+  asksFrom: {
+    value: 1_048_576,
+    unit: 'bytes',
+    meaning: 'The largest file that is sent to a custom URL without asking first whether it is wanted.',
+    beyond: 'The request says `Expect: 100-continue`.',
+  },
   answerBytes: {
     value: 4096,
     unit: 'bytes',

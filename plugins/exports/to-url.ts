@@ -28,8 +28,10 @@ export async function exportToUrl(
     body: source.body,
     redirects: exportLimits.redirects,
     keepsBody: true,
+    asksFirst: video.size > exportLimits.asksFrom,
     owner: work.account,
-    timeout: milliseconds(config.timeout),
+    // The whole is the time of a try at a task, by its signal.
+    timeout: 0,
     idleTimeout: milliseconds(config.idleTimeout),
     maxBytes: exportLimits.answerBytes,
     signal: work.signal,

@@ -36,7 +36,7 @@ export interface NewTask {
   readonly outputAssetId?: string;
   /** Shown as they are: no secrets. */
   readonly params?: Readonly<Record<string, unknown>>;
-  /** What its work needs beside `params` and is not shown: credentials, URLs that hold some. Kept until it is forgotten. */
+  /** What its work needs beside `params` and is not shown: credentials, URLs that hold some. Kept until the result is there. */
   readonly secret?: Readonly<Record<string, unknown>>;
   readonly createdByTokenName?: string;
   /** Until when it must have begun, epoch ms. */
@@ -62,8 +62,8 @@ export interface TaskKind {
    * whoever has what it takes, with `begin` and `complete`: an upload by its client.
    *
    * At least once: the process may die at any line, and then another does all of it again, so a repeat must find or replace what
-   * the former left. A throw is trouble on the way (a connection, a store): it is tried again, later each time. A Fault with
-   * `retry: false`, or the outcome `failed`, ends it.
+   * the former left. A throw is trouble on the way (a connection, a store): it is tried again, later each time, and not before the
+   * `retryAfter` of a Fault. One with `retry: false`, or the outcome `failed`, ends it.
    */
   run?(work: TaskWork): Promise<TaskResult>;
 }
@@ -124,7 +124,7 @@ export const ipfsSettings = token<IpfsSettings>('tasks.ipfs');
 export const taskKinds = collection<TaskKind>('tasks.kinds');
 
 const ofType = (description: string) =>
-  Type.Record(Type.String(), Type.Unknown(), { description, examples: [{}] });
+  Type.Record(Type.String(), Type.Unknown(), { description, additionalProperties: false, examples: [{}] });
 
 /** The task object. */
 export const taskSchema = Type.Object(

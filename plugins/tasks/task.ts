@@ -1,5 +1,5 @@
 import type { ActorType } from '../../core/actor.ts';
-import { type Phase, type TaskEmitted, taskMachine } from '../../machines/task.ts';
+import { phaseOf, type TaskEmitted, taskMachine } from '../../machines/task.ts';
 import { documentOf, taskKind } from './document.ts';
 import { presentTask } from './present.ts';
 
@@ -12,9 +12,14 @@ export const task: ActorType<typeof taskMachine> = {
     const { id, account, createdAt, name, type } = context.task;
     const row = { kind: taskKind, id, account, createdAt, name };
     if (state === 'forgotten') return [{ ...row, body: null, indexes: {} }];
-    const phase = state as Phase;
-    const { inputAssetId } = context.task;
-    const indexes = { type, phase, ...(inputAssetId !== null && { inputAssetId }) };
+    const phase = phaseOf(state);
+    const { inputAssetId, isServed } = context.task;
+    const indexes = {
+      ...{ type, phase },
+      // By it the lane finds those that wait for it.
+      ...(phase === 'pending' && isServed && { queue: type }),
+      ...(inputAssetId !== null && { inputAssetId }),
+    };
     return [{ ...row, body: JSON.stringify(documentOf(context, phase)), indexes }];
   },
   describe(emitted, context) {

@@ -40,7 +40,7 @@ async function run(
   using outbound = client(allow ? { allow } : {});
   const kit = {
     ...{ outbound, clock: systemClock(), blobs: { ...blobs, ...options.blobs } },
-    config: { timeout: '1m', idleTimeout: '30s', ...config },
+    config: { idleTimeout: '30s', ...config },
     use: () => ({ find: async () => found }),
   } as unknown as ExportsKit;
   const progress: number[] = [];
@@ -241,7 +241,7 @@ describe('an export to a URL', () => {
     );
     const message = `The export was refused: ${server.host} answered 403 (AccessDenied).`;
     expect(ended).toEqual({ outcome: 'failed', message });
-    expect(progress.at(-1)).toBeLessThan(1);
+    expect(progress.at(-1) ?? 0).toBeLessThan(1);
   });
 
   it('is tried again when nobody listens, or says nothing', async () => {
@@ -249,9 +249,7 @@ describe('an export to a URL', () => {
     await closed[Symbol.asyncDispose]();
     expect(isTrouble((await run({ url: closed.url })).ended)).toBe(true);
     await using silent = await receiver(() => undefined);
-    for (const config of [{ idleTimeout: '50ms' }, { timeout: '50ms' }]) {
-      expect(isTrouble((await run({ url: silent.url }, { config })).ended)).toBe(true);
-    }
+    expect(isTrouble((await run({ url: silent.url }, { config: { idleTimeout: '50ms' } })).ended)).toBe(true);
     await using nonsense = await receiver(said(200), {
       first: (request) => {
         request.socket.end('220 mail.example ESMTP\r\n');
@@ -275,7 +273,7 @@ describe('an export to a URL', () => {
           taken += bytes.length;
           most = Math.max(most, given - taken);
           request.pause();
-          setTimeout(() => request.resume(), 1);
+          setImmediate(() => setImmediate(() => request.resume()));
         });
         request.on('end', () => response.end());
         return true;

@@ -17,6 +17,8 @@ export interface AnswerParser {
 }
 
 export interface AnswerHandlers {
+  /** 100 to 199, before the head. */
+  interim?(status: number): void;
   head(head: AnswerHead): void;
   /** Bytes of the body: a part of what was pushed, not a copy. */
   body(bytes: Buffer): void;
@@ -107,6 +109,7 @@ export function answerParser(
       if (++interim > limits.interimAnswers) return 'it sends interim answers without end';
       status = undefined;
       headers = new Map();
+      handlers.interim?.(code);
       return undefined;
     }
     const encoding = headers.get('transfer-encoding')?.toLowerCase();
