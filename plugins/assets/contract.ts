@@ -34,7 +34,9 @@ export interface AssetReference {
 /** Where it comes from. */
 export type AssetSource =
   | { readonly type: 'recording'; readonly sessionId: string }
-  | { readonly type: 'directUpload' };
+  | { readonly type: 'directUpload' }
+  /** `url`: without what may be a secret in it. */
+  | { readonly type: 'url'; readonly url: string };
 
 /** The blobs of an asset, by key. */
 export interface AssetFile {

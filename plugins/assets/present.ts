@@ -121,6 +121,16 @@ export const assetSchema = Type.Object(
           { additionalProperties: false },
         ),
         Type.Object({ type: Type.Literal('directUpload') }, { additionalProperties: false }),
+        Type.Object(
+          {
+            type: Type.Literal('url'),
+            url: Type.String({
+              description: 'From where it was imported, without user, password and query.',
+              examples: ['https://films.example.com/friday.mp4'],
+            }),
+          },
+          { additionalProperties: false },
+        ),
       ],
       { description: 'Where it comes from.' },
     ),

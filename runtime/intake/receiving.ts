@@ -140,12 +140,13 @@ export class Receiving {
 
   #watch(): void {
     const { clock, limits } = this.#shared;
-    const due = Math.max(clock.now(), this.#heardAt) + limits.silence;
-    this.#cancelWatch = clock.at(Math.min(due, this.#heardAt + limits.silence), () => {
+    const { silence = limits.silence } = this.#options;
+    const due = Math.max(clock.now(), this.#heardAt) + silence;
+    this.#cancelWatch = clock.at(Math.min(due, this.#heardAt + silence), () => {
       const now = clock.now();
       // Where we do not read, it is not his silence.
       if (!this.#isReading) this.#heardAt = now;
-      if (now - this.#heardAt >= limits.silence) this.end(silent(limits.silence));
+      if (now - this.#heardAt >= silence) this.end(silent(silence));
       else this.#watch();
     });
   }

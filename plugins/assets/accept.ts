@@ -1,13 +1,13 @@
-import { Fault } from '../../../core/fault.ts';
-import type { BlobSource } from '../../../core/ports/blobs.ts';
-import type { FilmPlayback } from '../../../core/ports/inspector.ts';
-import type { ReceivedFile } from '../../../core/ports/intake.ts';
-import type { AssetFile } from '../contract.ts';
-import { folderOf } from '../document.ts';
-import type { AssetsKit } from '../kit.ts';
+import { Fault } from '../../core/fault.ts';
+import type { BlobSource } from '../../core/ports/blobs.ts';
+import type { FilmPlayback } from '../../core/ports/inspector.ts';
+import type { ReceivedFile } from '../../core/ports/intake.ts';
+import type { AssetFile } from './contract.ts';
+import { folderOf } from './document.ts';
+import type { AssetsKit } from './kit.ts';
 
 /** What is known of an accepted file, as tasks show it and as it lies beside the video. */
-export interface UploadOutput {
+export interface FileOutput {
   readonly assetSpec: Readonly<Record<string, unknown>>;
   /** Keys of blobs. */
   readonly videoFilePath: string;
@@ -22,18 +22,18 @@ export interface UploadOutput {
  * @param options `storing`: called when the file is known to be good; what it throws ends it
  */
 export async function accept(
-  upload: { readonly assetId: string; readonly workId: string; readonly name: string },
+  work: { readonly assetId: string; readonly workId: string; readonly name: string },
   options: {
     readonly file: ReceivedFile;
     readonly signal: AbortSignal;
     readonly kit: AssetsKit;
-    storing(): Promise<void>;
+    storing(): Promise<void> | void;
   },
 ): Promise<AssetFile> {
   const { file, signal, kit, storing } = options;
-  const { name } = upload;
+  const { name } = work;
   const { path, size, md5, sha256 } = file;
-  const keys = blobKeys(upload);
+  const keys = blobKeys(work);
   let played: Pick<AssetFile, 'index' | 'heads' | 'head'> = {};
   try {
     const inspection = await kit.inspector.inspect(
@@ -56,7 +56,7 @@ export async function accept(
     const metadata = Buffer.from(JSON.stringify({ name, ...specOf({ video, spec }) }));
     // As often as it is tried, it is the same bytes under this name.
     await kit.blobs.put(keys.metadata, metadata);
-    const put = await kit.blobs.adopt(video.key, path, { size });
+    const put = await kit.blobs.adopt(video.key, path, { size, signal });
     if (put.outcome !== 'ok') throw new Error(`${video.key} is there already`);
     return {
       ...{ video, spec, ...played, metadata: { key: keys.metadata, size: metadata.length } },
@@ -117,8 +117,8 @@ function lengthOf(parts: readonly Uint8Array[]): number {
   return parts.reduce((sum, { length }) => sum + length, 0);
 }
 
-/** `output.upload` of the task of an asset's file. */
-export function outputOf(file: AssetFile, { name }: { name: string }): UploadOutput {
+/** `output` of the task of an asset's file, under the name of its type. */
+export function outputOf(file: AssetFile, { name }: { name: string }): FileOutput {
   return {
     assetSpec: { name, ...specOf(file) },
     videoFilePath: file.video.key,
