@@ -209,7 +209,7 @@ async function send({ path, bytes }: Film): Promise<Put> {
 
 /** MB/s, on a core that has nothing else to do. */
 async function hashSpeed({ path, bytes }: Film): Promise<number> {
-  const child = start([bun, 'bench/harness/hash-file.ts', path], { core: 0 });
+  const child = start([bun, 'bench/hash-file.ts', path], { core: 0 });
   if ((await child.exited) !== 0) throw new Error(`the file could not be hashed: ${child.output}`);
   return bytes / 1e3 / Number(child.output);
 }
