@@ -102,7 +102,7 @@ export const tasks = token<Tasks>('tasks');
 export const taskKinds = collection<TaskKind>('tasks.kinds');
 
 const ofType = (description: string) =>
-  Type.Record(Type.String(), Type.Unknown(), { description, examples: [{}] });
+  Type.Record(Type.String(), Type.Unknown(), { description, additionalProperties: false, examples: [{}] });
 
 /** The task object. */
 export const taskSchema = Type.Object(
