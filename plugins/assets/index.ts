@@ -10,6 +10,7 @@ import { assets, films } from './contract.ts';
 import { eraseEffect } from './erase.ts';
 import { making } from './making.ts';
 import { assetPlayable } from './playable.ts';
+import { retaining } from './retention.ts';
 import { routes } from './routes.ts';
 import { sweeping } from './sweep.ts';
 import { uploadFaults } from './uploads/faults.ts';
@@ -25,7 +26,7 @@ export default definePlugin({
   offers: [offer(playables, assetPlayable), offer(taskKinds, uploadKind)],
   actors: [asset],
   effects: { 'asset.erase': eraseEffect },
-  duties: { sweep: sweeping },
+  duties: { sweep: sweeping, retention: retaining },
   emits: {
     'asset.created': 'An asset began; its file is to come.',
     'asset.updated': 'Its name or user tags were changed, or its file was replaced.',
