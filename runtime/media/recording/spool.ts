@@ -115,7 +115,8 @@ export class Spool {
     const { limits, space } = this.#around;
     if ((this.#file?.size ?? 0) + size > limits.takeBytes) return troubles.large;
     try {
-      return space.isLow ? troubles.low : undefined;
+      if (!space.isLow) return undefined;
+      return this.#isMade ? troubles.low : troubles.lowFirst;
     } catch (error) {
       return troubleOf(error);
     }

@@ -2,6 +2,8 @@
 export const troubles = {
   full: 'The disk of the server is full; this part of the broadcast is missing from the recording. Free some space.',
   low: 'The disk of the server is nearly full; this part of the broadcast is missing from the recording. Free some space.',
+  lowFirst:
+    'The disk of the server is nearly full, so the recording of this broadcast has not begun. Free some space; it begins by itself then.',
   slow: 'The disk of the server is too slow; a part of the broadcast is missing from the recording.',
   large: 'The recording is as long as one can be; the rest of this session is missing from it.',
   thread: 'The recorder was restarted; a part of the broadcast is missing from the recording.',
