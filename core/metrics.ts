@@ -57,11 +57,15 @@ export class Metrics {
   /** The same for numbers that differ in labels; those of a name that has none now are left out. */
   readings(
     name: string,
-    options: { help: string; read: () => readonly { labels: Labels; value: number }[] },
+    options: {
+      help: string;
+      type?: 'gauge' | 'counter';
+      read: () => readonly { labels: Labels; value: number }[];
+    },
   ): void {
-    const { help, read } = options;
+    const { help, type = 'gauge', read } = options;
     const lines = () => read().map(({ labels, value }) => `${name}${braced(written(labels))} ${value}`);
-    this.#add(name, { help, type: 'gauge', lines });
+    this.#add(name, { help, type, lines });
   }
 
   /** Something to ask elsewhere before the metrics are read. Should it fail, they are read as they are. */

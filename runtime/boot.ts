@@ -194,7 +194,7 @@ export async function boot(options: BootOptions): Promise<Booted> {
     });
     stops.push({ name: 'actors', stop: () => runtime.stop() });
     const eventTypes = plan.flatMap(({ plugin }) => Object.keys(plugin.emits ?? {}));
-    measureProgram(metrics, { clock, runtime, media, eventTypes });
+    measureProgram(metrics, { clock, runtime, media, recorder, eventTypes });
 
     for (const { plugin, config } of plan) {
       const fields: Kit['fields'] = (kind) =>

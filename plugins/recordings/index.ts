@@ -12,6 +12,7 @@ import { playables } from '../playback/contract.ts';
 import { type PublishTerms, publishTerms, setFieldsFaults, stream, streams } from '../streams/contract.ts';
 import { config } from './config.ts';
 import { abandonEffect, clearEffect, finishEffect } from './finish.ts';
+import { finishCounts } from './finish-counts.ts';
 import { assetDeleted, isRecorded, sessionChanged, sessionStarted } from './follow.ts';
 import { catchingUp } from './missed.ts';
 import { folderOf } from './names.ts';
@@ -60,7 +61,11 @@ export default definePlugin({
   },
   nodeRoutes: takeRoutes,
   duties: { catchUp: catchingUp },
-  start: sweeping,
+  start(kit) {
+    // Shown from the first, as 0.
+    finishCounts(kit.metrics);
+    return sweeping(kit);
+  },
   routes(kit) {
     const keys = kit.use(authenticator);
     const body = bodyReader({ record: Type.Boolean() });

@@ -102,6 +102,9 @@ test.skipIf(!canMount)(
     // Nobody who watched has noticed anything.
     expect([problems, encoder.ends, encoder.firsts]).toEqual([[], [], [0]]);
     expect(String((await server.api.getStream(session.id)).issues)).toMatch(/has gaps: once/);
+    expect(await metric(server, 'millrace_recordings_gaps_total{reason="low"}')).toBe(1);
+    expect(await metric(server, 'millrace_recordings_finished_total{outcome="ready"}')).toBe(1);
+    expect(await metric(server, 'millrace_recordings_written_bytes_total')).toBeGreaterThan(100_000);
     expect(server.pid).toBe(pid);
     expect(server.output).toContain('a disk is nearly full: nothing is recorded');
     expect(server.output).toContain('a disk that was nearly full has room again');

@@ -12,6 +12,15 @@ export const troubles = {
   unknown: 'This part of the broadcast cannot be recorded. The log of the server says why.',
 };
 
+/** Why parts are missing, in one word, for metrics. */
+export const gapReasons = ['full', 'low', 'slow', 'large', 'thread', 'disk', 'unknown'] as const;
+export type GapReason = (typeof gapReasons)[number];
+
+export function reasonOf(trouble: string): GapReason {
+  if (trouble === troubles.lowFirst) return 'low';
+  return gapReasons.find((reason) => troubles[reason] === trouble) ?? 'disk';
+}
+
 /** What an error of the disk means. */
 export function troubleOf(error: unknown): string {
   const code = codeOf(error);
