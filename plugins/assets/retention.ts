@@ -128,7 +128,7 @@ async function* assetsOf(
   kind: Kind,
   { kit, signal, descending }: Omit<Walk, 'drop'> & { descending: boolean },
 ): AsyncGenerator<AssetDocument> {
-  const type: AssetSource['type'] | 'url' = sourceOf[kind];
+  const type: AssetSource['type'] = sourceOf[kind];
   const limit = assetLimits.retentionPage;
   const query: ListQuery = {
     filters: [{ path: ['source', 'type'], is: { contains: type } }],

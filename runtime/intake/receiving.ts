@@ -108,7 +108,7 @@ export class Receiving {
   /** How long it may become before it is looked again how much room there is: as long as it is said to be, or one step more. */
   #ahead(): number {
     const { most, expected = 0 } = this.#options;
-    const isSaid = expected > this.#size;
+    const isSaid = expected > 0 && expected >= this.#size;
     return isSaid ? expected : Math.min(most, this.#size + this.#shared.limits.look);
   }
 
@@ -170,12 +170,13 @@ export class Receiving {
 
   #watch(): void {
     const { clock, limits } = this.#shared;
-    const due = Math.max(clock.now(), this.#heardAt) + limits.silence;
-    this.#cancelWatch = clock.at(Math.min(due, this.#heardAt + limits.silence), () => {
+    const { silence = limits.silence } = this.#options;
+    const due = Math.max(clock.now(), this.#heardAt) + silence;
+    this.#cancelWatch = clock.at(Math.min(due, this.#heardAt + silence), () => {
       const now = clock.now();
       // Where we do not read, it is not his silence.
       if (!this.#isReading) this.#heardAt = now;
-      if (now - this.#heardAt >= limits.silence) this.end(silent(limits.silence));
+      if (now - this.#heardAt >= silence) this.end(silent(silence));
       else this.#watch();
     });
   }

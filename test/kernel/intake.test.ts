@@ -1,4 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
+import { statSync } from 'node:fs';
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -177,6 +178,21 @@ describe('nothing is left of a file', () => {
     expect(state).toEqual({ read: 0, isCancelled: true });
     await i.intake.checkRoom(1_000_000);
     await expect(i.intake.checkRoom(1_000_001)).rejects.toMatchObject({ code: 'intake.full' });
+  });
+
+  it('for which there is room to the last byte is taken, wherever it was looked at', async () => {
+    const size = 4 * 65_536;
+    await using i = await opened({
+      limits: { look: 2 * 65_536 },
+      async look(folder) {
+        const sizes = (await readdir(folder)).map((name) => statSync(join(folder, name)).size);
+        return { free: size - sizes.reduce((sum, one) => sum + one, 0), size, device: 1 };
+      },
+    });
+    const options = { most: 1e9, expected: size, signal: never };
+    const taken = await i.intake.receive(source(pieces(4)).stream, options);
+    expect(taken.size).toBe(size);
+    await taken.discard();
   });
 
   it('while another has what room there is, which is there again when that has ended', async () => {

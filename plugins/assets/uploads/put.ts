@@ -3,11 +3,12 @@ import { uuid } from '../../../core/ids.ts';
 import type { ReceivedFile } from '../../../core/ports/intake.ts';
 import { bytesOf } from '../../../core/size.ts';
 import { tasks } from '../../tasks/contract.ts';
+import { accept, outputOf } from '../accept.ts';
+import { keysOf } from '../contract.ts';
 import { type AssetDocument, assetOf } from '../document.ts';
 import type { AssetsKit } from '../kit.ts';
 import { assetRow } from '../lookup.ts';
 import { making } from '../making.ts';
-import { looked, outputOf, stored } from './accept.ts';
 import { accepted, busy, cancelled } from './faults.ts';
 import { uploadPlaces } from './places.ts';
 import { progressOf } from './progress.ts';
@@ -48,13 +49,16 @@ export function uploader(kit: AssetsKit): (request: Request, assetId: string) =>
         onBytes: progressOf(watch, { tasks: kit.use(tasks), clock, unwanted }),
       });
       // All is here: from now on it goes on without the client too.
-      const spec = await looked(file, { signal: ending.signal, kit });
-      const isWanted = await kit.use(tasks).progress(taskId, { workId, progress: stage.storing });
-      if (!isWanted) throw cancelled;
-      const made = await stored({ assetId, workId, name }, { file, spec, kit });
+      const made = await accept(upload, {
+        ...{ file, signal: ending.signal, kit },
+        async storing() {
+          const isWanted = await kit.use(tasks).progress(taskId, { workId, progress: stage.storing });
+          if (!isWanted) throw cancelled;
+        },
+      });
       const outcome = await assets.ready(assetId, made, { isFirst: true });
       if (outcome !== 'ok') {
-        await blobs.delete([made.video.key, made.metadata?.key ?? made.video.key]);
+        await blobs.delete(keysOf(made));
         throw outcome === 'gone' ? deleted : accepted;
       }
       await kit.use(tasks).complete(taskId, { ...outputOf(made, { name }) });
