@@ -19,6 +19,7 @@ import type { Intake } from '../core/ports/intake.ts';
 import type { Jobs, QueuedJobs } from '../core/ports/jobs.ts';
 import type { Media } from '../core/ports/media.ts';
 import type { Outbound } from '../core/ports/outbound.ts';
+import type { Packer } from '../core/ports/packer.ts';
 import type { Recorder } from '../core/ports/recorder.ts';
 import type { LoggedEvent, Order, Store } from '../core/ports/store.ts';
 import type { Volatile } from '../core/ports/volatile.ts';
@@ -62,7 +63,7 @@ const retention = eventLimits.retention.value;
  */
 export async function boot(options: BootOptions): Promise<Booted> {
   const { store, bus, jobs, clock, media, recorder, blobs, outbound, volatile } = options.drivers;
-  const { intake, inspector, disks } = options.drivers;
+  const { intake, inspector, packer, disks } = options.drivers;
   const tree = new BootTree(clock);
   const stops: { name: string; stop: Stop }[] = [];
   const callers = peers({ trusted: options.trustedProxies ?? [] });
@@ -124,6 +125,8 @@ export async function boot(options: BootOptions): Promise<Booted> {
       stops.push({ name: 'disks', stop: () => disks.stop() });
       await tree.timed('disks', () => disks.start());
     }
+    stops.push({ name: 'packer', stop: () => packer.close() });
+    await tree.timed('packer', () => packer.open());
     const { roles = allRoles, isAlone = bus === undefined, nodeUrl: url } = options;
     const presence = await tree.timed('node', () =>
       nodePresence({ id: options.nodeId, url, roles, store, clock }),
@@ -221,6 +224,7 @@ export async function boot(options: BootOptions): Promise<Booted> {
         outbound,
         intake,
         inspector,
+        packer,
         peer: callers.of,
         hold: held.hold,
         signal: stopping.signal,
@@ -374,6 +378,7 @@ export interface BootOptions {
     /** Where this node has any. */
     readonly disks?: DiskWatch;
     readonly inspector: Inspector;
+    readonly packer: Packer;
   };
   readonly deployment: Omit<Deployment, 'node' | 'isAlone'>;
   /** What this node does; default: everything. */

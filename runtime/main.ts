@@ -17,6 +17,7 @@ import { systemClock } from './drivers/clock/system.ts';
 import { outboundClient } from './drivers/outbound/client.ts';
 import { freePort } from './free-port.ts';
 import { diskIntake } from './intake/intake.ts';
+import { packer as filePacker } from './ipfs/packer.ts';
 import { processLimits } from './limits.ts';
 import { listen } from './listen.ts';
 import { inProcessMedia } from './media/in-process.ts';
@@ -50,7 +51,7 @@ async function main(): Promise<void> {
   config.http.port ||= freePort(config.http.host);
   config.rtmp.port ||= freePort(config.rtmp.host);
   if (config.rtmp.tlsPort === 0) config.rtmp.tlsPort = freePort(config.rtmp.host);
-  secrets.push(...secretsOf(config));
+  secrets.push(...secretsOf(config, plugins));
   const log = jsonLog({
     level: config.log.level,
     now: () => clock.now(),
@@ -82,6 +83,10 @@ async function main(): Promise<void> {
   const { uploads, blobs } = diskPlaces({ ...config, drivers });
   const intake = diskIntake({ clock, ...uploads, store: blobs?.folder });
   const inspector = fileInspector({ clock });
+  const packer = filePacker({
+    ...{ clock, blobs: opened.blobs, folder: join(config.dataDir, 'packing') },
+    reserve: config.recording.reserve * 1_048_576,
+  });
   const media = inProcessMedia({
     ...{ clock, log, recorder },
     rtmp: {
@@ -136,7 +141,7 @@ async function main(): Promise<void> {
   const publicUrl = config.publicUrl ?? `http://localhost:${config.http.port}`;
   const begun = boot({
     plugins,
-    drivers: { ...opened, clock, media, recorder, intake, inspector, outbound, disks },
+    drivers: { ...opened, clock, media, recorder, intake, inspector, packer, outbound, disks },
     deployment: {
       publicUrl,
       dataDir: config.dataDir,

@@ -20,6 +20,7 @@ import { documentedBy } from './documented.ts';
 import { type ScriptedIntake, scriptedInspector, scriptedIntake } from './scripted-intake.ts';
 import { type ScriptedMedia, type ScriptedPublish, scriptedMedia } from './scripted-media.ts';
 import { type ScriptedOutbound, scriptedOutbound } from './scripted-outbound.ts';
+import { scriptedPacker } from './scripted-packer.ts';
 import { type ScriptedRecorder, scriptedRecorder } from './scripted-recorder.ts';
 import { trackedStore } from './tracked-store.ts';
 
@@ -73,6 +74,7 @@ export async function world(options: WorldOptions): Promise<World> {
           blobs,
           intake,
           inspector: scriptedInspector(),
+          packer: scriptedPacker(blobs),
           outbound,
           volatile,
         },

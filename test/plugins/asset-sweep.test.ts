@@ -45,6 +45,7 @@ function swept({ unfinishedFor = '7d', blobs: kept }: { unfinishedFor?: string; 
       rows.set(`asset ${id}`, { kind: 'asset', id, body } as unknown as StoredResource);
       return id;
     },
+    forget: (id: string) => void rows.delete(`asset ${id}`),
     advance: (duration: string) => clock.advance(milliseconds(duration)),
     async restart() {
       await stop();
@@ -117,6 +118,32 @@ it('erases what was stored of an asset beside its file', async () => {
   await one.advance('4h');
   const names = ['source-head.mp4', 'source.idx', 'source.mp4'];
   expect(await one.keysOf(id)).toEqual(names.map((name) => `assets/${id}/${name}`));
+});
+
+it('keeps what was exported of an asset as long as the asset is there, whatever its file is by then', async () => {
+  const one = swept();
+  const id = uuid();
+  const [car, stray] = [`assets/${id}/exports/bafkreia.car`, `assets/${id}/bafkreia.car`];
+  one.asset('ready', { id, file: await storeFile(one.blobs, id) });
+  for (const key of [car, stray]) await one.blobs.put(key, new Uint8Array(9));
+  await one.advance('4h');
+  expect(await one.keysOf(id)).toContain(car);
+  expect(await one.keysOf(id)).not.toContain(stray);
+  one.asset('ready', { id, file: await storeFile(one.blobs, id, 'other') });
+  await one.advance('60d');
+  expect(await one.keysOf(id)).toHaveLength(4);
+  expect(await one.keysOf(id)).toContain(car);
+  one.forget(id);
+  await one.advance('3h');
+  expect(await one.keysOf(id)).toEqual([]);
+});
+
+it('erases what was exported of an asset that was deleted meanwhile', async () => {
+  const one = swept();
+  const car = `assets/${uuid()}/exports/bafkreia.car`;
+  await one.blobs.put(car, new Uint8Array(9));
+  await one.advance('4h');
+  expect(await one.blobs.head(car)).toBeUndefined();
 });
 
 it('keeps what is there of a failed asset for a week', async () => {
