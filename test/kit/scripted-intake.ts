@@ -88,6 +88,6 @@ function filmOf({ length }: string): FilmPlayback {
       }),
       heads: [new Uint8Array(init), block],
     },
-    head: { bytes: new Uint8Array(Buffer.from('front')), from: 2, to: length },
+    head: { parts: [new Uint8Array(Buffer.from('front'))], from: 2, to: length },
   };
 }
