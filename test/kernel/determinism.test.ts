@@ -90,6 +90,7 @@ async function life(
   await assets.fail(failing, 'No.');
   await w.request('PATCH', `/api/asset/${asset}`, { body: { name: 'B' } });
   await w.request('DELETE', `/api/asset/${asset}`);
+  await w.request('POST', '/api/asset/import', { body: { url: 'https://films.example/a.mp4' } });
   await w.request('POST', `/api/stream/${stream.id}/rotate-key`);
   await w.advance('4m');
   await w.request('DELETE', `/api/stream/${stream.id}`);
