@@ -88,6 +88,8 @@ async function life(
   for (const one of [asset, failing]) await assets.begin({ id: one, account, name: 'A', source });
   await assets.ready(asset, await storeFile(w.blobs, asset));
   await assets.fail(failing, 'No.');
+  const exported = { custom: { url: 'https://well.example/film.mp4' } };
+  await w.request('POST', `/api/asset/${asset}/export`, { body: exported });
   await w.request('PATCH', `/api/asset/${asset}`, { body: { name: 'B' } });
   await w.request('DELETE', `/api/asset/${asset}`);
   await w.request('POST', '/api/asset/import', { body: { url: 'https://films.example/a.mp4' } });
