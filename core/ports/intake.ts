@@ -1,3 +1,5 @@
+import type { PartialFiles } from './partial-files.ts';
+
 /**
  * Files that somebody sends, written down on this node while they come: `<dataDir>/uploads`. They are hashed as they pass, and
  * neither hashed nor written by the thread that reads sockets. Memory does not grow with their length: a disk that is slow
@@ -8,13 +10,16 @@
  * aborted signal is thrown as it is.
  */
 export interface Intake {
-  /** Removes what a former process left. Called once, before the first file. */
+  /** Removes what a former process left, but for partial files whose time is not up. Called once, before the first file. */
   open(): Promise<void>;
 
   /** Reads a body to its end; after a fault it is cancelled. What is answered is on disk: it survives loss of power. */
   receive(body: ReadableStream<Uint8Array> | null, options: ReceiveOptions): Promise<ReceivedFile>;
 
-  /** What runs is ended, and its files are gone; later calls are Fault `intake.unavailable`. */
+  /** Those that come in several pieces. */
+  readonly partial: PartialFiles;
+
+  /** What runs is ended, and its files are gone, but for the partial ones; later calls are Fault `intake.unavailable`. */
   close(): Promise<void>;
 }
 

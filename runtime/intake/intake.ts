@@ -5,7 +5,10 @@ import { valuesOf } from '../../core/limit-table.ts';
 import type { Clock } from '../../core/ports/clock.ts';
 import type { Intake } from '../../core/ports/intake.ts';
 import { intakeLimits } from './limits.ts';
-import { Receiving, type Shared, tooLarge } from './receiving.ts';
+import type { PartialShared } from './partial-file.ts';
+import { partialFiles } from './partial-files.ts';
+import type { Hashes } from './protocol.ts';
+import { type Destination, Receiving, tooLarge } from './receiving.ts';
 import { noRoom, unavailable, Writer } from './writer.ts';
 
 /** Takes files in by a thread that writes and hashes them. `reserve`: bytes of the disk that are not for files that come. */
@@ -18,25 +21,34 @@ export function diskIntake(options: {
 }): Intake {
   const { folder, clock, reserve } = options;
   const limits = { ...valuesOf(intakeLimits), ...options.limits };
-  const running = new Map<Receiving, Promise<unknown>>();
-  const shared: Shared = {
+  const running = new Map<Receiving<unknown>, Promise<unknown>>();
+  let isClosed = false;
+  const shared: PartialShared = {
     ...{ clock, limits, unwritten: 0 },
     writer: new Writer({ clock, idle: limits.idle }),
     async checkRoom() {
+      if (isClosed) throw unavailable('the server is about to end');
       const { bavail, bsize } = await statfs(folder).catch((error: Error) => {
         throw unavailable(error.message, error);
       });
       const promised = [...running.keys()].reduce((sum, one) => sum + one.promised, 0);
       if (bavail * bsize - promised < reserve) throw noRoom();
     },
+    async track(receiving, body) {
+      const run = receiving.run(body);
+      running.set(receiving, run);
+      return run.finally(() => running.delete(receiving));
+    },
   };
-  let isClosed = false;
+  const partial = partialFiles({ folder, another: ending, shared });
 
   return {
+    partial,
     async open() {
       await mkdir(folder, { recursive: true });
       const left = (await readdir(folder)).filter((name) => name.endsWith(ending));
       for (const name of left) await rm(join(folder, name), { force: true });
+      await partial.open();
     },
     async receive(body, given) {
       given.signal.throwIfAborted();
@@ -45,16 +57,20 @@ export function diskIntake(options: {
       const path = join(folder, `${uuid()}${ending}`);
       // What the disk does not remove now, the next start does.
       const discard = () => rm(path, { force: true }).catch(() => {});
-      const receiving = new Receiving(path, { shared, given });
-      const run = receiving.run(body);
-      running.set(receiving, run);
+      const { writer } = shared;
+      const to: Destination<{ readonly size: number } & Hashes> = {
+        most: given.most,
+        tooMuch: () => tooLarge(given.most),
+        begin: (ears) => writer.begin({ path, sync: limits.sync }, ears),
+        end: (id) => writer.end(id),
+        breakOff: (id) => writer.drop(id),
+        outcome: (size, hashes) => ({ size, ...(hashes as Hashes) }),
+      };
       try {
-        return { path, ...(await run), discard };
+        return { path, ...(await shared.track(new Receiving(to, { shared, given }), body)), discard };
       } catch (error) {
         await discard();
         throw error;
-      } finally {
-        running.delete(receiving);
       }
     },
     async close() {
