@@ -14,6 +14,7 @@ import { type AssetDocument, assetKind, assetOf } from './document.ts';
 import type { AssetsKit } from './kit.ts';
 import { assetRow } from './lookup.ts';
 import { assetName, assetSchema, presentAsset, readOnly } from './present.ts';
+import { tusRoutes } from './tus/routes.ts';
 import { putRoute } from './uploads/put-route.ts';
 import { requestRoute } from './uploads/request.ts';
 import { uploadUrls } from './uploads/url.ts';
@@ -40,6 +41,7 @@ export function routes(kit: AssetsKit): AnyElysia {
     .use(videoRoutes(kit))
     .use(requestRoute(kit, { urls }))
     .use(putRoute(kit, { urls }))
+    .use(tusRoutes(kit, { urls }))
     .get(
       '/api/asset',
       async ({ request }) => {

@@ -1,5 +1,14 @@
 import { createHash } from 'node:crypto';
-import { closeSync, fdatasync, fstatSync, ftruncateSync, openSync, read, unlinkSync, writeSync } from 'node:fs';
+import {
+  closeSync,
+  fdatasync,
+  fstatSync,
+  ftruncateSync,
+  openSync,
+  read,
+  unlinkSync,
+  writeSync,
+} from 'node:fs';
 import { markText } from './mark.ts';
 import type { Hashes, Opening } from './protocol.ts';
 

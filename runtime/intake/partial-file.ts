@@ -157,4 +157,3 @@ export function beyond(size: number): Fault {
   const message = `More was sent than the ${size} bytes that the file was said to have.`;
   return new Fault('intake.beyond', { status: 413, message });
 }
-

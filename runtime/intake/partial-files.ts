@@ -51,7 +51,7 @@ export function partialFiles(options: {
       }
       const strays = names.filter((name) => {
         const [id, ending] = name.split('.');
-        return ending === 'new' || ((ending === 'part' || ending === 'mark') && !kept.has(id));
+        return (ending === 'part' || ending === 'mark') && !kept.has(id);
       });
       for (const name of strays) await rm(join(folder, name), { force: true });
     },
