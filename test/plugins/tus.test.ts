@@ -655,6 +655,19 @@ describe('several nodes', () => {
     expect(other.body.code).toBe('upload.accepted');
   });
 
+  it('hand on bodies larger than those of other routes may be', async () => {
+    const { f, onA, onB, tusEndpoint } = await nodes();
+    await using _ = f;
+    const url = await begun(onB, tusEndpoint, { headers: { 'upload-length': '40000000' } });
+    const slow = halted('a film');
+    const headers = { 'content-length': '30000000' };
+    const running = patch(onA, url, 0, { body: slow.body, headers });
+    await slow.isRead;
+    slow.breakOff();
+    expect((await running).body.code).not.toBe('body.too_large');
+    expect(await offsetOf(onA, url)).toEqual([200, '6']);
+  });
+
   it('one that is gone is waited for, then clients begin anew', async () => {
     const { f, a, b, onA, tusEndpoint, statusOf } = await nodes();
     await using _ = f;
