@@ -2,6 +2,17 @@ import { defineConfig } from 'vitest/config';
 
 const inCi = Boolean(process.env.CI);
 
+/** The whole program, with real clients. */
+const whole = ['test/{e2e,fleet,vod}/**/*.e2e.ts'];
+
+const e2e = {
+  // Real engines and encoders share the machine with whatever runs there; the report names what needed this.
+  retry: inCi ? 2 : 1,
+  testTimeout: 240_000,
+  hookTimeout: 60_000,
+  maxConcurrency: 8,
+};
+
 /** Modules that Bun itself provides: Vite must leave them to the runtime. */
 const bunModules = {
   name: 'bun-modules',
@@ -25,7 +36,7 @@ export default defineConfig({
           include: ['test/**/*.test.ts'],
           exclude: ['test/e2e/**'],
           // Only there: a test that needs it is named by the report, and is to be mended all the same.
-          retry: inCi ? 1 : 0,
+          retry: inCi ? 2 : 0,
           // Far more than they need: a busy machine must not decide.
           testTimeout: 30_000,
           hookTimeout: 30_000,
@@ -34,14 +45,23 @@ export default defineConfig({
       {
         extends: true,
         test: {
-          name: 'e2e',
-          // Beside the e2e tests: conformance suites on real engines.
+          ...e2e,
+          name: 'e2e-parts',
+          // Suites of single parts on real engines lie beside what they test, and run two files at a time.
           include: ['test/**/*.e2e.ts'],
-          // Real engines and encoders share the machine with whatever runs there; the report names what needed this.
-          retry: 1,
-          testTimeout: 240_000,
-          hookTimeout: 60_000,
-          maxConcurrency: 8,
+          exclude: whole,
+          sequence: { groupOrder: 1 },
+        },
+      },
+      {
+        extends: true,
+        test: {
+          ...e2e,
+          name: 'e2e',
+          include: whole,
+          // Who counts pictures and memory wants the machine to itself: one file after another, their lanes side by side.
+          maxWorkers: 1,
+          sequence: { groupOrder: 2 },
         },
       },
     ],

@@ -17,6 +17,7 @@ import type { LoopDelays } from './loop-delay-probe.ts';
  */
 const usage = `  --streams 50      publishers
   --writes 200      writes a second: nine PATCH of a stream to one POST of a new one
+  --record          the streams are recorded
   --seconds 30      length of a measurement
   --warm-up 20      seconds on the air before it
   --server-core 0   core the server runs on, or any
@@ -33,6 +34,7 @@ const { values } = parseArgs({
   options: {
     streams: { type: 'string', default: '50' },
     writes: { type: 'string', default: '200' },
+    record: { type: 'boolean', default: false },
     seconds: { type: 'string', default: '30' },
     'warm-up': { type: 'string', default: '20' },
     'server-core': { type: 'string', default: '0' },
@@ -106,7 +108,7 @@ for (const { words, threads } of rows)
 const errors = rows.flatMap((row) => row.writes.errors);
 for (const error of errors.slice(0, 5)) console.log(`error: ${error}`);
 console.log(
-  `\n${streams} streams of ${clipWords}; ${rate} writes/s paced, keep-alive; ${seconds} s each after ${values['warm-up']} s; ` +
+  `\n${streams} streams of ${clipWords}${values.record ? ', recorded' : ''}; ${rate} writes/s paced, keep-alive; ${seconds} s each after ${values['warm-up']} s; ` +
     `server on core ${core}, load and API client on core ${loadCore}, priority ${values.nice}.\n` +
     'Loop delay: a timer set every 2 ms from inside, how much later than asked it fires. "quiet" is what the machine\n' +
     'itself does to it; waited: the server was ready to run and others ran.\n' +
@@ -120,6 +122,7 @@ async function measure(): Promise<Phase[]> {
   const server = await millrace({
     core,
     streams,
+    record: values.record,
     bunArgs: ['--preload', './bench/loop-delay-probe.ts'],
     env: { LOOP_DELAY_FILE: file },
   });

@@ -59,11 +59,10 @@ function runVitest(): Promise<number> {
       'node_modules/vitest/vitest.mjs',
       'run',
       `--project=${project}`,
+      `--project=${project}-parts`,
       '--reporter=default',
       '--reporter=json',
       `--outputFile.json=${reportFile}`,
-      // Measurements want the machine to themselves: e2e files run one after another, their lanes side by side.
-      ...(project === 'e2e' ? ['--no-file-parallelism'] : []),
       ...rest,
     ],
     { stdio: ['ignore', 'inherit', 'inherit'], detached: true },

@@ -45,7 +45,7 @@ export const recorderLimits = limitTable('recording', {
     beyond: 'It goes on.',
   },
   batch: {
-    value: 50,
+    value: 200,
     unit: 'ms',
     meaning: 'How long parts are gathered before the writing thread hears of them.',
     beyond: 'It hears of them.',
