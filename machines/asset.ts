@@ -131,7 +131,9 @@ export interface AssetSettings {
   readonly playbackId: string;
   readonly source:
     | { readonly type: 'recording'; readonly sessionId: string }
-    | { readonly type: 'directUpload' };
+    | { readonly type: 'directUpload' }
+    /** `url`: without what may be a secret in it. */
+    | { readonly type: 'url'; readonly url: string };
   readonly createdByTokenName: string | null;
   readonly userTags: Readonly<Record<string, unknown>>;
   /** Epoch ms. */

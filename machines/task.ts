@@ -1,4 +1,5 @@
 import { assign, emit, setup } from 'xstate';
+import { job } from './job.ts';
 
 /** Tries at one task that may go on side by side; told in plugins/tasks/limits.ts too. */
 const mostWorks = 4;
@@ -15,19 +16,30 @@ const mostWorks = 4;
  * It is worked at by `works`: several may try the same side by side, and one is enough. A task fails when one of them
  * finds that it cannot be done and no other goes on. It is completed by its result, whatever it was before: what is there is
  * there. What has ended is forgotten after a while.
+ *
+ * One that is `served` is worked at by the server itself: its lane lets it in, then a job does the work, wherever and as often as
+ * it takes. Whoever has the job says so, and is then the only one.
+ *
+ *   pending ──admit──▶ served: waiting ──begin──▶ running ──job done──▶ completed
+ *                                 ▲                  │ └──job failed──▶ failed
+ *                                 └─── interrupted ──┘
  */
 export const taskMachine = setup({
   types: {
     context: {} as TaskContext,
     events: {} as TaskEvent,
     emitted: {} as TaskEmitted,
-    input: {} as TaskSettings,
+    input: {} as TaskInput,
   },
+  actors: { 'task.run': job<Run, RunResult>() },
   delays: {
     late: ({ context, event }) => Math.max(0, context.deadline - (event?.at ?? context.task.createdAt)),
     kept: ({ context }) => context.task.keptFor,
   },
   guards: {
+    isLetIn: ({ context, event }) =>
+      context.task.isServed && event.type === 'admit' && event.round === context.retries,
+    isNotServed: ({ context }) => !context.task.isServed,
     hasRoom: ({ context, event }) =>
       event.type === 'begin' && (context.works.length < mostWorks || has(context, event.work.id)),
     isOurs: ({ context, event }) => 'workId' in event && has(context, event.workId),
@@ -42,6 +54,9 @@ export const taskMachine = setup({
       const others = context.works.filter(({ id }) => id !== event.work.id);
       return { works: [...others, event.work], errorMessage: null, updatedAt: event.at };
     }),
+    takeOver: assign(({ event }) =>
+      event.type === 'begin' ? { works: [event.work], updatedAt: event.at } : {},
+    ),
     dropWork: assign(({ context, event }) =>
       'workId' in event ? { works: context.works.filter(({ id }) => id !== event.workId) } : {},
     ),
@@ -63,9 +78,7 @@ export const taskMachine = setup({
     })),
     noteEnd: assign(({ event }) => ({ works: [], updatedAt: event.at })),
     noteResult: assign(({ event }) =>
-      event.type === 'complete'
-        ? { output: event.output, progress: 1, errorMessage: null, works: [], updatedAt: event.at }
-        : {},
+      event.type === 'complete' ? { ...resultOf(event.output), updatedAt: event.at } : {},
     ),
     startAnew: assign(({ context, event }) =>
       event.type === 'retry'
@@ -87,9 +100,10 @@ export const taskMachine = setup({
 }).createMachine({
   id: 'task',
   context: ({ input }) => ({
-    task: input,
-    deadline: input ? input.deadline : 0,
-    updatedAt: input ? input.createdAt : 0,
+    task: input?.task,
+    secret: input?.secret ?? null,
+    deadline: input?.task.deadline ?? 0,
+    updatedAt: input?.task.createdAt ?? 0,
     works: [],
     progress: 0,
     errorMessage: null,
@@ -103,8 +117,69 @@ export const taskMachine = setup({
     pending: {
       after: { late: { target: 'failed', actions: ['noteLate', 'emitFailed'] } },
       on: {
-        begin: { target: 'running', actions: ['begin', 'emitRunning'] },
+        begin: { guard: 'isNotServed', target: 'running', actions: ['begin', 'emitRunning'] },
+        admit: { guard: 'isLetIn', target: 'served', actions: ['noteTime', 'emitWaiting'] },
         cancel: { target: 'cancelled', actions: ['noteEnd', 'emitCancelled'] },
+      },
+    },
+    served: {
+      invoke: {
+        id: 'run',
+        src: 'task.run',
+        input: ({ context }) => ({ id: context.task.id, round: context.retries }),
+        onDone: [
+          {
+            guard: ({ event }) => event.output.outcome === 'done',
+            target: 'completed',
+            actions: [
+              assign(({ event: { output } }) => (output.outcome === 'done' ? resultOf(output.output) : {})),
+              'noteTime',
+              'emitCompleted',
+            ],
+          },
+          {
+            target: 'failed',
+            actions: [
+              assign(({ event: { output } }) => ({
+                errorMessage: output.outcome === 'failed' ? output.message : '',
+              })),
+              'noteEnd',
+              'emitFailed',
+            ],
+          },
+        ],
+        onError: {
+          target: 'failed',
+          actions: [
+            assign(({ event }) => ({ errorMessage: sentenceOf(event.error) })),
+            'noteEnd',
+            'emitFailed',
+          ],
+        },
+      },
+      initial: 'waiting',
+      on: {
+        admit: { guard: 'isLetIn', actions: 'leaveAsIs' },
+        cancel: { target: 'cancelled', actions: ['noteEnd', 'emitCancelled'] },
+      },
+      states: {
+        waiting: { on: { begin: { target: 'running', actions: ['takeOver', 'emitRunning'] } } },
+        running: {
+          on: {
+            begin: { actions: 'takeOver' },
+            progress: { guard: 'isOurs', actions: 'noteProgress' },
+            interrupted: {
+              guard: 'isOurs',
+              target: 'waiting',
+              actions: ['dropWork', 'noteTime', 'emitWaiting'],
+            },
+            'node.lost': {
+              guard: 'isLastOfLost',
+              target: 'waiting',
+              actions: ['dropLost', 'noteTime', 'emitWaiting'],
+            },
+          },
+        },
       },
     },
     waiting: {
@@ -145,7 +220,7 @@ export const taskMachine = setup({
       after: { kept: 'forgotten' },
       on: {
         // Whoever has what it takes need not ask for a retry first.
-        begin: { target: 'running', actions: ['begin', 'emitRunning'] },
+        begin: { guard: 'isNotServed', target: 'running', actions: ['begin', 'emitRunning'] },
         retry: { target: 'pending', actions: ['startAnew', 'emitPending'] },
       },
     },
@@ -169,6 +244,38 @@ function left({ works }: TaskContext, incarnation: string): readonly Work[] {
   return works.filter((work) => work.incarnation !== incarnation);
 }
 
+/** What there is once the work is done. What only that needed is not kept. */
+function resultOf(output: Readonly<Record<string, unknown>>): Partial<TaskContext> {
+  return { output, progress: 1, errorMessage: null, works: [], secret: null };
+}
+
+/** Why the job ended without a result, for whoever asked for the task. */
+function sentenceOf(error: unknown): string {
+  const { code, message, attempts } = error as { code: string; message: string; attempts: number };
+  const why = ours[code] ?? message;
+  return attempts > 1 ? `It was tried ${attempts} times. The last time: ${why}` : why;
+}
+
+/** What a job says of itself is for operators. */
+const ours: Readonly<Record<string, string>> = {
+  'job.failed': 'The server met trouble of its own.',
+  'job.timeout': 'It took too long.',
+  'job.worker_died': 'The server that worked at it died.',
+  'job.output_invalid': 'The server met trouble of its own.',
+  'job.output_too_large': 'What came of it is too much to be told.',
+};
+
+/** The phase that a state is. */
+export function phaseOf(state: unknown): Phase {
+  return (typeof state === 'string' ? state : (state as { served: Phase }).served) as Phase;
+}
+
+export interface TaskInput {
+  readonly task: TaskSettings;
+  /** What its work needs and nobody is shown; null when nothing. */
+  readonly secret: Readonly<Record<string, unknown>> | null;
+}
+
 /** What whoever makes a task decides. */
 export interface TaskSettings {
   readonly id: string;
@@ -189,7 +296,21 @@ export interface TaskSettings {
   readonly lateMessage: string;
   /** How long it is remembered when it has ended, ms. */
   readonly keptFor: number;
+  /** The server works at it; otherwise whoever has what it takes. */
+  readonly isServed: boolean;
 }
+
+/** Input of `task.run`. It is stored where jobs are, so it holds no secret. */
+export interface Run {
+  readonly id: string;
+  /** How often it was asked to try again. */
+  readonly round: number;
+}
+
+export type RunResult =
+  | { readonly outcome: 'done'; readonly output: Readonly<Record<string, unknown>> }
+  /** `message`: a whole sentence. */
+  | { readonly outcome: 'failed'; readonly message: string };
 
 export type TaskType = 'import' | 'upload' | 'export' | 'recording';
 
@@ -201,6 +322,8 @@ export interface Work {
 
 export interface TaskContext {
   readonly task: TaskSettings;
+  /** Never in a row, an event, a log or the input of a job. Dropped with the result. */
+  readonly secret: Readonly<Record<string, unknown>> | null;
   /** As in the settings, later after a retry. */
   readonly deadline: number;
   /** Epoch ms. */
@@ -213,7 +336,8 @@ export interface TaskContext {
   readonly retries: number;
 }
 
-type TaskEvent = { readonly at: number } & (
+type TaskEvent = { readonly at: number } /** Its lane lets this round of it in. */ & (
+  | { readonly type: 'admit'; readonly round: number }
   | { readonly type: 'begin'; readonly work: Work }
   | { readonly type: 'progress'; readonly workId: string; readonly progress: number }
   /** The try is over without a result. */

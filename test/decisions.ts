@@ -17,7 +17,9 @@ const multistream = 'plugins/multistream.test.ts';
 const renditions = 'plugins/renditions.test.ts';
 const assets = 'plugins/assets.test.ts';
 const uploads = 'plugins/uploads.test.ts';
+const imports = 'plugins/imports.test.ts';
 const task = 'machines/task.test.ts';
+const served = 'plugins/tasks.test.ts';
 const output = 'hls/output.test.ts';
 const start = 'e2e/start.e2e.ts';
 
@@ -383,20 +385,34 @@ export const decisions: Readonly<Record<string, readonly Decision[]>> = {
       `${uploads}: is not read by its content type: %s`,
       'e2e/uploads.e2e.ts: a PUT that is cut off may be repeated, and leaves nothing',
     ],
+    [
+      'import is 201 {asset, task}; fetched after the answer; a wrong codec fails both as an upload',
+      `${imports}: answers the waiting asset and its task, and fetches the file afterwards`,
+      `${imports}: of what is no film fails as an upload of it does`,
+      'plugins/import-transfers.test.ts: that is too large is not read when it says so, and no further when it does not',
+      'e2e/imports.e2e.ts: is imported, over a redirect, and tells how far it is',
+    ],
+    [
+      "an import's name is the URL's file name; secrets of the URL are shown nowhere",
+      `${imports}: is named by the file, and shows neither user, password nor query anywhere`,
+    ],
   ],
   Tasks: [
     [
       'phases; progress 0..1 that never goes back',
       `${task}: is pending, runs, and is completed with its output`,
       `${task}: has progress that never goes back, said by those alone who work at it`,
+      `${served}: waits for its turn, runs, and is completed with what came of it`,
     ],
+    ['secrets are never shown again, nor logged', `${served}: shows its secret to nobody but its work`],
     [
       'retry and cancel are 200 the task; in any other phase 409',
       `${uploads}: is cancelled: the asset fails, and nothing is taken until it is retried`,
       `${uploads}: is not retried or cancelled when it is completed, or its asset is gone`,
     ],
     [
-      'output.upload: assetSpec, and two paths that exist',
+      'output.upload and output.import: assetSpec, and two paths that exist',
+      `${imports}: answers the waiting asset and its task, and fetches the file afterwards`,
       `${uploads}: makes the asset ready, and completes the task`,
     ],
     ['newest first', `${uploads}: is listed newest first, by type and name, for its account alone`],

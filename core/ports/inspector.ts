@@ -9,10 +9,14 @@ import type { VideoSpec } from './recorder.ts';
  * it says nothing of the file). What `read` throws, and the reason of an aborted signal, are thrown as they are.
  */
 export interface Inspector {
-  /** @param options.isPlayed what HLS of it needs is made too; what cannot be cut into segments is then refused */
+  /**
+   * @param options.keep given, what playback of an accepted file needs is made too, and stored by this, once at most. Until that is
+   *   done the inspection counts as running, so that no more of it waits in memory than of `inspection.running` films. What it
+   *   throws is thrown; `signal` does not end it.
+   */
   inspect(
     file: InspectedFile,
-    options: { readonly signal: AbortSignal; readonly isPlayed?: boolean },
+    options: { readonly signal: AbortSignal; keep?(playback: FilmPlayback): Promise<void> },
   ): Promise<Inspection>;
   /** What runs is ended; later calls are Fault `inspection.unavailable`. */
   close(): Promise<void>;
@@ -35,16 +39,31 @@ export type Inspection =
       readonly spec: VideoSpec;
       /** Tracks that are no part of the film, in plain words; empty mostly. */
       readonly passedOver: readonly string[];
-      /** When it was asked for. */
-      readonly playback?: FilmPlayback;
+      /** When playback was asked for and the file cannot be cut into segments: plain words that follow "there is no HLS of it: ". */
+      readonly uncut?: string;
     }
   /** Plain words that follow "the file was refused: ". */
   | { readonly ok: false; readonly reason: string };
 
-/** What HLS on demand needs beside the file: two blobs, some hundredths of its size at most. */
+/** What playback needs beside the file. */
 export interface FilmPlayback {
+  /** Absent: `uncut` says why. */
+  readonly hls?: FilmSegments;
+  /** Absent: its index is in front as it is, or it is read from the beginning to the end anyway (fragments). */
+  readonly head?: FilmHead;
+}
+
+/** What HLS on demand needs: two blobs, some hundredths of the file's size at most. */
+export interface FilmSegments {
   /** `core/segment-index.ts`; its places are those in `heads`. */
   readonly index: Uint8Array<ArrayBuffer>;
   /** Init segments, and a block for each segment (`core/segment-block.ts`): pieces of one blob. */
   readonly heads: readonly Uint8Array<ArrayBuffer>[];
+}
+
+/** `ftyp` and `moov`: followed by the bytes `from` up to `to` of the file it is the same film with its index in front. */
+export interface FilmHead {
+  readonly bytes: Uint8Array<ArrayBuffer>;
+  readonly from: number;
+  readonly to: number;
 }

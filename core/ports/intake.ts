@@ -28,6 +28,8 @@ export interface ReceiveOptions {
   readonly most: number;
   /** Bytes that it is said to have, if anything is said: for the room it takes. Another length is no fault here. */
   readonly expected?: number;
+  /** Longest time without a byte, ms, for who has bounds of his own. Default: that of senders. */
+  readonly silence?: number;
   readonly signal: AbortSignal;
   /** Told with each piece how many bytes have come. */
   onBytes?(count: number): void;

@@ -16,6 +16,17 @@ export const config = Type.Object({
     description: 'The largest file that may be uploaded.',
     beyond: '413 `intake.too_large`, before it is read where its length is known.',
   }),
+  maxImportSize: sizeSchema({
+    default: '10GB',
+    description: 'The largest file that may be imported.',
+    beyond: 'The import fails, before the file is fetched where its length is known.',
+  }),
+  importTime: durationSchema({
+    default: '6h',
+    atLeast: '1m',
+    description: 'How long one try of an import may fetch its file. At least 1m.',
+    beyond: 'The import fails.',
+  }),
   uploads: limitSchema({
     default: 100,
     unit: 'uploads',
@@ -31,7 +42,7 @@ export const config = Type.Object({
   maxPerAccount: limitSchema({
     default: 100_000,
     unit: 'assets',
-    description: 'Assets an account may have before it may ask for no more uploads.',
+    description: 'Assets an account may have before it may ask for no more uploads and imports.',
     beyond: '409 `asset.too_many`. Recordings become assets all the same.',
   }),
   playbackMemory: limitSchema({

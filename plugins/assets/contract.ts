@@ -34,7 +34,9 @@ export interface AssetReference {
 /** Where it comes from. */
 export type AssetSource =
   | { readonly type: 'recording'; readonly sessionId: string }
-  | { readonly type: 'directUpload' };
+  | { readonly type: 'directUpload' }
+  /** `url`: without what may be a secret in it. */
+  | { readonly type: 'url'; readonly url: string };
 
 /** The blobs of an asset, by key. */
 export interface AssetFile {
@@ -48,9 +50,18 @@ export interface AssetFile {
   readonly head?: { readonly key: string; readonly size: number; readonly from: number; readonly to: number };
   /** Where its HLS segments lie: core/segment-index.ts. */
   readonly index?: { readonly key: string; readonly size: number };
+  /** Of a film that was not packaged for HLS: what the index names lies here (core/vod/films.ts). */
+  readonly heads?: { readonly key: string; readonly size: number };
+  /** Why a file that could have HLS has none: follows "there is no HLS of it: ". */
+  readonly uncut?: string;
   /** What is known of it, as JSON beside it. */
   readonly metadata?: { readonly key: string; readonly size: number };
   readonly spec: VideoSpec;
+}
+
+/** Keys of all blobs of a file: what is deleted with it, and what a sweep leaves. */
+export function keysOf({ video, head, index, heads, metadata }: Omit<AssetFile, 'spec'>): string[] {
+  return [video, head, index, heads, metadata].flatMap((blob) => (blob ? [blob.key] : []));
 }
 
 export const assets = token<Assets>('assets');

@@ -8,6 +8,9 @@ import { asset } from './asset.ts';
 import { config } from './config.ts';
 import { assets, films } from './contract.ts';
 import { eraseEffect } from './erase.ts';
+import { fileReactions } from './follow.ts';
+import { importFaults } from './imports/faults.ts';
+import { importKind } from './imports/kind.ts';
 import { making } from './making.ts';
 import { assetPlayable } from './playable.ts';
 import { routes } from './routes.ts';
@@ -15,18 +18,18 @@ import { sweeping } from './sweep.ts';
 import { tusNodeRoutes } from './tus/routes.ts';
 import { tusUploads } from './tus/uploads.ts';
 import { uploadFaults } from './uploads/faults.ts';
-import { uploadKind, uploadReactions } from './uploads/follow.ts';
+import { uploadKind } from './uploads/kind.ts';
 import { uploadTries } from './uploads/tries.ts';
 import { uploading } from './uploads/uploading.ts';
 
 /** Video files that an account keeps, and what is to become one. */
 export default definePlugin({
   id: 'assets',
-  summary: 'video files: uploaded, or what becomes of recordings',
+  summary: 'video files: uploaded, imported, or what becomes of recordings',
   config,
   needs: [authenticator, films, tasks, uploading],
   provides: [assets, films, uploading],
-  offers: [offer(playables, assetPlayable), offer(taskKinds, uploadKind)],
+  offers: [offer(playables, assetPlayable), offer(taskKinds, uploadKind), offer(taskKinds, importKind)],
   actors: [asset],
   effects: { 'asset.erase': eraseEffect },
   duties: { sweep: sweeping },
@@ -41,9 +44,10 @@ export default definePlugin({
     'asset.not_found': { status: 404, meaning: 'There is no asset of this id in your account.' },
     'asset.too_many': { status: 409, meaning: 'The account has as many assets as it may have.' },
     ...uploadFaults,
+    ...importFaults,
     'asset.no_file': { status: 404, meaning: 'There is no file of an asset at this URL.' },
   },
-  reactions: uploadReactions,
+  reactions: fileReactions,
   routes,
   nodeRoutes: tusNodeRoutes,
   start(kit) {

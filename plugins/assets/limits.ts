@@ -51,6 +51,85 @@ export const assetLimitTable = limitTable('assets', {
     beyond:
       '403 `upload.expired`; without a file by then task and asset fail. A retry of the task gives another URL.',
   },
+  importUrl: {
+    value: 8192,
+    unit: 'characters',
+    meaning: 'The URL of an import.',
+    beyond: '422 `body.invalid`.',
+  },
+  importName: {
+    value: 200,
+    unit: 'characters',
+    meaning: 'What of the file name in the URL becomes the name of an import that was given none.',
+    beyond: 'It is cut off.',
+  },
+  importWait: {
+    value: 7 * 24 * 3_600_000,
+    unit: 'ms',
+    meaning: 'How long an import may wait until it is begun.',
+    beyond: 'Task and asset fail; a retry of the task waits anew.',
+  },
+  importSilence: {
+    value: 20_000,
+    unit: 'ms',
+    meaning: 'How long the server of an imported file may send nothing.',
+    beyond: 'The connection counts as broken.',
+  },
+  importBreaks: {
+    value: 20,
+    unit: 'connections',
+    meaning: 'Connections that may break while one try of an import fetches the file.',
+    beyond: 'The try has failed; the task tries again.',
+  },
+  importFirstPause: {
+    value: 250,
+    unit: 'ms',
+    meaning: 'Wait before the next connection; it doubles while nothing comes.',
+    beyond: 'It is asked for what is missing.',
+  },
+  importPause: {
+    value: 8000,
+    unit: 'ms',
+    meaning: 'The longest such wait.',
+    beyond: 'A server that names a longer one (`Retry-After`) is left to the next try of the task.',
+  },
+  importStill: {
+    value: 2 * 60_000,
+    unit: 'ms',
+    meaning: 'How long nothing may come of an imported file, over all connections.',
+    beyond: 'The try has failed; the task tries again.',
+  },
+  importLook: {
+    value: 60_000,
+    unit: 'ms',
+    meaning: 'Time spent on waiting for bytes of an imported file after which it is looked at how many came.',
+    beyond: 'It is looked at.',
+  },
+  importLeast: {
+    value: 1_048_576,
+    unit: 'bytes',
+    meaning: 'What must have come in that time: 17 kB/s.',
+    beyond: 'The try has failed; the task tries again.',
+  },
+  importRetryAfter: {
+    value: 60_000,
+    unit: 'ms',
+    meaning: 'What a server that a file is imported from may ask for by `Retry-After`.',
+    beyond: 'It is asked again all the same, when the task tries again.',
+  },
+  importUnpacked: {
+    value: 20,
+    unit: 'times',
+    meaning:
+      'How much larger a file may be than the gzip that it comes as; beyond 64 MiB. Films hardly shrink.',
+    beyond: 'The import fails.',
+  },
+  importSmall: {
+    value: 64 * 1_048_576,
+    unit: 'bytes',
+    meaning: 'Unpacked bytes up to which that does not matter.',
+    beyond: 'It does.',
+  },
   progressPause: {
     value: 2000,
     unit: 'ms',

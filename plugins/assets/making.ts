@@ -1,7 +1,7 @@
 import { hasCode, unlessRefused } from '../../core/fault.ts';
 import { newPlaybackId } from '../../core/ids.ts';
 import { asset } from './asset.ts';
-import type { AssetFile, AssetReference, Assets } from './contract.ts';
+import { type AssetFile, type AssetReference, type Assets, keysOf } from './contract.ts';
 import { type AssetDocument, assetOf, folderOf } from './document.ts';
 import type { AssetsKit } from './kit.ts';
 import { assetRow, watchedRow } from './lookup.ts';
@@ -69,10 +69,10 @@ interface OwnMaking {
 }
 
 /** A file elsewhere would not be erased with its asset. */
-function checkPlace(id: string, { video, head, index, metadata }: AssetFile): void {
-  for (const blob of [video, head, index, metadata]) {
-    if (blob && !blob.key.startsWith(folderOf(id)))
-      throw new RangeError(`${blob.key} is not below ${folderOf(id)}, where the blobs of asset ${id} belong`);
+function checkPlace(id: string, file: AssetFile): void {
+  for (const key of keysOf(file)) {
+    if (!key.startsWith(folderOf(id)))
+      throw new RangeError(`${key} is not below ${folderOf(id)}, where the blobs of asset ${id} belong`);
   }
 }
 

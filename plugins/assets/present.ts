@@ -16,6 +16,7 @@ export function presentAsset(
   return {
     ...{ id, name, status },
     ...(statusMessage !== null && { statusMessage }),
+    ...(file?.uncut !== undefined && { statusMessage: `There is no HLS of this file: ${file.uncut}.` }),
     ...{ userId: account, createdAt, updatedAt, playbackId, source, userTags },
     ...(createdByTokenName !== null && { createdByTokenName }),
     ...(file && {
@@ -98,7 +99,10 @@ export const assetSchema = Type.Object(
     name: assetName,
     status: Type.Union([Type.Literal('waiting'), Type.Literal('ready'), Type.Literal('failed')]),
     statusMessage: Type.Optional(
-      Type.String({ description: 'Why it failed.', examples: ['No media could be read.'] }),
+      Type.String({
+        description: 'Why it failed; when ready, why there is no HLS of it.',
+        examples: ['No media could be read.'],
+      }),
     ),
     userId: Type.String({ description: 'Account that it belongs to.', examples: idSchema.examples }),
     createdAt: momentSchema,
@@ -117,6 +121,16 @@ export const assetSchema = Type.Object(
           { additionalProperties: false },
         ),
         Type.Object({ type: Type.Literal('directUpload') }, { additionalProperties: false }),
+        Type.Object(
+          {
+            type: Type.Literal('url'),
+            url: Type.String({
+              description: 'From where it was imported, without user, password and query.',
+              examples: ['https://films.example.com/friday.mp4'],
+            }),
+          },
+          { additionalProperties: false },
+        ),
       ],
       { description: 'Where it comes from.' },
     ),

@@ -11,21 +11,24 @@ import { idOrNone } from '../../core/secrets.ts';
 import { userTagsSchema } from '../../core/user-tags.ts';
 import { asset } from './asset.ts';
 import { type AssetDocument, assetKind, assetOf } from './document.ts';
+import { importRoute } from './imports/request.ts';
 import type { AssetsKit } from './kit.ts';
 import { assetRow } from './lookup.ts';
 import { assetName, assetSchema, presentAsset, readOnly } from './present.ts';
+import { assetPlaces } from './quota.ts';
 import { tusRoutes } from './tus/routes.ts';
 import { putRoute } from './uploads/put-route.ts';
 import { requestRoute } from './uploads/request.ts';
 import { uploadUrls } from './uploads/url.ts';
 import { videoRoutes } from './video.ts';
 
-/** `/api/asset`: list, read, change, delete; the file itself is in video.ts, what makes one in uploads/. */
+/** `/api/asset`: list, read, change, delete; the file itself is in video.ts, what makes one in uploads/ and imports/. */
 export function routes(kit: AssetsKit): AnyElysia {
   const { resources, actors } = kit;
   const { publicUrl } = kit.deployment;
   const keys = kit.use(authenticator);
   const urls = uploadUrls(kit);
+  const places = assetPlaces(kit);
   const change = bodyReader(
     { name: Type.Optional(assetName), userTags: Type.Optional(userTagsSchema) },
     { readOnly },
@@ -39,7 +42,8 @@ export function routes(kit: AssetsKit): AnyElysia {
 
   return new Elysia()
     .use(videoRoutes(kit))
-    .use(requestRoute(kit, { urls }))
+    .use(requestRoute(kit, { urls, places }))
+    .use(importRoute(kit, { places }))
     .use(putRoute(kit, { urls }))
     .use(tusRoutes(kit, { urls }))
     .get(

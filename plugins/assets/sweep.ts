@@ -2,6 +2,7 @@ import { milliseconds } from '../../core/duration.ts';
 import { every } from '../../core/every.ts';
 import type { Stop } from '../../core/plugin.ts';
 import { type BlobFacts, blobLimits, type UnfinishedUpload } from '../../core/ports/blobs.ts';
+import { keysOf } from './contract.ts';
 import { type AssetDocument, assetFolder, assetOf } from './document.ts';
 import type { AssetsKit } from './kit.ts';
 import { assetLimits } from './limits.ts';
@@ -124,10 +125,8 @@ function isNeeded(key: string, { document, now }: { document: AssetDocument | un
       return true;
     case 'failed':
       return now - document.updatedAt < assetLimits.failedKept;
-    case 'ready': {
-      const { video, head, index, metadata } = document.file ?? {};
-      return [video, head, index, metadata].some((blob) => blob?.key === key);
-    }
+    case 'ready':
+      return document.file !== null && keysOf(document.file).includes(key);
   }
 }
 

@@ -3,7 +3,7 @@ import { valuesOf } from '../../core/limit-table.ts';
 import { effect } from '../../core/plugin.ts';
 import type { FinishedTake } from '../../core/ports/recorder.ts';
 import type { Abandon, Finish, Finished, Recording } from '../../machines/recording.ts';
-import { type AssetFile, assets } from '../assets/contract.ts';
+import { type AssetFile, assets, keysOf } from '../assets/contract.ts';
 import { streams } from '../streams/contract.ts';
 import type { config } from './config.ts';
 import type { RecordingsKit } from './kit.ts';
@@ -110,10 +110,6 @@ async function free(
   const keys = takes.flatMap(({ take }) => keysOf(take)).filter((key) => !kept.has(key));
   if (keys.length > 0) await kit.blobs.delete(keys);
   await Promise.all(takes.map(({ node }) => dropTake(sessionId, { node, signal, kit })));
-}
-
-function keysOf({ video, head, index }: Pick<AssetFile, 'video' | 'head' | 'index'>): string[] {
-  return [video.key, ...(head ? [head.key] : []), ...(index ? [index.key] : [])];
 }
 
 function nothingOf(missing: readonly { readonly node: string; readonly error: unknown }[]): string {

@@ -1,6 +1,9 @@
 import { Type } from '@sinclair/typebox';
 import { durationSchema } from '../../core/duration.ts';
 import { limitSchema } from '../../core/limit-table.ts';
+import { taskLimits } from './limits.ts';
+
+const mostPlaces = taskLimits.places.value;
 
 export const config = Type.Object({
   keptFor: durationSchema({
@@ -14,5 +17,26 @@ export const config = Type.Object({
     unit: 'tasks',
     description: 'Tasks an account may have, those that have ended and are remembered among them.',
     beyond: '409 `task.too_many`.',
+  }),
+  running: limitSchema({
+    default: 8,
+    maximum: mostPlaces,
+    unit: 'tasks',
+    description: 'Imports, exports and the like that this process works at at a time.',
+    beyond: 'They are `waiting` until it or another has a place; first come, first served.',
+  }),
+  runningPerAccount: limitSchema({
+    default: 4,
+    maximum: mostPlaces,
+    unit: 'tasks',
+    description: 'Tasks of one account and one type that all nodes together work at at a time.',
+    beyond: 'They are `pending`, and let in oldest first.',
+  }),
+  timeLimit: durationSchema({
+    default: '12h',
+    atLeast: '1m',
+    atMost: '24h',
+    description: 'Longest that one try at a task may take.',
+    beyond: 'The try has failed, and the task is tried again.',
   }),
 });

@@ -1,10 +1,14 @@
 import { authenticator } from '../../core/auth.ts';
 import { definePlugin } from '../../core/plugin.ts';
+import { admissionReactions } from './admission.ts';
 import { config } from './config.ts';
 import { tasks } from './contract.ts';
+import { lane } from './lane.ts';
+import { lookEffect } from './look.ts';
 import { lostNode } from './lost-nodes.ts';
 import { making } from './making.ts';
 import { routes } from './routes.ts';
+import { runEffect } from './run.ts';
 import { task } from './task.ts';
 
 /** What takes its time, and how far it is. */
@@ -14,13 +18,16 @@ export default definePlugin({
   config,
   needs: [authenticator],
   provides: [tasks],
-  actors: [task],
+  actors: [task, lane],
+  effects: { 'task.run': runEffect, 'task.look': lookEffect },
+  reactions: admissionReactions,
   lostNode,
   emits: {
     'task.spawned': 'A task was made.',
     'task.updated': 'It is in another phase. Progress alone is not told.',
     'task.completed': 'Its result is there: `output`.',
     'task.failed': 'It failed; `status.errorMessage` says why.',
+    'task.admitted': 'For plugins alone: its lane lets it in.',
   },
   faults: {
     'task.not_found': { status: 404, meaning: 'There is no task of this id in your account.' },

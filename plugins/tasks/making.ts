@@ -1,7 +1,7 @@
 import { milliseconds } from '../../core/duration.ts';
 import { Fault, hasCode, unlessRefused } from '../../core/fault.ts';
 import { quota } from '../../core/quota.ts';
-import type { Tasks } from './contract.ts';
+import { type Tasks, taskKinds } from './contract.ts';
 import { taskKind, taskOf } from './document.ts';
 import type { TasksKit } from './kit.ts';
 import { presentTask } from './present.ts';
@@ -29,13 +29,15 @@ export function making(kit: TasksKit): Tasks {
   return {
     async spawn(given) {
       const { inputAssetId = null, outputAssetId = null, params = null, createdByTokenName = null } = given;
-      const { id, account, type, name, deadline, lateMessage } = given;
+      const { id, account, type, name, deadline, lateMessage, secret = null } = given;
+      const isServed = kit.offered(taskKinds).some((kind) => kind.type === type && kind.run !== undefined);
       await places.admit(account);
       const settings = {
         ...{ id, account, type, name, inputAssetId, outputAssetId, params, createdByTokenName },
-        ...{ createdAt: clock.now(), deadline, lateMessage, keptFor: milliseconds(config.keptFor) },
+        ...{ createdAt: clock.now(), deadline, lateMessage, keptFor: milliseconds(config.keptFor), isServed },
       };
-      await actors.spawn(task, id, settings, { cause: `task/${id}` }).catch((error: unknown) => {
+      const input = { task: settings, secret };
+      await actors.spawn(task, id, input, { cause: `task/${id}` }).catch((error: unknown) => {
         if (!hasCode(error, 'actor.exists')) throw error;
       });
     },

@@ -1,5 +1,5 @@
 import type { ActorType } from '../../core/actor.ts';
-import { type Phase, type TaskEmitted, taskMachine } from '../../machines/task.ts';
+import { phaseOf, type TaskEmitted, taskMachine } from '../../machines/task.ts';
 import { documentOf, taskKind } from './document.ts';
 import { presentTask } from './present.ts';
 
@@ -12,8 +12,11 @@ export const task: ActorType<typeof taskMachine> = {
     const { id, account, createdAt, name, type } = context.task;
     const row = { kind: taskKind, id, account, createdAt, name };
     if (state === 'forgotten') return [{ ...row, body: null, indexes: {} }];
-    const phase = state as Phase;
-    return [{ ...row, body: JSON.stringify(documentOf(context, phase)), indexes: { type, phase } }];
+    const phase = phaseOf(state);
+    // By it the lane finds those that wait for it.
+    const queue: Readonly<Record<string, string>> =
+      phase === 'pending' && context.task.isServed ? { queue: type } : {};
+    return [{ ...row, body: JSON.stringify(documentOf(context, phase)), indexes: { type, phase, ...queue } }];
   },
   describe(emitted, context) {
     const document = documentOf(context, (emitted as unknown as TaskEmitted).phase);

@@ -159,12 +159,13 @@ export class Receiving<T> {
 
   #watch(): void {
     const { clock, limits } = this.#shared;
-    const due = Math.max(clock.now(), this.#heardAt) + limits.silence;
-    this.#cancelWatch = clock.at(Math.min(due, this.#heardAt + limits.silence), () => {
+    const { silence = limits.silence } = this.#options;
+    const due = Math.max(clock.now(), this.#heardAt) + silence;
+    this.#cancelWatch = clock.at(Math.min(due, this.#heardAt + silence), () => {
       const now = clock.now();
       // Where we do not read, it is not his silence.
       if (!this.#isReading) this.#heardAt = now;
-      if (now - this.#heardAt >= limits.silence) this.end(silent(limits.silence));
+      if (now - this.#heardAt >= silence) this.end(silent(silence));
       else this.#watch();
     });
   }
@@ -186,6 +187,8 @@ function silent(limit: number): Fault {
 
 interface ReceivingOptions {
   readonly expected?: number;
+  /** ms */
+  readonly silence?: number;
   readonly signal: AbortSignal;
   /** Bytes of this body. */
   onBytes?(count: number): void;

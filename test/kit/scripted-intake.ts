@@ -3,9 +3,11 @@ import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Fault } from '../../core/fault.ts';
 import { uuid } from '../../core/ids.ts';
-import type { Inspector } from '../../core/ports/inspector.ts';
+import type { FilmPlayback, Inspector } from '../../core/ports/inspector.ts';
 import type { Intake, ReceivedFile } from '../../core/ports/intake.ts';
 import type { NewPartialFile, PartialFile } from '../../core/ports/partial-files.ts';
+import { writeSegmentBlock } from '../../core/segment-block.ts';
+import { writeSegmentIndex } from '../../core/segment-index.ts';
 
 /** Takes files in at once and in memory, then writes them below `folder`. Partial ones outlive `crash`, as on a disk. */
 export function scriptedIntake(folder: string): Intake {
@@ -91,16 +93,23 @@ async function received(folder: string, bytes: Uint8Array): Promise<ReceivedFile
   return { path, size: bytes.length, ...hashes, discard: () => rm(path, { force: true }) };
 }
 
-/** Refuses what begins with `refuse: `, for the rest of its text; all else is a film of 8 s. */
+/**
+ * Refuses what begins with `refuse: `, for the rest of its text; all else is a film of 8 s. It has one segment, `head` and the
+ * text; and `front`, followed by the text behind its first two characters, is what it is with its index in front. What begins
+ * with `uncut: ` has neither, for the rest of its text.
+ */
 export function scriptedInspector(): Inspector {
   return {
-    async inspect(file) {
+    async inspect(file, { keep }) {
       const { readFile } = await import('node:fs/promises');
       const text = 'path' in file ? await readFile(file.path, 'latin1') : '';
       if (text.startsWith('refuse: ')) return { ok: false, reason: text.slice(8) };
       if (text.startsWith('busy'))
         throw new Fault('inspection.unavailable', { status: 503, message: 'busy', retryAfter: 1 });
+      const uncut = text.startsWith('uncut: ') && text.slice(7);
+      await keep?.(uncut ? {} : filmOf(text));
       return {
+        ...(uncut && { uncut }),
         ok: true,
         passedOver: [],
         spec: {
@@ -113,5 +122,22 @@ export function scriptedInspector(): Inspector {
       };
     },
     close: async () => {},
+  };
+}
+
+function filmOf({ length }: string): FilmPlayback {
+  const init = Buffer.from('init');
+  const block = writeSegmentBlock({ head: Buffer.from('head'), ranges: [[0, length]] });
+  const at = { at: init.length, size: block.length };
+  return {
+    hls: {
+      index: writeSegmentIndex({
+        inits: [{ at: 0, size: init.length, codecs: ['avc1.64001e', 'mp4a.40.2'], width: 640, height: 360 }],
+        bandwidth: { average: 1000, peak: 1000 },
+        segments: [{ ...at, duration: 8, wallStart: Number.NaN, init: 0, isDiscontinuity: false }],
+      }),
+      heads: [new Uint8Array(init), block],
+    },
+    head: { bytes: new Uint8Array(Buffer.from('front')), from: 2, to: length },
   };
 }

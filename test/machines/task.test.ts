@@ -8,11 +8,12 @@ const type = task as never as Parameters<typeof begin>[0];
 const settings = {
   ...{ id: 't1', account: 'acc', type: 'upload', name: 'Show', createdAt: 1000 },
   ...{ inputAssetId: null, outputAssetId: 'a1', params: null, createdByTokenName: null },
-  ...{ deadline: 61_000, lateMessage: 'Too late.', keptFor: 5000 },
+  ...{ deadline: 61_000, lateMessage: 'Too late.', keptFor: 5000, isServed: false },
 };
 
-function spawned() {
-  const one = durableMachine(type, { input: settings, at: 1000 });
+function spawned({ isServed = false } = {}) {
+  const secret = isServed ? { jwt: 'x' } : null;
+  const one = durableMachine(type, { input: { task: { ...settings, isServed }, secret }, at: 1000 });
   return {
     tell: (event: { type: string; at?: number; [name: string]: unknown }) => one.tell({ at: 2000, ...event }),
     begin: (id = 'w1', incarnation = 'i1') =>
@@ -23,13 +24,27 @@ function spawned() {
     get emitted() {
       return one.last.emitted.map(({ type: name, phase }) => `${name} ${phase}`);
     },
+    row: () => type.rows(one.snapshot.context as never, one.snapshot.value as never)[0],
     shown() {
-      const [row] = type.rows(one.snapshot.context as never, one.snapshot.value as never);
-      return row.body === null ? null : JSON.parse(row.body);
+      const row = this.row();
+      return !row || row.body === null ? null : JSON.parse(row.body);
     },
     get due() {
       return one.last.timers.find(({ due }) => due !== null)?.due;
     },
+    get wanted() {
+      return one.last.wanted.map(({ kind, input }) => [kind, input]);
+    },
+    get cancels() {
+      return one.last.cancels.length;
+    },
+    get secret() {
+      return (one.snapshot.context as { secret: unknown }).secret;
+    },
+    end: (output: object) => one.end({ output }, 2000),
+    /** The job has failed after so many attempts. */
+    miss: (code: string, attempts = 8) =>
+      one.end({ error: { code, message: 'The host hung up.', attempts } }, 2000),
     fire() {
       const timer = one.last.timers.find(({ due }) => due !== null);
       one.tell({ type: timer?.name ?? '', at: timer?.due ?? 0 });
@@ -149,4 +164,165 @@ describe('a task', () => {
     t.fire();
     expect([t.state, t.shown()]).toEqual(['forgotten', null]);
   });
+});
+
+describe('a task that the server works at', () => {
+  const pending = () => spawned({ isServed: true });
+  const admitted = () => {
+    const t = pending();
+    t.tell({ type: 'admit', round: 0 });
+    return t;
+  };
+  const running = () => {
+    const t = admitted();
+    t.begin();
+    return t;
+  };
+
+  it('is pending until it is let in, and nobody else may begin it', () => {
+    const t = pending();
+    expect([t.state, t.shown().phase, t.emitted]).toEqual(['pending', 'pending', ['task.spawned pending']]);
+    expect(t.begin()).toBe(false);
+    expect(t.tell({ type: 'admit', round: 1 })).toBe(false);
+    expect(t.tell({ type: 'admit', round: 0 })).toBe(true);
+    expect([t.state, t.shown().phase]).toEqual([{ served: 'waiting' }, 'waiting']);
+    expect([t.emitted, t.wanted]).toEqual([['task.updated waiting'], [['task.run', { id: 't1', round: 0 }]]]);
+    // Its deadline is for its turn.
+    expect(t.due).toBeUndefined();
+    const upload = spawned();
+    expect(upload.tell({ type: 'admit', round: 0 })).toBe(false);
+  });
+
+  it('is told twice that it is let in, and that changes nothing', () => {
+    for (const t of [admitted(), running()]) {
+      const { state } = t;
+      expect(t.tell({ type: 'admit', round: 0 })).toBe(true);
+      expect([t.state, t.emitted, t.wanted, t.cancels]).toEqual([state, [], [], 0]);
+      expect(t.tell({ type: 'admit', round: 1 })).toBe(false);
+    }
+  });
+
+  it('can be found by its lane while it is pending, and then no more', () => {
+    const queueOf = (t: ReturnType<typeof spawned>) => t.row()?.indexes.queue;
+    expect([pending(), admitted(), running(), spawned()].map(queueOf)).toEqual([
+      ...['upload', undefined, undefined, undefined],
+    ]);
+  });
+
+  it('runs while somebody works at it: whoever began last, alone', () => {
+    const t = running();
+    expect([t.shown().phase, t.emitted]).toEqual(['running', ['task.updated running']]);
+    t.begin('w2', 'i2');
+    expect([t.emitted, t.shown().incarnations]).toEqual([[], ['i2']]);
+    for (const name of ['progress', 'interrupted', 'fail']) {
+      expect(t.tell({ type: name, workId: 'w1', progress: 0.9 }), name).toBe(false);
+    }
+    expect(t.tell({ type: 'node.lost', incarnation: 'i1' })).toBe(false);
+    t.tell({ type: 'progress', workId: 'w2', progress: 0.5 });
+    t.tell({ type: 'progress', workId: 'w2', progress: 0.4 });
+    expect(t.shown().progress).toBe(0.5);
+  });
+
+  it('waits when that was interrupted or died; its job goes on', () => {
+    const interrupted = running();
+    interrupted.tell({ type: 'interrupted', workId: 'w1' });
+    const lost = running();
+    lost.tell({ type: 'node.lost', incarnation: 'i1' });
+    for (const t of [interrupted, lost]) {
+      expect([t.state, t.emitted, t.cancels]).toEqual([{ served: 'waiting' }, ['task.updated waiting'], 0]);
+      expect(t.shown().incarnations).toEqual([]);
+      t.begin('w2');
+      expect(t.shown().phase).toBe('running');
+    }
+  });
+
+  it.each([
+    ['waiting', admitted],
+    ['running', running],
+  ])('ends when its job does, also when it is %s', (_, begun) => {
+    const done = begun();
+    done.end({ outcome: 'done', output: { size: 7 } });
+    expect([done.state, done.emitted]).toEqual(['completed', ['task.completed completed']]);
+    expect(done.shown()).toMatchObject({
+      output: { size: 7 },
+      progress: 1,
+      updatedAt: 2000,
+      incarnations: [],
+    });
+    expect(done.secret).toBeNull();
+    const failed = begun();
+    failed.end({ outcome: 'failed', message: 'It is no film.' });
+    expect([failed.state, failed.emitted]).toEqual(['failed', ['task.failed failed']]);
+    expect(failed.shown()).toMatchObject({ errorMessage: 'It is no film.', incarnations: [] });
+    expect(failed.secret).toEqual({ jwt: 'x' });
+  });
+
+  it.each([
+    ['x.y', 8, 'It was tried 8 times. The last time: The host hung up.'],
+    ['x.y', 1, 'The host hung up.'],
+    ['job.failed', 1, 'The server met trouble of its own.'],
+    ['job.timeout', 8, 'It was tried 8 times. The last time: It took too long.'],
+    ['job.worker_died', 8, 'It was tried 8 times. The last time: The server that worked at it died.'],
+    ['job.output_too_large', 1, 'What came of it is too much to be told.'],
+  ])('fails with a sentence when its job fails: %s after %i', (code, attempts, message) => {
+    const t = running();
+    t.miss(code, attempts);
+    expect([t.state, t.shown().errorMessage, t.emitted]).toEqual(['failed', message, ['task.failed failed']]);
+  });
+
+  it.each([
+    ['cancel', 'cancelled'],
+    ['complete', 'completed'],
+  ])('lets its job go by %s', (type, state) => {
+    for (const t of [admitted(), running()]) {
+      t.tell({ type, output: {} });
+      expect([t.state, t.cancels, t.shown().incarnations]).toEqual([state, 1, []]);
+      expect(t.end({ outcome: 'failed', message: 'too late' })).toBe(false);
+    }
+  });
+
+  it('takes its turn again when it is retried', () => {
+    const t = running();
+    t.tell({ type: 'cancel' });
+    expect(t.begin()).toBe(false);
+    t.tell({ type: 'retry', deadline: 90_000 });
+    expect([t.state, t.due, t.row()?.indexes.queue]).toEqual(['pending', 90_000, 'upload']);
+    expect(t.tell({ type: 'admit', round: 0 })).toBe(false);
+    t.tell({ type: 'admit', round: 1 });
+    expect(t.wanted).toEqual([['task.run', { id: 't1', round: 1 }]]);
+    t.end({ outcome: 'failed', message: 'No.' });
+    expect(t.begin()).toBe(false);
+  });
+
+  it('fails when its turn does not come in time', () => {
+    const t = pending();
+    t.fire();
+    expect([t.state, t.shown().errorMessage]).toEqual(['failed', 'Too late.']);
+  });
+
+  it('is in a known state after every sequence of five things that can happen', () => {
+    const things: ((t: ReturnType<typeof spawned>) => void)[] = [
+      (t) => t.tell({ type: 'admit', round: t.shown()?.retries ?? 0 }),
+      (t) => t.begin(),
+      (t) => t.tell({ type: 'interrupted', workId: 'w1' }),
+      (t) => t.end({ outcome: 'done', output: {} }),
+      (t) => t.miss('x.y'),
+      (t) => t.tell({ type: 'cancel' }),
+      (t) => t.tell({ type: 'retry', deadline: 90_000 }),
+    ];
+    const seen = new Set<string>();
+    for (let path = 0; path < things.length ** 5; path += 1) {
+      const t = pending();
+      for (let rest = path, n = 0; n < 5; n += 1, rest = Math.floor(rest / things.length)) {
+        things[rest % things.length]?.(t);
+      }
+      const { phase, incarnations, output, errorMessage } = t.shown();
+      seen.add(phase);
+      expect([path, incarnations.length]).toEqual([path, phase === 'running' ? 1 : 0]);
+      expect([path, output !== null]).toEqual([path, phase === 'completed']);
+      expect([path, errorMessage !== null]).toEqual([path, phase === 'failed']);
+      expect(JSON.stringify(t.row())).not.toContain('jwt');
+    }
+    expect(seen).toEqual(new Set(['pending', 'waiting', 'running', 'completed', 'failed', 'cancelled']));
+  }, 120_000);
 });

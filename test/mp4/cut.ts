@@ -18,14 +18,14 @@ export function fileOf(bytes: Uint8Array) {
   return { size: bytes.length, read: async (from: number, to: number) => bytes.slice(from, to) };
 }
 
-/** Throws the reason when it is refused. */
+/** Throws the reason when it is refused, or cannot be cut. */
 export async function cut(bytes: Uint8Array): Promise<CutFilm> {
-  const inspection = await inspectFile(fileOf(bytes), { isPlayed: true });
+  const { inspection, playback } = await inspectFile(fileOf(bytes), { isPlayed: true });
   if (!inspection.ok) throw new Error(inspection.reason);
-  const { playback } = inspection;
-  if (playback === undefined) throw new Error('it was not made to be played');
-  const heads = join(...playback.heads);
-  const index = readSegmentIndex(playback.index);
+  const { hls } = playback ?? {};
+  if (hls === undefined) throw new Error(inspection.uncut ?? 'it was not made to be played');
+  const heads = join(...hls.heads);
+  const index = readSegmentIndex(hls.index);
   const blocks = Array.from({ length: index.count }, (_, number) => {
     const { at, size } = index.segment(number);
     const block = heads.subarray(at, at + size);

@@ -510,7 +510,7 @@ async function inspect(file: Uint8Array | { size: number; parts: [number, Bytes]
     file instanceof Uint8Array ? { size: file.length, parts: [[0, file] as const] } : file;
   let reads = 0;
   let read = 0;
-  const inspection = await inspectFile({
+  const { inspection } = await inspectFile({
     size,
     async read(from, to) {
       expect(from >= 0 && from < to && to <= size).toBe(true);

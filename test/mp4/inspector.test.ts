@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join as path } from 'node:path';
 import { afterAll, afterEach, expect, it } from 'vitest';
-import type { Inspector } from '../../core/ports/inspector.ts';
+import type { FilmPlayback, Inspector } from '../../core/ports/inspector.ts';
 import { virtualClock } from '../../runtime/drivers/clock/virtual.ts';
 import { inspector } from '../../runtime/media/mp4/inspect/inspector.ts';
 import { film, ftyp, join, mdat, mvhd, trak } from './build.ts';
@@ -69,6 +69,53 @@ it('inspects so many at once; further ones wait, and too many are refused', asyn
   });
   expect((await Promise.all(all)).every(({ ok }) => ok)).toBe(true);
   expect(most).toBe(2);
+});
+
+it('hands over what playback needs, and counts as running until that is kept', async () => {
+  const inspections = begin({ limits: { running: 1 } });
+  const kept = Promise.withResolvers<void>();
+  const given = Promise.withResolvers<FilmPlayback>();
+  const stop = new AbortController();
+  const first = inspections.inspect(pieces(good), {
+    signal: stop.signal,
+    keep(playback) {
+      given.resolve(playback);
+      return kept.promise;
+    },
+  });
+  const { hls, head } = await given.promise;
+  expect([hls?.index.length, hls?.heads.length, head?.from]).toEqual([
+    ...[expect.any(Number), 1],
+    ftyp.length,
+  ]);
+  let isSecondBegun = false;
+  const second = inspections.inspect(
+    {
+      size: good.length,
+      async read(from, to) {
+        isSecondBegun = true;
+        return good.slice(from, to);
+      },
+    },
+    { signal },
+  );
+  // Whoever keeps it ends that himself.
+  stop.abort(new Error('the upload was cancelled'));
+  await clock.advance(120_000);
+  expect(isSecondBegun).toBe(false);
+  kept.resolve();
+  expect(await first).toMatchObject({ ok: true, spec: { format: 'mp4' } });
+  expect(await second).toMatchObject({ ok: true });
+});
+
+it('throws what keeping it threw, and goes on', async () => {
+  const inspections = begin({ limits: { running: 1 } });
+  const full = new Error('the store is full');
+  const keep = () => Promise.reject(full);
+  await expect(inspections.inspect(pieces(good), { signal, keep })).rejects.toBe(full);
+  const bad = await inspections.inspect(pieces(join(ftyp, mdat)), { signal, keep });
+  expect(bad).toEqual({ ok: false, reason: expect.stringContaining('no moov box') });
+  expect(await inspections.inspect(pieces(good), { signal })).toMatchObject({ ok: true });
 });
 
 it('gives up what nobody waits for, and goes on with the next', async () => {

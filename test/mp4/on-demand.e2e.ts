@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { FilmPlayback } from '../../core/ports/inspector.ts';
 import { vod } from '../../core/vod/answer.ts';
 import type { Film } from '../../core/vod/films.ts';
 import { fsBlobs } from '../../runtime/drivers/blobs/fs/index.ts';
@@ -174,10 +175,18 @@ async function serve(name: string, args: readonly string[]): Promise<Served> {
   if (known) return known;
   const file = join(folder, `${name}.mp4`);
   await run('ffmpeg', ['-v', 'error', '-y', ...args, file]);
-  const options = { signal: AbortSignal.timeout(60_000), isPlayed: true };
-  const inspection = await inspections.inspect({ path: file }, options);
-  if (!inspection.ok || inspection.playback === undefined) throw new Error(JSON.stringify(inspection));
-  const { index, heads } = inspection.playback;
+  let playback: FilmPlayback | undefined;
+  const inspection = await inspections.inspect(
+    { path: file },
+    {
+      signal: AbortSignal.timeout(60_000),
+      async keep(made) {
+        playback = made;
+      },
+    },
+  );
+  if (playback?.hls === undefined) throw new Error(JSON.stringify(inspection));
+  const { index, heads } = playback.hls;
   const put = async (key: string, source: Parameters<typeof blobs.put>[1]) => {
     const outcome = await blobs.put(key, source);
     if (outcome.outcome !== 'ok') throw new Error(`${key}: ${outcome.outcome}`);

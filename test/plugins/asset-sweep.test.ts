@@ -225,7 +225,7 @@ it('is told how long an upload may be unfinished', async () => {
 });
 
 it('is a duty of the program', async () => {
-  const plugins = (await allPlugins()).filter(({ id }) => ['accounts', 'assets'].includes(id));
+  const plugins = (await allPlugins()).filter(({ id }) => ['accounts', 'assets', 'tasks'].includes(id));
   await using w = await world({ plugins });
   const id = uuid();
   await storeFile(w.blobs, id);

@@ -4,9 +4,10 @@ import accounts from '../../plugins/accounts/index.ts';
 import assets from '../../plugins/assets/index.ts';
 import recordings from '../../plugins/recordings/index.ts';
 import streams from '../../plugins/streams/index.ts';
+import tasks from '../../plugins/tasks/index.ts';
 import { type World, world } from '../kit/world.ts';
 
-const plugins = [accounts, streams, assets, recordings] as unknown as Plugin[];
+const plugins = [accounts, streams, tasks, assets, recordings] as unknown as Plugin[];
 
 /** Streams of these names, a second apart, and what GET gives for a query. */
 async function given(names: readonly string[], w: World): Promise<void> {

@@ -5,9 +5,10 @@ import assets from '../../plugins/assets/index.ts';
 import events from '../../plugins/events/index.ts';
 import recordings from '../../plugins/recordings/index.ts';
 import streams from '../../plugins/streams/index.ts';
+import tasks from '../../plugins/tasks/index.ts';
 import { world } from '../kit/world.ts';
 
-const plugins = [accounts, streams, assets, recordings, events] as unknown as Plugin[];
+const plugins = [accounts, streams, tasks, assets, recordings, events] as unknown as Plugin[];
 const types = (list: { event: string }[]) => list.map(({ event }) => event);
 
 describe('a stream', () => {

@@ -6,10 +6,10 @@ import { Fault } from '../../../core/fault.ts';
 import { says } from '../../../core/http.ts';
 import { idempotent } from '../../../core/idempotency.ts';
 import { json } from '../../../core/operation.ts';
-import { quota } from '../../../core/quota.ts';
+import type { Quota } from '../../../core/quota.ts';
 import { userTagsSchema } from '../../../core/user-tags.ts';
 import { taskSchema, tasks } from '../../tasks/contract.ts';
-import { assetKind, assetOf } from '../document.ts';
+import { assetOf } from '../document.ts';
 import type { AssetsKit } from '../kit.ts';
 import { assetLimits } from '../limits.ts';
 import { assetRow } from '../lookup.ts';
@@ -19,17 +19,14 @@ import { taskIdOf } from './task-of.ts';
 import type { UploadUrls } from './url.ts';
 
 /** `POST /api/asset/request-upload`: an asset, its task, and where to send its file. */
-export function requestRoute(kit: AssetsKit, { urls }: { urls: UploadUrls }): AnyElysia {
-  const { resources, clock, config, deployment } = kit;
+export function requestRoute(
+  kit: AssetsKit,
+  { urls, places }: { urls: UploadUrls; places: Quota },
+): AnyElysia {
+  const { clock, deployment } = kit;
   const keys = kit.use(authenticator);
   const once = idempotent(kit);
   const assets = making(kit);
-  const places = quota({
-    clock,
-    most: config.maxPerAccount,
-    count: (account) => resources.count(assetKind, { account }),
-    full: () => tooMany(config.maxPerAccount),
-  });
   const body = bodyReader({ name: assetName, userTags: Type.Optional(userTagsSchema) }, { readOnly });
 
   return new Elysia().post(
@@ -96,8 +93,3 @@ const answerSchema = Type.Object(
   },
   { additionalProperties: false },
 );
-
-function tooMany(most: number): Fault {
-  const message = `This account has ${most} assets (plugins.assets.maxPerAccount). Delete some.`;
-  return new Fault('asset.too_many', { status: 409, message });
-}

@@ -1,11 +1,12 @@
 import { type Fault, hasCode } from '../../../core/fault.ts';
 import type { ReceivedFile } from '../../../core/ports/intake.ts';
 import { tasks } from '../../tasks/contract.ts';
+import { accept, outputOf } from '../accept.ts';
+import { keysOf } from '../contract.ts';
 import { type AssetDocument, assetOf } from '../document.ts';
 import type { AssetsKit } from '../kit.ts';
 import { assetRow } from '../lookup.ts';
 import { making } from '../making.ts';
-import { looked, outputOf, stored } from './accept.ts';
 import { accepted, busy, cancelled, deleted } from './faults.ts';
 import { uploadPlaces } from './places.ts';
 
@@ -51,13 +52,15 @@ export function uploadTries(kit: AssetsKit) {
       { of, name, signal }: { of: Try; name: string; signal: AbortSignal },
     ): Promise<AssetDocument> {
       const { assetId, taskId, workId, assetName } = of;
-      const spec = await looked(file, { signal, kit });
-      const isWanted = await kit.use(tasks).progress(taskId, { workId, progress: stage.storing });
-      if (!isWanted) throw cancelled;
-      const made = await stored({ assetId, workId: name, name: assetName }, { file, spec, kit });
+      const storing = async () => {
+        const isWanted = await kit.use(tasks).progress(taskId, { workId, progress: stage.storing });
+        if (!isWanted) throw cancelled;
+      };
+      const work = { assetId, workId: name, name: assetName };
+      const made = await accept(work, { file, signal, kit, storing });
       const outcome = await assets.ready(assetId, made, { isFirst: true });
       if (outcome !== 'ok') {
-        await blobs.delete([made.video.key, made.metadata?.key ?? made.video.key]);
+        await blobs.delete(keysOf(made));
         throw outcome === 'gone' ? deleted : accepted;
       }
       await kit.use(tasks).complete(taskId, { ...outputOf(made, { name: assetName }) });

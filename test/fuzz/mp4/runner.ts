@@ -3,7 +3,7 @@
  * accepted. Says what came of them.
  */
 import { writeSync } from 'node:fs';
-import type { FilmPlayback } from '../../../core/ports/inspector.ts';
+import type { FilmHead, FilmSegments } from '../../../core/ports/inspector.ts';
 import { readSegmentBlock } from '../../../core/segment-block.ts';
 import { readSegmentIndex } from '../../../core/segment-index.ts';
 import { inspectFile } from '../../../runtime/media/mp4/inspect/inspect-file.ts';
@@ -51,7 +51,7 @@ async function look(bytes: Uint8Array, number: number): Promise<void> {
       return bytes.slice(from, to);
     },
   };
-  const inspection = await inspectFile(file, { isPlayed: true });
+  const { inspection, playback } = await inspectFile(file, { isPlayed: true });
   // Each header may be looked for again behind the box before it.
   if (read > bytes.length * 40 + 1_000_000)
     wrong.push(`input ${number}: ${read} bytes read of ${bytes.length}`);
@@ -69,12 +69,15 @@ async function look(bytes: Uint8Array, number: number): Promise<void> {
   );
   if (spec.tracks.length === 0 || !values.every((value) => Number.isFinite(value) && value >= 0))
     wrong.push(`input ${number}: ${JSON.stringify(spec)}`);
-  await lookAtSegments(inspection.playback as FilmPlayback, { bytes, number });
+  if ((playback?.hls === undefined) !== (inspection.uncut !== undefined))
+    wrong.push(`input ${number}: it is cut, or is not for a reason: ${inspection.uncut}`);
+  if (playback?.hls) await lookAtSegments(playback.hls, { bytes, number });
+  if (playback?.head) await lookAtHead(playback.head, { bytes, number });
 }
 
 /** What was cut is a film again, which is accepted as what it was cut from was. */
 async function lookAtSegments(
-  { index, heads }: FilmPlayback,
+  { index, heads }: FilmSegments,
   { bytes, number }: { bytes: Uint8Array; number: number },
 ): Promise<void> {
   const { count, inits, segment, bandwidth } = readSegmentIndex(index);
@@ -92,13 +95,31 @@ async function lookAtSegments(
   if (count === 0 || !Number.isFinite(bandwidth.peak))
     wrong.push(`input ${number}: it has ${count} segments`);
   const again = join(...parts);
-  const inspection = await inspectFile({
-    size: again.length,
-    read: async (from, to) => again.slice(from, to),
-  });
+  const { inspection } = await inspectAgain(again);
   // Samples that shared bytes share them no longer, or the more.
   const isKnown = inspection.ok || /bytes together|more samples than bytes/.test(inspection.reason);
   if (!isKnown) wrong.push(`input ${number}: cut, it is refused: ${inspection.reason}`);
+}
+
+/** With its index in front it is accepted as it was with the index behind. */
+async function lookAtHead(
+  { bytes: head, from, to }: FilmHead,
+  { bytes, number }: { bytes: Uint8Array; number: number },
+): Promise<void> {
+  if (!(from >= 0 && from <= to && to <= bytes.length)) {
+    wrong.push(`input ${number}: its head goes on with bytes ${from} to ${to}`);
+    return;
+  }
+  const { inspection } = await inspectAgain(join(head, bytes.subarray(from, to)));
+  // Samples that lay in the index or behind it are beyond the end now.
+  const isKnown =
+    inspection.ok ||
+    /cut off|bytes together|more bytes together|more samples than bytes/.test(inspection.reason);
+  if (!isKnown) wrong.push(`input ${number}: with its index in front it is refused: ${inspection.reason}`);
+}
+
+function inspectAgain(again: Uint8Array) {
+  return inspectFile({ size: again.length, read: async (from, to) => again.slice(from, to) });
 }
 
 /** A reason without its numbers and without the names of boxes that nobody knows. */

@@ -5,6 +5,7 @@ import assets from '../../../plugins/assets/index.ts';
 import recordings from '../../../plugins/recordings/index.ts';
 import { assetIdOf, folderOf } from '../../../plugins/recordings/names.ts';
 import streams from '../../../plugins/streams/index.ts';
+import tasks from '../../../plugins/tasks/index.ts';
 import type { ScriptedPublish } from '../../kit/scripted-media.ts';
 import { scriptedTake } from '../../kit/scripted-recorder.ts';
 import { type World, world } from '../../kit/world.ts';
@@ -29,7 +30,7 @@ export function recordingPlugins(): { plugins: Plugin[]; assets: ReachedAssets }
       return assets.start?.(Object.create(kit, { provide: { value: provide } }));
     },
   };
-  const plugins = [accounts, streams, plugin, recordings] as unknown as Plugin[];
+  const plugins = [accounts, streams, tasks, plugin, recordings] as unknown as Plugin[];
   return { plugins, assets: reached as ReachedAssets };
 }
 

@@ -1,24 +1,48 @@
-import type { Inspection } from '../../../../core/ports/inspector.ts';
+import type { FilmPlayback, FilmSegments, Inspection } from '../../../../core/ports/inspector.ts';
+import { headOf } from '../on-demand/head.ts';
 import { indexFilm } from '../on-demand/index-film.ts';
-import { readFilm } from './read-film.ts';
+import { type Film, readFilm } from './read-film.ts';
 import { Refusal } from './refusal.ts';
 import { describe } from './spec.ts';
 import type { ReadableFile } from './window.ts';
 
+export interface Inspected {
+  readonly inspection: Inspection;
+  /** Of an accepted file, when it was asked for. */
+  readonly playback?: FilmPlayback;
+}
+
 /**
  * Is it an mp4 with H.264 and AAC, and what is in it? Computes long for large films: only for a thread of its own.
- * `isPlayed`: what HLS of it needs is made too.
+ * `isPlayed`: what playback of it needs is made too.
  */
 export async function inspectFile(
   file: ReadableFile,
   { isPlayed = false }: { readonly isPlayed?: boolean } = {},
-): Promise<Inspection> {
+): Promise<Inspected> {
   try {
     const film = await readFilm(file);
     const { passedOver } = film;
-    return { ok: true, spec: describe(film), passedOver, ...(isPlayed && { playback: indexFilm(film) }) };
+    const inspection = { ok: true, spec: describe(film), passedOver } as const;
+    if (!isPlayed) return { inspection };
+    const { uncut, ...hls } = segmentsOf(film);
+    const head = headOf(film);
+    return {
+      inspection: { ...inspection, ...(uncut !== undefined && { uncut }) },
+      playback: { ...hls, ...(head && { head }) },
+    };
   } catch (error) {
-    if (error instanceof Refusal) return { ok: false, reason: error.message };
+    if (error instanceof Refusal) return { inspection: { ok: false, reason: error.message } };
+    throw error;
+  }
+}
+
+/** What cannot be cut is a film all the same: whoever has the file can play it. */
+function segmentsOf(film: Film): { readonly hls?: FilmSegments; readonly uncut?: string } {
+  try {
+    return { hls: indexFilm(film) };
+  } catch (error) {
+    if (error instanceof Refusal) return { uncut: error.message };
     throw error;
   }
 }

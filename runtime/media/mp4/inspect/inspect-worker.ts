@@ -1,6 +1,5 @@
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
-import type { Inspection } from '../../../../core/ports/inspector.ts';
-import { inspectFile } from './inspect-file.ts';
+import { type Inspected, inspectFile } from './inspect-file.ts';
 import { inspectionLimits } from './limits.ts';
 import type { Begin, FromWorker, ToWorker } from './protocol.ts';
 import type { ReadableFile } from './window.ts';
@@ -30,10 +29,10 @@ async function run(id: number, begin: Begin): Promise<void> {
   const one: Running = { isStopped: false };
   running.set(id, one);
   try {
-    const inspection = await ('path' in begin
+    const inspected = await ('path' in begin
       ? inspectPath(begin, one)
       : inspectFile({ size: begin.size, read: (from, to) => ask({ id, one, from, to }) }, begin));
-    if (!one.isStopped) answer(id, inspection);
+    if (!one.isStopped) answer(id, inspected);
   } catch (error) {
     if (!one.isStopped) send({ id, failed: error instanceof Error ? error.message : String(error) });
   }
@@ -81,12 +80,14 @@ function readable(file: number, one: Running): ReadableFile {
 }
 
 /** What was made for playback is handed over, not copied. */
-function answer(id: number, inspection: Inspection): void {
-  const playback = inspection.ok ? inspection.playback : undefined;
-  const buffers =
-    playback === undefined ? [] : [playback.index, ...playback.heads].map(({ buffer }) => buffer);
-  const message: FromWorker = { id, inspection };
-  port.postMessage(message, buffers);
+function answer(id: number, inspected: Inspected): void {
+  const { hls, head } = inspected.playback ?? {};
+  const parts = [...(hls ? [hls.index, ...hls.heads] : []), ...(head ? [head.bytes] : [])];
+  const message: FromWorker = { id, ...inspected };
+  port.postMessage(
+    message,
+    parts.map(({ buffer }) => buffer),
+  );
 }
 
 function send(message: FromWorker): void {

@@ -1,7 +1,7 @@
 import { Fault } from '../../../../core/fault.ts';
 import { valuesOf } from '../../../../core/limit-table.ts';
 import type { Clock } from '../../../../core/ports/clock.ts';
-import type { InspectedFile, Inspection, Inspector } from '../../../../core/ports/inspector.ts';
+import type { FilmPlayback, InspectedFile, Inspection, Inspector } from '../../../../core/ports/inspector.ts';
 import { inspectionLimits } from './limits.ts';
 import type { FromWorker, ToWorker } from './protocol.ts';
 
@@ -9,7 +9,7 @@ const worker = new URL('./inspect-worker.ts', import.meta.url);
 
 interface Asked {
   readonly file: InspectedFile;
-  readonly isPlayed: boolean;
+  readonly keep?: (playback: FilmPlayback) => Promise<void>;
   resolve(inspection: Inspection): void;
   reject(error: unknown): void;
   /** The thread waits for what `file` reads: it is not to blame for silence. */
@@ -30,6 +30,8 @@ export function inspector(options: {
   const limits = { ...valuesOf(inspectionLimits), ...options.limits };
   const running = new Map<number, Asked>();
   const waiting = new Map<number, Asked>();
+  /** Inspections that are done, but for what is kept of them. */
+  let keeping = 0;
   let thread: Worker | undefined;
   let cancel = () => {};
   let number = 0;
@@ -91,9 +93,37 @@ export function inspector(options: {
       void read(id, { asked, ...message.read });
       return;
     }
-    settle(id);
-    if ('failed' in message) asked.reject(new Error(`the file cannot be inspected: ${message.failed}`));
-    else asked.resolve(message.inspection);
+    if ('failed' in message) {
+      settle(id);
+      asked.reject(new Error(`the file cannot be inspected: ${message.failed}`));
+      return;
+    }
+    const { inspection, playback } = message;
+    if (asked.keep && playback)
+      void keep(id, { asked: { ...asked, keep: asked.keep }, inspection, playback });
+    else {
+      settle(id);
+      asked.resolve(inspection);
+    }
+  };
+
+  /** The thread is done with it, its place is not free yet. */
+  const keep = async (
+    id: number,
+    done: { asked: Asked & Required<Pick<Asked, 'keep'>>; inspection: Inspection; playback: FilmPlayback },
+  ) => {
+    const { asked, inspection, playback } = done;
+    keeping += 1;
+    running.delete(id);
+    watch();
+    try {
+      await asked.keep(playback);
+      asked.resolve(inspection);
+    } catch (error) {
+      asked.reject(error);
+    }
+    keeping -= 1;
+    advance();
   };
 
   const read = async (id: number, piece: { asked: Asked; from: number; to: number }) => {
@@ -120,19 +150,19 @@ export function inspector(options: {
 
   const advance = () => {
     for (const [id, asked] of waiting) {
-      if (running.size >= limits.running) break;
+      if (running.size + keeping >= limits.running) break;
       waiting.delete(id);
       running.set(id, asked);
       thread ??= begin();
-      const { file, isPlayed } = asked;
+      const { file, keep } = asked;
       const subject = 'path' in file ? { path: file.path } : { size: file.size };
-      send({ id, begin: { ...subject, isPlayed } });
+      send({ id, begin: { ...subject, isPlayed: keep !== undefined } });
     }
     if (thread !== undefined) watch();
   };
 
   return {
-    async inspect(file, { signal, isPlayed = false }) {
+    async inspect(file, { signal, keep }) {
       signal.throwIfAborted();
       if (isClosed) throw unavailable('files are no longer looked into');
       if (waiting.size >= limits.waiting) throw unavailable(`${waiting.size} files wait to be looked into`);
@@ -150,7 +180,7 @@ export function inspector(options: {
             }
           };
           signal.addEventListener('abort', stop);
-          waiting.set(id, { file, isPlayed, resolve, reject, isReading: false });
+          waiting.set(id, { file, ...(keep && { keep }), resolve, reject, isReading: false });
           advance();
         });
       } finally {

@@ -64,6 +64,12 @@ export const inspectionLimits = limitTable('inspection', {
     beyond: refused,
   },
   duration: { value: 604_800, unit: 's', meaning: 'A whole film.', beyond: refused },
+  startSize: {
+    value: 4096,
+    unit: 'bytes',
+    meaning: 'The `ftyp` box of a film whose index lies behind its samples.',
+    beyond: 'The film is not offered with its index in front.',
+  },
   readAhead: {
     value: 16_384,
     unit: 'bytes',
@@ -73,7 +79,8 @@ export const inspectionLimits = limitTable('inspection', {
   running: {
     value: 2,
     unit: 'inspections',
-    meaning: 'Inspections that run at once, each with its index in memory.',
+    meaning:
+      'Inspections that run at once, each with its index in memory, until what playback of the film needs is stored.',
     beyond: 'Further ones wait.',
   },
   waiting: {

@@ -1,4 +1,4 @@
-import type { Inspection } from '../../../../core/ports/inspector.ts';
+import type { FilmPlayback, Inspection } from '../../../../core/ports/inspector.ts';
 
 /** What the thread that inspects is told. */
 export type ToWorker =
@@ -11,7 +11,7 @@ export type ToWorker =
 /** What it says. */
 export type FromWorker =
   | { readonly id: number; readonly read: { readonly from: number; readonly to: number } }
-  | { readonly id: number; readonly inspection: Inspection }
+  | { readonly id: number; readonly inspection: Inspection; readonly playback?: FilmPlayback }
   /** The file cannot be read, or there is a bug: in words. */
   | { readonly id: number; readonly failed: string }
   /** It is at work. */

@@ -21,6 +21,11 @@ export interface Film {
   readonly passedOver: readonly string[];
   /** Seconds, as its header says; undefined: not told. */
   readonly claimed: number | undefined;
+  /** Its `ftyp` box, where it is short. */
+  readonly start: Uint8Array | undefined;
+  readonly moov: Box;
+  /** Where that box begins in the file. */
+  readonly moovAt: number;
 }
 
 export interface FilmTrack {
@@ -33,15 +38,17 @@ export interface FilmTrack {
 /** Reads the index of a file: `ftyp`, `moov` wherever it is, and the `moof` boxes of a fragmented one. Throws Refusal. */
 export async function readFilm(file: ReadableFile): Promise<Film> {
   const window = new FileWindow(file);
-  await checkStart(window);
+  const start = await readStart(window);
   const index = new IndexReader(window);
   let movie: Movie | undefined;
+  let place: Pick<Film, 'moov' | 'moovAt'> | undefined;
   let fragments: Fragments | undefined;
   const measures = new Map<Track, Measure>();
   for await (const box of fileBoxes(window)) {
     if (box.type === 'moov' && movie !== undefined) throw new Refusal('it has two moov boxes');
     if (box.type === 'moov') {
-      movie = readMovie(await index.read(box));
+      place = { moov: await index.read(box), moovAt: box.at };
+      movie = readMovie(place.moov);
       for (const track of movie.tracks) measures.set(track, measureTables(track, file.size));
       checkCount(measures);
       // Nothing behind a plain film matters: where its samples lie was checked.
@@ -56,7 +63,7 @@ export async function readFilm(file: ReadableFile): Promise<Film> {
       fragments.add(await index.read(box), { at: box.at });
     }
   }
-  if (movie === undefined)
+  if (movie === undefined || place === undefined)
     throw new Refusal('it has no moov box: it is cut off, or whoever wrote it did not come to an end');
   const tracks = movie.tracks.map((track) => {
     const runs = fragments?.of(track)?.runs ?? [];
@@ -72,15 +79,19 @@ export async function readFilm(file: ReadableFile): Promise<Film> {
   const filled = tracks.filter(({ measure }) => measure.samples > 0);
   if (filled.length === 0)
     throw new Refusal(isFragmented ? 'it has no fragment with samples' : 'its tracks have no samples');
-  return { size: file.size, isFragmented, tracks: filled, passedOver, claimed };
+  return { size: file.size, isFragmented, tracks: filled, passedOver, claimed, start, ...place };
 }
 
-/** The first box must be `ftyp`: some other container is named rather than called broken. */
-async function checkStart(window: FileWindow): Promise<void> {
+/** The first box must be `ftyp`: some other container is named rather than called broken. Undefined: it is a long one. */
+async function readStart(window: FileWindow): Promise<Uint8Array | undefined> {
   if (window.size === 0) throw new Refusal('it is empty');
   const view = await window.view(0, Math.min(window.size, inspectionLimits.readAhead.value));
   const isMp4 = view.byteLength >= 8 && typeAt(view, 4) === 'ftyp';
-  if (isMp4) return;
+  if (isMp4) {
+    const size = view.getUint32(0);
+    if (size < 8 || size > Math.min(view.byteLength, inspectionLimits.startSize.value)) return undefined;
+    return new Uint8Array(view.buffer, view.byteOffset, size).slice();
+  }
   const kind = sniff(new Uint8Array(view.buffer, view.byteOffset, view.byteLength));
   const found = kind === undefined ? 'it does not begin with an ftyp box' : `it is ${kind}`;
   throw new Refusal(`${found}; expected an mp4`);

@@ -1,4 +1,4 @@
-import type { FilmPlayback } from '../../../../core/ports/inspector.ts';
+import type { FilmSegments } from '../../../../core/ports/inspector.ts';
 import { writeSegmentBlock } from '../../../../core/segment-block.ts';
 import { type IndexedInit, type IndexedSegment, writeSegmentIndex } from '../../../../core/segment-index.ts';
 import { writeInit } from '../init.ts';
@@ -17,7 +17,7 @@ import { writeSegmentHead } from './segment-head.ts';
  * Cuts a film into HLS segments, with its first video and its first audio track. Nothing of the media is read or written: a
  * segment is a `moof` box and ranges of the film's file. Throws Refusal for what cannot be cut.
  */
-export function indexFilm(film: Film): FilmPlayback {
+export function indexFilm(film: Film): FilmSegments {
   const placed = film.tracks
     .filter(({ track }, index, all) => all.findIndex((one) => one.track.handler === track.handler) === index)
     .flatMap((track) => placeTrack(track, film) ?? []);
@@ -115,7 +115,7 @@ class Writer {
       this.#peak = Math.max(this.#peak, (size * 8) / duration);
   }
 
-  finish(): FilmPlayback {
+  finish(): FilmSegments {
     const average = this.#bits / this.#seconds;
     const bandwidth = { average, peak: Math.max(this.#peak, average) };
     const index = writeSegmentIndex({ inits: this.#written, bandwidth, segments: this.#segments });

@@ -1,6 +1,6 @@
 import { limitTable } from '../../../../core/limit-table.ts';
 
-const refused = 'The file is refused, and what is too much is named.';
+const uncut = 'There is no HLS of the file, and the asset says what is too much.';
 
 /** How an uploaded film is cut for HLS. */
 export const onDemandLimits = limitTable('on demand', {
@@ -32,10 +32,10 @@ export const onDemandLimits = limitTable('on demand', {
     value: 10_000,
     unit: 'samples',
     meaning: 'Frames of a track in one segment.',
-    beyond: 'A segment of pictures ends; for sound beside pictures the file is refused.',
+    beyond: 'A segment of pictures ends; with so much sound beside pictures there is no HLS of the file.',
   },
-  segmentSize: { value: 512 * 1_048_576, unit: 'bytes', meaning: 'One segment.', beyond: refused },
-  segments: { value: 200_000, unit: 'segments', meaning: 'Segments of one film.', beyond: refused },
+  segmentSize: { value: 512 * 1_048_576, unit: 'bytes', meaning: 'One segment.', beyond: uncut },
+  segments: { value: 200_000, unit: 'segments', meaning: 'Segments of one film.', beyond: uncut },
   pieces: {
     value: 16,
     unit: 'pieces',
@@ -47,13 +47,13 @@ export const onDemandLimits = limitTable('on demand', {
     value: 1000,
     unit: 'pieces',
     meaning: 'The same, where what lies between is too much to go along.',
-    beyond: refused,
+    beyond: uncut,
   },
   headsSize: {
     value: 192 * 1_048_576,
     unit: 'bytes',
     meaning: 'What is kept of a film beside it, to cut it: some 25 h.',
-    beyond: refused,
+    beyond: uncut,
   },
   headsPiece: {
     value: 1_048_576,

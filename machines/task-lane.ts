@@ -1,0 +1,210 @@
+import { assign, enqueueActions, setup } from 'xstate';
+import { job } from './job.ts';
+
+/** What a lane holds and how long it waits; told in plugins/tasks/limits.ts too. Times in ms. */
+export const laneLimits = {
+  /** Tasks whose turn is known; those behind them are looked for when it comes. */
+  waiting: 100,
+  /** How often a lane with tasks in it looks whether it is right. */
+  look: 60_000,
+  /** Wait after a look that failed. */
+  trouble: 10_000,
+} as const;
+
+/**
+ * Who of an account's tasks of one type may be worked at: `most` at a time, the others in the order in which they were made.
+ *
+ * What it holds is a place in a queue and no truth: the tasks are. A task that is let in and does not want to be says so and its
+ * place is free again; a task that is told of twice is let in once; and now and then, and whenever it has run out of those
+ * whose turn it knows, the lane looks at the tasks themselves. So it may be told late, twice or not at all.
+ *
+ * It never ends: one that has could not begin again under its name, and two lanes of one account would let in too many.
+ */
+export const taskLaneMachine = setup({
+  types: {
+    context: {} as LaneContext,
+    events: {} as LaneEvent,
+    emitted: {} as LaneEmitted,
+    input: {} as LaneSettings,
+  },
+  actors: { 'task.look': job<Look, Looked>() },
+  delays: { pause: ({ context, event }) => Math.max(0, context.nextLook - event.at) },
+  guards: {
+    hasUnknown: ({ context: { running, waiting, most, hasMore } }) =>
+      hasMore && waiting.length === 0 && running.length < most,
+    isBusy: ({ context }) => context.running.length > 0,
+    isHeld: ({ context: { running, waiting }, event }) =>
+      event.type === 'release' && [...running, ...waiting].some((one) => isOver(one, event.place)),
+  },
+  actions: {
+    take: assign(({ context, event }) => (event.type === 'take' ? taken(context, event) : {})),
+    release: assign(({ context: { running, waiting }, event }) => {
+      if (event.type !== 'release') return {};
+      const stays = (one: Place) => !isOver(one, event.place);
+      return { running: running.filter(stays), waiting: waiting.filter(stays), most: event.most };
+    }),
+    admit: enqueueActions(({ context: { running, waiting, most }, enqueue }) => {
+      const free = Math.max(0, most - running.length);
+      const admitted = waiting.slice(0, free);
+      enqueue.assign({ running: [...running, ...admitted], waiting: waiting.slice(free) });
+      for (const { id, round } of admitted) enqueue.emit({ type: 'task.admitted', id, round });
+    }),
+    beginLook: assign({ hasMissed: false }),
+    noteLook: assign(({ event }) => ({ nextLook: event.at + laneLimits.look })),
+    holdOn: assign(({ event }) => ({ nextLook: event.at + laneLimits.trouble })),
+  },
+}).createMachine({
+  id: 'task-lane',
+  context: ({ input }) => ({
+    lane: input,
+    most: 1,
+    running: [],
+    waiting: [],
+    hasMore: false,
+    hasMissed: false,
+    nextLook: 0,
+  }),
+  initial: 'empty',
+  states: {
+    next: {
+      always: [
+        { guard: 'hasUnknown', target: 'looking' },
+        { guard: 'isBusy', target: 'busy' },
+        { target: 'empty' },
+      ],
+    },
+    empty: {
+      on: { take: { target: 'next', actions: ['take', 'admit'] } },
+    },
+    busy: {
+      after: { pause: 'looking' },
+      on: {
+        take: { target: 'next', actions: ['take', 'admit'] },
+        release: { guard: 'isHeld', target: 'next', actions: ['release', 'admit'] },
+      },
+    },
+    looking: {
+      entry: 'beginLook',
+      invoke: {
+        id: 'look',
+        src: 'task.look',
+        input: ({ context: { lane, running } }) => ({ ...lane, running, limit: laneLimits.waiting }),
+        onDone: {
+          target: 'next',
+          actions: [
+            assign(({ context, event }) => corrected(context, event.output)),
+            'noteLook',
+            'admit',
+            enqueueActions(({ context: { running }, event: { output }, enqueue }) => {
+              for (const { id, round } of output.untold) {
+                const isIn = running.some((one) => one.id === id && one.round === round);
+                if (isIn) enqueue.emit({ type: 'task.admitted', id, round });
+              }
+            }),
+          ],
+        },
+        onError: { target: 'held', actions: 'holdOn' },
+      },
+      on: {
+        take: { actions: ['take', 'admit'] },
+        release: { guard: 'isHeld', actions: ['release', 'admit'] },
+      },
+    },
+    /** It could not look. Who knows that it is their turn is let in all the same. */
+    held: {
+      after: { pause: 'looking' },
+      on: {
+        take: { actions: ['take', 'admit'] },
+        release: { guard: 'isHeld', actions: ['release', 'admit'] },
+      },
+    },
+  },
+});
+
+export interface LaneSettings {
+  readonly account: string;
+  /** Of the tasks. */
+  readonly type: string;
+}
+
+/** What is let in: one round of one task. */
+export interface Place {
+  readonly id: string;
+  /** How often it was asked to try again. */
+  readonly round: number;
+}
+
+export interface LaneContext {
+  readonly lane: LaneSettings;
+  /** Tasks that may be worked at at a time. */
+  readonly most: number;
+  readonly running: readonly Place[];
+  /** Whose turn is next, at most `laneLimits.waiting`. */
+  readonly waiting: readonly Place[];
+  /** There may be others that wait, behind these. */
+  readonly hasMore: boolean;
+  /** Some of them came while it was looking. */
+  readonly hasMissed: boolean;
+  /** Epoch ms. */
+  readonly nextLook: number;
+}
+
+/** `most`: as it is configured now. */
+type LaneEvent = { readonly at: number } & (
+  | { readonly type: 'take'; readonly place: Place; readonly most: number }
+  | { readonly type: 'release'; readonly place: Place; readonly most: number }
+);
+
+export interface LaneEmitted extends Place {
+  readonly type: 'task.admitted';
+}
+
+/** To hold what a lane believes against what is. */
+export interface Look extends LaneSettings {
+  readonly running: readonly Place[];
+  /** Of those that wait. */
+  readonly limit: number;
+}
+
+export interface Looked {
+  /** Those that wait, oldest first. */
+  readonly waiting: readonly Place[];
+  readonly hasMore: boolean;
+  /** Of the running: those that have ended. */
+  readonly gone: readonly Place[];
+  /** Of the running: those that do not know yet. */
+  readonly untold: readonly Place[];
+}
+
+function taken(
+  context: LaneContext,
+  { place, most, at }: { place: Place; most: number; at: number },
+): Partial<LaneContext> {
+  const { running, waiting, hasMore } = context;
+  // One that was empty has a while until it looks.
+  const rest = running.length === 0 ? { most, nextLook: at + laneLimits.look } : { most };
+  const [inside] = running.filter(({ id }) => id === place.id);
+  if (inside && inside.round >= place.round) return rest;
+  // It is tried again, and how it ended the last time was not heard of.
+  if (inside)
+    return { ...rest, running: running.filter((one) => one !== inside), waiting: [place, ...waiting] };
+  const isFree = running.length < most && waiting.length === 0 && !hasMore;
+  return isFree ? { ...rest, waiting: [place] } : { ...rest, hasMore: true, hasMissed: true };
+}
+
+function corrected(
+  { running, hasMissed }: LaneContext,
+  { waiting, hasMore, gone }: Looked,
+): Partial<LaneContext> {
+  const left = running.filter((one) => !gone.some((place) => isOver(one, place)));
+  return {
+    running: left,
+    waiting: waiting.filter(({ id }) => !left.some((one) => one.id === id)),
+    hasMore: hasMore || hasMissed,
+  };
+}
+
+/** Whether the end of `place` is that of this one: its own, or of a later round of the same task. */
+function isOver(one: Place, place: Place): boolean {
+  return one.id === place.id && one.round <= place.round;
+}

@@ -1,0 +1,136 @@
+import { Fault } from '../../core/fault.ts';
+import type { BlobSource } from '../../core/ports/blobs.ts';
+import type { FilmPlayback } from '../../core/ports/inspector.ts';
+import type { ReceivedFile } from '../../core/ports/intake.ts';
+import type { AssetFile } from './contract.ts';
+import { folderOf } from './document.ts';
+import type { AssetsKit } from './kit.ts';
+
+/** What is known of an accepted file, as tasks show it and as it lies beside the video. */
+export interface FileOutput {
+  readonly assetSpec: Readonly<Record<string, unknown>>;
+  /** Keys of blobs. */
+  readonly videoFilePath: string;
+  readonly metadataFilePath: string;
+}
+
+/**
+ * Looks into a file that came, and makes blobs of it and of what playback needs, named by this try: whichever try becomes the
+ * asset's file, the others are in nobody's way. Fault `upload.refused` (422) when it is none that is taken. Whatever it throws,
+ * nothing of it stays.
+ *
+ * @param options `storing`: called when the file is known to be good; what it throws ends it
+ */
+export async function accept(
+  work: { readonly assetId: string; readonly workId: string; readonly name: string },
+  options: {
+    readonly file: ReceivedFile;
+    readonly signal: AbortSignal;
+    readonly kit: AssetsKit;
+    storing(): Promise<void> | void;
+  },
+): Promise<AssetFile> {
+  const { file, signal, kit, storing } = options;
+  const { name } = work;
+  const { path, size, md5, sha256 } = file;
+  const keys = blobKeys(work);
+  let played: Pick<AssetFile, 'index' | 'heads' | 'head'> = {};
+  try {
+    const inspection = await kit.inspector.inspect(
+      { path },
+      {
+        signal,
+        async keep(playback) {
+          played = await kept(playback, { keys, signal, kit });
+        },
+      },
+    );
+    if (!inspection.ok)
+      throw new Fault('upload.refused', {
+        status: 422,
+        message: `The file was refused: ${inspection.reason}.`,
+      });
+    await storing();
+    const { spec, uncut } = inspection;
+    const video = { key: keys.video, size, md5, sha256 };
+    const metadata = Buffer.from(JSON.stringify({ name, ...specOf({ video, spec }) }));
+    // As often as it is tried, it is the same bytes under this name.
+    await kit.blobs.put(keys.metadata, metadata);
+    const put = await kit.blobs.adopt(video.key, path, { size, signal });
+    if (put.outcome !== 'ok') throw new Error(`${video.key} is there already`);
+    return {
+      ...{ video, spec, ...played, metadata: { key: keys.metadata, size: metadata.length } },
+      ...(uncut !== undefined && { uncut }),
+    };
+  } catch (error) {
+    // What stays all the same the sweep finds.
+    await kit.blobs.delete(Object.values(keys)).catch(() => {});
+    throw error;
+  }
+}
+
+/** Where all of a try lies. */
+function blobKeys({ assetId, workId }: { readonly assetId: string; readonly workId: string }) {
+  const place = `${folderOf(assetId)}${workId}`;
+  return {
+    video: `${place}.mp4`,
+    metadata: `${place}.json`,
+    index: `${place}.index.bin`,
+    heads: `${place}.heads.bin`,
+    head: `${place}.head.mp4`,
+  };
+}
+
+/** Blobs of what playback needs. When it throws, none of them is being put any more. */
+async function kept(
+  { hls, head }: FilmPlayback,
+  options: { keys: ReturnType<typeof blobKeys>; signal: AbortSignal; kit: AssetsKit },
+): Promise<Pick<AssetFile, 'index' | 'heads' | 'head'>> {
+  const { keys, signal, kit } = options;
+  const put = async (key: string, source: BlobSource, size: number) => {
+    await kit.blobs.put(key, source, { size, signal });
+    return { key, size };
+  };
+  const [index, heads, front] = await allOf([
+    hls && put(keys.index, hls.index, hls.index.length),
+    hls && put(keys.heads, each(hls.heads), lengthOf(hls.heads)),
+    head && put(keys.head, head.bytes, head.bytes.length),
+  ]);
+  return {
+    ...(index && { index }),
+    ...(heads && { heads }),
+    ...(front && head && { head: { ...front, from: head.from, to: head.to } }),
+  };
+}
+
+/** As Promise.all, but it waits for the others also when one of them failed. */
+async function allOf<T>(works: readonly (Promise<T> | undefined)[]): Promise<(T | undefined)[]> {
+  await Promise.allSettled(works);
+  return Promise.all(works);
+}
+
+async function* each(parts: readonly Uint8Array[]): AsyncGenerator<Uint8Array> {
+  yield* parts;
+}
+
+function lengthOf(parts: readonly Uint8Array[]): number {
+  return parts.reduce((sum, { length }) => sum + length, 0);
+}
+
+/** `output` of the task of an asset's file, under the name of its type. */
+export function outputOf(file: AssetFile, { name }: { name: string }): FileOutput {
+  return {
+    assetSpec: { name, ...specOf(file) },
+    videoFilePath: file.video.key,
+    metadataFilePath: file.metadata?.key ?? '',
+  };
+}
+
+function specOf({ video, spec }: Pick<AssetFile, 'video' | 'spec'>) {
+  const { size, md5, sha256 } = video;
+  const hash = [
+    { hash: md5, algorithm: 'md5' },
+    { hash: sha256, algorithm: 'sha256' },
+  ];
+  return { type: 'video', size, hash, videoSpec: spec };
+}

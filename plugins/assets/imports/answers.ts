@@ -1,0 +1,44 @@
+import type { Fault } from '../../../core/fault.ts';
+import type { OutboundFailure, OutboundReason, OutboundStream } from '../../../core/ports/outbound.ts';
+import { assetLimits } from '../limits.ts';
+import { broken, failed, tooLarge } from './faults.ts';
+
+type Head = Pick<OutboundStream, 'status' | 'headers' | 'url'>;
+
+/** What a request that was not answered means. */
+export function faultOfFailure({ reason, message }: OutboundFailure, { most }: { most: number }): Fault {
+  if (reason === 'too-large') return tooLarge(most);
+  return hopeless.has(reason) ? failed(message) : broken(message);
+}
+
+/** What another status than the wanted one means; of 4xx nothing comes but by another request (RFC 9110 §15.5). */
+export function faultOfStatus({ status, headers, url }: Head, { now }: { now: number }): Fault {
+  const words = meanings[status];
+  const message = `${new URL(url).origin} answered ${status}${words ? ` (${words})` : ''}`;
+  const isPassing = status >= 500 || passing.has(status);
+  if (!isPassing) return failed(message);
+  const retryAfter = retryAfterOf(headers['retry-after'], { now });
+  return broken(message, retryAfter === undefined ? {} : { retryAfter });
+}
+
+/** Its address is closed, or it says what will be the same tomorrow. A name or a certificate may be mended within minutes. */
+const hopeless: ReadonlySet<OutboundReason> = new Set([
+  ...(['bad-url', 'bad-request', 'refused', 'redirects'] as const),
+]);
+/** Timeout, Too Early, Too Many Requests. */
+const passing: ReadonlySet<number> = new Set([408, 425, 429]);
+const meanings: Readonly<Record<number, string>> = {
+  401: 'it wants a user and a password',
+  403: 'it may not be read; a signed URL may have expired',
+  404: 'there is no such file',
+  410: 'the file is gone',
+  429: 'too many requests',
+};
+
+/** Seconds from a number or a date (RFC 9110 §10.2.3), never more than the limit. */
+function retryAfterOf(text: string | undefined, { now }: { now: number }): number | undefined {
+  if (text === undefined) return undefined;
+  const seconds = /^\d{1,9}$/.test(text) ? Number(text) : (Date.parse(text) - now) / 1000;
+  if (Number.isNaN(seconds)) return undefined;
+  return Math.min(Math.max(0, Math.ceil(seconds)), assetLimits.importRetryAfter / 1000);
+}

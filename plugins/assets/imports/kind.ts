@@ -1,0 +1,123 @@
+import { milliseconds } from '../../../core/duration.ts';
+import { Fault, hasCode } from '../../../core/fault.ts';
+import { uuid } from '../../../core/ids.ts';
+import type { ReceivedFile } from '../../../core/ports/intake.ts';
+import { bytesOf } from '../../../core/size.ts';
+import type { TaskKind, TaskResult, TaskWork } from '../../tasks/contract.ts';
+import { accept, outputOf } from '../accept.ts';
+import { type AssetFile, keysOf } from '../contract.ts';
+import { type AssetDocument, assetOf } from '../document.ts';
+import type { AssetsKit } from '../kit.ts';
+import { assetLimits } from '../limits.ts';
+import { assetRow } from '../lookup.ts';
+import { making } from '../making.ts';
+import { download } from './download.ts';
+import { type ImportSecret, type NewAsset, type Source, sourceOf } from './source.ts';
+
+/** Imports as tasks: fetches the file of an asset, looks into it, stores it, makes the asset ready. */
+export function importKind(kit: AssetsKit): TaskKind {
+  return {
+    type: 'import',
+    async renew({ outputAssetId }) {
+      if (outputAssetId === null || !(await making(kit).awaitAnew(outputAssetId))) {
+        const message = 'The asset of this import was deleted, or has its file: there is nothing to retry.';
+        throw new Fault('task.not_possible', { status: 409, message });
+      }
+      return { deadline: kit.clock.now() + assetLimits.importWait };
+    },
+    run: (work) => run(work, kit),
+  };
+}
+
+/** A repeat, also one side by side with a worker that is thought to be dead, makes no second file: the first one counts. */
+async function run(work: TaskWork, kit: AssetsKit): Promise<TaskResult> {
+  const document = await assetOfWork(work, kit);
+  if (!document) return deleted;
+  // A former try got so far, and its end was not heard of.
+  if (document.file) return doneBy(document.file, document);
+  let file: ReceivedFile | undefined;
+  try {
+    file = await fetched(work, kit);
+    const { signal } = work;
+    const { id: assetId, name } = document;
+    const storing = () => work.progress(stage.storing);
+    const made = await accept({ assetId, workId: uuid(), name }, { file, signal, kit, storing });
+    return await settled(made, { document, signal, kit });
+  } catch (error) {
+    if (isFinal(error)) return { outcome: 'failed', message: error.message };
+    throw error;
+  } finally {
+    await file?.discard();
+  }
+}
+
+/** The asset that waits for the file. Undefined: it was deleted. */
+async function assetOfWork(work: TaskWork, kit: AssetsKit): Promise<AssetDocument | undefined> {
+  const { account, name, outputAssetId: id } = work;
+  if (id === null) throw new TypeError(`import ${work.id} is of no asset`);
+  const found = await assetRow(id, kit);
+  if (found) {
+    const document = assetOf(found);
+    // The news that its task was renewed may have been overtaken by that of its former end.
+    if (document.status === 'failed') await making(kit).awaitAnew(id);
+    return document;
+  }
+  // The task is made before the asset, and whoever made it may be slower than we are, or dead.
+  const more = JSON.parse(secretOf(work).asset) as NewAsset;
+  const from = { type: 'url', url: sourceOfWork(work).shown } as const;
+  await making(kit).begin({ id, account, name, source: from, ...more });
+  const made = await assetRow(id, kit);
+  return made && assetOf(made);
+}
+
+function fetched(work: TaskWork, kit: AssetsKit): Promise<ReceivedFile> {
+  const { outbound, intake, clock, config } = kit;
+  const { account, signal } = work;
+  return download(sourceOfWork(work), {
+    ...{ outbound, intake, clock, account, signal, limits: assetLimits },
+    most: bytesOf(config.maxImportSize),
+    time: milliseconds(config.importTime),
+    progress: (fraction) => work.progress(fraction * stage.fetching),
+  });
+}
+
+/** Gives the file to its asset; what that does not take is removed. */
+async function settled(
+  made: AssetFile,
+  { document, signal, kit }: { document: AssetDocument; signal: AbortSignal; kit: AssetsKit },
+): Promise<TaskResult> {
+  const { id } = document;
+  const remove = () => kit.blobs.delete(keysOf(made));
+  if (signal.aborted) {
+    await remove();
+    throw signal.reason;
+  }
+  const outcome = await making(kit).ready(id, made, { isFirst: true });
+  if (outcome === 'ok') return doneBy(made, document);
+  await remove();
+  const row = outcome === 'late' ? await assetRow(id, kit) : undefined;
+  const { file } = row ? assetOf(row) : {};
+  return file ? doneBy(file, document) : deleted;
+}
+
+function doneBy(file: AssetFile, { name }: AssetDocument): TaskResult {
+  return { outcome: 'done', output: { ...outputOf(file, { name }) } };
+}
+
+function isFinal(error: unknown): error is Fault {
+  return hasCode(error, 'import.failed') || hasCode(error, 'upload.refused');
+}
+
+function sourceOfWork(work: TaskWork): Source {
+  const source = sourceOf(secretOf(work).url);
+  if (!source) throw new TypeError(`import ${work.id} has no URL`);
+  return source;
+}
+
+function secretOf({ secret }: TaskWork): ImportSecret {
+  return secret as unknown as ImportSecret;
+}
+
+const deleted: TaskResult = { outcome: 'failed', message: 'The asset of this import was deleted.' };
+/** How much of the whole is done when the file is here, and when it is about to be stored. */
+const stage = { fetching: 0.95, storing: 0.97 };

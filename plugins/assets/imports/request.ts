@@ -1,0 +1,102 @@
+import { Type } from '@sinclair/typebox';
+import { type AnyElysia, Elysia } from 'elysia';
+import { authenticate, authenticator } from '../../../core/auth.ts';
+import { bodyReader } from '../../../core/body.ts';
+import { Fault } from '../../../core/fault.ts';
+import { says } from '../../../core/http.ts';
+import { idempotent } from '../../../core/idempotency.ts';
+import { json } from '../../../core/operation.ts';
+import type { Quota } from '../../../core/quota.ts';
+import { userTagsSchema } from '../../../core/user-tags.ts';
+import { taskSchema, tasks } from '../../tasks/contract.ts';
+import { assetOf } from '../document.ts';
+import type { AssetsKit } from '../kit.ts';
+import { assetLimits } from '../limits.ts';
+import { assetRow } from '../lookup.ts';
+import { making } from '../making.ts';
+import { assetName, assetSchema, presentAsset, readOnly } from '../present.ts';
+import { type ImportSecret, type NewAsset, type Source, sourceOf } from './source.ts';
+import { importTaskOf } from './task-of.ts';
+
+/** `POST /api/asset/import`: an asset whose file is fetched from a URL, and the task that does it. */
+export function importRoute(kit: AssetsKit, { places }: { places: Quota }): AnyElysia {
+  const { clock, deployment } = kit;
+  const keys = kit.use(authenticator);
+  const once = idempotent(kit);
+  const assets = making(kit);
+
+  return new Elysia().post(
+    '/api/asset/import',
+    async ({ request }) => {
+      const principal = await authenticate(request, keys);
+      return once(request, {
+        principal,
+        run: async ({ id }) => {
+          const given = await body.read(request);
+          const { userTags } = given;
+          const source = checkedSource(given.url, kit);
+          const name = given.name ?? source.name;
+          const { accountId: account, keyId, keyName } = principal;
+          await places.admit(account);
+          const by = keyId === undefined ? {} : { createdByTokenName: keyName };
+          const taskId = importTaskOf(id);
+          const asset: NewAsset = { ...(userTags && { userTags }), ...by };
+          const secret: ImportSecret = { url: given.url, asset: JSON.stringify(asset) };
+          // The task first: whoever works at it makes the asset where we do not get that far.
+          await kit.use(tasks).spawn({
+            ...{ id: taskId, account, type: 'import', name, outputAssetId: id, ...by },
+            ...{ params: { url: source.shown }, secret: { ...secret } },
+            ...{ deadline: clock.now() + assetLimits.importWait, lateMessage },
+          });
+          const from = { type: 'url', url: source.shown } as const;
+          await assets.begin({ id, account, name, source: from, ...asset });
+          const row = await assetRow(id, kit);
+          if (!row) throw new Fault('asset.not_found', { status: 404, message: 'The asset was deleted.' });
+          const shown = {
+            asset: presentAsset(assetOf(row), deployment),
+            task: await kit.use(tasks).show(taskId),
+          };
+          return Response.json(shown, { status: 201 });
+        },
+      });
+    },
+    says(
+      'Begins an asset whose file the server fetches from a URL, and the task that does it. 201; how it goes is told by the task.',
+      {
+        name: 'importAsset',
+        body,
+        answers: { 201: json(answerSchema, 'The asset, waiting, and the task.') },
+        faults: ['import.bad_url', 'asset.too_many', 'asset.not_found', 'task.too_many'],
+      },
+    ),
+  );
+}
+
+/** Fault `import.bad_url` (422). */
+function checkedSource(url: string, { outbound }: AssetsKit): Source {
+  const source = sourceOf(url);
+  const { url: asked = url, headers = {} } = source ?? {};
+  const wrong = outbound.problem(asked, { headers });
+  if (source && !wrong) return source;
+  const message = `url: ${wrong?.message ?? 'expected a URL such as https://example.com/film.mp4'}.`;
+  throw new Fault('import.bad_url', { status: 422, message });
+}
+
+const body = bodyReader(
+  {
+    url: Type.String({
+      minLength: 1,
+      maxLength: assetLimits.importUrl,
+      description:
+        'http or https. A user and password in it are sent as Basic authentication. They and the query are never shown.',
+      examples: ['https://films.example.com/friday.mp4'],
+    }),
+    name: Type.Optional(assetName),
+    userTags: Type.Optional(userTagsSchema),
+  },
+  { readOnly },
+);
+
+const answerSchema = Type.Object({ asset: assetSchema, task: taskSchema }, { additionalProperties: false });
+
+const lateMessage = 'The import was not begun in time.';

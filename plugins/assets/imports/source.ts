@@ -1,0 +1,68 @@
+import { assetLimits } from '../limits.ts';
+
+/** Where a file is imported from, as its URL says. */
+export interface Source {
+  /** What is asked for: the URL without user, password and fragment. */
+  readonly url: string;
+  /** User and password of the URL, as the header that says the same (RFC 7617). */
+  readonly headers: Readonly<Record<string, string>>;
+  /**
+   * What may be shown and logged: without the query too. A signature is in there as often as not (S3, CloudFront, Azure, `token=…`), and
+   * no list of names knows all of them.
+   */
+  readonly shown: string;
+  /** The file's name, for whoever gave none. */
+  readonly name: string;
+}
+
+/** Undefined: it is no URL. Whether it may be asked is for `Outbound.problem` to say. */
+export function sourceOf(text: string): Source | undefined {
+  const url = URL.parse(text);
+  if (!url) return undefined;
+  const { username, password } = url;
+  const isAnonymous = username === '' && password === '';
+  const token = Buffer.from(`${decoded(username)}:${decoded(password)}`).toString('base64');
+  url.username = '';
+  url.password = '';
+  url.hash = '';
+  const { href } = url;
+  url.search = '';
+  return {
+    url: href,
+    headers: isAnonymous ? {} : { authorization: `Basic ${token}` },
+    shown: url.href,
+    name: nameOf(url),
+  };
+}
+
+function nameOf({ pathname, hostname }: URL): string {
+  const last = decoded(pathname.slice(pathname.lastIndexOf('/') + 1));
+  const clean = last.toWellFormed().replace(unfit, ' ').replace(/\s+/g, ' ').trim();
+  return [...(clean || hostname)].slice(0, assetLimits.importName).join('');
+}
+
+/** `%20` becomes a space; what is no UTF-8 stays as it is. */
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+/** Control characters, what has no meaning yet or hides, and what changes the direction of what is read. */
+const unfit = /[\p{Cc}\p{Cf}\p{Co}\p{Cn}\p{Zl}\p{Zp}\ufffd]/gu;
+
+/** What the task of an import keeps to itself. */
+export interface ImportSecret {
+  /** As it was given. */
+  readonly url: string;
+  /** `NewAsset` as JSON: one text, because every text of a secret is cut out of what is told of the task. */
+  readonly asset: string;
+}
+
+/** For whoever has to make the asset in place of the request that was to. */
+export interface NewAsset {
+  readonly userTags?: Readonly<Record<string, unknown>>;
+  readonly createdByTokenName?: string;
+}

@@ -1,0 +1,197 @@
+import { pause } from '../../../core/pause.ts';
+import type { Clock } from '../../../core/ports/clock.ts';
+import type { Outbound, OutboundFailure, OutboundStream } from '../../../core/ports/outbound.ts';
+import { faultOfFailure, faultOfStatus } from './answers.ts';
+import { broken, tooLarge } from './faults.ts';
+import { isRest, type Remote, remoteOf, restHeaders } from './ranges.ts';
+import type { Source } from './source.ts';
+
+export interface TransferOptions {
+  readonly outbound: Outbound;
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+  /** Whose import it is. */
+  readonly account: string;
+  /** Bytes that the file may have, as they are sent. */
+  readonly most: number;
+  readonly limits: TransferLimits;
+}
+
+/** Those of `assetLimits`. */
+export interface TransferLimits {
+  readonly importSilence: number;
+  readonly importBreaks: number;
+  readonly importFirstPause: number;
+  readonly importPause: number;
+  readonly importLook: number;
+  readonly importLeast: number;
+}
+
+/**
+ * The bytes of a file of another server, over as many connections as it takes. Where one breaks off, the next begins with the byte
+ * that is missing, provided that the file is the same; otherwise `Anew` says that all comes again.
+ *
+ * Faults: `import.failed`, `import.broken`. The reason of an aborted signal is thrown as it is.
+ */
+export class Transfer {
+  readonly #source: Source;
+  readonly #options: TransferOptions;
+  #answer: OutboundStream;
+  #remote: Remote;
+  #at = 0;
+  #breaks = 0;
+  /** Breaks in a row that brought nothing. */
+  #barren = 0;
+  /** Since it was last looked at how fast it comes: ms waited, bytes. */
+  #waited = 0;
+  #came = 0;
+
+  private constructor(
+    source: Source,
+    { answer, options }: { answer: OutboundStream; options: TransferOptions },
+  ) {
+    this.#source = source;
+    this.#options = options;
+    this.#answer = answer;
+    this.#remote = remoteOf(answer);
+  }
+
+  /** Asks for it, once: what is not there at all is for a later try. */
+  static async begin(source: Source, options: TransferOptions): Promise<Transfer> {
+    const answer = await opened(source, { headers: {}, at: 0, options });
+    if (!answer.ok) throw faultOfFailure(answer, options);
+    if (answer.status === 200) return new Transfer(source, { answer, options });
+    answer.body.cancel();
+    throw faultOfStatus(answer, { now: options.clock.now() });
+  }
+
+  /** After `Anew` it may be another. */
+  get remote(): Remote {
+    return this.#remote;
+  }
+
+  /** Bytes that were read. */
+  get at(): number {
+    return this.#at;
+  }
+
+  /** The next bytes, undefined at the end. After `Anew` the next are the first. One call at a time. */
+  async read(): Promise<Uint8Array | undefined> {
+    const { clock, signal, most } = this.#options;
+    for (;;) {
+      const before = clock.now();
+      const next = await this.#answer.body.read();
+      signal.throwIfAborted();
+      if (next instanceof Uint8Array) {
+        this.#count(next.length, clock.now() - before);
+        return next;
+      }
+      const wrong = next ?? this.#wrongEnd();
+      if (wrong === undefined) return undefined;
+      if (wrong.reason === 'too-large') throw tooLarge(most);
+      await this.#goOn(wrong.message);
+    }
+  }
+
+  cancel(): void {
+    this.#answer.body.cancel();
+  }
+
+  #count(bytes: number, waited: number): void {
+    const { importLook, importLeast } = this.#options.limits;
+    this.#at += bytes;
+    this.#barren = 0;
+    this.#came += bytes;
+    this.#waited += waited;
+    if (this.#waited < importLook) return;
+    if (this.#came < importLeast)
+      throw broken(`it comes too slowly, ${this.#came} bytes in ${Math.round(this.#waited / 1000)} s`);
+    this.#waited = 0;
+    this.#came = 0;
+  }
+
+  /** The client vouches for the length of an answer, not for that of the file of which it is the rest. */
+  #wrongEnd(): Pick<OutboundFailure, 'reason' | 'message'> | undefined {
+    const { length } = this.#remote;
+    if (length === undefined || this.#at === length) return undefined;
+    return { reason: 'protocol', message: `${this.#at} bytes came, and it has ${length}` };
+  }
+
+  /** Over another connection: from the present byte on, or `Anew`. */
+  async #goOn(wrong: string): Promise<void> {
+    this.#answer.body.cancel();
+    const answer = await this.#reopened(wrong);
+    this.#answer = answer;
+    if (answer.status === 206) return;
+    this.#at = 0;
+    this.#remote = remoteOf(answer);
+    throw new Anew();
+  }
+
+  /** The next answer that is of use: the rest of the file, or the whole. */
+  async #reopened(wrong: string): Promise<OutboundStream> {
+    const { clock, limits } = this.#options;
+    let why = wrong;
+    let wait = 0;
+    for (let at = this.#at; ; ) {
+      await this.#pause(why, wait);
+      wait = 0;
+      const headers = restHeaders(this.#remote, at);
+      const answer = await opened(this.#source, { headers, at: this.#at, options: this.#options });
+      if (answer.ok) {
+        if (answer.status === 200 || (at > 0 && isRest(answer, { of: this.#remote, at }))) return answer;
+        answer.body.cancel();
+      }
+      if (answer.ok && (answer.status === 206 || answer.status === 416)) {
+        at = 0;
+        why = 'what was sent is not the rest of the file';
+        continue;
+      }
+      const fault = answer.ok
+        ? faultOfStatus(answer, { now: clock.now() })
+        : faultOfFailure(answer, this.#options);
+      wait = (fault.retryAfter ?? 0) * 1000;
+      if (!fault.retry || wait > limits.importPause) throw fault;
+      why = answer.ok ? `${new URL(answer.url).origin} answered ${answer.status}` : answer.message;
+    }
+  }
+
+  /** Longer each time that nothing came. */
+  async #pause(why: string, least: number): Promise<void> {
+    const { clock, signal, limits } = this.#options;
+    if (this.#breaks >= limits.importBreaks)
+      throw broken(`it broke off ${this.#breaks + 1} times, at last: ${why}`);
+    const wait = Math.min(limits.importFirstPause * 2 ** this.#barren, limits.importPause);
+    this.#breaks += 1;
+    this.#barren += 1;
+    await pause(clock.now() + Math.max(wait, least), { clock, signal });
+    signal.throwIfAborted();
+  }
+}
+
+/** The bytes so far are worth nothing: the file has changed, or cannot be had in pieces. */
+export class Anew extends Error {}
+
+async function opened(
+  source: Source,
+  {
+    headers,
+    at,
+    options,
+  }: { headers: Readonly<Record<string, string>>; at: number; options: TransferOptions },
+): Promise<OutboundStream | OutboundFailure> {
+  const { outbound, signal, account, most, limits } = options;
+  const isWhole = headers.range === undefined;
+  const answer = await outbound.open(source.url, {
+    headers: { accept: '*/*', ...source.headers, ...headers },
+    ...{ redirects, timeout: 0, idleTimeout: limits.importSilence, owner: account, signal },
+    maxBytes: isWhole ? most : Math.max(1, most - at),
+  });
+  if (signal.aborted) {
+    if (answer.ok) answer.body.cancel();
+    throw signal.reason;
+  }
+  return answer;
+}
+
+const redirects = 3;

@@ -1,0 +1,52 @@
+/**
+ * Makes what leaves secrets out of a text: every text in them, and of a URL its user, password and query too, also as they look
+ * in a URL. What throws may have put them into its message.
+ */
+export function redactor(secret: Readonly<Record<string, unknown>> | null): (text: string) => string {
+  const found = new Set<string>();
+  collect(secret, found);
+  // The longest first: a part of it would leave the rest.
+  const parts = [...found].sort((a, b) => b.length - a.length);
+  return (text) => parts.reduce((left, part) => left.replaceAll(part, '***'), text);
+}
+
+/** What is shorter is in every other word. */
+const shortest = 4;
+const shortestWord = 8;
+
+function collect(value: unknown, found: Set<string>): void {
+  if (typeof value === 'string') {
+    add(value, found);
+    for (const part of partsOf(value)) add(part, found);
+  } else if (value !== null && typeof value === 'object') {
+    for (const one of Object.values(value)) collect(one, found);
+  }
+}
+
+function add(part: string, found: Set<string>): void {
+  if (part.length < shortest) return;
+  found.add(part);
+  found.add(encodeURIComponent(part));
+  // As it stands in JSON, without the quotes.
+  found.add(JSON.stringify(part).slice(1, -1));
+}
+
+function partsOf(text: string): string[] {
+  // `Bearer …`: what follows may be told without it.
+  const words = text.split(/\s+/).filter(({ length }) => length >= shortestWord);
+  if (!URL.canParse(text)) return words;
+  const { href, username, password, search, searchParams, hash } = new URL(text);
+  const values = search.split('&').map((pair) => pair.slice(pair.indexOf('=') + 1));
+  return [
+    ...[href, username, decoded(username), password, decoded(password)],
+    ...[search.slice(1), hash.slice(1), ...values, ...searchParams.values(), ...words],
+  ];
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}

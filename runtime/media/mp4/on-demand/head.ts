@@ -1,0 +1,86 @@
+import type { FilmHead } from '../../../../core/ports/inspector.ts';
+import { type Box, Children, Fields, readTable, type Table } from '../inspect/boxes.ts';
+import type { Film } from '../inspect/read-film.ts';
+import { Refusal } from '../inspect/refusal.ts';
+
+/**
+ * What makes a film whose index lies behind its samples one with the index in front: then players begin with the first bytes they
+ * get. Its `moov` is as large as before, only where samples lie is written anew (ISO/IEC 14496-12 8.7.5).
+ *
+ * Undefined: nothing is to be gained (the index is in front, or there are fragments), or it is not to be had that way: samples on
+ * both sides of the index, or places beyond 4 GiB where a box has 32 bits for them.
+ */
+export function headOf({ start, moov, moovAt, isFragmented }: HeadlessFilm): FilmHead | undefined {
+  if (isFragmented || start === undefined) return undefined;
+  const from = start.length;
+  const size = from + 8 + moov.to - moov.from;
+  const grown = size - from;
+  const lies = (place: number, most: number) => place >= from && place < moovAt && place + grown <= most;
+  if (!everyPlace(moov, lies)) return undefined;
+  const bytes = new Uint8Array(size);
+  const view = new DataView(bytes.buffer);
+  bytes.set(start);
+  view.setUint32(from, grown);
+  bytes.set([0x6d, 0x6f, 0x6f, 0x76], from + 4);
+  bytes.set(
+    new Uint8Array(moov.view.buffer, moov.view.byteOffset + moov.from, moov.to - moov.from),
+    from + 8,
+  );
+  const copy = { type: 'moov', view, from: from + 8, to: size };
+  for (const { table, isLong } of placeTables(copy)) {
+    for (let at = table.at; at < table.at + table.count * rowSize(isLong); at += rowSize(isLong)) {
+      const place = readPlace(view, { at, isLong }) + grown;
+      if (isLong) view.setUint32(at, Math.floor(place / 2 ** 32));
+      view.setUint32(isLong ? at + 4 : at, place % 2 ** 32);
+    }
+  }
+  return { bytes, from, to: moovAt };
+}
+
+type HeadlessFilm = Pick<Film, 'start' | 'moov' | 'moovAt' | 'isFragmented'>;
+
+/** Also of tracks that are passed over, which nothing is known of: what is wrong there makes it false. */
+function everyPlace(moov: Box, isGood: (place: number, most: number) => boolean): boolean {
+  try {
+    for (const { table, isLong } of placeTables(moov)) {
+      const most = isLong ? Number.MAX_SAFE_INTEGER : 0xffffffff;
+      for (let row = 0; row < table.count; row += 1) {
+        const at = table.at + row * rowSize(isLong);
+        if (!isGood(readPlace(moov.view, { at, isLong }), most)) return false;
+      }
+    }
+    return true;
+  } catch (error) {
+    if (error instanceof Refusal) return false;
+    throw error;
+  }
+}
+
+interface PlaceTable {
+  readonly table: Table;
+  readonly isLong: boolean;
+}
+
+/** All chunk offset boxes. Throws Refusal. */
+function placeTables(moov: Box): PlaceTable[] {
+  let boxes = [moov];
+  for (const type of ['trak', 'mdia', 'minf', 'stbl'])
+    boxes = boxes.flatMap((box) => new Children(box).all.filter((child) => child.type === type));
+  return boxes.flatMap((stbl) =>
+    new Children(stbl).all.flatMap((box) => {
+      if (box.type !== 'stco' && box.type !== 'co64') return [];
+      const isLong = box.type === 'co64';
+      const fields = new Fields(box);
+      fields.full();
+      return { table: readTable(fields, { box, row: rowSize(isLong) }), isLong };
+    }),
+  );
+}
+
+function rowSize(isLong: boolean): number {
+  return isLong ? 8 : 4;
+}
+
+function readPlace(view: DataView, { at, isLong }: { at: number; isLong: boolean }): number {
+  return isLong ? view.getUint32(at) * 2 ** 32 + view.getUint32(at + 4) : view.getUint32(at);
+}

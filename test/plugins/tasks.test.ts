@@ -1,0 +1,449 @@
+import { describe, expect, it } from 'vitest';
+import { Fault } from '../../core/fault.ts';
+import type { Plugin } from '../../core/plugin.ts';
+import accounts from '../../plugins/accounts/index.ts';
+import type { NewTask } from '../../plugins/tasks/contract.ts';
+import tasks from '../../plugins/tasks/index.ts';
+import { taskLimits } from '../../plugins/tasks/limits.ts';
+import { type ScriptedWork, taskMaker } from '../kit/task-maker.ts';
+import { world } from '../kit/world.ts';
+
+async function office(options: Partial<Parameters<typeof world>[0]> = {}) {
+  const maker = taskMaker();
+  const plugins = [accounts, tasks, maker.plugin] as unknown as Plugin[];
+  const w = await world({ plugins, ...options });
+  const account = (await w.store.resources.find('account', 'role', 'admin'))?.id ?? '';
+  const spawn = async (id: string, more: Partial<NewTask> = {}) => {
+    await maker.tasks.spawn({
+      ...{ id, account, type: 'import', name: `Task ${id}`, deadline: w.now() + 3_600_000 },
+      ...{ lateMessage: 'It could not begin in time.', ...more },
+    });
+    await w.settle();
+  };
+  const shown = async (id: string) => (await w.request('GET', `/api/task/${id}`)).body;
+  return {
+    ...{ w, maker, account, spawn, shown },
+    phase: async (id: string) => (await maker.tasks.find(id))?.phase,
+    events: async (id: string) =>
+      (await w.events())
+        .filter(({ payload }) => payload?.task?.id === id)
+        .map(({ event, payload }) => `${event} ${payload.task.status.phase}`),
+  };
+}
+
+describe('a task that the server works at', () => {
+  it('waits for its turn, runs, and is completed with what came of it', async () => {
+    const { w, maker, spawn, shown, events, account } = await office();
+    await using _ = w;
+    await spawn('t1', { params: { url: 'https://example.com' }, secret: { jwt: 'x' }, outputAssetId: 'a1' });
+    expect(maker.works).toHaveLength(1);
+    const { finish: _f, fail: _e, progress: _p, signal, ...work } = maker.last();
+    expect(signal.aborted).toBe(false);
+    expect(work).toEqual({
+      ...{ id: 't1', account, name: 'Task t1', phase: 'running', inputAssetId: null, outputAssetId: 'a1' },
+      ...{ params: { url: 'https://example.com' }, secret: { jwt: 'x' }, attempt: 1 },
+    });
+    expect((await shown('t1')).status).toMatchObject({ phase: 'running', progress: 0 });
+    maker.last().finish({ outcome: 'done', output: { size: 7 } });
+    await w.settle();
+    expect(await shown('t1')).toMatchObject({
+      ...{ output: { import: { size: 7 } }, status: { phase: 'completed', progress: 1 } },
+    });
+    expect(await events('t1')).toEqual([
+      ...['task.spawned pending', 'task.updated waiting', 'task.updated running', 'task.completed completed'],
+    ]);
+  });
+
+  it('is tried again after trouble, later each time, and then says what it was', async () => {
+    const { w, maker, spawn, shown } = await office();
+    await using _ = w;
+    await spawn('t1');
+    const begun = [w.now()];
+    for (let attempt = 1; attempt < taskLimits.attempts.value; attempt += 1) {
+      maker.last().fail(new Fault('x.y', { status: 503, message: 'The host hung up.' }));
+      await w.settle();
+      expect((await shown('t1')).status.phase).toBe('waiting');
+      while (maker.works.length === attempt) await w.advance('1s');
+      begun.push(w.now());
+      expect(maker.last().attempt).toBe(attempt + 1);
+      expect((await shown('t1')).status.phase).toBe('running');
+    }
+    const waits = begun.slice(1).map((at, index) => at - (begun[index] ?? 0));
+    expect(waits).toEqual([...waits].sort((a, b) => a - b));
+    maker.last().fail(new Fault('x.y', { status: 503, message: 'The host hung up.' }));
+    await w.settle();
+    const { status } = await shown('t1');
+    expect(status).toMatchObject({
+      phase: 'failed',
+      errorMessage: 'It was tried 8 times. The last time: The host hung up.',
+    });
+  });
+
+  it.each<[string, (work: ScriptedWork) => void, string]>([
+    ['an outcome', (work) => work.finish({ outcome: 'failed', message: 'It is no film.' }), 'It is no film.'],
+    [
+      'a Fault that is not to be tried again',
+      (work) => work.fail(new Fault('x.y', { status: 401, message: 'The key is wrong.', retry: false })),
+      'The key is wrong.',
+    ],
+  ])('fails at once by %s', async (_, end, errorMessage) => {
+    const { w, maker, spawn, shown, events } = await office();
+    await using _w = w;
+    await spawn('t1');
+    end(maker.last());
+    await w.settle();
+    expect((await shown('t1')).status).toMatchObject({ phase: 'failed', errorMessage });
+    expect((await events('t1')).slice(-2)).toEqual(['task.updated running', 'task.failed failed']);
+    await w.advance('10m');
+    expect(maker.works).toHaveLength(1);
+  });
+
+  it('says of trouble of the server no more than that', async () => {
+    const { w, maker, spawn, shown } = await office();
+    await using _ = w;
+    await spawn('t1');
+    for (let attempt = 1; attempt <= taskLimits.attempts.value; attempt += 1) {
+      while (maker.works.length < attempt) await w.advance('1s');
+      maker.last().fail(new TypeError('undefined is not a function'));
+      await w.settle();
+    }
+    const { errorMessage } = (await shown('t1')).status;
+    expect(errorMessage).toBe('It was tried 8 times. The last time: The server met trouble of its own.');
+    // Whoever runs the server finds the rest.
+    expect(w.lines.filter((line) => line.includes('TypeError: undefined is not a function'))).toHaveLength(8);
+  });
+
+  it('fails when it takes longer than it may, each time', async () => {
+    const { w, maker, spawn, shown } = await office({ config: { tasks: { timeLimit: '1m' } } });
+    await using _ = w;
+    await spawn('t1');
+    await w.advance('61s');
+    expect(maker.last().signal.aborted).toBe(true);
+    expect((await shown('t1')).status.phase).toBe('waiting');
+    await w.advance('15m');
+    expect((await shown('t1')).status).toMatchObject({
+      ...{ phase: 'failed', errorMessage: 'It was tried 8 times. The last time: It took too long.' },
+    });
+  });
+
+  it('tells its progress at most every 2 s, and never goes back but by a retry', async () => {
+    const { w, maker, spawn, shown } = await office();
+    await using _ = w;
+    await spawn('t1');
+    const progress = async () => (await shown('t1')).status.progress;
+    const { updatedAt } = (await shown('t1')).status;
+    const say = (...said: number[]) => {
+      for (const one of said) maker.last().progress(one);
+    };
+    say(0.1, 0.2, Number.NaN, -1, 0.3, 0.25);
+    await w.advance('1s');
+    expect(await progress()).toBe(0);
+    await w.advance('1s');
+    expect(await progress()).toBe(0.3);
+    expect((await shown('t1')).status.updatedAt).toBe(updatedAt + 2000);
+    say(0.5);
+    await w.advance('1900ms');
+    expect(await progress()).toBe(0.3);
+    await w.advance('100ms');
+    expect(await progress()).toBe(0.5);
+    maker.last().fail(new Error('cut off'));
+    await w.advance('3s');
+    say(0.2);
+    await w.advance('5s');
+    expect([maker.works.length, await progress()]).toEqual([2, 0.5]);
+    say(7);
+    await w.advance('2s');
+    expect(await progress()).toBe(1);
+    expect((await shown('t1')).status.phase).toBe('running');
+    maker.last().finish({ outcome: 'failed', message: 'No.' });
+    await w.settle();
+    expect((await w.request('POST', '/api/task/t1/retry')).body.status).toMatchObject({ progress: 0 });
+  });
+
+  it('costs no more commits however often progress is said', async () => {
+    const { w, maker, spawn } = await office();
+    await using _ = w;
+    await spawn('t1');
+    const steps = async () => {
+      const text = await (await w.app.handle(new Request('http://localhost:8080/metrics'))).text();
+      return Number(/millrace_actor_steps_total\{type="task",outcome="ok"\} (\d+)/.exec(text)?.[1]);
+    };
+    const before = await steps();
+    for (let n = 1; n <= 1000; n += 1) {
+      maker.last().progress(n / 2000);
+      await w.advance('10ms');
+    }
+    expect((await steps()) - before).toBeLessThanOrEqual(5);
+  });
+
+  it.each(['pending', 'waiting', 'running'])('is cancelled when it is %s', async (phase) => {
+    const config = { tasks: { running: 1, runningPerAccount: phase === 'waiting' ? 2 : 1 } };
+    const { w, maker, spawn, shown, events, ...office1 } = await office({ config });
+    await using _ = w;
+    await spawn('t0');
+    if (phase !== 'running') await spawn('t1');
+    const id = phase === 'running' ? 't0' : 't1';
+    expect(await office1.phase(id)).toBe(phase);
+    expect((await w.request('POST', `/api/task/${id}/cancel`)).body.status.phase).toBe('cancelled');
+    expect(maker.works.filter((work) => work.id === id)).toHaveLength(phase === 'running' ? 1 : 0);
+    if (phase === 'running') expect(maker.last('t0').signal.aborted).toBe(true);
+    expect((await events(id)).at(-1)).toBe('task.updated cancelled');
+    // Its place is free.
+    await spawn('t2');
+    if (phase !== 'running') maker.last('t0').finish({ outcome: 'done', output: {} });
+    await w.settle();
+    expect(maker.last('t2').signal.aborted).toBe(false);
+    maker.last('t2').finish({ outcome: 'done', output: {} });
+    await w.advance('10m');
+    expect(maker.works.filter((work) => work.id === id)).toHaveLength(phase === 'running' ? 1 : 0);
+    expect((await shown(id)).status.phase).toBe('cancelled');
+    expect(await w.store.jobs.totals()).toEqual([]);
+  });
+
+  it('is completed by what its plugin says too, whoever is at it', async () => {
+    const { w, maker, spawn, shown } = await office();
+    await using _ = w;
+    await spawn('t1');
+    await maker.tasks.complete('t1', { found: true });
+    await w.settle();
+    expect(maker.last().signal.aborted).toBe(true);
+    expect(await shown('t1')).toMatchObject({ output: { import: { found: true } } });
+    expect(await w.store.jobs.totals()).toEqual([]);
+  });
+
+  it('is retried with what it was made with, by whoever made it', async () => {
+    const { w, maker, spawn, shown } = await office({ config: { tasks: { runningPerAccount: 1 } } });
+    await using _ = w;
+    await spawn('t1', { secret: { jwt: 'x' } });
+    maker.last().finish({ outcome: 'failed', message: 'No.' });
+    await w.settle();
+    await spawn('t2');
+    expect((await w.request('POST', '/api/task/t1/retry')).body.status).toMatchObject({ retries: 1 });
+    expect(maker.renewals).toEqual(['t1']);
+    // It takes a place as any other.
+    expect((await shown('t1')).status).toMatchObject({ phase: 'pending', progress: 0 });
+    expect((await shown('t1')).status).not.toHaveProperty('errorMessage');
+    maker.last('t2').finish({ outcome: 'done', output: {} });
+    await w.settle();
+    expect(maker.last()).toMatchObject({ id: 't1', attempt: 1, secret: { jwt: 'x' } });
+    maker.last().finish({ outcome: 'done', output: {} });
+    await w.settle();
+    expect((await shown('t1')).status.phase).toBe('completed');
+    expect((await w.request('POST', '/api/task/t1/retry')).status).toBe(409);
+  });
+
+  it('is retried as often as one likes', async () => {
+    const { w, maker, spawn } = await office({ config: { tasks: { runningPerAccount: 1 } } });
+    await using _ = w;
+    await spawn('t1');
+    for (let round = 1; round <= 5; round += 1) {
+      if (round % 2) maker.last().finish({ outcome: 'failed', message: 'No.' });
+      else await w.request('POST', '/api/task/t1/cancel');
+      await w.settle();
+      expect((await w.request('POST', '/api/task/t1/retry')).body.status.retries).toBe(round);
+      expect(maker.works).toHaveLength(round + 1);
+    }
+  });
+
+  it('fails when its turn does not come in time', async () => {
+    const { w, maker, spawn, shown } = await office({ config: { tasks: { runningPerAccount: 1 } } });
+    await using _ = w;
+    await spawn('t1');
+    await spawn('t2', { deadline: w.now() + 60_000 });
+    await w.advance('61s');
+    expect((await shown('t2')).status).toMatchObject({
+      ...{ phase: 'failed', errorMessage: 'It could not begin in time.' },
+    });
+    maker.last().finish({ outcome: 'done', output: {} });
+    await w.settle();
+    expect(maker.works).toHaveLength(1);
+  });
+
+  it('shows its secret to nobody but its work', async () => {
+    const { w, maker, spawn, account } = await office({ config: { tasks: { runningPerAccount: 1 } } });
+    await using _ = w;
+    const secret = {
+      url: 'https://me:p%40ss%20word@example.com/film.mp4?X-Signature=sig/na+ture&expires=7#frag-ment',
+      headers: { authorization: 'Bearer tokentoken' },
+      list: ['in a list'],
+    };
+    const hidden = ['p@ss word', 'p%40ss%20word', 'sig/na+ture', 'sig/na ture', 'sig%2Fna%2Bture'];
+    hidden.push('frag-ment', 'tokentoken', 'in a list');
+    await spawn('t1', { secret, params: { url: 'https://example.com/film.mp4' } });
+    await spawn('t2', { secret });
+    expect(maker.last('t1').secret).toEqual(secret);
+    const told = `GET ${secret.url} p@ss word, ${JSON.stringify(secret)} sig/na+ture ${hidden.join(' ')}`;
+    maker.last().fail(new Error(told, { cause: new Error(told) }));
+    await w.settle();
+    await w.advance('3s');
+    maker.last().fail(new Fault('x.y', { status: 503, message: told }));
+    await w.settle();
+    await w.advance('6s');
+    const jobs = await w.store.jobs.totals();
+    expect(jobs).toMatchObject([{ kind: 'task.run', count: 1 }]);
+    maker.last().finish({ outcome: 'failed', message: `No: ${told}` });
+    await w.settle();
+    expect(maker.last().id).toBe('t2');
+    maker.last().fail(new Fault('x.y', { status: 401, message: told, retry: false }));
+    await w.settle();
+    const rows = await w.store.resources.list('task', { account, limit: 10 });
+    const events = await w.store.events.after(0, { limit: 1000 });
+    const shown = [
+      JSON.stringify(rows),
+      JSON.stringify(events.map(({ body }) => body)),
+      JSON.stringify((await w.request('GET', '/api/task')).body),
+      JSON.stringify((await w.request('GET', '/api/task/t1')).body),
+      ...w.lines,
+    ];
+    const isIn = (text: string) => hidden.filter((part) => text.includes(part));
+    expect(shown.filter((text) => isIn(text).length > 0)).toEqual([]);
+    const { status } = (await w.request('GET', '/api/task/t1')).body;
+    expect(status.errorMessage).toMatch(/^No: GET \*\*\*/);
+    // What it does not need any more is not kept.
+    await w.request('POST', '/api/task/t1/retry');
+    const kept = async (id: string) => (await w.store.load(`task/${id}`))?.state.includes('tokentoken');
+    expect(await kept('t1')).toBe(true);
+    maker.last('t1').finish({ outcome: 'done', output: {} });
+    await w.settle();
+    expect(await kept('t1')).toBe(false);
+  });
+
+  it('tells no client of its turn', async () => {
+    const { w, maker, spawn } = await office();
+    await using _ = w;
+    await spawn('t1');
+    maker.last().finish({ outcome: 'done', output: {} });
+    await w.settle();
+    const all = await w.store.events.after(0, { limit: 1000 });
+    const internal = all.filter(({ type }) => type === 'task.admitted');
+    expect(internal.map(({ account }) => account)).toEqual(['']);
+    expect((await w.events()).map(({ event }) => event)).not.toContain('task.admitted');
+  });
+
+  it('has a plugin that is off now: that is trouble', async () => {
+    const { w, maker, spawn, shown } = await office({ durable: true });
+    await using _ = w;
+    await spawn('t1');
+    await w.crash({ downFor: '1m', plugins: [accounts, tasks] as unknown as Plugin[] });
+    await w.advance('1m');
+    expect((await shown('t1')).status.phase).toBe('waiting');
+    await w.crash({ downFor: '1s' });
+    await w.advance('2m');
+    maker.last().finish({ outcome: 'done', output: {} });
+    await w.settle();
+    expect((await shown('t1')).status.phase).toBe('completed');
+  });
+});
+
+describe('turns', () => {
+  it('are taken oldest first, as many at a time as an account may have of a type', async () => {
+    const config = { tasks: { runningPerAccount: 2, running: 10 } };
+    const { w, maker, spawn, ...one } = await office({ config });
+    await using _ = w;
+    const ids = Array.from({ length: 7 }, (_, index) => `t${index}`);
+    for (const id of ids) {
+      await spawn(id);
+      await w.advance('1s');
+    }
+    await spawn('other', { type: 'export' });
+    const begun = () => maker.works.map(({ id }) => id);
+    expect(begun()).toEqual(['t0', 't1', 'other']);
+    expect(await one.phase('t2')).toBe('pending');
+    const order = [];
+    for (const id of ['t1', 't0', 't2', 't3', 't4']) {
+      maker.last(id).finish({ outcome: 'done', output: {} });
+      await w.settle();
+      order.push(maker.last().id);
+    }
+    expect(order).toEqual(['t2', 't3', 't4', 't5', 't6']);
+  });
+
+  it('go on however many tasks wait', async () => {
+    const count = taskLimits.laneWaiting.value * 2 + 30;
+    const { w, maker, spawn } = await office({ config: { tasks: { runningPerAccount: 3 } } });
+    await using _ = w;
+    for (let n = 0; n < count; n += 1) {
+      await spawn(`t${n}`);
+      if (n % 50 === 0) await w.advance('10ms');
+    }
+    let done = 0;
+    while (done < count) {
+      const works = maker.works.slice(done);
+      expect(works.length).toBe(Math.min(3, count - done));
+      for (const work of works) work.finish({ outcome: 'done', output: {} });
+      done += works.length;
+      await w.settle();
+    }
+    expect(new Set(maker.works.map(({ id }) => id)).size).toBe(count);
+    expect(maker.works.length).toBe(count);
+    await w.advance('5m');
+    expect(await w.store.jobs.totals()).toEqual([]);
+  }, 120_000);
+
+  it('of one account keep another waiting for as many tasks as it may have at a time, and no longer', async () => {
+    const config = { tasks: { runningPerAccount: 2, running: 2 } };
+    const maker = taskMaker();
+    const w = await world({ plugins: [accounts, tasks, maker.plugin] as unknown as Plugin[], config });
+    await using _ = w;
+    const spawn = async (id: string, account: string) => {
+      const settings = { id, account, type: 'import' as const, name: id, deadline: Number.MAX_SAFE_INTEGER };
+      await maker.tasks.spawn({ ...settings, lateMessage: 'Late.' });
+      await w.settle();
+    };
+    for (let n = 0; n < 20; n += 1) await spawn(`a${n}`, 'anna');
+    await spawn('b0', 'ben');
+    expect(maker.works.map(({ id }) => id)).toEqual(['a0', 'a1']);
+    maker.last('a0').finish({ outcome: 'done', output: {} });
+    await w.settle();
+    expect(maker.works.map(({ id }) => id)).toEqual(['a0', 'a1', 'b0']);
+  });
+});
+
+describe('a process that ends', () => {
+  it('in the midst of a task hands it back: it waits, and another goes on', async () => {
+    const { w, maker, spawn, shown } = await office({ durable: true });
+    await using _ = w;
+    await spawn('t1');
+    await w.crash({ downFor: '1s' });
+    await w.advance('1s');
+    // At once, for it is the same node: nobody waits for the lease of its former process.
+    expect((await shown('t1')).status.phase).toBe('running');
+    expect(maker.works.map(({ id, attempt }) => [id, attempt])).toEqual([
+      ['t1', 1],
+      ['t1', 2],
+    ]);
+    maker.last().finish({ outcome: 'done', output: {} });
+    await w.settle();
+    expect((await shown('t1')).status.phase).toBe('completed');
+  });
+
+  it('as it should tells its tasks to stop, and does not count the try', async () => {
+    const { w, maker, spawn, shown } = await office({ durable: true });
+    await using _ = w;
+    await spawn('t1');
+    await w.stop();
+    expect(maker.last().signal.aborted).toBe(true);
+    await w.crash({ downFor: '1m' });
+    await w.advance('1s');
+    expect(maker.works.map(({ attempt }) => attempt)).toEqual([1, 1]);
+    expect((await shown('t1')).status.phase).toBe('running');
+    maker.last().finish({ outcome: 'done', output: {} });
+    await w.settle();
+  });
+
+  it('leaves those that waited for their turn in their order', async () => {
+    const { w, maker, spawn } = await office({ durable: true, config: { tasks: { runningPerAccount: 1 } } });
+    await using _ = w;
+    for (const id of ['t1', 't2', 't3']) {
+      await spawn(id);
+      await w.advance('1s');
+    }
+    await w.crash({ downFor: '1m' });
+    await w.advance('1s');
+    for (const id of ['t1', 't2', 't3']) {
+      expect(maker.last().id).toBe(id);
+      maker.last().finish({ outcome: 'done', output: {} });
+      await w.settle();
+    }
+  });
+});
