@@ -1,7 +1,6 @@
 import { link, rm } from 'node:fs/promises';
 import { Fault } from '../../core/fault.ts';
-import type { ReceivedFile } from '../../core/ports/intake.ts';
-import type { AppendOptions, NewPartialFile, PartialFile } from '../../core/ports/partial-files.ts';
+import type { AppendOptions, NewPartialFile, PartialFile, ReceivedFile } from '../../core/ports/intake.ts';
 import type { Hashes } from './protocol.ts';
 import { type Destination, Receiving, type Shared } from './receiving.ts';
 import type { FileEars } from './writer.ts';

@@ -1,7 +1,7 @@
 import { open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { uuid } from '../../core/ids.ts';
-import type { NewPartialFile, PartialFile, PartialFiles } from '../../core/ports/partial-files.ts';
+import type { NewPartialFile, PartialFile, PartialFiles } from '../../core/ports/intake.ts';
 import { factsText, readFacts } from './mark.ts';
 import { OwnPartialFile, type PartialShared, type Paths } from './partial-file.ts';
 import { noRoom, unavailable } from './writer.ts';

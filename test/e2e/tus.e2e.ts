@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
 import { mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync, statSync } from 'node:fs';
 import { createServer } from 'node:http';
+import { createRequire } from 'node:module';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -10,10 +11,11 @@ import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { findFreePorts } from '../kit/free-ports.ts';
 import { launchBrowser } from './harness/chromium.ts';
-import { root, type Server, startServer } from './harness/server.ts';
+import { type Server, startServer } from './harness/server.ts';
 import { until } from './harness/wait.ts';
 
 const run = promisify(execFile);
+const require = createRequire(import.meta.url);
 const folder = mkdtempSync(join(tmpdir(), 'millrace-tus-'));
 const bytesType = 'application/offset+octet-stream';
 let server: Server;
@@ -204,7 +206,7 @@ it('uploads that are begun and silent cost no file descriptor, and end when they
 
 it('a page of another origin uploads with tus-js-client: pauses, goes on, survives the server, and reads why it was refused', async () => {
   const [port] = await findFreePorts(1);
-  const client = readFileSync(join(root, 'node_modules/tus-js-client/dist/tus.min.js'), 'utf8');
+  const client = readFileSync(require.resolve('tus-js-client/dist/tus.min.js'), 'utf8');
   const pages = createServer((request, answer) => {
     if (request.url === '/film') answer.end(film);
     else answer.setHeader('content-type', 'text/html').end('<p>page');

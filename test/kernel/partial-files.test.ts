@@ -3,7 +3,7 @@ import { mkdtemp, readdir, readFile, rename, rm, truncate, writeFile } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import type { PartialFile } from '../../core/ports/partial-files.ts';
+import type { PartialFile } from '../../core/ports/intake.ts';
 import { virtualClock } from '../../runtime/drivers/clock/virtual.ts';
 import { diskIntake } from '../../runtime/intake/intake.ts';
 

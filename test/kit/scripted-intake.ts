@@ -4,8 +4,7 @@ import { join } from 'node:path';
 import { Fault } from '../../core/fault.ts';
 import { uuid } from '../../core/ids.ts';
 import type { FilmPlayback, Inspector } from '../../core/ports/inspector.ts';
-import type { Intake, ReceivedFile } from '../../core/ports/intake.ts';
-import type { NewPartialFile, PartialFile } from '../../core/ports/partial-files.ts';
+import type { Intake, NewPartialFile, PartialFile, ReceivedFile } from '../../core/ports/intake.ts';
 import { writeSegmentBlock } from '../../core/segment-block.ts';
 import { writeSegmentIndex } from '../../core/segment-index.ts';
 

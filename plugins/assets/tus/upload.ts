@@ -1,7 +1,6 @@
 import { Fault, hasCode } from '../../../core/fault.ts';
 import { uuid } from '../../../core/ids.ts';
-import type { ReceivedFile } from '../../../core/ports/intake.ts';
-import type { PartialFile } from '../../../core/ports/partial-files.ts';
+import type { PartialFile, ReceivedFile } from '../../../core/ports/intake.ts';
 import { tasks } from '../../tasks/contract.ts';
 import type { AssetsKit } from '../kit.ts';
 import { assetLimits } from '../limits.ts';

@@ -1,7 +1,7 @@
 import { every } from '../../../core/every.ts';
 import { hasCode, isRefusal } from '../../../core/fault.ts';
 import { uuid } from '../../../core/ids.ts';
-import type { NewPartialFile, PartialFile } from '../../../core/ports/partial-files.ts';
+import type { NewPartialFile, PartialFile } from '../../../core/ports/intake.ts';
 import { bytesOf } from '../../../core/size.ts';
 import { tasks } from '../../tasks/contract.ts';
 import { assetOf, folderOf } from '../document.ts';
