@@ -1,10 +1,21 @@
+import type { TSchema } from '@sinclair/typebox';
+import type { Plugin } from '../core/plugin.ts';
 import type { Config } from './schema.ts';
 
-/** What this config holds that no log, no answer and no message may repeat, longest first. */
-export function secretsOf(config: Config): string[] {
+/**
+ * What this config holds that no log, no answer and no message may repeat, longest first. Of a plugin's slice it is what its
+ * schema calls `isSecret`.
+ */
+export function secretsOf(
+  config: Config,
+  plugins: readonly { readonly plugin: Plugin; readonly config: unknown }[] = [],
+): string[] {
   const { redis, kafka, s3, node, bootstrapKey } = config;
   const passwords = [...passwordsOf(redis.url), kafka.sasl?.password];
-  const found = [...passwords, s3.secretAccessKey, node.secret, bootstrapKey];
+  const ofPlugins = plugins.flatMap(({ plugin, config: slice }) =>
+    plugin.config ? secretsIn(plugin.config, slice) : [],
+  );
+  const found = [...passwords, s3.secretAccessKey, node.secret, bootstrapKey, ...ofPlugins];
   const texts = found.filter((text) => text !== undefined && text !== '') as string[];
   // In a line of JSON it may look otherwise.
   const written = texts.flatMap((text) => [text, JSON.stringify(text).slice(1, -1)]);
@@ -14,6 +25,14 @@ export function secretsOf(config: Config): string[] {
 /** The text with `***` in place of each of them. */
 export function concealed(text: string, secrets: readonly string[]): string {
   return secrets.reduce((rest, secret) => rest.replaceAll(secret, '***'), text);
+}
+
+function secretsIn(schema: TSchema, value: unknown): string[] {
+  if (schema.isSecret === true) return typeof value === 'string' ? [value] : [];
+  if (value === null || typeof value !== 'object') return [];
+  return Object.entries((schema.properties ?? {}) as Record<string, TSchema>).flatMap(([name, inner]) =>
+    Object.hasOwn(value, name) ? secretsIn(inner, (value as Record<string, unknown>)[name]) : [],
+  );
 }
 
 /** As it stands in the URL, and as it is meant. */

@@ -23,13 +23,16 @@ export interface BodyReader<T> {
 /**
  * @param fields the fields a client may set
  * @param options `readOnly`: fields that the resource's own table lists as read-only; accepted and ignored,
- * so that what was read can be sent back. Every other field is a 422.
+ * so that what was read can be sent back. Every other field is a 422. `example`: what the reference shows, where not all
+ * fields go together.
  */
 export function bodyReader<P extends Record<string, TSchema>>(
   fields: P,
-  options: { readOnly?: readonly string[] } = {},
+  options: { readOnly?: readonly string[]; example?: unknown } = {},
 ): BodyReader<Static<ReturnType<typeof Type.Object<P>>>> {
-  const schema = Type.Object(fields, { additionalProperties: false });
+  const { example } = options;
+  const examples = example === undefined ? {} : { examples: [example] };
+  const schema = Type.Object(fields, { additionalProperties: false, ...examples });
   const check = TypeCompiler.Compile(schema);
   const ignored = new Set(options.readOnly?.filter((name) => !(name in fields)));
   return {

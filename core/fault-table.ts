@@ -69,8 +69,21 @@ export const coreFaults: FaultTable = {
   'intake.beyond': { status: 413, meaning: 'More was sent than the file was said to have.' },
   'intake.broken': { status: 400, meaning: 'The file ended before it was complete. Send it again.' },
   'intake.silent': { status: 408, meaning: 'Nothing came of the file for too long. Send it again.' },
-  'intake.full': { status: 507, meaning: 'This node has no room for the file.' },
+  'intake.full': {
+    status: 507,
+    meaning:
+      'The disk of this node is nearly full, so no file is taken. Free some space, for example by deleting assets.',
+  },
   'intake.unavailable': { status: 503, meaning: 'This node cannot write the file down just now. Try again.' },
+  'packing.changed': {
+    status: 409,
+    meaning: 'The file was replaced or deleted while it was about to be packed for IPFS.',
+  },
+  'packing.full': { status: 507, meaning: 'This node has no room to pack the file for IPFS.' },
+  'packing.unavailable': {
+    status: 503,
+    meaning: 'This node cannot pack the file for IPFS just now. Try again.',
+  },
   'inspection.unavailable': {
     status: 503,
     meaning: 'The file could not be looked into; that says nothing of it. Try again.',

@@ -15,7 +15,8 @@ export function contentDisposition(name: string, { ending }: { ending: string })
   return plain === file ? plainly : `${plainly}; filename*=UTF-8''${extended(file)}`;
 }
 
-function fileName(name: string, ending: string): string {
+/** The name that a file is saved under: nothing of it is a path, a device, or hides another ending. */
+export function fileName(name: string, ending: string): string {
   const clean = name.toWellFormed().replace(unfit, '_').replace(/\s+/g, ' ');
   const has = clean.toLowerCase().endsWith(`.${ending}`);
   const bare = has ? clean.slice(0, -ending.length - 1) : clean;

@@ -12,6 +12,7 @@ import type { Inspector } from './ports/inspector.ts';
 import type { Intake } from './ports/intake.ts';
 import type { Media } from './ports/media.ts';
 import type { Outbound } from './ports/outbound.ts';
+import type { Packer } from './ports/packer.ts';
 import type { Recorder } from './ports/recorder.ts';
 import type { LoggedEvent, ResourceCommit, ResourceReader } from './ports/store.ts';
 import type { Volatile } from './ports/volatile.ts';
@@ -37,6 +38,8 @@ export interface Plugin<C extends TObject = TObject> {
   readonly contract?: number;
   /** Schema of its slice of config. `{}` must be valid: every key has a default. */
   readonly config?: C;
+  /** What a schema cannot say of its config: problems of keys that do not go together, each beginning with the key. */
+  readonly contradictions?: (config: Static<C>) => readonly string[];
   /** Tokens of other plugins that it uses. */
   readonly needs?: readonly Token<unknown>[];
   /** Tokens that its `start` provides. */
@@ -115,6 +118,8 @@ export interface Kit<C extends TObject = TObject> {
   readonly intake: Intake;
   /** Looks into such files. */
   readonly inspector: Inspector;
+  /** Packs files for IPFS. */
+  readonly packer: Packer;
   readonly volatile: Volatile;
   /** To count what is of use to an operator; no label may hold an id. */
   readonly metrics: Metrics;

@@ -10,11 +10,14 @@ import { milliseconds } from '../core/duration.ts';
 import { Fault } from '../core/fault.ts';
 import { jsonLog } from '../core/log.ts';
 import { type Booted, boot } from './boot.ts';
+import { DiskWatch } from './disk/disk-watch.ts';
+import { diskPlaces } from './disk/places.ts';
 import { holdProcess } from './drivers/clock/hold.ts';
 import { systemClock } from './drivers/clock/system.ts';
 import { outboundClient } from './drivers/outbound/client.ts';
 import { freePort } from './free-port.ts';
 import { diskIntake } from './intake/intake.ts';
+import { packer as filePacker } from './ipfs/packer.ts';
 import { processLimits } from './limits.ts';
 import { listen } from './listen.ts';
 import { inProcessMedia } from './media/in-process.ts';
@@ -48,7 +51,7 @@ async function main(): Promise<void> {
   config.http.port ||= freePort(config.http.host);
   config.rtmp.port ||= freePort(config.rtmp.host);
   if (config.rtmp.tlsPort === 0) config.rtmp.tlsPort = freePort(config.rtmp.host);
-  secrets.push(...secretsOf(config));
+  secrets.push(...secretsOf(config, plugins));
   const log = jsonLog({
     level: config.log.level,
     now: () => clock.now(),
@@ -76,11 +79,14 @@ async function main(): Promise<void> {
       uploads: config.recording.uploads,
     },
   });
-  const intake = diskIntake({
-    ...{ clock, folder: join(config.dataDir, 'uploads') },
+  const disks = new DiskWatch(diskPlaces({ ...config, drivers }), { clock, log });
+  const { uploads, blobs } = diskPlaces({ ...config, drivers });
+  const intake = diskIntake({ clock, ...uploads, store: blobs?.folder });
+  const inspector = fileInspector({ clock });
+  const packer = filePacker({
+    ...{ clock, blobs: opened.blobs, folder: join(config.dataDir, 'packing') },
     reserve: config.recording.reserve * 1_048_576,
   });
-  const inspector = fileInspector({ clock });
   const media = inProcessMedia({
     ...{ clock, log, recorder },
     rtmp: {
@@ -135,7 +141,7 @@ async function main(): Promise<void> {
   const publicUrl = config.publicUrl ?? `http://localhost:${config.http.port}`;
   const begun = boot({
     plugins,
-    drivers: { ...opened, clock, media, recorder, intake, inspector, outbound },
+    drivers: { ...opened, clock, media, recorder, intake, inspector, packer, outbound, disks },
     deployment: {
       publicUrl,
       dataDir: config.dataDir,

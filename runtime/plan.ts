@@ -142,6 +142,10 @@ function checkedConfig(
   const schema: TObject = { ...plugin.config, additionalProperties: false };
   const prefix = `plugins.${plugin.id}`;
   const { value, problems: wrong } = settingsOf(schema, { given: values, prefix, whole: prefix });
+  if (wrong.length === 0) {
+    const contradictions = plugin.contradictions?.(value as never) ?? [];
+    wrong.push(...contradictions.map((problem) => `${prefix}.${problem}`));
+  }
   problems.push(...wrong);
   return { value, isValid: wrong.length === 0 };
 }

@@ -17,6 +17,8 @@ const multistream = 'plugins/multistream.test.ts';
 const renditions = 'plugins/renditions.test.ts';
 const assets = 'plugins/assets.test.ts';
 const uploads = 'plugins/uploads.test.ts';
+const exports = 'plugins/exports.test.ts';
+const exportRuns = 'plugins/export-runs.test.ts';
 const imports = 'plugins/imports.test.ts';
 const task = 'machines/task.test.ts';
 const served = 'plugins/tasks.test.ts';
@@ -396,6 +398,12 @@ export const decisions: Readonly<Record<string, readonly Decision[]>> = {
       "an import's name is the URL's file name; secrets of the URL are shown nowhere",
       `${imports}: is named by the file, and shows neither user, password nor query anywhere`,
     ],
+    [
+      'export is 201 {task}; 404, 409 asset.not_ready, 422 by the field',
+      `${exports}: answers 201 with a task of the asset`,
+      `${exports}: is 404 for an asset of another account or none, and 409 for one without a file`,
+      `${exports}: refuses %s, naming it`,
+    ],
   ],
   Tasks: [
     [
@@ -414,6 +422,32 @@ export const decisions: Readonly<Record<string, readonly Decision[]>> = {
       'output.upload and output.import: assetSpec, and two paths that exist',
       `${imports}: answers the waiting asset and its task, and fetches the file afterwards`,
       `${uploads}: makes the asset ready, and completes the task`,
+    ],
+    [
+      'secrets given in params are never shown again, nor logged',
+      `${exports}: shows, tells and logs no secret of what was asked`,
+      'kernel/config.test.ts: knows the secrets of plugins',
+    ],
+    [
+      'output.export.custom: status, etag?',
+      `${exports}: is worked at: running, then completed with what came of it`,
+      `${exportRuns}: keeps of a tag what can be one: %j`,
+    ],
+    [
+      'output.export.ipfs: CID, URL and gateway URL of video and metadata, by both names',
+      `${exports}: packs for IPFS beside the asset, which takes that with it`,
+      'e2e/exports.e2e.ts: to IPFS, packed beside the asset: the CAR has the file under the CID that was answered',
+    ],
+    [
+      'ERC-1155 metadata: objects merge, null deletes, everything else replaces',
+      `${exportRuns}: adds the video, then what describes it, and answers all names of both`,
+      `${exports}: is changed by %s`,
+      `${exports}: leaves every other object as it is: %s`,
+    ],
+    [
+      "plugins.tasks.ipfs: checked as a whole; the caller's credentials win",
+      'kernel/config.test.ts: names each key of plugins.tasks.ipfs that is wrong: %j',
+      `${exports}: pins with the credentials of the caller, else with those of the deployment`,
     ],
     ['newest first', `${uploads}: is listed newest first, by type and name, for its account alone`],
   ],

@@ -30,6 +30,16 @@ export interface OutboundRequest {
   /** Redirects followed, 0 to 3, default 0: then a redirect is an answer like any other. */
   readonly redirects?: number;
   /**
+   * Follows only redirects that have the same sent to another place, 307 and 308 (RFC 9110 §15.4): any other is an answer.
+   * For a body that must arrive: the page that somebody is sent on to is no sign of it.
+   */
+  readonly keepsBody?: true;
+  /**
+   * Asks before a long body is sent whether it is wanted (`Expect: 100-continue`, RFC 9110 §10.1.1), and waits a second for the
+   * answer. Whoever refuses then is heard: while a body is sent, a peer that refuses and closes is often a broken connection.
+   */
+  readonly asksFirst?: boolean;
+  /**
    * Whether sending it twice is harmless. Then it may use a connection that was used before, and is sent again when
    * the peer closed that one meanwhile. Default: true for GET, HEAD, PUT and DELETE.
    */
@@ -86,6 +96,8 @@ export interface OutboundAnswer extends OutboundHead {
   readonly body: Uint8Array;
   /** There was more than `maxBytes`. */
   readonly isCut: boolean;
+  /** What was sent behind a chunked body (RFC 9110 §6.5), names in lower case; of a cut one there may be none. */
+  readonly trailers: Readonly<Record<string, string>>;
 }
 
 export interface OutboundStream extends OutboundHead {

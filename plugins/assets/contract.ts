@@ -27,6 +27,7 @@ export interface Assets {
 export interface AssetReference {
   readonly status: 'waiting' | 'ready' | 'failed';
   readonly account: string;
+  readonly name: string;
   readonly playbackId: string;
   readonly file?: AssetFile;
 }
@@ -57,6 +58,14 @@ export interface AssetFile {
   /** What is known of it, as JSON beside it. */
   readonly metadata?: { readonly key: string; readonly size: number };
   readonly spec: VideoSpec;
+}
+
+/**
+ * Where others keep what they made of an asset's file, and told somebody of: the CAR of an export. It stays as long as the asset
+ * does, also when another file takes the place of that one, and is erased with it.
+ */
+export function exportsFolder(id: string): string {
+  return `assets/${id}/exports/`;
 }
 
 /** Keys of all blobs of a file: what is deleted with it, and what a sweep leaves. */

@@ -80,6 +80,6 @@ function isKept(value: unknown): boolean {
   return typeof value === 'object';
 }
 
-function referenceOf({ status, account, playbackId, file }: AssetDocument): AssetReference {
-  return { status, account, playbackId, ...(file && { file }) };
+function referenceOf({ status, account, name, playbackId, file }: AssetDocument): AssetReference {
+  return { status, account, name, playbackId, ...(file && { file }) };
 }

@@ -1,3 +1,4 @@
+import type { Attempt } from '../../core/effect.ts';
 import { Fault } from '../../core/fault.ts';
 import { valuesOf } from '../../core/limit-table.ts';
 import { effect } from '../../core/plugin.ts';
@@ -6,6 +7,8 @@ import type { Abandon, Finish, Finished, Recording } from '../../machines/record
 import { type AssetFile, assets, keysOf } from '../assets/contract.ts';
 import { streams } from '../streams/contract.ts';
 import type { config } from './config.ts';
+import { finishCounts } from './finish-counts.ts';
+import { finishTask } from './finish-task.ts';
 import type { RecordingsKit } from './kit.ts';
 import { recordingLimitTable } from './limits.ts';
 import { folderOf, linksOf } from './names.ts';
@@ -22,41 +25,67 @@ const shared = { concurrency: finishing, timeout: finishTime, attempts };
  */
 export const finishEffect = effect<Finish, Finished, typeof config>({
   ...shared,
-  async run({ input, signal }, kit) {
-    const { sessionId, assetId, account, name, createdByTokenName, isLast } = input;
-    const source = { type: 'recording', sessionId } as const;
-    await kit.use(assets).begin({ id: assetId, account, name, source, createdByTokenName });
-    const session = await kit.use(streams).describe(sessionId);
-    const nodes = session?.nodes ?? [];
-    const { takes, missing } = await finishTakes(sessionId, { nodes, signal, kit });
-    const asset = await kit.use(assets).find(assetId);
-    const isMade = asset?.status === 'ready';
-    if (missing.length > 0 && !isLast && !isMade) throw missing[0].error;
-    for (const { node, error } of missing) {
-      kit.log.warn('a part of a recording could not be had', { sessionId, node, error });
+  async run(job, kit) {
+    const { sessionId, assetId } = job.input;
+    const count = finishCounts(kit.metrics);
+    const shown = finishTask(job.input, kit);
+    try {
+      await shown.begin();
+      const finished = await finish(job, kit);
+      const { outcome } = finished;
+      const asset = await kit.use(assets).find(assetId);
+      if (outcome === 'ready' && asset?.file) await shown.complete(asset.file);
+      count(outcome);
+      const level = outcome === 'failed' ? 'warn' : 'info';
+      kit.log[level]('a recording was finished', { sessionId, assetId, outcome, ...told(finished) });
+      return finished;
+    } catch (error) {
+      // What is broken off, because the server ends, is no trouble.
+      if (!job.signal.aborted) count('trouble');
+      throw error;
     }
-    if (takes.length === 0 && asset && !isMade) return { outcome: 'failed', message: nothingOf(missing) };
-    if (!asset) {
+  },
+});
+
+function told(finished: Finished): Readonly<Record<string, unknown>> {
+  if (finished.outcome === 'failed') return { why: finished.message };
+  return finished.outcome === 'ready' ? { gaps: finished.gaps, missing: finished.missing } : {};
+}
+
+async function finish({ input, signal }: Attempt<Finish>, kit: RecordingsKit): Promise<Finished> {
+  const { sessionId, assetId, account, name, createdByTokenName, isLast } = input;
+  const source = { type: 'recording', sessionId } as const;
+  await kit.use(assets).begin({ id: assetId, account, name, source, createdByTokenName });
+  const session = await kit.use(streams).describe(sessionId);
+  const nodes = session?.nodes ?? [];
+  const { takes, missing } = await finishTakes(sessionId, { nodes, signal, kit });
+  const asset = await kit.use(assets).find(assetId);
+  const isMade = asset?.status === 'ready';
+  if (missing.length > 0 && !isLast && !isMade) throw missing[0].error;
+  for (const { node, error } of missing) {
+    kit.log.warn('a part of a recording could not be had', { sessionId, node, error });
+  }
+  if (takes.length === 0 && asset && !isMade) return { outcome: 'failed', message: nothingOf(missing) };
+  if (!asset) {
+    await free(takes, { sessionId, signal, kit });
+    return { outcome: 'gone' };
+  }
+  if (!isMade) {
+    const file = await joined(takes, { sessionId, signal, kit });
+    if ((await kit.use(assets).ready(assetId, file)) === 'gone') {
+      await kit.blobs.delete(keysOf(file));
       await free(takes, { sessionId, signal, kit });
       return { outcome: 'gone' };
     }
-    if (!isMade) {
-      const file = await joined(takes, { sessionId, signal, kit });
-      if ((await kit.use(assets).ready(assetId, file)) === 'gone') {
-        await kit.blobs.delete(keysOf(file));
-        await free(takes, { sessionId, signal, kit });
-        return { outcome: 'gone' };
-      }
-    }
-    const links = linksOf(sessionId, kit.deployment);
-    return {
-      outcome: 'ready',
-      missing: missing.map(({ node }) => node),
-      gaps: takes.reduce((sum, { take }) => sum + take.gaps, 0),
-      payload: { ...links, session: { ...session?.body, recordingStatus: 'ready', ...links }, assetId },
-    };
-  },
-});
+  }
+  const links = linksOf(sessionId, kit.deployment);
+  return {
+    outcome: 'ready',
+    missing: missing.map(({ node }) => node),
+    gaps: takes.reduce((sum, { take }) => sum + take.gaps, 0),
+    payload: { ...links, session: { ...session?.body, recordingStatus: 'ready', ...links }, assetId },
+  };
+}
 
 /** Removes what a recording whose asset is ready has left: takes on nodes, and their blobs where several became one. */
 export const clearEffect = effect<Recording, null, typeof config>({
@@ -74,8 +103,10 @@ export const clearEffect = effect<Recording, null, typeof config>({
 /** Tells the asset of a recording that failed. What lies on nodes is swept there. */
 export const abandonEffect = effect<Abandon, null, typeof config>({
   ...shared,
-  async run({ input: { assetId, message } }, kit) {
+  async run({ input }, kit) {
+    const { assetId, message } = input;
     await kit.use(assets).fail(assetId, message);
+    await finishTask(input, kit).fail(message);
     return null;
   },
 });

@@ -2,6 +2,8 @@ import { milliseconds } from '../../core/duration.ts';
 import { hasCode, unlessRefused } from '../../core/fault.ts';
 import type { LoggedEvent } from '../../core/ports/store.ts';
 import type { SessionFacts } from '../streams/contract.ts';
+import { tasks } from '../tasks/contract.ts';
+import { taskIdOf } from './finish-task.ts';
 import type { RecordingsKit } from './kit.ts';
 import { assetIdOf } from './names.ts';
 import { recording } from './recording.ts';
@@ -59,6 +61,7 @@ export async function assetDeleted(event: LoggedEvent, kit: RecordingsKit): Prom
   };
   const { type, sessionId } = payload?.asset?.source ?? {};
   if (type !== 'recording' || sessionId === undefined) return;
+  await kit.use(tasks).cancel(taskIdOf(sessionId));
   await kit.actors
     .ask(recording, sessionId, { type: 'assetDeleted' }, { cause: causeOf(event) })
     .catch(unlessRefused);

@@ -10,8 +10,11 @@ import { offer } from '../../core/token.ts';
 import { assets, films } from '../assets/contract.ts';
 import { playables } from '../playback/contract.ts';
 import { type PublishTerms, publishTerms, setFieldsFaults, stream, streams } from '../streams/contract.ts';
+import { taskKinds, tasks } from '../tasks/contract.ts';
 import { config } from './config.ts';
 import { abandonEffect, clearEffect, finishEffect } from './finish.ts';
+import { finishCounts } from './finish-counts.ts';
+import { recordingTasks } from './finish-task.ts';
 import { assetDeleted, isRecorded, sessionChanged, sessionStarted } from './follow.ts';
 import { catchingUp } from './missed.ts';
 import { folderOf } from './names.ts';
@@ -28,7 +31,7 @@ export default definePlugin({
   id: 'recordings',
   summary: 'sessions are recorded, and recordings become assets',
   config,
-  needs: [authenticator, streams, assets, films],
+  needs: [authenticator, streams, assets, films, tasks],
   extends: [field(stream, 'record', { schema: recordSchema, initial: false })],
   derives: [recordingFields],
   offers: [
@@ -38,6 +41,7 @@ export default definePlugin({
         isRecorded(session) ? { recording: { folder: folderOf(session.id) } } : {},
     ),
     offer(playables, recordedPlayable),
+    offer(taskKinds, () => recordingTasks),
   ],
   actors: [recording],
   emits: {
@@ -60,7 +64,11 @@ export default definePlugin({
   },
   nodeRoutes: takeRoutes,
   duties: { catchUp: catchingUp },
-  start: sweeping,
+  start(kit) {
+    // Shown from the first, as 0.
+    finishCounts(kit.metrics);
+    return sweeping(kit);
+  },
   routes(kit) {
     const keys = kit.use(authenticator);
     const body = bodyReader({ record: Type.Boolean() });

@@ -44,6 +44,12 @@ export const recordingLimitTable = limitTable('recordings', {
     meaning: 'How long another node may take to answer that request.',
     beyond: 'The attempt has failed.',
   },
+  taskWait: {
+    value: 3_600_000,
+    unit: 'ms',
+    meaning: 'How long after `plugins.recordings.giveUp` the task of a recording waits for its end.',
+    beyond: 'It has failed: its recording ended without a word, as when its asset was deleted meanwhile.',
+  },
   sweep: {
     value: 600_000,
     unit: 'ms',
@@ -60,6 +66,6 @@ export const recordingLimitTable = limitTable('recordings', {
     value: 3_600_000,
     unit: 'ms',
     meaning: 'How long nothing was written to what belongs to no recording that is still being made.',
-    beyond: 'It is removed from this node, and the log says so.',
+    beyond: 'It is removed from this node when the look after that finds the same, and the log says so.',
   },
 });

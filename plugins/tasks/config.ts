@@ -1,6 +1,7 @@
 import { Type } from '@sinclair/typebox';
 import { durationSchema } from '../../core/duration.ts';
 import { limitSchema } from '../../core/limit-table.ts';
+import { ipfsSchema } from './ipfs.ts';
 import { taskLimits } from './limits.ts';
 
 const mostPlaces = taskLimits.places.value;
@@ -18,6 +19,7 @@ export const config = Type.Object({
     description: 'Tasks an account may have, those that have ended and are remembered among them.',
     beyond: '409 `task.too_many`.',
   }),
+  ipfs: ipfsSchema,
   running: limitSchema({
     default: 8,
     maximum: mostPlaces,

@@ -20,6 +20,8 @@ export interface Tasks {
   complete(id: string, output: Readonly<Record<string, unknown>>): Promise<void>;
   /** Nobody wants it any more. */
   cancel(id: string): Promise<void>;
+  /** The same of all of one type that were to work with this asset (`inputAssetId`). */
+  cancelOf(assetId: string, type: TaskType): Promise<void>;
   /** The task object, as its owner sees it. */
   show(id: string): Promise<Record<string, unknown> | undefined>;
 }
@@ -60,8 +62,8 @@ export interface TaskKind {
    * whoever has what it takes, with `begin` and `complete`: an upload by its client.
    *
    * At least once: the process may die at any line, and then another does all of it again, so a repeat must find or replace what
-   * the former left. A throw is trouble on the way (a connection, a store): it is tried again, later each time. A Fault with
-   * `retry: false`, or the outcome `failed`, ends it.
+   * the former left. A throw is trouble on the way (a connection, a store): it is tried again, later each time, and not before the
+   * `retryAfter` of a Fault. One with `retry: false`, or the outcome `failed`, ends it.
    */
   run?(work: TaskWork): Promise<TaskResult>;
 }
@@ -98,11 +100,31 @@ export interface Renewal {
   readonly params?: Readonly<Record<string, unknown>>;
 }
 
+/** How exports reach IPFS: `plugins.tasks.ipfs`, checked. URLs have no slash at their end. */
+export type IpfsSettings = {
+  /** `<gateway>/ipfs/<cid>` shows what was exported. */
+  readonly gateway: string;
+  /** Of `local` and `kubo`: how a file is cut into blocks. */
+  readonly cidProfile: 'unixfs-v1-2025' | 'unixfs-v0-2015';
+  /** The pinning service, also for credentials that a caller brings where another driver is set. */
+  readonly pinningEndpoint: string;
+} & (
+  | { readonly driver: 'local' }
+  | { readonly driver: 'kubo'; readonly endpoint: string }
+  | { readonly driver: 'pinning'; readonly credentials: PinningCredentials }
+);
+
+/** `jwt` goes as a bearer token, the pair as `pinning_api_key` and `pinning_secret_api_key`. */
+export type PinningCredentials =
+  | { readonly jwt: string }
+  | { readonly apiKey: string; readonly apiSecret: string };
+
 export const tasks = token<Tasks>('tasks');
+export const ipfsSettings = token<IpfsSettings>('tasks.ipfs');
 export const taskKinds = collection<TaskKind>('tasks.kinds');
 
 const ofType = (description: string) =>
-  Type.Record(Type.String(), Type.Unknown(), { description, examples: [{}] });
+  Type.Record(Type.String(), Type.Unknown(), { description, additionalProperties: false, examples: [{}] });
 
 /** The task object. */
 export const taskSchema = Type.Object(

@@ -1,8 +1,10 @@
 import { authenticator } from '../../core/auth.ts';
+import { Fault } from '../../core/fault.ts';
 import { definePlugin } from '../../core/plugin.ts';
 import { admissionReactions } from './admission.ts';
 import { config } from './config.ts';
-import { tasks } from './contract.ts';
+import { ipfsSettings, tasks } from './contract.ts';
+import { ipfsContradictions, ipfsSettingsOf } from './ipfs.ts';
 import { lane } from './lane.ts';
 import { lookEffect } from './look.ts';
 import { lostNode } from './lost-nodes.ts';
@@ -16,8 +18,9 @@ export default definePlugin({
   id: 'tasks',
   summary: 'tasks: what takes its time, and how far it is',
   config,
+  contradictions: ({ ipfs }) => ipfsContradictions(ipfs).map((problem) => `ipfs.${problem}`),
   needs: [authenticator],
-  provides: [tasks],
+  provides: [tasks, ipfsSettings],
   actors: [task, lane],
   effects: { 'task.run': runEffect, 'task.look': lookEffect },
   reactions: admissionReactions,
@@ -37,6 +40,13 @@ export default definePlugin({
   routes,
   start(kit) {
     kit.provide(tasks, making(kit));
+    const { endpoint } = kit.config.ipfs;
+    const wrong = endpoint === undefined ? undefined : kit.outbound.problem(endpoint);
+    if (wrong) {
+      const message = `plugins.tasks.ipfs.endpoint: ${wrong.message}`;
+      throw new Fault('config.invalid', { status: 500, message });
+    }
+    kit.provide(ipfsSettings, ipfsSettingsOf(kit.config.ipfs));
     return undefined;
   },
 });

@@ -8,6 +8,12 @@ export const taskLimits = limitTable('tasks', {
     meaning: 'Tries at one task side by side: uploads of one URL.',
     beyond: '409 `upload.busy`.',
   },
+  cancelledAtOnce: {
+    value: 100,
+    unit: 'tasks',
+    meaning: 'Tasks of a deleted asset that are cancelled at a time.',
+    beyond: 'The others after them.',
+  },
   lostAtOnce: {
     value: 200,
     unit: 'tasks',

@@ -4,6 +4,7 @@ import { quota } from '../../core/quota.ts';
 import { type Tasks, taskKinds } from './contract.ts';
 import { taskKind, taskOf } from './document.ts';
 import type { TasksKit } from './kit.ts';
+import { taskLimits } from './limits.ts';
 import { presentTask } from './present.ts';
 import { task } from './task.ts';
 
@@ -63,12 +64,32 @@ export function making(kit: TasksKit): Tasks {
     async cancel(id) {
       await isTaken(actors.ask(task, id, { type: 'cancel' }));
     },
+    async cancelOf(assetId, type) {
+      const limit = taskLimits.cancelledAtOnce.value;
+      let after: { createdAt: number; id: string } | undefined;
+      for (;;) {
+        const rows = await resources.list(taskKind, {
+          ...{ where: { inputAssetId: assetId }, limit },
+          ...(after && { after }),
+        });
+        const ids = rows.flatMap((row) => {
+          const { type: its, phase } = taskOf(row);
+          return its === type && !ended.has(phase) ? [row.id] : [];
+        });
+        await Promise.all(ids.map((id) => isTaken(actors.ask(task, id, { type: 'cancel' }))));
+        const last = rows.at(-1);
+        if (!last || rows.length < limit) return;
+        after = { createdAt: last.createdAt, id: last.id };
+      }
+    },
     async show(id) {
       const row = await resources.get(taskKind, id, { isBeside: true });
       return row && presentTask(taskOf(row));
     },
   };
 }
+
+const ended: ReadonlySet<string> = new Set(['completed', 'failed', 'cancelled']);
 
 function tooMany(most: number): Fault {
   const message = `This account has ${most} tasks (plugins.tasks.maxPerAccount). Those that have ended are forgotten in time.`;

@@ -2,6 +2,7 @@ import { type AnyElysia, Elysia } from 'elysia';
 import { authenticate, authenticator, type Principal } from '../../core/auth.ts';
 import { Fault, hasCode } from '../../core/fault.ts';
 import { says } from '../../core/http.ts';
+import { idempotent } from '../../core/idempotency.ts';
 import { json } from '../../core/operation.ts';
 import { listAnswer, listParameters, resourceList } from '../../core/pagination.ts';
 import { idOrNone } from '../../core/secrets.ts';
@@ -15,6 +16,7 @@ import { task } from './task.ts';
 export function routes(kit: TasksKit): AnyElysia {
   const { resources, actors } = kit;
   const keys = kit.use(authenticator);
+  const once = idempotent(kit);
   const list = resourceList({ kind: taskKind, fields, publicUrl: kit.deployment.publicUrl, resources });
   const owned = async ({ accountId }: Principal, id: string): Promise<TaskDocument> => {
     const row = await resources.get(taskKind, id, { isBeside: true });
@@ -58,13 +60,22 @@ export function routes(kit: TasksKit): AnyElysia {
       '/api/task/:id/retry',
       async ({ request, params: { id } }) => {
         const principal = await authenticate(request, keys);
-        const document = await owned(principal, id);
-        const renewal = await renewed(document, kit);
-        await told(id, { type: 'retry', deadline: renewal.deadline });
-        const answer = await shown(principal, id);
-        if (!renewal.params) return Response.json(answer);
-        const { type, params } = document;
-        return Response.json({ ...answer, params: { [type]: { ...params, ...renewal.params } } });
+        return once(request, {
+          principal,
+          run: async ({ isRepeat }) => {
+            const document = await owned(principal, id);
+            const renew = async () => {
+              const renewal = await renewed(document, kit);
+              await told(id, { type: 'retry', deadline: renewal.deadline });
+              return renewal;
+            };
+            const renewal = await renew().catch(unlessDone(isRepeat));
+            const answer = await shown(principal, id);
+            if (!renewal?.params) return Response.json(answer);
+            const { type, params } = document;
+            return Response.json({ ...answer, params: { [type]: { ...params, ...renewal.params } } });
+          },
+        });
       },
       says(
         'Has a failed or cancelled task tried again. Of an upload the file must be sent again: `params.upload` says where to.',
@@ -79,9 +90,14 @@ export function routes(kit: TasksKit): AnyElysia {
       '/api/task/:id/cancel',
       async ({ request, params: { id } }) => {
         const principal = await authenticate(request, keys);
-        await owned(principal, id);
-        await told(id, { type: 'cancel' });
-        return Response.json(await shown(principal, id));
+        return once(request, {
+          principal,
+          run: async ({ isRepeat }) => {
+            await owned(principal, id);
+            await told(id, { type: 'cancel' }).catch(unlessDone(isRepeat));
+            return Response.json(await shown(principal, id));
+          },
+        });
       },
       says('Cancels a task that has not ended. Its asset is failed.', {
         name: 'cancelTask',
@@ -108,6 +124,14 @@ function renewed(document: TaskDocument, kit: TasksKit): Promise<Renewal> {
   const isEnded = phase === 'failed' || phase === 'cancelled';
   if (!isEnded || !kind) return Promise.reject(notPossible(document, 'retry'));
   return kind.renew({ id, phase, account, inputAssetId, outputAssetId });
+}
+
+/** For an attempt that comes again: an earlier one of the same request may have done it already. */
+function unlessDone(isRepeat: boolean): (error: unknown) => undefined {
+  return (error) => {
+    if (isRepeat && hasCode(error, 'task.not_possible')) return undefined;
+    throw error;
+  };
 }
 
 function notFound(id: string): Fault {

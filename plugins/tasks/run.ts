@@ -113,7 +113,8 @@ async function kindOf(work: TaskWork, { task: { type } }: TaskContext, kit: Task
 function troubleOf(error: unknown, shown: (text: string) => string): Fault {
   const isTold = error instanceof Fault;
   const message = isTold ? shown(error.message) : 'The server met trouble of its own.';
-  return new Fault(isTold ? error.code : 'internal', { status: 503, message });
+  const when = isTold && error.retryAfter !== undefined ? { retryAfter: error.retryAfter } : {};
+  return new Fault(isTold ? error.code : 'internal', { status: 503, message, ...when });
 }
 
 function textOf(error: unknown): string {

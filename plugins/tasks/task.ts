@@ -13,10 +13,14 @@ export const task: ActorType<typeof taskMachine> = {
     const row = { kind: taskKind, id, account, createdAt, name };
     if (state === 'forgotten') return [{ ...row, body: null, indexes: {} }];
     const phase = phaseOf(state);
-    // By it the lane finds those that wait for it.
-    const queue: Readonly<Record<string, string>> =
-      phase === 'pending' && context.task.isServed ? { queue: type } : {};
-    return [{ ...row, body: JSON.stringify(documentOf(context, phase)), indexes: { type, phase, ...queue } }];
+    const { inputAssetId, isServed } = context.task;
+    const indexes = {
+      ...{ type, phase },
+      // By it the lane finds those that wait for it.
+      ...(phase === 'pending' && isServed && { queue: type }),
+      ...(inputAssetId !== null && { inputAssetId }),
+    };
+    return [{ ...row, body: JSON.stringify(documentOf(context, phase)), indexes }];
   },
   describe(emitted, context) {
     const document = documentOf(context, (emitted as unknown as TaskEmitted).phase);

@@ -44,7 +44,7 @@ export class OwnPartialFile implements PartialFile {
     const options = { ...rest, ...(onBytes && { onBytes: (count: number) => onBytes(from + count) }) };
     let hasFailed = false;
     const to: Destination<number> = {
-      most: this.size - from,
+      ...{ base: from, most: this.size - from },
       tooMuch: () => beyond(this.size),
       begin: (ears) => {
         const failed = (error: Fault) => {
@@ -57,9 +57,11 @@ export class OwnPartialFile implements PartialFile {
       breakOff: (id) => this.#shared.writer.pause(id),
       outcome: () => this.offset,
     };
+    const receiving = new Receiving(to, { shared: this.#shared, given: options });
     try {
-      return await this.#shared.track(new Receiving(to, { shared: this.#shared, given: options }), body);
+      return await this.#shared.track(receiving, body);
     } finally {
+      receiving.release();
       // It goes on from what is on disk for certain: whatever failed, that much is whole.
       if (hasFailed) await this.#leave();
       this.#isInUse = false;
@@ -73,15 +75,19 @@ export class OwnPartialFile implements PartialFile {
       throw error;
     });
     const hashes = await this.#hashes;
+    // A store on another disk needs room for all of it.
+    const claim = await this.#shared.room.claim(0, { before: this.size });
     const path = this.#paths.another();
     const isLinked = await link(this.#paths.file, path).then(
       () => true,
       () => false,
     );
+    const discard = async () => {
+      claim.release();
+      if (isLinked) await rm(path, { force: true }).catch(() => {});
+    };
     // Where the disk has no second names it is adopted itself: only a process that dies right then has the client begin anew.
-    if (!isLinked) return { path: this.#paths.file, size: this.size, ...hashes, discard: async () => {} };
-    const discard = () => rm(path, { force: true }).catch(() => {});
-    return { path, size: this.size, ...hashes, discard };
+    return { path: isLinked ? path : this.#paths.file, size: this.size, ...hashes, discard };
   }
 
   async remove(): Promise<void> {

@@ -53,13 +53,19 @@ export function partialFiles(options: {
         const [id, ending] = name.split('.');
         return (ending === 'part' || ending === 'mark') && !kept.has(id);
       });
-      for (const name of strays) await rm(join(folder, name), { force: true });
+      const sizes: number[] = [];
+      for (const name of strays) {
+        const path = join(folder, name);
+        sizes.push((await stat(path)).size);
+        await rm(path, { force: true });
+      }
+      return sizes;
     },
     async begin(file) {
       const { id, size, expires, note } = file;
       if (!/^[0-9a-z-]+$/.test(id)) throw new RangeError(`${JSON.stringify(id)} is no id of a partial file`);
       if (kept.has(id)) throw new RangeError(`there is a partial file ${id} already`);
-      await shared.checkRoom();
+      await shared.room.check(0);
       const paths = pathsOf(id);
       const text = factsText({ size, expires, note });
       try {
@@ -82,8 +88,8 @@ export function partialFiles(options: {
 }
 
 export interface OpenedPartialFiles extends PartialFiles {
-  /** Finds what former processes left, and removes what is of no use. */
-  open(): Promise<void>;
+  /** Finds what former processes left, and removes what is of no use: answers the bytes of each such file. */
+  open(): Promise<readonly number[]>;
 }
 
 async function write(path: string, text: string): Promise<void> {

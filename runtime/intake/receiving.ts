@@ -2,6 +2,7 @@ import { Fault } from '../../core/fault.ts';
 import type { Clock } from '../../core/ports/clock.ts';
 import { Interruption } from './interruption.ts';
 import type { Hashes } from './protocol.ts';
+import type { Claim, Room } from './room.ts';
 import type { FileEars, Writer } from './writer.ts';
 
 /** What all files that are received at one time share. */
@@ -17,13 +18,14 @@ export interface Shared {
   };
   /** Bytes of all files that are not written yet. */
   unwritten: number;
-  /** Throws when there is no room. */
-  checkRoom(): Promise<void>;
+  readonly room: Room;
 }
 
 /** Where the bytes of a body go. */
 export interface Destination<T> {
-  /** Bytes that the body may have, and the fault when it has more. */
+  /** Bytes that are there before it. */
+  readonly base: number;
+  /** Bytes that it may have, and the fault when it has more. */
   readonly most: number;
   tooMuch(): Fault;
   begin(ears: FileEars): number;
@@ -37,8 +39,6 @@ export interface Destination<T> {
 
 /** One body, from its first piece to its last. */
 export class Receiving<T> {
-  /** Bytes that are said to come yet. */
-  promised: number;
   readonly #shared: Shared;
   readonly #options: ReceivingOptions;
   readonly #to: Destination<T>;
@@ -48,6 +48,10 @@ export class Receiving<T> {
   readonly #stopped = Promise.withResolvers<void>();
   #id: number | undefined;
   #size = 0;
+  #written = 0;
+  /** Bytes for which it has room. */
+  #allowed = 0;
+  #claim: Claim | undefined;
   #unwritten = 0;
   #wake = () => {};
   #isReading = false;
@@ -58,12 +62,16 @@ export class Receiving<T> {
     this.#to = to;
     this.#shared = options.shared;
     this.#options = options.given;
-    this.promised = options.given.expected ?? 0;
     this.#heardAt = this.#shared.clock.now();
   }
 
   end(reason: unknown): void {
     this.#interruption.end(reason);
+  }
+
+  /** Its room is there for others. */
+  release(): void {
+    this.#claim?.release();
   }
 
   /** To its end, and on disk. After a throw nobody writes any more. */
@@ -74,11 +82,12 @@ export class Receiving<T> {
     signal.addEventListener('abort', abort);
     const reader = body?.getReader();
     try {
-      await this.#shared.checkRoom();
+      this.#allowed = this.#ahead();
+      this.#claim = await this.#shared.room.claim(this.#allowed, { before: this.#to.base });
       this.#id = this.#to.begin(this.#ears());
       this.#watch();
       if (reader) await this.#read(reader);
-      this.promised = 0;
+      this.#allow(this.#size);
       this.#to.end(this.#id);
       return this.#to.outcome(this.#size, await this.#interruption.over(this.#done.promise));
     } catch (error) {
@@ -106,22 +115,46 @@ export class Receiving<T> {
       this.#heardAt = clock.now();
       if (done) return;
       this.#take(value);
-      while (this.#isFull()) await this.#interruption.over(this.#written());
-      if (this.#size - lookedAt < limits.look) continue;
+      while (this.#isFull()) await this.#interruption.over(this.#writing());
+      if (this.#size <= this.#allowed && this.#size - lookedAt < limits.look) continue;
       lookedAt = this.#size;
-      await this.#shared.checkRoom();
+      await this.#look();
     }
   }
 
+  /** How long it may become before it is looked again how much room there is: as long as it is said to be, or one step more. */
+  #ahead(): number {
+    const { expected = 0 } = this.#options;
+    const isSaid = expected > 0 && expected >= this.#size;
+    return isSaid ? expected : Math.min(this.#to.most, this.#size + this.#shared.limits.look);
+  }
+
+  async #look(): Promise<void> {
+    const wanted = this.#ahead();
+    const claim = this.#claim as Claim;
+    await this.#shared.room.extend(claim, {
+      toWrite: wanted - this.#written,
+      size: this.#to.base + wanted,
+    });
+    this.#allow(wanted);
+  }
+
+  /** It has room for so many bytes. */
+  #allow(bytes: number): void {
+    this.#allowed = bytes;
+    if (!this.#claim) return;
+    this.#claim.size = this.#to.base + bytes;
+    this.#claim.toWrite = Math.max(0, bytes - this.#written);
+  }
+
   #take(piece: Uint8Array): void {
-    const { expected = 0, onBytes } = this.#options;
+    const { onBytes } = this.#options;
     const { byteLength: length } = piece;
     if (length === 0) return;
     if (this.#size + length > this.#to.most) throw this.#to.tooMuch();
     this.#size += length;
     this.#unwritten += length;
     this.#shared.unwritten += length;
-    this.promised = Math.max(0, expected - this.#size);
     this.#shared.writer.write(this.#id as number, piece);
     onBytes?.(this.#size);
   }
@@ -131,7 +164,7 @@ export class Receiving<T> {
     return this.#unwritten > limits.perFile || (unwritten > limits.inMemory && this.#unwritten > 0);
   }
 
-  #written(): Promise<void> {
+  #writing(): Promise<void> {
     return new Promise((resolve) => {
       this.#wake = resolve;
     });
@@ -142,6 +175,8 @@ export class Receiving<T> {
       written: (bytes) => {
         this.#unwritten -= bytes;
         this.#shared.unwritten -= bytes;
+        this.#written += bytes;
+        this.#allow(this.#allowed);
         this.#wake();
       },
       done: this.#done.resolve,

@@ -8,13 +8,19 @@ import { jobLimits } from './limits.ts';
 /** How one attempt ended. */
 export type AttemptEnd =
   | { readonly output: unknown }
-  /** `isFinal`: another attempt would end alike. */
-  | { readonly error: EffectError; readonly isFinal: boolean; readonly isGivenUp: false }
+  /** `isFinal`: another attempt would end alike. `retryAfter`: ms before which none is of use, as the Fault says. */
+  | {
+      readonly error: EffectError;
+      readonly isFinal: boolean;
+      readonly isGivenUp: false;
+      readonly retryAfter: number;
+    }
   /** It goes on working long after it was told to stop; `ended` resolves when it ends. */
   | {
       readonly error: EffectError;
       readonly isFinal: false;
       readonly isGivenUp: true;
+      readonly retryAfter?: undefined;
       readonly ended: Promise<unknown>;
     };
 
@@ -40,7 +46,8 @@ export async function attempted(
       const isFinal = error instanceof Fault && !error.retry;
       // What an aborted `fetch` throws says less than why it was aborted.
       const reason = signal.aborted && !isFinal ? signal.reason : error;
-      return { error: errorOf(reason, attempt), isFinal, isGivenUp: false };
+      const retryAfter = reason instanceof Fault ? (reason.retryAfter ?? 0) * 1000 : 0;
+      return { error: errorOf(reason, attempt), isFinal, isGivenUp: false, retryAfter };
     }
   };
   const worked = work();

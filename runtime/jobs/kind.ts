@@ -56,15 +56,17 @@ export function jobKind(
 /**
  * Wait after a failed attempt, ms: doubling, and up to a quarter less by chance, so that jobs that failed together do
  * not come back together. The chance is drawn from the id: the same job waits the same time in every run of a test.
+ * At least `retryAfter` ms, up to an hour: so long the other side wants to be left alone.
  */
 export function backoffOf(
   { backoff }: Pick<JobKind, 'backoff'>,
-  job: { readonly id: string; readonly attempt: number },
+  job: { readonly id: string; readonly attempt: number; readonly retryAfter?: number | undefined },
 ): number {
   const whole = Math.min(backoff.most, backoff.first * 2 ** Math.min(job.attempt - 1, 30));
   let hash = job.attempt;
   for (let index = 0; index < job.id.length; index += 1) {
     hash = (Math.imul(hash, 31) + job.id.charCodeAt(index)) >>> 0;
   }
-  return Math.ceil(whole * (1 - (hash % 1000) / 4000));
+  const asked = Math.min(job.retryAfter ?? 0, jobLimits.retryAfter);
+  return Math.max(Math.ceil(whole * (1 - (hash % 1000) / 4000)), asked);
 }

@@ -28,6 +28,13 @@ export const jobLimitTable = limitTable('jobs', {
     meaning: 'Jobs that one claim takes.',
     beyond: 'More come with the next one, at once.',
   },
+  retryAfter: {
+    value: 3_600_000,
+    unit: 'ms',
+    meaning:
+      'How long after a failed attempt the next one waits because the other side asks for it (`Retry-After`).',
+    beyond: 'It comes then.',
+  },
   concurrency: {
     value: 1000,
     unit: 'jobs',

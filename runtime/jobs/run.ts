@@ -60,7 +60,8 @@ export async function worked(run: Run, options: RunOptions): Promise<JobEnd> {
   log.debug('an attempt failed; the job is tried again', {
     ...{ job: job.id, attempt: job.attempt, code: end.error.code, reason: end.error.message },
   });
-  return putBack({ due: clock.now() + backoffOf(bench.kind, job) }, 'retried');
+  const wait = backoffOf(bench.kind, { ...job, retryAfter: end.retryAfter });
+  return putBack({ due: clock.now() + wait }, 'retried');
 }
 
 /** While the machine cannot be told, the job stays leased, so that the work is not done again. */

@@ -246,6 +246,64 @@ describe('config', () => {
     ]);
   });
 
+  const problemsOf = async (ipfs: object) => {
+    const { plugins } = await importPlugins({ tasks: { ipfs } });
+    return planOf(plugins).problems;
+  };
+
+  it.each([
+    [{}, []],
+    [{ driver: 'local', cidProfile: 'unixfs-v0-2015' }, []],
+    [{ driver: 'kubo', endpoint: 'http://127.0.0.1:5001/' }, []],
+    [{ driver: 'pinning', jwt: 'a.b.c' }, []],
+    [{ driver: 'pinning', endpoint: 'https://pin.example', apiKey: 'a', apiSecret: 'b' }, []],
+    [{ driver: 'web3' }, ['driver: expected "local", "kubo" or "pinning"']],
+    [{ driver: 'kubo' }, ['endpoint: is required where the driver is "kubo", such as http://127.0.0.1:5001']],
+    [
+      { endpoint: 'http://a.example' },
+      ['endpoint: is for the drivers "kubo" and "pinning"; the driver is "local"'],
+    ],
+    [
+      { driver: 'kubo', endpoint: 'http://user:word@a.example' },
+      ['endpoint: expected a URL without user, query or fragment, such as http://127.0.0.1:5001'],
+    ],
+    [{ driver: 'pinning' }, ['jwt: is required where the driver is "pinning", or apiKey and apiSecret']],
+    [{ driver: 'pinning', apiKey: 'a' }, ['apiSecret: is required beside apiKey']],
+    [{ driver: 'pinning', apiSecret: 'a' }, ['apiKey: is required beside apiSecret']],
+    [
+      { driver: 'pinning', jwt: 'a', apiKey: 'b', apiSecret: 'c' },
+      ['jwt: expected either jwt, or apiKey and apiSecret; both are set'],
+    ],
+    [
+      { jwt: 'a', apiKey: 'b' },
+      [
+        'jwt: is for the driver "pinning"; the driver is "local"',
+        'apiKey: is for the driver "pinning"; the driver is "local"',
+      ],
+    ],
+    [
+      { driver: 'pinning', jwt: 'a\r\nb', gateway: 'ftp://x', cidProfile: 'v1', token: 'x' },
+      [
+        'token: unknown field',
+        'jwt: expected up to 4096 letters, digits or signs, without spaces',
+        'gateway: expected a URL without a path, such as https://ipfs.io',
+        'cidProfile: expected "unixfs-v1-2025" or "unixfs-v0-2015"',
+      ],
+    ],
+  ])('names each key of plugins.tasks.ipfs that is wrong: %j', async (ipfs, problems) => {
+    expect((await problemsOf(ipfs)).sort()).toEqual(
+      problems.map((problem) => `plugins.tasks.ipfs.${problem}`).sort(),
+    );
+  });
+
+  it('knows the secrets of plugins', async () => {
+    const slices = { tasks: { ipfs: { driver: 'pinning', apiKey: 'key of', apiSecret: 'a secret' } } };
+    const config = await loadConfig({ MILLRACE_PLUGINS: JSON.stringify(slices) });
+    const { plugins } = await importPlugins(config.plugins);
+    const secrets = secretsOf(config, plugins);
+    expect(concealed('pinning: key of, a secret', secrets)).toBe('pinning: ***, ***');
+  });
+
   it('lets one key win over its whole section', async () => {
     const environment = { MILLRACE_HTTP__PORT: '81', MILLRACE_HTTP: '{"port": 82, "host": "::"}' };
     expect((await loadConfig(environment)).http).toMatchObject({ port: 81, host: '::' });

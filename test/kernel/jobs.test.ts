@@ -5,6 +5,7 @@ import { definePlugin } from '../../core/plugin.ts';
 import type { Jobs } from '../../core/ports/jobs.ts';
 import type { StepCommit } from '../../core/ports/store.ts';
 import type { SqliteStore } from '../../runtime/drivers/store/sqlite/index.ts';
+import { backoffOf } from '../../runtime/jobs/kind.ts';
 import { courierActor, courierPlugin, type Parcel } from '../kit/courier.ts';
 import { scriptedEffect } from '../kit/scripted-effect.ts';
 import { world } from '../kit/world.ts';
@@ -107,6 +108,24 @@ describe('a job', () => {
     c.script.last().fail(new Fault('courier.refused', { status: 400, message: 'no', retry: false }));
     await c.w.settle();
     expect(await c.receipts('a')).toEqual([{ code: 'courier.refused', message: 'no', attempts: 1 }]);
+  });
+
+  it('is not tried again before the other side wants it, but after an hour', async () => {
+    await using c = await couriers();
+    await c.carry('a', { parcel: 'one' });
+    c.script.last().fail(new Fault('courier.busy', { status: 503, message: 'busy', retryAfter: 50 }));
+    await c.w.advance('49s');
+    expect(c.script.attempts).toHaveLength(1);
+    await c.w.advance('2s');
+    expect(c.script.last().attempt).toBe(2);
+    c.script.last().finish({ status: 200 });
+    await c.w.settle();
+    const kind = { backoff: { first: 1000, most: 60_000 } };
+    const waits = [0, 1, 3_599_000, 1e12].map((retryAfter) =>
+      backoffOf(kind, { id: 'a', attempt: 20, retryAfter }),
+    );
+    const usual = backoffOf(kind, { id: 'a', attempt: 20 });
+    expect(waits).toEqual([usual, usual, 3_599_000, 3_600_000]);
   });
 
   it('that takes too long is told to stop and tried again', async () => {

@@ -10,12 +10,12 @@ import { diskIntake } from '../../runtime/intake/intake.ts';
 const never = new AbortController().signal;
 type Options = Parameters<typeof diskIntake>[0];
 
-async function opened(options: { reserve?: number; limits?: Options['limits'] } = {}) {
+async function opened(options: Partial<Pick<Options, 'reserve' | 'limits' | 'look' | 'store'>> = {}) {
   const folder = await mkdtemp(join(tmpdir(), 'millrace-partial-'));
   const clock = virtualClock({ start: 1000, idle: async () => {} });
-  const { reserve = 0, limits = {} } = options;
+  const { reserve = 0, ...others } = options;
   const start = async () => {
-    const intake = diskIntake({ folder, clock, reserve, limits });
+    const intake = diskIntake({ folder, clock, reserve, ...others });
     await intake.open();
     return intake;
   };
@@ -175,6 +175,29 @@ describe('a partial file', () => {
     await using p = await opened({ reserve: 2 ** 60 });
     await expect(p.partial.begin({ ...begun, size: 1 })).rejects.toMatchObject({ code: 'intake.full' });
     expect(await p.files()).toEqual([]);
+  });
+
+  it('takes room for what is to come of it, and on the disk of the store for all of it', async () => {
+    const free = { spool: 100_000, store: 60_000 };
+    await using p = await opened({
+      store: '/store',
+      look: async (folder) => ({
+        ...(folder === '/store' ? { free: free.store, device: 2 } : { free: free.spool, device: 1 }),
+        size: 1e9,
+      }),
+    });
+    const file = await p.partial.begin({ ...begun, size: 50_000 });
+    expect(await append(file, body(randomBytes(30_000)))).toBe(30_000);
+    free.store = 49_999;
+    const rest = { signal: never, expected: 20_000 };
+    await expect(file.append(body(randomBytes(20_000)), rest)).rejects.toMatchObject({ code: 'intake.full' });
+    free.store = 50_000;
+    expect(await file.append(body(randomBytes(20_000)), rest)).toBe(50_000);
+    const received = await file.received();
+    // It is promised until it is discarded.
+    await expect(p.intake.checkRoom(1)).rejects.toMatchObject({ code: 'intake.full' });
+    await received.discard();
+    await p.intake.checkRoom(50_000);
   });
 
   it('is kept when the program ends, with all that came', async () => {

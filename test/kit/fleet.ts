@@ -18,6 +18,7 @@ import { modelBlobs } from '../conformance/blobs/model.ts';
 import { scriptedInspector, scriptedIntake } from './scripted-intake.ts';
 import { type ScriptedMedia, scriptedMedia } from './scripted-media.ts';
 import { scriptedOutbound } from './scripted-outbound.ts';
+import { scriptedPacker } from './scripted-packer.ts';
 import { type ScriptedRecorder, scriptedRecorder } from './scripted-recorder.ts';
 import { trackedStore } from './tracked-store.ts';
 import { bootstrapKey } from './world.ts';
@@ -88,6 +89,7 @@ export async function fleet(options: FleetOptions): Promise<Fleet> {
         outbound: scriptedOutbound(),
         intake: scriptedIntake(join(dataDir, id, 'uploads')),
         inspector: scriptedInspector(),
+        packer: scriptedPacker(blobs),
       },
       deployment: {
         ...{ publicUrl: 'http://localhost:8080', dataDir: join(dataDir, id), rtmpPort: 1935 },

@@ -1,9 +1,11 @@
+import { cidr } from '../../core/cidr.ts';
 import type {
   Outbound,
   OutboundAnswer,
   OutboundFailure,
   OutboundRequest,
 } from '../../core/ports/outbound.ts';
+import { outboundClient } from '../../runtime/drivers/outbound/client.ts';
 
 type Receiver = (
   url: string,
@@ -23,6 +25,11 @@ export function scriptedOutbound(): ScriptedOutbound {
   const receivers = new Map<string, Receiver>();
   const sent: { url: string; request: OutboundRequest }[] = [];
   let isClosed = false;
+  // Whoever gives a URL or a header that nobody could send is told so here too.
+  const everywhere = outboundClient({
+    clock: { now: () => 0, at: () => () => {} },
+    allow: ['0.0.0.0/0', '::/0'].flatMap((text) => cidr(text) ?? []),
+  });
 
   const request: Outbound['request'] = async (url, given = {}) => {
     if (isClosed) return { ok: false, reason: 'aborted', message: 'the server is stopping' };
@@ -35,20 +42,19 @@ export function scriptedOutbound(): ScriptedOutbound {
     if (!receiver) return { ok: false, reason: 'connect', message: `nobody answers ${url}` };
     const answer = await receiver(url, given);
     if (answer.ok === false) return answer;
-    const plain = { status: 200, headers: {}, body: new Uint8Array(), isCut: false, url, redirects: 0 };
-    return { ...plain, ...answer, ok: true };
+    const plain = { status: 200, headers: {}, body: new Uint8Array(), url, redirects: 0 };
+    return { ...plain, isCut: false, trailers: {}, ...answer, ok: true };
   };
 
   return {
     sent,
     answer: (prefix, receiver) => void receivers.set(prefix, receiver),
-    problem: (url) =>
-      URL.canParse(url) ? undefined : { ok: false, reason: 'bad-url', message: 'expected a URL' },
+    problem: everywhere.problem,
     request,
     async open(url, given) {
       const answer = await request(url, given);
       if (!answer.ok) return answer;
-      const { body: bytes, isCut: _, ...head } = answer;
+      const { body: bytes, isCut: _, trailers: __, ...head } = answer;
       let received = 0;
       const read = async () => {
         if (received === bytes.length) return undefined;

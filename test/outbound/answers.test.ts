@@ -101,6 +101,24 @@ const fine: [what: string, bytes: string, body: string][] = [
 ];
 
 describe('answers', () => {
+  it('may end with trailers, of which the last of a name counts', async () => {
+    const head = 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n';
+    const answers = [
+      `${head}X-Error: no\r\nX-Error: disk full\r\nno trailer\r\n__proto__: x\r\n\r\n`,
+      `${head}\r\n`,
+    ];
+    await using to = await receiver(() => answers.shift());
+    using outbound = client();
+    const first = await outbound.request(to.url);
+    expect(first.ok && Object.entries(first.trailers)).toEqual([
+      ['x-error', 'disk full'],
+      ['__proto__', 'x'],
+    ]);
+    expect(await outbound.request(to.url)).toMatchObject({ ok: true, trailers: {} });
+    // Both by one connection: trailers are a part of the answer.
+    expect(to.connections).toBe(1);
+  });
+
   test.each(wrong)('%s', async (_, bytes, reason, message) => {
     await using server = await receiver(() => Buffer.from(bytes, 'latin1'));
     using outbound = client();

@@ -83,6 +83,27 @@ export async function receiver(
   };
 }
 
+/** A peer that does with each connection as it is told. */
+export async function listening(accept: (socket: Socket) => void) {
+  const sockets = new Set<Socket>();
+  const server = createServer((socket) => {
+    sockets.add(socket);
+    socket.on('error', () => {});
+    socket.on('close', () => sockets.delete(socket));
+    accept(socket);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as { port: number };
+  return {
+    url: `http://127.0.0.1:${port}`,
+    sockets,
+    async [Symbol.asyncDispose]() {
+      for (const socket of sockets) socket.destroy();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
 function nextRequest(text: string): { head: string; body: string; rest: string } | undefined {
   const end = text.indexOf('\r\n\r\n');
   if (end < 0) return undefined;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { client, receiver, said } from './kit.ts';
+import { client, listening, receiver, said } from './kit.ts';
 
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 const mebibyte = 1024 * 1024;
@@ -169,5 +169,84 @@ describe('a body that is sent', () => {
     for (const socket of server.sockets) socket.write(said(413, { body: 'too much' }));
     expect(await asked).toMatchObject({ ok: true, status: 413 });
     while (!isStopped) await turn();
+  });
+});
+
+describe('a body that is asked for first', () => {
+  async function* pieces() {
+    for (let n = 0; n < 3; n++) yield Buffer.alloc(100, 'a');
+  }
+  const body = { length: 300, chunks: pieces, canRepeat: true };
+  const put = { method: 'PUT', body, asksFirst: true } as const;
+
+  /** A peer that says something as soon as it has the head of a request, and what had come of the body by then. */
+  async function peer(say: (head: string, count: number) => string | undefined) {
+    const heads: string[] = [];
+    const sizes: number[] = [];
+    const server = await listening((socket) => {
+      let text = '';
+      let isSaid = false;
+      socket.on('data', (bytes: Buffer) => {
+        text += bytes.toString('latin1');
+        const end = text.indexOf('\r\n\r\n');
+        if (end < 0) return;
+        if (!isSaid) {
+          isSaid = true;
+          const head = text.slice(0, end);
+          heads.push(head);
+          sizes.push(text.length - end - 4);
+          const answer = say(head, heads.length);
+          if (answer !== undefined) socket.write(answer);
+        }
+        if (text.length === end + 4 + 300) socket.write(said(200));
+      });
+    });
+    return { ...server, heads, sizes };
+  }
+
+  it('is sent when the peer wants it', async () => {
+    await using server = await peer(() => 'HTTP/1.1 100 Continue\r\n\r\n');
+    using outbound = client({ limits: { continueTimeout: 3_600_000 } });
+    expect(await outbound.request(server.url, put)).toMatchObject({ ok: true, status: 200 });
+    expect(server.heads[0]).toContain('\r\nExpect: 100-continue');
+    expect(server.sizes).toEqual([0]);
+  });
+
+  it('is not sent to a peer that does not, whose answer is heard', async () => {
+    let isRead = false;
+    const chunks = async function* () {
+      isRead = true;
+      yield Buffer.alloc(300);
+    };
+    await using server = await peer(() => said(403, { body: 'no' }));
+    using outbound = client({ limits: { continueTimeout: 3_600_000 } });
+    const answer = await outbound.request(server.url, { ...put, body: { length: 300, chunks } });
+    expect(answer).toMatchObject({ ok: true, status: 403, body: Buffer.from('no') });
+    expect(isRead).toBe(false);
+    while (server.sockets.size > 0) await turn();
+  });
+
+  it('is sent when the peer says nothing', async () => {
+    await using server = await peer(() => undefined);
+    using outbound = client({ limits: { continueTimeout: 5 } });
+    expect(await outbound.request(server.url, put)).toMatchObject({ ok: true, status: 200 });
+  });
+
+  it('is sent without asking to a peer that cannot be asked', async () => {
+    await using server = await peer((_, count) => (count === 1 ? said(417) : undefined));
+    using outbound = client();
+    expect(await outbound.request(server.url, put)).toMatchObject({ ok: true, status: 200 });
+    expect(server.heads.map((head) => head.includes('Expect'))).toEqual([true, false]);
+  });
+
+  it('ends with its time, its signal and its connection', async () => {
+    await using server = await peer(() => undefined);
+    await using hasty = await listening((socket) => socket.once('data', () => socket.destroy()));
+    using outbound = client({ limits: { continueTimeout: 3_600_000 } });
+    const asked = { ...put, idleTimeout: 20 };
+    expect(await outbound.request(server.url, asked)).toMatchObject({ reason: 'timeout' });
+    const signal = AbortSignal.timeout(20);
+    expect(await outbound.request(server.url, { ...put, signal })).toMatchObject({ reason: 'aborted' });
+    expect(await outbound.request(hasty.url, put)).toMatchObject({ reason: 'closed' });
   });
 });

@@ -50,7 +50,12 @@ describe('an asset', () => {
       ...{ id, name: 'Friday', status: 'waiting', userId: s.account, playbackId, userTags: {} },
       ...{ createdAt: start, updatedAt: start, source: { type: 'recording', sessionId: `session of ${id}` } },
     });
-    expect(await s.assets().find(id)).toEqual({ status: 'waiting', account: s.account, playbackId });
+    expect(await s.assets().find(id)).toEqual({
+      name: 'Friday',
+      status: 'waiting',
+      account: s.account,
+      playbackId,
+    });
     expect(await s.assets().findByPlaybackId(playbackId)).toMatchObject({ id, status: 'waiting' });
     expect((await w.request('GET', `/asset/${playbackId}/video`, { key: null })).status).toBe(404);
   });

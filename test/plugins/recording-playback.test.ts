@@ -7,6 +7,7 @@ import playback from '../../plugins/playback/index.ts';
 import recordings from '../../plugins/recordings/index.ts';
 import { assetIdOf } from '../../plugins/recordings/names.ts';
 import streams from '../../plugins/streams/index.ts';
+import tasks from '../../plugins/tasks/index.ts';
 import { world } from '../kit/world.ts';
 import { givenFilm } from '../vod/film.ts';
 import { asking, type GivenFilm, keepsFilmRules } from '../vod/watched-film.ts';
@@ -33,12 +34,12 @@ async function given(options: Parameters<GivenFilm>[0] = {}) {
       return undefined;
     },
   });
-  const plugins = [accounts, streams, playback, book, recordings] as unknown as Plugin[];
+  const plugins = [accounts, streams, tasks, playback, book, recordings] as unknown as Plugin[];
   const w = await world({ plugins });
   const id = assetIdOf(sessionId);
   const film = await givenFilm(w.blobs, { id, ...options });
   const reference = (status: AssetReference['status']): AssetReference => ({
-    ...{ status, account: 'a', playbackId: '6pukxh2m0ydr9h3q' },
+    ...{ status, account: 'a', name: 'A show', playbackId: '6pukxh2m0ydr9h3q' },
     ...(status === 'ready' && { file: film }),
   });
   const is = (what: AssetReference | Error) => known.set(id, what);

@@ -551,6 +551,19 @@ describe('time', () => {
   });
 });
 
+it('is not begun where the disk is nearly full', async () => {
+  const { w, asked } = await studio();
+  await using _ = w;
+  const given = await asked();
+  w.intake.room = film.length - 1;
+  const refused = await create(w, given.tusEndpoint);
+  expect([refused.status, refused.body.code]).toEqual([507, 'intake.full']);
+  w.intake.room = film.length;
+  const url = await begun(w, given.tusEndpoint);
+  expect((await patch(w, url, 0)).status).toBe(204);
+  expect(await statusOf(w, given)).toBe('ready');
+});
+
 describe('OPTIONS', () => {
   it('tells what is supported, to pages of every origin, with no version asked for', async () => {
     const { w, asked } = await studio({ config: { assets: { maxUploadSize: '5MB' } } });

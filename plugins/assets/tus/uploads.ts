@@ -139,6 +139,8 @@ export function tusUploads(kit: AssetsKit, { tries }: { tries: UploadTries }): T
       if (status === 'ready') throw accepted;
       if (size > most) throw fileTooLarge(most);
       if ((await kit.use(tasks).find(taskIdOf(assetId)))?.phase === 'cancelled') throw cancelled;
+      // Before a byte is taken: nothing is promised by it, for it may come hours later.
+      await kit.intake.checkRoom(size);
       const file = { id: uuid(), size, expires, note: { assetId, account, metadata } };
       await admit(file);
       beginning.add(file);

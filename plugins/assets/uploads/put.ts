@@ -45,6 +45,9 @@ export function uploader(
   return async (request, assetId) => {
     const document = await tries.documentOf(assetId);
     if (document.status === 'ready') throw accepted;
+    // Before anything is changed, or a byte is taken. What is too long for us is refused for that.
+    const length = lengthOf(request) ?? 0;
+    if (length <= most) await intake.checkRoom(length);
     const of = { assetId, taskId: taskIdOf(assetId), workId: uuid(), assetName: document.name };
     const release = tries.places.take(document.account);
     let letGo = () => {};

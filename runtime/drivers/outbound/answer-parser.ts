@@ -12,9 +12,13 @@ export interface AnswerParser {
   readonly isDone: boolean;
   /** Whether the connection can carry another request; known when it is done. */
   readonly canReuse: boolean;
+  /** What was sent behind the last chunk (RFC 9110 §6.5), names in lower case; complete when it is done. */
+  readonly trailers: Readonly<Record<string, string>>;
 }
 
 export interface AnswerHandlers {
+  /** 100 to 199, before the head. */
+  interim?(status: number): void;
   head(head: AnswerHead): void;
   /** Bytes of the body: a part of what was pushed, not a copy. */
   body(bytes: Buffer): void;
@@ -55,6 +59,7 @@ export function answerParser(
   let canReuse = false;
   let status: { code: number; minor: number } | undefined;
   let headers: Map<string, string> = new Map();
+  const trailers = new Map<string, string>();
   let count = 0;
 
   const finish = () => {
@@ -104,6 +109,7 @@ export function answerParser(
       if (++interim > limits.interimAnswers) return 'it sends interim answers without end';
       status = undefined;
       headers = new Map();
+      handlers.interim?.(code);
       return undefined;
     }
     const encoding = headers.get('transfer-encoding')?.toLowerCase();
@@ -149,7 +155,14 @@ export function answerParser(
       return undefined;
     }
     if (text === '') finish();
+    else takeTrailer(text);
     return undefined;
+  };
+
+  /** One that is malformed says nothing, and nothing depends on it. */
+  const takeTrailer = (text: string) => {
+    const match = field.exec(text);
+    if (match) trailers.set(match[1].toLowerCase(), match[2]);
   };
 
   const takeBody = (bytes: Buffer, at: number): number => {
@@ -196,6 +209,9 @@ export function answerParser(
     },
     get canReuse() {
       return canReuse && part === 'done';
+    },
+    get trailers() {
+      return Object.fromEntries(trailers);
     },
   };
 }

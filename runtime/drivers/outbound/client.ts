@@ -56,8 +56,12 @@ export function outboundClient(options: OutboundOptions): Outbound {
   };
 
   /** One request to one origin; sent again when a connection that was used before turns out to be closed. */
-  const send = async (to: Target, { request, signal }: { request: OutboundRequest; signal: AbortSignal }) => {
-    const isRepeatable = canRepeat(request);
+  const send = async (
+    to: Target,
+    { request: given, signal }: { request: OutboundRequest; signal: AbortSignal },
+  ) => {
+    const isRepeatable = canRepeat(given);
+    let request = given;
     for (let mayReuse = isRepeatable; ; mayReuse = false) {
       const connection = await connectionTo(to, { request, signal, mayReuse });
       if ('ok' in connection) return connection;
@@ -65,6 +69,12 @@ export function outboundClient(options: OutboundOptions): Outbound {
       const onFree = (free: Connection) => (isClosed ? free.close() : pool.keep(free, placeOf(to, request)));
       const run = exchange(connection, { to, request, signal, clock, limits, onFree });
       const head = await run.head;
+      if (head.ok && head.status === 417 && request.asksFirst) {
+        // It does not know how to be asked (RFC 9110 §10.1.1).
+        run.discard();
+        request = { ...request, asksFirst: false };
+        continue;
+      }
       if (head.ok) return { ok: true as const, run, head };
       if (!(wasUsed && mayReuse && head.reason === 'closed' && !run.hasAnswer)) return head;
     }
@@ -204,7 +214,8 @@ async function wholeAnswer(
   }
   const { status, headers } = head;
   const body = Buffer.concat(chunks, Math.min(bytes, most));
-  return { ok: true, status, headers, url, redirects, body, isCut: bytes > most };
+  const { trailers } = run;
+  return { ok: true, status, headers, trailers, url, redirects, body, isCut: bytes > most };
 }
 
 function answerStream(

@@ -17,6 +17,8 @@ export interface Exchange {
   discard(): void;
   /** Whether anything of an answer has arrived. */
   readonly hasAnswer: boolean;
+  /** Of an answer that was read to its end. */
+  readonly trailers: Readonly<Record<string, string>>;
 }
 
 export interface ExchangeHead extends AnswerHead {
@@ -51,6 +53,7 @@ export function exchange(connection: Connection, options: ExchangeOptions): Exch
   let onRead = () => {};
   let onDrain = () => {};
   let stopSource = () => {};
+  let onWanted = () => {};
   const headed = Promise.withResolvers<ExchangeHead | OutboundFailure>();
 
   const active = () => {
@@ -77,6 +80,7 @@ export function exchange(connection: Connection, options: ExchangeOptions): Exch
       options.onFree(connection);
     } else connection.close();
     stopSource();
+    onWanted();
     onDrain();
     onRead();
   };
@@ -90,9 +94,13 @@ export function exchange(connection: Connection, options: ExchangeOptions): Exch
 
   const parser = answerParser(
     {
+      interim(status) {
+        if (status === 100) onWanted();
+      },
       head(parsed) {
         head = { ok: true, ...parsed };
         headed.resolve(head);
+        onWanted();
       },
       body(bytes) {
         if (drainable !== undefined) return;
@@ -153,7 +161,8 @@ export function exchange(connection: Connection, options: ExchangeOptions): Exch
   async function send(): Promise<void> {
     const { method = 'GET', headers = {}, body } = request;
     const length = typeof body === 'string' ? Buffer.byteLength(body) : body?.length;
-    const text = requestHead(to, { method, headers, length });
+    const asksFirst = request.asksFirst === true && typeof body === 'object' && !(body instanceof Uint8Array);
+    const text = requestHead(to, { method, headers, length, asksFirst });
     request.onStart?.();
     if (body === undefined || typeof body === 'string' || body instanceof Uint8Array) {
       // One write is one packet, where it fits.
@@ -164,6 +173,8 @@ export function exchange(connection: Connection, options: ExchangeOptions): Exch
       return;
     }
     connection.write(text);
+    if (asksFirst) await wanted();
+    if (isOver || (head !== undefined && head.status >= 300)) return;
     const wrong = await sendSource(body, {
       write: (bytes) => {
         active();
@@ -181,6 +192,17 @@ export function exchange(connection: Connection, options: ExchangeOptions): Exch
     });
     if (wrong === undefined) isSent = true;
     else if (wrong !== 'over') fail(failure('source', wrong));
+  }
+
+  /** The peer said that it wants the body, or that it does not, or nothing. */
+  function wanted(): Promise<void> {
+    return new Promise((resolve) => {
+      const cancel = clock.at(clock.now() + limits.continueTimeout, resolve);
+      onWanted = () => {
+        cancel();
+        resolve();
+      };
+    });
   }
 
   return {
@@ -204,6 +226,9 @@ export function exchange(connection: Connection, options: ExchangeOptions): Exch
     discard,
     get hasAnswer() {
       return hasAnswer;
+    },
+    get trailers() {
+      return parser.trailers;
     },
   };
 }

@@ -94,6 +94,12 @@ export const outboundLimitTable = limitTable('outbound', {
     meaning: '1xx answers before the final one.',
     beyond: 'It fails as `protocol`.',
   },
+  continueTimeout: {
+    value: 1_000,
+    unit: 'ms',
+    meaning: 'How long a peer that was asked whether it wants a body may take to say so.',
+    beyond: 'It is sent.',
+  },
   chunkLineBytes: {
     value: 4 * 1024,
     unit: 'bytes',

@@ -18,6 +18,7 @@ export function redirect(
   const { from, request, followed, limits } = options;
   const { location } = answer.headers;
   if (!followable.has(answer.status) || location === undefined) return undefined;
+  if (request.keepsBody && answer.status < 307) return undefined;
   const most = request.redirects ?? 0;
   if (followed >= most)
     return failure('redirects', `${from.origin} redirects once more after ${most} redirects`);

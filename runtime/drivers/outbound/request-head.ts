@@ -72,9 +72,14 @@ export function requestProblem(
 /** The head of a request as it is sent (RFC 9112 §3), for values that `requestProblem` found nothing wrong with. */
 export function requestHead(
   to: Target,
-  options: { method: string; headers: Readonly<Record<string, string>>; length: number | undefined },
+  options: {
+    method: string;
+    headers: Readonly<Record<string, string>>;
+    length: number | undefined;
+    asksFirst?: boolean;
+  },
 ): string {
-  const { method, headers, length } = options;
+  const { method, headers, length, asksFirst } = options;
   let head = `${method} ${to.path} HTTP/1.1\r\nHost: ${to.authority}\r\n`;
   let hasAgent = false;
   for (const [name, value] of Object.entries(headers)) {
@@ -84,6 +89,7 @@ export function requestHead(
   if (!hasAgent) head += 'User-Agent: Millrace\r\n';
   // A bomb of compressed bytes cannot go off in what is never decompressed.
   head += 'Accept-Encoding: identity\r\n';
+  if (asksFirst) head += 'Expect: 100-continue\r\n';
   // Told for methods that may have a body even when there is none (RFC 9110 §8.6).
   if (length !== undefined || method === 'POST' || method === 'PUT' || method === 'PATCH') {
     head += `Content-Length: ${length ?? 0}\r\n`;

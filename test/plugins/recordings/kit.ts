@@ -70,7 +70,8 @@ export async function recordingWorld(
       return (await w.request('GET', `/api/stream/${id}`)).body;
     },
     async told() {
-      return (await w.events()).map(({ event }) => event);
+      const events: string[] = (await w.events()).map(({ event }) => event);
+      return events.filter((event) => !event.startsWith('task.'));
     },
   };
   // What the world tells of itself changes with a crash.
@@ -90,6 +91,6 @@ export interface RecordingWorld extends World {
   onAir(stream: { streamKey: string }): Promise<ScriptedPublish>;
   // biome-ignore lint/suspicious/noExplicitAny: the stream object
   read(id: string): Promise<any>;
-  /** Names of all events so far. */
+  /** Names of all events so far, without those of the task. */
   told(): Promise<string[]>;
 }

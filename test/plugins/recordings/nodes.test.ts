@@ -31,7 +31,10 @@ async function session(f: Fleet) {
   const early = scriptedTake({ folder, name: 'early', startedAt: 1000 });
   m.recorder.has(sessionId, early);
   n.recorder.has(sessionId, late);
-  const told = async () => (await f.events()).map(({ event }) => event);
+  const told = async () => {
+    const events: string[] = (await f.events()).map(({ event }) => event);
+    return events.filter((event) => !event.startsWith('task.'));
+  };
   const read = async (id: string) => (await a.request('GET', `/api/stream/${id}`)).body;
   const asset = async () => (await a.request('GET', `/api/asset/${assetIdOf(sessionId)}`)).body;
   return { a, m, n, asset, stream, sessionId, folder, early, late, first, second, told, read };

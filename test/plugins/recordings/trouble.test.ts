@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import { Metrics } from '../../../core/metrics.ts';
 import type { FinishedTake } from '../../../core/ports/recorder.ts';
+import { taskIdOf } from '../../../plugins/recordings/finish-task.ts';
 import { folderOf } from '../../../plugins/recordings/names.ts';
 import { sweeping } from '../../../plugins/recordings/sweep.ts';
 import webhooks from '../../../plugins/webhooks/index.ts';
@@ -99,6 +101,24 @@ describe('a plugin that was off', () => {
     expect(told.slice(-finished.length)).toEqual(finished);
     expect(await w.read(sessionId)).toMatchObject({ recordingStatus: 'ready', issues: [] });
     expect(w.recorder.dropped).toEqual([sessionId]);
+  });
+
+  it('when an asset was deleted lets go of its recording when it is on again', async () => {
+    await using w = await recordingWorld({ durable: true });
+    const { publish, sessionId } = await over(w, takeOf);
+    const kept = await over(w, takeOf);
+    expect(await w.read(sessionId)).toMatchObject({ recordingStatus: 'ready' });
+    const all = recordingPlugins().plugins;
+    await w.crash({ downFor: '1s', plugins: all.filter(({ id }) => id !== 'recordings') });
+    await w.deleteAsset(publish);
+    await w.advance('1m');
+    await w.crash({ downFor: '1s', plugins: all });
+    await w.advance('1m');
+    const session = await w.read(sessionId);
+    expect(session).not.toHaveProperty('recordingStatus');
+    expect(session).not.toHaveProperty('recordingUrl');
+    expect(session).not.toHaveProperty('mp4Url');
+    expect(await w.read(kept.sessionId)).toMatchObject({ recordingStatus: 'ready' });
   });
 
   it('leaves a session alone that may come back', async () => {
@@ -236,7 +256,10 @@ describe('the sweep', () => {
     const before = w.recorder.dropped.length;
     await w.advance('1h');
     expect(w.recorder.dropped.length).toBe(before);
+    // Found by one sweep.
     await w.advance('11m');
+    expect(w.recorder.dropped.length).toBe(before);
+    await w.advance('10m');
     expect(new Set(w.recorder.dropped.slice(before))).toEqual(new Set([lost, done]));
     expect(w.lines.some((line) => line.includes(lost) && line.includes('was removed'))).toBe(true);
   });
@@ -250,7 +273,7 @@ describe('the sweep', () => {
       { ...state, sessionId: stuck },
       { ...state, sessionId: lost },
     ]);
-    await w.advance('75m');
+    await w.advance('85m');
     expect(w.recorder.dropped).toContain(lost);
     expect(w.recorder.dropped).not.toContain(stuck);
     expect(w.lines.some((line) => line.includes(stuck) && line.includes('could not be removed'))).toBe(true);
@@ -264,7 +287,7 @@ describe('the sweep', () => {
     recorder.shows([take]);
     const state = { isDown: true };
     const stop = sweeping({
-      ...{ recorder, clock, log: silentLog, signal: new AbortController().signal },
+      ...{ recorder, clock, log: silentLog, metrics: new Metrics(), signal: new AbortController().signal },
       resources: {
         get: async () => (state.isDown ? Promise.reject(new Error('the store does not answer')) : undefined),
       },
@@ -293,5 +316,83 @@ describe('webhooks', () => {
     await over(w, takeOf);
     const sent = w.outbound.sent.map(({ request }) => JSON.parse(String(request.body)).event);
     expect(sent).toEqual(body.events);
+  });
+});
+
+describe('the task of a recording', () => {
+  const tasksOf = async (w: RecordingWorld) =>
+    (await w.events())
+      .filter(({ event }) => event.startsWith('task.'))
+      .map(({ event, payload }) => `${event} ${payload.task.status.phase}`);
+  const shown = async (w: RecordingWorld, sessionId: string) =>
+    (await w.request('GET', `/api/task/${taskIdOf(sessionId)}`)).body;
+
+  it('runs from the end of the session, and is completed with what is known of the file', async () => {
+    await using w = await recordingWorld();
+    const stream = await w.given.stream({ record: true });
+    const publish = await w.onAir(stream);
+    const { sessionId } = publish.grant;
+    publish.end({ clean: true });
+    await w.settle();
+    expect((await shown(w, sessionId)).code).toBe('task.not_found');
+    await w.advance('6m');
+    const { id, videoSpec, size, hash } = await w.assetOf(publish);
+    expect(await shown(w, sessionId)).toMatchObject({
+      ...{ type: 'recording', outputAssetId: id, params: { recording: { sessionId } } },
+      output: { recording: { assetSpec: { type: 'video', videoSpec, size, hash } } },
+      status: { phase: 'completed', progress: 1 },
+    });
+    const { videoFilePath } = (await shown(w, sessionId)).output.recording;
+    expect((await w.fileOf(publish))?.video.key).toBe(videoFilePath);
+    expect(await tasksOf(w)).toEqual([
+      ...['task.spawned pending', 'task.updated running', 'task.completed completed'],
+    ]);
+    expect((await w.request('POST', `/api/task/${taskIdOf(sessionId)}/retry`)).status).toBe(409);
+  });
+
+  it('tells nobody of each try, and fails with the recording', async () => {
+    await using w = await recordingWorld({ config: { recordings: { giveUp: '1h' } } });
+    const { sessionId } = await over(w, () => disk);
+    expect((await shown(w, sessionId)).status.phase).toBe('running');
+    await w.advance('2h');
+    expect((await shown(w, sessionId)).status).toMatchObject({
+      ...{ phase: 'failed', errorMessage: expect.stringMatching(/^Nothing of the broadcast could be had/) },
+    });
+    expect(await tasksOf(w)).toEqual([
+      ...['task.spawned pending', 'task.updated running', 'task.failed failed'],
+    ]);
+    expect((await w.request('POST', `/api/task/${taskIdOf(sessionId)}/retry`)).status).toBe(409);
+  });
+
+  it('is cancelled with the asset', async () => {
+    await using w = await recordingWorld({ config: { recordings: { giveUp: '1h' } } });
+    const { publish, sessionId } = await over(w, () => disk);
+    await w.deleteAsset(publish);
+    await w.settle();
+    expect((await shown(w, sessionId)).status.phase).toBe('cancelled');
+    await w.advance('2h');
+    expect((await shown(w, sessionId)).status.phase).toBe('cancelled');
+  });
+
+  it('goes on after a restart, and is completed also when it was cancelled', async () => {
+    await using w = await recordingWorld({ durable: true });
+    const { publish, sessionId } = await over(w, () => disk);
+    await w.crash({ downFor: '1m' });
+    await w.request('POST', `/api/task/${taskIdOf(sessionId)}/cancel`);
+    await w.advance('1m');
+    w.recorder.has(sessionId, takeOf(publish));
+    await w.advance('10m');
+    expect((await w.assetOf(publish)).status).toBe('ready');
+    expect((await shown(w, sessionId)).status.phase).toBe('completed');
+  });
+
+  it('is not shown when the account has as many tasks as it may have; the recording is', async () => {
+    await using w = await recordingWorld({ config: { tasks: { maxPerAccount: 1 } } });
+    const { publish } = await over(w, takeOf);
+    const second = await w.onAir(await w.given.stream({ record: true }));
+    second.end({ clean: true });
+    await w.advance('6m');
+    for (const one of [publish, second]) expect((await w.assetOf(one)).status).toBe('ready');
+    expect((await w.request('GET', '/api/task')).body).toHaveLength(1);
   });
 });

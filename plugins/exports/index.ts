@@ -1,0 +1,30 @@
+import { authenticator } from '../../core/auth.ts';
+import { definePlugin } from '../../core/plugin.ts';
+import { offer } from '../../core/token.ts';
+import { assets } from '../assets/contract.ts';
+import { ipfsSettings, taskKinds, tasks } from '../tasks/contract.ts';
+import { config } from './config.ts';
+import { exportReactions } from './follow.ts';
+import { ipfsFaults } from './ipfs/faults.ts';
+import { exportKind } from './kind.ts';
+import { routes } from './request.ts';
+
+/** Brings files of assets elsewhere. */
+export default definePlugin({
+  id: 'exports',
+  summary: 'files of assets on their way to IPFS, or to a URL of the caller',
+  config,
+  needs: [authenticator, assets, tasks, ipfsSettings],
+  offers: [offer(taskKinds, exportKind)],
+  faults: {
+    ...ipfsFaults,
+    'asset.not_ready': { status: 409, meaning: 'The asset has no file yet, or has failed.' },
+    'export.trouble': {
+      status: 503,
+      meaning:
+        'A try at an export came to nothing, and another follows; the message of a task, never an answer.',
+    },
+  },
+  reactions: exportReactions,
+  routes,
+});

@@ -1,0 +1,158 @@
+import { CID } from 'multiformats/cid';
+import type {
+  Outbound,
+  OutboundAnswer,
+  OutboundFailure,
+  OutboundRequest,
+} from '../../../core/ports/outbound.ts';
+import { notAllowed, refused, trouble, wrongAnswer } from './faults.ts';
+import { ipfsLimits } from './limits.ts';
+import type { FormBody } from './multipart.ts';
+
+/** The other side: a pinning service or a Kubo node. */
+export interface Peer {
+  /** For people: `The pinning service at https://api.pinata.cloud`. */
+  readonly title: string;
+  readonly endpoint: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly outbound: Outbound;
+  /** What an answer says of a failure, for people; '' for nothing. Never what we sent it. */
+  reasonOf(answer: Readonly<Record<string, unknown>>): string;
+}
+
+/** Sends a file, for as long as it takes. The answer has a status of 200 to 299. */
+export async function postForm(
+  peer: Peer,
+  options: { path: string; form: FormBody; signal: AbortSignal; progress(fraction: number): void },
+): Promise<OutboundAnswer> {
+  const { path, form, signal, progress } = options;
+  const { body, contentType, problem } = form;
+  const answer = await post(peer, {
+    ...{ path, signal, body, contentType, timeout: 0, idleTimeout: ipfsLimits.silence },
+    onSent: (bytes) => progress(bytes / body.length),
+  });
+  const unread = problem();
+  if (unread !== undefined) throw unread;
+  return accepted(answer, peer);
+}
+
+/** Sends a document, or asks. */
+export async function postText(
+  peer: Peer,
+  options: { path: string; text: string; signal: AbortSignal },
+): Promise<OutboundAnswer> {
+  const { path, text: body, signal } = options;
+  const timeout = ipfsLimits.documentTime;
+  const contentType = 'application/json';
+  return accepted(
+    await post(peer, { ...{ path, signal, body, contentType, timeout, idleTimeout: timeout } }),
+    peer,
+  );
+}
+
+/** The text of an answer, as far as it may be long. */
+export function textOf(answer: OutboundAnswer, { title }: Peer): string {
+  if (answer.isCut) throw wrongAnswer(`${title} sent an answer of more than ${ipfsLimits.answer} bytes.`);
+  return Buffer.from(answer.body).toString('utf8');
+}
+
+/** An object, or undefined for all that is none. */
+export function objectOf(text: string): Readonly<Record<string, unknown>> | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The CID of a file, in its usual form; undefined for all that is none. */
+export function fileCid(text: unknown): CID | undefined {
+  if (typeof text !== 'string' || text.length > ipfsLimits.cid) return undefined;
+  try {
+    const cid = CID.parse(text);
+    const isFile = (cid.code === dagPb || cid.code === raw) && cid.multihash.code !== identity;
+    return isFile ? cid : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Multicodec table, https://github.com/multiformats/multicodec. */
+const dagPb = 0x70;
+const raw = 0x55;
+const identity = 0x00;
+
+async function post(
+  { endpoint, headers, outbound }: Peer,
+  options: OutboundRequest & { path: string; contentType: string },
+): Promise<OutboundAnswer | OutboundFailure> {
+  const { path, contentType, ...request } = options;
+  const answer = await outbound.request(`${endpoint}${path}`, {
+    ...{ ...request, method: 'POST', maxBytes: ipfsLimits.answer },
+    headers: { ...headers, 'content-type': contentType },
+  });
+  // It may be the cause of whatever else went wrong.
+  request.signal?.throwIfAborted();
+  return answer;
+}
+
+/** Throws unless it says that all went well. */
+function accepted(answer: OutboundAnswer | OutboundFailure, peer: Peer): OutboundAnswer {
+  if (!answer.ok) throw failed(answer, peer);
+  const { status } = answer;
+  const { title } = peer;
+  if (status < 300) return answer;
+  const reason = peer.reasonOf(objectOf(Buffer.from(answer.body).toString('utf8')) ?? {});
+  const why = reason === '' ? '' : `: ${reason}`;
+  if (status < 400)
+    throw refused(
+      `${title} answered with a redirect (${status}), which is not followed. Set the address that it leads to.`,
+    );
+  if (status >= 500 || triedAgain.has(status)) {
+    const retryAfter = secondsOf(answer.headers['retry-after']);
+    throw trouble(`${title} answered ${status}${why}.`, {
+      ...(retryAfter !== undefined && { retryAfter }),
+    });
+  }
+  throw refused(`${title} ${meanings[status] ?? 'does not take it'} (${status}${why}).`);
+}
+
+/** Request Timeout, Too Early, Too Many Requests. */
+const triedAgain = new Set([408, 425, 429]);
+
+const meanings: Readonly<Record<number, string>> = {
+  400: 'takes the request for a wrong one',
+  401: 'does not accept the credentials',
+  402: 'wants to be paid',
+  403: 'does not allow it with these credentials',
+  404: 'has nothing at the path that it should have; is the address the right one?',
+  413: 'does not take a file as large as this',
+};
+
+function failed({ reason, message }: OutboundFailure, { title }: Peer): Error {
+  switch (reason) {
+    case 'refused':
+      return notAllowed(`${title} cannot be called: ${message}.`);
+    case 'bad-url':
+    case 'bad-request':
+      return refused(`${title} cannot be called: ${message}.`);
+    default:
+      return trouble(`${title} could not be reached: ${message}.`);
+  }
+}
+
+/** Text of others in one of our sentences. */
+export function said(text: unknown): string {
+  if (typeof text !== 'string') return '';
+  return text
+    .replace(/[^\x20-\x7e]+/g, ' ')
+    .slice(0, ipfsLimits.reason)
+    .trim()
+    .replace(/\.$/, '');
+}
+
+function secondsOf(text: string | undefined): number | undefined {
+  if (text === undefined || !/^\d{1,9}$/.test(text)) return undefined;
+  return Math.min(Number(text), ipfsLimits.retryAfter);
+}

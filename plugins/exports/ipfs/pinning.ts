@@ -1,0 +1,61 @@
+import type { OutboundAnswer } from '../../../core/ports/outbound.ts';
+import type { PinningCredentials } from '../../tasks/contract.ts';
+import type { IpfsDriver, IpfsKit } from './driver.ts';
+import { wrongAnswer } from './faults.ts';
+import { ipfsLimits } from './limits.ts';
+import { fileOfBlob, formBody } from './multipart.ts';
+import { fileCid, objectOf, type Peer, postForm, postText, said, textOf } from './peer.ts';
+
+/**
+ * A pinning service, by the calls that Pinata has and others took over: `pinFileToIPFS` and `pinJSONToIPFS`
+ * (https://docs.pinata.cloud/api-reference). CIDv1 is asked for; how it cuts a file is its own matter.
+ */
+export function pinning(
+  { blobs, outbound }: Pick<IpfsKit, 'blobs' | 'outbound'>,
+  { endpoint, credentials }: { readonly endpoint: string; readonly credentials: PinningCredentials },
+): Pick<IpfsDriver, 'addFile' | 'addJson'> {
+  const title = `The pinning service at ${new URL(endpoint).origin}`;
+  const peer: Peer = { title, endpoint, outbound, headers: headersOf(credentials), reasonOf };
+  return {
+    async addFile(file, { signal, progress }) {
+      const fields = {
+        pinataMetadata: JSON.stringify(metadataOf(file.name)),
+        pinataOptions: JSON.stringify(options),
+      };
+      const form = formBody(fileOfBlob(file, { blobs, signal }), fields);
+      return pinnedBy(await postForm(peer, { path: '/pinning/pinFileToIPFS', form, signal, progress }), peer);
+    },
+    async addJson(document, { name, signal }) {
+      const text = JSON.stringify({
+        pinataContent: document,
+        pinataMetadata: metadataOf(name),
+        pinataOptions: options,
+      });
+      return pinnedBy(await postText(peer, { path: '/pinning/pinJSONToIPFS', text, signal }), peer);
+    },
+  };
+}
+
+const options = { cidVersion: 1 };
+
+function metadataOf(name: string) {
+  return { name: name.slice(0, ipfsLimits.name) };
+}
+
+function headersOf(credentials: PinningCredentials): Record<string, string> {
+  if ('jwt' in credentials) return { authorization: `Bearer ${credentials.jwt}` };
+  const { apiKey, apiSecret } = credentials;
+  return { pinning_api_key: apiKey, pinning_secret_api_key: apiSecret };
+}
+
+/** `INVALID_CREDENTIALS` and the like; its other words may repeat what it was sent. */
+function reasonOf({ error }: Readonly<Record<string, unknown>>): string {
+  const reason = typeof error === 'object' && error !== null && 'reason' in error ? error.reason : undefined;
+  return typeof reason === 'string' && /^[A-Z]+(_[A-Z]+){1,6}$/.test(reason) ? said(reason) : '';
+}
+
+function pinnedBy(answer: OutboundAnswer, peer: Peer): { cid: string } {
+  const cid = fileCid(objectOf(textOf(answer, peer))?.IpfsHash);
+  if (cid) return { cid: cid.toString() };
+  throw wrongAnswer(`${peer.title} answered ${answer.status} without the CID of a file as IpfsHash.`);
+}

@@ -1,0 +1,5 @@
+import type { Kit } from '../../core/plugin.ts';
+import type { config } from './config.ts';
+
+/** What this plugin is given. */
+export type ExportsKit = Kit<typeof config>;

@@ -1,0 +1,66 @@
+import { Type } from '@sinclair/typebox';
+import { type AnyElysia, Elysia } from 'elysia';
+import { authenticate, authenticator } from '../../core/auth.ts';
+import { Fault } from '../../core/fault.ts';
+import { says } from '../../core/http.ts';
+import { idempotent } from '../../core/idempotency.ts';
+import { json } from '../../core/operation.ts';
+import { idOrNone } from '../../core/secrets.ts';
+import { assets } from '../assets/contract.ts';
+import { taskSchema, tasks } from '../tasks/contract.ts';
+import { askedBy } from './asked.ts';
+import { exportBody } from './body.ts';
+import { checkExport } from './check.ts';
+import { deadlineOf, lateMessage } from './kind.ts';
+import type { ExportsKit } from './kit.ts';
+
+/** `POST /api/asset/:id/export`: a task that brings the file of an asset elsewhere. */
+export function routes(kit: ExportsKit): AnyElysia {
+  const keys = kit.use(authenticator);
+  const once = idempotent(kit);
+  return new Elysia().post(
+    '/api/asset/:id/export',
+    async ({ request, params: { id: assetId } }) => {
+      const principal = await authenticate(request, keys);
+      return once(request, {
+        principal,
+        run: async ({ id }) => {
+          const { accountId: account, keyId, keyName } = principal;
+          const asset = await kit.use(assets).find(assetId);
+          // Before the body: what a stranger sends to another account's asset is answered 404, whatever it is.
+          if (asset?.account !== account) throw notFound(assetId);
+          const body = await exportBody.read(request);
+          checkExport(body, kit);
+          if (asset.status !== 'ready') throw notReady(asset.status);
+          const { params, secret } = askedBy(body);
+          await kit.use(tasks).spawn({
+            ...{ id, account, type: 'export', name: asset.name, inputAssetId: assetId, params, secret },
+            ...(keyId !== undefined && { createdByTokenName: keyName }),
+            ...{ deadline: deadlineOf(kit), lateMessage },
+          });
+          return Response.json({ task: await kit.use(tasks).show(id) }, { status: 201 });
+        },
+      });
+    },
+    says('Exports the file of an asset to IPFS, or to a URL of your own: a task that says what came of it.', {
+      name: 'exportAsset',
+      body: exportBody,
+      answers: { 201: json(answerSchema, 'The task, which goes on by itself.') },
+      faults: ['asset.not_found', 'asset.not_ready', 'task.too_many'],
+    }),
+  );
+}
+
+const answerSchema = Type.Object({ task: taskSchema }, { additionalProperties: false });
+
+function notFound(id: string): Fault {
+  return new Fault('asset.not_found', { status: 404, message: `There is no asset ${idOrNone(id)}.` });
+}
+
+function notReady(status: 'waiting' | 'failed'): Fault {
+  const message =
+    status === 'waiting'
+      ? 'The asset waits for its file: it can be exported when it is ready.'
+      : 'The asset has failed: there is no file to export.';
+  return new Fault('asset.not_ready', { status: 409, message });
+}

@@ -1,0 +1,112 @@
+import { milliseconds } from '../../core/duration.ts';
+import { Fault } from '../../core/fault.ts';
+import type { OutboundAnswer, OutboundFailure, OutboundReason } from '../../core/ports/outbound.ts';
+import type { AssetFile } from '../assets/contract.ts';
+import type { TaskResult, TaskWork } from '../tasks/contract.ts';
+import type { CustomMethod, CustomSecret } from './asked.ts';
+import type { ExportsKit } from './kit.ts';
+import { exportLimits } from './limits.ts';
+import { videoSource } from './video-source.ts';
+
+/**
+ * Sends the video to a URL of the caller's. Any 2xx to all of it is success. What a repeat may mend throws `export.trouble`: a
+ * connection, 408, 425, 429 and 5xx. Everything else is the receiver's no, and final.
+ *
+ * Of redirects 307 and 308 are followed, as S3 has them for a bucket elsewhere, each to an address that is checked; to another
+ * origin go no headers but the content type. Others lead to what would be read instead, and are a no.
+ */
+export async function exportToUrl(
+  to: CustomSecret & { readonly method: CustomMethod },
+  options: { readonly work: TaskWork; readonly video: AssetFile['video']; readonly kit: ExportsKit },
+): Promise<TaskResult> {
+  const { work, video, kit } = options;
+  const { config, outbound } = kit;
+  using source = videoSource(video, { work, kit });
+  const answer = await outbound.request(to.url, {
+    method: to.method,
+    headers: withType(to.headers),
+    body: source.body,
+    redirects: exportLimits.redirects,
+    keepsBody: true,
+    asksFirst: video.size > exportLimits.asksFrom,
+    owner: work.account,
+    // The whole is the time of a try at a task, by its signal.
+    timeout: 0,
+    idleTimeout: milliseconds(config.idleTimeout),
+    maxBytes: exportLimits.answerBytes,
+    signal: work.signal,
+    onSent: source.onSent,
+  });
+  work.signal.throwIfAborted();
+  if (!answer.ok) return unsent(answer, source.trouble);
+  const { status } = answer;
+  const host = hostOf(answer.url);
+  if (status >= 200 && status < 300) {
+    if (!source.isSent) throw trouble(`${host} answered ${status} before it had the whole file.`);
+    return { outcome: 'done', output: { custom: { status, ...etagOf(answer) } } };
+  }
+  const said = `${host} answered ${status}${errorCodeOf(answer)}`;
+  if (isPassing(status)) throw trouble(`${said}.`, retryAfterOf(answer, kit));
+  if (status < 400) {
+    const message = `${said}, which sends to another place than the file can follow to. Give the final URL.`;
+    return { outcome: 'failed', message };
+  }
+  return { outcome: 'failed', message: `The export was refused: ${said}.` };
+}
+
+/** It was not sent, or got no answer. */
+function unsent(failure: OutboundFailure, sourceTrouble: unknown): TaskResult {
+  if (failure.reason === 'source' && sourceTrouble !== undefined) throw sourceTrouble;
+  const message = `The file could not be sent: ${failure.message}.`;
+  if (final.has(failure.reason)) return { outcome: 'failed', message };
+  throw trouble(message);
+}
+
+/** What the same request would meet again. */
+const final: ReadonlySet<OutboundReason> = new Set(['bad-url', 'bad-request', 'refused', 'redirects']);
+
+/** Whether another try may be answered otherwise. Not for a method or a version of HTTP that the receiver does not know. */
+function isPassing(status: number): boolean {
+  if (status === 501 || status === 505) return false;
+  return status >= 500 || status === 408 || status === 425 || status === 429;
+}
+
+function trouble(message: string, retryAfter?: number): Fault {
+  return new Fault('export.trouble', {
+    status: 503,
+    message,
+    ...(retryAfter !== undefined && { retryAfter }),
+  });
+}
+
+function withType(headers: Readonly<Record<string, string>>): Record<string, string> {
+  const hasType = Object.keys(headers).some((name) => name.toLowerCase() === 'content-type');
+  return { ...(!hasType && { 'content-type': 'video/mp4' }), ...headers };
+}
+
+/**
+ * `<Code>` of S3 and its kin, which says more than the status does. Nothing else of an answer is shown: it may repeat headers
+ * and signatures, or be what somebody reads from an address that only this server reaches.
+ */
+function errorCodeOf({ body }: OutboundAnswer): string {
+  const code = /<Code>([A-Za-z]{1,64})<\/Code>/.exec(new TextDecoder('latin1').decode(body))?.[1];
+  return code === undefined ? '' : ` (${code})`;
+}
+
+function etagOf({ headers }: OutboundAnswer): { etag?: string } {
+  const { etag } = headers;
+  return etag !== undefined && /^[!-~]+$/.test(etag) && etag.length <= exportLimits.etag ? { etag } : {};
+}
+
+/** Whole seconds. A number or a date as RFC 9110 §5.6.7 wants it (§10.2.3); of anything else nothing. */
+function retryAfterOf({ headers }: OutboundAnswer, { clock }: ExportsKit): number | undefined {
+  const text = headers['retry-after'] ?? '';
+  const isDate = /^[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d GMT$/.test(text);
+  const wait = /^\d{1,9}$/.test(text) ? Number(text) * 1000 : isDate ? Date.parse(text) - clock.now() : NaN;
+  if (Number.isNaN(wait)) return undefined;
+  return Math.ceil(Math.min(Math.max(wait, 0), exportLimits.retryAfter) / 1000);
+}
+
+function hostOf(url: string): string {
+  return new URL(url).host;
+}

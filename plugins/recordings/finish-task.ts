@@ -1,0 +1,72 @@
+import { Fault, hasCode } from '../../core/fault.ts';
+import { derivedId } from '../../core/ids.ts';
+import type { Recording } from '../../machines/recording.ts';
+import type { AssetFile } from '../assets/contract.ts';
+import { type TaskKind, tasks } from '../tasks/contract.ts';
+import type { RecordingsKit } from './kit.ts';
+import { recordingLimitTable } from './limits.ts';
+
+/**
+ * The finishing of a recording, shown as a task. It follows what the recording does and decides nothing: a recording is finished
+ * also where its account has as many tasks as it may have, and when its task was cancelled. It runs until it ends, also between
+ * tries: they go on for a day, and nobody wants to hear of each.
+ */
+export function finishTask(recording: Recording, kit: RecordingsKit): FinishTask {
+  const { sessionId, account, name, assetId: outputAssetId, createdByTokenName, giveUp } = recording;
+  const id = taskIdOf(sessionId);
+  const all = kit.use(tasks);
+  const spawn = async (): Promise<void> => {
+    const deadline = kit.clock.now() + giveUp + recordingLimitTable.taskWait.value;
+    const lateMessage = 'The recording was not finished in time.';
+    const by = createdByTokenName === '' ? {} : { createdByTokenName };
+    const params = { sessionId };
+    const given = { id, account, type: 'recording' as const, name, outputAssetId, params, ...by };
+    await all.spawn({ ...given, deadline, lateMessage }).catch((error: unknown) => {
+      if (!hasCode(error, 'task.too_many')) throw error;
+    });
+  };
+  return {
+    async begin() {
+      await spawn();
+      await all.begin(id, workId);
+    },
+    async fail(message) {
+      // It may be that nobody could begin it so far.
+      await all.begin(id, workId);
+      await all.fail(id, { workId, message });
+    },
+    complete: (file) => all.complete(id, outputOf(file, name)),
+  };
+}
+
+export interface FinishTask {
+  /** Repeating it is harmless, as with all of these. */
+  begin(): Promise<void>;
+  fail(message: string): Promise<void>;
+  complete(file: AssetFile): Promise<void>;
+}
+
+/** Nobody but the recording itself tries again. */
+export const recordingTasks: TaskKind = {
+  type: 'recording',
+  async renew() {
+    const message = 'A recording is tried to be finished for as long as there is hope; it cannot be retried.';
+    throw new Fault('task.not_possible', { status: 409, message });
+  },
+};
+
+export function taskIdOf(sessionId: string): string {
+  return derivedId(`recording of session ${sessionId}`);
+}
+
+/** One job at a time finishes a recording. */
+const workId = 'finish';
+
+function outputOf({ video, spec }: AssetFile, name: string): Record<string, unknown> {
+  const { key, size, md5, sha256 } = video;
+  const hash = [
+    { hash: md5, algorithm: 'md5' },
+    { hash: sha256, algorithm: 'sha256' },
+  ];
+  return { assetSpec: { name, type: 'video', size, hash, videoSpec: spec }, videoFilePath: key };
+}

@@ -1,0 +1,106 @@
+import { type Static, Type } from '@sinclair/typebox';
+import type { IpfsSettings, PinningCredentials } from './contract.ts';
+
+/** `plugins.tasks.ipfs`, as an operator writes it. What its keys must be to each other is in `ipfsContradictions`. */
+export const ipfsSchema = Type.Object(
+  {
+    driver: Type.Union([Type.Literal('local'), Type.Literal('kubo'), Type.Literal('pinning')], {
+      default: 'local',
+      expected: '"local", "kubo" or "pinning"',
+      description:
+        'Who gets what is exported to IPFS. `local`: it is packed into a CAR beside the other files, to be imported anywhere. `kubo`: a Kubo node, by its RPC. `pinning`: a pinning service. Exports that bring credentials of their own go to the pinning service whatever is set here.',
+    }),
+    endpoint: Type.Optional(
+      Type.String({
+        pattern: '^https?://[^/?#@\\s]{1,255}(/[^?#\\s]{0,1000})?$',
+        expected: 'a URL without user, query or fragment, such as http://127.0.0.1:5001',
+        description:
+          'Where the Kubo node or the pinning service is; an address that is not public must be in `outbound.allow`. Required with `kubo`. Default of `pinning`: `https://api.pinata.cloud`.',
+      }),
+    ),
+    jwt: secret('Token of the pinning service: this, or apiKey and apiSecret.'),
+    apiKey: secret('Key of the pinning service, with apiSecret.'),
+    apiSecret: secret('Its secret.'),
+    gateway: Type.String({
+      default: 'https://ipfs.io',
+      pattern: '^https?://[^/?#@\\s]{1,255}/?$',
+      expected: 'a URL without a path, such as https://ipfs.io',
+      description: 'Gateway that the links of an export name: `<gateway>/ipfs/<cid>`.',
+    }),
+    cidProfile: Type.Union([Type.Literal('unixfs-v1-2025'), Type.Literal('unixfs-v0-2015')], {
+      default: 'unixfs-v1-2025',
+      expected: '"unixfs-v1-2025" or "unixfs-v0-2015"',
+      description:
+        'How `local` and `kubo` cut a file into blocks, and so which CID it gets (IPIP-499). A pinning service has its own way.',
+    }),
+  },
+  { default: {}, additionalProperties: false },
+);
+
+/** Problems of keys that each are as they should be, but do not go together: `endpoint: is required …`. */
+export function ipfsContradictions(given: Given): string[] {
+  const { driver, endpoint } = given;
+  if (driver !== 'pinning') {
+    const astray = (['jwt', 'apiKey', 'apiSecret'] as const).filter((key) => given[key] !== undefined);
+    return [
+      ...(driver === 'kubo' && endpoint === undefined
+        ? ['endpoint: is required where the driver is "kubo", such as http://127.0.0.1:5001']
+        : []),
+      ...(driver === 'local' && endpoint !== undefined
+        ? ['endpoint: is for the drivers "kubo" and "pinning"; the driver is "local"']
+        : []),
+      ...astray.map((key) => `${key}: is for the driver "pinning"; the driver is "${driver}"`),
+    ];
+  }
+  const { jwt, apiKey, apiSecret } = given;
+  if (jwt !== undefined && (apiKey !== undefined || apiSecret !== undefined))
+    return ['jwt: expected either jwt, or apiKey and apiSecret; both are set'];
+  if (jwt !== undefined || (apiKey !== undefined && apiSecret !== undefined)) return [];
+  if (apiKey !== undefined) return ['apiSecret: is required beside apiKey'];
+  if (apiSecret !== undefined) return ['apiKey: is required beside apiSecret'];
+  return ['jwt: is required where the driver is "pinning", or apiKey and apiSecret'];
+}
+
+/** The same for those who export. Only for what has no contradictions. */
+export function ipfsSettingsOf(given: Given): IpfsSettings {
+  const { driver, endpoint, cidProfile } = given;
+  const common = { gateway: bare(given.gateway), cidProfile };
+  switch (driver) {
+    case 'local':
+      return { ...common, driver, pinningEndpoint };
+    case 'kubo':
+      return { ...common, driver, pinningEndpoint, endpoint: bare(endpoint ?? '') };
+    case 'pinning':
+      return {
+        ...common,
+        driver,
+        pinningEndpoint: bare(endpoint ?? pinningEndpoint),
+        credentials: credentialsOf(given),
+      };
+  }
+}
+
+type Given = Static<typeof ipfsSchema>;
+
+/** Where the credentials that a caller brings are good, unless the deployment names another service of this kind. */
+const pinningEndpoint = 'https://api.pinata.cloud';
+
+function credentialsOf({ jwt, apiKey = '', apiSecret = '' }: Given): PinningCredentials {
+  return jwt === undefined ? { apiKey, apiSecret } : { jwt };
+}
+
+function bare(url: string): string {
+  return url.replace(/\/+$/, '');
+}
+
+/** `isSecret`: nothing that is printed repeats it. What a header can carry. */
+function secret(description: string) {
+  return Type.Optional(
+    Type.String({
+      pattern: '^[!-~]{1,4096}$',
+      expected: 'up to 4096 letters, digits or signs, without spaces',
+      description,
+      isSecret: true,
+    }),
+  );
+}

@@ -1,0 +1,506 @@
+import { createHash } from 'node:crypto';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { connect } from 'node:net';
+import { describe, expect, it } from 'vitest';
+import { Fault } from '../../core/fault.ts';
+import type { Blobs } from '../../core/ports/blobs.ts';
+import type { AssetReference } from '../../plugins/assets/contract.ts';
+import type { IpfsDriver } from '../../plugins/exports/ipfs/driver.ts';
+import { exportKind } from '../../plugins/exports/kind.ts';
+import type { ExportsKit } from '../../plugins/exports/kit.ts';
+import { exportLimits } from '../../plugins/exports/limits.ts';
+import { exportToIpfs } from '../../plugins/exports/to-ipfs.ts';
+import type { TaskWork } from '../../plugins/tasks/contract.ts';
+import { systemClock } from '../../runtime/drivers/clock/system.ts';
+import { modelBlobs } from '../conformance/blobs/model.ts';
+import { client } from '../outbound/kit.ts';
+
+const film = Buffer.from(Uint8Array.from({ length: 300_000 }, (_, n) => (n * 7) % 251));
+const key = 'assets/one/source.mp4';
+const hashOf = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex');
+
+/** One try at an export to a custom URL, by the real client, of a file in memory. */
+async function run(
+  custom: { url: string; method?: string; headers?: Record<string, string> },
+  options: {
+    asset?: Partial<AssetReference> | null;
+    blobs?: Partial<Blobs>;
+    signal?: AbortSignal;
+    config?: Partial<ExportsKit['config']>;
+    allow?: string[];
+  } = {},
+) {
+  const { url, method = 'PUT', headers = {} } = custom;
+  const { signal = new AbortController().signal, config, allow } = options;
+  const blobs = modelBlobs();
+  await blobs.put(key, film);
+  const video = { key, size: film.length, md5: '', sha256: '' };
+  const asset = { status: 'ready', account: 'me', name: 'Friday', playbackId: 'p', file: { video } };
+  const found = options.asset === null ? undefined : { ...asset, ...options.asset };
+  using outbound = client(allow ? { allow } : {});
+  const kit = {
+    ...{ outbound, clock: systemClock(), blobs: { ...blobs, ...options.blobs } },
+    config: { idleTimeout: '30s', ...config },
+    use: () => ({ find: async () => found }),
+  } as unknown as ExportsKit;
+  const progress: number[] = [];
+  const work: TaskWork = {
+    ...{ id: 'task', name: 'Friday', phase: 'running', account: 'me', attempt: 1, signal },
+    ...{ inputAssetId: 'one', outputAssetId: null },
+    params: { custom: { url: 'shown', method } },
+    secret: { custom: { url, headers } },
+    progress: (fraction) => void progress.push(fraction),
+  };
+  const ended = await exportKind(kit)
+    .run?.(work)
+    .catch((error: unknown) => error);
+  return { ended, progress };
+}
+
+interface Received {
+  readonly method: string | undefined;
+  readonly url: string | undefined;
+  readonly headers: IncomingMessage['headers'];
+  readonly body: Buffer;
+}
+
+/** A receiver that reads each request to its end and answers it as it is told. */
+async function receiver(
+  answer: (request: Received, response: ServerResponse) => unknown,
+  options: { host?: string; first?: (request: IncomingMessage, response: ServerResponse) => boolean } = {},
+) {
+  const requests: Received[] = [];
+  const { host = '127.0.0.1', first } = options;
+  const server = createServer(async (request, response) => {
+    request.on('error', () => {});
+    if (first?.(request, response)) return;
+    const pieces: Buffer[] = [];
+    try {
+      for await (const piece of request) pieces.push(piece);
+    } catch {
+      return;
+    }
+    const { method, url, headers } = request;
+    const received = { method, url, headers, body: Buffer.concat(pieces) };
+    requests.push(received);
+    await answer(received, response);
+  });
+  await new Promise<void>((resolve) => server.listen(0, host, resolve));
+  const { port } = server.address() as { port: number };
+  return {
+    requests,
+    port,
+    url: `http://${host}:${port}`,
+    host: `${host}:${port}`,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+const said =
+  (status: number, { headers = {}, body = '' }: { headers?: Record<string, string>; body?: string } = {}) =>
+  (_: Received, response: ServerResponse) =>
+    response.writeHead(status, headers).end(body);
+
+const isTrouble = (ended: unknown) =>
+  ended instanceof Fault && ended.code === 'export.trouble' && ended.retry;
+const done = (status: number, more = {}) => ({ outcome: 'done', output: { custom: { status, ...more } } });
+
+describe('an export to a URL', () => {
+  it('sends the whole file with its length and type, and tells how far it is', async () => {
+    await using server = await receiver(said(200, { headers: { etag: '"abc"' } }));
+    const { ended, progress } = await run({ url: `${server.url}/a%20b.mp4?sig=1` });
+    expect(ended).toEqual(done(200, { etag: '"abc"' }));
+    const [{ method, url, headers, body }] = server.requests;
+    expect([method, url, hashOf(body)]).toEqual(['PUT', '/a%20b.mp4?sig=1', hashOf(film)]);
+    expect(headers).toMatchObject({ 'content-type': 'video/mp4', 'content-length': String(film.length) });
+    expect(headers).not.toHaveProperty('transfer-encoding');
+    expect(progress.at(-1)).toBe(1);
+    expect(progress).toEqual([...progress].sort((a, b) => a - b));
+  });
+
+  it.each(['PUT', 'POST', 'PATCH'])('%s with the headers that were given', async (method) => {
+    await using server = await receiver(said(204));
+    const headers = {
+      'Content-Type': 'application/octet-stream',
+      Authorization: 'Bearer a',
+      'x-amz-acl': 'b',
+    };
+    const { ended } = await run({ url: server.url, method, headers });
+    expect(ended).toEqual(done(204));
+    expect(server.requests[0]).toMatchObject({
+      method,
+      headers: { 'content-type': 'application/octet-stream', authorization: 'Bearer a', 'x-amz-acl': 'b' },
+    });
+  });
+
+  it.each([
+    ['', {}],
+    ['"x"y', { etag: '"x"y' }],
+    ['a b', {}],
+    [`"${'a'.repeat(300)}"`, {}],
+  ])('keeps of a tag what can be one: %j', async (etag, kept) => {
+    await using server = await receiver(said(201, { headers: { etag } }));
+    expect((await run({ url: server.url })).ended).toEqual(done(201, kept));
+  });
+
+  it.each([400, 401, 403, 404, 405, 409, 411, 413, 501, 505])('fails at %i', async (status) => {
+    await using server = await receiver(said(status, { body: 'sig=secret from inside' }));
+    const { ended } = await run({ url: `${server.url}/?sig=secret` });
+    const message = `The export was refused: ${server.host} answered ${status}.`;
+    expect(ended).toEqual({ outcome: 'failed', message });
+    expect(server.requests).toHaveLength(1);
+  });
+
+  it('names the error code of S3, and nothing else that it says', async () => {
+    const body =
+      '<?xml version="1.0"?><Error><Code>SignatureDoesNotMatch</Code><Message>no</Message><AWSAccessKeyId>AKIA</AWSAccessKeyId></Error>';
+    await using server = await receiver(said(403, { body }));
+    expect((await run({ url: server.url })).ended).toEqual({
+      outcome: 'failed',
+      message: `The export was refused: ${server.host} answered 403 (SignatureDoesNotMatch).`,
+    });
+    await using hostile = await receiver(said(403, { body: '<Code>a <b>\n</Code><Code>' }));
+    expect((await run({ url: hostile.url })).ended).toMatchObject({
+      message: `The export was refused: ${hostile.host} answered 403.`,
+    });
+  });
+
+  it.each([408, 425, 429, 500, 502, 503, 504, 507])('is tried again after %i', async (status) => {
+    let answers = 0;
+    await using server = await receiver((request, response) => {
+      answers += 1;
+      said(answers === 1 ? status : 200)(request, response);
+    });
+    const { ended } = await run({ url: server.url });
+    expect(isTrouble(ended)).toBe(true);
+    expect((ended as Fault).message).toBe(`${server.host} answered ${status}.`);
+    expect((await run({ url: server.url })).ended).toEqual(done(200));
+    expect(server.requests.map(({ body }) => hashOf(body))).toEqual([hashOf(film), hashOf(film)]);
+  });
+
+  it.each([
+    ['120', 120],
+    ['0', 0],
+    ['86400', exportLimits.retryAfter / 1000],
+    ['99999999999999', undefined],
+    ['soon', undefined],
+    ['-5', undefined],
+    ['Thu, 01 Jan 1970 00:00:00 GMT', 0],
+    ['Fri, 01 Jan 2100 00:00:00 GMT', exportLimits.retryAfter / 1000],
+  ])('says when that may be: Retry-After %s', async (text, seconds) => {
+    await using server = await receiver(said(429, { headers: { 'retry-after': text } }));
+    expect((await run({ url: server.url })).ended).toMatchObject({ retryAfter: seconds });
+  });
+
+  it('is tried again when the connection breaks in the midst', async () => {
+    let tries = 0;
+    await using server = await receiver(said(200), {
+      first(request) {
+        tries += 1;
+        if (tries > 1) return false;
+        request.once('data', () => request.socket.destroy());
+        return true;
+      },
+    });
+    const { ended } = await run({ url: `${server.url}/?sig=secret`, method: 'POST' });
+    expect(isTrouble(ended)).toBe(true);
+    expect((ended as Fault).message).toMatch(new RegExp(`^The file could not be sent: ${server.url}.*\\.$`));
+    expect((ended as Fault).message).not.toContain('secret');
+    expect((await run({ url: server.url })).ended).toEqual(done(200));
+  });
+
+  it('is not done when somebody says so before they had the file', async () => {
+    await using server = await receiver(said(200), {
+      first(_, response) {
+        response.writeHead(200, { connection: 'close' }).end('thanks');
+        return true;
+      },
+    });
+    const large = Buffer.alloc(64 * 1024 * 1024);
+    const { ended } = await run(
+      { url: server.url },
+      { asset: fileOf(large.length), blobs: blobsOf(large.length, piecesOf(large)) },
+    );
+    expect(isTrouble(ended)).toBe(true);
+  });
+
+  it('fails at a no that comes before they had the file', async () => {
+    await using server = await receiver(said(200), {
+      first(_, response) {
+        response.writeHead(403).end('<Code>AccessDenied</Code>');
+        return true;
+      },
+    });
+    const large = Buffer.alloc(64 * 1024 * 1024);
+    const { ended, progress } = await run(
+      { url: server.url },
+      { asset: fileOf(large.length), blobs: blobsOf(large.length, piecesOf(large)) },
+    );
+    const message = `The export was refused: ${server.host} answered 403 (AccessDenied).`;
+    expect(ended).toEqual({ outcome: 'failed', message });
+    expect(progress.at(-1) ?? 0).toBeLessThan(1);
+  });
+
+  it('is tried again when nobody listens, or says nothing', async () => {
+    const closed = await receiver(said(200));
+    await closed[Symbol.asyncDispose]();
+    expect(isTrouble((await run({ url: closed.url })).ended)).toBe(true);
+    await using silent = await receiver(() => undefined);
+    expect(isTrouble((await run({ url: silent.url }, { config: { idleTimeout: '50ms' } })).ended)).toBe(true);
+    await using nonsense = await receiver(said(200), {
+      first: (request) => {
+        request.socket.end('220 mail.example ESMTP\r\n');
+        return true;
+      },
+    });
+    expect(isTrouble((await run({ url: nonsense.url })).ended)).toBe(true);
+  });
+
+  it('waits for a reader that is slow, and holds no more than it takes', async () => {
+    const pieces = 256;
+    let given = 0;
+    let most = 0;
+    let taken = 0;
+    const piece = Buffer.alloc(65_536, 'a');
+    const hash = createHash('sha256');
+    await using server = await receiver(said(200), {
+      first(request, response) {
+        request.on('data', (bytes: Buffer) => {
+          hash.update(bytes);
+          taken += bytes.length;
+          most = Math.max(most, given - taken);
+          request.pause();
+          setImmediate(() => setImmediate(() => request.resume()));
+        });
+        request.on('end', () => response.end());
+        return true;
+      },
+    });
+    const { ended } = await run(
+      { url: server.url },
+      {
+        asset: fileOf(pieces * piece.length),
+        blobs: blobsOf(pieces * piece.length, function* () {
+          for (let n = 0; n < pieces; n += 1) {
+            given += piece.length;
+            yield piece;
+          }
+        }),
+      },
+    );
+    expect(ended).toEqual(done(200));
+    expect(hash.digest('hex')).toBe(hashOf(Buffer.alloc(pieces * piece.length, 'a')));
+    // What lies in the sockets between them; the file is 16 MiB.
+    expect(most).toBeLessThan(12 * 1024 * 1024);
+  });
+
+  it.each([307, 308])('follows %i with the whole file, and leaves its headers behind', async (status) => {
+    await using target = await receiver(said(200));
+    await using server = await receiver(said(status, { headers: { location: `${target.url}/there?sig=2` } }));
+    const { ended } = await run({
+      url: server.url,
+      headers: { Authorization: 'Bearer a', 'Content-Type': 'b/c' },
+    });
+    expect(ended).toEqual(done(200));
+    const [{ method, url, headers, body }] = target.requests;
+    expect([method, url, hashOf(body), headers['content-type']]).toEqual([
+      ...['PUT', '/there?sig=2', hashOf(film), 'b/c'],
+    ]);
+    expect(headers).not.toHaveProperty('authorization');
+  });
+
+  it.each([301, 302, 303])('takes %i for a no, wherever it leads', async (status) => {
+    for (const method of ['PUT', 'POST']) {
+      await using page = await receiver(said(200, { body: 'please log in' }));
+      await using server = await receiver(said(status, { headers: { location: page.url } }));
+      expect((await run({ url: server.url, method })).ended).toEqual({
+        outcome: 'failed',
+        message: `${server.host} answered ${status}, which sends to another place than the file can follow to. Give the final URL.`,
+      });
+      expect(page.requests).toEqual([]);
+    }
+  });
+
+  it('follows nobody to an address that is not allowed, nor for ever', async () => {
+    await using inside = await receiver(said(200), { host: '127.0.0.2' });
+    await using server = await receiver(said(307, { headers: { location: inside.url } }));
+    const refused = await run({ url: server.url });
+    expect(refused.ended).toMatchObject({
+      outcome: 'failed',
+      message: expect.stringContaining('127.0.0.2'),
+    });
+    expect(inside.requests).toEqual([]);
+    await using round = await receiver((_, response) =>
+      response.writeHead(308, { location: '/again' }).end(),
+    );
+    expect((await run({ url: round.url })).ended).toMatchObject({ outcome: 'failed' });
+    expect(round.requests).toHaveLength(4);
+  });
+
+  it('fails where the name stands for an address that is not allowed', async () => {
+    await using server = await receiver(said(200));
+    const { ended } = await run({ url: `http://a.example:${server.port}/` }, { allow: ['10.0.0.0/8'] });
+    expect(ended).toMatchObject({ outcome: 'failed', message: expect.stringContaining('a.example') });
+    expect(server.requests).toEqual([]);
+  });
+
+  it('ends when it is given up, with that reason, and closes the connection', async () => {
+    const giveUp = new AbortController();
+    const closed = Promise.withResolvers<void>();
+    await using server = await receiver(said(200), {
+      first(request) {
+        request.once('data', () => giveUp.abort(new Fault('job.cancelled', { status: 503, message: 'no' })));
+        request.once('close', closed.resolve);
+        return true;
+      },
+    });
+    const { ended } = await run({ url: server.url }, { signal: giveUp.signal });
+    expect(ended).toMatchObject({ code: 'job.cancelled' });
+    await closed.promise;
+  });
+
+  it('tells why the file could not be read, not that it could not be sent', async () => {
+    await using server = await receiver(said(200));
+    const unavailable = new Fault('blobs.unavailable', { status: 503, message: 'no answer' });
+    const broken = { get: () => Promise.reject(unavailable) };
+    expect((await run({ url: server.url }, { blobs: broken })).ended).toBe(unavailable);
+    const short = blobsOf(film.length - 1, piecesOf(film.subarray(1)));
+    expect(isTrouble((await run({ url: server.url }, { blobs: short })).ended)).toBe(true);
+    const gone = { get: async () => ({ outcome: 'absent' as const }) };
+    expect(isTrouble((await run({ url: server.url }, { blobs: gone })).ended)).toBe(true);
+    expect(server.requests).toEqual([]);
+  });
+
+  it('fails when the asset is gone, and calls nobody', async () => {
+    await using server = await receiver(said(200));
+    for (const asset of [null, { account: 'another' }, { status: 'failed' as const }]) {
+      const message = 'The asset of this export was deleted.';
+      expect((await run({ url: server.url }, { asset })).ended).toEqual({ outcome: 'failed', message });
+    }
+    expect(server.requests).toEqual([]);
+  });
+
+  it('leaves no connection open', async () => {
+    await using server = await receiver(said(200));
+    await run({ url: server.url });
+    const socket = connect(server.port, '127.0.0.1');
+    await new Promise((resolve) => socket.once('connect', resolve));
+    socket.destroy();
+  });
+});
+
+describe('an export to IPFS', () => {
+  /** A driver that answers as it is told, and remembers what it was given. */
+  function scripted(options: { file?: Fault; json?: Fault } = {}) {
+    const added: unknown[] = [];
+    const driver: IpfsDriver = {
+      async addFile(file, { progress }) {
+        if (options.file) throw options.file;
+        progress(0.5);
+        progress(1);
+        added.push(file);
+        return { cid: 'bafyvideo' };
+      },
+      async addJson(document, { name }) {
+        if (options.json) throw options.json;
+        added.push({ document, name });
+        return { cid: 'bafyjson' };
+      },
+      gatewayUrl: (cid) => `https://gateway.example/ipfs/${cid}`,
+    };
+    return { driver, added };
+  }
+  const progress: number[] = [];
+  const work = (name: string, signal = new AbortController().signal) =>
+    ({ name, signal, progress: (fraction: number) => void progress.push(fraction) }) as unknown as TaskWork;
+  const video = { key, size: film.length, md5: '', sha256: '' };
+
+  it('adds the video, then what describes it, and answers all names of both', async () => {
+    const { driver, added } = scripted();
+    const metadata = { image: 'ipfs://pic', description: null, properties: { by: 'me' } };
+    const result = await exportToIpfs(video, { work: work('Fri/day'), driver, metadata });
+    expect(added).toEqual([
+      { key, size: film.length, name: 'Fri_day.mp4' },
+      {
+        name: 'Fri_day.json',
+        document: {
+          ...{ name: 'Fri/day', animation_url: 'ipfs://bafyvideo', image: 'ipfs://pic' },
+          properties: { video: 'ipfs://bafyvideo', by: 'me' },
+        },
+      },
+    ]);
+    const json = {
+      Cid: 'bafyjson',
+      Url: 'ipfs://bafyjson',
+      GatewayUrl: 'https://gateway.example/ipfs/bafyjson',
+    };
+    const named = (prefix: string) =>
+      Object.fromEntries(Object.entries(json).map(([name, value]) => [prefix + name, value]));
+    expect(result).toEqual({
+      outcome: 'done',
+      output: {
+        ipfs: {
+          ...{ videoFileCid: 'bafyvideo', videoFileUrl: 'ipfs://bafyvideo' },
+          videoFileGatewayUrl: 'https://gateway.example/ipfs/bafyvideo',
+          ...named('erc1155Metadata'),
+          ...named('nftMetadata'),
+        },
+      },
+    });
+    expect(progress).toEqual([0.495, 0.99]);
+  });
+
+  it('leaves what goes wrong to whoever runs it', async () => {
+    const refused = new Fault('ipfs.refused', { status: 502, message: 'no', retry: false });
+    for (const options of [{ file: refused }, { json: refused }]) {
+      const { driver } = scripted(options);
+      const ended = exportToIpfs(video, { work: work('A'), driver, metadata: undefined });
+      await expect(ended).rejects.toBe(refused);
+    }
+  });
+
+  it('goes no further when it was given up', async () => {
+    const { driver, added } = scripted();
+    const reason = new Fault('job.cancelled', { status: 503, message: 'no' });
+    const ended = exportToIpfs(video, {
+      work: work('A', AbortSignal.abort(reason)),
+      ...{ driver, metadata: undefined },
+    });
+    await expect(ended).rejects.toBe(reason);
+    expect(added).toHaveLength(1);
+  });
+});
+
+function fileOf(size: number): Partial<AssetReference> {
+  return { file: { video: { key, size, md5: '', sha256: '' } } as never };
+}
+
+/** A blob of the size that the asset has, made of these pieces. */
+function blobsOf(size: number, pieces: () => Iterable<Uint8Array>): Partial<Blobs> {
+  return {
+    async get() {
+      const blob = { key, size, etag: 'e', modified: 0, type: 'video/mp4' };
+      const all = pieces()[Symbol.iterator]();
+      const body = new ReadableStream<Uint8Array>(
+        {
+          pull(controller) {
+            const { done, value } = all.next();
+            if (done) controller.close();
+            else controller.enqueue(value);
+          },
+        },
+        { highWaterMark: 0 },
+      );
+      return { outcome: 'ok', blob, from: 0, to: size, body };
+    },
+  };
+}
+
+function piecesOf(bytes: Buffer) {
+  return function* () {
+    for (let at = 0; at < bytes.length; at += 65_536) yield bytes.subarray(at, at + 65_536);
+  };
+}
