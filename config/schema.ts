@@ -203,9 +203,8 @@ export const configSchema = Type.Object(
       reserve: limitSchema({
         default: 512,
         unit: 'MiB',
-        description: 'Disk that recordings and uploads leave free, in MiB, so that the database can commit.',
-        beyond:
-          'Nothing more is recorded until there is room again; `issues` of the stream say so. Uploads are 507 `intake.full`.',
+        description: 'Disk that recordings leave free, in MiB, so that the database can commit.',
+        beyond: 'Nothing more is recorded until there is room again; `issues` of the stream say so.',
       }),
       uploads: limitSchema({
         default: 4,
@@ -213,6 +212,16 @@ export const configSchema = Type.Object(
         description: 'Parts of recordings, 16 MiB each, on their way to S3 at one time.',
         beyond: 'Further ones wait on disk.',
       }),
+    }),
+    uploads: section({
+      reserve: Type.Optional(
+        limitSchema({
+          unit: 'MiB',
+          description:
+            'Disk that files which are uploaded or imported leave free, in MiB, on that of the data and on that of the blobs. Default: twice `recording.reserve`, because a broadcast cannot be sent again.',
+          beyond: '507 `intake.full`, before a byte is taken where the length is known.',
+        }),
+      ),
     }),
     outbound: section({
       allow: Type.Array(Type.String(), {

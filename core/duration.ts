@@ -5,10 +5,10 @@ const units: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 
 
 /**
  * Schema of a duration in config: `"500ms"`, `"30s"`, `"6m"`, `"24h"`, `"7d"`. `atLeast` and `atMost` are others.
- * `beyond`: what happens after so long, for the table of limits.
+ * `beyond`: what happens after so long, for the table of limits. Without `default` the code knows what nothing means.
  */
 export function durationSchema(options: {
-  default: string;
+  default?: string;
   description: string;
   beyond: string;
   atLeast?: string;

@@ -68,7 +68,11 @@ export const coreFaults: FaultTable = {
   },
   'intake.broken': { status: 400, meaning: 'The file ended before it was complete. Send it again.' },
   'intake.silent': { status: 408, meaning: 'Nothing came of the file for too long. Send it again.' },
-  'intake.full': { status: 507, meaning: 'This node has no room for the file.' },
+  'intake.full': {
+    status: 507,
+    meaning:
+      'The disk of this node is nearly full, so no file is taken. Free some space, for example by deleting assets.',
+  },
   'intake.unavailable': { status: 503, meaning: 'This node cannot write the file down just now. Try again.' },
   'packing.changed': {
     status: 409,

@@ -5,10 +5,13 @@
  */
 export class Metrics {
   readonly #families = new Map<string, () => Iterable<string>>();
+  readonly #counters = new Map<string, { readonly help: string; readonly family: Family<Counter> }>();
   readonly #asks: (() => Promise<void>)[] = [];
 
-  /** A number that only grows. Its name ends in `_total`. */
+  /** A number that only grows. Its name ends in `_total`. Whoever asks with the same name and help counts with the others. */
   counter(name: string, help: string): Family<Counter> {
+    const known = this.#counters.get(name);
+    if (known?.help === help) return known.family;
     const family = new Family(() => new Counter());
     this.#add(name, {
       help,
@@ -17,6 +20,7 @@ export class Metrics {
         for (const [labels, counter] of family.members) yield `${name}${braced(labels)} ${counter.value}`;
       },
     });
+    this.#counters.set(name, { help, family });
     return family;
   }
 
@@ -53,11 +57,15 @@ export class Metrics {
   /** The same for numbers that differ in labels; those of a name that has none now are left out. */
   readings(
     name: string,
-    options: { help: string; read: () => readonly { labels: Labels; value: number }[] },
+    options: {
+      help: string;
+      type?: 'gauge' | 'counter';
+      read: () => readonly { labels: Labels; value: number }[];
+    },
   ): void {
-    const { help, read } = options;
+    const { help, type = 'gauge', read } = options;
     const lines = () => read().map(({ labels, value }) => `${name}${braced(written(labels))} ${value}`);
-    this.#add(name, { help, type: 'gauge', lines });
+    this.#add(name, { help, type, lines });
   }
 
   /** Something to ask elsewhere before the metrics are read. Should it fail, they are read as they are. */
@@ -115,8 +123,8 @@ class Family<T> {
 export class Counter {
   value = 0;
 
-  add(): void {
-    this.value += 1;
+  add(by = 1): void {
+    this.value += by;
   }
 }
 

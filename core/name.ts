@@ -1,7 +1,18 @@
 import { type TString, Type } from '@sinclair/typebox';
 import { requestLimits } from './limits.ts';
 
-/** The name of anything that has one: 1 to 500 characters. `example` is for the API reference. */
+const most = requestLimits.nameLength.value;
+
+/**
+ * The name of anything that has one: 1 to 500 characters. NUL and halves of surrogate pairs are none: no database, file or
+ * header would give them back as they came. `example` is for the API reference.
+ */
 export function nameSchema(example: string): TString {
-  return Type.String({ minLength: 1, maxLength: requestLimits.nameLength.value, examples: [example] });
+  return Type.String({
+    minLength: 1,
+    maxLength: most,
+    pattern: '^(?:[^\\u0000\\uD800-\\uDFFF]|[\\uD800-\\uDBFF][\\uDC00-\\uDFFF])*$',
+    expected: `1 to ${most} characters, without NUL and halves of surrogate pairs`,
+    examples: [example],
+  });
 }

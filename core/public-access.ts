@@ -6,14 +6,16 @@ import { nothing } from './operation.ts';
 /** Headers of an answer that pages of every origin may read. */
 export const readableByAll = { 'access-control-allow-origin': '*' };
 
-/** The answer, or the fault instead of it, readable by pages of every origin: a browser hides a refusal too. */
+/** The answer, or the fault instead of it, readable by pages of every origin: a browser hides a refusal too. No cache keeps a fault. */
 export async function openly(answer: () => Response | Promise<Response>): Promise<Response> {
   try {
     const response = await answer();
     response.headers.set('access-control-allow-origin', '*');
     return response;
   } catch (error) {
-    if (error instanceof Fault) return faultResponse(error, readableByAll);
+    // What is not there may be there in a moment: no cache is to keep that.
+    if (error instanceof Fault)
+      return faultResponse(error, { ...readableByAll, 'cache-control': 'no-store' });
     throw error;
   }
 }

@@ -13,8 +13,8 @@ const units: Readonly<Record<string, number>> = {
   TiB: 2 ** 40,
 };
 
-/** Schema of a size in config: `"500MB"`, `"10GB"` (powers of ten), `"512MiB"` (of two). `beyond`: as for durations. */
-export function sizeSchema(options: { default: string; description: string; beyond: string }): TString {
+/** Schema of a size in config: `"500MB"`, `"10GB"` (powers of ten), `"512MiB"` (of two). `beyond` and none as `default`: as for durations. */
+export function sizeSchema(options: { default?: string; description: string; beyond: string }): TString {
   const { beyond, ...rest } = options;
   return Type.String({
     pattern: '^[1-9]\\d{0,5}([KMGT]i?)?B$',

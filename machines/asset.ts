@@ -25,6 +25,9 @@ export const assetMachine = setup({
   actors: { 'asset.erase': job<Erasure, null>() },
   delays: { trouble, remembered },
   guards: {
+    // Whoever found it so long after its end means that one, and no file that is to come or has come since.
+    isAsSeen: ({ context, event }) =>
+      event.type === 'delete' && (event.endedAt === undefined || event.endedAt === endedAt(context)),
     isTooLate: ({ event }) => event.type === 'ready' && event.isFirst === true,
     isAnother: ({ context, event }) =>
       event.type === 'ready' && JSON.stringify(context.file) !== JSON.stringify(event.file),
@@ -71,7 +74,7 @@ export const assetMachine = setup({
       on: {
         // A change that changes nothing is taken, and says nothing.
         change: [{ guard: 'changes', actions: ['takeChanges', 'emitUpdated'] }, { actions: 'leaveAsIs' }],
-        delete: { target: 'erasing', actions: 'emitDeleted' },
+        delete: { guard: 'isAsSeen', target: 'erasing', actions: 'emitDeleted' },
       },
       states: {
         waiting: {
@@ -166,6 +169,17 @@ interface File {
   readonly spec: object;
 }
 
+/** When its file came, or failed to, epoch ms; undefined while it waits for one. */
+export function endedAt(asset: {
+  readonly file: object | null;
+  readonly fileAt: number;
+  readonly statusMessage: string | null;
+  readonly updatedAt: number;
+}): number | undefined {
+  if (asset.file) return asset.fileAt;
+  return asset.statusMessage === null ? undefined : asset.updatedAt;
+}
+
 /** Input of `asset.erase`. */
 export interface Erasure {
   readonly id: string;
@@ -180,7 +194,8 @@ type AssetEvent = { readonly at: number } /** `isFirst`: it does not take the pl
       readonly type: 'change';
       readonly changes: Partial<Pick<AssetSettings, 'name' | 'userTags'>>;
     }
-  | { readonly type: 'delete' }
+  /** `endedAt`: only one whose `endedAt` is still this. */
+  | { readonly type: 'delete'; readonly endedAt?: number }
 );
 
 type AssetEmitted = {

@@ -25,6 +25,7 @@ import type { LoggedEvent, Order, Store } from '../core/ports/store.ts';
 import type { Volatile } from '../core/ports/volatile.ts';
 import { RequestCounts } from '../core/request-counts.ts';
 import { derivationSet, fieldSet } from '../core/resource.ts';
+import { countRemoved } from '../core/sweep-counts.ts';
 import type { Collection, Token } from '../core/token.ts';
 import { type ActorRuntime, actorRuntime } from './actor-runtime.ts';
 import { ActorTypes } from './actors/actor-types.ts';
@@ -34,6 +35,7 @@ import { nameBeside } from './actors/partition.ts';
 import { react } from './actors/reactions.ts';
 import { StepCounts } from './actors/step-counts.ts';
 import { BootTree } from './boot-tree.ts';
+import type { DiskWatch } from './disk/disk-watch.ts';
 import { type EngineWatch, engineWatch } from './engine-watch.ts';
 import { healthRoutes, type Readiness } from './health.ts';
 import { JobCounts } from './jobs/job-counts.ts';
@@ -61,7 +63,7 @@ const retention = eventLimits.retention.value;
  */
 export async function boot(options: BootOptions): Promise<Booted> {
   const { store, bus, jobs, clock, media, recorder, blobs, outbound, volatile } = options.drivers;
-  const { intake, inspector, packer } = options.drivers;
+  const { intake, inspector, packer, disks } = options.drivers;
   const tree = new BootTree(clock);
   const stops: { name: string; stop: Stop }[] = [];
   const callers = peers({ trusted: options.trustedProxies ?? [] });
@@ -71,7 +73,9 @@ export async function boot(options: BootOptions): Promise<Booted> {
   const readiness = (): Readiness => {
     if (!isReady) return { status: 'stopping' };
     const engines = watch?.silent() ?? [];
-    return engines.length === 0 ? { status: 'ready' } : { status: 'waiting', engines };
+    if (engines.length > 0) return { status: 'waiting', engines };
+    const issues = disks?.issues ?? [];
+    return { status: 'ready', ...(issues.length > 0 && { issues }) };
   };
 
   let stopped: Promise<void> | undefined;
@@ -116,7 +120,11 @@ export async function boot(options: BootOptions): Promise<Booted> {
     await tree.timed('recorder', () => recorder.open());
     stops.push({ name: 'inspector', stop: () => inspector.close() });
     stops.push({ name: 'intake', stop: () => intake.close() });
-    await tree.timed('intake', () => intake.open());
+    const spools = await tree.timed('intake', () => intake.open());
+    if (disks) {
+      stops.push({ name: 'disks', stop: () => disks.stop() });
+      await tree.timed('disks', () => disks.start());
+    }
     stops.push({ name: 'packer', stop: () => packer.close() });
     await tree.timed('packer', () => packer.open());
     const { roles = allRoles, isAlone = bus === undefined, nodeUrl: url } = options;
@@ -126,6 +134,10 @@ export async function boot(options: BootOptions): Promise<Booted> {
     const { id, incarnation } = presence.info;
     const deployment: Deployment = { ...options.deployment, node: { id, incarnation }, isAlone };
     const metrics = new Metrics();
+    disks?.measure(metrics);
+    countRemoved(metrics, 'spools')(spools);
+    if (spools.count > 0)
+      options.log.info('files that were never taken to their end were removed', { spools });
     const hub = new EventHub(store, { log: options.log });
     const kits = new Map<string, Kit>();
     const stepKits = new Map<string, StepKit>();
@@ -185,7 +197,7 @@ export async function boot(options: BootOptions): Promise<Booted> {
     });
     stops.push({ name: 'actors', stop: () => runtime.stop() });
     const eventTypes = plan.flatMap(({ plugin }) => Object.keys(plugin.emits ?? {}));
-    measureProgram(metrics, { clock, runtime, media, eventTypes });
+    measureProgram(metrics, { clock, runtime, media, recorder, eventTypes });
 
     for (const { plugin, config } of plan) {
       const fields: Kit['fields'] = (kind) =>
@@ -363,6 +375,8 @@ export interface BootOptions {
     readonly blobs: Blobs;
     readonly recorder: Recorder;
     readonly intake: Intake;
+    /** Where this node has any. */
+    readonly disks?: DiskWatch;
     readonly inspector: Inspector;
     readonly packer: Packer;
   };

@@ -24,13 +24,13 @@ export function healthRoutes(readiness: () => Readiness): AnyElysia {
         return Response.json(now, { status: 503, headers: { 'retry-after': '1' } });
       },
       says(
-        '200 when it can serve; 503 while an engine that it needs does not answer, and from the moment it begins to stop.',
+        '200 when it can serve, with `issues` where an operator should look; 503 while an engine that it needs does not answer, and from the moment it begins to stop.',
         {
           name: 'getReadiness',
           isOpen: true,
           isOnEveryNode: true,
           answers: {
-            200: json(status(Type.Literal('ready')), 'It can serve.'),
+            200: json(readyNow, 'It can serve.'),
             503: json(notReady, 'It is about to end, or waits for an engine.', {
               'Retry-After': Type.Integer({ description: 'Seconds.' }),
             }),
@@ -41,13 +41,27 @@ export function healthRoutes(readiness: () => Readiness): AnyElysia {
 }
 
 export type Readiness =
-  | { readonly status: 'ready' | 'stopping' }
+  | { readonly status: 'ready'; readonly issues?: readonly string[] }
+  | { readonly status: 'stopping' }
   /** Engines of the deployment that do not answer. */
   | { readonly status: 'waiting'; readonly engines: readonly string[] };
 
 function status(word: ReturnType<typeof Type.Literal>) {
   return Type.Object({ status: word }, { additionalProperties: false });
 }
+
+const readyNow = Type.Object(
+  {
+    status: Type.Literal('ready'),
+    issues: Type.Optional(
+      Type.Array(Type.String(), {
+        description: 'What an operator should mend: disks that are nearly full.',
+        examples: [['A disk is nearly full: nothing is recorded. Free some space.']],
+      }),
+    ),
+  },
+  { additionalProperties: false },
+);
 
 const notReady = Type.Object(
   {

@@ -10,6 +10,8 @@ import { milliseconds } from '../core/duration.ts';
 import { Fault } from '../core/fault.ts';
 import { jsonLog } from '../core/log.ts';
 import { type Booted, boot } from './boot.ts';
+import { DiskWatch } from './disk/disk-watch.ts';
+import { diskPlaces } from './disk/places.ts';
 import { holdProcess } from './drivers/clock/hold.ts';
 import { systemClock } from './drivers/clock/system.ts';
 import { outboundClient } from './drivers/outbound/client.ts';
@@ -77,10 +79,9 @@ async function main(): Promise<void> {
       uploads: config.recording.uploads,
     },
   });
-  const intake = diskIntake({
-    ...{ clock, folder: join(config.dataDir, 'uploads') },
-    reserve: config.recording.reserve * 1_048_576,
-  });
+  const disks = new DiskWatch(diskPlaces({ ...config, drivers }), { clock, log });
+  const { uploads, blobs } = diskPlaces({ ...config, drivers });
+  const intake = diskIntake({ clock, ...uploads, store: blobs?.folder });
   const inspector = fileInspector({ clock });
   const packer = filePacker({
     ...{ clock, blobs: opened.blobs, folder: join(config.dataDir, 'packing') },
@@ -140,7 +141,7 @@ async function main(): Promise<void> {
   const publicUrl = config.publicUrl ?? `http://localhost:${config.http.port}`;
   const begun = boot({
     plugins,
-    drivers: { ...opened, clock, media, recorder, intake, inspector, packer, outbound },
+    drivers: { ...opened, clock, media, recorder, intake, inspector, packer, outbound, disks },
     deployment: {
       publicUrl,
       dataDir: config.dataDir,

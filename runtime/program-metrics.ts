@@ -4,6 +4,7 @@ import { type Counter, type Metrics, metricsType } from '../core/metrics.ts';
 import { text } from '../core/operation.ts';
 import type { Clock } from '../core/ports/clock.ts';
 import type { Media } from '../core/ports/media.ts';
+import type { Recorder } from '../core/ports/recorder.ts';
 import packageJson from '../package.json' with { type: 'json' };
 import type { ActorRuntime } from './actor-runtime.ts';
 
@@ -47,6 +48,7 @@ export function measureProgram(metrics: Metrics, parts: ProgramParts): void {
     help: 'Different viewers of live playlists over the last 20 s, an estimate.',
     read: () => media.totals().viewers,
   });
+  measureRecorder(metrics, parts);
   countEvents(metrics, parts);
 }
 
@@ -68,8 +70,35 @@ interface ProgramParts {
   readonly clock: Clock;
   readonly runtime: Pick<ActorRuntime, 'hotActors' | 'pendingTimers' | 'ownEvents'>;
   readonly media: Media;
+  readonly recorder: Recorder;
   /** Types of the events that enabled plugins emit. */
   readonly eventTypes: readonly string[];
+}
+
+function measureRecorder(metrics: Metrics, { recorder }: ProgramParts): void {
+  metrics.reading('millrace_recordings_growing', {
+    help: 'Recordings that are being written on this node.',
+    read: () => recorder.totals().growing,
+  });
+  metrics.reading('millrace_recordings_takes', {
+    help: 'Recordings on this node that grow, wait, or are finished and not yet removed.',
+    read: () => recorder.totals().takes,
+  });
+  metrics.reading('millrace_recordings_takes_bytes', {
+    help: 'What those take on its disk.',
+    read: () => recorder.totals().bytes,
+  });
+  metrics.reading('millrace_recordings_written_bytes_total', {
+    help: 'Bytes written to recordings.',
+    type: 'counter',
+    read: () => recorder.totals().written,
+  });
+  metrics.readings('millrace_recordings_gaps_total', {
+    help: 'Times that something of a broadcast could not be written down, by why.',
+    type: 'counter',
+    read: () =>
+      Object.entries(recorder.totals().gaps).map(([reason, value]) => ({ labels: { reason }, value })),
+  });
 }
 
 function countEvents(metrics: Metrics, { runtime, eventTypes }: ProgramParts): void {

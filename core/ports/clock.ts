@@ -5,6 +5,9 @@
 export interface Clock {
   /** Now, in epoch milliseconds. */
   now(): number;
-  /** Runs `action` once, at `due` (epoch milliseconds) or at once when that is past. Returns its cancel. */
+  /**
+   * Runs `action` once, at `due` (epoch milliseconds) or at once when that is past. Returns its cancel. Where the clock is set
+   * back meanwhile a wait of minutes is not longer for it: `now` may then be less than `due`.
+   */
   at(due: number, action: () => void): () => void;
 }

@@ -63,7 +63,8 @@ export interface FilmSegments {
 
 /** `ftyp` and `moov`: followed by the bytes `from` up to `to` of the file it is the same film with its index in front. */
 export interface FilmHead {
-  readonly bytes: Uint8Array<ArrayBuffer>;
+  /** Pieces of one blob. */
+  readonly parts: readonly Uint8Array<ArrayBuffer>[];
   readonly from: number;
   readonly to: number;
 }

@@ -16,6 +16,9 @@ export interface Recorder {
   /** The takes on this node, whether they grow, wait or are finished. */
   takes(): Promise<readonly TakeState[]>;
 
+  /** Of all of them, for metrics. */
+  totals(): RecorderTotals;
+
   /**
    * Ends a take and makes blobs of it, below the folder that its grant named. Everything that was handed over before is in
    * them. A repeat, also after a restart, is answered the same until `drop`. Undefined: there is no take of that session
@@ -49,6 +52,19 @@ export interface TakeState {
   readonly writtenAt: number;
   /** Bytes on this node's disk. */
   readonly bytes: number;
+}
+
+export interface RecorderTotals {
+  /** Takes on this node. */
+  readonly takes: number;
+  /** Those that a publish feeds now. */
+  readonly growing: number;
+  /** What they take on this node's disk. */
+  readonly bytes: number;
+  /** Bytes written to takes since the start. */
+  readonly written: number;
+  /** Times since the start that something could not be written, by why: a word of the program. */
+  readonly gaps: Readonly<Record<string, number>>;
 }
 
 /** A take as blobs. Plain JSON: it is kept in an actor. */

@@ -94,7 +94,7 @@ async function kept(
   const [index, heads, front] = await allOf([
     hls && put(keys.index, hls.index, hls.index.length),
     hls && put(keys.heads, each(hls.heads), lengthOf(hls.heads)),
-    head && put(keys.head, head.bytes, head.bytes.length),
+    head && put(keys.head, each(head.parts), lengthOf(head.parts)),
   ]);
   return {
     ...(index && { index }),

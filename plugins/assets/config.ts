@@ -3,6 +3,27 @@ import { durationSchema } from '../../core/duration.ts';
 import { limitSchema } from '../../core/limit-table.ts';
 import { sizeSchema } from '../../core/size.ts';
 
+/** How much is kept of assets that come from one source. Each account has these bounds for itself. */
+const kept = (what: string) =>
+  Type.Object(
+    {
+      age: Type.Optional(
+        durationSchema({
+          atLeast: '1h',
+          description: `How long ${what} are kept, from when the file came or failed to. At least 1h. Default: for ever.`,
+          beyond: 'They are deleted, as by DELETE.',
+        }),
+      ),
+      bytes: Type.Optional(
+        sizeSchema({
+          description: `What ${what} of one account may take together. Default: no bound.`,
+          beyond: 'The oldest are deleted, as by DELETE, until the others fit.',
+        }),
+      ),
+    },
+    { default: {}, additionalProperties: false },
+  );
+
 export const config = Type.Object({
   unfinishedFor: durationSchema({
     default: '7d',
@@ -45,6 +66,10 @@ export const config = Type.Object({
     description: 'Assets an account may have before it may ask for no more uploads and imports.',
     beyond: '409 `asset.too_many`. Recordings become assets all the same.',
   }),
+  retention: Type.Object(
+    { recording: kept('recordings'), upload: kept('uploads'), import: kept('imports') },
+    { default: {}, additionalProperties: false },
+  ),
   playbackMemory: limitSchema({
     default: 64,
     minimum: 16,

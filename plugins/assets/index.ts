@@ -13,6 +13,7 @@ import { importFaults } from './imports/faults.ts';
 import { importKind } from './imports/kind.ts';
 import { making } from './making.ts';
 import { assetPlayable } from './playable.ts';
+import { retaining } from './retention.ts';
 import { routes } from './routes.ts';
 import { sweeping } from './sweep.ts';
 import { uploadFaults } from './uploads/faults.ts';
@@ -28,7 +29,7 @@ export default definePlugin({
   offers: [offer(playables, assetPlayable), offer(taskKinds, uploadKind), offer(taskKinds, importKind)],
   actors: [asset],
   effects: { 'asset.erase': eraseEffect },
-  duties: { sweep: sweeping },
+  duties: { sweep: sweeping, retention: retaining },
   emits: {
     'asset.created': 'An asset began; its file is to come.',
     'asset.updated': 'Its name or user tags were changed, or its file was replaced.',

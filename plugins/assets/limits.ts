@@ -32,6 +32,18 @@ export const assetLimitTable = limitTable('assets', {
     meaning: 'Time between two sweeps; the first is at the start.',
     beyond: 'They look again.',
   },
+  retention: {
+    value: 600_000,
+    unit: 'ms',
+    meaning: 'Time between two looks for assets that are kept no longer; the first is at the start.',
+    beyond: 'It is looked again.',
+  },
+  retentionPage: {
+    value: 100,
+    unit: 'assets',
+    meaning: 'Assets that are read at a time for that.',
+    beyond: 'The next ones are read after them.',
+  },
   orphanAge: {
     value: 3_600_000,
     unit: 'ms',

@@ -2,6 +2,7 @@ import { milliseconds } from '../../core/duration.ts';
 import { every } from '../../core/every.ts';
 import type { Stop } from '../../core/plugin.ts';
 import { type BlobFacts, blobLimits, type UnfinishedUpload } from '../../core/ports/blobs.ts';
+import { countRemoved, Removed } from '../../core/sweep-counts.ts';
 import { exportsFolder, keysOf } from './contract.ts';
 import { type AssetDocument, assetFolder, assetOf } from './document.ts';
 import type { AssetsKit } from './kit.ts';
@@ -40,30 +41,34 @@ function sweeper(kit: AssetsKit, signal: AbortSignal): () => Promise<void> {
   const { blobs, clock, log } = kit;
   let suspects: ReadonlySet<string> = new Set();
   let stills: ReadonlyMap<string, Still> = new Map();
+  const count = { blobs: countRemoved(kit.metrics, 'blobs'), uploads: countRemoved(kit.metrics, 'uploads') };
 
-  const blobsOfNone = async (): Promise<{ looked: number; erased: number }> => {
+  const blobsOfNone = async (erased: Removed): Promise<number> => {
     const next = new Set<string>();
-    let [looked, erased] = [0, 0];
+    let looked = 0;
     for (let after: string | undefined; ; ) {
       signal.throwIfAborted();
       const limit = blobLimits.listed;
       const page = await blobs.list(assetFolder, { limit, ...(after !== undefined && { after }) });
       looked += page.blobs.length;
       const orphans = await orphansOf(page.blobs, kit);
-      const proven = orphans.filter((key) => suspects.has(key));
-      if (proven.length > 0) await blobs.delete(proven);
-      erased += proven.length;
-      for (const key of orphans) if (!suspects.has(key) && next.size < assetLimits.suspects) next.add(key);
+      const proven = orphans.filter(({ key }) => suspects.has(key));
+      if (proven.length > 0) await blobs.delete(proven.map(({ key }) => key));
+      for (const { size } of proven) {
+        erased.add(size);
+        count.blobs({ count: 1, bytes: size });
+      }
+      for (const { key } of orphans)
+        if (!suspects.has(key) && next.size < assetLimits.suspects) next.add(key);
       after = page.next;
       if (after === undefined) break;
     }
     suspects = next;
-    return { looked, erased };
+    return looked;
   };
 
-  const uploadsOfNone = async (): Promise<number> => {
+  const uploadsOfNone = async (aborted: Removed): Promise<void> => {
     const next = new Map<string, Still>();
-    let aborted = 0;
     const before = clock.now() - milliseconds(kit.config.unfinishedFor);
     for (const upload of await blobs.uploads.unfinished({ before, limit: assetLimits.uploads })) {
       signal.throwIfAborted();
@@ -72,11 +77,11 @@ function sweeper(kit: AssetsKit, signal: AbortSignal): () => Promise<void> {
       if (clock.now() - still.since < assetLimits.uploadStill) next.set(upload.id, still);
       else {
         await blobs.uploads.abort(upload);
-        aborted += 1;
+        aborted.add(still.bytes);
+        count.uploads({ count: 1, bytes: still.bytes });
       }
     }
     stills = next;
-    return aborted;
   };
 
   return async () => {
@@ -87,11 +92,17 @@ function sweeper(kit: AssetsKit, signal: AbortSignal): () => Promise<void> {
       );
       return;
     }
-    const { looked, erased } = await blobsOfNone();
-    const aborted = await uploadsOfNone();
-    const done = { looked, erased, aborted, suspected: suspects.size };
-    const isQuiet = erased + aborted + suspects.size === 0;
-    log[isQuiet ? 'debug' : 'info']('assets were swept', done);
+    const [erased, aborted] = [new Removed(), new Removed()];
+    let looked = 0;
+    try {
+      looked = await blobsOfNone(erased);
+      await uploadsOfNone(aborted);
+    } finally {
+      // Also when it ends in the midst of it: what is gone is gone.
+      const isQuiet = erased.count + aborted.count + suspects.size === 0;
+      const removed = { blobs: erased.told, uploads: aborted.told };
+      log[isQuiet ? 'debug' : 'info']('assets were swept', { looked, removed, suspected: suspects.size });
+    }
   };
 }
 
@@ -102,16 +113,17 @@ interface Still {
   readonly since: number;
 }
 
-/** Keys of those that are old and that no asset names. */
-async function orphansOf(found: readonly BlobFacts[], kit: AssetsKit): Promise<string[]> {
+/** Those that are old and that no asset names. */
+async function orphansOf(found: readonly BlobFacts[], kit: AssetsKit): Promise<BlobFacts[]> {
   const known = new Map<string, AssetDocument | undefined>();
   const old = found.filter(({ modified }) => kit.clock.now() - modified >= assetLimits.orphanAge);
-  const orphans: string[] = [];
-  for (const { key } of old) {
+  const orphans: BlobFacts[] = [];
+  for (const blob of old) {
+    const { key } = blob;
     const id = assetIn(key);
     if (id === undefined) continue;
     if (!known.has(id)) known.set(id, await documentOf(id, kit));
-    if (!isNeeded(key, { document: known.get(id), now: kit.clock.now() })) orphans.push(key);
+    if (!isNeeded(key, { document: known.get(id), now: kit.clock.now() })) orphans.push(blob);
   }
   return orphans;
 }

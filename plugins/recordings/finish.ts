@@ -7,6 +7,7 @@ import type { Abandon, Finish, Finished, Recording } from '../../machines/record
 import { type AssetFile, assets, keysOf } from '../assets/contract.ts';
 import { streams } from '../streams/contract.ts';
 import type { config } from './config.ts';
+import { finishCounts } from './finish-counts.ts';
 import { finishTask } from './finish-task.ts';
 import type { RecordingsKit } from './kit.ts';
 import { recordingLimitTable } from './limits.ts';
@@ -25,14 +26,31 @@ const shared = { concurrency: finishing, timeout: finishTime, attempts };
 export const finishEffect = effect<Finish, Finished, typeof config>({
   ...shared,
   async run(job, kit) {
+    const { sessionId, assetId } = job.input;
+    const count = finishCounts(kit.metrics);
     const shown = finishTask(job.input, kit);
-    await shown.begin();
-    const finished = await finish(job, kit);
-    const asset = await kit.use(assets).find(job.input.assetId);
-    if (finished.outcome === 'ready' && asset?.file) await shown.complete(asset.file);
-    return finished;
+    try {
+      await shown.begin();
+      const finished = await finish(job, kit);
+      const { outcome } = finished;
+      const asset = await kit.use(assets).find(assetId);
+      if (outcome === 'ready' && asset?.file) await shown.complete(asset.file);
+      count(outcome);
+      const level = outcome === 'failed' ? 'warn' : 'info';
+      kit.log[level]('a recording was finished', { sessionId, assetId, outcome, ...told(finished) });
+      return finished;
+    } catch (error) {
+      // What is broken off, because the server ends, is no trouble.
+      if (!job.signal.aborted) count('trouble');
+      throw error;
+    }
   },
 });
+
+function told(finished: Finished): Readonly<Record<string, unknown>> {
+  if (finished.outcome === 'failed') return { why: finished.message };
+  return finished.outcome === 'ready' ? { gaps: finished.gaps, missing: finished.missing } : {};
+}
 
 async function finish({ input, signal }: Attempt<Finish>, kit: RecordingsKit): Promise<Finished> {
   const { sessionId, assetId, account, name, createdByTokenName, isLast } = input;

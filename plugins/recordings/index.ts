@@ -13,6 +13,7 @@ import { type PublishTerms, publishTerms, setFieldsFaults, stream, streams } fro
 import { taskKinds, tasks } from '../tasks/contract.ts';
 import { config } from './config.ts';
 import { abandonEffect, clearEffect, finishEffect } from './finish.ts';
+import { finishCounts } from './finish-counts.ts';
 import { recordingTasks } from './finish-task.ts';
 import { assetDeleted, isRecorded, sessionChanged, sessionStarted } from './follow.ts';
 import { catchingUp } from './missed.ts';
@@ -63,7 +64,11 @@ export default definePlugin({
   },
   nodeRoutes: takeRoutes,
   duties: { catchUp: catchingUp },
-  start: sweeping,
+  start(kit) {
+    // Shown from the first, as 0.
+    finishCounts(kit.metrics);
+    return sweeping(kit);
+  },
   routes(kit) {
     const keys = kit.use(authenticator);
     const body = bodyReader({ record: Type.Boolean() });

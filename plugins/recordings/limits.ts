@@ -66,6 +66,6 @@ export const recordingLimitTable = limitTable('recordings', {
     value: 3_600_000,
     unit: 'ms',
     meaning: 'How long nothing was written to what belongs to no recording that is still being made.',
-    beyond: 'It is removed from this node, and the log says so.',
+    beyond: 'It is removed from this node when the look after that finds the same, and the log says so.',
   },
 });

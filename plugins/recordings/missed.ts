@@ -2,10 +2,11 @@ import { every } from '../../core/every.ts';
 import { unlessRefused } from '../../core/fault.ts';
 import type { Stop } from '../../core/plugin.ts';
 import type { StoredResource } from '../../core/ports/store.ts';
+import { assets } from '../assets/contract.ts';
 import { streams } from '../streams/contract.ts';
 import type { RecordingsKit } from './kit.ts';
 import { recordingLimitTable } from './limits.ts';
-import { recording, recordingDocument, recordingKind } from './recording.ts';
+import { type RecordingDocument, recording, recordingDocument, recordingKind } from './recording.ts';
 
 const page = recordingLimitTable.missed.value;
 const interval = recordingLimitTable.sweep.value;
@@ -14,8 +15,15 @@ const interval = recordingLimitTable.sweep.value;
 export function catchingUp(kit: RecordingsKit): Stop {
   const ending = new AbortController();
   let running: Promise<void> | undefined;
+  let isRid = false;
+  const catchUp = async () => {
+    await endMissed(kit, ending.signal);
+    // Once is enough: while this plugin is on it hears of each asset that is deleted.
+    if (!isRid) await ridDeleted(kit, ending.signal);
+    isRid = true;
+  };
   const work = () => {
-    running ??= endMissed(kit, ending.signal)
+    running ??= catchUp()
       .catch((error: unknown) => {
         if (ending.signal.aborted) return;
         kit.log.warn('recordings whose sessions are over could not be looked for; it is tried again', {
@@ -41,16 +49,33 @@ export function catchingUp(kit: RecordingsKit): Stop {
  */
 async function endMissed(kit: RecordingsKit, signal: AbortSignal): Promise<void> {
   for (const status of ['recording', 'waiting'] as const) {
-    for (let after: StoredResource | undefined; ; ) {
-      const query = { where: { status }, limit: page, ...(after && { after }) };
-      const rows = await kit.resources.list(recordingKind, query);
-      for (const row of rows) {
-        signal.throwIfAborted();
-        await endIfOver(row, kit);
-      }
-      after = rows.at(-1);
-      if (rows.length < page) break;
+    for await (const row of rowsOf(status, { kit, signal })) await endIfOver(row, kit);
+  }
+}
+
+/** Lets go of recordings whose asset was deleted while nobody heard of it: their links lead nowhere. */
+async function ridDeleted(kit: RecordingsKit, signal: AbortSignal): Promise<void> {
+  for await (const row of rowsOf('ready', { kit, signal })) {
+    const { sessionId, assetId } = recordingDocument(row);
+    if (await kit.use(assets).find(assetId)) continue;
+    const options = { cause: `recording/deleted/${sessionId}` };
+    await kit.actors.ask(recording, sessionId, { type: 'assetDeleted' }, options).catch(unlessRefused);
+  }
+}
+
+async function* rowsOf(
+  status: RecordingDocument['status'],
+  { kit, signal }: { kit: RecordingsKit; signal: AbortSignal },
+): AsyncGenerator<StoredResource> {
+  for (let after: StoredResource | undefined; ; ) {
+    const query = { where: { status }, limit: page, ...(after && { after }) };
+    const rows = await kit.resources.list(recordingKind, query);
+    for (const row of rows) {
+      signal.throwIfAborted();
+      yield row;
     }
+    after = rows.at(-1);
+    if (rows.length < page) return;
   }
 }
 

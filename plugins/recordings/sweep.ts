@@ -1,4 +1,6 @@
 import { every } from '../../core/every.ts';
+import type { TakeState } from '../../core/ports/recorder.ts';
+import { countRemoved, Removed } from '../../core/sweep-counts.ts';
 import type { RecordingsKit } from './kit.ts';
 import { recordingLimitTable } from './limits.ts';
 import { isUnfinished, recordingOf } from './recording.ts';
@@ -8,11 +10,12 @@ const leftAlone = recordingLimitTable.leftAlone.value;
 
 /** Looks for what recordings have left on this node, now and ever again. Returns the stop. */
 export function sweeping(kit: RecordingsKit): () => void {
+  const sweep = sweeper(kit);
   let isSweeping = false;
   const work = () => {
     if (isSweeping) return;
     isSweeping = true;
-    sweepTakes(kit)
+    sweep()
       .catch((error: unknown) => kit.log.warn('what recordings have left here could not be swept', { error }))
       .finally(() => {
         isSweeping = false;
@@ -24,20 +27,44 @@ export function sweeping(kit: RecordingsKit): () => void {
 
 /**
  * Drops the takes that belong to no recording which is still being made: of a session that never played, of one whose
- * recording has failed, or was finished while this node was away.
+ * recording has failed, or was finished while this node was away. Only what two sweeps in a row found so: at the start the
+ * news of what happened before may still be on its way.
  */
-async function sweepTakes({ recorder, resources, clock, log, signal }: RecordingsKit): Promise<void> {
-  for (const { sessionId, isFed, writtenAt, bytes } of await recorder.takes()) {
-    if (signal.aborted) return;
-    if (isFed || clock.now() - writtenAt <= leftAlone) continue;
-    const recording = await recordingOf(sessionId, resources);
-    if (recording && isUnfinished(recording)) continue;
-    try {
-      await recorder.drop(sessionId);
+function sweeper(kit: RecordingsKit): () => Promise<void> {
+  const { recorder, log, signal } = kit;
+  const count = countRemoved(kit.metrics, 'takes');
+  let suspects: ReadonlySet<string> = new Set();
+  return async () => {
+    const next = new Set<string>();
+    const removed = new Removed();
+    for (const take of await recorder.takes()) {
+      if (signal.aborted) return;
+      const { sessionId, bytes } = take;
+      if (await isNeeded(take, kit)) continue;
+      next.add(sessionId);
+      if (!suspects.has(sessionId)) continue;
+      try {
+        await recorder.drop(sessionId);
+      } catch (error) {
+        // The others are none the worse for it.
+        log.warn('a take that belongs to no recording any more could not be removed', { sessionId, error });
+        continue;
+      }
+      removed.add(bytes);
+      count({ count: 1, bytes });
       log.info('a take that belongs to no recording any more was removed', { sessionId, bytes });
-    } catch (error) {
-      // The others are none the worse for it.
-      log.warn('a take that belongs to no recording any more could not be removed', { sessionId, error });
     }
-  }
+    suspects = next;
+    const done = { removed: { takes: removed.told }, suspected: next.size - removed.count };
+    log[next.size === 0 ? 'debug' : 'info']('takes of recordings were swept', done);
+  };
+}
+
+async function isNeeded(
+  { sessionId, isFed, writtenAt }: TakeState,
+  { clock, resources }: RecordingsKit,
+): Promise<boolean> {
+  if (isFed || clock.now() - writtenAt <= leftAlone) return true;
+  const recording = await recordingOf(sessionId, resources);
+  return recording !== undefined && isUnfinished(recording);
 }

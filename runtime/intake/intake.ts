@@ -1,34 +1,34 @@
-import { mkdir, readdir, rm, statfs } from 'node:fs/promises';
+import { mkdir, readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { uuid } from '../../core/ids.ts';
 import { valuesOf } from '../../core/limit-table.ts';
 import type { Clock } from '../../core/ports/clock.ts';
 import type { Intake } from '../../core/ports/intake.ts';
+import { Removed } from '../../core/sweep-counts.ts';
+import { type DiskLook, lookAtDisk } from '../disk/look.ts';
 import { intakeLimits } from './limits.ts';
 import { Receiving, type Shared, tooLarge } from './receiving.ts';
-import { noRoom, unavailable, Writer } from './writer.ts';
+import { Room } from './room.ts';
+import { unavailable, Writer } from './writer.ts';
 
 /** Takes files in by a thread that writes and hashes them. `reserve`: bytes of the disk that are not for files that come. */
 export function diskIntake(options: {
   readonly folder: string;
   readonly clock: Clock;
   readonly reserve: number;
-  /** Of tests. */
+  /** Folder in which they end, where that is one of this machine: on a disk of its own it must have room for them too. */
+  readonly store?: string | undefined;
+  /** Of tests, as are `limits`. */
+  readonly look?: DiskLook;
   readonly limits?: Partial<Record<keyof typeof intakeLimits, number>>;
 }): Intake {
   const { folder, clock, reserve } = options;
   const limits = { ...valuesOf(intakeLimits), ...options.limits };
   const running = new Map<Receiving, Promise<unknown>>();
+  const room = new Room({ spool: folder, store: options.store, reserve, look: options.look ?? lookAtDisk });
   const shared: Shared = {
-    ...{ clock, limits, unwritten: 0 },
+    ...{ clock, limits, room, unwritten: 0 },
     writer: new Writer({ clock, idle: limits.idle }),
-    async checkRoom() {
-      const { bavail, bsize } = await statfs(folder).catch((error: Error) => {
-        throw unavailable(error.message, error);
-      });
-      const promised = [...running.keys()].reduce((sum, one) => sum + one.promised, 0);
-      if (bavail * bsize - promised < reserve) throw noRoom();
-    },
   };
   let isClosed = false;
 
@@ -36,16 +36,27 @@ export function diskIntake(options: {
     async open() {
       await mkdir(folder, { recursive: true });
       const left = (await readdir(folder)).filter((name) => name.endsWith(ending));
-      for (const name of left) await rm(join(folder, name), { force: true });
+      const removed = new Removed();
+      for (const name of left) {
+        const path = join(folder, name);
+        const { size } = await stat(path);
+        await rm(path, { force: true });
+        removed.add(size);
+      }
+      return removed.told;
     },
+    checkRoom: (bytes) => room.check(bytes),
     async receive(body, given) {
       given.signal.throwIfAborted();
       if (isClosed) throw unavailable('the server is about to end');
       if ((given.expected ?? 0) > given.most) throw tooLarge(given.most);
       const path = join(folder, `${uuid()}${ending}`);
-      // What the disk does not remove now, the next start does.
-      const discard = () => rm(path, { force: true }).catch(() => {});
       const receiving = new Receiving(path, { shared, given });
+      const discard = async () => {
+        // What the disk does not remove now, the next start does.
+        await rm(path, { force: true }).catch(() => {});
+        receiving.release();
+      };
       const run = receiving.run(body);
       running.set(receiving, run);
       try {

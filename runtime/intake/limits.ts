@@ -27,9 +27,10 @@ export const intakeLimits = limitTable('intake', {
     beyond: 'They are brought there while others are written.',
   },
   look: {
-    value: 64 * 1_048_576,
+    value: 16 * 1_048_576,
     unit: 'bytes',
-    meaning: 'Bytes of one file after which it is looked at how much room there is.',
+    meaning:
+      'Bytes of one file after which it is looked at how much room there is; one of unknown length is promised so many at a time.',
     beyond: '507 `intake.full` when too little is left.',
   },
   idle: {

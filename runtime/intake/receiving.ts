@@ -2,6 +2,7 @@ import { Fault } from '../../core/fault.ts';
 import type { Clock } from '../../core/ports/clock.ts';
 import type { ReceiveOptions } from '../../core/ports/intake.ts';
 import { Interruption } from './interruption.ts';
+import type { Claim, Room } from './room.ts';
 import type { Writer } from './writer.ts';
 
 /** What all files that are received at one time share. */
@@ -17,14 +18,11 @@ export interface Shared {
   };
   /** Bytes of all files that are not written yet. */
   unwritten: number;
-  /** Throws when there is no room. */
-  checkRoom(): Promise<void>;
+  readonly room: Room;
 }
 
 /** One file, from its first piece to its last. */
 export class Receiving {
-  /** Bytes that are said to come yet. */
-  promised: number;
   readonly #shared: Shared;
   readonly #options: ReceiveOptions;
   readonly #path: string;
@@ -33,6 +31,10 @@ export class Receiving {
   readonly #dropped = Promise.withResolvers<void>();
   #id: number | undefined;
   #size = 0;
+  #written = 0;
+  /** Bytes for which it has room. */
+  #allowed = 0;
+  #claim: Claim | undefined;
   #unwritten = 0;
   #wake = () => {};
   #isReading = false;
@@ -43,12 +45,16 @@ export class Receiving {
     this.#path = path;
     this.#shared = options.shared;
     this.#options = options.given;
-    this.promised = options.given.expected ?? 0;
     this.#heardAt = this.#shared.clock.now();
   }
 
   end(reason: unknown): void {
     this.#interruption.end(reason);
+  }
+
+  /** Its room is there for others. */
+  release(): void {
+    this.#claim?.release();
   }
 
   /** To its end, and on disk. After a throw nobody writes to the path any more. */
@@ -59,11 +65,12 @@ export class Receiving {
     signal.addEventListener('abort', abort);
     const reader = body?.getReader();
     try {
-      await this.#shared.checkRoom();
+      this.#allowed = this.#ahead();
+      this.#claim = await this.#shared.room.claim(this.#allowed);
       this.#id = writer.begin({ path: this.#path, sync: limits.sync }, this.#ears());
       this.#watch();
       if (reader) await this.#read(reader);
-      this.promised = 0;
+      this.#allow(this.#size);
       writer.end(this.#id);
       return { size: this.#size, ...(await this.#interruption.over(this.#done.promise)) };
     } catch (error) {
@@ -91,22 +98,43 @@ export class Receiving {
       this.#heardAt = clock.now();
       if (done) return;
       this.#take(value);
-      while (this.#isFull()) await this.#interruption.over(this.#written());
-      if (this.#size - lookedAt < limits.look) continue;
+      while (this.#isFull()) await this.#interruption.over(this.#writing());
+      if (this.#size <= this.#allowed && this.#size - lookedAt < limits.look) continue;
       lookedAt = this.#size;
-      await this.#shared.checkRoom();
+      await this.#look();
     }
   }
 
+  /** How long it may become before it is looked again how much room there is: as long as it is said to be, or one step more. */
+  #ahead(): number {
+    const { most, expected = 0 } = this.#options;
+    const isSaid = expected > 0 && expected >= this.#size;
+    return isSaid ? expected : Math.min(most, this.#size + this.#shared.limits.look);
+  }
+
+  async #look(): Promise<void> {
+    const wanted = this.#ahead();
+    const claim = this.#claim as Claim;
+    await this.#shared.room.extend(claim, { toWrite: wanted - this.#written, size: wanted });
+    this.#allow(wanted);
+  }
+
+  /** It has room for so many bytes. */
+  #allow(bytes: number): void {
+    this.#allowed = bytes;
+    if (!this.#claim) return;
+    this.#claim.size = bytes;
+    this.#claim.toWrite = Math.max(0, bytes - this.#written);
+  }
+
   #take(piece: Uint8Array): void {
-    const { most, expected = 0, onBytes } = this.#options;
+    const { most, onBytes } = this.#options;
     const { byteLength: length } = piece;
     if (length === 0) return;
     if (this.#size + length > most) throw tooLarge(most);
     this.#size += length;
     this.#unwritten += length;
     this.#shared.unwritten += length;
-    this.promised = Math.max(0, expected - this.#size);
     this.#shared.writer.write(this.#id as number, piece);
     onBytes?.(this.#size);
   }
@@ -116,7 +144,7 @@ export class Receiving {
     return this.#unwritten > limits.perFile || (unwritten > limits.inMemory && this.#unwritten > 0);
   }
 
-  #written(): Promise<void> {
+  #writing(): Promise<void> {
     return new Promise((resolve) => {
       this.#wake = resolve;
     });
@@ -127,6 +155,8 @@ export class Receiving {
       written: (bytes: number) => {
         this.#unwritten -= bytes;
         this.#shared.unwritten -= bytes;
+        this.#written += bytes;
+        this.#allow(this.#allowed);
         this.#wake();
       },
       done: this.#done.resolve,

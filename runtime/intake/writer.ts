@@ -105,7 +105,9 @@ function faultOf({ message, code }: { message: string; code: string }): Fault {
 }
 
 export function noRoom(): Fault {
-  return new Fault('intake.full', { status: 507, message: 'There is no room for the file on this node.' });
+  const message =
+    'The disk of the server is nearly full, so the file is not taken. Free some space, for example by deleting assets, and send it again.';
+  return new Fault('intake.full', { status: 507, message });
 }
 
 export function unavailable(reason: string, cause?: unknown): Fault {

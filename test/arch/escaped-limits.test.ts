@@ -24,6 +24,7 @@ const noBounds: Readonly<Record<string, string>> = {
   'plugins/tasks/contract.ts maximum': 'all of it: 0 to 1',
   'plugins/health/history.ts FIRST_TEXT': 'the first bit behind those of the issues',
   'runtime/drivers/clock/system.ts longestWait': 'a longer wait is made of several',
+  'runtime/drivers/clock/system.ts slack': 'from where on a clock was set back',
   'runtime/main.ts badConfig': 'an exit code',
   'runtime/media/codecs/hevc.ts SPS': 'a type of NAL unit, by the format',
   'runtime/media/hls/output.ts ORIGIN': 'where the timeline begins',

@@ -1,15 +1,17 @@
 import { createHash, randomBytes } from 'node:crypto';
+import { statSync } from 'node:fs';
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import type { DiskLook } from '../../runtime/disk/look.ts';
 import { virtualClock } from '../../runtime/drivers/clock/virtual.ts';
 import { diskIntake } from '../../runtime/intake/intake.ts';
 
 const never = new AbortController().signal;
 
 async function opened(
-  options: { reserve?: number; limits?: Parameters<typeof diskIntake>[0]['limits'] } = {},
+  options: { reserve?: number; look?: DiskLook; limits?: Parameters<typeof diskIntake>[0]['limits'] } = {},
 ) {
   const base = await mkdtemp(join(tmpdir(), 'millrace-intake-'));
   const folder = join(base, 'uploads');
@@ -19,6 +21,7 @@ async function opened(
     clock,
     reserve: options.reserve ?? 0,
     ...(options.limits && { limits: options.limits }),
+    ...(options.look && { look: options.look }),
   });
   await intake.open();
   return {
@@ -167,6 +170,84 @@ describe('nothing is left of a file', () => {
     expect([await none.files(), await i.files()]).toEqual([[], []]);
   });
 
+  it('for which there is no room: none of it is read', async () => {
+    await using i = await opened({ look: async () => ({ free: 1e6, size: 1e9, device: 1 }) });
+    const { stream, state } = source(pieces(1));
+    const running = i.intake.receive(stream, { most: 1e9, expected: 1_000_001, signal: never });
+    await expect(running).rejects.toMatchObject({ code: 'intake.full', status: 507 });
+    expect(state).toEqual({ read: 0, isCancelled: true });
+    await i.intake.checkRoom(1_000_000);
+    await expect(i.intake.checkRoom(1_000_001)).rejects.toMatchObject({ code: 'intake.full' });
+  });
+
+  it('for which there is room to the last byte is taken, wherever it was looked at', async () => {
+    const size = 4 * 65_536;
+    await using i = await opened({
+      limits: { look: 2 * 65_536 },
+      async look(folder) {
+        const sizes = (await readdir(folder)).map((name) => statSync(join(folder, name)).size);
+        return { free: size - sizes.reduce((sum, one) => sum + one, 0), size, device: 1 };
+      },
+    });
+    const options = { most: 1e9, expected: size, signal: never };
+    const taken = await i.intake.receive(source(pieces(4)).stream, options);
+    expect(taken.size).toBe(size);
+    await taken.discard();
+  });
+
+  it('while another has what room there is, which is there again when that has ended', async () => {
+    await using i = await opened({ look: async () => ({ free: 1e6, size: 1e9, device: 1 }) });
+    const ending = new AbortController();
+    const first = i.intake.receive(source(pieces(1), 'halt').stream, {
+      ...{ most: 1e9, expected: 900_000, signal: ending.signal },
+    });
+    first.catch(() => {});
+    const second = { most: 1e9, expected: 200_000, signal: never };
+    await expect(i.intake.receive(source(pieces(1)).stream, second)).rejects.toMatchObject({
+      code: 'intake.full',
+    });
+    ending.abort(new Error('enough'));
+    await expect(first).rejects.toThrow('enough');
+    const taken = await i.intake.receive(source(pieces(1)).stream, second);
+    await taken.discard();
+  });
+
+  it('of unknown length on a disk that fills up meanwhile', async () => {
+    let free = 1e9;
+    await using i = await opened({
+      ...{ limits: { look: 200_000 }, reserve: 1e6 },
+      look: async () => ({ free, size: 1e9, device: 1 }),
+    });
+    const { stream, state } = source(pieces(100));
+    const onBytes = (count: number) => {
+      if (count > 500_000) free = 1e6 + 100_000;
+    };
+    const running = i.intake.receive(stream, { most: 1e9, signal: never, onBytes });
+    await expect(running).rejects.toMatchObject({ code: 'intake.full' });
+    // At the next look, and no later.
+    expect(state.read).toBeLessThanOrEqual(11);
+    expect(await i.files()).toEqual([]);
+    // It was promised 200,000 bytes at a time, no more.
+    free = 1e6 + 200_000;
+    const whole = await i.intake.receive(source(pieces(3)).stream, { most: 1e9, signal: never });
+    await whole.discard();
+  });
+
+  it('that is longer than it was said to be has room for what is more of it', async () => {
+    let free = 1e6;
+    await using i = await opened({
+      limits: { look: 400_000 },
+      look: async () => ({ free, size: 1e9, device: 1 }),
+    });
+    const onBytes = (count: number) => {
+      if (count > 100_000) free = 300_000;
+    };
+    const running = i.intake.receive(source(pieces(9)).stream, {
+      ...{ most: 1e9, expected: 100_000, signal: never, onBytes },
+    });
+    await expect(running).rejects.toMatchObject({ code: 'intake.full' });
+  });
+
   it('that runs when the server ends; the next one is refused', async () => {
     const i = await opened();
     const running = i.intake.receive(source(pieces(3), 'halt').stream, { most: 1e9, signal: never });
@@ -184,7 +265,7 @@ describe('nothing is left of a file', () => {
     await using i = await opened();
     await writeFile(join(i.folder, 'x.upload'), 'half');
     await writeFile(join(i.folder, 'notes.txt'), 'mine');
-    await i.intake.open();
+    expect(await i.intake.open()).toEqual({ count: 1, bytes: 4 });
     expect(await i.files()).toEqual(['notes.txt']);
   });
 

@@ -8,15 +8,36 @@ import type { Intake } from '../../core/ports/intake.ts';
 import { writeSegmentBlock } from '../../core/segment-block.ts';
 import { writeSegmentIndex } from '../../core/segment-index.ts';
 
+export interface ScriptedIntake extends Intake {
+  /** Bytes that the disk has for files; less than none: it is nearly full. */
+  room: number;
+}
+
+function noRoom(): Fault {
+  return new Fault('intake.full', { status: 507, message: 'there is no room' });
+}
+
 /** Takes files in at once and in memory, then writes them below `folder`. */
-export function scriptedIntake(folder: string): Intake {
+export function scriptedIntake(folder: string): ScriptedIntake {
+  let room = Number.POSITIVE_INFINITY;
   return {
     async open() {
       await mkdir(folder, { recursive: true });
+      return { count: 0, bytes: 0 };
+    },
+    async checkRoom(bytes) {
+      if (bytes > room) throw noRoom();
+    },
+    get room() {
+      return room;
+    },
+    set room(bytes) {
+      room = bytes;
     },
     async receive(body, { most, expected = 0, signal, onBytes }) {
       const tooLarge = () => new Fault('intake.too_large', { status: 413, message: 'too large' });
       if (expected > most) throw tooLarge();
+      if (room < 0 || expected > room) throw noRoom();
       const pieces: Uint8Array[] = [];
       let size = 0;
       const reader = body?.getReader();
@@ -88,6 +109,6 @@ function filmOf({ length }: string): FilmPlayback {
       }),
       heads: [new Uint8Array(init), block],
     },
-    head: { bytes: new Uint8Array(Buffer.from('front')), from: 2, to: length },
+    head: { parts: [new Uint8Array(Buffer.from('front'))], from: 2, to: length },
   };
 }

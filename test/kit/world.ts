@@ -17,7 +17,7 @@ import { type SqliteStore, sqliteStore } from '../../runtime/drivers/store/sqlit
 import { memoryVolatile } from '../../runtime/drivers/volatile/memory.ts';
 import { modelBlobs } from '../conformance/blobs/model.ts';
 import { documentedBy } from './documented.ts';
-import { scriptedInspector, scriptedIntake } from './scripted-intake.ts';
+import { type ScriptedIntake, scriptedInspector, scriptedIntake } from './scripted-intake.ts';
 import { type ScriptedMedia, type ScriptedPublish, scriptedMedia } from './scripted-media.ts';
 import { type ScriptedOutbound, scriptedOutbound } from './scripted-outbound.ts';
 import { scriptedPacker } from './scripted-packer.ts';
@@ -146,6 +146,7 @@ export async function world(options: WorldOptions): Promise<World> {
       return current.volatile;
     },
     recorder,
+    intake,
     blobs,
     get outbound() {
       return current.outbound;
@@ -223,6 +224,7 @@ export interface World {
   readonly peers: Booted['peers'];
   readonly media: ScriptedMedia;
   readonly recorder: ScriptedRecorder;
+  readonly intake: ScriptedIntake;
   readonly blobs: Blobs;
   /** Receivers of what the program sends out. */
   readonly outbound: ScriptedOutbound;

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { inspectFile } from '../../runtime/media/mp4/inspect/inspect-file.ts';
 import { readFilm } from '../../runtime/media/mp4/inspect/read-film.ts';
-import { headOf } from '../../runtime/media/mp4/on-demand/head.ts';
+import { takeHead } from '../../runtime/media/mp4/on-demand/head.ts';
 import {
   type Bytes,
   box,
@@ -31,14 +31,14 @@ const media = box('mdat', text('one.two.'));
 const first = ftyp.length + 8;
 
 async function headIn(file: Bytes) {
-  return headOf(await readFilm(fileOf(file)));
+  return takeHead(await readFilm(fileOf(file)));
 }
 
 /** The film with its index in front. */
 async function turned(file: Bytes): Promise<Bytes> {
   const head = await headIn(file);
   if (!head) throw new Error('it has no head');
-  return join(head.bytes, file.subarray(head.from, head.to));
+  return join(...head.parts, file.subarray(head.from, head.to));
 }
 
 it.each([
@@ -121,7 +121,7 @@ it('has none where a place would need more than 32 bits', async () => {
         return bytes;
       },
     });
-    expect([tablesOf.name, headOf(film) !== undefined]).toEqual([tablesOf.name, isThere]);
+    expect([tablesOf.name, takeHead(film) !== undefined]).toEqual([tablesOf.name, isThere]);
   }
 });
 

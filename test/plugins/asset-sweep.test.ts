@@ -1,8 +1,10 @@
 import { expect, it } from 'vitest';
 import { milliseconds } from '../../core/duration.ts';
 import { uuid } from '../../core/ids.ts';
+import { Metrics } from '../../core/metrics.ts';
 import type { Blobs } from '../../core/ports/blobs.ts';
 import type { StoredResource } from '../../core/ports/store.ts';
+import type { Amount } from '../../core/sweep-counts.ts';
 import type { AssetFile } from '../../plugins/assets/contract.ts';
 import type { AssetDocument } from '../../plugins/assets/document.ts';
 import type { AssetsKit } from '../../plugins/assets/kit.ts';
@@ -29,13 +31,15 @@ function swept({ unfinishedFor = '7d', blobs: kept }: { unfinishedFor?: string; 
       return 'ok';
     },
   };
+  const metrics = new Metrics();
   const log = { debug: say, info: say, warn: say, error: say };
   const begin = () =>
-    sweeping({ blobs, clock, log, resources, config: { unfinishedFor } } as unknown as AssetsKit);
+    sweeping({ blobs, clock, log, resources, metrics, config: { unfinishedFor } } as unknown as AssetsKit);
   let stop = begin();
   return {
     blobs,
     said,
+    counted: () => metrics.text(),
     asset(status: AssetDocument['status'], { id = uuid(), file }: { id?: string; file?: AssetFile } = {}) {
       const body = JSON.stringify({ id, status, file: file ?? null, updatedAt: clock.now() });
       rows.set(`asset ${id}`, { kind: 'asset', id, body } as unknown as StoredResource);
@@ -76,10 +80,14 @@ it('erases blobs of no asset when two sweeps found them, and not before they are
   // Found by one.
   await one.advance('1h');
   expect(await one.keysOf(id)).toHaveLength(3);
-  expect(last(one)).toMatchObject({ looked: 4, erased: 0, suspected: 3 });
+  expect(last(one)).toMatchObject({ looked: 4, removed: { blobs: { count: 0, bytes: 0 } }, suspected: 3 });
   await one.advance('1h');
   expect(await one.keysOf(id)).toEqual([]);
-  expect(last(one)).toMatchObject({ looked: 4, erased: 3, aborted: 0, suspected: 0 });
+  expect(last(one)).toMatchObject({
+    looked: 4,
+    removed: { blobs: { count: 3, bytes: 1116 }, uploads: { count: 0 } },
+    suspected: 0,
+  });
 });
 
 it('spares what was found once by mistake', async () => {
@@ -192,7 +200,7 @@ it('goes through all pages, and remembers no more than it may', async () => {
   await one.advance('61m');
   expect(last(one)).toMatchObject({ looked: 10_501, suspected: 10_000 });
   await one.advance('1h');
-  expect(last(one)).toMatchObject({ erased: 10_000, suspected: 500 });
+  expect(last(one)).toMatchObject({ removed: { blobs: { count: 10_000 } }, suspected: 500 });
   await one.advance('1h');
   expect(await one.keysOf(id)).toEqual([]);
 });
@@ -234,7 +242,9 @@ it('aborts an upload that is a week old and has not grown for a day, and no othe
   await one.blobs.uploads.part(growing, { number: 1, bytes });
   await one.advance('6h');
   expect(await left()).toEqual([false, true, true, true]);
-  expect(one.said.filter(({ aborted }) => aborted === 1)).toHaveLength(1);
+  expect(
+    one.said.filter(({ removed }) => (removed as { uploads: Amount } | undefined)?.uploads.count === 1),
+  ).toHaveLength(1);
   await one.advance('20h');
   expect(await left()).toEqual([false, false, true, true]);
   await one.advance('60d');

@@ -79,6 +79,7 @@ it.each(['0123456789abcdef', '..%2f..%2fetc', 'ABCDEFGHIJKLMNOP', '%00', 'a'.rep
     const answer = await w.request('GET', `/asset/${playbackId}/video`, { key: null });
     expect([answer.status, answer.body.code]).toEqual([404, 'asset.no_file']);
     expect(answer.headers.get('access-control-allow-origin')).toBe('*');
+    expect(answer.headers.get('cache-control')).toBe('no-store');
   },
 );
 

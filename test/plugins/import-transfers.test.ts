@@ -303,7 +303,8 @@ describe('a file of another server', () => {
     });
     const halted = Promise.withResolvers<void>();
     const intake: Intake = {
-      open: async () => {},
+      open: async () => ({ count: 0, bytes: 0 }),
+      checkRoom: async () => {},
       close: async () => {},
       async receive(body, { signal }) {
         const reader = (body as ReadableStream<Uint8Array>).getReader();

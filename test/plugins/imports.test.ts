@@ -205,6 +205,23 @@ describe('POST /api/asset/import', () => {
     );
   });
 
+  it('is refused while the disk is nearly full; one that meets that goes on when there is room', async () => {
+    const { w, ask, asked, serve, get, reached } = await studio();
+    await using _ = w;
+    serve();
+    w.intake.room = -1;
+    expect(await ask({ url })).toMatchObject({ status: 507, body: { code: 'intake.full' } });
+    expect(await get('/api/task')).toEqual([]);
+    w.intake.room = 0;
+    const one = await asked();
+    w.intake.room = -1;
+    await w.advance('1m');
+    expect((await get(`/api/task/${one.task.id}`)).status.phase).not.toBe('failed');
+    w.intake.room = 1000;
+    await w.advance('5m');
+    await reached(one, 'completed');
+  });
+
   it('is refused to an account that has too many assets, those of uploads among them, or tasks', async () => {
     for (const id of ['assets', 'tasks']) {
       const { w, ask } = await studio({ config: { [id]: { maxPerAccount: 1 } } });

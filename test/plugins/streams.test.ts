@@ -35,7 +35,13 @@ describe('a stream', () => {
 
   it.each([
     [{}, 'name: is required'],
-    [{ name: '' }, 'name: expected string length greater or equal to 1'],
+    [{ name: '' }, 'name: expected 1 to 500 characters, without NUL and halves of surrogate pairs'],
+    [{ name: 'a\u0000b' }, 'name: expected 1 to 500 characters, without NUL and halves of surrogate pairs'],
+    [{ name: 'a\ud83c' }, 'name: expected 1 to 500 characters, without NUL and halves of surrogate pairs'],
+    [
+      { name: '\udfac\ud83c' },
+      'name: expected 1 to 500 characters, without NUL and halves of surrogate pairs',
+    ],
     [{ name: 'x', record: 'yes' }, 'record: expected boolean'],
     [{ name: 'x', nmae: 'y' }, 'nmae: unknown field'],
     [{ name: 'x', holdSeconds: 361 }, 'holdSeconds: expected integer to be less or equal to 360'],
@@ -45,6 +51,13 @@ describe('a stream', () => {
     expect(answer.status).toBe(422);
     expect(answer.body.code).toBe('body.invalid');
     expect(answer.body.errors).toContain(problem);
+  });
+
+  it('has a name of any characters, whole ones', async () => {
+    await using w = await world({ plugins });
+    const name = 'Café \ud83c\udfac\tفيلم\n\u0001 end';
+    const { id } = await w.given.stream({ name });
+    expect((await w.request('GET', `/api/stream/${id}`)).body.name).toBe(name);
   });
 
   it('can be sent back as it was read', async () => {

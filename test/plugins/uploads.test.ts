@@ -572,3 +572,54 @@ describe('a task of an upload', () => {
     expect((await get(w, `/api/asset/${asset.id}`)).status).toBe('ready');
   });
 });
+
+describe('a disk that is nearly full', () => {
+  it('refuses to begin an upload, and makes neither asset nor task', async () => {
+    const { w, asked } = await studio();
+    await using _ = w;
+    w.intake.room = -1;
+    const refused = await w.request('POST', '/api/asset/request-upload', { body: { name: 'Friday' } });
+    expect(refused).toMatchObject({ status: 507, body: { code: 'intake.full' } });
+    expect(await get(w, '/api/asset')).toEqual([]);
+    expect(await get(w, '/api/task')).toEqual([]);
+    // What is not as it should be is told first: it would not be taken either way.
+    const wrong = await w.request('POST', '/api/asset/request-upload', { body: {} });
+    expect(wrong.status).toBe(422);
+    w.intake.room = 0;
+    expect(await asked()).toHaveProperty('url');
+  });
+
+  it('refuses a file that has no room before a byte is read, and task and asset stay as they were', async () => {
+    const { w, asked } = await studio();
+    await using _ = w;
+    const { url, asset, task } = await asked();
+    w.intake.room = film.length - 1;
+    let read = 0;
+    const body = new ReadableStream<Uint8Array>(
+      {
+        pull(controller) {
+          read += 1;
+          controller.enqueue(Buffer.from(film));
+          controller.close();
+        },
+      },
+      { highWaterMark: 0 },
+    );
+    const refused = await put(w, url, { body, headers: { 'content-length': String(film.length) } });
+    expect([refused.status, refused.body.code, read]).toEqual([507, 'intake.full', 0]);
+    expect(refused.headers.get('access-control-allow-origin')).toBe('*');
+    expect(await get(w, `/api/asset/${asset.id}`)).toEqual(asset);
+    expect(await get(w, `/api/task/${task.id}`)).toEqual(task);
+    w.intake.room = film.length;
+    expect((await put(w, url, { headers: { 'content-length': String(film.length) } })).status).toBe(200);
+  });
+
+  it('says of a file that is too large for us that it is that', async () => {
+    const { w, asked } = await studio({ config: { assets: { maxUploadSize: '1KB' } } });
+    await using _ = w;
+    const { url } = await asked();
+    w.intake.room = 10;
+    const refused = await put(w, url, { headers: { 'content-length': '1001' } });
+    expect([refused.status, refused.body.code]).toEqual([413, 'intake.too_large']);
+  });
+});

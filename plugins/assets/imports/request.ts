@@ -38,6 +38,7 @@ export function importRoute(kit: AssetsKit, { places }: { places: Quota }): AnyE
           const name = given.name ?? source.name;
           const { accountId: account, keyId, keyName } = principal;
           await places.admit(account);
+          await kit.intake.checkRoom(0);
           const by = keyId === undefined ? {} : { createdByTokenName: keyName };
           const taskId = importTaskOf(id);
           const asset: NewAsset = { ...(userTags && { userTags }), ...by };
@@ -66,7 +67,10 @@ export function importRoute(kit: AssetsKit, { places }: { places: Quota }): AnyE
         name: 'importAsset',
         body,
         answers: { 201: json(answerSchema, 'The asset, waiting, and the task.') },
-        faults: ['import.bad_url', 'asset.too_many', 'asset.not_found', 'task.too_many'],
+        faults: [
+          ...['import.bad_url', 'asset.too_many', 'asset.not_found', 'task.too_many'],
+          ...['intake.full', 'intake.unavailable'],
+        ],
       },
     ),
   );

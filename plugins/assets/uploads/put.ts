@@ -83,6 +83,9 @@ export function uploader(kit: AssetsKit): (request: Request, assetId: string) =>
     const taskId = taskIdOf(assetId);
     const workId = uuid();
     if (status === 'ready') throw accepted;
+    // Before anything is changed, or a byte is taken. What is too long for us is refused for that.
+    const length = lengthOf(request) ?? 0;
+    if (length <= most) await intake.checkRoom(length);
     const release = places.take(account);
     let letGo = () => {};
     try {

@@ -39,6 +39,7 @@ export function requestRoute(
           const { name, userTags } = await body.read(request);
           const { accountId: account, keyId, keyName } = principal;
           await places.admit(account);
+          await kit.intake.checkRoom(0);
           const expires = clock.now() + assetLimits.uploadUrl;
           const taskId = taskIdOf(id);
           const by = keyId === undefined ? {} : { createdByTokenName: keyName };
@@ -65,7 +66,7 @@ export function requestRoute(
         name: 'requestUpload',
         body,
         answers: { 200: json(answerSchema, 'Where to send the file, its asset and its task.') },
-        faults: ['asset.too_many', 'asset.not_found', 'task.too_many'],
+        faults: ['asset.too_many', 'asset.not_found', 'task.too_many', 'intake.full', 'intake.unavailable'],
       },
     ),
   );

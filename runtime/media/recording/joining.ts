@@ -98,7 +98,7 @@ async function feedPart(
   const { link, into, part, clock, limits, epoch } = options;
   for (;;) {
     if (into.trouble !== undefined) {
-      const isFull = into.trouble === troubles.full || into.trouble === troubles.low;
+      const isFull = [troubles.full, troubles.low, troubles.lowFirst].includes(into.trouble);
       throw recordingFault({ message: into.trouble, ...(isFull && { code: 'ENOSPC' }) });
     }
     if (link.epoch !== epoch || !link.isUp) throw unavailable('its thread ended');

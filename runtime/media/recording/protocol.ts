@@ -3,6 +3,7 @@ import type { FedInit, FedPart } from './feed.ts';
 import type { RecorderLimits } from './limits.ts';
 import type { RingMemory } from './part-ring.ts';
 import type { SealedTake, TakeMeta } from './take-meta.ts';
+import type { GapReason } from './trouble.ts';
 
 /** What the main thread tells the writing one, in order. `take` is a number that the main thread gave. */
 export type Op =
@@ -18,7 +19,7 @@ export type Op =
       readonly part: FedPart;
     }
   /** Parts are missing here. */
-  | { readonly op: 'gap'; readonly take: number }
+  | { readonly op: 'gap'; readonly take: number; readonly reason: GapReason }
   | { readonly op: 'end'; readonly take: number }
   | ({ readonly op: 'call'; readonly id: number } & Call);
 
@@ -69,6 +70,8 @@ export interface TakeNote {
   /** Below it the file never changes again, and all is on disk. */
   readonly durable: number;
   readonly gaps: number;
+  /** Of those since the last note. */
+  readonly reasons: readonly GapReason[];
   /** Why nothing can be written now, in plain words. */
   readonly trouble?: string;
   /** What is new since the last note. */

@@ -2,7 +2,7 @@ import type { Clock } from '../../../core/ports/clock.ts';
 import type { FedInit, FedPart, TakeFeed, WrittenTake } from './feed.ts';
 import type { RecorderLink } from './recorder-link.ts';
 import type { Take } from './take.ts';
-import { troubles } from './trouble.ts';
+import { type GapReason, troubles } from './trouble.ts';
 
 /** One publish of a take: what it hands over goes to the writing thread, or is left out up to the next key frame. */
 export class PublishFeed implements TakeFeed {
@@ -48,7 +48,7 @@ export class PublishFeed implements TakeFeed {
     if (this.#isSkipping && !part.isIndependent) return false;
     if (this.#epoch !== this.#link.epoch && !this.#resume(part)) return false;
     if (!this.#link.part(number, bytes, part)) {
-      this.#miss(this.#link.isUp ? troubles.slow : troubles.thread);
+      this.#miss(this.#link.isUp ? 'slow' : 'thread');
       return false;
     }
     this.#isSkipping = false;
@@ -81,7 +81,7 @@ export class PublishFeed implements TakeFeed {
 
   /** A thread that never heard of this publish: what the former one had not written is missing. */
   #resume(part: FedPart): boolean {
-    if (part.isIndependent && this.#link.send({ op: 'gap', take: this.#take.number }) && this.#init) {
+    if (part.isIndependent && this.#gap('thread') && this.#init) {
       this.#place(this.#init);
       return true;
     }
@@ -95,9 +95,13 @@ export class PublishFeed implements TakeFeed {
     this.#epoch = isHeard ? this.#link.epoch : -1;
   }
 
-  #miss(text: string): void {
-    if (!this.#isSkipping) this.#link.send({ op: 'gap', take: this.#take.number });
+  #miss(reason: 'slow' | 'thread'): void {
+    if (!this.#isSkipping) this.#gap(reason);
     this.#isSkipping = true;
-    this.#issue = { text, at: this.#clock.now() };
+    this.#issue = { text: troubles[reason], at: this.#clock.now() };
+  }
+
+  #gap(reason: GapReason): boolean {
+    return this.#link.send({ op: 'gap', take: this.#take.number, reason });
   }
 }

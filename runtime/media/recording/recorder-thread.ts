@@ -88,7 +88,7 @@ class RunningThread {
       // From here on the main thread may use that memory again.
       Atomics.add(this.#taken, 0, 1);
     } else if (op.op === 'begin') spool?.begin(op.init);
-    else if (op.op === 'gap') spool?.gap();
+    else if (op.op === 'gap') spool?.gap(op.reason);
     else spool?.end();
   }
 

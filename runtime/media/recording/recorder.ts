@@ -15,7 +15,7 @@ import { PublishFeed } from './publish-feed.ts';
 import { RecorderLink, recordingFault, unavailable } from './recorder-link.ts';
 import { Take } from './take.ts';
 import { spoolFiles, type TakeMeta } from './take-meta.ts';
-import { codeOf } from './trouble.ts';
+import { codeOf, type GapReason, gapReasons } from './trouble.ts';
 
 export interface RecorderOptions {
   /** Of the spools: `<dataDir>/recordings`. Made with the first take. */
@@ -39,12 +39,16 @@ export function diskRecorder(options: RecorderOptions): MediaRecorder {
   const joining = new Map<string, Promise<FinishedTake>>();
   const stopping = new AbortController();
   let lastNumber = 0;
+  let written = 0;
+  const gaps = Object.fromEntries(gapReasons.map((reason) => [reason, 0])) as Record<GapReason, number>;
 
   const link = new RecorderLink({
     ...{ worker, folder, clock, limits, log },
     metaOf: (number) => byNumber.get(number)?.meta,
     onNote(note) {
       const take = byNumber.get(note.take);
+      written += Math.max(0, note.bytes - (take?.bytes ?? note.bytes));
+      for (const reason of note.reasons) gaps[reason] += 1;
       take?.note(note);
       if (take && blobs.adopting === 'copy') uploads.notice(take);
     },
@@ -96,6 +100,16 @@ export function diskRecorder(options: RecorderOptions): MediaRecorder {
     },
 
     takes: async () => [...takes.values()].map((take) => take.state),
+
+    totals() {
+      const known = [...takes.values()];
+      return {
+        takes: known.length,
+        growing: known.filter(({ isFed }) => isFed).length,
+        bytes: known.reduce((sum, { bytes }) => sum + bytes, 0),
+        ...{ written, gaps },
+      };
+    },
 
     feed({ sessionId, streamId, recording }) {
       if (!recording || stopping.signal.aborted || !sessionShape.test(sessionId)) return undefined;

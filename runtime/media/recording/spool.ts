@@ -9,7 +9,7 @@ import type { TakeNote } from './protocol.ts';
 import type { TakeFile, TakeIo } from './take-file.ts';
 import { TakeHash } from './take-hash.ts';
 import { type SealedTake, spoolFiles, type TakeMeta, writeMeta, writeWhole } from './take-meta.ts';
-import { troubleOf, troubles } from './trouble.ts';
+import { type GapReason, reasonOf, troubleOf, troubles } from './trouble.ts';
 import { rowsOf } from './written.ts';
 
 /** What the takes of a node have together. */
@@ -47,6 +47,8 @@ export class Spool {
   #durable = 0;
   #bytes = 0;
   #isDirty = false;
+  /** Of gaps that were not told yet. */
+  #reasons: GapReason[] = [];
   #mustSave = false;
   #saved: Promise<void> = Promise.resolve();
   #told = { inits: 0, segments: 0 };
@@ -99,8 +101,8 @@ export class Spool {
   }
 
   /** Parts are missing that did not come here. */
-  gap(): void {
-    this.#skip();
+  gap(reason: GapReason): void {
+    this.#skip(reason);
   }
 
   /** The publish is over. */
@@ -115,7 +117,8 @@ export class Spool {
     const { limits, space } = this.#around;
     if ((this.#file?.size ?? 0) + size > limits.takeBytes) return troubles.large;
     try {
-      return space.isLow ? troubles.low : undefined;
+      if (!space.isLow) return undefined;
+      return this.#isMade ? troubles.low : troubles.lowFirst;
     } catch (error) {
       return troubleOf(error);
     }
@@ -128,11 +131,12 @@ export class Spool {
     }
     this.#trouble = trouble;
     this.#retryAt = this.#around.clock.now() + this.#around.limits.retry;
-    this.#skip();
+    this.#skip(reasonOf(trouble));
   }
 
-  #skip(): void {
+  #skip(reason: GapReason): void {
     if (!this.#isInGap) {
+      this.#reasons.push(reason);
       this.#meta = { ...this.#meta, gaps: this.#meta.gaps + 1 };
       this.#mustSave = true;
     }
@@ -286,6 +290,8 @@ export class Spool {
     const file = this.#file;
     const { inits, segments } = this.#told;
     this.#bytes = file?.size ?? this.#bytes;
+    const reasons = this.#reasons;
+    this.#reasons = [];
     this.#told = { inits: file?.inits.length ?? inits, segments: file?.count ?? segments };
     return {
       take: this.take,
@@ -293,6 +299,7 @@ export class Spool {
       writtenAt: this.#writtenAt,
       durable: this.#durable,
       gaps: this.#meta.gaps,
+      reasons,
       ...(this.#trouble !== undefined && { trouble: this.#trouble }),
       inits: file?.inits.slice(inits) ?? [],
       firstInit: inits,

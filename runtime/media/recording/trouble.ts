@@ -2,6 +2,8 @@
 export const troubles = {
   full: 'The disk of the server is full; this part of the broadcast is missing from the recording. Free some space.',
   low: 'The disk of the server is nearly full; this part of the broadcast is missing from the recording. Free some space.',
+  lowFirst:
+    'The disk of the server is nearly full, so the recording of this broadcast has not begun. Free some space; it begins by itself then.',
   slow: 'The disk of the server is too slow; a part of the broadcast is missing from the recording.',
   large: 'The recording is as long as one can be; the rest of this session is missing from it.',
   thread: 'The recorder was restarted; a part of the broadcast is missing from the recording.',
@@ -9,6 +11,15 @@ export const troubles = {
     `The disk of the server does not take the recording (${code}); this part of the broadcast is missing from it.`,
   unknown: 'This part of the broadcast cannot be recorded. The log of the server says why.',
 };
+
+/** Why parts are missing, in one word, for metrics. */
+export const gapReasons = ['full', 'low', 'slow', 'large', 'thread', 'disk', 'unknown'] as const;
+export type GapReason = (typeof gapReasons)[number];
+
+export function reasonOf(trouble: string): GapReason {
+  if (trouble === troubles.lowFirst) return 'low';
+  return gapReasons.find((reason) => troubles[reason] === trouble) ?? 'disk';
+}
 
 /** What an error of the disk means. */
 export function troubleOf(error: unknown): string {

@@ -22,6 +22,23 @@ test('system: a pending action does not keep the process alive', () => {
   expect(status).toBe(0);
 });
 
+test('system: a clock that is set back keeps nothing waiting', async () => {
+  const clock = systemClock();
+  const real = Date.now;
+  const fired = Promise.withResolvers<void>();
+  try {
+    clock.at(clock.now() + 50, fired.resolve);
+    Date.now = () => real() - 3_600_000;
+    // Else it would be an hour, and the test is over before.
+    await fired.promise;
+    const again = Promise.withResolvers<void>();
+    clock.at(clock.now() + 20, again.resolve);
+    await again.promise;
+  } finally {
+    Date.now = real;
+  }
+});
+
 test('virtual: an action sees its own due time, and the end of the advance comes after all of them', async () => {
   const clock = virtualClock({ start: 0 });
   const seen: number[] = [];

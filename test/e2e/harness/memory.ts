@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { until } from './wait.ts';
 
 /**
@@ -34,8 +34,23 @@ export async function expectResident(
 
 const mb = (bytes: number) => `${(bytes / 1e6).toFixed(1)} MB`;
 
+/** The most bytes it ever had in memory, or since `forgetPeak`. */
+export function peak(server: { readonly pid: number }): number {
+  return statusOf(server.pid, 'VmHWM');
+}
+
+/** proc(5), clear_refs. */
+export function forgetPeak(server: { readonly pid: number }): void {
+  writeFileSync(`/proc/${server.pid}/clear_refs`, '5');
+}
+
 function resident(pid: number): number {
-  const kilobytes = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
-  if (kilobytes === undefined) throw new Error(`no VmRSS of process ${pid}`);
+  return statusOf(pid, 'VmRSS');
+}
+
+function statusOf(pid: number, field: string): number {
+  const status = readFileSync(`/proc/${pid}/status`, 'utf8');
+  const kilobytes = new RegExp(`^${field}:\\s+(\\d+) kB$`, 'm').exec(status)?.[1];
+  if (kilobytes === undefined) throw new Error(`no ${field} of process ${pid}`);
   return Number(kilobytes) * 1024;
 }

@@ -103,14 +103,14 @@ async function lookAtSegments(
 
 /** With its index in front it is accepted as it was with the index behind. */
 async function lookAtHead(
-  { bytes: head, from, to }: FilmHead,
+  { parts, from, to }: FilmHead,
   { bytes, number }: { bytes: Uint8Array; number: number },
 ): Promise<void> {
   if (!(from >= 0 && from <= to && to <= bytes.length)) {
     wrong.push(`input ${number}: its head goes on with bytes ${from} to ${to}`);
     return;
   }
-  const { inspection } = await inspectAgain(join(head, bytes.subarray(from, to)));
+  const { inspection } = await inspectAgain(join(...parts, bytes.subarray(from, to)));
   // Samples that lay in the index or behind it are beyond the end now.
   const isKnown =
     inspection.ok ||

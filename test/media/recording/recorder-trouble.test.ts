@@ -18,9 +18,9 @@ import {
 const worker = new URL('./bad-disk-child.ts', import.meta.url);
 
 it.each([
-  ['ENOSPC', /The disk of the server is full/],
-  ['EIO', /does not take the recording \(EIO\)/],
-])('a disk that says %s costs one recording a gap and the others nothing', async (code, issue) => {
+  ['ENOSPC', /The disk of the server is full/, 'full'],
+  ['EIO', /does not take the recording \(EIO\)/, 'disk'],
+])('a disk that says %s costs one recording a gap and the others nothing', async (code, issue, reason) => {
   using at = place();
   const recorder = await at.recorder({ worker, limits: { retry: 50 } });
   const [ill, well] = [feeding(recorder, 's0'), feeding(recorder, 's1')];
@@ -48,6 +48,11 @@ it.each([
     begun: [],
     missing: [],
   });
+  const { gaps, written, takes, growing, bytes } = recorder.totals();
+  const counted = Object.entries(gaps).filter(([, count]) => count > 0);
+  expect([counted, takes, growing]).toEqual([[[reason, 1]], 2, 0]);
+  expect([bytes, written]).toEqual([expect.any(Number), bytes]);
+  expect(bytes).toBeGreaterThan(0);
   await recorder.close();
 });
 
@@ -74,6 +79,7 @@ it('a slow disk leaves parts out up to a key frame, and keeps nobody waiting', a
     whole: expect.arrayContaining([0, 1, 2, ...after]),
     missing: expect.arrayContaining([5, 6, 7, 8]),
   });
+  expect(recorder.totals().gaps).toMatchObject({ slow: 1, full: 0, disk: 0 });
   expect(await finish(recorder, { ...small, at })).toEqual({
     gaps: 0,
     whole: [0, 1],
@@ -89,7 +95,8 @@ it('leaves a reserve of the disk alone, and says so', async () => {
   const { feed, film } = feeding(recorder, 's1');
   feedSegments(feed, film, 1);
   await until(() => feed.issues.length > 0);
-  expect(feed.issues.join()).toMatch(/nearly full/);
+  expect(feed.issues.join()).toMatch(/nearly full, so the recording of this broadcast has not begun/);
+  expect(recorder.totals().gaps).toMatchObject({ low: 1, full: 0 });
   expect(await recorder.finish('s1', { signal: noSignal() })).toBeUndefined();
   await recorder.close();
 });

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { Metrics } from '../../../core/metrics.ts';
 import type { FinishedTake } from '../../../core/ports/recorder.ts';
 import { taskIdOf } from '../../../plugins/recordings/finish-task.ts';
 import { folderOf } from '../../../plugins/recordings/names.ts';
@@ -100,6 +101,24 @@ describe('a plugin that was off', () => {
     expect(told.slice(-finished.length)).toEqual(finished);
     expect(await w.read(sessionId)).toMatchObject({ recordingStatus: 'ready', issues: [] });
     expect(w.recorder.dropped).toEqual([sessionId]);
+  });
+
+  it('when an asset was deleted lets go of its recording when it is on again', async () => {
+    await using w = await recordingWorld({ durable: true });
+    const { publish, sessionId } = await over(w, takeOf);
+    const kept = await over(w, takeOf);
+    expect(await w.read(sessionId)).toMatchObject({ recordingStatus: 'ready' });
+    const all = recordingPlugins().plugins;
+    await w.crash({ downFor: '1s', plugins: all.filter(({ id }) => id !== 'recordings') });
+    await w.deleteAsset(publish);
+    await w.advance('1m');
+    await w.crash({ downFor: '1s', plugins: all });
+    await w.advance('1m');
+    const session = await w.read(sessionId);
+    expect(session).not.toHaveProperty('recordingStatus');
+    expect(session).not.toHaveProperty('recordingUrl');
+    expect(session).not.toHaveProperty('mp4Url');
+    expect(await w.read(kept.sessionId)).toMatchObject({ recordingStatus: 'ready' });
   });
 
   it('leaves a session alone that may come back', async () => {
@@ -237,7 +256,10 @@ describe('the sweep', () => {
     const before = w.recorder.dropped.length;
     await w.advance('1h');
     expect(w.recorder.dropped.length).toBe(before);
+    // Found by one sweep.
     await w.advance('11m');
+    expect(w.recorder.dropped.length).toBe(before);
+    await w.advance('10m');
     expect(new Set(w.recorder.dropped.slice(before))).toEqual(new Set([lost, done]));
     expect(w.lines.some((line) => line.includes(lost) && line.includes('was removed'))).toBe(true);
   });
@@ -251,7 +273,7 @@ describe('the sweep', () => {
       { ...state, sessionId: stuck },
       { ...state, sessionId: lost },
     ]);
-    await w.advance('75m');
+    await w.advance('85m');
     expect(w.recorder.dropped).toContain(lost);
     expect(w.recorder.dropped).not.toContain(stuck);
     expect(w.lines.some((line) => line.includes(stuck) && line.includes('could not be removed'))).toBe(true);
@@ -265,7 +287,7 @@ describe('the sweep', () => {
     recorder.shows([take]);
     const state = { isDown: true };
     const stop = sweeping({
-      ...{ recorder, clock, log: silentLog, signal: new AbortController().signal },
+      ...{ recorder, clock, log: silentLog, metrics: new Metrics(), signal: new AbortController().signal },
       resources: {
         get: async () => (state.isDown ? Promise.reject(new Error('the store does not answer')) : undefined),
       },

@@ -1,5 +1,5 @@
 import type { FilmPlayback, FilmSegments, Inspection } from '../../../../core/ports/inspector.ts';
-import { headOf } from '../on-demand/head.ts';
+import { takeHead } from '../on-demand/head.ts';
 import { indexFilm } from '../on-demand/index-film.ts';
 import { type Film, readFilm } from './read-film.ts';
 import { Refusal } from './refusal.ts';
@@ -26,7 +26,8 @@ export async function inspectFile(
     const inspection = { ok: true, spec: describe(film), passedOver } as const;
     if (!isPlayed) return { inspection };
     const { uncut, ...hls } = segmentsOf(film);
-    const head = headOf(film);
+    // The last that is made of it.
+    const head = takeHead(film);
     return {
       inspection: { ...inspection, ...(uncut !== undefined && { uncut }) },
       playback: { ...hls, ...(head && { head }) },

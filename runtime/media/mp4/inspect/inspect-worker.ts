@@ -82,7 +82,7 @@ function readable(file: number, one: Running): ReadableFile {
 /** What was made for playback is handed over, not copied. */
 function answer(id: number, inspected: Inspected): void {
   const { hls, head } = inspected.playback ?? {};
-  const parts = [...(hls ? [hls.index, ...hls.heads] : []), ...(head ? [head.bytes] : [])];
+  const parts = [...(hls ? [hls.index, ...hls.heads] : []), ...(head ? head.parts : [])];
   const message: FromWorker = { id, ...inspected };
   port.postMessage(
     message,

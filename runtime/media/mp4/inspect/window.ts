@@ -3,7 +3,7 @@ import { inspectionLimits } from './limits.ts';
 /** A file that is read piece by piece. */
 export interface ReadableFile {
   readonly size: number;
-  /** Exactly the bytes `from` up to `to`. */
+  /** Exactly the bytes `from` up to `to`; they belong to the caller, who may write into them. */
   read(from: number, to: number): Promise<Uint8Array>;
 }
 

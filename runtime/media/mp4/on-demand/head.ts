@@ -1,40 +1,37 @@
 import type { FilmHead } from '../../../../core/ports/inspector.ts';
+import { join } from '../box.ts';
 import { type Box, Children, Fields, readTable, type Table } from '../inspect/boxes.ts';
 import type { Film } from '../inspect/read-film.ts';
 import { Refusal } from '../inspect/refusal.ts';
 
 /**
  * What makes a film whose index lies behind its samples one with the index in front: then players begin with the first bytes they
- * get. Its `moov` is as large as before, only where samples lie is written anew (ISO/IEC 14496-12 8.7.5).
+ * get. Its `moov` is as large as before, only where samples lie is written anew (ISO/IEC 14496-12 8.7.5). That is done in the
+ * bytes that the film was read from, which may be many: afterwards the film is of no use.
  *
  * Undefined: nothing is to be gained (the index is in front, or there are fragments), or it is not to be had that way: samples on
  * both sides of the index, or places beyond 4 GiB where a box has 32 bits for them.
  */
-export function headOf({ start, moov, moovAt, isFragmented }: HeadlessFilm): FilmHead | undefined {
+export function takeHead({ start, moov, moovAt, isFragmented }: HeadlessFilm): FilmHead | undefined {
   if (isFragmented || start === undefined) return undefined;
   const from = start.length;
-  const size = from + 8 + moov.to - moov.from;
-  const grown = size - from;
+  const grown = 8 + moov.to - moov.from;
   const lies = (place: number, most: number) => place >= from && place < moovAt && place + grown <= most;
   if (!everyPlace(moov, lies)) return undefined;
-  const bytes = new Uint8Array(size);
-  const view = new DataView(bytes.buffer);
-  bytes.set(start);
-  view.setUint32(from, grown);
-  bytes.set([0x6d, 0x6f, 0x6f, 0x76], from + 4);
-  bytes.set(
-    new Uint8Array(moov.view.buffer, moov.view.byteOffset + moov.from, moov.to - moov.from),
-    from + 8,
-  );
-  const copy = { type: 'moov', view, from: from + 8, to: size };
-  for (const { table, isLong } of placeTables(copy)) {
-    for (let at = table.at; at < table.at + table.count * rowSize(isLong); at += rowSize(isLong)) {
+  const { view } = moov;
+  for (const { table, isLong } of placeTables(moov)) {
+    for (let row = 0; row < table.count; row += 1) {
+      const at = table.at + row * rowSize(isLong);
       const place = readPlace(view, { at, isLong }) + grown;
       if (isLong) view.setUint32(at, Math.floor(place / 2 ** 32));
       view.setUint32(isLong ? at + 4 : at, place % 2 ** 32);
     }
   }
-  return { bytes, from, to: moovAt };
+  const header = new Uint8Array(8);
+  new DataView(header.buffer).setUint32(0, grown);
+  header.set([0x6d, 0x6f, 0x6f, 0x76], 4);
+  const payload = new Uint8Array(view.buffer as ArrayBuffer, view.byteOffset + moov.from, grown - 8);
+  return { parts: [join([start, header]), payload], from, to: moovAt };
 }
 
 type HeadlessFilm = Pick<Film, 'start' | 'moov' | 'moovAt' | 'isFragmented'>;

@@ -9,7 +9,7 @@ import { Cuts } from './cuts.ts';
 import { distinctEntries } from './entries.ts';
 import { Heads } from './heads.ts';
 import { onDemandLimits } from './limits.ts';
-import { type PlacedTrack, placeTrack, samplesOf } from './placed-track.ts';
+import { type PlacedTrack, placeTrack, Samples } from './placed-track.ts';
 import { SegmentFeed } from './segment-feed.ts';
 import { writeSegmentHead } from './segment-head.ts';
 
@@ -62,7 +62,8 @@ function findCuts(options: {
   let cuts: Cuts | undefined;
   let number = -1;
   let entry = 0;
-  for (const cursor of samplesOf(lead.track)) {
+  const samples = new Samples(lead.track);
+  for (let cursor = samples.next(); cursor !== undefined; cursor = samples.next()) {
     number += 1;
     if (number < first) continue;
     if (number >= end) break;

@@ -35,7 +35,8 @@ export function placeTrack(
   let first: { number: number; dts: number; pts: number } | undefined;
   let stop = Number.NEGATIVE_INFINITY;
   let number = 0;
-  for (const cursor of samplesOf(track)) {
+  const samples = new Samples(track);
+  for (let cursor = samples.next(); cursor !== undefined; cursor = samples.next()) {
     const { dts, duration } = cursor;
     if (dts >= until) break;
     const pts = dts + cursor.shift;
@@ -59,7 +60,21 @@ export function placeTrack(
   };
 }
 
-/** All samples of a track. The cursor is the same at each step. */
-export function* samplesOf(track: FilmTrack): Generator<SampleCursor> {
-  for (const cursor of track.cursors()) while (cursor.next()) yield cursor;
+/** All samples of a track, one after another. A generator would make an object for each of them. */
+export class Samples {
+  readonly #cursors: readonly SampleCursor[];
+  #at = 0;
+
+  constructor(track: FilmTrack) {
+    this.#cursors = track.cursors();
+  }
+
+  /** The next sample, to be read before the next call; undefined: it was the last one. */
+  next(): SampleCursor | undefined {
+    for (; this.#at < this.#cursors.length; this.#at += 1) {
+      const cursor = this.#cursors[this.#at];
+      if (cursor.next()) return cursor;
+    }
+    return undefined;
+  }
 }

@@ -1,13 +1,13 @@
 import { Refusal } from '../inspect/refusal.ts';
 import type { SampleCursor } from '../inspect/samples.ts';
 import { onDemandLimits } from './limits.ts';
-import { type PlacedTrack, samplesOf } from './placed-track.ts';
+import { type PlacedTrack, Samples } from './placed-track.ts';
 import type { SegmentTrack } from './segment-head.ts';
 
 /** Deals out the samples of a track, segment by segment. */
 export class SegmentFeed {
   readonly #placed: PlacedTrack;
-  readonly #samples: Generator<SampleCursor>;
+  readonly #samples: Samples;
   /** Ticks from its own time to that of the segments. */
   readonly #offset: number;
   #number = -1;
@@ -16,7 +16,7 @@ export class SegmentFeed {
 
   constructor(placed: PlacedTrack, options: { readonly shift: number }) {
     this.#placed = placed;
-    this.#samples = samplesOf(placed.track);
+    this.#samples = new Samples(placed.track);
     this.#offset = placed.offset + Math.round(options.shift * placed.timescale);
     do this.#advance();
     while (this.#cursor !== undefined && this.#number < placed.first);
@@ -71,8 +71,8 @@ export class SegmentFeed {
   }
 
   #advance(): void {
-    const { value, done } = this.#samples.next();
+    const cursor = this.#samples.next();
     this.#number += 1;
-    this.#cursor = done || this.#number >= this.#placed.end ? undefined : (value as SampleCursor);
+    this.#cursor = this.#number >= this.#placed.end ? undefined : cursor;
   }
 }

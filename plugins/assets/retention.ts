@@ -1,0 +1,186 @@
+import { milliseconds } from '../../core/duration.ts';
+import { every } from '../../core/every.ts';
+import { unlessRefused } from '../../core/fault.ts';
+import type { Stop } from '../../core/plugin.ts';
+import type { ListQuery } from '../../core/ports/store.ts';
+import { bytesOf } from '../../core/size.ts';
+import { type Amount, Removed } from '../../core/sweep-counts.ts';
+import { endedAt } from '../../machines/asset.ts';
+import { asset } from './asset.ts';
+import type { AssetSource } from './contract.ts';
+import { type AssetDocument, assetKind, assetOf } from './document.ts';
+import type { AssetsKit } from './kit.ts';
+import { assetLimits } from './limits.ts';
+
+/**
+ * Deletes assets that are older than the config keeps them, and the oldest of accounts that have more bytes than it keeps: a duty
+ * of one node at a time. Where nothing is bounded it does nothing.
+ */
+export function retaining(kit: AssetsKit): Stop {
+  const bounds = boundsOf(kit);
+  if (bounds.length === 0) return () => {};
+  const ending = new AbortController();
+  const count = counting(kit, bounds);
+  let running: Promise<void> | undefined;
+  const work = () => {
+    running ??= look(bounds, { kit, signal: ending.signal, count })
+      .catch((error: unknown) => {
+        if (!ending.signal.aborted)
+          kit.log.warn('assets that are kept no longer could not be deleted; it is tried again', { error });
+      })
+      .finally(() => {
+        running = undefined;
+      });
+  };
+  work();
+  const stop = every(assetLimits.retention, { clock: kit.clock, work });
+  return async () => {
+    stop();
+    ending.abort();
+    await running;
+  };
+}
+
+/** As config names the kinds, and as assets do. */
+const sourceOf = { recording: 'recording', upload: 'directUpload', import: 'url' } as const;
+type Kind = keyof typeof sourceOf;
+
+interface Bounds {
+  readonly kind: Kind;
+  /** ms */
+  readonly age: number | undefined;
+  readonly bytes: number | undefined;
+}
+
+function boundsOf({ config: { retention } }: AssetsKit): Bounds[] {
+  return (Object.keys(sourceOf) as Kind[])
+    .map((kind) => {
+      const { age, bytes } = retention[kind];
+      return {
+        kind,
+        age: age === undefined ? undefined : milliseconds(age),
+        bytes: bytes === undefined ? undefined : bytesOf(bytes),
+      };
+    })
+    .filter(({ age, bytes }) => age !== undefined || bytes !== undefined);
+}
+
+interface Look {
+  readonly kit: AssetsKit;
+  readonly signal: AbortSignal;
+  count(kind: Kind, bytes: number): void;
+}
+
+/** Says what it did, also when it ends in the midst of it. */
+async function look(bounds: readonly Bounds[], { kit, signal, count }: Look): Promise<void> {
+  const done = new Map<Kind, Removed>();
+  const drop = async (kind: Kind, document: AssetDocument) => {
+    const size = sizeOf(document);
+    if (!(await dropped(document, kit))) return;
+    const removed = done.get(kind) ?? new Removed();
+    removed.add(size);
+    done.set(kind, removed);
+    count(kind, size);
+  };
+  try {
+    for (const { kind, age, bytes } of bounds) {
+      if (age !== undefined) await dropOld(kind, { age, kit, signal, drop });
+      if (bytes !== undefined) await dropBeyond(kind, { bytes, kit, signal, drop });
+    }
+  } finally {
+    const told: Record<string, Amount> = {};
+    for (const [kind, removed] of done) told[kind] = removed.told;
+    if (done.size > 0) kit.log.info('assets that are kept no longer were deleted', told);
+  }
+}
+
+interface Walk {
+  readonly kit: AssetsKit;
+  readonly signal: AbortSignal;
+  drop(kind: Kind, document: AssetDocument): Promise<void>;
+}
+
+async function dropOld(kind: Kind, { age, ...walk }: Walk & { age: number }): Promise<void> {
+  const before = walk.kit.clock.now() - age;
+  for await (const document of assetsOf(kind, { ...walk, descending: false })) {
+    // None began after its end: all that follow are younger.
+    if (document.createdAt > before) return;
+    const end = endedAt(document);
+    if (end !== undefined && end <= before) await walk.drop(kind, document);
+  }
+}
+
+/** Keeps the newest of each account, as many as fit, and nothing that is older than one which does not. */
+async function dropBeyond(kind: Kind, { bytes, ...walk }: Walk & { bytes: number }): Promise<void> {
+  /** A number for each account that has such assets. */
+  const taken = new Map<string, number>();
+  for await (const document of assetsOf(kind, { ...walk, descending: true })) {
+    const size = sizeOf(document);
+    if (size === 0) continue;
+    const sum = (taken.get(document.account) ?? 0) + size;
+    taken.set(document.account, sum);
+    if (sum > bytes) await walk.drop(kind, document);
+  }
+}
+
+/** By when they began, a page at a time. */
+async function* assetsOf(
+  kind: Kind,
+  { kit, signal, descending }: Omit<Walk, 'drop'> & { descending: boolean },
+): AsyncGenerator<AssetDocument> {
+  const type: AssetSource['type'] = sourceOf[kind];
+  const limit = assetLimits.retentionPage;
+  const query: ListQuery = {
+    filters: [{ path: ['source', 'type'], is: { contains: type } }],
+    order: [{ by: 'createdAt', descending }],
+    limit,
+  };
+  for (let after: ListQuery['after']; ; ) {
+    signal.throwIfAborted();
+    const rows = await kit.resources.list(assetKind, { ...query, ...(after && { after }) });
+    for (const row of rows) {
+      signal.throwIfAborted();
+      const document = assetOf(row);
+      if (document.source.type === type) yield document;
+    }
+    after = rows.at(-1);
+    if (rows.length < limit) return;
+  }
+}
+
+/** False: it changed meanwhile, or was deleted. What waits for its file is never dropped. */
+async function dropped(document: AssetDocument, { actors }: AssetsKit): Promise<boolean> {
+  const end = endedAt(document);
+  if (end === undefined) return false;
+  try {
+    await actors.ask(asset, document.id, { type: 'delete', endedAt: end });
+    return true;
+  } catch (error) {
+    unlessRefused(error);
+    return false;
+  }
+}
+
+/** Bytes of all its blobs. */
+function sizeOf({ file }: AssetDocument): number {
+  const parts: readonly unknown[] = Object.values(file ?? {});
+  return parts.reduce<number>((sum, part) => sum + (isBlob(part) ? part.size : 0), 0);
+}
+
+function isBlob(part: unknown): part is { readonly size: number } {
+  return typeof part === 'object' && part !== null && 'key' in part && 'size' in part;
+}
+
+function counting({ metrics }: AssetsKit, bounds: readonly Bounds[]): Look['count'] {
+  const assets = metrics.counter(
+    'millrace_retention_deleted_total',
+    'Assets that were kept no longer, by kind.',
+  );
+  const bytes = metrics.counter('millrace_retention_deleted_bytes_total', 'Bytes that those took.');
+  // Those that are bounded are shown from the first, as 0.
+  for (const { kind } of bounds) for (const family of [assets, bytes]) family.with({ kind });
+  return (kind, size) => {
+    assets.with({ kind }).add();
+    bytes.with({ kind }).add(size);
+  };
+}
