@@ -1,15 +1,24 @@
 import { createWriter, headerLength } from '@ipld/car/buffer-writer';
-import { type ImportResult, importFile } from 'ipfs-unixfs-importer';
 import { varint } from 'multiformats';
 import { CID } from 'multiformats/cid';
 import { create } from 'multiformats/hashes/digest';
 import type { CidProfile } from '../../core/ports/packer.ts';
+import { type Block, type BlockForm, leafOf, lengthOf } from './block.ts';
+import { FileDag } from './file-dag.ts';
 
 /** Where a CAR is written. */
 export interface CarSink {
   append(bytes: Uint8Array): void;
   /** Writes over what was appended first. */
   overwrite(bytes: Uint8Array): void;
+}
+
+/** How a file is cut: a profile, or in tests something smaller. */
+export interface Cut extends BlockForm {
+  /** Bytes of a chunk. */
+  readonly chunk: number;
+  /** Of a node, at most. */
+  readonly links: number;
 }
 
 /**
@@ -19,25 +28,51 @@ export interface CarSink {
  */
 export async function packFile(
   content: AsyncIterable<Uint8Array>,
-  { profile, sink }: { readonly profile: CidProfile; readonly sink: CarSink },
+  { profile, sink }: { readonly profile: CidProfile | Cut; readonly sink: CarSink },
 ): Promise<{ readonly cid: string; readonly name: string }> {
-  sink.append(headerOf(placeholders[profile]));
-  const blocks = {
-    async put(cid: CID, bytes: Uint8Array): Promise<CID> {
-      const length = cid.byteLength + bytes.byteLength;
-      const head = new Uint8Array(varint.encodingLength(length) + cid.byteLength);
-      varint.encodeTo(length, head);
-      head.set(cid.bytes, head.length - cid.byteLength);
-      sink.append(head);
-      sink.append(bytes);
-      return cid;
-    },
+  const cut = typeof profile === 'string' ? cuts[profile] : profile;
+  const write = ({ cid, pieces }: Block) => {
+    sink.append(varintOf(cid.byteLength + lengthOf(pieces)));
+    sink.append(cid.bytes);
+    for (const piece of pieces) sink.append(piece);
   };
-  // One at a time: hashing and writing do not wait for anything, so more would be memory for nothing.
-  const options = { profile, blockWriteConcurrency: 1 };
-  const { cid }: ImportResult = await importFile({ content }, blocks as never, options);
+  const dag = new FileDag(cut, { links: cut.links, write });
+  sink.append(headerOf(CID.create(cut.cidVersion, dagPb, nothing)));
+  for await (const chunk of chunksOf(content, cut.chunk)) {
+    const { node, block } = leafOf(chunk, cut);
+    write(block);
+    dag.add(node);
+  }
+  const { cid } = dag.end();
   sink.overwrite(headerOf(cid));
   return { cid: cid.toString(), name: cid.toV1().toString() };
+}
+
+/** IPIP-499. */
+const cuts: Readonly<Record<CidProfile, Cut>> = {
+  'unixfs-v1-2025': { cidVersion: 1, isRaw: true, chunk: 0x10_0000, links: 0x400 },
+  'unixfs-v0-2015': { cidVersion: 0, isRaw: false, chunk: 0x4_0000, links: 0xae },
+};
+
+/** Chunks in pieces, as they were read. All but the last have `size` bytes; an empty file is an empty chunk. */
+async function* chunksOf(content: AsyncIterable<Uint8Array>, size: number): AsyncGenerator<Uint8Array[]> {
+  let chunk: Uint8Array[] = [];
+  let length = 0;
+  let isEmpty = true;
+  for await (const piece of content) {
+    for (let at = 0; at < piece.byteLength; ) {
+      const part = piece.subarray(at, at + size - length);
+      chunk.push(part);
+      at += part.byteLength;
+      length += part.byteLength;
+      if (length < size) continue;
+      yield chunk;
+      isEmpty = false;
+      chunk = [];
+      length = 0;
+    }
+  }
+  if (length > 0 || isEmpty) yield chunk;
 }
 
 /** `{roots: [root], version: 1}` in DAG-CBOR behind its length. */
@@ -46,12 +81,10 @@ function headerOf(root: CID): Uint8Array {
   return createWriter(new ArrayBuffer(headerLength({ roots })), { roots }).close();
 }
 
+function varintOf(value: number): Uint8Array {
+  return varint.encodeTo(value, new Uint8Array(varint.encodingLength(value)));
+}
+
 const sha256 = 0x12;
 const dagPb = 0x70;
 const nothing = create(sha256, new Uint8Array(0x20));
-
-/** As long as any root of the profile. */
-const placeholders: Readonly<Record<CidProfile, CID>> = {
-  'unixfs-v1-2025': CID.create(1, dagPb, nothing),
-  'unixfs-v0-2015': CID.create(0, dagPb, nothing),
-};

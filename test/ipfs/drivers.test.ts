@@ -135,6 +135,13 @@ describe('a pinning service', () => {
     }
   });
 
+  it('that does not know the credentials is sent nothing of a large file', async () => {
+    await using service = await pinningService({ jwt: 'another' });
+    using d = opened(pinningAt(service.url));
+    const { told, fault } = await progressOf(d, tableBytes(20e6));
+    expect([fault.code, fault.retry, told]).toEqual(['ipfs.refused', false, []]);
+  });
+
   it.each<[what: string, trouble: PinningTrouble, fault: object, message: RegExp]>([
     ['400', (to) => answer(to, 400, {}), { code: 'ipfs.refused', retry: false }, /wrong one \(400\)/],
     ['402', (to) => answer(to, 402, {}), { code: 'ipfs.refused', retry: false }, /paid/],

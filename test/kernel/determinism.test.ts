@@ -92,6 +92,7 @@ async function life(
   await w.request('POST', `/api/asset/${asset}/export`, { body: exported });
   await w.request('PATCH', `/api/asset/${asset}`, { body: { name: 'B' } });
   await w.request('DELETE', `/api/asset/${asset}`);
+  await w.request('POST', '/api/asset/import', { body: { url: 'https://films.example/a.mp4' } });
   await w.request('POST', `/api/stream/${stream.id}/rotate-key`);
   await w.advance('4m');
   await w.request('DELETE', `/api/stream/${stream.id}`);
