@@ -85,7 +85,7 @@ async function main(): Promise<void> {
   const inspector = fileInspector({ clock });
   const packer = filePacker({
     ...{ clock, blobs: opened.blobs, folder: join(config.dataDir, 'packing') },
-    reserve: config.recording.reserve * 1_048_576,
+    reserve: uploads.reserve,
   });
   const media = inProcessMedia({
     ...{ clock, log, recorder },

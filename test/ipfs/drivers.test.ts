@@ -2,7 +2,8 @@ import type { ServerResponse } from 'node:http';
 import { describe, expect, it } from 'vitest';
 import { Fault } from '../../core/fault.ts';
 import type { Clock } from '../../core/ports/clock.ts';
-import { type IpfsKit, ipfsDriver } from '../../plugins/exports/ipfs/driver.ts';
+import { ipfsDriver } from '../../plugins/exports/ipfs/driver.ts';
+import type { IpfsKit } from '../../plugins/exports/ipfs/ipfs-driver.ts';
 import type { IpfsSettings, PinningCredentials } from '../../plugins/tasks/contract.ts';
 import { virtualClock } from '../../runtime/drivers/clock/virtual.ts';
 import { modelBlobs } from '../conformance/blobs/model.ts';
@@ -133,6 +134,13 @@ describe('a pinning service', () => {
         `The pinning service at ${service.url} does not accept the credentials (401: INVALID_CREDENTIALS).`,
       );
     }
+  });
+
+  it('that does not know the credentials is sent nothing of a large file', async () => {
+    await using service = await pinningService({ jwt: 'another' });
+    using d = opened(pinningAt(service.url));
+    const { told, fault } = await progressOf(d, tableBytes(20e6));
+    expect([fault.code, fault.retry, told]).toEqual(['ipfs.refused', false, []]);
   });
 
   it.each<[what: string, trouble: PinningTrouble, fault: object, message: RegExp]>([

@@ -55,7 +55,7 @@ export async function pinningService(accepts: PinningOptions): Promise<PinningSe
     return { bytes, ...(await described(bytes, { metadata: pinataMetadata, options: pinataOptions })) };
   };
 
-  const server = createServer(async (request, response) => {
+  const answered = async (request: IncomingMessage, response: ServerResponse) => {
     asked.push(request.url ?? '');
     const body = async () => {
       const pieces: Buffer[] = [];
@@ -84,6 +84,12 @@ export async function pinningService(accepts: PinningOptions): Promise<PinningSe
     } catch (error) {
       answer(response, 400, { error: { reason: 'INVALID_REQUEST', details: String(error) } });
     }
+  };
+  const server = createServer(answered);
+  // Whoever asks before he sends is told first whether he is let in.
+  server.on('checkContinue', (request, response) => {
+    if (troubles.length > 0 || isLetIn(request, accepts)) response.writeContinue();
+    void answered(request, response);
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;

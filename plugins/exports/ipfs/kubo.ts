@@ -1,7 +1,7 @@
 import type { OutboundAnswer } from '../../../core/ports/outbound.ts';
 import type { CidProfile } from '../../../core/ports/packer.ts';
-import type { IpfsDriver, IpfsKit } from './driver.ts';
 import { refused, trouble, wrongAnswer } from './faults.ts';
+import type { IpfsDriver, IpfsKit } from './ipfs-driver.ts';
 import { ipfsLimits } from './limits.ts';
 import { type FormFile, fileOfBlob, fileOfBytes, formBody } from './multipart.ts';
 import { fileCid, objectOf, type Peer, postForm, postText, said, textOf } from './peer.ts';

@@ -1,7 +1,7 @@
 import type { Kit } from '../../../core/plugin.ts';
 import type { CidProfile } from '../../../core/ports/packer.ts';
 import { exportsFolder } from '../../assets/contract.ts';
-import type { IpfsDriver } from './driver.ts';
+import type { IpfsDriver } from './ipfs-driver.ts';
 
 /** Nobody else: CARs beside the asset's file, to be imported anywhere. They stay as long as the asset. */
 export function local(

@@ -5,6 +5,7 @@ import type {
   OutboundFailure,
   OutboundRequest,
 } from '../../../core/ports/outbound.ts';
+import { exportLimits } from '../limits.ts';
 import { notAllowed, refused, trouble, wrongAnswer } from './faults.ts';
 import { ipfsLimits } from './limits.ts';
 import type { FormBody } from './multipart.ts';
@@ -29,6 +30,8 @@ export async function postForm(
   const { body, contentType, problem } = form;
   const answer = await post(peer, {
     ...{ path, signal, body, contentType, timeout: 0, idleTimeout: ipfsLimits.silence },
+    // Credentials that are not good cost nothing, and the answer that says so is heard.
+    asksFirst: body.length > exportLimits.asksFrom,
     onSent: (bytes) => progress(bytes / body.length),
   });
   const unread = problem();

@@ -1,7 +1,7 @@
 import type { OutboundAnswer } from '../../../core/ports/outbound.ts';
 import type { PinningCredentials } from '../../tasks/contract.ts';
-import type { IpfsDriver, IpfsKit } from './driver.ts';
 import { wrongAnswer } from './faults.ts';
+import type { IpfsDriver, IpfsKit } from './ipfs-driver.ts';
 import { ipfsLimits } from './limits.ts';
 import { fileOfBlob, formBody } from './multipart.ts';
 import { fileCid, objectOf, type Peer, postForm, postText, said, textOf } from './peer.ts';
