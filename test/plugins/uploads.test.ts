@@ -70,9 +70,12 @@ describe('POST /api/asset/request-upload', () => {
     const { url, asset, task } = await asked({ name: 'Friday', userTags: { season: 2 } });
     expect(asset).toMatchObject({
       ...{ name: 'Friday', status: 'waiting', userTags: { season: 2 }, source: { type: 'directUpload' } },
+      // As of a stream, also when it is that key.
+      createdByTokenName: 'bootstrap',
     });
     expect(task).toMatchObject({
       ...{ type: 'upload', outputAssetId: asset.id, status: { phase: 'pending', progress: 0 } },
+      createdByTokenName: 'bootstrap',
     });
     expect(url).toMatch(
       new RegExp(`^http://localhost:8080/upload/${asset.id}\\?expires=\\d+&signature=[\\w-]{43}$`),
