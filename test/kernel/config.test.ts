@@ -74,6 +74,7 @@ describe('config', () => {
     ['parts too long for low latency', { MILLRACE_HLS__PART: '1s' }, 'hls.part: expected at most 500ms'],
     ['a playlist too short to play', { MILLRACE_HLS__WINDOW: '5s' }, 'hls.window: expected at least 12s'],
     ['a heartbeat without a pause', { MILLRACE_NODE__TIMEOUT: '0s' }, 'node.timeout: expected at least 1s'],
+    ['a limit with a unit of its own', { MILLRACE_UPLOADS__RESERVE: '1GB' }, 'uploads.reserve: expected a whole number of MiB'],
     ['a URL that is none', { MILLRACE_PUBLIC_URL: 'http://a b' }, /^publicUrl: expected a URL/],
     [
       'a key no header can carry',
