@@ -66,6 +66,7 @@ export const coreFaults: FaultTable = {
     status: 413,
     meaning: 'The file is larger than may be; the message says how large that is.',
   },
+  'intake.beyond': { status: 413, meaning: 'More was sent than the file was said to have.' },
   'intake.broken': { status: 400, meaning: 'The file ended before it was complete. Send it again.' },
   'intake.silent': { status: 408, meaning: 'Nothing came of the file for too long. Send it again.' },
   'intake.full': {

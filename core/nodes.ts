@@ -21,6 +21,8 @@ export interface KnownNode extends NodeInfo {
    * declared dead.
    */
   readonly isAlive: boolean;
+  /** When this process heard of it last, by its own clock: epoch ms. */
+  readonly heardAt: number;
 }
 
 /** The nodes of the deployment, this one among them. */
@@ -40,17 +42,26 @@ export interface Nodes {
 export interface NodeRequest {
   readonly signal: AbortSignal;
   /** POST has no body: what it is about is in the path. */
-  readonly method?: 'GET' | 'POST';
+  readonly method?: 'GET' | 'HEAD' | 'POST' | 'PATCH' | 'DELETE';
   readonly headers?: Readonly<Record<string, string>>;
-  /** ms until its answer begins; default `nodeLimits.answer`. */
+  /** Of a PATCH: read only as fast as the other node reads. */
+  readonly body?: NodeBody;
+  /** ms until its answer begins; default `nodeLimits.answer`. 0: as long as anything is sent or received. */
   readonly timeout?: number;
+}
+
+export interface NodeBody {
+  /** Bytes; another number fails the request. */
+  readonly length: number;
+  /** Called once. */
+  chunks(): AsyncIterable<Uint8Array>;
 }
 
 /** How another node is asked over the network: resolves with its answer, whatever the status. Rejects without one. */
 export type AskNode = (
   url: string,
   path: string,
-  options: Pick<NodeRequest, 'signal' | 'headers' | 'method'>,
+  options: Pick<NodeRequest, 'signal' | 'headers' | 'method' | 'body'>,
 ) => Promise<Response>;
 
 /** Processes of one node that are gone, and what they held with them. */

@@ -22,10 +22,11 @@ export function nodeClient(options: { clock: Clock; secret: string }): NodeClien
     limits: { requests, idleConnections, idlePerPlace: idlePerNode },
   });
   return {
-    async ask(url, path, { signal, headers, method = 'GET' }) {
+    async ask(url, path, { signal, headers, body, method = 'GET' }) {
       const answer = await client.open(`${url}${path}`, {
         headers: { ...headers, [nodeHeader]: secret },
         method,
+        ...(body && { body }),
         signal,
         timeout: 0,
         idleTimeout: silence,

@@ -48,8 +48,9 @@ export function knownNodes(options: KnownNodesOptions): RunningNodes {
   const known = (id: string, one: Heard): KnownNode => ({
     ...infoOf(id, one.row),
     isAlive: id === ownId ? one.row.incarnation === own : one.row.lostAt === undefined && !isSilent(one),
+    heardAt: one.at,
   });
-  const ownNode = (): KnownNode => ({ ...presence.info, isAlive: true });
+  const ownNode = (): KnownNode => ({ ...presence.info, isAlive: true, heardAt: clock.now() });
   const rows = () => store.resources.list(nodeKind, { limit: nodeLimits.nodes.value });
   const read = async (id: string): Promise<Heard | undefined> => {
     const stored = await store.resources.get(nodeKind, id);
@@ -252,12 +253,13 @@ async function inTime(
   options: { node: KnownNode; path: string; given: NodeRequest; clock: Clock },
 ): Promise<Response> {
   const { node, path, given, clock } = options;
-  const { signal, headers, method = 'GET', timeout = nodeLimits.answer.value } = given;
+  const { signal, headers, body, method = 'GET', timeout = nodeLimits.answer.value } = given;
   const late = new AbortController();
-  const cancel = clock.at(clock.now() + timeout, () => late.abort());
+  const cancel = timeout === 0 ? () => {} : clock.at(clock.now() + timeout, () => late.abort());
   try {
     const both = AbortSignal.any([signal, late.signal]);
-    return await ask(node.url ?? '', path, { signal: both, method, ...(headers && { headers }) });
+    const more = { ...(headers && { headers }), ...(body && { body }) };
+    return await ask(node.url ?? '', path, { signal: both, method, ...more });
   } catch (error) {
     throw unreachable(node.id, error);
   } finally {

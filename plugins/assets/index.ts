@@ -16,16 +16,20 @@ import { assetPlayable } from './playable.ts';
 import { retaining } from './retention.ts';
 import { routes } from './routes.ts';
 import { sweeping } from './sweep.ts';
+import { tusNodeRoutes } from './tus/routes.ts';
+import { tusUploads } from './tus/uploads.ts';
 import { uploadFaults } from './uploads/faults.ts';
 import { uploadKind } from './uploads/kind.ts';
+import { uploadTries } from './uploads/tries.ts';
+import { uploading } from './uploads/uploading.ts';
 
 /** Video files that an account keeps, and what is to become one. */
 export default definePlugin({
   id: 'assets',
   summary: 'video files: uploaded, imported, or what becomes of recordings',
   config,
-  needs: [authenticator, films, tasks],
-  provides: [assets, films],
+  needs: [authenticator, films, tasks, uploading],
+  provides: [assets, films, uploading],
   offers: [offer(playables, assetPlayable), offer(taskKinds, uploadKind), offer(taskKinds, importKind)],
   actors: [asset],
   effects: { 'asset.erase': eraseEffect },
@@ -46,6 +50,7 @@ export default definePlugin({
   },
   reactions: fileReactions,
   routes,
+  nodeRoutes: tusNodeRoutes,
   start(kit) {
     const { ready, ...others } = making(kit);
     kit.provide(assets, {
@@ -60,6 +65,9 @@ export default definePlugin({
       help: 'Memory that playlists and indexes of assets and recordings take.',
       read: () => made.bytes,
     });
-    return undefined;
+    const tries = uploadTries(kit);
+    const tus = tusUploads(kit, { tries });
+    kit.provide(uploading, { tries, tus });
+    return tus.begin();
   },
 });

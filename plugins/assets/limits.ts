@@ -148,6 +148,62 @@ export const assetLimitTable = limitTable('assets', {
     meaning: 'Time between two times that the progress of an upload is stored.',
     beyond: 'What it is in between is not seen.',
   },
+  tusPerAsset: {
+    value: 4,
+    unit: 'uploads',
+    meaning: 'Tus uploads of one asset that one node keeps.',
+    beyond:
+      'The next one ends the one that was begun first and is not being written, or is 409 `upload.busy`.',
+  },
+  tusPerAccount: {
+    value: 100,
+    unit: 'uploads',
+    meaning: 'The same of one account.',
+    beyond: '429 `upload.too_many` until some are finished, terminated or expired.',
+  },
+  tusPerNode: {
+    value: 1000,
+    unit: 'uploads',
+    meaning: 'The same of all accounts.',
+    beyond: '503 `server.busy`.',
+  },
+  tusMetadata: {
+    value: 4096,
+    unit: 'characters',
+    meaning: '`Upload-Metadata` of a tus upload.',
+    beyond: '400 `upload.invalid`.',
+  },
+  tusWait: {
+    value: 10_000,
+    unit: 'ms',
+    meaning: 'How long a request of a tus upload waits for the one before to end.',
+    beyond: '423 `upload.locked`; ask again.',
+  },
+  tusWaiting: {
+    value: 4,
+    unit: 'requests',
+    meaning: 'Requests of one tus upload that wait so.',
+    beyond: '423 `upload.locked` at once.',
+  },
+  tusPause: {
+    value: 10_000,
+    unit: 'ms',
+    meaning: 'Time between two PATCHes of a tus upload in which its task goes on running.',
+    beyond: 'The task is `waiting` until the next one.',
+  },
+  tusSweep: {
+    value: 5 * 60_000,
+    unit: 'ms',
+    meaning: 'Time between two looks at the tus uploads that a node keeps.',
+    beyond:
+      'What is late or not wanted is removed then; of what is whole the asset is made, if that failed before.',
+  },
+  tusNodeGone: {
+    value: 10 * 60_000,
+    unit: 'ms',
+    meaning: 'How long the uploads of a node that is gone are waited for: it may only be started again.',
+    beyond: '404 `upload.not_found`: clients begin anew, on another node.',
+  },
   owner: {
     value: 200,
     unit: 'bytes',

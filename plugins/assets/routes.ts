@@ -16,6 +16,7 @@ import type { AssetsKit } from './kit.ts';
 import { assetRow } from './lookup.ts';
 import { assetName, assetSchema, presentAsset, readOnly } from './present.ts';
 import { assetPlaces } from './quota.ts';
+import { tusRoutes } from './tus/routes.ts';
 import { putRoute } from './uploads/put-route.ts';
 import { requestRoute } from './uploads/request.ts';
 import { uploadUrls } from './uploads/url.ts';
@@ -44,6 +45,7 @@ export function routes(kit: AssetsKit): AnyElysia {
     .use(requestRoute(kit, { urls, places }))
     .use(importRoute(kit, { places }))
     .use(putRoute(kit, { urls }))
+    .use(tusRoutes(kit, { urls }))
     .get(
       '/api/asset',
       async ({ request }) => {

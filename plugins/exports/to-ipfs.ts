@@ -1,7 +1,7 @@
 import { fileName } from '../../core/file-name.ts';
 import type { AssetFile } from '../assets/contract.ts';
 import type { TaskResult, TaskWork } from '../tasks/contract.ts';
-import type { IpfsDriver } from './ipfs/driver.ts';
+import type { IpfsDriver } from './ipfs/ipfs-driver.ts';
 import { metadataOf } from './metadata.ts';
 
 /** What the metadata is of the whole: it is small. */

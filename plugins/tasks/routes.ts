@@ -78,7 +78,7 @@ export function routes(kit: TasksKit): AnyElysia {
         });
       },
       says(
-        'Has a failed or cancelled task tried again. Of an upload the file must be sent again: `params.upload.url` says where to.',
+        'Has a failed or cancelled task tried again. Of an upload the file must be sent again: `params.upload` says where to.',
         {
           name: 'retryTask',
           answers: { 200: json(taskSchema, 'The task.') },

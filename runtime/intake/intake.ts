@@ -7,7 +7,10 @@ import type { Intake } from '../../core/ports/intake.ts';
 import { Removed } from '../../core/sweep-counts.ts';
 import { type DiskLook, lookAtDisk } from '../disk/look.ts';
 import { intakeLimits } from './limits.ts';
-import { Receiving, type Shared, tooLarge } from './receiving.ts';
+import type { PartialShared } from './partial-file.ts';
+import { partialFiles } from './partial-files.ts';
+import type { Hashes } from './protocol.ts';
+import { type Destination, Receiving, tooLarge } from './receiving.ts';
 import { Room } from './room.ts';
 import { unavailable, Writer } from './writer.ts';
 
@@ -24,15 +27,23 @@ export function diskIntake(options: {
 }): Intake {
   const { folder, clock, reserve } = options;
   const limits = { ...valuesOf(intakeLimits), ...options.limits };
-  const running = new Map<Receiving, Promise<unknown>>();
+  const running = new Map<Receiving<unknown>, Promise<unknown>>();
   const room = new Room({ spool: folder, store: options.store, reserve, look: options.look ?? lookAtDisk });
-  const shared: Shared = {
+  let isClosed = false;
+  const shared: PartialShared = {
     ...{ clock, limits, room, unwritten: 0 },
     writer: new Writer({ clock, idle: limits.idle }),
+    async track(receiving, body) {
+      if (isClosed) throw unavailable('the server is about to end');
+      const run = receiving.run(body);
+      running.set(receiving, run);
+      return run.finally(() => running.delete(receiving));
+    },
   };
-  let isClosed = false;
+  const partial = partialFiles({ folder, another: ending, shared });
 
   return {
+    partial,
     async open() {
       await mkdir(folder, { recursive: true });
       const left = (await readdir(folder)).filter((name) => name.endsWith(ending));
@@ -43,6 +54,7 @@ export function diskIntake(options: {
         await rm(path, { force: true });
         removed.add(size);
       }
+      for (const size of await partial.open()) removed.add(size);
       return removed.told;
     },
     checkRoom: (bytes) => room.check(bytes),
@@ -51,21 +63,26 @@ export function diskIntake(options: {
       if (isClosed) throw unavailable('the server is about to end');
       if ((given.expected ?? 0) > given.most) throw tooLarge(given.most);
       const path = join(folder, `${uuid()}${ending}`);
-      const receiving = new Receiving(path, { shared, given });
+      const { writer } = shared;
+      const to: Destination<{ readonly size: number } & Hashes> = {
+        ...{ base: 0, most: given.most },
+        tooMuch: () => tooLarge(given.most),
+        begin: (ears) => writer.begin({ path, sync: limits.sync }, ears),
+        end: (id) => writer.end(id),
+        breakOff: (id) => writer.drop(id),
+        outcome: (size, hashes) => ({ size, ...(hashes as Hashes) }),
+      };
+      const receiving = new Receiving(to, { shared, given });
       const discard = async () => {
         // What the disk does not remove now, the next start does.
         await rm(path, { force: true }).catch(() => {});
         receiving.release();
       };
-      const run = receiving.run(body);
-      running.set(receiving, run);
       try {
-        return { path, ...(await run), discard };
+        return { path, ...(await shared.track(receiving, body)), discard };
       } catch (error) {
         await discard();
         throw error;
-      } finally {
-        running.delete(receiving);
       }
     },
     async close() {

@@ -33,6 +33,12 @@ export const intakeLimits = limitTable('intake', {
       'Bytes of one file after which it is looked at how much room there is; one of unknown length is promised so many at a time.',
     beyond: '507 `intake.full` when too little is left.',
   },
+  rehash: {
+    value: 262_144,
+    unit: 'bytes',
+    meaning: 'Piece in which a partial file is read to be hashed, where the process that took it is gone.',
+    beyond: 'Other files have their turn before the next one.',
+  },
   idle: {
     value: 60_000,
     unit: 'ms',

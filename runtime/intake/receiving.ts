@@ -1,9 +1,9 @@
 import { Fault } from '../../core/fault.ts';
 import type { Clock } from '../../core/ports/clock.ts';
-import type { ReceiveOptions } from '../../core/ports/intake.ts';
 import { Interruption } from './interruption.ts';
+import type { Hashes } from './protocol.ts';
 import type { Claim, Room } from './room.ts';
-import type { Writer } from './writer.ts';
+import type { FileEars, Writer } from './writer.ts';
 
 /** What all files that are received at one time share. */
 export interface Shared {
@@ -21,14 +21,31 @@ export interface Shared {
   readonly room: Room;
 }
 
-/** One file, from its first piece to its last. */
-export class Receiving {
+/** Where the bytes of a body go. */
+export interface Destination<T> {
+  /** Bytes that are there before it. */
+  readonly base: number;
+  /** Bytes that it may have, and the fault when it has more. */
+  readonly most: number;
+  tooMuch(): Fault;
+  begin(ears: FileEars): number;
+  /** All has come. */
+  end(id: number): void;
+  /** It broke off. */
+  breakOff(id: number): void;
+  /** What is told at the end of all. */
+  outcome(size: number, hashes: Hashes | undefined): T;
+}
+
+/** One body, from its first piece to its last. */
+export class Receiving<T> {
   readonly #shared: Shared;
-  readonly #options: ReceiveOptions;
-  readonly #path: string;
+  readonly #options: ReceivingOptions;
+  readonly #to: Destination<T>;
   readonly #interruption = new Interruption();
-  readonly #done = Promise.withResolvers<{ readonly md5: string; readonly sha256: string }>();
-  readonly #dropped = Promise.withResolvers<void>();
+  readonly #done = Promise.withResolvers<Hashes | undefined>();
+  /** Nobody writes any more. */
+  readonly #stopped = Promise.withResolvers<void>();
   #id: number | undefined;
   #size = 0;
   #written = 0;
@@ -41,8 +58,8 @@ export class Receiving {
   #heardAt: number;
   #cancelWatch = () => {};
 
-  constructor(path: string, options: { shared: Shared; given: ReceiveOptions }) {
-    this.#path = path;
+  constructor(to: Destination<T>, options: { shared: Shared; given: ReceivingOptions }) {
+    this.#to = to;
     this.#shared = options.shared;
     this.#options = options.given;
     this.#heardAt = this.#shared.clock.now();
@@ -57,27 +74,27 @@ export class Receiving {
     this.#claim?.release();
   }
 
-  /** To its end, and on disk. After a throw nobody writes to the path any more. */
-  async run(body: ReadableStream<Uint8Array> | null) {
+  /** To its end, and on disk. After a throw nobody writes any more. */
+  async run(body: ReadableStream<Uint8Array> | null): Promise<T> {
     const { signal } = this.#options;
-    const { writer, limits } = this.#shared;
+    const { writer } = this.#shared;
     const abort = () => this.end(signal.reason);
     signal.addEventListener('abort', abort);
     const reader = body?.getReader();
     try {
       this.#allowed = this.#ahead();
-      this.#claim = await this.#shared.room.claim(this.#allowed);
-      this.#id = writer.begin({ path: this.#path, sync: limits.sync }, this.#ears());
+      this.#claim = await this.#shared.room.claim(this.#allowed, { before: this.#to.base });
+      this.#id = this.#to.begin(this.#ears());
       this.#watch();
       if (reader) await this.#read(reader);
       this.#allow(this.#size);
-      writer.end(this.#id);
-      return { size: this.#size, ...(await this.#interruption.over(this.#done.promise)) };
+      this.#to.end(this.#id);
+      return this.#to.outcome(this.#size, await this.#interruption.over(this.#done.promise));
     } catch (error) {
       reader?.cancel().catch(() => {});
       if (this.#id !== undefined) {
-        writer.drop(this.#id);
-        await this.#dropped.promise;
+        this.#to.breakOff(this.#id);
+        await this.#stopped.promise;
       }
       throw error;
     } finally {
@@ -107,15 +124,18 @@ export class Receiving {
 
   /** How long it may become before it is looked again how much room there is: as long as it is said to be, or one step more. */
   #ahead(): number {
-    const { most, expected = 0 } = this.#options;
+    const { expected = 0 } = this.#options;
     const isSaid = expected > 0 && expected >= this.#size;
-    return isSaid ? expected : Math.min(most, this.#size + this.#shared.limits.look);
+    return isSaid ? expected : Math.min(this.#to.most, this.#size + this.#shared.limits.look);
   }
 
   async #look(): Promise<void> {
     const wanted = this.#ahead();
     const claim = this.#claim as Claim;
-    await this.#shared.room.extend(claim, { toWrite: wanted - this.#written, size: wanted });
+    await this.#shared.room.extend(claim, {
+      toWrite: wanted - this.#written,
+      size: this.#to.base + wanted,
+    });
     this.#allow(wanted);
   }
 
@@ -123,15 +143,15 @@ export class Receiving {
   #allow(bytes: number): void {
     this.#allowed = bytes;
     if (!this.#claim) return;
-    this.#claim.size = bytes;
+    this.#claim.size = this.#to.base + bytes;
     this.#claim.toWrite = Math.max(0, bytes - this.#written);
   }
 
   #take(piece: Uint8Array): void {
-    const { most, onBytes } = this.#options;
+    const { onBytes } = this.#options;
     const { byteLength: length } = piece;
     if (length === 0) return;
-    if (this.#size + length > most) throw tooLarge(most);
+    if (this.#size + length > this.#to.most) throw this.#to.tooMuch();
     this.#size += length;
     this.#unwritten += length;
     this.#shared.unwritten += length;
@@ -150,9 +170,9 @@ export class Receiving {
     });
   }
 
-  #ears() {
+  #ears(): FileEars {
     return {
-      written: (bytes: number) => {
+      written: (bytes) => {
         this.#unwritten -= bytes;
         this.#shared.unwritten -= bytes;
         this.#written += bytes;
@@ -160,10 +180,14 @@ export class Receiving {
         this.#wake();
       },
       done: this.#done.resolve,
-      dropped: this.#dropped.resolve,
-      failed: (error: Fault) => {
+      dropped: this.#stopped.resolve,
+      paused: () => {
+        this.#done.resolve(undefined);
+        this.#stopped.resolve();
+      },
+      failed: (error) => {
         this.end(error);
-        this.#dropped.resolve();
+        this.#stopped.resolve();
       },
     };
   }
@@ -194,4 +218,13 @@ function cutOff(): never {
 
 function silent(limit: number): Fault {
   return new Fault('intake.silent', { status: 408, message: `Nothing was sent for ${limit / 1000} s.` });
+}
+
+interface ReceivingOptions {
+  readonly expected?: number;
+  /** ms */
+  readonly silence?: number;
+  readonly signal: AbortSignal;
+  /** Bytes of this body. */
+  onBytes?(count: number): void;
 }

@@ -26,14 +26,11 @@ export class Room {
     (await this.claim(bytes)).release();
   }
 
-  /** Promises room for a file of so many bytes. Fault `intake.full`. */
-  async claim(bytes: number): Promise<Claim> {
-    const claim: Claim = {
-      toWrite: bytes,
-      size: bytes,
-      release: () => void this.#claims.delete(claim),
-    };
-    await this.#admit(claim, { toWrite: bytes, size: bytes });
+  /** Promises room for so many bytes of a file of which `before` lie in the spool already. Fault `intake.full`. */
+  async claim(bytes: number, { before = 0 }: { before?: number } = {}): Promise<Claim> {
+    const wanted = { toWrite: bytes, size: before + bytes };
+    const claim: Claim = { ...wanted, release: () => void this.#claims.delete(claim) };
+    await this.#admit(claim, wanted);
     return claim;
   }
 

@@ -1,14 +1,18 @@
 import { Fault } from '../../core/fault.ts';
 import type { Clock } from '../../core/ports/clock.ts';
-import type { FromWorker, ToWorker } from './protocol.ts';
+import type { FromWorker, Hashes, Opening, ToWorker } from './protocol.ts';
 
 const worker = new URL('./intake-worker.ts', import.meta.url);
 
 /** What is heard of one file. */
 export interface FileEars {
   written(bytes: number): void;
-  done(hashes: { readonly md5: string; readonly sha256: string }): void;
+  done(hashes: Hashes): void;
+  /** Nobody writes to it any more. */
   dropped(): void;
+  /** Of a partial file. */
+  marked?(bytes: number): void;
+  paused?(): void;
   failed(error: Fault): void;
 }
 
@@ -17,6 +21,8 @@ export class Writer {
   readonly #clock: Clock;
   readonly #idle: number;
   readonly #files = new Map<number, FileEars>();
+  /** Partial files that the thread knows, with the state of their hashes: it lives as long as it has some. */
+  readonly #partial = new Set<number>();
   #thread: Worker | undefined;
   #last = 0;
   #cancelIdle = () => {};
@@ -29,12 +35,41 @@ export class Writer {
 
   /** Begins a file; the answer names it. */
   begin(begin: { path: string; sync: number }, ears: FileEars): number {
-    this.#last += 1;
-    this.#files.set(this.#last, ears);
-    this.#cancelIdle();
-    this.#thread ??= this.#start();
-    this.#send({ id: this.#last, begin });
-    return this.#last;
+    const id = this.#next(ears);
+    this.#send({ id, begin });
+    return id;
+  }
+
+  /** The same of a partial file, to go on with it. `former`: what named it before. */
+  open(open: Opening, { ears, former }: { ears: FileEars; former: number | undefined }): number {
+    if (former !== undefined && this.#partial.has(former)) {
+      this.#files.set(former, ears);
+      this.#send({ id: former, resume: true });
+      return former;
+    }
+    const id = this.#next(ears);
+    this.#partial.add(id);
+    this.#send({ id, open });
+    return id;
+  }
+
+  pause(id: number): void {
+    this.#send({ id, pause: true });
+  }
+
+  /** When all of a partial file was written. */
+  hash(id: number): void {
+    this.#send({ id, hash: true });
+  }
+
+  /** A partial file is not gone on with. Resolves when nobody writes to it any more. */
+  async leave(id: number): Promise<void> {
+    if (!this.#partial.delete(id)) return;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#files.set(id, { written() {}, done() {}, dropped: resolve, failed: () => resolve() });
+    this.#send({ id, close: true });
+    await promise;
+    this.forget(id);
   }
 
   /** The bytes are the thread's from now on. */
@@ -57,14 +92,26 @@ export class Writer {
   /** Nothing more is heard of it. */
   forget(id: number): void {
     this.#files.delete(id);
-    if (this.#files.size > 0 || !this.#thread) return;
+    if (this.#files.size > 0 || this.#partial.size > 0 || !this.#thread) return;
     this.#cancelIdle = this.#clock.at(this.#clock.now() + this.#idle, () => this.close());
   }
 
-  close(): void {
+  /** Ends the thread. Whoever still waits for it hears why. */
+  close(reason = 'the server is about to end'): void {
     this.#cancelIdle();
     this.#thread?.terminate();
     this.#thread = undefined;
+    this.#partial.clear();
+    const lost = [...this.#files.values()];
+    for (const file of lost) file.failed(unavailable(reason));
+  }
+
+  #next(ears: FileEars): number {
+    this.#last += 1;
+    this.#files.set(this.#last, ears);
+    this.#cancelIdle();
+    this.#thread ??= this.#start();
+    return this.#last;
   }
 
   #send(message: ToWorker): void {
@@ -74,10 +121,7 @@ export class Writer {
   #start(): Worker {
     const begun = new Worker(worker);
     const ended = (reason: string) => {
-      if (this.#thread !== begun) return;
-      this.close();
-      const lost = [...this.#files.values()];
-      for (const file of lost) file.failed(unavailable(reason));
+      if (this.#thread === begun) this.close(reason);
     };
     begun.onmessage = ({ data }: MessageEvent<FromWorker>) => {
       if (this.#thread === begun) this.#hear(data);
@@ -96,6 +140,8 @@ export class Writer {
     if ('written' in message) file?.written(message.written);
     else if ('done' in message) file?.done(message.done);
     else if ('dropped' in message) file?.dropped();
+    else if ('marked' in message) file?.marked?.(message.marked);
+    else if ('paused' in message) file?.paused?.();
     else file?.failed(faultOf(message.failed));
   }
 }

@@ -28,6 +28,7 @@ beforeAll(async () => {
       .get('/internal/nothing', () => new Response(null, { status: 204 }))
       .get('/internal/headers', ({ request }) => Response.json(Object.fromEntries(request.headers)))
       .post('/internal/done/:what', ({ params }) => Response.json(params, { status: 202 }))
+      .patch('/internal/taken', async ({ request }) => Response.json(await taken(request)), { parse: 'none' })
       .get('/internal/never', ({ request }) => {
         request.signal.addEventListener('abort', () => onLeft());
         return new Promise<Response>(() => {});
@@ -47,7 +48,53 @@ afterAll(async () => {
 });
 const forever = new AbortController().signal;
 
+/** Bytes that came, and whether they came to their end. */
+const takings: { bytes: number; isWhole: boolean }[] = [];
+async function taken(request: Request) {
+  const taking = { bytes: 0, isWhole: false };
+  takings.push(taking);
+  const reader = request.body?.getReader();
+  while (reader) {
+    const { done, value } = await reader.read();
+    if (done) break;
+    taking.bytes += value.length;
+  }
+  taking.isWhole = true;
+  return taking;
+}
+async function* pieces(count: number) {
+  for (let n = 0; n < count; n += 1) yield new Uint8Array(50_000);
+}
+
 describe('requests between nodes', () => {
+  it('hand a body on as it comes; one that breaks off breaks off there too', async () => {
+    const patch = (path: string, count: number, length = count * 50_000) =>
+      client.ask(url, path, {
+        ...{ method: 'PATCH', signal: forever },
+        headers: { 'upload-offset': '5' },
+        body: { length, chunks: () => pieces(count) },
+      });
+    const answer = await patch('/internal/taken', 100);
+    expect(await answer.json()).toEqual({ bytes: 5_000_000, isWhole: true });
+    await expect(patch('/internal/taken', 10, 1_000_000)).rejects.toThrow('the body has 500000 bytes');
+    while (takings.length < 2 || takings[1].bytes < 500_000)
+      await new Promise((resolve) => setImmediate(resolve));
+    expect(takings[1]).toEqual({ bytes: 500_000, isWhole: false });
+    // Who refuses does not want the rest.
+    let isAsked = 0;
+    const refused = await client.ask(url, '/internal/taken', {
+      ...{ method: 'PATCH', signal: forever },
+      body: {
+        length: 2 ** 40,
+        async *chunks() {
+          for (; ; isAsked += 1) yield new Uint8Array(50_000);
+        },
+      },
+    });
+    expect([refused.status, (await refused.json()).code]).toEqual([413, 'body.too_large']);
+    expect(isAsked).toBeLessThan(10_000);
+  });
+
   it('are answered with the secret, whole and as they are', async () => {
     const answer = await client.ask(url, '/internal/big', { signal: forever });
     expect(answer.status).toBe(200);

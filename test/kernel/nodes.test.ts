@@ -40,6 +40,7 @@ describe('nodes', () => {
     expect(await a.booted.nodes.find('b')).toEqual({
       ...{ id: 'b', incarnation, url: 'http://b', roles: ['media'], isAlive: true },
       aliveAt: expect.any(Number),
+      heardAt: expect.any(Number),
     });
     expect((await b.booted.nodes.list()).map(({ id, isAlive }) => [id, isAlive])).toEqual([
       ['a', true],

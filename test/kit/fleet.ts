@@ -102,7 +102,7 @@ export async function fleet(options: FleetOptions): Promise<Fleet> {
       onFatal: (reason) => {
         ended ??= reason;
       },
-      async askNode(url, path, { signal, headers, method = 'GET' }) {
+      async askNode(url, path, { signal, headers, body, method = 'GET' }) {
         const other = nodes.get(url.slice('http://'.length));
         if (isCut || !other || other.isCut) throw new Error(`${url} does not answer`);
         const gone = new Promise<never>((_, reject) =>
@@ -111,9 +111,14 @@ export async function fleet(options: FleetOptions): Promise<Fleet> {
         const gate = nodeGate({ app: other.booted.internal, secret });
         const asked = new Request(`${url}${path}`, {
           method,
-          headers: { ...headers, [nodeHeader]: secret },
+          headers: {
+            ...headers,
+            [nodeHeader]: secret,
+            ...(body && { 'content-length': String(body.length) }),
+          },
           signal,
-        });
+          ...(body && { body: streamOf(body.chunks()), duplex: 'half' }),
+        } as RequestInit);
         const answer = await Promise.race([gone, gate(asked)]);
         if (!answer) throw new Error(`${path} is no path between nodes`);
         return answer;
@@ -226,6 +231,21 @@ interface FleetOptions {
   readonly config?: Readonly<Record<string, unknown>>;
   /** Null: each is given none. */
   readonly bootstrapKey?: null;
+}
+
+function streamOf(chunks: AsyncIterable<Uint8Array>): ReadableStream<Uint8Array> {
+  const iterator = chunks[Symbol.asyncIterator]();
+  return new ReadableStream(
+    {
+      async pull(controller) {
+        const { done, value } = await iterator.next();
+        if (done) controller.close();
+        else controller.enqueue(value);
+      },
+      cancel: () => void iterator.return?.(),
+    },
+    { highWaterMark: 0 },
+  );
 }
 
 /** Every call rejects for as long as it is so; closing works. */

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { Fault } from '../../core/fault.ts';
 import { uuid } from '../../core/ids.ts';
 import type { FilmPlayback, Inspector } from '../../core/ports/inspector.ts';
-import type { Intake } from '../../core/ports/intake.ts';
+import type { Intake, NewPartialFile, PartialFile, ReceivedFile } from '../../core/ports/intake.ts';
 import { writeSegmentBlock } from '../../core/segment-block.ts';
 import { writeSegmentIndex } from '../../core/segment-index.ts';
 
@@ -17,10 +17,21 @@ function noRoom(): Fault {
   return new Fault('intake.full', { status: 507, message: 'there is no room' });
 }
 
-/** Takes files in at once and in memory, then writes them below `folder`. */
+/** Takes files in at once and in memory, then writes them below `folder`. Partial ones outlive `crash`, as on a disk. */
 export function scriptedIntake(folder: string): ScriptedIntake {
+  const partial = new Map<string, PartialFile>();
   let room = Number.POSITIVE_INFINITY;
   return {
+    partial: {
+      async begin(file) {
+        if (room < 0) throw noRoom();
+        const one = scriptedPartialFile(folder, { file, onRemoved: () => void partial.delete(file.id) });
+        partial.set(file.id, one);
+        return one;
+      },
+      find: (id) => partial.get(id),
+      list: () => [...partial.values()],
+    },
     async open() {
       await mkdir(folder, { recursive: true });
       return { count: 0, bytes: 0 };
@@ -52,16 +63,55 @@ export function scriptedIntake(folder: string): ScriptedIntake {
         pieces.push(value);
         onBytes?.(size);
       }
-      const bytes = Buffer.concat(pieces);
-      const path = join(folder, uuid());
-      await mkdir(folder, { recursive: true });
-      await writeFile(path, bytes);
-      const hash = (name: string) => createHash(name).update(bytes).digest('hex');
-      const hashes = { md5: hash('md5'), sha256: hash('sha256') };
-      return { path, size, ...hashes, discard: () => rm(path, { force: true }) };
+      return received(folder, Buffer.concat(pieces));
     },
     close: async () => {},
   };
+}
+
+function scriptedPartialFile(
+  folder: string,
+  { file, onRemoved }: { file: NewPartialFile; onRemoved(): void },
+): PartialFile {
+  let bytes = Buffer.alloc(0);
+  return {
+    ...file,
+    get offset() {
+      return bytes.length;
+    },
+    async append(body, { signal, onBytes }) {
+      const { promise: ended, reject } = Promise.withResolvers<never>();
+      ended.catch(() => {});
+      signal.addEventListener('abort', () => reject(signal.reason));
+      const reader = body?.getReader();
+      while (reader) {
+        const read = reader.read().catch(() => {
+          throw new Fault('intake.broken', { status: 400, message: 'broken' });
+        });
+        const { done, value } = await Promise.race([read, ended]);
+        signal.throwIfAborted();
+        if (done) break;
+        if (bytes.length + value.byteLength > file.size)
+          throw new Fault('intake.beyond', { status: 413, message: 'beyond' });
+        bytes = Buffer.concat([bytes, value]);
+        onBytes?.(bytes.length);
+      }
+      return bytes.length;
+    },
+    received: () => received(folder, bytes),
+    async remove() {
+      onRemoved();
+    },
+  };
+}
+
+async function received(folder: string, bytes: Uint8Array): Promise<ReceivedFile> {
+  const path = join(folder, uuid());
+  await mkdir(folder, { recursive: true });
+  await writeFile(path, bytes);
+  const hash = (name: string) => createHash(name).update(bytes).digest('hex');
+  const hashes = { md5: hash('md5'), sha256: hash('sha256') };
+  return { path, size: bytes.length, ...hashes, discard: () => rm(path, { force: true }) };
 }
 
 /**

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { Fault } from '../../core/fault.ts';
 import type { Blobs } from '../../core/ports/blobs.ts';
 import type { AssetReference } from '../../plugins/assets/contract.ts';
-import type { IpfsDriver } from '../../plugins/exports/ipfs/driver.ts';
+import type { IpfsDriver } from '../../plugins/exports/ipfs/ipfs-driver.ts';
 import { exportKind } from '../../plugins/exports/kind.ts';
 import type { ExportsKit } from '../../plugins/exports/kit.ts';
 import { exportLimits } from '../../plugins/exports/limits.ts';

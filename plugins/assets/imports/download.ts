@@ -9,7 +9,7 @@ import { Anew, Transfer, type TransferOptions } from './transfer.ts';
 import { type Bytes, unpacked } from './unpack.ts';
 
 export interface DownloadOptions extends TransferOptions {
-  readonly intake: Intake;
+  readonly intake: Pick<Intake, 'receive'>;
   /** How long it may take, ms. */
   readonly time: number;
   /** How much of it is there, 0..1, often; never where its length is not known. */

@@ -17,7 +17,8 @@ export function uploadKind(kit: AssetsKit): TaskKind {
         throw new Fault('task.not_possible', { status: 409, message });
       }
       const deadline = kit.clock.now() + assetLimits.uploadUrl;
-      return { deadline, params: { url: await urls.make(outputAssetId, deadline) } };
+      const url = await urls.make(outputAssetId, deadline);
+      return { deadline, params: { url, tusEndpoint: await urls.makeTus(outputAssetId, deadline) } };
     },
   };
 }

@@ -7,11 +7,12 @@ import { openly, readableByAll } from '../../../core/public-access.ts';
 import type { AssetsKit } from '../kit.ts';
 import { assetSchema, presentAsset } from '../present.ts';
 import { uploader } from './put.ts';
+import { uploading } from './uploading.ts';
 import type { UploadUrls } from './url.ts';
 
 /** `PUT /upload/{assetId}?expires=…&signature=…`: the file of an asset, from whoever has the URL. */
 export function putRoute(kit: AssetsKit, { urls }: { urls: UploadUrls }): AnyElysia {
-  const upload = uploader(kit);
+  const upload = uploader(kit, kit.use(uploading));
   return new Elysia()
     .put(
       '/upload/:assetId',

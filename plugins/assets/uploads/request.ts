@@ -54,6 +54,7 @@ export function requestRoute(
           if (!row) throw new Fault('asset.not_found', { status: 404, message: 'The asset was deleted.' });
           return Response.json({
             url: await urls.make(id, expires),
+            tusEndpoint: await urls.makeTus(id, expires),
             asset: presentAsset(assetOf(row), deployment),
             task: await kit.use(tasks).show(taskId),
           });
@@ -61,7 +62,7 @@ export function requestRoute(
       });
     },
     says(
-      'Begins an asset, and says where its file is to be sent with PUT: for 12 h, by whoever has the URL.',
+      'Begins an asset, and says where its file is to be sent, with PUT or by tus: for 12 h, by whoever has the URL.',
       {
         name: 'requestUpload',
         body,
@@ -80,6 +81,12 @@ const answerSchema = Type.Object(
       description: 'Takes a PUT of the file, without a key, from pages of every origin.',
       examples: [
         'https://video.example.com/upload/1f6f0a52-6d6b-4a0c-9a3e-0d6f3ab7c2e1?expires=1767268800&signature=6Xk…',
+      ],
+    }),
+    tusEndpoint: Type.String({
+      description: 'The same for tus 1.0.0 clients, which can go on where they were cut off.',
+      examples: [
+        'https://video.example.com/upload/1f6f0a52-6d6b-4a0c-9a3e-0d6f3ab7c2e1/tus?expires=1767268800&signature=pQ0…',
       ],
     }),
     asset: assetSchema,

@@ -2,12 +2,29 @@ import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import { Fault } from '../../../core/fault.ts';
 import type { Kit } from '../../../core/plugin.ts';
 
-/** Makes and checks URLs that may be used to upload the file of one asset, by whoever has them, for a while. */
+/**
+ * Makes and checks URLs that may be used to upload the file of one asset, by whoever has them, for a while. `expires`: epoch ms;
+ * seconds count.
+ */
 export interface UploadUrls {
-  /** @param expires epoch ms; seconds count */
+  /** Takes a PUT. */
   make(assetId: string, expires: number): Promise<string>;
   /** Faults `upload.altered` and `upload.expired` (403). */
   check(assetId: string, query: URLSearchParams): Promise<void>;
+  /** Where tus uploads are created. */
+  makeTus(assetId: string, expires: number): Promise<string>;
+  /** Answers when it expires. Faults as above. */
+  checkTus(assetId: string, query: URLSearchParams): Promise<number>;
+  /** One tus upload, and the node that has it. */
+  makeTusUpload(place: TusPlace, expires: number): Promise<string>;
+  /** Faults `upload.altered` (403), `upload.ended` (410). */
+  checkTusUpload(at: Omit<TusPlace, 'node'>, query: URLSearchParams): Promise<TusPlace>;
+}
+
+export interface TusPlace {
+  readonly assetId: string;
+  readonly uploadId: string;
+  readonly node: string;
 }
 
 export function uploadUrls({ resources, clock, deployment }: UrlKit): UploadUrls {
@@ -19,28 +36,67 @@ export function uploadUrls({ resources, clock, deployment }: UrlKit): UploadUrls
     });
     return known;
   };
-  const signatureOf = async (assetId: string, expires: string): Promise<Buffer> =>
+  /** The first word says what for, so that one is never good for the other; what is given has no line break when it is right. */
+  const signatureOf = async (words: readonly string[]): Promise<Buffer> =>
     createHmac('sha256', await secret())
-      .update(`PUT\n${assetId}\n${expires}`)
+      .update(words.join('\n'))
       .digest();
+  const signed = async (path: string, { words, given }: { words: readonly string[]; given: Given }) => {
+    const signature = (await signatureOf(words)).toString('base64url');
+    return `${deployment.publicUrl}/upload/${path}?${new URLSearchParams({ ...given, signature })}`;
+  };
+  /** When it expires, epoch ms. */
+  const checked = async (
+    query: URLSearchParams,
+    { words, late }: { words(expires: string): readonly string[]; late: Fault },
+  ): Promise<number> => {
+    const expires = query.get('expires') ?? '';
+    const given = Buffer.from(query.get('signature') ?? '', 'base64url');
+    const right = await signatureOf(words(expires));
+    if (given.length !== right.length || !timingSafeEqual(given, right)) throw altered;
+    // Signed by us, so it is a number.
+    const time = Number(expires) * 1000;
+    if (clock.now() >= time) throw late;
+    return time;
+  };
+  const ofPut = (assetId: string) => (expires: string) => ['PUT', assetId, expires];
+  const ofTus = (assetId: string) => (expires: string) => ['TUS', assetId, expires];
+  const ofTusUpload =
+    ({ assetId, uploadId, node }: TusPlace) =>
+    (expires: string) => ['TUS upload', assetId, uploadId, node, expires];
 
   return {
-    async make(assetId, expires) {
-      const seconds = String(Math.floor(expires / 1000));
-      const signature = (await signatureOf(assetId, seconds)).toString('base64url');
-      return `${deployment.publicUrl}/upload/${assetId}?expires=${seconds}&signature=${signature}`;
+    make(assetId, time) {
+      const expires = inSeconds(time);
+      return signed(assetId, { words: ofPut(assetId)(expires), given: { expires } });
     },
     async check(assetId, query) {
-      const expires = query.get('expires') ?? '';
-      const given = Buffer.from(query.get('signature') ?? '', 'base64url');
-      const right = await signatureOf(assetId, expires);
-      if (given.length !== right.length || !timingSafeEqual(given, right)) throw altered;
-      // Signed by us, so it is a number.
-      if (clock.now() >= Number(expires) * 1000) throw expired;
+      await checked(query, { words: ofPut(assetId), late: expired });
+    },
+    makeTus(assetId, time) {
+      const expires = inSeconds(time);
+      return signed(`${assetId}/tus`, { words: ofTus(assetId)(expires), given: { expires } });
+    },
+    checkTus: (assetId, query) => checked(query, { words: ofTus(assetId), late: expired }),
+    makeTusUpload(place, time) {
+      const { assetId, uploadId, node } = place;
+      const expires = inSeconds(time);
+      const given = { node, expires };
+      return signed(`${assetId}/tus/${uploadId}`, { words: ofTusUpload(place)(expires), given });
+    },
+    async checkTusUpload(at, query) {
+      const place = { ...at, node: query.get('node') ?? '' };
+      await checked(query, { words: ofTusUpload(place), late: ended });
+      return place;
     },
   };
 }
 
+function inSeconds(time: number): string {
+  return String(Math.floor(time / 1000));
+}
+
+type Given = Readonly<Record<string, string>>;
 type UrlKit = Pick<Kit, 'resources' | 'clock' | 'deployment'>;
 
 /** The deployment's secret for such URLs: made by the first node that needs it, the same on all. */
@@ -67,4 +123,9 @@ const expired = new Fault('upload.expired', {
   status: 403,
   message:
     'This upload URL has expired. Ask for another with POST /api/asset/request-upload, or by a retry of its task.',
+});
+const ended = new Fault('upload.ended', {
+  status: 410,
+  message:
+    'The time of this upload is up, and what had come of it is gone. Ask for another with POST /api/asset/request-upload, or by a retry of its task.',
 });

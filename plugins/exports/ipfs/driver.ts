@@ -1,14 +1,8 @@
 import { ipfsSettings, type PinningCredentials } from '../../tasks/contract.ts';
-import type { Adding, IpfsKit } from './adding.ts';
+import type { IpfsDriver, IpfsKit } from './ipfs-driver.ts';
 import { kubo } from './kubo.ts';
 import { local } from './local.ts';
 import { pinning } from './pinning.ts';
-
-/** One of the ways to IPFS. */
-export interface IpfsDriver extends Adding {
-  /** `https://gateway/ipfs/<cid>` */
-  gatewayUrl(cid: string): string;
-}
 
 /** The driver that is configured; where a caller brings credentials, the pinning service whatever is configured. */
 export function ipfsDriver(

@@ -1,7 +1,7 @@
 import type { OutboundAnswer } from '../../../core/ports/outbound.ts';
 import type { CidProfile } from '../../../core/ports/packer.ts';
-import type { Adding, IpfsKit } from './adding.ts';
 import { refused, trouble, wrongAnswer } from './faults.ts';
+import type { IpfsDriver, IpfsKit } from './ipfs-driver.ts';
 import { ipfsLimits } from './limits.ts';
 import { type FormFile, fileOfBlob, fileOfBytes, formBody } from './multipart.ts';
 import { fileCid, objectOf, type Peer, postForm, postText, said, textOf } from './peer.ts';
@@ -10,7 +10,7 @@ import { fileCid, objectOf, type Peer, postForm, postText, said, textOf } from '
 export function kubo(
   { blobs, outbound }: Pick<IpfsKit, 'blobs' | 'outbound'>,
   { endpoint, profile }: { readonly endpoint: string; readonly profile: CidProfile },
-): Adding {
+): Pick<IpfsDriver, 'addFile' | 'addJson'> {
   const title = `The Kubo node at ${new URL(endpoint).origin}`;
   const peer: Peer = { title, endpoint, outbound, headers: {}, reasonOf: (answer) => said(answer.Message) };
   const add = async (

@@ -1,13 +1,13 @@
 import type { Kit } from '../../../core/plugin.ts';
 import type { CidProfile } from '../../../core/ports/packer.ts';
 import { exportsFolder } from '../../assets/contract.ts';
-import type { Adding } from './adding.ts';
+import type { IpfsDriver } from './ipfs-driver.ts';
 
 /** Nobody else: CARs beside the asset's file, to be imported anywhere. They stay as long as the asset. */
 export function local(
   { packer }: Pick<Kit, 'packer'>,
   { assetId, profile }: { readonly assetId: string; readonly profile: CidProfile },
-): Adding {
+): Pick<IpfsDriver, 'addFile' | 'addJson'> {
   const folder = exportsFolder(assetId);
   return {
     async addFile({ key, size }, { signal, progress }) {

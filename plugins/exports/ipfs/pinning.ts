@@ -1,7 +1,7 @@
 import type { OutboundAnswer } from '../../../core/ports/outbound.ts';
 import type { PinningCredentials } from '../../tasks/contract.ts';
-import type { Adding, IpfsKit } from './adding.ts';
 import { wrongAnswer } from './faults.ts';
+import type { IpfsDriver, IpfsKit } from './ipfs-driver.ts';
 import { ipfsLimits } from './limits.ts';
 import { fileOfBlob, formBody } from './multipart.ts';
 import { fileCid, objectOf, type Peer, postForm, postText, said, textOf } from './peer.ts';
@@ -13,7 +13,7 @@ import { fileCid, objectOf, type Peer, postForm, postText, said, textOf } from '
 export function pinning(
   { blobs, outbound }: Pick<IpfsKit, 'blobs' | 'outbound'>,
   { endpoint, credentials }: { readonly endpoint: string; readonly credentials: PinningCredentials },
-): Adding {
+): Pick<IpfsDriver, 'addFile' | 'addJson'> {
   const title = `The pinning service at ${new URL(endpoint).origin}`;
   const peer: Peer = { title, endpoint, outbound, headers: headersOf(credentials), reasonOf };
   return {

@@ -5,7 +5,7 @@ import type { Kit } from '../../../core/plugin.ts';
  * same CID. Faults of `faults.ts`, and those of the Packer and Blobs ports: with `retry: false` another try is of no use. None
  * repeats a credential. The reason of an aborted signal is thrown as it is.
  */
-export interface Adding {
+export interface IpfsDriver {
   /** The whole blob as one file of IPFS. `progress` 0..1. */
   addFile(
     file: { readonly key: string; readonly size: number; readonly name: string },
@@ -15,6 +15,8 @@ export interface Adding {
     document: unknown,
     options: { readonly name: string; readonly signal: AbortSignal },
   ): Promise<{ readonly cid: string }>;
+  /** `https://gateway/ipfs/<cid>` */
+  gatewayUrl(cid: string): string;
 }
 
 /** What of a plugin's kit it takes. */

@@ -1,0 +1,74 @@
+import { hasCode } from '../../../core/fault.ts';
+import type { NodeBody } from '../../../core/nodes.ts';
+import type { AssetsKit } from '../kit.ts';
+import { assetLimits } from '../limits.ts';
+import { lengthOf } from '../uploads/put.ts';
+import type { TusPlace } from '../uploads/url.ts';
+import { noLength, notFound } from './faults.ts';
+
+/**
+ * Hands a request on to the node that has the upload, a PATCH as it comes and no faster than that node takes it. Answers
+ * what that answers. Fault `upload.not_found` when the node is gone for good, `node.unreachable` (503) when it may come back.
+ */
+export async function askedElsewhere(
+  place: TusPlace,
+  { request, method, kit }: { request: Request; method: 'HEAD' | 'PATCH' | 'DELETE'; kit: AssetsKit },
+): Promise<Response> {
+  const { nodes, clock } = kit;
+  const { assetId, uploadId, node } = place;
+  const body = method === 'PATCH' ? bodyOf(request) : undefined;
+  const letGo = kit.hold(request);
+  try {
+    const answer = await nodes.request(node, `/internal/upload/${assetId}/tus/${uploadId}`, {
+      method,
+      headers: pick(request.headers, ofRequest),
+      // A node that closes the connection ends it; so does the client.
+      signal: AbortSignal.any([kit.signal, request.signal]),
+      ...(body && { body, timeout: 0 }),
+      ...(!body && { timeout: assetLimits.tusWait * 2 }),
+    });
+    return new Response(answer.body, { status: answer.status, headers: pick(answer.headers, ofAnswer) });
+  } catch (error) {
+    if (!hasCode(error, 'node.unreachable')) throw error;
+    const known = await nodes.find(node);
+    const isGone = !known || (!known.isAlive && clock.now() - known.heardAt > assetLimits.tusNodeGone);
+    throw isGone ? notFound : error;
+  } finally {
+    letGo();
+  }
+}
+
+const ofRequest = ['tus-resumable', 'upload-offset', 'content-type', 'upload-length'];
+const ofAnswer = [
+  ...['content-type', 'retry-after', 'tus-version'],
+  ...['upload-offset', 'upload-length', 'upload-expires', 'upload-metadata'],
+];
+
+function pick(headers: Headers, names: readonly string[]): Record<string, string> {
+  return Object.fromEntries(
+    names.flatMap((name) => {
+      const value = headers.get(name);
+      return value === null ? [] : [[name, value]];
+    }),
+  );
+}
+
+function bodyOf(request: Request): NodeBody {
+  const length = lengthOf(request);
+  if (length === undefined) throw noLength;
+  return {
+    length,
+    async *chunks() {
+      const reader = request.body?.getReader();
+      try {
+        while (reader) {
+          const { done, value } = await reader.read();
+          if (done) return;
+          yield value;
+        }
+      } finally {
+        reader?.cancel().catch(() => {});
+      }
+    },
+  };
+}

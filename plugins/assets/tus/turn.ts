@@ -1,0 +1,53 @@
+import type { Clock } from '../../../core/ports/clock.ts';
+import { assetLimits } from '../limits.ts';
+import { locked } from './faults.ts';
+
+/**
+ * The requests of one upload, one at a time. A newer one ends the one before, where that lets itself be ended: a client that
+ * was cut off knows it long before the server does, and what it asks then must not wait until a dead connection is
+ * noticed. (tusd does the same, and so does @tus/server.)
+ */
+export class Turn {
+  readonly #clock: Clock;
+  #holder: { readonly left: Promise<void>; interrupt(): void } | undefined;
+  #waiting = 0;
+
+  constructor({ clock }: { clock: Clock }) {
+    this.#clock = clock;
+  }
+
+  get isTaken(): boolean {
+    return this.#holder !== undefined;
+  }
+
+  /** Resolves with what ends the turn. `interrupt`: called when another wants it. Fault `upload.locked` (423). */
+  async take(interrupt: () => void): Promise<() => void> {
+    if (this.#waiting >= assetLimits.tusWaiting) throw locked;
+    this.#waiting += 1;
+    const due = this.#clock.now() + assetLimits.tusWait;
+    try {
+      while (this.#holder) {
+        this.#holder.interrupt();
+        await this.#until(this.#holder.left, due);
+      }
+    } finally {
+      this.#waiting -= 1;
+    }
+    const { promise: left, resolve } = Promise.withResolvers<void>();
+    this.#holder = { left, interrupt };
+    return () => {
+      this.#holder = undefined;
+      resolve();
+    };
+  }
+
+  async #until(left: Promise<void>, due: number): Promise<void> {
+    const late = Promise.withResolvers<never>();
+    const cancel = this.#clock.at(due, () => late.reject(locked));
+    try {
+      await Promise.race([left, late.promise]);
+    } finally {
+      cancel();
+    }
+  }
+}

@@ -1,0 +1,208 @@
+import { Fault, hasCode } from '../../../core/fault.ts';
+import { uuid } from '../../../core/ids.ts';
+import type { PartialFile, ReceivedFile } from '../../../core/ports/intake.ts';
+import { tasks } from '../../tasks/contract.ts';
+import type { AssetsKit } from '../kit.ts';
+import { assetLimits } from '../limits.ts';
+import { accepted, cancelled, stopping } from '../uploads/faults.ts';
+import { progressOf } from '../uploads/progress.ts';
+import { lengthOf } from '../uploads/put.ts';
+import { taskIdOf } from '../uploads/task-of.ts';
+import { isFinal, type Try, type UploadTries } from '../uploads/tries.ts';
+import { begunAnew, interrupted, notFound, wrongOffset } from './faults.ts';
+import { Turn } from './turn.ts';
+
+/**
+ * One tus upload of this node: a partial file, and a try at the asset's task. Its last byte makes the asset what a PUT makes it;
+ * where that cannot be just now the file stays as it is, and whoever asks next has it tried again. When it is over every
+ * method is Fault `upload.not_found`.
+ */
+export class TusUpload {
+  readonly file: PartialFile;
+  readonly #kit: AssetsKit;
+  readonly #tries: UploadTries;
+  readonly #turn: Turn;
+  /** Ends what comes, for the reason given. */
+  #end: (reason: unknown) => void = () => {};
+  /** The task knows that it is worked at. */
+  #isBegun = false;
+  #report: ((bytes: number) => void) | undefined;
+  #cancelPause = () => {};
+  #isOver = false;
+
+  constructor(file: PartialFile, { kit, tries }: { kit: AssetsKit; tries: UploadTries }) {
+    this.file = file;
+    this.#kit = kit;
+    this.#tries = tries;
+    this.#turn = new Turn(kit);
+  }
+
+  get isBusy(): boolean {
+    return this.#turn.isTaken;
+  }
+
+  /** Bytes that have come; what still comes is ended, so that no more of it counts. All of them: the asset is ready. */
+  offset(request?: Request): Promise<number> {
+    return this.#alone(async (signal) => {
+      if (this.file.offset === this.file.size) await this.#attempt({ request, signal, work: async () => {} });
+      return this.file.offset;
+    });
+  }
+
+  /** Takes the body of a request behind what has come. All of it has: the asset is ready. */
+  append(request: Request, offset: number): Promise<number> {
+    return this.#alone(async (signal) => {
+      const { file } = this;
+      if (offset !== file.offset) throw wrongOffset(file.offset);
+      const expected = lengthOf(request);
+      // Without a byte of it.
+      if ((expected ?? 0) > file.size - offset) throw beyond(file.size - offset);
+      const work = async () => {
+        const release = this.#tries.places.take(file.note.account);
+        try {
+          const options = { signal, ...(expected !== undefined && { expected }) };
+          await file.append(request.body, { ...options, onBytes: (bytes) => this.#report?.(bytes) });
+        } finally {
+          release();
+        }
+      };
+      await this.#attempt({ request, signal, work });
+      return file.offset;
+    });
+  }
+
+  /** Nobody wants it any more. */
+  terminate(): Promise<void> {
+    return this.#alone(() => this.#drop());
+  }
+
+  /** The task is left as it is: this process ends, or the file is gone. */
+  stop(): void {
+    this.#cancelPause();
+    this.#end(stopping);
+  }
+
+  async #alone<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    const ending = new AbortController();
+    const leave = await this.#turn.take(() => ending.abort(interrupted));
+    this.#end = (reason) => ending.abort(reason);
+    this.#cancelPause();
+    try {
+      // Whoever had it before may have brought it to its end.
+      if (this.#isOver) throw notFound;
+      return await work(ending.signal);
+    } finally {
+      this.#end = () => {};
+      leave();
+    }
+  }
+
+  /** Has the task run while `work` is done, and makes the asset of the file when that was the last of it. */
+  async #attempt(step: { request: Request | undefined; signal: AbortSignal; work(): Promise<void> }) {
+    const { file } = this;
+    const { assetId } = file.note;
+    const of: Try = { assetId, taskId: taskIdOf(assetId), workId: file.id, assetName: '' };
+    let letGo = () => {};
+    try {
+      const document = await this.#tries.documentOf(assetId);
+      if (document.status === 'ready') throw accepted;
+      if (!this.#isBegun) await this.#tries.begin(of);
+      this.#isBegun = true;
+      this.#report ??= progressOf(
+        { ...of, expected: file.size },
+        { tasks: this.#kit.use(tasks), clock: this.#kit.clock, unwanted: () => this.#end(cancelled) },
+      );
+      await this.#tries.awaitAnew(document);
+      if (step.request) letGo = this.#kit.hold(step.request);
+      await step.work();
+      if (file.offset < file.size) return this.#pause();
+      await this.#finish({ ...of, assetName: document.name }, step.signal);
+    } catch (error) {
+      throw await this.#settled(error, of);
+    } finally {
+      letGo();
+    }
+  }
+
+  async #finish(of: Try, signal: AbortSignal): Promise<void> {
+    // Nothing ends it but the program: whoever asks meanwhile waits for what comes of it.
+    const ending = new AbortController();
+    this.#end = (reason) => reason === interrupted || ending.abort(reason);
+    if (signal.aborted && signal.reason !== interrupted) throw signal.reason;
+    let received: ReceivedFile | undefined;
+    try {
+      received = await this.file.received();
+      await this.#tries.take(received, { of, name: blobName(this.file.id), signal: ending.signal });
+      this.#isBegun = false;
+    } finally {
+      await received?.discard();
+    }
+    await this.#drop();
+  }
+
+  /** What is left behind when it did not work, and what is said of it. */
+  async #settled(error: unknown, of: Try): Promise<unknown> {
+    if (error === interrupted) {
+      this.#pause();
+      return error;
+    }
+    const isBegun = this.#isBegun;
+    this.#isBegun = false;
+    if (isBegun) {
+      await this.#tries.settle(error, of).catch((trouble: unknown) => {
+        this.#kit.log.warn('the end of an upload could not be told', { asset: of.assetId, error: trouble });
+      });
+    }
+    const truth = await this.#truthOf(error, of);
+    if (isFinal(truth) || truth === accepted || truth === cancelled || hasCode(truth, 'asset.not_found'))
+      await this.#drop();
+    return truth;
+  }
+
+  /** A try that the task did not know any more: because nobody wants the file, or because it was begun anew. */
+  async #truthOf(error: unknown, of: Try): Promise<unknown> {
+    const truth = await this.#tries.truthOf(error, of);
+    if (truth !== cancelled) return truth;
+    const now = await this.#kit.use(tasks).find(of.taskId);
+    return now && now.phase !== 'cancelled' ? begunAnew : cancelled;
+  }
+
+  /** The next request may come at once: until it is late the task runs. */
+  #pause(): void {
+    const { clock, log } = this.#kit;
+    const { assetId } = this.file.note;
+    this.#cancelPause();
+    this.#cancelPause = clock.at(clock.now() + assetLimits.tusPause, () => {
+      if (!this.#isBegun || this.isBusy) return;
+      this.#isBegun = false;
+      const told = this.#kit.use(tasks).interrupted(taskIdOf(assetId), this.file.id);
+      told.catch((error: unknown) => log.warn('a pause could not be told', { asset: assetId, error }));
+    });
+  }
+
+  async #drop(): Promise<void> {
+    this.#cancelPause();
+    this.#isOver = true;
+    const isBegun = this.#isBegun;
+    this.#isBegun = false;
+    await this.file.remove();
+    if (isBegun) await this.#kit.use(tasks).interrupted(taskIdOf(this.file.note.assetId), this.file.id);
+  }
+}
+
+/** Each try has blobs of its own; they tell which upload made an asset's file. */
+function blobName(id: string): string {
+  return `${id}-${uuid().slice(0, 8)}`;
+}
+
+/** Whether an asset's file, by its key below the folder, is what an upload became. */
+export function isFileOf(id: string, name: string): boolean {
+  return name.startsWith(`${id}-`);
+}
+
+function beyond(left: number): Fault {
+  return new Fault('intake.beyond', {
+    status: 413,
+    message: `Content-Length: at most ${left} bytes are missing.`,
+  });
+}

@@ -1,0 +1,203 @@
+import { every } from '../../../core/every.ts';
+import { hasCode, isRefusal } from '../../../core/fault.ts';
+import { uuid } from '../../../core/ids.ts';
+import type { NewPartialFile, PartialFile } from '../../../core/ports/intake.ts';
+import { bytesOf } from '../../../core/size.ts';
+import { tasks } from '../../tasks/contract.ts';
+import { assetOf, folderOf } from '../document.ts';
+import type { AssetsKit } from '../kit.ts';
+import { assetLimits } from '../limits.ts';
+import { assetRow } from '../lookup.ts';
+import { accepted, busy, cancelled } from '../uploads/faults.ts';
+import { taskIdOf } from '../uploads/task-of.ts';
+import type { UploadTries } from '../uploads/tries.ts';
+import { fileTooLarge, nodeIsFull, notFound, tooMany } from './faults.ts';
+import { isFileOf, TusUpload } from './upload.ts';
+
+/** The tus uploads that lie on this node. */
+export interface TusUploads {
+  /** Bytes that a file may have. */
+  readonly most: number;
+  /** Begins one, empty. */
+  create(upload: NewUpload): Promise<TusState>;
+  state(at: Place, request?: Request): Promise<TusState>;
+  append(at: Place, given: { readonly request: Request; readonly offset: number }): Promise<TusState>;
+  terminate(at: Place): Promise<void>;
+  /** What becomes of them without being asked: from now on. Returns the stop. */
+  begin(): () => Promise<void>;
+}
+
+export interface NewUpload {
+  readonly assetId: string;
+  /** Bytes. */
+  readonly size: number;
+  readonly metadata: string;
+  /** Epoch ms. */
+  readonly expires: number;
+}
+
+export interface Place {
+  readonly assetId: string;
+  readonly uploadId: string;
+}
+
+export interface TusState {
+  readonly uploadId: string;
+  /** Bytes that have come. */
+  readonly offset: number;
+  readonly size: number;
+  readonly metadata: string;
+  /** Epoch ms; undefined when it became the asset's file. */
+  readonly expires: number | undefined;
+}
+
+export function tusUploads(kit: AssetsKit, { tries }: { tries: UploadTries }): TusUploads {
+  const { clock, config, log } = kit;
+  const { partial } = kit.intake;
+  const most = bytesOf(config.maxUploadSize);
+  const known = new Map<string, TusUpload>();
+  /** Those that are being begun: they count as well. */
+  const beginning = new Set<NewPartialFile>();
+
+  const uploadOf = (file: PartialFile): TusUpload => {
+    const one = known.get(file.id) ?? new TusUpload(file, { kit, tries });
+    known.set(file.id, one);
+    return one;
+  };
+  const found = ({ assetId, uploadId }: Place): TusUpload => {
+    const file = partial.find(uploadId);
+    if (!file || file.note.assetId !== assetId) throw notFound;
+    return uploadOf(file);
+  };
+  /** Whatever was done with it, it is forgotten when its file is gone. */
+  const using = async <T>(upload: TusUpload, work: () => Promise<T>): Promise<T> => {
+    try {
+      return await work();
+    } finally {
+      if (!partial.find(upload.file.id)) known.delete(upload.file.id);
+    }
+  };
+  const stateOf = ({ file }: TusUpload, offset: number): TusState => {
+    const { id: uploadId, size, note, expires } = file;
+    return {
+      uploadId,
+      offset,
+      size,
+      metadata: note.metadata,
+      ...{ expires: offset < size ? expires : undefined },
+    };
+  };
+  /** One that became the file of its asset, on whatever node. Fault `upload.not_found` for any other. */
+  const finished = async ({ assetId, uploadId }: Place): Promise<TusState> => {
+    const row = await assetRow(assetId, kit);
+    const file = row && assetOf(row).file;
+    if (!file || !isFileOf(uploadId, file.video.key.slice(folderOf(assetId).length))) throw notFound;
+    const { size } = file.video;
+    return { uploadId, offset: size, size, metadata: '', expires: undefined };
+  };
+
+  /** Makes room for one more. */
+  const admit = async (file: NewPartialFile): Promise<void> => {
+    const all = [...partial.list(), ...beginning];
+    if (all.length >= assetLimits.tusPerNode) throw nodeIsFull(assetLimits.tusPerNode);
+    const { account, assetId } = file.note;
+    const own = all.filter(({ note }) => note.account === account);
+    if (own.length >= assetLimits.tusPerAccount) throw tooMany(assetLimits.tusPerAccount);
+    const same = own.filter(({ note }) => note.assetId === assetId);
+    if (same.length < assetLimits.tusPerAsset) return;
+    // A client that forgot where it was begins anew each time.
+    const idle = partial.list().find(({ id, note }) => note.assetId === assetId && !known.get(id)?.isBusy);
+    if (!idle) throw busy;
+    const upload = uploadOf(idle);
+    await using(upload, () => upload.terminate());
+  };
+
+  const sweep = async (signal: AbortSignal): Promise<void> => {
+    for (const file of partial.list()) {
+      if (signal.aborted) return;
+      const upload = uploadOf(file);
+      if (upload.isBusy) continue;
+      const work = async () => {
+        if (clock.now() >= file.expires || !(await isWanted(file))) return upload.terminate();
+        if (file.offset === file.size) await upload.offset();
+      };
+      await using(upload, work).catch((error: unknown) => {
+        if (isRefusal(error) || hasCode(error, 'upload.refused') || signal.aborted) return;
+        log.warn('a tus upload could not be seen to; it is tried again', { upload: file.id, error });
+      });
+    }
+  };
+  const isWanted = async ({ note }: PartialFile): Promise<boolean> => {
+    const row = await assetRow(note.assetId, kit);
+    return row !== undefined && assetOf(row).status !== 'ready';
+  };
+
+  return {
+    most,
+    async create({ assetId, size, metadata, expires }) {
+      const { status, account } = await tries.documentOf(assetId);
+      if (status === 'ready') throw accepted;
+      if (size > most) throw fileTooLarge(most);
+      if ((await kit.use(tasks).find(taskIdOf(assetId)))?.phase === 'cancelled') throw cancelled;
+      // Before a byte is taken: nothing is promised by it, for it may come hours later.
+      await kit.intake.checkRoom(size);
+      const file = { id: uuid(), size, expires, note: { assetId, account, metadata } };
+      await admit(file);
+      beginning.add(file);
+      try {
+        const upload = uploadOf(await partial.begin(file));
+        return stateOf(upload, 0);
+      } finally {
+        beginning.delete(file);
+      }
+    },
+    async state(at, request) {
+      try {
+        const upload = found(at);
+        return await using(upload, async () => stateOf(upload, await upload.offset(request)));
+      } catch (error) {
+        if (error !== notFound) throw error;
+        return await finished(at);
+      }
+    },
+    async append(at, { request, offset }) {
+      try {
+        const upload = found(at);
+        return await using(upload, async () => stateOf(upload, await upload.append(request, offset)));
+      } catch (error) {
+        if (error !== notFound) throw error;
+        const state = await finished(at);
+        if (offset !== state.size) throw accepted;
+        return state;
+      }
+    },
+    async terminate(at) {
+      try {
+        const upload = found(at);
+        await using(upload, () => upload.terminate());
+      } catch (error) {
+        if (error !== notFound) throw error;
+        await finished(at);
+        throw accepted;
+      }
+    },
+    begin() {
+      const ending = new AbortController();
+      let running: Promise<void> | undefined;
+      const work = () => {
+        running ??= sweep(ending.signal).finally(() => {
+          running = undefined;
+        });
+      };
+      const stop = every(assetLimits.tusSweep, { clock, work });
+      // What a former process left of its work.
+      work();
+      return async () => {
+        stop();
+        ending.abort();
+        for (const upload of known.values()) upload.stop();
+        await running;
+      };
+    },
+  };
+}
