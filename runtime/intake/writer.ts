@@ -1,5 +1,6 @@
 import { Fault } from '../../core/fault.ts';
 import type { Clock } from '../../core/ports/clock.ts';
+import { type OwnThread, ownThread } from '../own-thread.ts';
 import type { FromWorker, Hashes, Opening, ToWorker } from './protocol.ts';
 
 const worker = new URL('./intake-worker.ts', import.meta.url);
@@ -23,7 +24,7 @@ export class Writer {
   readonly #files = new Map<number, FileEars>();
   /** Partial files that the thread knows, with the state of their hashes: it lives as long as it has some. */
   readonly #partial = new Set<number>();
-  #thread: Worker | undefined;
+  #thread: OwnThread<ToWorker> | undefined;
   #last = 0;
   #cancelIdle = () => {};
 
@@ -77,7 +78,7 @@ export class Writer {
     const isWhole = bytes.byteLength === bytes.buffer.byteLength;
     // No `slice`: that of a Buffer is a view of the same memory.
     const own = isWhole ? bytes : new Uint8Array(bytes);
-    this.#thread?.postMessage({ id, bytes: own } satisfies ToWorker, [own.buffer as ArrayBuffer]);
+    this.#thread?.send({ id, bytes: own }, [own.buffer as ArrayBuffer]);
   }
 
   end(id: number): void {
@@ -99,7 +100,7 @@ export class Writer {
   /** Ends the thread. Whoever still waits for it hears why. */
   close(reason = 'the server is about to end'): void {
     this.#cancelIdle();
-    this.#thread?.terminate();
+    this.#thread?.end();
     this.#thread = undefined;
     this.#partial.clear();
     const lost = [...this.#files.values()];
@@ -115,24 +116,14 @@ export class Writer {
   }
 
   #send(message: ToWorker): void {
-    this.#thread?.postMessage(message);
+    this.#thread?.send(message);
   }
 
-  #start(): Worker {
-    const begun = new Worker(worker);
-    const ended = (reason: string) => {
-      if (this.#thread === begun) this.close(reason);
-    };
-    begun.onmessage = ({ data }: MessageEvent<FromWorker>) => {
-      if (this.#thread === begun) this.#hear(data);
-    };
-    begun.onerror = (error) => {
-      error.preventDefault();
-      ended(error.message);
-    };
-    begun.onmessageerror = () => ended('a message between the threads could not be read');
-    begun.addEventListener('close', () => ended('its thread ended'));
-    return begun;
+  #start(): OwnThread<ToWorker> {
+    return ownThread(worker, {
+      hear: (message: FromWorker) => this.#hear(message),
+      ended: (reason) => this.close(reason),
+    });
   }
 
   #hear(message: FromWorker): void {

@@ -1,5 +1,6 @@
 import { Fault } from '../../core/fault.ts';
 import type { Clock } from '../../core/ports/clock.ts';
+import { type OwnThread, ownThread } from '../own-thread.ts';
 import type { Begin, FromWorker, Packed, ToWorker } from './protocol.ts';
 
 const worker = new URL('./pack-worker.ts', import.meta.url);
@@ -21,7 +22,7 @@ export class PackingThread {
   readonly #limits: { readonly idle: number; readonly silence: number };
   readonly #worker: URL;
   readonly #files = new Map<number, PackingEars>();
-  #thread: Worker | undefined;
+  #thread: OwnThread<ToWorker> | undefined;
   #last = 0;
   #heardAt = 0;
   #cancel = () => {};
@@ -54,7 +55,7 @@ export class PackingThread {
     // No `slice`: that of a Buffer is a view of the same memory.
     const own = isWhole ? bytes : new Uint8Array(bytes);
     this.#touch();
-    this.#thread?.postMessage({ id, bytes: own } satisfies ToWorker, [own.buffer as ArrayBuffer]);
+    this.#thread?.send({ id, bytes: own }, [own.buffer as ArrayBuffer]);
   }
 
   end(id: number): void {
@@ -77,7 +78,7 @@ export class PackingThread {
 
   close(): void {
     this.#cancel();
-    this.#thread?.terminate();
+    this.#thread?.end();
     this.#thread = undefined;
   }
 
@@ -101,24 +102,14 @@ export class PackingThread {
   }
 
   #send(message: ToWorker): void {
-    this.#thread?.postMessage(message);
+    this.#thread?.send(message);
   }
 
-  #start(): Worker {
-    const begun = new Worker(this.#worker);
-    const ended = (reason: string) => {
-      if (this.#thread === begun) this.#fail(reason);
-    };
-    begun.onmessage = ({ data }: MessageEvent<FromWorker>) => {
-      if (this.#thread === begun) this.#hear(data);
-    };
-    begun.onerror = (error) => {
-      error.preventDefault();
-      ended(error.message);
-    };
-    begun.onmessageerror = () => ended('a message between the threads could not be read');
-    begun.addEventListener('close', () => ended('its thread ended'));
-    return begun;
+  #start(): OwnThread<ToWorker> {
+    return ownThread(this.#worker, {
+      hear: (message: FromWorker) => this.#hear(message),
+      ended: (reason) => this.#fail(reason),
+    });
   }
 
   #fail(reason: string): void {

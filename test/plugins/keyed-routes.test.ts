@@ -10,6 +10,10 @@ const open = [
   ...['GET /hls/:playbackId/*', 'OPTIONS /hls/*'],
   ...['GET /asset/:playbackId/video', 'GET /asset/:playbackId/*', 'OPTIONS /asset/*'],
   ...['PUT /upload/:assetId', 'OPTIONS /upload/:assetId'],
+  ...['OPTIONS', 'POST'].map((method) => `${method} /upload/:assetId/tus`),
+  ...['OPTIONS', 'HEAD', 'PATCH', 'DELETE', 'POST'].map(
+    (method) => `${method} /upload/:assetId/tus/:uploadId`,
+  ),
   ...['GET /recordings/:sessionId/*', 'OPTIONS /recordings/*'],
   ...['GET /api/playback/:id', 'OPTIONS /api/playback/*', 'GET /api/ingest', 'OPTIONS /api/ingest'],
   ...[

@@ -1,10 +1,11 @@
 import { Fault } from '../../../core/fault.ts';
 import type { Log } from '../../../core/log.ts';
 import type { Clock } from '../../../core/ports/clock.ts';
+import { type OwnThread, ownThread } from '../../own-thread.ts';
 import type { FedPart } from './feed.ts';
 import type { RecorderLimits } from './limits.ts';
 import { PartRing, ringMemory } from './part-ring.ts';
-import type { Calls, FromThread, Op, Problem, TakeNote } from './protocol.ts';
+import type { Calls, FromThread, Op, Problem, TakeNote, ToThread } from './protocol.ts';
 import type { TakeMeta } from './take-meta.ts';
 import { isFull } from './trouble.ts';
 
@@ -24,7 +25,7 @@ export interface LinkOptions {
 export class RecorderLink {
   readonly #options: LinkOptions;
   readonly #calls = new Map<number, { resolve(value: unknown): void; reject(error: Error): void }>();
-  #worker: Worker | undefined;
+  #worker: OwnThread<ToThread> | undefined;
   #ring: PartRing | undefined;
   #announced = new Set<number>();
   #ops: Op[] = [];
@@ -120,18 +121,11 @@ export class RecorderLink {
   #start(): void {
     const { worker: url, folder, limits } = this.#options;
     const memory = ringMemory(limits.queue);
-    const worker = new Worker(url);
-    const isMine = () => this.#worker === worker;
-    worker.onmessage = ({ data }: MessageEvent<FromThread>) => {
-      if (isMine()) this.#hear(data);
-    };
-    worker.onerror = (error) => {
-      error.preventDefault();
-      if (isMine()) this.#fail(error.message);
-    };
-    worker.onmessageerror = () => isMine() && this.#fail('a message between the threads could not be read');
-    worker.addEventListener('close', () => isMine() && this.#fail('its thread ended'));
-    worker.postMessage({ start: { folder, ring: memory, limits } });
+    const worker = ownThread<ToThread, FromThread>(url, {
+      hear: (message) => this.#hear(message),
+      ended: (reason) => this.#fail(reason),
+    });
+    worker.send({ start: { folder, ring: memory, limits } });
     this.#ring = new PartRing(memory, { perTake: limits.queuePerTake });
     this.#worker = worker;
     this.epoch += 1;
@@ -157,7 +151,7 @@ export class RecorderLink {
   }
 
   #end(reason: string): void {
-    this.#worker?.terminate();
+    this.#worker?.end();
     this.#worker = undefined;
     this.#ring = undefined;
     this.#announced = new Set();
@@ -181,7 +175,7 @@ export class RecorderLink {
     if (this.#ops.length === 0) return;
     const ops = this.#ops;
     this.#ops = [];
-    this.#worker?.postMessage(ops);
+    this.#worker?.send(ops);
   }
 }
 

@@ -2,6 +2,7 @@ import { Fault } from '../../../../core/fault.ts';
 import { valuesOf } from '../../../../core/limit-table.ts';
 import type { Clock } from '../../../../core/ports/clock.ts';
 import type { FilmPlayback, InspectedFile, Inspection, Inspector } from '../../../../core/ports/inspector.ts';
+import { type OwnThread, ownThread } from '../../../own-thread.ts';
 import { inspectionLimits } from './limits.ts';
 import type { FromWorker, ToWorker } from './protocol.ts';
 
@@ -32,12 +33,12 @@ export function inspector(options: {
   const waiting = new Map<number, Asked>();
   /** Inspections that are done, but for what is kept of them. */
   let keeping = 0;
-  let thread: Worker | undefined;
+  let thread: OwnThread<ToWorker> | undefined;
   let cancel = () => {};
   let number = 0;
   let isClosed = false;
 
-  const send = (message: ToWorker) => thread?.postMessage(message);
+  const send = (message: ToWorker) => thread?.send(message);
 
   /** Looks once for how long it is quiet, or idle. Each word of the thread begins the time anew. */
   const watch = () => {
@@ -53,7 +54,7 @@ export function inspector(options: {
 
   const end = () => {
     cancel();
-    thread?.terminate();
+    thread?.end();
     thread = undefined;
   };
 
@@ -66,21 +67,8 @@ export function inspector(options: {
     advance();
   };
 
-  const begin = (): Worker => {
-    const begun = new Worker(options.worker ?? worker);
-    const ended = (reason: string) => {
-      if (thread === begun) fail(reason);
-    };
-    begun.onmessage = ({ data }: MessageEvent<FromWorker>) => {
-      if (thread === begun) hear(data);
-    };
-    begun.onerror = (error) => {
-      error.preventDefault();
-      ended(error.message);
-    };
-    begun.onmessageerror = () => ended('a message between the threads could not be read');
-    begun.addEventListener('close', () => ended('its thread ended'));
-    return begun;
+  const begin = (): OwnThread<ToWorker> => {
+    return ownThread(options.worker ?? worker, { hear, ended: fail });
   };
 
   const hear = (message: FromWorker) => {
