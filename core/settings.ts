@@ -33,7 +33,8 @@ function checkDurations(
 ): void {
   const { value, path, problems } = options;
   const { atLeast, atMost } = schema as { atLeast?: string; atMost?: string };
-  const length = (atLeast ?? atMost) !== undefined && Value.Check(schema, value) ? durationOf(value) : undefined;
+  const length =
+    (atLeast ?? atMost) !== undefined && Value.Check(schema, value) ? durationOf(value) : undefined;
   if (length !== undefined && atLeast !== undefined && length < milliseconds(atLeast)) {
     problems.push(`${path}: expected at least ${atLeast}`);
   }
