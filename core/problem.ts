@@ -24,11 +24,17 @@ export function problemsOf(
 }
 
 function whatIsWrong(error: ValueError): string {
-  const { expected, expectedNames } = error.schema as { expected?: string; expectedNames?: string };
+  const { expected, expectedNames, limit } = error.schema as {
+    expected?: string;
+    expectedNames?: string;
+    limit?: { unit: string };
+  };
   if (error.message === 'Unexpected property') {
     return expectedNames === undefined ? 'unknown field' : `expected a name of ${expectedNames}`;
   }
   if (error.message === 'Expected required property') return 'is required';
   if (expected !== undefined) return `expected ${expected}`;
+  // Of a limit in config: "10GB" is one place, and MiB without a unit another.
+  if (error.message === 'Expected integer' && limit) return `expected a whole number of ${limit.unit}`;
   return error.message.charAt(0).toLowerCase() + error.message.slice(1);
 }

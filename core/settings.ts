@@ -22,21 +22,23 @@ export function settingsOf(
     ],
     { ...names, most: configLimits.problems.value },
   );
-  if (problems.length === 0) checkDurations(schema, { value, path: options.prefix ?? '', problems });
+  checkDurations(schema, { value, path: options.prefix ?? '', problems });
   return { value, problems };
 }
 
-/** A pattern can tell what a duration is, not how long. */
+/** A pattern can tell what a duration is, not how long. What is none has its problem already. */
 function checkDurations(
   schema: TSchema,
   options: { value: unknown; path: string; problems: string[] },
 ): void {
   const { value, path, problems } = options;
   const { atLeast, atMost } = schema as { atLeast?: string; atMost?: string };
-  if (atLeast !== undefined && typeof value === 'string' && milliseconds(value) < milliseconds(atLeast)) {
+  const length =
+    (atLeast ?? atMost) !== undefined && Value.Check(schema, value) ? durationOf(value) : undefined;
+  if (length !== undefined && atLeast !== undefined && length < milliseconds(atLeast)) {
     problems.push(`${path}: expected at least ${atLeast}`);
   }
-  if (atMost !== undefined && typeof value === 'string' && milliseconds(value) > milliseconds(atMost)) {
+  if (length !== undefined && atMost !== undefined && length > milliseconds(atMost)) {
     problems.push(`${path}: expected at most ${atMost}`);
   }
   for (const [name, inner] of Object.entries((schema.properties ?? {}) as Record<string, TSchema>)) {
@@ -47,4 +49,8 @@ function checkDurations(
       problems,
     });
   }
+}
+
+function durationOf(value: unknown): number | undefined {
+  return typeof value === 'string' ? milliseconds(value) : undefined;
 }

@@ -55,8 +55,12 @@ export const taskMachine = setup({
       return { works: [...others, event.work], errorMessage: null, updatedAt: event.at };
     }),
     takeOver: assign(({ event }) =>
-      event.type === 'begin' ? { works: [event.work], updatedAt: event.at } : {},
+      event.type === 'begin' ? { works: [event.work], errorMessage: null, updatedAt: event.at } : {},
     ),
+    noteTrouble: assign(({ event }) => ({
+      errorMessage: event.type === 'interrupted' ? (event.message ?? null) : null,
+    })),
+    forgetTrouble: assign({ errorMessage: null }),
     dropWork: assign(({ context, event }) =>
       'workId' in event ? { works: context.works.filter(({ id }) => id !== event.workId) } : {},
     ),
@@ -160,7 +164,7 @@ export const taskMachine = setup({
       initial: 'waiting',
       on: {
         admit: { guard: 'isLetIn', actions: 'leaveAsIs' },
-        cancel: { target: 'cancelled', actions: ['noteEnd', 'emitCancelled'] },
+        cancel: { target: 'cancelled', actions: ['forgetTrouble', 'noteEnd', 'emitCancelled'] },
       },
       states: {
         waiting: { on: { begin: { target: 'running', actions: ['takeOver', 'emitRunning'] } } },
@@ -171,7 +175,7 @@ export const taskMachine = setup({
             interrupted: {
               guard: 'isOurs',
               target: 'waiting',
-              actions: ['dropWork', 'noteTime', 'emitWaiting'],
+              actions: ['dropWork', 'noteTrouble', 'noteTime', 'emitWaiting'],
             },
             'node.lost': {
               guard: 'isLastOfLost',
@@ -340,8 +344,8 @@ type TaskEvent = { readonly at: number } /** Its lane lets this round of it in. 
   | { readonly type: 'admit'; readonly round: number }
   | { readonly type: 'begin'; readonly work: Work }
   | { readonly type: 'progress'; readonly workId: string; readonly progress: number }
-  /** The try is over without a result. */
-  | { readonly type: 'interrupted'; readonly workId: string }
+  /** The try is over without a result. `message`: why, where whoever asked for the task can be told. */
+  | { readonly type: 'interrupted'; readonly workId: string; readonly message?: string }
   /** It cannot be done. */
   | { readonly type: 'fail'; readonly workId: string; readonly message: string }
   | { readonly type: 'node.lost'; readonly incarnation: string }

@@ -25,7 +25,7 @@ export function routes(kit: ExportsKit): AnyElysia {
       return once(request, {
         principal,
         run: async ({ id }) => {
-          const { accountId: account, keyId, keyName } = principal;
+          const { accountId: account, keyName } = principal;
           const asset = await kit.use(assets).find(assetId);
           // Before the body: what a stranger sends to another account's asset is answered 404, whatever it is.
           if (asset?.account !== account) throw notFound(assetId);
@@ -35,7 +35,7 @@ export function routes(kit: ExportsKit): AnyElysia {
           const { params, secret } = askedBy(body);
           await kit.use(tasks).spawn({
             ...{ id, account, type: 'export', name: asset.name, inputAssetId: assetId, params, secret },
-            ...(keyId !== undefined && { createdByTokenName: keyName }),
+            createdByTokenName: keyName,
             ...{ deadline: deadlineOf(kit), lateMessage },
           });
           return Response.json({ task: await kit.use(tasks).show(id) }, { status: 201 });

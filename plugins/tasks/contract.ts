@@ -168,7 +168,10 @@ export const taskSchema = Type.Object(
           examples: [0.4],
         }),
         errorMessage: Type.Optional(
-          Type.String({ description: 'Why it failed.', examples: ['The file was refused: it is empty.'] }),
+          Type.String({
+            description: 'Why it failed; while it waits for another try, why the last one ended.',
+            examples: ['The file was refused: it is empty.'],
+          }),
         ),
         retries: Type.Optional(
           Type.Integer({ minimum: 1, description: 'How often it was asked to try again.' }),

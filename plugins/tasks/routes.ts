@@ -99,7 +99,7 @@ export function routes(kit: TasksKit): AnyElysia {
           },
         });
       },
-      says('Cancels a task that has not ended. Its asset is failed.', {
+      says('Cancels a task that has not ended. An asset that waits for it is failed.', {
         name: 'cancelTask',
         answers: { 200: json(taskSchema, 'The task.') },
         faults: ['task.not_found', 'task.not_possible'],
@@ -107,12 +107,13 @@ export function routes(kit: TasksKit): AnyElysia {
     );
 }
 
-/** Fields by which lists are filtered, as the object shows them. */
+/** Fields by which lists are filtered, as the object shows them; `phase` is that of its status. */
 const fields = {
   id: { type: 'string' },
   type: { type: 'string' },
   name: { type: 'string' },
   createdAt: { type: 'number' },
+  phase: { type: 'string' },
   userId: { type: 'string', path: ['account'] },
   inputAssetId: { type: 'string' },
   outputAssetId: { type: 'string' },

@@ -36,12 +36,14 @@ export const runEffect = effect<Run, RunResult, typeof config>({
       return result.outcome === 'failed' ? { ...result, message: shown(result.message) } : result;
     } catch (error) {
       if (error instanceof Fault && !error.retry) return { outcome: 'failed', message: shown(error.message) };
-      if (attempt < attempts.value) await own.interrupted();
+      const trouble = troubleOf(error, shown);
+      // Of work that the server itself broke off the error says nothing.
+      if (attempt < attempts.value) await own.interrupted(signal.aborted ? undefined : trouble.message);
       if (signal.aborted) throw signal.reason;
       const { type } = found.context.task;
       const fields = { task: id, type, attempt, reason: redact(textOf(error)) };
       kit.log.warn('a try at a task met trouble', fields);
-      throw troubleOf(error, shown);
+      throw trouble;
     } finally {
       progress.end();
       own.end();
@@ -83,8 +85,10 @@ function begun({ task: { id } }: TaskContext, { signal, kit }: { signal: AbortSi
       if (await begin()) await ask();
       else ending.abort(ended);
     },
-    async interrupted(): Promise<void> {
-      await isTaken(actors.ask(task, id, { type: 'interrupted', workId })).catch((error: unknown) => {
+    /** `message`: why, for whoever asked for the task. */
+    async interrupted(message: string | undefined): Promise<void> {
+      const told = { type: 'interrupted' as const, workId, ...(message !== undefined && { message }) };
+      await isTaken(actors.ask(task, id, told)).catch((error: unknown) => {
         // Whoever goes on with it says so; and when this process ends, all that it worked at is told.
         log.debug('a task could not be told that a try is over', { task: id, error });
       });

@@ -74,6 +74,11 @@ describe('config', () => {
     ['parts too long for low latency', { MILLRACE_HLS__PART: '1s' }, 'hls.part: expected at most 500ms'],
     ['a playlist too short to play', { MILLRACE_HLS__WINDOW: '5s' }, 'hls.window: expected at least 12s'],
     ['a heartbeat without a pause', { MILLRACE_NODE__TIMEOUT: '0s' }, 'node.timeout: expected at least 1s'],
+    [
+      'a limit with a unit of its own',
+      { MILLRACE_UPLOADS__RESERVE: '1GB' },
+      'uploads.reserve: expected a whole number of MiB',
+    ],
     ['a URL that is none', { MILLRACE_PUBLIC_URL: 'http://a b' }, /^publicUrl: expected a URL/],
     [
       'a key no header can carry',
@@ -233,6 +238,7 @@ describe('config', () => {
   it('tells what is wrong with a plugin beside what is wrong with the rest', async () => {
     const { config, problems } = await readConfig({
       MILLRACE_HTTP__PORT: 'x',
+      MILLRACE_NODE__TIMEOUT: '0s',
       MILLRACE_PLUGINS__STREEMS: 'true',
       MILLRACE_PLUGINS__CONSTRUCTOR: '{}',
       MILLRACE_PLUGINS__STREAMS__HOLD: 'soon',
@@ -240,6 +246,7 @@ describe('config', () => {
     const imported = await importPlugins(config.plugins);
     expect([...problems, ...imported.problems, ...planOf(imported.plugins).problems]).toEqual([
       'http.port: expected integer',
+      'node.timeout: expected at least 1s',
       expect.stringMatching(/^plugins\.constructor: there is no such plugin/),
       expect.stringMatching(/^plugins\.streems: there is no such plugin/),
       'plugins.streams.hold: expected a duration such as "30s"',

@@ -39,6 +39,11 @@ export const refused: readonly (readonly [name: string, bytes: Uint8Array, reaso
   ['a playlist', text('#EXTM3U\n#EXTINF:4,\nfile:///etc/passwd\n'), /an HLS playlist; expected an mp4/],
   ['ffconcat', text("ffconcat version 1.0\nfile '/etc/passwd'\n"), /concat; expected an mp4/],
   ['Matroska', Uint8Array.of(0x1a, 0x45, 0xdf, 0xa3, 1, 0, 0, 0), /Matroska or WebM; expected an mp4/],
+  [
+    'what curl -F sends',
+    text(`--------------------------d74496d6\r\nContent-Disposition: form-data`),
+    /a form \(multipart/,
+  ],
   ['FLV', text('FLV\x01\x05\0\0\0\x09'), /FLV; expected an mp4/],
   ['a transport stream', new Uint8Array(376).fill(0x47), /MPEG transport stream; expected an mp4/],
   ['a web page', text('<!DOCTYPE html><title>404</title>'), /a web page; expected an mp4/],

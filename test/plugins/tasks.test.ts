@@ -62,11 +62,15 @@ describe('a task that the server works at', () => {
     for (let attempt = 1; attempt < taskLimits.attempts.value; attempt += 1) {
       maker.last().fail(new Fault('x.y', { status: 503, message: 'The host hung up.' }));
       await w.settle();
-      expect((await shown('t1')).status.phase).toBe('waiting');
+      // Minutes may pass: whoever looks learns what the server waits for.
+      expect((await shown('t1')).status).toMatchObject({
+        ...{ phase: 'waiting', errorMessage: 'The host hung up.' },
+      });
       while (maker.works.length === attempt) await w.advance('1s');
       begun.push(w.now());
       expect(maker.last().attempt).toBe(attempt + 1);
-      expect((await shown('t1')).status.phase).toBe('running');
+      const { status } = await shown('t1');
+      expect([status.phase, status.errorMessage]).toEqual(['running', undefined]);
     }
     const waits = begun.slice(1).map((at, index) => at - (begun[index] ?? 0));
     expect(waits).toEqual([...waits].sort((a, b) => a - b));
@@ -96,6 +100,18 @@ describe('a task that the server works at', () => {
     expect((await events('t1')).slice(-2)).toEqual(['task.updated running', 'task.failed failed']);
     await w.advance('10m');
     expect(maker.works).toHaveLength(1);
+  });
+
+  it('that is cancelled between two tries does not say what the last one met', async () => {
+    const { w, maker, spawn, shown } = await office();
+    await using _ = w;
+    await spawn('t1');
+    maker.last().fail(new TypeError('undefined is not a function'));
+    await w.settle();
+    expect((await shown('t1')).status.errorMessage).toBe('The server met trouble of its own.');
+    await w.request('POST', '/api/task/t1/cancel');
+    const { status } = await shown('t1');
+    expect([status.phase, status.errorMessage]).toEqual(['cancelled', undefined]);
   });
 
   it('says of trouble of the server no more than that', async () => {

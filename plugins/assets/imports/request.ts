@@ -36,10 +36,10 @@ export function importRoute(kit: AssetsKit, { places }: { places: Quota }): AnyE
           const { userTags } = given;
           const source = checkedSource(given.url, kit);
           const name = given.name ?? source.name;
-          const { accountId: account, keyId, keyName } = principal;
+          const { accountId: account, keyName } = principal;
           await places.admit(account);
           await kit.intake.checkRoom(0);
-          const by = keyId === undefined ? {} : { createdByTokenName: keyName };
+          const by = { createdByTokenName: keyName };
           const taskId = importTaskOf(id);
           const asset: NewAsset = { ...(userTags && { userTags }), ...by };
           const secret: ImportSecret = { url: given.url, asset: JSON.stringify(asset) };

@@ -37,12 +37,12 @@ export function requestRoute(
         principal,
         run: async ({ id }) => {
           const { name, userTags } = await body.read(request);
-          const { accountId: account, keyId, keyName } = principal;
+          const { accountId: account, keyName } = principal;
           await places.admit(account);
           await kit.intake.checkRoom(0);
           const expires = clock.now() + assetLimits.uploadUrl;
           const taskId = taskIdOf(id);
-          const by = keyId === undefined ? {} : { createdByTokenName: keyName };
+          const by = { createdByTokenName: keyName };
           // The task first: one whose asset is missing ends by itself, an asset without a task would wait for ever.
           await kit.use(tasks).spawn({
             ...{ id: taskId, account, type: 'upload', name, outputAssetId: id, deadline: expires, ...by },

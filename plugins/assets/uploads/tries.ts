@@ -75,11 +75,12 @@ export function uploadTries(kit: AssetsKit) {
       if (await kit.use(tasks).fail(taskId, { workId, message })) await assets.fail(assetId, message);
     },
 
-    /** A try that is not wanted any more was cancelled, or another one was faster. */
+    /** A try that is not wanted any more was cancelled, its asset deleted, or another one was faster. */
     async truthOf(error: unknown, { assetId }: Try): Promise<unknown> {
       if (error !== cancelled) return error;
       const row = await assetRow(assetId, kit);
-      return row && assetOf(row).status === 'ready' ? accepted : cancelled;
+      if (!row) return deleted;
+      return assetOf(row).status === 'ready' ? accepted : cancelled;
     },
   };
 }

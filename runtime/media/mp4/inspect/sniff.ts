@@ -28,6 +28,8 @@ const kinds: readonly (readonly [begin: string, at: number, name: string])[] = [
   ['PK\x03\x04', 0, 'a ZIP archive'],
   ['\x1f\x8b', 0, 'compressed with gzip'],
   ['<MPD', 0, 'a DASH manifest'],
+  // What begins with a boundary (RFC 7578) is sent by `curl -F`, and by pages that send a FormData.
+  ['------', 0, 'a form (multipart/form-data) and not the file itself'],
   ['<?xml', 0, 'XML'],
   ['<!DOCTYPE', 0, 'a web page'],
   ['<!doctype', 0, 'a web page'],
