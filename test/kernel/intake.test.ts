@@ -276,6 +276,8 @@ describe('nothing is left of a file', () => {
       i.intake.receive(source(pieces(1)).stream, { most: 1e9, signal: never }),
     ).rejects.toMatchObject({
       code: 'intake.unavailable',
+      // Whoever sends it is a stranger: no path of this machine.
+      message: 'The file could not be written down: the disk says ENOENT.',
     });
     await i[Symbol.asyncDispose]();
   });
