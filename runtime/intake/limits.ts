@@ -14,6 +14,12 @@ export const intakeLimits = limitTable('intake', {
     meaning: 'The same of all files together.',
     beyond: 'Each file gets one piece further at a time.',
   },
+  gather: {
+    value: 65_536,
+    unit: 'bytes',
+    meaning: 'Small pieces of one file that come at one time and are written together.',
+    beyond: 'The others are written after them.',
+  },
   silence: {
     value: 30_000,
     unit: 'ms',

@@ -12,6 +12,7 @@ export interface Shared {
   readonly limits: {
     readonly perFile: number;
     readonly inMemory: number;
+    readonly gather: number;
     readonly silence: number;
     readonly sync: number;
     readonly look: number;
@@ -53,6 +54,9 @@ export class Receiving<T> {
   #allowed = 0;
   #claim: Claim | undefined;
   #unwritten = 0;
+  /** What is not with the thread yet. */
+  #gathering: Uint8Array | undefined;
+  #gathered = 0;
   #wake = () => {};
   #isReading = false;
   #heardAt: number;
@@ -87,12 +91,14 @@ export class Receiving<T> {
       this.#id = this.#to.begin(this.#ears());
       this.#watch();
       if (reader) await this.#read(reader);
+      this.#flush();
       this.#allow(this.#size);
       this.#to.end(this.#id);
       return this.#to.outcome(this.#size, await this.#interruption.over(this.#done.promise));
     } catch (error) {
       reader?.cancel().catch(() => {});
       if (this.#id !== undefined) {
+        this.#flush();
         this.#to.breakOff(this.#id);
         await this.#stopped.promise;
       }
@@ -115,6 +121,7 @@ export class Receiving<T> {
       this.#heardAt = clock.now();
       if (done) return;
       this.#take(value);
+      if (this.#isFull()) this.#flush();
       while (this.#isFull()) await this.#interruption.over(this.#writing());
       if (this.#size <= this.#allowed && this.#size - lookedAt < limits.look) continue;
       lookedAt = this.#size;
@@ -155,8 +162,29 @@ export class Receiving<T> {
     this.#size += length;
     this.#unwritten += length;
     this.#shared.unwritten += length;
-    this.#shared.writer.write(this.#id as number, piece);
+    this.#pass(piece);
     onBytes?.(this.#size);
+  }
+
+  /** Small pieces go to the thread together: a message costs more than a byte, and a sender cuts a body as he likes. */
+  #pass(piece: Uint8Array): void {
+    const { gather } = this.#shared.limits;
+    if (this.#gathered + piece.byteLength > gather) this.#flush();
+    if (piece.byteLength * 2 > gather) return this.#shared.writer.write(this.#id as number, piece);
+    if (!this.#gathering) {
+      this.#gathering = new Uint8Array(gather);
+      // What comes in one turn goes together; nothing waits for what may never come.
+      setImmediate(() => this.#flush());
+    }
+    this.#gathering.set(piece, this.#gathered);
+    this.#gathered += piece.byteLength;
+  }
+
+  #flush(): void {
+    const bytes = this.#gathering?.subarray(0, this.#gathered);
+    this.#gathering = undefined;
+    this.#gathered = 0;
+    if (bytes?.byteLength) this.#shared.writer.write(this.#id as number, bytes);
   }
 
   #isFull(): boolean {

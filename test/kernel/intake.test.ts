@@ -3,7 +3,7 @@ import { statSync } from 'node:fs';
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import type { DiskLook } from '../../runtime/disk/look.ts';
 import { virtualClock } from '../../runtime/drivers/clock/virtual.ts';
 import { diskIntake } from '../../runtime/intake/intake.ts';
@@ -281,6 +281,17 @@ describe('nothing is left of a file', () => {
     });
     await i[Symbol.asyncDispose]();
   });
+});
+
+it('gives small pieces to the thread that writes together: a byte is no message', async () => {
+  await using i = await opened();
+  using said = vi.spyOn(Worker.prototype, 'postMessage');
+  const bytes = randomBytes(150_000);
+  const { stream } = source(Array.from(bytes, (byte) => Uint8Array.of(byte)));
+  const file = await i.intake.receive(stream, { most: 1e9, signal: never });
+  expect(await readFile(file.path)).toEqual(bytes);
+  expect(said.mock.calls.length).toBeLessThan(100);
+  await file.discard();
 });
 
 it('reads no faster than it writes: so much of a file lies in memory, and no more', async () => {
