@@ -20,6 +20,12 @@ export const intakeLimits = limitTable('intake', {
     meaning: 'Small pieces of one file that come at one time and are written together.',
     beyond: 'The others are written after them.',
   },
+  turn: {
+    value: 4096,
+    unit: 'pieces',
+    meaning: 'Pieces of one file that are read one behind the other.',
+    beyond: 'Others have their turn first.',
+  },
   silence: {
     value: 30_000,
     unit: 'ms',

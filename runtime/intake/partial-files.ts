@@ -80,7 +80,7 @@ export function partialFiles(options: {
           await rm(path, { force: true }).catch(() => {});
         const { code } = error as NodeJS.ErrnoException;
         const isFull = code === 'ENOSPC' || code === 'EDQUOT';
-        throw isFull ? noRoom() : unavailable(diskReason({ code }), error);
+        throw isFull ? noRoom() : unavailable(diskReason(error as Error), error);
       }
       return known(file, 0);
     },

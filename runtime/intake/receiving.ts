@@ -13,6 +13,7 @@ export interface Shared {
     readonly perFile: number;
     readonly inMemory: number;
     readonly gather: number;
+    readonly turn: number;
     readonly silence: number;
     readonly sync: number;
     readonly look: number;
@@ -114,6 +115,7 @@ export class Receiving<T> {
   async #read(reader: ReadableStreamDefaultReader<Uint8Array>): Promise<void> {
     const { clock, limits } = this.#shared;
     let lookedAt = 0;
+    let pieces = 0;
     for (;;) {
       this.#isReading = true;
       const { done, value } = await this.#interruption.over(reader.read().catch(cutOff));
@@ -121,6 +123,9 @@ export class Receiving<T> {
       this.#heardAt = clock.now();
       if (done) return;
       this.#take(value);
+      pieces += 1;
+      // What lies ready is read without a turn for anybody else.
+      if (pieces % limits.turn === 0) await new Promise<void>((resolve) => setImmediate(resolve));
       if (this.#isFull()) this.#flush();
       while (this.#isFull()) await this.#interruption.over(this.#writing());
       if (this.#size <= this.#allowed && this.#size - lookedAt < limits.look) continue;
@@ -170,7 +175,11 @@ export class Receiving<T> {
   #pass(piece: Uint8Array): void {
     const { gather } = this.#shared.limits;
     if (this.#gathered + piece.byteLength > gather) this.#flush();
-    if (piece.byteLength * 2 > gather) return this.#shared.writer.write(this.#id as number, piece);
+    if (piece.byteLength * 2 > gather) {
+      this.#flush();
+      this.#shared.writer.write(this.#id as number, piece);
+      return;
+    }
     if (!this.#gathering) {
       this.#gathering = new Uint8Array(gather);
       // What comes in one turn goes together; nothing waits for what may never come.

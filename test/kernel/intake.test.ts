@@ -294,6 +294,30 @@ it('gives small pieces to the thread that writes together: a byte is no message'
   await file.discard();
 });
 
+it('keeps the order of pieces of all sizes', async () => {
+  await using i = await opened();
+  const all = [10_000, 40_000, 1, 65_536, 30_000, 30_000, 30_000, 50_000, 7].map((size) => randomBytes(size));
+  const file = await i.intake.receive(source(all).stream, { most: 1e9, signal: never });
+  expect((await readFile(file.path)).equals(Buffer.concat(all))).toBe(true);
+  await file.discard();
+});
+
+it('reads so many pieces at a time: others have their turn between', async () => {
+  await using i = await opened({ limits: { turn: 1000 } });
+  const { stream, state } = source(pieces(20_000, 1));
+  let readInTurn: number | undefined;
+  const onBytes = (count: number) => {
+    if (count !== 1) return;
+    setImmediate(() => {
+      readInTurn = state.read;
+    });
+  };
+  const file = await i.intake.receive(stream, { most: 1e9, signal: never, onBytes });
+  expect(file.size).toBe(20_000);
+  expect(readInTurn).toBeLessThan(1100);
+  await file.discard();
+});
+
 it('reads no faster than it writes: so much of a file lies in memory, and no more', async () => {
   await using i = await opened({ limits: { perFile: 3 * 65_536 } });
   const { stream, state } = source(pieces(40));
