@@ -6,6 +6,7 @@ import { problemsOf } from './problem.ts';
 
 const maxBytes = requestLimits.jsonBytes.value;
 const maxDepth = requestLimits.jsonDepth.value;
+const chunksInTurn = requestLimits.chunksInTurn.value;
 
 /** Reads JSON bodies of one shape. */
 export interface BodyReader<T> {
@@ -94,6 +95,8 @@ async function readBytes(request: Request): Promise<Uint8Array> {
       size += chunk.byteLength;
       if (size > maxBytes) throw tooLarge();
       chunks.push(chunk);
+      // Chunks may be of one byte, and what lies ready is read without a turn for anybody else.
+      if (chunks.length % chunksInTurn === 0) await new Promise<void>((resolve) => setImmediate(resolve));
     }
   } catch (error) {
     if (error instanceof Fault) throw error;

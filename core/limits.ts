@@ -2,6 +2,12 @@ import { limitTable } from './limit-table.ts';
 
 /** What one request to the API may be. */
 export const requestLimits = limitTable('http', {
+  chunksInTurn: {
+    value: 4096,
+    unit: 'chunks',
+    meaning: 'Chunks of a JSON body that are read one behind the other.',
+    beyond: 'Other requests have their turn first.',
+  },
   jsonBytes: {
     value: 1_048_576,
     unit: 'bytes',

@@ -35,6 +35,8 @@ export const runEffect = effect<Run, RunResult, typeof config>({
       const result = await kindOf(work, found.context, kit);
       return result.outcome === 'failed' ? { ...result, message: shown(result.message) } : result;
     } catch (error) {
+      // First: what is stored behind the end of a try would say that it goes on.
+      progress.end();
       if (error instanceof Fault && !error.retry) return { outcome: 'failed', message: shown(error.message) };
       const trouble = troubleOf(error, shown);
       // Of work that the server itself broke off the error says nothing.

@@ -14,6 +14,18 @@ export const intakeLimits = limitTable('intake', {
     meaning: 'The same of all files together.',
     beyond: 'Each file gets one piece further at a time.',
   },
+  gather: {
+    value: 65_536,
+    unit: 'bytes',
+    meaning: 'Small pieces of one file that come at one time and are written together.',
+    beyond: 'The others are written after them.',
+  },
+  turn: {
+    value: 4096,
+    unit: 'pieces',
+    meaning: 'Pieces of one file that are read one behind the other.',
+    beyond: 'Others have their turn first.',
+  },
   silence: {
     value: 30_000,
     unit: 'ms',

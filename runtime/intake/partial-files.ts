@@ -2,6 +2,7 @@ import { open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { uuid } from '../../core/ids.ts';
 import type { NewPartialFile, PartialFile, PartialFiles } from '../../core/ports/intake.ts';
+import { diskReason } from '../disk/reason.ts';
 import { factsText, readFacts } from './mark.ts';
 import { OwnPartialFile, type PartialShared, type Paths } from './partial-file.ts';
 import { noRoom, unavailable } from './writer.ts';
@@ -77,8 +78,9 @@ export function partialFiles(options: {
       } catch (error) {
         for (const path of [paths.mark, `${paths.mark}.new`, paths.file])
           await rm(path, { force: true }).catch(() => {});
-        const { code, message } = error as NodeJS.ErrnoException;
-        throw code === 'ENOSPC' || code === 'EDQUOT' ? noRoom() : unavailable(message, error);
+        const { code } = error as NodeJS.ErrnoException;
+        const isFull = code === 'ENOSPC' || code === 'EDQUOT';
+        throw isFull ? noRoom() : unavailable(diskReason(error as Error), error);
       }
       return known(file, 0);
     },

@@ -12,6 +12,8 @@ export interface Shared {
   readonly limits: {
     readonly perFile: number;
     readonly inMemory: number;
+    readonly gather: number;
+    readonly turn: number;
     readonly silence: number;
     readonly sync: number;
     readonly look: number;
@@ -53,6 +55,9 @@ export class Receiving<T> {
   #allowed = 0;
   #claim: Claim | undefined;
   #unwritten = 0;
+  /** What is not with the thread yet. */
+  #gathering: Uint8Array | undefined;
+  #gathered = 0;
   #wake = () => {};
   #isReading = false;
   #heardAt: number;
@@ -87,12 +92,14 @@ export class Receiving<T> {
       this.#id = this.#to.begin(this.#ears());
       this.#watch();
       if (reader) await this.#read(reader);
+      this.#flush();
       this.#allow(this.#size);
       this.#to.end(this.#id);
       return this.#to.outcome(this.#size, await this.#interruption.over(this.#done.promise));
     } catch (error) {
       reader?.cancel().catch(() => {});
       if (this.#id !== undefined) {
+        this.#flush();
         this.#to.breakOff(this.#id);
         await this.#stopped.promise;
       }
@@ -108,6 +115,7 @@ export class Receiving<T> {
   async #read(reader: ReadableStreamDefaultReader<Uint8Array>): Promise<void> {
     const { clock, limits } = this.#shared;
     let lookedAt = 0;
+    let pieces = 0;
     for (;;) {
       this.#isReading = true;
       const { done, value } = await this.#interruption.over(reader.read().catch(cutOff));
@@ -115,6 +123,10 @@ export class Receiving<T> {
       this.#heardAt = clock.now();
       if (done) return;
       this.#take(value);
+      pieces += 1;
+      // What lies ready is read without a turn for anybody else.
+      if (pieces % limits.turn === 0) await new Promise<void>((resolve) => setImmediate(resolve));
+      if (this.#isFull()) this.#flush();
       while (this.#isFull()) await this.#interruption.over(this.#writing());
       if (this.#size <= this.#allowed && this.#size - lookedAt < limits.look) continue;
       lookedAt = this.#size;
@@ -155,8 +167,33 @@ export class Receiving<T> {
     this.#size += length;
     this.#unwritten += length;
     this.#shared.unwritten += length;
-    this.#shared.writer.write(this.#id as number, piece);
+    this.#pass(piece);
     onBytes?.(this.#size);
+  }
+
+  /** Small pieces go to the thread together: a message costs more than a byte, and a sender cuts a body as he likes. */
+  #pass(piece: Uint8Array): void {
+    const { gather } = this.#shared.limits;
+    if (this.#gathered + piece.byteLength > gather) this.#flush();
+    if (piece.byteLength * 2 > gather) {
+      this.#flush();
+      this.#shared.writer.write(this.#id as number, piece);
+      return;
+    }
+    if (!this.#gathering) {
+      this.#gathering = new Uint8Array(gather);
+      // What comes in one turn goes together; nothing waits for what may never come.
+      setImmediate(() => this.#flush());
+    }
+    this.#gathering.set(piece, this.#gathered);
+    this.#gathered += piece.byteLength;
+  }
+
+  #flush(): void {
+    const bytes = this.#gathering?.subarray(0, this.#gathered);
+    this.#gathering = undefined;
+    this.#gathered = 0;
+    if (bytes?.byteLength) this.#shared.writer.write(this.#id as number, bytes);
   }
 
   #isFull(): boolean {

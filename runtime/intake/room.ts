@@ -1,4 +1,5 @@
 import type { DiskLook } from '../disk/look.ts';
+import { diskReason } from '../disk/reason.ts';
 import { noRoom, unavailable } from './writer.ts';
 
 /**
@@ -59,7 +60,7 @@ export class Room {
   async #looked(folder: string | undefined) {
     if (folder === undefined) return undefined;
     return this.#look(folder).catch((error: Error) => {
-      throw unavailable(error.message, error);
+      throw unavailable(diskReason(error), error);
     });
   }
 }

@@ -1,5 +1,6 @@
 import { Fault } from '../../core/fault.ts';
 import type { Clock } from '../../core/ports/clock.ts';
+import { diskReason } from '../disk/reason.ts';
 import { type OwnThread, ownThread } from '../own-thread.ts';
 import type { FromWorker, Hashes, Opening, ToWorker } from './protocol.ts';
 
@@ -138,7 +139,8 @@ export class Writer {
 }
 
 function faultOf({ message, code }: { message: string; code: string }): Fault {
-  return code === 'ENOSPC' || code === 'EDQUOT' ? noRoom() : unavailable(message);
+  const isFull = code === 'ENOSPC' || code === 'EDQUOT';
+  return isFull ? noRoom() : unavailable(diskReason({ code }), new Error(message));
 }
 
 export function noRoom(): Fault {

@@ -5,6 +5,7 @@ import { valuesOf } from '../../core/limit-table.ts';
 import type { Blobs } from '../../core/ports/blobs.ts';
 import type { Clock } from '../../core/ports/clock.ts';
 import type { PackedFile, Packer, PackOptions, PackSource } from '../../core/ports/packer.ts';
+import { diskReason } from '../disk/reason.ts';
 import { packingLimits } from './limits.ts';
 import { Packing, type Shared } from './packing.ts';
 import { noRoom, PackingThread, unavailable } from './packing-thread.ts';
@@ -30,7 +31,7 @@ export function packer(options: {
     ...{ thread, blobs, limits },
     async checkRoom() {
       const { bavail, bsize } = await statfs(folder).catch((error: Error) => {
-        throw unavailable(error.message, error);
+        throw unavailable(diskReason(error), error);
       });
       const promised = [...running.keys()].reduce((sum, one) => sum + one.promised, 0);
       if (bavail * bsize - promised < reserve) throw noRoom();

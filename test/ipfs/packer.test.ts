@@ -293,6 +293,16 @@ describe('nothing is left of a file', () => {
   });
 });
 
+it('a disk that fails is told by its code, without a path of this machine', async () => {
+  await using p = await opened();
+  const source = await p.put(tableBytes(100));
+  await rm(p.folder, { recursive: true });
+  await expect(p.packer.pack(source, given())).rejects.toMatchObject({
+    code: 'packing.unavailable',
+    message: 'The file could not be packed for IPFS: the disk says ENOENT.',
+  });
+});
+
 describe('its thread', () => {
   const worker = new URL('./stuck-child.ts', import.meta.url);
 

@@ -3,7 +3,7 @@ import { statSync } from 'node:fs';
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import type { DiskLook } from '../../runtime/disk/look.ts';
 import { virtualClock } from '../../runtime/drivers/clock/virtual.ts';
 import { diskIntake } from '../../runtime/intake/intake.ts';
@@ -276,9 +276,46 @@ describe('nothing is left of a file', () => {
       i.intake.receive(source(pieces(1)).stream, { most: 1e9, signal: never }),
     ).rejects.toMatchObject({
       code: 'intake.unavailable',
+      // Whoever sends it is a stranger: no path of this machine.
+      message: 'The file could not be written down: the disk says ENOENT.',
     });
     await i[Symbol.asyncDispose]();
   });
+});
+
+it('gives small pieces to the thread that writes together: a byte is no message', async () => {
+  await using i = await opened();
+  using said = vi.spyOn(Worker.prototype, 'postMessage');
+  const bytes = randomBytes(150_000);
+  const { stream } = source(Array.from(bytes, (byte) => Uint8Array.of(byte)));
+  const file = await i.intake.receive(stream, { most: 1e9, signal: never });
+  expect(await readFile(file.path)).toEqual(bytes);
+  expect(said.mock.calls.length).toBeLessThan(100);
+  await file.discard();
+});
+
+it('keeps the order of pieces of all sizes', async () => {
+  await using i = await opened();
+  const all = [10_000, 40_000, 1, 65_536, 30_000, 30_000, 30_000, 50_000, 7].map((size) => randomBytes(size));
+  const file = await i.intake.receive(source(all).stream, { most: 1e9, signal: never });
+  expect((await readFile(file.path)).equals(Buffer.concat(all))).toBe(true);
+  await file.discard();
+});
+
+it('reads so many pieces at a time: others have their turn between', async () => {
+  await using i = await opened({ limits: { turn: 1000 } });
+  const { stream, state } = source(pieces(20_000, 1));
+  let readInTurn: number | undefined;
+  const onBytes = (count: number) => {
+    if (count !== 1) return;
+    setImmediate(() => {
+      readInTurn = state.read;
+    });
+  };
+  const file = await i.intake.receive(stream, { most: 1e9, signal: never, onBytes });
+  expect(file.size).toBe(20_000);
+  expect(readInTurn).toBeLessThan(1100);
+  await file.discard();
 });
 
 it('reads no faster than it writes: so much of a file lies in memory, and no more', async () => {

@@ -312,6 +312,7 @@ it('a disk that fails costs what was not marked, and no more', async () => {
   await rename(join(p.folder, 'one.part'), join(p.folder, 'away'));
   await expect(append(file, body(bytes.subarray(20_000)))).rejects.toMatchObject({
     code: 'intake.unavailable',
+    message: 'The file could not be written down: the disk says ENOENT.',
   });
   expect(file.offset).toBe(20_000);
   await rename(join(p.folder, 'away'), join(p.folder, 'one.part'));

@@ -24,6 +24,20 @@ describe('a body that is received', () => {
     expect(await answer.body.read()).toBeUndefined();
   });
 
+  it('comes in few pieces, however small the chunks are in which it is sent', async () => {
+    const chunks = '1\r\nx\r\n'.repeat(50_000);
+    await using server = await receiver(() =>
+      Buffer.from(`HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n${chunks}0\r\n\r\n`),
+    );
+    using outbound = client();
+    const answer = await outbound.open(server.url, { maxBytes: mebibyte });
+    if (!answer.ok) throw new Error(answer.message);
+    let count = 0;
+    while ((await answer.body.read()) !== undefined) count += 1;
+    expect(answer.body.received).toBe(50_000);
+    expect(count).toBeLessThan(500);
+  });
+
   it('makes the peer wait for a reader that is slower', async () => {
     let written = 0;
     await using server = await receiver(({ socket }) => {

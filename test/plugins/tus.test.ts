@@ -417,6 +417,21 @@ describe('side by side', () => {
     ]);
   });
 
+  it('an asset has four, also of those that are created at the same moment', async () => {
+    const { w, asked } = await studio();
+    await using _ = w;
+    const { tusEndpoint: endpoint } = await asked();
+    const headers = { 'tus-resumable': '1.0.0', 'upload-length': String(film.length) };
+    const created = await Promise.all(
+      Array.from({ length: 40 }, async () =>
+        w.app.handle(new Request(endpoint, { method: 'POST', headers })),
+      ),
+    );
+    const urls = created.flatMap((answer) => answer.headers.get('location') ?? []);
+    const there = await Promise.all(urls.map(async (url) => (await head(w, url)).status === 200));
+    expect(there.filter(Boolean)).toHaveLength(4);
+  });
+
   it('an account has a hundred on a node', async () => {
     const { w, asked } = await studio();
     await using _ = w;

@@ -96,9 +96,10 @@ export function tusUploads(kit: AssetsKit, { tries }: { tries: UploadTries }): T
     return { uploadId, offset: size, size, metadata: '', expires: undefined };
   };
 
-  /** Makes room for one more. */
+  /** Makes room for one more, which has its place at once: while room is made for it others are asked for. */
   const admit = async (file: NewPartialFile): Promise<void> => {
-    const all = [...partial.list(), ...beginning];
+    const all = [...partial.list(), ...[...beginning].filter(({ id }) => !partial.find(id))];
+    beginning.add(file);
     if (all.length >= assetLimits.tusPerNode) throw nodeIsFull(assetLimits.tusPerNode);
     const { account, assetId } = file.note;
     const own = all.filter(({ note }) => note.account === account);
@@ -142,9 +143,8 @@ export function tusUploads(kit: AssetsKit, { tries }: { tries: UploadTries }): T
       // Before a byte is taken: nothing is promised by it, for it may come hours later.
       await kit.intake.checkRoom(size);
       const file = { id: uuid(), size, expires, note: { assetId, account, metadata } };
-      await admit(file);
-      beginning.add(file);
       try {
+        await admit(file);
         const upload = uploadOf(await partial.begin(file));
         return stateOf(upload, 0);
       } finally {

@@ -39,6 +39,8 @@ export function exchange(connection: Connection, options: ExchangeOptions): Exch
   const { to, request, signal, clock, limits } = options;
   const idleTimeout = request.idleTimeout ?? limits.idleTimeout;
   const chunks: Buffer[] = [];
+  /** Parts of the bytes that are parsed just now. */
+  const arrived: Buffer[] = [];
   let unread = 0;
   let isPaused = false;
   let failed: OutboundFailure | undefined;
@@ -103,20 +105,27 @@ export function exchange(connection: Connection, options: ExchangeOptions): Exch
         onWanted();
       },
       body(bytes) {
-        if (drainable !== undefined) return;
-        chunks.push(bytes);
-        unread += bytes.length;
-        if (unread > limits.unreadBytes && !isPaused) {
-          isPaused = true;
-          connection.pause();
-        }
-        onRead();
+        if (drainable === undefined) arrived.push(bytes);
       },
       // Looked at when all that came with it has been parsed.
       done() {},
     },
     { isHead: request.method === 'HEAD', limits },
   );
+
+  /** What came at one time is one piece, however small the chunks are in which the peer sent it. */
+  const keep = () => {
+    if (arrived.length === 0) return;
+    const piece = arrived.length === 1 ? arrived[0] : Buffer.concat(arrived);
+    arrived.length = 0;
+    chunks.push(piece);
+    unread += piece.length;
+    if (unread > limits.unreadBytes && !isPaused) {
+      isPaused = true;
+      connection.pause();
+    }
+    onRead();
+  };
 
   const discard = () => {
     if (isOver || drainable !== undefined) return;
@@ -137,6 +146,7 @@ export function exchange(connection: Connection, options: ExchangeOptions): Exch
       active();
       if (drainable !== undefined) drainable -= bytes.length;
       const wrong = parser.push(bytes);
+      keep();
       // A complete answer counts, whatever is behind it: only the connection is not used again.
       if (wrong !== undefined && !parser.isDone) return fail(failure('protocol', `${to.origin}: ${wrong}`));
       // A peer that refuses while it is still sent to does not want the rest.
