@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
 import { parsePlaylist } from './checker.ts';
 import { AVC_360P, Feed, frame, play, send, sendHeaders, videoHeader } from './feed.ts';
-import { decodeTimes } from './timestamp-cases.ts';
 import { Viewer } from './viewer.ts';
 
 /** True once a promise has its value, without waiting for it. */
@@ -77,19 +76,6 @@ test('numbers of the grant count when nothing is listed', async () => {
   await play(feed, sink, { seconds: 1 });
   const playlist = parsePlaylist(await feed.text('source.m3u8'));
   expect([playlist.sequence, playlist.discontinuitySequence, playlist.target]).toEqual([4000, 3, 9]);
-});
-
-test('decode times go on from the age of the stream: players that know its older media see them go forward', async () => {
-  const starts: number[] = [];
-  for (const age of [0, 30, 315_000_000]) {
-    const feed = new Feed();
-    const viewer = new Viewer(feed);
-    const { sink } = feed.attach({ mediaSequence: 4 * age });
-    sendHeaders(sink);
-    await play(feed, sink, { seconds: 3, after: () => viewer.look() });
-    starts.push(...[1, 2].map((track) => Math.floor((decodeTimes(viewer, track)[0] as number) / 1000)));
-  }
-  expect(starts).toEqual([10, 10, 40, 40, 315_000_010, 315_000_010]);
 });
 
 test('headers and unknown files', async () => {

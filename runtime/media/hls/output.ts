@@ -120,8 +120,6 @@ export class LiveOutput {
     const { grant } = attachment;
     this.#release();
     this.#window.number(grant);
-    // On from the age of the stream: what an earlier output of it gave to viewers and recordings lies before that.
-    this.#end = Math.max(this.#end, ORIGIN + grant.mediaSequence * SEQUENCE_MS);
     this.#knownTarget = Math.max(this.#knownTarget, grant.targetDuration, this.#config.targetDuration);
     this.#attachment = attachment;
     this.#isPublishing = !this.#hasEnded;
@@ -320,8 +318,6 @@ export class LiveOutput {
 
 /** Not 0, so that a composition offset below 0 leads to no time below 0; milliseconds. */
 const ORIGIN = 9000;
-/** Of the stream's age for each number of `PublishGrant.mediaSequence`. */
-const SEQUENCE_MS = 250;
 
 /** v2 also leaves out date ranges, of which there are none. Another value is one of a later version. */
 function kindAsked(query: URLSearchParams | undefined): 'delta' | 'media' {
