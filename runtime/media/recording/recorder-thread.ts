@@ -126,10 +126,11 @@ class RunningThread {
       return undefined;
     }
     if (call.name === 'seal') return spool.seal(new Uint8Array(this.#buffer.length));
-    spool.forget();
+    this.#spools.delete(call.argument);
     this.#touched.delete(spool);
     this.#unhashed.delete(spool);
-    this.#spools.delete(call.argument);
+    await spool.leave();
+    this.#touched.delete(spool);
     return undefined;
   }
 

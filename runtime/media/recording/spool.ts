@@ -51,6 +51,8 @@ export class Spool {
   #reasons: GapReason[] = [];
   #mustSave = false;
   #saved: Promise<void> = Promise.resolve();
+  #syncing: Promise<void> = Promise.resolve();
+  #isOver = false;
   #told = { inits: 0, segments: 0 };
 
   constructor(
@@ -210,18 +212,17 @@ export class Spool {
   }
 
   get needsSync(): boolean {
-    return this.#isDirty || this.#mustSave;
+    return !this.#isOver && (this.#isDirty || this.#mustSave);
   }
 
   /** Brings what is written to the disk. */
-  async sync(): Promise<void> {
-    if (this.#mustSave && this.#isMade) {
-      this.#mustSave = false;
-      await this.save({}).catch((error: unknown) => {
-        this.#mustSave = true;
-        throw error;
-      });
-    }
+  sync(): Promise<void> {
+    this.#syncing = this.#sync();
+    return this.#syncing;
+  }
+
+  async #sync(): Promise<void> {
+    if (this.#mustSave && this.#isMade) await this.save({});
     if (!this.#isDirty || !this.#file) return;
     const { sealed } = this.#file;
     this.#isDirty = false;
@@ -241,7 +242,12 @@ export class Spool {
     const meta: Record<string, unknown> = { ...this.#meta, ...fields };
     for (const name of Object.keys(meta)) if (meta[name] === null) delete meta[name];
     this.#meta = meta as unknown as TakeMeta;
-    this.#saved = this.#saved.catch(() => {}).then(() => writeMeta(this.#folder, this.#meta));
+    this.#mustSave = false;
+    const saved = this.#saved.catch(() => {}).then(() => writeMeta(this.#folder, this.#meta));
+    this.#saved = saved.catch((error: unknown) => {
+      this.#mustSave = true;
+      throw error;
+    });
     return this.#saved;
   }
 
@@ -276,6 +282,13 @@ export class Spool {
   async close(): Promise<void> {
     if (!this.#isEnding) this.end();
     await this.sync();
+    this.forget();
+  }
+
+  /** Nothing is written in its folder any more: it is about to be removed. */
+  async leave(): Promise<void> {
+    this.#isOver = true;
+    await Promise.allSettled([this.#syncing, this.#saved]);
     this.forget();
   }
 

@@ -119,7 +119,7 @@ async function runAndKill(config: CrashConfig, after: number): Promise<Said[]> {
     output += chunk;
   });
   const [, signal] = await closed;
-  expect(signal).toBe('SIGKILL');
+  expect(signal, 'the recording process ended by itself; why stands above').toBe('SIGKILL');
   // The last line may be cut short by the kill.
   return output
     .split('\n')

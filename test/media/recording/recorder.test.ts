@@ -127,6 +127,27 @@ describe('a take', () => {
 });
 
 describe('finishing', () => {
+  it('can be dropped at any moment, also while the disk is asked to keep it', async () => {
+    using at = place();
+    const recorder = await at.recorder({ limits: { sync: 1 } });
+    for (let round = 0; round < 10; round++) {
+      const names = Array.from({ length: 8 }, (_, number) => `s${round}-${number}`);
+      await Promise.all(
+        names.map(async (sessionId, number) => {
+          const film = new Film({ partBytes: 1000 });
+          const feed = recorder.feed(grantOf(sessionId))!;
+          feed.begin(film.init);
+          feedSegments(feed, film, 1 + number);
+          feed.end();
+          expect(await recorder.finish(sessionId, { signal: noSignal() })).toBeDefined();
+          await recorder.drop(sessionId);
+        }),
+      );
+      expect(readdirSync(at.folder)).toEqual([]);
+    }
+    await recorder.close();
+  });
+
   it('is done once for all who ask, and answered the same after a restart, until it is dropped', async () => {
     using at = place();
     const recorder = await at.recorder();
