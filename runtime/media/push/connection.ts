@@ -1,0 +1,51 @@
+import type { PushTrouble } from '../../../core/ports/pusher.ts';
+
+/**
+ * The seam between what is to be sent and how a server is spoken to: one way for each kind of URL (`rtmp-push.ts`,
+ * `srt-push.ts`), and one caller, which owns the queue (`push.ts`).
+ */
+export type OpenPush = (url: string, handlers: PushHandlers) => OpeningPush;
+
+export interface OpeningPush {
+  /** Gives up, or leaves at once without a word. Nothing is called afterwards. */
+  abort(): void;
+}
+
+export interface PushHandlers {
+  /** The server said yes: media may be written. At most once, never during the call of `OpenPush`. */
+  onOpen(connection: PushConnection): void;
+  /** It takes bytes again, after `write` took less than it was given. */
+  onDrain(): void;
+  /** It failed before `onOpen`, or broke behind it. At most once, the last call, never during the call of `OpenPush`. */
+  onEnd(trouble: PushTrouble): void;
+}
+
+export interface PushConnection {
+  /** How messages are written down for it. */
+  readonly framing: Framing;
+  /** Hands bytes to the network: answers how many of them it took. The rest is given again after `onDrain`. */
+  write(bytes: Uint8Array): number;
+  /** Says goodbye as an encoder does, once all that was written has left, and closes. No handler is called any more. */
+  leave(): void;
+}
+
+/** Writes FLV message bodies as RTMP chunks, or as FLV tags. Nothing is allocated for a message. */
+export interface Framing {
+  /** Bytes that come before the first message. */
+  readonly preamble: Uint8Array;
+  /** Most bytes that a message with a body of `length` bytes takes. */
+  sizeOf(length: number): number;
+  /**
+   * Writes the message with the body `bytes[start, end)` at `out[at]`; answers where it ends. `type`: 8 audio, 9 video, 18 data
+   * (an AMF0 `@setDataFrame` message). `timestamp`: ms from 0, taken modulo 2^32.
+   */
+  write(
+    out: Uint8Array,
+    at: number,
+    type: number,
+    timestamp: number,
+    bytes: Uint8Array,
+    start: number,
+    end: number,
+  ): number;
+}
