@@ -23,13 +23,22 @@ export interface PushHandlers {
 export interface PushConnection {
   /** How messages are written down for it. */
   readonly framing: Framing;
-  /** Hands bytes to the network: answers how many of them it took. The rest is given again after `onDrain`. */
+  /**
+   * Hands bytes to the network: answers how many of them it took. The rest is given again after `onDrain`. `bytes` are good
+   * during the call alone: their buffer is used again.
+   */
   write(bytes: Uint8Array): number;
-  /** Says goodbye as an encoder does, once all that was written has left, and closes. No handler is called any more. */
+  /**
+   * Says goodbye as an encoder does, once all that was written has left, and closes. No handler is called any more. Never called
+   * while a message is half written: such a connection is aborted.
+   */
   leave(): void;
 }
 
-/** Writes FLV message bodies as RTMP chunks, or as FLV tags. Nothing is allocated for a message. */
+/**
+ * Writes FLV message bodies as RTMP chunks, or as FLV tags. Nothing is allocated for a message. Each message stands for itself,
+ * with its whole timestamp and length: those that wait behind it, and have been written down, may be left out.
+ */
 export interface Framing {
   /** Bytes that come before the first message. */
   readonly preamble: Uint8Array;
