@@ -259,7 +259,10 @@ export const headerOf = (publish: number) => (publish % 2 === 1 ? AVC_360P : AVC
  * What must be true of everything that ever reaches one server: metadata and headers first, no picture without those it is
  * made of, each under the header of its own publish, and a time that never goes back.
  */
-export function violations(messages: readonly Received[], options: { headers?: boolean } = {}): string[] {
+export function violations(
+  messages: readonly Received[],
+  options: { headers?: boolean; mayLackVideo?: boolean } = {},
+): string[] {
   const found: string[] = [];
   let video: Uint8Array | undefined;
   let hasSoundHeader = false;
@@ -276,7 +279,8 @@ export function violations(messages: readonly Received[], options: { headers?: b
     else if (kind === 'sound header') hasSoundHeader = true;
     else if (kind === 'sound') {
       if (!hasSoundHeader) found.push(`${index}: sound without a header`);
-      if (!isBegun && video !== undefined) found.push(`${index}: sound before the first picture`);
+      if (!isBegun && video !== undefined && !options.mayLackVideo)
+        found.push(`${index}: sound before the first picture`);
     } else if (kind === 'key' || kind === 'delta') {
       isBegun = true;
       const [{ publish, number }] = pictures([message]);
