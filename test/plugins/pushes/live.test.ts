@@ -222,12 +222,12 @@ describe('a target that cannot be reached', () => {
       w.pusher.fails(id, reason, { message });
       await w.settle();
     };
-    const before = async () => (await rows(w))[0]?.revision ?? 0;
+    const written = async () => (await rows(w))[0]?.revision ?? 0;
     await fails('connect', 'It refused the connection.');
-    const revision = await before();
+    const revision = await written();
     for (let n = 0; n < 5; n += 1) await fails('connect', 'It refused the connection again.');
     // An attempt that fails as the one before is no write.
-    expect(await before()).toBe(revision);
+    expect(await written()).toBe(revision);
     await fails('rejected', 'It said no.');
     await fails('rejected', 'It said no again.');
     w.pusher.connects(id);
