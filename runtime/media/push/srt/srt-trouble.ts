@@ -39,7 +39,7 @@ export function endTrouble(end: FfmpegEnd, { isAccepted }: { isAccepted: boolean
   if (/password required|unsecure|encryption/i.test(errors)) {
     return trouble('rejected', 'The server wants a passphrase and there is none, or the other way round.');
   }
-  if (/predefined|application-defined|REJECT(?!ED due to: INTERNAL)|rejected/i.test(errors)) {
+  if (/reject/i.test(errors)) {
     return trouble('rejected', 'The server refused the connection: see whether the streamid is right.');
   }
   if (/protocol not found|unknown protocol/i.test(errors)) {
