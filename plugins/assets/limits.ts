@@ -124,10 +124,10 @@ export const assetLimitTable = limitTable('assets', {
     beyond: 'The try has failed; the task tries again.',
   },
   importRetryAfter: {
-    value: 60_000,
+    value: 15 * 60_000,
     unit: 'ms',
-    meaning: 'What a server that a file is imported from may ask for by `Retry-After`.',
-    beyond: 'It is asked again all the same, when the task tries again.',
+    meaning: 'How long before its next try a task lets a server alone that asks for it by `Retry-After`.',
+    beyond: 'It is asked again earlier than it wants.',
   },
   importUnpacked: {
     value: 20,
