@@ -63,6 +63,12 @@ export const assetLimitTable = limitTable('assets', {
     beyond:
       '403 `upload.expired`; without a file by then task and asset fail. A retry of the task gives another URL.',
   },
+  uploadLook: {
+    value: 60_000,
+    unit: 'ms',
+    meaning: 'Time spent on waiting for bytes of an upload after which it is looked at how many came.',
+    beyond: '408 `intake.slow` when that is less than `plugins.assets.leastRate` wants.',
+  },
   importUrl: {
     value: 8192,
     unit: 'characters',
