@@ -1,3 +1,4 @@
+import { MDAT, MOOF, MOOV } from '../../mp4/fragment-boxes.ts';
 import type { TakeIo } from '../take-file.ts';
 import { FileWindow } from './file-window.ts';
 import { FragmentReader } from './fragment-reader.ts';
@@ -177,7 +178,3 @@ export function walkTake(io: TakeIo, options: { visitor: Visitor; until?: number
     return here >= 0 && FILE_TYPE.every((byte, index) => window.bytes[here + index] === byte);
   }
 }
-
-const MDAT = 0x6d646174;
-const MOOF = 0x6d6f6f66;
-const MOOV = 0x6d6f6f76;
