@@ -6,6 +6,7 @@ import type { FreeSpace } from './free-space.ts';
 import type { RecorderLimits } from './limits.ts';
 import type { OpenFiles } from './open-files.ts';
 import type { TakeNote } from './protocol.ts';
+import { inTurns, type Steps, turn } from './steps.ts';
 import type { TakeFile, TakeIo } from './take-file.ts';
 import { TakeHash } from './take-hash.ts';
 import { type SealedTake, spoolFiles, type TakeMeta, writeMeta, writeWhole } from './take-meta.ts';
@@ -18,7 +19,9 @@ export interface SpoolSurroundings {
   readonly limits: RecorderLimits;
   readonly files: OpenFiles;
   readonly space: FreeSpace;
-  openTakeFile(io: TakeIo): TakeFile;
+  openTakeFile(io: TakeIo): Steps<TakeFile>;
+  /** One after the other: while a file is completed its index is in memory. */
+  finishing<T>(work: () => Promise<T>): Promise<T>;
   io(path: string): TakeIo;
   log(message: string, fields: Readonly<Record<string, unknown>>): void;
 }
@@ -34,6 +37,8 @@ export class Spool {
   #meta: TakeMeta;
   #isMade: boolean;
   #file: TakeFile | undefined;
+  /** The look through a file that is there. */
+  #opening: Steps<TakeFile> | undefined;
   readonly #io: TakeIo;
   #hash = new TakeHash();
   #init: FedInit | undefined;
@@ -53,6 +58,7 @@ export class Spool {
   #saved: Promise<void> = Promise.resolve();
   #syncing: Promise<void> = Promise.resolve();
   #isOver = false;
+  #isSealing = false;
   #told = { inits: 0, segments: 0 };
 
   constructor(
@@ -165,9 +171,26 @@ export class Spool {
   }
 
   #opened(): TakeFile {
+    for (;;) {
+      const file = this.#open();
+      if (file) return file;
+    }
+  }
+
+  /** Its file; undefined: a long one that is there was looked through a little further. */
+  #open(): TakeFile | undefined {
     if (this.#file) return this.#file;
     if (!this.#isMade) this.#make();
-    this.#file = this.#around.openTakeFile(this.#io);
+    this.#opening ??= this.#around.openTakeFile(this.#io);
+    const opening = this.#opening;
+    // What throws begins anew.
+    this.#opening = undefined;
+    const step = opening.next();
+    if (!step.done) {
+      this.#opening = opening;
+      return undefined;
+    }
+    this.#file = step.value;
     const { cut } = this.#file;
     if (cut)
       this.#around.log('the torn end of a recording was cut off', {
@@ -200,10 +223,10 @@ export class Spool {
     return this.#hash.at < this.#file.sealed;
   }
 
-  /** Hashes a piece of it. */
+  /** Hashes a piece of it, once it is looked through. */
   hash(buffer: Uint8Array): void {
     try {
-      const { sealed } = this.#opened();
+      const { sealed = 0 } = this.#open() ?? {};
       if (this.#hash.at < sealed) this.#hash.step(this.#io, { to: sealed, buffer });
     } catch (error) {
       this.#retryAt = this.#around.clock.now() + this.#around.limits.retry;
@@ -212,7 +235,8 @@ export class Spool {
   }
 
   get needsSync(): boolean {
-    return !this.#isOver && (this.#isDirty || this.#mustSave);
+    // `seal` syncs what it writes, when it is whole.
+    return !this.#isOver && !this.#isSealing && (this.#isDirty || this.#mustSave);
   }
 
   /** Brings what is written to the disk. */
@@ -251,18 +275,28 @@ export class Spool {
     return this.#saved;
   }
 
-  /** Completes the file and hashes the rest of it; between two pieces others have their turn. Undefined: no media. */
+  /** Completes the file and hashes the rest of it; between any two pieces others have their turn. Undefined: no media. */
   async seal(buffer: Uint8Array): Promise<SealedTake | undefined> {
     if (this.#meta.sealed) return this.#meta.sealed;
     if (!this.#isMade) return undefined;
+    this.#isSealing = true;
+    return this.#seal(buffer).finally(() => {
+      this.#isSealing = false;
+    });
+  }
+
+  async #seal(buffer: Uint8Array): Promise<SealedTake | undefined> {
     await this.save({ isEnding: true });
-    const finished = this.#opened().finish();
+    const finished = await this.#around.finishing(async () => {
+      while (!this.#open()) await turn();
+      return inTurns(this.#opened().finish());
+    });
     this.#isDirty = false;
     if (!finished) return undefined;
     const { size, head, index, spec, startedAt } = finished;
     while (this.#hash.at < size) {
       this.#hash.step(this.#io, { to: size, buffer });
-      await new Promise<void>((resolve) => setImmediate(resolve));
+      await turn();
     }
     await writeWhole(this.#folder, { name: spoolFiles.head, bytes: head.bytes });
     await writeWhole(this.#folder, { name: spoolFiles.index, bytes: index });
@@ -294,7 +328,7 @@ export class Spool {
 
   /** Its file is closed, and nothing of it stays in memory. */
   forget(): void {
-    this.#file = undefined;
+    this.#file = this.#opening = undefined;
     this.#around.files.close(this.#path);
   }
 
