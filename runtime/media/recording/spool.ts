@@ -2,6 +2,7 @@ import { mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Clock } from '../../../core/ports/clock.ts';
 import type { FedInit, FedPart } from './feed.ts';
+import { joinMark } from './found-takes.ts';
 import type { FreeSpace } from './free-space.ts';
 import type { RecorderLimits } from './limits.ts';
 import type { OpenFiles } from './open-files.ts';
@@ -9,7 +10,7 @@ import type { TakeNote } from './protocol.ts';
 import { inTurns, type Steps, turn } from './steps.ts';
 import type { TakeFile, TakeIo } from './take-file.ts';
 import { TakeHash } from './take-hash.ts';
-import { type SealedTake, spoolFiles, type TakeMeta, writeMeta, writeWhole } from './take-meta.ts';
+import { metaBytes, type SealedTake, spoolFiles, type TakeMeta, writeWhole } from './take-meta.ts';
 import { type GapReason, reasonOf, troubleOf, troubles } from './trouble.ts';
 import { rowsOf } from './written.ts';
 
@@ -95,6 +96,10 @@ export class Spool {
     try {
       const file = this.#opened();
       this.#pause(file);
+      if (!this.#isPlaced && this.#isCrowded(file, this.#init)) {
+        this.#miss(troubles.changes);
+        return;
+      }
       if (!this.#isPlaced) file.begin(this.#init);
       file.part(bytes, this.#isPlaced ? part : { ...part, startsSegment: true });
     } catch (error) {
@@ -130,6 +135,13 @@ export class Spool {
     } catch (error) {
       return troubleOf(error);
     }
+  }
+
+  /** It has had so many inits, and this is another. What is joined has those of its parts. */
+  #isCrowded(file: TakeFile, init: FedInit): boolean {
+    if (file.inits.length < this.#around.limits.inits || this.#meta.sessionId.startsWith(joinMark))
+      return false;
+    return !file.has(init);
   }
 
   #miss(trouble: string, error?: unknown): void {
@@ -206,7 +218,7 @@ export class Spool {
   #make(): void {
     mkdirSync(this.#folder, { recursive: true });
     const path = join(this.#folder, spoolFiles.meta);
-    writeFileSync(`${path}.new`, JSON.stringify(this.#meta), { mode: 0o640 });
+    writeFileSync(`${path}.new`, this.#bytesOf(this.#meta), { mode: 0o640 });
     renameSync(`${path}.new`, path);
     this.#isMade = true;
     this.#mustSave = true;
@@ -261,13 +273,22 @@ export class Spool {
     }
   }
 
+  #bytesOf(meta: TakeMeta): Uint8Array {
+    return metaBytes(meta, { most: this.#around.limits.metaBytes });
+  }
+
   /** Changes `take.json`. On disk when it resolves. */
-  save(fields: { [Name in keyof TakeMeta]?: TakeMeta[Name] | null }): Promise<void> {
+  async save(fields: { [Name in keyof TakeMeta]?: TakeMeta[Name] | null }): Promise<void> {
     const meta: Record<string, unknown> = { ...this.#meta, ...fields };
     for (const name of Object.keys(meta)) if (meta[name] === null) delete meta[name];
-    this.#meta = meta as unknown as TakeMeta;
+    const changed = meta as unknown as TakeMeta;
+    // What is too large changes nothing.
+    this.#bytesOf(changed);
+    this.#meta = changed;
     this.#mustSave = false;
-    const saved = this.#saved.catch(() => {}).then(() => writeMeta(this.#folder, this.#meta));
+    const saved = this.#saved
+      .catch(() => {})
+      .then(() => writeWhole(this.#folder, { name: spoolFiles.meta, bytes: this.#bytesOf(this.#meta) }));
     this.#saved = saved.catch((error: unknown) => {
       this.#mustSave = true;
       throw error;

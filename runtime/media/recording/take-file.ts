@@ -26,6 +26,8 @@ export interface TakeFile {
   /** Whole segments. */
   readonly count: number;
   segment(number: number): IndexedSegment;
+  /** It has this init: beginning with it adds none. */
+  has(init: FedInit): boolean;
   begin(init: FedInit): void;
   part(bytes: Uint8Array, part: FedPart): void;
   /** The open segment is whole: the publish is over, or something is missing behind it. What follows begins with a `begin`. */

@@ -87,6 +87,10 @@ class GrowingFile implements TakeFile {
     return this.#scan.segments.get(number);
   }
 
+  has({ bytes, ...described }: FedInit): boolean {
+    return this.#scan.inits.numberOf({ bytes, described }) !== undefined;
+  }
+
   begin(init: FedInit): void {
     this.#mustGrow();
     const tracks = readInit(init.bytes);
