@@ -446,6 +446,33 @@ describe('while the store does not answer', () => {
     ]);
   });
 
+  it('in time, what it stored all the same is told once', async () => {
+    await using w = await world({ plugins });
+    const { id } = await live(w, [await givenTarget(w)]);
+    const { commit } = w.store;
+    let asked = 0;
+    // Every second commit is written, and nobody hears that it was.
+    const unheard: typeof commit = async (step) => {
+      const outcome = await commit(step);
+      asked += 1;
+      if (asked % 2 === 1) throw new Error('the store does not answer');
+      return outcome;
+    };
+    Object.assign(w.store, { commit: unheard });
+    w.pusher.fails(id, 'connect', { message: 'It refused.' });
+    w.pusher.connects(id);
+    w.pusher.slows(id);
+    w.pusher.loses(id, 'closed', { message: 'It left.' });
+    w.pusher.connects(id);
+    await w.advance('10s');
+    Object.assign(w.store, { commit });
+    expect(asked).toBeGreaterThan(5);
+    expect(await told(w)).toEqual([
+      ...['error T: It refused.', 'connected T', 'error T: It takes less than is broadcast.'],
+      ...['error T: It left.', 'disconnected T', 'connected T'],
+    ]);
+  });
+
   it('for long, a target that comes and goes is bounded, and connected and disconnected alternate', async () => {
     await using w = await world({ plugins });
     const { id, publish } = await live(w, [await givenTarget(w)]);
