@@ -22,6 +22,7 @@ import { processLimits } from './limits.ts';
 import { listen } from './listen.ts';
 import { inProcessMedia } from './media/in-process.ts';
 import { inspector as fileInspector } from './media/mp4/inspect/inspector.ts';
+import { inertPusher } from './media/push/inert-pusher.ts';
 import { diskRecorder } from './media/recording/recorder.ts';
 import { nodeClient } from './node-client.ts';
 import { nodeGate } from './node-gate.ts';
@@ -79,8 +80,9 @@ async function main(): Promise<void> {
       uploads: config.recording.uploads,
     },
   });
-  const disks = new DiskWatch(diskPlaces({ ...config, drivers }), { clock, log });
-  const { uploads, blobs } = diskPlaces({ ...config, drivers });
+  const places = diskPlaces({ ...config, drivers });
+  const disks = new DiskWatch(places, { clock, log });
+  const { uploads, blobs } = places;
   const intake = diskIntake({ clock, ...uploads, store: blobs?.folder });
   const inspector = fileInspector({ clock });
   const packer = filePacker({
@@ -141,7 +143,10 @@ async function main(): Promise<void> {
   const publicUrl = config.publicUrl ?? `http://localhost:${config.http.port}`;
   const begun = boot({
     plugins,
-    drivers: { ...opened, clock, media, recorder, intake, inspector, packer, outbound, disks },
+    drivers: {
+      ...{ ...opened, clock, media, recorder, intake, inspector, packer, outbound, disks },
+      pusher: inertPusher(),
+    },
     deployment: {
       publicUrl,
       dataDir: config.dataDir,

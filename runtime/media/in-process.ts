@@ -52,6 +52,7 @@ export function inProcessMedia(options: InProcessMediaOptions): Media {
       pool,
       memory: memory.open(),
       delay,
+      after: numbers.endOf(grant.playbackId),
       log: (line) => log.info(line, { streamId: grant.streamId }),
       config: {
         partTarget: options.hls.part / 1000,

@@ -28,6 +28,8 @@ export interface LiveOutputOptions {
   readonly memory?: MemoryShare;
   /** Of this process, for the vitals. */
   readonly delay?: OwnDelay;
+  /** Where the media of an earlier output of this playbackId ended, milliseconds on its timeline. */
+  readonly after?: number;
   /** One line for the operator; no secrets. */
   readonly log?: (line: string) => void;
   readonly config?: Partial<OutputConfig>;
@@ -73,7 +75,9 @@ export class LiveOutput {
   #vitals: Vitals | undefined;
   #isPublishing = false;
   #hasEnded = false;
-  #end: number = ORIGIN;
+  /** Where media ends on the timeline, milliseconds. What earlier outputs gave to viewers and recordings lies before. */
+  #end: number;
+  #isNumbered = false;
   /** Rendered when first asked for, shared by all who ask before the next part. */
   readonly #rendered = {
     media: { version: -1, text: '' },
@@ -82,7 +86,8 @@ export class LiveOutput {
   };
 
   constructor(options: LiveOutputOptions) {
-    const { clock, pool, memory, delay, log = () => {}, config } = options;
+    const { clock, pool, memory, delay, after = 0, log = () => {}, config } = options;
+    this.#end = after;
     this.#memory = memory;
     this.#delay = delay;
     this.#clock = clock;
@@ -106,8 +111,8 @@ export class LiveOutput {
   }
 
   /** Where a playlist that follows this one may begin to count. */
-  get reached(): { mediaSequence: number; discontinuitySequence: number } {
-    return this.#window.reached;
+  get reached(): { mediaSequence: number; discontinuitySequence: number; end: number } {
+    return { ...this.#window.reached, end: this.#end };
   }
 
   /** Requests that wait now. */
@@ -120,6 +125,8 @@ export class LiveOutput {
     const { grant } = attachment;
     this.#release();
     this.#window.number(grant);
+    if (!this.#isNumbered) this.#end = Math.max(this.#end, ORIGIN + grant.mediaSequence * QUARTER);
+    this.#isNumbered = true;
     this.#knownTarget = Math.max(this.#knownTarget, grant.targetDuration, this.#config.targetDuration);
     this.#attachment = attachment;
     this.#isPublishing = !this.#hasEnded;
@@ -318,6 +325,8 @@ export class LiveOutput {
 
 /** Not 0, so that a composition offset below 0 leads to no time below 0; milliseconds. */
 const ORIGIN = 9000;
+/** Of the stream's age for each number of `PublishGrant.mediaSequence`; milliseconds. */
+const QUARTER = 250;
 
 /** v2 also leaves out date ranges, of which there are none. Another value is one of a later version. */
 function kindAsked(query: URLSearchParams | undefined): 'delta' | 'media' {
