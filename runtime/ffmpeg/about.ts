@@ -65,7 +65,7 @@ interface Asking {
 /** What it answers; undefined when it fails, says too much or takes too long. */
 async function answer(command: readonly string[], options: Asking): Promise<string | undefined> {
   const { end, text } = await ask(command, options);
-  return end?.by === 'itself' && end.code === 0 ? text : undefined;
+  return end?.code === 0 ? text : undefined;
 }
 
 /**
@@ -106,7 +106,9 @@ async function ask(
   let text = '';
   try {
     const asked = startProcess({
-      ...{ clock, limits, env, command, secrets: [] },
+      ...{ clock, env, command, secrets: [] },
+      // Its deadline is what ends it.
+      limits: { ...limits, endTimeout: limits.lookTimeout },
       ...(hidden !== undefined && { hidden }),
       deadline: limits.lookTimeout,
       handlers: {
@@ -116,6 +118,8 @@ async function ask(
         },
       },
     });
+    // There is nothing for it to read.
+    asked.end();
     return { end: await asked.ended, text };
   } catch {
     return { end: undefined, text };
