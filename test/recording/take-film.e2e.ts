@@ -10,7 +10,6 @@ import {
   complaints,
   flashesAndBeeps,
   frameAt,
-  plainComplaints,
   playWithGStreamer,
   probe,
   run,
@@ -20,6 +19,7 @@ import {
 import { readFragments } from '../hls/boxes.ts';
 import { type FlvTag, readFlv } from '../hls/flv.ts';
 import { enhancedClip } from '../publisher/enhanced-clip.ts';
+import { complaintsOfFfmpeg } from '../vod/players.ts';
 import { atOnce } from './at-once.ts';
 import { MemoryIo } from './memory-io.ts';
 import { TappedPackager } from './tapped-packager.ts';
@@ -186,7 +186,7 @@ describe.each([
     const { fed, finished } = made;
     for (const path of paths) {
       expect(await complaints(path)).toBe('');
-      expect(await plainComplaints(path)).toBe('');
+      expect(await complaintsOfFfmpeg(path)).toBe('');
       const { format, streams } = await probe(path);
       expect(Number(format.start_time)).toBe(0);
       expect(Math.abs(Number(format.duration) - fed.seconds)).toBeLessThan(0.35 * publishes.length);

@@ -1,3 +1,4 @@
+import { MDAT, MOOF, MOOV } from '../../mp4/fragment-boxes.ts';
 import type { Steps } from '../steps.ts';
 import type { TakeIo } from '../take-file.ts';
 import { FileWindow } from './file-window.ts';
@@ -191,6 +192,3 @@ export function* walkTake(io: TakeIo, options: { visitor: Visitor; until?: numbe
 }
 
 const TURN = takeFileLimits.takeTurn.value;
-const MDAT = 0x6d646174;
-const MOOF = 0x6d6f6f66;
-const MOOV = 0x6d6f6f76;
