@@ -87,7 +87,7 @@ export function nodePusher(options: NodePusherOptions): NodePusher {
 
   /** Deadlines are looked at while there is something to look at. */
   const watch = () => {
-    const isIdle = ![...relays.values()].some((relay) => relay.isActive);
+    const isIdle = !relays.values().some((relay) => relay.isActive);
     if (isIdle) {
       stopLooking?.();
       stopLooking = undefined;

@@ -173,7 +173,7 @@ class RtmpPush implements PushConnection {
         this.#isOpen = true;
         handlers.onOpen(this);
       },
-      onRefused: (refusal) => this.#end(refusalTrouble(refusal)),
+      onRefused: (refusal) => this.#end(refusalTrouble(refusal, { wasAccepted: this.#isOpen })),
       onEnded: () => this.#end(trouble('closed', 'the server ended the stream')),
       onOrder: () => {
         if (!this.#orders.admit(this.#parts.clock.now()))

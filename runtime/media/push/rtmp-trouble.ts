@@ -12,14 +12,23 @@ export function outboundTrouble({ reason, message }: OutboundFailure): PushTroub
   return trouble(OUTBOUND_REASONS[reason] ?? 'connect', message);
 }
 
-export function refusalTrouble({ code, asksForUser }: PublishRefusal): PushTrouble {
+/** @param options.wasAccepted It said yes before: whatever it ended the stream for, the URL and the key were right then. */
+export function refusalTrouble(
+  { code, asksForUser }: PublishRefusal,
+  { wasAccepted }: { wasAccepted: boolean },
+): PushTrouble {
   if (asksForUser) {
     const what =
       'the server asks for a user and a password, which is not supported; use one that takes a key';
     return trouble('rejected', what);
   }
   // The one says nothing, the other is a text of the server's own.
-  if (code === 'NetConnection.Call.Failed' || !isKnownCode(code))
+  const isNews = code !== 'NetConnection.Call.Failed' && isKnownCode(code);
+  if (wasAccepted) {
+    const named = isNews ? ` with ${code}` : '';
+    return trouble('rejected', `the server accepted the stream and then ended it${named}`);
+  }
+  if (!isNews)
     return trouble('rejected', `the server refused the stream; ${CHECK_URL}`);
   const what = `the server refused the stream with ${code}`;
   const advice = ADVICE[code];

@@ -260,6 +260,22 @@ describe('a far side that', () => {
     expect(push.calls).toEqual(['open', 'end']);
   });
 
+  test('refuses what it had accepted is not said to have been given a wrong key', async () => {
+    await using far = await farSide();
+    for (const [code, named] of [
+      ['NetStream.Publish.Rejected', ' with NetStream.Publish.Rejected'],
+      ['Our.Own.Words', ''],
+    ]) {
+      const push = pushTo(far.url());
+      await push.opened();
+      far.visits.at(-1)?.status(code, 'error');
+      expect(await troubleOf(push)).toEqual({
+        reason: 'rejected',
+        message: `The server accepted the stream and then ended it${named}.`,
+      });
+    }
+  });
+
   test('asks without end in time is answered', async () => {
     await using far = await farSide();
     const push = pushTo(far.url());
