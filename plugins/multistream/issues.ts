@@ -6,12 +6,18 @@ const most = multistreamLimits.issuesPerStream.value;
 
 /** What is wrong with the pushes of one playlist at `now` (epoch ms), in plain words. */
 export function issuesOf(
-  { pushes, gone }: Plan,
+  { pushes, gone, looped }: Plan,
   { readings, now }: { readings: readonly PushReading[]; now: number },
 ): string[] {
-  const issues = gone.map(
-    (id) => `Multistream target ${id} was deleted: nothing is sent to it. Take it out of multistream.`,
-  );
+  const issues = [
+    ...gone.map(
+      (id) => `Multistream target ${id} was deleted: nothing is sent to it. Take it out of multistream.`,
+    ),
+    ...looped.map(
+      (id) =>
+        `Multistream target ${id} leads to this stream itself: nothing is sent to it. Give it another URL.`,
+    ),
+  ];
   for (const { id, trouble, retryAt } of readings) {
     const push = pushes.get(id);
     if (!push || !trouble) continue;

@@ -13,14 +13,16 @@ export interface Plan {
   readonly orders: readonly PushOrder[];
   /** Ids of targets that the stream names and that are no more. */
   readonly gone: readonly string[];
+  /** Ids of targets that lead to the stream itself: each such push would take the key from its own encoder. */
+  readonly looped: readonly string[];
 }
 
 /** Of what names no targets, or is not this node's. */
-export const nothing: Plan = { entries: 0, pushes: new Map(), orders: [], gone: [] };
+export const nothing: Plan = { entries: 0, pushes: new Map(), orders: [], gone: [], looped: [] };
 
 /** What a stream that is on the air here wants by now: reads the targets that it names. Faults `store.*`. */
 export async function planOf(
-  { account, fields }: CurrentStream,
+  { account, streamKey, fields }: CurrentStream,
   { grant, kit }: { grant: PublishGrant; kit: MultistreamKit },
 ): Promise<Plan> {
   const { targets } = fields.multistream as { targets: readonly Entry[] };
@@ -31,6 +33,7 @@ export async function planOf(
   const pushes = new Map<string, WantedPush>();
   const orders: PushOrder[] = [];
   const gone: string[] = [];
+  const looped: string[] = [];
   const { streamId, sessionId, discontinuitySequence: publish } = grant;
   for (const [index, { id: targetId, profile, videoOnly = false }] of entries.entries()) {
     const row = found[index];
@@ -40,11 +43,16 @@ export async function planOf(
     }
     const { url, name, disabled } = JSON.parse(row.body) as Target;
     if (disabled) continue;
+    // Under whatever name and port this deployment is reached: the key is drawn at random, so it is in no other URL.
+    if (url.includes(streamKey)) {
+      looped.push(targetId);
+      continue;
+    }
     const id = `${targetId}/${profile}`;
     pushes.set(id, { account, streamId, sessionId, targetId, profile, name, publish });
     orders.push({ id, url, videoOnly });
   }
-  return { entries: targets.length, pushes, orders, gone };
+  return { entries: targets.length, pushes, orders, gone, looped };
 }
 
 interface Entry {

@@ -41,6 +41,8 @@ export interface StreamReference {
 
 export interface CurrentStream {
   readonly account: string;
+  /** A secret. */
+  readonly streamKey: string;
   readonly isActive: boolean;
   /** Its newest session. */
   readonly sessionId: string | null;

@@ -91,10 +91,18 @@ export default definePlugin({
       async current(id) {
         const row = await kit.resources.get('stream', id, { isBeside: true });
         if (!row) return undefined;
-        const { account, isActive, sessionId = null, feeder, incarnation, fields } = documentOf(row);
+        const {
+          account,
+          streamKey,
+          isActive,
+          sessionId = null,
+          feeder,
+          incarnation,
+          fields,
+        } = documentOf(row);
         const keeper = feeder === undefined ? incarnation : (feeder?.incarnation ?? null);
         return {
-          ...{ account, isActive, sessionId, incarnation: keeper },
+          ...{ account, streamKey, isActive, sessionId, incarnation: keeper },
           fields: shown.present(fields),
         };
       },

@@ -28,8 +28,7 @@ export function refusalTrouble(
     const named = isNews ? ` with ${code}` : '';
     return trouble('rejected', `the server accepted the stream and then ended it${named}`);
   }
-  if (!isNews)
-    return trouble('rejected', `the server refused the stream; ${CHECK_URL}`);
+  if (!isNews) return trouble('rejected', `the server refused the stream; ${CHECK_URL}`);
   const what = `the server refused the stream with ${code}`;
   const advice = ADVICE[code];
   return trouble('rejected', advice === undefined ? what : `${what}: ${advice}`);

@@ -19,7 +19,8 @@ function node(count: number) {
         if (given instanceof Error) reject(given);
         const targets = given instanceof Error ? [] : given.map((one) => ({ id: one, profile: 'source' }));
         const fields = { multistream: { targets } };
-        resolve({ account: 'a', isActive: true, sessionId: `session-${id}`, incarnation: 'i', fields });
+        const keeper = { isActive: true, sessionId: `session-${id}`, incarnation: 'i' };
+        resolve({ account: 'a', streamKey: 'k', ...keeper, fields });
       };
       reads.push({ id, answer });
     });

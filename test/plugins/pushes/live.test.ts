@@ -88,6 +88,25 @@ describe('a broadcast with targets', () => {
     expect(isHealthy).toBe(true);
   });
 
+  it('is never pushed to itself, where it would take the key from its own encoder', async () => {
+    await using w = await world({ plugins });
+    const target = await givenTarget(w);
+    const stream = await w.given.stream({ multistream: targets(target) });
+    const own = `rtmp://another-name.example.com/live/${stream.streamKey}?a=1`;
+    await w.request('PATCH', `${targetPath}/${target}`, { body: { url: own } });
+    await w.given.broadcast(stream);
+    await w.advance('4s');
+    expect(orders(w, stream.playbackId)).toEqual([]);
+    const { issues, isHealthy } = await shown(w, stream.id);
+    expect(issues).toEqual([
+      `Multistream target ${target} leads to this stream itself: nothing is sent to it. Give it another URL.`,
+    ]);
+    expect(isHealthy).toBe(true);
+    await w.request('PATCH', `${targetPath}/${target}`, { body: { url } });
+    await w.advance('2s');
+    expect(orders(w, stream.playbackId)).toHaveLength(1);
+  });
+
   it('is never pushed to a target that has come to be of another account', async () => {
     await using w = await world({ plugins });
     const target = await givenTarget(w);
