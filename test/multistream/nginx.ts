@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -31,7 +31,13 @@ export interface Nginx extends AsyncDisposable {
 }
 
 const program = '/usr/sbin/nginx';
-const module = '/usr/lib/nginx/modules/ngx_rtmp_module.so';
+/** Of Debian and Alpine, of Fedora, of Arch. */
+const module = ['/usr/lib/nginx/modules', '/usr/lib64/nginx/modules', '/usr/share/nginx/modules']
+  .map((folder) => join(folder, 'ngx_rtmp_module.so'))
+  .find((path) => existsSync(path));
+
+/** Whether it is on this machine; `npm run e2e` installs it where it can. */
+export const hasNginx = module !== undefined && existsSync(program);
 
 export async function startNginx(options: { host: string }): Promise<Nginx> {
   const { host } = options;

@@ -1,0 +1,436 @@
+/** Broadcasts pushed on to servers of others, good and bad, all on one server of ours; at last what it gave away. */
+import { Database } from 'bun:sqlite';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { NewStream } from '../e2e/harness/api.ts';
+import { type Encoder, encode, publisher } from '../e2e/harness/encoders.ts';
+import type { Events } from '../e2e/harness/events.ts';
+import { complaints, probe } from '../e2e/harness/film-tools.ts';
+import { type HookReceiver, startHookReceiver } from '../e2e/harness/hook-receiver.ts';
+import { numbered, watch } from '../e2e/harness/numbered.ts';
+import { proxyTo } from '../e2e/harness/proxy.ts';
+import { type Server, startServer } from '../e2e/harness/server.ts';
+import { lasting, until } from '../e2e/harness/wait.ts';
+import { certificates } from '../outbound/certificates.ts';
+import { enhancedClip } from '../publisher/enhanced-clip.ts';
+import { type FarSide, startFarSide } from './far-side.ts';
+import { flvOf } from './heard.ts';
+import { hasNginx, type Nginx, startNginx } from './nginx.ts';
+import { checkReceived } from './received.ts';
+import { type Pushed, plain, type Targets, targetsOf } from './targets.ts';
+
+/** Addresses that nothing else has: whoever finds one in what the server printed knows where it is from. */
+const places = {
+  good: '127.0.0.71',
+  dying: '127.0.0.72',
+  far: '127.0.0.73',
+  bad: '127.0.0.74',
+  private: '10.71.72.73',
+};
+/** In each URL: no line, answer, event or row may hold it. */
+const secret = (name: string) => `k3y-${name}-5ecr3t`;
+
+let server: Server;
+let events: Events;
+let targets: Targets;
+let hooks: HookReceiver;
+let good: Nginx;
+let dying: Nginx;
+let far: FarSide;
+let folder: string;
+/** Whole answers of the API about what the tests made. */
+const answers: string[] = [];
+
+describe.skipIf(!hasNginx)('multistream', () => {
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'millrace-multistream-'));
+    await writeFile(join(folder, 'authority.pem'), certificates.authority);
+    [good, dying, hooks] = await Promise.all([
+      startNginx({ host: places.good }),
+      startNginx({ host: places.dying }),
+      startHookReceiver(),
+    ]);
+    far = startFarSide({ host: places.far });
+    server = await startServer({
+      env: {
+        MILLRACE_LOG__LEVEL: 'debug',
+        MILLRACE_PLUGINS__STREAMS__HOLD: '6s',
+        MILLRACE_PLUGINS__STREAMS__RECONNECT_WINDOW: '20s',
+        NODE_EXTRA_CA_CERTS: join(folder, 'authority.pem'),
+      },
+    });
+    events = await server.openEvents();
+    targets = targetsOf(server, events);
+    const hook = { name: 'all', url: hooks.urls.ok, events: ['*'] };
+    expect((await server.api.request('POST', '/api/webhook', hook)).status).toBe(201);
+  });
+  afterAll(async () => {
+    await server?.[Symbol.asyncDispose]();
+    await Promise.all([good, dying, far, hooks].map((one) => one?.[Symbol.asyncDispose]()));
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  test.concurrent('good and bad servers on one stream: each is told of as it is, and none disturbs another', async () => {
+    await using silent = startFarSide({ host: places.bad, behaviour: { kind: 'silent' } });
+    await using refusing = startFarSide({ host: places.bad, behaviour: { kind: 'refuses' } });
+    await using rejecting = startFarSide({ host: places.bad, behaviour: { kind: 'refusesConnect' } });
+    await using dropping = startFarSide({ host: places.bad, behaviour: { kind: 'drops', afterMs: 8000 } });
+    const nobody = await closedPort(places.bad);
+    const made = async (name: string, url: string) => targets.create(name, { url });
+    const party = {
+      good: await made('good', good.url(secret('good'))),
+      closed: await made('closed', good.refusingUrl(secret('closed'))),
+      dying: await made('dying', dying.url(secret('dying'))),
+      silent: await made('silent', silent.url(secret('silent'))),
+      refusing: await made('refusing', refusing.url(secret('refusing'))),
+      rejecting: await made('rejecting', rejecting.url(secret('rejecting'))),
+      dropping: await made('dropping', dropping.url(secret('dropping'))),
+      nobody: await made('nobody', `rtmp://${places.bad}:${nobody}/live/${secret('nobody')}`),
+      unknown: await made('unknown', `rtmp://unknown-5ecr3t.invalid/live/${secret('unknown')}`),
+      private: await made('private', `rtmp://${places.private}/live/${secret('private')}`),
+    };
+    const stream = await targets.createStream('third parties', Object.values(party));
+    await using encoder = numbered(server.ingestUrl(stream.streamKey));
+    await using viewer = await watch(server.playlistUrl(stream.playbackId));
+    await targets.ends(party.good, ['connected']);
+
+    await targets.ends(party.dying, ['connected']);
+    await until('pictures there', () => dying.recordings(secret('dying')).length === 1, { within: 10_000 });
+    await lasting(3000);
+    await dying.kill();
+    // The connection breaks, then nobody is there: two reasons.
+    await targets.ends(party.dying, ['error', 'disconnected', 'error']);
+    await dying.restart();
+    await targets.ends(party.dying, ['connected']);
+
+    const failing = ['closed', 'silent', 'refusing', 'rejecting', 'nobody', 'unknown', 'private'] as const;
+    for (const name of failing) await targets.ends(party[name], ['error'], { within: 90_000 });
+    await until(
+      'three connections to be dropped',
+      () => dropping.connections(secret('dropping')).length >= 3,
+      {
+        within: 90_000,
+      },
+    );
+    // More attempts of those that fail: nothing more is told of them.
+    await until('more attempts', () => refusing.connections().length >= 4, { within: 60_000 });
+    await viewer.moves({ within: 10_000 });
+    const isWhole = (one: { heard: readonly unknown[] }) => one.heard.length > 0;
+    await encoder.stop();
+    for (const name of ['good', 'dying'] as const) await targets.ends(party[name], ['disconnected']);
+    await until(
+      'all pushes to end',
+      () => [refusing, dropping].every((one) => one.connections().every((c) => c.isClosed)),
+      {
+        within: 20_000,
+      },
+    );
+    await targets.ends(party.dropping, ['disconnected']);
+
+    const told = Object.fromEntries(Object.entries(party).map(([name, one]) => [name, targets.told(one)]));
+    answers.push(JSON.stringify(told));
+    console.log(told);
+    const twice = dropping.connections(secret('dropping')).filter(isWhole);
+    expect(Object.fromEntries(Object.entries(told).map(([name, one]) => [name, plain(one)]))).toEqual({
+      good: ['connected', 'disconnected'],
+      dying: ['connected', 'error', 'disconnected', 'error', 'connected', 'disconnected'],
+      dropping: twice.flatMap((one) =>
+        // The last may be ended by the broadcast and not by the server.
+        one.end?.clean ? ['connected', 'disconnected'] : ['connected', 'error', 'disconnected'],
+      ),
+      ...Object.fromEntries(failing.map((name) => [name, ['error']])),
+    });
+
+    expect([encoder.ends, viewer.problems]).toEqual([[], []]);
+    const [whole, ...others] = good.recordings(secret('good'));
+    expect(others).toEqual([]);
+    expect((await checkReceived(whole)).runs).toEqual([[0, encoder.sent - 1]]);
+    const [before, after] = dying.recordings(secret('dying'));
+    const {
+      runs: [[first, died]],
+    } = await checkReceived(before);
+    expect(first).toBe(0);
+    const again = await checkReceived(after);
+    expect(again.runs).toHaveLength(1);
+    expect(again.runs[0][0]).toBeGreaterThan(died);
+    expect(again.runs[0][1]).toBe(encoder.sent - 1);
+    for (const { heard } of twice) expect((await checkReceived(heard)).runs).toHaveLength(1);
+    await keep(stream, Object.values(party));
+  }, 240_000);
+
+  test.concurrent('targets come, change and go while live, and nothing else notices', async () => {
+    const steady = await targets.create('steady', { url: good.url(secret('steady')) });
+    const stream = await targets.createStream('changes', [steady]);
+    await using encoder = numbered(server.ingestUrl(stream.streamKey));
+    await using viewer = await watch(server.playlistUrl(stream.playbackId));
+    await targets.ends(steady, ['connected']);
+
+    const changing = await targets.create('changing', { url: far.url(secret('first')) });
+    /** From the answer to what was asked until it is so. */
+    const took: Record<string, number> = {};
+    const step = async (what: string, act: () => Promise<void>, isSo: () => boolean) => {
+      await act();
+      const answered = performance.now();
+      await until(what, isSo, { within: 15_000, every: 5 });
+      took[what] = Math.round(performance.now() - answered);
+    };
+    const first = () => far.connections(secret('first'));
+    const second = () => far.connections(secret('second'));
+    const runs = (list: ReturnType<typeof first>) => list.filter(({ heard }) => heard.length > 0).length;
+    const open = (list: ReturnType<typeof first>) => list.filter(({ isClosed }) => !isClosed).length;
+
+    await step(
+      'added',
+      () => targets.set(stream, [steady, changing]),
+      () => runs(first()) === 1,
+    );
+    await targets.ends(changing, ['connected']);
+    await step(
+      'another url',
+      () => targets.change(changing, { url: far.url(secret('second')) }),
+      () => runs(second()) === 1,
+    );
+    await targets.ends(changing, ['disconnected', 'connected']);
+    // Another name changes nothing but itself.
+    await targets.change(changing, { name: 'renamed' });
+    await step(
+      'disabled',
+      () => targets.change(changing, { disabled: true }),
+      () => open(second()) === 0,
+    );
+    await targets.ends(changing, ['disconnected']);
+    await step(
+      'enabled',
+      () => targets.change(changing, { disabled: false }),
+      () => runs(second()) === 2,
+    );
+    await targets.ends(changing, ['connected']);
+    await step(
+      'removed',
+      () => targets.set(stream, [steady]),
+      () => open(second()) === 0,
+    );
+    await targets.ends(changing, ['disconnected']);
+    const silenced = { ...changing, videoOnly: true };
+    await step(
+      'video only',
+      () => targets.set(stream, [steady, silenced]),
+      () => runs(second()) === 3,
+    );
+    await targets.ends(changing, ['connected']);
+    await step(
+      'deleted',
+      () => targets.delete(changing),
+      () => open(second()) === 0,
+    );
+    await targets.ends(changing, ['disconnected']);
+    await viewer.moves({ within: 10_000 });
+    await encoder.stop();
+    await targets.ends(steady, ['disconnected']);
+
+    console.log('ms from the answer to the effect:', took);
+    expect(plain(targets.told(changing))).toEqual(Array(4).fill(['connected', 'disconnected']).flat());
+    expect(targets.told(steady)).toEqual(['connected', 'disconnected']);
+    expect([encoder.ends, viewer.problems]).toEqual([[], []]);
+    const [whole, ...others] = good.recordings(secret('steady'));
+    expect(others).toEqual([]);
+    expect((await checkReceived(whole)).runs).toEqual([[0, encoder.sent - 1]]);
+    expect([first().length, second().length]).toEqual([1, 3]);
+    for (const [n, { heard, end }] of [...first(), ...second()].entries()) {
+      expect(end).toMatchObject({ clean: true, by: 'encoder' });
+      expect((await checkReceived(heard, { isVideoOnly: n === 3 })).runs).toHaveLength(1);
+    }
+    await keep(stream, [steady]);
+  }, 120_000);
+
+  test.concurrent('the encoder dies and comes back within hold: the pushes stay, and their time goes on', async () => {
+    const pushed = [
+      await targets.create('hold, nginx', { url: good.url(secret('hold-nginx')) }),
+      await targets.create('hold, far side', { url: far.url(secret('hold-far')) }),
+    ];
+    const stream = await targets.createStream('hold', pushed);
+    await using network = await proxyTo(server.rtmpPort);
+    const through = server.ingestUrl(stream.streamKey).replace(`:${server.rtmpPort}/`, `:${network.port}/`);
+    await using encoder = numbered(through);
+    for (const one of pushed) await targets.ends(one, ['connected']);
+    const heard = () => far.connections(secret('hold-far'))[0].heard.length;
+    for (let round = 1; round <= 2; round += 1) {
+      const before = heard();
+      await until('two seconds of media', () => heard() > before + 150, { within: 20_000 });
+      network.cut({ forMs: 3000 });
+      await until('the encoder to be back', () => encoder.firsts.length === round + 1, { within: 20_000 });
+    }
+    const before = heard();
+    await until('two seconds of media', () => heard() > before + 150, { within: 20_000 });
+    await encoder.stop();
+    for (const one of pushed) await targets.ends(one, ['disconnected']);
+    for (const one of pushed) expect(targets.told(one)).toEqual(['connected', 'disconnected']);
+
+    const [connection, ...more] = far.connections(secret('hold-far'));
+    const [file, ...files] = good.recordings(secret('hold-nginx'));
+    expect([more, files]).toEqual([[], []]);
+    const { firsts, sent } = encoder;
+    for (const received of [connection.heard, file]) {
+      const { runs } = await checkReceived(received, { firsts });
+      // What was on its way when the network was cut is gone before it came here.
+      expect(runs.map(([first]) => first)).toEqual(firsts);
+      expect(runs.at(-1)?.[1]).toBe(sent - 1);
+    }
+    await keep(stream, pushed);
+  }, 120_000);
+
+  test.concurrent('H.265 and AV1 with Opus arrive as they were sent', async () => {
+    const picture = ['-f', 'lavfi', '-i', 'testsrc2=size=320x180:rate=30'];
+    const sound = ['-f', 'lavfi', '-i', 'sine=frequency=440:sample_rate=48000'];
+    const h265 = ['-c:v', 'libx265', '-preset', 'ultrafast', '-tag:v', 'hvc1', '-pix_fmt', 'yuv420p'];
+    const keys = ['-x265-params', 'log-level=error:keyint=60:min-keyint=60:scenecut=0'];
+    const av1 = ['-c:v', 'libsvtav1', '-preset', '12', '-g', '60', '-b:v', '300k'];
+    const both = [...picture, ...sound, '-t', '4'];
+    await encode([...both, ...h265, ...keys, '-c:a', 'aac', join(folder, 'hevc.mp4')]);
+    await encode([...both, ...av1, '-c:a', 'libopus', join(folder, 'av1.mp4')]);
+    for (const [name, audio] of [
+      ['hevc', 'aac'],
+      ['av1', 'opus'],
+    ]) {
+      const pushed = await targets.create(name, { url: far.url(secret(name)) });
+      const stream = await targets.createStream(name, [pushed]);
+      const clip = enhancedClip(await Bun.file(join(folder, `${name}.mp4`)).bytes());
+      await using encoder: Encoder = await publisher(server.ingestUrl(stream.streamKey), { clip });
+      await targets.ends(pushed, ['connected']);
+      const [connection] = far.connections(secret(name));
+      await until('media', () => connection.heard.length > 200, { within: 20_000 });
+      expect(encoder.isRunning, encoder.log).toBe(true);
+      await encoder[Symbol.asyncDispose]();
+      await targets.ends(pushed, ['disconnected']);
+      expect(targets.told(pushed)).toEqual(['connected', 'disconnected']);
+      const file = join(folder, `${name}.flv`);
+      await writeFile(file, flvOf(connection.heard));
+      const { streams } = await probe(file);
+      const video = streams.find(({ codec_type }) => codec_type === 'video');
+      expect(streams.map(({ codec_name }) => codec_name).toSorted()).toEqual([name, audio].toSorted());
+      // All but the header, which says nothing that can be shown.
+      const pictures = connection.heard.filter(({ type }) => type === 9).length - 1;
+      expect(Number(video?.nb_read_frames)).toBe(pictures);
+      expect(await complaints(file)).toBe('');
+      await keep(stream, [pushed]);
+    }
+  }, 120_000);
+
+  test.concurrent('RTMPS: a certificate that is trusted, and one that is not', async () => {
+    const { good: cert, expired, key } = certificates;
+    await using trusted = startFarSide({ host: '127.0.0.1', tls: { cert, key } });
+    await using untrusted = startFarSide({ host: '127.0.0.1', tls: { cert: expired, key } });
+    const yes = await targets.create('trusted', { url: trusted.url(secret('trusted')) });
+    const no = await targets.create('untrusted', { url: untrusted.url(secret('untrusted')) });
+    const stream = await targets.createStream('rtmps', [yes, no]);
+    await using encoder = numbered(server.ingestUrl(stream.streamKey));
+    await targets.ends(yes, ['connected']);
+    await targets.ends(no, ['error']);
+    const [connection] = trusted.connections(secret('trusted'));
+    await until('three seconds of media', () => connection.heard.length > 220, { within: 20_000 });
+    await encoder.stop();
+    await targets.ends(yes, ['disconnected']);
+    expect([targets.told(yes), plain(targets.told(no))]).toEqual([['connected', 'disconnected'], ['error']]);
+    expect((await checkReceived(connection.heard)).runs).toEqual([[0, encoder.sent - 1]]);
+    expect(untrusted.connections(secret('untrusted'))).toEqual([]);
+    await keep(stream, [yes, no]);
+  }, 120_000);
+
+  // Behind all the others.
+  test('no URL of a target, nor a part of one, is in anything that this run gave away', async () => {
+    for (const path of [
+      '/api/stream',
+      '/api/session',
+      '/api/multistream/target',
+      '/metrics',
+      '/health/ready',
+    ]) {
+      const answer = await server.api.request('GET', path);
+      answers.push(JSON.stringify([...answer.headers]), await answer.text());
+    }
+    const deliveries = () => hooks.received('ok').filter(({ body }) => body.includes('multistream.'));
+    const told = new Set(
+      events.seen.filter(({ event }) => event.startsWith('multistream.')).map(({ id }) => id),
+    );
+    await until('the webhooks', () => deliveries().length >= told.size, { within: 30_000 });
+    await server.stop();
+    const given: Record<string, string> = {
+      printed: server.output,
+      answered: answers.join('\n'),
+      events: JSON.stringify(events.seen),
+      webhooks: JSON.stringify(hooks.received('ok')),
+      stored: rowsOf(join(server.dataDir, 'millrace.db')),
+    };
+    // What is searched is what was meant.
+    for (const [where, part] of [
+      ['printed', 'push'],
+      ['answered', 'millrace_'],
+      ['events', 'multistream.error'],
+      ['webhooks', 'multistream.disconnected'],
+      ['stored', 'multistream.connected'],
+    ])
+      expect(given[where], where).toContain(part);
+    const secrets = [
+      'k3y-',
+      '5ecr3t',
+      ...Object.values(places),
+      `:${good.port}`,
+      `:${dying.port}`,
+      `:${far.port}`,
+    ];
+    for (const [where, text] of Object.entries(given)) {
+      for (const part of secrets) {
+        const at = text.indexOf(part);
+        expect(at < 0 ? 'nowhere' : text.slice(Math.max(0, at - 300), at + 60), `${part}, ${where}`).toBe(
+          'nowhere',
+        );
+      }
+    }
+  }, 60_000);
+});
+
+/** What the API says of a stream and its targets at its end. */
+async function keep(stream: NewStream, pushed: readonly Pushed[]): Promise<void> {
+  const paths = [
+    `/api/stream/${stream.id}`,
+    `/api/stream/${stream.id}/sessions`,
+    `/api/stream/${stream.id}/health`,
+    ...pushed.map(({ id }) => `/api/multistream/target/${id}`),
+  ];
+  for (const path of paths) answers.push(await (await server.api.request('GET', path)).text());
+}
+
+/** A port of this address on which nobody listens. */
+async function closedPort(host: string): Promise<number> {
+  const one = createServer();
+  await new Promise<void>((resolve) => one.listen(0, host, resolve));
+  const { port } = one.address() as { port: number };
+  await new Promise((resolve) => one.close(resolve));
+  return port;
+}
+
+/** Every row of a database but the targets', which are where their URLs belong. */
+function rowsOf(file: string): string {
+  const database = new Database(file, { readonly: true });
+  try {
+    const tables = database.query(`SELECT name FROM sqlite_master WHERE type = 'table'`).all() as {
+      name: string;
+    }[];
+    return tables
+      .flatMap(({ name }) => database.query(`SELECT * FROM "${name}"`).all() as Record<string, unknown>[])
+      .filter((row) => row.kind !== 'multistream-target')
+      .map((row) =>
+        Object.values(row)
+          .map((value) =>
+            value instanceof Uint8Array ? Buffer.from(value).toString('latin1') : String(value),
+          )
+          .join('\t'),
+      )
+      .join('\n');
+  } finally {
+    database.close();
+  }
+}
