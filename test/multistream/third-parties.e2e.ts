@@ -1,5 +1,6 @@
 /** Broadcasts pushed on to servers of others, good and bad, all on one server of ours; at last what it gave away. */
 import { Database } from 'bun:sqlite';
+import { readFileSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -14,12 +15,14 @@ import { numbered, watch } from '../e2e/harness/numbered.ts';
 import { proxyTo } from '../e2e/harness/proxy.ts';
 import { type Server, startServer } from '../e2e/harness/server.ts';
 import { lasting, until } from '../e2e/harness/wait.ts';
+import { findFreePorts } from '../kit/free-ports.ts';
 import { certificates } from '../outbound/certificates.ts';
 import { enhancedClip } from '../publisher/enhanced-clip.ts';
 import { type FarSide, startFarSide } from './far-side.ts';
 import { flvOf } from './heard.ts';
 import { hasNginx, type Nginx, startNginx } from './nginx.ts';
 import { checkReceived } from './received.ts';
+import { hasSrt, startSrtListener } from './srt-listener.ts';
 import { type Pushed, plain, type Targets, targetsOf } from './targets.ts';
 
 /** Addresses that nothing else has: whoever finds one in what the server printed knows where it is from. */
@@ -28,6 +31,7 @@ const places = {
   dying: '127.0.0.72',
   far: '127.0.0.73',
   bad: '127.0.0.74',
+  srt: '127.0.0.75',
   private: '10.71.72.73',
 };
 /** In each URL: no line, answer, event or row may hold it. */
@@ -339,6 +343,41 @@ describe.skipIf(!hasNginx)('multistream', () => {
     await keep(stream, [yes, no]);
   }, 120_000);
 
+  test.skipIf(!hasSrt).concurrent(
+    'SRT with a passphrase: what arrives is what was sent, and no program of ours shows the URL',
+    async () => {
+      const [port] = await findFreePorts(1);
+      const file = join(folder, 'srt.ts');
+      const passphrase = secret('passphrase');
+      const listener = startSrtListener({ host: places.srt, port, passphrase, file });
+      await using _ = listener;
+      const url = `srt://${places.srt}:${port}?passphrase=${passphrase}&streamid=${secret('srt')}`;
+      const pushed = await targets.create('srt', { url });
+      const stream = await targets.createStream('srt', [pushed]);
+      await using encoder = numbered(server.ingestUrl(stream.streamKey));
+      await targets.ends(pushed, ['connected'], { within: 60_000 });
+      expect(commandsBelow(server.pid)).toContain('ffmpeg');
+      answers.push(commandsBelow(server.pid));
+      const { sent } = encoder;
+      await until('four seconds of media', () => encoder.sent > sent + 120, { within: 20_000 });
+      await encoder.stop();
+      await targets.ends(pushed, ['disconnected']);
+      await listener.ended();
+      expect(targets.told(pushed)).toEqual(['connected', 'disconnected']);
+      const { streams } = await probe(file);
+      const video = streams.find(({ codec_type }) => codec_type === 'video');
+      expect(streams.map(({ codec_name }) => codec_name).toSorted()).toEqual(['aac', 'h264']);
+      // SRT gives up what is too late; what ffmpeg and its listener read to find out what there is may be lost at the ends.
+      const pictures = Number(video?.nb_read_frames);
+      console.log(`SRT: ${pictures} of ${encoder.sent} pictures`);
+      expect(pictures).toBeGreaterThan(encoder.sent - sent - 60);
+      expect(pictures).toBeLessThanOrEqual(encoder.sent);
+      expect(await complaints(file)).toBe('');
+      await keep(stream, [pushed]);
+    },
+    120_000,
+  );
+
   // Behind all the others.
   test('no URL of a target, nor a part of one, is in anything that this run gave away', async () => {
     for (const path of [
@@ -410,6 +449,12 @@ async function closedPort(host: string): Promise<number> {
   const { port } = one.address() as { port: number };
   await new Promise((resolve) => one.close(resolve));
   return port;
+}
+
+/** Command lines of a process and its children, as everybody on the machine can read them. */
+function commandsBelow(pid: number): string {
+  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean);
+  return [pid, ...children].map((id) => readFileSync(`/proc/${id}/cmdline`, 'latin1')).join('\n');
 }
 
 /** Every row of a database but the targets', which are where their URLs belong. */
