@@ -20,6 +20,7 @@ import type { Jobs, QueuedJobs } from '../core/ports/jobs.ts';
 import type { Media } from '../core/ports/media.ts';
 import type { Outbound } from '../core/ports/outbound.ts';
 import type { Packer } from '../core/ports/packer.ts';
+import type { Pusher } from '../core/ports/pusher.ts';
 import type { Recorder } from '../core/ports/recorder.ts';
 import type { LoggedEvent, Order, Store } from '../core/ports/store.ts';
 import type { Volatile } from '../core/ports/volatile.ts';
@@ -63,7 +64,7 @@ const retention = eventLimits.retention.value;
  */
 export async function boot(options: BootOptions): Promise<Booted> {
   const { store, bus, jobs, clock, media, recorder, blobs, outbound, volatile } = options.drivers;
-  const { intake, inspector, packer, disks } = options.drivers;
+  const { intake, inspector, packer, pusher, disks } = options.drivers;
   const tree = new BootTree(clock);
   const stops: { name: string; stop: Stop }[] = [];
   const callers = peers({ trusted: options.trustedProxies ?? [] });
@@ -118,6 +119,7 @@ export async function boot(options: BootOptions): Promise<Booted> {
     );
     stops.push({ name: 'recorder', stop: () => recorder.close() });
     await tree.timed('recorder', () => recorder.open());
+    stops.push({ name: 'pusher', stop: () => pusher.close() });
     stops.push({ name: 'inspector', stop: () => inspector.close() });
     stops.push({ name: 'intake', stop: () => intake.close() });
     const spools = await tree.timed('intake', () => intake.open());
@@ -218,6 +220,7 @@ export async function boot(options: BootOptions): Promise<Booted> {
         events: hub,
         media,
         recorder,
+        pusher,
         blobs,
         volatile,
         metrics,
@@ -374,6 +377,7 @@ export interface BootOptions {
     readonly outbound: Outbound;
     readonly blobs: Blobs;
     readonly recorder: Recorder;
+    readonly pusher: Pusher;
     readonly intake: Intake;
     /** Where this node has any. */
     readonly disks?: DiskWatch;

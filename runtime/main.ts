@@ -22,6 +22,7 @@ import { processLimits } from './limits.ts';
 import { listen } from './listen.ts';
 import { inProcessMedia } from './media/in-process.ts';
 import { inspector as fileInspector } from './media/mp4/inspect/inspector.ts';
+import { inertPusher } from './media/push/inert-pusher.ts';
 import { diskRecorder } from './media/recording/recorder.ts';
 import { nodeClient } from './node-client.ts';
 import { nodeGate } from './node-gate.ts';
@@ -141,7 +142,10 @@ async function main(): Promise<void> {
   const publicUrl = config.publicUrl ?? `http://localhost:${config.http.port}`;
   const begun = boot({
     plugins,
-    drivers: { ...opened, clock, media, recorder, intake, inspector, packer, outbound, disks },
+    drivers: {
+      ...{ ...opened, clock, media, recorder, intake, inspector, packer, outbound, disks },
+      pusher: inertPusher(),
+    },
     deployment: {
       publicUrl,
       dataDir: config.dataDir,

@@ -42,8 +42,8 @@ export type PushFact = {
   readonly id: string;
   /** Epoch ms. */
   readonly at: number;
-} & (
-  /** The server said yes, and the first picture (of sound alone the first sound) was handed to the network. */
+} & /** The server said yes, and the first picture (of sound alone the first sound) was handed to the network. */
+(
   | { readonly type: 'connected' }
   /** An attempt to connect failed; the next comes by itself. Told for each attempt. */
   | { readonly type: 'failed'; readonly trouble: PushTrouble }
