@@ -2,6 +2,7 @@ import type { Clock } from '../../../core/ports/clock.ts';
 import type { Figures, PublishGrant, Vitals } from '../../../core/ports/media.ts';
 import type { MemoryShare } from '../memory-budget.ts';
 import type { OwnDelay } from '../own-delay.ts';
+import type { PushRelay } from '../push/relay.ts';
 import type { TakeFeed } from '../recording/feed.ts';
 import type { MediaSink } from '../sink.ts';
 import { Dvr } from './dvr.ts';
@@ -28,6 +29,8 @@ export interface LiveOutputOptions {
   readonly memory?: MemoryShare;
   /** Of this process, for the vitals. */
   readonly delay?: OwnDelay;
+  /** Where it is pushed on from; ends with it. */
+  readonly relay?: PushRelay | undefined;
   /** One line for the operator; no secrets. */
   readonly log?: (line: string) => void;
   readonly config?: Partial<OutputConfig>;
@@ -60,6 +63,7 @@ export class LiveOutput {
   readonly #config: OutputConfig;
   readonly #memory: MemoryShare | undefined;
   readonly #delay: OwnDelay | undefined;
+  readonly #relay: PushRelay | undefined;
   readonly #window: LiveWindow;
   readonly #waiters: Waiters;
   /** Random, so that no cache answers with files of an older output of this playbackId. */
@@ -85,6 +89,7 @@ export class LiveOutput {
     const { clock, pool, memory, delay, log = () => {}, config } = options;
     this.#memory = memory;
     this.#delay = delay;
+    this.#relay = options.relay;
     this.#clock = clock;
     this.#log = log;
     this.#config = { ...outputDefaults, ...config };
@@ -127,6 +132,7 @@ export class LiveOutput {
     const tap = recording === undefined || this.#hasEnded ? undefined : new RecordingTap(recording);
     this.#window.tap = tap;
     this.#dvr.follow(grant.sessionId, tap?.written);
+    this.#relay?.begin();
     this.#ingest = new Ingest({
       grant,
       clock: this.#clock,
@@ -135,6 +141,7 @@ export class LiveOutput {
       memory: this.#memory,
       tap,
       delay: this.#delay,
+      relay: this.#relay,
       // A second later than the last media, so that what comes a little early still has a time of its own.
       origin: Math.ceil(this.#end) + 1000,
       onPlayable: () => attachment.onPlayable(),
@@ -153,6 +160,7 @@ export class LiveOutput {
     if (this.#ingest?.grant.token !== token) return;
     this.#isPublishing = false;
     this.#release();
+    this.#relay?.hold();
     this.#waiters.shorten(this.#patience());
   }
 
@@ -162,6 +170,7 @@ export class LiveOutput {
     this.#hasEnded = true;
     this.#isPublishing = false;
     this.#release();
+    this.#relay?.end();
     this.#window.clear();
     this.#dvr.end();
     this.#memory?.close();
