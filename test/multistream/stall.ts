@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { forgetPeak, peak, residentAfterCollection } from '../e2e/harness/memory.ts';
-import { numbered, numbersIn, runsOf } from '../e2e/harness/numbered.ts';
+import { numbered, numbersIn } from '../e2e/harness/numbered.ts';
 import type { Server } from '../e2e/harness/server.ts';
 import { lasting, until } from '../e2e/harness/wait.ts';
 import { type FarConnection, type FarSide, startFarSide } from './far-side.ts';
@@ -136,12 +136,4 @@ async function worstJitter(server: Server, { id, since }: { id: string; since: n
   const points = (await answer.json()) as { time: number; jitter: number }[];
   const own = points.filter(({ time }) => time + 5000 > since);
   return Math.max(0, ...own.map((point) => point.jitter));
-}
-
-/** Pictures that did not come, between the first and the last that did. */
-export function missing(numbers: readonly number[]): number {
-  return runsOf(numbers).reduce(
-    (sum, [first], n, runs) => sum + (n === 0 ? 0 : first - runs[n - 1][1] - 1),
-    0,
-  );
 }

@@ -8,7 +8,8 @@ import { memoryEnv } from '../e2e/harness/memory.ts';
 import { numbersIn, runsOf } from '../e2e/harness/numbered.ts';
 import { startServer } from '../e2e/harness/server.ts';
 import { flvOf } from '../multistream/heard.ts';
-import { missing, stall } from '../multistream/stall.ts';
+import { missing } from '../multistream/received.ts';
+import { stall } from '../multistream/stall.ts';
 import { verdict } from './recording/verdict.ts';
 
 const { values } = parseArgs({
@@ -30,12 +31,13 @@ const say = (list: readonly string[]) => list.join(', ') || 'none';
 const numbersOf = { healthy: files(stalled.healthy), frozen: files(stalled.frozen) };
 const paused = stalled.paused.map(({ heard }) => numbersIn(Buffer.from(flvOf(heard))));
 
+const healthy = runsOf(numbersOf.healthy[0]);
 on.tell('broadcast', `${((stalled.rate * 8) / 1e6).toFixed(1)} Mb/s, ${sent} pictures`);
 on.check('connections of encoders that ended', { figure: say(ends), must: 'none', isSo: ends.length === 0 });
 on.check('pictures that the healthy target lacks', {
-  figure: String(sent - numbersOf.healthy[0].length),
+  figure: String(missing(healthy)),
   must: '0',
-  isSo: numbersOf.healthy.length === 1 && numbersOf.healthy[0].length === sent,
+  isSo: numbersOf.healthy.length === 1 && healthy.length === 1 && healthy[0][1] === sent - 1,
 });
 for (const [name, lists] of [
   ['frozen', numbersOf.frozen],
@@ -44,7 +46,7 @@ for (const [name, lists] of [
   const [numbers] = lists;
   const runs = runsOf(numbers);
   on.check(`${name}: connections`, { figure: String(lists.length), must: '1', isSo: lists.length === 1 });
-  on.tell(`${name}: pictures left out`, String(missing(numbers)));
+  on.tell(`${name}: pictures left out`, String(missing(runs)));
   on.check(`${name}: goes on with a key frame, to the end`, {
     figure: runs.map(([first, last]) => `${first}-${last}`).join(', '),
     must: `n × 60 to ${sent - 1}`,
