@@ -36,17 +36,10 @@ export function pushFollower(kit: MultistreamKit): PushFollower {
     if (isConnected) facts.add(of, { type: 'connected', token });
     else if (trouble) facts.add(of, { type: 'failed', token, trouble });
   };
-  const goOn = (key: string, { one, now }: { one: Running; now: WantedPush }) => {
-    if (one.of.sessionId !== now.sessionId) {
-      facts.add(one.of, { type: 'ended', token: one.holder.token });
-      const next = { ...begin(now), isConnected: one.isConnected, trouble: one.trouble };
-      running.set(key, next);
-      tellState(next);
-      return;
-    }
+  /** Its next publish may be of another session, and another node may have pushed in between: who is told now knows nothing yet. */
+  const goOn = (one: Running, now: WantedPush) => {
     one.of = now;
     if (one.holder.publish === now.publish) return;
-    // Another node may have pushed in between.
     one.holder = { ...one.holder, publish: now.publish };
     facts.add(now, { type: 'begun', holder: one.holder });
     tellState(one);
@@ -57,9 +50,8 @@ export function pushFollower(kit: MultistreamKit): PushFollower {
       if (pushes.size === 0) wanted.delete(playbackId);
       else wanted.set(playbackId, pushes);
       for (const [id, now] of pushes) {
-        const key = keyOf(playbackId, id);
-        const one = running.get(key);
-        if (one) goOn(key, { one, now });
+        const one = running.get(keyOf(playbackId, id));
+        if (one) goOn(one, now);
       }
     },
     report(fact) {

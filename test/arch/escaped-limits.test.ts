@@ -16,6 +16,7 @@ const noBounds: Readonly<Record<string, string>> = {
   'machines/broadcast.ts takeoverBrake.window': 'in the table of plugins/streams: a machine imports nothing',
   'machines/broadcast.ts takeoverBrake.pause': 'in the table of plugins/streams: a machine imports nothing',
   'machines/broadcast.ts mostNodes': 'in the table of plugins/streams: a machine imports nothing',
+  'machines/push.ts slowPause': 'in the table of plugins/multistream: a machine imports nothing',
   'machines/webhook-delivery.ts trouble': 'in the table of plugins/webhooks: a machine imports nothing',
   'core/size.ts units.KB': 'what a size is counted in',
   'core/size.ts units.MB': 'what a size is counted in',

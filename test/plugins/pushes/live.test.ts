@@ -222,12 +222,12 @@ describe('a target that cannot be reached', () => {
       w.pusher.fails(id, reason, { message });
       await w.settle();
     };
-    const before = async () => (await rows(w))[0]?.revision ?? 0;
+    const written = async () => (await rows(w))[0]?.revision ?? 0;
     await fails('connect', 'It refused the connection.');
-    const revision = await before();
+    const revision = await written();
     for (let n = 0; n < 5; n += 1) await fails('connect', 'It refused the connection again.');
     // An attempt that fails as the one before is no write.
-    expect(await before()).toBe(revision);
+    expect(await written()).toBe(revision);
     await fails('rejected', 'It said no.');
     await fails('rejected', 'It said no again.');
     w.pusher.connects(id);
@@ -443,6 +443,33 @@ describe('while the store does not answer', () => {
     await w.advance('10s');
     expect(await told(w)).toEqual([
       ...['connected T', 'error T: It left.', 'disconnected T', 'error T: It refused.', 'connected T'],
+    ]);
+  });
+
+  it('in time, what it stored all the same is told once', async () => {
+    await using w = await world({ plugins });
+    const { id } = await live(w, [await givenTarget(w)]);
+    const { commit } = w.store;
+    let asked = 0;
+    // Every second commit is written, and nobody hears that it was.
+    const unheard: typeof commit = async (step) => {
+      const outcome = await commit(step);
+      asked += 1;
+      if (asked % 2 === 1) throw new Error('the store does not answer');
+      return outcome;
+    };
+    Object.assign(w.store, { commit: unheard });
+    w.pusher.fails(id, 'connect', { message: 'It refused.' });
+    w.pusher.connects(id);
+    w.pusher.slows(id);
+    w.pusher.loses(id, 'closed', { message: 'It left.' });
+    w.pusher.connects(id);
+    await w.advance('10s');
+    Object.assign(w.store, { commit });
+    expect(asked).toBeGreaterThan(5);
+    expect(await told(w)).toEqual([
+      ...['error T: It refused.', 'connected T', 'error T: It takes less than is broadcast.'],
+      ...['error T: It left.', 'disconnected T', 'connected T'],
     ]);
   });
 

@@ -76,6 +76,17 @@ describe('pushes of several nodes', () => {
     expect(await told()).toEqual(['connected T', 'disconnected T', 'connected T']);
   });
 
+  it('end at the one that lost the broadcast, also when it keeps its playlist', async () => {
+    await using f = await fleet({ plugins });
+    const { m, n, id, onAir, told } = await pushed(f);
+    m.media.retire = () => {};
+    await onAir(n);
+    expect([m, n].map(({ pusher }) => pusher.orders(id).length)).toEqual([0, 1]);
+    n.pusher.connects(id);
+    await f.settle();
+    expect(await told()).toEqual(['connected T', 'disconnected T', 'connected T']);
+  });
+
   it('are told when the broadcast comes back to a node that never let go of its playlist', async () => {
     await using f = await fleet({ plugins });
     const { m, n, id, onAir, told } = await pushed(f);
