@@ -286,6 +286,21 @@ export const configSchema = Type.Object(
         beyond: 'Further ones fail and are tried again later.',
       }),
     }),
+    ffmpeg: section({
+      path: Type.Optional(
+        Type.String({
+          minLength: 1,
+          description:
+            'The program ffmpeg, which SRT takes. Default: the one on the PATH. Without one all else works.',
+        }),
+      ),
+      processes: limitSchema({
+        default: 50,
+        unit: 'processes',
+        description: 'Processes of ffmpeg on this node at one time, one for each push over SRT.',
+        beyond: 'No further one is started; a push fails and is tried again.',
+      }),
+    }),
     actors: section({
       hot: limitSchema({
         default: 10_000,
