@@ -2,9 +2,14 @@
  * What the packager alone costs: FLV message bodies in an arena → parts and playlists, in process, no sockets.
  * `bun bench/packager.ts [streams] [seconds]`. 3.2 Mb/s, 720p30 with 2 s between key frames, AAC at 48 kHz.
  */
+
+import { valuesOf } from '../core/limit-table.ts';
+import type { Log } from '../core/log.ts';
 import type { Clock } from '../core/ports/clock.ts';
 import { LiveOutput } from '../runtime/media/hls/output.ts';
 import { BufferPool } from '../runtime/media/hls/pool.ts';
+import { pushLimits } from '../runtime/media/push/limits.ts';
+import { nodePusher } from '../runtime/media/push/pusher.ts';
 import type { Arena, MediaSink } from '../runtime/media/sink.ts';
 import { AAC_48000_STEREO, AVC_360P, audioHeader, frame, sound, videoHeader } from '../test/hls/feed.ts';
 
@@ -26,7 +31,21 @@ class Hand implements Clock {
 
 const clock = new Hand();
 const pool = new BufferPool({ limit: 256 << 20 });
-const outputs = Array.from({ length: streams }, () => new LiveOutput({ clock, pool }));
+const quiet = () => {};
+const log: Log = { debug: quiet, info: quiet, warn: quiet, error: quiet, with: () => log };
+const none = () => ({ abort: quiet });
+/** As in the server: what may be pushed, and is not. */
+const pusher = nodePusher({
+  clock,
+  log,
+  random: () => 0,
+  open: { rtmp: none, rtmps: none, srt: none },
+  limits: { ...valuesOf(pushLimits), memory: 1 << 30 },
+});
+const outputs = Array.from(
+  { length: streams },
+  (_, i) => new LiveOutput({ clock, pool, relay: pusher.relayFor(`${i}`) }),
+);
 const sinks = outputs.map((output, i) =>
   output.attach({
     grant: {

@@ -57,8 +57,11 @@ export class Push {
   /** What was said to the former connections is not heard. */
   #turn = 0;
   #opening: OpeningPush | undefined;
-  /** Since when it is being opened, epoch ms; -1: it is not. */
-  #openingSince = -1;
+  /** Since when its server's yes is awaited, epoch ms; -1: it is not. */
+  #askedAt = -1;
+  /** The server said yes, and media was handed over: it is connected when both are so. */
+  #isAccepted = false;
+  #hasMedia = false;
   #outlet: Outlet | undefined;
   /** Epoch ms; -1: it is not connected. */
   #connectedAt = -1;
@@ -142,7 +145,7 @@ export class Push {
   /** To be called about twice a second: looks at the deadlines. */
   look(): void {
     const now = this.#host.clock.now();
-    if (this.#openingSince >= 0 && now - this.#openingSince >= OPENING) {
+    if (this.#askedAt >= 0 && now - this.#askedAt >= OPENING) {
       this.#giveUp(troubles.timeout);
       return;
     }
@@ -180,7 +183,7 @@ export class Push {
     return {
       playbackId: this.#broadcast.playbackId,
       id: this.order.id,
-      state: this.isConnected ? 'connected' : this.#outlet ? 'waiting' : 'connecting',
+      state: this.isConnected ? 'connected' : this.#isAccepted ? 'waiting' : 'connecting',
       ...(this.#trouble && { trouble: this.#trouble }),
       ...(this.#retryAt !== undefined && { retryAt: this.#retryAt }),
       sentBytes,
@@ -202,11 +205,14 @@ export class Push {
   #connect(open: OpenPush): void {
     this.#turn += 1;
     const turn = this.#turn;
-    this.#openingSince = this.#host.clock.now();
+    this.#askedAt = this.#host.clock.now();
     try {
       const opening = open(this.order.url, {
         onOpen: (connection) => {
-          if (turn === this.#turn && this.#openingSince >= 0) this.#opened(connection);
+          if (turn === this.#turn && this.#outlet === undefined) this.#opened(connection);
+        },
+        onAccepted: () => {
+          if (turn === this.#turn) this.#accepted();
         },
         onDrain: () => {
           if (turn !== this.#turn) return;
@@ -227,7 +233,8 @@ export class Push {
   }
 
   #opened(connection: PushConnection): void {
-    this.#openingSince = -1;
+    this.#askedAt = -1;
+    this.#isAccepted = connection.isAccepted !== false;
     this.#outlet = new Outlet({
       connection,
       source: this.#broadcast,
@@ -235,11 +242,25 @@ export class Push {
       videoOnly: this.order.videoOnly,
       batch: this.#host.limits.batch,
       onSlow: () => this.#slow(),
-      onMedia: () => this.#connected(),
+      onMedia: () => this.#begun(),
     });
     this.#tend((outlet, now) => {
       if (!outlet.open(now)) this.#brokenBy = troubles.memory;
     });
+  }
+
+  /** Media was handed over. */
+  #begun(): void {
+    this.#hasMedia = true;
+    if (this.#isAccepted) this.#connected();
+    else this.#askedAt = this.#host.clock.now();
+  }
+
+  #accepted(): void {
+    if (this.#isAccepted || this.#outlet === undefined) return;
+    this.#isAccepted = true;
+    this.#askedAt = -1;
+    if (this.#hasMedia) this.#connected();
   }
 
   #connected(): void {
@@ -296,9 +317,10 @@ export class Push {
   #close(): void {
     this.#turn += 1;
     this.#opening = undefined;
-    this.#openingSince = -1;
+    this.#askedAt = -1;
     this.#outlet = undefined;
     this.#connectedAt = -1;
+    this.#isAccepted = this.#hasMedia = false;
     this.#isDrained = false;
     this.#brokenBy = undefined;
     this.#queue.clear();
