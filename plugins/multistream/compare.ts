@@ -1,12 +1,12 @@
 import { valuesOf } from '../../core/limit-table.ts';
 import type { LiveReading, PublishGrant } from '../../core/ports/media.ts';
-import type { PushOrder, PushReading } from '../../core/ports/pusher.ts';
+import type { PushReading } from '../../core/ports/pusher.ts';
 import { type CurrentStream, type LiveObserver, streams } from '../streams/contract.ts';
 import type { MultistreamKit } from './config.ts';
-import type { PushFollower, WantedPush } from './follow.ts';
+import type { PushFollower } from './follow.ts';
 import { issuesOf } from './issues.ts';
 import { multistreamLimits } from './limits.ts';
-import { kind, type Target } from './target.ts';
+import { nothing, type Plan, planOf } from './plan.ts';
 
 const { comparedAtOnce } = valuesOf(multistreamLimits);
 
@@ -108,50 +108,4 @@ export function comparing(kit: MultistreamKit, follower: PushFollower): Comparin
 interface Comparing extends LiveObserver {
   /** Nothing is pushed any more. */
   stop(): void;
-}
-
-/** What is to be pushed of one playlist. */
-export interface Plan {
-  /** Targets that the stream names, whether they are pushed or not. */
-  readonly entries: number;
-  readonly pushes: ReadonlyMap<string, WantedPush>;
-  readonly orders: readonly PushOrder[];
-  /** Ids of targets that the stream names and that are no more. */
-  readonly gone: readonly string[];
-}
-
-const nothing: Plan = { entries: 0, pushes: new Map(), orders: [], gone: [] };
-
-async function planOf(
-  { account, fields }: CurrentStream,
-  { grant, kit }: { grant: PublishGrant; kit: MultistreamKit },
-): Promise<Plan> {
-  const { targets } = fields.multistream as { targets: readonly Entry[] };
-  if (targets.length === 0) return nothing;
-  // Others wait for renditions.
-  const entries = targets.filter(({ profile }) => profile === 'source');
-  const found = await Promise.all(entries.map(({ id }) => kit.resources.get(kind, id, { isPlain: true })));
-  const pushes = new Map<string, WantedPush>();
-  const orders: PushOrder[] = [];
-  const gone: string[] = [];
-  const { streamId, sessionId, discontinuitySequence: publish } = grant;
-  for (const [index, { id: targetId, profile, videoOnly = false }] of entries.entries()) {
-    const row = found[index];
-    if (row?.account !== account) {
-      gone.push(targetId);
-      continue;
-    }
-    const { url, name, disabled } = JSON.parse(row.body) as Target;
-    if (disabled) continue;
-    const id = `${targetId}/${profile}`;
-    pushes.set(id, { account, streamId, sessionId, targetId, profile, name, publish });
-    orders.push({ id, url, videoOnly });
-  }
-  return { entries: targets.length, pushes, orders, gone };
-}
-
-interface Entry {
-  readonly id: string;
-  readonly profile: string;
-  readonly videoOnly?: boolean;
 }

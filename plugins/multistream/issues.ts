@@ -1,6 +1,6 @@
 import type { PushReading } from '../../core/ports/pusher.ts';
-import type { Plan } from './compare.ts';
 import { multistreamLimits } from './limits.ts';
+import type { Plan } from './plan.ts';
 
 const most = multistreamLimits.issuesPerStream.value;
 
