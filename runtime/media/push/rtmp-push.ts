@@ -243,11 +243,10 @@ class RtmpPush implements PushConnection {
   }
 
   #fail(error: unknown): void {
-    if (!(error instanceof ProtocolError)) {
-      this.#parts.log?.error('a push over RTMP failed', { error });
-    }
-    const what = error instanceof ProtocolError ? error.message : 'what the server said could not be handled';
-    this.#end(trouble('protocol', what));
+    const isTheirs = error instanceof ProtocolError;
+    // Not its message, which could hold anything.
+    if (!isTheirs) this.#parts.log?.error('a push over RTMP failed', { error: nameOf(error) });
+    this.#end(trouble('protocol', isTheirs ? error.message : 'what the server said could not be handled'));
   }
 
   #end(why: PushTrouble): void {
@@ -280,4 +279,8 @@ function read(url: string): { readonly place: Place; readonly target: PublishTar
   if (!named) return trouble('url', 'the host of the URL is not a name that DNS can have');
   if (isRefusedPort(port)) return trouble('url', 'the port of the URL is not one that RTMP is spoken on');
   return { target, place: { ...named, isSecure, port, origin: 'the server' } };
+}
+
+function nameOf(error: unknown): string {
+  return error instanceof Error ? error.name : typeof error;
 }

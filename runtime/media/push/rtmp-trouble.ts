@@ -18,7 +18,9 @@ export function refusalTrouble({ code, asksForUser }: PublishRefusal): PushTroub
       'the server asks for a user and a password, which is not supported; use one that takes a key';
     return trouble('rejected', what);
   }
-  if (!isKnownCode(code)) return trouble('rejected', `the server refused the stream; ${CHECK_URL}`);
+  // The one says nothing, the other is a text of the server's own.
+  if (code === 'NetConnection.Call.Failed' || !isKnownCode(code))
+    return trouble('rejected', `the server refused the stream; ${CHECK_URL}`);
   const what = `the server refused the stream with ${code}`;
   const advice = ADVICE[code];
   return trouble('rejected', advice === undefined ? what : `${what}: ${advice}`);

@@ -1,28 +1,23 @@
 import { cidr } from '../../../core/cidr.ts';
 import type { Clock } from '../../../core/ports/clock.ts';
 import type { PushTrouble } from '../../../core/ports/pusher.ts';
-import { systemClock } from '../../../runtime/drivers/clock/system.ts';
 import type { OpeningPush, PushConnection } from '../../../runtime/media/push/connection.ts';
 import { type RtmpPushOptions, rtmpPush } from '../../../runtime/media/push/rtmp-push.ts';
 import { until } from '../kit.ts';
 
-/** One push to `url`, what it says, and its timers. Loopback is allowed, and names stand for it, unless `options` say otherwise. */
+/** One push to `url`, what it says, and its timers, which run out when they are told to. Loopback is allowed, and names stand for it, unless `options` say otherwise. */
 export function pushTo(url: string, options: Partial<RtmpPushOptions> = {}) {
-  const timers = new Set<object>();
-  const system = systemClock();
+  const timers = new Set<() => void>();
+  let now = 1_800_000_000_000;
   const clock: Clock = {
-    now: () => system.now(),
-    at(due, action) {
-      const timer = {};
-      timers.add(timer);
-      const cancel = system.at(due, () => {
-        timers.delete(timer);
+    now: () => now,
+    at(_, action) {
+      const run = () => {
+        timers.delete(run);
         action();
-      });
-      return () => {
-        timers.delete(timer);
-        cancel();
       };
+      timers.add(run);
+      return () => timers.delete(run);
     },
   };
   const open = rtmpPush({
@@ -52,6 +47,13 @@ export function pushTo(url: string, options: Partial<RtmpPushOptions> = {}) {
     ...opening,
     calls: seen.calls,
     timers: () => timers.size,
+    /** Every wait that is under way is over. */
+    expire() {
+      for (const run of [...timers]) run();
+    },
+    pass(ms: number) {
+      now += ms;
+    },
     get trouble() {
       return seen.trouble;
     },
