@@ -15,6 +15,7 @@ import { diskPlaces } from './disk/places.ts';
 import { holdProcess } from './drivers/clock/hold.ts';
 import { systemClock } from './drivers/clock/system.ts';
 import { outboundClient } from './drivers/outbound/client.ts';
+import { ffmpegRunner } from './ffmpeg/runner.ts';
 import { freePort } from './free-port.ts';
 import { diskIntake } from './intake/intake.ts';
 import { packer as filePacker } from './ipfs/packer.ts';
@@ -22,11 +23,11 @@ import { processLimits } from './limits.ts';
 import { listen } from './listen.ts';
 import { inProcessMedia } from './media/in-process.ts';
 import { inspector as fileInspector } from './media/mp4/inspect/inspector.ts';
-import { inertPusher } from './media/push/inert-pusher.ts';
 import { diskRecorder } from './media/recording/recorder.ts';
 import { nodeClient } from './node-client.ts';
 import { nodeGate } from './node-gate.ts';
 import { openDrivers } from './open-drivers.ts';
+import { openPusher } from './open-pusher.ts';
 import { ownUrl } from './own-url.ts';
 import { planOf } from './plan.ts';
 import { welcome } from './welcome.ts';
@@ -88,8 +89,11 @@ async function main(): Promise<void> {
     ...{ clock, blobs: opened.blobs, folder: join(config.dataDir, 'packing') },
     reserve: uploads.reserve,
   });
+  const allow = config.outbound.allow.flatMap((text) => cidr(text) ?? []);
+  const ffmpeg = ffmpegRunner({ clock, log, ...config.ffmpeg, env: process.env });
+  const pusher = openPusher(config, { clock, log, allow, ffmpeg, machineMemory: machineMemory() });
   const media = inProcessMedia({
-    ...{ clock, log, recorder },
+    ...{ clock, log, recorder, pusher },
     rtmp: {
       ...config.rtmp,
       limits: {
@@ -110,7 +114,7 @@ async function main(): Promise<void> {
   });
   const outbound = outboundClient({
     clock,
-    allow: config.outbound.allow.flatMap((text) => cidr(text) ?? []),
+    allow,
     limits: { requests: config.outbound.requests },
   });
   const { secret } = config.node;
@@ -125,6 +129,7 @@ async function main(): Promise<void> {
     await booted?.stop();
     await server?.stop();
     others?.close();
+    ffmpeg.close();
     process.exit(0);
   };
   const stop = (signal: string) => {
@@ -143,8 +148,7 @@ async function main(): Promise<void> {
   const begun = boot({
     plugins,
     drivers: {
-      ...{ ...opened, clock, media, recorder, intake, inspector, packer, outbound, disks },
-      pusher: inertPusher(),
+      ...{ ...opened, clock, media, recorder, pusher, intake, inspector, packer, outbound, disks },
     },
     deployment: {
       publicUrl,
