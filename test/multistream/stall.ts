@@ -23,8 +23,16 @@ export interface StallFigures {
   readonly jitterBeside: number;
   /** Issues that the stream had and the one beside had not. */
   readonly issues: readonly string[];
-  /** Bytes of memory before the stall, and at most during it. */
-  readonly memory: { readonly before: number; readonly most: number };
+  /**
+   * Bytes of the server's memory behind a collection of garbage, before the stall and at its end; and by how much it grew at most
+   * in between, without a stall and during it.
+   */
+  readonly memory: {
+    readonly before: number;
+    readonly held: number;
+    readonly usual: number;
+    readonly most: number;
+  };
   /** Bytes a second that are broadcast. */
   readonly rate: number;
 }
@@ -72,8 +80,12 @@ async function broadcastThrough(options: {
   await using encoder = numbered(server.ingestUrl(stream.streamKey), { padding });
   await using besides = numbered(server.ingestUrl(other.streamKey), { padding });
   for (const one of [healthy, frozen, paused]) await targets.ends(one, ['connected'], { within: 60_000 });
-  // Pools and buffers are as large as they will be.
-  await lasting(6000);
+  // Pools and buffers become as large as they will be.
+  await lasting(4000);
+  const first = await residentAfterCollection(server);
+  forgetPeak(server);
+  await lasting(8000);
+  const usual = peak(server) - first;
 
   const before = await residentAfterCollection(server);
   forgetPeak(server);
@@ -87,7 +99,8 @@ async function broadcastThrough(options: {
     for (const text of (await server.api.getStream(other.id)).issues ?? []) issues.beside.add(text);
     await lasting(500);
   }
-  const most = peak(server);
+  const most = peak(server) - before;
+  const held = await residentAfterCollection(server);
   const jitter = await worstJitter(server, { id: stream.id, since: began });
   const jitterBeside = await worstJitter(server, { id: other.id, since: began });
   const { sent } = encoder;
@@ -120,7 +133,7 @@ async function broadcastThrough(options: {
     jitter,
     jitterBeside,
     issues: [...issues.stalled].filter((text) => !issues.beside.has(text)),
-    memory: { before, most },
+    memory: { before, held, usual, most },
     rate: 30 * padding,
   };
 }
