@@ -2,6 +2,7 @@ import { type AnyElysia, Elysia } from 'elysia';
 import type { Cidr } from '../core/cidr.ts';
 import { every } from '../core/every.ts';
 import { Fault } from '../core/fault.ts';
+import { FaultCauses } from '../core/fault-causes.ts';
 import { coreFaults } from '../core/fault-table.ts';
 import { type Holds, holds } from '../core/holds.ts';
 import { httpCore } from '../core/http.ts';
@@ -330,14 +331,15 @@ export async function boot(options: BootOptions): Promise<Booted> {
     const document = openApi({ groups, faults, publicUrl });
     documentText = JSON.stringify(document);
 
+    const causes = new FaultCauses({ clock, log: options.log });
     const app = httpCore({
-      log: options.log,
+      ...{ log: options.log, causes },
       counts: new RequestCounts({ metrics, clock }),
       routes: groups.map((group) => group.app),
       ...(!roles.includes('api') && { answers: onEveryNode(groups) }),
     });
     const internal = httpCore({
-      log: options.log,
+      ...{ log: options.log, causes },
       routes: plan.flatMap(({ plugin }) => plugin.nodeRoutes?.(kits.get(plugin.id) as Kit) ?? []),
     });
     isReady = true;

@@ -81,8 +81,9 @@ async function main(): Promise<void> {
       uploads: config.recording.uploads,
     },
   });
-  const disks = new DiskWatch(diskPlaces({ ...config, drivers }), { clock, log });
-  const { uploads, blobs } = diskPlaces({ ...config, drivers });
+  const places = diskPlaces({ ...config, drivers });
+  const disks = new DiskWatch(places, { clock, log });
+  const { uploads, blobs } = places;
   const intake = diskIntake({ clock, ...uploads, store: blobs?.folder });
   const inspector = fileInspector({ clock });
   const packer = filePacker({

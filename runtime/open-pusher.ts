@@ -1,4 +1,3 @@
-import type { Config } from '../config/schema.ts';
 import type { Cidr } from '../core/cidr.ts';
 import { milliseconds } from '../core/duration.ts';
 import type { Log } from '../core/log.ts';
@@ -18,8 +17,19 @@ export interface OpenPusherOptions {
   readonly machineMemory: number;
 }
 
+/** The section `push` of the config. */
+interface PushConfig {
+  readonly queue: number;
+  readonly memory?: number;
+  readonly batch: string;
+  readonly stall: string;
+  readonly retryFirst: string;
+  readonly retryMost: string;
+  readonly targets: number;
+}
+
 /** The pusher of this node as its config has it. Nothing begins before something is to be pushed. */
-export function openPusher({ push }: Pick<Config, 'push'>, options: OpenPusherOptions): NodePusher {
+export function openPusher({ push }: { push: PushConfig }, options: OpenPusherOptions): NodePusher {
   const { clock, log, allow, ffmpeg, machineMemory } = options;
   const rtmp = rtmpPush({ clock, log, allow });
   return nodePusher({

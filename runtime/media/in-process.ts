@@ -54,6 +54,7 @@ export function inProcessMedia(options: InProcessMediaOptions): Media {
       memory: memory.open(),
       delay,
       relay: options.pusher?.relayFor(grant.playbackId),
+      after: numbers.endOf(grant.playbackId),
       log: (line) => log.info(line, { streamId: grant.streamId }),
       config: {
         partTarget: options.hls.part / 1000,

@@ -29,6 +29,7 @@ const noBounds: Readonly<Record<string, string>> = {
   'runtime/main.ts badConfig': 'an exit code',
   'runtime/media/codecs/hevc.ts SPS': 'a type of NAL unit, by the format',
   'runtime/media/hls/output.ts ORIGIN': 'where the timeline begins',
+  'runtime/media/hls/output.ts QUARTER': 'what a number of the media sequence stands for',
   'runtime/media/hls/pool.ts SMALLEST': 'the smallest class of buffers',
   'runtime/media/recording/file/moov.ts TIMESCALE': 'what the time of a film is counted in',
   'runtime/media/rtmp/chunk-parser.ts LONGEST_HEADER': 'what a chunk header can be at most, by its format',

@@ -31,6 +31,8 @@ export interface LiveOutputOptions {
   readonly delay?: OwnDelay;
   /** Where it is pushed on from; ends with it. */
   readonly relay?: PushRelay | undefined;
+  /** Where the media of an earlier output of this playbackId ended, milliseconds on its timeline. */
+  readonly after?: number;
   /** One line for the operator; no secrets. */
   readonly log?: (line: string) => void;
   readonly config?: Partial<OutputConfig>;
@@ -77,7 +79,9 @@ export class LiveOutput {
   #vitals: Vitals | undefined;
   #isPublishing = false;
   #hasEnded = false;
-  #end: number = ORIGIN;
+  /** Where media ends on the timeline, milliseconds. What earlier outputs gave to viewers and recordings lies before. */
+  #end: number;
+  #isNumbered = false;
   /** Rendered when first asked for, shared by all who ask before the next part. */
   readonly #rendered = {
     media: { version: -1, text: '' },
@@ -86,7 +90,8 @@ export class LiveOutput {
   };
 
   constructor(options: LiveOutputOptions) {
-    const { clock, pool, memory, delay, log = () => {}, config } = options;
+    const { clock, pool, memory, delay, after = 0, log = () => {}, config } = options;
+    this.#end = after;
     this.#memory = memory;
     this.#delay = delay;
     this.#relay = options.relay;
@@ -111,8 +116,8 @@ export class LiveOutput {
   }
 
   /** Where a playlist that follows this one may begin to count. */
-  get reached(): { mediaSequence: number; discontinuitySequence: number } {
-    return this.#window.reached;
+  get reached(): { mediaSequence: number; discontinuitySequence: number; end: number } {
+    return { ...this.#window.reached, end: this.#end };
   }
 
   /** Requests that wait now. */
@@ -125,6 +130,8 @@ export class LiveOutput {
     const { grant } = attachment;
     this.#release();
     this.#window.number(grant);
+    if (!this.#isNumbered) this.#end = Math.max(this.#end, ORIGIN + grant.mediaSequence * QUARTER);
+    this.#isNumbered = true;
     this.#knownTarget = Math.max(this.#knownTarget, grant.targetDuration, this.#config.targetDuration);
     this.#attachment = attachment;
     this.#isPublishing = !this.#hasEnded;
@@ -327,6 +334,8 @@ export class LiveOutput {
 
 /** Not 0, so that a composition offset below 0 leads to no time below 0; milliseconds. */
 const ORIGIN = 9000;
+/** Of the stream's age for each number of `PublishGrant.mediaSequence`; milliseconds. */
+const QUARTER = 250;
 
 /** v2 also leaves out date ranges, of which there are none. Another value is one of a later version. */
 function kindAsked(query: URLSearchParams | undefined): 'delta' | 'media' {

@@ -268,9 +268,9 @@ export class Outlet {
 }
 
 /** Types of RTMP messages and FLV tags. */
-const AUDIO = 8;
-const VIDEO = 9;
-const DATA = 18;
+const AUDIO = 0x08;
+const VIDEO = 0x09;
+const DATA = 0x12;
 
 const BATCH_BYTES = pushLimits.batchBytes.value;
 const KEPT_UP = pushLimits.keptUp.value;

@@ -2,13 +2,15 @@ import { mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Clock } from '../../../core/ports/clock.ts';
 import type { FedInit, FedPart } from './feed.ts';
+import { joinMark } from './found-takes.ts';
 import type { FreeSpace } from './free-space.ts';
 import type { RecorderLimits } from './limits.ts';
 import type { OpenFiles } from './open-files.ts';
 import type { TakeNote } from './protocol.ts';
+import { inTurns, type Steps, turn } from './steps.ts';
 import type { TakeFile, TakeIo } from './take-file.ts';
 import { TakeHash } from './take-hash.ts';
-import { type SealedTake, spoolFiles, type TakeMeta, writeMeta, writeWhole } from './take-meta.ts';
+import { metaBytes, type SealedTake, spoolFiles, type TakeMeta, writeWhole } from './take-meta.ts';
 import { type GapReason, reasonOf, troubleOf, troubles } from './trouble.ts';
 import { rowsOf } from './written.ts';
 
@@ -18,7 +20,9 @@ export interface SpoolSurroundings {
   readonly limits: RecorderLimits;
   readonly files: OpenFiles;
   readonly space: FreeSpace;
-  openTakeFile(io: TakeIo): TakeFile;
+  openTakeFile(io: TakeIo): Steps<TakeFile>;
+  /** One after the other: while a file is completed its index is in memory. */
+  finishing<T>(work: () => Promise<T>): Promise<T>;
   io(path: string): TakeIo;
   log(message: string, fields: Readonly<Record<string, unknown>>): void;
 }
@@ -34,6 +38,8 @@ export class Spool {
   #meta: TakeMeta;
   #isMade: boolean;
   #file: TakeFile | undefined;
+  /** The look through a file that is there. */
+  #opening: Steps<TakeFile> | undefined;
   readonly #io: TakeIo;
   #hash = new TakeHash();
   #init: FedInit | undefined;
@@ -53,6 +59,7 @@ export class Spool {
   #saved: Promise<void> = Promise.resolve();
   #syncing: Promise<void> = Promise.resolve();
   #isOver = false;
+  #isSealing = false;
   #told = { inits: 0, segments: 0 };
 
   constructor(
@@ -89,6 +96,10 @@ export class Spool {
     try {
       const file = this.#opened();
       this.#pause(file);
+      if (!this.#isPlaced && this.#isCrowded(file, this.#init)) {
+        this.#miss(troubles.changes);
+        return;
+      }
       if (!this.#isPlaced) file.begin(this.#init);
       file.part(bytes, this.#isPlaced ? part : { ...part, startsSegment: true });
     } catch (error) {
@@ -124,6 +135,13 @@ export class Spool {
     } catch (error) {
       return troubleOf(error);
     }
+  }
+
+  /** It has had so many inits, and this is another. What is joined has those of its parts. */
+  #isCrowded(file: TakeFile, init: FedInit): boolean {
+    if (file.inits.length < this.#around.limits.inits || this.#meta.sessionId.startsWith(joinMark))
+      return false;
+    return !file.has(init);
   }
 
   #miss(trouble: string, error?: unknown): void {
@@ -165,9 +183,26 @@ export class Spool {
   }
 
   #opened(): TakeFile {
+    for (;;) {
+      const file = this.#open();
+      if (file) return file;
+    }
+  }
+
+  /** Its file; undefined: a long one that is there was looked through a little further. */
+  #open(): TakeFile | undefined {
     if (this.#file) return this.#file;
     if (!this.#isMade) this.#make();
-    this.#file = this.#around.openTakeFile(this.#io);
+    this.#opening ??= this.#around.openTakeFile(this.#io);
+    const opening = this.#opening;
+    // What throws begins anew.
+    this.#opening = undefined;
+    const step = opening.next();
+    if (!step.done) {
+      this.#opening = opening;
+      return undefined;
+    }
+    this.#file = step.value;
     const { cut } = this.#file;
     if (cut)
       this.#around.log('the torn end of a recording was cut off', {
@@ -183,7 +218,7 @@ export class Spool {
   #make(): void {
     mkdirSync(this.#folder, { recursive: true });
     const path = join(this.#folder, spoolFiles.meta);
-    writeFileSync(`${path}.new`, JSON.stringify(this.#meta), { mode: 0o640 });
+    writeFileSync(`${path}.new`, this.#bytesOf(this.#meta), { mode: 0o640 });
     renameSync(`${path}.new`, path);
     this.#isMade = true;
     this.#mustSave = true;
@@ -200,10 +235,10 @@ export class Spool {
     return this.#hash.at < this.#file.sealed;
   }
 
-  /** Hashes a piece of it. */
+  /** Hashes a piece of it, once it is looked through. */
   hash(buffer: Uint8Array): void {
     try {
-      const { sealed } = this.#opened();
+      const { sealed = 0 } = this.#open() ?? {};
       if (this.#hash.at < sealed) this.#hash.step(this.#io, { to: sealed, buffer });
     } catch (error) {
       this.#retryAt = this.#around.clock.now() + this.#around.limits.retry;
@@ -212,7 +247,8 @@ export class Spool {
   }
 
   get needsSync(): boolean {
-    return !this.#isOver && (this.#isDirty || this.#mustSave);
+    // `seal` syncs what it writes, when it is whole.
+    return !this.#isOver && !this.#isSealing && (this.#isDirty || this.#mustSave);
   }
 
   /** Brings what is written to the disk. */
@@ -237,13 +273,22 @@ export class Spool {
     }
   }
 
+  #bytesOf(meta: TakeMeta): Uint8Array {
+    return metaBytes(meta, { most: this.#around.limits.metaBytes });
+  }
+
   /** Changes `take.json`. On disk when it resolves. */
-  save(fields: { [Name in keyof TakeMeta]?: TakeMeta[Name] | null }): Promise<void> {
+  async save(fields: { [Name in keyof TakeMeta]?: TakeMeta[Name] | null }): Promise<void> {
     const meta: Record<string, unknown> = { ...this.#meta, ...fields };
     for (const name of Object.keys(meta)) if (meta[name] === null) delete meta[name];
-    this.#meta = meta as unknown as TakeMeta;
+    const changed = meta as unknown as TakeMeta;
+    // What is too large changes nothing.
+    this.#bytesOf(changed);
+    this.#meta = changed;
     this.#mustSave = false;
-    const saved = this.#saved.catch(() => {}).then(() => writeMeta(this.#folder, this.#meta));
+    const saved = this.#saved
+      .catch(() => {})
+      .then(() => writeWhole(this.#folder, { name: spoolFiles.meta, bytes: this.#bytesOf(this.#meta) }));
     this.#saved = saved.catch((error: unknown) => {
       this.#mustSave = true;
       throw error;
@@ -251,18 +296,28 @@ export class Spool {
     return this.#saved;
   }
 
-  /** Completes the file and hashes the rest of it; between two pieces others have their turn. Undefined: no media. */
+  /** Completes the file and hashes the rest of it; between any two pieces others have their turn. Undefined: no media. */
   async seal(buffer: Uint8Array): Promise<SealedTake | undefined> {
     if (this.#meta.sealed) return this.#meta.sealed;
     if (!this.#isMade) return undefined;
+    this.#isSealing = true;
+    return this.#seal(buffer).finally(() => {
+      this.#isSealing = false;
+    });
+  }
+
+  async #seal(buffer: Uint8Array): Promise<SealedTake | undefined> {
     await this.save({ isEnding: true });
-    const finished = this.#opened().finish();
+    const finished = await this.#around.finishing(async () => {
+      while (!this.#open()) await turn();
+      return inTurns(this.#opened().finish());
+    });
     this.#isDirty = false;
     if (!finished) return undefined;
     const { size, head, index, spec, startedAt } = finished;
     while (this.#hash.at < size) {
       this.#hash.step(this.#io, { to: size, buffer });
-      await new Promise<void>((resolve) => setImmediate(resolve));
+      await turn();
     }
     await writeWhole(this.#folder, { name: spoolFiles.head, bytes: head.bytes });
     await writeWhole(this.#folder, { name: spoolFiles.index, bytes: index });
@@ -294,7 +349,7 @@ export class Spool {
 
   /** Its file is closed, and nothing of it stays in memory. */
   forget(): void {
-    this.#file = undefined;
+    this.#file = this.#opening = undefined;
     this.#around.files.close(this.#path);
   }
 
