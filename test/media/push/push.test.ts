@@ -112,6 +112,22 @@ describe('the beginning of a push', () => {
     expect(stage.reading('two')?.state).toBe('waiting');
   });
 
+  it('begins without the sound that lags behind the first picture', async () => {
+    const stage = new Stage();
+    const broadcast = stage.broadcast();
+    broadcast.begin({ at: 1000 });
+    await broadcast.play({ ms: 500, lag: 300 });
+    broadcast.want(ONE);
+    await broadcast.play({ ms: 3000, lag: 300 });
+    const messages = stage.servers.last(ONE.url).messages();
+    const sounds = messages.filter((message) => kindOf(message) === 'sound').map((one) => one.timestamp);
+    const steps = sounds.slice(1).map((time, index) => time - sounds[index]);
+    expect(sounds[0]).toBeLessThan(25);
+    expect(Math.min(...steps)).toBeGreaterThan(20);
+    // 0.5 s until the key frame, and the lag.
+    expect(sounds.at(-1)).toBeLessThan(2210);
+  });
+
   it('waits a second for pictures of which nobody spoke, and begins without sound at once', async () => {
     const stage = new Stage();
     const broadcast = stage.broadcast();
@@ -210,6 +226,9 @@ describe('a push across publishes', () => {
     broadcast.headers({ video: AVC_240P, audio: false });
     await broadcast.play({ ms: 2000 });
     const messages = stage.servers.last(ONE.url).messages();
+    // Pictures between the header and its first key frame are of no use to anybody.
+    const numbers = pictures(messages).map(({ number }) => number);
+    expect(numbers.slice(numbers.indexOf(75), numbers.indexOf(75) + 2)).toEqual([75, 100]);
     const kinds = messages.map(kindOf);
     const at = kinds.lastIndexOf('header');
     expect(kinds.slice(at).find((kind) => kind === 'key' || kind === 'delta')).toBe('key');
@@ -592,6 +611,8 @@ describe('an error of our own', () => {
     await broadcast.play({ ms: 5000 });
     expect(stage.told().slice(0, 3)).toEqual(['one connected', 'one lost closed', 'one connected']);
     expect(stage.servers.to(ONE.url)[0].how).toBe('broken');
+    await stage.pass(1000);
+    expect(stage.reading('one')?.queuedBytes).toBe(0);
     expect(violations(stage.servers.last(ONE.url).messages())).toEqual([]);
   });
 });

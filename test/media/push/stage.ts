@@ -93,6 +93,8 @@ export interface PlayOptions {
   readonly gop?: number;
   /** Bytes of a picture. */
   readonly size?: number;
+  /** ms by which the stamps of sound are behind. */
+  readonly lag?: number;
   /** Changes the stamp. */
   readonly stamp?: (time: number) => number;
 }
@@ -170,7 +172,8 @@ export class Broadcast {
 
   /** Media as time passes. Each publish begins with a key frame. */
   async play(options: PlayOptions): Promise<void> {
-    const { ms, video = true, audio = true, gop = 25, size = 1000, stamp = (time) => time } = options;
+    const { ms, video = true, audio = true, gop = 25, size = 1000, lag = 0 } = options;
+    const { stamp = (time) => time } = options;
     const until = this.#time + ms;
     if (!video) this.#pictureDue = Number.POSITIVE_INFINITY;
     else if (this.#pictureDue === Number.POSITIVE_INFINITY) this.#pictureDue = this.#time;
@@ -182,7 +185,7 @@ export class Broadcast {
         this.picture({ isKey: this.#pictures % gop === 0, size, stamp: stamp(Math.round(due)) });
         this.#pictureDue += 40;
       } else {
-        send(this.sink, 8, Math.round(stamp(due)) >>> 0, soundOf(this.#publishes));
+        send(this.sink, 8, Math.round(stamp(due - lag)) >>> 0, soundOf(this.#publishes));
         this.#soundDue += 1024 / 48;
       }
       await settled();
