@@ -1,4 +1,5 @@
 import type { Socket } from 'bun';
+import { every } from '../../core/every.ts';
 import { systemClock } from '../../runtime/drivers/clock/system.ts';
 import { encodeAmf0 } from '../../runtime/media/rtmp/amf0.ts';
 import { encodeMessage } from '../../runtime/media/rtmp/chunk-writer.ts';
@@ -76,9 +77,12 @@ export function startFarSide(options: {
       error: (socket) => void socket.terminate(),
     },
   });
-  const sweep = setInterval(() => {
-    for (const connection of all) connection.sweep(clock.now());
-  }, rtmpLimits.sweepInterval);
+  const stopSweeping = every(rtmpLimits.sweepInterval, {
+    clock,
+    work: () => {
+      for (const connection of all) connection.sweep(clock.now());
+    },
+  });
   return {
     host,
     port: server.port,
@@ -88,7 +92,7 @@ export function startFarSide(options: {
       behaviour = next;
     },
     async [Symbol.asyncDispose]() {
-      clearInterval(sweep);
+      stopSweeping();
       server.stop(true);
     },
   };

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { systemClock } from '../../runtime/drivers/clock/system.ts';
 import { forgetPeak, peak, residentAfterCollection } from '../e2e/harness/memory.ts';
 import { numbered, numbersIn } from '../e2e/harness/numbered.ts';
 import type { Server } from '../e2e/harness/server.ts';
@@ -89,7 +90,7 @@ async function broadcastThrough(options: {
 
   const before = await residentAfterCollection(server);
   forgetPeak(server);
-  const began = Date.now();
+  const began = systemClock().now();
   const [connection] = far.connections('paused');
   bad.freeze();
   connection.pause();
