@@ -70,20 +70,23 @@ export interface PushTrouble {
  * - `closed`: it closed the connection. `slow`: it takes less than is broadcast. `stalled`: it took nothing for too long.
  * - `full`: this node pushes to as many servers as it may.
  */
-export type PushReason =
-  | 'url'
-  | 'unsupported'
-  | 'forbidden'
-  | 'dns'
-  | 'connect'
-  | 'tls'
-  | 'timeout'
-  | 'rejected'
-  | 'protocol'
-  | 'closed'
-  | 'slow'
-  | 'stalled'
-  | 'full';
+export const pushReasons = [
+  'url',
+  'unsupported',
+  'forbidden',
+  'dns',
+  'connect',
+  'tls',
+  'timeout',
+  'rejected',
+  'protocol',
+  'closed',
+  'slow',
+  'stalled',
+  'full',
+] as const;
+
+export type PushReason = (typeof pushReasons)[number];
 
 export interface PushReading {
   readonly playbackId: string;

@@ -66,6 +66,10 @@ export function pushFollower(kit: MultistreamKit): PushFollower {
       }
       const { of, holder } = one;
       const { token } = holder;
+      kit.log.debug('a push to a multistream target', {
+        ...{ streamId: of.streamId, targetId: of.targetId, what: fact.type },
+        ...('trouble' in fact && { reason: fact.trouble.reason }),
+      });
       if (fact.type === 'connected') {
         Object.assign(one, { isConnected: true, trouble: undefined });
         facts.add(of, { type: 'connected', token });

@@ -1,3 +1,4 @@
+import { pushReasons } from '../../core/ports/pusher.ts';
 import type { MultistreamKit } from './config.ts';
 import type { PushFollower } from './follow.ts';
 
@@ -26,8 +27,11 @@ export function measurePushes({ metrics, pusher }: MultistreamKit, follower: Pus
   metrics.readings('millrace_multistream_troubles_total', {
     help: 'Connections to multistream targets that failed or broke, by why.',
     type: 'counter',
-    read: () =>
-      Object.entries(pusher.totals().troubles).map(([reason, value]) => ({ labels: { reason }, value })),
+    // All of them from the first, as 0: a rate is not told of a series that begins with its first count.
+    read: () => {
+      const { troubles } = pusher.totals();
+      return pushReasons.map((reason) => ({ labels: { reason }, value: troubles[reason] ?? 0 }));
+    },
   });
   metrics.reading('millrace_multistream_facts_waiting', {
     help: 'What happened to pushes and is not stored yet.',
