@@ -1,8 +1,8 @@
-import { every } from '../../core/every.ts';
 import { unlessRefused } from '../../core/fault.ts';
 import type { LostNode } from '../../core/nodes.ts';
 import type { Stop } from '../../core/plugin.ts';
 import type { LoggedEvent, StoredResource } from '../../core/ports/store.ts';
+import { regularly } from '../../core/regularly.ts';
 import { type SessionFacts, type Streams, streams } from '../streams/contract.ts';
 import type { MultistreamKit } from './config.ts';
 import { multistreamLimits } from './limits.ts';
@@ -49,10 +49,7 @@ export async function lostNode(lost: LostNode, kit: MultistreamKit): Promise<voi
  * one node at a time; repeating it is harmless.
  */
 export function endingMissed(kit: MultistreamKit): Stop {
-  let running: Promise<void> | undefined;
-  const { signal, log } = kit;
   const end = async (row: StoredResource) => {
-    if (signal.aborted) return;
     const { sessionId, streamId } = pushDocument(row);
     const session = await kit.use(streams).describe(sessionId);
     if (session && !session.isOver) return;
@@ -60,24 +57,17 @@ export function endingMissed(kit: MultistreamKit): Stop {
     const event = { type: 'over', ...(parent && { stream: parent.body }) } as const;
     await kit.actors.ask(push, row.id, event, { cause: `push/missed/${row.id}` }).catch(unlessRefused);
   };
-  const look = async () => {
-    for await (const rows of pagesOf({}, kit)) await allOf(rows, end);
-  };
-  const work = () => {
-    running ??= look()
-      .catch((error: unknown) =>
-        log.warn('pushes whose sessions are over could not be looked for; it is tried again', { error }),
-      )
-      .finally(() => {
-        running = undefined;
-      });
-  };
-  work();
-  const stop = every(interval, { clock: kit.clock, work });
-  return async () => {
-    stop();
-    await running;
-  };
+  return regularly(interval, {
+    clock: kit.clock,
+    async work(signal) {
+      for await (const rows of pagesOf({}, kit)) {
+        if (signal.aborted) return;
+        await allOf(rows, end);
+      }
+    },
+    failed: (error) =>
+      kit.log.warn('pushes whose sessions are over could not be looked for; it is tried again', { error }),
+  });
 }
 
 /** All with these values. */
