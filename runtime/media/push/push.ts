@@ -19,6 +19,8 @@ export interface PushHost {
   readonly limits: PushSettings;
   /** The way to the server of this URL; undefined: there is none. */
   opener(url: string): OpenPush | undefined;
+  /** A new push of this playlist may connect at once. False: too many did. */
+  mayBegin(playbackId: string): boolean;
   /** One of so many connections at a time; given back at the end of the push. False: all are taken. */
   takePlace(): boolean;
   openMemory(): MemoryShare;
@@ -98,9 +100,18 @@ export class Push {
     return this.#connectedAt >= 0;
   }
 
-  /** Begins to connect, or will when somebody publishes. Called once. */
+  /**
+   * Begins to connect, or will when somebody publishes. Called once. Each change of a target is a push that knows nothing of the
+   * waits of the one before it: where there are too many it waits for the longest time first, and nothing is told of it.
+   */
   start(): void {
-    if (!this.#isEnded) this.#attempt();
+    if (this.#isEnded) return;
+    if (this.#host.mayBegin(this.#broadcast.playbackId)) {
+      this.#attempt();
+      return;
+    }
+    this.#trouble = troubles.hasty;
+    this.#retryIn(this.#host.limits.retryMost);
   }
 
   /** A picture. Numbers one by one, because this is called for every one of them; see `Outlet`. */
@@ -308,9 +319,13 @@ export class Push {
     const now = this.#host.clock.now();
     if (connectedAt >= 0 && now - connectedAt >= STEADY) this.#backoff.reset();
     this.#trouble = trouble;
-    this.#retryAt = now + this.#backoff.next();
-    this.#cancelRetry = this.#host.clock.at(this.#retryAt, () => this.#attempt());
+    this.#retryIn(this.#backoff.next());
     this.#tell(connectedAt >= 0 ? 'lost' : 'failed', trouble);
+  }
+
+  #retryIn(ms: number): void {
+    this.#retryAt = this.#host.clock.now() + ms;
+    this.#cancelRetry = this.#host.clock.at(this.#retryAt, () => this.#attempt());
   }
 
   /** Forgets the connection and what waited for it. */

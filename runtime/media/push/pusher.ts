@@ -4,6 +4,7 @@ import type { Clock } from '../../../core/ports/clock.ts';
 import type { Pusher, PushFact, PushOrder, PushReason, PushTotals } from '../../../core/ports/pusher.ts';
 import { BufferPool } from '../hls/pool.ts';
 import { MemoryBudget } from '../memory-budget.ts';
+import { WindowCounts } from '../rtmp/window-count.ts';
 import type { OpenPush } from './connection.ts';
 import { pushLimits } from './limits.ts';
 import type { Push, PushHost, PushSettings } from './push.ts';
@@ -39,6 +40,11 @@ export function nodePusher(options: NodePusherOptions): NodePusher {
   const troubles: Partial<Record<PushReason, number>> = {};
   /** Of pushes that ended. */
   const past = { sentBytes: 0, droppedFrames: 0 };
+  const beginnings = new WindowCounts({
+    most: pushLimits.beginnings.value,
+    window: pushLimits.beginningsWindow.value,
+    keys: pushLimits.beginningsKept.value,
+  });
   let places = limits.targets;
   let report: (fact: PushFact) => void = () => {};
   let isClosed = false;
@@ -58,6 +64,7 @@ export function nodePusher(options: NodePusherOptions): NodePusher {
       const kind = /^(rtmps?|srt):\/\//i.exec(url)?.[1].toLowerCase();
       return kind === 'rtmp' || kind === 'rtmps' || kind === 'srt' ? open[kind] : undefined;
     },
+    mayBegin: (playbackId) => beginnings.admit(playbackId, clock.now()),
     takePlace() {
       if (places <= 0) return false;
       places -= 1;
