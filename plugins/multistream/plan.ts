@@ -42,7 +42,7 @@ export async function planOf(
     if (disabled) continue;
     const id = `${targetId}/${profile}`;
     pushes.set(id, { account, streamId, sessionId, targetId, profile, name, publish });
-    orders.push({ id, url, videoOnly });
+    orders.push({ id, url, videoOnly, owner: account });
   }
   return { entries: targets.length, pushes, orders, gone };
 }

@@ -21,9 +21,9 @@ export interface PushHost {
   opener(url: string): OpenPush | undefined;
   /** A new push of this playlist may connect at once. False: too many did. */
   mayBegin(playbackId: string): boolean;
-  /** One of so many connections at a time; given back at the end of the push. False: all are taken. */
-  takePlace(): boolean;
-  openMemory(): MemoryShare;
+  /** One of so many connections at a time; given back at the end of the push. False: all that this owner may have are taken. */
+  takePlace(owner: string): boolean;
+  openMemory(owner: string): MemoryShare;
   report(fact: PushFact): void;
   /** The push is over. */
   ended(push: Push, hadPlace: boolean): void;
@@ -51,6 +51,8 @@ export interface PushedBroadcast extends PushSource {
  */
 export class Push {
   readonly order: PushOrder;
+  /** See `PushOrder`. */
+  readonly owner: string;
   readonly #host: PushHost;
   readonly #broadcast: PushedBroadcast;
   readonly #queue: PushQueue;
@@ -85,7 +87,8 @@ export class Push {
     this.order = order;
     this.#host = host;
     this.#broadcast = broadcast;
-    this.#memory = host.openMemory();
+    this.owner = order.owner ?? broadcast.playbackId;
+    this.#memory = host.openMemory(this.owner);
     this.#queue = new PushQueue({
       limit: host.limits.queue,
       pieceBytes: pushLimits.batchBytes.value,
@@ -207,7 +210,7 @@ export class Push {
     this.#retryAt = undefined;
     this.#isDue = !this.#broadcast.isLive;
     if (this.#isDue) return;
-    this.#hasPlace ||= this.#host.takePlace();
+    this.#hasPlace ||= this.#host.takePlace(this.owner);
     const open = this.#host.opener(this.order.url);
     if (this.#hasPlace && open !== undefined) this.#connect(open);
     else this.#fail(this.#hasPlace ? troubles.url : troubles.full);

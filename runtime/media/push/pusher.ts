@@ -6,6 +6,7 @@ import { BufferPool } from '../hls/pool.ts';
 import { MemoryBudget } from '../memory-budget.ts';
 import { WindowCounts } from '../rtmp/window-count.ts';
 import type { OpenPush } from './connection.ts';
+import { FairPlaces } from './fair-places.ts';
 import { pushLimits } from './limits.ts';
 import type { Push, PushHost, PushSettings } from './push.ts';
 import { PushRelay } from './relay.ts';
@@ -45,7 +46,7 @@ export function nodePusher(options: NodePusherOptions): NodePusher {
     window: pushLimits.beginningsWindow.value,
     keys: pushLimits.beginningsKept.value,
   });
-  let places = limits.targets;
+  const places = new FairPlaces(limits.targets);
   let report: (fact: PushFact) => void = () => {};
   let isClosed = false;
   let stopLooking: (() => void) | undefined;
@@ -65,12 +66,8 @@ export function nodePusher(options: NodePusherOptions): NodePusher {
       return kind === 'rtmp' || kind === 'rtmps' || kind === 'srt' ? open[kind] : undefined;
     },
     mayBegin: (playbackId) => beginnings.admit(playbackId, clock.now()),
-    takePlace() {
-      if (places <= 0) return false;
-      places -= 1;
-      return true;
-    },
-    openMemory: () => memory.open(),
+    takePlace: (owner) => places.take(owner),
+    openMemory: (owner) => memory.open(owner),
     report(fact) {
       if (fact.type === 'failed' || fact.type === 'lost') {
         const { reason } = fact.trouble;
@@ -85,7 +82,7 @@ export function nodePusher(options: NodePusherOptions): NodePusher {
       });
     },
     ended(push, hadPlace) {
-      if (hadPlace) places += 1;
+      if (hadPlace) places.give(push.owner);
       const { sentBytes, droppedFrames } = push.reading();
       past.sentBytes += sentBytes;
       past.droppedFrames += droppedFrames;
