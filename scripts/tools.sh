@@ -1,5 +1,5 @@
 #!/bin/sh
-# Makes sure that tools are on this machine: `sh scripts/tools.sh <ffmpeg|chromium|font|gstreamer|librtmp|redis|java|maven …>`.
+# Makes sure that tools are on this machine: `sh scripts/tools.sh <ffmpeg|chromium|font|gstreamer|librtmp|nginx|redis|java|maven …>`.
 # Looks first; installs only what is missing, with the system's package manager and only where it may (root, or sudo
 # without a password). Otherwise one line says what to install, and it exits 1.
 set -u
@@ -13,6 +13,8 @@ has_gstreamer() { for element in rtmp2sink flvmux openh264enc voaacenc; do
   gst-inspect-1.0 --exists "$element" 2>/dev/null || return 1
 done; }
 has_librtmp() { find /usr/lib* /lib* /usr/local/lib* -name 'librtmp.so.1' 2>/dev/null | grep -q .; }
+# With its RTMP module, which is a package of its own.
+has_nginx() { [ -x /usr/sbin/nginx ] && find /usr/lib/nginx /usr/lib64/nginx /usr/share/nginx -name 'ngx_rtmp_module.so' 2>/dev/null | grep -q .; }
 # Debian's redis-tools holds the whole program (scripts/engines/redis.ts); its redis-server would start a service.
 has_redis() { has redis-server || has redis-check-rdb; }
 has_java() { for java in java /usr/lib/jvm/*/bin/java; do
@@ -28,6 +30,8 @@ root=
 if [ "$(id -u)" != 0 ]; then
   if has sudo && sudo -n true 2>/dev/null; then root="sudo -n"; else root=no; fi
 fi
+had_nginx=yes
+[ -x /usr/sbin/nginx ] || had_nginx=no
 if [ "$root" != no ]; then
   echo "millrace: installing $missing" >&2
   if has apt-get; then
@@ -35,7 +39,7 @@ if [ "$root" != no ]; then
     java=openjdk-17-jre-headless
     apt-cache show "$java" >/dev/null 2>&1 || java=default-jre-headless
     gst=gstreamer1.0
-    packages=$(echo "$missing" | sed "s/font /fonts-dejavu-core /; s/librtmp /librtmp1 /; s/redis /redis-tools /; s/java /$java /;
+    packages=$(echo "$missing" | sed "s/font /fonts-dejavu-core /; s/librtmp /librtmp1 /; s/nginx /nginx libnginx-mod-rtmp /; s/redis /redis-tools /; s/java /$java /;
       s/gstreamer /$gst-tools $gst-plugins-base $gst-plugins-good $gst-plugins-bad glib-networking /")
     export DEBIAN_FRONTEND=noninteractive
     $root apt-get install -yq --no-install-recommends $packages </dev/null >&2
@@ -49,6 +53,8 @@ if [ "$root" != no ]; then
     $root pacman -S --noconfirm --needed $(echo "$missing" | sed 's/font /ttf-dejavu /; s/librtmp /rtmpdump /; s/java /jre-openjdk-headless /;
       s/gstreamer /gst-plugins-base gst-plugins-good gst-plugins-bad /') >&2
   fi
+  # The package starts a server on port 80, which nobody asked for.
+  if [ "$had_nginx" = no ] && has systemctl; then $root systemctl disable --now nginx >/dev/null 2>&1; fi
   missing=$(list_missing "$@" | tr '\n' ' ')
   [ -z "$missing" ] && exit 0
 fi

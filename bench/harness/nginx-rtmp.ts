@@ -16,6 +16,8 @@ export async function nginxRtmp(options: {
   core?: Core;
   streams: number;
   record?: boolean;
+  /** Each stream is pushed on to these: `rtmp://host:port/live`. */
+  pushTo?: readonly string[];
 }): Promise<Subject> {
   if (!existsSync(program) || !existsSync(module))
     throw new Error('nginx-rtmp is not here: apt-get install nginx libnginx-mod-rtmp');
@@ -23,7 +25,11 @@ export async function nginxRtmp(options: {
   const folder = temporaryFolder({ in: '/dev/shm' });
   const config = join(folder.path, 'nginx.conf');
   const recordings = options.record ? temporaryFolder() : undefined;
-  writeFileSync(config, configuration({ folder: folder.path, http, rtmp, recordings: recordings?.path }));
+  const { pushTo = [] } = options;
+  writeFileSync(
+    config,
+    configuration({ folder: folder.path, http, rtmp, recordings: recordings?.path, pushTo }),
+  );
   const child = start([program, '-p', folder.path, '-c', config], { core: options.core });
   const url = `http://127.0.0.1:${http}`;
   await until('nginx', async () => (await fetch(url)).status > 0, { within: 10_000, every: 20 }).catch(
@@ -52,8 +58,9 @@ function configuration(options: {
   http: number;
   rtmp: number;
   recordings: string | undefined;
+  pushTo: readonly string[];
 }): string {
-  const { folder, http, rtmp, recordings } = options;
+  const { folder, http, rtmp, recordings, pushTo } = options;
   return `
 load_module ${module};
 user root;
@@ -73,7 +80,7 @@ rtmp {
       hls_path ${folder}/hls;
       hls_fragment 2s;
       hls_playlist_length 12s;
-      hls_nested on;${recordings === undefined ? '' : `\n      record all;\n      record_path ${recordings};`}
+      hls_nested on;${recordings === undefined ? '' : `\n      record all;\n      record_path ${recordings};`}${pushTo.map((url) => `\n      push ${url};`).join('')}
     }
   }
 }

@@ -6,8 +6,17 @@ import { Arena, type MediaSink } from '../../runtime/media/sink.ts';
 
 /**
  * A floor to measure against: takes every RTMP publish and throws its media away, `messages` as they come out
- * of the parser, `bytes` as they come off the socket. Run: bun bench/receiver/main.ts PORT messages|bytes
+ * of the parser, `bytes` as they come off the socket. Prints a `ReceiverReport` in a line of JSON each second.
+ * Run: bun bench/receiver/main.ts PORT messages|bytes
  */
+export interface ReceiverReport {
+  at: number;
+  /** Publishes that run now. */
+  publishing: number;
+  /** Bytes off all sockets so far. */
+  bytes: number;
+}
+
 const port = Number(process.argv[2]);
 const isParsed = process.argv[3] === 'messages';
 const clock = systemClock();
@@ -15,8 +24,10 @@ const clock = systemClock();
 interface Connection {
   session: RtmpSession;
   isPublishing: boolean;
-  bytes: number;
 }
+
+let publishing = 0;
+let received = 0;
 
 Bun.listen<Connection>({
   hostname: '127.0.0.1',
@@ -26,12 +37,24 @@ Bun.listen<Connection>({
       socket.data = connect(socket);
     },
     data: ({ data }, bytes) => {
-      data.bytes += bytes.length;
+      received += bytes.length;
       if (isParsed || !data.isPublishing) data.session.feed(bytes);
     },
-    close: ({ data }) => data.session.disconnected(),
+    close: ({ data }) => {
+      if (data.isPublishing) publishing -= 1;
+      data.session.disconnected();
+    },
   },
 });
+
+setInterval(() => {
+  const report: ReceiverReport = {
+    at: performance.timeOrigin + performance.now(),
+    publishing,
+    bytes: received,
+  };
+  console.log(JSON.stringify(report));
+}, 1000);
 
 function connect(socket: Socket<Connection>): Connection {
   const session = new RtmpSession({
@@ -55,13 +78,14 @@ function connect(socket: Socket<Connection>): Connection {
         targetDuration: 4,
       }),
       attach: () => {
+        if (!connection.isPublishing) publishing += 1;
         connection.isPublishing = true;
         return drain();
       },
       detached: () => {},
     },
   });
-  const connection: Connection = { session, isPublishing: false, bytes: 0 };
+  const connection: Connection = { session, isPublishing: false };
   return connection;
 }
 

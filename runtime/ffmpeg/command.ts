@@ -1,4 +1,5 @@
 import ffmpeg from 'fluent-ffmpeg';
+import { hiddenPath } from './hidden-file.ts';
 import { ffmpegLimits } from './limits.ts';
 
 /** One run of ffmpeg: what it reads and what it writes. Options are pairs of a name without its dash and a value. */
@@ -16,7 +17,7 @@ export interface FfmpegCommand {
     /** The one protocol that it may speak. */
     readonly protocol: string;
     readonly options?: FfmpegOptions;
-    /** Options that nobody may read. They come to it in a file without a name. */
+    /** Options that nobody may read. They come to it in a file without a name, where it can read that (`FfmpegAbout.hides`). */
     readonly hidden?: FfmpegOptions;
   };
   /** Standard output carries reports, `key=value` lines twice a second, from the moment on when the output is open. */
@@ -25,15 +26,15 @@ export interface FfmpegCommand {
 
 export type FfmpegOptions = Readonly<Record<string, string | number>>;
 
-/** Where a process finds its hidden options. */
-export const hiddenFd = 3;
-const hiddenPath = process.platform === 'linux' ? `/proc/self/fd/${hiddenFd}` : `/dev/fd/${hiddenFd}`;
-
 /**
  * The arguments for it. The only place that uses `fluent-ffmpeg`, and only as what puts arguments in order: README.md says
  * what of it is not used, and why. Options are given as two arguments, because it splits a single one at a space.
  */
-export function argumentsOf({ input, output, hasReports = false }: FfmpegCommand): readonly string[] {
+export function argumentsOf(
+  { input, output, hasReports = false }: FfmpegCommand,
+  { hides }: { hides: boolean },
+): readonly string[] {
+  const hidden = hides && output.hidden ? ['-fpre', hiddenPath] : listed(output.hidden);
   const command = ffmpeg()
     .input('pipe:0')
     .inputOptions('-hide_banner', '-nostdin', '-nostats', '-loglevel', 'error')
@@ -43,7 +44,7 @@ export function argumentsOf({ input, output, hasReports = false }: FfmpegCommand
     .output(output.target)
     .outputOptions('-protocol_whitelist', output.protocol, ...listed(output.options))
     .outputFormat(output.format);
-  if (output.hidden) command.outputOptions('-fpre', hiddenPath);
+  if (hidden.length > 0) command.outputOptions(...hidden);
   if (hasReports) command.outputOptions('-progress', 'pipe:1');
   return (command as unknown as { _getArguments(): string[] })._getArguments();
 }

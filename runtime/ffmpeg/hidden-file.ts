@@ -2,6 +2,9 @@ import { type FileHandle, mkdtemp, open, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
+/** Where a process finds such a file that it was given as file 3. */
+export const hiddenPath = process.platform === 'linux' ? '/proc/self/fd/3' : '/dev/fd/3';
+
 /**
  * An open file that holds `text` and has no name any more: nobody but who is given it can read it, and nothing is left when the
  * process dies. While it has a name, for less than a millisecond, only this user can read it.

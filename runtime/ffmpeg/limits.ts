@@ -55,8 +55,14 @@ export const ffmpegLimitTable = limitTable('ffmpeg', {
   errorPause: {
     value: 100,
     unit: 'ms',
-    meaning: 'That pause. Also how long the last words of a process that is gone are waited for.',
-    beyond: 'They are read on, or no longer waited for.',
+    meaning: 'That pause.',
+    beyond: 'It is read on.',
+  },
+  lastWords: {
+    value: 2000,
+    unit: 'ms',
+    meaning: 'How long the last output of a process that is gone may be on its way.',
+    beyond: 'It is not waited for: a child of that process has its output open.',
   },
   endTimeout: {
     value: 3000,

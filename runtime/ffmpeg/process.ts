@@ -86,13 +86,20 @@ export function startProcess(options: ProcessOptions): FfmpegProcess {
   const watch = async (): Promise<FfmpegEnd> => {
     const tail = new ErrorTail({ limits, secrets: options.secrets });
     const said = tail.read(child.stderr, (ms) => passing(clock, ms));
-    const wrote = readOutput(child.stdout, handlers);
+    const output = readOutput(child.stdout, handlers);
     await child.exited;
     isGone = true;
     for (const cancel of timers) cancel();
     input.close();
     // A child of its own could hold these open for ever.
-    await Promise.race([Promise.all([said, wrote]), passing(clock, limits.errorPause)]);
+    let isRead = false;
+    const read = Promise.all([said, output.read]).then(() => {
+      isRead = true;
+    });
+    for (let before = -1; !isRead && output.taken() !== before; ) {
+      before = output.taken();
+      await Promise.race([read, passing(clock, limits.lastWords)]);
+    }
     const { exitCode, signalCode } = child;
     return {
       by,
@@ -167,12 +174,30 @@ function inputOf(sink: FileSink, options: { limits: FfmpegLimits; onDrain: () =>
   };
 }
 
-async function readOutput(stream: ReadableStream<Uint8Array>, handlers: FfmpegHandlers): Promise<void> {
-  try {
-    for await (const bytes of stream) await handlers.onOutput?.(bytes);
-  } catch {
-    // The process is gone, which is told elsewhere.
-  }
+/** `taken` counts what is given to the handler; while that is at it, it is another number each time. */
+function readOutput(stream: ReadableStream<Uint8Array>, handlers: FfmpegHandlers) {
+  let count = 0;
+  let isBusy = false;
+  const read = async () => {
+    try {
+      for await (const bytes of stream) {
+        count += 1;
+        isBusy = true;
+        await handlers.onOutput?.(bytes);
+        isBusy = false;
+      }
+    } catch {
+      // The process is gone, which is told elsewhere.
+      isBusy = false;
+    }
+  };
+  return {
+    read: read(),
+    taken() {
+      if (isBusy) count += 1;
+      return count;
+    },
+  };
 }
 
 function passing(clock: Clock, ms: number): Promise<void> {

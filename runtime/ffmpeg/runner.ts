@@ -93,12 +93,17 @@ export function ffmpegRunner(options: RunnerOptions): FfmpegRunner {
   const look = async (): Promise<FfmpegAbout | undefined> => {
     const about = await askFfmpeg({ path, clock, limits, env: await environment() });
     if (about) {
-      const { version } = about;
+      const version = about.version.split('-', 1)[0];
       log.info('ffmpeg is used', {
         version,
         srt: about.protocols.has('srt'),
         guarded: about.guard.length > 0,
       });
+      if (about.protocols.has('srt') && !about.hides) {
+        log.warn('streamid and passphrase of pushes over SRT are in the list of processes of this machine', {
+          reason: 'this ffmpeg takes them from its command line alone; 5.1 does not',
+        });
+      }
     } else if (missingSince === undefined) {
       const where =
         path === undefined
@@ -132,12 +137,13 @@ export function ffmpegRunner(options: RunnerOptions): FfmpegRunner {
     const env = await environment();
     await turn();
     if (order.isWanted?.() === false) return refusal('unwanted');
-    const file = order.command.output.hidden && (await hiddenFile(text));
+    const { hides } = found;
+    const file = hides && order.command.output.hidden ? await hiddenFile(text) : undefined;
     try {
       if (isClosed) return refusal('closed');
       return startProcess({
         ...{ clock, limits, env, handlers: order.handlers },
-        command: [...found.guard, found.path, ...argumentsOf(order.command)],
+        command: [...found.guard, found.path, ...argumentsOf(order.command, found)],
         secrets: Object.values(hiddenOptions).filter((value) => typeof value === 'string'),
         ...(file && { hidden: file.fd }),
         ...(order.niceness !== undefined && { niceness: order.niceness }),

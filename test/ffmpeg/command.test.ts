@@ -1,8 +1,10 @@
 import { expect, it } from 'vitest';
-import { argumentsOf, hiddenText } from '../../runtime/ffmpeg/command.ts';
+import { argumentsOf, type FfmpegCommand, hiddenText } from '../../runtime/ffmpeg/command.ts';
+
+const told = (command: FfmpegCommand) => argumentsOf(command, { hides: true });
 
 it('reads its input from the pipe alone, in the format that it was told, and speaks one protocol', () => {
-  const given = argumentsOf({
+  const given = told({
     input: { format: 'flv', options: { analyzeduration: 500_000 } },
     output: { target: 'srt://192.0.2.1:9000', format: 'mpegts', protocol: 'srt', options: { c: 'copy' } },
     hasReports: true,
@@ -18,7 +20,7 @@ it('reads its input from the pipe alone, in the format that it was told, and spe
 it('makes one argument of a value, whatever is in it', () => {
   const values = ['two words', 'a -i /etc/passwd', '', '-y', "'", '$(id)', ' lead', 'a  b'];
   for (const value of values) {
-    const given = argumentsOf({
+    const given = told({
       input: { format: 'flv', options: { x: value } },
       output: { target: 'pipe:1', format: 'mpegts', protocol: 'pipe', options: { other: value } },
     });
@@ -29,12 +31,32 @@ it('makes one argument of a value, whatever is in it', () => {
 });
 
 it('holds nothing of what is hidden', () => {
-  const given = argumentsOf({
+  const given = told({
     input: { format: 'flv' },
     output: { target: 'pipe:1', format: 'mpegts', protocol: 'pipe', hidden: { passphrase: 'not-for-you' } },
   });
   expect(given.join(' ')).not.toContain('not-for-you');
   expect(given).toContain('-fpre');
+});
+
+it('has what would be hidden among its arguments where ffmpeg reads it from nowhere else', () => {
+  const given = argumentsOf(
+    {
+      input: { format: 'flv' },
+      output: {
+        target: 'pipe:1',
+        format: 'mpegts',
+        protocol: 'pipe',
+        hidden: { passphrase: 'two words', mode: 'caller' },
+      },
+    },
+    { hides: false },
+  );
+  expect(given).not.toContain('-fpre');
+  expect(given.slice(given.indexOf('-passphrase'), given.indexOf('-passphrase') + 4)).toEqual([
+    ...['-passphrase', 'two words', '-mode', 'caller'],
+  ]);
+  expect(given.at(-1)).toBe('pipe:1');
 });
 
 it('writes hidden options as lines, and refuses what would be a line of its own', () => {

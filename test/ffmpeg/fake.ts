@@ -2,9 +2,10 @@ import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** A program that says it is ffmpeg, and otherwise does what `script` (sh) says. */
+/** A program that says it is ffmpeg, and otherwise does what `script` (sh) says. `hides`: it takes options from a file. */
 export async function fakeFfmpeg(
   script: string,
+  { hides = true } = {},
 ): Promise<AsyncDisposable & { path: string; folder: string }> {
   const folder = await mkdtemp(join(tmpdir(), 'millrace-fake-ffmpeg-'));
   const path = join(folder, 'ffmpeg');
@@ -14,6 +15,7 @@ export async function fakeFfmpeg(
 case "$*" in
   *-version) printf 'ffmpeg version 7.1.1-fake Copyright\\nlibavformat    61.  7.103 / 61.  7.103\\n'; exit;;
   *-protocols) printf 'Supported file protocols:\\nInput:\\n  file\\n  gopher\\nOutput:\\n  pipe\\n  srt\\n'; exit;;
+  *srt://127.0.0.1:9) ${hides ? "echo 'Error setting option pkt_size' >&2" : ':'}; exit 1;;
 esac
 ${script}
 `,

@@ -157,6 +157,19 @@ it('hides what is hidden from the command line and from the disk, and hands litt
   runner.close();
 });
 
+it('says once that an ffmpeg shows what should be hidden, and hides it at least from what is logged', async () => {
+  await using fake = await fakeFfmpeg('echo "$*" >&2; exit 1', { hides: false });
+  const { runner, lines } = runnerWith({ path: fake.path });
+  const output = { ...anyCommand.output, hidden: { passphrase: 'wonder land-9' } };
+  for (let turn = 0; turn < 2; turn += 1) {
+    const one = started(await runner.start({ command: { ...anyCommand, output }, handlers: {} }));
+    expect((await one.ended).errors).toContain('-passphrase ***');
+  }
+  expect(lines.filter((line) => line.includes('list of processes'))).toHaveLength(1);
+  expect(lines.join()).not.toContain('wonder');
+  runner.close();
+});
+
 it('does not start what would smuggle an option in', async () => {
   await using fake = await fakeFfmpeg('exit 0');
   const { runner } = runnerWith({ path: fake.path });

@@ -28,7 +28,13 @@ export function scriptedFfmpeg(
     options.about === 'missing'
       ? undefined
       : {
-          ...{ path: '/usr/bin/ffmpeg', version: '8.0', libavformat: libavformat(62, 3), guard: [] },
+          ...{
+            path: '/usr/bin/ffmpeg',
+            version: '8.0',
+            libavformat: libavformat(62, 3),
+            guard: [],
+            hides: true,
+          },
           ...{ protocols: new Set(['pipe', 'srt']), ...options.about },
         };
   return {

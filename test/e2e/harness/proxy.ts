@@ -6,12 +6,19 @@ export interface Proxy extends AsyncDisposable {
   readonly port: number;
   /** From now on nothing passes in either direction, and no end of a connection either. */
   goDark(): void;
+  /** Resets all connections, as when an encoder's machine dies, and for so many ms all that come. */
+  cut(options: { forMs: number }): void;
 }
 
 export async function proxyTo(port: number): Promise<Proxy> {
   const sockets = new Set<Socket>();
   let isDark = false;
+  let isOpenAgain = 0;
   const server = createServer({ allowHalfOpen: true }, (near) => {
+    if (performance.now() < isOpenAgain) {
+      near.destroy();
+      return;
+    }
     const far = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
     for (const [from, to] of [
       [near, far],
@@ -36,6 +43,10 @@ export async function proxyTo(port: number): Promise<Proxy> {
     port: (server.address() as { port: number }).port,
     goDark() {
       isDark = true;
+    },
+    cut({ forMs }) {
+      isOpenAgain = performance.now() + forMs;
+      for (const socket of sockets) socket.resetAndDestroy();
     },
     async [Symbol.asyncDispose]() {
       for (const socket of sockets) socket.destroy();

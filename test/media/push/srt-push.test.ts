@@ -77,7 +77,7 @@ describe('a connection', () => {
     expect(command.output.target).toBe('srt://[2606:4700::1]:9000');
     expect(command.output.hidden).toEqual({
       ...{ mode: 'caller', transtype: 'live', connect_timeout: 5000, timeout: 8_000_000, latency: 300_000 },
-      ...{ streamid: 'my-key-1', passphrase: 'wonderland-9', enforced_encryption: 1 },
+      ...{ srt_streamid: 'my-key-1', passphrase: 'wonderland-9', enforced_encryption: 1 },
     });
     const seen = JSON.stringify({ ...command, output: { ...command.output, hidden: {} } });
     expect(seen).not.toMatch(/my-key|wonderland|stream\.example/);

@@ -35,7 +35,7 @@ export function srtCommand(
   };
 }
 
-/** ffmpeg's libsrt: times in µs, `connect_timeout` in ms. */
+/** ffmpeg's libsrt: times in µs, `connect_timeout` in ms. A `streamid` of its command line is something else. */
 function hiddenOptions(url: SrtUrl, limits: SrtLimits): FfmpegOptions {
   return {
     mode: 'caller',
@@ -44,7 +44,7 @@ function hiddenOptions(url: SrtUrl, limits: SrtLimits): FfmpegOptions {
     timeout: limits.writeTimeout * 1000,
     ...(url.latency !== undefined && { latency: url.latency * 1000 }),
     ...(url.payload !== undefined && { pkt_size: url.payload }),
-    ...(url.streamId !== undefined && { streamid: url.streamId }),
+    ...(url.streamId !== undefined && { srt_streamid: url.streamId }),
     ...(url.passphrase !== undefined && {
       passphrase: url.passphrase,
       enforced_encryption: 1,
