@@ -258,7 +258,8 @@ export const configSchema = Type.Object(
       targets: limitSchema({
         default: 1000,
         unit: 'targets',
-        description: 'Multistream targets that this node pushes to at one time.',
+        description:
+          'Multistream targets that this node pushes to at one time. One account has at most three quarters of them.',
         beyond: 'Further ones fail, and are tried again until there is a place.',
       }),
     }),

@@ -31,6 +31,11 @@ export interface PushOrder {
   readonly url: string;
   /** Sound is left out. */
   readonly videoOnly: boolean;
+  /**
+   * Whose it is, such as an account: beyond three quarters of the places and of the memory for what waits, one owner gets no more
+   * than its part, however many pushes it has. Absent: each playlist is an owner.
+   */
+  readonly owner?: string;
 }
 
 /**

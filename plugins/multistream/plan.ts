@@ -50,7 +50,7 @@ export async function planOf(
     }
     const id = `${targetId}/${profile}`;
     pushes.set(id, { account, streamId, sessionId, targetId, profile, name, publish });
-    orders.push({ id, url, videoOnly });
+    orders.push({ id, url, videoOnly, owner: account });
   }
   return { entries: targets.length, pushes, orders, gone, looped };
 }

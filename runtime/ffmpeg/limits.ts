@@ -9,6 +9,13 @@ export const ffmpegLimitTable = limitTable('ffmpeg', {
     beyond: 'No further one is started; whoever wanted it says so, and tries again where it matters.',
     key: 'ffmpeg.processes',
   },
+  startPause: {
+    value: 100,
+    unit: 'ms',
+    meaning:
+      'Between two starts: each holds up the thread that reads sockets, and longer while others start.',
+    beyond: 'The next one is started. Those that come at once wait for their turn.',
+  },
   lookTimeout: {
     value: 10_000,
     unit: 'ms',

@@ -1,4 +1,5 @@
 import type { Log } from '../../core/log.ts';
+import { pause } from '../../core/pause.ts';
 import type { Clock } from '../../core/ports/clock.ts';
 import { askFfmpeg, type FfmpegAbout } from './about.ts';
 import type { FfmpegCommand } from './command.ts';
@@ -25,15 +26,17 @@ export interface FfmpegOrder {
   readonly niceness?: number;
   /** How long it may run, ms. Default: as long as it takes. */
   readonly deadline?: number;
+  /** Asked when its turn has come: false, and it is not started (`unwanted`). */
+  isWanted?(): boolean;
 }
 
 /**
  * `missing`: there is no ffmpeg. `full`: as many as may run do (`ffmpeg.processes`). `order`: what is hidden holds what cannot be
- * written there. `failed`: the system could not start it. `closed`: the server stops.
+ * written there. `failed`: the system could not start it. `closed`: the server stops. `unwanted`: see `isWanted`.
  */
 export interface FfmpegRefusal {
   readonly ok: false;
-  readonly reason: 'missing' | 'full' | 'order' | 'failed' | 'closed';
+  readonly reason: 'missing' | 'full' | 'order' | 'failed' | 'closed' | 'unwanted';
 }
 
 export interface RunnerOptions {
@@ -73,9 +76,12 @@ export function ffmpegRunner(options: RunnerOptions): FfmpegRunner {
   const running = new Set<FfmpegProcess>();
   let starting = 0;
   let isClosed = false;
+  const closing = new AbortController();
   let mark: Promise<string | undefined> | undefined;
   let looked: Promise<FfmpegAbout | undefined> | undefined;
   let missingSince: number | undefined;
+  /** Epoch ms from which on the next one may be started. */
+  let nextStart = 0;
 
   /** The mark comes first: whoever looks for it reads no further. */
   const environment = async () => {
@@ -115,6 +121,12 @@ export function ffmpegRunner(options: RunnerOptions): FfmpegRunner {
     return looked;
   };
 
+  const turn = async () => {
+    const at = Math.max(clock.now(), nextStart);
+    nextStart = at + limits.startPause;
+    if (at > clock.now()) await pause(at, { clock, signal: closing.signal });
+  };
+
   const begin = async (order: FfmpegOrder): Promise<FfmpegProcess | FfmpegRefusal> => {
     const found = await about();
     if (!found) return refusal('missing');
@@ -123,6 +135,8 @@ export function ffmpegRunner(options: RunnerOptions): FfmpegRunner {
     const text = hiddenText(hiddenOptions);
     if (text === undefined) return refusal('order');
     const env = await environment();
+    await turn();
+    if (order.isWanted?.() === false) return refusal('unwanted');
     const { hides } = found;
     const file = hides && order.command.output.hidden ? await hiddenFile(text) : undefined;
     try {
@@ -171,6 +185,7 @@ export function ffmpegRunner(options: RunnerOptions): FfmpegRunner {
     },
     close() {
       isClosed = true;
+      closing.abort();
       cancelSweep();
       for (const one of running) one.kill();
     },

@@ -4,7 +4,8 @@ import { mediaLimits } from './limits.ts';
 export class MemoryBudget {
   readonly #limit: number;
   #held = 0;
-  #shares = 0;
+  /** Of each owner, how many shares are open. */
+  readonly #owners = new Map<unknown, number>();
 
   /** @param options.limit bytes; more is never granted. */
   constructor(options: { limit: number }) {
@@ -21,13 +22,16 @@ export class MemoryBudget {
     return this.#held + BEGINNING > this.#limit;
   }
 
-  /** The share of one output; to be closed with it. */
-  open(): MemoryShare {
-    this.#shares += 1;
+  /** The share of one output; to be closed with it. `owner`: all shares of one are granted together what one owner is. Default: its own. */
+  open(owner: unknown = Symbol('owner')): MemoryShare {
+    const owners = this.#owners;
+    owners.set(owner, (owners.get(owner) ?? 0) + 1);
     return new MemoryShare({
-      take: (bytes, own) => this.#take(bytes, own),
+      take: (bytes, own) => this.#take(bytes, { own, owner }),
       close: (own) => {
-        this.#shares -= 1;
+        const left = (owners.get(owner) ?? 0) - 1;
+        if (left > 0) owners.set(owner, left);
+        else owners.delete(owner);
         this.#held -= own;
       },
     });
@@ -35,13 +39,14 @@ export class MemoryBudget {
 
   /**
    * The last quarter is kept for those who hold no more than the average may be, so that a few who hold much
-   * end themselves and not the others.
+   * end themselves and not the others. What one may be is counted by owners first: many shares of one take nothing from others.
    */
-  #take(bytes: number, own: number): boolean {
+  #take(bytes: number, { own, owner }: { own: number; owner: unknown }): boolean {
     const after = this.#held + bytes;
     if (bytes > 0) {
       if (after > this.#limit) return false;
-      if (after > this.#limit * COMMON && own + bytes > this.#limit / this.#shares) return false;
+      const fair = this.#limit / this.#owners.size / (this.#owners.get(owner) ?? 1);
+      if (after > this.#limit * COMMON && own + bytes > fair) return false;
     }
     this.#held = after;
     return true;

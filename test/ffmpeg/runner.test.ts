@@ -4,6 +4,7 @@ import { expect, it } from 'vitest';
 import { jsonLog } from '../../core/log.ts';
 import { systemClock } from '../../runtime/drivers/clock/system.ts';
 import { virtualClock } from '../../runtime/drivers/clock/virtual.ts';
+import { ffmpegLimits } from '../../runtime/ffmpeg/limits.ts';
 import type { FfmpegProcess } from '../../runtime/ffmpeg/process.ts';
 import { ffmpegRunner, type RunnerOptions } from '../../runtime/ffmpeg/runner.ts';
 import { anyCommand, fakeFfmpeg } from './fake.ts';
@@ -80,6 +81,27 @@ it('runs as many as it may at one time, and no more', async () => {
   runner.close();
   for (const one of outcomes) if (one.ok) await one.ended;
   expect(await runner.start(order)).toEqual({ ok: false, reason: 'closed' });
+});
+
+it('starts one after the other with a pause between, and none that nobody wants any more', async () => {
+  await using fake = await fakeFfmpeg('exec cat');
+  const time = virtualClock({ start: 1_000_000 });
+  const { runner } = runnerWith({ clock: time, path: fake.path, limits: { sweepDelay: 1e9 } });
+  await runner.about();
+  const asked: number[] = [];
+  const isWanted = () => asked.push(time.now()) === 0;
+  const outcomes = [1, 2, 3, 4].map(() => runner.start({ command: anyCommand, handlers: {}, isWanted }));
+  while (asked.length < 4) {
+    await new Promise((resolve) => setImmediate(resolve));
+    await time.advance(10);
+  }
+  for (const one of await Promise.all(outcomes)) expect(one).toEqual({ ok: false, reason: 'unwanted' });
+  for (const n of [1, 2, 3]) expect(asked[n] - asked[n - 1]).toBeGreaterThanOrEqual(ffmpegLimits.startPause);
+  expect(runner.running).toBe(0);
+  // What waits when the server stops does not wait on.
+  const late = [1, 2].map(() => runner.start({ command: anyCommand, handlers: {} }));
+  runner.close();
+  for (const one of await Promise.all(late)) expect(one).toEqual({ ok: false, reason: 'closed' });
 });
 
 it('leaves none behind after 50 starts and stops', async () => {

@@ -50,6 +50,26 @@ export const pushLimits = limitTable('push', {
     beyond: 'Further ones fail (`full`) and are tried again.',
     key: 'push.targets',
   },
+  beginnings: {
+    value: 150,
+    unit: 'pushes',
+    meaning:
+      'Pushes of one playlist that begin to connect at once, within `beginningsWindow`: those of all its targets, and changes of them.',
+    beyond:
+      'Further ones wait for `push.retryMost` before they connect, so that nobody is called every second by changing targets.',
+  },
+  beginningsWindow: {
+    value: 60_000,
+    unit: 'ms',
+    meaning: 'The time in which these are counted.',
+    beyond: 'Counting begins again.',
+  },
+  beginningsKept: {
+    value: 10_000,
+    unit: 'playlists',
+    meaning: 'Playlists of which they are counted at one time.',
+    beyond: 'Pushes of further ones wait in the same way.',
+  },
   opening: {
     value: 60_000,
     unit: 'ms',

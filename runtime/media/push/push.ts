@@ -19,9 +19,11 @@ export interface PushHost {
   readonly limits: PushSettings;
   /** The way to the server of this URL; undefined: there is none. */
   opener(url: string): OpenPush | undefined;
-  /** One of so many connections at a time; given back at the end of the push. False: all are taken. */
-  takePlace(): boolean;
-  openMemory(): MemoryShare;
+  /** A new push of this playlist may connect at once. False: too many did. */
+  mayBegin(playbackId: string): boolean;
+  /** One of so many connections at a time; given back at the end of the push. False: all that this owner may have are taken. */
+  takePlace(owner: string): boolean;
+  openMemory(owner: string): MemoryShare;
   report(fact: PushFact): void;
   /** The push is over. */
   ended(push: Push, hadPlace: boolean): void;
@@ -49,6 +51,8 @@ export interface PushedBroadcast extends PushSource {
  */
 export class Push {
   readonly order: PushOrder;
+  /** See `PushOrder`. */
+  readonly owner: string;
   readonly #host: PushHost;
   readonly #broadcast: PushedBroadcast;
   readonly #queue: PushQueue;
@@ -83,7 +87,8 @@ export class Push {
     this.order = order;
     this.#host = host;
     this.#broadcast = broadcast;
-    this.#memory = host.openMemory();
+    this.owner = order.owner ?? broadcast.playbackId;
+    this.#memory = host.openMemory(this.owner);
     this.#queue = new PushQueue({
       limit: host.limits.queue,
       pieceBytes: pushLimits.batchBytes.value,
@@ -98,9 +103,18 @@ export class Push {
     return this.#connectedAt >= 0;
   }
 
-  /** Begins to connect, or will when somebody publishes. Called once. */
+  /**
+   * Begins to connect, or will when somebody publishes. Called once. Each change of a target is a push that knows nothing of the
+   * waits of the one before it: where there are too many it waits for the longest time first, and nothing is told of it.
+   */
   start(): void {
-    if (!this.#isEnded) this.#attempt();
+    if (this.#isEnded) return;
+    if (this.#host.mayBegin(this.#broadcast.playbackId)) {
+      this.#attempt();
+      return;
+    }
+    this.#trouble = troubles.hasty;
+    this.#retryIn(this.#host.limits.retryMost);
   }
 
   /** A picture. Numbers one by one, because this is called for every one of them; see `Outlet`. */
@@ -196,7 +210,7 @@ export class Push {
     this.#retryAt = undefined;
     this.#isDue = !this.#broadcast.isLive;
     if (this.#isDue) return;
-    this.#hasPlace ||= this.#host.takePlace();
+    this.#hasPlace ||= this.#host.takePlace(this.owner);
     const open = this.#host.opener(this.order.url);
     if (this.#hasPlace && open !== undefined) this.#connect(open);
     else this.#fail(this.#hasPlace ? troubles.url : troubles.full);
@@ -308,9 +322,13 @@ export class Push {
     const now = this.#host.clock.now();
     if (connectedAt >= 0 && now - connectedAt >= STEADY) this.#backoff.reset();
     this.#trouble = trouble;
-    this.#retryAt = now + this.#backoff.next();
-    this.#cancelRetry = this.#host.clock.at(this.#retryAt, () => this.#attempt());
+    this.#retryIn(this.#backoff.next());
     this.#tell(connectedAt >= 0 ? 'lost' : 'failed', trouble);
+  }
+
+  #retryIn(ms: number): void {
+    this.#retryAt = this.#host.clock.now() + ms;
+    this.#cancelRetry = this.#host.clock.at(this.#retryAt, () => this.#attempt());
   }
 
   /** Forgets the connection and what waited for it. */

@@ -4,7 +4,9 @@ import type { Clock } from '../../../core/ports/clock.ts';
 import type { Pusher, PushFact, PushOrder, PushReason, PushTotals } from '../../../core/ports/pusher.ts';
 import { BufferPool } from '../hls/pool.ts';
 import { MemoryBudget } from '../memory-budget.ts';
+import { WindowCounts } from '../rtmp/window-count.ts';
 import type { OpenPush } from './connection.ts';
+import { FairPlaces } from './fair-places.ts';
 import { pushLimits } from './limits.ts';
 import type { Push, PushHost, PushSettings } from './push.ts';
 import { PushRelay } from './relay.ts';
@@ -39,7 +41,12 @@ export function nodePusher(options: NodePusherOptions): NodePusher {
   const troubles: Partial<Record<PushReason, number>> = {};
   /** Of pushes that ended. */
   const past = { sentBytes: 0, droppedFrames: 0 };
-  let places = limits.targets;
+  const beginnings = new WindowCounts({
+    most: pushLimits.beginnings.value,
+    window: pushLimits.beginningsWindow.value,
+    keys: pushLimits.beginningsKept.value,
+  });
+  const places = new FairPlaces(limits.targets);
   let report: (fact: PushFact) => void = () => {};
   let isClosed = false;
   let stopLooking: (() => void) | undefined;
@@ -58,12 +65,9 @@ export function nodePusher(options: NodePusherOptions): NodePusher {
       const kind = /^(rtmps?|srt):\/\//i.exec(url)?.[1].toLowerCase();
       return kind === 'rtmp' || kind === 'rtmps' || kind === 'srt' ? open[kind] : undefined;
     },
-    takePlace() {
-      if (places <= 0) return false;
-      places -= 1;
-      return true;
-    },
-    openMemory: () => memory.open(),
+    mayBegin: (playbackId) => beginnings.admit(playbackId, clock.now()),
+    takePlace: (owner) => places.take(owner),
+    openMemory: (owner) => memory.open(owner),
     report(fact) {
       if (fact.type === 'failed' || fact.type === 'lost') {
         const { reason } = fact.trouble;
@@ -78,7 +82,7 @@ export function nodePusher(options: NodePusherOptions): NodePusher {
       });
     },
     ended(push, hadPlace) {
-      if (hadPlace) places += 1;
+      if (hadPlace) places.give(push.owner);
       const { sentBytes, droppedFrames } = push.reading();
       past.sentBytes += sentBytes;
       past.droppedFrames += droppedFrames;

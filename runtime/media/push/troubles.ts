@@ -8,6 +8,10 @@ export const troubles = {
   },
   full: { reason: 'full', message: 'This server pushes to as many targets as it may.' },
   memory: { reason: 'full', message: 'This server has no memory left for pushing to another target.' },
+  hasty: {
+    reason: 'full',
+    message: 'The targets of this broadcast are changed too often: this one has to wait.',
+  },
   timeout: { reason: 'timeout', message: 'The server did not answer in time.' },
   slow: {
     reason: 'slow',

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { pushLimits } from '../../../runtime/media/push/limits.ts';
 import { readAmf0 } from '../../../runtime/media/rtmp/amf0.ts';
 import { AAC_44100_MONO, AVC_240P } from '../../hls/feed.ts';
 import { kindOf, order, outline, pictures, Stage, settled, violations } from './stage.ts';
@@ -311,6 +312,53 @@ describe('what is wanted', () => {
     expect(server.how).toBe('aborted');
     await settled();
     expect(stage.told().at(-1)).toBe('one ended');
+  });
+});
+
+describe('targets that change all the time', () => {
+  it('call nobody every second: beyond a bound each waits for the longest time', async () => {
+    const { stage, broadcast } = await onAir();
+    stage.servers.answer = (attempt) => attempt.refuse('closed');
+    const all = (round: number) =>
+      Array.from({ length: 50 }, (_, index) => order(`${index}`, { url: `rtmp://victim.example/${round}` }));
+    for (let round = 0; round < 60; round += 1) {
+      broadcast.want(...all(round));
+      await stage.pass(900);
+    }
+    expect(stage.servers.attempts).toHaveLength(pushLimits.beginnings.value);
+    expect(stage.reading('0')).toMatchObject({
+      state: 'connecting',
+      trouble: { reason: 'full', message: expect.stringContaining('changed too often') },
+      retryAt: stage.clock.now() - 900 + pushLimits.retryMost.value,
+    });
+    // Nothing was begun, so nothing is told; and what is left in peace is tried.
+    expect(stage.told().filter((fact) => fact.endsWith('ended')).length).toBe(59 * 50);
+    stage.servers.answer = (attempt) => attempt.accept();
+    await stage.pass(60_000);
+    expect(stage.servers.to('rtmp://victim.example/59')).toHaveLength(50);
+    expect(stage.pusher.totals().connecting).toBe(50);
+    await broadcast.play({ ms: 2000 });
+    expect(stage.pusher.totals().connected).toBe(50);
+  });
+
+  it('are bounded across the playlists of one stream, and not by those of others', async () => {
+    const stage = new Stage();
+    const { value: most } = pushLimits.beginnings;
+    stage.servers.answer = (attempt) => attempt.refuse('closed');
+    const attempts = async (playbackId: string) => {
+      const before = stage.servers.attempts.length;
+      const broadcast = stage.broadcast(playbackId);
+      broadcast.begin();
+      broadcast.want(...Array.from({ length: 50 }, (_, index) => order(`${index}`)));
+      await settled();
+      broadcast.output.end();
+      return stage.servers.attempts.length - before;
+    };
+    for (let round = 0; round < most / 50; round += 1) expect(await attempts('p')).toBe(50);
+    expect(await attempts('p')).toBe(0);
+    expect(await attempts('other')).toBe(50);
+    await stage.pass(60_000);
+    expect(await attempts('p')).toBe(50);
   });
 });
 

@@ -18,6 +18,8 @@ const orders = (w: World, playbackId: string) => w.pusher.orders(playbackId);
 const wantedIds = (w: World, playbackId: string) => orders(w, playbackId).map(({ id }) => id);
 const pushId = (target: string) => `${target}/source`;
 const rows = (w: World) => w.store.resources.list('multistream-push', { limit: 100 });
+const ownerIn = async (w: World) =>
+  (await w.store.resources.list('multistream-target', { limit: 1 }))[0].account;
 const shown = async (w: World, id: string) => (await w.request('GET', `/api/stream/${id}`)).body;
 
 describe('a broadcast with targets', () => {
@@ -31,7 +33,8 @@ describe('a broadcast with targets', () => {
     expect(w.pusher.wants).toEqual([]);
     publish.playable();
     await w.advance('2s');
-    expect(orders(w, stream.playbackId)).toEqual([{ id: pushId(target), url, videoOnly: false }]);
+    const owner = await ownerIn(w);
+    expect(orders(w, stream.playbackId)).toEqual([{ id: pushId(target), url, videoOnly: false, owner }]);
     expect(await told(w)).toEqual([]);
     w.pusher.connects(stream.playbackId);
     await w.settle();
@@ -74,9 +77,10 @@ describe('a broadcast with targets', () => {
     await w.request('DELETE', `${targetPath}/${gone}`);
     await w.given.broadcast(stream);
     await w.advance('2s');
+    const owner = await ownerIn(w);
     expect(orders(w, stream.playbackId)).toEqual([
-      { id: pushId(a), url, videoOnly: true },
-      { id: pushId(b), url: `${url}-b`, videoOnly: false },
+      { id: pushId(a), url, videoOnly: true, owner },
+      { id: pushId(b), url: `${url}-b`, videoOnly: false, owner },
     ]);
     await w.advance('2s');
     const { issues, isHealthy } = await shown(w, stream.id);

@@ -37,7 +37,10 @@ describe('pushes of several nodes', () => {
   it('are those of the node that takes the broadcast, and act on changes made at another', async () => {
     await using f = await fleet({ plugins });
     const { a, m, n, id, target, told } = await pushed(f);
-    expect(m.pusher.orders(id)).toEqual([{ id: `${target}/source`, url: secretUrl, videoOnly: false }]);
+    const [{ account: owner }] = await f.store.resources.list('multistream-target', { limit: 1 });
+    expect(m.pusher.orders(id)).toEqual([
+      { id: `${target}/source`, url: secretUrl, videoOnly: false, owner },
+    ]);
     expect([a, n].map(({ pusher }) => pusher.wants)).toEqual([[], []]);
     await a.request('PATCH', `${targetPath}/${target}`, { body: { disabled: true } });
     await f.advance('2s');
