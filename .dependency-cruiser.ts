@@ -89,6 +89,13 @@ const rules: IConfiguration = {
       to: { path: '^bun:sqlite$' },
     },
     {
+      name: 'fluent-ffmpeg-in-one-file',
+      comment: 'what is unsafe in it is kept in one place: runtime/ffmpeg/README.md',
+      severity: 'error',
+      from: { pathNot: '^runtime/ffmpeg/command\\.ts$' },
+      to: { path: '(^|/)node_modules/fluent-ffmpeg/|^fluent-ffmpeg(/|$)' },
+    },
+    {
       name: 'no-cycles',
       comment: 'no circular imports',
       severity: 'error',

@@ -1,15 +1,24 @@
 /**
  * What the packager alone costs: FLV message bodies in an arena → parts and playlists, in process, no sockets.
- * `bun bench/packager.ts [streams] [seconds]`. 3.2 Mb/s, 720p30 with 2 s between key frames, AAC at 48 kHz.
+ * `bun bench/packager.ts [streams] [seconds] [targets]`. 3.2 Mb/s, 720p30 with 2 s between key frames, AAC at 48 kHz.
  */
+
+import { valuesOf } from '../core/limit-table.ts';
+import type { Log } from '../core/log.ts';
 import type { Clock } from '../core/ports/clock.ts';
+import { copyBytes } from '../runtime/media/copy-bytes.ts';
 import { LiveOutput } from '../runtime/media/hls/output.ts';
 import { BufferPool } from '../runtime/media/hls/pool.ts';
+import type { Framing, OpenPush } from '../runtime/media/push/connection.ts';
+import { pushLimits } from '../runtime/media/push/limits.ts';
+import { nodePusher } from '../runtime/media/push/pusher.ts';
 import type { Arena, MediaSink } from '../runtime/media/sink.ts';
 import { AAC_48000_STEREO, AVC_360P, audioHeader, frame, sound, videoHeader } from '../test/hls/feed.ts';
 
 const streams = Number(process.argv[2] ?? 50);
 const seconds = Number(process.argv[3] ?? 60);
+/** Multistream targets of each stream, which take all there is: what relay and queue cost, without any network. */
+const targets = Number(process.argv[4] ?? 0);
 const KEY = frame({ isKey: true, size: 100_000 });
 const DELTA = frame({ isKey: false, size: 10_900 });
 const SOUND = sound(340);
@@ -26,7 +35,32 @@ class Hand implements Clock {
 
 const clock = new Hand();
 const pool = new BufferPool({ limit: 256 << 20 });
-const outputs = Array.from({ length: streams }, () => new LiveOutput({ clock, pool }));
+const quiet = () => {};
+const log: Log = { debug: quiet, info: quiet, warn: quiet, error: quiet, with: () => log };
+const framing: Framing = {
+  preamble: new Uint8Array(0),
+  sizeOf: (length) => length + 12,
+  write(out, at, _type, _time, bytes, start, end) {
+    copyBytes(bytes, start, out, at + 12, end - start);
+    return at + 12 + end - start;
+  },
+};
+const swallow: OpenPush = (_url, { onOpen }) => {
+  queueMicrotask(() => onOpen({ framing, write: (bytes) => bytes.length, leave: quiet }));
+  return { abort: quiet };
+};
+/** As in the server: what may be pushed, whether it is or not. */
+const pusher = nodePusher({
+  clock,
+  log,
+  random: () => 0,
+  open: { rtmp: swallow, rtmps: swallow, srt: swallow },
+  limits: { ...valuesOf(pushLimits), memory: 1 << 30 },
+});
+const outputs = Array.from(
+  { length: streams },
+  (_, i) => new LiveOutput({ clock, pool, relay: pusher.relayFor(`${i}`) }),
+);
 const sinks = outputs.map((output, i) =>
   output.attach({
     grant: {
@@ -82,6 +116,9 @@ for (const sink of sinks) {
   message(sink, 9, 0, videoHeader(AVC_360P));
   message(sink, 8, 0, audioHeader(AAC_48000_STEREO));
 }
+const wanted = Array.from({ length: targets }, (_, i) => ({ id: `${i}`, url: 'rtmp://', videoOnly: false }));
+for (let i = 0; i < streams; i += 1) pusher.want(`${i}`, wanted);
+await Promise.resolve();
 feed(0, 30, message);
 Bun.gc(true);
 const before = process.cpuUsage();
@@ -116,3 +153,7 @@ console.log(
   `window per stream: ${(kept / 1e6).toFixed(2)} MB = ${(kept / (bytes / seconds)).toFixed(1)} s of media; idle in the pool: ${(pool.idle / 1e6).toFixed(1)} MB; RSS ${(process.memoryUsage().rss / 1e6).toFixed(0)} MB`,
 );
 console.log(`a playlist answered from its cache: ${((cached.user + cached.system) / rounds).toFixed(1)} µs`);
+if (targets > 0)
+  console.log(
+    `pushed: ${(pusher.totals().sentBytes / streams / targets / 1e6).toFixed(1)} MB for each target`,
+  );

@@ -16,7 +16,9 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openTakeFile } from '../runtime/media/recording/file/open-take-file.ts';
+import type { Steps } from '../runtime/media/recording/steps.ts';
 import type { TakeIo } from '../runtime/media/recording/take-file.ts';
+import { atOnce } from '../test/recording/at-once.ts';
 import { fragmentOf, initOf, type Sample } from '../test/recording/fragments.ts';
 
 const hours = Number(process.argv[2] ?? 2);
@@ -88,6 +90,19 @@ function timed<T>(name: string, act: () => T): T {
   return result;
 }
 
+/** All of it, and how long the longest piece took. */
+function inPieces<T>(steps: Steps<T>): T {
+  let longest = 0;
+  for (let pieces = 1; ; pieces += 1) {
+    const began = performance.now();
+    const step = steps.next();
+    longest = Math.max(longest, performance.now() - began);
+    if (!step.done) continue;
+    console.log(`  ${pieces} pieces, the longest ${longest.toFixed(1)} ms`);
+    return step.value;
+  }
+}
+
 const io = new DiskIo();
 const parts = second();
 const firsts = parts.map((part): [number, number] => {
@@ -96,7 +111,7 @@ const firsts = parts.map((part): [number, number] => {
   return [Number(view.getBigUint64(24 + 8 + 20 + 12)), Number(view.getBigUint64(audioAt))];
 });
 const seconds = hours * 3600;
-const file = openTakeFile(io);
+const file = atOnce(openTakeFile(io));
 timed(`${seconds * 3} parts written`, () => {
   file.begin(initOf());
   for (let at = 0; at < seconds; at += 1)
@@ -107,9 +122,9 @@ timed(`${seconds * 3} parts written`, () => {
     }
   file.pause();
 });
-const again = timed('taken up again', () => openTakeFile(io));
-const finished = timed('finished', () => again.finish());
-timed('finished once more', () => again.finish());
+const again = timed('taken up again', () => inPieces(openTakeFile(io)));
+const finished = timed('finished', () => inPieces(again.finish()));
+timed('finished once more', () => inPieces(again.finish()));
 console.log(
   `${(io.size / 1e6).toFixed(0)} MB, moov ${((finished?.head.bytes.length ?? 0) / 1e6).toFixed(2)} MB, ${again.count} segments, ${finished?.spec.duration} s`,
 );

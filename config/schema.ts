@@ -213,6 +213,55 @@ export const configSchema = Type.Object(
         beyond: 'Further ones wait on disk.',
       }),
     }),
+    push: section({
+      queue: limitSchema({
+        default: 8,
+        unit: 'MiB',
+        description: 'Media that waits for one multistream target, in MiB.',
+        beyond: 'Whole groups of pictures are left out, up to the newest key frame.',
+      }),
+      memory: Type.Optional(
+        limitSchema({
+          minimum: 16,
+          unit: 'MiB',
+          description:
+            'Media that waits for all multistream targets together, in MiB. Default: an eighth of the memory of the machine.',
+          beyond: 'The same, for the targets that hold more than the others.',
+        }),
+      ),
+      batch: durationSchema({
+        default: '100ms',
+        atLeast: '10ms',
+        atMost: '1s',
+        description:
+          'How long media is gathered before it is written to a target, 10ms to 1s. Shorter costs more of the processor.',
+        beyond: 'It is written.',
+      }),
+      stall: durationSchema({
+        default: '90s',
+        atLeast: '5s',
+        description: 'How long a target may take nothing of what waits for it. At least 5s.',
+        beyond: 'Its connection is given up and made anew.',
+      }),
+      retryFirst: durationSchema({
+        default: '1s',
+        atLeast: '100ms',
+        description: 'Wait before a target is tried again, twice as long after each attempt. At least 100ms.',
+        beyond: 'It is tried again.',
+      }),
+      retryMost: durationSchema({
+        default: '60s',
+        atLeast: '1s',
+        description: 'Longest wait between two attempts. At least 1s.',
+        beyond: 'It is tried again.',
+      }),
+      targets: limitSchema({
+        default: 1000,
+        unit: 'targets',
+        description: 'Multistream targets that this node pushes to at one time.',
+        beyond: 'Further ones fail, and are tried again until there is a place.',
+      }),
+    }),
     uploads: section({
       reserve: Type.Optional(
         limitSchema({
@@ -235,6 +284,21 @@ export const configSchema = Type.Object(
         unit: 'requests',
         description: 'Outbound requests under way at once.',
         beyond: 'Further ones fail and are tried again later.',
+      }),
+    }),
+    ffmpeg: section({
+      path: Type.Optional(
+        Type.String({
+          minLength: 1,
+          description:
+            'The program ffmpeg, which SRT takes. Default: the one on the PATH. Without one all else works.',
+        }),
+      ),
+      processes: limitSchema({
+        default: 50,
+        unit: 'processes',
+        description: 'Processes of ffmpeg on this node at one time, one for each push over SRT.',
+        beyond: 'No further one is started; a push fails and is tried again.',
       }),
     }),
     actors: section({

@@ -69,6 +69,11 @@ export const coreFaults: FaultTable = {
   'intake.beyond': { status: 413, meaning: 'More was sent than the file was said to have.' },
   'intake.broken': { status: 400, meaning: 'The file ended before it was complete. Send it again.' },
   'intake.silent': { status: 408, meaning: 'Nothing came of the file for too long. Send it again.' },
+  'intake.slow': {
+    status: 408,
+    meaning:
+      'The file came more slowly than it must (`plugins.assets.leastRate`). What came of a tus upload is kept.',
+  },
   'intake.full': {
     status: 507,
     meaning:

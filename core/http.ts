@@ -1,6 +1,7 @@
 import { type AnyElysia, Elysia } from 'elysia';
 import { shareAnswer } from './cors.ts';
 import { Fault } from './fault.ts';
+import { type FaultCauses, madeOf } from './fault-causes.ts';
 import { requestLimits } from './limits.ts';
 import type { Log } from './log.ts';
 import { methodsAt } from './methods-at.ts';
@@ -16,10 +17,11 @@ export function httpCore(options: {
   log: Log;
   routes: readonly AnyElysia[];
   counts?: RequestCounts;
+  causes?: FaultCauses;
   /** Whether this node answers a route, by its pattern; default: all. */
   answers?: (route: string) => boolean;
 }): AnyElysia {
-  const { counts, answers } = options;
+  const { counts, causes, answers } = options;
   const allowed = methodsAt(options.routes);
   // Without `standardHostname: false` the path is looked for behind a host of four letters or more: behind
   // `http://api/` nothing would be found.
@@ -32,7 +34,9 @@ export function httpCore(options: {
     .onAfterHandle(({ request, responseValue, route, set }) => {
       const status = responseValue instanceof Response ? responseValue.status : Number(set.status ?? 200);
       counts?.end(request, { route, status });
-      if (responseValue instanceof Response) shareAnswer(request, responseValue);
+      if (!(responseValue instanceof Response)) return;
+      causes?.tell(responseValue, { method: request.method, route });
+      shareAnswer(request, responseValue);
     })
     .onError(({ error, code, request, route }) => {
       if (code === 'NOT_FOUND') {
@@ -41,7 +45,11 @@ export function httpCore(options: {
         return answer;
       }
       counts?.end(request, { route, status: error instanceof Fault ? error.status : 500 });
-      if (error instanceof Fault) return shareAnswer(request, faultResponse(error));
+      if (error instanceof Fault) {
+        const answer = faultResponse(error);
+        causes?.tell(answer, { method: request.method, route });
+        return shareAnswer(request, answer);
+      }
       options.log.error('request failed', {
         method: request.method,
         path: new URL(request.url).pathname,
@@ -78,10 +86,8 @@ export function faultResponse(fault: Fault, more: Readonly<Record<string, string
   const headers = new Headers({ 'content-type': 'application/json', ...more });
   if (fault.retryAfter !== undefined) headers.set('retry-after', String(fault.retryAfter));
   if (fault.status === 401) headers.set('www-authenticate', 'Bearer');
-  return new Response(JSON.stringify({ errors: fault.problems.map(withoutSecrets), code: fault.code }), {
-    status: fault.status,
-    headers,
-  });
+  const body = JSON.stringify({ errors: fault.problems.map(withoutSecrets), code: fault.code });
+  return madeOf(fault, new Response(body, { status: fault.status, headers }));
 }
 
 /** `METHOD pattern` of the routes that take files. */

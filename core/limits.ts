@@ -63,6 +63,19 @@ export const requestLimits = limitTable('http', {
     meaning: 'A file, or range of one, that is read before it is answered, and so has a `Content-Length`.',
     beyond: 'It is answered as it is read, in chunks.',
   },
+  causeWindow: {
+    value: 10_000,
+    unit: 'ms',
+    meaning:
+      'Time in which the log tells once why requests could not be answered, for each code of the answer.',
+    beyond: 'The next line says how many went without one (`unsaid`).',
+  },
+  causeLength: {
+    value: 1000,
+    unit: 'characters',
+    meaning: 'What such a line says of the cause.',
+    beyond: 'It is cut off.',
+  },
   fileAge: {
     value: 3600,
     unit: 's',

@@ -13,6 +13,7 @@ import type { Intake } from './ports/intake.ts';
 import type { Media } from './ports/media.ts';
 import type { Outbound } from './ports/outbound.ts';
 import type { Packer } from './ports/packer.ts';
+import type { Pusher } from './ports/pusher.ts';
 import type { Recorder } from './ports/recorder.ts';
 import type { LoggedEvent, ResourceCommit, ResourceReader } from './ports/store.ts';
 import type { Volatile } from './ports/volatile.ts';
@@ -113,6 +114,8 @@ export interface Kit<C extends TObject = TObject> {
   readonly media: Media;
   /** Recordings that grow on this node. */
   readonly recorder: Recorder;
+  /** What is broadcast on this node, sent on to other servers. One plugin alone hears of it: `tell` is called once. */
+  readonly pusher: Pusher;
   readonly blobs: Blobs;
   /** Files that clients send to this node. */
   readonly intake: Intake;

@@ -44,19 +44,35 @@ export function writeSegmentIndex(index: {
   readonly bandwidth: SegmentIndex['bandwidth'];
   readonly segments: readonly IndexedSegment[];
 }): Uint8Array<ArrayBuffer> {
-  const { inits, bandwidth, segments } = index;
+  const { segments, ...about } = index;
+  const { bytes, put } = newSegmentIndex({ ...about, count: segments.length });
+  segments.forEach((segment, number) => {
+    put(number, segment);
+  });
+  return bytes;
+}
+
+/** One of `count` segments, which are put in one by one. */
+export function newSegmentIndex(index: {
+  readonly inits: readonly IndexedInit[];
+  readonly bandwidth: SegmentIndex['bandwidth'];
+  readonly count: number;
+}): { readonly bytes: Uint8Array<ArrayBuffer>; put(number: number, segment: IndexedSegment): void } {
+  const { inits, bandwidth, count } = index;
   const text = Buffer.from(JSON.stringify({ version: 1, inits, bandwidth }));
   const padding = (8 - ((4 + text.length) % 8)) % 8;
   const start = 4 + text.length + padding;
-  const bytes = new Uint8Array(start + segments.length * rowSize * 8);
+  const bytes = new Uint8Array(start + count * rowSize * 8);
   new DataView(bytes.buffer).setUint32(0, text.length + padding, true);
   bytes.set(text, 4);
   bytes.fill(0x20, 4 + text.length, start);
   const rows = new Float64Array(bytes.buffer, start);
-  segments.forEach(({ at, size, duration, wallStart, init, isDiscontinuity }, number) => {
-    rows.set([at, size, duration, wallStart, init * 2 + Number(isDiscontinuity)], number * rowSize);
-  });
-  return bytes;
+  return {
+    bytes,
+    put(number, { at, size, duration, wallStart, init, isDiscontinuity }) {
+      rows.set([at, size, duration, wallStart, init * 2 + Number(isDiscontinuity)], number * rowSize);
+    },
+  };
 }
 
 /** RangeError when these bytes are none. */

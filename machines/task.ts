@@ -54,9 +54,13 @@ export const taskMachine = setup({
       const others = context.works.filter(({ id }) => id !== event.work.id);
       return { works: [...others, event.work], errorMessage: null, updatedAt: event.at };
     }),
-    takeOver: assign(({ event }) =>
-      event.type === 'begin' ? { works: [event.work], errorMessage: null, updatedAt: event.at } : {},
-    ),
+    takeOver: assign(({ context, event }) => {
+      if (event.type !== 'begin') return {};
+      const { work, at } = event;
+      // Another try begins with nothing; one that was taken for dead goes on.
+      const isAnother = !has(context, work.id);
+      return { works: [work], errorMessage: null, updatedAt: at, ...(isAnother && { progress: 0 }) };
+    }),
     noteTrouble: assign(({ event }) => ({
       errorMessage: event.type === 'interrupted' ? (event.message ?? null) : null,
     })),

@@ -2,6 +2,7 @@ import { type AnyElysia, Elysia } from 'elysia';
 import type { Cidr } from '../core/cidr.ts';
 import { every } from '../core/every.ts';
 import { Fault } from '../core/fault.ts';
+import { FaultCauses } from '../core/fault-causes.ts';
 import { coreFaults } from '../core/fault-table.ts';
 import { type Holds, holds } from '../core/holds.ts';
 import { httpCore } from '../core/http.ts';
@@ -20,6 +21,7 @@ import type { Jobs, QueuedJobs } from '../core/ports/jobs.ts';
 import type { Media } from '../core/ports/media.ts';
 import type { Outbound } from '../core/ports/outbound.ts';
 import type { Packer } from '../core/ports/packer.ts';
+import type { Pusher } from '../core/ports/pusher.ts';
 import type { Recorder } from '../core/ports/recorder.ts';
 import type { LoggedEvent, Order, Store } from '../core/ports/store.ts';
 import type { Volatile } from '../core/ports/volatile.ts';
@@ -63,7 +65,7 @@ const retention = eventLimits.retention.value;
  */
 export async function boot(options: BootOptions): Promise<Booted> {
   const { store, bus, jobs, clock, media, recorder, blobs, outbound, volatile } = options.drivers;
-  const { intake, inspector, packer, disks } = options.drivers;
+  const { intake, inspector, packer, pusher, disks } = options.drivers;
   const tree = new BootTree(clock);
   const stops: { name: string; stop: Stop }[] = [];
   const callers = peers({ trusted: options.trustedProxies ?? [] });
@@ -118,6 +120,7 @@ export async function boot(options: BootOptions): Promise<Booted> {
     );
     stops.push({ name: 'recorder', stop: () => recorder.close() });
     await tree.timed('recorder', () => recorder.open());
+    stops.push({ name: 'pusher', stop: () => pusher.close() });
     stops.push({ name: 'inspector', stop: () => inspector.close() });
     stops.push({ name: 'intake', stop: () => intake.close() });
     const spools = await tree.timed('intake', () => intake.open());
@@ -218,6 +221,7 @@ export async function boot(options: BootOptions): Promise<Booted> {
         events: hub,
         media,
         recorder,
+        pusher,
         blobs,
         volatile,
         metrics,
@@ -327,14 +331,15 @@ export async function boot(options: BootOptions): Promise<Booted> {
     const document = openApi({ groups, faults, publicUrl });
     documentText = JSON.stringify(document);
 
+    const causes = new FaultCauses({ clock, log: options.log });
     const app = httpCore({
-      log: options.log,
+      ...{ log: options.log, causes },
       counts: new RequestCounts({ metrics, clock }),
       routes: groups.map((group) => group.app),
       ...(!roles.includes('api') && { answers: onEveryNode(groups) }),
     });
     const internal = httpCore({
-      log: options.log,
+      ...{ log: options.log, causes },
       routes: plan.flatMap(({ plugin }) => plugin.nodeRoutes?.(kits.get(plugin.id) as Kit) ?? []),
     });
     isReady = true;
@@ -374,6 +379,7 @@ export interface BootOptions {
     readonly outbound: Outbound;
     readonly blobs: Blobs;
     readonly recorder: Recorder;
+    readonly pusher: Pusher;
     readonly intake: Intake;
     /** Where this node has any. */
     readonly disks?: DiskWatch;

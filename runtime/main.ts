@@ -15,6 +15,7 @@ import { diskPlaces } from './disk/places.ts';
 import { holdProcess } from './drivers/clock/hold.ts';
 import { systemClock } from './drivers/clock/system.ts';
 import { outboundClient } from './drivers/outbound/client.ts';
+import { ffmpegRunner } from './ffmpeg/runner.ts';
 import { freePort } from './free-port.ts';
 import { diskIntake } from './intake/intake.ts';
 import { packer as filePacker } from './ipfs/packer.ts';
@@ -26,6 +27,7 @@ import { diskRecorder } from './media/recording/recorder.ts';
 import { nodeClient } from './node-client.ts';
 import { nodeGate } from './node-gate.ts';
 import { openDrivers } from './open-drivers.ts';
+import { openPusher } from './open-pusher.ts';
 import { ownUrl } from './own-url.ts';
 import { planOf } from './plan.ts';
 import { welcome } from './welcome.ts';
@@ -79,16 +81,20 @@ async function main(): Promise<void> {
       uploads: config.recording.uploads,
     },
   });
-  const disks = new DiskWatch(diskPlaces({ ...config, drivers }), { clock, log });
-  const { uploads, blobs } = diskPlaces({ ...config, drivers });
+  const places = diskPlaces({ ...config, drivers });
+  const disks = new DiskWatch(places, { clock, log });
+  const { uploads, blobs } = places;
   const intake = diskIntake({ clock, ...uploads, store: blobs?.folder });
   const inspector = fileInspector({ clock });
   const packer = filePacker({
     ...{ clock, blobs: opened.blobs, folder: join(config.dataDir, 'packing') },
     reserve: uploads.reserve,
   });
+  const allow = config.outbound.allow.flatMap((text) => cidr(text) ?? []);
+  const ffmpeg = ffmpegRunner({ clock, log, ...config.ffmpeg, env: process.env });
+  const pusher = openPusher(config, { clock, log, allow, ffmpeg, machineMemory: machineMemory() });
   const media = inProcessMedia({
-    ...{ clock, log, recorder },
+    ...{ clock, log, recorder, pusher },
     rtmp: {
       ...config.rtmp,
       limits: {
@@ -109,7 +115,7 @@ async function main(): Promise<void> {
   });
   const outbound = outboundClient({
     clock,
-    allow: config.outbound.allow.flatMap((text) => cidr(text) ?? []),
+    allow,
     limits: { requests: config.outbound.requests },
   });
   const { secret } = config.node;
@@ -124,6 +130,7 @@ async function main(): Promise<void> {
     await booted?.stop();
     await server?.stop();
     others?.close();
+    ffmpeg.close();
     process.exit(0);
   };
   const stop = (signal: string) => {
@@ -141,7 +148,9 @@ async function main(): Promise<void> {
   const publicUrl = config.publicUrl ?? `http://localhost:${config.http.port}`;
   const begun = boot({
     plugins,
-    drivers: { ...opened, clock, media, recorder, intake, inspector, packer, outbound, disks },
+    drivers: {
+      ...{ ...opened, clock, media, recorder, pusher, intake, inspector, packer, outbound, disks },
+    },
     deployment: {
       publicUrl,
       dataDir: config.dataDir,

@@ -37,3 +37,10 @@ export function ownThread<To, From>(
     },
   };
 }
+
+/** The same bytes with no others in their memory, which can be transferred: copied where they lie among others. */
+export function ownMemory(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
+  const isAlone = bytes.byteLength === bytes.buffer.byteLength;
+  // No `slice`: that of a Buffer is a view of the same memory.
+  return isAlone ? (bytes as Uint8Array<ArrayBuffer>) : new Uint8Array(bytes);
+}

@@ -14,6 +14,7 @@ const idempotency = 'plugins/idempotency.test.ts';
 const accounts = 'plugins/accounts.test.ts';
 const ends = 'plugins/broadcast-end.test.ts';
 const multistream = 'plugins/multistream.test.ts';
+const pushes = 'plugins/pushes/live.test.ts';
 const renditions = 'plugins/renditions.test.ts';
 const assets = 'plugins/assets.test.ts';
 const uploads = 'plugins/uploads.test.ts';
@@ -303,6 +304,21 @@ export const decisions: Readonly<Record<string, readonly Decision[]>> = {
       `${streams}: is live once its playlist works, and tells so without the key`,
     ],
     ['a publish without media leaves no trace', `${streams}: leaves no trace when it never had media`],
+  ],
+  'Multistream targets': [
+    [
+      'the payload of its events: target {id, name, profile}, error?',
+      `${pushes}: is pushed once it is on the air, and says when media flows and when no more does`,
+      `${pushes}: is told once for each outage, and again when the reason changes`,
+    ],
+    [
+      'changes act on a running broadcast at once',
+      `${pushes}: adds and takes away within 2 s, and leaves the others alone`,
+      `${pushes}: of a target that %s tells disconnected alone`,
+      `${pushes}: of a URL connects anew, and so does leaving out the sound`,
+    ],
+    ['the URL is write-only', `${pushes}: no row, event, answer or line of the log holds any of a URL`],
+    ['through hold pushes are kept', `${pushes}: is kept through hold, without a word`],
   ],
   'Ingest discovery': [
     [

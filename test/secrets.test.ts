@@ -65,6 +65,8 @@ describe('secrets', () => {
       idempotency: 'one-idempotency-key-that-nobody-should-see-8213',
       target: 'live_47110815_AbCdEfGhIjKlMnOpQrStUv',
       specTarget: 'abcd-efgh-1jkl-mnop-qrst',
+      // Pushed to while it is broadcast, and nowhere to be found: not even the host, where the target has a name.
+      targetHost: 'the-host-of-a-target-8821.example.invalid',
       query: 'token-in-the-query-of-a-key-9931',
     };
     const account = await made('/api/account', { body: { name: 'Theirs' } });
@@ -78,7 +80,10 @@ describe('secrets', () => {
         record: true,
         multistream: {
           targets: [
-            { profile: 'source', spec: { url: `rtmp://push.example.com/live/${secrets.specTarget}` } },
+            {
+              profile: 'source',
+              spec: { name: 'Mine', url: `rtmp://${secrets.targetHost}/live/${secrets.specTarget}` },
+            },
           ],
         },
       },

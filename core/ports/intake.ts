@@ -5,7 +5,8 @@ import type { Amount } from '../sweep-counts.ts';
  * neither hashed nor written by the thread that reads sockets. Memory does not grow with their length: a disk that is slow
  * slows the sender. What was not adopted by the time the process ends is removed at its next start.
  *
- * Faults: `intake.too_large` (413), `intake.broken` (400: the body ended before it was complete), `intake.silent` (408),
+ * Faults: `intake.too_large` (413), `intake.broken` (400: the body ended before it was complete), `intake.silent` and
+ * `intake.slow` (408: the sender's),
  * `intake.full` (507: there is no room, which is
  * known before a byte is read where the length is; of several at one time each has the room that it was promised), `intake.unavailable` (503: try again). After any of them nothing is left. The reason of an
  * aborted signal is thrown as it is.
@@ -37,9 +38,17 @@ export interface ReceiveOptions {
   readonly expected?: number;
   /** Longest time without a byte, ms, for who has bounds of his own. Default: that of senders. */
   readonly silence?: number;
+  /** How fast it must come. Default: only not so slowly that it is silence. */
+  readonly least?: Pace;
   readonly signal: AbortSignal;
   /** Told with each piece how many bytes have come. */
   onBytes?(count: number): void;
+}
+
+/** On average over each `window` ms that were spent on waiting for the sender: at least `rate` bytes a second. */
+export interface Pace {
+  readonly rate: number;
+  readonly window: number;
 }
 
 export interface ReceivedFile {
@@ -98,6 +107,8 @@ export interface PartialFile extends NewPartialFile {
 export interface AppendOptions {
   /** Bytes that the body is said to have, if anything is said: for the room it takes. */
   readonly expected?: number;
+  /** As of `ReceiveOptions`, of this body. */
+  readonly least?: Pace;
   readonly signal: AbortSignal;
   /** Told with each piece how many bytes of the file have come. */
   onBytes?(count: number): void;

@@ -21,8 +21,9 @@ export interface PublishGrant {
   readonly sessionId: string;
   readonly playbackId: string;
   /**
-   * First media sequence number when no earlier segments are listed: 4 × the whole seconds since the stream
-   * was created. Segments are never shorter than 0.25 s, so it cannot go back in any process or node.
+   * First media sequence number when no earlier segments are listed: the age of the stream in quarters of a second,
+   * rounded down. Segments are never shorter, so it cannot go back in any process or node. Decode times begin at that
+   * age too, and go forward as long as media comes at the speed of time.
    */
   readonly mediaSequence: number;
   /**

@@ -42,7 +42,9 @@ export type PushFact = {
   readonly id: string;
   /** Epoch ms. */
   readonly at: number;
-} & (
+} & Happening;
+
+type Happening =
   /** The server said yes, and the first picture (of sound alone the first sound) was handed to the network. */
   | { readonly type: 'connected' }
   /** An attempt to connect failed; the next comes by itself. Told for each attempt. */
@@ -52,8 +54,7 @@ export type PushFact = {
   /** The connection is gone and not by our wish; it is made anew by itself. */
   | { readonly type: 'lost'; readonly trouble: PushTrouble }
   /** It is not wanted any more, or its broadcast is over. */
-  | { readonly type: 'ended' }
-);
+  | { readonly type: 'ended' };
 
 /** What is wrong, for people: one plain sentence without any part of the URL, and nothing in the server's own words but known codes. */
 export interface PushTrouble {

@@ -2,7 +2,7 @@ import { Fault } from '../../core/fault.ts';
 import type { BlobSource } from '../../core/ports/blobs.ts';
 import type { FilmPlayback } from '../../core/ports/inspector.ts';
 import type { ReceivedFile } from '../../core/ports/intake.ts';
-import type { AssetFile } from './contract.ts';
+import { type AssetFile, specOf } from './contract.ts';
 import { folderOf } from './document.ts';
 import type { AssetsKit } from './kit.ts';
 
@@ -124,13 +124,4 @@ export function outputOf(file: AssetFile, { name }: { name: string }): FileOutpu
     videoFilePath: file.video.key,
     metadataFilePath: file.metadata?.key ?? '',
   };
-}
-
-function specOf({ video, spec }: Pick<AssetFile, 'video' | 'spec'>) {
-  const { size, md5, sha256 } = video;
-  const hash = [
-    { hash: md5, algorithm: 'md5' },
-    { hash: sha256, algorithm: 'sha256' },
-  ];
-  return { type: 'video', size, hash, videoSpec: spec };
 }

@@ -48,6 +48,12 @@ export const config = Type.Object({
     description: 'How long one try of an import may fetch its file. At least 1m.',
     beyond: 'The import fails.',
   }),
+  leastRate: sizeSchema({
+    default: '1KiB',
+    description:
+      'What an upload must bring in a second, by PUT or in a request of tus: on average over a minute of waiting for it.',
+    beyond: '408 `intake.slow`; its place is free for others. What came by tus is kept.',
+  }),
   uploads: limitSchema({
     default: 100,
     unit: 'uploads',

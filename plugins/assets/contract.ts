@@ -73,6 +73,19 @@ export function keysOf({ video, head, index, heads, metadata }: Omit<AssetFile, 
   return [video, head, index, heads, metadata].flatMap((blob) => (blob ? [blob.key] : []));
 }
 
+/** What is known of a file, as tasks show it. */
+export function specOf({ video, spec }: Pick<AssetFile, 'video' | 'spec'>) {
+  return { type: 'video', size: video.size, hash: hashesOf(video), videoSpec: spec };
+}
+
+/** As assets show them. */
+export function hashesOf({ md5, sha256 }: AssetFile['video']) {
+  return [
+    { hash: md5, algorithm: 'md5' },
+    { hash: sha256, algorithm: 'sha256' },
+  ];
+}
+
 export const assets = token<Assets>('assets');
 
 /** Playback of their files: what it keeps in memory is kept once, by whatever address a film is watched. */

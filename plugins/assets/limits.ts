@@ -63,6 +63,12 @@ export const assetLimitTable = limitTable('assets', {
     beyond:
       '403 `upload.expired`; without a file by then task and asset fail. A retry of the task gives another URL.',
   },
+  uploadLook: {
+    value: 60_000,
+    unit: 'ms',
+    meaning: 'Time spent on waiting for bytes of an upload after which it is looked at how many came.',
+    beyond: '408 `intake.slow` when that is less than `plugins.assets.leastRate` wants.',
+  },
   importUrl: {
     value: 8192,
     unit: 'characters',
@@ -124,10 +130,10 @@ export const assetLimitTable = limitTable('assets', {
     beyond: 'The try has failed; the task tries again.',
   },
   importRetryAfter: {
-    value: 60_000,
+    value: 15 * 60_000,
     unit: 'ms',
-    meaning: 'What a server that a file is imported from may ask for by `Retry-After`.',
-    beyond: 'It is asked again all the same, when the task tries again.',
+    meaning: 'How long before its next try a task lets a server alone that asks for it by `Retry-After`.',
+    beyond: 'It is asked again earlier than it wants.',
   },
   importUnpacked: {
     value: 20,

@@ -3,7 +3,7 @@ import { nameSchema } from '../../core/name.ts';
 import { idSchema, momentSchema } from '../../core/operation.ts';
 import { userTagsSchema } from '../../core/user-tags.ts';
 import { multivariantName, wholeName } from '../../core/vod/file-name.ts';
-import type { AssetFile } from './contract.ts';
+import { type AssetFile, hashesOf } from './contract.ts';
 import type { AssetDocument } from './document.ts';
 
 /** The asset object, as its owner and events see it. Pure: what an event says can be said again. */
@@ -21,10 +21,7 @@ export function presentAsset(
     ...(createdByTokenName !== null && { createdByTokenName }),
     ...(file && {
       size: file.video.size,
-      hash: [
-        { hash: file.video.md5, algorithm: 'md5' },
-        { hash: file.video.sha256, algorithm: 'sha256' },
-      ],
+      hash: hashesOf(file.video),
       videoSpec: file.spec,
       ...shownLinks({ playbackId, file }, publicUrl),
     }),

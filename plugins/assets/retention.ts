@@ -1,8 +1,8 @@
 import { milliseconds } from '../../core/duration.ts';
-import { every } from '../../core/every.ts';
 import { unlessRefused } from '../../core/fault.ts';
 import type { Stop } from '../../core/plugin.ts';
 import type { ListQuery } from '../../core/ports/store.ts';
+import { regularly } from '../../core/regularly.ts';
 import { bytesOf } from '../../core/size.ts';
 import { type Amount, Removed } from '../../core/sweep-counts.ts';
 import { endedAt } from '../../machines/asset.ts';
@@ -19,26 +19,13 @@ import { assetLimits } from './limits.ts';
 export function retaining(kit: AssetsKit): Stop {
   const bounds = boundsOf(kit);
   if (bounds.length === 0) return () => {};
-  const ending = new AbortController();
   const count = counting(kit, bounds);
-  let running: Promise<void> | undefined;
-  const work = () => {
-    running ??= look(bounds, { kit, signal: ending.signal, count })
-      .catch((error: unknown) => {
-        if (!ending.signal.aborted)
-          kit.log.warn('assets that are kept no longer could not be deleted; it is tried again', { error });
-      })
-      .finally(() => {
-        running = undefined;
-      });
-  };
-  work();
-  const stop = every(assetLimits.retention, { clock: kit.clock, work });
-  return async () => {
-    stop();
-    ending.abort();
-    await running;
-  };
+  return regularly(assetLimits.retention, {
+    clock: kit.clock,
+    work: (signal) => look(bounds, { kit, signal, count }),
+    failed: (error) =>
+      kit.log.warn('assets that are kept no longer could not be deleted; it is tried again', { error }),
+  });
 }
 
 /** As config names the kinds, and as assets do. */

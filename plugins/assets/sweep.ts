@@ -1,7 +1,7 @@
 import { milliseconds } from '../../core/duration.ts';
-import { every } from '../../core/every.ts';
 import type { Stop } from '../../core/plugin.ts';
 import { type BlobFacts, blobLimits, type UnfinishedUpload } from '../../core/ports/blobs.ts';
+import { regularly } from '../../core/regularly.ts';
 import { countRemoved, Removed } from '../../core/sweep-counts.ts';
 import { exportsFolder, keysOf } from './contract.ts';
 import { type AssetDocument, assetFolder, assetOf } from './document.ts';
@@ -12,38 +12,24 @@ import { ownsBlobs } from './owner.ts';
 
 /** Erases what no asset needs, again and again: a duty of one node at a time. */
 export function sweeping(kit: AssetsKit): Stop {
-  const ending = new AbortController();
-  const sweep = sweeper(kit, ending.signal);
-  let running: Promise<void> | undefined;
-  const work = () => {
-    running ??= sweep()
-      .catch((error: unknown) => {
-        if (!ending.signal.aborted) kit.log.warn('assets could not be swept; it is tried again', { error });
-      })
-      .finally(() => {
-        running = undefined;
-      });
-  };
-  work();
-  const stop = every(assetLimits.sweep, { clock: kit.clock, work });
-  return async () => {
-    stop();
-    ending.abort();
-    await running;
-  };
+  return regularly(assetLimits.sweep, {
+    clock: kit.clock,
+    work: sweeper(kit),
+    failed: (error) => kit.log.warn('assets could not be swept; it is tried again', { error }),
+  });
 }
 
 /**
  * One sweep. A blob goes when two sweeps in a row found that no asset names it: whatever made the first one err (a store that
  * comes back older than it was and is about to catch up) is over by then.
  */
-function sweeper(kit: AssetsKit, signal: AbortSignal): () => Promise<void> {
+function sweeper(kit: AssetsKit): (signal: AbortSignal) => Promise<void> {
   const { blobs, clock, log } = kit;
   let suspects: ReadonlySet<string> = new Set();
   let stills: ReadonlyMap<string, Still> = new Map();
   const count = { blobs: countRemoved(kit.metrics, 'blobs'), uploads: countRemoved(kit.metrics, 'uploads') };
 
-  const blobsOfNone = async (erased: Removed): Promise<number> => {
+  const blobsOfNone = async (erased: Removed, signal: AbortSignal): Promise<number> => {
     const next = new Set<string>();
     let looked = 0;
     for (let after: string | undefined; ; ) {
@@ -67,7 +53,7 @@ function sweeper(kit: AssetsKit, signal: AbortSignal): () => Promise<void> {
     return looked;
   };
 
-  const uploadsOfNone = async (aborted: Removed): Promise<void> => {
+  const uploadsOfNone = async (aborted: Removed, signal: AbortSignal): Promise<void> => {
     const next = new Map<string, Still>();
     const before = clock.now() - milliseconds(kit.config.unfinishedFor);
     for (const upload of await blobs.uploads.unfinished({ before, limit: assetLimits.uploads })) {
@@ -84,7 +70,7 @@ function sweeper(kit: AssetsKit, signal: AbortSignal): () => Promise<void> {
     stills = next;
   };
 
-  return async () => {
+  return async (signal) => {
     if (!(await ownsBlobs(kit))) {
       log.warn(
         'the blobs of assets belong to another deployment, or to a store that is gone: nothing of them is swept',
@@ -95,8 +81,8 @@ function sweeper(kit: AssetsKit, signal: AbortSignal): () => Promise<void> {
     const [erased, aborted] = [new Removed(), new Removed()];
     let looked = 0;
     try {
-      looked = await blobsOfNone(erased);
-      await uploadsOfNone(aborted);
+      looked = await blobsOfNone(erased, signal);
+      await uploadsOfNone(aborted, signal);
     } finally {
       // Also when it ends in the midst of it: what is gone is gone.
       const isQuiet = erased.count + aborted.count + suspects.size === 0;

@@ -1,6 +1,7 @@
 import { milliseconds } from '../../core/duration.ts';
 import { Fault } from '../../core/fault.ts';
 import type { OutboundAnswer, OutboundFailure, OutboundReason } from '../../core/ports/outbound.ts';
+import { retryAfter } from '../../core/retry-after.ts';
 import type { AssetFile } from '../assets/contract.ts';
 import type { TaskResult, TaskWork } from '../tasks/contract.ts';
 import type { CustomMethod, CustomSecret } from './asked.ts';
@@ -46,7 +47,10 @@ export async function exportToUrl(
     return { outcome: 'done', output: { custom: { status, ...etagOf(answer) } } };
   }
   const said = `${host} answered ${status}${errorCodeOf(answer)}`;
-  if (isPassing(status)) throw trouble(`${said}.`, retryAfterOf(answer, kit));
+  if (isPassing(status)) {
+    const asked = { now: kit.clock.now(), most: exportLimits.retryAfter };
+    throw trouble(`${said}.`, retryAfter(answer.headers['retry-after'], asked));
+  }
   if (status < 400) {
     const message = `${said}, which sends to another place than the file can follow to. Give the final URL.`;
     return { outcome: 'failed', message };
@@ -71,11 +75,11 @@ function isPassing(status: number): boolean {
   return status >= 500 || status === 408 || status === 425 || status === 429;
 }
 
-function trouble(message: string, retryAfter?: number): Fault {
+function trouble(message: string, seconds?: number): Fault {
   return new Fault('export.trouble', {
     status: 503,
     message,
-    ...(retryAfter !== undefined && { retryAfter }),
+    ...(seconds !== undefined && { retryAfter: seconds }),
   });
 }
 
@@ -96,15 +100,6 @@ function errorCodeOf({ body }: OutboundAnswer): string {
 function etagOf({ headers }: OutboundAnswer): { etag?: string } {
   const { etag } = headers;
   return etag !== undefined && /^[!-~]+$/.test(etag) && etag.length <= exportLimits.etag ? { etag } : {};
-}
-
-/** Whole seconds. A number or a date as RFC 9110 §5.6.7 wants it (§10.2.3); of anything else nothing. */
-function retryAfterOf({ headers }: OutboundAnswer, { clock }: ExportsKit): number | undefined {
-  const text = headers['retry-after'] ?? '';
-  const isDate = /^[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d GMT$/.test(text);
-  const wait = /^\d{1,9}$/.test(text) ? Number(text) * 1000 : isDate ? Date.parse(text) - clock.now() : NaN;
-  if (Number.isNaN(wait)) return undefined;
-  return Math.ceil(Math.min(Math.max(wait, 0), exportLimits.retryAfter) / 1000);
 }
 
 function hostOf(url: string): string {

@@ -77,14 +77,13 @@ export const multistream = field<Multistream, MultistreamKit>(stream, 'multistre
   issues({ targets }, { values }) {
     if (targets.length === 0) return [];
     const known = profileNames(values);
-    const lost = targets.filter(({ profile }) => !known.has(profile));
-    return [
-      'This server does not push to multistream targets yet: none of them is sent anything. Set multistream to no targets.',
-      ...lost.map(
-        ({ id, profile }) =>
-          `Multistream target ${id} wants the profile "${profile}", which this stream no longer has. Name another.`,
-      ),
-    ];
+    return targets.flatMap(({ id, profile }) => {
+      if (profile === 'source') return [];
+      const wants = `Multistream target ${id} wants the profile "${profile}"`;
+      return known.has(profile)
+        ? `${wants} and waits for renditions, which are not made yet: nothing is sent to it. Name the profile "source".`
+        : `${wants}, which this stream no longer has. Name another.`;
+    });
   },
 });
 

@@ -1,16 +1,32 @@
 import { authenticator } from '../../core/auth.ts';
 import { definePlugin } from '../../core/plugin.ts';
+import { streams } from '../streams/contract.ts';
+import { comparing } from './compare.ts';
 import { config } from './config.ts';
 import { multistream } from './field.ts';
+import { pushFollower } from './follow.ts';
+import { measurePushes } from './measure.ts';
+import { endingMissed, lostNode, sessionOver } from './over.ts';
+import { push } from './push.ts';
 import { routes } from './routes.ts';
 
-/** Multistream targets, and the field by which streams name them. Nothing is pushed yet. */
+/** Multistream targets, the field by which streams name them, and seeing to it that broadcasts are pushed to them. */
 export default definePlugin({
   id: 'multistream',
-  summary: 'multistream targets and the multistream field',
-  needs: [authenticator],
+  summary: 'broadcasts are pushed to multistream targets',
+  needs: [authenticator, streams],
   extends: [multistream],
   config,
+  actors: [push],
+  emits: {
+    'multistream.connected': 'A broadcast is being sent to a multistream target.',
+    'multistream.disconnected': 'It is no more: the target was lost or taken away, or the broadcast is over.',
+    'multistream.error':
+      'A target cannot be reached, was lost, or takes less than is broadcast; `payload.error` says why.',
+  },
+  reactions: { 'session.over': sessionOver },
+  lostNode,
+  duties: { endMissed: endingMissed },
   faults: {
     'multistream.invalid': {
       status: 400,
@@ -31,4 +47,17 @@ export default definePlugin({
     },
   },
   routes,
+  start(kit) {
+    if (!kit.nodes.own.roles.includes('media')) return undefined;
+    const follower = pushFollower(kit);
+    measurePushes(kit, follower);
+    const compare = comparing(kit, follower);
+    kit.pusher.tell((fact) => follower.report(fact));
+    const unobserve = kit.use(streams).observe(compare);
+    return async () => {
+      unobserve();
+      compare.stop();
+      await follower.ended();
+    };
+  },
 });

@@ -1,7 +1,7 @@
 import { Fault, hasCode } from '../../core/fault.ts';
 import { derivedId } from '../../core/ids.ts';
 import type { Recording } from '../../machines/recording.ts';
-import type { AssetFile } from '../assets/contract.ts';
+import { type AssetFile, specOf } from '../assets/contract.ts';
 import { type TaskKind, tasks } from '../tasks/contract.ts';
 import type { RecordingsKit } from './kit.ts';
 import { recordingLimitTable } from './limits.ts';
@@ -35,7 +35,10 @@ export function finishTask(recording: Recording, kit: RecordingsKit): FinishTask
       await all.begin(id, workId);
       await all.fail(id, { workId, message });
     },
-    complete: (file) => all.complete(id, outputOf(file, name)),
+    complete(file) {
+      const output = { assetSpec: { name, ...specOf(file) }, videoFilePath: file.video.key };
+      return all.complete(id, output);
+    },
   };
 }
 
@@ -61,12 +64,3 @@ export function taskIdOf(sessionId: string): string {
 
 /** One job at a time finishes a recording. */
 const workId = 'finish';
-
-function outputOf({ video, spec }: AssetFile, name: string): Record<string, unknown> {
-  const { key, size, md5, sha256 } = video;
-  const hash = [
-    { hash: md5, algorithm: 'md5' },
-    { hash: sha256, algorithm: 'sha256' },
-  ];
-  return { assetSpec: { name, type: 'video', size, hash, videoSpec: spec }, videoFilePath: key };
-}

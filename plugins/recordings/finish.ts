@@ -33,8 +33,10 @@ export const finishEffect = effect<Finish, Finished, typeof config>({
       await shown.begin();
       const finished = await finish(job, kit);
       const { outcome } = finished;
-      const asset = await kit.use(assets).find(assetId);
-      if (outcome === 'ready' && asset?.file) await shown.complete(asset.file);
+      if (outcome === 'ready') {
+        const asset = await kit.use(assets).find(assetId);
+        if (asset?.file) await shown.complete(asset.file);
+      }
       count(outcome);
       const level = outcome === 'failed' ? 'warn' : 'info';
       kit.log[level]('a recording was finished', { sessionId, assetId, outcome, ...told(finished) });

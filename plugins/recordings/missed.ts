@@ -1,7 +1,7 @@
-import { every } from '../../core/every.ts';
 import { unlessRefused } from '../../core/fault.ts';
 import type { Stop } from '../../core/plugin.ts';
 import type { StoredResource } from '../../core/ports/store.ts';
+import { regularly } from '../../core/regularly.ts';
 import { assets } from '../assets/contract.ts';
 import { streams } from '../streams/contract.ts';
 import type { RecordingsKit } from './kit.ts';
@@ -13,34 +13,20 @@ const interval = recordingLimitTable.sweep.value;
 
 /** Looks for what was missed, now and ever again: a duty of one node at a time. */
 export function catchingUp(kit: RecordingsKit): Stop {
-  const ending = new AbortController();
-  let running: Promise<void> | undefined;
   let isRid = false;
-  const catchUp = async () => {
-    await endMissed(kit, ending.signal);
-    // Once is enough: while this plugin is on it hears of each asset that is deleted.
-    if (!isRid) await ridDeleted(kit, ending.signal);
-    isRid = true;
-  };
-  const work = () => {
-    running ??= catchUp()
-      .catch((error: unknown) => {
-        if (ending.signal.aborted) return;
-        kit.log.warn('recordings whose sessions are over could not be looked for; it is tried again', {
-          error,
-        });
-      })
-      .finally(() => {
-        running = undefined;
-      });
-  };
-  work();
-  const stop = every(interval, { clock: kit.clock, work });
-  return async () => {
-    stop();
-    ending.abort();
-    await running;
-  };
+  return regularly(interval, {
+    clock: kit.clock,
+    async work(signal) {
+      await endMissed(kit, signal);
+      // Once is enough: while this plugin is on it hears of each asset that is deleted.
+      if (!isRid) await ridDeleted(kit, signal);
+      isRid = true;
+    },
+    failed: (error) =>
+      kit.log.warn('recordings whose sessions are over could not be looked for; it is tried again', {
+        error,
+      }),
+  });
 }
 
 /**

@@ -1,5 +1,6 @@
-import { every } from '../../core/every.ts';
+import type { Stop } from '../../core/plugin.ts';
 import type { TakeState } from '../../core/ports/recorder.ts';
+import { regularly } from '../../core/regularly.ts';
 import { countRemoved, Removed } from '../../core/sweep-counts.ts';
 import type { RecordingsKit } from './kit.ts';
 import { recordingLimitTable } from './limits.ts';
@@ -8,21 +9,13 @@ import { isUnfinished, recordingOf } from './recording.ts';
 const interval = recordingLimitTable.sweep.value;
 const leftAlone = recordingLimitTable.leftAlone.value;
 
-/** Looks for what recordings have left on this node, now and ever again. Returns the stop. */
-export function sweeping(kit: RecordingsKit): () => void {
-  const sweep = sweeper(kit);
-  let isSweeping = false;
-  const work = () => {
-    if (isSweeping) return;
-    isSweeping = true;
-    sweep()
-      .catch((error: unknown) => kit.log.warn('what recordings have left here could not be swept', { error }))
-      .finally(() => {
-        isSweeping = false;
-      });
-  };
-  work();
-  return every(interval, { clock: kit.clock, work });
+/** Looks for what recordings have left on this node, now and ever again. */
+export function sweeping(kit: RecordingsKit): Stop {
+  return regularly(interval, {
+    clock: kit.clock,
+    work: sweeper(kit),
+    failed: (error) => kit.log.warn('what recordings have left here could not be swept', { error }),
+  });
 }
 
 /**
@@ -30,11 +23,11 @@ export function sweeping(kit: RecordingsKit): () => void {
  * recording has failed, or was finished while this node was away. Only what two sweeps in a row found so: at the start the
  * news of what happened before may still be on its way.
  */
-function sweeper(kit: RecordingsKit): () => Promise<void> {
-  const { recorder, log, signal } = kit;
+function sweeper(kit: RecordingsKit): (signal: AbortSignal) => Promise<void> {
+  const { recorder, log } = kit;
   const count = countRemoved(kit.metrics, 'takes');
   let suspects: ReadonlySet<string> = new Set();
-  return async () => {
+  return async (signal) => {
     const next = new Set<string>();
     const removed = new Removed();
     for (const take of await recorder.takes()) {

@@ -50,7 +50,7 @@ export async function admit(
       streamId: row.id,
       sessionId: context.session.id,
       playbackId: context.stream.playbackId,
-      mediaSequence: 4 * Math.max(0, Math.floor(age / 1000)),
+      mediaSequence: Math.max(0, Math.floor(age / 250)),
       discontinuitySequence: context.publishCount - 1,
       targetDuration: context.targetDuration,
     };

@@ -20,6 +20,11 @@ export interface Streams {
   find(principal: Principal, id: string): Promise<StreamReference>;
   /** A parent or a session as events show it, without its key; undefined when there is none. */
   describe(id: string): Promise<StreamDescription | undefined>;
+  /**
+   * A parent stream as it is stored now, for whoever looks at it every second: one point read. Undefined when there is none.
+   * Faults `store.*` (503).
+   */
+  current(id: string): Promise<CurrentStream | undefined>;
   /** Called once a second while something is on the air on this node. Returns its end. */
   observe(observer: LiveObserver): () => void;
 }
@@ -32,6 +37,17 @@ export interface StreamReference {
   readonly sessionId: string | null;
   /** Ids of the nodes that fed that session, the newest at the end. */
   readonly nodes: readonly string[];
+}
+
+export interface CurrentStream {
+  readonly account: string;
+  readonly isActive: boolean;
+  /** Its newest session. */
+  readonly sessionId: string | null;
+  /** Process that keeps its playlist; null when none does. */
+  readonly incarnation: string | null;
+  /** Values of the fields that plugins add to streams, by name. */
+  readonly fields: Readonly<Record<string, unknown>>;
 }
 
 export interface StreamDescription {
@@ -73,6 +89,8 @@ export interface LiveObserver {
    * healthy.
    */
   look(reading: LiveReading, now: number): readonly string[];
+  /** What is wrong with what becomes of it elsewhere: told in `issues`, and the stream is no less healthy. */
+  remark?(reading: LiveReading, now: number): readonly string[];
   /** The end of a round: these sessions were looked at, and there are no others. */
   seen(sessions: ReadonlySet<string>): void;
 }

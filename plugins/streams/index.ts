@@ -69,6 +69,7 @@ export default definePlugin({
   nodeRoutes: internalHls,
   async start(kit: StreamsKit) {
     const live = livePublisher(kit);
+    const shown = kit.fields(stream);
     kit.provide(streams, {
       async setFields(principal, { id, fields }) {
         const document = await parent(principal, { id, kit });
@@ -84,8 +85,18 @@ export default definePlugin({
         const document = documentOf(row);
         const { account, isActive, isOver = false, nodes = [] } = document;
         const state = await readLive(document, kit);
-        const shown = { at: kit.clock.now(), fields: kit.fields(stream), state };
-        return { account, isActive, isOver, nodes, body: presentForEvent(document, shown) };
+        const now = { at: kit.clock.now(), fields: shown, state };
+        return { account, isActive, isOver, nodes, body: presentForEvent(document, now) };
+      },
+      async current(id) {
+        const row = await kit.resources.get('stream', id, { isBeside: true });
+        if (!row) return undefined;
+        const { account, isActive, sessionId = null, feeder, incarnation, fields } = documentOf(row);
+        const keeper = feeder === undefined ? incarnation : (feeder?.incarnation ?? null);
+        return {
+          ...{ account, isActive, sessionId, incarnation: keeper },
+          fields: shown.present(fields),
+        };
       },
       observe: live.observe,
     });

@@ -62,7 +62,8 @@ export const streamLimits = limitTable('streams', {
   mostIssues: {
     value: 20,
     unit: 'issues',
-    meaning: 'Issues of one broadcast that are published with its live figures.',
+    meaning:
+      'Issues of one broadcast that are published with its live figures, and as many of what becomes of it elsewhere.',
     beyond: 'Further ones are left out.',
   },
   viewerLength: {

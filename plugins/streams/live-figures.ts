@@ -20,6 +20,8 @@ export interface LiveFigures {
   readonly viewers: number;
   /** What is wrong, in plain words with what to do. */
   readonly issues: readonly string[];
+  /** What is wrong elsewhere, and leaves the stream healthy. Figures from before have none. */
+  readonly remarks?: readonly string[];
 }
 
 /** The key of a stream's live figures in the Volatile port. */
@@ -27,11 +29,14 @@ export function liveKey(streamId: string): string {
   return `live/${streamId}`;
 }
 
-export function liveFiguresOf(reading: LiveReading, issues: readonly string[]): LiveFigures {
+export function liveFiguresOf(
+  reading: LiveReading,
+  { issues, remarks }: Required<Pick<LiveFigures, 'issues' | 'remarks'>>,
+): LiveFigures {
   const { grant, figures, viewers } = reading;
   const { bytes, segments, duration, ingestRate, lastMediaAt, targetDuration } = figures;
   const media = { bytes, segments, duration, ingestRate, lastMediaAt, targetDuration };
-  return { token: grant.token, ...media, viewers, issues };
+  return { token: grant.token, ...media, viewers, issues, ...(remarks.length > 0 && { remarks }) };
 }
 
 /** What is known of a broadcast at this moment. */

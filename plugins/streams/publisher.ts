@@ -20,16 +20,20 @@ export function livePublisher(kit: StreamsKit): LivePublisher {
   let wokenAt = 0;
   let isTold = true;
 
-  const issuesOf = (reading: LiveReading, now: number) =>
-    [...reading.figures.issues, ...[...observers].flatMap((one) => one.look(reading, now))].slice(
-      0,
-      mostIssues,
-    );
+  const judged = (reading: LiveReading, now: number) => {
+    const issues = [...reading.figures.issues];
+    const remarks: string[] = [];
+    for (const observer of observers) {
+      issues.push(...observer.look(reading, now));
+      if (observer.remark) remarks.push(...observer.remark(reading, now));
+    }
+    return { issues: issues.slice(0, mostIssues), remarks: remarks.slice(0, mostIssues) };
+  };
   const publish = (readings: readonly LiveReading[]) => {
     const now = clock.now();
     const entries = readings.map((reading) => ({
       key: liveKey(reading.grant.streamId),
-      value: liveFiguresOf(reading, issuesOf(reading, now)) as unknown as Json,
+      value: liveFiguresOf(reading, judged(reading, now)) as unknown as Json,
     }));
     volatile.set(entries, { lasts: figuresLast }).then(
       () => {

@@ -164,7 +164,7 @@ export const taskSchema = Type.Object(
         progress: Type.Number({
           minimum: 0,
           maximum: 1,
-          description: 'Goes back by a retry alone.',
+          description: 'Begins anew by a retry, and with each try of the server.',
           examples: [0.4],
         }),
         errorMessage: Type.Optional(

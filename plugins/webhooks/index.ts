@@ -1,7 +1,7 @@
 import { authenticator } from '../../core/auth.ts';
 import { milliseconds } from '../../core/duration.ts';
-import { every } from '../../core/every.ts';
-import { definePlugin } from '../../core/plugin.ts';
+import { definePlugin, type Stop } from '../../core/plugin.ts';
+import { regularly } from '../../core/regularly.ts';
 import { attemptEffect } from './attempt.ts';
 import { config } from './config.ts';
 import { countWebhooks, webhookCounts } from './counts.ts';
@@ -48,25 +48,20 @@ export default definePlugin({
     kit.provide(retries, retryCount(kit));
     kit.provide(webhookCounts, countWebhooks(kit, { gate }));
     const stopSweeping = sweeping(kit);
-    return () => {
-      stopSweeping();
+    return async () => {
+      const swept = stopSweeping();
       stopGate();
+      await swept;
     };
   },
 });
 
-function sweeping(kit: WebhooksKit): () => void {
+function sweeping(kit: WebhooksKit): Stop {
   const { clock, config, log } = kit;
   const retention = milliseconds(config.logRetention);
-  let isSweeping = false;
-  const work = () => {
-    if (isSweeping) return;
-    isSweeping = true;
-    sweepLog(kit, { retention })
-      .catch((error: unknown) => log.warn('the delivery log could not be swept', { error }))
-      .finally(() => {
-        isSweeping = false;
-      });
-  };
-  return every(webhookLimits.sweep, { clock, work });
+  return regularly(webhookLimits.sweep, {
+    clock,
+    work: (signal) => sweepLog(kit, { retention, signal }),
+    failed: (error) => log.warn('the delivery log could not be swept', { error }),
+  });
 }

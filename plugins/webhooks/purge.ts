@@ -22,7 +22,7 @@ export async function purge(webhookId: string, kit: WebhooksKit): Promise<void> 
       return kit.resources.list(kind, { where, limit: webhookLimits.purgePage, ...(after && { after }) });
     }
   }
-  await removeEntries(kit, { where });
+  await removeEntries(kit, { where, signal: kit.signal });
 
   async function end(kind: string, { id, body }: { id: string; body: string }): Promise<unknown> {
     if (kind === deliveryKind) return kit.actors.ask(delivery, id, { type: 'settle' });
@@ -31,16 +31,19 @@ export async function purge(webhookId: string, kit: WebhooksKit): Promise<void> 
 }
 
 /** Removes from the log what is older than its retention, and what a webhook has beyond its share. */
-export async function sweepLog(kit: WebhooksKit, options: { retention: number }): Promise<void> {
-  const before = kit.clock.now() - options.retention;
-  await removeEntries(kit, { before });
+export async function sweepLog(
+  kit: WebhooksKit,
+  { retention, signal }: { retention: number; signal: AbortSignal },
+): Promise<void> {
+  const before = kit.clock.now() - retention;
+  await removeEntries(kit, { before, signal });
   for (let after: StoredResource | undefined; ; ) {
     const webhooks = await kit.resources.list(webhookKind, { limit: 100, ...(after && { after }) });
     for (const { id } of webhooks) {
-      if (kit.signal.aborted) return;
+      if (signal.aborted) return;
       const where = { webhook: id };
       const excess = (await kit.resources.count(logKind, { where })) - kit.config.logEntries;
-      if (excess > 0) await removeEntries(kit, { where, most: excess });
+      if (excess > 0) await removeEntries(kit, { where, most: excess, signal });
     }
     after = webhooks.at(-1);
     if (!after) return;
@@ -49,10 +52,15 @@ export async function sweepLog(kit: WebhooksKit, options: { retention: number })
 
 /** Oldest first. `before`: only those that are older than this, epoch ms. */
 async function removeEntries(
-  { resources, signal }: WebhooksKit,
-  options: { where?: Readonly<Record<string, string>>; before?: number; most?: number },
+  { resources }: WebhooksKit,
+  options: {
+    where?: Readonly<Record<string, string>>;
+    before?: number;
+    most?: number;
+    signal: AbortSignal;
+  },
 ): Promise<void> {
-  const { where, before = Infinity } = options;
+  const { where, before = Infinity, signal } = options;
   const order = [{ by: 'createdAt', descending: false }] as const;
   for (let left = options.most ?? Infinity; left > 0 && !signal.aborted; ) {
     const limit = Math.min(left, webhookLimits.sweepBatch);

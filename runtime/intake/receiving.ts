@@ -1,6 +1,8 @@
 import { Fault } from '../../core/fault.ts';
 import type { Clock } from '../../core/ports/clock.ts';
+import type { Pace } from '../../core/ports/intake.ts';
 import { Interruption } from './interruption.ts';
+import { SenderPace } from './pace.ts';
 import type { Hashes } from './protocol.ts';
 import type { Claim, Room } from './room.ts';
 import type { FileEars, Writer } from './writer.ts';
@@ -116,13 +118,18 @@ export class Receiving<T> {
     const { clock, limits } = this.#shared;
     let lookedAt = 0;
     let pieces = 0;
+    const pace = new SenderPace(this.#options.least);
     for (;;) {
+      const before = clock.now();
+      // What we did before took our time, not his.
+      this.#heardAt = before;
       this.#isReading = true;
       const { done, value } = await this.#interruption.over(reader.read().catch(cutOff));
       this.#isReading = false;
       this.#heardAt = clock.now();
       if (done) return;
       this.#take(value);
+      pace.note({ bytes: value.byteLength, waited: this.#heardAt - before });
       pieces += 1;
       // What lies ready is read without a turn for anybody else.
       if (pieces % limits.turn === 0) await new Promise<void>((resolve) => setImmediate(resolve));
@@ -261,6 +268,7 @@ interface ReceivingOptions {
   readonly expected?: number;
   /** ms */
   readonly silence?: number;
+  readonly least?: Pace;
   readonly signal: AbortSignal;
   /** Bytes of this body. */
   onBytes?(count: number): void;

@@ -1,7 +1,7 @@
 import { Fault } from '../../core/fault.ts';
 import type { Clock } from '../../core/ports/clock.ts';
 import { diskReason } from '../disk/reason.ts';
-import { type OwnThread, ownThread } from '../own-thread.ts';
+import { type OwnThread, ownMemory, ownThread } from '../own-thread.ts';
 import type { FromWorker, Hashes, Opening, ToWorker } from './protocol.ts';
 
 const worker = new URL('./intake-worker.ts', import.meta.url);
@@ -76,10 +76,8 @@ export class Writer {
 
   /** The bytes are the thread's from now on. */
   write(id: number, bytes: Uint8Array): void {
-    const isWhole = bytes.byteLength === bytes.buffer.byteLength;
-    // No `slice`: that of a Buffer is a view of the same memory.
-    const own = isWhole ? bytes : new Uint8Array(bytes);
-    this.#thread?.send({ id, bytes: own }, [own.buffer as ArrayBuffer]);
+    const own = ownMemory(bytes);
+    this.#thread?.send({ id, bytes: own }, [own.buffer]);
   }
 
   end(id: number): void {

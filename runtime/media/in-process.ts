@@ -22,6 +22,7 @@ import { mediaLimits } from './limits.ts';
 import { MemoryBudget } from './memory-budget.ts';
 import { Numbers } from './numbers.ts';
 import { OwnDelay } from './own-delay.ts';
+import type { PushRelay } from './push/relay.ts';
 import type { MediaRecorder } from './recording/feed.ts';
 import type { RtmpLimits } from './rtmp/limits.ts';
 import { type RtmpListener, rtmpListener } from './rtmp/listener.ts';
@@ -52,6 +53,8 @@ export function inProcessMedia(options: InProcessMediaOptions): Media {
       pool,
       memory: memory.open(),
       delay,
+      relay: options.pusher?.relayFor(grant.playbackId),
+      after: numbers.endOf(grant.playbackId),
       log: (line) => log.info(line, { streamId: grant.streamId }),
       config: {
         partTarget: options.hls.part / 1000,
@@ -262,6 +265,8 @@ export interface InProcessMediaOptions {
   };
   /** Where publishes that are granted with `recording` are written down; without one they are not. */
   readonly recorder?: MediaRecorder;
+  /** What pushes playlists on to other servers; without one none is. */
+  readonly pusher?: { relayFor(playbackId: string): PushRelay };
   /** Paths of PEM files. */
   readonly tls: { readonly cert: string; readonly key: string } | undefined;
   readonly hls: {

@@ -1,7 +1,10 @@
 import type { PublishGrant } from '../../core/ports/media.ts';
 import { mediaLimits } from './limits.ts';
 
-type Counted = Pick<PublishGrant, 'mediaSequence' | 'discontinuitySequence'>;
+type Counted = Pick<PublishGrant, 'mediaSequence' | 'discontinuitySequence'> & {
+  /** Where its media ended on its timeline, milliseconds. */
+  readonly end: number;
+};
 
 /**
  * How far the playlists that were let go had counted, so that the next one of the same playbackId begins
@@ -21,6 +24,11 @@ export class Numbers {
       this.#reached.delete(oldest);
       break;
     }
+  }
+
+  /** Where the media of the former playlist ended on its timeline, milliseconds; 0: there was none. */
+  endOf(playbackId: string): number {
+    return this.#reached.get(playbackId)?.end ?? 0;
   }
 
   /** The grant, with its numbers raised where a former playlist went beyond them. */

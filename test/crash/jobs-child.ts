@@ -14,6 +14,7 @@ import { scriptedInspector, scriptedIntake } from '../kit/scripted-intake.ts';
 import { scriptedMedia } from '../kit/scripted-media.ts';
 import { scriptedOutbound } from '../kit/scripted-outbound.ts';
 import { scriptedPacker } from '../kit/scripted-packer.ts';
+import { scriptedPusher } from '../kit/scripted-pusher.ts';
 import { scriptedRecorder } from '../kit/scripted-recorder.ts';
 
 /**
@@ -54,7 +55,7 @@ const booted = await boot({
     ...{ volatile: memoryVolatile({ clock }), outbound: scriptedOutbound() },
     ...{ blobs: modelBlobs(), recorder: scriptedRecorder() },
     ...{ intake: scriptedIntake(join(folder, 'uploads')), inspector: scriptedInspector() },
-    packer: scriptedPacker(modelBlobs()),
+    ...{ packer: scriptedPacker(modelBlobs()), pusher: scriptedPusher(clock) },
   },
   deployment: { publicUrl: 'http://localhost', dataDir: folder, bootstrapKey: undefined, rtmpPort: 1935 },
   ...{ nodeId: 'local', nodeTimeout: 10_000, partitions: 4, hotActors: 100 },

@@ -38,9 +38,11 @@ async function seesTheBeginning(viewer: Viewer): Promise<void> {
   await viewer.watch(4 * fps, { within: 10_000 });
   const later = await viewer.frameNumber();
   expect(later).toBeGreaterThan(number + 3 * fps);
-  expect(later).toBeLessThan(number + 6 * fps);
   const after = await viewer.sample();
   expect(after, after.notes.join('\n')).toMatchObject({ error: null, fatalErrors: 0 });
+  // It plays what it says: a busy browser leaves pictures out, which are watched for longer then.
+  const played = (after.currentTime - before.currentTime) * fps;
+  expect(Math.abs((later ?? 0) - number - played)).toBeLessThan(2 * fps);
   expect(after.currentTime).toBeGreaterThan(before.currentTime + 2);
   // It goes on being live meanwhile.
   await until('the end to move', async () => (await viewer.seekable()).end > end + 4, { within: 15_000 });

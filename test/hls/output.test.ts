@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { parsePlaylist } from './checker.ts';
 import { AVC_360P, Feed, frame, play, send, sendHeaders, videoHeader } from './feed.ts';
+import { decodeTimes } from './timestamp-cases.ts';
 import { Viewer } from './viewer.ts';
 
 /** True once a promise has its value, without waiting for it. */
@@ -76,6 +77,21 @@ test('numbers of the grant count when nothing is listed', async () => {
   await play(feed, sink, { seconds: 1 });
   const playlist = parsePlaylist(await feed.text('source.m3u8'));
   expect([playlist.sequence, playlist.discontinuitySequence, playlist.target]).toEqual([4000, 3, 9]);
+});
+
+test('decode times begin at the age of the stream, to the quarter second, of any length', async () => {
+  const starts: number[] = [];
+  // Twenty years are more than 32 bits of ticks, and less than a number can hold.
+  for (const quarters of [0, 121, 4 * 631_000_000]) {
+    const feed = new Feed();
+    const viewer = new Viewer(feed);
+    const { sink } = feed.attach({ mediaSequence: quarters });
+    sendHeaders(sink);
+    await play(feed, sink, { seconds: 3, after: () => viewer.look() });
+    // Picture and sound stay together.
+    starts.push(...[1, 2].map((track) => decodeTimes(viewer, track)[0]));
+  }
+  expect(starts).toEqual([10_000, 10_000, 40_250, 40_250, 631_000_010_000, 631_000_010_000]);
 });
 
 test('headers and unknown files', async () => {

@@ -3,6 +3,7 @@ import { issues } from '../../runtime/media/hls/issues.ts';
 import { outputDefaults } from '../../runtime/media/hls/limits.ts';
 import { BufferPool } from '../../runtime/media/hls/pool.ts';
 import { LiveWindow } from '../../runtime/media/hls/window.ts';
+import { readFragments } from './boxes.ts';
 import { PlaylistChecker, parsePlaylist } from './checker.ts';
 import { AVC_240P, AVC_360P, Feed, frame, play, send, sendHeaders } from './feed.ts';
 import { Viewer } from './viewer.ts';
@@ -74,9 +75,13 @@ test('what a playlist has counted to is behind all it has listed', async () => {
   }
   const { segments } = parsePlaylist(await feed.text('source.m3u8'));
   const last = segments[segments.length - 1];
+  const pictures = readFragments(await feed.bytes(last.uri))
+    .flatMap(({ runs }) => runs)
+    .findLast(({ track }) => track === 1);
   expect(feed.output.reached).toEqual({
     mediaSequence: last.sequence + 1,
     discontinuitySequence: last.discontinuities + 1,
+    end: (pictures?.end ?? 0) / 90,
   });
 });
 

@@ -30,9 +30,11 @@ function opened(
   options: { credentials?: PinningCredentials; allow?: string[]; clock?: Clock } = {},
 ) {
   const { credentials, ...rest } = options;
+  const clock = options.clock ?? virtualClock({ start: 0 });
   const blobs = modelBlobs();
   const outbound = client(rest);
-  const kit: IpfsKit = { blobs, outbound, packer: scriptedPacker(blobs), use: () => settings as never };
+  const packer = scriptedPacker(blobs);
+  const kit: IpfsKit = { ...{ blobs, clock, outbound, packer }, use: () => settings as never };
   const driver = ipfsDriver(kit, { assetId, ...(credentials && { credentials }) });
   return {
     ...{ driver, blobs },
@@ -162,6 +164,12 @@ describe('a pinning service', () => {
       '429 with a time',
       (to) => answer(to, 429, {}, { 'retry-after': '30' }),
       { code: 'ipfs.trouble', retry: true, retryAfter: 30 },
+      /429/,
+    ],
+    [
+      '429 with a date',
+      (to) => answer(to, 429, {}, { 'retry-after': 'Thu, 01 Jan 1970 00:01:10 GMT' }),
+      { code: 'ipfs.trouble', retryAfter: 70 },
       /429/,
     ],
     [

@@ -7,6 +7,7 @@ import type { CidProfile, PackOptions } from '../../core/ports/packer.ts';
 import { fsBlobs } from '../../runtime/drivers/blobs/fs/index.ts';
 import { virtualClock } from '../../runtime/drivers/clock/virtual.ts';
 import { packer as filePacker } from '../../runtime/ipfs/packer.ts';
+import { asTimePasses } from '../kit/as-time-passes.ts';
 import { cidTable, tableBytes } from './cid-table.ts';
 import { unpacked } from './unpack.ts';
 
@@ -314,16 +315,7 @@ describe('its thread', () => {
       message: expect.stringContaining('nothing was heard of its thread for 60000 ms'),
     });
     // Its silence counts from when it has something to do, which is a while after it was asked.
-    let isOver = false;
-    const over = () => {
-      isOver = true;
-    };
-    running.then(over, over);
-    while (!isOver) {
-      await p.clock.advance(20_000);
-      await new Promise((resolve) => setImmediate(resolve));
-    }
-    await ended;
+    await asTimePasses(ended, () => p.clock.advance(20_000));
     expect(await p.spooled()).toEqual([]);
   });
 

@@ -68,10 +68,14 @@ async function life(
     await w.request('POST', '/api/webhook', { body: { name: 'Hook', url, events } });
   }
   const profiles = [{ name: 'low', width: 640, height: 360, bitrate: 400_000, fps: 30 }];
-  const stream = await w.given.stream({ record: true, profiles, holdSeconds: 5 });
+  const targets = [{ profile: 'source', spec: { url: 'rtmp://a.example/live' } }];
+  const stream = await w.given.stream({ record: true, profiles, holdSeconds: 5, multistream: { targets } });
   const first = await w.given.broadcast(stream);
   await w.media.publish(stream.streamKey);
   await w.advance('2s');
+  w.pusher.fails(stream.playbackId, 'connect');
+  w.pusher.connects(stream.playbackId);
+  w.pusher.slows(stream.playbackId);
   await w.request('PATCH', `/api/stream/${stream.id}`, { body: { name: 'Another', suspended: false } });
   first.end({ clean: false });
   await w.advance('10s');

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
 import type { DiskLook } from '../../runtime/disk/look.ts';
-import { virtualClock } from '../../runtime/drivers/clock/virtual.ts';
+import { type VirtualClock, virtualClock } from '../../runtime/drivers/clock/virtual.ts';
 import { diskIntake } from '../../runtime/intake/intake.ts';
 
 const never = new AbortController().signal;
@@ -56,6 +56,27 @@ function source(pieces: readonly Uint8Array[], end: 'close' | 'halt' | Error = '
   );
   return { stream, state };
 }
+/** Pieces for each of which `every` ms pass once somebody waits for it; one stretch after the other. */
+function trickle(
+  clock: VirtualClock,
+  ...stretches: readonly { count: number; bytes: number; every: number }[]
+) {
+  const all = stretches.flatMap(({ count, ...piece }) => Array.from({ length: count }, () => piece));
+  const stream = new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        const piece = all.shift();
+        if (!piece) return controller.close();
+        await clock.advance(piece.every);
+        controller.enqueue(new Uint8Array(piece.bytes));
+      },
+    },
+    { highWaterMark: 0 },
+  );
+  return { stream };
+}
+/** 60 KiB in a minute. */
+const least = { rate: 1024, window: 60_000 };
 const pieces = (count: number, size = 65_536) => Array.from({ length: count }, () => randomBytes(size));
 
 describe('a file that comes', () => {
@@ -97,6 +118,49 @@ describe('a file that comes', () => {
     );
     for (const [n, { sha256 }] of files.entries())
       expect(sha256).toBe(createHash('sha256').update(Buffer.concat(all[n])).digest('hex'));
+  });
+});
+
+describe('a sender', () => {
+  it.each([
+    ['as fast as it must be', { count: 130, bytes: 1024, every: 1000 }],
+    ['that brings much now and then', { count: 6, bytes: 29 * 1024, every: 29_000 }],
+    ['whose file is too short to say', { count: 2, bytes: 1, every: 29_000 }],
+  ])('%s is heard to the end', async (_, given) => {
+    await using i = await opened();
+    const { stream } = trickle(i.clock, given);
+    const file = await i.intake.receive(stream, { most: 1e9, signal: never, least });
+    expect([file.size, i.clock.now()]).toEqual([given.count * given.bytes, given.count * given.every]);
+    await file.discard();
+  });
+
+  it('is looked at again and again: one that was fast may not go on slowly', async () => {
+    await using i = await opened();
+    const fast = { count: 200, bytes: 65_536, every: 1000 };
+    const { stream } = trickle(i.clock, fast, { count: 100, bytes: 512, every: 1000 });
+    const running = i.intake.receive(stream, { most: 1e9, signal: never, least });
+    await expect(running).rejects.toMatchObject({ code: 'intake.slow' });
+    expect(i.clock.now()).toBeLessThanOrEqual(200_000 + 2 * least.window);
+  });
+
+  it('is not blamed for what we take our time for', async () => {
+    let clock: VirtualClock | undefined;
+    const look = async () => {
+      await clock?.advance(50_000);
+      return { free: 1e9, size: 1e9, device: 1 };
+    };
+    await using i = await opened({ look, limits: { look: 1 } });
+    clock = i.clock;
+    const { stream } = trickle(i.clock, { count: 10, bytes: 2, every: 1 });
+    const running = i.intake.receive(stream, {
+      most: 1e6,
+      signal: never,
+      least: { rate: 1000, window: 60_000 },
+    });
+    const file = await running;
+    expect(file.size).toBe(20);
+    expect(i.clock.now()).toBeGreaterThan(400_000);
+    await file.discard();
   });
 });
 
@@ -151,6 +215,18 @@ describe('nothing is left of a file', () => {
     expect(await i.files()).toHaveLength(1);
     await i.clock.advance(1);
     await expect(running).rejects.toMatchObject({ code: 'intake.silent', status: 408 });
+    expect(await i.files()).toEqual([]);
+  });
+
+  it('that comes more slowly than it must', async () => {
+    await using i = await opened();
+    const { stream } = trickle(i.clock, { count: 100, bytes: 1, every: 29_000 });
+    const running = i.intake.receive(stream, { most: 1e9, signal: never, least });
+    await expect(running).rejects.toMatchObject({
+      ...{ code: 'intake.slow', status: 408 },
+      message: expect.stringMatching(/: 3 bytes in 87 s; at least 1024 bytes a second are wanted/),
+    });
+    expect(i.clock.now()).toBe(87_000);
     expect(await i.files()).toEqual([]);
   });
 

@@ -139,6 +139,24 @@ describe('a partial file', () => {
     expect(file.offset).toBe(10_000);
   });
 
+  it('keeps what came of a sender that is too slow', async () => {
+    await using p = await opened();
+    const file = await p.partial.begin({ ...begun, size: 50_000 });
+    const slow = new ReadableStream<Uint8Array>(
+      {
+        async pull(controller) {
+          await p.clock.advance(25_000);
+          controller.enqueue(new Uint8Array(100));
+        },
+      },
+      { highWaterMark: 0 },
+    );
+    const began = p.clock.now();
+    const running = file.append(slow, { signal: never, least: { rate: 1024, window: 60_000 } });
+    await expect(running).rejects.toMatchObject({ code: 'intake.slow', status: 408 });
+    expect([p.clock.now() - began, file.offset]).toEqual([75_000, 300]);
+  });
+
   it('takes no more than it is to have; what came before that counts', async () => {
     await using p = await opened();
     const file = await p.partial.begin({ ...begun, size: 25_000 });

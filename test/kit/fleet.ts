@@ -19,6 +19,7 @@ import { scriptedInspector, scriptedIntake } from './scripted-intake.ts';
 import { type ScriptedMedia, scriptedMedia } from './scripted-media.ts';
 import { scriptedOutbound } from './scripted-outbound.ts';
 import { scriptedPacker } from './scripted-packer.ts';
+import { type ScriptedPusher, scriptedPusher } from './scripted-pusher.ts';
 import { type ScriptedRecorder, scriptedRecorder } from './scripted-recorder.ts';
 import { trackedStore } from './tracked-store.ts';
 import { bootstrapKey } from './world.ts';
@@ -49,7 +50,8 @@ export async function fleet(options: FleetOptions): Promise<Fleet> {
     let isCut = false;
     let ended: string | undefined;
     const own = refusingWhile(refusing, () => isCut, down);
-    const media = scriptedMedia(clock);
+    const pusher = scriptedPusher(clock);
+    const media = scriptedMedia(clock, pusher.follows);
     const recorder = scriptedRecorder();
     const unlessCut = <T>(call: () => Promise<T>) => (isCut ? Promise.reject(down()) : call());
     const ownVolatile: Volatile = {
@@ -85,7 +87,7 @@ export async function fleet(options: FleetOptions): Promise<Fleet> {
         jobs: isFirst
           ? store.jobs
           : ({ ...store.jobs, claim: async () => [], next: async () => undefined } as never),
-        ...{ clock, media, recorder, blobs, volatile: ownVolatile },
+        ...{ clock, media, recorder, pusher, blobs, volatile: ownVolatile },
         outbound: scriptedOutbound(),
         intake: scriptedIntake(join(dataDir, id, 'uploads')),
         inspector: scriptedInspector(),
@@ -130,7 +132,7 @@ export async function fleet(options: FleetOptions): Promise<Fleet> {
       },
     });
     const node: FleetNode = {
-      ...{ id, booted, media, recorder, dataDir: join(dataDir, id) },
+      ...{ id, booted, media, recorder, pusher, dataDir: join(dataDir, id) },
       get ended() {
         return ended;
       },
@@ -210,6 +212,7 @@ export interface FleetNode {
   readonly id: string;
   readonly booted: Booted;
   readonly media: ScriptedMedia;
+  readonly pusher: ScriptedPusher;
   readonly recorder: ScriptedRecorder;
   readonly dataDir: string;
   /** Why it had to end, if it had to. */

@@ -4,13 +4,15 @@ import { join } from 'node:path';
 import { Fault } from '../../core/fault.ts';
 import { uuid } from '../../core/ids.ts';
 import type { FilmPlayback, Inspector } from '../../core/ports/inspector.ts';
-import type { Intake, NewPartialFile, PartialFile, ReceivedFile } from '../../core/ports/intake.ts';
+import type { Intake, NewPartialFile, Pace, PartialFile, ReceivedFile } from '../../core/ports/intake.ts';
 import { writeSegmentBlock } from '../../core/segment-block.ts';
 import { writeSegmentIndex } from '../../core/segment-index.ts';
 
 export interface ScriptedIntake extends Intake {
   /** Bytes that the disk has for files; less than none: it is nearly full. */
   room: number;
+  /** How fast each body was to come. */
+  readonly paces: (Pace | undefined)[];
 }
 
 function noRoom(): Fault {
@@ -20,12 +22,17 @@ function noRoom(): Fault {
 /** Takes files in at once and in memory, then writes them below `folder`. Partial ones outlive `crash`, as on a disk. */
 export function scriptedIntake(folder: string): ScriptedIntake {
   const partial = new Map<string, PartialFile>();
+  const paces: ScriptedIntake['paces'] = [];
   let room = Number.POSITIVE_INFINITY;
   return {
+    paces,
     partial: {
       async begin(file) {
         if (room < 0) throw noRoom();
-        const one = scriptedPartialFile(folder, { file, onRemoved: () => void partial.delete(file.id) });
+        const one = scriptedPartialFile(folder, {
+          ...{ file, paces },
+          onRemoved: () => void partial.delete(file.id),
+        });
         partial.set(file.id, one);
         return one;
       },
@@ -45,7 +52,8 @@ export function scriptedIntake(folder: string): ScriptedIntake {
     set room(bytes) {
       room = bytes;
     },
-    async receive(body, { most, expected = 0, signal, onBytes }) {
+    async receive(body, { most, expected = 0, least, signal, onBytes }) {
+      paces.push(least);
       const tooLarge = () => new Fault('intake.too_large', { status: 413, message: 'too large' });
       if (expected > most) throw tooLarge();
       if (room < 0 || expected > room) throw noRoom();
@@ -71,7 +79,7 @@ export function scriptedIntake(folder: string): ScriptedIntake {
 
 function scriptedPartialFile(
   folder: string,
-  { file, onRemoved }: { file: NewPartialFile; onRemoved(): void },
+  { file, paces, onRemoved }: { file: NewPartialFile; paces: ScriptedIntake['paces']; onRemoved(): void },
 ): PartialFile {
   let bytes = Buffer.alloc(0);
   return {
@@ -79,7 +87,8 @@ function scriptedPartialFile(
     get offset() {
       return bytes.length;
     },
-    async append(body, { signal, onBytes }) {
+    async append(body, { least, signal, onBytes }) {
+      paces.push(least);
       const { promise: ended, reject } = Promise.withResolvers<never>();
       ended.catch(() => {});
       signal.addEventListener('abort', () => reject(signal.reason));

@@ -33,8 +33,13 @@ export interface ScriptedMedia extends Media {
   readonly isOpen: boolean;
 }
 
-/** A media port without sockets: tests say what the encoder does. */
-export function scriptedMedia(clock: Clock): ScriptedMedia {
+/**
+ * A media port without sockets: tests say what the encoder does. `onOutput` hears of each playlist that begins, and ends.
+ */
+export function scriptedMedia(
+  clock: Clock,
+  onOutput: (playbackId: string, isThere: boolean) => void = () => {},
+): ScriptedMedia {
   let handlers: MediaHandlers | undefined;
   const running = new Map<string, { figures: Figures; closedBecause?: string }>();
   const outputs = new Map<string, { -readonly [K in keyof LiveReading]: LiveReading[K] }>();
@@ -60,7 +65,7 @@ export function scriptedMedia(clock: Clock): ScriptedMedia {
       const latest = outputs.get(playbackId)?.grant.discontinuitySequence ?? 0;
       if (latest > upTo) return;
       retired.push(playbackId);
-      outputs.delete(playbackId);
+      if (outputs.delete(playbackId)) onOutput(playbackId, false);
     },
     figures: (token) => running.get(token)?.figures,
     readings: () => [...outputs.values()].map((output) => ({ ...output })),
@@ -92,6 +97,7 @@ export function scriptedMedia(clock: Clock): ScriptedMedia {
           vitals: noVitals,
           viewers,
         });
+        onOutput(grant.playbackId, true);
       }
       const output = () => {
         const found = outputs.get(grant.playbackId);

@@ -21,6 +21,7 @@ import { type ScriptedIntake, scriptedInspector, scriptedIntake } from './script
 import { type ScriptedMedia, type ScriptedPublish, scriptedMedia } from './scripted-media.ts';
 import { type ScriptedOutbound, scriptedOutbound } from './scripted-outbound.ts';
 import { scriptedPacker } from './scripted-packer.ts';
+import { type ScriptedPusher, scriptedPusher } from './scripted-pusher.ts';
 import { type ScriptedRecorder, scriptedRecorder } from './scripted-recorder.ts';
 import { trackedStore } from './tracked-store.ts';
 
@@ -54,7 +55,8 @@ export async function world(options: WorldOptions): Promise<World> {
     const { store, idle } = trackedStore(inner);
     const clock = virtualClock({ start: now, idle });
     time = clock;
-    const media = scriptedMedia(clock);
+    const pusher = scriptedPusher(clock);
+    const media = scriptedMedia(clock, pusher.follows);
     const volatile = { ...memoryVolatile({ clock }) };
     const outbound = scriptedOutbound();
     const log = jsonLog({ level: 'debug', now: () => clock.now(), write: (line) => lines.push(line) });
@@ -71,6 +73,7 @@ export async function world(options: WorldOptions): Promise<World> {
           clock,
           media,
           recorder,
+          pusher,
           blobs,
           intake,
           inspector: scriptedInspector(),
@@ -94,7 +97,7 @@ export async function world(options: WorldOptions): Promise<World> {
     });
     // Documented is what nodes with the role `api` answer.
     if (options.roles?.includes('api') !== false) checkAnswers(booted);
-    return { booted, clock, store, inner, media, outbound, volatile, idle };
+    return { booted, clock, store, inner, media, pusher, outbound, volatile, idle };
   };
   current = await startOne(options.start ?? Date.UTC(2026, 0, 1));
 
@@ -141,6 +144,9 @@ export async function world(options: WorldOptions): Promise<World> {
     },
     get media() {
       return current.media;
+    },
+    get pusher() {
+      return current.pusher;
     },
     get volatile() {
       return current.volatile;
@@ -191,6 +197,7 @@ export async function world(options: WorldOptions): Promise<World> {
       if (running > 0) throw new Error(`${running} jobs were left running`);
       if (left > 0) throw new Error(`${left} timers were left behind`);
       if (current.media.isOpen) throw new Error('the media was left open');
+      if (!current.pusher.isClosed) throw new Error('the pusher was left open');
     },
   };
 }
@@ -223,6 +230,7 @@ export interface World {
   /** For tests with sockets; `request` takes a `peer`. */
   readonly peers: Booted['peers'];
   readonly media: ScriptedMedia;
+  readonly pusher: ScriptedPusher;
   readonly recorder: ScriptedRecorder;
   readonly intake: ScriptedIntake;
   readonly blobs: Blobs;
@@ -290,6 +298,7 @@ interface Running {
   readonly store: SqliteStore;
   readonly inner: SqliteStore;
   readonly media: ScriptedMedia;
+  readonly pusher: ScriptedPusher;
   readonly volatile: World['volatile'];
   readonly outbound: ScriptedOutbound;
   readonly idle: () => Promise<void>;

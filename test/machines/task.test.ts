@@ -223,6 +223,21 @@ describe('a task that the server works at', () => {
     expect(t.shown().progress).toBe(0.5);
   });
 
+  it('has the progress of the try that goes on: another begins with nothing', () => {
+    const t = running();
+    t.tell({ type: 'progress', workId: 'w1', progress: 0.9 });
+    // The same one, which was taken for dead.
+    t.begin('w1', 'i1');
+    expect(t.shown().progress).toBe(0.9);
+    t.begin('w2', 'i2');
+    expect(t.shown().progress).toBe(0);
+    t.tell({ type: 'progress', workId: 'w2', progress: 0.8 });
+    t.tell({ type: 'interrupted', workId: 'w2' });
+    expect(t.shown()).toMatchObject({ phase: 'waiting', progress: 0.8 });
+    t.begin('w3');
+    expect(t.shown()).toMatchObject({ phase: 'running', progress: 0 });
+  });
+
   it('waits when that was interrupted or died; its job goes on', () => {
     const interrupted = running();
     interrupted.tell({ type: 'interrupted', workId: 'w1' });

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { PublishGrant } from '../../core/ports/media.ts';
 import { inProcessMedia } from '../../runtime/media/in-process.ts';
+import { readFragments } from '../hls/boxes.ts';
 import { parsePlaylist } from '../hls/checker.ts';
 import { AVC_240P, videoHeader } from '../hls/feed.ts';
 import { cert, key } from '../rtmp/tls.ts';
@@ -296,6 +297,7 @@ test('a playlist that counted further than its grant: the next one goes on behin
     ...grant({ token: crypto.randomUUID(), playbackId: key }),
   }));
   let last = { sequence: 0, discontinuities: 0 };
+  let ends = 0;
   for (let turn = 0; turn < 3; turn += 1) {
     const encoder = await s.encoder();
     sendHeaders(encoder);
@@ -308,6 +310,13 @@ test('a playlist that counted further than its grant: the next one goes on behin
     const { segments } = parsePlaylist((await s.playlist()) ?? '');
     expect(segments[0].sequence).toBeGreaterThan(last.sequence);
     if (turn > 0) expect(segments[0].discontinuities).toBeGreaterThan(last.discontinuities);
+    const files = await Promise.all(segments.map(async ({ uri }) => (await s.serve(uri))?.bytes()));
+    const pictures = files
+      .flatMap((file) => readFragments(file as Uint8Array))
+      .flatMap(({ runs }) => runs.filter(({ track }) => track === 1));
+    // In ticks of decode time, those of a player that goes on from the former playlist.
+    expect(pictures[0].start).toBeGreaterThan(ends);
+    ends = pictures[pictures.length - 1].end;
     last = segments[segments.length - 1];
     await encoder.close({ clean: true });
     await until('the end', () => s.facts.at(-1)?.type === 'closed');

@@ -1,6 +1,7 @@
 import type { MediaFact, PublishGrant, PublishRefusal, PublishRequest } from '../../core/ports/media.ts';
 import { systemClock } from '../../runtime/drivers/clock/system.ts';
 import { inProcessMedia } from '../../runtime/media/in-process.ts';
+import type { NodePusher } from '../../runtime/media/push/pusher.ts';
 import type { MediaRecorder } from '../../runtime/media/recording/feed.ts';
 import { type Publisher, publish } from '../../runtime/media/rtmp/client.ts';
 import { AAC_48000_STEREO, AVC_360P, audioHeader, frame, sound, videoHeader } from '../hls/feed.ts';
@@ -10,9 +11,9 @@ export type Authorise = (request: PublishRequest) => Promise<PublishGrant | Publ
 /** The media of a process on a free port, its facts and lines of log, and encoders that publish to it. */
 export async function station(
   authorise?: Authorise,
-  options: { memory?: number; recorder?: MediaRecorder } = {},
+  options: { memory?: number; recorder?: MediaRecorder; pusher?: NodePusher } = {},
 ) {
-  const { memory = 2 ** 32, recorder } = options;
+  const { memory = 2 ** 32, recorder, pusher } = options;
   const port = freePort();
   const facts: MediaFact[] = [];
   const lines: string[] = [];
@@ -40,6 +41,7 @@ export async function station(
     log: { ...log, child: () => log } as never,
     rtmp: { host: '127.0.0.1', port },
     ...(recorder && { recorder }),
+    ...(pusher && { pusher }),
     tls: undefined,
     hls: { part: 350, window: 12_000, waitingRequests: 100, memory },
   });

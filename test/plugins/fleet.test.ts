@@ -13,6 +13,7 @@ import events from '../../plugins/events/index.ts';
 import health from '../../plugins/health/index.ts';
 import streams from '../../plugins/streams/index.ts';
 import webhooks from '../../plugins/webhooks/index.ts';
+import { asTimePasses } from '../kit/as-time-passes.ts';
 import { type Fleet, type FleetNode, fleet } from '../kit/fleet.ts';
 import { bootstrapKey } from '../kit/world.ts';
 
@@ -467,20 +468,6 @@ describe('a request with an Idempotency-Key', () => {
   });
 });
 
-/** What is waited for may set its timers at any time: it passes for as long as that takes. */
-async function asTimePasses<T>(
-  awaited: Promise<T>,
-  f: { advance(time: string): Promise<unknown> },
-): Promise<T> {
-  let isOver = false;
-  const over = () => {
-    isOver = true;
-  };
-  awaited.then(over, over);
-  while (!isOver) await f.advance('1s');
-  return awaited;
-}
-
 describe('nodes that start together', () => {
   it('have one bootstrap key: a node with another is refused while one of the others runs', async () => {
     await using f = await fleet({ plugins: [accounts as unknown as Plugin] });
@@ -493,7 +480,7 @@ describe('nodes that start together', () => {
         (error) => error,
       );
     const refused = with2('c');
-    expect(await asTimePasses(refused, f)).toMatchObject({
+    expect(await asTimePasses(refused, () => f.advance('1s'))).toMatchObject({
       code: 'config.invalid',
       message: expect.stringMatching(/^bootstrapKey: is another one than that of node "[ab]", which runs; /),
     });
@@ -511,14 +498,14 @@ describe('nodes that start together', () => {
     // Killed: its row looks as if it lived.
     b.cut();
     const starting = f.start('c', { roles: ['api'], bootstrapKey: 'another-bootstrap-key' });
-    const c = await asTimePasses(starting, f);
+    const c = await asTimePasses(starting, () => f.advance('1s'));
     const key = 'another-bootstrap-key';
     expect((await c.request('GET', '/api/api-token', { key })).status).toBe(200);
     expect((await c.request('GET', '/api/api-token')).status).toBe(401);
     expect(first.ended).toBeUndefined();
     // Who comes with the old one is refused now.
     const late = f.start('d', { roles: ['api'] }).catch((error) => error);
-    expect(await asTimePasses(late, f)).toMatchObject({ code: 'config.invalid' });
+    expect(await asTimePasses(late, () => f.advance('1s'))).toMatchObject({ code: 'config.invalid' });
   });
 
   it('that start at one time with different keys: one of them is refused', async () => {

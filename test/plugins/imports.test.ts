@@ -296,6 +296,21 @@ describe('an import', () => {
     expect((await get(`/api/asset/${two.asset.id}`)).status).toBe('failed');
   });
 
+  it('waits as long as the server asks for it; another has its place meanwhile', async () => {
+    const { w, asked, serve, reached, get } = await studio({ config: { tasks: { running: 1 } } });
+    await using _ = w;
+    w.outbound.answer('http://films.example/', () => ({ status: 429, headers: { 'retry-after': '600' } }));
+    const one = await asked();
+    await reached(one, 'waiting');
+    serve();
+    await reached(await asked(), 'completed');
+    const phase = async () => (await get(`/api/task/${one.task.id}`)).status.phase;
+    await w.advance('9m');
+    expect(await phase()).toBe('waiting');
+    await w.advance('1m');
+    await reached(one, 'completed');
+  });
+
   it('that is cancelled is left at once, and its asset fails', async () => {
     const { w, asked, halt, reached, get, blobsOf } = await studio();
     await using _ = w;

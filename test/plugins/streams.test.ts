@@ -180,10 +180,10 @@ describe('a broadcast', () => {
     const stream = await w.given.stream();
     const first = await w.given.broadcast(stream);
     first.end({ clean: true, duration: 10, bytes: 100, segments: 5 });
-    await w.advance('359s');
+    await w.advance('358999ms');
     const second = await w.given.broadcast(stream);
     expect(second.grant.sessionId).toBe(first.grant.sessionId);
-    expect(second.grant.mediaSequence).toBe(4 * 359);
+    expect(second.grant.mediaSequence).toBe(4 * 358 + 3);
     expect(second.grant.discontinuitySequence).toBe(1);
     second.end({ clean: true, duration: 2.5, bytes: 30, segments: 1 });
     await w.settle();

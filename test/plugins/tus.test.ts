@@ -548,6 +548,16 @@ describe('what is refused', () => {
 });
 
 describe('time', () => {
+  it('that the bytes of each request take is bounded as of a PUT', async () => {
+    const { w, asked } = await studio({ config: { assets: { leastRate: '5KB' } } });
+    await using _ = w;
+    const { headers } = await create(w, (await asked()).tusEndpoint);
+    await patch(w, headers.get('location') as string, 0, { body: film.slice(0, 5) });
+    await patch(w, headers.get('location') as string, 5);
+    const pace = { rate: 5000, window: 60_000 };
+    expect(w.intake.paces).toEqual([pace, pace]);
+  });
+
   it('ends the endpoint and its uploads after 12 h', async () => {
     const { w, asked } = await studio();
     await using _ = w;

@@ -312,6 +312,18 @@ describe('PUT of the file', () => {
   });
 });
 
+describe('the body', () => {
+  it.each([
+    [{}, 1024],
+    [{ leastRate: '2MB' }, 2_000_000],
+  ])('must come as fast as config says: %j', async (assets, rate) => {
+    const { w, asked } = await studio({ config: { assets } });
+    await using _ = w;
+    expect((await put(w, (await asked()).url)).status).toBe(200);
+    expect(w.intake.paces).toEqual([{ rate, window: 60_000 }]);
+  });
+});
+
 describe('playback of an uploaded film', () => {
   const read = async (w: World, url: string) => {
     const answer = await w.app.handle(new Request(url));

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { chunkedSize, type Message, writeMessage } from '../../runtime/media/rtmp/client.ts';
+import { chunkedSize, type Message, writeMessage } from '../../runtime/media/rtmp/message-writer.ts';
 
 const message = (change: Partial<Message>): Message => ({
   chunkStream: 6,

@@ -1,6 +1,6 @@
 import type { Socket, TCPSocketListener } from 'bun';
 import { type AmfValue, encodeAmf0, readAmf0 } from '../../runtime/media/rtmp/amf0.ts';
-import { writeMessage } from '../../runtime/media/rtmp/client.ts';
+import { writeMessage } from '../../runtime/media/rtmp/message-writer.ts';
 
 /** A plain RTMP server for one publisher: reads strictly what RTMP 1.0 says and remembers it. */
 export function rtmpPeer(options: PeerOptions = {}): Peer {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { openTakeFile } from '../../runtime/media/recording/file/open-take-file.ts';
 import { AAC_44100_MONO, AVC_240P } from '../hls/feed.ts';
+import { atOnce } from './at-once.ts';
 import { apply, fragmentOf, initOf, type Step } from './fragments.ts';
 import { MemoryIo } from './memory-io.ts';
 import { randomNumbers } from './random-numbers.ts';
@@ -67,12 +68,12 @@ function anyRun(random: (below: number) => number): Live {
 
 function film(runs: readonly Live[]) {
   const io = new MemoryIo();
-  const file = openTakeFile(io);
+  const file = atOnce(openTakeFile(io));
   for (const { steps } of runs) {
     for (const step of steps) apply(file, step);
     file.pause();
   }
-  const finished = file.finish();
+  const finished = atOnce(file.finish());
   if (finished === undefined) throw new Error('nothing was finished');
   return { ...readFilm(io.bytes), finished, bytes: io.bytes };
 }

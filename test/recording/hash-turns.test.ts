@@ -13,6 +13,7 @@ class Growing implements Hashable {
   readonly hash = new TakeHash();
   isOpen = true;
   isBroken = false;
+  toLookThrough = 3;
 
   /** Of the take with this number. */
   grow(number: number, size: number): void {
@@ -26,9 +27,13 @@ class Growing implements Hashable {
     return !this.isBroken && (!this.isOpen || this.hash.due(this.io.size) > 0);
   }
 
+  lookThrough(): void {
+    this.toLookThrough -= 1;
+    this.isOpen = this.toLookThrough <= 0;
+  }
+
   get unhashed(): number {
-    this.isOpen = true;
-    return this.hash.due(this.io.size);
+    return this.isOpen ? this.hash.due(this.io.size) : 0;
   }
 
   readUnhashed(into: Uint8Array): Md5State | undefined {

@@ -5,6 +5,8 @@ export class MemoryIo implements TakeIo {
   #bytes = new Uint8Array(1024);
   size = 0;
   reads = 0;
+  /** Bytes. */
+  written = 0;
   /** Bytes that may still be written before the disk is full; a write that does not fit is torn. */
   room = Number.POSITIVE_INFINITY;
   /** Below it nothing may be changed. */
@@ -29,6 +31,7 @@ export class MemoryIo implements TakeIo {
     if (at < this.fixed) throw new Error(`a write at ${at} into what never changes`);
     const taken = bytes.subarray(0, Math.min(bytes.length, this.room));
     this.room -= taken.length;
+    this.written += taken.length;
     const end = at + taken.length;
     if (end > this.#bytes.length) {
       const grown = new Uint8Array(end * 2);

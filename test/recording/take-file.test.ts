@@ -1,8 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { readSegmentIndex } from '../../core/segment-index.ts';
 import { openTakeFile } from '../../runtime/media/recording/file/open-take-file.ts';
+import type { Steps } from '../../runtime/media/recording/steps.ts';
+import type { FinishedFile } from '../../runtime/media/recording/take-file.ts';
 import { boxes } from '../hls/box.ts';
 import { AVC_240P } from '../hls/feed.ts';
+import { atOnce } from './at-once.ts';
 import { apply, fragmentOf, initOf, runSteps, type Step } from './fragments.ts';
 import { MemoryIo } from './memory-io.ts';
 import { readFilm } from './read-film.ts';
@@ -12,7 +15,7 @@ const MIB = 1_048_576;
 const NOTHING = new Uint8Array(0);
 
 function fill(io: MemoryIo, steps: readonly Step[]) {
-  const file = openTakeFile(io);
+  const file = atOnce(openTakeFile(io));
   for (const step of steps) apply(file, step);
   return file;
 }
@@ -21,14 +24,14 @@ describe('the file of a take', () => {
   it('begins with the first part, and is finished', () => {
     const io = new MemoryIo();
     const steps = runSteps({ seconds: 4 });
-    const file = openTakeFile(io);
+    const file = atOnce(openTakeFile(io));
     apply(file, steps[0]);
     expect(io.size).toBe(0);
     for (const step of steps.slice(1)) apply(file, step);
     // The last is open.
     expect(file.count).toBe(3);
     expect(() => file.segment(3)).toThrow(RangeError);
-    const finished = file.finish();
+    const finished = atOnce(file.finish());
     expect(file.count).toBe(4);
     expect(finished).toMatchObject({ size: io.size, startedAt: 1_700_000_000_000 });
     expect(finished?.spec).toMatchObject({
@@ -88,13 +91,13 @@ describe('the file of a take', () => {
     file.pause();
     expect(file.inits.map(({ width }) => width)).toEqual([640, 322]);
     expect([0, 1, 2, 3].map((number) => file.segment(number).init)).toEqual([0, 1, 0, 1]);
-    const again = openTakeFile(new MemoryIo(io.bytes));
+    const again = atOnce(openTakeFile(new MemoryIo(io.bytes)));
     expect(again.inits).toEqual(file.inits);
     expect([0, 1, 2, 3].map((number) => again.segment(number).init)).toEqual([0, 1, 0, 1]);
   });
 
   it('begins a segment with a key frame, unless none comes for ten seconds', () => {
-    const file = openTakeFile(new MemoryIo());
+    const file = atOnce(openTakeFile(new MemoryIo()));
     const part = { wallStart: 1, duration: 1, isIndependent: false, startsSegment: true };
     const second = (at: number, isSync: boolean) =>
       fragmentOf({ video: [{ dts: at * 90_000, duration: 90_000, size: 9, isSync }] });
@@ -108,7 +111,7 @@ describe('the file of a take', () => {
 
   it('closes an extent where its segment ends, and never changes it again', () => {
     const io = new MemoryIo();
-    const file = openTakeFile(io);
+    const file = atOnce(openTakeFile(io));
     const steps = runSteps({ seconds: 24, fps: 5, size: 300_000, audio: false });
     const sealed: number[] = [];
     for (const step of steps) {
@@ -121,7 +124,7 @@ describe('the file of a take', () => {
     for (const size of sealed) expect(size).toBeGreaterThanOrEqual(8 * MIB);
     const mdats = () => boxes(io.bytes).filter(({ type }) => type === 'mdat');
     const before = io.bytes.subarray(0, file.sealed);
-    file.finish();
+    atOnce(file.finish());
     expect(Buffer.compare(io.bytes.subarray(0, before.length), before)).toBe(0);
     const extents = mdats();
     expect(extents.map(({ start, end }) => end - start)).toEqual([
@@ -134,7 +137,7 @@ describe('the file of a take', () => {
       const inside = extents.filter(({ start, end }) => start + 8 <= at && at + size <= end);
       expect(inside).toHaveLength(1);
     }
-    const again = openTakeFile(new MemoryIo(io.bytes.subarray(0, before.length)));
+    const again = atOnce(openTakeFile(new MemoryIo(io.bytes.subarray(0, before.length))));
     expect(again.sealed).toBe(before.length);
     expect(again.cut).toBeUndefined();
   });
@@ -142,7 +145,7 @@ describe('the file of a take', () => {
   it('gives the index that tells where its segments are', () => {
     const io = new MemoryIo();
     const file = fill(io, [...runSteps({ seconds: 2 }), ...runSteps({ seconds: 2, from: 100 })]);
-    const index = readSegmentIndex(file.finish()?.index ?? new Uint8Array(0));
+    const index = readSegmentIndex(atOnce(file.finish())?.index ?? new Uint8Array(0));
     expect(index.inits).toEqual(file.inits.map((init) => JSON.parse(JSON.stringify(init))));
     expect(index.count).toBe(4);
     for (let number = 0; number < 4; number += 1) expect(index.segment(number)).toEqual(file.segment(number));
@@ -154,7 +157,7 @@ describe('the file of a take', () => {
   it('gives a head in front of which the same film plays', () => {
     const io = new MemoryIo();
     const file = fill(io, [...runSteps({ seconds: 2, delay: 6000 }), ...runSteps({ seconds: 2, from: 100 })]);
-    const head = file.finish()?.head;
+    const head = atOnce(file.finish())?.head;
     if (head === undefined) throw new Error('it was not finished');
     const front = Buffer.concat([head.bytes, io.bytes.subarray(head.from, head.to)]);
     expect(boxes(front).map(({ type }) => type)).toEqual(['ftyp', 'moov', 'mdat']);
@@ -173,41 +176,41 @@ describe('the file of a take', () => {
   it('answers a repeat the same, also when it is opened again', () => {
     const io = new MemoryIo();
     const file = fill(io, runSteps({ seconds: 2 }));
-    const finished = file.finish();
+    const finished = atOnce(file.finish());
     const whole = io.bytes;
     io.fixed = io.size;
-    expect(file.finish()).toEqual(finished);
+    expect(atOnce(file.finish())).toEqual(finished);
     expect(() => file.begin(initOf())).toThrow('nothing is added to a take that is finished');
-    const again = openTakeFile(io);
+    const again = atOnce(openTakeFile(io));
     expect(again.size).toBe(whole.length);
     expect(again.cut).toBeUndefined();
-    expect(again.finish()).toEqual(finished);
+    expect(atOnce(again.finish())).toEqual(finished);
     expect(() => again.begin(initOf())).toThrow('nothing is added to a take that is finished');
     expect(io.bytes).toEqual(whole);
   });
 
   it('mends a moov that has the right size and other bytes', () => {
     const io = new MemoryIo();
-    const finished = fill(io, runSteps({ seconds: 2 })).finish();
+    const finished = atOnce(fill(io, runSteps({ seconds: 2 })).finish());
     const whole = io.bytes;
     const rotten = new MemoryIo(whole.map((byte, at) => (at > (finished?.head.to ?? 0) + 100 ? 0 : byte)));
-    expect(openTakeFile(rotten).finish()).toEqual(finished);
+    expect(atOnce(atOnce(openTakeFile(rotten)).finish())).toEqual(finished);
     expect(rotten.bytes).toEqual(whole);
   });
 
   it('is nothing without samples', () => {
     const io = new MemoryIo();
-    const file = openTakeFile(io);
-    expect(file.finish()).toBeUndefined();
+    const file = atOnce(openTakeFile(io));
+    expect(atOnce(file.finish())).toBeUndefined();
     file.begin(initOf());
     file.pause();
-    expect(file.finish()).toBeUndefined();
+    expect(atOnce(file.finish())).toBeUndefined();
     expect(io.size).toBe(0);
   });
 
   it('refuses what it could not read again', () => {
     const io = new MemoryIo();
-    const file = openTakeFile(io);
+    const file = atOnce(openTakeFile(io));
     const part = { wallStart: 1, duration: 1, isIndependent: true, startsSegment: true };
     const bytes = fragmentOf({ video: [{ dts: 0, duration: 3000, size: 10 }] });
     expect(() => file.part(bytes, part)).toThrow('a part comes behind a `begin`');
@@ -231,10 +234,10 @@ describe('the file of a take', () => {
   it('is as it was after a write that failed, wherever the disk was full', () => {
     const steps = runSteps({ seconds: 2, size: 10 });
     const good = new MemoryIo();
-    const expected = fill(good, steps).finish();
+    const expected = atOnce(fill(good, steps).finish());
     for (let room = 0; room < good.size; room += 29) {
       const io = new MemoryIo();
-      const file = openTakeFile(io);
+      const file = atOnce(openTakeFile(io));
       io.room = room;
       let failed = 0;
       const insist = (act: () => void) => {
@@ -244,16 +247,16 @@ describe('the file of a take', () => {
           expect(String(error)).toContain('ENOSPC');
           failed += 1;
           const { count } = file;
-          const known = openTakeFile(new MemoryIo(io.bytes));
+          const known = atOnce(openTakeFile(new MemoryIo(io.bytes)));
           expect(known.count).toBeGreaterThanOrEqual(count);
           io.room = Number.POSITIVE_INFINITY;
           act();
         }
       };
       for (const step of steps) insist(() => apply(file, step));
-      let finished: ReturnType<typeof file.finish>;
+      let finished: FinishedFile | undefined;
       insist(() => {
-        finished = file.finish();
+        finished = atOnce(file.finish());
       });
       expect(failed).toBe(1);
       expect(finished?.spec).toEqual(expected?.spec);
@@ -273,12 +276,44 @@ describe('the file of a take', () => {
     file.pause();
     for (const step of runSteps({ seconds: 1, size: 5, audio: false })) apply(file, step);
     expect(io.size).toBe(file.size);
-    expect(openTakeFile(new MemoryIo(io.bytes)).cut).toBeUndefined();
+    expect(atOnce(openTakeFile(new MemoryIo(io.bytes))).cut).toBeUndefined();
+  });
+
+  it('is opened and finished in pieces that do not grow with it', () => {
+    const measured = [600, 1800].map((seconds) => {
+      const io = new MemoryIo();
+      fill(io, runSteps({ seconds }));
+      const pieces = <T>(steps: Steps<T>) => {
+        const all: { reads: number; written: number }[] = [];
+        for (;;) {
+          const before = { reads: io.reads, written: io.written };
+          const step = steps.next();
+          all.push({ reads: io.reads - before.reads, written: io.written - before.written });
+          if (step.done) return { value: step.value, all };
+        }
+      };
+      const opened = pieces(openTakeFile(io));
+      const finished = pieces(opened.value.finish());
+      const again = pieces(atOnce(openTakeFile(io)).finish());
+      expect(again.value).toEqual(finished.value);
+      return { moov: (finished.value?.head.bytes.length ?? 0) - 24, opened, finished, again };
+    });
+    for (const { moov, opened, finished, again } of measured) {
+      for (const { all } of [opened, finished, again]) {
+        expect(Math.max(...all.map(({ reads }) => reads))).toBeLessThan(250);
+        expect(Math.max(...all.map(({ written }) => written))).toBeLessThanOrEqual(MIB / 4);
+      }
+      expect(finished.all.reduce((sum, { written }) => sum + written, 0)).toBeGreaterThanOrEqual(moov);
+    }
+    const [short, long] = measured;
+    expect(short.opened.all.length).toBeGreaterThan(5);
+    for (const name of ['opened', 'finished', 'again'] as const)
+      expect(long[name].all.length).toBeGreaterThan(2.5 * short[name].all.length);
   });
 
   it('grows beyond 4 GiB', () => {
     const io = new SparseIo({ kept: 65_536 });
-    const file = openTakeFile(io);
+    const file = atOnce(openTakeFile(io));
     const size = 32 * MIB;
     const bytes = fragmentOf({
       video: [{ dts: 0, duration: 90_000, size }],
@@ -293,7 +328,7 @@ describe('the file of a take', () => {
       view.setUint32(24 + 84 + 8 + 20 + 16, second * 48_000);
       file.part(bytes, { wallStart: second * 1000, duration: 1, isIndependent: true, startsSegment: true });
     }
-    const finished = file.finish();
+    const finished = atOnce(file.finish());
     expect(file.size).toBeGreaterThan(2 ** 32);
     const tail = new Uint8Array(file.size - (finished?.head.to ?? 0));
     io.read(finished?.head.to ?? 0, tail);
@@ -308,8 +343,8 @@ describe('the file of a take', () => {
       }
     }
     // What is kept of it is found again.
-    const again = openTakeFile(io);
+    const again = atOnce(openTakeFile(io));
     expect(again.count).toBe(count);
-    expect(again.finish()).toEqual(finished);
+    expect(atOnce(again.finish())).toEqual(finished);
   });
 });

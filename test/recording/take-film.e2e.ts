@@ -10,7 +10,6 @@ import {
   complaints,
   flashesAndBeeps,
   frameAt,
-  plainComplaints,
   playWithGStreamer,
   probe,
   run,
@@ -20,6 +19,8 @@ import {
 import { readFragments } from '../hls/boxes.ts';
 import { type FlvTag, readFlv } from '../hls/flv.ts';
 import { enhancedClip } from '../publisher/enhanced-clip.ts';
+import { complaintsOfFfmpeg } from '../vod/players.ts';
+import { atOnce } from './at-once.ts';
 import { MemoryIo } from './memory-io.ts';
 import { TappedPackager } from './tapped-packager.ts';
 
@@ -114,7 +115,7 @@ interface Take {
 /** Publishes one source after the other, and counts by itself what is packaged. */
 async function take(names: readonly string[]): Promise<Take> {
   const io = new MemoryIo();
-  const file = openTakeFile(io);
+  const file = atOnce(openTakeFile(io));
   const fed = { video: 0, audio: 0, seconds: 0 };
   const tap: TakeFile = Object.create(file, {
     part: {
@@ -133,7 +134,7 @@ async function take(names: readonly string[]): Promise<Take> {
     packager.publish(await source(name), { restarted: index === 2 });
     packager.clock.advance(20_000);
   }
-  const finished = file.finish();
+  const finished = atOnce(file.finish());
   if (finished === undefined) throw new Error('nothing was recorded');
   return { file, io, finished, fed };
 }
@@ -185,7 +186,7 @@ describe.each([
     const { fed, finished } = made;
     for (const path of paths) {
       expect(await complaints(path)).toBe('');
-      expect(await plainComplaints(path)).toBe('');
+      expect(await complaintsOfFfmpeg(path)).toBe('');
       const { format, streams } = await probe(path);
       expect(Number(format.start_time)).toBe(0);
       expect(Math.abs(Number(format.duration) - fed.seconds)).toBeLessThan(0.35 * publishes.length);

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { openTakeFile } from '../../runtime/media/recording/file/open-take-file.ts';
 import type { FinishedFile } from '../../runtime/media/recording/take-file.ts';
 import { AVC_240P } from '../hls/feed.ts';
+import { atOnce } from './at-once.ts';
 import { apply, initOf, runSteps, type Step } from './fragments.ts';
 import { MemoryIo } from './memory-io.ts';
 import { randomNumbers } from './random-numbers.ts';
@@ -13,7 +14,7 @@ const later = runSteps({ seconds: 1, fps: 4, size: 5, gop: 4, from: 80, audio: f
 const steps: readonly Step[] = [...first, ...second];
 
 function grow(io: MemoryIo, some: readonly Step[]) {
-  const file = openTakeFile(io);
+  const file = atOnce(openTakeFile(io));
   for (const step of some) apply(file, step);
   return file;
 }
@@ -21,7 +22,7 @@ function grow(io: MemoryIo, some: readonly Step[]) {
 /** Where each part of a file ends, and what it is up to there, whatever comes later. */
 function partEnds(): { size: number; steps: readonly Step[] }[] {
   const io = new MemoryIo();
-  const file = openTakeFile(io);
+  const file = atOnce(openTakeFile(io));
   const ends: { size: number; steps: readonly Step[] }[] = [{ size: 0, steps: [] }];
   steps.forEach((step, index) => {
     apply(file, step);
@@ -32,7 +33,7 @@ function partEnds(): { size: number; steps: readonly Step[] }[] {
 
 const ends = partEnds();
 const whole = new MemoryIo();
-const finished = grow(whole, steps).finish();
+const finished = atOnce(grow(whole, steps).finish());
 
 /** A file that holds these parts and no more, as it is before and after more comes and it is finished. */
 const expected = ends.map((end) => {
@@ -44,9 +45,9 @@ const expected = ends.map((end) => {
   const kept = io.bytes;
   const segments = Array.from({ length: count }, (_, number) => file.segment(number));
   const answer = new MemoryIo(kept);
-  const result = { finished: openTakeFile(answer).finish(), bytes: answer.bytes };
+  const result = { finished: atOnce(atOnce(openTakeFile(answer)).finish()), bytes: answer.bytes };
   for (const step of later) apply(file, step);
-  return { kept, inits, segments, result, later: { finished: file.finish(), bytes: io.bytes } };
+  return { kept, inits, segments, result, later: { finished: atOnce(file.finish()), bytes: io.bytes } };
 });
 
 /** As text, which compares faster than bytes one by one. */
@@ -62,7 +63,7 @@ function base64(bytes: Uint8Array): string {
 
 function check(torn: Uint8Array, parts: number, options: { isDeep: boolean }): void {
   const io = new MemoryIo(torn);
-  const file = openTakeFile(io);
+  const file = atOnce(openTakeFile(io));
   const { kept, inits, segments, result, later: grown } = expected[parts];
   expect(Buffer.compare(io.bytes, kept)).toBe(0);
   expect(file.count).toBe(segments.length);
@@ -71,10 +72,10 @@ function check(torn: Uint8Array, parts: number, options: { isDeep: boolean }): v
   expect(file.inits).toEqual(inits);
   expect(Array.from({ length: file.count }, (_, number) => file.segment(number))).toEqual(segments);
   const other = new MemoryIo(torn);
-  expect(flat(openTakeFile(other).finish())).toEqual(flat(result.finished));
+  expect(flat(atOnce(atOnce(openTakeFile(other)).finish()))).toEqual(flat(result.finished));
   expect(Buffer.compare(other.bytes, result.bytes)).toBe(0);
   for (const step of later) apply(file, step);
-  expect(flat(file.finish())).toEqual(flat(grown.finished));
+  expect(flat(atOnce(file.finish()))).toEqual(flat(grown.finished));
   expect(Buffer.compare(io.bytes, grown.bytes)).toBe(0);
 }
 
@@ -101,7 +102,7 @@ describe('a file that was torn', () => {
       const parts = ends.findLastIndex((end) => end.size <= size);
       const torn = new Uint8Array(bytes.length + 5000);
       torn.set(bytes.subarray(0, size));
-      const file = openTakeFile(new MemoryIo(torn));
+      const file = atOnce(openTakeFile(new MemoryIo(torn)));
       const kept = ends.findIndex((end) => end.size === file.size);
       // A part of which fewer bytes are gone than may be zero is as good as whole.
       const isSpared = kept === parts + 1 && ends[kept].size - size < 64;
@@ -114,12 +115,12 @@ describe('a file that was torn', () => {
     const from = finished?.head.to ?? 0;
     for (let size = from; size < bytes.length; size += 1) {
       const io = new MemoryIo(bytes.subarray(0, size));
-      const file = openTakeFile(io);
+      const file = atOnce(openTakeFile(io));
       expect(file.size).toBe(from);
       // What was closed stays so.
       expect(file.sealed).toBe(from);
       io.fixed = from;
-      const again = file.finish();
+      const again = atOnce(file.finish());
       expect(Buffer.compare(io.bytes, bytes)).toBe(0);
       if (size % 97 === 0) expect(flat(again)).toEqual(flat(finished));
     }
@@ -128,21 +129,21 @@ describe('a file that was torn', () => {
   it('goes on behind a moov that was torn, when the broadcast does', () => {
     const { bytes } = whole;
     const io = new MemoryIo(bytes.subarray(0, (finished?.head.to ?? 0) + 100));
-    const file = openTakeFile(io);
+    const file = atOnce(openTakeFile(io));
     expect(file.cut).toMatchObject({ bytes: 100, reason: 'half a moov' });
     io.fixed = file.sealed;
     for (const step of later) apply(file, step);
-    const again = file.finish();
+    const again = atOnce(file.finish());
     expect(again?.spec.duration).toBeGreaterThan(finished?.spec.duration ?? 0);
     expect(file.count).toBe(4);
-    expect(openTakeFile(new MemoryIo(io.bytes)).finish()).toEqual(again);
+    expect(atOnce(atOnce(openTakeFile(new MemoryIo(io.bytes))).finish())).toEqual(again);
   });
 
   it('mends headers of extents that were not written, whatever they say', () => {
     const large = new MemoryIo();
     const file = grow(large, runSteps({ seconds: 16, fps: 5, size: 300_000, audio: false }));
     const { sealed } = file;
-    const good = file.finish();
+    const good = atOnce(file.finish());
     const { bytes } = large;
     for (const [at, value] of [
       [32, 0],
@@ -153,7 +154,7 @@ describe('a file that was torn', () => {
       const damaged = bytes.slice(0, good?.head.to);
       new DataView(damaged.buffer).setUint32(at, value);
       const io = new MemoryIo(damaged);
-      expect(openTakeFile(io).finish()).toEqual(good);
+      expect(atOnce(atOnce(openTakeFile(io)).finish())).toEqual(good);
       expect(Buffer.compare(io.bytes, bytes)).toBe(0);
     }
   });
@@ -167,12 +168,12 @@ describe('a file that was torn', () => {
       const length = 1 + random(random(2) === 0 ? 3 : 200);
       for (let i = at; i < Math.min(damaged.length, at + length); i += 1) damaged[i] = random(256);
       const io = new MemoryIo(damaged);
-      const file = openTakeFile(io);
+      const file = atOnce(openTakeFile(io));
       const whatWas = ends.findLastIndex((end) => end.size <= at);
       expect(file.size).toBeGreaterThanOrEqual(ends[whatWas].size);
-      const again = file.finish();
+      const again = atOnce(file.finish());
       expect(again === undefined).toBe(file.count === 0);
-      expect(flat(openTakeFile(new MemoryIo(io.bytes)).finish())).toEqual(flat(again));
+      expect(flat(atOnce(atOnce(openTakeFile(new MemoryIo(io.bytes))).finish()))).toEqual(flat(again));
       expect(io.reads).toBeLessThan(1000);
     }
   });
@@ -184,7 +185,7 @@ describe('a file that was torn', () => {
     const at = Buffer.from(bytes).lastIndexOf('mrun') - 4;
     for (const init of [2, 0xffffffff]) {
       new DataView(bytes.buffer).setUint32(at + 12, init);
-      const file = openTakeFile(new MemoryIo(bytes));
+      const file = atOnce(openTakeFile(new MemoryIo(bytes)));
       expect(file.cut).toMatchObject({ at, reason: 'a damaged note' });
       expect(file.count).toBe(2);
     }
@@ -196,10 +197,10 @@ describe('a file that was torn', () => {
     ['a box that has no end', Uint8Array.of(0, 0, 0, 0)],
   ])('is begun anew when it is %s', (_, bytes) => {
     const io = new MemoryIo(bytes);
-    const file = openTakeFile(io);
+    const file = atOnce(openTakeFile(io));
     expect(file.cut).toEqual({ at: 0, bytes: bytes.length, reason: 'no beginning of a take' });
     expect(io.size).toBe(0);
     for (const step of steps) apply(file, step);
-    expect(file.finish()).toEqual(finished);
+    expect(atOnce(file.finish())).toEqual(finished);
   });
 });

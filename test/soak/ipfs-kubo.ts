@@ -124,7 +124,7 @@ function driverOf(driver: 'kubo' | 'local', cidProfile: CidProfile) {
     ...{ gateway: 'https://ipfs.io', cidProfile, pinningEndpoint: 'https://x' },
     ...(driver === 'kubo' ? { driver, endpoint } : { driver }),
   };
-  const kit: IpfsKit = { blobs, outbound, packer, use: () => settings as never };
+  const kit: IpfsKit = { blobs, clock, outbound, packer, use: () => settings as never };
   return ipfsDriver(kit, { assetId: 'a' });
 }
 

@@ -34,7 +34,13 @@ export async function openFilm(browser: Browser, options: { page: string; url: s
   await page.evaluate((url) => {
     const video = document.querySelector('video') as HTMLVideoElement;
     const errors: string[] = [];
-    Object.assign(window, { errors });
+    const note = { errors, soughtAt: 0, shownAt: 0 };
+    Object.assign(window, { note });
+    const noteShown = (_: number, { presentationTime }: VideoFrameCallbackMetadata) => {
+      note.shownAt = presentationTime;
+      video.requestVideoFrameCallback(noteShown);
+    };
+    video.requestVideoFrameCallback(noteShown);
     video.addEventListener('error', () => errors.push(`${video.error?.code} ${video.error?.message}`));
     if (url.endsWith('.mp4')) {
       video.src = url;
@@ -54,6 +60,7 @@ export async function openFilm(browser: Browser, options: { page: string; url: s
   const seek = (to: number) =>
     page.evaluate((at) => {
       const video = document.querySelector('video') as HTMLVideoElement;
+      (window as unknown as Noting).note.soughtAt = performance.now();
       video.currentTime = at;
     }, to);
   const errors = async () => (await state()).errors;
@@ -70,8 +77,9 @@ export async function openFilm(browser: Browser, options: { page: string; url: s
       await page.evaluate(() => document.querySelector('video')?.pause());
       await seek(seconds);
       await wait(`the picture at ${seconds} s`, async () => {
-        const { isSeeking, readyState } = await state();
-        return !isSeeking && readyState >= 2;
+        const { isSeeking, readyState, isShown } = await state();
+        // What was sought is there before it is on show.
+        return !isSeeking && readyState >= 2 && isShown;
       });
       const picture = await paint(page);
       return picture && readFrameNumber(picture);
@@ -91,11 +99,17 @@ export async function openFilm(browser: Browser, options: { page: string; url: s
   };
 }
 
+/** Of a page; times as `performance.now()` has them. */
+interface Noting {
+  readonly note: { readonly errors: string[]; soughtAt: number; shownAt: number };
+}
+
 function look(page: Page) {
   return page.evaluate(() => {
     const video = document.querySelector('video') as HTMLVideoElement;
     const quality = video.getVideoPlaybackQuality();
     const { buffered } = video;
+    const { errors, soughtAt, shownAt } = (window as unknown as Noting).note;
     return {
       duration: video.duration,
       currentTime: video.currentTime,
@@ -105,7 +119,9 @@ function look(page: Page) {
       pictures: quality.totalVideoFrames,
       dropped: quality.droppedVideoFrames,
       buffered: Array.from({ length: buffered.length }, (_, i) => [buffered.start(i), buffered.end(i)]),
-      errors: (window as unknown as { errors: string[] }).errors,
+      /** A picture came on show since it was last sought. */
+      isShown: shownAt >= soughtAt,
+      errors,
     };
   });
 }

@@ -9,14 +9,19 @@ export interface Played {
   readonly complaints: string;
 }
 
-/** ffprobe counts, then ffmpeg decodes picture and sound. */
+/** What ffmpeg complains about when it decodes picture and sound, as a person would have it played. */
+export async function complaintsOfFfmpeg(url: string): Promise<string> {
+  // Behind a seam pictures may lie in the middle of two ticks of a frame rate: in the time base of the film none falls on another.
+  const plain = ['-enc_time_base:v', '-1', '-f', 'null', '-'];
+  return (await run('ffmpeg', ['-nostdin', '-v', 'error', '-i', url, ...plain])).stderr;
+}
+
+/** ffprobe counts, then ffmpeg decodes. */
 export async function playByFfmpeg(url: string): Promise<Played> {
   const options = ['-v', 'error', '-count_frames', '-select_streams', 'v', '-show_entries'];
   const probed = await run('ffprobe', [...options, 'stream=nb_read_frames', '-of', 'csv=p=0', url]);
-  // Behind a seam pictures may lie in the middle of two ticks of a frame rate: in the time base of the film none falls on another.
-  const plain = ['-enc_time_base:v', '-1', '-f', 'null', '-'];
-  const decoded = await run('ffmpeg', ['-nostdin', '-v', 'error', '-i', url, ...plain]);
-  return { pictures: Number.parseInt(probed.stdout, 10), complaints: probed.stderr + decoded.stderr };
+  const complaints = probed.stderr + (await complaintsOfFfmpeg(url));
+  return { pictures: Number.parseInt(probed.stdout, 10), complaints };
 }
 
 /**

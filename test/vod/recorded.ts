@@ -4,6 +4,7 @@ import { type ClipTag, readFlvFile } from '../../demo/flv-file.ts';
 import type { AssetFile } from '../../plugins/assets/contract.ts';
 import { openTakeFile } from '../../runtime/media/recording/file/open-take-file.ts';
 import { Feed, send } from '../hls/feed.ts';
+import { atOnce } from '../recording/at-once.ts';
 import { MemoryIo } from '../recording/memory-io.ts';
 
 /** A stretch of the demo clip as one publish; seconds, beginning at a key frame (every 2 s). */
@@ -32,7 +33,7 @@ export async function recordClip(
 ): Promise<Recorded> {
   const clip = await readFlvFile('demo/clip.flv');
   const io = new MemoryIo();
-  const take = openTakeFile(io);
+  const take = atOnce(openTakeFile(io));
   const feed = new Feed();
   const fed = {
     begin: take.begin.bind(take),
@@ -62,7 +63,7 @@ export async function recordClip(
     pictures += count(tags, 'video');
     sounds += count(tags, 'audio');
   }
-  const finished = take.finish();
+  const finished = atOnce(take.finish());
   if (!finished) throw new Error('nothing was recorded');
   const video = Buffer.from(io.bytes);
   const head = Buffer.from(finished.head.bytes);

@@ -1,5 +1,6 @@
 import type { Fault } from '../../../core/fault.ts';
 import type { OutboundFailure, OutboundReason, OutboundStream } from '../../../core/ports/outbound.ts';
+import { retryAfter } from '../../../core/retry-after.ts';
 import { assetLimits } from '../limits.ts';
 import { broken, failed, tooLarge } from './faults.ts';
 
@@ -17,8 +18,8 @@ export function faultOfStatus({ status, headers, url }: Head, { now }: { now: nu
   const message = `${new URL(url).origin} answered ${status}${words ? ` (${words})` : ''}`;
   const isPassing = status >= 500 || passing.has(status);
   if (!isPassing) return failed(message);
-  const retryAfter = retryAfterOf(headers['retry-after'], { now });
-  return broken(message, retryAfter === undefined ? {} : { retryAfter });
+  const seconds = retryAfter(headers['retry-after'], { now, most: assetLimits.importRetryAfter });
+  return broken(message, seconds === undefined ? {} : { retryAfter: seconds });
 }
 
 /** Its address is closed, or it says what will be the same tomorrow. A name or a certificate may be mended within minutes. */
@@ -34,11 +35,3 @@ const meanings: Readonly<Record<number, string>> = {
   410: 'the file is gone',
   429: 'too many requests',
 };
-
-/** Seconds from a number or a date (RFC 9110 §10.2.3), never more than the limit. */
-function retryAfterOf(text: string | undefined, { now }: { now: number }): number | undefined {
-  if (text === undefined) return undefined;
-  const seconds = /^\d{1,9}$/.test(text) ? Number(text) : (Date.parse(text) - now) / 1000;
-  if (Number.isNaN(seconds)) return undefined;
-  return Math.min(Math.max(0, Math.ceil(seconds)), assetLimits.importRetryAfter / 1000);
-}

@@ -1,5 +1,4 @@
 import { hasCode } from '../../../core/fault.ts';
-import { pause } from '../../../core/pause.ts';
 import type { Clock } from '../../../core/ports/clock.ts';
 import type { Intake, ReceivedFile } from '../../../core/ports/intake.ts';
 import { assetLimits } from '../limits.ts';
@@ -18,7 +17,8 @@ export interface DownloadOptions extends TransferOptions {
 
 /**
  * Takes a file of another server in, as fast as it can be written. Faults `import.failed` and `import.broken`, those of the intake that
- * tell of this node, and the reason of the signal as it is. After any of them nothing is left.
+ * tell of this node, and the reason of the signal as it is. After any of them nothing is left: what the other side asks for by
+ * `Retry-After` is not waited for here, where it would keep a place among the running, but before the next try.
  */
 export async function download(source: Source, options: DownloadOptions): Promise<ReceivedFile> {
   const ending = endingBy(options);
@@ -29,20 +29,10 @@ export async function download(source: Source, options: DownloadOptions): Promis
       const file = await received(transfer, own);
       if (file) return file;
     }
-  } catch (error) {
-    await askedFor(error, own);
-    throw error;
   } finally {
     // Also what is still being asked for is not wanted any more.
     ending.end();
   }
-}
-
-/** Lets the time pass that the other side asked for: whoever tries again does not ask sooner. */
-async function askedFor(error: unknown, { clock, signal }: DownloadOptions): Promise<void> {
-  if (!hasCode(error, 'import.broken') || error.retryAfter === undefined) return;
-  await pause(clock.now() + error.retryAfter * 1000, { clock, signal });
-  signal.throwIfAborted();
 }
 
 /** Undefined: all of it comes again. */

@@ -39,6 +39,7 @@ const ofBytes = [
     'intake.beyond',
     'intake.broken',
     'intake.silent',
+    'intake.slow',
     'intake.full',
   ],
   ...['intake.unavailable', 'inspection.unavailable', 'blobs.unavailable', 'blobs.full', 'blobs.denied'],

@@ -1,4 +1,5 @@
 import { Fault } from '../../../core/fault.ts';
+import { madeOf } from '../../../core/fault-causes.ts';
 import { faultResponse } from '../../../core/http.ts';
 import { corsLimits } from '../../../core/limits.ts';
 import { readableByAll } from '../../../core/public-access.ts';
@@ -32,7 +33,7 @@ export async function asTus(method: string, answer: () => Promise<Response>): Pr
     // tus-js-client begins the whole file anew when HEAD is refused otherwise, also by a server that is only busy.
     const status = error.status >= 500 ? 423 : error.status;
     const headers = { ...more, ...(error.status >= 500 && { 'retry-after': String(error.retryAfter ?? 5) }) };
-    return new Response(null, { status, headers });
+    return madeOf(error, new Response(null, { status, headers }));
   }
 }
 

@@ -5,6 +5,7 @@ import { tasks } from '../../tasks/contract.ts';
 import type { AssetsKit } from '../kit.ts';
 import { assetLimits } from '../limits.ts';
 import { accepted, cancelled, stopping } from '../uploads/faults.ts';
+import { leastPace } from '../uploads/pace.ts';
 import { progressOf } from '../uploads/progress.ts';
 import { lengthOf } from '../uploads/put.ts';
 import { taskIdOf } from '../uploads/task-of.ts';
@@ -60,7 +61,8 @@ export class TusUpload {
       const work = async () => {
         const release = this.#tries.places.take(file.note.account);
         try {
-          const options = { signal, ...(expected !== undefined && { expected }) };
+          const least = leastPace(this.#kit);
+          const options = { signal, least, ...(expected !== undefined && { expected }) };
           await file.append(request.body, { ...options, onBytes: (bytes) => this.#report?.(bytes) });
         } finally {
           release();

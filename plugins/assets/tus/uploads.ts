@@ -1,7 +1,7 @@
-import { every } from '../../../core/every.ts';
 import { hasCode, isRefusal } from '../../../core/fault.ts';
 import { uuid } from '../../../core/ids.ts';
 import type { NewPartialFile, PartialFile } from '../../../core/ports/intake.ts';
+import { regularly } from '../../../core/regularly.ts';
 import { bytesOf } from '../../../core/size.ts';
 import { tasks } from '../../tasks/contract.ts';
 import { assetOf, folderOf } from '../document.ts';
@@ -182,21 +182,15 @@ export function tusUploads(kit: AssetsKit, { tries }: { tries: UploadTries }): T
       }
     },
     begin() {
-      const ending = new AbortController();
-      let running: Promise<void> | undefined;
-      const work = () => {
-        running ??= sweep(ending.signal).finally(() => {
-          running = undefined;
-        });
-      };
-      const stop = every(assetLimits.tusSweep, { clock, work });
-      // What a former process left of its work.
-      work();
+      // At once: what a former process left of its work.
+      const stop = regularly(assetLimits.tusSweep, {
+        ...{ clock, work: sweep },
+        failed: (error) => log.warn('tus uploads could not be seen to; it is tried again', { error }),
+      });
       return async () => {
-        stop();
-        ending.abort();
+        const stopped = stop();
         for (const upload of known.values()) upload.stop();
-        await running;
+        await stopped;
       };
     },
   };

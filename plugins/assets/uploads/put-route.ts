@@ -39,7 +39,8 @@ export function putRoute(kit: AssetsKit, { urls }: { urls: UploadUrls }): AnyEly
             faults: [
               ...['upload.altered', 'upload.expired', 'upload.accepted', 'upload.cancelled', 'upload.busy'],
               ...['upload.refused', 'upload.too_many', 'server.busy', 'asset.not_found'],
-              ...['intake.too_large', 'intake.broken', 'intake.silent', 'intake.full', 'intake.unavailable'],
+              ...['intake.too_large', 'intake.broken', 'intake.silent', 'intake.slow', 'intake.full'],
+              'intake.unavailable',
               ...['inspection.unavailable', 'blobs.unavailable', 'blobs.full', 'blobs.denied', 'blobs.busy'],
               ...['blobs.closed', 'blobs.too_large', 'blobs.wrong_length'],
               ...storeFaults,

@@ -5,6 +5,7 @@ import { tasks } from '../../tasks/contract.ts';
 import type { AssetDocument } from '../document.ts';
 import type { AssetsKit } from '../kit.ts';
 import { accepted, cancelled, stopping } from './faults.ts';
+import { leastPace } from './pace.ts';
 import { progressOf } from './progress.ts';
 import { taskIdOf } from './task-of.ts';
 import type { Try, UploadTries } from './tries.ts';
@@ -31,6 +32,7 @@ export function uploader(
       file = await intake.receive(request.body, {
         most,
         ...(expected !== undefined && { expected }),
+        least: leastPace(kit),
         signal: ending.signal,
         onBytes: progressOf(watch, { tasks: kit.use(tasks), clock, unwanted }),
       });

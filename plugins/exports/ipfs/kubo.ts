@@ -8,11 +8,12 @@ import { fileCid, objectOf, type Peer, postForm, postText, said, textOf } from '
 
 /** A Kubo node, by its RPC (https://docs.ipfs.tech/reference/kubo/rpc): it adds and pins. */
 export function kubo(
-  { blobs, outbound }: Pick<IpfsKit, 'blobs' | 'outbound'>,
+  { blobs, clock, outbound }: Pick<IpfsKit, 'blobs' | 'clock' | 'outbound'>,
   { endpoint, profile }: { readonly endpoint: string; readonly profile: CidProfile },
 ): Pick<IpfsDriver, 'addFile' | 'addJson'> {
   const title = `The Kubo node at ${new URL(endpoint).origin}`;
-  const peer: Peer = { title, endpoint, outbound, headers: {}, reasonOf: (answer) => said(answer.Message) };
+  const reasonOf: Peer['reasonOf'] = (answer) => said(answer.Message);
+  const peer: Peer = { title, endpoint, outbound, clock, headers: {}, reasonOf };
   const add = async (
     file: FormFile,
     { signal, progress }: { signal: AbortSignal; progress(fraction: number): void },

@@ -40,8 +40,8 @@ export const ipfsLimitTable = limitTable('exports.ipfs', {
     beyond: 'It is cut.',
   },
   retryAfter: {
-    value: 900,
-    unit: 's',
+    value: 15 * 60_000,
+    unit: 'ms',
     meaning: 'How long a pinning service may ask us to wait (`Retry-After`).',
     beyond: 'It is asked again then.',
   },

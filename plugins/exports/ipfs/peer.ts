@@ -1,10 +1,12 @@
 import { CID } from 'multiformats/cid';
+import type { Clock } from '../../../core/ports/clock.ts';
 import type {
   Outbound,
   OutboundAnswer,
   OutboundFailure,
   OutboundRequest,
 } from '../../../core/ports/outbound.ts';
+import { retryAfter } from '../../../core/retry-after.ts';
 import { exportLimits } from '../limits.ts';
 import { notAllowed, refused, trouble, wrongAnswer } from './faults.ts';
 import { ipfsLimits } from './limits.ts';
@@ -17,6 +19,7 @@ export interface Peer {
   readonly endpoint: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly outbound: Outbound;
+  readonly clock: Clock;
   /** What an answer says of a failure, for people; '' for nothing. Never what we sent it. */
   reasonOf(answer: Readonly<Record<string, unknown>>): string;
 }
@@ -113,9 +116,10 @@ function accepted(answer: OutboundAnswer | OutboundFailure, peer: Peer): Outboun
       `${title} answered with a redirect (${status}), which is not followed. Set the address that it leads to.`,
     );
   if (status >= 500 || triedAgain.has(status)) {
-    const retryAfter = secondsOf(answer.headers['retry-after']);
+    const asked = { now: peer.clock.now(), most: ipfsLimits.retryAfter };
+    const seconds = retryAfter(answer.headers['retry-after'], asked);
     throw trouble(`${title} answered ${status}${why}.`, {
-      ...(retryAfter !== undefined && { retryAfter }),
+      ...(seconds !== undefined && { retryAfter: seconds }),
     });
   }
   throw refused(`${title} ${meanings[status] ?? 'does not take it'} (${status}${why}).`);
@@ -153,9 +157,4 @@ export function said(text: unknown): string {
     .slice(0, ipfsLimits.reason)
     .trim()
     .replace(/\.$/, '');
-}
-
-function secondsOf(text: string | undefined): number | undefined {
-  if (text === undefined || !/^\d{1,9}$/.test(text)) return undefined;
-  return Math.min(Number(text), ipfsLimits.retryAfter);
 }

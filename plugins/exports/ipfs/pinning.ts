@@ -11,11 +11,11 @@ import { fileCid, objectOf, type Peer, postForm, postText, said, textOf } from '
  * (https://docs.pinata.cloud/api-reference). CIDv1 is asked for; how it cuts a file is its own matter.
  */
 export function pinning(
-  { blobs, outbound }: Pick<IpfsKit, 'blobs' | 'outbound'>,
+  { blobs, clock, outbound }: Pick<IpfsKit, 'blobs' | 'clock' | 'outbound'>,
   { endpoint, credentials }: { readonly endpoint: string; readonly credentials: PinningCredentials },
 ): Pick<IpfsDriver, 'addFile' | 'addJson'> {
   const title = `The pinning service at ${new URL(endpoint).origin}`;
-  const peer: Peer = { title, endpoint, outbound, headers: headersOf(credentials), reasonOf };
+  const peer: Peer = { title, endpoint, outbound, clock, headers: headersOf(credentials), reasonOf };
   return {
     async addFile(file, { signal, progress }) {
       const fields = {

@@ -1,3 +1,4 @@
+import { Gathering } from './gathering.ts';
 import type { OutboundLimits } from './limits.ts';
 
 /** Takes an HTTP/1.1 answer apart as its bytes arrive (RFC 9112). One for each answer. */
@@ -20,7 +21,7 @@ export interface AnswerHandlers {
   /** 100 to 199, before the head. */
   interim?(status: number): void;
   head(head: AnswerHead): void;
-  /** Bytes of the body: a part of what was pushed, not a copy. */
+  /** Bytes of the body: a part of what was pushed, or small chunks of it together. They are the handler's. */
   body(bytes: Buffer): void;
   done(): void;
 }
@@ -35,6 +36,9 @@ type Part = 'head' | 'length' | 'until-close' | 'chunk-size' | 'chunk' | 'chunk-
 
 const statusLine = /^HTTP\/1\.([01]) ([1-5]\d\d)(?: [\t\x20-\x7e\x80-\xff]*)?$/;
 const field = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+):[\t ]*([\t\x20-\x7e\x80-\xff]*?)[\t ]*$/;
+/** Beyond 12 digits no body could be. */
+const sizeDigits = 12;
+const chunkSize = /^([0-9a-fA-F]{1,12})[\t ]*(?:;.*)?$/;
 const carriageReturn = 13;
 const lineFeed = 10;
 
@@ -62,7 +66,10 @@ export function answerParser(
   const trailers = new Map<string, string>();
   let count = 0;
 
+  const small = new Gathering(limits.gatheredBytes, handlers.body);
+
   const finish = () => {
+    small.flush();
     part = 'done';
     handlers.done();
   };
@@ -136,16 +143,40 @@ export function answerParser(
     return undefined;
   };
 
+  const beginChunk = (size: number) => {
+    left = size;
+    part = size === 0 ? 'trailers' : 'chunk';
+    lineBytes = 0;
+  };
+
+  /**
+   * Takes a plain line between chunks: nothing but a size, or nothing. Returns where it ends, or -1 for any other and for one that is
+   * not all there, which `takeLine` takes. There may be as many as bytes of a body: no string is made of it.
+   */
+  const takePlainLine = (bytes: Buffer, at: number): number => {
+    let next = at;
+    let size = 0;
+    if (part === 'chunk-size') {
+      for (let digit = hexDigit(bytes[next]); digit >= 0; digit = hexDigit(bytes[next])) {
+        size = size * 16 + digit;
+        next += 1;
+      }
+      if (next === at || next - at > sizeDigits) return -1;
+    }
+    if (bytes[next] !== carriageReturn || bytes[next + 1] !== lineFeed) return -1;
+    if (part === 'chunk-size') beginChunk(size);
+    else part = 'chunk-size';
+    return next + 2;
+  };
+
   const takeLineOf = (text: string): string | undefined => {
     if (part === 'head') return takeHeadLine(text);
     if (part === 'chunk-size') {
-      const match = /^([0-9a-fA-F]{1,12})[\t ]*(?:;.*)?$/.exec(text);
+      const match = chunkSize.exec(text);
       if (!match) return 'the size of a chunk is malformed';
       extensionBytes += text.length - match[1].length;
       if (extensionBytes > limits.chunkLineBytes) return 'the extensions of its chunks are too long';
-      left = Number.parseInt(match[1], 16);
-      part = left === 0 ? 'trailers' : 'chunk';
-      lineBytes = 0;
+      beginChunk(Number.parseInt(match[1], 16));
       return undefined;
     }
     if (part === 'chunk-end') {
@@ -168,36 +199,50 @@ export function answerParser(
   const takeBody = (bytes: Buffer, at: number): number => {
     const until = part === 'until-close' ? bytes.length : Math.min(bytes.length, at + left);
     left -= until - at;
-    handlers.body(bytes.subarray(at, until));
+    if (part === 'chunk') small.take(bytes, at, until);
+    else handlers.body(bytes.subarray(at, until));
     if (part === 'length' && left === 0) finish();
     else if (part === 'chunk' && left === 0) part = 'chunk-end';
     return until;
   };
 
-  return {
-    push(bytes) {
-      for (let at = 0; at < bytes.length; ) {
-        if (part === 'done') {
-          canReuse = false;
-          return 'it sent more than its answer';
-        }
-        if (part === 'length' || part === 'until-close' || part === 'chunk') {
-          at = takeBody(bytes, at);
+  const take = (bytes: Buffer): string | undefined => {
+    for (let at = 0; at < bytes.length; ) {
+      if (part === 'done') {
+        canReuse = false;
+        return 'it sent more than its answer';
+      }
+      if (part === 'length' || part === 'until-close' || part === 'chunk') {
+        at = takeBody(bytes, at);
+        continue;
+      }
+      if (line === '' && (part === 'chunk-size' || part === 'chunk-end')) {
+        const next = takePlainLine(bytes, at);
+        if (next >= 0) {
+          at = next;
           continue;
         }
-        const taken = takeLine(bytes, at);
-        if (!taken) {
-          if (part === 'head' && headBytes <= limits.answerHeadBytes) return notHttp(status !== undefined);
-          return part === 'head'
-            ? `its header is larger than ${limits.answerHeadBytes} bytes`
-            : 'its chunks are malformed';
-        }
-        at = taken.next;
-        if (taken.text === undefined) continue;
-        const wrong = takeLineOf(taken.text);
-        if (wrong !== undefined) return wrong;
       }
-      return undefined;
+      const taken = takeLine(bytes, at);
+      if (!taken) {
+        if (part === 'head' && headBytes <= limits.answerHeadBytes) return notHttp(status !== undefined);
+        return part === 'head'
+          ? `its header is larger than ${limits.answerHeadBytes} bytes`
+          : 'its chunks are malformed';
+      }
+      at = taken.next;
+      if (taken.text === undefined) continue;
+      const wrong = takeLineOf(taken.text);
+      if (wrong !== undefined) return wrong;
+    }
+    return undefined;
+  };
+
+  return {
+    push(bytes) {
+      const wrong = take(bytes);
+      small.flush();
+      return wrong;
     },
     end() {
       if (part === 'until-close') finish();
@@ -218,4 +263,12 @@ export function answerParser(
 
 function notHttp(hasStatus: boolean): string {
   return hasStatus ? 'a line of its header is malformed' : 'what it sent is not an HTTP/1.1 answer';
+}
+
+/** -1 for what is none; also for undefined, behind the last byte. */
+function hexDigit(byte: number | undefined): number {
+  if (byte === undefined) return -1;
+  if (byte >= 0x30 && byte <= 0x39) return byte - 0x30;
+  const letter = byte | 0x20;
+  return letter >= 0x61 && letter <= 0x66 ? letter - 0x57 : -1;
 }

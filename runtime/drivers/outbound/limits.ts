@@ -106,6 +106,13 @@ export const outboundLimitTable = limitTable('outbound', {
     meaning: "A chunk's size line, the extensions of all chunks together, and all trailers together.",
     beyond: 'It fails as `protocol`.',
   },
+  gatheredBytes: {
+    value: 16 * 1024,
+    unit: 'bytes',
+    meaning:
+      'Small chunks of an answer, up to a sixteenth of this, are put together to pieces of so many bytes.',
+    beyond: 'The next piece begins.',
+  },
   drainBytes: {
     value: 64 * 1024,
     unit: 'bytes',

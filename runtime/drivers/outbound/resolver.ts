@@ -5,7 +5,7 @@ import type { OutboundFailure } from '../../../core/ports/outbound.ts';
 import { failure } from './failure.ts';
 import { refusalOf } from './guard.ts';
 import type { OutboundLimits } from './limits.ts';
-import type { Target } from './target.ts';
+import type { Place } from './target.ts';
 
 /** All addresses of a name, as text; throws when there are none. */
 export type Lookup = (name: string) => Promise<readonly string[]>;
@@ -13,7 +13,7 @@ export type Lookup = (name: string) => Promise<readonly string[]>;
 /** Names become addresses here, and nowhere else: what comes out was checked and is what is connected to. */
 export interface Resolver {
   /** Every address was checked. Fails when any of them is refused: a mixed answer is an attack or a mistake. */
-  resolve(to: Target): Promise<readonly string[] | OutboundFailure>;
+  resolve(to: Pick<Place, 'host' | 'isAddress' | 'origin'>): Promise<readonly string[] | OutboundFailure>;
 }
 
 export function resolver(options: {

@@ -3,17 +3,21 @@ import type { OutboundFailure } from '../../../core/ports/outbound.ts';
 import { failure } from './failure.ts';
 import type { OutboundLimits } from './limits.ts';
 
-/** Where a request goes, read from its URL. */
-export interface Target {
-  readonly ok: true;
+/** What is connected to, whatever is spoken there. */
+export interface Place {
   readonly isSecure: boolean;
   /** Name or address in the form that certificates and DNS use: no brackets, no dot at the end. */
   readonly host: string;
   /** Whether `host` is an address. */
   readonly isAddress: boolean;
   readonly port: number;
-  /** `https://example.com:8443`: all that messages may tell of a URL. */
+  /** What messages call it, and all that they tell of it: `https://example.com:8443`, or `the server` where even that is a secret. */
   readonly origin: string;
+}
+
+/** Where a request goes, read from its URL. */
+export interface Target extends Place {
+  readonly ok: true;
   /** What the Host header says. */
   readonly authority: string;
   /** Path and query. */
@@ -52,22 +56,35 @@ export function target(
     return failure('bad-url', 'a URL with a user or password is not accepted');
   }
   const isSecure = url.protocol === 'https:';
-  const host = url.hostname.replace(/^\[(.*)\]$/, '$1').replace(/\.$/, '');
-  const isAddress = isIP(host) !== 0;
-  if (!isAddress && !isName(host)) return failure('bad-url', `${url.host} is not a name that DNS can have`);
+  const named = hostOf(url.hostname);
+  if (!named) return failure('bad-url', `${url.host} is not a name that DNS can have`);
   const port = url.port === '' ? (isSecure ? 443 : 80) : Number(url.port);
-  if (refusedPorts.has(port)) return failure('bad-url', `port ${port} is not one that HTTP is spoken on`);
+  if (isRefusedPort(port)) return failure('bad-url', `port ${port} is not one that HTTP is spoken on`);
   return {
     ok: true,
     isSecure,
-    host,
-    isAddress,
+    ...named,
     port,
     origin: url.origin,
     authority: url.host,
     path: `${url.pathname}${url.search}`,
     url: `${url.origin}${url.pathname}${url.search}`,
   };
+}
+
+/** The host of a URL as it is connected to; undefined for what is neither an address nor a name that DNS can have. */
+export function hostOf(hostname: string): Pick<Place, 'host' | 'isAddress'> | undefined {
+  const host = hostname
+    .replace(/^\[(.*)\]$/, '$1')
+    .replace(/\.$/, '')
+    .toLowerCase();
+  const isAddress = isIP(host) !== 0;
+  return isAddress || isName(host) ? { host, isAddress } : undefined;
+}
+
+/** Whether something else is spoken on this port that must not be given orders. */
+export function isRefusedPort(port: number): boolean {
+  return refusedPorts.has(port);
 }
 
 /** RFC 1123 §2.1, with the underscore that people use; the last label must not make it look like an address. */

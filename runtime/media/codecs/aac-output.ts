@@ -1,3 +1,4 @@
+import { readRate, readType } from './aac-fields.ts';
 import { Bits } from './bits.ts';
 
 /** What a decoder makes of AAC: with SBR twice the rate of the core, with PS two channels of one. */
@@ -7,7 +8,6 @@ export interface AacOutput {
   readonly channels: number;
 }
 
-const RATES = [96000, 88200, 64000, 48000, 44100, 32000, 24000, 22050, 16000, 12000, 11025, 8000, 7350];
 const CHANNELS = [0, 1, 2, 3, 4, 5, 6, 8];
 const SBR = 5;
 const PS = 0x1d;
@@ -61,14 +61,4 @@ function readListedChannels(bits: Bits): number {
   const comment = bits.read(8);
   for (let i = 0; i < comment; i += 1) bits.read(8);
   return channels;
-}
-
-function readType(bits: Bits): number {
-  const type = bits.read(5);
-  return type === 31 ? 32 + bits.read(6) : type;
-}
-
-function readRate(bits: Bits): number {
-  const index = bits.read(4);
-  return index === 15 ? bits.read(24) : (RATES[index] ?? 0);
 }

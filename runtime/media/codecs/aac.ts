@@ -1,3 +1,4 @@
+import { readRate, readType } from './aac-fields.ts';
 import { Bits } from './bits.ts';
 import type { Malformed } from './config.ts';
 
@@ -13,7 +14,6 @@ export interface AacConfig {
   readonly frameLength: number;
 }
 
-const RATES = [96000, 88200, 64000, 48000, 44100, 32000, 24000, 22050, 16000, 12000, 11025, 8000, 7350];
 const CHANNELS = [2, 1, 2, 3, 4, 5, 6, 8];
 
 /** Reads an AudioSpecificConfig, ISO/IEC 14496-3 1.6.2.1. Malformed input gives `{malformed}`. */
@@ -40,14 +40,4 @@ export function parseAac(config: Uint8Array): AacConfig | Malformed {
     channels: CHANNELS[layout],
     frameLength: isShort ? 960 : 1024,
   };
-}
-
-function readType(bits: Bits): number {
-  const type = bits.read(5);
-  return type === 31 ? 32 + bits.read(6) : type;
-}
-
-function readRate(bits: Bits): number {
-  const index = bits.read(4);
-  return index === 15 ? bits.read(24) : (RATES[index] ?? 0);
 }

@@ -21,12 +21,41 @@ class FlvMessage {
   at = 0;
   end = 0;
   protected packet = 0;
+  /** The high half of the first byte. */
+  protected shape = 0;
+  /** Extensions or other tracks are around what is of use, which begins at `payload`, behind a FourCC. */
+  #isWrapped = false;
+  #payload = 0;
+
+  /**
+   * Where a body begins of which the message alone is left: [that, `end`), without extensions and other tracks. `start`: where
+   * the body that was read begins. What is overwritten for it lies before `at`, and was read.
+   */
+  unwrap(bytes: Uint8Array, start: number): number {
+    if (!this.#isWrapped) return start;
+    const from = this.#payload - 5;
+    bytes[from] = this.shape | this.packet;
+    for (let index = 0; index < 4; index += 1) bytes[from + 1 + index] = this.codec >>> (24 - 8 * index);
+    return from;
+  }
 
   /**
    * Reads from the byte behind the first: extensions, tracks, FourCC. False when it holds nothing of use.
    * `tracks`: the packet type that means several tracks.
    */
   protected readEnhanced(bytes: Uint8Array, tracks: number): boolean {
+    this.#isWrapped = this.packet === MOD_EX || this.packet === tracks;
+    const isRead = this.#readTrack(bytes, tracks);
+    this.#payload = this.at;
+    return isRead;
+  }
+
+  /** A body of the old format: nothing is around it. */
+  protected readPlain(): void {
+    this.#isWrapped = false;
+  }
+
+  #readTrack(bytes: Uint8Array, tracks: number): boolean {
     while (this.packet === MOD_EX) if (!this.#skipModEx(bytes)) return false;
     if (this.packet !== tracks) return this.#readCode(bytes);
     if (this.at >= this.end) return false;
@@ -93,6 +122,7 @@ export class VideoMessage extends FlvMessage {
     if (end - start < 2) return;
     const first = bytes[start];
     const frameType = (first >> 4) & 7;
+    this.shape = first & 0xf0;
     this.isKey = frameType === KEY_FRAME;
     this.end = end;
     this.cts = 0;
@@ -109,6 +139,7 @@ export class VideoMessage extends FlvMessage {
       return;
     }
     if (frameType === COMMAND) return;
+    this.readPlain();
     const id = first & 15;
     // 12 is what many encoders took for H.265 before there was a FourCC; all else is as in H.264.
     this.codec = id === 7 ? VIDEO_AVC : id === 12 ? VIDEO_HEVC : id;
@@ -148,7 +179,9 @@ export class AudioMessage extends FlvMessage {
     this.kind = NOTHING;
     if (end - start < 2) return;
     const format = bytes[start] >> 4;
+    this.shape = bytes[start] & 0xf0;
     this.end = end;
+    if (format !== ENHANCED) this.readPlain();
     if (format === ENHANCED) {
       this.packet = bytes[start] & 15;
       this.at = start + 1;

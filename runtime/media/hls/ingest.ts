@@ -15,6 +15,7 @@ import {
 import { AudioMessage, HEADER, NOTHING, OTHER_TRACK, VideoMessage } from '../flv/message.ts';
 import type { MemoryShare } from '../memory-budget.ts';
 import type { OwnDelay } from '../own-delay.ts';
+import type { PushRelay } from '../push/relay.ts';
 import { Arena, type MediaSink } from '../sink.ts';
 import { Cutter } from './cutter.ts';
 import { issues } from './issues.ts';
@@ -36,6 +37,8 @@ export interface IngestOptions {
   readonly tap?: RecordingTap | undefined;
   /** Of this process; none is known when undefined. */
   readonly delay?: OwnDelay | undefined;
+  /** Where it is pushed on from; nowhere when undefined. */
+  readonly relay?: PushRelay | undefined;
   /** Milliseconds on the output's timeline at which this publish begins. */
   readonly origin: number;
   /** The first segment of this publish is listed. */
@@ -56,6 +59,7 @@ export class Ingest implements MediaSink {
   readonly #timeline: Timeline;
   readonly #meter: Meter;
   readonly #vitals: VitalsMeter;
+  readonly #relay: PushRelay | undefined;
   #isOver = false;
   /** When its first media would have come at the speed of time, epoch milliseconds. */
   #beganAt = -1;
@@ -75,6 +79,7 @@ export class Ingest implements MediaSink {
   constructor(options: IngestOptions) {
     const { config, clock, grant } = options;
     this.#options = options;
+    this.#relay = options.relay;
     this.grant = grant;
     const { memory } = options;
     this.video = new Arena({ initial: 64 * 1024, limit: config.arenaLimit, memory: memory?.hold() });
@@ -127,6 +132,11 @@ export class Ingest implements MediaSink {
     this.#refusedSince[VIDEO] = -1;
     const time = this.#place(VIDEO, timestamp, now);
     if (message.isKey) this.#vitals.key();
+    const relay = this.#relay;
+    if (relay?.isActive) {
+      const { bytes } = this.video;
+      relay.video(bytes, message.unwrap(bytes, start), message.end, time, message.isKey, now);
+    }
     return this.#cutter.video(at, message.end, time, message.cts, message.isKey, now);
   }
 
@@ -147,6 +157,8 @@ export class Ingest implements MediaSink {
     this.#refusedSince[AUDIO] = -1;
     const length = codec === AUDIO_OPUS ? opusDuration(bytes, at, message.end) : 0;
     const time = this.#place(AUDIO, timestamp, now);
+    const relay = this.#relay;
+    if (relay?.isActive) relay.audio(bytes, message.unwrap(bytes, start), message.end, time, now);
     return this.#cutter.audio(at, message.end, time, length, now);
   }
 
@@ -162,6 +174,10 @@ export class Ingest implements MediaSink {
             : undefined;
       const has = (...names: string[]) => names.some((name) => Boolean(field(name)));
       const rate = field('framerate');
+      const bitrate = (name: string) => {
+        const value = field(name);
+        return typeof value === 'number' && value > 0 && value <= FASTEST ? value : undefined;
+      };
       const expected = {
         hasVideo: has('videocodecid', 'width', 'videodatarate'),
         hasAudio: has('audiocodecid', 'audiosamplerate', 'audiodatarate'),
@@ -169,6 +185,8 @@ export class Ingest implements MediaSink {
       };
       this.#cutter.expect(expected);
       this.#vitals.expect({ ...expected, frameRate: expected.frameRate ?? 0 });
+      const rates = { videoRate: bitrate('videodatarate'), audioRate: bitrate('audiodatarate') };
+      this.#relay?.announce({ ...expected, ...rates });
       return;
     }
   }
@@ -276,6 +294,9 @@ export class Ingest implements MediaSink {
         this.#videoCodec = codec;
         this.#videoRecord = record;
         this.#refusedSince[VIDEO] = -1;
+        const { bytes } = this.video;
+        const from = this.#videoMessage.unwrap(bytes, start);
+        this.#relay?.configureVideo({ bytes, start: from, end: to, codec, config });
         moved = this.#cutter.configureVideo({ record, config });
       }
     }
@@ -294,6 +315,9 @@ export class Ingest implements MediaSink {
         this.#audioCodec = codec;
         this.#audioRecord = record;
         this.#refusedSince[AUDIO] = -1;
+        const { bytes } = this.audio;
+        const from = this.#audioMessage.unwrap(bytes, start);
+        this.#relay?.configureAudio({ bytes, start: from, end: to, codec, config });
         moved = this.#cutter.configureAudio({ record, config });
       }
     }
@@ -316,6 +340,7 @@ export class Ingest implements MediaSink {
 /** No encoder is so early. */
 const AHEAD = encoderLimits.ahead.value;
 const headerBytes = encoderLimits.headerBytes.value;
+const FASTEST = encoderLimits.announcedRate.value;
 
 function tooLong(bytes: number): Malformed {
   return { malformed: `it has ${bytes} bytes, more than ${headerBytes}` };

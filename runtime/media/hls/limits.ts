@@ -219,6 +219,12 @@ export const encoderLimits = limitTable('encoder', {
     meaning: 'A sequence header, of which each init segment holds one.',
     beyond: 'It is not used, and an issue says so.',
   },
+  announcedRate: {
+    value: 1_000_000,
+    unit: 'kbit/s',
+    meaning: 'The bitrate that an encoder says it has.',
+    beyond: 'It is not passed on to whom the stream is pushed to.',
+  },
   otherTrack: {
     value: 1000,
     unit: 'ms',

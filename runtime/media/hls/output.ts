@@ -2,6 +2,7 @@ import type { Clock } from '../../../core/ports/clock.ts';
 import type { Figures, PublishGrant, Vitals } from '../../../core/ports/media.ts';
 import type { MemoryShare } from '../memory-budget.ts';
 import type { OwnDelay } from '../own-delay.ts';
+import type { PushRelay } from '../push/relay.ts';
 import type { TakeFeed } from '../recording/feed.ts';
 import type { MediaSink } from '../sink.ts';
 import { Dvr } from './dvr.ts';
@@ -28,6 +29,10 @@ export interface LiveOutputOptions {
   readonly memory?: MemoryShare;
   /** Of this process, for the vitals. */
   readonly delay?: OwnDelay;
+  /** Where it is pushed on from; ends with it. */
+  readonly relay?: PushRelay | undefined;
+  /** Where the media of an earlier output of this playbackId ended, milliseconds on its timeline. */
+  readonly after?: number;
   /** One line for the operator; no secrets. */
   readonly log?: (line: string) => void;
   readonly config?: Partial<OutputConfig>;
@@ -60,6 +65,7 @@ export class LiveOutput {
   readonly #config: OutputConfig;
   readonly #memory: MemoryShare | undefined;
   readonly #delay: OwnDelay | undefined;
+  readonly #relay: PushRelay | undefined;
   readonly #window: LiveWindow;
   readonly #waiters: Waiters;
   /** Random, so that no cache answers with files of an older output of this playbackId. */
@@ -73,7 +79,9 @@ export class LiveOutput {
   #vitals: Vitals | undefined;
   #isPublishing = false;
   #hasEnded = false;
-  #end: number = ORIGIN;
+  /** Where media ends on the timeline, milliseconds. What earlier outputs gave to viewers and recordings lies before. */
+  #end: number;
+  #isNumbered = false;
   /** Rendered when first asked for, shared by all who ask before the next part. */
   readonly #rendered = {
     media: { version: -1, text: '' },
@@ -82,9 +90,11 @@ export class LiveOutput {
   };
 
   constructor(options: LiveOutputOptions) {
-    const { clock, pool, memory, delay, log = () => {}, config } = options;
+    const { clock, pool, memory, delay, after = 0, log = () => {}, config } = options;
+    this.#end = after;
     this.#memory = memory;
     this.#delay = delay;
+    this.#relay = options.relay;
     this.#clock = clock;
     this.#log = log;
     this.#config = { ...outputDefaults, ...config };
@@ -106,8 +116,8 @@ export class LiveOutput {
   }
 
   /** Where a playlist that follows this one may begin to count. */
-  get reached(): { mediaSequence: number; discontinuitySequence: number } {
-    return this.#window.reached;
+  get reached(): { mediaSequence: number; discontinuitySequence: number; end: number } {
+    return { ...this.#window.reached, end: this.#end };
   }
 
   /** Requests that wait now. */
@@ -120,6 +130,8 @@ export class LiveOutput {
     const { grant } = attachment;
     this.#release();
     this.#window.number(grant);
+    if (!this.#isNumbered) this.#end = Math.max(this.#end, ORIGIN + grant.mediaSequence * QUARTER);
+    this.#isNumbered = true;
     this.#knownTarget = Math.max(this.#knownTarget, grant.targetDuration, this.#config.targetDuration);
     this.#attachment = attachment;
     this.#isPublishing = !this.#hasEnded;
@@ -127,6 +139,7 @@ export class LiveOutput {
     const tap = recording === undefined || this.#hasEnded ? undefined : new RecordingTap(recording);
     this.#window.tap = tap;
     this.#dvr.follow(grant.sessionId, tap?.written);
+    this.#relay?.begin();
     this.#ingest = new Ingest({
       grant,
       clock: this.#clock,
@@ -135,6 +148,7 @@ export class LiveOutput {
       memory: this.#memory,
       tap,
       delay: this.#delay,
+      relay: this.#relay,
       // A second later than the last media, so that what comes a little early still has a time of its own.
       origin: Math.ceil(this.#end) + 1000,
       onPlayable: () => attachment.onPlayable(),
@@ -153,6 +167,7 @@ export class LiveOutput {
     if (this.#ingest?.grant.token !== token) return;
     this.#isPublishing = false;
     this.#release();
+    this.#relay?.hold();
     this.#waiters.shorten(this.#patience());
   }
 
@@ -162,6 +177,7 @@ export class LiveOutput {
     this.#hasEnded = true;
     this.#isPublishing = false;
     this.#release();
+    this.#relay?.end();
     this.#window.clear();
     this.#dvr.end();
     this.#memory?.close();
@@ -318,6 +334,8 @@ export class LiveOutput {
 
 /** Not 0, so that a composition offset below 0 leads to no time below 0; milliseconds. */
 const ORIGIN = 9000;
+/** Of the stream's age for each number of `PublishGrant.mediaSequence`; milliseconds. */
+const QUARTER = 250;
 
 /** v2 also leaves out date ranges, of which there are none. Another value is one of a later version. */
 function kindAsked(query: URLSearchParams | undefined): 'delta' | 'media' {

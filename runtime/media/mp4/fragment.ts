@@ -1,4 +1,23 @@
 import { copyBytes } from '../copy-bytes.ts';
+import {
+  DATA_OFFSET,
+  DEPENDS,
+  DURATIONS,
+  FLAGS,
+  INDEPENDENT,
+  MDAT,
+  MFHD,
+  MOOF,
+  SHIFTS,
+  SIZES,
+  TFHD,
+  TRACK_FLAGS,
+  TRAF,
+  TRUN,
+  VERSION_1,
+  writeDecodeTime,
+  writeHead,
+} from './fragment-boxes.ts';
 
 /** Numbers of one sample in a flat table. All times in ticks of the track's timescale. */
 export const STRIDE = 5;
@@ -43,48 +62,34 @@ export function writeFragment(
   const view = new DataView(target.buffer, target.byteOffset);
   const moofSize = headSize(runs) - 8;
   let data = at + moofSize + 8;
-  head(view, at, moofSize, MOOF);
-  head(view, at + 8, 16, MFHD);
+  writeHead(view, at, moofSize, MOOF);
+  writeHead(view, at + 8, 16, MFHD);
   view.setUint32(at + 16, 0);
   view.setUint32(at + 20, sequence);
   let to = at + 24;
   for (const run of runs) {
     if (run.taken === 0) continue;
     const size = trafSize(run);
-    head(view, to, size, TRAF);
-    // tfhd: default-base-is-moof, default-sample-flags (8.8.7).
-    head(view, to + 8, 20, TFHD);
-    view.setUint32(to + 16, 0x020020);
+    writeHead(view, to, size, TRAF);
+    writeHead(view, to + 8, 20, TFHD);
+    view.setUint32(to + 16, TRACK_FLAGS);
     view.setUint32(to + 20, run.id);
     view.setUint32(to + 24, run.isVideo ? DEPENDS : INDEPENDENT);
-    head(view, to + 28, 20, TFDT);
-    view.setUint32(to + 36, 0x01000000);
-    const start = run.table[DTS];
-    view.setUint32(to + 40, Math.floor(start / 0x100000000));
-    view.setUint32(to + 44, start % 0x100000000);
-    // trun: data offset, then per sample duration, size and for video flags and composition offset (8.8.8).
-    head(view, to + 48, size - 48, TRUN);
-    view.setUint32(to + 56, run.isVideo ? 0x01000f01 : 0x01000301);
+    writeDecodeTime(view, to + 28, run.table[DTS]);
+    writeHead(view, to + 48, size - 48, TRUN);
+    view.setUint32(to + 56, run.isVideo ? PICTURE_RUN : SOUND_RUN);
     view.setUint32(to + 60, run.taken);
     view.setUint32(to + 64, data - at);
     data = writeSamples(target, { view, to: to + 68, data, run });
     to += size;
   }
-  head(view, to, data - to, MDAT);
+  writeHead(view, to, data - to, MDAT);
   return data;
 }
 
-const MOOF = 0x6d6f6f66;
-const MFHD = 0x6d666864;
-const TRAF = 0x74726166;
-const TFHD = 0x74666864;
-const TFDT = 0x74666474;
-const TRUN = 0x7472756e;
-const MDAT = 0x6d646174;
-/** sample_depends_on 2, sync (8.8.3.1). */
-const INDEPENDENT = 0x02000000;
-/** sample_depends_on 1, sample_is_non_sync_sample. */
-const DEPENDS = 0x01010000;
+/** Data offset, duration and size of each sample; of pictures flags and composition offset too. */
+export const SOUND_RUN = VERSION_1 | DATA_OFFSET | DURATIONS | SIZES;
+export const PICTURE_RUN = SOUND_RUN | FLAGS | SHIFTS;
 
 function writeSamples(
   target: Uint8Array,
@@ -119,9 +124,4 @@ function headSize(runs: readonly Run[]): number {
 
 function trafSize(run: Run): number {
   return 8 + 20 + 20 + 20 + run.taken * (run.isVideo ? 16 : 8);
-}
-
-function head(view: DataView, at: number, size: number, type: number): void {
-  view.setUint32(at, size);
-  view.setUint32(at + 4, type);
 }

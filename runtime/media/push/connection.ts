@@ -12,24 +12,44 @@ export interface OpeningPush {
 }
 
 export interface PushHandlers {
-  /** The server said yes: media may be written. At most once, never during the call of `OpenPush`. */
+  /** Media may be written: the server said yes, or says so once media came (`isAccepted`). At most once, never during the call of `OpenPush`. */
   onOpen(connection: PushConnection): void;
+  /** The server said yes to a connection that was opened with `isAccepted: false`. At most once, behind `onOpen`, never during a call of ours. */
+  onAccepted?(): void;
   /** It takes bytes again, after `write` took less than it was given. */
   onDrain(): void;
-  /** It failed before `onOpen`, or broke behind it. At most once, the last call, never during the call of `OpenPush`. */
+  /**
+   * It failed before the server said yes, or broke behind that. At most once, the last call, never during the call of `OpenPush`
+   * nor of one of the connection.
+   */
   onEnd(trouble: PushTrouble): void;
 }
 
 export interface PushConnection {
+  /**
+   * False: whether the server takes it is known only after media was written (SRT through ffmpeg, which reads what comes before it
+   * connects). It takes bytes, but is not connected until `onAccepted`; what ends before that has failed and was not lost.
+   * Left out: the server said yes already.
+   */
+  readonly isAccepted?: false;
   /** How messages are written down for it. */
   readonly framing: Framing;
-  /** Hands bytes to the network: answers how many of them it took. The rest is given again after `onDrain`. */
+  /**
+   * Hands bytes to the network: answers how many of them it took. The rest is given again after `onDrain`. `bytes` are good
+   * during the call alone: their buffer is used again.
+   */
   write(bytes: Uint8Array): number;
-  /** Says goodbye as an encoder does, once all that was written has left, and closes. No handler is called any more. */
+  /**
+   * Says goodbye as an encoder does, once all that was written has left, and closes. No handler is called any more. Never called
+   * while a message is half written: such a connection is aborted.
+   */
   leave(): void;
 }
 
-/** Writes FLV message bodies as RTMP chunks, or as FLV tags. Nothing is allocated for a message. */
+/**
+ * Writes FLV message bodies as RTMP chunks, or as FLV tags. Nothing is allocated for a message. Each message stands for itself,
+ * with its whole timestamp and length: those that wait behind it, and have been written down, may be left out.
+ */
 export interface Framing {
   /** Bytes that come before the first message. */
   readonly preamble: Uint8Array;

@@ -8,7 +8,9 @@ export interface Hashable {
   readonly isHashable: boolean;
   /** What former processes wrote of it is known. */
   readonly isOpen: boolean;
-  /** Bytes that can be hashed now, whole blocks of md5; opens it. */
+  /** Goes a little further through what there is of it, until it is open. */
+  lookThrough(): void;
+  /** Bytes that can be hashed now, whole blocks of md5; 0 before it is open. */
   readonly unhashed: number;
   /** Fills `into` with what is hashed next; answers the md5 that it is to be added to, or undefined when it cannot be read. */
   readUnhashed(into: Uint8Array): Md5State | undefined;
@@ -57,7 +59,7 @@ export class HashTurns<Take extends Hashable> {
     if (!turn) return;
     this.#isHashing = true;
     const began = performance.now();
-    this.#hash(turn);
+    turn();
     const rest = Math.ceil((performance.now() - began) * restAfter);
     this.#clock.at(this.#clock.now() + rest, () => {
       this.#isHashing = false;
@@ -66,40 +68,43 @@ export class HashTurns<Take extends Hashable> {
   }
 
   /** Side by side md5 takes a third of the time, so they wait for each other. One that is far behind is hashed alone. */
-  #next(): Turn<Take> | undefined {
+  #next(): (() => void) | undefined {
     for (const take of this.#waiting) if (!take.isHashable) this.#waiting.delete(take);
     const waiting = [...this.#waiting];
+    const closed = waiting.find((take) => !take.isOpen);
+    if (closed) return () => this.#lookThrough(closed);
     const eight = this.#eight;
-    if (eight && waiting.length >= eight.width) return { takes: waiting.slice(0, eight.width), md5: eight };
-    // How far one is whose file is not open, nobody knows.
-    const isFar = (take: Take) => !take.isOpen || take.unhashed >= this.#limits.hashBehind;
-    const far = waiting.find(isFar);
-    return far && { takes: [far], md5: this.#one };
+    if (eight && waiting.length >= eight.width) return () => this.#hash(waiting.slice(0, eight.width), eight);
+    const far = waiting.find(({ unhashed }) => unhashed >= this.#limits.hashBehind);
+    return far && (() => this.#hash([far], this.#one));
+  }
+
+  #lookThrough(take: Take): void {
+    take.lookThrough();
+    if (take.isOpen) this.#onOpened(take);
+    this.#putLast(take);
   }
 
   /** A piece of each, as long as the shortest has. */
-  #hash({ takes, md5 }: Turn<Take>): void {
-    const opened = takes.filter((take) => !take.isOpen);
-    const bytes = Math.min(this.#limits.hashPiece, ...takes.map((take) => take.unhashed));
+  #hash(takes: readonly Take[], md5: Md5): void {
+    const bytes = Math.min(this.#limits.hashPiece, ...takes.map(({ unhashed }) => unhashed));
     const states: Md5State[] = [];
     for (const take of takes) {
-      const state = bytes > 0 && take.readUnhashed(md5.room(states.length).subarray(0, bytes));
+      const state = take.readUnhashed(md5.room(states.length).subarray(0, bytes));
       if (state) states.push(state);
-      // Its turn comes again after those of the others.
-      this.#waiting.delete(take);
-      this.#waiting.add(take);
+      this.#putLast(take);
     }
     md5.take(states, bytes);
-    for (const take of opened) this.#onOpened(take);
+  }
+
+  /** Its turn comes again after those of the others. */
+  #putLast(take: Take): void {
+    this.#waiting.delete(take);
+    this.#waiting.add(take);
   }
 }
 
 type HashLimits = Pick<RecorderLimits, 'hashPiece' | 'hashBehind'>;
-
-interface Turn<Take> {
-  readonly takes: readonly Take[];
-  readonly md5: Md5;
-}
 
 /** How many times as long as a piece took. */
 const restAfter = 3;

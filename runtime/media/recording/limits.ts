@@ -112,6 +112,13 @@ export const recorderLimits = limitTable('recording', {
     meaning: 'One recording on one node: what S3 takes as one blob in parts of that size.',
     beyond: 'Nothing more of that session is recorded on this node.',
   },
+  // A track of the film each, and 128 KiB of memory at worst.
+  inits: {
+    value: 250,
+    unit: 'settings',
+    meaning: 'Different settings (init segments) that an encoder uses within one recording on one node.',
+    beyond: 'What comes with further ones is missing from the recording.',
+  },
   uploadWait: {
     value: 1000,
     unit: 'ms',
@@ -146,7 +153,7 @@ export const recorderLimits = limitTable('recording', {
     value: 4 * 1_048_576,
     unit: 'bytes',
     meaning: 'A `take.json`.',
-    beyond: 'The take is moved aside at the start.',
+    beyond: 'It is not written; one that is found at the start is moved aside with its take.',
   },
   read: {
     value: 32,

@@ -4,15 +4,17 @@ import type { Clock } from '../../../core/ports/clock.ts';
 import { FreeSpace } from './free-space.ts';
 import { HashTurns } from './hash-turns.ts';
 import { fileIo, OpenFiles } from './open-files.ts';
+import { places } from './places.ts';
 import type { Call, FromThread, Op, Problem, Start, ToThread } from './protocol.ts';
 import { Spool, type SpoolSurroundings } from './spool.ts';
+import type { Steps } from './steps.ts';
 import type { TakeFile, TakeIo } from './take-file.ts';
 import { metaIn } from './take-meta.ts';
 import { codeOf } from './trouble.ts';
 
 export interface ThreadOptions {
   readonly clock: Clock;
-  openTakeFile(io: TakeIo): TakeFile;
+  openTakeFile(io: TakeIo): Steps<TakeFile>;
   /** Puts something before the disk: for tests of disks that are slow or fail. */
   readonly through?: (io: TakeIo, path: string) => TakeIo;
 }
@@ -57,7 +59,7 @@ class RunningThread {
     const files = new OpenFiles({ clock, most: limits.openFiles });
     const { reserve, reserveSlack: slack, spaceLook: interval } = limits;
     this.#around = {
-      ...{ clock, limits, files, openTakeFile },
+      ...{ clock, limits, files, openTakeFile, finishing: places(1) },
       space: new FreeSpace(folder, { clock, reserve, slack, interval }),
       io: (path) => through(fileIo(files, path), path),
       log: (log, fields) => port.postMessage({ log, fields }),

@@ -2,15 +2,17 @@ import { mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Clock } from '../../../core/ports/clock.ts';
 import type { FedInit, FedPart } from './feed.ts';
+import { joinMark } from './found-takes.ts';
 import type { FreeSpace } from './free-space.ts';
 import type { Hashable } from './hash-turns.ts';
 import type { RecorderLimits } from './limits.ts';
 import type { Md5, Md5State } from './md5/md5.ts';
 import type { OpenFiles } from './open-files.ts';
 import type { TakeNote } from './protocol.ts';
+import { inTurns, type Steps, turn } from './steps.ts';
 import type { TakeFile, TakeIo } from './take-file.ts';
 import { TakeHash } from './take-hash.ts';
-import { type SealedTake, spoolFiles, type TakeMeta, writeMeta, writeWhole } from './take-meta.ts';
+import { metaBytes, type SealedTake, spoolFiles, type TakeMeta, writeWhole } from './take-meta.ts';
 import { type GapReason, reasonOf, troubleOf, troubles } from './trouble.ts';
 import { rowsOf } from './written.ts';
 
@@ -20,7 +22,9 @@ export interface SpoolSurroundings {
   readonly limits: RecorderLimits;
   readonly files: OpenFiles;
   readonly space: FreeSpace;
-  openTakeFile(io: TakeIo): TakeFile;
+  openTakeFile(io: TakeIo): Steps<TakeFile>;
+  /** One after the other: while a file is completed its index is in memory. */
+  finishing<T>(work: () => Promise<T>): Promise<T>;
   io(path: string): TakeIo;
   log(message: string, fields: Readonly<Record<string, unknown>>): void;
 }
@@ -36,6 +40,8 @@ export class Spool implements Hashable {
   #meta: TakeMeta;
   #isMade: boolean;
   #file: TakeFile | undefined;
+  /** The look through a file that is there. */
+  #opening: Steps<TakeFile> | undefined;
   readonly #io: TakeIo;
   #hash = new TakeHash();
   #init: FedInit | undefined;
@@ -55,6 +61,7 @@ export class Spool implements Hashable {
   #saved: Promise<void> = Promise.resolve();
   #syncing: Promise<void> = Promise.resolve();
   #isOver = false;
+  #isSealing = false;
   #told = { inits: 0, segments: 0 };
 
   constructor(
@@ -91,6 +98,10 @@ export class Spool implements Hashable {
     try {
       const file = this.#opened();
       this.#pause(file);
+      if (!this.#isPlaced && this.#isCrowded(file, this.#init)) {
+        this.#miss(troubles.changes);
+        return;
+      }
       if (!this.#isPlaced) file.begin(this.#init);
       file.part(bytes, this.#isPlaced ? part : { ...part, startsSegment: true });
     } catch (error) {
@@ -126,6 +137,13 @@ export class Spool implements Hashable {
     } catch (error) {
       return troubleOf(error);
     }
+  }
+
+  /** It has had so many inits, and this is another. What is joined has those of its parts. */
+  #isCrowded(file: TakeFile, init: FedInit): boolean {
+    if (file.inits.length < this.#around.limits.inits || this.#meta.sessionId.startsWith(joinMark))
+      return false;
+    return !file.has(init);
   }
 
   #miss(trouble: string, error?: unknown): void {
@@ -167,9 +185,26 @@ export class Spool implements Hashable {
   }
 
   #opened(): TakeFile {
+    for (;;) {
+      const file = this.#open();
+      if (file) return file;
+    }
+  }
+
+  /** Its file; undefined: a long one that is there was looked through a little further. */
+  #open(): TakeFile | undefined {
     if (this.#file) return this.#file;
     if (!this.#isMade) this.#make();
-    this.#file = this.#around.openTakeFile(this.#io);
+    this.#opening ??= this.#around.openTakeFile(this.#io);
+    const opening = this.#opening;
+    // What throws begins anew.
+    this.#opening = undefined;
+    const step = opening.next();
+    if (!step.done) {
+      this.#opening = opening;
+      return undefined;
+    }
+    this.#file = step.value;
     const { cut } = this.#file;
     if (cut)
       this.#around.log('the torn end of a recording was cut off', {
@@ -185,7 +220,7 @@ export class Spool implements Hashable {
   #make(): void {
     mkdirSync(this.#folder, { recursive: true });
     const path = join(this.#folder, spoolFiles.meta);
-    writeFileSync(`${path}.new`, JSON.stringify(this.#meta), { mode: 0o640 });
+    writeFileSync(`${path}.new`, this.#bytesOf(this.#meta), { mode: 0o640 });
     renameSync(`${path}.new`, path);
     this.#isMade = true;
     this.#mustSave = true;
@@ -199,15 +234,19 @@ export class Spool implements Hashable {
   get isHashable(): boolean {
     if (this.#meta.sealed || this.#isEnding || this.#around.clock.now() < this.#retryAt) return false;
     if (!this.#file) return this.#isMade;
-    return this.#hash.due(this.#file.sealed) > 0;
+    return this.unhashed > 0;
   }
 
   get isOpen(): boolean {
     return this.#file !== undefined;
   }
 
+  lookThrough(): void {
+    this.#tryToRead(() => this.#open());
+  }
+
   get unhashed(): number {
-    return this.#tryToRead(() => this.#hash.due(this.#opened().sealed)) ?? 0;
+    return this.#file ? this.#hash.due(this.#file.sealed) : 0;
   }
 
   readUnhashed(into: Uint8Array): Md5State | undefined {
@@ -228,7 +267,8 @@ export class Spool implements Hashable {
   }
 
   get needsSync(): boolean {
-    return !this.#isOver && (this.#isDirty || this.#mustSave);
+    // `seal` syncs what it writes, when it is whole.
+    return !this.#isOver && !this.#isSealing && (this.#isDirty || this.#mustSave);
   }
 
   /** Brings what is written to the disk. */
@@ -253,13 +293,22 @@ export class Spool implements Hashable {
     }
   }
 
+  #bytesOf(meta: TakeMeta): Uint8Array {
+    return metaBytes(meta, { most: this.#around.limits.metaBytes });
+  }
+
   /** Changes `take.json`. On disk when it resolves. */
-  save(fields: { [Name in keyof TakeMeta]?: TakeMeta[Name] | null }): Promise<void> {
+  async save(fields: { [Name in keyof TakeMeta]?: TakeMeta[Name] | null }): Promise<void> {
     const meta: Record<string, unknown> = { ...this.#meta, ...fields };
     for (const name of Object.keys(meta)) if (meta[name] === null) delete meta[name];
-    this.#meta = meta as unknown as TakeMeta;
+    const changed = meta as unknown as TakeMeta;
+    // What is too large changes nothing.
+    this.#bytesOf(changed);
+    this.#meta = changed;
     this.#mustSave = false;
-    const saved = this.#saved.catch(() => {}).then(() => writeMeta(this.#folder, this.#meta));
+    const saved = this.#saved
+      .catch(() => {})
+      .then(() => writeWhole(this.#folder, { name: spoolFiles.meta, bytes: this.#bytesOf(this.#meta) }));
     this.#saved = saved.catch((error: unknown) => {
       this.#mustSave = true;
       throw error;
@@ -267,18 +316,28 @@ export class Spool implements Hashable {
     return this.#saved;
   }
 
-  /** Completes the file and hashes the rest of it; between two pieces others have their turn. Undefined: no media. */
+  /** Completes the file and hashes the rest of it; between any two pieces others have their turn. Undefined: no media. */
   async seal(md5: Md5): Promise<SealedTake | undefined> {
     if (this.#meta.sealed) return this.#meta.sealed;
     if (!this.#isMade) return undefined;
+    this.#isSealing = true;
+    return this.#seal(md5).finally(() => {
+      this.#isSealing = false;
+    });
+  }
+
+  async #seal(md5: Md5): Promise<SealedTake | undefined> {
     await this.save({ isEnding: true });
-    const finished = this.#opened().finish();
+    const finished = await this.#around.finishing(async () => {
+      while (!this.#open()) await turn();
+      return inTurns(this.#opened().finish());
+    });
     this.#isDirty = false;
     if (!finished) return undefined;
     const { size, head, index, spec, startedAt } = finished;
     while (this.#hash.due(size) > 0) {
       this.#hash.step(this.#io, { to: size, md5 });
-      await new Promise<void>((resolve) => setImmediate(resolve));
+      await turn();
     }
     await writeWhole(this.#folder, { name: spoolFiles.head, bytes: head.bytes });
     await writeWhole(this.#folder, { name: spoolFiles.index, bytes: index });
@@ -310,7 +369,7 @@ export class Spool implements Hashable {
 
   /** Its file is closed, and nothing of it stays in memory. */
   forget(): void {
-    this.#file = undefined;
+    this.#file = this.#opening = undefined;
     this.#around.files.close(this.#path);
   }
 

@@ -1,6 +1,7 @@
 import type { VideoSpec } from '../../../core/ports/recorder.ts';
 import type { IndexedInit, IndexedSegment } from '../../../core/segment-index.ts';
 import type { FedInit, FedPart } from './feed.ts';
+import type { Steps } from './steps.ts';
 
 /** One file at any place. Calls block: they run in the recorder's worker. They throw what the disk says. */
 export interface TakeIo {
@@ -25,12 +26,14 @@ export interface TakeFile {
   /** Whole segments. */
   readonly count: number;
   segment(number: number): IndexedSegment;
+  /** It has this init: beginning with it adds none. */
+  has(init: FedInit): boolean;
   begin(init: FedInit): void;
   part(bytes: Uint8Array, part: FedPart): void;
   /** The open segment is whole: the publish is over, or something is missing behind it. What follows begins with a `begin`. */
   pause(): void;
-  /** Writes the `moov` and closes the file. Undefined: there are no samples. A repeat is answered the same. */
-  finish(): FinishedFile | undefined;
+  /** Writes the `moov` and closes the file; nothing else is done to it meanwhile. Undefined: there are no samples. A repeat is answered the same. */
+  finish(): Steps<FinishedFile | undefined>;
 }
 
 export interface FinishedFile {

@@ -76,12 +76,14 @@ function problemOf(meta: Partial<TakeMeta> | null): string | undefined {
   return undefined;
 }
 
-/** Replaces `take.json`. When it resolves the new one is on disk; a death before leaves the old one or the new. */
-export async function writeMeta(spool: string, meta: TakeMeta): Promise<void> {
-  await writeWhole(spool, { name: spoolFiles.meta, bytes: Buffer.from(JSON.stringify(meta)) });
+/** What stands in `take.json`. Throws an Error where it would not be read again; `most` bytes. */
+export function metaBytes(meta: TakeMeta, { most }: { most: number }): Uint8Array {
+  const bytes = Buffer.from(JSON.stringify(meta));
+  if (bytes.length <= most) return bytes;
+  throw new Error(`take.json would have ${bytes.length} bytes; at most ${most}`);
 }
 
-/** A small file of a spool, as a whole or not at all, and on disk when it resolves. */
+/** Replaces a small file of a spool. When it resolves the new one is on disk; a death before leaves the old one or the new. */
 export async function writeWhole(spool: string, file: { name: string; bytes: Uint8Array }): Promise<void> {
   const path = join(spool, file.name);
   const handle = await open(`${path}.new`, 'w', 0o640);

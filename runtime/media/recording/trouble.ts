@@ -6,6 +6,8 @@ export const troubles = {
     'The disk of the server is nearly full, so the recording of this broadcast has not begun. Free some space; it begins by itself then.',
   slow: 'The disk of the server is too slow; a part of the broadcast is missing from the recording.',
   large: 'The recording is as long as one can be; the rest of this session is missing from it.',
+  changes:
+    'The settings of the encoder were changed too often; what comes with new ones is missing from the recording.',
   thread: 'The recorder was restarted; a part of the broadcast is missing from the recording.',
   disk: (code: string) =>
     `The disk of the server does not take the recording (${code}); this part of the broadcast is missing from it.`,
@@ -13,7 +15,7 @@ export const troubles = {
 };
 
 /** Why parts are missing, in one word, for metrics. */
-export const gapReasons = ['full', 'low', 'slow', 'large', 'thread', 'disk', 'unknown'] as const;
+export const gapReasons = ['full', 'low', 'slow', 'large', 'changes', 'thread', 'disk', 'unknown'] as const;
 export type GapReason = (typeof gapReasons)[number];
 
 export function reasonOf(trouble: string): GapReason {

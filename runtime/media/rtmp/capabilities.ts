@@ -10,7 +10,7 @@ import type { Command } from './command.ts';
 export function capabilitiesFor(connect: Command): { readonly [key: string]: AmfValue } {
   const properties = connect.values[0];
   if (typeof properties !== 'object' || properties === null) return {};
-  return ASKED.some((name) => Object.hasOwn(properties, name)) ? OURS : {};
+  return ASKED.some((name) => Object.hasOwn(properties, name)) ? capabilities : {};
 }
 
 const ASKED = ['fourCcList', 'videoFourCcInfoMap', 'audioFourCcInfoMap', 'capsEx'];
@@ -19,7 +19,8 @@ const ASKED = ['fourCcList', 'videoFourCcInfoMap', 'audioFourCcInfoMap', 'capsEx
 const CAN_FORWARD = 4;
 /** CapsExMask: ModEx is read. No Multitrack, as one track of each kind is taken; no Reconnect. */
 const MOD_EX = 4;
-const OURS = {
+/** What is told about this program, as a server and as a publisher. */
+export const capabilities = {
   fourCcList: [...VIDEO_CODES, ...AUDIO_CODES],
   videoFourCcInfoMap: Object.fromEntries(VIDEO_CODES.map((code) => [code, CAN_FORWARD])),
   audioFourCcInfoMap: Object.fromEntries(AUDIO_CODES.map((code) => [code, CAN_FORWARD])),

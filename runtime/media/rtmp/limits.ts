@@ -161,12 +161,18 @@ export const rtmpLimitTable = limitTable('rtmp', {
   },
 });
 
-/** What a server may make our own publisher read. */
+/** What our own publisher does to servers, and what they may make it read. */
 export const publisherLimits = limitTable('publisher', {
   messageBytes: {
     value: 64 * 1024,
     unit: 'bytes',
     meaning: 'One message of a server that we publish to; its status messages are far below.',
+    beyond: 'The publish fails.',
+  },
+  unfinishedBytes: {
+    value: 128 * 1024,
+    unit: 'bytes',
+    meaning: 'Messages of such a server that are not whole yet.',
     beyond: 'The publish fails.',
   },
   chunkStreams: {
@@ -175,7 +181,71 @@ export const publisherLimits = limitTable('publisher', {
     meaning: 'Chunk streams of such a server.',
     beyond: 'The publish fails.',
   },
+  ackWindowLeast: {
+    value: 16_384,
+    unit: 'bytes',
+    meaning: 'The smallest window such a server may want acknowledged.',
+    beyond: 'A smaller one counts as this: it would have us acknowledge every few bytes.',
+  },
+  orders: {
+    value: 200,
+    unit: 'messages',
+    meaning: 'Commands, pings and control messages of a server that is pushed to, within `orderWindow`.',
+    beyond: 'The push fails with `protocol`.',
+  },
+  receivedBytes: {
+    value: 512 * 1024,
+    unit: 'bytes',
+    meaning: 'Whatever such a server sends within `orderWindow`; acknowledgements are far below.',
+    beyond: 'The push fails with `protocol`.',
+  },
+  orderWindow: {
+    value: 10_000,
+    unit: 'ms',
+    meaning: 'The time in which these are counted.',
+    beyond: 'Counting begins again.',
+  },
+  connectTimeout: {
+    value: 5_000,
+    unit: 'ms',
+    meaning: 'TCP and TLS to a server that is pushed to.',
+    beyond: 'The attempt fails with `connect`.',
+  },
+  answerTimeout: {
+    value: 10_000,
+    unit: 'ms',
+    meaning: 'From the beginning of that to `NetStream.Publish.Start`.',
+    beyond: 'The attempt fails with `timeout`.',
+  },
+  leaveTimeout: {
+    value: 1_000,
+    unit: 'ms',
+    meaning: 'How long such a server may take to read the goodbye and close.',
+    beyond: 'The socket is closed.',
+  },
+  socketBytes: {
+    value: 64 * 1024,
+    unit: 'bytes',
+    meaning: 'What a socket keeps of a push beside the buffers of the system.',
+    beyond: 'It takes nothing more, and says when it does.',
+  },
+  unsentBytes: {
+    value: 128 * 1024,
+    unit: 'bytes',
+    meaning: 'The same with answers to a server that reads nothing.',
+    beyond: 'The push fails with `stalled`.',
+  },
+  chunkBytes: {
+    value: 64 * 1024,
+    unit: 'bytes',
+    meaning:
+      'Payload of one chunk of a push: the most that SRS takes, and nginx-rtmp sets so much aside for each chunk stream.',
+    beyond: 'The message goes on in the next chunk.',
+  },
 });
+
+/** Durations in milliseconds, sizes in bytes. */
+export type PublisherLimits = Readonly<Record<keyof typeof publisherLimits & string, number>>;
 
 /** Durations in milliseconds, sizes in bytes. */
 export type RtmpLimits = Readonly<Record<keyof typeof rtmpLimitTable & string, number>>;

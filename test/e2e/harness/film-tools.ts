@@ -3,6 +3,7 @@ import { readFile, rm } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import type { Browser } from 'playwright-core';
 import { type Picture, readFrameNumber } from '../../../demo/frame-number.ts';
+import { playByGstreamer } from '../../vod/players.ts';
 
 export const run = promisify(execFile);
 
@@ -24,12 +25,6 @@ export async function complaints(path: string): Promise<string> {
     'null',
     '-',
   ]);
-  return stderr;
-}
-
-/** The same as a person would have it played. */
-export async function plainComplaints(path: string): Promise<string> {
-  const { stderr } = await run('ffmpeg', ['-v', 'error', '-i', path, '-f', 'null', '-']);
   return stderr;
 }
 
@@ -59,12 +54,9 @@ export async function probe(path: string): Promise<Probed> {
 
 /** Lets GStreamer play a file as fast as it can; throws what it says when it cannot. */
 export async function playWithGStreamer(path: string): Promise<void> {
-  const sinks = ['video-sink=fakesink sync=false', 'audio-sink=fakesink sync=false'];
-  const { stderr } = await run('gst-launch-1.0', ['-q', 'playbin', `uri=file://${path}`, ...sinks], {
-    timeout: 60_000,
-  });
+  const { complaints } = await playByGstreamer(`file://${path}`);
   // What a machine without a display or a sound card has to say is no matter.
-  const errors = stderr
+  const errors = complaints
     .split('\n')
     .filter((line) => /error/i.test(line) && !/vaapi|libva|drm|display/i.test(line));
   if (errors.length > 0) throw new Error(errors.join('\n'));

@@ -27,10 +27,14 @@ const mark = 'Millrace-counts!';
 /**
  * Broadcasts, and dials again when it was cut off.
  *
+ * @param url asked for before each connection
  * @param options.speed how many times as fast as real time
  * @param options.padding bytes that each picture is longer by
  */
-export function numbered(url: string, options: { speed?: number; padding?: number } = {}): Numbered {
+export function numbered(
+  url: string | (() => string),
+  options: { speed?: number; padding?: number } = {},
+): Numbered {
   const { speed = 1, padding = 0 } = options;
   const firsts: number[] = [];
   const ends: string[] = [];
@@ -40,7 +44,7 @@ export function numbered(url: string, options: { speed?: number; padding?: numbe
   const { signal } = leaving;
 
   const dial = async () => {
-    const connection = await publish({ url, signal });
+    const connection = await publish({ url: typeof url === 'string' ? url : url(), signal });
     publisher = connection;
     firsts.push(sent);
     if (clip.videoHeader) connection.sendVideo(clip.videoHeader, 0);

@@ -27,23 +27,23 @@ export interface Session {
   issues?: string[];
 }
 
-export async function readSession(server: Server, id: string): Promise<Session> {
+export async function readSession(server: Pick<Server, 'api'>, id: string): Promise<Session> {
   return read(server, `/api/session/${id}`);
 }
 
 /** All assets, newest first. */
-export async function listAssets(server: Server): Promise<Asset[]> {
+export async function listAssets(server: Pick<Server, 'api'>): Promise<Asset[]> {
   return read(server, '/api/asset?limit=1000');
 }
 
-async function read<T>(server: Server, path: string): Promise<T> {
+async function read<T>(server: Pick<Server, 'api'>, path: string): Promise<T> {
   const answer = await server.api.request('GET', path);
   if (answer.status !== 200) throw new Error(`${path}: ${answer.status} ${await answer.text()}`);
   return answer.json() as Promise<T>;
 }
 
 /** Downloads what is shown as ready, and answers the runs of its numbers. Fails unless it is whole and as was said. */
-export async function download(server: Server, { id, asset }: { id: string; asset: Asset }) {
+export async function download(server: Pick<Server, 'api'>, { id, asset }: { id: string; asset: Asset }) {
   const session = await readSession(server, id);
   expect(session).toMatchObject({ recordingStatus: 'ready' });
   const [video, film] = await Promise.all([asset.downloadUrl, session.mp4Url].map((url) => bytesOf(url)));

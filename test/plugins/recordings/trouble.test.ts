@@ -297,7 +297,7 @@ describe('the sweep', () => {
     state.isDown = false;
     await clock.advance(3_600_000);
     expect(recorder.dropped).toContain(sessionId);
-    stop();
+    await stop();
   });
 });
 

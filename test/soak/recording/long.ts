@@ -107,9 +107,11 @@ export async function long(
     ...{ figure: String(missing), must: `at most ${Math.ceil(part * numbered.fps)}: one part, of the kill` },
     isSo: missing >= 0 && missing <= Math.ceil(part * numbered.fps) && pictures[1] === pictures[0],
   });
-  // Where decode times go back at a discontinuity, as after idle, ffmpeg's reader of HLS discards the first part (seen with
-  // 5.1): it has the packets and marks them. Browsers show them.
-  on.tell('pictures that ffmpeg leaves out by HLS', String(pictures[0] - pictures[2]));
+  // It discards a first part whose decode times go back, as they must not after idle.
+  const leftOut = pictures[0] - pictures[2];
+  on.check('pictures that ffmpeg leaves out by HLS', {
+    ...{ figure: String(leftOut), must: 'none', isSo: leftOut === 0 },
+  });
   const [killed, ...others] = runs;
   const film = placed([shortened(killed, missing / numbered.fps), ...others]);
   // In the middle of each connection.

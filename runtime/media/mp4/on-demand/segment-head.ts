@@ -1,3 +1,24 @@
+import {
+  DATA_OFFSET,
+  DEPENDS,
+  DURATIONS,
+  FIRST_FLAGS,
+  FLAGS,
+  INDEPENDENT,
+  MDAT,
+  MFHD,
+  MOOF,
+  SHIFTS,
+  SIZES,
+  TFHD,
+  TRACK_DURATION,
+  TRACK_FLAGS,
+  TRAF,
+  TRUN,
+  VERSION_1,
+  writeDecodeTime,
+  writeHead,
+} from '../fragment-boxes.ts';
 import { Refusal } from '../inspect/refusal.ts';
 import { onDemandLimits } from './limits.ts';
 import { placesIn, type Range, rangesOf } from './ranges.ts';
@@ -38,31 +59,15 @@ export function writeSegmentHead(
   const moofSize = 24 + fragments.reduce((sum, { size }) => sum + size, 0);
   const head = new Uint8Array(moofSize + 8);
   const view = new DataView(head.buffer);
-  box(view, 0, moofSize, MOOF);
-  box(view, 8, 16, MFHD);
+  writeHead(view, 0, moofSize, MOOF);
+  writeHead(view, 8, 16, MFHD);
   view.setUint32(20, options.sequence);
   let at = 24;
   for (const fragment of fragments)
     at = writeTrack(view, { at, fragment, dataAt: (from) => moofSize + 8 + placeOf(from) });
-  box(view, at, media + 8, MDAT);
+  writeHead(view, at, media + 8, MDAT);
   return { head, ranges, size: head.length + media };
 }
-
-const MOOF = 0x6d6f6f66;
-const MFHD = 0x6d666864;
-const TRAF = 0x74726166;
-const TFHD = 0x74666864;
-const TFDT = 0x74666474;
-const TRUN = 0x7472756e;
-const MDAT = 0x6d646174;
-/** sample_depends_on 2, sync; and 1, sample_is_non_sync_sample (8.8.3.1). */
-const INDEPENDENT = 0x02000000;
-const DEPENDS = 0x01010000;
-/** Columns and fields of a trun (8.8.8). */
-const FIRST_FLAGS = 0x4;
-const DURATION = 0x100;
-const FLAGS = 0x400;
-const SHIFT = 0x800;
 
 /** Rows `first` up to `end` of a track, whose bytes lie one behind the other. */
 interface Run {
@@ -84,8 +89,8 @@ interface Fragment {
 function plan(track: SegmentTrack): Fragment {
   const { durations, shifts, syncs, isVideo, places } = track;
   let columns = 0;
-  if (!durations.every((one) => one === durations[0])) columns |= DURATION;
-  if (shifts.some((one) => one !== 0)) columns |= SHIFT;
+  if (!durations.every((one) => one === durations[0])) columns |= DURATIONS;
+  if (shifts.some((one) => one !== 0)) columns |= SHIFTS;
   // Mostly there is one key frame, and the others depend on it.
   if (isVideo && syncs.some((isSync, row) => isSync !== (row === 0))) columns |= FLAGS;
   else if (isVideo) columns |= FIRST_FLAGS;
@@ -110,11 +115,11 @@ function runsOf({ places, sizes }: SegmentTrack): Run[] {
 
 /** Of tfhd: with the duration of all samples where they have one. */
 function headerSize(columns: number): number {
-  return (columns & DURATION) === 0 ? 24 : 20;
+  return (columns & DURATIONS) === 0 ? 24 : 20;
 }
 
 function rowSize(columns: number): number {
-  return [DURATION, FLAGS, SHIFT].reduce((size, column) => size + ((columns & column) === 0 ? 0 : 4), 4);
+  return [DURATIONS, FLAGS, SHIFTS].reduce((size, column) => size + ((columns & column) === 0 ? 0 : 4), 4);
 }
 
 /** Track fragment, 8.8.6; returns where it ends. */
@@ -126,18 +131,14 @@ function writeTrack(
   const { track, columns, runs } = fragment;
   const header = headerSize(columns);
   let { at } = options;
-  box(view, at, fragment.size, TRAF);
-  box(view, at + 8, header, TFHD);
-  // default-base-is-moof, default-sample-flags, and where there is one default-sample-duration.
-  view.setUint32(at + 16, header === 24 ? 0x020028 : 0x020020);
+  writeHead(view, at, fragment.size, TRAF);
+  writeHead(view, at + 8, header, TFHD);
+  view.setUint32(at + 16, header === 24 ? TRACK_FLAGS | TRACK_DURATION : TRACK_FLAGS);
   view.setUint32(at + 20, track.id);
   if (header === 24) view.setUint32(at + 24, track.durations[0]);
   view.setUint32(at + header + 4, track.isVideo ? DEPENDS : INDEPENDENT);
   at += 8 + header;
-  box(view, at, 20, TFDT);
-  view.setUint32(at + 8, 0x01000000);
-  view.setUint32(at + 12, Math.floor(track.dts / 0x100000000));
-  view.setUint32(at + 16, track.dts % 0x100000000);
+  writeDecodeTime(view, at, track.dts);
   at += 20;
   for (const run of runs) at = writeRun(view, { at, run, fragment, dataAt });
   return at;
@@ -150,8 +151,8 @@ function writeRun(
   const { run, fragment, at } = options;
   const { durations, sizes, syncs, shifts } = fragment.track;
   const columns = run.first === 0 ? fragment.columns : fragment.columns & ~FIRST_FLAGS;
-  // Version 1: signed shifts. Size and data offset are always there.
-  view.setUint32(at + 8, 0x01000201 | columns);
+  // Size and data offset are always there.
+  view.setUint32(at + 8, VERSION_1 | SIZES | DATA_OFFSET | columns);
   view.setUint32(at + 12, run.end - run.first);
   view.setUint32(at + 16, options.dataAt(run.from));
   let to = at + 20;
@@ -160,7 +161,7 @@ function writeRun(
     to += 4;
   }
   for (let row = run.first; row < run.end; row += 1) {
-    if ((columns & DURATION) !== 0) {
+    if ((columns & DURATIONS) !== 0) {
       view.setUint32(to, durations[row]);
       to += 4;
     }
@@ -170,16 +171,11 @@ function writeRun(
       view.setUint32(to, syncs[row] ? INDEPENDENT : DEPENDS);
       to += 4;
     }
-    if ((columns & SHIFT) !== 0) {
+    if ((columns & SHIFTS) !== 0) {
       view.setInt32(to, shifts[row]);
       to += 4;
     }
   }
-  box(view, at, to - at, TRUN);
+  writeHead(view, at, to - at, TRUN);
   return to;
-}
-
-function box(view: DataView, at: number, size: number, type: number): void {
-  view.setUint32(at, size);
-  view.setUint32(at + 4, type);
 }

@@ -1,3 +1,5 @@
+import { PICTURE_RUN, SOUND_RUN } from '../../mp4/fragment.ts';
+import { NON_SYNC, TFDT, TFHD, TRACK_FLAGS, TRAF, TRUN, VERSION_1 } from '../../mp4/fragment-boxes.ts';
 import { takeFileLimits } from './limits.ts';
 
 /** Numbers of one sample in a flat table, times in ticks of its track. */
@@ -77,11 +79,11 @@ export class FragmentReader {
       if (length === 0) return false;
       const type = view.getUint32(next + 4);
       if (type === TFHD) {
-        if (length !== 20 || view.getUint32(next + 8) !== 0x020020) return false;
+        if (length !== 20 || view.getUint32(next + 8) !== TRACK_FLAGS) return false;
         run.track = view.getUint32(next + 12);
         run.flags = view.getUint32(next + 16);
       } else if (type === TFDT) {
-        if (length !== 20 || view.getUint32(next + 8) !== 0x01000000) return false;
+        if (length !== 20 || view.getUint32(next + 8) !== VERSION_1) return false;
         run.start = view.getUint32(next + 12) * 0x1_0000_0000 + view.getUint32(next + 16);
       } else if (type === TRUN) {
         if (run.start < 0 || run.count > 0 || !readSamples(run, view, next, length)) return false;
@@ -94,22 +96,15 @@ export class FragmentReader {
   }
 }
 
-/** Types of boxes, ISO/IEC 14496-12 8.8. */
-const TRAF = 0x74726166;
-const TFHD = 0x74666864;
-const TFDT = 0x74666474;
-const TRUN = 0x7472756e;
-/** sample_is_non_sync_sample, 8.8.3.1. */
-const NON_SYNC = 0x10000;
 /** No decode time is beyond it: sums stay whole numbers. */
 const LATEST = 2 ** 52;
 
-/** Data offset, then duration and size of each sample, and for pictures their flags and composition offset (8.8.8). */
+/** A trun, 8.8.8. */
 function readSamples(run: ReadRun, view: DataView, at: number, size: number): boolean {
   if (size < 20) return false;
   const kind = view.getUint32(at + 8);
-  const isVideo = kind === 0x01000f01;
-  if (!isVideo && kind !== 0x01000301) return false;
+  const isVideo = kind === PICTURE_RUN;
+  if (!isVideo && kind !== SOUND_RUN) return false;
   const width = isVideo ? 16 : 8;
   const count = view.getUint32(at + 12);
   if (count === 0 || size !== 20 + count * width) return false;

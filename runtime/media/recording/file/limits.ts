@@ -62,6 +62,25 @@ export const takeFileLimits = limitTable('media', {
     meaning: 'How long one track of a recording may be away within a run.',
     beyond: 'It goes on at once: its times were damaged.',
   },
+  takeTurn: {
+    value: 65_536,
+    unit: 'bytes',
+    meaning: 'Indexes of parts that are looked at in one go, some 2 ms of work.',
+    beyond: 'Other recordings have their turn, then it goes on.',
+  },
+  takePiece: {
+    value: 262_144,
+    unit: 'bytes',
+    meaning:
+      'The index of a finished recording (`moov`) that is copied, compared, changed or written in one go.',
+    beyond: 'Other recordings have their turn, then it goes on.',
+  },
+  takeRows: {
+    value: 8192,
+    unit: 'segments',
+    meaning: 'Segments of a finished recording that are looked at in one go.',
+    beyond: 'Other recordings have their turn, then it goes on.',
+  },
   takeWindow: {
     value: 65_536,
     unit: 'bytes',

@@ -1,6 +1,7 @@
 import type { IndexedInit, IndexedSegment } from '../../../../core/segment-index.ts';
 import { join } from '../../mp4/box.ts';
 import type { FedInit, FedPart } from '../feed.ts';
+import type { Steps } from '../steps.ts';
 import type { FinishedFile, TakeFile, TakeIo } from '../take-file.ts';
 import { finishTake } from './finish-take.ts';
 import { FragmentReader } from './fragment-reader.ts';
@@ -15,8 +16,8 @@ import { beginsWithKey, durationOf, type Scan, scanTake } from './scan.ts';
  * Begins the file of a take, or goes on with the one that is there: what is torn at its end is cut off, whatever tore it.
  * A file whose moov is whole is finished, and nothing is added to it.
  */
-export function openTakeFile(io: TakeIo): TakeFile {
-  return new GrowingFile(io);
+export function* openTakeFile(io: TakeIo): Steps<TakeFile> {
+  return new GrowingFile(io, yield* scanTake(io));
 }
 
 class GrowingFile implements TakeFile {
@@ -37,9 +38,9 @@ class GrowingFile implements TakeFile {
   /** What the parts belong to that come; undefined: the next one needs a `begin`. */
   #run: Run | undefined;
 
-  constructor(io: TakeIo) {
+  constructor(io: TakeIo, scan: Scan) {
     this.#io = io;
-    this.#scan = scanTake(io);
+    this.#scan = scan;
     const { walk } = this.#scan;
     const { end, extent, moov } = walk;
     this.#end = end;
@@ -86,6 +87,10 @@ class GrowingFile implements TakeFile {
     return this.#scan.segments.get(number);
   }
 
+  has({ bytes, ...described }: FedInit): boolean {
+    return this.#scan.inits.numberOf({ bytes, described }) !== undefined;
+  }
+
   begin(init: FedInit): void {
     this.#mustGrow();
     const tracks = readInit(init.bytes);
@@ -126,13 +131,13 @@ class GrowingFile implements TakeFile {
     this.#run = undefined;
   }
 
-  finish(): FinishedFile | undefined {
+  *finish(): Steps<FinishedFile | undefined> {
     this.pause();
     if (this.#end === 0) return undefined;
     if (this.#extent > 0) this.#seal();
     if (!this.#isFinished) this.#mend();
     const { inits, segments } = this.#scan;
-    const finished = finishTake(this.#io, { end: this.#end, inits, segments });
+    const finished = yield* finishTake(this.#io, { end: this.#end, inits, segments });
     this.#isFinished = finished !== undefined;
     return finished;
   }

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { IndexedInit } from '../../../../core/segment-index.ts';
+import type { Steps } from '../steps.ts';
 import type { TakeIo } from '../take-file.ts';
 import { type FragmentReader, SYNC } from './fragment-reader.ts';
 import { takeFileLimits } from './limits.ts';
@@ -34,7 +35,7 @@ export interface Scan {
 }
 
 /** What is whole in a file that may be torn anywhere. */
-export function scanTake(io: TakeIo, until?: number): Scan {
+export function* scanTake(io: TakeIo, until?: number): Steps<Scan> {
   const inits = new TakeInits();
   const segments = new SegmentRows();
   let init = 0;
@@ -52,8 +53,8 @@ export function scanTake(io: TakeIo, until?: number): Scan {
       }
     },
   };
-  const walk = walkTake(io, { visitor, until });
-  if (walk.end > 0 && walk.moov === undefined && endsInZeros(io, walk)) return scanTake(io, walk.last);
+  const walk = yield* walkTake(io, { visitor, until });
+  if (walk.end > 0 && walk.moov === undefined && endsInZeros(io, walk)) return yield* scanTake(io, walk.last);
   const reason = until === undefined ? walk.broken?.reason : 'a part that ends in zeros';
   return { inits, segments, walk, reason };
 }

@@ -1,3 +1,5 @@
+import { MDAT, MOOF, MOOV } from '../../mp4/fragment-boxes.ts';
+import type { Steps } from '../steps.ts';
 import type { TakeIo } from '../take-file.ts';
 import { FileWindow } from './file-window.ts';
 import { FragmentReader } from './fragment-reader.ts';
@@ -45,9 +47,10 @@ export interface Walk {
 
 /**
  * Reads a take from the front, as far as all is as it was written and before `until`. Sizes of extents are not needed for
- * that: an `mdat` that follows no `moof` is the next one. Throws what the disk says, and nothing else.
+ * that: an `mdat` that follows no `moof` is the next one. Throws what the disk says, and nothing else. A step of it looks at
+ * `takeTurn`, and at the one box more with which that is reached.
  */
-export function walkTake(io: TakeIo, options: { visitor: Visitor; until?: number }): Walk {
+export function* walkTake(io: TakeIo, options: { visitor: Visitor; until?: number }): Steps<Walk> {
   const { visitor, until = io.size } = options;
   const window = new FileWindow(io);
   const reader = new FragmentReader();
@@ -62,8 +65,13 @@ export function walkTake(io: TakeIo, options: { visitor: Visitor; until?: number
   let marker: SegmentMarker | undefined;
   let isOpen = false;
   let at = 0;
+  /** Bytes looked at in this step. */
+  let looked = 0;
 
-  const load = (from: number, size: number) => (from + size <= until ? window.load(from, size) : -1);
+  const load = (from: number, size: number) => {
+    looked += size;
+    return from + size <= until ? window.load(from, size) : -1;
+  };
   const sizeAt = (here: number) => window.view.getUint32(here);
   const typeAt = (here: number) => window.view.getUint32(here + 4);
 
@@ -163,7 +171,12 @@ export function walkTake(io: TakeIo, options: { visitor: Visitor; until?: number
   let reason = isTake() ? undefined : 'no beginning of a take';
   if (reason === undefined) {
     at = FILE_TYPE.length;
-    while (at < until && moov === undefined && reason === undefined) reason = step();
+    while (at < until && moov === undefined && reason === undefined) {
+      reason = step();
+      if (looked < TURN) continue;
+      looked = 0;
+      yield;
+    }
   }
   return {
     ...whole,
@@ -178,6 +191,4 @@ export function walkTake(io: TakeIo, options: { visitor: Visitor; until?: number
   }
 }
 
-const MDAT = 0x6d646174;
-const MOOF = 0x6d6f6f66;
-const MOOV = 0x6d6f6f76;
+const TURN = takeFileLimits.takeTurn.value;

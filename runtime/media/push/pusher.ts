@@ -1,0 +1,139 @@
+import { every } from '../../../core/every.ts';
+import type { Log } from '../../../core/log.ts';
+import type { Clock } from '../../../core/ports/clock.ts';
+import type { Pusher, PushFact, PushOrder, PushReason, PushTotals } from '../../../core/ports/pusher.ts';
+import { BufferPool } from '../hls/pool.ts';
+import { MemoryBudget } from '../memory-budget.ts';
+import type { OpenPush } from './connection.ts';
+import { pushLimits } from './limits.ts';
+import type { Push, PushHost, PushSettings } from './push.ts';
+import { PushRelay } from './relay.ts';
+import { mishap } from './troubles.ts';
+
+export interface NodePusherOptions {
+  readonly clock: Clock;
+  readonly log: Log;
+  /** From 0 to below 1, so that not all that broke at one moment come back at one. */
+  readonly random: () => number;
+  /** How the servers of each kind of URL are spoken to. */
+  readonly open: Readonly<Record<'rtmp' | 'rtmps' | 'srt', OpenPush>>;
+  readonly limits: PushSettings & {
+    /** Bytes that wait for all targets together. */
+    readonly memory: number;
+    /** Pushes at one time. */
+    readonly targets: number;
+  };
+}
+
+/** The pusher of a node, and what its media hands to it. */
+export interface NodePusher extends Pusher {
+  /** Where the media of a playlist that begins here goes; until its `end`. */
+  relayFor(playbackId: string): PushRelay;
+}
+
+/** Pushes what is broadcast in this process to other servers. Facts are told in a turn of their own, never within a call. */
+export function nodePusher(options: NodePusherOptions): NodePusher {
+  const { clock, log, limits, open } = options;
+  const relays = new Map<string, PushRelay>();
+  const memory = new MemoryBudget({ limit: limits.memory });
+  const troubles: Partial<Record<PushReason, number>> = {};
+  /** Of pushes that ended. */
+  const past = { sentBytes: 0, droppedFrames: 0 };
+  let places = limits.targets;
+  let report: (fact: PushFact) => void = () => {};
+  let isClosed = false;
+  let stopLooking: (() => void) | undefined;
+
+  const everyPush = (work: (push: Push) => void) => {
+    for (const relay of relays.values()) for (const push of relay.pushes) work(push);
+  };
+
+  const host: PushHost = {
+    clock,
+    log,
+    random: options.random,
+    limits,
+    pool: new BufferPool({ limit: pushLimits.idleBuffers.value }),
+    opener(url) {
+      const kind = /^(rtmps?|srt):\/\//i.exec(url)?.[1].toLowerCase();
+      return kind === 'rtmp' || kind === 'rtmps' || kind === 'srt' ? open[kind] : undefined;
+    },
+    takePlace() {
+      if (places <= 0) return false;
+      places -= 1;
+      return true;
+    },
+    openMemory: () => memory.open(),
+    report(fact) {
+      if (fact.type === 'failed' || fact.type === 'lost') {
+        const { reason } = fact.trouble;
+        troubles[reason] = (troubles[reason] ?? 0) + 1;
+      }
+      queueMicrotask(() => {
+        try {
+          report(fact);
+        } catch (error) {
+          log.error('what happened to a push could not be told', mishap(error));
+        }
+      });
+    },
+    ended(push, hadPlace) {
+      if (hadPlace) places += 1;
+      const { sentBytes, droppedFrames } = push.reading();
+      past.sentBytes += sentBytes;
+      past.droppedFrames += droppedFrames;
+    },
+  };
+
+  /** Deadlines are looked at while there is something to look at. */
+  const watch = () => {
+    const isIdle = ![...relays.values()].some((relay) => relay.isActive);
+    if (isIdle) {
+      stopLooking?.();
+      stopLooking = undefined;
+    } else
+      stopLooking ??= every(pushLimits.look.value, { clock, work: () => everyPush((push) => push.look()) });
+  };
+
+  return {
+    tell(to) {
+      report = to;
+    },
+    want(playbackId: string, wanted: readonly PushOrder[]) {
+      if (isClosed) return;
+      relays.get(playbackId)?.want(wanted);
+      watch();
+    },
+    readings: () => [...relays.values()].flatMap((relay) => relay.pushes.map((push) => push.reading())),
+    totals(): PushTotals {
+      let { sentBytes, droppedFrames } = past;
+      let connected = 0;
+      let all = 0;
+      everyPush((push) => {
+        const reading = push.reading();
+        sentBytes += reading.sentBytes;
+        droppedFrames += reading.droppedFrames;
+        all += 1;
+        if (push.isConnected) connected += 1;
+      });
+      return { connected, connecting: all - connected, sentBytes, droppedFrames, troubles: { ...troubles } };
+    },
+    close() {
+      isClosed = true;
+      for (const relay of relays.values()) relay.want([]);
+      watch();
+    },
+    relayFor(playbackId) {
+      relays.get(playbackId)?.end();
+      const relay = new PushRelay(playbackId, {
+        host,
+        onEnd() {
+          relays.delete(playbackId);
+          watch();
+        },
+      });
+      relays.set(playbackId, relay);
+      return relay;
+    },
+  };
+}

@@ -1,0 +1,216 @@
+import type { PushOrder } from '../../../core/ports/pusher.ts';
+import type { AudioConfig, VideoConfig } from '../codecs/config.ts';
+import { encoderLimits } from '../hls/limits.ts';
+import { type Announced, type AudioTrack, onMetaData, type VideoTrack } from './on-meta-data.ts';
+import { Push, type PushedBroadcast, type PushHost } from './push.ts';
+
+/**
+ * The pushes of one playlist, across all publishes of it. A packager hands it what it takes: headers when they change, each
+ * picture and sound on the mended timeline. Nothing is kept but headers, and nothing is allocated for a message; with no push it
+ * costs one look at `isActive`.
+ */
+export class PushRelay implements PushedBroadcast {
+  readonly playbackId: string;
+  /** Something is pushed: `video` and `audio` are to be called. */
+  isActive = false;
+  isLive = false;
+  readonly #host: PushHost;
+  readonly #onEnd: () => void;
+  #pushes: readonly Push[] = [];
+  #isEnded = false;
+  #video: VideoTrack | undefined;
+  #audio: AudioTrack | undefined;
+  #announced: Announced | undefined;
+  /** Of the publish before: the same header is the same object. */
+  #formerVideo: Uint8Array | undefined;
+  #formerAudio: Uint8Array | undefined;
+  /** By `videoOnly`: the data message, and whether it is still right. */
+  readonly #metadata: { bytes: Uint8Array | undefined; isRight: boolean }[] = [
+    { bytes: undefined, isRight: false },
+    { bytes: undefined, isRight: false },
+  ];
+  /** By how much the timeline of the pushes is later than that of the playlist, ms. */
+  #shift = 0;
+  /** No media of this publish came yet. */
+  #isFresh = true;
+  /** Times, ms: of the newest message of each track, of the newest of all, and of the first that was seen; -1: none. */
+  #lastVideo = -1;
+  #lastAudio = -1;
+  #latest = -1;
+  #since = -1;
+  /** Of the newest picture since then. */
+  #videoSeen = -1;
+
+  constructor(playbackId: string, options: { host: PushHost; onEnd: () => void }) {
+    this.playbackId = playbackId;
+    this.#host = options.host;
+    this.#onEnd = options.onEnd;
+  }
+
+  get pushes(): readonly Push[] {
+    return this.#pushes;
+  }
+
+  get videoHeader(): Uint8Array | undefined {
+    return this.#video?.body;
+  }
+
+  get audioHeader(): Uint8Array | undefined {
+    return this.#audio?.body;
+  }
+
+  metadata(videoOnly: boolean): Uint8Array {
+    const kept = this.#metadata[videoOnly ? 1 : 0];
+    if (kept.bytes !== undefined && kept.isRight) return kept.bytes;
+    const bytes = onMetaData({
+      video: this.#video,
+      audio: videoOnly ? undefined : this.#audio,
+      announced: this.#announced,
+    });
+    kept.isRight = true;
+    if (kept.bytes === undefined || !isSame(kept.bytes, bytes)) kept.bytes = bytes;
+    return kept.bytes;
+  }
+
+  isVideoDue(time: number): boolean {
+    if (this.#video !== undefined) return time - this.#videoSeen <= GONE;
+    const waited = time - this.#since;
+    if (this.#announced === undefined) return waited < PATIENCE;
+    return this.#announced.hasVideo && waited < 2 * PATIENCE;
+  }
+
+  /** A publish begins; a former one is over. */
+  begin(): void {
+    if (this.#isEnded) return;
+    this.#formerVideo = this.#video?.body ?? this.#formerVideo;
+    this.#formerAudio = this.#audio?.body ?? this.#formerAudio;
+    this.#video = this.#audio = this.#announced = undefined;
+    this.#forgetMetadata();
+    this.isLive = this.#isFresh = true;
+    this.#since = -1;
+    for (const push of this.#pushes) push.begin();
+  }
+
+  /** Nobody publishes; somebody may come back. */
+  hold(): void {
+    if (!this.isLive) return;
+    this.isLive = false;
+    for (const push of this.#pushes) push.hold();
+  }
+
+  /** The playlist is over. */
+  end(): void {
+    if (this.#isEnded) return;
+    this.want([]);
+    this.#isEnded = true;
+    this.isLive = false;
+    this.#onEnd();
+  }
+
+  /** See `Pusher.want`. */
+  want(orders: readonly PushOrder[]): void {
+    if (this.#isEnded) return;
+    const former = new Map(this.#pushes.map((push) => [push.order.id, push]));
+    const wanted = new Map<string, Push>();
+    const fresh: Push[] = [];
+    for (const order of orders) {
+      if (wanted.has(order.id)) continue;
+      const known = former.get(order.id);
+      if (known?.order.url === order.url && known.order.videoOnly === order.videoOnly) {
+        former.delete(order.id);
+        wanted.set(order.id, known);
+        continue;
+      }
+      const push = new Push(order, { host: this.#host, broadcast: this });
+      wanted.set(order.id, push);
+      fresh.push(push);
+    }
+    this.#pushes = [...wanted.values()];
+    // What came while nothing was pushed was not looked at.
+    if (!this.isActive) this.#since = -1;
+    this.isActive = this.#pushes.length > 0;
+    for (const push of former.values()) push.end();
+    for (const push of fresh) push.start();
+  }
+
+  /** Another video header is in force: the FLV body `bytes[start, end)`, good during the call. */
+  configureVideo(header: {
+    bytes: Uint8Array;
+    start: number;
+    end: number;
+    codec: number;
+    config: VideoConfig;
+  }): void {
+    const { bytes, start, end, codec, config } = header;
+    const former = this.#video?.body ?? this.#formerVideo;
+    const body = bytes.slice(start, end);
+    this.#video = { body: former !== undefined && isSame(former, body) ? former : body, codec, config };
+    this.#forgetMetadata();
+    for (const push of this.#pushes) push.restartVideo();
+  }
+
+  configureAudio(header: {
+    bytes: Uint8Array;
+    start: number;
+    end: number;
+    codec: number;
+    config: AudioConfig;
+  }): void {
+    const { bytes, start, end, codec, config } = header;
+    const former = this.#audio?.body ?? this.#formerAudio;
+    const body = bytes.slice(start, end);
+    this.#audio = { body: former !== undefined && isSame(former, body) ? former : body, codec, config };
+    this.#forgetMetadata();
+  }
+
+  /** What the encoder says that it sends. */
+  announce(announced: Announced): void {
+    if (!announced.hasVideo && !announced.hasAudio) return;
+    this.#announced = announced;
+    this.#forgetMetadata();
+  }
+
+  /** A picture: the FLV body `bytes[start, end)`, good during the call. `time`: ms of the playlist's timeline; `now`: epoch ms. */
+  video(bytes: Uint8Array, start: number, end: number, time: number, isKey: boolean, now: number): void {
+    const at = Math.max(this.#place(time), this.#lastVideo + 1);
+    this.#lastVideo = this.#videoSeen = at;
+    if (at > this.#latest) this.#latest = at;
+    const pushes = this.#pushes;
+    for (let index = 0; index < pushes.length; index += 1)
+      pushes[index].video(bytes, start, end, at, isKey, now);
+  }
+
+  /** The same for sound. */
+  audio(bytes: Uint8Array, start: number, end: number, time: number, now: number): void {
+    const at = Math.max(this.#place(time), this.#lastAudio + 1);
+    this.#lastAudio = at;
+    if (at > this.#latest) this.#latest = at;
+    const pushes = this.#pushes;
+    for (let index = 0; index < pushes.length; index += 1) pushes[index].audio(bytes, start, end, at, now);
+  }
+
+  /** The time on the timeline of the pushes, whole ms. A publish begins behind the one before it. */
+  #place(time: number): number {
+    let at = Math.round(time) + this.#shift;
+    if (this.#isFresh) {
+      this.#isFresh = false;
+      // A second later, so that what comes a little early still has a time of its own.
+      const late = this.#latest < 0 || at > this.#latest ? 0 : this.#latest + 1000 - at;
+      this.#shift += late;
+      at += late;
+    }
+    if (this.#since < 0) this.#since = this.#videoSeen = at;
+    return at;
+  }
+
+  #forgetMetadata(): void {
+    for (const kept of this.#metadata) kept.isRight = false;
+  }
+}
+
+function isSame(one: Uint8Array, other: Uint8Array): boolean {
+  return one.length === other.length && one.every((byte, index) => byte === other[index]);
+}
+
+const GONE = encoderLimits.trackGone.value;
+const PATIENCE = encoderLimits.otherTrack.value;

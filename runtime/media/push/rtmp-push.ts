@@ -1,0 +1,286 @@
+import type { Socket } from 'node:net';
+import type { Cidr } from '../../../core/cidr.ts';
+import { valuesOf } from '../../../core/limit-table.ts';
+import type { Log } from '../../../core/log.ts';
+import type { Clock } from '../../../core/ports/clock.ts';
+import type { OutboundFailure } from '../../../core/ports/outbound.ts';
+import type { PushTrouble } from '../../../core/ports/pusher.ts';
+import { failure } from '../../drivers/outbound/failure.ts';
+import { outboundLimits } from '../../drivers/outbound/limits.ts';
+import { reach } from '../../drivers/outbound/reach.ts';
+import { type Lookup, type Resolver, resolver } from '../../drivers/outbound/resolver.ts';
+import { hostOf, isRefusedPort, type Place } from '../../drivers/outbound/target.ts';
+import { ClientSession, chunkStreamOf } from '../rtmp/client-session.ts';
+import { type PublisherLimits, publisherLimits } from '../rtmp/limits.ts';
+import { chunkedSize, writeChunks } from '../rtmp/message-writer.ts';
+import { ProtocolError } from '../rtmp/protocol-error.ts';
+import { type PublishTarget, parsePublishUrl } from '../rtmp/publish-target.ts';
+import { WindowCount } from '../rtmp/window-count.ts';
+import { ChunkTrack } from './chunk-track.ts';
+import type { Framing, OpenPush, PushConnection, PushHandlers } from './connection.ts';
+import { outboundTrouble, refusalTrouble, trouble } from './rtmp-trouble.ts';
+
+export interface RtmpPushOptions {
+  readonly clock: Clock;
+  /** Blocks that are open although they are not public: `outbound.allow`. */
+  readonly allow: readonly Cidr[];
+  readonly log?: Log;
+  readonly limits?: Partial<PublisherLimits>;
+  /** Default: the system's. */
+  readonly lookup?: Lookup;
+  /** Certificates trusted in place of the built-in ones, PEM. For tests; a deployment sets NODE_EXTRA_CA_CERTS. */
+  readonly ca?: readonly string[];
+}
+
+/**
+ * Pushes to `rtmp:` and `rtmps:` URLs. A server is reached as the guarded client reaches one (`reach`): every address of the
+ * name is checked, and one of them is connected to.
+ */
+export function rtmpPush(options: RtmpPushOptions): OpenPush {
+  const { allow, clock, lookup } = options;
+  const limits = { ...valuesOf(publisherLimits), ...options.limits };
+  const names = resolver({ allow, clock, limits: outboundLimits, lookup });
+  return (url, handlers) => {
+    const push = new RtmpPush({ ...options, limits, names, handlers });
+    // Not during this call, whatever it comes to.
+    queueMicrotask(() => void push.open(url));
+    return { abort: () => push.abort() };
+  };
+}
+
+interface Parts extends Omit<RtmpPushOptions, 'limits'> {
+  readonly limits: PublisherLimits;
+  readonly names: Resolver;
+  readonly handlers: PushHandlers;
+}
+
+class RtmpPush implements PushConnection {
+  readonly framing: Framing;
+  readonly #parts: Parts;
+  readonly #calledOff = new AbortController();
+  readonly #track: ChunkTrack;
+  readonly #orders: WindowCount;
+  #session: ClientSession | undefined;
+  #socket: Socket | undefined;
+  #streamId = 0;
+  #isOpen = false;
+  #isOver = false;
+  /** The socket keeps bytes that the system has not taken. */
+  #isFull = false;
+  #receivedSince = 0;
+  #receivedBytes = 0;
+  /** What is to be said where the next message ends. */
+  #waiting: Uint8Array[] = [];
+  #waitingBytes = 0;
+  #cancelDeadline = () => {};
+
+  constructor(parts: Parts) {
+    const { chunkBytes, orders, orderWindow } = parts.limits;
+    this.#parts = parts;
+    this.#track = new ChunkTrack(chunkBytes);
+    this.#orders = new WindowCount({ most: orders, window: orderWindow });
+    this.framing = {
+      preamble: new Uint8Array(0),
+      sizeOf: (length) => chunkedSize(length, chunkBytes),
+      write: (out, at, type, timestamp, bytes, start, end) =>
+        writeChunks(
+          out,
+          at,
+          chunkStreamOf(type),
+          type,
+          this.#streamId,
+          timestamp,
+          bytes,
+          start,
+          end,
+          chunkBytes,
+        ),
+    };
+  }
+
+  async open(url: string): Promise<void> {
+    try {
+      const { names, limits, clock, ca } = this.#parts;
+      const target = read(url);
+      if ('reason' in target) return this.#end(target);
+      const addresses = await names.resolve(target.place);
+      if (this.#isOver) return;
+      if ('ok' in addresses) return this.#end(outboundTrouble(addresses));
+      this.#cancelDeadline = clock.at(clock.now() + limits.answerTimeout, () =>
+        this.#end(trouble('timeout', 'the server did not accept the stream in time')),
+      );
+      const reached = await reach(target.place, {
+        addresses,
+        timeout: limits.connectTimeout,
+        signal: this.#calledOff.signal,
+        clock,
+        limits: outboundLimits,
+        ca,
+        take: (socket) => this.#begin(socket, target.target),
+      });
+      if ('ok' in reached) this.#end(outboundTrouble(reached));
+    } catch (error) {
+      this.#fail(error);
+    }
+  }
+
+  abort(): void {
+    this.#stop();
+    this.#socket?.destroy();
+  }
+
+  write(bytes: Uint8Array): number {
+    if (this.#isOver || this.#isFull || this.#socket?.destroyed) return 0;
+    const { socketBytes } = this.#parts.limits;
+    let at = 0;
+    while (at < bytes.length && !this.#isFull) {
+      const to = Math.min(bytes.length, at + socketBytes);
+      this.#track.advance(bytes, at, to);
+      this.#give(at === 0 && to === bytes.length ? bytes : bytes.subarray(at, to));
+      at = to;
+    }
+    if (this.#waiting.length > 0 && this.#track.isBetween) {
+      for (const answer of this.#waiting.splice(0)) this.#give(answer);
+      this.#waitingBytes = 0;
+    }
+    return at;
+  }
+
+  leave(): void {
+    if (this.#isOver) return;
+    const socket = this.#socket as Socket;
+    // In the midst of a message no goodbye can be said: the server hears the end of the bytes.
+    if (this.#track.isBetween) this.#session?.leave();
+    this.#stop();
+    socket.end();
+    // Half a close, then the server's own: closing at once could reset the connection before it has read the goodbye.
+    const { clock, limits } = this.#parts;
+    const cancel = clock.at(clock.now() + limits.leaveTimeout, () => socket.destroy());
+    socket.once('close', cancel);
+  }
+
+  /** The socket is connected and was checked. */
+  #begin(socket: Socket, target: PublishTarget): Socket {
+    const { limits, handlers } = this.#parts;
+    this.#socket = socket;
+    const session = new ClientSession({
+      target,
+      chunkSize: limits.chunkBytes,
+      send: (bytes) => this.#say(bytes),
+      onPublishing: (streamId) => {
+        this.#cancelDeadline();
+        this.#streamId = streamId;
+        this.#isOpen = true;
+        handlers.onOpen(this);
+      },
+      onRefused: (refusal) => this.#end(refusalTrouble(refusal)),
+      onEnded: () => this.#end(trouble('closed', 'the server ended the stream')),
+      onOrder: () => {
+        if (!this.#orders.admit(this.#parts.clock.now()))
+          throw new ProtocolError('the server gives orders without end');
+      },
+    });
+    this.#session = session;
+    socket.on('data', (bytes: Buffer) => this.#receive(session, bytes));
+    socket.on('error', () => this.#closed());
+    socket.on('end', () => this.#closed());
+    socket.on('close', () => this.#closed());
+    session.begin();
+    return socket;
+  }
+
+  #receive(session: ClientSession, bytes: Buffer): void {
+    if (this.#isOver) return;
+    try {
+      this.#countReceived(bytes.length);
+      session.receive(bytes);
+    } catch (error) {
+      this.#fail(error);
+    }
+  }
+
+  #countReceived(count: number): void {
+    const { clock, limits } = this.#parts;
+    const now = clock.now();
+    if (now - this.#receivedSince >= limits.orderWindow) {
+      this.#receivedSince = now;
+      this.#receivedBytes = 0;
+    }
+    this.#receivedBytes += count;
+    if (this.#receivedBytes > limits.receivedBytes)
+      throw new ProtocolError('the server sends more than one that is published to has to say');
+  }
+
+  /** A message of the session: at once, or behind the message of which a part is on its way. */
+  #say(bytes: Uint8Array): void {
+    if (this.#isOver) return;
+    if (this.#track.isBetween) this.#give(bytes);
+    else {
+      this.#waiting.push(bytes);
+      this.#waitingBytes += bytes.length;
+    }
+    const unsent = this.#waitingBytes + (this.#socket as Socket).writableLength;
+    if (unsent > this.#parts.limits.unsentBytes)
+      this.#end(trouble('stalled', 'the server asks without end and reads no answer'));
+  }
+
+  #give(bytes: Uint8Array): void {
+    const socket = this.#socket as Socket;
+    socket.write(bytes, this.#onTaken);
+    this.#isFull = socket.writableLength > 0;
+  }
+
+  readonly #onTaken = (): void => {
+    if (this.#isOver || !this.#isFull || (this.#socket as Socket).writableLength > 0) return;
+    this.#isFull = false;
+    if (this.#isOpen) this.#parts.handlers.onDrain();
+  };
+
+  #closed(): void {
+    const when = this.#isOpen ? '' : ' before it accepted the stream';
+    const why = this.#session?.isAsking ? ', which a wrong key is the usual reason for' : '';
+    this.#end(trouble('closed', `the server closed the connection${when}${why}`));
+  }
+
+  #fail(error: unknown): void {
+    const isTheirs = error instanceof ProtocolError;
+    // Not its message, which could hold anything.
+    if (!isTheirs) this.#parts.log?.error('a push over RTMP failed', { error: nameOf(error) });
+    this.#end(trouble('protocol', isTheirs ? error.message : 'what the server said could not be handled'));
+  }
+
+  #end(why: PushTrouble): void {
+    if (this.#isOver) return;
+    this.abort();
+    this.#parts.handlers.onEnd(why);
+  }
+
+  /** Nothing is told from here on. */
+  #stop(): void {
+    this.#isOver = true;
+    this.#cancelDeadline();
+    this.#session?.close();
+    this.#calledOff.abort(CALLED_OFF);
+  }
+}
+
+const CALLED_OFF: OutboundFailure = failure('aborted', 'the push was called off');
+
+/** Where a URL leads; messages call it `the server`, because the host is as secret as the key. */
+function read(url: string): { readonly place: Place; readonly target: PublishTarget } | PushTrouble {
+  let target: PublishTarget;
+  try {
+    target = parsePublishUrl(url);
+  } catch (error) {
+    return trouble('url', (error as Error).message);
+  }
+  const { isSecure, port } = target;
+  const named = hostOf(target.host);
+  if (!named) return trouble('url', 'the host of the URL is not a name that DNS can have');
+  if (isRefusedPort(port)) return trouble('url', 'the port of the URL is not one that RTMP is spoken on');
+  return { target, place: { ...named, isSecure, port, origin: 'the server' } };
+}
+
+function nameOf(error: unknown): string {
+  return error instanceof Error ? error.name : typeof error;
+}

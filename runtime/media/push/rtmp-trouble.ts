@@ -1,0 +1,47 @@
+import type { OutboundFailure } from '../../../core/ports/outbound.ts';
+import type { PushReason, PushTrouble } from '../../../core/ports/pusher.ts';
+import { isKnownCode, type PublishRefusal } from '../rtmp/client-session.ts';
+
+/** What became of a connection, in words that hold nothing of the URL and nothing of what the server says but known codes. */
+export function trouble(reason: PushReason, what: string): PushTrouble {
+  return { reason, message: `${what[0].toUpperCase()}${what.slice(1)}.` };
+}
+
+/** Names and connections; its messages call the place `the server`, as they were told to. */
+export function outboundTrouble({ reason, message }: OutboundFailure): PushTrouble {
+  return trouble(OUTBOUND_REASONS[reason] ?? 'connect', message);
+}
+
+export function refusalTrouble({ code, asksForUser }: PublishRefusal): PushTrouble {
+  if (asksForUser) {
+    const what =
+      'the server asks for a user and a password, which is not supported; use one that takes a key';
+    return trouble('rejected', what);
+  }
+  // The one says nothing, the other is a text of the server's own.
+  if (code === 'NetConnection.Call.Failed' || !isKnownCode(code))
+    return trouble('rejected', `the server refused the stream; ${CHECK_URL}`);
+  const what = `the server refused the stream with ${code}`;
+  const advice = ADVICE[code];
+  return trouble('rejected', advice === undefined ? what : `${what}: ${advice}`);
+}
+
+const OUTBOUND_REASONS: Readonly<Partial<Record<string, PushReason>>> = {
+  refused: 'forbidden',
+  dns: 'dns',
+  busy: 'dns',
+  connect: 'connect',
+  tls: 'tls',
+  timeout: 'timeout',
+};
+
+const CHECK_URL = "check the target's URL and its key";
+/** What is known to help. */
+const ADVICE: Readonly<Record<string, string>> = {
+  'NetConnection.Connect.InvalidApp': 'it does not know the path of the URL in front of the key',
+  'NetConnection.Connect.Rejected': CHECK_URL,
+  'NetStream.Publish.BadName': 'the key is wrong, or something else is streaming with it',
+  'NetStream.Publish.Denied': CHECK_URL,
+  'NetStream.Publish.Rejected': CHECK_URL,
+  'NetStream.Publish.Unauthorized': CHECK_URL,
+};

@@ -1,0 +1,84 @@
+import { limitTable, valuesOf } from '../../../../core/limit-table.ts';
+
+/** Pushes over SRT. */
+export const srtLimitTable = limitTable('srt', {
+  parameters: {
+    value: 16,
+    unit: 'parameters',
+    meaning: 'Parameters of an `srt://` URL.',
+    beyond: 'Nothing is pushed to it: `url`.',
+  },
+  streamId: {
+    value: 512,
+    unit: 'bytes',
+    meaning: '`streamid` of an `srt://` URL, in UTF-8.',
+    beyond: 'Nothing is pushed to it: `url`.',
+  },
+  shortestPassphrase: {
+    value: 10,
+    unit: 'bytes',
+    meaning: '`passphrase` of an `srt://` URL, at least.',
+    beyond: 'Nothing is pushed to it: `url`.',
+  },
+  passphrase: {
+    value: 79,
+    unit: 'bytes',
+    meaning: '`passphrase` of an `srt://` URL.',
+    beyond: 'Nothing is pushed to it: `url`.',
+  },
+  latency: {
+    value: 10_000,
+    unit: 'ms',
+    meaning:
+      '`latency` of an `srt://` URL. A greater number counts as microseconds, as ffmpeg and OBS write it.',
+    beyond: 'Nothing is pushed to it: `url`.',
+  },
+  payload: {
+    value: 1456,
+    unit: 'bytes',
+    meaning: '`pkt_size` of an `srt://` URL, a multiple of 188 or this.',
+    beyond: 'Nothing is pushed to it: `url`.',
+  },
+  connectTimeout: {
+    value: 5000,
+    unit: 'ms',
+    meaning: 'How long a server may take to answer the handshake.',
+    beyond: 'The attempt fails as `connect`.',
+  },
+  acceptTimeout: {
+    value: 12_000,
+    unit: 'ms',
+    meaning: 'From the first media that was written to the word of ffmpeg that it is connected.',
+    beyond: 'It is killed; the attempt fails as `timeout`.',
+  },
+  writeTimeout: {
+    value: 8000,
+    unit: 'ms',
+    meaning: 'How long the far side may take nothing at all. SRT itself gives it up after 5 s of silence.',
+    beyond: 'ffmpeg ends: `closed`.',
+  },
+  analyze: {
+    value: 500,
+    unit: 'ms',
+    meaning: 'Media that ffmpeg looks at before it connects, where a broadcast has pictures or sound alone.',
+    beyond: 'It connects with what it has seen.',
+  },
+  interleave: {
+    value: 100,
+    unit: 'ms',
+    meaning: 'How long ffmpeg waits for sound that belongs to pictures, or pictures to sound.',
+    beyond: 'It sends what it has.',
+  },
+  linger: {
+    value: 250,
+    unit: 'ms',
+    meaning:
+      'How much longer than its latency a connection stays open when a push ends: SRT throws away what has not been played out.',
+    beyond: 'It is closed.',
+  },
+});
+
+/** Durations in milliseconds, sizes in bytes. */
+export type SrtLimits = Readonly<Record<keyof typeof srtLimitTable & string, number>>;
+
+export const srtLimits: SrtLimits = valuesOf(srtLimitTable);

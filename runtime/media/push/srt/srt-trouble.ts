@@ -1,0 +1,55 @@
+import type { OutboundFailure } from '../../../../core/ports/outbound.ts';
+import type { PushReason, PushTrouble } from '../../../../core/ports/pusher.ts';
+import type { FfmpegEnd } from '../../../ffmpeg/process.ts';
+import type { FfmpegRefusal } from '../../../ffmpeg/runner.ts';
+
+/** A trouble of a push over SRT. */
+export function trouble(reason: PushReason, message: string): PushTrouble {
+  return { reason, message };
+}
+
+/** Why ffmpeg was not started, for people. */
+export function refusalTrouble({ reason }: FfmpegRefusal): PushTrouble {
+  if (reason === 'missing') return noFfmpeg;
+  if (reason === 'full') return trouble('full', 'This server runs as many processes of ffmpeg as it may.');
+  if (reason === 'order')
+    return trouble('url', 'The streamid or passphrase of the URL cannot be handed to ffmpeg.');
+  return trouble('unsupported', 'This server could not start ffmpeg, which SRT takes.');
+}
+
+export const noFfmpeg = trouble('unsupported', 'This server has no ffmpeg, which SRT takes.');
+
+/** Why a host has no address that may be called. The resolver's own words name the host. */
+export function addressTrouble({ reason }: OutboundFailure): PushTrouble {
+  if (reason === 'refused') return trouble('forbidden', "The server's address is not allowed here.");
+  return trouble('dns', "The server's name could not be resolved.");
+}
+
+/**
+ * What ended ffmpeg, from what it and libsrt said (libsrt 1.4 and 1.5: core.cpp, handshake.cpp; ffmpeg 4.4 to 8: libsrt.c).
+ * Known signs become words of ours; nothing of the text is handed on, for it repeats the address, and what others wrote.
+ */
+export function endTrouble(end: FfmpegEnd, { isAccepted }: { isAccepted: boolean }): PushTrouble {
+  const { errors, signal } = end;
+  if (signal !== undefined) return trouble('closed', 'The process of ffmpeg that sent it was ended.');
+  if (isAccepted) return trouble('closed', 'The server closed the connection, or is gone.');
+  if (/incorrect passphrase|bad ?secret|wrong password/i.test(errors)) {
+    return trouble('rejected', 'The server refused the passphrase.');
+  }
+  if (/password required|unsecure|encryption/i.test(errors)) {
+    return trouble('rejected', 'The server wants a passphrase and there is none, or the other way round.');
+  }
+  if (/reject/i.test(errors)) {
+    return trouble('rejected', 'The server refused the connection: see whether the streamid is right.');
+  }
+  if (/protocol not found|unknown protocol/i.test(errors)) {
+    return trouble('unsupported', 'The ffmpeg of this server cannot speak SRT.');
+  }
+  if (/network is unreachable|no route to host|permission denied|operation not permitted/i.test(errors)) {
+    return trouble('connect', 'The server cannot be reached from here.');
+  }
+  if (/\bsrt\b|connection|timed? ?out|input\/output error/i.test(errors)) {
+    return trouble('connect', 'The server did not answer.');
+  }
+  return trouble('protocol', 'ffmpeg could not make a stream for SRT of this broadcast.');
+}

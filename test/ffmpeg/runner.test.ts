@@ -1,0 +1,172 @@
+import { existsSync } from 'node:fs';
+import { rename } from 'node:fs/promises';
+import { expect, it } from 'vitest';
+import { jsonLog } from '../../core/log.ts';
+import { systemClock } from '../../runtime/drivers/clock/system.ts';
+import { virtualClock } from '../../runtime/drivers/clock/virtual.ts';
+import type { FfmpegProcess } from '../../runtime/ffmpeg/process.ts';
+import { ffmpegRunner, type RunnerOptions } from '../../runtime/ffmpeg/runner.ts';
+import { anyCommand, fakeFfmpeg } from './fake.ts';
+
+const clock = systemClock();
+
+function runnerWith(options: Partial<RunnerOptions>) {
+  const lines: string[] = [];
+  const log = jsonLog({ level: 'debug', now: () => 0, write: (line) => lines.push(line) });
+  return { runner: ffmpegRunner({ clock, log, ...options }), lines };
+}
+
+const started = (outcome: { ok: boolean }): FfmpegProcess => {
+  expect(outcome).toMatchObject({ ok: true });
+  return outcome as FfmpegProcess;
+};
+
+it('learns what its ffmpeg is and can, once', async () => {
+  await using fake = await fakeFfmpeg('exit 0');
+  const { runner, lines } = runnerWith({ path: fake.path });
+  const [about] = await Promise.all([runner.about(), runner.about()]);
+  expect(about).toMatchObject({ path: fake.path, version: '7.1.1-fake', libavformat: 61 * 65_536 + 7 });
+  expect([...(about?.protocols ?? [])]).toEqual(['pipe', 'srt']);
+  await runner.about();
+  expect(lines.filter((line) => line.includes('ffmpeg is used'))).toHaveLength(1);
+  runner.close();
+});
+
+it('says once that there is none, and finds one that comes later', async () => {
+  await using fake = await fakeFfmpeg('exit 0');
+  const path = `${fake.folder}/later`;
+  const time = virtualClock({ start: 0 });
+  const { runner, lines } = runnerWith({ clock: time, path, limits: { sweepDelay: 1e9 } });
+  expect(await runner.about()).toBeUndefined();
+  expect(await runner.start({ command: anyCommand, handlers: {} })).toEqual({ ok: false, reason: 'missing' });
+  await time.advance(61_000);
+  expect(await runner.about()).toBeUndefined();
+  expect(lines).toHaveLength(1);
+  expect(lines[0]).toContain('there is no ffmpeg');
+  await rename(fake.path, path);
+  expect(await runner.about()).toBeUndefined();
+  await time.advance(61_000);
+  expect(await runner.about()).toMatchObject({ path });
+  runner.close();
+});
+
+it('takes one that does not answer as missing', async () => {
+  await using fake = await fakeFfmpeg('exit 0');
+  await Bun.write(fake.path, '#!/bin/sh\nexec sleep 60\n');
+  const { runner } = runnerWith({ path: fake.path, limits: { lookTimeout: 200 } });
+  expect(await runner.about()).toBeUndefined();
+  await Bun.write(fake.path, '#!/bin/sh\nexec yes ffmpeg version 7\n');
+  const other = runnerWith({ path: fake.path }).runner;
+  expect(await other.about()).toBeUndefined();
+});
+
+it('runs as many as it may at one time, and no more', async () => {
+  await using fake = await fakeFfmpeg('exec cat');
+  const { runner } = runnerWith({ path: fake.path, processes: 3 });
+  const order = { command: anyCommand, handlers: {} };
+  const outcomes = await Promise.all([1, 2, 3, 4, 5].map(() => runner.start(order)));
+  expect(outcomes.map((one) => (one.ok ? 'runs' : one.reason))).toEqual([
+    'runs',
+    'runs',
+    'runs',
+    'full',
+    'full',
+  ]);
+  const first = started(outcomes[0]);
+  first.end();
+  await first.ended;
+  started(await runner.start(order));
+  expect(runner.running).toBe(3);
+  runner.close();
+  for (const one of outcomes) if (one.ok) await one.ended;
+  expect(await runner.start(order)).toEqual({ ok: false, reason: 'closed' });
+});
+
+it('leaves none behind after 50 starts and stops', async () => {
+  await using fake = await fakeFfmpeg('exec cat >/dev/null');
+  const { runner } = runnerWith({ path: fake.path });
+  const pids: number[] = [];
+  for (let turn = 0; turn < 50; turn += 1) {
+    const one = started(await runner.start({ command: anyCommand, handlers: {} }));
+    pids.push(one.pid);
+    if (turn % 2 === 0) one.end();
+    else one.kill();
+    await one.ended;
+  }
+  expect(runner.running).toBe(0);
+  for (const pid of pids) expect(() => process.kill(pid, 0)).toThrow();
+  runner.close();
+});
+
+it('hides what is hidden from the command line and from the disk, and hands little of its own on', async () => {
+  await using fake = await fakeFfmpeg(
+    'tr "\\0" " " </proc/$$/cmdline; echo; cat /proc/self/fd/3; env; ls -l /proc/self/fd/3; echo "passphrase is wonderland-9" >&2; exit 1',
+  );
+  const { runner, lines } = runnerWith({
+    path: fake.path,
+    env: { PATH: process.env.PATH, FFREPORT: 'file=/tmp/x', http_proxy: 'http://x', MILLRACE_KEY: 'mine' },
+  });
+  let out = '';
+  const one = started(
+    await runner.start({
+      command: {
+        ...anyCommand,
+        output: { ...anyCommand.output, hidden: { passphrase: 'wonderland-9', mode: 'caller' } },
+      },
+      handlers: {
+        onOutput(bytes) {
+          out += Buffer.from(bytes).toString();
+        },
+      },
+    }),
+  );
+  const { errors } = await one.ended;
+  const [arguments_, ...rest] = out.split('\n');
+  expect(arguments_).toContain('-fpre /proc/self/fd/3');
+  expect(arguments_).not.toContain('wonderland');
+  expect(rest).toContain('passphrase=wonderland-9');
+  expect(rest).toContain('mode=caller');
+  expect(out).not.toMatch(/FFREPORT|http_proxy|MILLRACE_KEY/);
+  const [, folder] = /-> (\S+)\/options \(deleted\)/.exec(out) ?? [];
+  expect(folder).toContain('millrace-ffmpeg-');
+  expect(existsSync(folder)).toBe(false);
+  expect(errors).toBe('passphrase is ***\n');
+  expect(lines.join()).not.toContain('wonderland');
+  runner.close();
+});
+
+it('says once that an ffmpeg shows what should be hidden, and hides it at least from what is logged', async () => {
+  await using fake = await fakeFfmpeg('echo "$*" >&2; exit 1', { hides: false });
+  const { runner, lines } = runnerWith({ path: fake.path });
+  const output = { ...anyCommand.output, hidden: { passphrase: 'wonder land-9' } };
+  for (let turn = 0; turn < 2; turn += 1) {
+    const one = started(await runner.start({ command: { ...anyCommand, output }, handlers: {} }));
+    expect((await one.ended).errors).toContain('-passphrase ***');
+  }
+  expect(lines.filter((line) => line.includes('list of processes'))).toHaveLength(1);
+  expect(lines.join()).not.toContain('wonder');
+  runner.close();
+});
+
+it('does not start what would smuggle an option in', async () => {
+  await using fake = await fakeFfmpeg('exit 0');
+  const { runner } = runnerWith({ path: fake.path });
+  const output = { ...anyCommand.output, hidden: { streamid: 'a\nvcodec=libx264' } };
+  const outcome = await runner.start({ command: { ...anyCommand, output }, handlers: {} });
+  expect(outcome).toEqual({ ok: false, reason: 'order' });
+  expect(runner.running).toBe(0);
+  runner.close();
+});
+
+it('says nothing of the command line when the system cannot start it', async () => {
+  await using fake = await fakeFfmpeg('exit 0');
+  const { runner, lines } = runnerWith({ path: fake.path, env: { PATH: '/nowhere' } });
+  await runner.about();
+  await Bun.file(fake.path).delete();
+  const output = { ...anyCommand.output, target: 'srt://198.51.100.7:9', hidden: { streamid: 'wonderland' } };
+  const outcome = await runner.start({ command: { ...anyCommand, output }, handlers: {} });
+  expect(outcome).toEqual({ ok: false, reason: 'failed' });
+  expect(lines.at(-1)).toContain('ENOENT');
+  expect(lines.join()).not.toMatch(/wonderland|198\.51/);
+  runner.close();
+});

@@ -1,0 +1,85 @@
+import type { FfmpegAbout } from '../../runtime/ffmpeg/about.ts';
+import { libavformat } from '../../runtime/ffmpeg/about.ts';
+import type { FfmpegEnd, FfmpegProcess } from '../../runtime/ffmpeg/process.ts';
+import type { FfmpegOrder, FfmpegRefusal, FfmpegRunner } from '../../runtime/ffmpeg/runner.ts';
+
+/** One process that was started: what it was told, and what the test makes of it. */
+export interface ScriptedProcess {
+  readonly order: FfmpegOrder;
+  /** What it took, in order. */
+  readonly taken: Uint8Array[];
+  /** `end` and `kill` as they came. */
+  readonly calls: string[];
+  /** Bytes that it still takes. */
+  room: number;
+  /** It writes to its standard output. */
+  say(text: string): void;
+  drain(): void;
+  /** It is gone. */
+  exit(end?: Partial<FfmpegEnd>): Promise<void>;
+}
+
+/** A runner without processes. */
+export function scriptedFfmpeg(
+  options: { about?: Partial<FfmpegAbout> | 'missing'; refuses?: FfmpegRefusal['reason'] } = {},
+): FfmpegRunner & { readonly started: ScriptedProcess[] } {
+  const started: ScriptedProcess[] = [];
+  const about: FfmpegAbout | undefined =
+    options.about === 'missing'
+      ? undefined
+      : {
+          ...{
+            path: '/usr/bin/ffmpeg',
+            version: '8.0',
+            libavformat: libavformat(62, 3),
+            guard: [],
+            hides: true,
+          },
+          ...{ protocols: new Set(['pipe', 'srt']), ...options.about },
+        };
+  return {
+    started,
+    about: async () => about,
+    async start(order) {
+      if (options.refuses) return { ok: false, reason: options.refuses };
+      const { scripted, process } = startScripted(order);
+      started.push(scripted);
+      return process;
+    },
+    get running() {
+      return started.length;
+    },
+    close() {},
+  };
+}
+
+function startScripted(order: FfmpegOrder): { scripted: ScriptedProcess; process: FfmpegProcess } {
+  const gone = Promise.withResolvers<FfmpegEnd>();
+  const scripted: ScriptedProcess = {
+    order,
+    taken: [],
+    calls: [],
+    room: Number.POSITIVE_INFINITY,
+    say: (text) => void order.handlers.onOutput?.(Buffer.from(text)),
+    drain: () => order.handlers.onDrain?.(),
+    async exit(end) {
+      gone.resolve({ by: 'itself', code: 1, signal: undefined, errors: '', ...end });
+      await gone.promise;
+      await Promise.resolve();
+    },
+  };
+  const process: FfmpegProcess = {
+    ok: true,
+    pid: 1,
+    write(bytes) {
+      const count = Math.min(bytes.length, scripted.room);
+      scripted.room -= count;
+      if (count > 0) scripted.taken.push(bytes.slice(0, count));
+      return count;
+    },
+    end: () => void scripted.calls.push('end'),
+    kill: () => void scripted.calls.push('kill'),
+    ended: gone.promise,
+  };
+  return { scripted, process };
+}

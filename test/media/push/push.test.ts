@@ -1,0 +1,618 @@
+import { describe, expect, it } from 'vitest';
+import { readAmf0 } from '../../../runtime/media/rtmp/amf0.ts';
+import { AAC_44100_MONO, AVC_240P } from '../../hls/feed.ts';
+import { kindOf, order, outline, pictures, Stage, settled, violations } from './stage.ts';
+
+const ONE = order('one');
+
+async function onAir(limits?: ConstructorParameters<typeof Stage>[0]) {
+  const stage = new Stage(limits);
+  const broadcast = stage.broadcast();
+  broadcast.begin();
+  await broadcast.play({ ms: 500 });
+  return { stage, broadcast };
+}
+
+describe('the beginning of a push', () => {
+  it('waits for a key frame, and puts metadata and headers before it', async () => {
+    const { stage, broadcast } = await onAir();
+    broadcast.want(ONE);
+    await settled();
+    expect(stage.reading('one')?.state).toBe('waiting');
+    await broadcast.play({ ms: 480 });
+    expect(stage.told()).toEqual([]);
+    await broadcast.play({ ms: 1000 });
+    expect(stage.told()).toEqual(['one connected']);
+    expect(stage.reading('one')?.state).toBe('connected');
+    const messages = stage.servers.last(ONE.url).messages();
+    expect(outline(messages).slice(0, 5)).toEqual(['data', 'header', 'sound header', 'key', 'sound']);
+    expect(violations(messages)).toEqual([]);
+    expect(pictures(messages)[0]).toEqual({ publish: 1, number: 25, isKey: true, timestamp: 0 });
+    // As much time passes as the encoder says.
+    const last = pictures(messages).at(-1);
+    expect(last?.timestamp).toBe(((last?.number ?? 0) - 25) * 40);
+    expect(broadcast.fatal).toEqual([]);
+  });
+
+  it('tells the first picture at once, and later writes ten times a second', async () => {
+    const { stage, broadcast } = await onAir();
+    broadcast.want(ONE);
+    await broadcast.play({ ms: 540 });
+    const server = stage.servers.last(ONE.url);
+    expect(pictures(server.messages())).toHaveLength(1);
+    const { writes } = server;
+    await broadcast.play({ ms: 10_000 });
+    // And one more for each key frame, before which all else goes out.
+    expect(server.writes - writes).toBeGreaterThan(70);
+    expect(server.writes - writes).toBeLessThan(115);
+  });
+
+  it('writes what lies ready for long although no message follows', async () => {
+    const { stage, broadcast } = await onAir();
+    broadcast.want(ONE);
+    await broadcast.play({ ms: 620 });
+    const server = stage.servers.last(ONE.url);
+    await stage.pass(1000);
+    expect(pictures(server.messages()).at(-1)?.number).toBe(27);
+    expect(stage.reading('one')?.queuedBytes).toBe(0);
+  });
+
+  it('says what is known in the metadata, and no more', async () => {
+    const stage = new Stage();
+    const broadcast = stage.broadcast();
+    broadcast.attach();
+    broadcast.metadata({
+      ...{ width: 1, height: 1, framerate: 50, videocodecid: 7, audiocodecid: 10 },
+      ...{ videodatarate: 2500, audiodatarate: -7, encoder: 'somebody', secret: 'x'.repeat(1000) },
+    });
+    broadcast.headers();
+    broadcast.want(ONE, order('two', { videoOnly: true }));
+    await settled();
+    await broadcast.play({ ms: 1000 });
+    const said = (id: string) => {
+      const [{ body }] = stage.servers.last(order(id).url).messages();
+      return readAmf0(body, 0, body.length);
+    };
+    expect(said('one')).toEqual([
+      '@setDataFrame',
+      'onMetaData',
+      {
+        ...{ width: 640, height: 360, framerate: 50, videocodecid: 7, videodatarate: 2500 },
+        ...{ audiocodecid: 10, audiosamplerate: 48_000, audiosamplesize: 16, stereo: true },
+        encoder: 'Millrace',
+      },
+    ]);
+    expect(said('two')[2]).toEqual({
+      ...{ width: 640, height: 360, framerate: 50, videocodecid: 7, videodatarate: 2500 },
+      encoder: 'Millrace',
+    });
+  });
+
+  it('leaves sound out when only pictures are wanted', async () => {
+    const { stage, broadcast } = await onAir();
+    broadcast.want(order('one', { videoOnly: true }));
+    await broadcast.play({ ms: 3000 });
+    const messages = stage.servers.last(ONE.url).messages();
+    expect(new Set(messages.map(kindOf))).toEqual(new Set(['data', 'header', 'key', 'delta']));
+    expect(violations(messages)).toEqual([]);
+  });
+
+  it('begins with the first sound when the encoder said that there is nothing else', async () => {
+    const stage = new Stage();
+    const broadcast = stage.broadcast();
+    broadcast.attach();
+    broadcast.metadata({ audiocodecid: 10 });
+    broadcast.headers({ video: false });
+    broadcast.want(ONE, order('two', { videoOnly: true }));
+    await broadcast.play({ ms: 500, video: false });
+    expect(stage.told()).toEqual(['one connected']);
+    expect(outline(stage.servers.last(ONE.url).messages())).toEqual(['data', 'sound header', 'sound']);
+    expect(stage.reading('two')?.state).toBe('waiting');
+    await stage.pass(120_000);
+    expect(stage.reading('two')?.state).toBe('waiting');
+  });
+
+  it('begins without the sound that lags behind the first picture', async () => {
+    const stage = new Stage();
+    const broadcast = stage.broadcast();
+    broadcast.begin({ at: 1000 });
+    await broadcast.play({ ms: 500, lag: 300 });
+    broadcast.want(ONE);
+    await broadcast.play({ ms: 3000, lag: 300 });
+    const messages = stage.servers.last(ONE.url).messages();
+    const sounds = messages.filter((message) => kindOf(message) === 'sound').map((one) => one.timestamp);
+    const steps = sounds.slice(1).map((time, index) => time - sounds[index]);
+    expect(sounds[0]).toBeLessThan(25);
+    expect(Math.min(...steps)).toBeGreaterThan(20);
+    // 0.5 s until the key frame, and the lag.
+    expect(sounds.at(-1)).toBeLessThan(2210);
+  });
+
+  it('waits a second for pictures of which nobody spoke, and begins without sound at once', async () => {
+    const stage = new Stage();
+    const broadcast = stage.broadcast();
+    broadcast.begin({ video: false });
+    broadcast.want(ONE);
+    await broadcast.play({ ms: 900, video: false });
+    expect(stage.told()).toEqual([]);
+    await broadcast.play({ ms: 200, video: false });
+    expect(stage.told()).toEqual(['one connected']);
+
+    const silent = stage.broadcast('q');
+    silent.begin({ audio: false });
+    stage.pusher.want('q', [order('two')]);
+    await settled();
+    await silent.play({ ms: 40, audio: false });
+    expect(stage.told('two')).toEqual(['two connected']);
+  });
+
+  it('goes on with pictures when they come late, from a key frame on', async () => {
+    const stage = new Stage();
+    const broadcast = stage.broadcast();
+    broadcast.begin({ video: false });
+    broadcast.want(ONE);
+    await broadcast.play({ ms: 2000, video: false });
+    broadcast.headers({ audio: false });
+    await broadcast.play({ ms: 2000 });
+    const messages = stage.servers.last(ONE.url).messages();
+    expect(outline(messages).slice(0, 3)).toEqual(['data', 'sound header', 'sound']);
+    expect(pictures(messages).length).toBeGreaterThan(45);
+    const kinds = messages.map(kindOf);
+    expect(kinds.indexOf('header')).toBeLessThan(kinds.indexOf('key'));
+  });
+
+  it('is connected to who answers late only once it said yes', async () => {
+    const { stage, broadcast } = await onAir();
+    stage.servers.answer = (attempt) => attempt.accept({ isAccepted: false });
+    broadcast.want(ONE);
+    await broadcast.play({ ms: 2000 });
+    expect(stage.told()).toEqual([]);
+    expect(stage.reading('one')?.state).toBe('connecting');
+    stage.servers.last(ONE.url).sayYes();
+    await settled();
+    expect(stage.told()).toEqual(['one connected']);
+    stage.servers.answer = (attempt) => attempt.accept({ isAccepted: false });
+    stage.servers.last(ONE.url).refuse('closed');
+    await broadcast.play({ ms: 4000 });
+    stage.servers.last(ONE.url).refuse('connect');
+    await settled();
+    expect(stage.told()).toEqual(['one connected', 'one lost closed', 'one failed connect']);
+  });
+});
+
+describe('a push across publishes', () => {
+  it('keeps its connection through hold, and goes on behind where it was', async () => {
+    const { stage, broadcast } = await onAir();
+    broadcast.want(ONE);
+    await broadcast.play({ ms: 3020 });
+    broadcast.detach();
+    const server = stage.servers.last(ONE.url);
+    // What was gathered goes out.
+    expect(pictures(server.messages()).at(-1)?.number).toBe(87);
+    await stage.pass(120_000);
+    expect(stage.told()).toEqual(['one connected']);
+    broadcast.begin({ at: 4_000_000_000 });
+    await broadcast.play({ ms: 2000 });
+    const messages = server.messages();
+    expect(violations(messages)).toEqual([]);
+    expect(new Set(pictures(messages).map(({ publish }) => publish))).toEqual(new Set([1, 2]));
+    const begins = messages.findIndex((message) => kindOf(message) === 'key' && message.body[10] === 2);
+    // The same headers are not said again.
+    expect(messages.slice(begins - 2).filter((message) => kindOf(message).includes('header'))).toEqual([]);
+    expect(stage.told()).toEqual(['one connected']);
+    expect(stage.servers.attempts).toHaveLength(1);
+  });
+
+  it('puts other headers before the next key frame', async () => {
+    const { stage, broadcast } = await onAir();
+    broadcast.want(ONE);
+    await broadcast.play({ ms: 3020 });
+    // It takes over: nobody was away.
+    broadcast.begin({ video: AVC_240P, audio: AAC_44100_MONO });
+    await broadcast.play({ ms: 2000 });
+    const messages = stage.servers.last(ONE.url).messages();
+    expect(violations(messages, { headers: true })).toEqual([]);
+    const headers = messages.filter((message) => kindOf(message).includes('header'));
+    expect(headers).toHaveLength(4);
+    expect([...(headers.at(-1)?.body.subarray(2) ?? [])]).toEqual([...AAC_44100_MONO]);
+    const data = messages.filter((message) => kindOf(message) === 'data').at(-1)?.body ?? new Uint8Array();
+    expect(readAmf0(data, 0, data.length)[2]).toMatchObject({ width: 322, height: 242 });
+  });
+
+  it('changes headers within a publish as well', async () => {
+    const { stage, broadcast } = await onAir();
+    broadcast.want(ONE);
+    await broadcast.play({ ms: 2520 });
+    broadcast.headers({ video: AVC_240P, audio: false });
+    await broadcast.play({ ms: 2000 });
+    const messages = stage.servers.last(ONE.url).messages();
+    // Pictures between the header and its first key frame are of no use to anybody.
+    const numbers = pictures(messages).map(({ number }) => number);
+    expect(numbers.slice(numbers.indexOf(75), numbers.indexOf(75) + 2)).toEqual([75, 100]);
+    const kinds = messages.map(kindOf);
+    const at = kinds.lastIndexOf('header');
+    expect(kinds.slice(at).find((kind) => kind === 'key' || kind === 'delta')).toBe('key');
+    expect(kinds.filter((kind) => kind === 'header')).toHaveLength(2);
+  });
+
+  it('has a time that goes on when the clock of the encoder jumps', async () => {
+    const { stage, broadcast } = await onAir();
+    broadcast.want(ONE);
+    await broadcast.play({ ms: 3000 });
+    await broadcast.play({ ms: 3000, stamp: (time) => time + 90_000_000 });
+    await broadcast.play({ ms: 3000, stamp: (time) => time + 90_000_000 - 2000 });
+    await broadcast.play({ ms: 3000, stamp: (time) => time + 7 });
+    const messages = stage.servers.last(ONE.url).messages();
+    expect(violations(messages)).toEqual([]);
+    const times = pictures(messages).map(({ timestamp }) => timestamp);
+    const steps = times.slice(1).map((time, index) => time - times[index]);
+    expect(Math.min(...steps)).toBeGreaterThan(0);
+    expect(Math.max(...steps)).toBeLessThan(1100);
+    expect(times.at(-1)).toBeLessThan(16_000);
+  });
+});
+
+describe('what is wanted', () => {
+  it('ends, begins, and begins anew what differs, and touches nothing else', async () => {
+    const { stage, broadcast } = await onAir();
+    broadcast.want(ONE, order('two'), order('three'));
+    await broadcast.play({ ms: 1000 });
+    const [one, two, three] = ['one', 'two', 'three'].map((id) => stage.servers.last(order(id).url));
+    stage.facts.length = 0;
+    const moved = order('two', { url: 'srt://elsewhere.example/x' });
+    broadcast.want(moved, { ...ONE }, order('four'));
+    broadcast.want(order('four'), moved, { ...ONE }, { ...ONE });
+    await broadcast.play({ ms: 1000 });
+    expect(stage.told().slice(0, 2)).toEqual(['two ended', 'three ended']);
+    expect(stage.told().slice(2).toSorted()).toEqual(['four connected', 'two connected']);
+    expect([one.how, two.how, three.how]).toEqual([undefined, 'left', 'left']);
+    expect(stage.servers.to(ONE.url)).toHaveLength(1);
+    broadcast.want({ ...ONE, videoOnly: true }, moved, order('four'));
+    expect(one.how).toBe('left');
+    await broadcast.play({ ms: 1000 });
+    expect(stage.told('one')).toEqual(['one ended', 'one connected']);
+    expect(stage.pusher.totals()).toMatchObject({ connected: 3, connecting: 0 });
+  });
+
+  it('means nothing for an unknown playlist, nor after the end', async () => {
+    const { stage, broadcast } = await onAir();
+    stage.pusher.want('unknown', [ONE]);
+    broadcast.want(ONE);
+    await broadcast.play({ ms: 1000 });
+    broadcast.output.end();
+    broadcast.want(ONE);
+    await stage.pass(10_000);
+    expect(stage.told()).toEqual(['one connected', 'one ended']);
+    expect(stage.servers.last(ONE.url).how).toBe('left');
+    expect(stage.pusher.readings()).toEqual([]);
+    expect(stage.clock.timers).toBe(0);
+  });
+
+  it('ends all of them when the pusher is closed', async () => {
+    const { stage, broadcast } = await onAir();
+    broadcast.want(ONE);
+    await broadcast.play({ ms: 1000 });
+    stage.pusher.close();
+    broadcast.want(order('two'));
+    await broadcast.play({ ms: 1000 });
+    expect(stage.told()).toEqual(['one connected', 'one ended']);
+    expect(stage.servers.attempts).toHaveLength(1);
+    expect(stage.clock.timers).toBe(0);
+  });
+
+  it('aborts what stands in the middle of a message', async () => {
+    const { stage, broadcast } = await onAir();
+    broadcast.want(ONE);
+    await broadcast.play({ ms: 1000 });
+    const server = stage.servers.last(ONE.url);
+    server.stall(300);
+    await broadcast.play({ ms: 1000 });
+    broadcast.want();
+    expect(server.how).toBe('aborted');
+    await settled();
+    expect(stage.told().at(-1)).toBe('one ended');
+  });
+});
+
+describe('an attempt that fails', () => {
+  it('is made again after 1, 2, 4, … 60 s, and tells each', async () => {
+    const { stage, broadcast } = await onAir();
+    stage.servers.answer = (attempt) => attempt.refuse('rejected');
+    const began = stage.clock.now();
+    const at: number[] = [];
+    stage.servers.onOpen = () => void at.push(stage.clock.now() - began);
+    broadcast.want(ONE);
+    await settled();
+    expect(stage.reading('one')).toMatchObject({
+      state: 'connecting',
+      retryAt: began + 1000,
+      trouble: { reason: 'rejected' },
+    });
+    await stage.pass(200_000);
+    expect(at.map((ms) => ms / 1000)).toEqual([0, 1, 3, 7, 15, 31, 63, 123, 183]);
+    expect(stage.told()).toEqual(at.map(() => 'one failed rejected'));
+    expect(stage.pusher.totals().troubles).toEqual({ rejected: 9 });
+  });
+
+  it('waits less at the next loss only when it was connected for a minute', async () => {
+    const { stage, broadcast } = await onAir();
+    broadcast.want(ONE);
+    const lose = async (after: number) => {
+      await broadcast.play({ ms: after });
+      stage.servers.last(ONE.url).refuse('closed');
+      await settled();
+      return (stage.reading('one')?.retryAt ?? 0) - stage.clock.now();
+    };
+    expect(await lose(2000)).toBe(1000);
+    expect(await lose(5000)).toBe(2000);
+    expect(await lose(50_000)).toBe(4000);
+    expect(await lose(70_000)).toBe(1000);
+    expect(await lose(3000)).toBe(2000);
+    const each = ['one connected', 'one lost closed'];
+    expect(stage.told()).toEqual([...each, ...each, ...each, ...each, ...each]);
+  });
+
+  it('is not made while nobody publishes, and at once when somebody does', async () => {
+    const { stage, broadcast } = await onAir();
+    broadcast.want(ONE);
+    await broadcast.play({ ms: 1000 });
+    broadcast.detach();
+    stage.servers.last(ONE.url).refuse('closed');
+    broadcast.want(ONE, order('two'));
+    await stage.pass(30_000);
+    expect(stage.servers.attempts).toHaveLength(1);
+    expect(stage.reading('one')).toMatchObject({ state: 'connecting', trouble: { reason: 'closed' } });
+    expect(stage.reading('two')?.state).toBe('connecting');
+    broadcast.begin();
+    await settled();
+    await broadcast.play({ ms: 500 });
+    expect(stage.told()).toEqual(['one connected', 'one lost closed', 'one connected', 'two connected']);
+  });
+
+  it('is given up when nobody ever answers', async () => {
+    const { stage, broadcast } = await onAir();
+    stage.servers.answer = () => {};
+    broadcast.want(ONE);
+    await stage.pass(61_000);
+    expect(stage.servers.to(ONE.url)[0].how).toBe('aborted');
+    expect(stage.told()).toEqual(['one failed timeout']);
+  });
+
+  it('says so when nothing can be pushed to the URL, or to no more', async () => {
+    const { stage, broadcast } = await onAir({ targets: 1 });
+    broadcast.want(ONE, order('two'), order('three', { url: 'https://secret.example/' }));
+    await broadcast.play({ ms: 1000 });
+    expect(stage.told()).toEqual(['two failed full', 'three failed full', 'one connected']);
+    broadcast.want(order('two'));
+    await broadcast.play({ ms: 3000 });
+    expect(stage.told('two').at(-1)).toBe('two connected');
+    broadcast.want(order('three', { url: 'https://secret.example/' }));
+    await broadcast.play({ ms: 3000 });
+    expect(stage.told('three').at(-1)).toBe('three failed url');
+    expect(JSON.stringify([stage.facts, stage.pusher.readings(), stage.lines])).not.toContain('secret');
+  });
+});
+
+describe('a server that takes less', () => {
+  const SIZE = 20_000;
+  /** 500 kB a second; a queue of one MiB. */
+  const small = { queue: 1_048_576 };
+
+  it('gets whole groups of pictures only, and goes on at a key frame', async () => {
+    const { stage, broadcast } = await onAir(small);
+    broadcast.want(ONE, order('two'));
+    await broadcast.play({ ms: 2000, size: SIZE });
+    const server = stage.servers.last(ONE.url);
+    server.stall(10_000);
+    await broadcast.play({ ms: 20_000, size: SIZE });
+    expect(stage.told('one')).toEqual(['one connected', 'one slow slow']);
+    expect(stage.reading('one')).toMatchObject({ state: 'connected', trouble: { reason: 'slow' } });
+    expect(stage.reading('one')?.queuedBytes).toBeLessThanOrEqual(1_048_576);
+    server.drain();
+    await broadcast.play({ ms: 3000, size: SIZE });
+    const messages = server.messages();
+    expect(violations(messages)).toEqual([]);
+    const got = pictures(messages);
+    const gaps = got.slice(1).filter(({ number }, index) => number !== got[index].number + 1);
+    expect(gaps).toHaveLength(1);
+    expect(gaps[0].isKey).toBe(true);
+    // The headers stand before the picture that it goes on with.
+    const index = messages.findIndex((message) => pictures([message])[0]?.number === gaps[0].number);
+    expect(messages.slice(index - 3, index).map(kindOf)).toEqual(['data', 'header', 'sound header']);
+    const dropped = stage.reading('one')?.droppedFrames ?? 0;
+    expect(got.length + dropped + 25).toBe((got.at(-1)?.number ?? 0) + 1);
+    expect(stage.pusher.totals().droppedFrames).toBe(dropped);
+
+    // The other did not notice.
+    const other = pictures(stage.servers.last(order('two').url).messages());
+    expect(other.map(({ number }) => number)).toEqual(other.map((_, at) => at + 25));
+    expect(stage.reading('two')?.droppedFrames).toBe(0);
+    expect(broadcast.fatal).toEqual([]);
+  });
+
+  it('is told to be slow once, and again when it has kept up for 10 s', async () => {
+    const { stage, broadcast } = await onAir(small);
+    broadcast.want(ONE);
+    await broadcast.play({ ms: 1000, size: SIZE });
+    const server = stage.servers.last(ONE.url);
+    const starve = async () => {
+      server.stall();
+      await broadcast.play({ ms: 5000, size: SIZE });
+      server.drain();
+    };
+    await starve();
+    await broadcast.play({ ms: 8000, size: SIZE });
+    await starve();
+    expect(stage.told()).toEqual(['one connected', 'one slow slow']);
+    await broadcast.play({ ms: 12_000, size: SIZE });
+    expect(stage.reading('one')?.trouble).toBeUndefined();
+    await starve();
+    expect(stage.told()).toEqual(['one connected', 'one slow slow', 'one slow slow']);
+    expect(violations(server.messages())).toEqual([]);
+  });
+
+  it('is slow for as long as it never takes all there is', async () => {
+    const { stage, broadcast } = await onAir(small);
+    broadcast.want(ONE);
+    await broadcast.play({ ms: 1000, size: SIZE });
+    const server = stage.servers.last(ONE.url);
+    server.stall();
+    for (let second = 0; second < 60; second += 1) {
+      await broadcast.play({ ms: 1000, size: SIZE });
+      server.drain(300_000);
+    }
+    expect(stage.told()).toEqual(['one connected', 'one slow slow']);
+    const got = pictures(server.messages());
+    // What it takes it gets.
+    expect(got.length * (SIZE + 29)).toBeGreaterThan(17_000_000);
+    expect(violations(server.messages())).toEqual([]);
+  });
+
+  it('of sound alone gets the newest', async () => {
+    const stage = new Stage({ queue: 300_000 });
+    const broadcast = stage.broadcast();
+    broadcast.begin({ video: false });
+    broadcast.want(ONE);
+    await broadcast.play({ ms: 3000, video: false });
+    const server = stage.servers.last(ONE.url);
+    server.stall();
+    await broadcast.play({ ms: 80_000, video: false });
+    expect(stage.told()).toEqual(['one connected', 'one slow slow']);
+    server.drain();
+    await broadcast.play({ ms: 1000, video: false });
+    const messages = server.messages();
+    expect(violations(messages)).toEqual([]);
+    expect(messages.at(-1)?.timestamp).toBeGreaterThan(82_000);
+    expect(stage.reading('one')).toMatchObject({ droppedFrames: 0, trouble: { reason: 'slow' } });
+    expect(stage.reading('one')?.queuedBytes).toBeLessThan(2000);
+  });
+
+  it('is lost when it takes nothing for 90 s, though much was let go meanwhile', async () => {
+    const { stage, broadcast } = await onAir(small);
+    broadcast.want(ONE);
+    await broadcast.play({ ms: 1000, size: SIZE });
+    const server = stage.servers.last(ONE.url);
+    server.stall();
+    await broadcast.play({ ms: 88_000, size: SIZE });
+    expect(stage.told().at(-1)).toBe('one slow slow');
+    await broadcast.play({ ms: 3000, size: SIZE });
+    expect(stage.told().slice(0, 3)).toEqual(['one connected', 'one slow slow', 'one lost stalled']);
+    expect(server.how).toBe('aborted');
+    await broadcast.play({ ms: 2000, size: SIZE });
+    expect(stage.told('one').at(-1)).toBe('one connected');
+    expect(violations(stage.servers.last(ONE.url).messages())).toEqual([]);
+  });
+
+  it('is not lost while it takes a little now and then', async () => {
+    const { stage, broadcast } = await onAir(small);
+    broadcast.want(ONE);
+    await broadcast.play({ ms: 1000, size: SIZE });
+    const server = stage.servers.last(ONE.url);
+    server.stall();
+    for (let minute = 0; minute < 5; minute += 1) {
+      await broadcast.play({ ms: 60_000, size: SIZE });
+      server.drain(1);
+    }
+    expect(stage.told()).toEqual(['one connected', 'one slow slow']);
+  });
+
+  it('takes no more memory than all may have together, and nothing from one that keeps up', async () => {
+    const memory = 4 * 1_048_576;
+    const { stage, broadcast } = await onAir({ queue: 1_048_576, memory });
+    const orders = Array.from({ length: 12 }, (_, index) => order(`s${index}`));
+    broadcast.want(ONE, ...orders);
+    await broadcast.play({ ms: 1000, size: SIZE });
+    for (const { url } of orders) stage.servers.last(url).stall(5);
+    let most = 0;
+    for (let second = 0; second < 30; second += 1) {
+      await broadcast.play({ ms: 1000, size: SIZE });
+      const queued = stage.pusher.readings().reduce((sum, { queuedBytes }) => sum + queuedBytes, 0);
+      most = Math.max(most, queued);
+    }
+    expect(most).toBeLessThanOrEqual(memory);
+    expect(most).toBeGreaterThan(memory / 4);
+    expect(stage.reading('one')?.droppedFrames).toBe(0);
+    for (const { url } of orders) stage.servers.last(url).drain();
+    await broadcast.play({ ms: 2000, size: SIZE });
+    for (const { url } of [ONE, ...orders])
+      expect(violations(stage.servers.last(url).messages())).toEqual([]);
+    broadcast.want();
+    await stage.pass(1000);
+    expect(stage.pusher.totals()).toMatchObject({ connected: 0, connecting: 0 });
+  });
+
+  it('leaves out a picture that is larger than everything it may hold', async () => {
+    const { stage, broadcast } = await onAir({ queue: 200_000 });
+    broadcast.want(ONE);
+    await broadcast.play({ ms: 1000 });
+    await broadcast.play({ ms: 1000, size: 300_000 });
+    await broadcast.play({ ms: 2000 });
+    const messages = stage.servers.last(ONE.url).messages();
+    expect(violations(messages)).toEqual([]);
+    expect(stage.told()).toEqual(['one connected', 'one slow slow']);
+    expect(pictures(messages).at(-1)?.number).toBeGreaterThan(100);
+  });
+});
+
+describe('an error of our own', () => {
+  it.each(['open', 'write', 'leave', 'abort'] as const)(
+    'in %s never reaches the broadcast',
+    async (where) => {
+      const { stage, broadcast } = await onAir();
+      const error = new TypeError('Invalid URL: rtmp://secret.example/one');
+      const throws = () => {
+        throw error;
+      };
+      if (where === 'open') stage.servers.onOpen = throws;
+      stage.servers.answer = (attempt) => {
+        if (where === 'write') attempt.onWrite = throws;
+        if (where === 'leave') attempt.end = throws;
+        if (where === 'abort') {
+          attempt.end = throws;
+          attempt.stall(10);
+        }
+        attempt.accept();
+      };
+      broadcast.want(ONE);
+      await broadcast.play({ ms: 3000 });
+      if (where === 'open')
+        expect(stage.told().slice(0, 2)).toEqual(['one failed connect', 'one failed connect']);
+      if (where === 'write')
+        expect(stage.told().slice(0, 2)).toEqual(['one failed closed', 'one failed closed']);
+      broadcast.want();
+      await broadcast.play({ ms: 3000 });
+      expect(stage.told().at(-1)).toBe('one ended');
+      expect(broadcast.fatal).toEqual([]);
+      expect(stage.lines.length).toBeGreaterThan(0);
+      expect(stage.lines.join()).not.toContain('secret');
+    },
+  );
+
+  it('of who is told goes no further', async () => {
+    const { stage, broadcast } = await onAir();
+    stage.pusher.tell(() => {
+      throw new Error('nobody listens');
+    });
+    broadcast.want(ONE);
+    await broadcast.play({ ms: 3000 });
+    expect(stage.lines).toHaveLength(1);
+    expect(pictures(stage.servers.last(ONE.url).messages()).length).toBeGreaterThan(50);
+  });
+
+  it('ends nothing twice when the connection breaks within a write', async () => {
+    const { stage, broadcast } = await onAir();
+    stage.servers.answer = (attempt) => {
+      attempt.onWrite = () => {
+        if (attempt.writes === 12) attempt.refuse('closed');
+      };
+      attempt.accept();
+    };
+    broadcast.want(ONE);
+    await broadcast.play({ ms: 5000 });
+    expect(stage.told().slice(0, 3)).toEqual(['one connected', 'one lost closed', 'one connected']);
+    expect(stage.servers.to(ONE.url)[0].how).toBe('broken');
+    await stage.pass(1000);
+    expect(stage.reading('one')?.queuedBytes).toBe(0);
+    expect(violations(stage.servers.last(ONE.url).messages())).toEqual([]);
+  });
+});
