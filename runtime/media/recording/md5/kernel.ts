@@ -29,14 +29,14 @@ export function md5Kernel(
 }
 
 /** Where blocks begin in memory. */
-export const dataAt = 1024;
+export const dataAt = 0x400;
 /** Bytes of a block. */
-export const blockSize = 64;
+export const blockSize = 0x40;
 /** Those of a message before its first block. */
 export const firstState = [0x67452301, 0xefcdab89, 0x98badcfe, 0x10325476];
 
 /** Of a group: the state, the state before the block, the words of the block, and one for what is in between. */
-const variables = { state: 0, former: 4, words: 8, spare: 24, count: 25 };
+const variables = { state: 0, former: 4, words: 8, spare: 0x18, count: 0x19 };
 const shifts = [
   [7, 12, 17, 22],
   [5, 9, 14, 20],

@@ -91,4 +91,4 @@ class Machine implements Md5 {
   }
 }
 
-const wasmPage = 65_536;
+const wasmPage = 0x1_0000;
