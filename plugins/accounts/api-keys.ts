@@ -73,7 +73,7 @@ export function storedKeys(
       ];
 
   return {
-    async principal(key) {
+    principal(key) {
       const hash = hashOf(key);
       if (timingSafeEqual(hash, options.bootstrap.hash)) return admin;
       const name = hash.toString('latin1');

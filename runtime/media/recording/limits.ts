@@ -63,10 +63,17 @@ export const recorderLimits = limitTable('recording', {
     beyond: 'It is looked at again.',
   },
   hashPiece: {
-    value: 1_048_576,
+    value: 262_144,
     unit: 'bytes',
-    meaning: 'What is hashed in one go, about 2 ms of work.',
+    meaning: 'What is hashed of a recording in one go; of eight side by side 3 ms of work.',
     beyond: 'Writes have their turn, then it goes on.',
+  },
+  hashBehind: {
+    value: 16 * 1_048_576,
+    unit: 'bytes',
+    meaning:
+      'What of a recording may be unhashed while it waits for seven others to be hashed side by side with.',
+    beyond: 'It is hashed alone, which costs three times as much.',
   },
   issueKept: {
     value: 30_000,

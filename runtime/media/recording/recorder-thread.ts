@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { every } from '../../../core/every.ts';
 import type { Clock } from '../../../core/ports/clock.ts';
 import { FreeSpace } from './free-space.ts';
+import { HashTurns } from './hash-turns.ts';
 import { fileIo, OpenFiles } from './open-files.ts';
 import { places } from './places.ts';
 import type { Call, FromThread, Op, Problem, Start, ToThread } from './protocol.ts';
@@ -40,11 +41,8 @@ class RunningThread {
   readonly #spools = new Map<number, Spool>();
   /** Of which the main thread is to hear. */
   readonly #touched = new Set<Spool>();
-  /** Those that may have something to hash, in turn. */
-  readonly #unhashed = new Set<Spool>();
-  readonly #buffer: Uint8Array;
+  readonly #hashing: HashTurns<Spool>;
   readonly #around: SpoolSurroundings;
-  #isHashing = false;
   #isSyncing = false;
 
   constructor(port: Port, options: ThreadOptions & Start) {
@@ -53,7 +51,11 @@ class RunningThread {
     this.#options = options;
     this.#ring = new Uint8Array(ring.bytes);
     this.#taken = new Int32Array(ring.taken);
-    this.#buffer = new Uint8Array(limits.hashPiece);
+    const onOpened = (spool: Spool) => {
+      this.#touched.add(spool);
+      this.#tell();
+    };
+    this.#hashing = new HashTurns({ clock, limits, onOpened });
     const files = new OpenFiles({ clock, most: limits.openFiles });
     const { reserve, reserveSlack: slack, spaceLook: interval } = limits;
     this.#around = {
@@ -68,7 +70,7 @@ class RunningThread {
   take(ops: readonly Op[]): void {
     for (const op of ops) this.#perform(op);
     this.#tell();
-    this.#hashSoon();
+    this.#hashing.soon();
   }
 
   #perform(op: Op): void {
@@ -79,12 +81,12 @@ class RunningThread {
       const meta = found ?? op.meta;
       const spool = new Spool({ take: op.take, meta, isMade: found !== undefined, folder }, this.#around);
       this.#spools.set(op.take, spool);
-      this.#unhashed.add(spool);
+      this.#hashing.add(spool);
       return;
     }
     const spool = this.#spools.get(op.take);
     if (spool) this.#touched.add(spool);
-    if (spool) this.#unhashed.add(spool);
+    if (spool) this.#hashing.add(spool);
     if (op.op === 'part') {
       spool?.part(this.#ring.subarray(op.at, op.at + op.size), op.part);
       // From here on the main thread may use that memory again.
@@ -127,10 +129,10 @@ class RunningThread {
       if (call.argument.fields.finished) spool.forget();
       return undefined;
     }
-    if (call.name === 'seal') return spool.seal(new Uint8Array(this.#buffer.length));
+    if (call.name === 'seal') return spool.seal(this.#hashing.alone);
     this.#spools.delete(call.argument);
     this.#touched.delete(spool);
-    this.#unhashed.delete(spool);
+    this.#hashing.delete(spool);
     await spool.leave();
     this.#touched.delete(spool);
     return undefined;
@@ -144,35 +146,6 @@ class RunningThread {
       { notes },
       notes.map(({ rows }) => rows.buffer),
     );
-  }
-
-  /** A piece of one after the other, and a rest after each, so that much to catch up with takes a quarter of a core. */
-  #hashSoon(): void {
-    if (this.#isHashing) return;
-    const next = this.#nextToHash();
-    if (!next) return;
-    this.#isHashing = true;
-    const { clock } = this.#options;
-    const began = performance.now();
-    next.hash(this.#buffer);
-    this.#touched.add(next);
-    this.#tell();
-    const rest = Math.ceil((performance.now() - began) * hashRest);
-    clock.at(clock.now() + rest, () => {
-      this.#isHashing = false;
-      this.#hashSoon();
-    });
-  }
-
-  #nextToHash(): Spool | undefined {
-    for (const spool of this.#unhashed) {
-      this.#unhashed.delete(spool);
-      if (!spool.isHashable) continue;
-      // Its turn comes again after those of the others.
-      this.#unhashed.add(spool);
-      return spool;
-    }
-    return undefined;
   }
 
   async #sync(): Promise<void> {
@@ -197,6 +170,3 @@ function problemOf(error: unknown): Problem {
   const message = error instanceof Error ? error.message : String(error);
   return { message, ...(code !== '' && { code }) };
 }
-
-/** How many times as long as a piece took. */
-const hashRest = 3;

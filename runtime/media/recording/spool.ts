@@ -4,7 +4,9 @@ import type { Clock } from '../../../core/ports/clock.ts';
 import type { FedInit, FedPart } from './feed.ts';
 import { joinMark } from './found-takes.ts';
 import type { FreeSpace } from './free-space.ts';
+import type { Hashable } from './hash-turns.ts';
 import type { RecorderLimits } from './limits.ts';
+import type { Md5, Md5State } from './md5/md5.ts';
 import type { OpenFiles } from './open-files.ts';
 import type { TakeNote } from './protocol.ts';
 import { inTurns, type Steps, turn } from './steps.ts';
@@ -31,7 +33,7 @@ export interface SpoolSurroundings {
  * One take on disk. What cannot be written is missing as a whole, up to a key frame, and is counted; the next try comes
  * by itself. Nothing here throws but `seal`, `save` and `sync`.
  */
-export class Spool {
+export class Spool implements Hashable {
   readonly take: number;
   readonly #folder: string;
   readonly #around: SpoolSurroundings;
@@ -232,17 +234,35 @@ export class Spool {
   get isHashable(): boolean {
     if (this.#meta.sealed || this.#isEnding || this.#around.clock.now() < this.#retryAt) return false;
     if (!this.#file) return this.#isMade;
-    return this.#hash.at < this.#file.sealed;
+    return this.unhashed > 0;
   }
 
-  /** Hashes a piece of it, once it is looked through. */
-  hash(buffer: Uint8Array): void {
+  get isOpen(): boolean {
+    return this.#file !== undefined;
+  }
+
+  lookThrough(): void {
+    this.#tryToRead(() => this.#open());
+  }
+
+  get unhashed(): number {
+    return this.#file ? this.#hash.due(this.#file.sealed) : 0;
+  }
+
+  readUnhashed(into: Uint8Array): Md5State | undefined {
+    return this.#tryToRead(() => {
+      this.#hash.read(this.#io, into);
+      return this.#hash.md5;
+    });
+  }
+
+  #tryToRead<T>(read: () => T): T | undefined {
     try {
-      const { sealed = 0 } = this.#open() ?? {};
-      if (this.#hash.at < sealed) this.#hash.step(this.#io, { to: sealed, buffer });
+      return read();
     } catch (error) {
       this.#retryAt = this.#around.clock.now() + this.#around.limits.retry;
       this.#around.log('a recording cannot be read', { sessionId: this.#meta.sessionId, ...told(error) });
+      return undefined;
     }
   }
 
@@ -297,16 +317,16 @@ export class Spool {
   }
 
   /** Completes the file and hashes the rest of it; between any two pieces others have their turn. Undefined: no media. */
-  async seal(buffer: Uint8Array): Promise<SealedTake | undefined> {
+  async seal(md5: Md5): Promise<SealedTake | undefined> {
     if (this.#meta.sealed) return this.#meta.sealed;
     if (!this.#isMade) return undefined;
     this.#isSealing = true;
-    return this.#seal(buffer).finally(() => {
+    return this.#seal(md5).finally(() => {
       this.#isSealing = false;
     });
   }
 
-  async #seal(buffer: Uint8Array): Promise<SealedTake | undefined> {
+  async #seal(md5: Md5): Promise<SealedTake | undefined> {
     await this.save({ isEnding: true });
     const finished = await this.#around.finishing(async () => {
       while (!this.#open()) await turn();
@@ -315,15 +335,15 @@ export class Spool {
     this.#isDirty = false;
     if (!finished) return undefined;
     const { size, head, index, spec, startedAt } = finished;
-    while (this.#hash.at < size) {
-      this.#hash.step(this.#io, { to: size, buffer });
+    while (this.#hash.due(size) > 0) {
+      this.#hash.step(this.#io, { to: size, md5 });
       await turn();
     }
     await writeWhole(this.#folder, { name: spoolFiles.head, bytes: head.bytes });
     await writeWhole(this.#folder, { name: spoolFiles.index, bytes: index });
     await this.#around.files.sync(this.#path);
     const sealed: SealedTake = {
-      video: { size, ...this.#hash.digest() },
+      video: { size, ...this.#hash.digest(this.#io, { size, md5 }) },
       head: { size: head.bytes.length, from: head.from, to: head.to },
       index: { size: index.length },
       ...{ spec, startedAt },

@@ -1,26 +1,40 @@
+import { blockSize } from './md5/kernel.ts';
+import { type Md5, Md5State } from './md5/md5.ts';
 import type { TakeIo } from './take-file.ts';
 
-/** md5 and sha256 of a file, piece by piece from its beginning. */
+/** md5 and sha256 of a file, piece by piece from its beginning, in whole blocks of both. */
 export class TakeHash {
-  #md5 = new Bun.CryptoHasher('md5');
+  readonly md5 = new Md5State();
   #sha256 = new Bun.CryptoHasher('sha256');
   #digest: { md5: string; sha256: string } | undefined;
-  /** Bytes that were hashed. */
-  at = 0;
 
-  /** Hashes on, at most as much as `buffer` holds, up to `to`. */
-  step(io: TakeIo, { to, buffer }: { to: number; buffer: Uint8Array }): void {
-    const into = buffer.subarray(0, Math.min(buffer.length, to - this.at));
-    const count = io.read(this.at, into);
-    if (count < into.length) throw new Error(`a take ends at ${this.at + count}, before ${to}`);
-    this.#md5.update(into);
-    this.#sha256.update(into);
-    this.at += count;
+  /** Bytes of whole blocks that are not hashed, up to `to`. */
+  due(to: number): number {
+    const bytes = to - this.md5.bytes;
+    return bytes - (bytes % blockSize);
   }
 
-  /** Of all bytes so far, in hex. Nothing is added afterwards. */
-  digest(): { md5: string; sha256: string } {
-    this.#digest ??= { md5: this.#md5.digest('hex'), sha256: this.#sha256.digest('hex') };
+  /** Fills `into` with what comes next. The caller has its md5 taken in, side by side with that of others. */
+  read(io: TakeIo, into: Uint8Array): void {
+    const { bytes: at } = this.md5;
+    const count = io.read(at, into);
+    if (count < into.length) throw new Error(`a take ends at ${at + count}, before ${at + into.length}`);
+    this.#sha256.update(into);
+  }
+
+  /** Hashes on by itself, at most as much as there is room in `md5`, up to `to`. */
+  step(io: TakeIo, { to, md5 }: { to: number; md5: Md5 }): void {
+    const into = md5.room(0).subarray(0, this.due(to));
+    this.read(io, into);
+    md5.take([this.md5], into.length);
+  }
+
+  /** Of all bytes up to `size`, in hex, when no whole block is due. Nothing is added afterwards. */
+  digest(io: TakeIo, { size, md5 }: { size: number; md5: Md5 }): { md5: string; sha256: string } {
+    if (this.#digest) return this.#digest;
+    const rest = new Uint8Array(size - this.md5.bytes);
+    this.read(io, rest);
+    this.#digest = { md5: md5.digest(this.md5, rest), sha256: this.#sha256.digest('hex') };
     return this.#digest;
   }
 }

@@ -174,6 +174,7 @@ test.each(['throws', 'exits'])(
     const failures: Fault[] = [];
     const broken = channel(new URL(`file://${script}`), {
       maxWaiting: 10,
+      onAnswers: () => {},
       onFailure: (failure) => failures.push(failure),
     });
     const waiting = await Promise.allSettled([broken.call('acquire', { count: 1 }), broken.call('sweep', 0)]);
@@ -196,6 +197,25 @@ test('a call that cannot be copied to the worker fails alone', async () => {
     store.commit(step(lease, { actor: 'a/3' })),
   ]);
   expect(outcomes.map((one) => one.status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
+});
+
+test('whoever hears of a write sees it, also when others read earlier in the same turn', async () => {
+  const store = open();
+  await store.acquire(1);
+  let isOver = false;
+  const read = () => {
+    if (isOver) return;
+    void store.resources.get('stream', 'none');
+    setImmediate(read);
+  };
+  read();
+  const missed: string[] = [];
+  for (let n = 0; n < 200; n += 1) {
+    await create(store, [row({ id: `s${n}` })]);
+    if (!(await store.resources.get('stream', `s${n}`))) missed.push(`s${n}`);
+  }
+  isOver = true;
+  expect(missed).toEqual([]);
 });
 
 test('idle waits for calls that follow from answers', async () => {

@@ -22,7 +22,12 @@ interface Waiting {
 /** The main thread's end of the worker: gathers the requests of one tick into one message. */
 export function channel(
   url: URL,
-  options: { maxWaiting: number; onFailure: (failure: Fault) => void },
+  options: {
+    maxWaiting: number;
+    /** Before answers are given on. */
+    onAnswers: () => void;
+    onFailure: (failure: Fault) => void;
+  },
 ): Channel {
   const waiting = new Map<number, Waiting>();
   const idlers: (() => void)[] = [];
@@ -33,8 +38,9 @@ export function channel(
 
   const worker = new Worker(url);
   worker.onmessage = (message: MessageEvent<AnswerBatch>) => {
-    if ('failed' in message.data) fail(message.data.failed);
-    else for (const answer of message.data.answers) settle(answer);
+    if ('failed' in message.data) return fail(message.data.failed);
+    options.onAnswers();
+    for (const answer of message.data.answers) settle(answer);
   };
   worker.onerror = (error) => {
     // Bun would otherwise report it a second time as an uncaught error of this thread.

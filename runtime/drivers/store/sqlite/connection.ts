@@ -5,6 +5,7 @@ import { readOnlyDatabase } from './database.ts';
 import { storeLimits } from './limits.ts';
 import { type Reader, reader } from './reader.ts';
 import { statements } from './statements.ts';
+import { type TurnSnapshot, turnSnapshot } from './turn-snapshot.ts';
 
 export interface SqliteStoreOptions {
   /** Path of the database, or `:memory:` for one that ends with the store. Missing folders are made. */
@@ -38,28 +39,32 @@ export function connection(options: SqliteStoreOptions): Connection {
   const { file, log } = options;
   const worker = channel(new URL('./worker.ts', import.meta.url), {
     maxWaiting: options.maxWaiting ?? storeLimits.waiting.value,
+    onAnswers: () => open?.snapshot?.release(),
     onFailure(failure) {
       log?.error('store failed', { file, error: failure });
       options.onFailure?.(failure);
     },
   });
-  const opened = worker.call('open', { file }).then(({ schema, migrated }) => {
+  const opened = worker.call('open', { file }).then(({ schema, migrated }): Opened => {
     log?.info('store opened', { file, schema, migrated });
     // A database in memory belongs to its connection, so there the worker reads as well.
     return file === ':memory:' ? { reads: remote(worker), close: () => {} } : local(file);
   });
   // Whoever asks gets the reason; without a handler of our own it would also count as unhandled.
   opened.catch(() => {});
-  let open: Reads | undefined;
+  let open: Opened | undefined;
 
   return {
     worker,
     reads() {
       const failure = worker.failure();
       if (failure) throw failure;
-      if (open) return open;
-      return opened.then(({ reads }) => {
-        open = reads;
+      if (open) {
+        open.snapshot?.hold();
+        return open.reads;
+      }
+      return opened.then((now) => {
+        open = now;
         return this.reads();
       });
     },
@@ -79,12 +84,22 @@ export function connection(options: SqliteStoreOptions): Connection {
   };
 }
 
-function local(file: string): { reads: Reads; close(): void } {
+interface Opened {
+  readonly reads: Reads;
+  /** Where this thread reads. */
+  readonly snapshot?: TurnSnapshot;
+  close(): void;
+}
+
+function local(file: string): Opened {
   const db = readOnlyDatabase(file);
   const sql = statements(db);
+  const snapshot = turnSnapshot(db, sql);
   return {
     reads: reader(sql),
+    snapshot,
     close() {
+      snapshot.release();
       sql.finalize();
       db.close();
     },
