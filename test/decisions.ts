@@ -233,6 +233,11 @@ export const decisions: Readonly<Record<string, readonly Decision[]>> = {
       'plugins/takeover.test.ts: with busyKey refuse show for a minute that one was refused, and what to do',
     ],
     [
+      'a push of Millrace takes over from nobody',
+      'plugins/takeover.test.ts: with busyKey %s: a push is refused while another is live',
+      'plugins/takeover.test.ts: are let in as a push while the stream is off, held or recent, and give way to an encoder',
+    ],
+    [
       'after 3 takeovers in 60 s newcomers are refused for 30 s, with an issue',
       'plugins/takeover.test.ts: are braked: the fourth takeover is refused for 30 s, with an issue',
       'machines/takeover.test.ts: counts takeovers within 60 s, and no older ones',

@@ -10,6 +10,8 @@ export interface PublishRequest {
   readonly key: string;
   /** Address of the peer, without port. */
   readonly address: string;
+  /** It says that it is a push of a Millrace, this or another: it never takes over from a running broadcast. */
+  readonly isPush: boolean;
 }
 
 /** Yes, with what the packager must know to go on where an earlier connection stopped. */

@@ -27,6 +27,8 @@ export async function admit(
   }
   if (!row) return unauthorized;
   if (documentOf(row).suspended) return suspended;
+  // Streams that push to each other would end the broadcast of the encoder and fight with it over the key.
+  const busyKey = request.isPush ? 'refuse' : kit.config.busyKey;
   const token = uuid();
   try {
     const { context } = await kit.actors.ask(broadcast, row.id, {
@@ -36,7 +38,7 @@ export async function admit(
       node: kit.deployment.node.id,
       incarnation: kit.deployment.node.incarnation,
       sessionId: kit.resources.nameBeside(row.id, uuid),
-      busyKey: kit.config.busyKey,
+      busyKey,
       hold: milliseconds(kit.config.hold),
       reconnectWindow: milliseconds(kit.config.reconnectWindow),
     });
@@ -56,7 +58,7 @@ export async function admit(
     };
   } catch (error) {
     if (error instanceof Fault && error.status === 404) return unauthorized;
-    if (error instanceof Fault && error.status === 409) return refusal(request.key, kit);
+    if (error instanceof Fault && error.status === 409) return refusal(request.key, { kit, busyKey });
     abandoned({ streamId: row.id, token });
     kit.log.warn('a publish could not be admitted: its broadcast did not answer', {
       streamId: row.id,
@@ -93,14 +95,17 @@ const takenOver: PublishRefusal = {
 };
 
 /** Why the broadcast refused: the key is in use, or was changed, or the stream suspended, since the row was read. */
-async function refusal(key: string, kit: StreamsKit): Promise<PublishRefusal> {
+async function refusal(
+  key: string,
+  { kit, busyKey }: { kit: StreamsKit; busyKey: 'takeover' | 'refuse' },
+): Promise<PublishRefusal> {
   const row = await kit.resources.find('stream', 'streamKey', key, { isBeside: true });
   if (!row) return unauthorized;
   const { suspended: isSuspended, brakedUntil = 0 } = documentOf(row);
   if (isSuspended) return suspended;
   if (kit.config.busyKey === 'refuse') noteRefusal(row.id, kit);
   const wait = Math.ceil((brakedUntil - kit.clock.now()) / 1000);
-  const again = wait > 0 && kit.config.busyKey === 'takeover' ? ` Try again in ${wait} s.` : '';
+  const again = wait > 0 && busyKey === 'takeover' ? ` Try again in ${wait} s.` : '';
   return {
     granted: false,
     reason: 'rejected',

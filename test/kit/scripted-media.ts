@@ -27,7 +27,7 @@ export interface ScriptedPublish {
 }
 
 export interface ScriptedMedia extends Media {
-  publish(key: string): Promise<ScriptedPublish>;
+  publish(key: string, options?: { isPush: boolean }): Promise<ScriptedPublish>;
   /** Playback ids that were retired, in order. */
   readonly retired: readonly string[];
   readonly isOpen: boolean;
@@ -76,10 +76,10 @@ export function scriptedMedia(
     },
     serve: () => undefined,
     appears: async () => false,
-    async publish(key) {
+    async publish(key, { isPush } = { isPush: false }) {
       if (!handlers) throw new Error('nothing accepts broadcasts');
       const { report } = handlers;
-      const request = { connection: 'c', app: 'live', key, address: '127.0.0.1' };
+      const request = { connection: 'c', app: 'live', key, address: '127.0.0.1', isPush };
       const answer = await handlers.authorise(request);
       const grant = answer as PublishGrant;
       const state: { figures: Figures; closedBecause?: string } = {

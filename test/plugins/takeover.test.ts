@@ -86,6 +86,65 @@ describe('two encoders with one key', () => {
     expect(await issues()).toEqual([]);
   });
 
+  it.each(['takeover', 'refuse'])(
+    'with busyKey %s: a push is refused while another is live',
+    async (busyKey) => {
+      await using w = await world({ plugins, config: config(busyKey) });
+      const stream = await w.given.stream();
+      const push = () => w.media.publish(stream.streamKey, { isPush: true });
+      const refused = {
+        granted: false,
+        reason: 'rejected',
+        message: 'Another broadcast uses this stream key.',
+      };
+      // One that plays nothing yet has the key as well.
+      const encoder = await w.media.publish(stream.streamKey);
+      expect((await push()).answer).toEqual(refused);
+      encoder.playable();
+      await w.settle();
+      for (let attempt = 0; attempt < 5; attempt += 1) expect((await push()).answer).toEqual(refused);
+      expect(encoder.closedBecause).toBeUndefined();
+      expect((await w.request('GET', `/api/stream/${stream.id}`)).body).toMatchObject({
+        isActive: true,
+        isHealthy: true,
+      });
+    },
+  );
+
+  it('are let in as a push while the stream is off, held or recent, and give way to an encoder', async () => {
+    await using w = await world({ plugins });
+    const stream = await w.given.stream();
+    const push = async () => {
+      const publish = await w.media.publish(stream.streamKey, { isPush: true });
+      expect(publish.answer).toMatchObject({ granted: true });
+      publish.playable();
+      await w.settle();
+      return publish;
+    };
+    const off = await push();
+    const again = await w.media.publish(stream.streamKey, { isPush: true });
+    expect(again.answer).toMatchObject({ granted: false, reason: 'rejected' });
+    off.end({ clean: false });
+    await w.settle();
+    const held = await push();
+    held.end({ clean: true });
+    await w.settle();
+    const recent = await push();
+    expect([held, recent].map(({ grant }) => grant.sessionId)).toEqual(Array(2).fill(off.grant.sessionId));
+    const encoder = await w.given.broadcast(stream);
+    expect(recent.closedBecause).toBe('Another broadcast with the same key took over.');
+    expect(encoder.answer).toMatchObject({ granted: true });
+  });
+
+  it('as refused pushes do not count for the brake of encoders', async () => {
+    await using w = await world({ plugins });
+    const stream = await w.given.stream();
+    await w.given.broadcast(stream);
+    for (let attempt = 0; attempt < 5; attempt += 1)
+      await w.media.publish(stream.streamKey, { isPush: true });
+    expect((await w.media.publish(stream.streamKey)).answer).toMatchObject({ granted: true });
+  });
+
   it('need a busyKey that is known', async () => {
     await expect(world({ plugins, config: config('fight') })).rejects.toThrow(
       'plugins.streams.busyKey: expected "takeover" or "refuse"',

@@ -84,7 +84,9 @@ describe('a publish', () => {
     ]);
     expect(said.find(({ values }) => values[1] === 4)?.values[3]).toBe(1);
     expect(said.find(({ type }) => type === 4)?.bytes).toEqual([0, 0, 0, 0, 0, 1]);
-    expect(requests).toEqual([{ connection: 'c1', app: 'live', key: 'abcd', address: '192.0.2.1' }]);
+    expect(requests).toEqual([
+      { connection: 'c1', app: 'live', key: 'abcd', address: '192.0.2.1', isPush: false },
+    ]);
 
     feed(command(['@setDataFrame', 'onMetaData', { width: 1280 }], { stream: 1, type: 18 }));
     feed(
@@ -127,6 +129,34 @@ describe('a publish', () => {
       expect(requests.map(({ app, key }) => [app, key])).toEqual([['live', 'abcd']]);
     },
   );
+
+  it.each([
+    ['FMLE/3.0 (compatible; Millrace push)', true],
+    ['FMLE/3.0 (compatible; Millrace)', false],
+    ['FMLE/3.0 (compatible; FMSc/1.0)', false],
+    [`FMLE/3.0 (compatible; Millrace push)${'x'.repeat(10_000)}`, false],
+    ['', false],
+    [undefined, false],
+    [null, false],
+    [5, false],
+    [true, false],
+    [{ flashVer: 'FMLE/3.0 (compatible; Millrace push)' }, false],
+    [['FMLE/3.0 (compatible; Millrace push)'], false],
+  ])('with flashVer %j is said to be a push: %j', async (flashVer, isPush) => {
+    const { handlers, requests } = recordingHandlers();
+    const { feed } = session({ handlers });
+    feed(handshake, command(['connect', 1, { app: 'live', flashVer }]), createStream, publish());
+    await settle();
+    expect(requests).toMatchObject([{ app: 'live', isPush }]);
+  });
+
+  it('without flashVer is no push', async () => {
+    const { handlers, requests } = recordingHandlers();
+    const { feed } = session({ handlers });
+    feed(handshake, command(['connect', 1, { app: 'live' }]), createStream, publish());
+    await settle();
+    expect(requests).toMatchObject([{ app: 'live', isPush: false }]);
+  });
 
   it('waits for the answer: what comes meanwhile is heard after it', async () => {
     const { handlers, heard, answer, sinks } = later();

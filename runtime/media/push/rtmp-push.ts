@@ -11,6 +11,7 @@ import { reach } from '../../drivers/outbound/reach.ts';
 import { type Lookup, type Resolver, resolver } from '../../drivers/outbound/resolver.ts';
 import { hostOf, isRefusedPort, type Place } from '../../drivers/outbound/target.ts';
 import { ClientSession, chunkStreamOf } from '../rtmp/client-session.ts';
+import { flashVersions } from '../rtmp/flash-version.ts';
 import { type PublisherLimits, publisherLimits } from '../rtmp/limits.ts';
 import { chunkedSize, writeChunks } from '../rtmp/message-writer.ts';
 import { ProtocolError } from '../rtmp/protocol-error.ts';
@@ -166,6 +167,7 @@ class RtmpPush implements PushConnection {
     const session = new ClientSession({
       target,
       chunkSize: limits.chunkBytes,
+      flashVer: flashVersions.push,
       send: (bytes) => this.#say(bytes),
       onPublishing: (streamId) => {
         this.#cancelDeadline();

@@ -50,6 +50,6 @@ const ADVICE: Readonly<Record<string, string>> = {
   'NetConnection.Connect.Rejected': CHECK_URL,
   'NetStream.Publish.BadName': 'the key is wrong, or something else is streaming with it',
   'NetStream.Publish.Denied': CHECK_URL,
-  'NetStream.Publish.Rejected': CHECK_URL,
+  'NetStream.Publish.Rejected': `${CHECK_URL}, and that nothing else is streaming with it`,
   'NetStream.Publish.Unauthorized': CHECK_URL,
 };

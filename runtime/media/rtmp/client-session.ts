@@ -12,6 +12,8 @@ export interface ClientSessionOptions {
   readonly target: Pick<PublishTarget, 'app' | 'key' | 'tcUrl'>;
   /** Bytes of payload in a chunk that we send. */
   readonly chunkSize: number;
+  /** What the server is told that we are. */
+  readonly flashVer: string;
   /** Bytes for the server: whole messages, not used again. */
   send(bytes: Uint8Array): void;
   /** The server has said `NetStream.Publish.Start`: media may be sent in this message stream. At most once. */
@@ -93,10 +95,10 @@ export class ClientSession {
   }
 
   #connect(answer: Uint8Array): void {
-    const { app, tcUrl } = this.#options.target;
+    const { flashVer, target } = this.#options;
+    const { app, tcUrl } = target;
     this.#options.send(answer.slice());
     this.#control(messageType.setChunkSize, [this.#options.chunkSize]);
-    const flashVer = 'FMLE/3.0 (compatible; Millrace)';
     this.#phase = 'connect';
     this.#command(['connect', CONNECT, { app, type: 'nonprivate', flashVer, tcUrl, ...capabilities }]);
   }

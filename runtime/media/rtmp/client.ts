@@ -1,6 +1,7 @@
 import type { Socket } from 'bun';
 import { encodeAmf0 } from './amf0.ts';
 import { ClientSession, chunkStreamOf, type RtmpStatus } from './client-session.ts';
+import { flashVersions } from './flash-version.ts';
 import { chunkedSize, writeMessage } from './message-writer.ts';
 import { ProtocolError } from './protocol-error.ts';
 import { type PublishTarget, parsePublishUrl } from './publish-target.ts';
@@ -130,6 +131,7 @@ class Connection implements Publisher {
     this.#session = new ClientSession({
       target,
       chunkSize: this.#chunkSize,
+      flashVer: flashVersions.encoder,
       send: (bytes) => this.#append(bytes),
       onPublishing: (streamId) => {
         this.#streamId = streamId;

@@ -1,6 +1,7 @@
 import type { Clock } from '../../../core/ports/clock.ts';
 import { capabilitiesFor } from './capabilities.ts';
 import { type Command, readApp, readCommand, readKey } from './command.ts';
+import { isFromPush } from './flash-version.ts';
 import type { RtmpLimits } from './limits.ts';
 import { ProtocolError } from './protocol-error.ts';
 import { replies } from './replies.ts';
@@ -23,6 +24,8 @@ export interface NetConnectionOptions {
 export class NetConnection {
   /** The application asked for; undefined before `connect`. */
   app: string | undefined;
+  /** It is a push of a Millrace, by its own words in `connect`. */
+  isPush = false;
   /** FCPublish came: this encoder waits for onFCPublish too. */
   hasFcPublish = false;
   readonly #options: NetConnectionOptions;
@@ -52,6 +55,7 @@ export class NetConnection {
   #connect(command: Command): void {
     if (this.app !== undefined) throw new ProtocolError('connect came twice');
     this.app = readApp(command);
+    this.isPush = isFromPush(command);
     this.#options.write(replies.settings());
     this.#options.write(replies.connected(command.transaction, capabilitiesFor(command)));
   }

@@ -166,7 +166,8 @@ export class RtmpSession {
       this.#answer(publish, unknownKey);
       return;
     }
-    const request = { connection, app, key, address };
+    const { isPush } = this.#connection;
+    const request = { connection, app, key, address, isPush };
     publish.ask(request).then(
       (refusal) => this.#answer(publish, refusal),
       (error) => this.#fail(error),

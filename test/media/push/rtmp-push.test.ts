@@ -3,6 +3,7 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { cidr } from '../../../core/cidr.ts';
 import type { PushTrouble } from '../../../core/ports/pusher.ts';
 import { encodeAmf0 } from '../../../runtime/media/rtmp/amf0.ts';
+import { flashVersions } from '../../../runtime/media/rtmp/flash-version.ts';
 import { certificates } from '../../outbound/certificates.ts';
 import { cert as selfSigned, key as selfSignedKey } from '../../rtmp/tls.ts';
 import { quiet, until } from '../kit.ts';
@@ -39,6 +40,7 @@ describe('a push over RTMP', () => {
     ]);
     expect(visit.commands[0][2]).toMatchObject({
       app: 'live/sub',
+      flashVer: flashVersions.push,
       tcUrl: far.url('live/sub'),
       fourCcList: expect.arrayContaining(['hvc1', 'av01', 'Opus']),
     });
