@@ -189,10 +189,14 @@ describe('a failure', () => {
     [{ refuses: 'full' as const }, 'full', 'as many'],
     [{ refuses: 'failed' as const }, 'unsupported', 'could not start'],
     [{ url: 'srt://stream.example:9000?mode=listener' }, 'url', 'mode'],
-    [{ lookup: async () => ['203.0.114.5', '10.0.0.1'] }, 'forbidden', 'not allowed'],
-    [{ url: 'srt://127.0.0.1:9000' }, 'forbidden', 'not allowed'],
-    [{ url: 'srt://localhost:9000' }, 'forbidden', 'not allowed'],
-    [{ lookup: async () => [] }, 'dns', 'could not be resolved'],
+    [
+      { lookup: async () => ['203.0.114.5', '10.0.0.1'] },
+      'forbidden',
+      'The server stands for a private address, which outbound.allow does not open.',
+    ],
+    [{ url: 'srt://127.0.0.1:9000' }, 'forbidden', 'The server is a loopback address, which outbound.allow'],
+    [{ url: 'srt://localhost:9000' }, 'forbidden', 'The server is a loopback address, which outbound.allow'],
+    [{ lookup: async () => [] }, 'dns', 'The server: its name could not be resolved.'],
     [
       { lookup: () => Promise.reject(new Error('stream.example: no such name')) },
       'dns',

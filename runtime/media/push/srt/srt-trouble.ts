@@ -1,4 +1,3 @@
-import type { OutboundFailure } from '../../../../core/ports/outbound.ts';
 import type { PushReason, PushTrouble } from '../../../../core/ports/pusher.ts';
 import type { FfmpegEnd } from '../../../ffmpeg/process.ts';
 import type { FfmpegRefusal } from '../../../ffmpeg/runner.ts';
@@ -18,12 +17,6 @@ export function refusalTrouble({ reason }: FfmpegRefusal): PushTrouble {
 }
 
 export const noFfmpeg = trouble('unsupported', 'This server has no ffmpeg, which SRT takes.');
-
-/** Why a host has no address that may be called. The resolver's own words name the host. */
-export function addressTrouble({ reason }: OutboundFailure): PushTrouble {
-  if (reason === 'refused') return trouble('forbidden', "The server's address is not allowed here.");
-  return trouble('dns', "The server's name could not be resolved.");
-}
 
 /**
  * What ended ffmpeg, from what it and libsrt said (libsrt 1.4 and 1.5: core.cpp, handshake.cpp; ffmpeg 4.4 to 8: libsrt.c).
