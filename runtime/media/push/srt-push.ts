@@ -74,8 +74,10 @@ export function srtPush(options: SrtPushOptions): OpenPush {
       if (isOver) return;
       if ('reason' in prepared) return fail(prepared);
       const run = srtConnection({ ...prepared, clock, limits, handlers, fail, isOver: () => isOver });
-      const isWanted = () => !isOver;
-      const started = await runner.start({ command: prepared.command, handlers: run, isWanted });
+      const started = await runner.start({
+        ...{ command: prepared.command, handlers: run, niceness: limits.niceness },
+        isWanted: () => !isOver,
+      });
       if (!started.ok) return fail(refusalTrouble(started));
       child = started;
       if (isOver) return started.kill();

@@ -75,6 +75,7 @@ describe('a connection', () => {
     const { process } = await attempt({ lookup: async () => ['2606:4700::1'] });
     const { command } = process().order;
     expect(command.output.target).toBe('srt://[2606:4700::1]:9000');
+    expect(process().order.niceness).toBe(5);
     expect(command.output.hidden).toEqual({
       ...{ mode: 'caller', transtype: 'live', connect_timeout: 5000, timeout: 8_000_000, latency: 300_000 },
       ...{ srt_streamid: 'my-key-1', passphrase: 'wonderland-9', enforced_encryption: 1 },
