@@ -188,6 +188,7 @@ describe('a failure', () => {
     [{ about: 'missing' as const }, 'unsupported', 'no ffmpeg'],
     [{ about: { protocols: new Set(['pipe']) } }, 'unsupported', 'without SRT'],
     [{ refuses: 'full' as const }, 'full', 'as many'],
+    [{ refuses: 'unsure' as const }, 'unsupported', 'could not find out'],
     [{ refuses: 'failed' as const }, 'unsupported', 'could not start'],
     [{ url: 'srt://stream.example:9000?mode=listener' }, 'url', 'mode'],
     [

@@ -13,6 +13,11 @@ export function refusalTrouble({ reason }: FfmpegRefusal): PushTrouble {
   if (reason === 'full') return trouble('full', 'This server runs as many processes of ffmpeg as it may.');
   if (reason === 'order')
     return trouble('url', 'The streamid or passphrase of the URL cannot be handed to ffmpeg.');
+  if (reason === 'unsure')
+    return trouble(
+      'unsupported',
+      'This server could not find out whether its ffmpeg keeps secrets of the URL.',
+    );
   return trouble('unsupported', 'This server could not start ffmpeg, which SRT takes.');
 }
 
