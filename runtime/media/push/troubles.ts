@@ -8,6 +8,7 @@ export const troubles = {
     message: 'Nothing can be pushed to this URL: expected one that begins with rtmp://, rtmps:// or srt://.',
   },
   full: { reason: 'full', message: 'This server pushes to as many targets as it may.' },
+  processes: { reason: 'full', message: 'This server runs as many processes of ffmpeg as it may.' },
   memory: { reason: 'full', message: 'This server has no memory left for pushing to another target.' },
   hasty: {
     reason: 'full',

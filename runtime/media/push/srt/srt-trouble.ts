@@ -1,6 +1,7 @@
 import type { PushReason, PushTrouble } from '../../../../core/ports/pusher.ts';
 import type { FfmpegEnd } from '../../../ffmpeg/process.ts';
 import type { FfmpegRefusal } from '../../../ffmpeg/runner.ts';
+import { troubles } from '../troubles.ts';
 
 /** A trouble of a push over SRT. */
 export function trouble(reason: PushReason, message: string): PushTrouble {
@@ -10,7 +11,7 @@ export function trouble(reason: PushReason, message: string): PushTrouble {
 /** Why ffmpeg was not started, for people. */
 export function refusalTrouble({ reason }: FfmpegRefusal): PushTrouble {
   if (reason === 'missing') return noFfmpeg;
-  if (reason === 'full') return trouble('full', 'This server runs as many processes of ffmpeg as it may.');
+  if (reason === 'full') return troubles.processes;
   if (reason === 'order')
     return trouble('url', 'The streamid or passphrase of the URL cannot be handed to ffmpeg.');
   if (reason === 'unsure')
