@@ -55,7 +55,7 @@ const pusher = nodePusher({
   log,
   random: () => 0,
   open: { rtmp: swallow, rtmps: swallow, srt: swallow },
-  limits: { ...valuesOf(pushLimits), memory: 1 << 30 },
+  limits: { ...valuesOf(pushLimits), processes: 50, memory: 1 << 30 },
 });
 const outputs = Array.from(
   { length: streams },

@@ -299,7 +299,8 @@ export const configSchema = Type.Object(
         default: 50,
         unit: 'processes',
         description: 'Processes of ffmpeg on this node at one time, one for each push over SRT.',
-        beyond: 'No further one is started; a push fails and is tried again.',
+        beyond:
+          'No further one is started; a push fails and is tried again. Of the last quarter an account gets no more than its part.',
       }),
     }),
     actors: section({

@@ -29,7 +29,10 @@ interface PushConfig {
 }
 
 /** The pusher of this node as its config has it. Nothing begins before something is to be pushed. */
-export function openPusher({ push }: { push: PushConfig }, options: OpenPusherOptions): NodePusher {
+export function openPusher(
+  { push, ffmpeg: { processes } }: { push: PushConfig; ffmpeg: { processes: number } },
+  options: OpenPusherOptions,
+): NodePusher {
   const { clock, log, allow, ffmpeg, machineMemory } = options;
   const rtmp = rtmpPush({ clock, log, allow });
   return nodePusher({
@@ -43,6 +46,7 @@ export function openPusher({ push }: { push: PushConfig }, options: OpenPusherOp
       retryFirst: milliseconds(push.retryFirst),
       retryMost: milliseconds(push.retryMost),
       targets: push.targets,
+      processes,
     },
   });
 }

@@ -1,10 +1,19 @@
 import type { Clock } from '../../core/ports/clock.ts';
-import { hiddenFile, hiddenPath } from './hidden-file.ts';
+import { type hiddenFile, hiddenPath } from './hidden-file.ts';
 import type { FfmpegLimits } from './limits.ts';
 import { type FfmpegEnd, startProcess } from './process.ts';
 
 /** What is known of the ffmpeg of this machine. */
-export interface FfmpegAbout {
+export interface FfmpegAbout extends FfmpegFound {
+  /**
+   * Whether it takes options of protocols from a file. False: it was seen not to, and what is hidden is in its command line.
+   * Undefined: it could not be asked for now, and is given nothing that is hidden.
+   */
+  readonly hides: boolean | undefined;
+}
+
+/** What it says of itself. */
+export interface FfmpegFound {
   /** Where it is. */
   readonly path: string;
   /** As it says itself: `5.1.9-0+deb12u1`, `n7.1`, `N-117000-g…`. */
@@ -13,8 +22,6 @@ export interface FfmpegAbout {
   readonly libavformat: number;
   /** Protocols that it can write to. */
   readonly protocols: ReadonlySet<string>;
-  /** Whether it takes options of protocols from a file. What is hidden is in its command line otherwise. */
-  readonly hides: boolean;
   /** What is put in front of it so that it dies with this process; empty where there is no such thing. */
   readonly guard: readonly string[];
 }
@@ -30,7 +37,7 @@ export async function askFfmpeg(options: {
   clock: Clock;
   limits: FfmpegLimits;
   env: Readonly<Record<string, string>>;
-}): Promise<FfmpegAbout | undefined> {
+}): Promise<FfmpegFound | undefined> {
   const path = Bun.which(options.path ?? 'ffmpeg', { PATH: options.env.PATH ?? '' });
   if (path === null) return undefined;
   // Linux, util-linux: the kernel kills it when the thread that started it is gone. That of others knows no such option.
@@ -45,12 +52,10 @@ export async function askFfmpeg(options: {
     const protocols = await answer([...guard, path, '-hide_banner', '-protocols'], options);
     if (protocols === undefined) continue;
     const names = protocols.split(/^Output:$/m)[1]?.match(/^ {2}\S+$/gm) ?? [];
-    const known = new Set(names.map((name) => name.trim()));
     return {
       ...{ path, guard, version: version[1] },
       libavformat: libavformat(Number(library[1]), Number(library[2])),
-      protocols: known,
-      hides: known.has('srt') && (await doesHide([...guard, path], options)),
+      protocols: new Set(names.map((name) => name.trim())),
     };
   }
   return undefined;
@@ -70,31 +75,32 @@ async function answer(command: readonly string[], options: Asking): Promise<stri
 
 /**
  * Whether it heeds a hidden option: one that no socket can have makes it stop before it opens one. ffmpeg 5.1 does; 9.0 reads
- * the file, and forgets what it read.
+ * the file, and forgets what it read: it goes on to its target, of which it says that nobody is there. Undefined: neither was
+ * seen, because there was no memory, file or time for it.
  */
-async function doesHide(program: readonly string[], options: Asking): Promise<boolean> {
-  const file = await hiddenFile('pkt_size=99999\n').catch(() => undefined);
-  if (!file) return false;
+export async function doesHide(
+  { guard, path, protocols }: FfmpegFound,
+  options: Asking & { hide: typeof hiddenFile },
+): Promise<boolean | undefined> {
+  if (!protocols.has('srt')) return false;
+  const file = await options.hide('pkt_size=99999\n').catch(() => undefined);
+  if (!file) return undefined;
   try {
-    const nowhere = ['-connect_timeout', '50', '-f', 's16le', 'srt://127.0.0.1:9'];
-    const given = [
-      '-hide_banner',
-      '-nostdin',
-      '-loglevel',
-      'error',
-      '-f',
-      's16le',
-      '-i',
-      'pipe:0',
-      '-c',
-      'copy',
-    ];
-    const { end } = await ask([...program, ...given, '-fpre', hiddenPath, ...nowhere], options, file.fd);
-    return /pkt_size/.test(end?.errors ?? '');
+    const input = ['-hide_banner', '-nostdin', '-loglevel', 'error', '-f', 's16le', '-i', 'pipe:0'];
+    const output = ['-connect_timeout', '50', '-f', 's16le', 'srt://127.0.0.1:9'];
+    const command = [guard, path, input, '-c', 'copy', '-fpre', hiddenPath, output].flat();
+    const { end } = await ask(command, options, file.fd);
+    if (end?.code === undefined || shortage.test(end.errors)) return undefined;
+    if (/pkt_size/.test(end.errors)) return true;
+    return /\bsrt:\/\//.test(end.errors) ? false : undefined;
   } finally {
     await file.close();
   }
 }
+
+/** What the system says when it has no more of something (strerror(3)). */
+const shortage =
+  /cannot allocate memory|too many open files|no space left|no buffer space|resource temporarily unavailable/i;
 
 /** `end` is undefined when it cannot be started. */
 async function ask(

@@ -19,8 +19,8 @@ export const ffmpegLimitTable = limitTable('ffmpeg', {
   lookTimeout: {
     value: 10_000,
     unit: 'ms',
-    meaning: 'One question to ffmpeg about itself: its version, its protocols.',
-    beyond: 'That process is killed; ffmpeg counts as missing.',
+    meaning: 'One question to ffmpeg about itself: its version, its protocols, whether it hides options.',
+    beyond: 'That process is killed; ffmpeg counts as missing, or as one of which that is not known.',
   },
   lookBytes: {
     value: 262_144,
@@ -33,6 +33,13 @@ export const ffmpegLimitTable = limitTable('ffmpeg', {
     unit: 'ms',
     meaning: 'How long a missing ffmpeg is not looked for again.',
     beyond: 'It is looked for again when somebody wants it.',
+  },
+  askAgain: {
+    value: 5000,
+    unit: 'ms',
+    meaning:
+      'How long an ffmpeg that could not be asked whether it hides options is not asked again. Nothing that is secret is given to it.',
+    beyond: 'It is asked again when somebody wants it.',
   },
   inputAtOnce: {
     value: 65_536,

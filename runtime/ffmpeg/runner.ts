@@ -1,7 +1,7 @@
 import type { Log } from '../../core/log.ts';
 import { pause } from '../../core/pause.ts';
 import type { Clock } from '../../core/ports/clock.ts';
-import { askFfmpeg, type FfmpegAbout } from './about.ts';
+import { askFfmpeg, doesHide, type FfmpegAbout, type FfmpegFound } from './about.ts';
 import type { FfmpegCommand } from './command.ts';
 import { hiddenFile } from './hidden-file.ts';
 import { type FfmpegLimits, ffmpegLimits } from './limits.ts';
@@ -10,7 +10,10 @@ import { type FfmpegHandlers, type FfmpegProcess, startProcess } from './process
 
 /** The only way to ffmpeg. Nothing here throws, and nothing happens on the way of the start: it is looked for when it is wanted. */
 export interface FfmpegRunner {
-  /** What is known of it, looked for at the first call; while it is missing it is looked for again, at most once a minute. */
+  /**
+   * What is known of it, looked for at the first call; while it is missing it is looked for again, at most once a minute, and what
+   * it could not be asked is asked again after some seconds.
+   */
   about(): Promise<FfmpegAbout | undefined>;
   start(order: FfmpegOrder): Promise<FfmpegProcess | FfmpegRefusal>;
   /** Processes that run or are being started. */
@@ -33,10 +36,11 @@ export interface FfmpegOrder {
 /**
  * `missing`: there is no ffmpeg. `full`: as many as may run do (`ffmpeg.processes`). `order`: what is hidden holds what cannot be
  * written there. `failed`: the system could not start it. `closed`: the server stops. `unwanted`: see `isWanted`.
+ * `unsure`: something is to be hidden, and whether this ffmpeg hides it could not be found out; it is asked again later.
  */
 export interface FfmpegRefusal {
   readonly ok: false;
-  readonly reason: 'missing' | 'full' | 'order' | 'failed' | 'closed' | 'unwanted';
+  readonly reason: 'missing' | 'full' | 'order' | 'failed' | 'closed' | 'unwanted' | 'unsure';
 }
 
 export interface RunnerOptions {
@@ -49,6 +53,8 @@ export interface RunnerOptions {
   readonly limits?: Partial<FfmpegLimits>;
   /** Variables of this process, of which some are handed on. */
   readonly env?: Readonly<Record<string, string | undefined>>;
+  /** How what is hidden is written down. */
+  readonly hide?: typeof hiddenFile;
 }
 
 /**
@@ -64,7 +70,7 @@ const handedOn = [
 ];
 
 export function ffmpegRunner(options: RunnerOptions): FfmpegRunner {
-  const { clock, log, path } = options;
+  const { clock, log, path, hide = hiddenFile } = options;
   const limits: FfmpegLimits = {
     ...ffmpegLimits,
     ...options.limits,
@@ -80,6 +86,9 @@ export function ffmpegRunner(options: RunnerOptions): FfmpegRunner {
   let mark: Promise<string | undefined> | undefined;
   let looked: Promise<FfmpegAbout | undefined> | undefined;
   let missingSince: number | undefined;
+  /** Since when it is not known whether it hides. */
+  let unsureSince: number | undefined;
+  let hasSaidUnsure = false;
   /** Epoch ms from which on the next one may be started. */
   let nextStart = 0;
 
@@ -91,19 +100,14 @@ export function ffmpegRunner(options: RunnerOptions): FfmpegRunner {
   };
 
   const look = async (): Promise<FfmpegAbout | undefined> => {
-    const about = await askFfmpeg({ path, clock, limits, env: await environment() });
-    if (about) {
-      const version = about.version.split('-', 1)[0];
+    const found = await askFfmpeg({ path, clock, limits, env: await environment() });
+    if (found) {
+      const version = found.version.split('-', 1)[0];
       log.info('ffmpeg is used', {
         version,
-        srt: about.protocols.has('srt'),
-        guarded: about.guard.length > 0,
+        srt: found.protocols.has('srt'),
+        guarded: found.guard.length > 0,
       });
-      if (about.protocols.has('srt') && !about.hides) {
-        log.warn('streamid and passphrase of pushes over SRT are in the list of processes of this machine', {
-          reason: 'this ffmpeg takes them from its command line alone; 5.1 does not',
-        });
-      }
     } else if (missingSince === undefined) {
       const where =
         path === undefined
@@ -111,12 +115,35 @@ export function ffmpegRunner(options: RunnerOptions): FfmpegRunner {
           : 'it is not at ffmpeg.path, or does not run';
       log.warn('there is no ffmpeg: what needs it is left out, all else works', { reason: where });
     }
-    missingSince = about ? undefined : clock.now();
-    return about;
+    missingSince = found ? undefined : clock.now();
+    return found && tryHiding(found);
+  };
+
+  /** What was not found out is no answer: who takes it for a no shows secrets to the whole machine, for as long as this process lives. */
+  const tryHiding = async (found: FfmpegFound): Promise<FfmpegAbout> => {
+    const hides = await doesHide(found, { clock, limits, env: await environment(), hide });
+    unsureSince = hides === undefined ? clock.now() : undefined;
+    if (hides === undefined && !hasSaidUnsure) {
+      hasSaidUnsure = true;
+      log.warn('whether ffmpeg hides streamid and passphrase could not be found out: pushes over SRT wait', {
+        reason: 'it did not answer, or there is no memory or file for it',
+      });
+    }
+    if (hides === false && found.protocols.has('srt')) {
+      log.warn('streamid and passphrase of pushes over SRT are in the list of processes of this machine', {
+        reason: 'this ffmpeg takes them from its command line alone; 5.1 does not',
+      });
+    }
+    return { ...found, hides };
   };
 
   const about = (): Promise<FfmpegAbout | undefined> => {
     if (missingSince !== undefined && clock.now() - missingSince >= limits.lookAgain) looked = undefined;
+    if (unsureSince !== undefined && clock.now() - unsureSince >= limits.askAgain) {
+      // Whoever comes meanwhile waits for the same answer.
+      unsureSince = undefined;
+      looked = looked?.then((found) => found && tryHiding(found));
+    }
     looked ??= look();
     return looked;
   };
@@ -134,16 +161,17 @@ export function ffmpegRunner(options: RunnerOptions): FfmpegRunner {
     const hiddenOptions = order.command.output.hidden ?? {};
     const text = hiddenText(hiddenOptions);
     if (text === undefined) return refusal('order');
+    if (order.command.output.hidden && found.hides === undefined) return refusal('unsure');
+    const hides = found.hides ?? true;
     const env = await environment();
     await turn();
     if (order.isWanted?.() === false) return refusal('unwanted');
-    const { hides } = found;
-    const file = hides && order.command.output.hidden ? await hiddenFile(text) : undefined;
+    const file = hides && order.command.output.hidden ? await hide(text) : undefined;
     try {
       if (isClosed) return refusal('closed');
       return startProcess({
         ...{ clock, limits, env, handlers: order.handlers },
-        command: [...found.guard, found.path, ...argumentsOf(order.command, found)],
+        command: [...found.guard, found.path, ...argumentsOf(order.command, { hides })],
         secrets: Object.values(hiddenOptions).filter((value) => typeof value === 'string'),
         ...(file && { hidden: file.fd }),
         ...(order.niceness !== undefined && { niceness: order.niceness }),

@@ -1,13 +1,16 @@
 import { existsSync } from 'node:fs';
-import { rename } from 'node:fs/promises';
-import { expect, it } from 'vitest';
+import { mkdtemp, rename, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
 import { jsonLog } from '../../core/log.ts';
 import { systemClock } from '../../runtime/drivers/clock/system.ts';
 import { virtualClock } from '../../runtime/drivers/clock/virtual.ts';
+import { hiddenFile } from '../../runtime/ffmpeg/hidden-file.ts';
 import { ffmpegLimits } from '../../runtime/ffmpeg/limits.ts';
 import type { FfmpegProcess } from '../../runtime/ffmpeg/process.ts';
 import { ffmpegRunner, type RunnerOptions } from '../../runtime/ffmpeg/runner.ts';
-import { anyCommand, fakeFfmpeg } from './fake.ts';
+import { anyCommand, fakeFfmpeg, heeds } from './fake.ts';
 
 const clock = systemClock();
 
@@ -169,6 +172,69 @@ it('says once that an ffmpeg shows what should be hidden, and hides it at least 
   expect(lines.join()).not.toContain('wonder');
   runner.close();
 });
+
+describe('an ffmpeg that could not be asked whether it hides', () => {
+  const output = { ...anyCommand.output, hidden: { passphrase: 'wonderland-9' } };
+  const hidden = { command: { ...anyCommand, output }, handlers: {} };
+
+  it.each([
+    ['hangs', 'exec sleep 60'],
+    ['is killed', 'kill -9 $$'],
+    ['gets no memory', "echo 'Cannot allocate memory' >&2; exit 1"],
+    ['gets no file', "echo '/proc/self/fd/3: Too many open files' >&2; exit 1"],
+    ['is not found by what guards it', 'exit 127'],
+    ['says nothing', 'exit 1'],
+  ])('because it %s gets no secret, and is asked again', async (_, once) => {
+    const folder = await mkdtemp(join(tmpdir(), 'millrace-asked-'));
+    const isFirst = `if mkdir ${folder}/asked 2>/dev/null; then ${once}; fi`;
+    await using fake = await fakeFfmpeg('cat /proc/self/fd/3; echo "$*" >&2; exit 1', {
+      hides: `${isFirst}; ${heeds}`,
+    });
+    const time = runningClock();
+    const { runner, lines } = runnerWith({ clock: time, path: fake.path, limits: { lookTimeout: 500 } });
+    expect(await runner.start(hidden)).toEqual({ ok: false, reason: 'unsure' });
+    // Not at once, for each of those who want it.
+    expect(await runner.start(hidden)).toEqual({ ok: false, reason: 'unsure' });
+    expect(lines.filter((line) => line.includes('could not be found out'))).toHaveLength(1);
+    expect(lines.join()).not.toMatch(/list of processes|wonderland/);
+    // What has no secret needs no answer.
+    await started(await runner.start({ command: anyCommand, handlers: {} })).ended;
+    time.skip(ffmpegLimits.askAgain);
+    const one = started(await runner.start(hidden));
+    expect((await one.ended).errors).toContain('-fpre /proc/self/fd/3');
+    expect(lines.join()).not.toMatch(/list of processes|wonderland/);
+    runner.close();
+    await rm(folder, { recursive: true });
+  });
+
+  it('because there is no place for a file gets no secret, and is asked again', async () => {
+    await using fake = await fakeFfmpeg('echo "$*" >&2; exit 1');
+    let isFull = true;
+    const hide: typeof hiddenFile = (text) =>
+      isFull ? Promise.reject(Object.assign(new Error('no place'), { code: 'ENOSPC' })) : hiddenFile(text);
+    const time = runningClock();
+    const { runner, lines } = runnerWith({ clock: time, path: fake.path, hide });
+    expect(await runner.start(hidden)).toEqual({ ok: false, reason: 'unsure' });
+    isFull = false;
+    time.skip(ffmpegLimits.askAgain);
+    const one = started(await runner.start(hidden));
+    expect((await one.ended).errors).toContain('-fpre /proc/self/fd/3');
+    expect(lines.join()).not.toContain('list of processes');
+    runner.close();
+  });
+});
+
+/** The system's clock, which can be put forward. */
+function runningClock() {
+  let ahead = 0;
+  return {
+    now: () => clock.now() + ahead,
+    at: (time: number, action: () => void) => clock.at(time - ahead, action),
+    skip(ms: number) {
+      ahead += ms;
+    },
+  };
+}
 
 it('does not start what would smuggle an option in', async () => {
   await using fake = await fakeFfmpeg('exit 0');

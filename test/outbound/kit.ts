@@ -40,7 +40,7 @@ type Answer = (request: Received) => string | Uint8Array | undefined;
 /** A receiver that answers each request with the bytes that `answer` says, and nothing at all for undefined. */
 export async function receiver(
   answer: Answer,
-  options: { host?: string; tls?: { cert: string; key: string } } = {},
+  options: { host?: string; port?: number; tls?: { cert: string; key: string } } = {},
 ) {
   const requests: Received[] = [];
   const sockets = new Set<Socket>();
@@ -62,10 +62,10 @@ export async function receiver(
       }
     });
   };
-  const { host = '127.0.0.1', tls } = options;
+  const { host = '127.0.0.1', port: wanted = 0, tls } = options;
   const server = tls ? createTlsServer(tls, accept) : createServer(accept);
   server.on('tlsClientError', () => {});
-  await new Promise<void>((resolve) => server.listen(0, host, resolve));
+  await new Promise<void>((resolve) => server.listen(wanted, host, resolve));
   const { port } = server.address() as { port: number };
   const shown = host.includes(':') ? `[${host}]` : host;
   return {

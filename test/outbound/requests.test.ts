@@ -323,7 +323,30 @@ describe('https', () => {
     expect(server.requests).toEqual([]);
   });
 
-  it('a peer that speaks no TLS, or says nothing, ends in time', async () => {
+  it('a peer that takes the connection and says nothing did not answer as a TLS server', async () => {
+    await using plain = await receiver(() => undefined);
+    using outbound = client();
+    const url = `https://127.0.0.1:${plain.port}/`;
+    const outcome = await outbound.request(url, { connectTimeout: 300 });
+    const message = `https://127.0.0.1:${plain.port} did not answer as a TLS server in the time allowed`;
+    expect(outcome).toMatchObject({ ok: false, reason: 'tls', message });
+  });
+
+  it('an address that says nothing is passed over for the next one', async () => {
+    await using server = await receiver(() => said(200, { body: 'safe' }), { tls: good });
+    await using silent = await receiver(() => undefined, { host: '127.0.0.9', port: server.port });
+    using outbound = client({
+      allow: ['127.0.0.0/8'],
+      ca: [certificates.authority],
+      lookup: async () => ['127.0.0.9', '127.0.0.1'],
+      limits: { addressTimeout: 300 },
+    });
+    const outcome = await outbound.request(`https://receiver.example:${server.port}/`);
+    expect(outcome).toMatchObject({ ok: true, status: 200 });
+    expect(silent.connections).toBe(1);
+  });
+
+  it('a peer that speaks no TLS ends in time', async () => {
     await using plain = await receiver(({ socket }) => void socket.end('HTTP/1.1 400 Bad\r\n\r\n'));
     using outbound = client();
     const url = `https://127.0.0.1:${plain.port}/`;

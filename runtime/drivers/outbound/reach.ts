@@ -24,8 +24,8 @@ export interface ReachOptions<Taken extends object> {
 
 /**
  * Connects to one of the addresses and to nothing else: the socket is never given the name, so it cannot ask again
- * what it stands for. The name is what the certificate must be for. A peer that cannot be reached is passed over for the
- * next address, one whose certificate is wrong is not.
+ * what it stands for. The name is what the certificate must be for. A peer that cannot be reached, or says nothing, is passed
+ * over for the next address, one whose certificate is wrong is not.
  */
 export async function reach<Taken extends object>(
   to: Place,
@@ -38,23 +38,30 @@ export async function reach<Taken extends object>(
   for (const [index, address] of addresses.entries()) {
     const isLast = index === addresses.length - 1;
     const limit = isLast ? due : Math.min(due, clock.now() + limits.addressTimeout);
-    const tried = await attempt(to, { ...options, address, due: limit });
+    let isLate = false;
+    const onLate = () => {
+      isLate = true;
+    };
+    const tried = await attempt(to, { ...options, address, due: limit, onLate });
     if (!('ok' in tried)) return tried;
     last = tried;
-    if (options.signal.aborted || tried.reason === 'tls' || clock.now() >= due) break;
+    const isAnswer = tried.reason === 'tls' && !isLate;
+    if (options.signal.aborted || isAnswer || clock.now() >= due) break;
   }
   return last;
 }
 
 function attempt<Taken extends object>(
   to: Place,
-  options: ReachOptions<Taken> & { address: string; due: number },
+  options: ReachOptions<Taken> & { address: string; due: number; onLate: () => void },
 ): Promise<Taken | OutboundFailure> {
   const { address, clock, signal, due } = options;
   return new Promise((resolve) => {
     if (signal.aborted) return resolve(signal.reason as OutboundFailure);
     const socket = to.isSecure ? secureSocket(to, options) : connectTcp({ host: address, port: to.port });
     let isSettled = false;
+    /** Of TLS nothing is known yet. */
+    let isConnected = false;
     const settle = (outcome: Taken | OutboundFailure) => {
       if (isSettled) return;
       isSettled = true;
@@ -64,15 +71,22 @@ function attempt<Taken extends object>(
       resolve(outcome);
     };
     const onAbort = () => settle(signal.reason as OutboundFailure);
-    const cancel = clock.at(due, () =>
-      settle(failure('connect', `${to.origin} could not be connected to in the time allowed`)),
-    );
+    const cancel = clock.at(due, () => {
+      options.onLate();
+      const late = isConnected
+        ? failure('tls', `${to.origin} did not answer as a TLS server in the time allowed`)
+        : failure('connect', `${to.origin} could not be connected to in the time allowed`);
+      settle(late);
+    });
     signal.addEventListener('abort', onAbort);
     const onError = (error: NodeJS.ErrnoException) => settle(connectFailure(to, error));
     const onClose = () => {
       const reason = to.isSecure ? 'tls' : 'connect';
       settle(failure(reason, `${to.origin} closed the connection while it was made`));
     };
+    socket.once('connect', () => {
+      isConnected = true;
+    });
     socket.on('error', onError);
     socket.on('close', onClose);
     socket.on(to.isSecure ? 'secureConnect' : 'connect', () => {

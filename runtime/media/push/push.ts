@@ -21,8 +21,11 @@ export interface PushHost {
   opener(url: string): OpenPush | undefined;
   /** A new push of this playlist may connect at once. False: too many did. */
   mayBegin(playbackId: string): boolean;
-  /** One of so many connections at a time; given back at the end of the push. False: all that this owner may have are taken. */
-  takePlace(owner: string): boolean;
+  /**
+   * One of so many connections at a time, and over SRT one of so many processes; given back at the end of the push. Answers why not
+   * when all that this owner may have are taken.
+   */
+  takePlace(push: Push): PushTrouble | undefined;
   openMemory(owner: string): MemoryShare;
   report(fact: PushFact): void;
   /** The push is over. */
@@ -210,10 +213,11 @@ export class Push {
     this.#retryAt = undefined;
     this.#isDue = !this.#broadcast.isLive;
     if (this.#isDue) return;
-    this.#hasPlace ||= this.#host.takePlace(this.owner);
+    const refused = this.#hasPlace ? undefined : this.#host.takePlace(this);
+    this.#hasPlace = refused === undefined;
     const open = this.#host.opener(this.order.url);
-    if (this.#hasPlace && open !== undefined) this.#connect(open);
-    else this.#fail(this.#hasPlace ? troubles.url : troubles.full);
+    if (refused === undefined && open !== undefined) this.#connect(open);
+    else this.#fail(refused ?? troubles.url);
   }
 
   #connect(open: OpenPush): void {

@@ -10,7 +10,7 @@ import { FairPlaces } from './fair-places.ts';
 import { pushLimits } from './limits.ts';
 import type { Push, PushHost, PushSettings } from './push.ts';
 import { PushRelay } from './relay.ts';
-import { mishap } from './troubles.ts';
+import { mishap, troubles } from './troubles.ts';
 
 export interface NodePusherOptions {
   readonly clock: Clock;
@@ -24,6 +24,8 @@ export interface NodePusherOptions {
     readonly memory: number;
     /** Pushes at one time. */
     readonly targets: number;
+    /** Those of them over SRT: each has a process of ffmpeg. */
+    readonly processes: number;
   };
 }
 
@@ -38,7 +40,7 @@ export function nodePusher(options: NodePusherOptions): NodePusher {
   const { clock, log, limits, open } = options;
   const relays = new Map<string, PushRelay>();
   const memory = new MemoryBudget({ limit: limits.memory });
-  const troubles: Partial<Record<PushReason, number>> = {};
+  const counts: Partial<Record<PushReason, number>> = {};
   /** Of pushes that ended. */
   const past = { sentBytes: 0, droppedFrames: 0 };
   const beginnings = new WindowCounts({
@@ -47,6 +49,7 @@ export function nodePusher(options: NodePusherOptions): NodePusher {
     keys: pushLimits.beginningsKept.value,
   });
   const places = new FairPlaces(limits.targets);
+  const processes = new FairPlaces(limits.processes);
   let report: (fact: PushFact) => void = () => {};
   let isClosed = false;
   let stopLooking: (() => void) | undefined;
@@ -62,16 +65,22 @@ export function nodePusher(options: NodePusherOptions): NodePusher {
     limits,
     pool: new BufferPool({ limit: pushLimits.idleBuffers.value }),
     opener(url) {
-      const kind = /^(rtmps?|srt):\/\//i.exec(url)?.[1].toLowerCase();
-      return kind === 'rtmp' || kind === 'rtmps' || kind === 'srt' ? open[kind] : undefined;
+      const kind = kindOf(url);
+      return kind && open[kind];
     },
     mayBegin: (playbackId) => beginnings.admit(playbackId, clock.now()),
-    takePlace: (owner) => places.take(owner),
+    takePlace({ owner, order }) {
+      const isSrt = kindOf(order.url) === 'srt';
+      if (isSrt && !processes.take(owner)) return troubles.processes;
+      if (places.take(owner)) return undefined;
+      if (isSrt) processes.give(owner);
+      return troubles.full;
+    },
     openMemory: (owner) => memory.open(owner),
     report(fact) {
       if (fact.type === 'failed' || fact.type === 'lost') {
         const { reason } = fact.trouble;
-        troubles[reason] = (troubles[reason] ?? 0) + 1;
+        counts[reason] = (counts[reason] ?? 0) + 1;
       }
       queueMicrotask(() => {
         try {
@@ -83,6 +92,7 @@ export function nodePusher(options: NodePusherOptions): NodePusher {
     },
     ended(push, hadPlace) {
       if (hadPlace) places.give(push.owner);
+      if (hadPlace && kindOf(push.order.url) === 'srt') processes.give(push.owner);
       const { sentBytes, droppedFrames } = push.reading();
       past.sentBytes += sentBytes;
       past.droppedFrames += droppedFrames;
@@ -120,7 +130,7 @@ export function nodePusher(options: NodePusherOptions): NodePusher {
         all += 1;
         if (push.isConnected) connected += 1;
       });
-      return { connected, connecting: all - connected, sentBytes, droppedFrames, troubles: { ...troubles } };
+      return { connected, connecting: all - connected, sentBytes, droppedFrames, troubles: { ...counts } };
     },
     close() {
       isClosed = true;
@@ -140,4 +150,9 @@ export function nodePusher(options: NodePusherOptions): NodePusher {
       return relay;
     },
   };
+}
+
+function kindOf(url: string): 'rtmp' | 'rtmps' | 'srt' | undefined {
+  const kind = /^(rtmps?|srt):\/\//i.exec(url)?.[1].toLowerCase();
+  return kind === 'rtmp' || kind === 'rtmps' || kind === 'srt' ? kind : undefined;
 }

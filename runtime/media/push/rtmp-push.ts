@@ -19,7 +19,8 @@ import { type PublishTarget, parsePublishUrl } from '../rtmp/publish-target.ts';
 import { WindowCount } from '../rtmp/window-count.ts';
 import { ChunkTrack } from './chunk-track.ts';
 import type { Framing, OpenPush, PushConnection, PushHandlers } from './connection.ts';
-import { outboundTrouble, refusalTrouble, trouble } from './rtmp-trouble.ts';
+import { refusalTrouble } from './rtmp-trouble.ts';
+import { outboundTrouble, trouble } from './troubles.ts';
 
 export interface RtmpPushOptions {
   readonly clock: Clock;

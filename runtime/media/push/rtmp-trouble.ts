@@ -1,18 +1,11 @@
-import type { OutboundFailure } from '../../../core/ports/outbound.ts';
-import type { PushReason, PushTrouble } from '../../../core/ports/pusher.ts';
+import type { PushTrouble } from '../../../core/ports/pusher.ts';
 import { isKnownCode, type PublishRefusal } from '../rtmp/client-session.ts';
+import { trouble } from './troubles.ts';
 
-/** What became of a connection, in words that hold nothing of the URL and nothing of what the server says but known codes. */
-export function trouble(reason: PushReason, what: string): PushTrouble {
-  return { reason, message: `${what[0].toUpperCase()}${what.slice(1)}.` };
-}
-
-/** Names and connections; its messages call the place `the server`, as they were told to. */
-export function outboundTrouble({ reason, message }: OutboundFailure): PushTrouble {
-  return trouble(OUTBOUND_REASONS[reason] ?? 'connect', message);
-}
-
-/** @param options.wasAccepted It said yes before: whatever it ended the stream for, the URL and the key were right then. */
+/**
+ * Why a server refused the stream, in words that hold nothing of what it says but known codes.
+ *
+ * @param options.wasAccepted It said yes before: whatever it ended the stream for, the URL and the key were right then. */
 export function refusalTrouble(
   { code, asksForUser }: PublishRefusal,
   { wasAccepted }: { wasAccepted: boolean },
@@ -33,15 +26,6 @@ export function refusalTrouble(
   const advice = ADVICE[code];
   return trouble('rejected', advice === undefined ? what : `${what}: ${advice}`);
 }
-
-const OUTBOUND_REASONS: Readonly<Partial<Record<string, PushReason>>> = {
-  refused: 'forbidden',
-  dns: 'dns',
-  busy: 'dns',
-  connect: 'connect',
-  tls: 'tls',
-  timeout: 'timeout',
-};
 
 const CHECK_URL = "check the target's URL and its key";
 /** What is known to help. */

@@ -11,8 +11,9 @@ import type { OpenPush } from './connection.ts';
 import { type SrtLimits, srtLimits } from './srt/limits.ts';
 import { srtCommand } from './srt/srt-command.ts';
 import { srtConnection } from './srt/srt-connection.ts';
-import { addressTrouble, endTrouble, noFfmpeg, refusalTrouble, trouble } from './srt/srt-trouble.ts';
+import { endTrouble, noFfmpeg, refusalTrouble, trouble } from './srt/srt-trouble.ts';
 import { srtUrl } from './srt/srt-url.ts';
+import { outboundTrouble } from './troubles.ts';
 
 interface Prepared {
   readonly command: FfmpegCommand;
@@ -47,7 +48,7 @@ export function srtPush(options: SrtPushOptions): OpenPush {
     const url = srtUrl(text, { limits });
     if (!url.ok) return trouble('url', url.message);
     const addresses = await names.resolve(url.to);
-    if ('ok' in addresses) return addressTrouble(addresses);
+    if ('ok' in addresses) return outboundTrouble(addresses);
     const about = await runner.about();
     if (!about) return noFfmpeg;
     if (!about.protocols.has('srt')) {
@@ -73,8 +74,10 @@ export function srtPush(options: SrtPushOptions): OpenPush {
       if (isOver) return;
       if ('reason' in prepared) return fail(prepared);
       const run = srtConnection({ ...prepared, clock, limits, handlers, fail, isOver: () => isOver });
-      const isWanted = () => !isOver;
-      const started = await runner.start({ command: prepared.command, handlers: run, isWanted });
+      const started = await runner.start({
+        ...{ command: prepared.command, handlers: run, niceness: limits.niceness },
+        isWanted: () => !isOver,
+      });
       if (!started.ok) return fail(refusalTrouble(started));
       child = started;
       if (isOver) return started.kill();

@@ -1,4 +1,5 @@
-import type { PushTrouble } from '../../../core/ports/pusher.ts';
+import type { OutboundFailure } from '../../../core/ports/outbound.ts';
+import type { PushReason, PushTrouble } from '../../../core/ports/pusher.ts';
 
 /** What can be wrong with a push without a word of its server. */
 export const troubles = {
@@ -7,6 +8,7 @@ export const troubles = {
     message: 'Nothing can be pushed to this URL: expected one that begins with rtmp://, rtmps:// or srt://.',
   },
   full: { reason: 'full', message: 'This server pushes to as many targets as it may.' },
+  processes: { reason: 'full', message: 'This server runs as many processes of ffmpeg as it may.' },
   memory: { reason: 'full', message: 'This server has no memory left for pushing to another target.' },
   hasty: {
     reason: 'full',
@@ -27,6 +29,25 @@ export const troubles = {
   },
   broken: { reason: 'closed', message: 'The connection broke because of an error on our side.' },
 } as const satisfies Record<string, PushTrouble | ((ms: number) => PushTrouble)>;
+
+/** What became of a connection, in words that hold nothing of the URL; `what` is a sentence without its capital and full stop. */
+export function trouble(reason: PushReason, what: string): PushTrouble {
+  return { reason, message: `${what[0].toUpperCase()}${what.slice(1)}.` };
+}
+
+/** Names and connections; its messages call the place `the server`, as they were told to (`Place.origin`). */
+export function outboundTrouble({ reason, message }: OutboundFailure): PushTrouble {
+  return trouble(OUTBOUND_REASONS[reason] ?? 'connect', message);
+}
+
+const OUTBOUND_REASONS: Readonly<Partial<Record<string, PushReason>>> = {
+  refused: 'forbidden',
+  dns: 'dns',
+  busy: 'dns',
+  connect: 'connect',
+  tls: 'tls',
+  timeout: 'timeout',
+};
 
 /** An error that nobody expected, for the log. Without its message, which may hold a URL; where it came from holds none. */
 export function mishap(error: unknown): { error: string; at?: string } {

@@ -38,6 +38,33 @@ it('an account with many targets leaves places to others', async () => {
   expect(states('c')).toBe(20);
 });
 
+it('an account with many targets over SRT leaves processes of ffmpeg to others, and places to its own of RTMP', async () => {
+  const stage = new Stage({ processes: 20 });
+  const orders = (owner: string, kind: string, count: number) =>
+    Array.from({ length: count }, (_, index) =>
+      order(`${kind}${index}`, { owner, url: `${kind}://secret.example:9/${owner}-${index}` }),
+    );
+  const greedy = stage.broadcast('a');
+  greedy.begin();
+  greedy.want(...orders('greedy', 'SRT', 30), ...orders('greedy', 'rtmp', 30));
+  const modest = stage.broadcast('b');
+  modest.begin();
+  modest.want(...orders('modest', 'srt', 6));
+  await settled();
+  const waiting = (id: string, kind: string) =>
+    stage.pusher
+      .readings()
+      .filter((one) => one.playbackId === id && one.state === 'waiting' && one.id.startsWith(kind)).length;
+  expect([waiting('a', 'SRT'), waiting('a', 'rtmp'), waiting('b', 'srt')]).toEqual([15, 30, 5]);
+  expect(stage.reading('SRT29')?.trouble).toEqual({
+    reason: 'full',
+    message: 'This server runs as many processes of ffmpeg as it may.',
+  });
+  greedy.want();
+  await stage.pass(10_000);
+  expect(waiting('b', 'srt')).toBe(6);
+});
+
 it('what waits for the stalled targets of one account costs no other account a picture', async () => {
   const stage = new Stage({ memory: 8 * 1_048_576, queue: 1_048_576, stall: 3_600_000 });
   const greedy = stage.broadcast('greedy');

@@ -17,7 +17,7 @@ it('brings a broadcast to another server, by RTMP over real sockets, and says go
   const pusher = nodePusher({
     ...{ clock, log: silentLog, random: Math.random },
     open: { rtmp: open, rtmps: open, srt: open },
-    limits: { ...valuesOf(pushLimits), memory: 1 << 26 },
+    limits: { ...valuesOf(pushLimits), processes: 50, memory: 1 << 26 },
   });
   pusher.tell((fact) => facts.push(fact));
   const near = await station(async ({ key }) => grant({ token: 'near', playbackId: key }), { pusher });

@@ -2,6 +2,7 @@ import { readdirSync, readlinkSync } from 'node:fs';
 import { afterEach, describe, expect, test } from 'vitest';
 import { cidr } from '../../../core/cidr.ts';
 import type { PushTrouble } from '../../../core/ports/pusher.ts';
+import { systemClock } from '../../../runtime/drivers/clock/system.ts';
 import { encodeAmf0 } from '../../../runtime/media/rtmp/amf0.ts';
 import { flashVersions } from '../../../runtime/media/rtmp/flash-version.ts';
 import { certificates } from '../../outbound/certificates.ts';
@@ -463,6 +464,14 @@ describe('RTMPS', () => {
     const trouble = await troubleOf(pushTo(far.url('live/secret-key', host), { ca: trusted }));
     expect(trouble).toMatchObject({ reason: 'tls', message: expect.stringMatching(message) });
     expect(far.visits.flatMap(({ commands }) => commands)).toEqual([]);
+  });
+
+  test('a server that waits for RTMP without it', async () => {
+    await using far = await farSide({ whims: { accept: silent, handshake: silent } });
+    const url = far.url().replace('rtmp:', 'rtmps:');
+    const trouble = await troubleOf(pushTo(url, { clock: systemClock(), limits: { connectTimeout: 300 } }));
+    const message = 'The server did not answer as a TLS server in the time allowed.';
+    expect(trouble).toEqual({ reason: 'tls', message });
   });
 
   test('a server that speaks none', async () => {

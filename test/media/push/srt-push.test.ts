@@ -75,6 +75,7 @@ describe('a connection', () => {
     const { process } = await attempt({ lookup: async () => ['2606:4700::1'] });
     const { command } = process().order;
     expect(command.output.target).toBe('srt://[2606:4700::1]:9000');
+    expect(process().order.niceness).toBe(5);
     expect(command.output.hidden).toEqual({
       ...{ mode: 'caller', transtype: 'live', connect_timeout: 5000, timeout: 8_000_000, latency: 300_000 },
       ...{ srt_streamid: 'my-key-1', passphrase: 'wonderland-9', enforced_encryption: 1 },
@@ -187,12 +188,17 @@ describe('a failure', () => {
     [{ about: 'missing' as const }, 'unsupported', 'no ffmpeg'],
     [{ about: { protocols: new Set(['pipe']) } }, 'unsupported', 'without SRT'],
     [{ refuses: 'full' as const }, 'full', 'as many'],
+    [{ refuses: 'unsure' as const }, 'unsupported', 'could not find out'],
     [{ refuses: 'failed' as const }, 'unsupported', 'could not start'],
     [{ url: 'srt://stream.example:9000?mode=listener' }, 'url', 'mode'],
-    [{ lookup: async () => ['203.0.114.5', '10.0.0.1'] }, 'forbidden', 'not allowed'],
-    [{ url: 'srt://127.0.0.1:9000' }, 'forbidden', 'not allowed'],
-    [{ url: 'srt://localhost:9000' }, 'forbidden', 'not allowed'],
-    [{ lookup: async () => [] }, 'dns', 'could not be resolved'],
+    [
+      { lookup: async () => ['203.0.114.5', '10.0.0.1'] },
+      'forbidden',
+      'The server stands for a private address, which outbound.allow does not open.',
+    ],
+    [{ url: 'srt://127.0.0.1:9000' }, 'forbidden', 'The server is a loopback address, which outbound.allow'],
+    [{ url: 'srt://localhost:9000' }, 'forbidden', 'The server is a loopback address, which outbound.allow'],
+    [{ lookup: async () => [] }, 'dns', 'The server: its name could not be resolved.'],
     [
       { lookup: () => Promise.reject(new Error('stream.example: no such name')) },
       'dns',

@@ -44,6 +44,7 @@ export class Stage {
         retryFirst: retryFirst.value,
         retryMost: retryMost.value,
         targets: targets.value,
+        processes: 50,
         memory: 64 * 1_048_576,
         ...limits,
       },

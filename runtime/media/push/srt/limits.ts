@@ -57,6 +57,13 @@ export const srtLimitTable = limitTable('srt', {
     meaning: 'How long the far side may take nothing at all. SRT itself gives it up after 5 s of silence.',
     beyond: 'ffmpeg ends: `closed`.',
   },
+  niceness: {
+    value: 5,
+    unit: 'steps',
+    meaning:
+      'How much less urgent than this server a process of ffmpeg that pushes is (nice(1)): what comes in goes first.',
+    beyond: 'While the processor is busy such pushes fall behind first.',
+  },
   analyze: {
     value: 500,
     unit: 'ms',

@@ -1,7 +1,7 @@
-import type { OutboundFailure } from '../../../../core/ports/outbound.ts';
 import type { PushReason, PushTrouble } from '../../../../core/ports/pusher.ts';
 import type { FfmpegEnd } from '../../../ffmpeg/process.ts';
 import type { FfmpegRefusal } from '../../../ffmpeg/runner.ts';
+import { troubles } from '../troubles.ts';
 
 /** A trouble of a push over SRT. */
 export function trouble(reason: PushReason, message: string): PushTrouble {
@@ -11,19 +11,18 @@ export function trouble(reason: PushReason, message: string): PushTrouble {
 /** Why ffmpeg was not started, for people. */
 export function refusalTrouble({ reason }: FfmpegRefusal): PushTrouble {
   if (reason === 'missing') return noFfmpeg;
-  if (reason === 'full') return trouble('full', 'This server runs as many processes of ffmpeg as it may.');
+  if (reason === 'full') return troubles.processes;
   if (reason === 'order')
     return trouble('url', 'The streamid or passphrase of the URL cannot be handed to ffmpeg.');
+  if (reason === 'unsure')
+    return trouble(
+      'unsupported',
+      'This server could not find out whether its ffmpeg keeps secrets of the URL.',
+    );
   return trouble('unsupported', 'This server could not start ffmpeg, which SRT takes.');
 }
 
 export const noFfmpeg = trouble('unsupported', 'This server has no ffmpeg, which SRT takes.');
-
-/** Why a host has no address that may be called. The resolver's own words name the host. */
-export function addressTrouble({ reason }: OutboundFailure): PushTrouble {
-  if (reason === 'refused') return trouble('forbidden', "The server's address is not allowed here.");
-  return trouble('dns', "The server's name could not be resolved.");
-}
 
 /**
  * What ended ffmpeg, from what it and libsrt said (libsrt 1.4 and 1.5: core.cpp, handshake.cpp; ffmpeg 4.4 to 8: libsrt.c).

@@ -1,12 +1,12 @@
 import { outboundLimits } from '../../../drivers/outbound/limits.ts';
-import { type Target, target } from '../../../drivers/outbound/target.ts';
+import { type Place, target } from '../../../drivers/outbound/target.ts';
 import type { SrtLimits } from './limits.ts';
 
 /** What an `srt://` URL asks for. All of it is a secret. */
 export interface SrtUrl {
   readonly ok: true;
   /** Host and port, for the guarded resolver. */
-  readonly to: Target;
+  readonly to: Place;
   readonly streamId?: string;
   readonly passphrase?: string;
   /** Bytes: 16, 24 or 32. */
@@ -38,7 +38,8 @@ export function srtUrl(text: string, { limits }: { limits: SrtLimits }): SrtUrl 
   if (!to.ok) return bad('The host or port of the URL cannot be used.');
   const values = parametersOf(query, limits);
   if (!(values instanceof Map)) return values;
-  return checked(to, values, limits);
+  const { isSecure, host, isAddress, port } = to;
+  return checked({ isSecure, host, isAddress, port, origin: 'the server' }, values, limits);
 }
 
 const known = ['mode', 'transtype', 'streamid', 'passphrase', 'pbkeylen', 'latency', 'pkt_size'];
@@ -64,7 +65,7 @@ function parametersOf(query: string, limits: SrtLimits): Map<string, string> | B
   return values;
 }
 
-function checked(to: Target, values: ReadonlyMap<string, string>, limits: SrtLimits): SrtUrl | BadSrtUrl {
+function checked(to: Place, values: ReadonlyMap<string, string>, limits: SrtLimits): SrtUrl | BadSrtUrl {
   const mode = values.get('mode') ?? 'caller';
   if (mode !== 'caller') return bad('mode of the URL must be caller: this server calls.');
   if ((values.get('transtype') ?? 'live') !== 'live') return bad('transtype of the URL must be live.');
