@@ -17,8 +17,8 @@ export interface PushHost {
   readonly random: () => number;
   readonly pool: BufferPool;
   readonly limits: PushSettings;
-  /** The way to the server of this URL; undefined: there is none. */
-  opener(url: string): OpenPush | undefined;
+  /** The way to the server of this URL, or why there is none. */
+  opener(url: string): OpenPush | PushTrouble;
   /** A new push of this playlist may connect at once. False: too many did. */
   mayBegin(playbackId: string): boolean;
   /** One of so many connections at a time; given back at the end of the push. False: all that this owner may have are taken. */
@@ -210,10 +210,15 @@ export class Push {
     this.#retryAt = undefined;
     this.#isDue = !this.#broadcast.isLive;
     if (this.#isDue) return;
-    this.#hasPlace ||= this.#host.takePlace(this.owner);
     const open = this.#host.opener(this.order.url);
-    if (this.#hasPlace && open !== undefined) this.#connect(open);
-    else this.#fail(this.#hasPlace ? troubles.url : troubles.full);
+    // Before the place: what leads nowhere takes none from others.
+    if (typeof open !== 'function') {
+      this.#fail(open);
+      return;
+    }
+    this.#hasPlace ||= this.#host.takePlace(this.owner);
+    if (this.#hasPlace) this.#connect(open);
+    else this.#fail(troubles.full);
   }
 
   #connect(open: OpenPush): void {

@@ -2,6 +2,7 @@ import { every } from '../../../core/every.ts';
 import type { Log } from '../../../core/log.ts';
 import type { Clock } from '../../../core/ports/clock.ts';
 import type { Pusher, PushFact, PushOrder, PushReason, PushTotals } from '../../../core/ports/pusher.ts';
+import { pushUrl } from '../../../core/push-url/push-url.ts';
 import { BufferPool } from '../hls/pool.ts';
 import { MemoryBudget } from '../memory-budget.ts';
 import { WindowCounts } from '../rtmp/window-count.ts';
@@ -10,7 +11,7 @@ import { FairPlaces } from './fair-places.ts';
 import { pushLimits } from './limits.ts';
 import type { Push, PushHost, PushSettings } from './push.ts';
 import { PushRelay } from './relay.ts';
-import { mishap } from './troubles.ts';
+import { badUrl, mishap } from './troubles.ts';
 
 export interface NodePusherOptions {
   readonly clock: Clock;
@@ -62,8 +63,8 @@ export function nodePusher(options: NodePusherOptions): NodePusher {
     limits,
     pool: new BufferPool({ limit: pushLimits.idleBuffers.value }),
     opener(url) {
-      const kind = /^(rtmps?|srt):\/\//i.exec(url)?.[1].toLowerCase();
-      return kind === 'rtmp' || kind === 'rtmps' || kind === 'srt' ? open[kind] : undefined;
+      const read = pushUrl(url);
+      return read.ok ? open[read.scheme] : badUrl(read);
     },
     mayBegin: (playbackId) => beginnings.admit(playbackId, clock.now()),
     takePlace: (owner) => places.take(owner),

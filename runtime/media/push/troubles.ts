@@ -1,11 +1,8 @@
 import type { PushTrouble } from '../../../core/ports/pusher.ts';
+import type { BadPushUrl } from '../../../core/push-url/destination.ts';
 
 /** What can be wrong with a push without a word of its server. */
 export const troubles = {
-  url: {
-    reason: 'url',
-    message: 'Nothing can be pushed to this URL: expected one that begins with rtmp://, rtmps:// or srt://.',
-  },
   full: { reason: 'full', message: 'This server pushes to as many targets as it may.' },
   memory: { reason: 'full', message: 'This server has no memory left for pushing to another target.' },
   hasty: {
@@ -27,6 +24,11 @@ export const troubles = {
   },
   broken: { reason: 'closed', message: 'The connection broke because of an error on our side.' },
 } as const satisfies Record<string, PushTrouble | ((ms: number) => PushTrouble)>;
+
+/** The URL could never be pushed to. The API refuses such ones; there may be some from before it did. */
+export function badUrl({ message }: BadPushUrl): PushTrouble {
+  return { reason: 'url', message: `${message[0].toUpperCase()}${message.slice(1)}.` };
+}
 
 /** An error that nobody expected, for the log. Without its message, which may hold a URL; where it came from holds none. */
 export function mishap(error: unknown): { error: string; at?: string } {
