@@ -9,6 +9,8 @@ export class FreeSpace {
   readonly #slack: number;
   readonly #interval: number;
   #lookedAt = Number.NEGATIVE_INFINITY;
+  /** By the last look, less what was written since. */
+  #free = 0;
   #isLow = false;
 
   /** @param options bytes and ms */
@@ -23,12 +25,18 @@ export class FreeSpace {
   /** Nothing new may be written. Throws what the disk says. */
   get isLow(): boolean {
     const now = this.#clock.now();
-    if (now - this.#lookedAt < this.#interval && now >= this.#lookedAt) return this.#isLow;
-    mkdirSync(this.#folder, { recursive: true });
-    const { bavail, bsize } = statfsSync(this.#folder);
-    this.#lookedAt = now;
-    const free = bavail * bsize;
-    this.#isLow = free < this.#reserve + (this.#isLow ? this.#slack : 0);
+    if (now - this.#lookedAt >= this.#interval || now < this.#lookedAt) {
+      mkdirSync(this.#folder, { recursive: true });
+      const { bavail, bsize } = statfsSync(this.#folder);
+      this.#lookedAt = now;
+      this.#free = bavail * bsize;
+    }
+    this.#isLow = this.#free < this.#reserve + (this.#isLow ? this.#slack : 0);
     return this.#isLow;
+  }
+
+  /** So much more was written: what comes between two looks may be more than the reserve. */
+  wrote(bytes: number): void {
+    this.#free -= bytes;
   }
 }

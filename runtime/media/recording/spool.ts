@@ -104,6 +104,7 @@ export class Spool implements Hashable {
       }
       if (!this.#isPlaced) file.begin(this.#init);
       file.part(bytes, this.#isPlaced ? part : { ...part, startsSegment: true });
+      this.#around.space.wrote(bytes.length);
     } catch (error) {
       this.#miss(troubleOf(error), error);
       return;

@@ -1,0 +1,23 @@
+import { mkdtempSync, rmSync, statfsSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { virtualClock } from '../../../runtime/drivers/clock/virtual.ts';
+import { FreeSpace } from '../../../runtime/media/recording/free-space.ts';
+
+it('counts what is written between two looks at the disk', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'millrace-space-'));
+  try {
+    const { bavail, bsize } = statfsSync(folder);
+    const free = bavail * bsize;
+    const clock = virtualClock({ start: 0 });
+    const space = new FreeSpace(folder, { clock, reserve: free / 2, slack: 1, interval: 1000 });
+    expect(space.isLow).toBe(false);
+    space.wrote(free);
+    expect(space.isLow).toBe(true);
+    await clock.advance(1000);
+    expect(space.isLow).toBe(false);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});
