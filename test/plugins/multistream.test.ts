@@ -98,7 +98,11 @@ describe('a multistream target', () => {
     const { id } = await givenTarget(w);
     const row = (await w.store.resources.get('multistream-target', id))!;
     const body = JSON.stringify({ ...JSON.parse(row.body), url: 'srt://a.example' });
-    await w.store.write({ at: w.now(), rows: [{ ...row, body }], events: [] });
+    await w.store.write({
+      at: w.now(),
+      rows: [{ ...row, kind: 'multistream-target', indexes: {}, body }],
+      events: [],
+    });
     for (const change of [{ disabled: true }, { url }]) {
       expect((await w.request('PATCH', `${base}/${id}`, { body: change })).status).toBe(204);
     }
