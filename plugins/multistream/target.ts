@@ -6,6 +6,7 @@ import { requestLimits } from '../../core/limits.ts';
 import { nameSchema } from '../../core/name.ts';
 import { idSchema, momentSchema } from '../../core/operation.ts';
 import { type PlainResource, plainResources } from '../../core/plain-resource.ts';
+import { pushUrl } from '../../core/push-url/push-url.ts';
 import { type Quota, quota } from '../../core/quota.ts';
 import { idOrNone } from '../../core/secrets.ts';
 import type { MultistreamKit } from './config.ts';
@@ -29,7 +30,8 @@ const urlPattern = (() => {
   const plain = '[^\\s\\u0000-\\u001f]';
   const user = '(?:[^\\s\\u0000-\\u001f/?#@\\\\]*@)?';
   const host = '(?:[A-Za-z0-9._~-]+|\\[[0-9A-Fa-f:.]+\\])';
-  return `^(rtmps?|srt)://${user}${host}(?::[0-9]{1,5})?(?:[/?#]${plain}*)?$`;
+  const scheme = '([Rr][Tt][Mm][Pp][Ss]?|[Ss][Rr][Tt])';
+  return `^${scheme}://${user}${host}(?::[0-9]{1,5})?(?:[/?#]${plain}*)?$`;
 })();
 export const urlSchema = Type.String({
   pattern: urlPattern,
@@ -109,10 +111,13 @@ function placesOf(kit: MultistreamKit): Quota {
   return own;
 }
 
-/** What is wrong with a URL that fits the schema, or undefined. The URL is a secret: it is not repeated. */
+/**
+ * Why nothing could ever be pushed to a URL that fits the schema, or undefined. The URL is a secret: it is not repeated.
+ * Whether its address may be called is no matter of form: that is the guard's, when it is.
+ */
 export function urlProblem(url: string): string | undefined {
-  const { hostname } = URL.canParse(url) ? new URL(url) : { hostname: '' };
-  return hostname === '' ? `expected ${urlSchema.expected}` : undefined;
+  const read = pushUrl(url);
+  return read.ok ? undefined : read.message;
 }
 
 /** The name of a target that was given none. */

@@ -266,7 +266,7 @@ describe('found by fuzzing', () => {
       const answer = await w.request('POST', '/api/multistream/target', { body: { url } });
       expect([url, answer.status, answer.body.code]).toEqual([url, 422, 'body.invalid']);
     }
-    const good = ['rtmp://a.example/live/key', 'rtmps://u:p@a.example:443/x?y=z', 'srt://[2001:db8::1]:9000'];
+    const good = ['rtmp://a.example/live/key', 'RTMPS://a.example:443/x?y=z', 'srt://[2001:db8::1]:9000'];
     for (const url of good) {
       expect([url, (await w.request('POST', '/api/multistream/target', { body: { url } })).status]).toEqual([
         url,
@@ -274,10 +274,10 @@ describe('found by fuzzing', () => {
       ]);
     }
     // What a pattern cannot tell.
-    const answer = await w.request('POST', '/api/multistream/target', {
-      body: { url: 'rtmp://[1::2::3]/x' },
-    });
-    expect([answer.status, answer.body.code]).toEqual([400, 'multistream.invalid']);
+    for (const url of ['rtmp://[1::2::3]/x', 'rtmps://u:p@a.example:443/x?y=z', 'srt://a']) {
+      const answer = await w.request('POST', '/api/multistream/target', { body: { url } });
+      expect([url, answer.status, answer.body.code]).toEqual([url, 400, 'multistream.invalid']);
+    }
   });
 });
 

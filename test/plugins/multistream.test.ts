@@ -45,13 +45,68 @@ describe('a multistream target', () => {
     expect((await w.request('GET', `${base}?limit=0`)).status).toBe(422);
   });
 
-  it.each(['rtmps://a.example/x', 'srt://a.example:9000?streamid=1', 'rtmp://[::1]:1935/live/k'])(
-    'may be at %s',
-    async (allowed) => {
-      await using w = await world({ plugins });
-      await givenTarget(w, { url: allowed });
-    },
-  );
+  it.each([
+    ...[
+      'rtmps://a.example/x',
+      'RTMP://a.example/live/k',
+      'rtmp://[::1]:1935/live/k',
+      'rtmp://10.0.0.1/live/k',
+    ],
+    ...['srt://a.example:9000?streamid=1', 'Srt://a.example:9000?mode=caller&streamid=#!::r=x'],
+  ])('may be at %s', async (allowed) => {
+    await using w = await world({ plugins });
+    await givenTarget(w, { url: allowed });
+  });
+
+  const hopeless = [
+    ['srt://a.example', 'name a port'],
+    ['srt://a.example:9000?mode=listener&streamid=secret', 'the parameter mode'],
+    ['srt://a.example:9000?maxbw=1', 'the parameter maxbw'],
+    ['srt://a.example:9000?secret=1', 'a parameter of the URL'],
+    ['srt://a.example:9000?passphrase=secret', 'the parameter passphrase'],
+    ['srt://a.example:9000/secret', 'without a path'],
+    ['rtmp://a.example', 'no key'],
+    ['rtmp://a.example/secret/', 'no key'],
+    ['rtmp://user:secret@a.example/app/key', 'a user and a password'],
+    ['rtmp://a.example:99999/app/secret', 'the port'],
+    ['rtmp://a.example:25/app/secret', 'the port'],
+    ['rtmp://1.2.3.4.5/app/secret', 'the host'],
+    ['rtmp://a~b.example/app/secret', 'the host'],
+  ] as const;
+
+  it.each(hopeless)('is refused when nothing could ever be pushed to it: %s', async (wrong, says) => {
+    await using w = await world({ plugins });
+    const { id } = await givenTarget(w);
+    const { id: stream } = await w.given.stream();
+    const targets = [{ profile: 'source', spec: { url: wrong } }];
+    const answers = [
+      await w.request('POST', base, { body: { url: wrong } }),
+      await w.request('PATCH', `${base}/${id}`, { body: { url: wrong } }),
+      await w.request('POST', '/api/stream', { body: { name: 'x', multistream: { targets } } }),
+      await w.request('PATCH', `/api/stream/${stream}`, { body: { multistream: { targets } } }),
+    ];
+    for (const { status, body } of answers) {
+      expect([status, body.code]).toEqual([400, 'multistream.invalid']);
+      expect(body.errors.join()).toMatch(new RegExp(`^(multistream\\.targets\\.0\\.spec\\.)?url: .*${says}`));
+      expect(body.errors.join()).not.toMatch(/example|secret|9999|\*\*\*/);
+    }
+    expect((await w.request('GET', base)).body).toHaveLength(1);
+  });
+
+  it('whose URL was accepted before such ones were refused can be changed, and mended', async () => {
+    await using w = await world({ plugins });
+    const { id } = await givenTarget(w);
+    const row = (await w.store.resources.get('multistream-target', id))!;
+    const body = JSON.stringify({ ...JSON.parse(row.body), url: 'srt://a.example' });
+    await w.store.write({
+      at: w.now(),
+      rows: [{ ...row, kind: 'multistream-target', indexes: {}, body }],
+      events: [],
+    });
+    for (const change of [{ disabled: true }, { url }]) {
+      expect((await w.request('PATCH', `${base}/${id}`, { body: change })).status).toBe(204);
+    }
+  });
 
   it.each([
     [{ url: 'http://a.example/x' }, 'url'],
@@ -77,7 +132,7 @@ describe('a multistream target', () => {
     await using w = await world({ plugins });
     const target = await givenTarget(w);
     const path = `${base}/${target.id}`;
-    for (const body of [{}, target, { disabled: true }, { name: 'N', url: 'srt://b.example' }]) {
+    for (const body of [{}, target, { disabled: true }, { name: 'N', url: 'srt://b.example:9000' }]) {
       expect((await w.request('PATCH', path, { body })).status).toBe(204);
     }
     expect((await w.request('GET', path)).body).toEqual({ ...target, name: 'N', disabled: true });
@@ -147,7 +202,7 @@ describe('the multistream field', () => {
           { profile: 'source', id },
           { profile: '720p', id, videoOnly: true },
           { profile: 'source', spec: { name: 'Made', url } },
-          { profile: 'source', spec: { url: 'srt://other.example' } },
+          { profile: 'source', spec: { url: 'srt://other.example:9000' } },
         ],
       },
     });

@@ -73,7 +73,7 @@ describe('publishing', () => {
     await expect(publish({ url: peer.url('live', 'k'), signal: AbortSignal.abort() })).rejects.toThrow(
       'called off',
     );
-    await expect(publish({ url: 'http://127.0.0.1/live/k' })).rejects.toThrow('rtmp://host/app/key');
+    await expect(publish({ url: 'http://127.0.0.1/live/k' })).rejects.toThrow('the app, a slash and the key');
   });
 
   test('pings are answered and received bytes acknowledged', async () => {

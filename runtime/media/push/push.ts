@@ -17,8 +17,8 @@ export interface PushHost {
   readonly random: () => number;
   readonly pool: BufferPool;
   readonly limits: PushSettings;
-  /** The way to the server of this URL; undefined: there is none. */
-  opener(url: string): OpenPush | undefined;
+  /** The way to the server of this URL, or why there is none. */
+  opener(url: string): OpenPush | PushTrouble;
   /** A new push of this playlist may connect at once. False: too many did. */
   mayBegin(playbackId: string): boolean;
   /**
@@ -213,11 +213,16 @@ export class Push {
     this.#retryAt = undefined;
     this.#isDue = !this.#broadcast.isLive;
     if (this.#isDue) return;
+    const open = this.#host.opener(this.order.url);
+    // Before the place: what leads nowhere takes none from others.
+    if (typeof open !== 'function') {
+      this.#fail(open);
+      return;
+    }
     const refused = this.#hasPlace ? undefined : this.#host.takePlace(this);
     this.#hasPlace = refused === undefined;
-    const open = this.#host.opener(this.order.url);
-    if (refused === undefined && open !== undefined) this.#connect(open);
-    else this.#fail(refused ?? troubles.url);
+    if (refused === undefined) this.#connect(open);
+    else this.#fail(refused);
   }
 
   #connect(open: OpenPush): void {

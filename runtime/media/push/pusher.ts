@@ -2,6 +2,7 @@ import { every } from '../../../core/every.ts';
 import type { Log } from '../../../core/log.ts';
 import type { Clock } from '../../../core/ports/clock.ts';
 import type { Pusher, PushFact, PushOrder, PushReason, PushTotals } from '../../../core/ports/pusher.ts';
+import { pushUrl } from '../../../core/push-url/push-url.ts';
 import { BufferPool } from '../hls/pool.ts';
 import { MemoryBudget } from '../memory-budget.ts';
 import { WindowCounts } from '../rtmp/window-count.ts';
@@ -10,7 +11,7 @@ import { FairPlaces } from './fair-places.ts';
 import { pushLimits } from './limits.ts';
 import type { Push, PushHost, PushSettings } from './push.ts';
 import { PushRelay } from './relay.ts';
-import { mishap, troubles } from './troubles.ts';
+import { badUrl, mishap, troubles } from './troubles.ts';
 
 export interface NodePusherOptions {
   readonly clock: Clock;
@@ -65,15 +66,15 @@ export function nodePusher(options: NodePusherOptions): NodePusher {
     limits,
     pool: new BufferPool({ limit: pushLimits.idleBuffers.value }),
     opener(url) {
-      const kind = kindOf(url);
-      return kind && open[kind];
+      const read = pushUrl(url);
+      return read.ok ? open[read.scheme] : badUrl(read);
     },
     mayBegin: (playbackId) => beginnings.admit(playbackId, clock.now()),
-    takePlace({ owner, order }) {
-      const isSrt = kindOf(order.url) === 'srt';
-      if (isSrt && !processes.take(owner)) return troubles.processes;
+    takePlace(push) {
+      const { owner } = push;
+      if (isSrt(push) && !processes.take(owner)) return troubles.processes;
       if (places.take(owner)) return undefined;
-      if (isSrt) processes.give(owner);
+      if (isSrt(push)) processes.give(owner);
       return troubles.full;
     },
     openMemory: (owner) => memory.open(owner),
@@ -92,7 +93,7 @@ export function nodePusher(options: NodePusherOptions): NodePusher {
     },
     ended(push, hadPlace) {
       if (hadPlace) places.give(push.owner);
-      if (hadPlace && kindOf(push.order.url) === 'srt') processes.give(push.owner);
+      if (hadPlace && isSrt(push)) processes.give(push.owner);
       const { sentBytes, droppedFrames } = push.reading();
       past.sentBytes += sentBytes;
       past.droppedFrames += droppedFrames;
@@ -152,7 +153,8 @@ export function nodePusher(options: NodePusherOptions): NodePusher {
   };
 }
 
-function kindOf(url: string): 'rtmp' | 'rtmps' | 'srt' | undefined {
-  const kind = /^(rtmps?|srt):\/\//i.exec(url)?.[1].toLowerCase();
-  return kind === 'rtmp' || kind === 'rtmps' || kind === 'srt' ? kind : undefined;
+/** Over SRT each push has a process of ffmpeg. */
+function isSrt({ order }: Push): boolean {
+  const read = pushUrl(order.url);
+  return read.ok && read.scheme === 'srt';
 }

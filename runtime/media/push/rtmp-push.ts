@@ -5,22 +5,22 @@ import type { Log } from '../../../core/log.ts';
 import type { Clock } from '../../../core/ports/clock.ts';
 import type { OutboundFailure } from '../../../core/ports/outbound.ts';
 import type { PushTrouble } from '../../../core/ports/pusher.ts';
+import { type RtmpUrl, rtmpUrl } from '../../../core/push-url/rtmp-url.ts';
 import { failure } from '../../drivers/outbound/failure.ts';
 import { outboundLimits } from '../../drivers/outbound/limits.ts';
 import { reach } from '../../drivers/outbound/reach.ts';
 import { type Lookup, type Resolver, resolver } from '../../drivers/outbound/resolver.ts';
-import { hostOf, isRefusedPort, type Place } from '../../drivers/outbound/target.ts';
+import type { Place } from '../../drivers/outbound/target.ts';
 import { ClientSession, chunkStreamOf } from '../rtmp/client-session.ts';
 import { flashVersions } from '../rtmp/flash-version.ts';
 import { type PublisherLimits, publisherLimits } from '../rtmp/limits.ts';
 import { chunkedSize, writeChunks } from '../rtmp/message-writer.ts';
 import { ProtocolError } from '../rtmp/protocol-error.ts';
-import { type PublishTarget, parsePublishUrl } from '../rtmp/publish-target.ts';
 import { WindowCount } from '../rtmp/window-count.ts';
 import { ChunkTrack } from './chunk-track.ts';
 import type { Framing, OpenPush, PushConnection, PushHandlers } from './connection.ts';
 import { refusalTrouble } from './rtmp-trouble.ts';
-import { outboundTrouble, trouble } from './troubles.ts';
+import { badUrl, outboundTrouble, trouble } from './troubles.ts';
 
 export interface RtmpPushOptions {
   readonly clock: Clock;
@@ -103,22 +103,23 @@ class RtmpPush implements PushConnection {
   async open(url: string): Promise<void> {
     try {
       const { names, limits, clock, ca } = this.#parts;
-      const target = read(url);
-      if ('reason' in target) return this.#end(target);
-      const addresses = await names.resolve(target.place);
+      const target = rtmpUrl(url);
+      if (!target.ok) return this.#end(badUrl(target));
+      const place = placeOf(target);
+      const addresses = await names.resolve(place);
       if (this.#isOver) return;
       if ('ok' in addresses) return this.#end(outboundTrouble(addresses));
       this.#cancelDeadline = clock.at(clock.now() + limits.answerTimeout, () =>
         this.#end(trouble('timeout', 'the server did not accept the stream in time')),
       );
-      const reached = await reach(target.place, {
+      const reached = await reach(place, {
         addresses,
         timeout: limits.connectTimeout,
         signal: this.#calledOff.signal,
         clock,
         limits: outboundLimits,
         ca,
-        take: (socket) => this.#begin(socket, target.target),
+        take: (socket) => this.#begin(socket, target),
       });
       if ('ok' in reached) this.#end(outboundTrouble(reached));
     } catch (error) {
@@ -162,7 +163,7 @@ class RtmpPush implements PushConnection {
   }
 
   /** The socket is connected and was checked. */
-  #begin(socket: Socket, target: PublishTarget): Socket {
+  #begin(socket: Socket, target: RtmpUrl): Socket {
     const { limits, handlers } = this.#parts;
     this.#socket = socket;
     const session = new ClientSession({
@@ -270,18 +271,8 @@ class RtmpPush implements PushConnection {
 const CALLED_OFF: OutboundFailure = failure('aborted', 'the push was called off');
 
 /** Where a URL leads; messages call it `the server`, because the host is as secret as the key. */
-function read(url: string): { readonly place: Place; readonly target: PublishTarget } | PushTrouble {
-  let target: PublishTarget;
-  try {
-    target = parsePublishUrl(url);
-  } catch (error) {
-    return trouble('url', (error as Error).message);
-  }
-  const { isSecure, port } = target;
-  const named = hostOf(target.host);
-  if (!named) return trouble('url', 'the host of the URL is not a name that DNS can have');
-  if (isRefusedPort(port)) return trouble('url', 'the port of the URL is not one that RTMP is spoken on');
-  return { target, place: { ...named, isSecure, port, origin: 'the server' } };
+function placeOf({ scheme, to }: RtmpUrl): Place {
+  return { ...to, isSecure: scheme === 'rtmps', origin: 'the server' };
 }
 
 function nameOf(error: unknown): string {

@@ -2,6 +2,7 @@ import type { Cidr } from '../../../core/cidr.ts';
 import type { Log } from '../../../core/log.ts';
 import type { Clock } from '../../../core/ports/clock.ts';
 import type { PushTrouble } from '../../../core/ports/pusher.ts';
+import { srtUrl } from '../../../core/push-url/srt-url.ts';
 import { outboundLimits } from '../../drivers/outbound/limits.ts';
 import { type Lookup, resolver } from '../../drivers/outbound/resolver.ts';
 import type { FfmpegCommand } from '../../ffmpeg/command.ts';
@@ -12,8 +13,7 @@ import { type SrtLimits, srtLimits } from './srt/limits.ts';
 import { srtCommand } from './srt/srt-command.ts';
 import { srtConnection } from './srt/srt-connection.ts';
 import { endTrouble, noFfmpeg, refusalTrouble, trouble } from './srt/srt-trouble.ts';
-import { srtUrl } from './srt/srt-url.ts';
-import { outboundTrouble } from './troubles.ts';
+import { badUrl, outboundTrouble } from './troubles.ts';
 
 interface Prepared {
   readonly command: FfmpegCommand;
@@ -45,9 +45,9 @@ export function srtPush(options: SrtPushOptions): OpenPush {
 
   /** What to start, or why nothing can be. */
   const prepare = async (text: string): Promise<Prepared | PushTrouble> => {
-    const url = srtUrl(text, { limits });
-    if (!url.ok) return trouble('url', url.message);
-    const addresses = await names.resolve(url.to);
+    const url = srtUrl(text);
+    if (!url.ok) return badUrl(url);
+    const addresses = await names.resolve({ ...url.to, origin: 'the server' });
     if ('ok' in addresses) return outboundTrouble(addresses);
     const about = await runner.about();
     if (!about) return noFfmpeg;

@@ -1,12 +1,9 @@
 import type { OutboundFailure } from '../../../core/ports/outbound.ts';
 import type { PushReason, PushTrouble } from '../../../core/ports/pusher.ts';
+import type { BadPushUrl } from '../../../core/push-url/destination.ts';
 
 /** What can be wrong with a push without a word of its server. */
 export const troubles = {
-  url: {
-    reason: 'url',
-    message: 'Nothing can be pushed to this URL: expected one that begins with rtmp://, rtmps:// or srt://.',
-  },
   full: { reason: 'full', message: 'This server pushes to as many targets as it may.' },
   processes: { reason: 'full', message: 'This server runs as many processes of ffmpeg as it may.' },
   memory: { reason: 'full', message: 'This server has no memory left for pushing to another target.' },
@@ -48,6 +45,11 @@ const OUTBOUND_REASONS: Readonly<Partial<Record<string, PushReason>>> = {
   tls: 'tls',
   timeout: 'timeout',
 };
+
+/** The URL could never be pushed to. The API refuses such ones; there may be some from before it did. */
+export function badUrl({ message }: BadPushUrl): PushTrouble {
+  return trouble('url', message);
+}
 
 /** An error that nobody expected, for the log. Without its message, which may hold a URL; where it came from holds none. */
 export function mishap(error: unknown): { error: string; at?: string } {

@@ -1,3 +1,4 @@
+import type { RtmpUrl } from '../../../core/push-url/rtmp-url.ts';
 import { type AmfValue, encodeAmf0 } from './amf0.ts';
 import { capabilities } from './capabilities.ts';
 import { readCommand } from './command.ts';
@@ -5,11 +6,10 @@ import { publisherLimits } from './limits.ts';
 import { messageType } from './message-type.ts';
 import { chunkedSize, writeMessage } from './message-writer.ts';
 import { ProtocolError } from './protocol-error.ts';
-import type { PublishTarget } from './publish-target.ts';
 import { HANDSHAKE, ServerMessages } from './server-messages.ts';
 
 export interface ClientSessionOptions {
-  readonly target: Pick<PublishTarget, 'app' | 'key' | 'tcUrl'>;
+  readonly target: Pick<RtmpUrl, 'app' | 'key' | 'tcUrl'>;
   /** Bytes of payload in a chunk that we send. */
   readonly chunkSize: number;
   /** What the server is told that we are. */

@@ -1,10 +1,10 @@
 import type { Socket } from 'bun';
+import { type RtmpUrl, rtmpUrl } from '../../../core/push-url/rtmp-url.ts';
 import { encodeAmf0 } from './amf0.ts';
 import { ClientSession, chunkStreamOf, type RtmpStatus } from './client-session.ts';
 import { flashVersions } from './flash-version.ts';
 import { chunkedSize, writeMessage } from './message-writer.ts';
 import { ProtocolError } from './protocol-error.ts';
-import { type PublishTarget, parsePublishUrl } from './publish-target.ts';
 
 /**
  * Publishes to an RTMP server the way encoders do (Adobe RTMP 1.0, and the FMLE commands around it).
@@ -12,7 +12,8 @@ import { type PublishTarget, parsePublishUrl } from './publish-target.ts';
  * says no, else with an `Error` that says what went wrong. No message holds the stream key.
  */
 export async function publish(options: PublishOptions): Promise<Publisher> {
-  const target = parsePublishUrl(options.url);
+  const target = rtmpUrl(options.url);
+  if (!target.ok) throw new Error(target.message);
   const connection = new Connection(target, options);
   const deadline = AbortSignal.timeout(options.timeoutMs ?? 10_000);
   const giveUp = () => connection.end({ cause: 'error', message: 'the server did not answer in time' });
@@ -22,9 +23,9 @@ export async function publish(options: PublishOptions): Promise<Publisher> {
   if (options.signal?.aborted) leave();
   try {
     Bun.connect({
-      hostname: target.host,
-      port: target.port,
-      ...(target.isSecure && { tls: { serverName: target.host } }),
+      hostname: target.to.host,
+      port: target.to.port,
+      ...(target.scheme === 'rtmps' && { tls: { serverName: target.to.host } }),
       socket: {
         binaryType: 'uint8array',
         open: (socket) => connection.open(socket),
@@ -119,7 +120,7 @@ class Connection implements Publisher {
 
   readonly #session: ClientSession;
 
-  constructor(target: PublishTarget, options: PublishOptions) {
+  constructor(target: RtmpUrl, options: PublishOptions) {
     this.#chunkSize = options.chunkSize ?? 4096;
     this.#maxBuffered = options.maxBuffered ?? 4 * 1024 * 1024;
     const accepted = Promise.withResolvers<void>();

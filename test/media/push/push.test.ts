@@ -260,7 +260,7 @@ describe('what is wanted', () => {
     await broadcast.play({ ms: 1000 });
     const [one, two, three] = ['one', 'two', 'three'].map((id) => stage.servers.last(order(id).url));
     stage.facts.length = 0;
-    const moved = order('two', { url: 'srt://elsewhere.example/x' });
+    const moved = order('two', { url: 'srt://elsewhere.example:9000' });
     broadcast.want(moved, { ...ONE }, order('four'));
     broadcast.want(order('four'), moved, { ...ONE }, { ...ONE });
     await broadcast.play({ ms: 1000 });
@@ -430,13 +430,27 @@ describe('an attempt that fails', () => {
     const { stage, broadcast } = await onAir({ targets: 1 });
     broadcast.want(ONE, order('two'), order('three', { url: 'https://secret.example/' }));
     await broadcast.play({ ms: 1000 });
-    expect(stage.told()).toEqual(['two failed full', 'three failed full', 'one connected']);
+    expect(stage.told()).toEqual(['two failed full', 'three failed url', 'one connected']);
     broadcast.want(order('two'));
     await broadcast.play({ ms: 3000 });
     expect(stage.told('two').at(-1)).toBe('two connected');
-    broadcast.want(order('three', { url: 'https://secret.example/' }));
-    await broadcast.play({ ms: 3000 });
-    expect(stage.told('three').at(-1)).toBe('three failed url');
+    expect(JSON.stringify([stage.facts, stage.pusher.readings(), stage.lines])).not.toContain('secret');
+  });
+});
+
+describe('a URL that can never be pushed to', () => {
+  it.each([
+    ['srt://secret.example', 'name a port'],
+    ['srt://secret.example:9000?mode=listener', 'mode'],
+    ['rtmp://secret.example', 'no key'],
+  ])('is told, as rows from before it was refused may have it, and takes no place: %s', async (url, says) => {
+    const { stage, broadcast } = await onAir({ targets: 1 });
+    broadcast.want(order('bad', { url }), ONE);
+    await broadcast.play({ ms: 1000 });
+    expect(stage.told()).toEqual(['bad failed url', 'one connected']);
+    const { trouble } = stage.pusher.readings().find(({ id }) => id === 'bad') ?? {};
+    expect(trouble).toMatchObject({ reason: 'url', message: expect.stringMatching(/^[A-Z].*\.$/) });
+    expect(trouble?.message).toContain(says);
     expect(JSON.stringify([stage.facts, stage.pusher.readings(), stage.lines])).not.toContain('secret');
   });
 });

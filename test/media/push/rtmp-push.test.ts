@@ -376,8 +376,8 @@ describe('where it connects to', () => {
     ['a name for such an address', 'forbidden', 'pushed.example', ['10.0.0.1']],
     ['a name with one such address', 'forbidden', 'pushed.example', ['127.0.0.1', '169.254.169.254']],
     ['a name that nobody has', 'dns', 'pushed.example', []],
-    ['another way to write loopback', 'url', '0x7f.1', ['127.0.0.1']],
-    ['a number', 'url', '2130706433', ['127.0.0.1']],
+    ['another way to write loopback', 'forbidden', '0x7f.1', ['127.0.0.1']],
+    ['a number', 'forbidden', '2130706433', ['127.0.0.1']],
   ])('%s is %s', async (what, reason, host, addresses) => {
     await using far = await farSide();
     const allow = what.startsWith('a name with one') ? [cidr('127.0.0.1/32')!] : [];

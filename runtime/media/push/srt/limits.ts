@@ -2,43 +2,6 @@ import { limitTable, valuesOf } from '../../../../core/limit-table.ts';
 
 /** Pushes over SRT. */
 export const srtLimitTable = limitTable('srt', {
-  parameters: {
-    value: 16,
-    unit: 'parameters',
-    meaning: 'Parameters of an `srt://` URL.',
-    beyond: 'Nothing is pushed to it: `url`.',
-  },
-  streamId: {
-    value: 512,
-    unit: 'bytes',
-    meaning: '`streamid` of an `srt://` URL, in UTF-8.',
-    beyond: 'Nothing is pushed to it: `url`.',
-  },
-  shortestPassphrase: {
-    value: 10,
-    unit: 'bytes',
-    meaning: '`passphrase` of an `srt://` URL, at least.',
-    beyond: 'Nothing is pushed to it: `url`.',
-  },
-  passphrase: {
-    value: 79,
-    unit: 'bytes',
-    meaning: '`passphrase` of an `srt://` URL.',
-    beyond: 'Nothing is pushed to it: `url`.',
-  },
-  latency: {
-    value: 10_000,
-    unit: 'ms',
-    meaning:
-      '`latency` of an `srt://` URL. A greater number counts as microseconds, as ffmpeg and OBS write it.',
-    beyond: 'Nothing is pushed to it: `url`.',
-  },
-  payload: {
-    value: 1456,
-    unit: 'bytes',
-    meaning: '`pkt_size` of an `srt://` URL, a multiple of 188 or this.',
-    beyond: 'Nothing is pushed to it: `url`.',
-  },
   connectTimeout: {
     value: 5000,
     unit: 'ms',

@@ -1,6 +1,6 @@
+import type { SrtUrl } from '../../../../core/push-url/srt-url.ts';
 import type { FfmpegCommand, FfmpegOptions } from '../../../ffmpeg/command.ts';
 import type { SrtLimits } from './limits.ts';
-import type { SrtUrl } from './srt-url.ts';
 
 /** FLV in, MPEG-TS to `address` out; nothing is encoded. */
 export function srtCommand(

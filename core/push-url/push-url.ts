@@ -1,0 +1,13 @@
+import { type BadPushUrl, badUrl } from './destination.ts';
+import { type RtmpUrl, rtmpUrl } from './rtmp-url.ts';
+import { type SrtUrl, srtUrl } from './srt-url.ts';
+
+/**
+ * Reads the URL of a server that a broadcast is pushed to: all that can be told of it without asking anybody. The API
+ * refuses by it what could never work, and the pusher goes by it.
+ */
+export function pushUrl(text: string): RtmpUrl | SrtUrl | BadPushUrl {
+  if (/^rtmps?:/i.test(text)) return rtmpUrl(text);
+  if (/^srt:/i.test(text)) return srtUrl(text);
+  return badUrl('expected a URL that begins with rtmp://, rtmps:// or srt://');
+}
