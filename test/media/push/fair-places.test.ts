@@ -40,10 +40,12 @@ it('an account with many targets leaves places to others', async () => {
 
 it('an account with many targets over SRT leaves processes of ffmpeg to others, and places to its own of RTMP', async () => {
   const stage = new Stage({ processes: 20 });
-  const orders = (owner: string, kind: string, count: number) =>
-    Array.from({ length: count }, (_, index) =>
-      order(`${kind}${index}`, { owner, url: `${kind}://secret.example:9/${owner}-${index}` }),
+  const orders = (owner: string, kind: string, count: number) => {
+    const path = kind === 'rtmp' ? '/app/' : '?streamid=';
+    return Array.from({ length: count }, (_, index) =>
+      order(`${kind}${index}`, { owner, url: `${kind}://secret.example:9000${path}${owner}-${index}` }),
     );
+  };
   const greedy = stage.broadcast('a');
   greedy.begin();
   greedy.want(...orders('greedy', 'SRT', 30), ...orders('greedy', 'rtmp', 30));
