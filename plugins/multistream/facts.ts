@@ -2,7 +2,7 @@ import type { CommandOf } from '../../core/actor.ts';
 import { hasCode, isRefusal, unlessRefused } from '../../core/fault.ts';
 import { valuesOf } from '../../core/limit-table.ts';
 import { pause } from '../../core/pause.ts';
-import type { pushMachine } from '../../machines/push.ts';
+import type { Push, pushMachine } from '../../machines/push.ts';
 import { streams } from '../streams/contract.ts';
 import type { MultistreamKit } from './config.ts';
 import { multistreamLimits } from './limits.ts';
@@ -87,16 +87,8 @@ export interface PushFacts {
   told(): Promise<void>;
 }
 
-/** What is pushed where. */
-export interface Pushed {
-  readonly account: string;
-  readonly streamId: string;
-  readonly sessionId: string;
-  readonly targetId: string;
-  readonly profile: string;
-  /** Of the target, as it is now. */
-  readonly name: string;
-}
+/** What is pushed where, with the name of the target as it is now. */
+export type Pushed = Omit<Push, 'id' | 'pair' | 'createdAt'>;
 
 /** What a node says of its push. */
 export type NodeCommand = Exclude<CommandOf<typeof pushMachine>, { type: 'node.lost' | 'over' }>;
