@@ -60,16 +60,16 @@ export class PushRelay implements PushedBroadcast {
   }
 
   metadata(videoOnly: boolean): Uint8Array {
-    const kept = this.#metadata[videoOnly ? 1 : 0];
-    if (kept.bytes !== undefined && kept.isRight) return kept.bytes;
+    const known = this.#metadata[videoOnly ? 1 : 0];
+    if (known.bytes !== undefined && known.isRight) return known.bytes;
     const bytes = onMetaData({
       video: this.#video,
       audio: videoOnly ? undefined : this.#audio,
       announced: this.#announced,
     });
-    kept.isRight = true;
-    if (kept.bytes === undefined || !isSame(kept.bytes, bytes)) kept.bytes = bytes;
-    return kept.bytes;
+    known.isRight = true;
+    known.bytes = kept(known.bytes, bytes);
+    return known.bytes;
   }
 
   isVideoDue(time: number): boolean {
@@ -142,9 +142,8 @@ export class PushRelay implements PushedBroadcast {
     config: VideoConfig;
   }): void {
     const { bytes, start, end, codec, config } = header;
-    const former = this.#video?.body ?? this.#formerVideo;
-    const body = bytes.slice(start, end);
-    this.#video = { body: former !== undefined && isSame(former, body) ? former : body, codec, config };
+    const body = kept(this.#video?.body ?? this.#formerVideo, bytes.slice(start, end));
+    this.#video = { body, codec, config };
     this.#forgetMetadata();
     for (const push of this.#pushes) push.restartVideo();
   }
@@ -157,9 +156,8 @@ export class PushRelay implements PushedBroadcast {
     config: AudioConfig;
   }): void {
     const { bytes, start, end, codec, config } = header;
-    const former = this.#audio?.body ?? this.#formerAudio;
-    const body = bytes.slice(start, end);
-    this.#audio = { body: former !== undefined && isSame(former, body) ? former : body, codec, config };
+    const body = kept(this.#audio?.body ?? this.#formerAudio, bytes.slice(start, end));
+    this.#audio = { body, codec, config };
     this.#forgetMetadata();
   }
 
@@ -204,12 +202,13 @@ export class PushRelay implements PushedBroadcast {
   }
 
   #forgetMetadata(): void {
-    for (const kept of this.#metadata) kept.isRight = false;
+    for (const known of this.#metadata) known.isRight = false;
   }
 }
 
-function isSame(one: Uint8Array, other: Uint8Array): boolean {
-  return one.length === other.length && one.every((byte, index) => byte === other[index]);
+/** The same bytes stay the same object: that is how connections know what they have sent. */
+function kept(former: Uint8Array | undefined, bytes: Uint8Array): Uint8Array {
+  return former !== undefined && Buffer.compare(former, bytes) === 0 ? former : bytes;
 }
 
 const GONE = encoderLimits.trackGone.value;
