@@ -1,3 +1,5 @@
+import type { RenditionProfile } from './transcoder.ts';
+
 /**
  * The live media of one node: an ingest listener, a packager per stream, and what viewers fetch.
  * It decides nothing about streams. It asks before it accepts a publish, reports facts, obeys orders.
@@ -40,6 +42,8 @@ export interface PublishGrant {
     /** Where the blobs of the recording go, without a slash at the end. */
     readonly folder: string;
   };
+  /** Renditions that are to be made of it; absent, none are. */
+  readonly profiles?: readonly RenditionProfile[];
 }
 
 /**

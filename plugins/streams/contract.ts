@@ -80,7 +80,7 @@ export interface SessionFacts {
 }
 
 /** What a plugin adds to the grant of each publish of a session; called again with each reconnect. */
-export type PublishTerms = (session: SessionFacts) => Pick<PublishGrant, 'recording'>;
+export type PublishTerms = (session: SessionFacts) => Pick<PublishGrant, 'recording' | 'profiles'>;
 
 export const publishTerms = collection<PublishTerms>('streams.publish-terms');
 

@@ -18,13 +18,17 @@ export interface FfmpegCommand {
     readonly protocol: string;
     readonly options?: FfmpegOptions;
     /** Options that nobody may read. They come to it in a file without a name, where it can read that (`FfmpegAbout.hides`). */
-    readonly hidden?: FfmpegOptions;
+    readonly hidden?: HiddenOptions;
   };
   /** Standard output carries reports, `key=value` lines twice a second, from the moment on when the output is open. */
   readonly hasReports?: boolean;
 }
 
-export type FfmpegOptions = Readonly<Record<string, string | number>>;
+/** By name. `true`: it has no value. A list: it is given again with each. */
+export type FfmpegOptions = Readonly<Record<string, FfmpegOption>>;
+export type HiddenOptions = Readonly<Record<string, string | number>>;
+
+export type FfmpegOption = string | number | true | readonly (string | number)[];
 
 /**
  * The arguments for it. The only place that uses `fluent-ffmpeg`, and only as what puts arguments in order: README.md says
@@ -50,7 +54,7 @@ export function argumentsOf(
 }
 
 /** What the file of hidden options holds (ffmpeg's `-fpre`); undefined when one of them cannot be written there. */
-export function hiddenText(hidden: FfmpegOptions): string | undefined {
+export function hiddenText(hidden: HiddenOptions): string | undefined {
   const lines = Object.entries(hidden).map(([name, value]) => `${name}=${value}\n`);
   const isPlain = lines.every(
     // Of a line break the rest would be an option of its own.
@@ -60,5 +64,8 @@ export function hiddenText(hidden: FfmpegOptions): string | undefined {
 }
 
 function listed(options: FfmpegOptions = {}): string[] {
-  return Object.entries(options).flatMap(([name, value]) => [`-${name}`, `${value}`]);
+  return Object.entries(options).flatMap(([name, value]) => {
+    if (value === true) return [`-${name}`];
+    return [value].flat().flatMap((one) => [`-${name}`, `${one}`]);
+  });
 }

@@ -6,9 +6,9 @@ import type { IndexedInit, IndexedSegment } from '../../../core/segment-index.ts
 export interface MediaRecorder extends Recorder {
   /**
    * The take of a granted publish with `recording`: begun, or gone on with. Undefined where nothing is recorded: the take was
-   * finished, or there is no room for another.
+   * finished, or there is no room for another. `rendition`: the take of that profile of it, a file of its own beside that of the source.
    */
-  feed(grant: PublishGrant): TakeFeed | undefined;
+  feed(grant: PublishGrant, rendition?: string): TakeFeed | undefined;
 }
 
 /** What a packager hands over of one publish. All of it returns at once, on the thread that reads sockets. */

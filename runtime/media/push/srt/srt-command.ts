@@ -1,5 +1,5 @@
 import type { SrtUrl } from '../../../../core/push-url/srt-url.ts';
-import type { FfmpegCommand, FfmpegOptions } from '../../../ffmpeg/command.ts';
+import type { FfmpegCommand, HiddenOptions } from '../../../ffmpeg/command.ts';
 import type { SrtLimits } from './limits.ts';
 
 /** FLV in, MPEG-TS to `address` out; nothing is encoded. */
@@ -36,7 +36,7 @@ export function srtCommand(
 }
 
 /** ffmpeg's libsrt: times in µs, `connect_timeout` in ms. A `streamid` of its command line is something else. */
-function hiddenOptions(url: SrtUrl, limits: SrtLimits): FfmpegOptions {
+function hiddenOptions(url: SrtUrl, limits: SrtLimits): HiddenOptions {
   return {
     mode: 'caller',
     transtype: 'live',

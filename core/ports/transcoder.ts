@@ -1,0 +1,85 @@
+/**
+ * Renditions of what is broadcast on this node: smaller pictures of the same broadcast, beside what the encoder sends. Which are
+ * wanted comes with the grant of each publish (`PublishGrant.profiles`), so nothing here is told to begin: the media of the node
+ * sees to it, and this says what came of it. Whatever happens to them, the broadcast itself does not notice.
+ */
+export interface Transcoder {
+  /** Every broadcast on this node that has profiles, as it is now: for whoever looks about once a second. */
+  readings(): readonly LadderReading[];
+  /** Of all of them, for metrics. Counts only grow. */
+  totals(): TranscoderTotals;
+}
+
+/** A rendition that is wanted: the field `profiles` of a stream. */
+export interface RenditionProfile {
+  readonly name: string;
+  /** Pixels; the picture fits into it with its shape kept, and is never made larger than it came. */
+  readonly width: number;
+  readonly height: number;
+  /** bit/s of the video. */
+  readonly bitrate: number;
+  /** Pictures a second, `fps / fpsDen`; 0: as many as come. */
+  readonly fps: number;
+  readonly fpsDen?: number;
+  /** Seconds between key frames as a number, or `intra`: each picture is one. Those of the source always are. Absent: those alone. */
+  readonly gop?: string;
+  readonly profile?: 'H264Baseline' | 'H264Main' | 'H264High' | 'H264ConstrainedHigh';
+  readonly encoder?: 'H.264';
+}
+
+/** The renditions of one broadcast. */
+export interface LadderReading {
+  readonly playbackId: string;
+  /**
+   * `starting`: there is nothing of them yet. `running`: they come in time. `behind`: they come, but too late to be shown.
+   * `waiting`: they broke, and are begun anew at `retryAt`. `refused`: they are not made (`trouble`).
+   */
+  readonly state: 'starting' | 'running' | 'behind' | 'waiting' | 'refused';
+  /** Names of the profiles in the order of the field, and whether viewers are offered them now. */
+  readonly renditions: readonly { readonly name: string; readonly isListed: boolean }[];
+  /** By how much the renditions are behind the source, ms of media; 0 before any. */
+  readonly lag: number;
+  /** What was wrong last and is not over yet. */
+  readonly trouble?: TranscodeTrouble;
+  /** Epoch ms of the next attempt, while there is none. */
+  readonly retryAt?: number;
+}
+
+/** What is wrong, for people: one plain sentence. Nothing of what ffmpeg said but known causes in words of ours. */
+export interface TranscodeTrouble {
+  readonly reason: TranscodeReason;
+  readonly message: string;
+}
+
+/**
+ * - `missing`: there is no ffmpeg. `encoder`: it has not the encoder that the config names, or that cannot be used here.
+ * - `capacity`: the node makes as many renditions as it may. `source`: a picture or frame rate beyond what is transcoded, or a
+ *   codec that cannot be decoded. `broken`: it ended, or wrote what cannot be read. `slow`: it does not keep up.
+ * - `stalled`: it took or gave nothing for too long. `memory`: there is none left for another playlist.
+ */
+export const transcodeReasons = [
+  'missing',
+  'encoder',
+  'capacity',
+  'source',
+  'broken',
+  'slow',
+  'stalled',
+  'memory',
+] as const;
+
+export type TranscodeReason = (typeof transcodeReasons)[number];
+
+export interface TranscoderTotals {
+  /** Broadcasts whose renditions are running or starting. */
+  readonly ladders: number;
+  /** Pixels a second that are being encoded, as planned, and the most that this node encodes at one time. */
+  readonly pixelRate: number;
+  readonly capacity: number;
+  /** Pictures encoded, all renditions together. */
+  readonly pictures: number;
+  /** Processes that were begun again. */
+  readonly restarts: number;
+  /** By reason. */
+  readonly troubles: Readonly<Partial<Record<TranscodeReason, number>>>;
+}

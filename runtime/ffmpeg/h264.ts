@@ -1,0 +1,68 @@
+import type { RenditionProfile } from '../../core/ports/transcoder.ts';
+import type { FfmpegOptions } from './command.ts';
+
+/** How this deployment encodes H.264. */
+export interface H264Settings {
+  /** Name of ffmpeg's encoder: `libx264`, or one of hardware such as `h264_nvenc`. */
+  readonly encoder: string;
+  /** `-preset`, in the words of that encoder; undefined: its default. */
+  readonly preset: string | undefined;
+}
+
+/** What an encoder is to make of one profile. */
+export interface H264Order {
+  readonly profile: Pick<RenditionProfile, 'bitrate' | 'fps' | 'fpsDen' | 'gop' | 'profile'>;
+  /** Of the pictures that come to the encoder, when the profile does not say; undefined: not known. */
+  readonly frameRate: number | undefined;
+  /** Pictures must come out as they go in, one for one: no look ahead, no B-frames. */
+  readonly isLive: boolean;
+  /** Which video stream of the output it is. */
+  readonly stream: number;
+}
+
+/**
+ * Output options for one stream. Key frames are those of the source (`force_key_frames source`), and more where the profile has
+ * a `gop`; the encoder adds none by itself. The rate is bounded over a second (live) or two, so that a segment is what its
+ * BANDWIDTH says.
+ */
+export function h264Options(order: H264Order, settings: H264Settings): FfmpegOptions {
+  const { profile, isLive, stream } = order;
+  const { encoder, preset } = settings;
+  const { bitrate } = profile;
+  const of = (name: string) => `${name}:v:${stream}`;
+  const isX264 = encoder === 'libx264';
+  return {
+    [of('c')]: encoder,
+    ...(preset !== undefined && { [of('preset')]: preset }),
+    ...(isX264 && isLive && { [of('tune')]: 'zerolatency' }),
+    ...(isX264 && { [of('sc_threshold')]: 0 }),
+    ...(isLive && { [of('bf')]: 0 }),
+    ...(profile.profile && { [of('profile')]: profileNames[profile.profile] }),
+    [of('b')]: bitrate,
+    [of('maxrate')]: bitrate,
+    [of('bufsize')]: isLive ? bitrate : 2 * bitrate,
+    [of('g')]: pictures(order),
+    [of('forced-idr')]: 1,
+    [of('force_key_frames')]: 'source',
+  };
+}
+
+const profileNames = {
+  H264Baseline: 'baseline',
+  H264Main: 'main',
+  H264High: 'high',
+  // That is what x264 calls a baseline without what nobody has; of high there is no such word.
+  H264ConstrainedHigh: 'high',
+} as const;
+
+/** Most pictures from one key frame to the next. */
+function pictures({ profile, frameRate }: H264Order): number {
+  const { gop, fps, fpsDen = 1 } = profile;
+  if (gop === undefined) return NEVER;
+  if (gop === 'intra') return 1;
+  const rate = fps > 0 ? fps / fpsDen : (frameRate ?? 30);
+  return Math.max(1, Math.min(NEVER, Math.round(Number(gop) * rate)));
+}
+
+/** So many that the source's key frames come first. */
+const NEVER = 1_000_000;

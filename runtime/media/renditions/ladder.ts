@@ -1,0 +1,59 @@
+import type { RenditionProfile } from '../../../core/ports/transcoder.ts';
+
+/**
+ * The renditions of one playlist as seen by who makes them (`transcoding.ts`): media to read, at a pace of one's own, and pictures
+ * to give back. It outlives every process: what one has not made, the next one makes, from the live window that is in memory
+ * anyway. So nothing is buffered for a process, and one that dies loses nothing that the window still holds.
+ */
+export interface Ladder {
+  readonly playbackId: string;
+  readonly streamId: string;
+  readonly profiles: readonly RenditionProfile[];
+  /** By how much what is listed of the renditions ends before what is listed of the source, ms of media; 0 before any. */
+  readonly lag: number;
+  /**
+   * The next run of a process: from behind the last part that all renditions have, or, where the window has that no more, from its
+   * newest segment on; the renditions then leave the playlists and come back. Waits until there is media; undefined: the signal
+   * was aborted, or there is nothing to transcode any more (sound alone, the playlist is over).
+   */
+  next(signal: AbortSignal): Promise<LadderRun | undefined>;
+  /** They cannot be made for now: viewers are not offered them. What is listed stays for who plays it. */
+  suspend(): void;
+}
+
+/** What one process decodes and encodes: media of one init segment, until the source begins anew or is over. */
+export interface LadderRun {
+  /** `width`, `height`, `frameRate`: as the source says. */
+  readonly video: {
+    /** RFC 6381. */
+    readonly codec: string;
+    readonly width: number;
+    readonly height: number;
+    readonly frameRate: number | undefined;
+  };
+  /**
+   * Seconds on the timeline of the media. Pictures that are shown before are fed to decode the others, and must not be encoded
+   * (filter `trim`), so that the first that is encoded is a key frame. Undefined: all are encoded.
+   */
+  readonly from: number | undefined;
+  /**
+   * Fragmented mp4: init segment, then parts as they are made. Waits for more; ends when the run is over, or aborted. Throws
+   * `LadderLost` when the window does not hold what comes next: the process was too slow.
+   */
+  media(signal: AbortSignal): AsyncIterable<Uint8Array>;
+  /**
+   * What the process wrote to its standard output: fragmented mp4, track k + 1 is the rendition of profile k, each fragment one
+   * picture (`frag_every_frame`), times are those of the source. Throws `LadderBroken` when it cannot be read.
+   */
+  take(bytes: Uint8Array): void;
+  /** Pictures taken so far, all renditions together. */
+  readonly pictures: number;
+  /** The process is gone, and nothing more comes of it. `isWhole`: it ended by itself after all was fed: what is there is cut. */
+  end(options: { readonly isWhole: boolean }): void;
+}
+
+/** The process was slower than the window is long. */
+export class LadderLost extends Error {}
+
+/** What a process wrote cannot be read; the message says why, for the log. */
+export class LadderBroken extends Error {}
