@@ -216,6 +216,13 @@ export class LiveOutput {
     return this.#ingest?.vitals() ?? this.#vitals;
   }
 
+  /** Whether it is a media playlist that is there: players keep asking for that. */
+  isWatched(file: string): boolean {
+    if (file === DVR_PLAYLIST) return true;
+    const asked = renditionOf(file);
+    return asked !== undefined && this.#playlists[asked]?.isPlayable === true;
+  }
+
   /** Answers a GET for one file. `query` counts for playlists only. */
   serve(file: string, query?: URLSearchParams, signal?: AbortSignal): Response | Promise<Response> {
     if (this.#hasEnded) return answers.missing();
