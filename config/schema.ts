@@ -303,6 +303,27 @@ export const configSchema = Type.Object(
           'No further one is started; a push fails and is tried again. Of the last quarter an account gets no more than its part.',
       }),
     }),
+    stills: section({
+      running: limitSchema({
+        default: 2,
+        unit: 'pictures',
+        description:
+          'Thumbnails and storyboards that are made at one time, each by a process of ffmpeg that is less urgent than the server.',
+        beyond: 'Others wait for their turn.',
+      }),
+      deadline: durationSchema({
+        default: '10s',
+        atLeast: '1s',
+        description: 'How long one picture may take, a storyboard four times as long. At least 1s.',
+        beyond: 'Its process is killed: 503 `still.failed`.',
+      }),
+      memory: limitSchema({
+        default: 64,
+        unit: 'MiB',
+        description: 'Pictures that are kept in memory, in MiB.',
+        beyond: 'Those asked for longest ago are made again when they are asked for.',
+      }),
+    }),
     actors: section({
       hot: limitSchema({
         default: 10_000,

@@ -15,6 +15,7 @@ import { scriptedMedia } from '../kit/scripted-media.ts';
 import { scriptedOutbound } from '../kit/scripted-outbound.ts';
 import { scriptedPacker } from '../kit/scripted-packer.ts';
 import { scriptedPusher } from '../kit/scripted-pusher.ts';
+import { scriptedStills } from '../kit/scripted-stills.ts';
 import { scriptedRecorder } from '../kit/scripted-recorder.ts';
 
 /**
@@ -56,6 +57,7 @@ const booted = await boot({
     ...{ blobs: modelBlobs(), recorder: scriptedRecorder() },
     ...{ intake: scriptedIntake(join(folder, 'uploads')), inspector: scriptedInspector() },
     ...{ packer: scriptedPacker(modelBlobs()), pusher: scriptedPusher(clock) },
+    stills: scriptedStills(() => clock.now()),
   },
   deployment: { publicUrl: 'http://localhost', dataDir: folder, bootstrapKey: undefined, rtmpPort: 1935 },
   ...{ nodeId: 'local', nodeTimeout: 10_000, partitions: 4, hotActors: 100 },
