@@ -242,8 +242,11 @@ export interface Media {
    * not there allocates nothing.
    */
   serve(request: ViewerRequest): Response | Promise<Response> | undefined;
-  /** For a picture of what is on the air. Undefined: there is no output of that id on this node, or it has none yet. */
-  keyFrame(playbackId: string): LiveKeyFrame | undefined;
+  /**
+   * For a picture of what is on the air, or held. `none`: there is no picture in it. Undefined: no output of that id plays on this
+   * node.
+   */
+  keyFrame(playbackId: string): LiveKeyFrame | 'none' | undefined;
   /** Resolves true when an output of that id has its first segment, false after `timeout` ms. */
   appears(playbackId: string, options: { timeout: number; signal: AbortSignal }): Promise<boolean>;
 }

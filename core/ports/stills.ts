@@ -65,8 +65,11 @@ export interface StillSource {
    * end the last. Undefined: its first key frame, and no more is read than that.
    */
   readonly at?: number;
-  /** Seconds are counted from the beginning of its sound where that comes before the pictures: it is the first of a film. */
-  readonly isFirst?: boolean;
+  /**
+   * Of the first segment of a film: seconds are counted from the beginning of its sound, where that comes before the first picture is
+   * `shown`; of what this program packaged, whose segments last from decode time to decode time, before it is `decoded`.
+   */
+  readonly lead?: 'shown' | 'decoded';
 }
 
 export interface StillBytes {

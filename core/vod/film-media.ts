@@ -26,6 +26,8 @@ export interface FilmFile {
 /** What a film consists of. */
 export interface FilmMedia {
   readonly index: SegmentIndex;
+  /** It lies there in segments, as it was broadcast; otherwise they are cut from it on demand. */
+  readonly isPackaged: boolean;
   /** A segment (`moof` and `mdat` boxes) or init. Fault `file.gone` (404): the film was deleted. */
   open(what: NumberedFile, signal: AbortSignal): Promise<FilmBytes>;
 }
@@ -42,6 +44,7 @@ export function filmMedia(
 ): FilmMedia {
   return {
     index,
+    isPackaged: film.heads === undefined,
     async open({ type, number }, signal) {
       const place = type === 'init' ? index.inits[number] : index.segment(number);
       const pieces = place && (await piecesOf(film, { ...place, type }, { blobs, signal }));

@@ -18,6 +18,6 @@ export function filmSource(
     },
     open: (signal) => media.open({ type: 'segment', number }, signal),
     ...(at !== undefined && { at }),
-    isFirst: number === 0,
+    ...(number === 0 && { lead: media.isPackaged ? 'decoded' : 'shown' }),
   };
 }

@@ -22,7 +22,7 @@ export function liveThumbnail({
       ...{ kind: 'live', key: `live/${playbackId}`, of: `live/${playbackId}`, freshFor: refresh, signal },
       open: () => {
         const found = media.keyFrame(playbackId);
-        return found && pictureOf(found);
+        return found && found !== 'none' ? pictureOf(found) : undefined;
       },
     });
     const left = Math.max(1, Math.ceil((still.at + refresh - clock.now()) / 1000));

@@ -53,7 +53,7 @@ export function filmThumbnail({ stills }: Pick<StillsKit, 'stills'>): FilmFile {
 function timeAsked(query: URLSearchParams): number | undefined {
   const text = query.get('time');
   if (text === null) return undefined;
-  if (!/^\d{1,15}(\.\d{1,15})?$/.test(text)) throw invalidQuery('time: expected seconds, such as 12.5');
+  if (!/^\d{1,15}(\.\d{1,20})?$/.test(text)) throw invalidQuery('time: expected seconds, such as 12.5');
   return Number(text);
 }
 

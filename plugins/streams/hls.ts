@@ -5,13 +5,12 @@ import { faultResponse, says } from '../../core/http.ts';
 import { corsLimits } from '../../core/limits.ts';
 import { flagSchema, storeFaults, text } from '../../core/operation.ts';
 import type { ViewerRequest } from '../../core/ports/media.ts';
-import { preconditions } from '../../core/preconditions.ts';
 import { saysPreflight } from '../../core/public-access.ts';
 import { flagOf } from '../../core/query.ts';
-import { type LiveFile, liveFiles } from './contract.ts';
 import { documentOf } from './document.ts';
 import type { StreamsKit } from './kit.ts';
 import { streamLimits } from './limits.ts';
+import { liveFileRoutes } from './live-files.ts';
 import { notOn } from './not-on.ts';
 import { relay } from './relay/relay.ts';
 import { viewerId, viewerOf } from './viewer.ts';
@@ -46,43 +45,8 @@ export function hlsRoutes(kit: StreamsKit): AnyElysia {
     return row !== undefined && documentOf(row).isActive;
   };
 
-  /** What is made of it by another plugin: here, or by the node that has it. */
-  const besideAnswer = async (
-    { name, answer: made }: LiveFile,
-    { playbackId, request }: { playbackId: string; request: Request },
-  ): Promise<Response> => {
-    const { signal } = request;
-    const own = made(playbackId, { signal });
-    const query = new URLSearchParams();
-    const answer = await (own ??
-      others?.serve({ playbackId, file: name, query, signal }) ??
-      Promise.reject(notOn()));
-    const etag = answer.headers.get('etag')?.slice(1, -1);
-    const isKnown =
-      answer.status === 200 && etag !== undefined && preconditions(request.headers, { etag }) === 'unchanged';
-    return isKnown ? new Response(null, { status: 304, headers: answer.headers }) : answer;
-  };
-  const beside = new Elysia();
-  for (const file of kit.offered(liveFiles)) {
-    beside.get(
-      `/hls/:playbackId/${file.name}`,
-      ({ params: { playbackId }, request }: { params: Record<string, string>; request: Request }) =>
-        besideAnswer(file, { playbackId, request }).catch(withCors),
-      says(file.summary, {
-        ...file.operation,
-        isOpen: true,
-        isOnEveryNode: true,
-        path: { playbackId: Type.String({ examples: ['6pukxh2m0ydr9h3q'] }) },
-        faults: [
-          ...['playback.not_live', 'playback.too_many_waiting', 'node.unreachable'],
-          ...[...file.operation.faults, ...storeFaults],
-        ],
-      }),
-    );
-  }
-
   return new Elysia()
-    .use(beside)
+    .use(liveFileRoutes(kit, { others, withCors }))
     .get(
       '/hls/:playbackId/*',
       ({ params, request }) => {

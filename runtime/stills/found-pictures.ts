@@ -1,7 +1,7 @@
 import type { StillBytes, StillSource } from '../../core/ports/stills.ts';
 import { MDAT, MOOF } from '../media/mp4/fragment-boxes.ts';
 import { type InitTrack, readInit } from '../media/recording/file/read-init.ts';
-import { type FragmentPicture, fragmentPictures } from './fragment-pictures.ts';
+import { type FragmentPicture, type FragmentPictures, fragmentPictures } from './fragment-pictures.ts';
 import type { StillLimits } from './limits.ts';
 
 /** What a decoder needs for one picture. */
@@ -50,7 +50,7 @@ export async function findPictures(
     const { moof, end } = await fragmentAt(window, { at, size: segment.size, limits });
     const found = fragmentPictures(moof, tracks);
     if (!found) throw damaged();
-    if (count === 0 && source.isFirst) lead = found.lead;
+    if (count === 0) lead = leadOf(found, { source, timescale: track.timescale });
     for (const picture of found.pictures) all.push({ ...picture, at: at + picture.at });
     at = end;
     if (isEnough(all, { source, lead, timescale: track.timescale })) break;
@@ -70,6 +70,20 @@ export async function findPictures(
     pts: picture.pts - start,
   }));
   return { init, pictures, bytes: await window.bytes(from, to), wanted: chosen.wanted.pts - start };
+}
+
+/** Seconds by which the sound begins before the pictures, if that counts. */
+function leadOf(
+  { pictures, soundStart }: FragmentPictures,
+  { source, timescale }: { source: StillSource; timescale: number },
+): number {
+  if (source.lead === undefined || soundStart === undefined || pictures.length === 0) return 0;
+  let start = pictures[0].dts;
+  if (source.lead === 'shown') {
+    start = Number.POSITIVE_INFINITY;
+    for (const { pts } of pictures) start = Math.min(start, pts);
+  }
+  return Math.max(0, start / timescale - soundStart);
 }
 
 /** Width and height stand there in a VisualSampleEntry (12.1.3), its header included. */

@@ -28,8 +28,8 @@ export interface FragmentPicture {
 export interface FragmentPictures {
   /** In the order of decoding. */
   readonly pictures: readonly FragmentPicture[];
-  /** Seconds by which the sound begins before the first picture is decoded; 0: it does not, or there is none. */
-  readonly lead: number;
+  /** Where the sound begins, seconds; undefined: there is none. */
+  readonly soundStart: number | undefined;
 }
 
 /**
@@ -43,21 +43,15 @@ export function fragmentPictures(
   const view = new DataView(moof.buffer, moof.byteOffset, moof.length);
   let pictures: FragmentPicture[] = [];
   let soundStart: number | undefined;
-  let pictureStart: number | undefined;
   for (const traf of boxes(view, { from: 8, to: moof.length }) ?? []) {
     if (traf.type !== TRAF) continue;
     const read = readTrack(view, traf);
     const track = tracks.find(({ id }) => id === read?.track);
     if (read === undefined || track === undefined) return undefined;
-    const start = read.start / track.timescale;
-    if (track.isVideo) {
-      pictures = read.samples;
-      pictureStart = start;
-    } else soundStart = start;
+    if (track.isVideo) pictures = read.samples;
+    else soundStart = read.start / track.timescale;
   }
-  const lead =
-    soundStart === undefined || pictureStart === undefined ? 0 : Math.max(0, pictureStart - soundStart);
-  return { pictures, lead };
+  return { pictures, soundStart };
 }
 
 interface Found {
@@ -152,7 +146,7 @@ function readRun(
   }
   const columns = [DURATIONS, SIZES, FLAGS, SHIFTS].filter((column) => (flags & column) !== 0).length;
   // Rows without a column would be as many as it says, of nothing.
-  if (columns === 0 || at + count * columns * 4 > run.to || place < 0) return undefined;
+  if ((columns === 0 && count > 1) || at + count * columns * 4 > run.to || place < 0) return undefined;
   let { dts } = options;
   for (let row = 0; row < count; row += 1) {
     const next = (column: number, otherwise: number) => {

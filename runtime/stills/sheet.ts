@@ -111,18 +111,21 @@ async function* keyFrames(
     found.catch(() => {});
     reading.push(found);
   };
-  let hasInit = false;
+  let last: FoundPictures | undefined;
   try {
     for (let count = 0; count < options.limits.readSideBySide; count += 1) readNext();
     for (let index = 0; reading.length > 0; index += 1) {
       const found = await reading.shift();
       readNext();
       if (!found) continue;
-      if (!hasInit) yield found.init.bytes;
-      hasInit = true;
+      if (!last) yield found.init.bytes;
+      last = found;
       yield fragmentOf(found, { sequence: index + 1, first: index * found.init.track.timescale });
     }
-    if (!hasInit) throw new NoPicture('There is no picture in it.');
+    if (!last) throw new NoPicture('There is no picture in it.');
+    // Once more: the filter lets go of a picture when it knows how long it lasts.
+    const { length: sequence } = pictures;
+    yield fragmentOf(last, { sequence: sequence + 1, first: sequence * last.init.track.timescale });
   } finally {
     leaving.abort();
   }

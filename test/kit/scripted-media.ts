@@ -30,7 +30,7 @@ export interface ScriptedPublish {
 export interface ScriptedMedia extends Media {
   publish(key: string, options?: { isPush: boolean }): Promise<ScriptedPublish>;
   /** What is shown of a playlist, by playback id: a test sets it. */
-  readonly keyFrames: Map<string, LiveKeyFrame>;
+  readonly keyFrames: Map<string, LiveKeyFrame | 'none'>;
   /** Playback ids that were retired, in order. */
   readonly retired: readonly string[];
   readonly isOpen: boolean;
@@ -46,7 +46,7 @@ export function scriptedMedia(
   let handlers: MediaHandlers | undefined;
   const running = new Map<string, { figures: Figures; closedBecause?: string }>();
   const outputs = new Map<string, { -readonly [K in keyof LiveReading]: LiveReading[K] }>();
-  const keyFrames = new Map<string, LiveKeyFrame>();
+  const keyFrames = new Map<string, LiveKeyFrame | 'none'>();
   const retired: string[] = [];
   let endedBytes = 0;
 

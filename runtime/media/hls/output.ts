@@ -195,9 +195,9 @@ export class LiveOutput {
     return this.#ingest?.vitals() ?? this.#vitals;
   }
 
-  /** Undefined while there is nothing to play. Also while it is held. */
-  keyFrame(): LiveKeyFrame | undefined {
-    return this.isPlayable ? newestKeyFrame(this.#window, this.#prefix) : undefined;
+  /** For `Media.keyFrame`. */
+  keyFrame(): LiveKeyFrame | 'none' | undefined {
+    return this.isPlayable ? (newestKeyFrame(this.#window, this.#prefix) ?? 'none') : undefined;
   }
 
   /** Answers a GET for one file. `query` counts for playlists only. */
