@@ -292,13 +292,14 @@ export const configSchema = Type.Object(
         Type.String({
           minLength: 1,
           description:
-            'The program ffmpeg, which SRT takes. Default: the one on the PATH. Without one all else works.',
+            'The program ffmpeg, which SRT and pictures take. Default: the one on the PATH. Without one all else works.',
         }),
       ),
       processes: limitSchema({
         default: 50,
         unit: 'processes',
-        description: 'Processes of ffmpeg on this node at one time, one for each push over SRT.',
+        description:
+          'Processes of ffmpeg on this node at one time, one for each push over SRT and each picture that is made.',
         beyond:
           'No further one is started; a push fails and is tried again. Of the last quarter an account gets no more than its part.',
       }),

@@ -15,8 +15,8 @@ import { scriptedMedia } from '../kit/scripted-media.ts';
 import { scriptedOutbound } from '../kit/scripted-outbound.ts';
 import { scriptedPacker } from '../kit/scripted-packer.ts';
 import { scriptedPusher } from '../kit/scripted-pusher.ts';
-import { scriptedStills } from '../kit/scripted-stills.ts';
 import { scriptedRecorder } from '../kit/scripted-recorder.ts';
+import { scriptedStills } from '../kit/scripted-stills.ts';
 
 /**
  * Carries parcels until it is killed, or with `drain` until all are delivered. Says `asked <parcel>` before it asks for

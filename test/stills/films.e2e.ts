@@ -14,7 +14,20 @@ const run = promisify(execFile);
 const folder = mkdtempSync(join(tmpdir(), 'millrace-stills-'));
 const path = (name: string) => join(folder, `${name}.mp4`);
 const clip = join(root, 'demo/clip.flv');
-const encoded = ['-c:v', 'libx264', '-preset', 'veryfast', '-bf', '3', '-g', '45', '-s', '640x360', '-c:a', 'aac'];
+const encoded = [
+  '-c:v',
+  'libx264',
+  '-preset',
+  'veryfast',
+  '-bf',
+  '3',
+  '-g',
+  '45',
+  '-s',
+  '640x360',
+  '-c:a',
+  'aac',
+];
 
 const films: Readonly<Record<string, readonly string[]>> = {
   plain: ['-i', clip, '-t', '20', ...encoded],
@@ -60,12 +73,18 @@ it('an asset says where its pictures are, sound alone has none', async () => {
   const { thumbnailUrl, storyboardUrl, playbackId } = assets.get('plain');
   const base = `${server.url}/asset/${playbackId}`;
   expect([thumbnailUrl, storyboardUrl]).toEqual([`${base}/thumbnail.jpg`, `${base}/storyboard.vtt`]);
-  const shown = (await (await server.api.request('GET', `/api/asset/${assets.get('plain').id}`)).json()) as Answer;
+  const shown = (await (
+    await server.api.request('GET', `/api/asset/${assets.get('plain').id}`)
+  ).json()) as Answer;
   expect(shown.thumbnailUrl).toBe(thumbnailUrl);
   expect(assets.get('sound')).not.toHaveProperty('thumbnailUrl');
   for (const file of ['thumbnail.jpg', 'storyboard.jpg', 'storyboard.vtt']) {
     const { answer, bytes } = await get('sound', file);
-    expect([file, answer.status, JSON.parse(`${Buffer.from(bytes)}`).code]).toEqual([file, 404, 'still.none']);
+    expect([file, answer.status, JSON.parse(`${Buffer.from(bytes)}`).code]).toEqual([
+      file,
+      404,
+      'still.none',
+    ]);
   }
 });
 
@@ -134,7 +153,11 @@ it('pictures are found again by their tags, and go with their asset', async () =
 it('what is asked for in a hostile way costs nothing, or waits its turn', async () => {
   for (const time of ['1e308', 'NaN', '-1', 'Infinity', '', '1,5', '0x10', '1.', '９']) {
     const { answer, bytes } = await get('plain', `thumbnail.jpg?time=${encodeURIComponent(time)}`);
-    expect([time, answer.status, JSON.parse(`${Buffer.from(bytes)}`).code]).toEqual([time, 422, 'query.invalid']);
+    expect([time, answer.status, JSON.parse(`${Buffer.from(bytes)}`).code]).toEqual([
+      time,
+      422,
+      'query.invalid',
+    ]);
   }
   const many = await Promise.all(
     Array.from({ length: 300 }, (_, row) => get('plain', `thumbnail.jpg?time=${1 + row / 300}`)),

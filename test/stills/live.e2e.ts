@@ -44,7 +44,9 @@ it('shows a key frame that is not older than 5 s and a group of pictures, also w
     const answer = await fetch(thumbnail);
     const jpeg = await answer.bytes();
     expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'image/jpeg']);
-    expect(Number(/max-age=(\d+)/.exec(`${answer.headers.get('cache-control')}`)?.[1])).toBeLessThanOrEqual(5);
+    expect(Number(/max-age=(\d+)/.exec(`${answer.headers.get('cache-control')}`)?.[1])).toBeLessThanOrEqual(
+      5,
+    );
     expect(await sizeOf(jpeg)).toEqual({ width: 640, height: 360 });
     const number = (await numberIn(jpeg)) as number;
     expect(number % gop).toBe(0);
@@ -59,10 +61,12 @@ it('shows a key frame that is not older than 5 s and a group of pictures, also w
 
   // Its connection breaks.
   await encoder[Symbol.asyncDispose]();
-  await until('the hold', async () => (await shown(server, stream.id)).isHealthy === false, { within: 10_000 });
+  await until('the hold', async () => (await shown(server, stream.id)).isHealthy === false, {
+    within: 10_000,
+  });
   const held = await fetch(thumbnail);
   expect(held.status).toBe(200);
-  expect((await numberIn(await held.bytes()) as number) % gop).toBe(0);
+  expect(((await numberIn(await held.bytes())) as number) % gop).toBe(0);
 
   await server.api.request('DELETE', `/api/stream/${stream.id}/terminate`);
   await until('its end', async () => (await fetch(thumbnail)).status === 404, { within: 10_000 });

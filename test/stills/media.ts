@@ -27,7 +27,13 @@ export function sourceOf(
 }
 
 export function pictureOf(source: StillSource, version?: string): StillMedia {
-  return { pictures: [{ sources: [source] }], columns: 1, width: 640, height: 640, ...(version && { version }) };
+  return {
+    pictures: [{ sources: [source] }],
+    columns: 1,
+    width: 640,
+    height: 640,
+    ...(version && { version }),
+  };
 }
 
 export function orderOf(key: string, rest: Partial<StillOrder> & Pick<StillOrder, 'open'>): StillOrder {
@@ -36,6 +42,22 @@ export function orderOf(key: string, rest: Partial<StillOrder> & Pick<StillOrder
 
 /** Bytes that look like a JPEG of this size, and are none. */
 export function jpeg(width: number, height: number, note = ''): string {
-  const head = [0xff, 0xd8, 0xff, 0xc0, 0, 11, 8, height >> 8, height & 255, width >> 8, width & 255, 1, 1, 17, 0];
+  const head = [
+    0xff,
+    0xd8,
+    0xff,
+    0xc0,
+    0,
+    11,
+    8,
+    height >> 8,
+    height & 255,
+    width >> 8,
+    width & 255,
+    1,
+    1,
+    17,
+    0,
+  ];
   return Buffer.from([...head, ...Buffer.from(note), 0xff, 0xd9]).toString('latin1');
 }

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { Fault } from '../../core/fault.ts';
 import { uuid } from '../../core/ids.ts';
-import type { LiveKeyFrame } from '../../core/ports/media.ts';
 import type { Plugin } from '../../core/plugin.ts';
+import type { LiveKeyFrame } from '../../core/ports/media.ts';
 import { allPlugins } from '../kit/all-plugins.ts';
 import { assetMaker } from '../kit/asset-maker.ts';
 import { world } from '../kit/world.ts';
@@ -24,7 +24,9 @@ async function given(options: { plugins?: readonly Plugin[]; segments?: number; 
     const answer = await w.app.fetch(new Request(`${origin}${path}`, { headers }));
     const text = await answer.text();
     await w.settle();
-    const code = answer.headers.get('content-type')?.startsWith('application/json') ? JSON.parse(text).code : '';
+    const code = answer.headers.get('content-type')?.startsWith('application/json')
+      ? JSON.parse(text).code
+      : '';
     return { status: answer.status, headers: answer.headers, text, code };
   };
   const asset = async (source: 'directUpload' | 'recording' = 'directUpload') => {
@@ -33,8 +35,17 @@ async function given(options: { plugins?: readonly Plugin[]; segments?: number; 
     const { segments = 5, duration = 2 } = options;
     const film = await givenFilm(w.blobs, { id, index: indexOf(segments, () => ({ duration })) });
     const { bytes: _, ...file } = film;
-    const video = { type: 'video', codec: 'h264', duration: 10, bitrate: 1, fps: 30, width: 1, height: 1 } as const;
-    const from = source === 'recording' ? ({ type: source, sessionId: 's' } as const) : ({ type: source } as const);
+    const video = {
+      type: 'video',
+      codec: 'h264',
+      duration: 10,
+      bitrate: 1,
+      fps: 30,
+      width: 1,
+      height: 1,
+    } as const;
+    const from =
+      source === 'recording' ? ({ type: source, sessionId: 's' } as const) : ({ type: source } as const);
     await maker.assets.begin({ id, account, name: 'Film', source: from });
     const shown = async () => (await w.request('GET', `/api/asset/${id}`)).body;
     const { playbackId } = await shown();
@@ -96,7 +107,10 @@ describe('the thumbnail of a broadcast', () => {
       w.stills.fault = new Fault(code, { status, message: 'No.', retryAfter });
       const { headers, ...answer } = await ask(`/hls/${stream.playbackId}/thumbnail.jpg`);
       expect(answer).toMatchObject({ status, code });
-      expect([headers.get('retry-after'), headers.get('access-control-allow-origin')]).toEqual([`${retryAfter}`, '*']);
+      expect([headers.get('retry-after'), headers.get('access-control-allow-origin')]).toEqual([
+        `${retryAfter}`,
+        '*',
+      ]);
       expect(headers.get('cache-control')).toBe('no-store');
     }
     expect((await w.request('GET', `/api/stream/${stream.id}`)).body).toHaveProperty('thumbnailUrl');
@@ -135,8 +149,12 @@ describe('pictures of an asset', () => {
       const media = await order?.open(new AbortController().signal);
       const [{ sources = [] } = {}] = media?.pictures ?? [];
       const opened = await sources[0].open(new AbortController().signal);
-      const bytes = Buffer.from(await opened.read({ from: 0, to: opened.size }, new AbortController().signal));
-      const number = [0, 1, 2, 3, 4].find((one) => bytes.equals(film.bytes.subarray(40 + one * 100, 130 + one * 100)));
+      const bytes = Buffer.from(
+        await opened.read({ from: 0, to: opened.size }, new AbortController().signal),
+      );
+      const number = [0, 1, 2, 3, 4].find((one) =>
+        bytes.equals(film.bytes.subarray(40 + one * 100, 130 + one * 100)),
+      );
       return [status, number, Math.round((sources[0].at ?? 0) * 1000), sources[0].lead];
     };
     expect(await pathOf('?time=0')).toEqual([200, 0, 0, 'decoded']);
@@ -173,7 +191,12 @@ describe('pictures of an asset', () => {
       expect([cues[0].from, cues.at(-1)?.to]).toEqual([0, segments * duration]);
       for (const [row, cue] of cues.entries()) {
         expect(cue.sheet).toBe(`${origin}${base}/storyboard.jpg`);
-        expect(cue.place).toEqual({ x: (row % 10) * 160, y: Math.floor(row / 10) * 90, width: 160, height: 90 });
+        expect(cue.place).toEqual({
+          x: (row % 10) * 160,
+          y: Math.floor(row / 10) * 90,
+          width: 160,
+          height: 90,
+        });
         if (row > 0) expect(cue.from).toBe(cues[row - 1].to);
       }
       expect(w.stills.orders[0]).toMatchObject({ kind: 'storyboard' });

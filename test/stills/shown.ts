@@ -31,12 +31,12 @@ export async function sizeOf(jpeg: Uint8Array): Promise<{ width: number; height:
 
 /** The cues of a storyboard. */
 export function cuesOf(vtt: string) {
-  return [
-    ...vtt.matchAll(/^([\d:.]+) --> ([\d:.]+)\n(\S+)#xywh=(\d+),(\d+),(\d+),(\d+)$/gm),
-  ].map(([, from, to, sheet, ...place]) => {
-    const [x, y, width, height] = place.map(Number);
-    return { from: seconds(from), to: seconds(to), sheet, place: { x, y, width, height } };
-  });
+  return [...vtt.matchAll(/^([\d:.]+) --> ([\d:.]+)\n(\S+)#xywh=(\d+),(\d+),(\d+),(\d+)$/gm)].map(
+    ([, from, to, sheet, ...place]) => {
+      const [x, y, width, height] = place.map(Number);
+      return { from: seconds(from), to: seconds(to), sheet, place: { x, y, width, height } };
+    },
+  );
 }
 
 function seconds(timestamp: string): number {

@@ -18,7 +18,16 @@ let large: Film;
 beforeAll(async () => {
   film = await fragmentsOf(folder, { name: 'film', args: [...clip, ...plain, '-s', '640x360'] });
   small = await fragmentsOf(folder, { name: 'small', args: [...clip, ...plain, '-s', '480x360'] });
-  const black = ['-f', 'lavfi', '-i', 'color=gray:s=8192x5120:r=1:d=1', '-frames:v', '1', '-pix_fmt', 'yuv420p'];
+  const black = [
+    '-f',
+    'lavfi',
+    '-i',
+    'color=gray:s=8192x5120:r=1:d=1',
+    '-frames:v',
+    '1',
+    '-pix_fmt',
+    'yuv420p',
+  ];
   const frugal = ['-threads', '1', '-x264-params', 'ref=1:rc-lookahead=0'];
   large = await fragmentsOf(folder, { name: 'large', args: [...black, ...plain, ...frugal] });
 }, 60_000);
@@ -69,7 +78,9 @@ it('a sheet has each picture in its place: of two formats, and where one is dama
     // Those of the other shape stand in the middle, between bars.
     const isSmall = row === 3 || row === 4;
     const [x, y] = [(row % 3) * 480, Math.floor(row / 3) * 270];
-    numbers.push(await numberIn(sheet.bytes, { x: x + (isSmall ? 60 : 0), y, width: isSmall ? 360 : 480, height: 270 }));
+    numbers.push(
+      await numberIn(sheet.bytes, { x: x + (isSmall ? 60 : 0), y, width: isSmall ? 360 : 480, height: 270 }),
+    );
   }
   expect(numbers).toEqual([0, 0, 120, 180, 0, 60, 60]);
 });
@@ -89,7 +100,9 @@ it('a picture that is too large is refused: by its file before anything runs, by
   }
   // It is its size alone: with room for it, it is a picture.
   using roomy = realStills({ limits: { sourcePixels: 8192 * 5120 } });
-  const still = await roomy.stills.make(orderOf({ pictures: [{ sources: [sourceOf({ ...large, segment })] }] }));
+  const still = await roomy.stills.make(
+    orderOf({ pictures: [{ sources: [sourceOf({ ...large, segment })] }] }),
+  );
   expect(await sizeOf(still.bytes)).toEqual({ width: 640, height: 400 });
 });
 
@@ -108,19 +121,20 @@ it('what is no media, or hangs in the middle, is none: nothing else is read, not
   }
 });
 
-it.each(['cat >/dev/null; exec sleep 60', 'exec sleep 60', 'trap "" TERM; while :; do echo x; sleep 0.1; done'])(
-  'a decoder that hangs is killed by its deadline: %s',
-  async (script) => {
-    await using fake = await fakeFfmpeg(script);
-    using made = realStills({ path: fake.path, limits: { deadline: 700 } });
-    const source = sourceOf({ ...film, segment: film.segments[0] }, { at: 1 });
-    const order = orderOf({ pictures: [{ sources: [source] }] });
-    await expect(made.stills.make(order)).rejects.toMatchObject({ code: 'still.failed', retryAfter: 5 });
-    expect([made.runner.running, made.stills.totals().running]).toEqual([0, 0]);
-    // Who asks again at once is told the same, and nothing is started.
-    await expect(made.stills.make(order)).rejects.toMatchObject({ code: 'still.failed' });
-  },
-);
+it.each([
+  'cat >/dev/null; exec sleep 60',
+  'exec sleep 60',
+  'trap "" TERM; while :; do echo x; sleep 0.1; done',
+])('a decoder that hangs is killed by its deadline: %s', async (script) => {
+  await using fake = await fakeFfmpeg(script);
+  using made = realStills({ path: fake.path, limits: { deadline: 700 } });
+  const source = sourceOf({ ...film, segment: film.segments[0] }, { at: 1 });
+  const order = orderOf({ pictures: [{ sources: [source] }] });
+  await expect(made.stills.make(order)).rejects.toMatchObject({ code: 'still.failed', retryAfter: 5 });
+  expect([made.runner.running, made.stills.totals().running]).toEqual([0, 0]);
+  // Who asks again at once is told the same, and nothing is started.
+  await expect(made.stills.make(order)).rejects.toMatchObject({ code: 'still.failed' });
+});
 
 it('one that floods its output, or dies, is at an end', async () => {
   const source = sourceOf({ ...film, segment: film.segments[0] }, { at: 1 });

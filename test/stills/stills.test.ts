@@ -39,7 +39,7 @@ function given(options: { limits?: Partial<StillLimits>; about?: 'missing'; refu
   /** It makes a picture. */
   const draws = async (number: number, note = '') => {
     const one = await process(number);
-    one.order.handlers.onOutput?.(Buffer.from(jpeg(640, 360, note), 'latin1'));
+    await one.order.handlers.onOutput?.(Buffer.from(jpeg(640, 360, note), 'latin1'));
     await one.exit({ code: 0 });
   };
   const settle = async () => {
@@ -56,7 +56,10 @@ describe('a still', () => {
     expect(await made).toMatchObject({ width: 640, text: jpeg(640, 360) });
     const { order, taken, calls } = s.runner.started[0];
     expect(order).toMatchObject({ niceness: 10, deadline: 10_000 });
-    expect(order.command.input).toMatchObject({ format: 'mp4', options: { max_pixels: 8192 * 4352, an: true } });
+    expect(order.command.input).toMatchObject({
+      format: 'mp4',
+      options: { max_pixels: 8192 * 4352, an: true },
+    });
     expect(order.command.output).toMatchObject({ target: 'pipe:1', protocol: 'pipe', format: 'image2pipe' });
     expect(calls[0]).toBe('end');
     const fed = taken.reduce((sum, { length }) => sum + length, 0);
@@ -217,8 +220,7 @@ describe('a still', () => {
     const s = given();
     const saved: string[] = [];
     const storing = (stored: string | undefined, fails = false) => ({
-      load: async () =>
-        stored === undefined ? undefined : new Uint8Array(Buffer.from(stored, 'latin1')),
+      load: async () => (stored === undefined ? undefined : new Uint8Array(Buffer.from(stored, 'latin1'))),
       async save(bytes: Uint8Array) {
         if (fails) throw new Error('there is no room');
         saved.push(Buffer.from(bytes).toString('latin1'));
@@ -260,13 +262,19 @@ describe('the picture of a time', () => {
     const cts = (index: number) => (index % 3 === 1 ? 100 : index % 3 === 0 ? 33 : 0);
     const { feed, found: newest } = await livePart({ seconds: 2.5, cts });
     const [part] = [newest.part];
-    const all = await findPictures(sourceOf({ init: newest.init.bytes, part }, { at: 1e9 }), { limits, signal });
+    const all = await findPictures(sourceOf({ init: newest.init.bytes, part }, { at: 1e9 }), {
+      limits,
+      signal,
+    });
     const shown = all.pictures.map(({ pts }) => pts);
     expect(all.wanted).toBe(Math.max(...shown));
     const ticks = all.init.track.timescale;
     const first = Math.min(...shown);
     for (const at of [0, 0.02, 0.05, 0.1, 0.2]) {
-      const picked = await findPictures(sourceOf({ init: newest.init.bytes, part }, { at }), { limits, signal });
+      const picked = await findPictures(sourceOf({ init: newest.init.bytes, part }, { at }), {
+        limits,
+        signal,
+      });
       const due = Math.max(...shown.filter((pts) => pts <= first + (at + 0.001) * ticks));
       expect([at, picked.wanted]).toEqual([at, due]);
       // Nothing that is decoded behind it is read.
@@ -281,8 +289,11 @@ describe('the picture of a time', () => {
     for (let row = 0; row < 3000; row += 1) {
       const [a, b] = [Buffer.from(init), Buffer.from(part)];
       const damaged = row % 3 === 0 ? a : b.subarray(0, 400);
-      damaged[(row * 7919) % damaged.length] ^= 1 << row % 8;
-      const source = sourceOf({ init: new Blob([a]), part: new Blob([b]) }, row % 2 ? {} : { at: (row % 5) / 10 });
+      damaged[(row * 7919) % damaged.length] ^= 1 << (row % 8);
+      const source = sourceOf(
+        { init: new Blob([a]), part: new Blob([b]) },
+        row % 2 ? {} : { at: (row % 5) / 10 },
+      );
       try {
         const { pictures, bytes } = await findPictures(source, { limits, signal });
         for (const { at, size } of pictures) expect(at >= 0 && at + size <= bytes.length).toBe(true);
