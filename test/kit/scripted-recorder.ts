@@ -38,7 +38,7 @@ export function scriptedRecorder(): ScriptedRecorder {
     },
     open: async () => {},
     takes: async () => states,
-    totals: () => ({ takes: states.length, growing: 0, bytes: 0, written: 0, gaps: {} }),
+    totals: () => ({ takes: states.length, growing: 0, bytes: 0, written: 0, gaps: {}, renditionGaps: {} }),
     async finish(sessionId, { signal }) {
       finished.push(sessionId);
       const take = known.get(sessionId);

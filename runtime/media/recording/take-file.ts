@@ -1,6 +1,7 @@
 import type { VideoSpec } from '../../../core/ports/recorder.ts';
 import type { IndexedInit, IndexedSegment } from '../../../core/segment-index.ts';
 import type { FedInit, FedPart } from './feed.ts';
+import type { Segments } from './file/finish-take.ts';
 import type { Steps } from './steps.ts';
 
 /** One file at any place. Calls block: they run in the recorder's worker. They throw what the disk says. */
@@ -34,6 +35,14 @@ export interface TakeFile {
   pause(): void;
   /** Writes the `moov` and closes the file; nothing else is done to it meanwhile. Undefined: there are no samples. A repeat is answered the same. */
   finish(): Steps<FinishedFile | undefined>;
+  /** Closes the file without a `moov`: its segments can be played, itself it is no film. A repeat is answered the same. */
+  close(): ClosedFile;
+}
+
+export interface ClosedFile {
+  readonly size: number;
+  readonly inits: readonly IndexedInit[];
+  readonly segments: Segments;
 }
 
 export interface FinishedFile {
