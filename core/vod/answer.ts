@@ -47,7 +47,10 @@ export function vod({ blobs, bytes }: { blobs: Pick<Blobs, 'get'>; bytes: number
     return answer && kept(answer, vodLimits.segmentAge.value);
   };
 
-  const playlistOf = async (film: IndexedFilm, { variant, request }: { variant: number; request: Request }) => {
+  const playlistOf = async (
+    film: IndexedFilm,
+    { variant, request }: { variant: number; request: Request },
+  ) => {
     const isCompressed = takesGzip(request.headers.get('accept-encoding'));
     const tag = tagOf(film, isCompressed ? 'media-gzip' : 'media');
     const asked = { signal: request.signal, variant };

@@ -144,7 +144,22 @@ it.each([
 
 it.each([
   ...['', 'seg.mp4', 'seg01.mp4', 'seg-1.mp4', 'seg1e3.mp4', 'seg1.mp4 ', 'Seg1.mp4', 'seg9999999999.mp4'],
-  ...['init0.m3u8', '../index.m3u8', 'index.m3u8/', 'seg1.m4s', 'video.mp4', '__proto__', 'r0.m3u8', 'r01.m3u8', 'r1000.m3u8', 'r.m3u8', 'r0seg1.mp4', 'r1source.mp4', 'r1seg01.mp4', 'seg1.mp4\n'],
+  ...[
+    'init0.m3u8',
+    '../index.m3u8',
+    'index.m3u8/',
+    'seg1.m4s',
+    'video.mp4',
+    '__proto__',
+    'r0.m3u8',
+    'r01.m3u8',
+    'r1000.m3u8',
+    'r.m3u8',
+    'r0seg1.mp4',
+    'r1source.mp4',
+    'r1seg01.mp4',
+    'seg1.mp4\n',
+  ],
 ])('a film has no %j', (name) => {
   expect(parseFileName(name)).toBeUndefined();
 });

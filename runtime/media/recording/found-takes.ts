@@ -64,8 +64,7 @@ async function look(
   { name, limits }: { name: string; limits: RecorderLimits },
 ): Promise<FoundTake> {
   const meta = await readMeta(spool, { bytes: limits.metaBytes });
-  if (spoolName(meta) !== name)
-    throw new Error(`${spool}: take.json is that of session ${meta.sessionId}`);
+  if (spoolName(meta) !== name) throw new Error(`${spool}: take.json is that of session ${meta.sessionId}`);
   const its = await stat(join(spool, spoolFiles.video)).catch(() => undefined);
   return { meta, bytes: its?.size ?? 0, writtenAt: its?.mtimeMs ?? 0 };
 }

@@ -95,7 +95,11 @@ export function diskRecorder(options: RecorderOptions): MediaRecorder {
     return new PublishFeed(take, { link, clock, issueKept: limits.issueKept, onEnd });
   };
   /** The take of a rendition, whose source has one; undefined: there is no room for it. */
-  const renditionOf = ({ meta: { sessionId, streamId, folder } }: Take, name: string, grant: PublishGrant) => {
+  const renditionOf = (
+    { meta: { sessionId, streamId, folder } }: Take,
+    name: string,
+    grant: PublishGrant,
+  ) => {
     const known = takes.rendition(sessionId, name);
     if (known) return known;
     if (takes.renditionCount >= limits.renditionTakes) return undefined;

@@ -1,8 +1,8 @@
 import { mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { readSegmentIndex } from '../../../core/segment-index.ts';
 import type { Clock } from '../../../core/ports/clock.ts';
+import { readSegmentIndex } from '../../../core/segment-index.ts';
 import type { FedInit, FedPart } from './feed.ts';
 import { besideSource } from './file/beside-source.ts';
 import { joinMark } from './found-takes.ts';
@@ -215,8 +215,7 @@ export class Spool implements Hashable {
     }
     this.#file = step.value;
     const { cut } = this.#file;
-    if (cut)
-      this.#around.log('the torn end of a recording was cut off', { ...this.#name, ...cut });
+    if (cut) this.#around.log('the torn end of a recording was cut off', { ...this.#name, ...cut });
     // What a former process wrote may not be on disk.
     this.#isDirty = this.#file.size > 0;
     return this.#file;

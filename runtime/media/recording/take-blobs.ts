@@ -21,8 +21,7 @@ export async function storeVideo(
 ): Promise<void> {
   const { blobs, uploads, limits, signal } = options;
   const { size } = options.sealed.video;
-  const isInParts =
-    blobs.adopting === 'copy' && (size > limits.uploadPart || take.meta.upload !== undefined);
+  const isInParts = blobs.adopting === 'copy' && (size > limits.uploadPart || take.meta.upload !== undefined);
   if (isInParts) await uploads.complete(take, { size, signal });
   else await adoptCopy(take.file('video'), { ...options, key: take.keys.video, size });
 }
