@@ -42,7 +42,7 @@ describe('the recording of a stream with renditions', () => {
       ),
     );
     // The sweep leaves what belongs to the asset.
-    await w.advance('3d');
+    await w.advance('4h');
     expect(await keys()).toHaveLength(4);
     await w.deleteAsset(publish);
     await w.advance('1h');
@@ -50,7 +50,7 @@ describe('the recording of a stream with renditions', () => {
   });
 
   it('is bounded with all its bytes', async () => {
-    const config = { assets: { retention: { recording: { bytes: '3KB' } } } };
+    const config = { assets: { retention: { recording: { bytes: '3500B' } } } };
     await using w = await recordingWorld({ config });
     const publishes = [];
     for (const renditions of [{ '480p': 1 }, undefined]) {
@@ -63,8 +63,8 @@ describe('the recording of a stream with renditions', () => {
       publishes.push(publish);
     }
     await w.advance('2h');
-    // 1,110 bytes of the newer, 1,620 of the older.
     expect(await Promise.all(publishes.map((one) => w.assetOf(one)))).toMatchObject([{}, {}]);
+    // 1,620 bytes of the oldest, 510 of which its rendition takes, and twice 1,110.
     const stream = await w.given.stream({ record: true });
     const publish = await w.onAir(stream);
     publish.end({ clean: true });
