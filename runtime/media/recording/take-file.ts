@@ -1,7 +1,6 @@
 import type { VideoSpec } from '../../../core/ports/recorder.ts';
 import type { IndexedInit, IndexedSegment } from '../../../core/segment-index.ts';
 import type { FedInit, FedPart } from './feed.ts';
-import type { Segments } from './file/finish-take.ts';
 import type { Steps } from './steps.ts';
 
 /** One file at any place. Calls block: they run in the recorder's worker. They throw what the disk says. */
@@ -37,6 +36,12 @@ export interface TakeFile {
   finish(): Steps<FinishedFile | undefined>;
   /** Closes the file without a `moov`: its segments can be played, itself it is no film. A repeat is answered the same. */
   close(): ClosedFile;
+}
+
+/** Segments by their number, from 0. */
+export interface Segments {
+  readonly count: number;
+  get(number: number): IndexedSegment;
 }
 
 export interface ClosedFile {

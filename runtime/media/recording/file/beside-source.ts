@@ -6,7 +6,8 @@ import {
 } from '../../../../core/segment-index.ts';
 import { type Variant, variantOf } from '../../../../core/vod/variant.ts';
 import type { Steps } from '../steps.ts';
-import { bandwidthOf, each, type Segments } from './finish-take.ts';
+import type { Segments } from '../take-file.ts';
+import { bandwidthOf, each } from './finish-take.ts';
 import { takeFileLimits } from './limits.ts';
 
 /** A rendition next to its source. */

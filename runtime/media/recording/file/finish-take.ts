@@ -1,7 +1,7 @@
 import { type IndexedSegment, newSegmentIndex, type SegmentIndex } from '../../../../core/segment-index.ts';
 import { Rate } from '../../hls/rate.ts';
 import type { Steps } from '../steps.ts';
-import type { FinishedFile, TakeIo } from '../take-file.ts';
+import type { FinishedFile, Segments, TakeIo } from '../take-file.ts';
 import { FileWindow } from './file-window.ts';
 import { Film } from './film.ts';
 import { FILE_TYPE } from './layout.ts';
@@ -92,12 +92,6 @@ function* writeIndex({ list }: TakeInits, rows: Segments): Steps<Uint8Array<Arra
   const index = newSegmentIndex({ inits: list, bandwidth, count: rows.count });
   yield* each(rows, (segment, number) => index.put(number, segment));
   return index.bytes;
-}
-
-/** Segments by their number, from 0. */
-export interface Segments {
-  readonly count: number;
-  get(number: number): IndexedSegment;
 }
 
 export function* bandwidthOf(rows: Segments): Steps<SegmentIndex['bandwidth']> {
