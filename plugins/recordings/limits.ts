@@ -34,7 +34,7 @@ export const recordingLimitTable = limitTable('recordings', {
   },
   renditionShare: {
     value: 50,
-    unit: '%',
+    unit: 'percent',
     meaning: 'How much of a recording a rendition must have, by time, to be played with it.',
     beyond: 'It is left out: who chose it would mostly get the source.',
   },

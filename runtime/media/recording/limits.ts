@@ -113,7 +113,7 @@ export const recorderLimits = limitTable('recording', {
   },
   renditionQueue: {
     value: 50,
-    unit: '%',
+    unit: 'percent',
     meaning: 'How full `queue` may be for more of a rendition to be taken: the rest is for sources.',
     beyond: 'Parts are left out of the recording of a rendition, which shows the source there.',
   },
