@@ -28,6 +28,7 @@ import { nodeClient } from './node-client.ts';
 import { nodeGate } from './node-gate.ts';
 import { openDrivers } from './open-drivers.ts';
 import { openPusher } from './open-pusher.ts';
+import { openTranscoder } from './open-transcoder.ts';
 import { ownUrl } from './own-url.ts';
 import { planOf } from './plan.ts';
 import { ffmpegStills } from './stills/stills.ts';
@@ -94,6 +95,7 @@ async function main(): Promise<void> {
   const allow = config.outbound.allow.flatMap((text) => cidr(text) ?? []);
   const ffmpeg = ffmpegRunner({ clock, log, ...config.ffmpeg, env: process.env });
   const pusher = openPusher(config, { clock, log, allow, ffmpeg, machineMemory: machineMemory() });
+  const transcoder = openTranscoder(config, { clock, log, ffmpeg });
   const stills = ffmpegStills({
     ...{ clock, log, runner: ffmpeg },
     limits: {
@@ -103,7 +105,7 @@ async function main(): Promise<void> {
     },
   });
   const media = inProcessMedia({
-    ...{ clock, log, recorder, pusher },
+    ...{ clock, log, recorder, pusher, transcoder },
     rtmp: {
       ...config.rtmp,
       limits: {
@@ -139,6 +141,7 @@ async function main(): Promise<void> {
     await booted?.stop();
     await server?.stop();
     others?.close();
+    transcoder.close();
     ffmpeg.close();
     process.exit(0);
   };
@@ -158,7 +161,8 @@ async function main(): Promise<void> {
   const begun = boot({
     plugins,
     drivers: {
-      ...{ ...opened, clock, media, recorder, pusher, intake, inspector, packer, stills, outbound, disks },
+      ...{ ...opened, clock, media, recorder, pusher, transcoder, intake, inspector, packer, stills },
+      ...{ outbound, disks },
     },
     deployment: {
       publicUrl,

@@ -24,6 +24,7 @@ import { scriptedPacker } from './scripted-packer.ts';
 import { type ScriptedPusher, scriptedPusher } from './scripted-pusher.ts';
 import { type ScriptedRecorder, scriptedRecorder } from './scripted-recorder.ts';
 import { type ScriptedStills, scriptedStills } from './scripted-stills.ts';
+import { type ScriptedTranscoder, scriptedTranscoder } from './scripted-transcoder.ts';
 import { trackedStore } from './tracked-store.ts';
 
 /** `MILLRACE_WORLD=cluster`: the same tests on the runtime of several nodes, as one of them. */
@@ -57,6 +58,7 @@ export async function world(options: WorldOptions): Promise<World> {
     const clock = virtualClock({ start: now, idle });
     time = clock;
     const pusher = scriptedPusher(clock);
+    const transcoder = scriptedTranscoder();
     const media = scriptedMedia(clock, pusher.follows);
     const stills = scriptedStills(() => clock.now());
     const volatile = { ...memoryVolatile({ clock }) };
@@ -76,6 +78,7 @@ export async function world(options: WorldOptions): Promise<World> {
           media,
           recorder,
           pusher,
+          transcoder,
           blobs,
           intake,
           inspector: scriptedInspector(),
@@ -100,7 +103,7 @@ export async function world(options: WorldOptions): Promise<World> {
     });
     // Documented is what nodes with the role `api` answer.
     if (options.roles?.includes('api') !== false) checkAnswers(booted);
-    return { booted, clock, store, inner, media, pusher, stills, outbound, volatile, idle };
+    return { booted, clock, store, inner, media, pusher, transcoder, stills, outbound, volatile, idle };
   };
   current = await startOne(options.start ?? Date.UTC(2026, 0, 1));
 
@@ -150,6 +153,9 @@ export async function world(options: WorldOptions): Promise<World> {
     },
     get pusher() {
       return current.pusher;
+    },
+    get transcoder() {
+      return current.transcoder;
     },
     get volatile() {
       return current.volatile;
@@ -238,6 +244,7 @@ export interface World {
   readonly media: ScriptedMedia;
   readonly pusher: ScriptedPusher;
   readonly stills: ScriptedStills;
+  readonly transcoder: ScriptedTranscoder;
   readonly recorder: ScriptedRecorder;
   readonly intake: ScriptedIntake;
   readonly blobs: Blobs;
@@ -307,6 +314,7 @@ interface Running {
   readonly media: ScriptedMedia;
   readonly pusher: ScriptedPusher;
   readonly stills: ScriptedStills;
+  readonly transcoder: ScriptedTranscoder;
   readonly volatile: World['volatile'];
   readonly outbound: ScriptedOutbound;
   readonly idle: () => Promise<void>;
