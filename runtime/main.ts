@@ -30,6 +30,7 @@ import { openDrivers } from './open-drivers.ts';
 import { openPusher } from './open-pusher.ts';
 import { ownUrl } from './own-url.ts';
 import { planOf } from './plan.ts';
+import { ffmpegStills } from './stills/stills.ts';
 import { welcome } from './welcome.ts';
 
 /** What sysexits.h calls EX_CONFIG: the start was refused, and a restart will not help. */
@@ -93,6 +94,14 @@ async function main(): Promise<void> {
   const allow = config.outbound.allow.flatMap((text) => cidr(text) ?? []);
   const ffmpeg = ffmpegRunner({ clock, log, ...config.ffmpeg, env: process.env });
   const pusher = openPusher(config, { clock, log, allow, ffmpeg, machineMemory: machineMemory() });
+  const stills = ffmpegStills({
+    ...{ clock, log, runner: ffmpeg },
+    limits: {
+      running: config.stills.running,
+      memory: config.stills.memory * 1_048_576,
+      deadline: milliseconds(config.stills.deadline),
+    },
+  });
   const media = inProcessMedia({
     ...{ clock, log, recorder, pusher },
     rtmp: {
@@ -149,7 +158,7 @@ async function main(): Promise<void> {
   const begun = boot({
     plugins,
     drivers: {
-      ...{ ...opened, clock, media, recorder, pusher, intake, inspector, packer, outbound, disks },
+      ...{ ...opened, clock, media, recorder, pusher, intake, inspector, packer, stills, outbound, disks },
     },
     deployment: {
       publicUrl,
