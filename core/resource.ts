@@ -63,6 +63,7 @@ export function derivationSet(
       }
       // Of most there is nothing to tell.
       if (told.length === 0) return shown;
+      if (!told.some((one) => one instanceof Promise)) return withTold(shown, told as Derived[]);
       return Promise.all(told).then((all) => withTold(shown, all));
     },
   };
