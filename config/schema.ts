@@ -303,6 +303,23 @@ export const configSchema = Type.Object(
           'No further one is started; a push fails and is tried again. Of the last quarter an account gets no more than its part.',
       }),
     }),
+    conversion: section({
+      running: limitSchema({
+        default: 2,
+        unit: 'conversions',
+        description:
+          'Films that this node converts at one time: transcodes, and uploads and imports that are normalised. Each is a process of ffmpeg that is less urgent than the server.',
+        beyond: 'Further ones wait, first come, first served.',
+      }),
+      threads: Type.Optional(
+        limitSchema({
+          unit: 'threads',
+          description:
+            'Threads that each of them decodes, filters and encodes with. Default: half of the processors.',
+          beyond: 'It takes longer.',
+        }),
+      ),
+    }),
     actors: section({
       hot: limitSchema({
         default: 10_000,

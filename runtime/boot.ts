@@ -15,6 +15,7 @@ import type { Deployment, Kit, Plugin, StepKit, Stop } from '../core/plugin.ts';
 import type { Blobs } from '../core/ports/blobs.ts';
 import type { Bus } from '../core/ports/bus.ts';
 import type { Clock } from '../core/ports/clock.ts';
+import type { Converter } from '../core/ports/converter.ts';
 import type { Inspector } from '../core/ports/inspector.ts';
 import type { Intake } from '../core/ports/intake.ts';
 import type { Jobs, QueuedJobs } from '../core/ports/jobs.ts';
@@ -65,7 +66,7 @@ const retention = eventLimits.retention.value;
  */
 export async function boot(options: BootOptions): Promise<Booted> {
   const { store, bus, jobs, clock, media, recorder, blobs, outbound, volatile } = options.drivers;
-  const { intake, inspector, packer, pusher, disks } = options.drivers;
+  const { intake, inspector, converter, packer, pusher, disks } = options.drivers;
   const tree = new BootTree(clock);
   const stops: { name: string; stop: Stop }[] = [];
   const callers = peers({ trusted: options.trustedProxies ?? [] });
@@ -122,6 +123,7 @@ export async function boot(options: BootOptions): Promise<Booted> {
     await tree.timed('recorder', () => recorder.open());
     stops.push({ name: 'pusher', stop: () => pusher.close() });
     stops.push({ name: 'inspector', stop: () => inspector.close() });
+    stops.push({ name: 'converter', stop: () => converter.close() });
     stops.push({ name: 'intake', stop: () => intake.close() });
     const spools = await tree.timed('intake', () => intake.open());
     if (disks) {
@@ -200,7 +202,7 @@ export async function boot(options: BootOptions): Promise<Booted> {
     });
     stops.push({ name: 'actors', stop: () => runtime.stop() });
     const eventTypes = plan.flatMap(({ plugin }) => Object.keys(plugin.emits ?? {}));
-    measureProgram(metrics, { clock, runtime, media, recorder, eventTypes });
+    measureProgram(metrics, { clock, runtime, media, recorder, converter, eventTypes });
 
     for (const { plugin, config } of plan) {
       const fields: Kit['fields'] = (kind) =>
@@ -228,6 +230,7 @@ export async function boot(options: BootOptions): Promise<Booted> {
         outbound,
         intake,
         inspector,
+        converter,
         packer,
         peer: callers.of,
         hold: held.hold,
@@ -384,6 +387,7 @@ export interface BootOptions {
     /** Where this node has any. */
     readonly disks?: DiskWatch;
     readonly inspector: Inspector;
+    readonly converter: Converter;
     readonly packer: Packer;
   };
   readonly deployment: Omit<Deployment, 'node' | 'isAlone'>;

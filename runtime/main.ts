@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { totalmem } from 'node:os';
+import { availableParallelism, totalmem } from 'node:os';
 import { join } from 'node:path';
 import { driversOf } from '../config/drivers.ts';
 import { readConfig } from '../config/load.ts';
@@ -30,6 +30,7 @@ import { openDrivers } from './open-drivers.ts';
 import { openPusher } from './open-pusher.ts';
 import { ownUrl } from './own-url.ts';
 import { planOf } from './plan.ts';
+import { ffmpegConverter } from './transcode/converter.ts';
 import { welcome } from './welcome.ts';
 
 /** What sysexits.h calls EX_CONFIG: the start was refused, and a restart will not help. */
@@ -92,6 +93,11 @@ async function main(): Promise<void> {
   });
   const allow = config.outbound.allow.flatMap((text) => cidr(text) ?? []);
   const ffmpeg = ffmpegRunner({ clock, log, ...config.ffmpeg, env: process.env });
+  const { running, threads = Math.ceil(availableParallelism() / 2) } = config.conversion;
+  const converter = ffmpegConverter({
+    ...{ clock, runner: ffmpeg, blobs: opened.blobs, running, threads },
+    h264: { encoder: 'libx264', preset: 'veryfast' },
+  });
   const pusher = openPusher(config, { clock, log, allow, ffmpeg, machineMemory: machineMemory() });
   const media = inProcessMedia({
     ...{ clock, log, recorder, pusher },
@@ -149,7 +155,7 @@ async function main(): Promise<void> {
   const begun = boot({
     plugins,
     drivers: {
-      ...{ ...opened, clock, media, recorder, pusher, intake, inspector, packer, outbound, disks },
+      ...{ ...opened, clock, media, recorder, pusher, intake, inspector, converter, packer, outbound, disks },
     },
     deployment: {
       publicUrl,

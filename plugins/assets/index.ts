@@ -13,9 +13,11 @@ import { importFaults } from './imports/faults.ts';
 import { importKind } from './imports/kind.ts';
 import { making } from './making.ts';
 import { assetPlayable } from './playable.ts';
+import { assetPlaces } from './quota.ts';
 import { retaining } from './retention.ts';
 import { routes } from './routes.ts';
 import { sweeping } from './sweep.ts';
+import { takeFilm } from './take-film.ts';
 import { tusNodeRoutes } from './tus/routes.ts';
 import { tusUploads } from './tus/uploads.ts';
 import { uploadFaults } from './uploads/faults.ts';
@@ -43,6 +45,7 @@ export default definePlugin({
   },
   faults: {
     'asset.not_found': { status: 404, meaning: 'There is no asset of this id in your account.' },
+    'asset.not_ready': { status: 409, meaning: 'The asset has no file yet, or has failed.' },
     'asset.too_many': { status: 409, meaning: 'The account has as many assets as it may have.' },
     ...uploadFaults,
     ...importFaults,
@@ -53,8 +56,14 @@ export default definePlugin({
   nodeRoutes: tusNodeRoutes,
   start(kit) {
     const { ready, ...others } = making(kit);
+    const places = assetPlaces(kit);
     kit.provide(assets, {
       ...others,
+      async admit(account) {
+        await places.admit(account);
+        await kit.intake.checkRoom(0);
+      },
+      take: (id, film, options) => takeFilm(id, { ...options, film, kit }),
       async ready(id, file) {
         return (await ready(id, file)) === 'gone' ? 'gone' : 'ok';
       },
@@ -67,7 +76,7 @@ export default definePlugin({
     });
     const tries = uploadTries(kit);
     const tus = tusUploads(kit, { tries });
-    kit.provide(uploading, { tries, tus });
+    kit.provide(uploading, { tries, tus, places });
     return tus.begin();
   },
 });

@@ -5,9 +5,10 @@ import { type AssetFile, type AssetReference, type Assets, keysOf } from './cont
 import { type AssetDocument, assetOf, folderOf } from './document.ts';
 import type { AssetsKit } from './kit.ts';
 import { assetRow, watchedRow } from './lookup.ts';
+import { presentAsset } from './present.ts';
 
 /** Assets, for the plugins that make them. */
-export function making(kit: AssetsKit): Omit<Assets, 'ready'> & OwnMaking {
+export function making(kit: AssetsKit): Omit<Assets, 'ready' | 'admit' | 'take'> & OwnMaking {
   const { actors, resources, clock } = kit;
   return {
     async begin({ id, account, name, source, userTags = {}, createdByTokenName = null }) {
@@ -53,6 +54,10 @@ export function making(kit: AssetsKit): Omit<Assets, 'ready'> & OwnMaking {
       const row = await assetRow(id, kit);
       return row && referenceOf(assetOf(row));
     },
+    async show(id) {
+      const row = await assetRow(id, kit);
+      return row && presentAsset(assetOf(row), kit.deployment);
+    },
     async findByPlaybackId(playbackId) {
       const row = await watchedRow(playbackId, kit);
       return row && { ...referenceOf(assetOf(row)), id: row.id };
@@ -64,8 +69,6 @@ export function making(kit: AssetsKit): Omit<Assets, 'ready'> & OwnMaking {
 interface OwnMaking {
   /** `isFirst`: it does not take the place of another file. `late`: there is one, and the blobs of this are the caller's to delete. */
   ready(id: string, file: AssetFile, options?: { readonly isFirst?: true }): Promise<'ok' | 'gone' | 'late'>;
-  /** One that failed waits for its file once more. False: it was deleted, or has its file. */
-  awaitAnew(id: string): Promise<boolean>;
 }
 
 /** A file elsewhere would not be erased with its asset. */

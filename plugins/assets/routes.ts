@@ -10,15 +10,16 @@ import type { StoredResource } from '../../core/ports/store.ts';
 import { idOrNone } from '../../core/secrets.ts';
 import { userTagsSchema } from '../../core/user-tags.ts';
 import { asset } from './asset.ts';
+import { assetName, assetSchema } from './contract.ts';
 import { type AssetDocument, assetKind, assetOf } from './document.ts';
 import { importRoute } from './imports/request.ts';
 import type { AssetsKit } from './kit.ts';
 import { assetRow } from './lookup.ts';
-import { assetName, assetSchema, presentAsset, readOnly } from './present.ts';
-import { assetPlaces } from './quota.ts';
+import { presentAsset, readOnly } from './present.ts';
 import { tusRoutes } from './tus/routes.ts';
 import { putRoute } from './uploads/put-route.ts';
 import { requestRoute } from './uploads/request.ts';
+import { uploading } from './uploads/uploading.ts';
 import { uploadUrls } from './uploads/url.ts';
 import { videoRoutes } from './video.ts';
 
@@ -28,7 +29,7 @@ export function routes(kit: AssetsKit): AnyElysia {
   const { publicUrl } = kit.deployment;
   const keys = kit.use(authenticator);
   const urls = uploadUrls(kit);
-  const places = assetPlaces(kit);
+  const { places } = kit.use(uploading);
   const change = bodyReader(
     { name: Type.Optional(assetName), userTags: Type.Optional(userTagsSchema) },
     { readOnly },

@@ -12,6 +12,8 @@ export interface FfmpegProcess {
   write(bytes: Uint8Array): number;
   /** Closes its input once it has read what it took; what does not end by that gets SIGTERM, then SIGKILL. */
   end(): void;
+  /** Closes its input once it has read what it took. It has as long as it needs for what it still makes of it, but for its deadline. */
+  finish(): void;
   /** SIGKILL: it is gone at once, whatever it does or does not do. */
   kill(): void;
   /** Resolves when it is gone. */
@@ -113,6 +115,7 @@ export function startProcess(options: ProcessOptions): FfmpegProcess {
     ok: true,
     pid: child.pid,
     write: (bytes) => (isEnding || isGone ? 0 : input.write(bytes)),
+    finish: () => input.close(),
     end() {
       if (isEnding || isGone) return;
       isEnding = true;

@@ -17,6 +17,7 @@ import { type SqliteStore, sqliteStore } from '../../runtime/drivers/store/sqlit
 import { memoryVolatile } from '../../runtime/drivers/volatile/memory.ts';
 import { modelBlobs } from '../conformance/blobs/model.ts';
 import { documentedBy } from './documented.ts';
+import { type ScriptedConverter, scriptedConverter } from './scripted-converter.ts';
 import { type ScriptedIntake, scriptedInspector, scriptedIntake } from './scripted-intake.ts';
 import { type ScriptedMedia, type ScriptedPublish, scriptedMedia } from './scripted-media.ts';
 import { type ScriptedOutbound, scriptedOutbound } from './scripted-outbound.ts';
@@ -59,6 +60,7 @@ export async function world(options: WorldOptions): Promise<World> {
     const media = scriptedMedia(clock, pusher.follows);
     const volatile = { ...memoryVolatile({ clock }) };
     const outbound = scriptedOutbound();
+    const converter = scriptedConverter();
     const log = jsonLog({ level: 'debug', now: () => clock.now(), write: (line) => lines.push(line) });
     const bus = broker && memoryBus({ broker, node: 'local', partitions, clock, log });
     const booted = await boot({
@@ -77,6 +79,7 @@ export async function world(options: WorldOptions): Promise<World> {
           blobs,
           intake,
           inspector: scriptedInspector(),
+          converter,
           packer: scriptedPacker(blobs),
           outbound,
           volatile,
@@ -97,7 +100,7 @@ export async function world(options: WorldOptions): Promise<World> {
     });
     // Documented is what nodes with the role `api` answer.
     if (options.roles?.includes('api') !== false) checkAnswers(booted);
-    return { booted, clock, store, inner, media, pusher, outbound, volatile, idle };
+    return { booted, clock, store, inner, media, pusher, converter, outbound, volatile, idle };
   };
   current = await startOne(options.start ?? Date.UTC(2026, 0, 1));
 
@@ -154,6 +157,9 @@ export async function world(options: WorldOptions): Promise<World> {
     recorder,
     intake,
     blobs,
+    get converter() {
+      return current.converter;
+    },
     get outbound() {
       return current.outbound;
     },
@@ -234,6 +240,7 @@ export interface World {
   readonly recorder: ScriptedRecorder;
   readonly intake: ScriptedIntake;
   readonly blobs: Blobs;
+  readonly converter: ScriptedConverter;
   /** Receivers of what the program sends out. */
   readonly outbound: ScriptedOutbound;
   readonly store: SqliteStore;
@@ -300,6 +307,7 @@ interface Running {
   readonly media: ScriptedMedia;
   readonly pusher: ScriptedPusher;
   readonly volatile: World['volatile'];
+  readonly converter: ScriptedConverter;
   readonly outbound: ScriptedOutbound;
   readonly idle: () => Promise<void>;
 }

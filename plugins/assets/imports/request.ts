@@ -9,12 +9,13 @@ import { json } from '../../../core/operation.ts';
 import type { Quota } from '../../../core/quota.ts';
 import { userTagsSchema } from '../../../core/user-tags.ts';
 import { taskSchema, tasks } from '../../tasks/contract.ts';
+import { assetName, assetSchema } from '../contract.ts';
 import { assetOf } from '../document.ts';
 import type { AssetsKit } from '../kit.ts';
 import { assetLimits } from '../limits.ts';
 import { assetRow } from '../lookup.ts';
 import { making } from '../making.ts';
-import { assetName, assetSchema, presentAsset, readOnly } from '../present.ts';
+import { presentAsset, readOnly } from '../present.ts';
 import { type ImportSecret, type NewAsset, type Source, sourceOf } from './source.ts';
 import { importTaskOf } from './task-of.ts';
 

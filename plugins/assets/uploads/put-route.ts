@@ -4,8 +4,9 @@ import { says } from '../../../core/http.ts';
 import { corsLimits } from '../../../core/limits.ts';
 import { idSchema, json, nothing, storeFaults } from '../../../core/operation.ts';
 import { openly, readableByAll } from '../../../core/public-access.ts';
+import { assetSchema } from '../contract.ts';
 import type { AssetsKit } from '../kit.ts';
-import { assetSchema, presentAsset } from '../present.ts';
+import { presentAsset } from '../present.ts';
 import { uploader } from './put.ts';
 import { uploading } from './uploading.ts';
 import type { UploadUrls } from './url.ts';
@@ -41,6 +42,7 @@ export function putRoute(kit: AssetsKit, { urls }: { urls: UploadUrls }): AnyEly
               ...['upload.refused', 'upload.too_many', 'server.busy', 'asset.not_found'],
               ...['intake.too_large', 'intake.broken', 'intake.silent', 'intake.slow', 'intake.full'],
               'intake.unavailable',
+              ...['conversion.refused', 'conversion.unavailable'],
               ...['inspection.unavailable', 'blobs.unavailable', 'blobs.full', 'blobs.denied', 'blobs.busy'],
               ...['blobs.closed', 'blobs.too_large', 'blobs.wrong_length'],
               ...storeFaults,
