@@ -47,7 +47,8 @@ export function conversionCommand(plan: ConversionPlan, settings: ConversionSett
         ...(video === 'copy' ? { 'c:v:0': 'copy' } : videoOptions(video, settings)),
         ...Object.assign({}, ...audio.map((codec, index) => soundOptions(codec, { index, container }))),
         video_track_timescale: 90_000,
-        frag_duration: transcodeLimits.fragment,
+        // In microseconds.
+        frag_duration: transcodeLimits.fragment * 1000,
         movflags: '+frag_keyframe+delay_moov+default_base_moof',
       },
     },

@@ -58,8 +58,8 @@ export const transcodeLimitTable = limitTable('conversion', {
     beyond: 'The others are left out.',
   },
   fragment: {
-    value: 10_000_000,
-    unit: 'µs',
+    value: 10_000,
+    unit: 'ms',
     meaning: 'Film that ffmpeg keeps until it writes a fragment, where key frames are further apart.',
     beyond: 'It is written.',
   },
