@@ -23,7 +23,7 @@ export const sound = (seconds: number): string[] => [
 
 /** The number in the picture of a file, or of a playlist, that is shown at `time` (s) or first after it. */
 export async function numberAt(file: string, time: number): Promise<number> {
-  const args = ['-v', 'error', '-nostdin', '-ss', `${time}`, '-i', file, '-frames:v', '1'];
+  const args = ['-v', 'error', '-nostdin', '-i', file, '-ss', `${time}`, '-frames:v', '1'];
   const asBytes = ['-vf', 'scale=8:1:flags=area,format=gray', '-f', 'rawvideo', 'pipe:1'];
   const { stdout } = Bun.spawn(['ffmpeg', ...args, ...asBytes], { stdin: 'ignore' });
   const fields = [...(await new Response(stdout).bytes())];
