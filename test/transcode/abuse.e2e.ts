@@ -139,7 +139,8 @@ it('nothing of all that was opened, and nobody was called', async () => {
 
 async function ffmpegWarns(file: string): Promise<string> {
   const args = ['-v', 'warning', '-nostdin', '-i', file, '-f', 'null', '-'];
-  return (await exec('ffmpeg', args)).stderr;
+  const said = await exec('ffmpeg', args).catch((error: { stderr: string }) => error);
+  return said.stderr;
 }
 
 /** The `dref` of a film whose index is its last box: an alias of Mac OS instead of "in this file". */
@@ -209,7 +210,8 @@ function withLink(film: Buffer, target: string): Buffer {
 /** The sound of an AVI called text, and its first chunk what ffmpeg takes for subtitles that have a demuxer of their own (GAB2). */
 function withSubtitles(film: Buffer, text: string): Buffer {
   film.write('txts', film.indexOf('auds', 'latin1'), 'latin1');
-  const at = film.indexOf('01wb', 'latin1');
+  // That of the list of chunks: the index in front names it too.
+  const at = film.indexOf('01wb', film.indexOf('movi', 0, 'latin1'), 'latin1');
   const room = film.readUInt32LE(at + 4);
   const head = Buffer.alloc(17);
   head.write('GAB2\0', 0, 'latin1');
