@@ -30,6 +30,7 @@ import { openDrivers } from './open-drivers.ts';
 import { openPusher } from './open-pusher.ts';
 import { ownUrl } from './own-url.ts';
 import { planOf } from './plan.ts';
+import { ffmpegStills } from './stills/stills.ts';
 import { ffmpegConverter } from './transcode/converter.ts';
 import { welcome } from './welcome.ts';
 
@@ -99,6 +100,14 @@ async function main(): Promise<void> {
     h264: { encoder: 'libx264', preset: 'veryfast' },
   });
   const pusher = openPusher(config, { clock, log, allow, ffmpeg, machineMemory: machineMemory() });
+  const stills = ffmpegStills({
+    ...{ clock, log, runner: ffmpeg },
+    limits: {
+      running: config.stills.running,
+      memory: config.stills.memory * 1_048_576,
+      deadline: milliseconds(config.stills.deadline),
+    },
+  });
   const media = inProcessMedia({
     ...{ clock, log, recorder, pusher },
     rtmp: {
@@ -155,7 +164,10 @@ async function main(): Promise<void> {
   const begun = boot({
     plugins,
     drivers: {
-      ...{ ...opened, clock, media, recorder, pusher, intake, inspector, converter, packer, outbound, disks },
+      ...{
+        ...{ ...opened, clock, media, recorder, pusher, intake, inspector, converter, packer },
+        ...{ stills, outbound, disks },
+      },
     },
     deployment: {
       publicUrl,

@@ -1,11 +1,13 @@
-import { Type } from '@sinclair/typebox';
+import type { TObject } from '@sinclair/typebox';
 import { derivedId } from '../../core/ids.ts';
-import { nameSchema } from '../../core/name.ts';
-import { idSchema, momentSchema } from '../../core/operation.ts';
 import type { VideoSpec } from '../../core/ports/recorder.ts';
-import { token } from '../../core/token.ts';
-import { userTagsSchema } from '../../core/user-tags.ts';
+import { resource } from '../../core/resource.ts';
+import { collection, token } from '../../core/token.ts';
 import type { Vod } from '../../core/vod/answer.ts';
+import type { FilmFile } from '../../core/vod/film-media.ts';
+
+/** The asset object. Other plugins tell fields of it. */
+export const assetResource = resource('asset');
 
 /** How other plugins make assets. The file lies below `assets/<id>/`, and belongs to the asset once that is ready. */
 export interface Assets {
@@ -26,7 +28,9 @@ export interface Assets {
   /** It will not come. */
   fail(id: string, message: string): Promise<void>;
   find(id: string): Promise<AssetReference | undefined>;
-  /** The asset object, as its owner sees it. */
+  /** Of the asset object as its owner sees it, with what other plugins tell of it. */
+  readonly schema: TObject;
+  /** The same. */
   show(id: string): Promise<Record<string, unknown> | undefined>;
   /** Before a request makes one. Fault `asset.too_many` (409); `intake.full`, `intake.unavailable` when this node has no room. */
   admit(account: string): Promise<void>;
@@ -115,6 +119,15 @@ export function exportsFolder(id: string): string {
   return `assets/${id}/exports/`;
 }
 
+/**
+ * Where pictures of an asset's files lie, by the key of the video: whoever makes them makes them again, should they be gone. They stay as
+ * long as the asset does, and are erased with it. Undefined: a video that belongs to no asset.
+ */
+export function picturesFolder(videoKey: string): string | undefined {
+  const [folder, id, name] = videoKey.split('/');
+  return folder === 'assets' && name !== undefined ? `assets/${id}/pictures/` : undefined;
+}
+
 /** Keys of all blobs of a file: what is deleted with it, and what a sweep leaves. */
 export function keysOf({ video, head, index, heads, metadata }: Omit<AssetFile, 'spec'>): string[] {
   return [video, head, index, heads, metadata].flatMap((blob) => (blob ? [blob.key] : []));
@@ -138,126 +151,5 @@ export const assets = token<Assets>('assets');
 /** Playback of their files: what it keeps in memory is kept once, by whatever address a film is watched. */
 export const films = token<Vod>('films');
 
-export const assetName = nameSchema('Friday show');
-
-const seconds = Type.Number({ minimum: 0, description: 'Seconds.', examples: [84.2] });
-const rate = Type.Number({ minimum: 0, description: 'bit/s', examples: [4_200_000] });
-const videoTrack = Type.Object(
-  {
-    type: Type.Literal('video'),
-    codec: Type.String({ examples: ['h264'] }),
-    duration: seconds,
-    bitrate: rate,
-    fps: Type.Optional(Type.Number({ minimum: 0, description: 'On average.', examples: [30] })),
-    width: Type.Optional(Type.Integer({ minimum: 0, examples: [1920] })),
-    height: Type.Optional(Type.Integer({ minimum: 0, examples: [1080] })),
-    pixelFormat: Type.Optional(Type.String({ examples: ['yuv420p'] })),
-  },
-  { additionalProperties: false },
-);
-const audioTrack = Type.Object(
-  {
-    type: Type.Literal('audio'),
-    codec: Type.String({ examples: ['aac'] }),
-    duration: seconds,
-    bitrate: rate,
-    channels: Type.Optional(Type.Integer({ minimum: 0, examples: [2] })),
-    sampleRate: Type.Optional(Type.Integer({ minimum: 0, examples: [48_000] })),
-  },
-  { additionalProperties: false },
-);
-
-/** The asset object. */
-export const assetSchema = Type.Object(
-  {
-    id: idSchema,
-    name: assetName,
-    status: Type.Union([Type.Literal('waiting'), Type.Literal('ready'), Type.Literal('failed')]),
-    statusMessage: Type.Optional(
-      Type.String({
-        description: 'Why it failed; when ready, why there is no HLS of it.',
-        examples: ['No media could be read.'],
-      }),
-    ),
-    userId: Type.String({ description: 'Account that it belongs to.', examples: idSchema.examples }),
-    createdAt: momentSchema,
-    updatedAt: momentSchema,
-    playbackId: Type.String({ description: 'Names it to viewers.', examples: ['6pukxh2m0ydr9h3q'] }),
-    source: Type.Union(
-      [
-        Type.Object(
-          {
-            type: Type.Literal('recording'),
-            sessionId: Type.String({
-              description: 'The session that was recorded.',
-              examples: idSchema.examples,
-            }),
-          },
-          { additionalProperties: false },
-        ),
-        Type.Object({ type: Type.Literal('directUpload') }, { additionalProperties: false }),
-        Type.Object(
-          {
-            type: Type.Literal('url'),
-            url: Type.String({
-              description: 'From where it was imported, without user, password and query.',
-              examples: ['https://films.example.com/friday.mp4'],
-            }),
-          },
-          { additionalProperties: false },
-        ),
-        Type.Object(
-          {
-            type: Type.Literal('transcode'),
-            inputAssetId: Type.String({
-              description: 'The asset that it was made of, which may be gone since.',
-              examples: idSchema.examples,
-            }),
-          },
-          { additionalProperties: false },
-        ),
-      ],
-      { description: 'Where it comes from.' },
-    ),
-    userTags: userTagsSchema,
-    createdByTokenName: Type.Optional(Type.String({ examples: ['Studio'] })),
-    size: Type.Optional(Type.Integer({ minimum: 0, description: 'When ready: bytes.', examples: [146_515] })),
-    hash: Type.Optional(
-      Type.Array(
-        Type.Object(
-          {
-            hash: Type.String({ examples: ['9e107d9d372bb6826bd81d3542a419d6'] }),
-            algorithm: Type.Union([Type.Literal('md5'), Type.Literal('sha256')]),
-          },
-          { additionalProperties: false },
-        ),
-        { description: 'When ready: of the bytes at `downloadUrl`.' },
-      ),
-    ),
-    videoSpec: Type.Optional(
-      Type.Object(
-        {
-          format: Type.String({ examples: ['mp4'] }),
-          duration: seconds,
-          bitrate: rate,
-          tracks: Type.Array(Type.Union([videoTrack, audioTrack])),
-        },
-        { description: 'When ready. What is not known of a track is left out.', additionalProperties: false },
-      ),
-    ),
-    downloadUrl: Type.Optional(
-      Type.String({
-        description: 'When ready: the file, for everyone who knows the URL.',
-        examples: ['https://video.example.com/asset/6pukxh2m0ydr9h3q/video'],
-      }),
-    ),
-    playbackUrl: Type.Optional(
-      Type.String({
-        description:
-          'When ready, of a file that can be played in pieces: HLS, for everyone who knows the URL.',
-        examples: ['https://video.example.com/asset/6pukxh2m0ydr9h3q/index.m3u8'],
-      }),
-    ),
-  },
-  { $id: 'Asset', additionalProperties: false },
-);
+/** What films have beside their playlists: `/asset/{playbackId}/{name}`, and wherever else films are watched. */
+export const filmFiles = collection<FilmFile>('assets.film-files');

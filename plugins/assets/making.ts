@@ -5,10 +5,11 @@ import { type AssetFile, type AssetReference, type Assets, keysOf } from './cont
 import { type AssetDocument, assetOf, folderOf } from './document.ts';
 import type { AssetsKit } from './kit.ts';
 import { assetRow, watchedRow } from './lookup.ts';
-import { presentAsset } from './present.ts';
 
 /** Assets, for the plugins that make them. */
-export function making(kit: AssetsKit): Omit<Assets, 'ready' | 'admit' | 'take'> & OwnMaking {
+export function making(
+  kit: AssetsKit,
+): Omit<Assets, 'ready' | 'admit' | 'take' | 'schema' | 'show'> & OwnMaking {
   const { actors, resources, clock } = kit;
   return {
     async begin({ id, account, name, source, userTags = {}, createdByTokenName = null }) {
@@ -53,10 +54,6 @@ export function making(kit: AssetsKit): Omit<Assets, 'ready' | 'admit' | 'take'>
     async find(id) {
       const row = await assetRow(id, kit);
       return row && referenceOf(assetOf(row));
-    },
-    async show(id) {
-      const row = await assetRow(id, kit);
-      return row && presentAsset(assetOf(row), kit.deployment);
     },
     async findByPlaybackId(playbackId) {
       const row = await watchedRow(playbackId, kit);

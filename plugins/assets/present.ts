@@ -1,3 +1,7 @@
+import { Type } from '@sinclair/typebox';
+import { nameSchema } from '../../core/name.ts';
+import { idSchema, momentSchema } from '../../core/operation.ts';
+import { userTagsSchema } from '../../core/user-tags.ts';
 import { multivariantName, wholeName } from '../../core/vod/file-name.ts';
 import { type AssetFile, hashesOf } from './contract.ts';
 import type { AssetDocument } from './document.ts';
@@ -50,8 +54,132 @@ function shownLinks(asset: { playbackId: string; file: AssetFile }, publicUrl: s
   return { downloadUrl, ...(playbackUrl !== undefined && { playbackUrl }) };
 }
 
+export const assetName = nameSchema('Friday show');
+
 /** Fields of the asset object that the service sets; accepted and ignored in bodies. */
 export const readOnly = [
   ...['id', 'hash', 'size', 'status', 'statusMessage', 'userId', 'createdAt', 'updatedAt', 'videoSpec'],
   ...['playbackId', 'playbackUrl', 'downloadUrl', 'source', 'createdByTokenName'],
 ];
+
+const seconds = Type.Number({ minimum: 0, description: 'Seconds.', examples: [84.2] });
+const rate = Type.Number({ minimum: 0, description: 'bit/s', examples: [4_200_000] });
+const videoTrack = Type.Object(
+  {
+    type: Type.Literal('video'),
+    codec: Type.String({ examples: ['h264'] }),
+    duration: seconds,
+    bitrate: rate,
+    fps: Type.Optional(Type.Number({ minimum: 0, description: 'On average.', examples: [30] })),
+    width: Type.Optional(Type.Integer({ minimum: 0, examples: [1920] })),
+    height: Type.Optional(Type.Integer({ minimum: 0, examples: [1080] })),
+    pixelFormat: Type.Optional(Type.String({ examples: ['yuv420p'] })),
+  },
+  { additionalProperties: false },
+);
+const audioTrack = Type.Object(
+  {
+    type: Type.Literal('audio'),
+    codec: Type.String({ examples: ['aac'] }),
+    duration: seconds,
+    bitrate: rate,
+    channels: Type.Optional(Type.Integer({ minimum: 0, examples: [2] })),
+    sampleRate: Type.Optional(Type.Integer({ minimum: 0, examples: [48_000] })),
+  },
+  { additionalProperties: false },
+);
+
+/** The asset object. */
+export const assetSchema = Type.Object(
+  {
+    id: idSchema,
+    name: assetName,
+    status: Type.Union([Type.Literal('waiting'), Type.Literal('ready'), Type.Literal('failed')]),
+    statusMessage: Type.Optional(
+      Type.String({
+        description: 'Why it failed; when ready, why there is no HLS of it.',
+        examples: ['No media could be read.'],
+      }),
+    ),
+    userId: Type.String({ description: 'Account that it belongs to.', examples: idSchema.examples }),
+    createdAt: momentSchema,
+    updatedAt: momentSchema,
+    playbackId: Type.String({ description: 'Names it to viewers.', examples: ['6pukxh2m0ydr9h3q'] }),
+    source: Type.Union(
+      [
+        Type.Object(
+          {
+            type: Type.Literal('recording'),
+            sessionId: Type.String({
+              description: 'The session that was recorded.',
+              examples: idSchema.examples,
+            }),
+          },
+          { additionalProperties: false },
+        ),
+        Type.Object({ type: Type.Literal('directUpload') }, { additionalProperties: false }),
+        Type.Object(
+          {
+            type: Type.Literal('url'),
+            url: Type.String({
+              description: 'From where it was imported, without user, password and query.',
+              examples: ['https://films.example.com/friday.mp4'],
+            }),
+          },
+          { additionalProperties: false },
+        ),
+        Type.Object(
+          {
+            type: Type.Literal('transcode'),
+            inputAssetId: Type.String({
+              description: 'The asset that it was made of, which may be gone since.',
+              examples: idSchema.examples,
+            }),
+          },
+          { additionalProperties: false },
+        ),
+      ],
+      { description: 'Where it comes from.' },
+    ),
+    userTags: userTagsSchema,
+    createdByTokenName: Type.Optional(Type.String({ examples: ['Studio'] })),
+    size: Type.Optional(Type.Integer({ minimum: 0, description: 'When ready: bytes.', examples: [146_515] })),
+    hash: Type.Optional(
+      Type.Array(
+        Type.Object(
+          {
+            hash: Type.String({ examples: ['9e107d9d372bb6826bd81d3542a419d6'] }),
+            algorithm: Type.Union([Type.Literal('md5'), Type.Literal('sha256')]),
+          },
+          { additionalProperties: false },
+        ),
+        { description: 'When ready: of the bytes at `downloadUrl`.' },
+      ),
+    ),
+    videoSpec: Type.Optional(
+      Type.Object(
+        {
+          format: Type.String({ examples: ['mp4'] }),
+          duration: seconds,
+          bitrate: rate,
+          tracks: Type.Array(Type.Union([videoTrack, audioTrack])),
+        },
+        { description: 'When ready. What is not known of a track is left out.', additionalProperties: false },
+      ),
+    ),
+    downloadUrl: Type.Optional(
+      Type.String({
+        description: 'When ready: the file, for everyone who knows the URL.',
+        examples: ['https://video.example.com/asset/6pukxh2m0ydr9h3q/video'],
+      }),
+    ),
+    playbackUrl: Type.Optional(
+      Type.String({
+        description:
+          'When ready, of a file that can be played in pieces: HLS, for everyone who knows the URL.',
+        examples: ['https://video.example.com/asset/6pukxh2m0ydr9h3q/index.m3u8'],
+      }),
+    ),
+  },
+  { $id: 'Asset', additionalProperties: false },
+);

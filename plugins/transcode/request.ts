@@ -7,7 +7,7 @@ import { idempotent } from '../../core/idempotency.ts';
 import { requestLimits } from '../../core/limits.ts';
 import { json } from '../../core/operation.ts';
 import { idOrNone } from '../../core/secrets.ts';
-import { assetSchema, assets, transcodeTaskOf } from '../assets/contract.ts';
+import { type Assets, assets, transcodeTaskOf } from '../assets/contract.ts';
 import { taskSchema, tasks } from '../tasks/contract.ts';
 import { checkProfile, transcodeBody } from './body.ts';
 import { deadlineOf, lateMessage, secretOf } from './kind.ts';
@@ -57,7 +57,7 @@ export function routes(kit: TranscodeKit): AnyElysia {
       {
         name: 'transcodeAsset',
         body: transcodeBody,
-        answers: { 201: json(answerSchema, 'The asset, waiting, and the task.') },
+        answers: { 201: json(answerSchema(kit.use(assets)), 'The asset, waiting, and the task.') },
         faults: [
           ...['asset.not_found', 'asset.not_ready', 'asset.too_many', 'transcode.refused', 'task.too_many'],
           ...['intake.full', 'intake.unavailable'],
@@ -67,7 +67,8 @@ export function routes(kit: TranscodeKit): AnyElysia {
   );
 }
 
-const answerSchema = Type.Object({ asset: assetSchema, task: taskSchema }, { additionalProperties: false });
+const answerSchema = ({ schema }: Assets) =>
+  Type.Object({ asset: schema, task: taskSchema }, { additionalProperties: false });
 
 /** Of an asset whose maker gave it none. */
 function nameOf({ name }: { readonly name: string }, profile: { readonly name: string }): string {

@@ -33,6 +33,12 @@ export const transcodeLimitTable = limitTable('conversion', {
     meaning: 'Work that a second of film may take, on the average of what is done.',
     beyond: 'With `start`, ffmpeg is killed; the film is refused.',
   },
+  ending: {
+    value: 24 * 3_600_000,
+    unit: 'ms',
+    meaning: 'How long ffmpeg may take for what is left to do when it has read all.',
+    beyond: 'It is ended; the film is refused. Mostly `silence` ends it before.',
+  },
   burst: {
     value: 5,
     unit: 's',

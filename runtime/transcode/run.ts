@@ -66,6 +66,7 @@ export async function* run(order: RunOrder, tools: RunTools): AsyncGenerator<Uin
   const watch = watchOver({ tools, scan, order, end });
   const feeding = feed(process, {
     input,
+    ending: limits.ending,
     watch,
     isOver: () => isGone || why !== undefined,
     drained: () =>
@@ -111,12 +112,14 @@ async function feed(
   process: FfmpegProcess,
   options: {
     input: AsyncGenerator<Uint8Array>;
+    /** How long it may take for what is left to do when it has all, ms. */
+    ending: number;
     watch: Watch;
     isOver(): boolean;
     drained(): Promise<void>;
   },
 ): Promise<void> {
-  const { input, watch, isOver, drained } = options;
+  const { input, ending, watch, isOver, drained } = options;
   for (;;) {
     watch.isFed = false;
     const next = await input.next();
@@ -130,7 +133,7 @@ async function feed(
       if (rest.length > 0 && !isOver()) await drained();
     }
   }
-  process.finish();
+  process.end({ within: ending });
 }
 
 interface Watch {

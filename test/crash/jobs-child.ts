@@ -17,6 +17,7 @@ import { scriptedOutbound } from '../kit/scripted-outbound.ts';
 import { scriptedPacker } from '../kit/scripted-packer.ts';
 import { scriptedPusher } from '../kit/scripted-pusher.ts';
 import { scriptedRecorder } from '../kit/scripted-recorder.ts';
+import { scriptedStills } from '../kit/scripted-stills.ts';
 
 /**
  * Carries parcels until it is killed, or with `drain` until all are delivered. Says `asked <parcel>` before it asks for
@@ -58,6 +59,7 @@ const booted = await boot({
     ...{ intake: scriptedIntake(join(folder, 'uploads')), inspector: scriptedInspector() },
     converter: scriptedConverter(),
     ...{ packer: scriptedPacker(modelBlobs()), pusher: scriptedPusher(clock) },
+    stills: scriptedStills(() => clock.now()),
   },
   deployment: { publicUrl: 'http://localhost', dataDir: folder, bootstrapKey: undefined, rtmpPort: 1935 },
   ...{ nodeId: 'local', nodeTimeout: 10_000, partitions: 4, hotActors: 100 },

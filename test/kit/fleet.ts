@@ -22,6 +22,7 @@ import { scriptedOutbound } from './scripted-outbound.ts';
 import { scriptedPacker } from './scripted-packer.ts';
 import { type ScriptedPusher, scriptedPusher } from './scripted-pusher.ts';
 import { type ScriptedRecorder, scriptedRecorder } from './scripted-recorder.ts';
+import { scriptedStills } from './scripted-stills.ts';
 import { trackedStore } from './tracked-store.ts';
 import { bootstrapKey } from './world.ts';
 
@@ -94,6 +95,7 @@ export async function fleet(options: FleetOptions): Promise<Fleet> {
         inspector: scriptedInspector(),
         converter: scriptedConverter(),
         packer: scriptedPacker(blobs),
+        stills: scriptedStills(() => clock.now()),
       },
       deployment: {
         ...{ publicUrl: 'http://localhost:8080', dataDir: join(dataDir, id), rtmpPort: 1935 },

@@ -8,7 +8,7 @@ export interface ScriptedProcess {
   readonly order: FfmpegOrder;
   /** What it took, in order. */
   readonly taken: Uint8Array[];
-  /** `end`, `finish` and `kill` as they came. */
+  /** `end` and `kill` as they came. */
   readonly calls: string[];
   /** Bytes that it still takes. */
   room: number;
@@ -78,7 +78,6 @@ function startScripted(order: FfmpegOrder): { scripted: ScriptedProcess; process
       return count;
     },
     end: () => void scripted.calls.push('end'),
-    finish: () => void scripted.calls.push('finish'),
     kill: () => void scripted.calls.push('kill'),
     ended: gone.promise,
   };

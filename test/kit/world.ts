@@ -24,6 +24,7 @@ import { type ScriptedOutbound, scriptedOutbound } from './scripted-outbound.ts'
 import { scriptedPacker } from './scripted-packer.ts';
 import { type ScriptedPusher, scriptedPusher } from './scripted-pusher.ts';
 import { type ScriptedRecorder, scriptedRecorder } from './scripted-recorder.ts';
+import { type ScriptedStills, scriptedStills } from './scripted-stills.ts';
 import { trackedStore } from './tracked-store.ts';
 
 /** `MILLRACE_WORLD=cluster`: the same tests on the runtime of several nodes, as one of them. */
@@ -58,6 +59,7 @@ export async function world(options: WorldOptions): Promise<World> {
     time = clock;
     const pusher = scriptedPusher(clock);
     const media = scriptedMedia(clock, pusher.follows);
+    const stills = scriptedStills(() => clock.now());
     const volatile = { ...memoryVolatile({ clock }) };
     const outbound = scriptedOutbound();
     const converter = scriptedConverter();
@@ -81,6 +83,7 @@ export async function world(options: WorldOptions): Promise<World> {
           inspector: scriptedInspector(),
           converter,
           packer: scriptedPacker(blobs),
+          stills,
           outbound,
           volatile,
         },
@@ -100,7 +103,7 @@ export async function world(options: WorldOptions): Promise<World> {
     });
     // Documented is what nodes with the role `api` answer.
     if (options.roles?.includes('api') !== false) checkAnswers(booted);
-    return { booted, clock, store, inner, media, pusher, converter, outbound, volatile, idle };
+    return { booted, clock, store, inner, media, pusher, stills, converter, outbound, volatile, idle };
   };
   current = await startOne(options.start ?? Date.UTC(2026, 0, 1));
 
@@ -153,6 +156,9 @@ export async function world(options: WorldOptions): Promise<World> {
     },
     get volatile() {
       return current.volatile;
+    },
+    get stills() {
+      return current.stills;
     },
     recorder,
     intake,
@@ -237,6 +243,7 @@ export interface World {
   readonly peers: Booted['peers'];
   readonly media: ScriptedMedia;
   readonly pusher: ScriptedPusher;
+  readonly stills: ScriptedStills;
   readonly recorder: ScriptedRecorder;
   readonly intake: ScriptedIntake;
   readonly blobs: Blobs;
@@ -306,6 +313,7 @@ interface Running {
   readonly inner: SqliteStore;
   readonly media: ScriptedMedia;
   readonly pusher: ScriptedPusher;
+  readonly stills: ScriptedStills;
   readonly volatile: World['volatile'];
   readonly converter: ScriptedConverter;
   readonly outbound: ScriptedOutbound;

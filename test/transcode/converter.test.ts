@@ -126,7 +126,7 @@ it('hands the film on as it is written, and ffmpeg the film as it is read', asyn
     [100, whole.length],
   ])
     await process.order.handlers.onOutput?.(whole.subarray(from, to));
-  for (let turn = 0; !process.calls.includes('finish') && turn < 100; turn += 1) await Bun.sleep(0);
+  for (let turn = 0; !process.calls.includes('end') && turn < 100; turn += 1) await Bun.sleep(0);
   expect(Buffer.concat(process.taken)).toEqual(bytes);
   await exit(process);
   expect(Buffer.from(await made)).toEqual(whole);
@@ -174,7 +174,7 @@ it('kills a decoder that hangs', async () => {
   const made = failure(transcode());
   const process = await started(1);
   say(process, film(fragment(0, 60)));
-  for (let turn = 0; !process.calls.includes('finish') && turn < 100; turn += 1) await Bun.sleep(0);
+  for (let turn = 0; !process.calls.includes('end') && turn < 100; turn += 1) await Bun.sleep(0);
   await clock.advance(170_000);
   expect(process.calls).not.toContain('kill');
   await clock.advance(20_000);

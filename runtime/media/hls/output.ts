@@ -1,5 +1,5 @@
 import type { Clock } from '../../../core/ports/clock.ts';
-import type { Figures, PublishGrant, Vitals } from '../../../core/ports/media.ts';
+import type { Figures, LiveKeyFrame, PublishGrant, Vitals } from '../../../core/ports/media.ts';
 import type { MemoryShare } from '../memory-budget.ts';
 import type { OwnDelay } from '../own-delay.ts';
 import type { PushRelay } from '../push/relay.ts';
@@ -7,6 +7,7 @@ import type { TakeFeed } from '../recording/feed.ts';
 import type { MediaSink } from '../sink.ts';
 import { Dvr } from './dvr.ts';
 import { Ingest } from './ingest.ts';
+import { newestKeyFrame } from './key-frame.ts';
 import { type OutputConfig, outputDefaults } from './limits.ts';
 import {
   DVR_PLAYLIST,
@@ -192,6 +193,11 @@ export class LiveOutput {
   /** The same of how its media comes. */
   vitals(): Vitals | undefined {
     return this.#ingest?.vitals() ?? this.#vitals;
+  }
+
+  /** For `Media.keyFrame`. */
+  keyFrame(): LiveKeyFrame | 'none' | undefined {
+    return this.isPlayable ? (newestKeyFrame(this.#window, this.#prefix) ?? 'none') : undefined;
   }
 
   /** Answers a GET for one file. `query` counts for playlists only. */
