@@ -56,7 +56,11 @@ const lanes: Lane[] = [
   {
     name: 'pictures that come unevenly, with B-frames',
     // Two of ten are left out, the others come up to 13 ms early or late.
-    clip: { ...small, bFrames: 2, filter: "settb=1/1000,setpts='(N+0.4*sin(N*1.7))/30/TB',select='lt(mod(n,10),8)'" },
+    clip: {
+      ...small,
+      bFrames: 2,
+      filter: "settb=1/1000,setpts='(N+0.4*sin(N*1.7))/30/TB',select='lt(mod(n,10),8)'",
+    },
     ...{ profiles: smallProfiles, sizes: smallSizes, isUneven: true },
   },
   {
@@ -79,52 +83,56 @@ const lanes: Lane[] = [
 
 const seconds = 33;
 
-test.concurrent.each(lanes)('$name: aligned with the source in playlists, boxes, sound and pictures', async (lane) => {
-  const { profiles = twoProfiles, isUneven = false } = lane;
-  const clip = await paintedClip({ ...lane.clip, seconds: 75 });
-  await using live = await onAir(server, { name: lane.name, clip, profiles });
-  const variants = await variantsOf(live.url);
-  expect(variants.map(({ name }) => name)).toEqual(namesOf(2));
-  expect(variants.slice(1).map(({ resolution }) => resolution)).toEqual(lane.sizes);
-  const bandwidths = profiles.map(({ bitrate }) => bitrate);
-  for (const [n, { bandwidth, codecs }] of variants.slice(1).entries()) {
-    expect(bandwidth).toBeLessThan(2 * bandwidths[n] + 300_000);
-    expect(codecs[0]).toMatch(/^avc1\./);
-    expect(codecs.slice(1)).toEqual(variants[0].codecs.slice(1));
-  }
-
-  await using source = follow(live.mediaUrl('source'), { name: 'source', isUneven });
-  await using first = follow(live.mediaUrl('r1'), { name: 'r1', isUneven });
-  await using second = follow(live.mediaUrl('r2'), { name: 'r2', isUneven });
-  await lasting(seconds * 1000);
-  for (const { name, problems, refusals } of [source, first, second])
-    expect([name, problems, refusals]).toEqual([name, [], []]);
-
-  const shownBySource = await shownNumbers([...source.segments.values()]);
-  if (lane.step !== undefined) expect(gapsIn(shownBySource, { of: clip.frames })).toEqual([]);
-  for (const rendition of [first, second]) {
-    const { differences, ...counts } = compare(source.segments, rendition.segments, lane);
-    expect([rendition.name, differences.slice(0, 5)]).toEqual([rendition.name, []]);
-    // The newest segments of a rendition may be still to come.
-    expect(counts.duration).toBeGreaterThan(seconds - 10);
-    expect(counts.parts).toBeGreaterThan(counts.segments * 2);
-    expect(counts.sounds > 0).toBe(lane.hasSound ?? true);
-    const { tracks } = [...rendition.segments.values()][0];
-    const n = rendition === first ? 0 : 1;
-    expect(`${tracks[0].width}x${tracks[0].height}`).toBe(lane.sizes[n]);
-
-    const shown = await shownNumbers([...rendition.segments.values()]);
-    // 134 pixels of width are too few for 16 squares.
-    if (lane.sizes[n] === '134x240') continue;
-    if (lane.step !== undefined) expect(gapsIn(shown, { of: clip.frames, step: lane.step })).toEqual([]);
-    expect(strangers(shownBySource, shown).slice(0, 5)).toEqual([]);
-    if (!lane.hasFewer) {
-      const both = new Set(shownBySource.map(({ sequence }) => sequence));
-      const own = new Set(shown.map(({ sequence }) => sequence));
-      const inBoth = (list: typeof shown) =>
-        list.filter(({ sequence }) => both.has(sequence) && own.has(sequence)).length;
-      expect(inBoth(shown)).toBe(inBoth(shownBySource));
+test.concurrent.each(lanes)(
+  '$name: aligned with the source in playlists, boxes, sound and pictures',
+  async (lane) => {
+    const { profiles = twoProfiles, isUneven = false } = lane;
+    const clip = await paintedClip({ ...lane.clip, seconds: 75 });
+    await using live = await onAir(server, { name: lane.name, clip, profiles });
+    const variants = await variantsOf(live.url);
+    expect(variants.map(({ name }) => name)).toEqual(namesOf(2));
+    expect(variants.slice(1).map(({ resolution }) => resolution)).toEqual(lane.sizes);
+    const bandwidths = profiles.map(({ bitrate }) => bitrate);
+    for (const [n, { bandwidth, codecs }] of variants.slice(1).entries()) {
+      expect(bandwidth).toBeLessThan(2 * bandwidths[n] + 300_000);
+      expect(codecs[0]).toMatch(/^avc1\./);
+      expect(codecs.slice(1)).toEqual(variants[0].codecs.slice(1));
     }
-  }
-  expect(await renditionIssues(server, live.stream.id)).toEqual([]);
-}, 240_000);
+
+    await using source = follow(live.mediaUrl('source'), { name: 'source', isUneven });
+    await using first = follow(live.mediaUrl('r1'), { name: 'r1', isUneven });
+    await using second = follow(live.mediaUrl('r2'), { name: 'r2', isUneven });
+    await lasting(seconds * 1000);
+    for (const { name, problems, refusals } of [source, first, second])
+      expect([name, problems, refusals]).toEqual([name, [], []]);
+
+    const shownBySource = await shownNumbers([...source.segments.values()]);
+    if (lane.step !== undefined) expect(gapsIn(shownBySource, { of: clip.frames })).toEqual([]);
+    for (const rendition of [first, second]) {
+      const { differences, ...counts } = compare(source.segments, rendition.segments, lane);
+      expect([rendition.name, differences.slice(0, 5)]).toEqual([rendition.name, []]);
+      // The newest segments of a rendition may be still to come.
+      expect(counts.duration).toBeGreaterThan(seconds - 10);
+      expect(counts.parts).toBeGreaterThan(counts.segments * 2);
+      expect(counts.sounds > 0).toBe(lane.hasSound ?? true);
+      const { tracks } = [...rendition.segments.values()][0];
+      const n = rendition === first ? 0 : 1;
+      expect(`${tracks[0].width}x${tracks[0].height}`).toBe(lane.sizes[n]);
+
+      const shown = await shownNumbers([...rendition.segments.values()]);
+      // 134 pixels of width are too few for 16 squares.
+      if (lane.sizes[n] === '134x240') continue;
+      if (lane.step !== undefined) expect(gapsIn(shown, { of: clip.frames, step: lane.step })).toEqual([]);
+      expect(strangers(shownBySource, shown).slice(0, 5)).toEqual([]);
+      if (!lane.hasFewer) {
+        const both = new Set(shownBySource.map(({ sequence }) => sequence));
+        const own = new Set(shown.map(({ sequence }) => sequence));
+        const inBoth = (list: typeof shown) =>
+          list.filter(({ sequence }) => both.has(sequence) && own.has(sequence)).length;
+        expect(inBoth(shown)).toBe(inBoth(shownBySource));
+      }
+    }
+    expect(await renditionIssues(server, live.stream.id)).toEqual([]);
+  },
+  240_000,
+);

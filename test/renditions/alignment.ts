@@ -36,7 +36,8 @@ export function compare(
   for (const sequence of both) {
     const [one, other] = [source.get(sequence), rendition.get(sequence)] as [SeenSegment, SeenSegment];
     const differs = (what: string, ours: unknown, theirs: unknown) => {
-      if (ours !== theirs) differences.push(`${what} of segment ${sequence}: ${theirs}, of the source ${ours}`);
+      if (ours !== theirs)
+        differences.push(`${what} of segment ${sequence}: ${theirs}, of the source ${ours}`);
     };
     differs('duration', one.duration, other.duration);
     differs('PROGRAM-DATE-TIME', one.wall, other.wall);
@@ -69,7 +70,8 @@ export function compare(
         const same = alsoHeard?.samples[n];
         if (same === undefined) break;
         differs(`length of sound ${n} in ${at}`, sample.duration, same.duration);
-        if (!Buffer.from(sample.bytes).equals(same.bytes)) differences.push(`sound ${n} in ${at} of ${sequence} differs`);
+        if (!Buffer.from(sample.bytes).equals(same.bytes))
+          differences.push(`sound ${n} in ${at} of ${sequence} differs`);
       }
     }
     const [first, itsFirst] = [one, other].map((segment) => pictures(segment)[0]);
@@ -83,7 +85,10 @@ export function compare(
     const times = new Set(ours.map(({ time }) => time));
     if (options.hasFewer) {
       const strange = theirs.filter(({ time }) => !times.has(time));
-      if (strange.length > 0) differences.push(`pictures of segment ${sequence} at times that the source has not: ${strange.length}`);
+      if (strange.length > 0)
+        differences.push(
+          `pictures of segment ${sequence} at times that the source has not: ${strange.length}`,
+        );
     } else differs('times of pictures', shownAt(ours), shownAt(theirs));
   }
   return { differences, ...counts };

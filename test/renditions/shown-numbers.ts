@@ -39,10 +39,12 @@ export async function shownNumbers(segments: readonly SeenSegment[]): Promise<Sh
 async function shownIn(group: readonly SeenSegment[]): Promise<Shown[]> {
   const times = group
     .flatMap((segment) =>
-      segment.parts.flatMap((_, part) => {
-        const run = runOf(segment, { part, handler: 'vide' });
-        return run === undefined ? [] : presentationTimes(run);
-      }).map((time) => ({ time, sequence: segment.sequence })),
+      segment.parts
+        .flatMap((_, part) => {
+          const run = runOf(segment, { part, handler: 'vide' });
+          return run === undefined ? [] : presentationTimes(run);
+        })
+        .map((time) => ({ time, sequence: segment.sequence })),
     )
     .sort((a, b) => a.time - b.time);
   const media = Buffer.concat([group[0].bytes[0], ...group.map(({ bytes }) => bytes[1])]);
@@ -107,7 +109,10 @@ export function strangers(source: readonly Shown[], rendition: readonly Shown[])
   return rendition.flatMap(({ time, number, sequence }) => {
     if (!sequences.has(sequence)) return [];
     const expected = known.get(time);
-    if (expected === undefined) return [`picture ${number} at ${time} in segment ${sequence}: the source has none then`];
-    return number === expected ? [] : [`picture ${number} at ${time} in segment ${sequence}, not ${expected}`];
+    if (expected === undefined)
+      return [`picture ${number} at ${time} in segment ${sequence}: the source has none then`];
+    return number === expected
+      ? []
+      : [`picture ${number} at ${time} in segment ${sequence}, not ${expected}`];
   });
 }

@@ -45,25 +45,28 @@ const switches = [
   ['load', [480, 240, 720]],
 ] as const;
 
-test.each(switches)('hls.js in Chromium, %sLevel: every picture right, no stall, the tone unbroken', async (how, heights) => {
-  await using site = switchingSite();
-  await using page = await openSwitching(browser, { url: site.url(url), first: 720 });
-  expect((await page.levels()).toSorted((a, b) => a - b)).toEqual([240, 480, 720]);
-  for (const height of heights) {
-    await page.switchTo(height, how);
-    await page.play(3);
-  }
-  const notes = await page.notes();
-  expect(notes.errors).toEqual([]);
-  expect(notes.waits).toBe(0);
-  expect(levelsIn(notes)).toEqual([720, ...heights]);
-  expectPicturesInPlace(notes);
-  const { seconds, breaks } = listen(notes.sound, { frequency: 440 });
-  expect(seconds).toBeGreaterThan(heights.length * 3);
-  expect(breaks).toEqual([]);
-  expect(await renditionIssues(server, streamId)).toEqual([]);
-  expect(encoder.isRunning, encoder.log).toBe(true);
-});
+test.each(switches)(
+  'hls.js in Chromium, %sLevel: every picture right, no stall, the tone unbroken',
+  async (how, heights) => {
+    await using site = switchingSite();
+    await using page = await openSwitching(browser, { url: site.url(url), first: 720 });
+    expect((await page.levels()).toSorted((a, b) => a - b)).toEqual([240, 480, 720]);
+    for (const height of heights) {
+      await page.switchTo(height, how);
+      await page.play(3);
+    }
+    const notes = await page.notes();
+    expect(notes.errors).toEqual([]);
+    expect(notes.waits).toBe(0);
+    expect(levelsIn(notes)).toEqual([720, ...heights]);
+    expectPicturesInPlace(notes);
+    const { seconds, breaks } = listen(notes.sound, { frequency: 440 });
+    expect(seconds).toBeGreaterThan(heights.length * 3);
+    expect(breaks).toEqual([]);
+    expect(await renditionIssues(server, streamId)).toEqual([]);
+    expect(encoder.isRunning, encoder.log).toBe(true);
+  },
+);
 
 test('hls.js in Chromium, currentLevel: goes there at once, and shows the right pictures', async () => {
   await using site = switchingSite();

@@ -8,7 +8,8 @@ export function transcodersOf(server: { readonly pid: number }): number[] {
     .filter((pid) => {
       try {
         // `pid (comm) state ppid …`, proc(5).
-        const [, comm, state, parent] = /\((.*)\) (\S) (\d+)/.exec(readFileSync(`/proc/${pid}/stat`, 'utf8')) ?? [];
+        const [, comm, state, parent] =
+          /\((.*)\) (\S) (\d+)/.exec(readFileSync(`/proc/${pid}/stat`, 'utf8')) ?? [];
         return comm === 'ffmpeg' && state !== 'Z' && Number(parent) === server.pid;
       } catch {
         return false;

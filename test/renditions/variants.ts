@@ -90,10 +90,7 @@ export interface Following extends AsyncDisposable {
 }
 
 /** Follows a media playlist until it is disposed of. `name` is for messages. */
-export function follow(
-  url: string,
-  options: PlaylistOptions & { readonly name: string },
-): Following {
+export function follow(url: string, options: PlaylistOptions & { readonly name: string }): Following {
   const leaving = new AbortController();
   const { signal } = leaving;
   const segments = new Map<number, SeenSegment>();
