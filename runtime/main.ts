@@ -28,6 +28,7 @@ import { nodeClient } from './node-client.ts';
 import { nodeGate } from './node-gate.ts';
 import { openDrivers } from './open-drivers.ts';
 import { openPusher } from './open-pusher.ts';
+import { openTranscoder } from './open-transcoder.ts';
 import { ownUrl } from './own-url.ts';
 import { planOf } from './plan.ts';
 import { welcome } from './welcome.ts';
@@ -93,8 +94,9 @@ async function main(): Promise<void> {
   const allow = config.outbound.allow.flatMap((text) => cidr(text) ?? []);
   const ffmpeg = ffmpegRunner({ clock, log, ...config.ffmpeg, env: process.env });
   const pusher = openPusher(config, { clock, log, allow, ffmpeg, machineMemory: machineMemory() });
+  const transcoder = openTranscoder(config, { clock, log, ffmpeg });
   const media = inProcessMedia({
-    ...{ clock, log, recorder, pusher },
+    ...{ clock, log, recorder, pusher, transcoder },
     rtmp: {
       ...config.rtmp,
       limits: {
@@ -130,6 +132,7 @@ async function main(): Promise<void> {
     await booted?.stop();
     await server?.stop();
     others?.close();
+    transcoder.close();
     ffmpeg.close();
     process.exit(0);
   };
@@ -149,7 +152,19 @@ async function main(): Promise<void> {
   const begun = boot({
     plugins,
     drivers: {
-      ...{ ...opened, clock, media, recorder, pusher, intake, inspector, packer, outbound, disks },
+      ...{
+        ...opened,
+        clock,
+        media,
+        recorder,
+        pusher,
+        transcoder,
+        intake,
+        inspector,
+        packer,
+        outbound,
+        disks,
+      },
     },
     deployment: {
       publicUrl,

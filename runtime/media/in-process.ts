@@ -24,6 +24,7 @@ import { Numbers } from './numbers.ts';
 import { OwnDelay } from './own-delay.ts';
 import type { PushRelay } from './push/relay.ts';
 import type { MediaRecorder } from './recording/feed.ts';
+import type { Ladder } from './renditions/ladder.ts';
 import type { RtmpLimits } from './rtmp/limits.ts';
 import { type RtmpListener, rtmpListener } from './rtmp/listener.ts';
 import type { PublishEnd } from './rtmp/publish.ts';
@@ -267,6 +268,8 @@ export interface InProcessMediaOptions {
   readonly recorder?: MediaRecorder;
   /** What pushes playlists on to other servers; without one none is. */
   readonly pusher?: { relayFor(playbackId: string): PushRelay };
+  /** What makes renditions; without one there are none. */
+  readonly transcoder?: { begin(ladder: Ladder): () => void };
   /** Paths of PEM files. */
   readonly tls: { readonly cert: string; readonly key: string } | undefined;
   readonly hls: {

@@ -16,6 +16,7 @@ import { scriptedOutbound } from '../kit/scripted-outbound.ts';
 import { scriptedPacker } from '../kit/scripted-packer.ts';
 import { scriptedPusher } from '../kit/scripted-pusher.ts';
 import { scriptedRecorder } from '../kit/scripted-recorder.ts';
+import { scriptedTranscoder } from '../kit/scripted-transcoder.ts';
 
 /**
  * Carries parcels until it is killed, or with `drain` until all are delivered. Says `asked <parcel>` before it asks for
@@ -56,6 +57,7 @@ const booted = await boot({
     ...{ blobs: modelBlobs(), recorder: scriptedRecorder() },
     ...{ intake: scriptedIntake(join(folder, 'uploads')), inspector: scriptedInspector() },
     ...{ packer: scriptedPacker(modelBlobs()), pusher: scriptedPusher(clock) },
+    transcoder: scriptedTranscoder(),
   },
   deployment: { publicUrl: 'http://localhost', dataDir: folder, bootstrapKey: undefined, rtmpPort: 1935 },
   ...{ nodeId: 'local', nodeTimeout: 10_000, partitions: 4, hotActors: 100 },

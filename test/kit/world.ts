@@ -23,6 +23,7 @@ import { type ScriptedOutbound, scriptedOutbound } from './scripted-outbound.ts'
 import { scriptedPacker } from './scripted-packer.ts';
 import { type ScriptedPusher, scriptedPusher } from './scripted-pusher.ts';
 import { type ScriptedRecorder, scriptedRecorder } from './scripted-recorder.ts';
+import { type ScriptedTranscoder, scriptedTranscoder } from './scripted-transcoder.ts';
 import { trackedStore } from './tracked-store.ts';
 
 /** `MILLRACE_WORLD=cluster`: the same tests on the runtime of several nodes, as one of them. */
@@ -56,6 +57,7 @@ export async function world(options: WorldOptions): Promise<World> {
     const clock = virtualClock({ start: now, idle });
     time = clock;
     const pusher = scriptedPusher(clock);
+    const transcoder = scriptedTranscoder();
     const media = scriptedMedia(clock, pusher.follows);
     const volatile = { ...memoryVolatile({ clock }) };
     const outbound = scriptedOutbound();
@@ -74,6 +76,7 @@ export async function world(options: WorldOptions): Promise<World> {
           media,
           recorder,
           pusher,
+          transcoder,
           blobs,
           intake,
           inspector: scriptedInspector(),
@@ -97,7 +100,7 @@ export async function world(options: WorldOptions): Promise<World> {
     });
     // Documented is what nodes with the role `api` answer.
     if (options.roles?.includes('api') !== false) checkAnswers(booted);
-    return { booted, clock, store, inner, media, pusher, outbound, volatile, idle };
+    return { booted, clock, store, inner, media, pusher, transcoder, outbound, volatile, idle };
   };
   current = await startOne(options.start ?? Date.UTC(2026, 0, 1));
 
@@ -147,6 +150,9 @@ export async function world(options: WorldOptions): Promise<World> {
     },
     get pusher() {
       return current.pusher;
+    },
+    get transcoder() {
+      return current.transcoder;
     },
     get volatile() {
       return current.volatile;
@@ -231,6 +237,7 @@ export interface World {
   readonly peers: Booted['peers'];
   readonly media: ScriptedMedia;
   readonly pusher: ScriptedPusher;
+  readonly transcoder: ScriptedTranscoder;
   readonly recorder: ScriptedRecorder;
   readonly intake: ScriptedIntake;
   readonly blobs: Blobs;
@@ -299,6 +306,7 @@ interface Running {
   readonly inner: SqliteStore;
   readonly media: ScriptedMedia;
   readonly pusher: ScriptedPusher;
+  readonly transcoder: ScriptedTranscoder;
   readonly volatile: World['volatile'];
   readonly outbound: ScriptedOutbound;
   readonly idle: () => Promise<void>;
