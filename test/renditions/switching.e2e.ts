@@ -8,6 +8,7 @@ import { launchBrowser } from '../e2e/harness/chromium.ts';
 import { type Encoder, ffmpeg } from '../e2e/harness/encoders.ts';
 import { readHls } from '../e2e/harness/ffmpeg.ts';
 import { type Server, startServer } from '../e2e/harness/server.ts';
+import { watchByGstreamer } from './live-gstreamer.ts';
 import { namesOf, renditionIssues, twoProfiles } from './on-air.ts';
 import { paintFile } from './painted-clip.ts';
 import { listen } from './steady-tone.ts';
@@ -88,6 +89,11 @@ test('ffmpeg plays every variant without a word', async () => {
     expect([variant.name, read.errors]).toEqual([variant.name, []]);
     expect(Math.abs(read.frames - 180), `${read.frames} pictures of ${variant.name}`).toBeLessThanOrEqual(15);
   }
+});
+
+test('GStreamer plays every variant without a word', async () => {
+  for (const { name, url: variant } of await variantsOf(url))
+    expect([name, await watchByGstreamer(variant, { pictures: 120 })]).toEqual([name, '']);
 });
 
 /** Heights in the order in which they were on show. */
