@@ -4,10 +4,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { launchBrowser } from '../e2e/harness/chromium.ts';
+import { launchBrowser, openViewer } from '../e2e/harness/chromium.ts';
 import { type Encoder, ffmpeg } from '../e2e/harness/encoders.ts';
 import { readHls } from '../e2e/harness/ffmpeg.ts';
 import { type Server, startServer } from '../e2e/harness/server.ts';
+import { until } from '../e2e/harness/wait.ts';
 import { watchByGstreamer } from './live-gstreamer.ts';
 import { namesOf, renditionIssues, twoProfiles } from './on-air.ts';
 import { paintFile } from './painted-clip.ts';
@@ -21,6 +22,7 @@ let browser: Browser;
 let encoder: Encoder;
 let streamId: string;
 let url: string;
+let watchPath: string;
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'millrace-switching-'));
@@ -31,6 +33,7 @@ beforeAll(async () => {
   const stream = await server.api.createStream({ name: 'switching', profiles: twoProfiles });
   streamId = stream.id;
   url = server.playlistUrl(stream.playbackId);
+  watchPath = `/watch/${stream.playbackId}`;
   encoder = ffmpeg('-re', '-i', file, '-c', 'copy', '-f', 'flv', server.ingestUrl(stream.streamKey));
   await offers(url, { names: namesOf(2), within: 40_000 });
 }, 180_000);
@@ -81,6 +84,21 @@ test('hls.js in Chromium, currentLevel: goes there at once, and shows the right 
   expect(notes.errors.filter((error) => !error.startsWith('bufferStalledError'))).toEqual([]);
   expect(levelsIn(notes)).toEqual([240, 720, 240, 480]);
   expectPicturesInPlace(notes);
+});
+
+test('the watch page plays them close to live, whichever is chosen', async () => {
+  await using viewer = await openViewer(browser, { url: server.url + watchPath, within: 30_000 });
+  for (const level of [0, 2, 1]) {
+    await viewer.chooseLevel(level);
+    const shown = await until('a picture that can be read', () => viewer.frameNumber(), { within: 15_000 });
+    await viewer.watch(90, { within: 30_000 });
+    const later = await until('a picture that can be read', () => viewer.frameNumber(), { within: 15_000 });
+    expect(later).toBeGreaterThan(shown);
+  }
+  const sample = await viewer.sample();
+  expect(sample).toMatchObject({ error: null, fatalErrors: 0 });
+  expect(viewer.complaints).toEqual([]);
+  expect(viewer.loads).toBe(1);
 });
 
 test('ffmpeg plays every variant without a word', async () => {

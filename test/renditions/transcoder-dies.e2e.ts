@@ -175,7 +175,7 @@ test.concurrent('other profiles in mid-broadcast: this session keeps its own, th
     await live.reconnect();
     await offers(live.url, { names: ['source', 'r1'], within: 30_000 });
     const [, rendition] = await variantsOf(live.url);
-    expect(rendition.resolution).toBe('240x134');
+    expect(rendition.resolution).toBe('240x136');
   } finally {
     await live[Symbol.asyncDispose]();
   }
