@@ -5,6 +5,8 @@ export interface AlignmentOptions {
   readonly hasFewer?: boolean;
   /** Pictures of the source come unevenly and out of order: how many lie in a part is not the same. Over a segment it is. */
   readonly isUneven?: boolean;
+  /** Its process began anew in between: what it then made first is a key frame, wherever it lies. */
+  readonly hasMoreKeys?: boolean;
 }
 
 /** What was compared. */
@@ -59,7 +61,7 @@ export function compare(
         differs(`end of ${at}`, ours.end, theirs.end);
         if (!options.hasFewer && !options.isUneven)
           differs(`pictures in ${at}`, ours.samples.length, theirs.samples.length);
-        if (!options.isUneven)
+        if (!options.isUneven && (!options.hasMoreKeys || one.parts[part].isIndependent))
           differs(`INDEPENDENT of ${at}`, one.parts[part].isIndependent, other.parts[part].isIndependent);
       }
       const [heard, alsoHeard] = [one, other].map((segment) => runOf(segment, { part, handler: 'soun' }));
@@ -81,8 +83,10 @@ export function compare(
     const keys = (list: typeof ours) => list.filter(({ isSync }) => isSync).map(({ time }) => time);
     // Where a part ends between pictures that are shown in another order than decoded, one of them may lie in the next.
     if (options.isUneven) continue;
-    differs('times of key frames', keys(ours).join(), keys(theirs).join());
     const times = new Set(ours.map(({ time }) => time));
+    const kept = new Set(keys(ours));
+    const itsKeys = keys(theirs).filter((time) => !options.hasMoreKeys || kept.has(time));
+    differs('times of key frames', keys(ours).join(), itsKeys.join());
     if (options.hasFewer) {
       const strange = theirs.filter(({ time }) => !times.has(time));
       if (strange.length > 0)
