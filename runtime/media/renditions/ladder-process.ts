@@ -3,9 +3,9 @@ import type { TranscodeTrouble } from '../../../core/ports/transcoder.ts';
 import type { FfmpegCommand } from '../../ffmpeg/command.ts';
 import type { FfmpegEnd, FfmpegProcess } from '../../ffmpeg/process.ts';
 import type { FfmpegRefusal, FfmpegRunner } from '../../ffmpeg/runner.ts';
-import { LadderBroken, LadderLost, type LadderRun } from './ladder.ts';
+import { LadderBroken, LadderFull, LadderLost, type LadderRun } from './ladder.ts';
 import { PictureRate } from './picture-rate.ts';
-import { stallTrouble, tooSlow, unexpected, unreadable } from './troubles.ts';
+import { noMemory, stallTrouble, tooSlow, unexpected, unreadable } from './troubles.ts';
 
 /**
  * How a process ended. `whole`: all was fed and all came out. `stopped`: by `stop` without a trouble. `refused`: there was none.
@@ -121,8 +121,7 @@ export class LadderProcess {
       this.#isFed = true;
       child.end();
     } catch (error) {
-      if (error instanceof LadderLost) this.stop(tooSlow);
-      else this.stop(unexpected, error);
+      this.#failed(error);
     }
   }
 
@@ -141,8 +140,14 @@ export class LadderProcess {
     try {
       this.#run.take(bytes);
     } catch (error) {
-      if (error instanceof LadderBroken) this.stop(unreadable, error.message);
-      else this.stop(unexpected, error);
+      this.#failed(error);
     }
+  }
+
+  #failed(error: unknown): void {
+    if (error instanceof LadderLost) this.stop(tooSlow);
+    else if (error instanceof LadderFull) this.stop(noMemory);
+    else if (error instanceof LadderBroken) this.stop(unreadable, error.message);
+    else this.stop(unexpected, error);
   }
 }

@@ -4,7 +4,7 @@ import type { Clock } from '../../../core/ports/clock.ts';
 import type { TranscodeReason, Transcoder } from '../../../core/ports/transcoder.ts';
 import type { FfmpegRunner } from '../../ffmpeg/runner.ts';
 import { Capacity } from './capacity.ts';
-import type { Ladder } from './ladder.ts';
+import type { RenditionMaker } from './ladder.ts';
 import { type TranscodingLimits, transcodingLimits } from './limits.ts';
 import type { EncodingSettings } from './live-command.ts';
 import { Transcoding, type TranscodingHost } from './transcoding.ts';
@@ -25,9 +25,7 @@ export interface NodeTranscoderOptions {
 }
 
 /** The transcoder of a node, and what its media hands to it. */
-export interface NodeTranscoder extends Transcoder {
-  /** Makes the renditions of a playlist from now on. Returns their end, which comes by itself when there is nothing more to make. */
-  begin(ladder: Ladder): () => void;
+export interface NodeTranscoder extends Transcoder, RenditionMaker {
   /** Ends all of them. */
   close(): void;
 }
@@ -76,11 +74,15 @@ export function nodeTranscoder(options: NodeTranscoderOptions): NodeTranscoder {
       const one = new Transcoding(ladder, host);
       ladders.add(one);
       watch();
-      void one.ended.then(() => {
+      const forget = () => {
         ladders.delete(one);
         watch();
-      });
-      return () => one.stop();
+      };
+      void one.ended.then(forget);
+      return () => {
+        one.stop();
+        forget();
+      };
     },
     readings: () => [...ladders].map((one) => one.reading()),
     totals: () => ({

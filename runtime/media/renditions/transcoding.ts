@@ -50,7 +50,6 @@ export class Transcoding {
   readonly #backoff: Backoff;
   readonly #slowBackoff: Backoff;
   #state: LadderReading['state'] = 'starting';
-  #isOffered = false;
   #trouble: TranscodeTrouble | undefined;
   #retryAt: number | undefined;
   #process: LadderProcess | undefined;
@@ -83,7 +82,7 @@ export class Transcoding {
     const { playbackId, profiles, lag } = this.#ladder;
     return {
       ...{ playbackId, state: this.#state, lag },
-      renditions: profiles.map(({ name }) => ({ name, isListed: this.#isOffered })),
+      renditions: profiles.map(({ name }, index) => ({ name, isListed: this.#ladder.isListed(index) })),
       ...(this.#trouble && { trouble: this.#trouble }),
       ...(this.#retryAt !== undefined && { retryAt: this.#retryAt }),
     };
@@ -114,7 +113,6 @@ export class Transcoding {
     }
     this.#late = undefined;
     this.#state = 'running';
-    this.#isOffered = true;
     this.#inTimeSince ??= now;
     if (now - this.#inTimeSince >= limits.calm) this.#trouble = undefined;
   }
@@ -167,6 +165,7 @@ export class Transcoding {
     const end = await process.ended;
     this.#countPictures();
     this.#process = this.#run = this.#plan = undefined;
+    this.#state = 'starting';
     return this.#setbackOf(end);
   }
 
@@ -191,7 +190,7 @@ export class Transcoding {
     }
     const { trouble, error } = end;
     if (error !== undefined) log.error('renditions of a broadcast broke', { streamId, error });
-    return trouble.reason === 'source' || trouble.reason === 'capacity'
+    return ['source', 'capacity', 'memory'].includes(trouble.reason)
       ? this.#refused(trouble)
       : this.#broken(trouble);
   }
@@ -227,16 +226,15 @@ export class Transcoding {
 
   /** Viewers are not offered them any more. Of the same trouble again and again there is one line in the log. */
   #told(trouble: TranscodeTrouble, state: Setback['state']): void {
-    const { reason, message } = trouble;
+    const { reason, message: why } = trouble;
     const isNews = reason !== this.#trouble?.reason;
     this.#ladder.suspend();
-    this.#isOffered = false;
     this.#trouble = trouble;
     if (isNews || state === 'waiting') this.#host.onTrouble(reason);
     // That there is no ffmpeg has a line of its own, once for all.
     if (!isNews || reason === 'missing') return;
     const { streamId } = this.#ladder;
-    this.#host.log.warn('a broadcast has no renditions for now', { streamId, reason, message });
+    this.#host.log.warn('a broadcast has no renditions for now', { streamId, reason, why });
   }
 
   #takeCapacity({ pixelRate }: Plan): TranscodeTrouble | undefined {

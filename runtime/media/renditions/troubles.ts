@@ -46,6 +46,7 @@ export function stallTrouble(ms: number): TranscodeTrouble {
 }
 
 export const unreadable = trouble('broken', 'What ffmpeg wrote could not be read.');
+export const noMemory = trouble('memory', 'Live media holds all the memory that it may (hls.memory).');
 export const tooSlow = trouble('slow', 'This server encodes them more slowly than they are broadcast.');
 export const unexpected = trouble(
   'broken',
