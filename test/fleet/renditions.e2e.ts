@@ -42,7 +42,7 @@ describe.skipIf(missing.length > 0)('three nodes', () => {
       await using rendition = follow(on('b', 'r1'), { name: 'r1' });
       await lasting(14_000);
       for (const { name, problems, refusals } of [source, rendition])
-        expect([name, problems, refusals]).toEqual([name, [], []]);
+        expect([name, problems.slice(0, 2), refusals.slice(0, 2)]).toEqual([name, [], []]);
       const { differences, duration } = compare(source.segments, rendition.segments);
       expect(differences.slice(0, 5)).toEqual([]);
       expect(duration).toBeGreaterThan(6);

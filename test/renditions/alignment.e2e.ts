@@ -17,6 +17,8 @@ afterAll(async () => {
 });
 
 interface Lane extends AlignmentOptions {
+  /** How long it is followed. */
+  readonly seconds?: number;
   readonly name: string;
   readonly clip: PaintedOptions;
   readonly profiles?: readonly Profile[];
@@ -36,7 +38,7 @@ const smallProfiles = twoProfiles.map((profile, n) => ({
 const smallSizes = ['426x240', '320x180'];
 
 const lanes: Lane[] = [
-  { name: '720p30', clip: {}, sizes: ['854x480', '426x240'], step: 1 },
+  { name: '720p30', clip: {}, seconds: 33, sizes: ['854x480', '426x240'], step: 1 },
   {
     name: 'B-frames, and a key frame every 0.7 s',
     clip: { ...small, bFrames: 3, gop: 21 },
@@ -81,13 +83,13 @@ const lanes: Lane[] = [
   },
 ];
 
-const seconds = 33;
 
-test.concurrent.each(lanes)(
+// One after another: each has an encoder, a transcoder, and decoders that look at what came.
+test.each(lanes)(
   '$name: aligned with the source in playlists, boxes, sound and pictures',
   async (lane) => {
-    const { profiles = twoProfiles, isUneven = false } = lane;
-    const clip = await paintedClip({ ...lane.clip, seconds: 75 });
+    const { profiles = twoProfiles, isUneven = false, seconds = 16 } = lane;
+    const clip = await paintedClip({ ...lane.clip, seconds: 20 });
     await using live = await onAir(server, { name: lane.name, clip, profiles });
     const variants = await variantsOf(live.url);
     expect(variants.map(({ name }) => name)).toEqual(namesOf(2));
@@ -104,7 +106,7 @@ test.concurrent.each(lanes)(
     await using second = follow(live.mediaUrl('r2'), { name: 'r2', isUneven });
     await lasting(seconds * 1000);
     for (const { name, problems, refusals } of [source, first, second])
-      expect([name, problems, refusals]).toEqual([name, [], []]);
+      expect([name, problems.slice(0, 2), refusals.slice(0, 2)]).toEqual([name, [], []]);
 
     const shownBySource = await shownNumbers([...source.segments.values()]);
     if (lane.step !== undefined) expect(gapsIn(shownBySource, { of: clip.frames })).toEqual([]);
@@ -112,7 +114,7 @@ test.concurrent.each(lanes)(
       const { differences, ...counts } = compare(source.segments, rendition.segments, lane);
       expect([rendition.name, differences.slice(0, 5)]).toEqual([rendition.name, []]);
       // The newest segments of a rendition may be still to come.
-      expect(counts.duration).toBeGreaterThan(seconds - 10);
+      expect(counts.duration).toBeGreaterThan(seconds - 8);
       expect(counts.parts).toBeGreaterThan(counts.segments * 2);
       expect(counts.sounds > 0).toBe(lane.hasSound ?? true);
       const { tracks } = [...rendition.segments.values()][0];

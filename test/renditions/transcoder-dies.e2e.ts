@@ -20,7 +20,7 @@ const env = {
 
 let clip: Clip;
 beforeAll(async () => {
-  clip = await paintedClip({ width: 640, height: 360, bFrames: 2, seconds: 120 });
+  clip = await paintedClip({ width: 640, height: 360, bFrames: 2, seconds: 30 });
 }, 60_000);
 
 const profiles = [
@@ -35,7 +35,7 @@ const followAll = (live: OnAir): Following[] => names.map((name) => follow(live.
 /** Nothing was refused, nothing is missing, and what there is is aligned. */
 async function expectSeamless(all: readonly Following[], options: { seconds: number }): Promise<void> {
   for (const one of all) await one[Symbol.asyncDispose]();
-  for (const { name, problems, refusals } of all) expect([name, problems, refusals]).toEqual([name, [], []]);
+  for (const { name, problems, refusals } of all) expect([name, problems.slice(0, 2), refusals.slice(0, 2)]).toEqual([name, [], []]);
   for (const { name, segments } of all) {
     const numbers = [...segments.keys()];
     expect(numbers, name).toEqual(numbers.map((_, n) => numbers[0] + n));
@@ -132,7 +132,7 @@ test.concurrent('the encoder is cut off and comes back: renditions go on behind 
     within: 40_000,
   });
   for (const one of all) await one[Symbol.asyncDispose]();
-  for (const { name, problems, refusals } of all) expect([name, problems, refusals]).toEqual([name, [], []]);
+  for (const { name, problems, refusals } of all) expect([name, problems.slice(0, 2), refusals.slice(0, 2)]).toEqual([name, [], []]);
   const [source, ...renditions] = all;
   for (const rendition of renditions) {
     const { differences, segments } = compare(source.segments, rendition.segments);
