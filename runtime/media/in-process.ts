@@ -271,8 +271,6 @@ export interface InProcessMediaOptions {
   readonly transcoder?: RenditionMaker;
   /** What pushes playlists on to other servers; without one none is. */
   readonly pusher?: { relayFor(playbackId: string): PushRelay };
-  /** What makes renditions; without one there are none. */
-  readonly transcoder?: RenditionMaker;
   /** Paths of PEM files. */
   readonly tls: { readonly cert: string; readonly key: string } | undefined;
   readonly hls: {

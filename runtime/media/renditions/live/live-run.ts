@@ -207,7 +207,7 @@ export class LiveRun implements LadderRun, OutputSink {
     const { pictures, sound } = readSourcePart(bytes, this.#reader);
     const { start, count } = pictures;
     const end = start + pictures.duration;
-    this.#order.add(told.sequence, pictures);
+    this.#order.add(pictures, { startsSegment: told.index === 0 });
     const { sequence, part } = this.#place;
     if (told.sequence === sequence && told.index < part) this.#madeUntil = end;
     else this.#parts.push({ ...told, start, end, pictures: count, sound });
@@ -223,7 +223,7 @@ export class LiveRun implements LadderRun, OutputSink {
       const ready = readyParts(this.#parts, this.queues, { isOver, endsSegment });
       if (ready === undefined) return;
       const { parts } = ready;
-      const { end, sequence } = parts[parts.length - 1];
+      const { end } = parts[parts.length - 1];
       if (ready.isWhole) this.#host.make(this, ready);
       else {
         for (const queue of this.queues) queue.skip(end);
@@ -231,7 +231,7 @@ export class LiveRun implements LadderRun, OutputSink {
       }
       this.#madeUntil = end;
       this.#parts.splice(0, parts.length);
-      this.#order.forget(sequence);
+      this.#order.forget(end);
     }
   }
 
