@@ -67,8 +67,9 @@ const lanes: Lane[] = [
   },
   {
     name: 'H.265 with B-frames, by Enhanced RTMP',
+    // Its groups are open: behind each key frame come pictures that are shown before it.
     clip: { ...small, codec: 'h265', bFrames: 2 },
-    ...{ profiles: smallProfiles, sizes: smallSizes, step: 1 },
+    ...{ profiles: smallProfiles, sizes: smallSizes, step: 1, isUneven: true },
   },
   { name: 'portrait', clip: { width: 720, height: 1280 }, sizes: ['270x480', '136x240'] },
   {
@@ -82,7 +83,6 @@ const lanes: Lane[] = [
     ...{ profiles: smallProfiles, sizes: smallSizes, step: 1, hasSound: false },
   },
 ];
-
 
 // One after another: each has an encoder, a transcoder, and decoders that look at what came.
 test.each(lanes)(
@@ -119,7 +119,10 @@ test.each(lanes)(
       expect(counts.sounds > 0).toBe(lane.hasSound ?? true);
       const { tracks } = [...rendition.segments.values()][0];
       const n = rendition === first ? 0 : 1;
-      expect(`${tracks[0].width}x${tracks[0].height}`).toBe(lane.sizes[n]);
+      // It is shown in the exact shape of the source, coded in an even number of pixels.
+      const [width, height] = lane.sizes[n].split('x').map(Number);
+      expect(Math.abs(tracks[0].width - width)).toBeLessThanOrEqual(1);
+      expect(tracks[0].height).toBe(height);
 
       const shown = await shownNumbers([...rendition.segments.values()]);
       // 136 pixels of width are too few for 16 squares.

@@ -81,12 +81,14 @@ export function compare(
     if (first?.isSync) differs('time of the key frame in front', first.time, itsFirst?.time);
     const [ours, theirs] = [one, other].map(pictures);
     const keys = (list: typeof ours) => list.filter(({ isSync }) => isSync).map(({ time }) => time);
-    // Where a part ends between pictures that are shown in another order than decoded, one of them may lie in the next.
-    if (options.isUneven) continue;
     const times = new Set(ours.map(({ time }) => time));
     const kept = new Set(keys(ours));
     const itsKeys = keys(theirs).filter((time) => !options.hasMoreKeys || kept.has(time));
     differs('times of key frames', keys(ours).join(), itsKeys.join());
+    // Where a segment ends in the middle of a group of pictures, one that is shown out of order may lie in the next.
+    const next = source.get(sequence + 1);
+    const isClosed = first?.isSync && (next === undefined ? false : pictures(next)[0]?.isSync);
+    if (options.isUneven || !isClosed) continue;
     if (options.hasFewer) {
       const strange = theirs.filter(({ time }) => !times.has(time));
       if (strange.length > 0)

@@ -16,7 +16,7 @@ export interface Shown {
 const width = 320;
 const height = 180;
 /** The rows from here on hold the number. */
-const from = 156;
+const top = 156;
 
 /**
  * Lets ffmpeg decode segments that follow each other, and reads the number painted into each picture. Throws when ffmpeg has
@@ -37,6 +37,9 @@ export async function shownNumbers(segments: readonly SeenSegment[]): Promise<Sh
 }
 
 async function shownIn(group: readonly SeenSegment[]): Promise<Shown[]> {
+  const first = runOf(group[0], { part: 0, handler: 'vide' });
+  // What is shown before the key frame in front needs pictures before it (H.265, open groups): no decoder has it.
+  const from = first === undefined ? 0 : presentationTimes(first)[0];
   const times = group
     .flatMap((segment) =>
       segment.parts
@@ -46,6 +49,7 @@ async function shownIn(group: readonly SeenSegment[]): Promise<Shown[]> {
         })
         .map((time) => ({ time, sequence: segment.sequence })),
     )
+    .filter(({ time }) => time >= from)
     .sort((a, b) => a.time - b.time);
   const media = Buffer.concat([group[0].bytes[0], ...group.map(({ bytes }) => bytes[1])]);
   const numbers = await decode(media);
@@ -58,7 +62,7 @@ async function shownIn(group: readonly SeenSegment[]): Promise<Shown[]> {
 
 /** The numbers in order of presentation. */
 async function decode(media: Uint8Array): Promise<(number | null)[]> {
-  const crop = `scale=${width}:${height}:flags=area,crop=${width}:${height - from}:0:${from},format=rgba`;
+  const crop = `scale=${width}:${height}:flags=area,crop=${width}:${height - top}:0:${top},format=rgba`;
   const child = spawn(
     'ffmpeg',
     [
@@ -76,11 +80,11 @@ async function decode(media: Uint8Array): Promise<(number | null)[]> {
   await once(child, 'close');
   if (complaints !== '') throw new Error(`ffmpeg says: ${complaints.slice(0, 500)}`);
   const bytes = Buffer.concat(pictures);
-  const size = width * (height - from) * 4;
+  const size = width * (height - top) * 4;
   return Array.from({ length: Math.floor(bytes.length / size) }, (_, n) =>
     readFrameNumber(
-      { width, height: height - from, data: bytes.subarray(n * size, (n + 1) * size) },
-      { x: 0, y: -from, width, height },
+      { width, height: height - top, data: bytes.subarray(n * size, (n + 1) * size) },
+      { x: 0, y: -top, width, height },
     ),
   );
 }

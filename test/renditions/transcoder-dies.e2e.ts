@@ -35,7 +35,8 @@ const followAll = (live: OnAir): Following[] => names.map((name) => follow(live.
 /** Nothing was refused, nothing is missing, and what there is is aligned. */
 async function expectSeamless(all: readonly Following[], options: { seconds: number }): Promise<void> {
   for (const one of all) await one[Symbol.asyncDispose]();
-  for (const { name, problems, refusals } of all) expect([name, problems.slice(0, 2), refusals.slice(0, 2)]).toEqual([name, [], []]);
+  for (const { name, problems, refusals } of all)
+    expect([name, problems.slice(0, 2), refusals.slice(0, 2)]).toEqual([name, [], []]);
   for (const { name, segments } of all) {
     const numbers = [...segments.keys()];
     expect(numbers, name).toEqual(numbers.map((_, n) => numbers[0] + n));
@@ -132,7 +133,8 @@ test.concurrent('the encoder is cut off and comes back: renditions go on behind 
     within: 40_000,
   });
   for (const one of all) await one[Symbol.asyncDispose]();
-  for (const { name, problems, refusals } of all) expect([name, problems.slice(0, 2), refusals.slice(0, 2)]).toEqual([name, [], []]);
+  for (const { name, problems, refusals } of all)
+    expect([name, problems.slice(0, 2), refusals.slice(0, 2)]).toEqual([name, [], []]);
   const [source, ...renditions] = all;
   for (const rendition of renditions) {
     const { differences, segments } = compare(source.segments, rendition.segments);
