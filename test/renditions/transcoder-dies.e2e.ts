@@ -160,7 +160,8 @@ function segmentsBehind({ segments }: Following): number {
 }
 
 test.concurrent('other profiles in mid-broadcast: this session keeps its own, the next has the new', async () => {
-  await using server = await startServer({ env });
+  const short = { MILLRACE_PLUGINS__STREAMS__HOLD: '4s', MILLRACE_PLUGINS__STREAMS__RECONNECT_WINDOW: '5s' };
+  await using server = await startServer({ env: { ...env, ...short } });
   const live = await onAir(server, { name: 'patched', clip, profiles });
   try {
     const changed = [{ name: '120p', width: 240, height: 136, bitrate: 200_000, fps: 0 }];
@@ -174,8 +175,11 @@ test.concurrent('other profiles in mid-broadcast: this session keeps its own, th
       within: 30_000,
     });
     await until('no process', () => transcodersOf(server).length === 0, { within: 20_000 });
+    // Until then it would be the same session.
+    await lasting(6000);
     await live.reconnect();
     await offers(live.url, { names: ['source', 'r1'], within: 30_000 });
+    expect(await server.api.listSessions(live.stream.id)).toHaveLength(2);
     const [, rendition] = await variantsOf(live.url);
     expect(rendition.resolution).toBe('240x136');
   } finally {
