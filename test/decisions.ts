@@ -181,7 +181,7 @@ export const decisions: Readonly<Record<string, readonly Decision[]>> = {
     [
       "absent profiles are the deployment's; what nothing makes is an issue",
       `${renditions}: come from the config when the creator names none, and stay as they were`,
-      `${renditions}: say in the issues that nothing makes them, and hurt no health`,
+      `${renditions}: say what is wrong with them, what to do, and when they are tried again`,
     ],
     [
       'profile: its fields and their least values',

@@ -11,6 +11,8 @@ export interface ScriptedLadder extends Ladder {
   /** How often it was told that they cannot be made. */
   suspended: number;
   isOffered: boolean;
+  /** There is no media for now: `next` waits until there is. */
+  isQuiet: boolean;
 }
 
 export interface ScriptedRun extends LadderRun {
@@ -41,9 +43,15 @@ export function scriptedLadder(
   const runs: ScriptedRun[] = [];
   const ladder: ScriptedLadder = {
     ...{ playbackId: id, streamId: `${id}-stream`, profiles, source, lag: 0, suspended: 0, isOffered: false },
+    isQuiet: false,
     runs,
     isListed: () => ladder.isOffered,
     async next(signal) {
+      while (ladder.isQuiet && !signal.aborted) {
+        await new Promise<void>((resolve) =>
+          signal.addEventListener('abort', () => resolve(), { once: true }),
+        );
+      }
       if (ladder.source === undefined || signal.aborted) return undefined;
       const run = scriptedRun(ladder.source);
       runs.push(run);

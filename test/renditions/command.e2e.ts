@@ -104,6 +104,17 @@ it('gives each picture its time, and key frames where the source has them', asyn
   expect(stdout.trim().split('\n')).toEqual(['854,480', '426,240']);
 });
 
+it('gives each picture its time where renditions have different rates', async () => {
+  const wanted = new Set((await packetsOf(source, 0)).map(({ time }) => Math.round(time * 10_000)));
+  const path = await encode([profile({ fps: 15 }), profile({}), profile({ fps: 24 })]);
+  for (const [stream, count] of [90, 360, 144].entries()) {
+    const made = (await packetsOf(path, stream)).map(({ time }) => Math.round(time * 10_000));
+    expect(new Set(made).size).toBe(made.length);
+    expect(made.filter((time) => !wanted.has(time))).toEqual([]);
+    expect(Math.abs(made.length - count)).toBeLessThanOrEqual(6);
+  }
+});
+
 it('begins with the first picture that is wanted, as a key frame', async () => {
   const wanted = (await packetsOf(source, 0)).filter(({ time }) => time >= 2.5);
   const made = await packetsOf(await encode([profile({})], wanted[0].time), 0);

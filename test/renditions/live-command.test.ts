@@ -44,7 +44,7 @@ it('decodes once, and scales and encodes for each rendition', () => {
     ...encoded(0, 1_000_000),
     ...encoded(1, 400_000),
     ...['-flags', '+global_header', '-video_track_timescale', '90000', '-movflags'],
-    '+frag_every_frame+empty_moov+default_base_moof+frag_discont+skip_trailer',
+    ...['+empty_moov+default_base_moof+frag_discont+skip_trailer', '-frag_duration', '1'],
     ...['-avoid_negative_ts', 'disabled', '-flush_packets', '1', '-f', 'mp4', 'pipe:1'],
   ]);
 });
@@ -102,6 +102,7 @@ it('counts what is encoded by the pictures that are', () => {
   expect(rate(0)).toBe(854 * 480 * 30);
   expect(rate(15)).toBe(854 * 480 * 15);
   expect(rate(60)).toBe(854 * 480 * 30);
+  expect(rate(1), 'as few as there may be').toBe(854 * 480 * 5);
   expect(rate(0, 60)).toBe(854 * 480 * 60);
   const silent = { ...video720, frameRate: undefined };
   expect(planned([profile480], silent).pixelRate).toBe(854 * 480 * 30);

@@ -170,7 +170,7 @@ describe('a process that breaks', () => {
     expect(transcoder.totals()).toMatchObject({ restarts: 9, troubles: { broken: 9 } });
   });
 
-  it('is tried at once again after it ran for long, and is forgiven when pictures come for a while', async () => {
+  it('is tried at once again after it ran for long, and is forgiven when viewers have them again', async () => {
     const { clock, begin, reading, last } = given();
     const { ladder } = await begin();
     for (let n = 0; n < 5; n += 1) {
@@ -181,7 +181,8 @@ describe('a process that breaks', () => {
     last().say('1');
     await clock.advance(2000);
     expect(reading()).toMatchObject({ state: 'running', trouble: { reason: 'broken' } });
-    await clock.advance(2000);
+    ladder.isOffered = true;
+    await clock.advance(250);
     expect(reading().trouble).toBeUndefined();
     await clock.advance(30_000);
     await last().exit();
@@ -267,7 +268,7 @@ describe('a process that hangs', () => {
   });
 
   it('is not one whose pictures are wanted seldom', async () => {
-    const { clock, begin, last } = given();
+    const { clock, begin, last } = given({ limits: { leastRate: 0.1 } });
     const { ladder } = await begin(scriptedLadder({ profiles: [{ ...profile480, fps: 1, fpsDen: 10 }] }));
     ladder.runs[0].give(init);
     ladder.runs[0].give(pictures(0));
@@ -354,6 +355,20 @@ describe('what is refused', () => {
     );
   });
 
+  it('has what one leaves who waits for media, after a while', async () => {
+    const { clock, begin, transcoder } = given({ capacity: ladderPixels });
+    const { ladder } = await begin(scriptedLadder({ id: 'a' }));
+    await begin(scriptedLadder({ id: 'b' }));
+    await clock.advance(31_000);
+    ladder.isQuiet = true;
+    ladder.runs[0].over();
+    await clock.advance(4000);
+    expect(transcoder.readings().map(({ state }) => state)).toEqual(['starting', 'refused']);
+    await clock.advance(1500);
+    expect(transcoder.totals()).toMatchObject({ ladders: 1, pixelRate: ladderPixels });
+    expect(transcoder.readings().map(({ state }) => state)).toEqual(['starting', 'starting']);
+  });
+
   it('keeps its place through a short restart alone', async () => {
     const { clock, begin, last, transcoder } = given({ capacity: ladderPixels });
     await begin(scriptedLadder({ id: 'a' }));
@@ -424,7 +439,8 @@ describe('what is refused', () => {
     expect(ffmpeg.started).toHaveLength(1);
     ladder.runs.at(-1)?.give(pictures(0));
     ffmpeg.started[0].say('x');
-    await clock.advance(4000);
+    ladder.isOffered = true;
+    await clock.advance(250);
     expect(reading()).toMatchObject({ state: 'running' });
     expect(reading().trouble).toBeUndefined();
   });

@@ -45,10 +45,14 @@ export interface LadderRun {
    */
   media(signal: AbortSignal): AsyncIterable<Uint8Array>;
   /**
-   * What the process wrote to its standard output: fragmented mp4, track k + 1 is the rendition of profile k, each fragment one
-   * picture (`frag_every_frame`), times are those of the source, in ticks of 1/90000 s. Where pictures are left out for a lower
-   * rate, the others keep their times, and key frames are never left out. Throws `LadderBroken` when it cannot be read, and
-   * `LadderFull`. What comes when the run is over is ignored.
+   * What the process wrote to its standard output: fragmented mp4, track k + 1 is the rendition of profile k, times are those of
+   * the source, in ticks of 1/90000 s. Where pictures are left out for a lower rate, the others keep their times; key frames
+   * and the first picture from `from` on are never left out. Throws `LadderBroken` when it cannot be read, and `LadderFull`. What comes
+   * when the run is over is ignored.
+   *
+   * Fragments may hold any number of pictures and tracks. They are best made with `-frag_duration 1`: with `frag_every_frame` ffmpeg
+   * 5.1 moves pictures to the time of the next one, as soon as a track has fewer than another ("Packet duration … is out of
+   * range"). Encoders must put the same parameter sets in front each time, or what is listed cannot be gone on with.
    */
   take(bytes: Uint8Array): void;
   /** Pictures taken so far, all renditions together. */

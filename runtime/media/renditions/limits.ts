@@ -48,6 +48,13 @@ export const transcodingTable = limitTable('renditions', {
       'Frame rate of a source that is transcoded, as it says and as its pictures come: 120, and some jitter.',
     beyond: 'It is not (`source`); viewers get the source.',
   },
+  leastRate: {
+    value: 5,
+    unit: 'pictures/s',
+    meaning:
+      'Fewest that a live rendition has when its source has so many. ffmpeg writes all renditions in the order of their times.',
+    beyond: 'A profile with fewer gets so many: all others would wait for its next picture.',
+  },
   assumedRate: {
     value: 30,
     unit: 'pictures/s',
@@ -110,14 +117,9 @@ export const transcodingTable = limitTable('renditions', {
   keptThrough: {
     value: 5000,
     unit: 'ms',
-    meaning: 'Longest wait through which a broadcast keeps its part of the capacity.',
+    meaning:
+      'Longest wait, for the next attempt or for media, through which a broadcast keeps its part of the capacity.',
     beyond: 'Others may have it.',
-  },
-  calm: {
-    value: 3000,
-    unit: 'ms',
-    meaning: 'How long renditions must have come in time for what was wrong to be over.',
-    beyond: 'Nothing is said of it any more.',
   },
   lookAgain: {
     value: 10_000,

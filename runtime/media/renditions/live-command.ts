@@ -50,7 +50,10 @@ export function liveCommand(
         ...Object.assign({}, ...(encoders as FfmpegOptions[])),
         flags: '+global_header',
         video_track_timescale: 90_000,
-        movflags: '+frag_every_frame+empty_moov+default_base_moof+frag_discont+skip_trailer',
+        movflags: '+empty_moov+default_base_moof+frag_discont+skip_trailer',
+        // µs: one for each picture. `frag_every_frame` (seen with 5.1) gives pictures the time of the next where tracks have
+        // different rates.
+        frag_duration: 1,
         avoid_negative_ts: 'disabled',
         flush_packets: 1,
       },

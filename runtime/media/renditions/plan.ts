@@ -15,7 +15,7 @@ export interface PlannedRendition {
   /** Pixels, even. */
   readonly width: number;
   readonly height: number;
-  /** The source has more pictures a second than the profile wants; undefined: all are taken. */
+  /** Most pictures a second; undefined: all are taken. */
   readonly rate: { readonly fps: number; readonly fpsDen: number } | undefined;
 }
 
@@ -43,18 +43,24 @@ export function planOf(
     return trouble(
       `It has ${Math.round(rate)} pictures a second; at most ${limits.frameRate} are transcoded.`,
     );
-  const renditions = profiles.map((profile) => rendition(profile, source));
-  const pixelRate = renditions.reduce((sum, { profile, width: w, height: h }) => {
-    const { fps, fpsDen = 1 } = profile;
-    return sum + w * h * (fps > 0 ? Math.min(rate, fps / fpsDen) : rate);
-  }, 0);
+  const renditions = profiles.map((profile) => rendition(profile, { source, limits }));
+  const pixelRate = renditions.reduce(
+    (sum, one) =>
+      sum + one.width * one.height * Math.min(rate, one.rate ? one.rate.fps / one.rate.fpsDen : rate),
+    0,
+  );
   const needed = Math.ceil((width * height * rate) / limits.pixelsPerDecoder);
   return { renditions, pixelRate, decoderThreads: Math.max(1, Math.min(limits.decoderThreads, needed)) };
 }
 
 /** Fits into the profile with its shape kept, and is never larger than it came. H.264 in 4:2:0 has even sides. */
-function rendition(profile: RenditionProfile, source: Source): PlannedRendition {
+function rendition(
+  profile: RenditionProfile,
+  { source, limits }: { source: Source; limits: TranscodingLimits },
+): PlannedRendition {
   const { fps, fpsDen = 1 } = profile;
+  const isSlow = fps / fpsDen < limits.leastRate;
+  const wanted = isSlow ? { fps: limits.leastRate, fpsDen: 1 } : { fps, fpsDen };
   const scale = Math.min(1, profile.width / source.width, profile.height / source.height);
   const side = (from: number, most: number) =>
     Math.max(2, Math.min(2 * Math.round((from * scale) / 2), 2 * Math.floor(Math.min(from, most) / 2)));
@@ -62,7 +68,7 @@ function rendition(profile: RenditionProfile, source: Source): PlannedRendition 
     profile,
     width: side(source.width, profile.width),
     height: side(source.height, profile.height),
-    rate: fps > 0 ? { fps, fpsDen } : undefined,
+    rate: fps > 0 ? wanted : undefined,
   };
 }
 

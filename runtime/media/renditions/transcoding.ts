@@ -58,8 +58,6 @@ export class Transcoding {
   #startedAt = 0;
   /** Pictures of this run that were told already. */
   #pictures = 0;
-  /** Since when they come in time, epoch ms. */
-  #inTimeSince: number | undefined;
   /** Where they were when patience began. */
   #late: { readonly since: number; readonly lag: number } | undefined;
   /** Pictures a second of the source as they were counted. */
@@ -106,15 +104,14 @@ export class Transcoding {
     const { lag } = this.#ladder;
     if (lag > limits.behind) {
       this.#state = 'behind';
-      this.#inTimeSince = undefined;
       if (this.#late === undefined || lag <= this.#late.lag - limits.gain) this.#late = { since: now, lag };
       else if (now - this.#late.since > limits.patience) process.stop(tooSlow);
       return;
     }
     this.#late = undefined;
     this.#state = 'running';
-    this.#inTimeSince ??= now;
-    if (now - this.#inTimeSince >= limits.calm) this.#trouble = undefined;
+    // Over is what was wrong when viewers have all of them again.
+    if (this.#ladder.profiles.every((_, index) => this.#ladder.isListed(index))) this.#trouble = undefined;
   }
 
   async #live(): Promise<void> {
@@ -123,7 +120,7 @@ export class Transcoding {
     while (!signal.aborted) {
       let setback: Setback | undefined;
       try {
-        const run = await this.#ladder.next(signal);
+        const run = await this.#next(signal);
         if (run === undefined || signal.aborted) {
           run?.end({ isWhole: false });
           break;
@@ -137,6 +134,17 @@ export class Transcoding {
       if (setback) await this.#sitOut(setback);
     }
     capacity.give(this);
+  }
+
+  /** Waits for media. Who waits for long, such as for an encoder to come back, has no part of the capacity. */
+  async #next(signal: AbortSignal): Promise<LadderRun | undefined> {
+    const { clock, limits, capacity } = this.#host;
+    const cancel = clock.at(clock.now() + limits.keptThrough, () => capacity.give(this));
+    try {
+      return await this.#ladder.next(signal);
+    } finally {
+      cancel();
+    }
   }
 
   /** One run, as far as it goes. Undefined: it is followed by the next at once. */
@@ -158,7 +166,7 @@ export class Transcoding {
       frameRate: limits.frameRate,
     });
     this.#state = 'starting';
-    this.#retryAt = this.#late = this.#inTimeSince = undefined;
+    this.#retryAt = this.#late = undefined;
     this.#startedAt = clock.now();
     this.#pictures = 0;
     [this.#process, this.#run, this.#plan] = [process, run, plan];
