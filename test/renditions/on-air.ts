@@ -73,5 +73,5 @@ export const namesOf = (profiles: number): string[] => [
 /** What a stream says of its renditions. */
 export async function renditionIssues(server: Server, id: string): Promise<string[]> {
   const { issues = [] } = await server.api.getStream(id);
-  return issues.filter((text) => /source alone|rendition|ffmpeg/i.test(text));
+  return issues.filter((text) => text.startsWith('Viewers get the source alone'));
 }

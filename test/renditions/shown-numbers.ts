@@ -105,13 +105,11 @@ export function gapsIn(shown: readonly Shown[], options: { of: number; step?: nu
 
 /**
  * Pictures of a rendition that show another number than the source does at the same time, or are at a time when the source shows
- * none; only where both were decoded.
+ * none; only of the time of which both were decoded.
  */
 export function strangers(source: readonly Shown[], rendition: readonly Shown[]): string[] {
   const known = new Map(source.map(({ time, number }) => [time, number]));
-  const sequences = new Set(source.map(({ sequence }) => sequence));
-  return rendition.flatMap(({ time, number, sequence }) => {
-    if (!sequences.has(sequence)) return [];
+  return commonTime(rendition, source).flatMap(({ time, number, sequence }) => {
     const expected = known.get(time);
     if (expected === undefined)
       return [`picture ${number} at ${time} in segment ${sequence}: the source has none then`];
@@ -119,4 +117,10 @@ export function strangers(source: readonly Shown[], rendition: readonly Shown[])
       ? []
       : [`picture ${number} at ${time} in segment ${sequence}, not ${expected}`];
   });
+}
+
+/** The pictures of one from the first to the last time that the other has as well. Both in order of presentation. */
+export function commonTime(one: readonly Shown[], other: readonly Shown[]): Shown[] {
+  const [from, to] = [other[0]?.time ?? 0, other.at(-1)?.time ?? -1];
+  return one.filter(({ time }) => time >= from && time <= to);
 }
