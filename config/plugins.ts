@@ -13,6 +13,7 @@ const shipped: ReadonlyMap<string, () => Promise<{ default: unknown }>> = new Ma
   ['assets', () => import('../plugins/assets/index.ts')],
   ['exports', () => import('../plugins/exports/index.ts')],
   ['recordings', () => import('../plugins/recordings/index.ts')],
+  ['stills', () => import('../plugins/stills/index.ts')],
   ['playback', () => import('../plugins/playback/index.ts')],
   ['ingest', () => import('../plugins/ingest/index.ts')],
   ['events', () => import('../plugins/events/index.ts')],

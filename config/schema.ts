@@ -292,14 +292,14 @@ export const configSchema = Type.Object(
         Type.String({
           minLength: 1,
           description:
-            'The program ffmpeg, which SRT and renditions take. Default: the one on the PATH. Without one all else works.',
+            'The program ffmpeg, which SRT, renditions and stills take. Default: the one on the PATH. Without one all else works.',
         }),
       ),
       processes: limitSchema({
         default: 50,
         unit: 'processes',
         description:
-          'Processes of ffmpeg on this node at one time: one for each push over SRT, and for each broadcast that has renditions.',
+          'Processes of ffmpeg on this node at one time: one for each push over SRT, each broadcast that has renditions, and each picture that is made.',
         beyond:
           'No further one is started; what needed it says so and is tried again. Pushes of one account get no more than its part of the last quarter.',
       }),
@@ -376,6 +376,27 @@ export const configSchema = Type.Object(
         description:
           'Longest wait before an ffmpeg that ended by itself is started again; the first is 250 ms.',
         beyond: 'It is started again.',
+      }),
+    }),
+    stills: section({
+      running: limitSchema({
+        default: 2,
+        unit: 'pictures',
+        description:
+          'Thumbnails and storyboards that are made at one time, each by a process of ffmpeg that is less urgent than the server.',
+        beyond: 'Others wait for their turn.',
+      }),
+      deadline: durationSchema({
+        default: '10s',
+        atLeast: '1s',
+        description: 'How long one picture may take, a storyboard four times as long. At least 1s.',
+        beyond: 'Its process is killed: 503 `still.failed`.',
+      }),
+      memory: limitSchema({
+        default: 64,
+        unit: 'MiB',
+        description: 'Pictures that are kept in memory, in MiB.',
+        beyond: 'Those asked for longest ago are made again when they are asked for.',
       }),
     }),
     actors: section({

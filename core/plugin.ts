@@ -15,6 +15,7 @@ import type { Outbound } from './ports/outbound.ts';
 import type { Packer } from './ports/packer.ts';
 import type { Pusher } from './ports/pusher.ts';
 import type { Recorder } from './ports/recorder.ts';
+import type { Stills } from './ports/stills.ts';
 import type { LoggedEvent, ResourceCommit, ResourceReader } from './ports/store.ts';
 import type { Transcoder } from './ports/transcoder.ts';
 import type { Volatile } from './ports/volatile.ts';
@@ -126,6 +127,8 @@ export interface Kit<C extends TObject = TObject> {
   readonly inspector: Inspector;
   /** Packs files for IPFS. */
   readonly packer: Packer;
+  /** Pictures of broadcasts and films. */
+  readonly stills: Stills;
   readonly volatile: Volatile;
   /** To count what is of use to an operator; no label may hold an id. */
   readonly metrics: Metrics;

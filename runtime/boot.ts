@@ -23,6 +23,7 @@ import type { Outbound } from '../core/ports/outbound.ts';
 import type { Packer } from '../core/ports/packer.ts';
 import type { Pusher } from '../core/ports/pusher.ts';
 import type { Recorder } from '../core/ports/recorder.ts';
+import type { Stills } from '../core/ports/stills.ts';
 import type { LoggedEvent, Order, Store } from '../core/ports/store.ts';
 import type { Transcoder } from '../core/ports/transcoder.ts';
 import type { Volatile } from '../core/ports/volatile.ts';
@@ -66,7 +67,7 @@ const retention = eventLimits.retention.value;
  */
 export async function boot(options: BootOptions): Promise<Booted> {
   const { store, bus, jobs, clock, media, recorder, blobs, outbound, volatile } = options.drivers;
-  const { intake, inspector, packer, pusher, transcoder, disks } = options.drivers;
+  const { intake, inspector, packer, pusher, transcoder, stills, disks } = options.drivers;
   const tree = new BootTree(clock);
   const stops: { name: string; stop: Stop }[] = [];
   const callers = peers({ trusted: options.trustedProxies ?? [] });
@@ -129,6 +130,7 @@ export async function boot(options: BootOptions): Promise<Booted> {
       stops.push({ name: 'disks', stop: () => disks.stop() });
       await tree.timed('disks', () => disks.start());
     }
+    stops.push({ name: 'stills', stop: () => stills.close() });
     stops.push({ name: 'packer', stop: () => packer.close() });
     await tree.timed('packer', () => packer.open());
     const { roles = allRoles, isAlone = bus === undefined, nodeUrl: url } = options;
@@ -231,6 +233,7 @@ export async function boot(options: BootOptions): Promise<Booted> {
         intake,
         inspector,
         packer,
+        stills,
         peer: callers.of,
         hold: held.hold,
         signal: stopping.signal,
@@ -388,6 +391,7 @@ export interface BootOptions {
     readonly disks?: DiskWatch;
     readonly inspector: Inspector;
     readonly packer: Packer;
+    readonly stills: Stills;
   };
   readonly deployment: Omit<Deployment, 'node' | 'isAlone'>;
   /** What this node does; default: everything. */

@@ -31,6 +31,7 @@ import { openPusher } from './open-pusher.ts';
 import { openTranscoder } from './open-transcoder.ts';
 import { ownUrl } from './own-url.ts';
 import { planOf } from './plan.ts';
+import { ffmpegStills } from './stills/stills.ts';
 import { welcome } from './welcome.ts';
 
 /** What sysexits.h calls EX_CONFIG: the start was refused, and a restart will not help. */
@@ -95,6 +96,14 @@ async function main(): Promise<void> {
   const ffmpeg = ffmpegRunner({ clock, log, ...config.ffmpeg, env: process.env });
   const pusher = openPusher(config, { clock, log, allow, ffmpeg, machineMemory: machineMemory() });
   const transcoder = openTranscoder(config, { clock, log, ffmpeg });
+  const stills = ffmpegStills({
+    ...{ clock, log, runner: ffmpeg },
+    limits: {
+      running: config.stills.running,
+      memory: config.stills.memory * 1_048_576,
+      deadline: milliseconds(config.stills.deadline),
+    },
+  });
   const media = inProcessMedia({
     ...{ clock, log, recorder, pusher, transcoder },
     rtmp: {
@@ -152,19 +161,8 @@ async function main(): Promise<void> {
   const begun = boot({
     plugins,
     drivers: {
-      ...{
-        ...opened,
-        clock,
-        media,
-        recorder,
-        pusher,
-        transcoder,
-        intake,
-        inspector,
-        packer,
-        outbound,
-        disks,
-      },
+      ...{ ...opened, clock, media, recorder, pusher, transcoder, intake, inspector, packer, stills },
+      ...{ outbound, disks },
     },
     deployment: {
       publicUrl,

@@ -1,10 +1,10 @@
 import { Fault } from '../fault.ts';
-import { type FilePiece, fileAnswer, fileFaults } from '../file-answer.ts';
+import { fileAnswer, fileFaults } from '../file-answer.ts';
 import type { Blobs } from '../ports/blobs.ts';
 import { preconditions } from '../preconditions.ts';
-import { readSegmentBlock } from '../segment-block.ts';
 import type { SegmentIndex } from '../segment-index.ts';
 import { initName, type NumberedFile, parseFileName, segmentName, wholeName } from './file-name.ts';
+import { type FilmFile, filmMedia, piecesOf } from './film-media.ts';
 import { type Film, Films, type IndexedFilm } from './films.ts';
 import { vodLimits } from './limits.ts';
 import { multivariantPlaylist } from './multivariant-playlist.ts';
@@ -19,6 +19,8 @@ export interface Vod {
     film: Film,
     asked: { readonly name: string; readonly request: Request },
   ): Promise<Response | undefined>;
+  /** What films have besides. */
+  readonly files: readonly FilmFile[];
   /** Bytes that indexes and playlists take now. */
   readonly bytes: number;
 }
@@ -26,8 +28,16 @@ export interface Vod {
 /** Codes of what `answer` throws or answers with, beside a file. */
 export const vodFaults = [...fileFaults, 'server.busy'] as const;
 
-/** @param options `bytes`: the most that kept indexes and playlists take together */
-export function vod({ blobs, bytes }: { blobs: Pick<Blobs, 'get'>; bytes: number }): Vod {
+/** @param options `bytes`: the most that kept indexes and playlists take together; `files`: what films have besides */
+export function vod({
+  blobs,
+  bytes,
+  files = [],
+}: {
+  blobs: Pick<Blobs, 'get'>;
+  bytes: number;
+  files?: readonly FilmFile[];
+}): Vod {
   const films = new Films({ blobs, bytes });
 
   const stretchOf = async (film: IndexedFilm, stretch: Stretch, request: Request) => {
@@ -70,10 +80,21 @@ export function vod({ blobs, bytes }: { blobs: Pick<Blobs, 'get'>; bytes: number
   };
 
   return {
+    files,
     get bytes() {
       return films.bytes;
     },
     async answer(film, { name, request }) {
+      const beside = files.find((one) => one.name === name);
+      if (beside) {
+        const index = isIndexed(film) && (await films.index(film, { signal: request.signal }));
+        return index
+          ? beside.answer(film as IndexedFilm, {
+              request,
+              media: filmMedia(film as IndexedFilm, { index, blobs }),
+            })
+          : undefined;
+      }
       const file = parseFileName(name);
       if (file?.type === 'whole') return wholeOf(film, request);
       if (!file || !isIndexed(film)) return undefined;
@@ -101,26 +122,6 @@ interface Stretch {
   readonly name: string;
   readonly at: number;
   readonly size: number;
-}
-
-/** Undefined: a blob of it is not there. */
-async function piecesOf(
-  { video, heads }: IndexedFilm,
-  { type, at, size }: Stretch,
-  { blobs, signal }: { blobs: Pick<Blobs, 'get'>; signal: AbortSignal },
-): Promise<FilePiece[] | undefined> {
-  const to = at + size;
-  if (heads === undefined) return [{ key: video.key, from: at, to }];
-  if (type === 'init') return [{ key: heads.key, from: at, to }];
-  const found = await blobs.get(heads.key, { range: { from: at, to }, signal });
-  if (found.outcome !== 'ok') return undefined;
-  const block = readSegmentBlock(
-    await new Response(found.body as ReadableStream<Uint8Array<ArrayBuffer>>).bytes(),
-  );
-  return [
-    { key: heads.key, from: at + block.headAt, to },
-    ...block.ranges.map(([from, end]) => ({ key: video.key, from, to: end })),
-  ];
 }
 
 function find(index: SegmentIndex, { type, number }: NumberedFile): Stretch | undefined {

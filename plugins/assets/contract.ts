@@ -1,6 +1,11 @@
 import type { VideoSpec } from '../../core/ports/recorder.ts';
-import { token } from '../../core/token.ts';
+import { resource } from '../../core/resource.ts';
+import { collection, token } from '../../core/token.ts';
 import type { Vod } from '../../core/vod/answer.ts';
+import type { FilmFile } from '../../core/vod/film-media.ts';
+
+/** The asset object. Other plugins tell fields of it. */
+export const assetResource = resource('asset');
 
 /** How other plugins make assets. The file lies below `assets/<id>/`, and belongs to the asset once that is ready. */
 export interface Assets {
@@ -68,6 +73,15 @@ export function exportsFolder(id: string): string {
   return `assets/${id}/exports/`;
 }
 
+/**
+ * Where pictures of an asset's files lie, by the key of the video: whoever makes them makes them again, should they be gone. They stay as
+ * long as the asset does, and are erased with it. Undefined: a video that belongs to no asset.
+ */
+export function picturesFolder(videoKey: string): string | undefined {
+  const [folder, id, name] = videoKey.split('/');
+  return folder === 'assets' && name !== undefined ? `assets/${id}/pictures/` : undefined;
+}
+
 /** Keys of all blobs of a file: what is deleted with it, and what a sweep leaves. */
 export function keysOf({ video, head, index, heads, metadata }: Omit<AssetFile, 'spec'>): string[] {
   return [video, head, index, heads, metadata].flatMap((blob) => (blob ? [blob.key] : []));
@@ -90,3 +104,6 @@ export const assets = token<Assets>('assets');
 
 /** Playback of their files: what it keeps in memory is kept once, by whatever address a film is watched. */
 export const films = token<Vod>('films');
+
+/** What films have beside their playlists: `/asset/{playbackId}/{name}`, and wherever else films are watched. */
+export const filmFiles = collection<FilmFile>('assets.film-files');

@@ -6,7 +6,7 @@ import { playables } from '../playback/contract.ts';
 import { taskKinds, tasks } from '../tasks/contract.ts';
 import { asset } from './asset.ts';
 import { config } from './config.ts';
-import { assets, films } from './contract.ts';
+import { assetResource, assets, filmFiles, films } from './contract.ts';
 import { eraseEffect } from './erase.ts';
 import { fileReactions } from './follow.ts';
 import { importFaults } from './imports/faults.ts';
@@ -30,6 +30,7 @@ export default definePlugin({
   config,
   needs: [authenticator, films, tasks, uploading],
   provides: [assets, films, uploading],
+  resources: [assetResource],
   offers: [offer(playables, assetPlayable), offer(taskKinds, uploadKind), offer(taskKinds, importKind)],
   actors: [asset],
   effects: { 'asset.erase': eraseEffect },
@@ -59,7 +60,11 @@ export default definePlugin({
         return (await ready(id, file)) === 'gone' ? 'gone' : 'ok';
       },
     });
-    const made = vod({ blobs: kit.blobs, bytes: kit.config.playbackMemory * 1_048_576 });
+    const made = vod({
+      blobs: kit.blobs,
+      bytes: kit.config.playbackMemory * 1_048_576,
+      files: kit.offered(filmFiles),
+    });
     kit.provide(films, made);
     kit.metrics.reading('millrace_vod_playlists_bytes', {
       help: 'Memory that playlists and indexes of assets and recordings take.',

@@ -16,6 +16,7 @@ import { scriptedOutbound } from '../kit/scripted-outbound.ts';
 import { scriptedPacker } from '../kit/scripted-packer.ts';
 import { scriptedPusher } from '../kit/scripted-pusher.ts';
 import { scriptedRecorder } from '../kit/scripted-recorder.ts';
+import { scriptedStills } from '../kit/scripted-stills.ts';
 import { scriptedTranscoder } from '../kit/scripted-transcoder.ts';
 
 /**
@@ -57,6 +58,7 @@ const booted = await boot({
     ...{ blobs: modelBlobs(), recorder: scriptedRecorder() },
     ...{ intake: scriptedIntake(join(folder, 'uploads')), inspector: scriptedInspector() },
     ...{ packer: scriptedPacker(modelBlobs()), pusher: scriptedPusher(clock) },
+    stills: scriptedStills(() => clock.now()),
     transcoder: scriptedTranscoder(),
   },
   deployment: { publicUrl: 'http://localhost', dataDir: folder, bootstrapKey: undefined, rtmpPort: 1935 },

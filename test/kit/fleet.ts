@@ -21,6 +21,7 @@ import { scriptedOutbound } from './scripted-outbound.ts';
 import { scriptedPacker } from './scripted-packer.ts';
 import { type ScriptedPusher, scriptedPusher } from './scripted-pusher.ts';
 import { type ScriptedRecorder, scriptedRecorder } from './scripted-recorder.ts';
+import { scriptedStills } from './scripted-stills.ts';
 import { scriptedTranscoder } from './scripted-transcoder.ts';
 import { trackedStore } from './tracked-store.ts';
 import { bootstrapKey } from './world.ts';
@@ -93,6 +94,7 @@ export async function fleet(options: FleetOptions): Promise<Fleet> {
         intake: scriptedIntake(join(dataDir, id, 'uploads')),
         inspector: scriptedInspector(),
         packer: scriptedPacker(blobs),
+        stills: scriptedStills(() => clock.now()),
         transcoder: scriptedTranscoder(),
       },
       deployment: {

@@ -23,6 +23,7 @@ import { type ScriptedOutbound, scriptedOutbound } from './scripted-outbound.ts'
 import { scriptedPacker } from './scripted-packer.ts';
 import { type ScriptedPusher, scriptedPusher } from './scripted-pusher.ts';
 import { type ScriptedRecorder, scriptedRecorder } from './scripted-recorder.ts';
+import { type ScriptedStills, scriptedStills } from './scripted-stills.ts';
 import { type ScriptedTranscoder, scriptedTranscoder } from './scripted-transcoder.ts';
 import { trackedStore } from './tracked-store.ts';
 
@@ -59,6 +60,7 @@ export async function world(options: WorldOptions): Promise<World> {
     const pusher = scriptedPusher(clock);
     const transcoder = scriptedTranscoder();
     const media = scriptedMedia(clock, pusher.follows);
+    const stills = scriptedStills(() => clock.now());
     const volatile = { ...memoryVolatile({ clock }) };
     const outbound = scriptedOutbound();
     const log = jsonLog({ level: 'debug', now: () => clock.now(), write: (line) => lines.push(line) });
@@ -81,6 +83,7 @@ export async function world(options: WorldOptions): Promise<World> {
           intake,
           inspector: scriptedInspector(),
           packer: scriptedPacker(blobs),
+          stills,
           outbound,
           volatile,
         },
@@ -100,7 +103,7 @@ export async function world(options: WorldOptions): Promise<World> {
     });
     // Documented is what nodes with the role `api` answer.
     if (options.roles?.includes('api') !== false) checkAnswers(booted);
-    return { booted, clock, store, inner, media, pusher, transcoder, outbound, volatile, idle };
+    return { booted, clock, store, inner, media, pusher, transcoder, stills, outbound, volatile, idle };
   };
   current = await startOne(options.start ?? Date.UTC(2026, 0, 1));
 
@@ -156,6 +159,9 @@ export async function world(options: WorldOptions): Promise<World> {
     },
     get volatile() {
       return current.volatile;
+    },
+    get stills() {
+      return current.stills;
     },
     recorder,
     intake,
@@ -237,6 +243,7 @@ export interface World {
   readonly peers: Booted['peers'];
   readonly media: ScriptedMedia;
   readonly pusher: ScriptedPusher;
+  readonly stills: ScriptedStills;
   readonly transcoder: ScriptedTranscoder;
   readonly recorder: ScriptedRecorder;
   readonly intake: ScriptedIntake;
@@ -306,6 +313,7 @@ interface Running {
   readonly inner: SqliteStore;
   readonly media: ScriptedMedia;
   readonly pusher: ScriptedPusher;
+  readonly stills: ScriptedStills;
   readonly transcoder: ScriptedTranscoder;
   readonly volatile: World['volatile'];
   readonly outbound: ScriptedOutbound;

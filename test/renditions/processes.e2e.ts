@@ -4,7 +4,7 @@ import { broadcast } from '../../demo/broadcast.ts';
 import { type Clip, readFlvFile } from '../../demo/flv-file.ts';
 import type { NewStream } from '../e2e/harness/api.ts';
 import { root, type Server, startServer } from '../e2e/harness/server.ts';
-import { until } from '../e2e/harness/wait.ts';
+import { lasting, until } from '../e2e/harness/wait.ts';
 import { fakeFfmpeg } from '../ffmpeg/fake.ts';
 import { AVC_360P, frame, videoHeader } from '../hls/feed.ts';
 import { giantAvc } from './giant-avc.ts';
@@ -69,7 +69,7 @@ describe.skipIf(process.platform !== 'linux')('processes that make renditions', 
       const five = await Promise.all(Array.from({ length: 5 }, () => onAir(server)));
       await until('processes', () => marked(server.pid).length > 0, { within: 20_000 });
       // Some are cut off before anything came of them, others later; half of them without a goodbye.
-      await Bun.sleep(round * 200);
+      await lasting(round * 200);
       most = Math.max(most, marked(server.pid).length);
       await Promise.all(five.map(({ encoder }, index) => encoder.stop({ clean: index % 2 === 0 })));
     }
@@ -142,7 +142,8 @@ describe.skipIf(process.platform !== 'linux')('processes that make renditions', 
   it('never see a source with 10,000: the broadcast itself is refused', async () => {
     await using server = await startServer();
     await using live = await onAir(server, fast(10));
-    expect((await live.encoder.ended).message).toMatch(/too many frames/);
+    await live.encoder.ended;
+    expect(server.output).toMatch(/ended: The encoder sends too many frames in too little time/);
     await gone(() => marked(server.pid));
   });
 });
