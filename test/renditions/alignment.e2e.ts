@@ -90,7 +90,7 @@ test.each(lanes)(
   '$name: aligned with the source in playlists, boxes, sound and pictures',
   async (lane) => {
     const { profiles = twoProfiles, isUneven = false, seconds = 16 } = lane;
-    const clip = await paintedClip({ ...lane.clip, seconds: 20 });
+    const clip = await paintedClip({ ...lane.clip, seconds: seconds + 20 });
     await using live = await onAir(server, { name: lane.name, clip, profiles });
     const variants = await variantsOf(live.url);
     expect(variants.map(({ name }) => name)).toEqual(namesOf(2));
