@@ -40,6 +40,7 @@ export const coreFaults: FaultTable = {
     status: 416,
     meaning: '`Range` begins behind the end of the file; `Content-Range` tells its size.',
   },
+  'file.gone': { status: 404, meaning: 'It was deleted while it was read.' },
   'route.not_found': { status: 404, meaning: 'There is nothing at this path.' },
   'route.method_not_allowed': {
     status: 405,
@@ -89,6 +90,27 @@ export const coreFaults: FaultTable = {
     status: 503,
     meaning: 'This node cannot pack the file for IPFS just now. Try again.',
   },
+  'conversion.refused': {
+    status: 422,
+    meaning:
+      'ffmpeg cannot convert the film, or it goes beyond what is converted; the message says what. In a task, and as answer to an upload.',
+  },
+  'conversion.unavailable': {
+    status: 503,
+    meaning: 'There is no ffmpeg on this node, or no place for another conversion. Try again.',
+  },
+  'still.none': {
+    status: 404,
+    meaning:
+      'There is no picture in it, it cannot be decoded, or it is larger than pictures are made of; the message says which.',
+  },
+  'still.unavailable': {
+    status: 503,
+    meaning:
+      'This server has no ffmpeg, or is about to end, and makes no pictures. One that is installed is found within a minute.',
+  },
+  'still.busy': { status: 503, meaning: 'Too many pictures are being made. Try again.' },
+  'still.failed': { status: 503, meaning: 'The picture took too long, or making it broke. Try again.' },
   'inspection.unavailable': {
     status: 503,
     meaning: 'The file could not be looked into; that says nothing of it. Try again.',

@@ -76,6 +76,16 @@ export async function fileAnswer(
   return new Response(await new Response(body).bytes(), { status, headers });
 }
 
+/** Bytes `from` up to `to` of the pieces put one behind the other, in memory; undefined where a blob of them is not there. */
+export async function readPieces(
+  pieces: readonly FilePiece[],
+  options: { from: number; to: number; blobs: Pick<Blobs, 'get'>; signal: AbortSignal },
+): Promise<Uint8Array<ArrayBuffer> | undefined> {
+  if (options.from >= options.to) return new Uint8Array(0);
+  const body = await bodyOf(part(pieces, options), options);
+  return body && (await new Response(body as ReadableStream<Uint8Array<ArrayBuffer>>).bytes());
+}
+
 const atOnce = requestLimits.fileAtOnce.value;
 
 function headersOf(file: AnsweredFile): Headers {

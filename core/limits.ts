@@ -194,6 +194,18 @@ export const configLimits = limitTable('config', {
     meaning: '`http.trustedProxies`.',
     beyond: 'The start is refused.',
   },
+  encoderThreads: {
+    value: 64,
+    unit: 'threads',
+    meaning: '`renditions.threads`.',
+    beyond: 'The start is refused.',
+  },
+  niceness: {
+    value: 19,
+    unit: 'steps',
+    meaning: '`renditions.niceness`: systems know no more.',
+    beyond: 'The start is refused.',
+  },
   messageSize: {
     value: 16,
     unit: 'MiB',
@@ -339,5 +351,21 @@ export const blobLimitTable = limitTable('blobs', {
     unit: 'parts',
     meaning: 'Missing parts that are named when an upload cannot be completed yet.',
     beyond: 'Further ones are named when those are there.',
+  },
+});
+
+/** What is converted at all, of assets and of files that come in. */
+export const conversionLimitTable = limitTable('conversion', {
+  pixels: {
+    value: 8192 * 4352,
+    unit: 'pixels',
+    meaning: 'One picture of a film that is converted: 8K, as it comes out of cameras.',
+    beyond: '422 `transcode.refused`, or `conversion.refused`; ffmpeg decodes no such picture.',
+  },
+  frameRate: {
+    value: 250,
+    unit: 'pictures a second',
+    meaning: 'A film that is converted, on average; one that is asked for too.',
+    beyond: '422 `transcode.refused`, or `conversion.refused`.',
   },
 });

@@ -8,6 +8,7 @@ import type { Metrics } from './metrics.ts';
 import type { LostNode, Nodes } from './nodes.ts';
 import type { Blobs } from './ports/blobs.ts';
 import type { Clock } from './ports/clock.ts';
+import type { Converter } from './ports/converter.ts';
 import type { Inspector } from './ports/inspector.ts';
 import type { Intake } from './ports/intake.ts';
 import type { Media } from './ports/media.ts';
@@ -15,7 +16,9 @@ import type { Outbound } from './ports/outbound.ts';
 import type { Packer } from './ports/packer.ts';
 import type { Pusher } from './ports/pusher.ts';
 import type { Recorder } from './ports/recorder.ts';
+import type { Stills } from './ports/stills.ts';
 import type { LoggedEvent, ResourceCommit, ResourceReader } from './ports/store.ts';
+import type { Transcoder } from './ports/transcoder.ts';
 import type { Volatile } from './ports/volatile.ts';
 import type { Derivation, DerivationSet, Field, FieldSet, ResourceKind } from './resource.ts';
 import type { Collection, Offer, Token } from './token.ts';
@@ -116,13 +119,19 @@ export interface Kit<C extends TObject = TObject> {
   readonly recorder: Recorder;
   /** What is broadcast on this node, sent on to other servers. One plugin alone hears of it: `tell` is called once. */
   readonly pusher: Pusher;
+  /** Renditions of what is broadcast on this node. */
+  readonly transcoder: Transcoder;
   readonly blobs: Blobs;
   /** Files that clients send to this node. */
   readonly intake: Intake;
   /** Looks into such files. */
   readonly inspector: Inspector;
+  /** Makes films of films. */
+  readonly converter: Converter;
   /** Packs files for IPFS. */
   readonly packer: Packer;
+  /** Pictures of broadcasts and films. */
+  readonly stills: Stills;
   readonly volatile: Volatile;
   /** To count what is of use to an operator; no label may hold an id. */
   readonly metrics: Metrics;

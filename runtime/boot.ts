@@ -15,6 +15,7 @@ import type { Deployment, Kit, Plugin, StepKit, Stop } from '../core/plugin.ts';
 import type { Blobs } from '../core/ports/blobs.ts';
 import type { Bus } from '../core/ports/bus.ts';
 import type { Clock } from '../core/ports/clock.ts';
+import type { Converter } from '../core/ports/converter.ts';
 import type { Inspector } from '../core/ports/inspector.ts';
 import type { Intake } from '../core/ports/intake.ts';
 import type { Jobs, QueuedJobs } from '../core/ports/jobs.ts';
@@ -23,7 +24,9 @@ import type { Outbound } from '../core/ports/outbound.ts';
 import type { Packer } from '../core/ports/packer.ts';
 import type { Pusher } from '../core/ports/pusher.ts';
 import type { Recorder } from '../core/ports/recorder.ts';
+import type { Stills } from '../core/ports/stills.ts';
 import type { LoggedEvent, Order, Store } from '../core/ports/store.ts';
+import type { Transcoder } from '../core/ports/transcoder.ts';
 import type { Volatile } from '../core/ports/volatile.ts';
 import { RequestCounts } from '../core/request-counts.ts';
 import { derivationSet, fieldSet } from '../core/resource.ts';
@@ -65,7 +68,7 @@ const retention = eventLimits.retention.value;
  */
 export async function boot(options: BootOptions): Promise<Booted> {
   const { store, bus, jobs, clock, media, recorder, blobs, outbound, volatile } = options.drivers;
-  const { intake, inspector, packer, pusher, disks } = options.drivers;
+  const { intake, inspector, converter, packer, pusher, transcoder, stills, disks } = options.drivers;
   const tree = new BootTree(clock);
   const stops: { name: string; stop: Stop }[] = [];
   const callers = peers({ trusted: options.trustedProxies ?? [] });
@@ -122,12 +125,14 @@ export async function boot(options: BootOptions): Promise<Booted> {
     await tree.timed('recorder', () => recorder.open());
     stops.push({ name: 'pusher', stop: () => pusher.close() });
     stops.push({ name: 'inspector', stop: () => inspector.close() });
+    stops.push({ name: 'converter', stop: () => converter.close() });
     stops.push({ name: 'intake', stop: () => intake.close() });
     const spools = await tree.timed('intake', () => intake.open());
     if (disks) {
       stops.push({ name: 'disks', stop: () => disks.stop() });
       await tree.timed('disks', () => disks.start());
     }
+    stops.push({ name: 'stills', stop: () => stills.close() });
     stops.push({ name: 'packer', stop: () => packer.close() });
     await tree.timed('packer', () => packer.open());
     const { roles = allRoles, isAlone = bus === undefined, nodeUrl: url } = options;
@@ -200,7 +205,7 @@ export async function boot(options: BootOptions): Promise<Booted> {
     });
     stops.push({ name: 'actors', stop: () => runtime.stop() });
     const eventTypes = plan.flatMap(({ plugin }) => Object.keys(plugin.emits ?? {}));
-    measureProgram(metrics, { clock, runtime, media, recorder, eventTypes });
+    measureProgram(metrics, { clock, runtime, media, recorder, converter, eventTypes });
 
     for (const { plugin, config } of plan) {
       const fields: Kit['fields'] = (kind) =>
@@ -222,13 +227,16 @@ export async function boot(options: BootOptions): Promise<Booted> {
         media,
         recorder,
         pusher,
+        transcoder,
         blobs,
         volatile,
         metrics,
         outbound,
         intake,
         inspector,
+        converter,
         packer,
+        stills,
         peer: callers.of,
         hold: held.hold,
         signal: stopping.signal,
@@ -380,11 +388,14 @@ export interface BootOptions {
     readonly blobs: Blobs;
     readonly recorder: Recorder;
     readonly pusher: Pusher;
+    readonly transcoder: Transcoder;
     readonly intake: Intake;
     /** Where this node has any. */
     readonly disks?: DiskWatch;
     readonly inspector: Inspector;
+    readonly converter: Converter;
     readonly packer: Packer;
+    readonly stills: Stills;
   };
   readonly deployment: Omit<Deployment, 'node' | 'isAlone'>;
   /** What this node does; default: everything. */

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { totalmem } from 'node:os';
+import { availableParallelism, totalmem } from 'node:os';
 import { join } from 'node:path';
 import { driversOf } from '../config/drivers.ts';
 import { readConfig } from '../config/load.ts';
@@ -28,8 +28,11 @@ import { nodeClient } from './node-client.ts';
 import { nodeGate } from './node-gate.ts';
 import { openDrivers } from './open-drivers.ts';
 import { openPusher } from './open-pusher.ts';
+import { openTranscoder } from './open-transcoder.ts';
 import { ownUrl } from './own-url.ts';
 import { planOf } from './plan.ts';
+import { ffmpegStills } from './stills/stills.ts';
+import { ffmpegConverter } from './transcode/converter.ts';
 import { welcome } from './welcome.ts';
 
 /** What sysexits.h calls EX_CONFIG: the start was refused, and a restart will not help. */
@@ -92,9 +95,23 @@ async function main(): Promise<void> {
   });
   const allow = config.outbound.allow.flatMap((text) => cidr(text) ?? []);
   const ffmpeg = ffmpegRunner({ clock, log, ...config.ffmpeg, env: process.env });
+  const { running, threads = Math.ceil(availableParallelism() / 2) } = config.conversion;
+  const converter = ffmpegConverter({
+    ...{ clock, runner: ffmpeg, blobs: opened.blobs, running, threads },
+    h264: { encoder: 'libx264', preset: 'veryfast' },
+  });
   const pusher = openPusher(config, { clock, log, allow, ffmpeg, machineMemory: machineMemory() });
+  const transcoder = openTranscoder(config, { clock, log, ffmpeg });
+  const stills = ffmpegStills({
+    ...{ clock, log, runner: ffmpeg },
+    limits: {
+      running: config.stills.running,
+      memory: config.stills.memory * 1_048_576,
+      deadline: milliseconds(config.stills.deadline),
+    },
+  });
   const media = inProcessMedia({
-    ...{ clock, log, recorder, pusher },
+    ...{ clock, log, recorder, pusher, transcoder },
     rtmp: {
       ...config.rtmp,
       limits: {
@@ -130,6 +147,7 @@ async function main(): Promise<void> {
     await booted?.stop();
     await server?.stop();
     others?.close();
+    transcoder.close();
     ffmpeg.close();
     process.exit(0);
   };
@@ -149,7 +167,8 @@ async function main(): Promise<void> {
   const begun = boot({
     plugins,
     drivers: {
-      ...{ ...opened, clock, media, recorder, pusher, intake, inspector, packer, outbound, disks },
+      ...{ ...opened, clock, media, recorder, pusher, transcoder, intake, inspector, converter },
+      ...{ packer, stills, outbound, disks },
     },
     deployment: {
       publicUrl,

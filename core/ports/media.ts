@@ -207,6 +207,15 @@ export interface ViewerRequest {
   readonly viewers?: readonly string[];
 }
 
+/** The newest place where a decoder can begin in a live playlist. */
+export interface LiveKeyFrame {
+  /** Another one, another version; of no other playlist, before or after. */
+  readonly version: string;
+  readonly init: { readonly id: string; readonly bytes: Blob };
+  /** Fragmented mp4: the part that holds the key frame, not necessarily in front. */
+  readonly part: Blob;
+}
+
 export interface Media {
   /** Opens the listeners. Resolves when they are open. Called at most once; returns its stop. */
   accept(handlers: MediaHandlers): Promise<() => Promise<void>>;
@@ -233,6 +242,11 @@ export interface Media {
    * not there allocates nothing.
    */
   serve(request: ViewerRequest): Response | Promise<Response> | undefined;
+  /**
+   * For a picture of what is on the air, or held. `none`: there is no picture in it. Undefined: no output of that id plays on this
+   * node.
+   */
+  keyFrame(playbackId: string): LiveKeyFrame | 'none' | undefined;
   /** Resolves true when an output of that id has its first segment, false after `timeout` ms. */
   appears(playbackId: string, options: { timeout: number; signal: AbortSignal }): Promise<boolean>;
 }

@@ -1,13 +1,15 @@
+import { createHash } from 'node:crypto';
 import { Fault } from '../fault.ts';
-import { type FilePiece, fileAnswer, fileFaults } from '../file-answer.ts';
+import { fileAnswer, fileFaults } from '../file-answer.ts';
 import type { Blobs } from '../ports/blobs.ts';
 import { preconditions } from '../preconditions.ts';
-import { readSegmentBlock } from '../segment-block.ts';
 import type { SegmentIndex } from '../segment-index.ts';
 import { initName, type NumberedFile, parseFileName, segmentName, wholeName } from './file-name.ts';
+import { type FilmFile, filmMedia, piecesOf } from './film-media.ts';
 import { type Film, Films, type IndexedFilm } from './films.ts';
 import { vodLimits } from './limits.ts';
 import { multivariantPlaylist } from './multivariant-playlist.ts';
+import { variantOf } from './variant.ts';
 
 /** Playback of films that lie in the blob store, over HLS and as files. */
 export interface Vod {
@@ -19,6 +21,8 @@ export interface Vod {
     film: Film,
     asked: { readonly name: string; readonly request: Request },
   ): Promise<Response | undefined>;
+  /** What films have besides. */
+  readonly files: readonly FilmFile[];
   /** Bytes that indexes and playlists take now. */
   readonly bytes: number;
 }
@@ -26,8 +30,16 @@ export interface Vod {
 /** Codes of what `answer` throws or answers with, beside a file. */
 export const vodFaults = [...fileFaults, 'server.busy'] as const;
 
-/** @param options `bytes`: the most that kept indexes and playlists take together */
-export function vod({ blobs, bytes }: { blobs: Pick<Blobs, 'get'>; bytes: number }): Vod {
+/** @param options `bytes`: the most that kept indexes and playlists take together; `files`: what films have besides */
+export function vod({
+  blobs,
+  bytes,
+  files = [],
+}: {
+  blobs: Pick<Blobs, 'get'>;
+  bytes: number;
+  files?: readonly FilmFile[];
+}): Vod {
   const films = new Films({ blobs, bytes });
 
   const stretchOf = async (film: IndexedFilm, stretch: Stretch, request: Request) => {
@@ -45,10 +57,13 @@ export function vod({ blobs, bytes }: { blobs: Pick<Blobs, 'get'>; bytes: number
     return answer && kept(answer, vodLimits.segmentAge.value);
   };
 
-  const playlistOf = async (film: IndexedFilm, request: Request) => {
+  const playlistOf = async (
+    film: IndexedFilm,
+    { variant, request }: { variant: number; request: Request },
+  ) => {
     const isCompressed = takesGzip(request.headers.get('accept-encoding'));
     const tag = tagOf(film, isCompressed ? 'media-gzip' : 'media');
-    const asked = { signal: request.signal };
+    const asked = { signal: request.signal, variant };
     return playlistAnswer(request, {
       tag,
       isCompressed,
@@ -70,22 +85,38 @@ export function vod({ blobs, bytes }: { blobs: Pick<Blobs, 'get'>; bytes: number
   };
 
   return {
+    files,
     get bytes() {
       return films.bytes;
     },
     async answer(film, { name, request }) {
+      const beside = files.find((one) => one.name === name);
+      if (beside) {
+        const index = isIndexed(film) && (await films.index(film, { signal: request.signal }));
+        return index
+          ? beside.answer(film as IndexedFilm, {
+              request,
+              media: filmMedia(film as IndexedFilm, { index, blobs }),
+            })
+          : undefined;
+      }
       const file = parseFileName(name);
       if (file?.type === 'whole') return wholeOf(film, request);
       if (!file || !isIndexed(film)) return undefined;
-      if (file.type === 'media') return playlistOf(film, request);
-      const index = await films.index(film, { signal: request.signal });
-      if (!index) return undefined;
+      const { signal } = request;
       if (file.type === 'multivariant') {
-        const read = async () => multivariantPlaylist(index);
-        return playlistAnswer(request, { tag: tagOf(film, 'multivariant'), read });
+        const index = await films.index(film, { signal });
+        if (!index) return undefined;
+        const variants = film.renditions?.map(({ variant }) => variant);
+        const read = async () => multivariantPlaylist(variantOf(index), variants);
+        return playlistAnswer(request, { tag: tagOf(film, `multivariant${renditionsTag(film)}`), read });
       }
-      const stretch = find(index, file);
-      return stretch && stretchOf(film, stretch, request);
+      const shown = shownAs(film, file.variant);
+      if (!shown) return undefined;
+      if (file.type === 'media') return playlistOf(shown, { variant: file.variant, request });
+      const index = await films.index(shown, { signal });
+      const stretch = index && find(index, file);
+      return stretch && stretchOf(shown, stretch, request);
     },
   };
 }
@@ -103,34 +134,24 @@ interface Stretch {
   readonly size: number;
 }
 
-/** Undefined: a blob of it is not there. */
-async function piecesOf(
-  { video, heads }: IndexedFilm,
-  { type, at, size }: Stretch,
-  { blobs, signal }: { blobs: Pick<Blobs, 'get'>; signal: AbortSignal },
-): Promise<FilePiece[] | undefined> {
-  const to = at + size;
-  if (heads === undefined) return [{ key: video.key, from: at, to }];
-  if (type === 'init') return [{ key: heads.key, from: at, to }];
-  const found = await blobs.get(heads.key, { range: { from: at, to }, signal });
-  if (found.outcome !== 'ok') return undefined;
-  const block = readSegmentBlock(
-    await new Response(found.body as ReadableStream<Uint8Array<ArrayBuffer>>).bytes(),
-  );
-  return [
-    { key: heads.key, from: at + block.headAt, to },
-    ...block.ranges.map(([from, end]) => ({ key: video.key, from, to: end })),
-  ];
-}
-
-function find(index: SegmentIndex, { type, number }: NumberedFile): Stretch | undefined {
+/** What a rendition borrows from its source has one name, that of the source. */
+function find(index: SegmentIndex, { type, number, variant }: NumberedFile): Stretch | undefined {
   if (type === 'init') {
     const init = index.inits[number];
-    return init && { type, name: initName(number), at: init.at, size: init.size };
+    if (!init || init.ofSource !== undefined) return undefined;
+    return { type, name: initName(number, variant), at: init.at, size: init.size };
   }
   if (number >= index.count) return undefined;
-  const { at, size } = index.segment(number);
-  return { type, name: segmentName(number), at, size };
+  const { at, size, init } = index.segment(number);
+  if (index.inits[init]?.ofSource !== undefined) return undefined;
+  return { type, name: segmentName(number, variant), at, size };
+}
+
+/** The film, or a rendition of it as one of its own; undefined: it has no such rendition. */
+function shownAs(film: IndexedFilm, variant: number): IndexedFilm | undefined {
+  if (variant === 0) return film;
+  const rendition = film.renditions?.[variant - 1];
+  return rendition && { video: rendition.video, index: rendition.index };
 }
 
 /** A playlist is made only for who does not have it: its tag is known before. */
@@ -174,6 +195,13 @@ function kept(answer: Response, seconds: number): Response {
 /** What the bytes depend on: those of the film, what they are, and how this program writes a playlist of them. */
 function tagOf({ video }: Film, what: string): string {
   return `${video.sha256.slice(0, 32)}-${what}-1`;
+}
+
+/** Nothing for a film without. */
+function renditionsTag({ renditions = [] }: Film): string {
+  if (renditions.length === 0) return '';
+  const hashes = renditions.map(({ video }) => video.sha256).join();
+  return `-${createHash('sha256').update(hashes).digest('hex').slice(0, 16)}`;
 }
 
 function isIndexed(film: Film): film is IndexedFilm {

@@ -46,13 +46,19 @@ export function filmRoute(folder: `/${string}`, options: FilmRoute & { films: Vo
     isOpen: true,
     isOnEveryNode: true,
     path: { [id.name]: id.schema, file: Type.String({ examples: ['index.m3u8', 'source.mp4'] }) },
+    query: Object.assign({}, ...films.files.map(({ query }) => query)),
     headers: requestHeaders,
     answers: {
-      200: text(['application/vnd.apple.mpegurl', 'video/mp4'], 'A playlist (RFC 8216), or media.'),
+      200: text(
+        [...new Set(['application/vnd.apple.mpegurl', 'video/mp4', ...films.files.map(({ type }) => type)])],
+        'A playlist (RFC 8216), media, or what is made of it.',
+      ),
       206: text(['video/mp4'], 'The bytes that `Range` names.'),
       304: { ...nothing, description: 'The client has this version.' },
     },
-    faults: [...faults, ...vodFaults, ...storeFaults],
+    faults: [
+      ...new Set([...faults, ...vodFaults, ...films.files.flatMap((file) => file.faults), ...storeFaults]),
+    ],
   };
   return new Elysia().get(
     `${folder}/:${id.name}/*`,

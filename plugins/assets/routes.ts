@@ -14,11 +14,12 @@ import { type AssetDocument, assetKind, assetOf } from './document.ts';
 import { importRoute } from './imports/request.ts';
 import type { AssetsKit } from './kit.ts';
 import { assetRow } from './lookup.ts';
-import { assetName, assetSchema, presentAsset, readOnly } from './present.ts';
-import { assetPlaces } from './quota.ts';
+import { assetName } from './present.ts';
+import { shownAsset } from './shown.ts';
 import { tusRoutes } from './tus/routes.ts';
 import { putRoute } from './uploads/put-route.ts';
 import { requestRoute } from './uploads/request.ts';
+import { uploading } from './uploads/uploading.ts';
 import { uploadUrls } from './uploads/url.ts';
 import { videoRoutes } from './video.ts';
 
@@ -27,13 +28,14 @@ export function routes(kit: AssetsKit): AnyElysia {
   const { resources, actors } = kit;
   const { publicUrl } = kit.deployment;
   const keys = kit.use(authenticator);
+  const shown = shownAsset(kit);
   const urls = uploadUrls(kit);
-  const places = assetPlaces(kit);
+  const { places } = kit.use(uploading);
   const change = bodyReader(
     { name: Type.Optional(assetName), userTags: Type.Optional(userTagsSchema) },
-    { readOnly },
+    shown,
   );
-  const present = (row: StoredResource) => presentAsset(assetOf(row), { publicUrl });
+  const present = (row: StoredResource) => shown.present(assetOf(row));
   const list = resourceList({ kind: assetKind, fields, publicUrl, resources });
   const owned = async ({ accountId }: Principal, id: string): Promise<StoredResource> => {
     const row = await assetRow(id, kit);
@@ -55,7 +57,7 @@ export function routes(kit: AssetsKit): AnyElysia {
       says('Lists assets, newest first; parameters as for streams.', {
         name: 'listAssets',
         query: listParameters(fields),
-        answers: { 200: listAnswer(assetSchema) },
+        answers: { 200: listAnswer(shown.schema) },
         faults: ['query.invalid'],
       }),
     )
@@ -63,11 +65,11 @@ export function routes(kit: AssetsKit): AnyElysia {
       '/api/asset/:id',
       async ({ request, params }) => {
         const principal = await authenticate(request, keys);
-        return Response.json(present(await owned(principal, params.id)));
+        return Response.json(await present(await owned(principal, params.id)));
       },
       says('One asset.', {
         name: 'getAsset',
-        answers: { 200: json(assetSchema, 'The asset.') },
+        answers: { 200: json(shown.schema, 'The asset.') },
         faults: ['asset.not_found'],
       }),
     )
@@ -80,12 +82,12 @@ export function routes(kit: AssetsKit): AnyElysia {
         const changes = await change.read(request);
         if (Object.keys(changes).length > 0)
           await actors.ask(asset, id, { type: 'change', changes }).catch(unlessDeleted(id));
-        return Response.json(present(await owned(principal, id)));
+        return Response.json(await present(await owned(principal, id)));
       },
       says('Changes the fields that the body names. 200 with the asset.', {
         name: 'changeAsset',
         body: change,
-        answers: { 200: json(assetSchema, 'The asset.') },
+        answers: { 200: json(shown.schema, 'The asset.') },
         faults: ['asset.not_found'],
       }),
     )

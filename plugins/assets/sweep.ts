@@ -3,7 +3,7 @@ import type { Stop } from '../../core/plugin.ts';
 import { type BlobFacts, blobLimits, type UnfinishedUpload } from '../../core/ports/blobs.ts';
 import { regularly } from '../../core/regularly.ts';
 import { countRemoved, Removed } from '../../core/sweep-counts.ts';
-import { exportsFolder, keysOf } from './contract.ts';
+import { exportsFolder, keysOf, picturesFolder } from './contract.ts';
 import { type AssetDocument, assetFolder, assetOf } from './document.ts';
 import type { AssetsKit } from './kit.ts';
 import { assetLimits } from './limits.ts';
@@ -126,6 +126,7 @@ function isNeeded(key: string, { document, now }: { document: AssetDocument | un
     case 'ready':
       // What was exported is known by its CID, to whoever was told: no row says that it is not needed any more.
       if (key.startsWith(exportsFolder(document.id))) return true;
+      if (document.file && key.startsWith(`${picturesFolder(document.file.video.key)}`)) return true;
       return document.file !== null && keysOf(document.file).includes(key);
   }
 }

@@ -3,6 +3,8 @@ import type { LostNode } from '../../core/nodes.ts';
 import type { Stop } from '../../core/plugin.ts';
 import type { LoggedEvent, StoredResource } from '../../core/ports/store.ts';
 import { regularly } from '../../core/regularly.ts';
+import { rowPages } from '../../core/row-pages.ts';
+import { sideBySide } from '../../core/side-by-side.ts';
 import { type SessionFacts, type Streams, streams } from '../streams/contract.ts';
 import type { MultistreamKit } from './config.ts';
 import { multistreamLimits } from './limits.ts';
@@ -21,7 +23,7 @@ export async function sessionOver(event: LoggedEvent, kit: MultistreamKit): Prom
   // Most sessions are pushed nowhere, which one look tells: all of one session lie beside it.
   if (!(await kit.resources.find(pushKind, 'sessionId', sessionId, { isBeside: true }))) return;
   for await (const rows of pagesOf({ sessionId }, kit)) {
-    await allOf(rows, async ({ id }) => {
+    await sideBySide(rows, async ({ id }) => {
       const options = { cause: `push/over/${event.id}/${id}` };
       await kit.actors.ask(push, id, { type: 'over', stream }, options).catch(unlessRefused);
     });
@@ -32,7 +34,7 @@ export async function sessionOver(event: LoggedEvent, kit: MultistreamKit): Prom
 export async function lostNode(lost: LostNode, kit: MultistreamKit): Promise<void> {
   for await (const rows of pagesOf({ node: lost.id }, kit)) {
     const lastSign = await lost.lastSigns();
-    await allOf(rows, async (row) => {
+    await sideBySide(rows, async (row) => {
       const { incarnation, streamId } = pushDocument(row);
       if (incarnation === null || lastSign(incarnation) === undefined) return;
       // Nothing has started yet when a process tells of the one before it: then the stream is as it was last heard of.
@@ -62,7 +64,7 @@ export function endingMissed(kit: MultistreamKit): Stop {
     async work(signal) {
       for await (const rows of pagesOf({}, kit)) {
         if (signal.aborted) return;
-        await allOf(rows, end);
+        await sideBySide(rows, end);
       }
     },
     failed: (error) =>
@@ -70,24 +72,6 @@ export function endingMissed(kit: MultistreamKit): Stop {
   });
 }
 
-/** All with these values. */
-async function* pagesOf(
-  where: Readonly<Record<string, string>>,
-  { resources }: MultistreamKit,
-): AsyncGenerator<readonly StoredResource[]> {
-  for (let after: StoredResource | undefined; ; ) {
-    const rows = await resources.list(pushKind, { where, limit: page, ...(after && { after }) });
-    if (rows.length > 0) yield rows;
-    after = rows.at(-1);
-    if (rows.length < page) return;
-  }
-}
-
-/** Side by side. One that fails keeps no other from it, and then fails the whole. */
-async function allOf(
-  rows: readonly StoredResource[],
-  work: (row: StoredResource) => Promise<void>,
-): Promise<void> {
-  const failed = (await Promise.allSettled(rows.map(work))).find((end) => end.status === 'rejected');
-  if (failed) throw failed.reason;
+function pagesOf(where: Readonly<Record<string, string>>, { resources }: MultistreamKit) {
+  return rowPages(pushKind, { where, page, resources });
 }

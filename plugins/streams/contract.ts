@@ -1,4 +1,5 @@
 import type { Principal } from '../../core/auth.ts';
+import type { Operation } from '../../core/operation.ts';
 import type { LiveReading, PublishGrant } from '../../core/ports/media.ts';
 import { resource } from '../../core/resource.ts';
 import { collection, token } from '../../core/token.ts';
@@ -83,6 +84,20 @@ export interface SessionFacts {
 export type PublishTerms = (session: SessionFacts) => Pick<PublishGrant, 'recording' | 'profiles'>;
 
 export const publishTerms = collection<PublishTerms>('streams.publish-terms');
+
+/**
+ * A file beside the playlists of what is on the air, `/hls/{playbackId}/{name}`: made by the node that has them, answered by every
+ * node as playlists are.
+ */
+export interface LiveFile {
+  readonly name: string;
+  readonly summary: string;
+  readonly operation: Pick<Operation, 'name' | 'answers'> & { readonly faults: readonly string[] };
+  /** Undefined: this node has no such playlist. What it throws and answers is for viewers. An `ETag` is heeded for it. */
+  answer(playbackId: string, options: { readonly signal: AbortSignal }): Promise<Response> | undefined;
+}
+
+export const liveFiles = collection<LiveFile>('streams.live-files');
 
 /** Looks at what is on the air here. Called on the thread that reads sockets. */
 export interface LiveObserver {

@@ -10,6 +10,7 @@ import { flagOf } from '../../core/query.ts';
 import { documentOf } from './document.ts';
 import type { StreamsKit } from './kit.ts';
 import { streamLimits } from './limits.ts';
+import { liveFileRoutes } from './live-files.ts';
 import { notOn } from './not-on.ts';
 import { relay } from './relay/relay.ts';
 import { viewerId, viewerOf } from './viewer.ts';
@@ -45,6 +46,7 @@ export function hlsRoutes(kit: StreamsKit): AnyElysia {
   };
 
   return new Elysia()
+    .use(liveFileRoutes(kit, { others, withCors }))
     .get(
       '/hls/:playbackId/*',
       ({ params, request }) => {

@@ -1,5 +1,7 @@
 import { unlessRefused } from '../../core/fault.ts';
 import type { LostNode } from '../../core/nodes.ts';
+import { rowPages } from '../../core/row-pages.ts';
+import { sideBySide } from '../../core/side-by-side.ts';
 import { taskKind, taskOf } from './document.ts';
 import type { TasksKit } from './kit.ts';
 import { taskLimits } from './limits.ts';
@@ -7,28 +9,18 @@ import { task } from './task.ts';
 
 /** Tells every task that processes worked at which are gone: it waits for another try. */
 export async function lostNode(lost: LostNode, kit: TasksKit): Promise<void> {
-  const limit = taskLimits.lostAtOnce.value;
-  let after: { createdAt: number; id: string } | undefined;
-  for (;;) {
-    const rows = await kit.resources.list(taskKind, {
-      ...{ where: { phase: 'running' }, limit },
-      ...(after && { after }),
+  const where = { phase: 'running' };
+  for await (const rows of rowPages(taskKind, { where, page, resources: kit.resources })) {
+    const lastSign = await lost.lastSigns();
+    const told = rows.flatMap((row) =>
+      taskOf(row)
+        .incarnations.filter((incarnation) => lastSign(incarnation) !== undefined)
+        .map((incarnation) => ({ id: row.id, incarnation })),
+    );
+    await sideBySide(told, async ({ id, incarnation }) => {
+      await kit.actors.ask(task, id, { type: 'node.lost', incarnation }).catch(unlessRefused);
     });
-    if (rows.length > 0) {
-      const lastSign = await lost.lastSigns();
-      const told = rows.flatMap((row) =>
-        taskOf(row)
-          .incarnations.filter((incarnation) => lastSign(incarnation) !== undefined)
-          .map((incarnation) =>
-            kit.actors.ask(task, row.id, { type: 'node.lost', incarnation }).catch(unlessRefused),
-          ),
-      );
-      // All of them, so that one which cannot be told keeps no other from it.
-      const failed = (await Promise.allSettled(told)).find((one) => one.status === 'rejected');
-      if (failed) throw failed.reason;
-    }
-    const last = rows.at(-1);
-    if (!last || rows.length < limit) return;
-    after = { createdAt: last.createdAt, id: last.id };
   }
 }
+
+const page = taskLimits.lostAtOnce.value;

@@ -10,8 +10,11 @@ export interface FfmpegProcess {
   readonly pid: number;
   /** Hands bytes to its input: answers how many of them it took, which may be none. The rest is given again after `onDrain`. */
   write(bytes: Uint8Array): number;
-  /** Closes its input once it has read what it took; what does not end by that gets SIGTERM, then SIGKILL. */
-  end(): void;
+  /**
+   * Closes its input once it has read what it took; what does not end by that gets SIGTERM, then SIGKILL. `within`: ms that it may
+   * take for what is left to do; default `endTimeout`.
+   */
+  end(options?: { readonly within?: number }): void;
   /** SIGKILL: it is gone at once, whatever it does or does not do. */
   kill(): void;
   /** Resolves when it is gone. */
@@ -113,12 +116,12 @@ export function startProcess(options: ProcessOptions): FfmpegProcess {
     ok: true,
     pid: child.pid,
     write: (bytes) => (isEnding || isGone ? 0 : input.write(bytes)),
-    end() {
+    end({ within = limits.endTimeout } = {}) {
       if (isEnding || isGone) return;
       isEnding = true;
       if (by === 'itself') by = 'order';
       input.close();
-      after(limits.endTimeout, () => {
+      after(within, () => {
         signal('SIGTERM');
         after(limits.termTimeout, () => signal('SIGKILL'));
       });

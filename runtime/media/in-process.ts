@@ -230,6 +230,7 @@ export function inProcessMedia(options: InProcessMediaOptions): Media {
         for (const viewer of viewers) airing.viewers.saw(viewer, clock.now());
       return airing.output.serve(file, query, signal);
     },
+    keyFrame: (playbackId) => outputs.get(playbackId)?.output.keyFrame(),
     appears: (playbackId, { timeout, signal }) =>
       outputs.get(playbackId)?.output.isPlayable
         ? Promise.resolve(true)

@@ -26,6 +26,7 @@ const noBounds: Readonly<Record<string, string>> = {
   'plugins/health/history.ts FIRST_TEXT': 'the first bit behind those of the issues',
   'runtime/drivers/clock/system.ts longestWait': 'a longer wait is made of several',
   'runtime/drivers/clock/system.ts slack': 'from where on a clock was set back',
+  'runtime/ffmpeg/h264.ts NEVER': 'so many pictures that key frames of the source come first',
   'runtime/main.ts badConfig': 'an exit code',
   'runtime/media/codecs/hevc.ts SPS': 'a type of NAL unit, by the format',
   'runtime/media/hls/output.ts ORIGIN': 'where the timeline begins',

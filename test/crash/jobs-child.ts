@@ -10,12 +10,15 @@ import { sqliteStore } from '../../runtime/drivers/store/sqlite/index.ts';
 import { memoryVolatile } from '../../runtime/drivers/volatile/memory.ts';
 import { modelBlobs } from '../conformance/blobs/model.ts';
 import { courierActor, courierPlugin, type Parcel } from '../kit/courier.ts';
+import { scriptedConverter } from '../kit/scripted-converter.ts';
 import { scriptedInspector, scriptedIntake } from '../kit/scripted-intake.ts';
 import { scriptedMedia } from '../kit/scripted-media.ts';
 import { scriptedOutbound } from '../kit/scripted-outbound.ts';
 import { scriptedPacker } from '../kit/scripted-packer.ts';
 import { scriptedPusher } from '../kit/scripted-pusher.ts';
 import { scriptedRecorder } from '../kit/scripted-recorder.ts';
+import { scriptedStills } from '../kit/scripted-stills.ts';
+import { scriptedTranscoder } from '../kit/scripted-transcoder.ts';
 
 /**
  * Carries parcels until it is killed, or with `drain` until all are delivered. Says `asked <parcel>` before it asks for
@@ -55,7 +58,10 @@ const booted = await boot({
     ...{ volatile: memoryVolatile({ clock }), outbound: scriptedOutbound() },
     ...{ blobs: modelBlobs(), recorder: scriptedRecorder() },
     ...{ intake: scriptedIntake(join(folder, 'uploads')), inspector: scriptedInspector() },
+    converter: scriptedConverter(),
     ...{ packer: scriptedPacker(modelBlobs()), pusher: scriptedPusher(clock) },
+    stills: scriptedStills(() => clock.now()),
+    transcoder: scriptedTranscoder(),
   },
   deployment: { publicUrl: 'http://localhost', dataDir: folder, bootstrapKey: undefined, rtmpPort: 1935 },
   ...{ nodeId: 'local', nodeTimeout: 10_000, partitions: 4, hotActors: 100 },

@@ -15,12 +15,15 @@ import { sqliteStore } from '../../runtime/drivers/store/sqlite/index.ts';
 import { memoryVolatile } from '../../runtime/drivers/volatile/memory.ts';
 import { nodeGate, nodeHeader } from '../../runtime/node-gate.ts';
 import { modelBlobs } from '../conformance/blobs/model.ts';
+import { scriptedConverter } from './scripted-converter.ts';
 import { scriptedInspector, scriptedIntake } from './scripted-intake.ts';
 import { type ScriptedMedia, scriptedMedia } from './scripted-media.ts';
 import { scriptedOutbound } from './scripted-outbound.ts';
 import { scriptedPacker } from './scripted-packer.ts';
 import { type ScriptedPusher, scriptedPusher } from './scripted-pusher.ts';
 import { type ScriptedRecorder, scriptedRecorder } from './scripted-recorder.ts';
+import { scriptedStills } from './scripted-stills.ts';
+import { scriptedTranscoder } from './scripted-transcoder.ts';
 import { trackedStore } from './tracked-store.ts';
 import { bootstrapKey } from './world.ts';
 
@@ -91,7 +94,10 @@ export async function fleet(options: FleetOptions): Promise<Fleet> {
         outbound: scriptedOutbound(),
         intake: scriptedIntake(join(dataDir, id, 'uploads')),
         inspector: scriptedInspector(),
+        converter: scriptedConverter(),
         packer: scriptedPacker(blobs),
+        stills: scriptedStills(() => clock.now()),
+        transcoder: scriptedTranscoder(),
       },
       deployment: {
         ...{ publicUrl: 'http://localhost:8080', dataDir: join(dataDir, id), rtmpPort: 1935 },

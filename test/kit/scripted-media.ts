@@ -1,6 +1,7 @@
 import type { Clock } from '../../core/ports/clock.ts';
 import {
   type Figures,
+  type LiveKeyFrame,
   type LiveReading,
   type Media,
   type MediaHandlers,
@@ -28,6 +29,8 @@ export interface ScriptedPublish {
 
 export interface ScriptedMedia extends Media {
   publish(key: string, options?: { isPush: boolean }): Promise<ScriptedPublish>;
+  /** What is shown of a playlist, by playback id: a test sets it. */
+  readonly keyFrames: Map<string, LiveKeyFrame | 'none'>;
   /** Playback ids that were retired, in order. */
   readonly retired: readonly string[];
   readonly isOpen: boolean;
@@ -43,10 +46,12 @@ export function scriptedMedia(
   let handlers: MediaHandlers | undefined;
   const running = new Map<string, { figures: Figures; closedBecause?: string }>();
   const outputs = new Map<string, { -readonly [K in keyof LiveReading]: LiveReading[K] }>();
+  const keyFrames = new Map<string, LiveKeyFrame | 'none'>();
   const retired: string[] = [];
   let endedBytes = 0;
 
   return {
+    keyFrames,
     retired,
     get isOpen() {
       return handlers !== undefined;
@@ -75,6 +80,7 @@ export function scriptedMedia(
       return { publishes: running.size, outputs: outputs.size, bytes, waitingViewers: 0, viewers: 0 };
     },
     serve: () => undefined,
+    keyFrame: (playbackId) => keyFrames.get(playbackId),
     appears: async () => false,
     async publish(key, { isPush } = { isPush: false }) {
       if (!handlers) throw new Error('nothing accepts broadcasts');

@@ -17,12 +17,15 @@ import { type SqliteStore, sqliteStore } from '../../runtime/drivers/store/sqlit
 import { memoryVolatile } from '../../runtime/drivers/volatile/memory.ts';
 import { modelBlobs } from '../conformance/blobs/model.ts';
 import { documentedBy } from './documented.ts';
+import { type ScriptedConverter, scriptedConverter } from './scripted-converter.ts';
 import { type ScriptedIntake, scriptedInspector, scriptedIntake } from './scripted-intake.ts';
 import { type ScriptedMedia, type ScriptedPublish, scriptedMedia } from './scripted-media.ts';
 import { type ScriptedOutbound, scriptedOutbound } from './scripted-outbound.ts';
 import { scriptedPacker } from './scripted-packer.ts';
 import { type ScriptedPusher, scriptedPusher } from './scripted-pusher.ts';
 import { type ScriptedRecorder, scriptedRecorder } from './scripted-recorder.ts';
+import { type ScriptedStills, scriptedStills } from './scripted-stills.ts';
+import { type ScriptedTranscoder, scriptedTranscoder } from './scripted-transcoder.ts';
 import { trackedStore } from './tracked-store.ts';
 
 /** `MILLRACE_WORLD=cluster`: the same tests on the runtime of several nodes, as one of them. */
@@ -56,9 +59,12 @@ export async function world(options: WorldOptions): Promise<World> {
     const clock = virtualClock({ start: now, idle });
     time = clock;
     const pusher = scriptedPusher(clock);
+    const transcoder = scriptedTranscoder();
     const media = scriptedMedia(clock, pusher.follows);
+    const stills = scriptedStills(() => clock.now());
     const volatile = { ...memoryVolatile({ clock }) };
     const outbound = scriptedOutbound();
+    const converter = scriptedConverter();
     const log = jsonLog({ level: 'debug', now: () => clock.now(), write: (line) => lines.push(line) });
     const bus = broker && memoryBus({ broker, node: 'local', partitions, clock, log });
     const booted = await boot({
@@ -74,10 +80,13 @@ export async function world(options: WorldOptions): Promise<World> {
           media,
           recorder,
           pusher,
+          transcoder,
           blobs,
           intake,
           inspector: scriptedInspector(),
+          converter,
           packer: scriptedPacker(blobs),
+          stills,
           outbound,
           volatile,
         },
@@ -97,7 +106,8 @@ export async function world(options: WorldOptions): Promise<World> {
     });
     // Documented is what nodes with the role `api` answer.
     if (options.roles?.includes('api') !== false) checkAnswers(booted);
-    return { booted, clock, store, inner, media, pusher, outbound, volatile, idle };
+    const drivers = { media, pusher, transcoder, stills, converter, outbound, volatile };
+    return { booted, clock, store, inner, ...drivers, idle };
   };
   current = await startOne(options.start ?? Date.UTC(2026, 0, 1));
 
@@ -148,12 +158,21 @@ export async function world(options: WorldOptions): Promise<World> {
     get pusher() {
       return current.pusher;
     },
+    get transcoder() {
+      return current.transcoder;
+    },
     get volatile() {
       return current.volatile;
+    },
+    get stills() {
+      return current.stills;
     },
     recorder,
     intake,
     blobs,
+    get converter() {
+      return current.converter;
+    },
     get outbound() {
       return current.outbound;
     },
@@ -231,9 +250,12 @@ export interface World {
   readonly peers: Booted['peers'];
   readonly media: ScriptedMedia;
   readonly pusher: ScriptedPusher;
+  readonly stills: ScriptedStills;
+  readonly transcoder: ScriptedTranscoder;
   readonly recorder: ScriptedRecorder;
   readonly intake: ScriptedIntake;
   readonly blobs: Blobs;
+  readonly converter: ScriptedConverter;
   /** Receivers of what the program sends out. */
   readonly outbound: ScriptedOutbound;
   readonly store: SqliteStore;
@@ -299,7 +321,10 @@ interface Running {
   readonly inner: SqliteStore;
   readonly media: ScriptedMedia;
   readonly pusher: ScriptedPusher;
+  readonly stills: ScriptedStills;
+  readonly transcoder: ScriptedTranscoder;
   readonly volatile: World['volatile'];
+  readonly converter: ScriptedConverter;
   readonly outbound: ScriptedOutbound;
   readonly idle: () => Promise<void>;
 }

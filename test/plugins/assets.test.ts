@@ -132,16 +132,20 @@ describe('an asset', () => {
 });
 
 describe('events', () => {
-  it('tell each step once, with the asset as the API shows it, and nothing else', async () => {
+  it('tell each step once, with the asset as the API shows it but for what other plugins tell, and nothing else', async () => {
     const s = await studio();
     await using w = s.w;
     const id = await s.begin();
     const waiting = await s.get(id);
     await w.advance('1s');
     await s.ready(id);
-    const ready = await s.get(id);
+    const own = ({ thumbnailUrl, storyboardUrl, ...asset }: Record<string, unknown>) => {
+      expect([thumbnailUrl, storyboardUrl]).not.toContain(undefined);
+      return asset;
+    };
+    const ready = own(await s.get(id));
     await w.request('PATCH', `/api/asset/${id}`, { body: { name: 'New' } });
-    const renamed = await s.get(id);
+    const renamed = own(await s.get(id));
     await w.request('DELETE', `/api/asset/${id}`);
     const failing = await s.begin();
     await s.assets().fail(failing, 'No.');

@@ -37,6 +37,8 @@ function station(options: { relayMemory?: number } = {}) {
     metrics: new Metrics(),
     signal: stop.signal,
     config: { relayMemory: options.relayMemory ?? 64 },
+    // As plugins offer them.
+    offered: () => [{ name: 'thumbnail.jpg' }],
     media: {
       serve: () => (own.has ? new Response('own') : undefined),
       appears: async () => own.has,
@@ -115,6 +117,24 @@ describe('playback of what another node has', () => {
     expect(answers[0].headers.get('cache-control')).toBe('public, max-age=1');
     expect(answers[0].headers.get('content-type')).toBe('x/y');
     expect(answers[0].headers.has('x-inner')).toBe(false);
+  });
+
+  it('asks for what plugins make of a broadcast as for playlists, and for no other picture', async () => {
+    const s = given();
+    const all = [s.view('thumbnail.jpg', { query: 'x=1' }), s.view('thumbnail.jpg')];
+    await s.settle();
+    expect(s.asked.map(({ path }) => path)).toEqual([`/internal/hls/${playbackId}/thumbnail.jpg`]);
+    s.asked[0].answer('jpeg', { headers: { etag: '"1"' } });
+    for (const { text, headers } of await Promise.all(all))
+      expect([text, headers.get('etag')]).toEqual(['jpeg', '"1"']);
+    expect((await s.view('other.jpg')).text).toBe('playback.not_live');
+    expect(s.asked.length).toBe(1);
+    // That there is no picture is an answer: no other node has one.
+    await s.clock.advance(relayLimits.playlistKept.value);
+    const none = s.view('thumbnail.jpg');
+    await s.settle();
+    s.asked[1].answer('{"errors":["It has no video."],"code":"still.none"}', { status: 404 });
+    expect((await none).text).toContain('It has no video.');
   });
 
   it('has another request for each reload, whatever else is in the query', async () => {

@@ -14,13 +14,16 @@ import type { AssetsKit } from '../kit.ts';
 import { assetLimits } from '../limits.ts';
 import { assetRow } from '../lookup.ts';
 import { making } from '../making.ts';
-import { assetName, assetSchema, presentAsset, readOnly } from '../present.ts';
+import { assetName } from '../present.ts';
+import { type ShownAsset, shownAsset } from '../shown.ts';
 import { type ImportSecret, type NewAsset, type Source, sourceOf } from './source.ts';
 import { importTaskOf } from './task-of.ts';
 
 /** `POST /api/asset/import`: an asset whose file is fetched from a URL, and the task that does it. */
 export function importRoute(kit: AssetsKit, { places }: { places: Quota }): AnyElysia {
-  const { clock, deployment } = kit;
+  const { clock } = kit;
+  const shownAs = shownAsset(kit);
+  const body = bodyOf(shownAs);
   const keys = kit.use(authenticator);
   const once = idempotent(kit);
   const assets = making(kit);
@@ -54,7 +57,7 @@ export function importRoute(kit: AssetsKit, { places }: { places: Quota }): AnyE
           const row = await assetRow(id, kit);
           if (!row) throw new Fault('asset.not_found', { status: 404, message: 'The asset was deleted.' });
           const shown = {
-            asset: presentAsset(assetOf(row), deployment),
+            asset: await shownAs.present(assetOf(row)),
             task: await kit.use(tasks).show(taskId),
           };
           return Response.json(shown, { status: 201 });
@@ -66,7 +69,7 @@ export function importRoute(kit: AssetsKit, { places }: { places: Quota }): AnyE
       {
         name: 'importAsset',
         body,
-        answers: { 201: json(answerSchema, 'The asset, waiting, and the task.') },
+        answers: { 201: json(answerSchema(shownAs), 'The asset, waiting, and the task.') },
         faults: [
           ...['import.bad_url', 'asset.too_many', 'asset.not_found', 'task.too_many'],
           ...['intake.full', 'intake.unavailable'],
@@ -86,21 +89,23 @@ function checkedSource(url: string, { outbound }: AssetsKit): Source {
   throw new Fault('import.bad_url', { status: 422, message });
 }
 
-const body = bodyReader(
-  {
-    url: Type.String({
-      minLength: 1,
-      maxLength: assetLimits.importUrl,
-      description:
-        'http or https. A user and password in it are sent as Basic authentication. They and the query are never shown.',
-      examples: ['https://films.example.com/friday.mp4'],
-    }),
-    name: Type.Optional(assetName),
-    userTags: Type.Optional(userTagsSchema),
-  },
-  { readOnly },
-);
+const bodyOf = ({ readOnly }: ShownAsset) =>
+  bodyReader(
+    {
+      url: Type.String({
+        minLength: 1,
+        maxLength: assetLimits.importUrl,
+        description:
+          'http or https. A user and password in it are sent as Basic authentication. They and the query are never shown.',
+        examples: ['https://films.example.com/friday.mp4'],
+      }),
+      name: Type.Optional(assetName),
+      userTags: Type.Optional(userTagsSchema),
+    },
+    { readOnly },
+  );
 
-const answerSchema = Type.Object({ asset: assetSchema, task: taskSchema }, { additionalProperties: false });
+const answerSchema = ({ schema }: ShownAsset) =>
+  Type.Object({ asset: schema, task: taskSchema }, { additionalProperties: false });
 
 const lateMessage = 'The import was not begun in time.';

@@ -5,13 +5,14 @@ import { corsLimits } from '../../../core/limits.ts';
 import { idSchema, json, nothing, storeFaults } from '../../../core/operation.ts';
 import { openly, readableByAll } from '../../../core/public-access.ts';
 import type { AssetsKit } from '../kit.ts';
-import { assetSchema, presentAsset } from '../present.ts';
+import { shownAsset } from '../shown.ts';
 import { uploader } from './put.ts';
 import { uploading } from './uploading.ts';
 import type { UploadUrls } from './url.ts';
 
 /** `PUT /upload/{assetId}?expires=…&signature=…`: the file of an asset, from whoever has the URL. */
 export function putRoute(kit: AssetsKit, { urls }: { urls: UploadUrls }): AnyElysia {
+  const shown = shownAsset(kit);
   const upload = uploader(kit, kit.use(uploading));
   return new Elysia()
     .put(
@@ -19,7 +20,7 @@ export function putRoute(kit: AssetsKit, { urls }: { urls: UploadUrls }): AnyEly
       ({ request, params: { assetId } }) =>
         openly(async () => {
           await urls.check(assetId, new URL(request.url).searchParams);
-          return Response.json(presentAsset(await upload(request, assetId), kit.deployment));
+          return Response.json(await shown.present(await upload(request, assetId)));
         }),
       {
         // Elysia would read a body whole, by what its type claims to be.
@@ -35,12 +36,13 @@ export function putRoute(kit: AssetsKit, { urls }: { urls: UploadUrls }): AnyEly
               signature: Type.String({ isRequired: true, examples: ['6Xk…'] }),
             },
             file: ['video/mp4'],
-            answers: { 200: json(assetSchema, 'The asset, ready.') },
+            answers: { 200: json(shown.schema, 'The asset, ready.') },
             faults: [
               ...['upload.altered', 'upload.expired', 'upload.accepted', 'upload.cancelled', 'upload.busy'],
               ...['upload.refused', 'upload.too_many', 'server.busy', 'asset.not_found'],
               ...['intake.too_large', 'intake.broken', 'intake.silent', 'intake.slow', 'intake.full'],
               'intake.unavailable',
+              ...['conversion.refused', 'conversion.unavailable'],
               ...['inspection.unavailable', 'blobs.unavailable', 'blobs.full', 'blobs.denied', 'blobs.busy'],
               ...['blobs.closed', 'blobs.too_large', 'blobs.wrong_length'],
               ...storeFaults,

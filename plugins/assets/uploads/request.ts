@@ -14,7 +14,8 @@ import type { AssetsKit } from '../kit.ts';
 import { assetLimits } from '../limits.ts';
 import { assetRow } from '../lookup.ts';
 import { making } from '../making.ts';
-import { assetName, assetSchema, presentAsset, readOnly } from '../present.ts';
+import { assetName } from '../present.ts';
+import { type ShownAsset, shownAsset } from '../shown.ts';
 import { taskIdOf } from './task-of.ts';
 import type { UploadUrls } from './url.ts';
 
@@ -23,11 +24,12 @@ export function requestRoute(
   kit: AssetsKit,
   { urls, places }: { urls: UploadUrls; places: Quota },
 ): AnyElysia {
-  const { clock, deployment } = kit;
+  const { clock } = kit;
+  const shown = shownAsset(kit);
   const keys = kit.use(authenticator);
   const once = idempotent(kit);
   const assets = making(kit);
-  const body = bodyReader({ name: assetName, userTags: Type.Optional(userTagsSchema) }, { readOnly });
+  const body = bodyReader({ name: assetName, userTags: Type.Optional(userTagsSchema) }, shown);
 
   return new Elysia().post(
     '/api/asset/request-upload',
@@ -55,7 +57,7 @@ export function requestRoute(
           return Response.json({
             url: await urls.make(id, expires),
             tusEndpoint: await urls.makeTus(id, expires),
-            asset: presentAsset(assetOf(row), deployment),
+            asset: await shown.present(assetOf(row)),
             task: await kit.use(tasks).show(taskId),
           });
         },
@@ -66,7 +68,7 @@ export function requestRoute(
       {
         name: 'requestUpload',
         body,
-        answers: { 200: json(answerSchema, 'Where to send the file, its asset and its task.') },
+        answers: { 200: json(answerSchema(shown), 'Where to send the file, its asset and its task.') },
         faults: ['asset.too_many', 'asset.not_found', 'task.too_many', 'intake.full', 'intake.unavailable'],
       },
     ),
@@ -75,22 +77,23 @@ export function requestRoute(
 
 export const lateMessage = 'No file came before the upload URL expired.';
 
-const answerSchema = Type.Object(
-  {
-    url: Type.String({
-      description: 'Takes a PUT of the file, without a key, from pages of every origin.',
-      examples: [
-        'https://video.example.com/upload/1f6f0a52-6d6b-4a0c-9a3e-0d6f3ab7c2e1?expires=1767268800&signature=6Xk…',
-      ],
-    }),
-    tusEndpoint: Type.String({
-      description: 'The same for tus 1.0.0 clients, which can go on where they were cut off.',
-      examples: [
-        'https://video.example.com/upload/1f6f0a52-6d6b-4a0c-9a3e-0d6f3ab7c2e1/tus?expires=1767268800&signature=pQ0…',
-      ],
-    }),
-    asset: assetSchema,
-    task: taskSchema,
-  },
-  { additionalProperties: false },
-);
+const answerSchema = ({ schema }: ShownAsset) =>
+  Type.Object(
+    {
+      url: Type.String({
+        description: 'Takes a PUT of the file, without a key, from pages of every origin.',
+        examples: [
+          'https://video.example.com/upload/1f6f0a52-6d6b-4a0c-9a3e-0d6f3ab7c2e1?expires=1767268800&signature=6Xk…',
+        ],
+      }),
+      tusEndpoint: Type.String({
+        description: 'The same for tus 1.0.0 clients, which can go on where they were cut off.',
+        examples: [
+          'https://video.example.com/upload/1f6f0a52-6d6b-4a0c-9a3e-0d6f3ab7c2e1/tus?expires=1767268800&signature=pQ0…',
+        ],
+      }),
+      asset: schema,
+      task: taskSchema,
+    },
+    { additionalProperties: false },
+  );

@@ -5,6 +5,7 @@ import { valuesOf } from '../../../core/limit-table.ts';
 import { pause } from '../../../core/pause.ts';
 import type { ViewerRequest } from '../../../core/ports/media.ts';
 import { SharedWork } from '../../../core/shared-work.ts';
+import { liveFiles } from '../contract.ts';
 import type { StreamsKit } from '../kit.ts';
 import { streamLimits } from '../limits.ts';
 import { notOn, tooMany } from '../not-on.ts';
@@ -23,6 +24,7 @@ const longestWait = streamLimits.returnWait.value;
 export function relay(kit: StreamsKit): Relay {
   const { clock, log, media, nodes } = kit;
   const places = new Places(kit);
+  const beside = new Set(kit.offered(liveFiles).map(({ name }) => name));
   const kept = new Kept<Answer>({ bytes: kit.config.relayMemory * 1_048_576 });
   const shared = new SharedWork<Answer | 'here'>({ running: limits.requests, waiting: limits.waiting });
   const tally = new ViewerTally();
@@ -125,7 +127,7 @@ export function relay(kit: StreamsKit): Relay {
 
   return {
     async serve(viewer) {
-      const asked = askedBy(viewer);
+      const asked = askedBy(viewer, beside);
       if (!asked) throw notOn();
       counts.served.add();
       const { playbackId, file, signal } = viewer;
@@ -163,8 +165,9 @@ interface Asked {
 }
 
 /** What is asked for, if another node could have it. */
-function askedBy({ playbackId, file, query }: ViewerRequest): Asked | undefined {
-  if (!/^[0-9a-z]{16}$/.test(playbackId) || !/^[0-9a-z_.]{1,64}\.(m3u8|mp4)$/.test(file)) return undefined;
+function askedBy({ playbackId, file, query }: ViewerRequest, beside: ReadonlySet<string>): Asked | undefined {
+  const isFile = beside.has(file) || /^[0-9a-z_.]{1,64}\.(m3u8|mp4)$/.test(file);
+  if (!/^[0-9a-z]{16}$/.test(playbackId) || !isFile) return undefined;
   const parameters = new URLSearchParams();
   if (file.endsWith('.m3u8')) {
     for (const name of ['_HLS_msn', '_HLS_part']) {
@@ -196,9 +199,10 @@ function unreachable(cause?: unknown): Fault {
   });
 }
 
-/** It is there, and has no recording to seek in: no use in waiting for it. */
+/** It is there, and has no recording to seek in, or no picture: no use in looking elsewhere. */
 async function isFinal({ body }: Answer): Promise<boolean> {
-  return (await body.text()).includes('"playback.not_recorded"');
+  const text = await body.text();
+  return text.includes('"playback.not_recorded"') || text.includes('"still.none"');
 }
 
 /** ms */
@@ -213,7 +217,7 @@ function passed(headers: Headers): Record<string, string> {
 }
 
 const passedHeaders = [
-  ...['content-type', 'cache-control', 'retry-after'],
+  ...['content-type', 'cache-control', 'retry-after', 'etag'],
   ...['access-control-allow-origin', 'access-control-expose-headers'],
 ];
 

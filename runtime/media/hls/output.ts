@@ -1,5 +1,5 @@
 import type { Clock } from '../../../core/ports/clock.ts';
-import type { Figures, PublishGrant, Vitals } from '../../../core/ports/media.ts';
+import type { Figures, LiveKeyFrame, PublishGrant, Vitals } from '../../../core/ports/media.ts';
 import type { MemoryShare } from '../memory-budget.ts';
 import type { OwnDelay } from '../own-delay.ts';
 import type { PushRelay } from '../push/relay.ts';
@@ -9,6 +9,7 @@ import { LiveLadder } from '../renditions/live/live-ladder.ts';
 import type { MediaSink } from '../sink.ts';
 import { Dvr } from './dvr.ts';
 import { Ingest } from './ingest.ts';
+import { newestKeyFrame } from './key-frame.ts';
 import { type OutputConfig, outputDefaults } from './limits.ts';
 import { type Broadcast, kindAsked, MediaPlaylist } from './media-playlist.ts';
 import {
@@ -221,6 +222,11 @@ export class LiveOutput {
     if (file === DVR_PLAYLIST) return true;
     const asked = renditionOf(file);
     return asked !== undefined && this.#playlists[asked]?.isPlayable === true;
+  }
+
+  /** For `Media.keyFrame`. */
+  keyFrame(): LiveKeyFrame | 'none' | undefined {
+    return this.isPlayable ? (newestKeyFrame(this.#window, this.#prefix) ?? 'none') : undefined;
   }
 
   /** Answers a GET for one file. `query` counts for playlists only. */

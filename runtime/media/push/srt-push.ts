@@ -12,8 +12,8 @@ import type { OpenPush } from './connection.ts';
 import { type SrtLimits, srtLimits } from './srt/limits.ts';
 import { srtCommand } from './srt/srt-command.ts';
 import { srtConnection } from './srt/srt-connection.ts';
-import { endTrouble, noFfmpeg, refusalTrouble, trouble } from './srt/srt-trouble.ts';
-import { badUrl, outboundTrouble } from './troubles.ts';
+import { endTrouble, noFfmpeg, refusalTrouble } from './srt/srt-trouble.ts';
+import { badUrl, outboundTrouble, trouble } from './troubles.ts';
 
 interface Prepared {
   readonly command: FfmpegCommand;
@@ -52,7 +52,7 @@ export function srtPush(options: SrtPushOptions): OpenPush {
     const about = await runner.about();
     if (!about) return noFfmpeg;
     if (!about.protocols.has('srt')) {
-      return trouble('unsupported', 'The ffmpeg of this server was built without SRT.');
+      return trouble('unsupported', 'the ffmpeg of this server was built without SRT');
     }
     const address = addresses[turn % addresses.length];
     const command = srtCommand(url, { address, limits });
@@ -93,7 +93,7 @@ export function srtPush(options: SrtPushOptions): OpenPush {
     };
     begin().catch((error: unknown) => {
       log.error('a push over SRT could not be begun', { error });
-      fail(trouble('unsupported', 'This server could not begin to send.'));
+      fail(trouble('unsupported', 'this server could not begin to send'));
     });
     return {
       abort() {

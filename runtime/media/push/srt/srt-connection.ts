@@ -3,9 +3,9 @@ import type { PushTrouble } from '../../../../core/ports/pusher.ts';
 import { libavformat } from '../../../ffmpeg/about.ts';
 import type { FfmpegHandlers, FfmpegProcess } from '../../../ffmpeg/process.ts';
 import type { PushHandlers } from '../connection.ts';
+import { trouble } from '../troubles.ts';
 import { flvFraming } from './flv-framing.ts';
 import type { SrtLimits } from './limits.ts';
-import { trouble } from './srt-trouble.ts';
 
 /** One connection: a process of ffmpeg that is fed. */
 export interface SrtConnection extends FfmpegHandlers {
@@ -41,7 +41,7 @@ export function srtConnection(options: {
     // The caller is in the middle of writing.
     (what) =>
       queueMicrotask(() =>
-        fail(trouble('unsupported', `Over SRT the ffmpeg of this server cannot send ${what}.`)),
+        fail(trouble('unsupported', `over SRT the ffmpeg of this server cannot send ${what}`)),
       ),
   );
 
@@ -67,7 +67,7 @@ export function srtConnection(options: {
           if (!hasBegun) {
             hasBegun = true;
             after(limits.acceptTimeout, () =>
-              fail(trouble('timeout', `No connection came about within ${limits.acceptTimeout / 1000} s.`)),
+              fail(trouble('timeout', `no connection came about within ${limits.acceptTimeout / 1000} s`)),
             );
           }
           return child.write(bytes);

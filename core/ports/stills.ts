@@ -1,0 +1,118 @@
+/**
+ * Pictures of what lies or comes as fragmented mp4: one, or many on one sheet. Each is a JPEG. Never decoded in this process;
+ * what is equal is made once for all who want it, and kept in memory for a while. How much is made at one time, how long it may
+ * take and how large it may be is bounded.
+ *
+ * Faults: `still.none` (404: there is no picture in it, it cannot be decoded, or is too large to be), `still.unavailable` (503:
+ * there is no ffmpeg), `still.busy` (503: too much is being made, or waits), `still.failed` (503: it took too long, or broke). What
+ * `open` and `read` throw is thrown as it is.
+ */
+export interface Stills {
+  make(order: StillOrder): Promise<Still>;
+  totals(): StillTotals;
+  /** What is being made ends; what is asked for later is `still.unavailable`. */
+  close(): void;
+}
+
+/** What a picture is of; for the counts. */
+export const stillKinds = ['live', 'asset', 'storyboard'] as const;
+export type StillKind = (typeof stillKinds)[number];
+
+export interface StillOrder {
+  readonly kind: StillKind;
+  /** Equal keys are equal pictures. */
+  readonly key: string;
+  /** What it is of: of one such thing few are made at a time, so that it takes no other's place. */
+  readonly of: string;
+  /** How long what was made may be answered again, ms. Default: for ever. */
+  readonly freshFor?: number;
+  readonly signal: AbortSignal;
+  /** Where it lies when it was made before, by whatever process. */
+  readonly store?: StillStore;
+  /** Called when its turn has come. Undefined: there is nothing to make it of (`still.none`). */
+  open(signal: AbortSignal): Promise<StillMedia | undefined> | StillMedia | undefined;
+}
+
+export interface StillStore {
+  /** The JPEG; undefined, or what is none: it is made. */
+  load(signal: AbortSignal): Promise<Uint8Array<ArrayBuffer> | undefined>;
+  /** Whoever asked has it, whether this succeeds or not. */
+  save(bytes: Uint8Array): Promise<void>;
+}
+
+export interface StillMedia {
+  /** What was made of an equal version is still right. */
+  readonly version?: string;
+  /** In the order of the sheet, by rows; one alone is the whole picture. */
+  readonly pictures: readonly StillPicture[];
+  readonly columns: number;
+  /** Pixels that each picture must fit into, at least 2. Its shape is kept, and it is never made larger. */
+  readonly width: number;
+  readonly height: number;
+}
+
+export interface StillPicture {
+  /** Where it may be, the best first: the first of them that has any picture counts. */
+  readonly sources: readonly StillSource[];
+}
+
+/** A segment or part of HLS: fragmented mp4 (ISO/IEC 14496-12 8.8) behind an init segment. */
+export interface StillSource {
+  readonly init: StillInit;
+  open(signal: AbortSignal): Promise<StillBytes> | StillBytes;
+  /**
+   * Which picture: the one that is shown so many seconds behind the first one of the segment; before that the first, beyond the
+   * end the last. Undefined: its first key frame, and no more is read than that.
+   */
+  readonly at?: number;
+  /**
+   * Of the first segment of a film: seconds are counted from the beginning of its sound, where that comes before the first picture is
+   * `shown`; of what this program packaged, whose segments last from decode time to decode time, before it is `decoded`.
+   */
+  readonly lead?: 'shown' | 'decoded';
+}
+
+export interface StillBytes {
+  /** Bytes. */
+  readonly size: number;
+  /** Bytes `from` up to `to`, within `size`. Bounded by who asks. */
+  read(range: { readonly from: number; readonly to: number }, signal: AbortSignal): Promise<Uint8Array>;
+}
+
+export interface StillInit {
+  /** Equal for equal inits. */
+  readonly id: string;
+  read(signal: AbortSignal): Promise<Uint8Array>;
+}
+
+export interface Still {
+  /** JPEG. Shared by all who get it: nobody changes it. */
+  readonly bytes: Uint8Array<ArrayBuffer>;
+  /** Of the whole picture, pixels. */
+  readonly width: number;
+  readonly height: number;
+  /** Strong, without its quotes. */
+  readonly etag: string;
+  /** Epoch ms at which it was made, or was last seen to be what would be made. */
+  readonly at: number;
+}
+
+/** By kind. Counts only grow. */
+export interface StillTotals {
+  readonly kinds: Readonly<Record<StillKind, StillCounts>>;
+  /** Being made, and waiting for that. */
+  readonly running: number;
+  readonly waiting: number;
+  /** Kept now. */
+  readonly bytes: number;
+}
+
+export interface StillCounts {
+  readonly made: number;
+  /** Answered from memory, or with what was being made for somebody else. */
+  readonly shared: number;
+  /** `still.busy` and `still.unavailable`. */
+  readonly refused: number;
+  /** `still.none` and `still.failed`. */
+  readonly failed: number;
+}

@@ -1,0 +1,27 @@
+import { type StillCounts, stillKinds } from '../../core/ports/stills.ts';
+import type { StillsKit } from './kit.ts';
+
+/** Shows what the pictures of this node come to. */
+export function count({ metrics, stills }: Pick<StillsKit, 'metrics' | 'stills'>): void {
+  metrics.readings('millrace_stills_total', {
+    help: 'Requests for thumbnails and storyboards on this node, by what became of them.',
+    type: 'counter',
+    read: () =>
+      stillKinds.flatMap((kind) =>
+        outcomes.map((outcome) => ({
+          labels: { kind, outcome },
+          value: stills.totals().kinds[kind][outcome],
+        })),
+      ),
+  });
+  metrics.reading('millrace_stills_running', {
+    help: 'Thumbnails and storyboards that are being made.',
+    read: () => stills.totals().running,
+  });
+  metrics.reading('millrace_stills_held_bytes', {
+    help: 'Memory that thumbnails and storyboards take.',
+    read: () => stills.totals().bytes,
+  });
+}
+
+const outcomes: readonly (keyof StillCounts)[] = ['made', 'shared', 'refused', 'failed'];

@@ -1,0 +1,28 @@
+import { definePlugin } from '../../core/plugin.ts';
+import type { Derivation } from '../../core/resource.ts';
+import { offer } from '../../core/token.ts';
+import { filmFiles } from '../assets/contract.ts';
+import { liveFiles } from '../streams/contract.ts';
+import { count } from './counts.ts';
+import type { StillsKit } from './kit.ts';
+import { liveThumbnail } from './live.ts';
+import { storyboard, storyboardCues } from './storyboard.ts';
+import { filmThumbnail } from './thumbnail.ts';
+import { assetFields, streamFields } from './told.ts';
+
+/** Pictures of what is on the air and of films, for pages that show them before they are played. */
+export default definePlugin({
+  id: 'stills',
+  summary: 'thumbnails of broadcasts and assets, storyboards of assets',
+  derives: [streamFields, assetFields] as readonly Derivation<StillsKit>[],
+  offers: [
+    offer(liveFiles, liveThumbnail),
+    offer(filmFiles, filmThumbnail),
+    offer(filmFiles, storyboard),
+    offer(filmFiles, storyboardCues),
+  ],
+  start(kit) {
+    count(kit);
+    return undefined;
+  },
+});

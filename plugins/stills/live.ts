@@ -1,0 +1,66 @@
+import { text } from '../../core/operation.ts';
+import type { LiveKeyFrame } from '../../core/ports/media.ts';
+import type { StillMedia } from '../../core/ports/stills.ts';
+import type { LiveFile } from '../streams/contract.ts';
+import { bytesOf } from './blob-bytes.ts';
+import { stillFaults } from './faults.ts';
+import type { StillsKit } from './kit.ts';
+import { stillsLimits } from './limits.ts';
+import { thumbnailName } from './names.ts';
+
+const refresh = stillsLimits.refresh.value;
+const box = stillsLimits.width.value;
+
+/** `/hls/{playbackId}/thumbnail.jpg`: the newest key frame, made anew when it is asked for and 5 s old. */
+export function liveThumbnail({
+  media,
+  stills,
+  clock,
+}: Pick<StillsKit, 'media' | 'stills' | 'clock'>): LiveFile {
+  const answer = async (playbackId: string, signal: AbortSignal): Promise<Response> => {
+    const still = await stills.make({
+      ...{ kind: 'live', key: `live/${playbackId}`, of: `live/${playbackId}`, freshFor: refresh, signal },
+      open: () => {
+        const found = media.keyFrame(playbackId);
+        return found && found !== 'none' ? pictureOf(found) : undefined;
+      },
+    });
+    const left = Math.max(1, Math.ceil((still.at + refresh - clock.now()) / 1000));
+    return new Response(still.bytes, {
+      headers: {
+        'content-type': 'image/jpeg',
+        'cache-control': `public, max-age=${left}`,
+        etag: `"${still.etag}"`,
+        'access-control-allow-origin': '*',
+        'access-control-expose-headers': 'Age, Date, ETag, Retry-After',
+        'x-content-type-options': 'nosniff',
+      },
+    });
+  };
+  return {
+    name: thumbnailName,
+    summary:
+      'A picture of what is on the air, for everyone: not older than 5 s and the distance of two key frames.',
+    operation: {
+      name: 'getLiveThumbnail',
+      answers: {
+        200: text(['image/jpeg'], 'A JPEG.'),
+        304: { description: 'The client has this picture.' },
+      },
+      faults: stillFaults,
+    },
+    // What is not here is not looked for in memory either: nobody is shown a broadcast that is over.
+    answer: (playbackId, { signal }) => (media.keyFrame(playbackId) ? answer(playbackId, signal) : undefined),
+  };
+}
+
+function pictureOf({ version, init, part }: LiveKeyFrame): StillMedia {
+  const source = {
+    init: { id: init.id, read: () => bytesOf(init.bytes) },
+    open: () => ({
+      size: part.size,
+      read: ({ from, to }: { from: number; to: number }) => bytesOf(part.slice(from, to)),
+    }),
+  };
+  return { version, pictures: [{ sources: [source] }], columns: 1, width: box, height: box };
+}

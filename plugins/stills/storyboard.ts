@@ -1,0 +1,111 @@
+import type { Still, StillStore } from '../../core/ports/stills.ts';
+import type { FilmFile, FilmMedia } from '../../core/vod/film-media.ts';
+import type { IndexedFilm } from '../../core/vod/films.ts';
+import { picturesFolder } from '../assets/contract.ts';
+import { stillFaults } from './faults.ts';
+import { fileOf } from './file-of.ts';
+import { filmSource } from './film-source.ts';
+import { type FilmTimes, segmentAt, TimesOf } from './film-times.ts';
+import type { StillsKit } from './kit.ts';
+import { stillsLimits } from './limits.ts';
+import { cuesName, storyboardName } from './names.ts';
+import { type Cue, webVtt } from './web-vtt.ts';
+
+const { tiles, tilesLong, long, columns: mostColumns, tile, stored } = stillsLimits;
+const faults = [...stillFaults, 'file.gone'];
+
+/** `storyboard.jpg`: pictures of the whole film on one sheet, each the key frame that a segment begins with. */
+export function storyboard(kit: StoryboardKit): FilmFile {
+  const known = new TimesOf();
+  return {
+    name: storyboardName,
+    type: 'image/jpeg',
+    faults,
+    async answer(film, { request, media }) {
+      const plan = planOf(known.get(media.index));
+      const { bytes, etag } = await sheetOf(film, { plan, media, kit, signal: request.signal });
+      return fileOf(request, { body: bytes, etag, type: 'image/jpeg' });
+    },
+  };
+}
+
+/** `storyboard.vtt`: when each of them is shown, and where on the sheet it is (WebVTT with media fragments `xywh`). */
+export function storyboardCues(kit: StoryboardKit): FilmFile {
+  const known = new TimesOf();
+  return {
+    name: cuesName,
+    type: 'text/vtt',
+    faults,
+    async answer(film, { request, media }) {
+      const plan = planOf(known.get(media.index));
+      const { width, height, etag } = await sheetOf(film, { plan, media, kit, signal: request.signal });
+      // Its size is that of the sheet, which shape the film ever has.
+      const rows = Math.ceil(plan.cues.length / plan.columns);
+      const size = { width: Math.floor(width / plan.columns), height: Math.floor(height / rows) };
+      const { pathname } = new URL(request.url);
+      const sheet = `${kit.deployment.publicUrl}${pathname.slice(0, -cuesName.length)}${storyboardName}`;
+      const body = webVtt(plan.cues, { sheet, columns: plan.columns, ...size });
+      return fileOf(request, { body, etag: `${etag}-vtt`, type: 'text/vtt; charset=utf-8' });
+    },
+  };
+}
+
+type StoryboardKit = Pick<StillsKit, 'stills' | 'blobs' | 'deployment'>;
+
+interface Plan {
+  readonly cues: readonly (Cue & { readonly segment: number })[];
+  readonly columns: number;
+}
+
+/** About evenly over the film, each where a segment begins: a short film has as many as it has segments. */
+function planOf(times: FilmTimes): Plan {
+  const end = times[times.length - 1];
+  const count = (end < long.value ? tiles : tilesLong).value;
+  const segments = new Set<number>();
+  if (times.length > 1)
+    for (let row = 0; row < count; row += 1) segments.add(segmentAt(times, (row * end) / count));
+  const numbers = [...segments];
+  const cues = numbers.map((segment, row) => ({
+    segment,
+    from: times[segment],
+    to: row + 1 < numbers.length ? times[numbers[row + 1]] : end,
+  }));
+  return { cues, columns: Math.max(1, Math.min(mostColumns.value, cues.length)) };
+}
+
+/** From memory, from where it was stored when it was made, or made now. */
+function sheetOf(
+  film: IndexedFilm,
+  { plan, media, kit, signal }: { plan: Plan; media: FilmMedia; kit: StoryboardKit; signal: AbortSignal },
+): Promise<Still> {
+  const { sha256 } = film.video;
+  const store = storeOf(film, kit);
+  return kit.stills.make({
+    ...{ kind: 'storyboard', key: `film/${sha256}/storyboard`, of: `film/${sha256}`, signal },
+    ...(store && { store }),
+    open: () => ({
+      pictures: plan.cues.map(({ segment }) => ({ sources: [filmSource(media, { number: segment })] })),
+      ...{ columns: plan.columns, width: tile.value, height: tile.value },
+    }),
+  });
+}
+
+/** Beside the film, with which it goes. Named by its bytes and by how this program makes it. */
+function storeOf({ video }: IndexedFilm, { blobs }: StoryboardKit): StillStore | undefined {
+  const folder = picturesFolder(video.key);
+  if (folder === undefined) return undefined;
+  const key = `${folder}storyboard-1-${video.sha256.slice(0, 0x20)}.jpg`;
+  return {
+    async load(signal) {
+      const found = await blobs.get(key, { signal });
+      if (found.outcome !== 'ok') return undefined;
+      if (found.blob.size <= stored.value)
+        return new Response(found.body as ReadableStream<Uint8Array<ArrayBuffer>>).bytes();
+      await found.body.cancel();
+      return undefined;
+    },
+    async save(bytes) {
+      await blobs.put(key, bytes);
+    },
+  };
+}

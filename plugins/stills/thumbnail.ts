@@ -1,0 +1,62 @@
+import { Type } from '@sinclair/typebox';
+import { invalidQuery } from '../../core/query.ts';
+import type { FilmFile } from '../../core/vod/film-media.ts';
+import { stillFaults } from './faults.ts';
+import { fileOf } from './file-of.ts';
+import { filmSource } from './film-source.ts';
+import { type FilmTimes, segmentAt, TimesOf } from './film-times.ts';
+import type { StillsKit } from './kit.ts';
+import { stillsLimits } from './limits.ts';
+import { thumbnailName } from './names.ts';
+
+const { opening, lookBack, width: box } = stillsLimits;
+
+/** `thumbnail.jpg?time=`: the picture that a player shows at that moment. */
+export function filmThumbnail({ stills }: Pick<StillsKit, 'stills'>): FilmFile {
+  const known = new TimesOf();
+  return {
+    name: thumbnailName,
+    type: 'image/jpeg',
+    query: {
+      time: Type.Number({
+        minimum: 0,
+        description:
+          'With `thumbnail.jpg`: the moment, in seconds; beyond the end it is the last picture. Default: a tenth of the film, 10 s at most.',
+        examples: [12.5],
+      }),
+    },
+    faults: [...stillFaults, 'query.invalid', 'file.gone'],
+    async answer({ video }, { request, media }) {
+      const { index } = media;
+      const asked = timeAsked(new URL(request.url).searchParams);
+      const times = known.get(index);
+      const ms = Math.floor(Math.min(asked ?? usual(times), times[index.count]) * 1000 + 1e-6);
+      const still = await stills.make({
+        ...{ kind: 'asset', key: `film/${video.sha256}/${ms}`, of: `film/${video.sha256}` },
+        signal: request.signal,
+        open: () => {
+          if (index.count === 0) return undefined;
+          const at = ms / 1000;
+          const number = segmentAt(times, at);
+          const sources = [filmSource(media, { number, at: at - times[number] })];
+          for (let back = 1; back <= lookBack.value && back <= number; back += 1)
+            sources.push(filmSource(media, { number: number - back, at: Number.MAX_SAFE_INTEGER }));
+          return { pictures: [{ sources }], columns: 1, width: box.value, height: box.value };
+        },
+      });
+      return fileOf(request, { body: still.bytes, etag: still.etag, type: 'image/jpeg' });
+    },
+  };
+}
+
+/** Seconds. 422 `query.invalid`. */
+function timeAsked(query: URLSearchParams): number | undefined {
+  const text = query.get('time');
+  if (text === null) return undefined;
+  if (!/^\d{1,15}(\.\d{1,20})?$/.test(text)) throw invalidQuery('time: expected seconds, such as 12.5');
+  return Number(text);
+}
+
+function usual(times: FilmTimes): number {
+  return Math.min(opening.value, times[times.length - 1] / 10);
+}

@@ -1,0 +1,53 @@
+import { Type } from '@sinclair/typebox';
+import type { Derivation } from '../../core/resource.ts';
+import { assetResource } from '../assets/contract.ts';
+import { stream } from '../streams/contract.ts';
+import type { StillsKit } from './kit.ts';
+import { cuesName, thumbnailName } from './names.ts';
+
+const example = 'https://video.example.com';
+const link = (description: string, path: string) =>
+  Type.String({ description, examples: [`${example}${path}`] });
+
+/**
+ * Both are told whether there is an ffmpeg or not: which node makes a picture is not known here, and one that is installed is found
+ * without a word. An address that answers 503 meanwhile is the same address afterwards.
+ */
+export const streamFields: Derivation<StillsKit> = {
+  resource: stream,
+  schemas: {
+    thumbnailUrl: link(
+      'While active: a picture of now, a JPEG for everyone who knows the URL.',
+      `/hls/6pukxh2m0ydr9h3q/${thumbnailName}`,
+    ),
+  },
+  of({ isActive, playbackId }, { deployment }) {
+    if (isActive !== true) return undefined;
+    return { values: { thumbnailUrl: `${deployment.publicUrl}/hls/${playbackId}/${thumbnailName}` } };
+  },
+};
+
+/** Of assets that are ready, have pictures, and can be cut. */
+export const assetFields: Derivation<StillsKit> = {
+  resource: assetResource,
+  schemas: {
+    thumbnailUrl: link(
+      'When ready, of a film that can be played in pieces: a JPEG for everyone who knows the URL; `?time=` is the moment in seconds.',
+      `/asset/6pukxh2m0ydr9h3q/${thumbnailName}`,
+    ),
+    storyboardUrl: link(
+      'The same: WebVTT with pictures of the whole film on one sheet, for the seek bar of a player.',
+      `/asset/6pukxh2m0ydr9h3q/${cuesName}`,
+    ),
+  },
+  of({ playbackUrl, playbackId, videoSpec }, { deployment }) {
+    if (playbackUrl === undefined || !hasVideo(videoSpec)) return undefined;
+    const base = `${deployment.publicUrl}/asset/${playbackId}`;
+    return { values: { thumbnailUrl: `${base}/${thumbnailName}`, storyboardUrl: `${base}/${cuesName}` } };
+  },
+};
+
+function hasVideo(spec: unknown): boolean {
+  const { tracks = [] } = (spec ?? {}) as { tracks?: readonly { type: string }[] };
+  return tracks.some(({ type }) => type === 'video');
+}

@@ -1,0 +1,26 @@
+/**
+ * Width and height of a JPEG, by the frame header of its first picture (ITU-T T.81 B.2.2). Undefined: it is none, or is not whole.
+ */
+export function jpegSize(bytes: Uint8Array): { readonly width: number; readonly height: number } | undefined {
+  const { length } = bytes;
+  if (length < 4 || !isMarker(bytes, 0, START) || !isMarker(bytes, length - 2, END)) return undefined;
+  for (let at = 2; at + 9 <= length; ) {
+    if (bytes[at] !== 0xff) return undefined;
+    const marker = bytes[at + 1];
+    // Of what comes before the picture itself every segment says how long it is.
+    if (marker >= 0xc0 && marker <= 0xc2) {
+      const height = bytes[at + 5] * 0x100 + bytes[at + 6];
+      const width = bytes[at + 7] * 0x100 + bytes[at + 8];
+      return width > 0 && height > 0 ? { width, height } : undefined;
+    }
+    at += 2 + bytes[at + 2] * 0x100 + bytes[at + 3];
+  }
+  return undefined;
+}
+
+const START = 0xd8;
+const END = 0xd9;
+
+function isMarker(bytes: Uint8Array, at: number, marker: number): boolean {
+  return bytes[at] === 0xff && bytes[at + 1] === marker;
+}
