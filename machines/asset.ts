@@ -136,7 +136,8 @@ export interface AssetSettings {
     | { readonly type: 'recording'; readonly sessionId: string }
     | { readonly type: 'directUpload' }
     /** `url`: without what may be a secret in it. */
-    | { readonly type: 'url'; readonly url: string };
+    | { readonly type: 'url'; readonly url: string }
+    | { readonly type: 'transcode'; readonly inputAssetId: string };
   readonly createdByTokenName: string | null;
   readonly userTags: Readonly<Record<string, unknown>>;
   /** Epoch ms. */
@@ -164,6 +165,8 @@ interface File {
   };
   readonly head?: { readonly key: string; readonly size: number; readonly from: number; readonly to: number };
   readonly index?: { readonly key: string; readonly size: number };
+  /** Each with `video` and `index`. */
+  readonly renditions?: readonly object[];
   /** JSON, beside the video. */
   readonly metadata?: { readonly key: string; readonly size: number };
   readonly spec: object;

@@ -383,7 +383,7 @@ export const decisions: Readonly<Record<string, readonly Decision[]>> = {
     ],
     [
       'asset.created, updated, ready, failed, deleted, with payload {asset}',
-      `${assets}: tell each step once, with the asset as the API shows it, and nothing else`,
+      `${assets}: tell each step once, with the asset as the API shows it but for what other plugins tell, and nothing else`,
     ],
     [
       'playback info by asset id and playback id',

@@ -1,4 +1,6 @@
-import type { VideoSpec } from '../../core/ports/recorder.ts';
+import type { TObject } from '@sinclair/typebox';
+import { derivedId } from '../../core/ids.ts';
+import type { FinishedRendition, VideoSpec } from '../../core/ports/recorder.ts';
 import { resource } from '../../core/resource.ts';
 import { collection, token } from '../../core/token.ts';
 import type { Vod } from '../../core/vod/answer.ts';
@@ -26,7 +28,49 @@ export interface Assets {
   /** It will not come. */
   fail(id: string, message: string): Promise<void>;
   find(id: string): Promise<AssetReference | undefined>;
+  /** Of the asset object as its owner sees it, with what other plugins tell of it. */
+  readonly schema: TObject;
+  /** The same. */
+  show(id: string): Promise<Record<string, unknown> | undefined>;
+  /** Before a request makes one. Fault `asset.too_many` (409); `intake.full`, `intake.unavailable` when this node has no room. */
+  admit(account: string): Promise<void>;
+  /** One that failed waits for its file once more. False: it was deleted, or has its file. */
+  awaitAnew(id: string): Promise<boolean>;
+  /**
+   * Takes a film that is made on this node while it is made: written down, looked into, stored, and the asset's file unless it has
+   * one. Whatever it throws, nothing of it stays: what the film throws, what `check` throws, the reason of the signal,
+   * `upload.refused`, `intake.too_large`.
+   */
+  take(id: string, film: ReadableStream<Uint8Array>, options: TakeOptions): Promise<FileOutput | 'gone'>;
   findByPlaybackId(playbackId: string): Promise<(AssetReference & { readonly id: string }) | undefined>;
+}
+
+export interface TakeOptions {
+  readonly signal: AbortSignal;
+  /** What is in it, before it is stored. */
+  check(spec: VideoSpec): void;
+}
+
+/** What is known of an accepted file, as tasks show it and as it lies beside the video. */
+export interface FileOutput {
+  readonly assetSpec: Readonly<Record<string, unknown>>;
+  /** Keys of blobs. */
+  readonly videoFilePath: string;
+  readonly metadataFilePath: string;
+}
+
+/** `output` of the task of an asset's file, under the name of its type. */
+export function outputOf(file: AssetFile, { name }: { readonly name: string }): FileOutput {
+  return {
+    assetSpec: { name, ...specOf(file) },
+    videoFilePath: file.video.key,
+    metadataFilePath: file.metadata?.key ?? '',
+  };
+}
+
+/** The task that makes an asset of another has its id from that of its asset, so that each is found from the other. */
+export function transcodeTaskOf(assetId: string): string {
+  return derivedId(`transcode to asset ${assetId}`);
 }
 
 export interface AssetReference {
@@ -42,7 +86,9 @@ export type AssetSource =
   | { readonly type: 'recording'; readonly sessionId: string }
   | { readonly type: 'directUpload' }
   /** `url`: without what may be a secret in it. */
-  | { readonly type: 'url'; readonly url: string };
+  | { readonly type: 'url'; readonly url: string }
+  /** Made of that asset, which may be gone since. */
+  | { readonly type: 'transcode'; readonly inputAssetId: string };
 
 /** The blobs of an asset, by key. */
 export interface AssetFile {
@@ -58,12 +104,17 @@ export interface AssetFile {
   readonly index?: { readonly key: string; readonly size: number };
   /** Of a film that was not packaged for HLS: what the index names lies here (core/vod/films.ts). */
   readonly heads?: { readonly key: string; readonly size: number };
+  /** Other pictures of the same film, beside its own in HLS. */
+  readonly renditions?: readonly Rendition[];
   /** Why a file that could have HLS has none: follows "there is no HLS of it: ". */
   readonly uncut?: string;
   /** What is known of it, as JSON beside it. */
   readonly metadata?: { readonly key: string; readonly size: number };
   readonly spec: VideoSpec;
 }
+
+/** Of a recording; `name` is that of its profile. */
+export type Rendition = Omit<FinishedRendition, 'share'>;
 
 /**
  * Where others keep what they made of an asset's file, and told somebody of: the CAR of an export. It stays as long as the asset
@@ -83,8 +134,22 @@ export function picturesFolder(videoKey: string): string | undefined {
 }
 
 /** Keys of all blobs of a file: what is deleted with it, and what a sweep leaves. */
-export function keysOf({ video, head, index, heads, metadata }: Omit<AssetFile, 'spec'>): string[] {
-  return [video, head, index, heads, metadata].flatMap((blob) => (blob ? [blob.key] : []));
+export function keysOf(file: Blobs): string[] {
+  return blobsOf(file).map(({ key }) => key);
+}
+
+/** What all blobs of a file take together. */
+export function bytesOf(file: Blobs): number {
+  return blobsOf(file).reduce((sum, { size }) => sum + size, 0);
+}
+
+type Blobs = Omit<AssetFile, 'spec' | 'renditions'> & {
+  readonly renditions?: readonly Pick<Rendition, 'video' | 'index'>[];
+};
+
+function blobsOf({ video, head, index, heads, metadata, renditions = [] }: Blobs) {
+  const others = renditions.flatMap((rendition) => [rendition.video, rendition.index]);
+  return [video, head, index, heads, metadata, ...others].flatMap((blob) => blob ?? []);
 }
 
 /** What is known of a file, as tasks show it. */

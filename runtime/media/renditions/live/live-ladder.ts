@@ -222,13 +222,28 @@ export class LiveLadder implements Ladder {
       this.#clear();
       return undefined;
     }
+    const first = this.#decodableBefore(segment);
+    if (first === undefined) {
+      this.#clear();
+      return undefined;
+    }
     this.#place = place;
+    const isWhole = place.part === 0 && first.sequence === place.sequence;
     return new LiveRun(this.#host, {
       place,
+      feedFrom: first.sequence,
       init,
       discontinuities: this.#source.discontinuitiesUpTo(place.sequence),
-      from: place.part === 0 ? undefined : this.#shown + 1,
+      from: isWhole ? undefined : this.#shown + 1,
     });
+  }
+
+  /** The nearest segment that a decoder can begin with: this one, mostly; undefined: there is none any more. */
+  #decodableBefore(segment: Segment): Segment | undefined {
+    let found: Segment | undefined = segment;
+    while (found !== undefined && !found.parts[0].isIndependent)
+      found = this.#source.segment(found.sequence - 1);
+    return found?.init.id === segment.init.id ? found : undefined;
   }
 
   /** The newest segment of which nothing was shown and that a decoder can begin with. */

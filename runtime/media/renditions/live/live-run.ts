@@ -38,8 +38,10 @@ export interface RunHost {
 }
 
 export interface LiveRunOptions {
-  /** Where its segment begins is fed from, and that part is the first that is made. */
+  /** The first part that is made. */
   readonly place: Place;
+  /** The segment that is fed first: a decoder can begin with it. */
+  readonly feedFrom: number;
   readonly init: Init & { readonly width: number; readonly height: number };
   /** Discontinuity sequence number of its segments. */
   readonly discontinuities: number;
@@ -59,6 +61,7 @@ export class LiveRun implements LadderRun, OutputSink {
   readonly #host: RunHost;
   readonly #from: number | undefined;
   readonly #place: Place;
+  readonly #feedFrom: number;
   readonly #order = new PictureOrder();
   readonly #reader = new FragmentReader();
   readonly #output: OutputReader;
@@ -70,10 +73,11 @@ export class LiveRun implements LadderRun, OutputSink {
   #hasEnded = false;
   #fault: Error | undefined;
 
-  constructor(host: RunHost, { place, init, discontinuities, from }: LiveRunOptions) {
+  constructor(host: RunHost, { place, feedFrom, init, discontinuities, from }: LiveRunOptions) {
     const { memory, limits } = host;
     this.#host = host;
     this.#place = place;
+    this.#feedFrom = feedFrom;
     this.#from = from;
     this.init = init;
     this.discontinuities = discontinuities;
@@ -91,7 +95,7 @@ export class LiveRun implements LadderRun, OutputSink {
 
   async *media(signal: AbortSignal): AsyncGenerator<Uint8Array> {
     const { source } = this.#host;
-    let { sequence } = this.#place;
+    let sequence = this.#feedFrom;
     let part = 0;
     yield await this.init.blob.bytes();
     while (!this.#isDone(signal)) {
@@ -209,7 +213,7 @@ export class LiveRun implements LadderRun, OutputSink {
     const end = start + pictures.duration;
     this.#order.add(pictures, { startsSegment: told.index === 0 });
     const { sequence, part } = this.#place;
-    if (told.sequence === sequence && told.index < part) this.#madeUntil = end;
+    if (told.sequence < sequence || (told.sequence === sequence && told.index < part)) this.#madeUntil = end;
     else this.#parts.push({ ...told, start, end, pictures: count, sound });
   }
 
