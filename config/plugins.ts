@@ -11,6 +11,7 @@ const shipped: ReadonlyMap<string, () => Promise<{ default: unknown }>> = new Ma
   ['multistream', () => import('../plugins/multistream/index.ts')],
   ['tasks', () => import('../plugins/tasks/index.ts')],
   ['assets', () => import('../plugins/assets/index.ts')],
+  ['transcode', () => import('../plugins/transcode/index.ts')],
   ['exports', () => import('../plugins/exports/index.ts')],
   ['recordings', () => import('../plugins/recordings/index.ts')],
   ['stills', () => import('../plugins/stills/index.ts')],

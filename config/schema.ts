@@ -378,6 +378,23 @@ export const configSchema = Type.Object(
         beyond: 'It is started again.',
       }),
     }),
+    conversion: section({
+      running: limitSchema({
+        default: 2,
+        unit: 'conversions',
+        description:
+          'Films that this node converts at one time: transcodes, and uploads and imports that are normalised. Each is a process of ffmpeg that is less urgent than the server.',
+        beyond: 'Further ones wait, first come, first served.',
+      }),
+      threads: Type.Optional(
+        limitSchema({
+          unit: 'threads',
+          description:
+            'Threads that each of them decodes, filters and encodes with. Default: half of the processors.',
+          beyond: 'It takes longer.',
+        }),
+      ),
+    }),
     stills: section({
       running: limitSchema({
         default: 2,

@@ -90,6 +90,15 @@ export const coreFaults: FaultTable = {
     status: 503,
     meaning: 'This node cannot pack the file for IPFS just now. Try again.',
   },
+  'conversion.refused': {
+    status: 422,
+    meaning:
+      'ffmpeg cannot convert the film, or it goes beyond what is converted; the message says what. In a task, and as answer to an upload.',
+  },
+  'conversion.unavailable': {
+    status: 503,
+    meaning: 'There is no ffmpeg on this node, or no place for another conversion. Try again.',
+  },
   'still.none': {
     status: 404,
     meaning:

@@ -353,3 +353,19 @@ export const blobLimitTable = limitTable('blobs', {
     beyond: 'Further ones are named when those are there.',
   },
 });
+
+/** What is converted at all, of assets and of files that come in. */
+export const conversionLimitTable = limitTable('conversion', {
+  pixels: {
+    value: 8192 * 4352,
+    unit: 'pixels',
+    meaning: 'One picture of a film that is converted: 8K, as it comes out of cameras.',
+    beyond: '422 `transcode.refused`, or `conversion.refused`; ffmpeg decodes no such picture.',
+  },
+  frameRate: {
+    value: 250,
+    unit: 'pictures a second',
+    meaning: 'A film that is converted, on average; one that is asked for too.',
+    beyond: '422 `transcode.refused`, or `conversion.refused`.',
+  },
+});

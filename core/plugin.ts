@@ -8,6 +8,7 @@ import type { Metrics } from './metrics.ts';
 import type { LostNode, Nodes } from './nodes.ts';
 import type { Blobs } from './ports/blobs.ts';
 import type { Clock } from './ports/clock.ts';
+import type { Converter } from './ports/converter.ts';
 import type { Inspector } from './ports/inspector.ts';
 import type { Intake } from './ports/intake.ts';
 import type { Media } from './ports/media.ts';
@@ -125,6 +126,8 @@ export interface Kit<C extends TObject = TObject> {
   readonly intake: Intake;
   /** Looks into such files. */
   readonly inspector: Inspector;
+  /** Makes films of films. */
+  readonly converter: Converter;
   /** Packs files for IPFS. */
   readonly packer: Packer;
   /** Pictures of broadcasts and films. */

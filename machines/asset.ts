@@ -136,7 +136,8 @@ export interface AssetSettings {
     | { readonly type: 'recording'; readonly sessionId: string }
     | { readonly type: 'directUpload' }
     /** `url`: without what may be a secret in it. */
-    | { readonly type: 'url'; readonly url: string };
+    | { readonly type: 'url'; readonly url: string }
+    | { readonly type: 'transcode'; readonly inputAssetId: string };
   readonly createdByTokenName: string | null;
   readonly userTags: Readonly<Record<string, unknown>>;
   /** Epoch ms. */

@@ -320,7 +320,7 @@ export type RunResult =
   /** `message`: a whole sentence. */
   | { readonly outcome: 'failed'; readonly message: string };
 
-export type TaskType = 'import' | 'upload' | 'export' | 'recording';
+export type TaskType = 'import' | 'upload' | 'export' | 'recording' | 'transcode';
 
 /** One try at it, by one process. */
 export interface Work {

@@ -15,6 +15,7 @@ import type { Deployment, Kit, Plugin, StepKit, Stop } from '../core/plugin.ts';
 import type { Blobs } from '../core/ports/blobs.ts';
 import type { Bus } from '../core/ports/bus.ts';
 import type { Clock } from '../core/ports/clock.ts';
+import type { Converter } from '../core/ports/converter.ts';
 import type { Inspector } from '../core/ports/inspector.ts';
 import type { Intake } from '../core/ports/intake.ts';
 import type { Jobs, QueuedJobs } from '../core/ports/jobs.ts';
@@ -67,7 +68,7 @@ const retention = eventLimits.retention.value;
  */
 export async function boot(options: BootOptions): Promise<Booted> {
   const { store, bus, jobs, clock, media, recorder, blobs, outbound, volatile } = options.drivers;
-  const { intake, inspector, packer, pusher, transcoder, stills, disks } = options.drivers;
+  const { intake, inspector, converter, packer, pusher, transcoder, stills, disks } = options.drivers;
   const tree = new BootTree(clock);
   const stops: { name: string; stop: Stop }[] = [];
   const callers = peers({ trusted: options.trustedProxies ?? [] });
@@ -124,6 +125,7 @@ export async function boot(options: BootOptions): Promise<Booted> {
     await tree.timed('recorder', () => recorder.open());
     stops.push({ name: 'pusher', stop: () => pusher.close() });
     stops.push({ name: 'inspector', stop: () => inspector.close() });
+    stops.push({ name: 'converter', stop: () => converter.close() });
     stops.push({ name: 'intake', stop: () => intake.close() });
     const spools = await tree.timed('intake', () => intake.open());
     if (disks) {
@@ -203,7 +205,7 @@ export async function boot(options: BootOptions): Promise<Booted> {
     });
     stops.push({ name: 'actors', stop: () => runtime.stop() });
     const eventTypes = plan.flatMap(({ plugin }) => Object.keys(plugin.emits ?? {}));
-    measureProgram(metrics, { clock, runtime, media, recorder, eventTypes });
+    measureProgram(metrics, { clock, runtime, media, recorder, converter, eventTypes });
 
     for (const { plugin, config } of plan) {
       const fields: Kit['fields'] = (kind) =>
@@ -232,6 +234,7 @@ export async function boot(options: BootOptions): Promise<Booted> {
         outbound,
         intake,
         inspector,
+        converter,
         packer,
         stills,
         peer: callers.of,
@@ -390,6 +393,7 @@ export interface BootOptions {
     /** Where this node has any. */
     readonly disks?: DiskWatch;
     readonly inspector: Inspector;
+    readonly converter: Converter;
     readonly packer: Packer;
     readonly stills: Stills;
   };

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { totalmem } from 'node:os';
+import { availableParallelism, totalmem } from 'node:os';
 import { join } from 'node:path';
 import { driversOf } from '../config/drivers.ts';
 import { readConfig } from '../config/load.ts';
@@ -32,6 +32,7 @@ import { openTranscoder } from './open-transcoder.ts';
 import { ownUrl } from './own-url.ts';
 import { planOf } from './plan.ts';
 import { ffmpegStills } from './stills/stills.ts';
+import { ffmpegConverter } from './transcode/converter.ts';
 import { welcome } from './welcome.ts';
 
 /** What sysexits.h calls EX_CONFIG: the start was refused, and a restart will not help. */
@@ -94,6 +95,11 @@ async function main(): Promise<void> {
   });
   const allow = config.outbound.allow.flatMap((text) => cidr(text) ?? []);
   const ffmpeg = ffmpegRunner({ clock, log, ...config.ffmpeg, env: process.env });
+  const { running, threads = Math.ceil(availableParallelism() / 2) } = config.conversion;
+  const converter = ffmpegConverter({
+    ...{ clock, runner: ffmpeg, blobs: opened.blobs, running, threads },
+    h264: { encoder: 'libx264', preset: 'veryfast' },
+  });
   const pusher = openPusher(config, { clock, log, allow, ffmpeg, machineMemory: machineMemory() });
   const transcoder = openTranscoder(config, { clock, log, ffmpeg });
   const stills = ffmpegStills({
@@ -161,8 +167,8 @@ async function main(): Promise<void> {
   const begun = boot({
     plugins,
     drivers: {
-      ...{ ...opened, clock, media, recorder, pusher, transcoder, intake, inspector, packer, stills },
-      ...{ outbound, disks },
+      ...{ ...opened, clock, media, recorder, pusher, transcoder, intake, inspector, converter },
+      ...{ packer, stills, outbound, disks },
     },
     deployment: {
       publicUrl,

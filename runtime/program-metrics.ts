@@ -3,6 +3,7 @@ import { says } from '../core/http.ts';
 import { type Counter, type Metrics, metricsType } from '../core/metrics.ts';
 import { text } from '../core/operation.ts';
 import type { Clock } from '../core/ports/clock.ts';
+import type { Converter } from '../core/ports/converter.ts';
 import type { Media } from '../core/ports/media.ts';
 import type { Recorder } from '../core/ports/recorder.ts';
 import packageJson from '../package.json' with { type: 'json' };
@@ -49,6 +50,7 @@ export function measureProgram(metrics: Metrics, parts: ProgramParts): void {
     read: () => media.totals().viewers,
   });
   measureRecorder(metrics, parts);
+  measureConverter(metrics, parts);
   countEvents(metrics, parts);
 }
 
@@ -71,6 +73,7 @@ interface ProgramParts {
   readonly runtime: Pick<ActorRuntime, 'hotActors' | 'pendingTimers' | 'ownEvents'>;
   readonly media: Media;
   readonly recorder: Recorder;
+  readonly converter: Converter;
   /** Types of the events that enabled plugins emit. */
   readonly eventTypes: readonly string[];
 }
@@ -107,6 +110,22 @@ function measureRecorder(metrics: Metrics, { recorder }: ProgramParts): void {
     type: 'counter',
     read: () =>
       Object.entries(recorder.totals().gaps).map(([reason, value]) => ({ labels: { reason }, value })),
+  });
+}
+
+function measureConverter(metrics: Metrics, { converter }: ProgramParts): void {
+  metrics.reading('millrace_conversions_running', {
+    help: 'Films that are converted on this node: transcodes, and uploads and imports that are normalised.',
+    read: () => converter.totals().running,
+  });
+  metrics.reading('millrace_conversions_waiting', {
+    help: 'Films that wait for that.',
+    read: () => converter.totals().waiting,
+  });
+  metrics.readings('millrace_conversions_total', {
+    help: 'Conversions that ended, by what became of them.',
+    type: 'counter',
+    read: () => Object.entries(converter.totals().ended).map(([end, value]) => ({ labels: { end }, value })),
   });
 }
 

@@ -42,8 +42,20 @@ export type Inspection =
       /** When playback was asked for and the file cannot be cut into segments: plain words that follow "there is no HLS of it: ". */
       readonly uncut?: string;
     }
-  /** Plain words that follow "the file was refused: ". */
-  | { readonly ok: false; readonly reason: string };
+  /** Plain words that follow "the file was refused: ". `foreign`: only because it is a film of another kind, which a converter may read. */
+  | { readonly ok: false; readonly reason: string; readonly foreign?: ForeignFilm };
+
+/** A film in another container, or with other codecs, than are stored. */
+export interface ForeignFilm {
+  /** By its first bytes, and nothing else: the one that ffmpeg reads it as. */
+  readonly container: Container;
+  /** Of an mp4 whose index lies behind its samples: what makes it one that can be read from its beginning to its end. */
+  readonly front?: FilmHead;
+}
+
+/** Containers that are read. `mp4`: QuickTime films too. */
+export const containers = ['mp4', 'matroska', 'mpegts', 'flv', 'avi', 'mpeg'] as const;
+export type Container = (typeof containers)[number];
 
 /** What playback needs beside the file. */
 export interface FilmPlayback {

@@ -1,18 +1,11 @@
 import { Fault } from '../../core/fault.ts';
 import type { BlobSource } from '../../core/ports/blobs.ts';
-import type { FilmPlayback } from '../../core/ports/inspector.ts';
+import type { FilmPlayback, ForeignFilm } from '../../core/ports/inspector.ts';
 import type { ReceivedFile } from '../../core/ports/intake.ts';
+import type { VideoSpec } from '../../core/ports/recorder.ts';
 import { type AssetFile, specOf } from './contract.ts';
 import { folderOf } from './document.ts';
 import type { AssetsKit } from './kit.ts';
-
-/** What is known of an accepted file, as tasks show it and as it lies beside the video. */
-export interface FileOutput {
-  readonly assetSpec: Readonly<Record<string, unknown>>;
-  /** Keys of blobs. */
-  readonly videoFilePath: string;
-  readonly metadataFilePath: string;
-}
 
 /**
  * Looks into a file that came, and makes blobs of it and of what playback needs, named by this try: whichever try becomes the
@@ -27,7 +20,7 @@ export async function accept(
     readonly file: ReceivedFile;
     readonly signal: AbortSignal;
     readonly kit: AssetsKit;
-    storing(): Promise<void> | void;
+    storing(spec: VideoSpec): Promise<void> | void;
   },
 ): Promise<AssetFile> {
   const { file, signal, kit, storing } = options;
@@ -45,12 +38,8 @@ export async function accept(
         },
       },
     );
-    if (!inspection.ok)
-      throw new Fault('upload.refused', {
-        status: 422,
-        message: `The file was refused: ${inspection.reason}.`,
-      });
-    await storing();
+    if (!inspection.ok) throw new RefusedFile(inspection);
+    await storing(inspection.spec);
     const { spec, uncut } = inspection;
     const video = { key: keys.video, size, md5, sha256 };
     const metadata = Buffer.from(JSON.stringify({ name, ...specOf({ video, spec }) }));
@@ -66,6 +55,16 @@ export async function accept(
     // What stays all the same the sweep finds.
     await kit.blobs.delete(Object.values(keys)).catch(() => {});
     throw error;
+  }
+}
+
+/** The Fault `upload.refused`. `foreign`: a film, but of another kind than is stored. */
+export class RefusedFile extends Fault {
+  readonly foreign: ForeignFilm | undefined;
+
+  constructor({ reason, foreign }: { readonly reason: string; readonly foreign?: ForeignFilm }) {
+    super('upload.refused', { status: 422, message: `The file was refused: ${reason}.` });
+    this.foreign = foreign;
   }
 }
 
@@ -115,13 +114,4 @@ async function* each(parts: readonly Uint8Array[]): AsyncGenerator<Uint8Array> {
 
 function lengthOf(parts: readonly Uint8Array[]): number {
   return parts.reduce((sum, { length }) => sum + length, 0);
-}
-
-/** `output` of the task of an asset's file, under the name of its type. */
-export function outputOf(file: AssetFile, { name }: { name: string }): FileOutput {
-  return {
-    assetSpec: { name, ...specOf(file) },
-    videoFilePath: file.video.key,
-    metadataFilePath: file.metadata?.key ?? '',
-  };
 }

@@ -72,8 +72,18 @@ export const config = Type.Object({
     description: 'Assets an account may have before it may ask for no more uploads and imports.',
     beyond: '409 `asset.too_many`. Recordings become assets all the same.',
   }),
+  normalise: Type.Boolean({
+    default: false,
+    description:
+      'Whether films of other containers and codecs are accepted too (WebM, Matroska, MPEG-TS and PS, FLV, AVI, QuickTime and mp4 with other codecs) and made mp4 with H.264 and AAC before they are stored; by ffmpeg.',
+  }),
   retention: Type.Object(
-    { recording: kept('recordings'), upload: kept('uploads'), import: kept('imports') },
+    {
+      recording: kept('recordings'),
+      upload: kept('uploads'),
+      import: kept('imports'),
+      transcode: kept('transcodes'),
+    },
     { default: {}, additionalProperties: false },
   ),
   playbackMemory: limitSchema({

@@ -1,3 +1,5 @@
+import type { TObject } from '@sinclair/typebox';
+import { derivedId } from '../../core/ids.ts';
 import type { FinishedRendition, VideoSpec } from '../../core/ports/recorder.ts';
 import { resource } from '../../core/resource.ts';
 import { collection, token } from '../../core/token.ts';
@@ -26,7 +28,49 @@ export interface Assets {
   /** It will not come. */
   fail(id: string, message: string): Promise<void>;
   find(id: string): Promise<AssetReference | undefined>;
+  /** Of the asset object as its owner sees it, with what other plugins tell of it. */
+  readonly schema: TObject;
+  /** The same. */
+  show(id: string): Promise<Record<string, unknown> | undefined>;
+  /** Before a request makes one. Fault `asset.too_many` (409); `intake.full`, `intake.unavailable` when this node has no room. */
+  admit(account: string): Promise<void>;
+  /** One that failed waits for its file once more. False: it was deleted, or has its file. */
+  awaitAnew(id: string): Promise<boolean>;
+  /**
+   * Takes a film that is made on this node while it is made: written down, looked into, stored, and the asset's file unless it has
+   * one. Whatever it throws, nothing of it stays: what the film throws, what `check` throws, the reason of the signal,
+   * `upload.refused`, `intake.too_large`.
+   */
+  take(id: string, film: ReadableStream<Uint8Array>, options: TakeOptions): Promise<FileOutput | 'gone'>;
   findByPlaybackId(playbackId: string): Promise<(AssetReference & { readonly id: string }) | undefined>;
+}
+
+export interface TakeOptions {
+  readonly signal: AbortSignal;
+  /** What is in it, before it is stored. */
+  check(spec: VideoSpec): void;
+}
+
+/** What is known of an accepted file, as tasks show it and as it lies beside the video. */
+export interface FileOutput {
+  readonly assetSpec: Readonly<Record<string, unknown>>;
+  /** Keys of blobs. */
+  readonly videoFilePath: string;
+  readonly metadataFilePath: string;
+}
+
+/** `output` of the task of an asset's file, under the name of its type. */
+export function outputOf(file: AssetFile, { name }: { readonly name: string }): FileOutput {
+  return {
+    assetSpec: { name, ...specOf(file) },
+    videoFilePath: file.video.key,
+    metadataFilePath: file.metadata?.key ?? '',
+  };
+}
+
+/** The task that makes an asset of another has its id from that of its asset, so that each is found from the other. */
+export function transcodeTaskOf(assetId: string): string {
+  return derivedId(`transcode to asset ${assetId}`);
 }
 
 export interface AssetReference {
@@ -42,7 +86,9 @@ export type AssetSource =
   | { readonly type: 'recording'; readonly sessionId: string }
   | { readonly type: 'directUpload' }
   /** `url`: without what may be a secret in it. */
-  | { readonly type: 'url'; readonly url: string };
+  | { readonly type: 'url'; readonly url: string }
+  /** Made of that asset, which may be gone since. */
+  | { readonly type: 'transcode'; readonly inputAssetId: string };
 
 /** The blobs of an asset, by key. */
 export interface AssetFile {

@@ -1,7 +1,6 @@
 import type { LoggedEvent } from '../../core/ports/store.ts';
 import { type TaskType, tasks } from '../tasks/contract.ts';
-import { outputOf } from './accept.ts';
-import type { AssetSource } from './contract.ts';
+import { type AssetSource, outputOf, transcodeTaskOf } from './contract.ts';
 import { assetOf } from './document.ts';
 import { importTaskOf } from './imports/task-of.ts';
 import type { AssetsKit } from './kit.ts';
@@ -34,6 +33,7 @@ export const fileReactions = {
 const bringers: Partial<Record<TaskType, Bringer>> = {
   upload: { source: 'directUpload', taskOf: taskIdOf },
   import: { source: 'url', taskOf: importTaskOf },
+  transcode: { source: 'transcode', taskOf: transcodeTaskOf },
 };
 
 interface Bringer {

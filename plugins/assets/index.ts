@@ -7,15 +7,20 @@ import { taskKinds, tasks } from '../tasks/contract.ts';
 import { asset } from './asset.ts';
 import { config } from './config.ts';
 import { assetResource, assets, filmFiles, films } from './contract.ts';
+import { assetOf } from './document.ts';
 import { eraseEffect } from './erase.ts';
 import { fileReactions } from './follow.ts';
 import { importFaults } from './imports/faults.ts';
 import { importKind } from './imports/kind.ts';
+import { assetRow } from './lookup.ts';
 import { making } from './making.ts';
 import { assetPlayable } from './playable.ts';
+import { assetPlaces } from './quota.ts';
 import { retaining } from './retention.ts';
 import { routes } from './routes.ts';
+import { shownAsset } from './shown.ts';
 import { sweeping } from './sweep.ts';
+import { takeFilm } from './take-film.ts';
 import { tusNodeRoutes } from './tus/routes.ts';
 import { tusUploads } from './tus/uploads.ts';
 import { uploadFaults } from './uploads/faults.ts';
@@ -44,6 +49,7 @@ export default definePlugin({
   },
   faults: {
     'asset.not_found': { status: 404, meaning: 'There is no asset of this id in your account.' },
+    'asset.not_ready': { status: 409, meaning: 'The asset has no file yet, or has failed.' },
     'asset.too_many': { status: 409, meaning: 'The account has as many assets as it may have.' },
     ...uploadFaults,
     ...importFaults,
@@ -54,8 +60,20 @@ export default definePlugin({
   nodeRoutes: tusNodeRoutes,
   start(kit) {
     const { ready, ...others } = making(kit);
+    const places = assetPlaces(kit);
+    const shown = shownAsset(kit);
     kit.provide(assets, {
       ...others,
+      async admit(account) {
+        await places.admit(account);
+        await kit.intake.checkRoom(0);
+      },
+      schema: shown.schema,
+      async show(id) {
+        const row = await assetRow(id, kit);
+        return row && (await shown.present(assetOf(row)));
+      },
+      take: (id, film, options) => takeFilm(id, { ...options, film, kit }),
       async ready(id, file) {
         return (await ready(id, file)) === 'gone' ? 'gone' : 'ok';
       },
@@ -72,7 +90,7 @@ export default definePlugin({
     });
     const tries = uploadTries(kit);
     const tus = tusUploads(kit, { tries });
-    kit.provide(uploading, { tries, tus });
+    kit.provide(uploading, { tries, tus, places });
     return tus.begin();
   },
 });

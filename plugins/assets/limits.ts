@@ -148,6 +148,12 @@ export const assetLimitTable = limitTable('assets', {
     meaning: 'Unpacked bytes up to which that does not matter.',
     beyond: 'It does.',
   },
+  conversionSilence: {
+    value: 24 * 3_600_000,
+    unit: 'ms',
+    meaning: 'How long nothing may come of a film that is converted, also while it waits for its turn.',
+    beyond: 'The try has failed; a task tries again.',
+  },
   progressPause: {
     value: 2000,
     unit: 'ms',

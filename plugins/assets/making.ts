@@ -7,7 +7,9 @@ import type { AssetsKit } from './kit.ts';
 import { assetRow, watchedRow } from './lookup.ts';
 
 /** Assets, for the plugins that make them. */
-export function making(kit: AssetsKit): Omit<Assets, 'ready'> & OwnMaking {
+export function making(
+  kit: AssetsKit,
+): Omit<Assets, 'ready' | 'admit' | 'take' | 'schema' | 'show'> & OwnMaking {
   const { actors, resources, clock } = kit;
   return {
     async begin({ id, account, name, source, userTags = {}, createdByTokenName = null }) {
@@ -64,8 +66,6 @@ export function making(kit: AssetsKit): Omit<Assets, 'ready'> & OwnMaking {
 interface OwnMaking {
   /** `isFirst`: it does not take the place of another file. `late`: there is one, and the blobs of this are the caller's to delete. */
   ready(id: string, file: AssetFile, options?: { readonly isFirst?: true }): Promise<'ok' | 'gone' | 'late'>;
-  /** One that failed waits for its file once more. False: it was deleted, or has its file. */
-  awaitAnew(id: string): Promise<boolean>;
 }
 
 /** A file elsewhere would not be erased with its asset. */

@@ -128,6 +128,16 @@ export const assetSchema = Type.Object(
           },
           { additionalProperties: false },
         ),
+        Type.Object(
+          {
+            type: Type.Literal('transcode'),
+            inputAssetId: Type.String({
+              description: 'The asset that it was made of, which may be gone since.',
+              examples: idSchema.examples,
+            }),
+          },
+          { additionalProperties: false },
+        ),
       ],
       { description: 'Where it comes from.' },
     ),

@@ -29,7 +29,12 @@ export function retaining(kit: AssetsKit): Stop {
 }
 
 /** As config names the kinds, and as assets do. */
-const sourceOf = { recording: 'recording', upload: 'directUpload', import: 'url' } as const;
+const sourceOf = {
+  recording: 'recording',
+  upload: 'directUpload',
+  import: 'url',
+  transcode: 'transcode',
+} as const;
 type Kind = keyof typeof sourceOf;
 
 interface Bounds {

@@ -15,11 +15,11 @@ import { importRoute } from './imports/request.ts';
 import type { AssetsKit } from './kit.ts';
 import { assetRow } from './lookup.ts';
 import { assetName } from './present.ts';
-import { assetPlaces } from './quota.ts';
 import { shownAsset } from './shown.ts';
 import { tusRoutes } from './tus/routes.ts';
 import { putRoute } from './uploads/put-route.ts';
 import { requestRoute } from './uploads/request.ts';
+import { uploading } from './uploads/uploading.ts';
 import { uploadUrls } from './uploads/url.ts';
 import { videoRoutes } from './video.ts';
 
@@ -30,7 +30,7 @@ export function routes(kit: AssetsKit): AnyElysia {
   const keys = kit.use(authenticator);
   const shown = shownAsset(kit);
   const urls = uploadUrls(kit);
-  const places = assetPlaces(kit);
+  const { places } = kit.use(uploading);
   const change = bodyReader(
     { name: Type.Optional(assetName), userTags: Type.Optional(userTagsSchema) },
     shown,

@@ -18,7 +18,6 @@ export default definePlugin({
   offers: [offer(taskKinds, exportKind)],
   faults: {
     ...ipfsFaults,
-    'asset.not_ready': { status: 409, meaning: 'The asset has no file yet, or has failed.' },
     'export.trouble': {
       status: 503,
       meaning:

@@ -90,7 +90,7 @@ export type TaskResult =
   /** `message`: shown as `errorMessage`; a whole sentence. */
   | { readonly outcome: 'failed'; readonly message: string };
 
-export type TaskType = 'import' | 'upload' | 'export' | 'recording';
+export type TaskType = 'import' | 'upload' | 'export' | 'recording' | 'transcode';
 export type TaskPhase = 'pending' | 'waiting' | 'running' | 'completed' | 'failed' | 'cancelled';
 
 export interface Renewal {
@@ -135,6 +135,7 @@ export const taskSchema = Type.Object(
       Type.Literal('import'),
       Type.Literal('export'),
       Type.Literal('recording'),
+      Type.Literal('transcode'),
     ]),
     name: nameSchema('Friday show'),
     userId: Type.String({ description: 'Account that it belongs to.', examples: idSchema.examples }),

@@ -6,10 +6,10 @@ import type { Blobs } from '../../core/ports/blobs.ts';
 import type { Clock } from '../../core/ports/clock.ts';
 import type { PackedFile, Packer, PackOptions, PackSource } from '../../core/ports/packer.ts';
 import { diskReason } from '../disk/reason.ts';
+import { Places } from '../places.ts';
 import { packingLimits } from './limits.ts';
 import { Packing, type Shared } from './packing.ts';
 import { noRoom, PackingThread, unavailable } from './packing-thread.ts';
-import { Places } from './places.ts';
 
 /** Packs files in a thread, to `folder`, and makes blobs of them. `reserve`: bytes of the disk that are not for that. */
 export function packer(options: {

@@ -10,6 +10,7 @@ import { sqliteStore } from '../../runtime/drivers/store/sqlite/index.ts';
 import { memoryVolatile } from '../../runtime/drivers/volatile/memory.ts';
 import { modelBlobs } from '../conformance/blobs/model.ts';
 import { courierActor, courierPlugin, type Parcel } from '../kit/courier.ts';
+import { scriptedConverter } from '../kit/scripted-converter.ts';
 import { scriptedInspector, scriptedIntake } from '../kit/scripted-intake.ts';
 import { scriptedMedia } from '../kit/scripted-media.ts';
 import { scriptedOutbound } from '../kit/scripted-outbound.ts';
@@ -57,6 +58,7 @@ const booted = await boot({
     ...{ volatile: memoryVolatile({ clock }), outbound: scriptedOutbound() },
     ...{ blobs: modelBlobs(), recorder: scriptedRecorder() },
     ...{ intake: scriptedIntake(join(folder, 'uploads')), inspector: scriptedInspector() },
+    converter: scriptedConverter(),
     ...{ packer: scriptedPacker(modelBlobs()), pusher: scriptedPusher(clock) },
     stills: scriptedStills(() => clock.now()),
     transcoder: scriptedTranscoder(),

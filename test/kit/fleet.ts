@@ -15,6 +15,7 @@ import { sqliteStore } from '../../runtime/drivers/store/sqlite/index.ts';
 import { memoryVolatile } from '../../runtime/drivers/volatile/memory.ts';
 import { nodeGate, nodeHeader } from '../../runtime/node-gate.ts';
 import { modelBlobs } from '../conformance/blobs/model.ts';
+import { scriptedConverter } from './scripted-converter.ts';
 import { scriptedInspector, scriptedIntake } from './scripted-intake.ts';
 import { type ScriptedMedia, scriptedMedia } from './scripted-media.ts';
 import { scriptedOutbound } from './scripted-outbound.ts';
@@ -93,6 +94,7 @@ export async function fleet(options: FleetOptions): Promise<Fleet> {
         outbound: scriptedOutbound(),
         intake: scriptedIntake(join(dataDir, id, 'uploads')),
         inspector: scriptedInspector(),
+        converter: scriptedConverter(),
         packer: scriptedPacker(blobs),
         stills: scriptedStills(() => clock.now()),
         transcoder: scriptedTranscoder(),

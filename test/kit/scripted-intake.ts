@@ -124,7 +124,7 @@ async function received(folder: string, bytes: Uint8Array): Promise<ReceivedFile
 }
 
 /**
- * Refuses what begins with `refuse: `, for the rest of its text; all else is a film of 8 s. It has one segment, `head` and the
+ * Refuses what begins with `refuse: `, for the rest of its text, and what begins with `foreign: ` as WebM; all else is a film of 8 s. It has one segment, `head` and the
  * text; and `front`, followed by the text behind its first two characters, is what it is with its index in front. What begins
  * with `uncut: ` has neither, for the rest of its text.
  */
@@ -134,6 +134,8 @@ export function scriptedInspector(): Inspector {
       const { readFile } = await import('node:fs/promises');
       const text = 'path' in file ? await readFile(file.path, 'latin1') : '';
       if (text.startsWith('refuse: ')) return { ok: false, reason: text.slice(8) };
+      if (text.startsWith('foreign: '))
+        return { ok: false, reason: 'it is Matroska or WebM', foreign: { container: 'matroska' } };
       if (text.startsWith('busy'))
         throw new Fault('inspection.unavailable', { status: 503, message: 'busy', retryAfter: 1 });
       const uncut = text.startsWith('uncut: ') && text.slice(7);

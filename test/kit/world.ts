@@ -17,6 +17,7 @@ import { type SqliteStore, sqliteStore } from '../../runtime/drivers/store/sqlit
 import { memoryVolatile } from '../../runtime/drivers/volatile/memory.ts';
 import { modelBlobs } from '../conformance/blobs/model.ts';
 import { documentedBy } from './documented.ts';
+import { type ScriptedConverter, scriptedConverter } from './scripted-converter.ts';
 import { type ScriptedIntake, scriptedInspector, scriptedIntake } from './scripted-intake.ts';
 import { type ScriptedMedia, type ScriptedPublish, scriptedMedia } from './scripted-media.ts';
 import { type ScriptedOutbound, scriptedOutbound } from './scripted-outbound.ts';
@@ -63,6 +64,7 @@ export async function world(options: WorldOptions): Promise<World> {
     const stills = scriptedStills(() => clock.now());
     const volatile = { ...memoryVolatile({ clock }) };
     const outbound = scriptedOutbound();
+    const converter = scriptedConverter();
     const log = jsonLog({ level: 'debug', now: () => clock.now(), write: (line) => lines.push(line) });
     const bus = broker && memoryBus({ broker, node: 'local', partitions, clock, log });
     const booted = await boot({
@@ -82,6 +84,7 @@ export async function world(options: WorldOptions): Promise<World> {
           blobs,
           intake,
           inspector: scriptedInspector(),
+          converter,
           packer: scriptedPacker(blobs),
           stills,
           outbound,
@@ -103,7 +106,8 @@ export async function world(options: WorldOptions): Promise<World> {
     });
     // Documented is what nodes with the role `api` answer.
     if (options.roles?.includes('api') !== false) checkAnswers(booted);
-    return { booted, clock, store, inner, media, pusher, transcoder, stills, outbound, volatile, idle };
+    const drivers = { media, pusher, transcoder, stills, converter, outbound, volatile };
+    return { booted, clock, store, inner, ...drivers, idle };
   };
   current = await startOne(options.start ?? Date.UTC(2026, 0, 1));
 
@@ -166,6 +170,9 @@ export async function world(options: WorldOptions): Promise<World> {
     recorder,
     intake,
     blobs,
+    get converter() {
+      return current.converter;
+    },
     get outbound() {
       return current.outbound;
     },
@@ -248,6 +255,7 @@ export interface World {
   readonly recorder: ScriptedRecorder;
   readonly intake: ScriptedIntake;
   readonly blobs: Blobs;
+  readonly converter: ScriptedConverter;
   /** Receivers of what the program sends out. */
   readonly outbound: ScriptedOutbound;
   readonly store: SqliteStore;
@@ -316,6 +324,7 @@ interface Running {
   readonly stills: ScriptedStills;
   readonly transcoder: ScriptedTranscoder;
   readonly volatile: World['volatile'];
+  readonly converter: ScriptedConverter;
   readonly outbound: ScriptedOutbound;
   readonly idle: () => Promise<void>;
 }

@@ -12,7 +12,7 @@ import { type World, world } from '../kit/world.ts';
 const shipped = (await allPlugins()).filter(({ id }) => ['accounts', 'tasks', 'assets'].includes(id));
 /** Of each asset with a file: video, head and index as `storeFile` makes them. */
 const size = 1116;
-type Retention = Record<'recording' | 'upload' | 'import', { age?: string; bytes?: string }>;
+type Retention = Record<'recording' | 'upload' | 'import' | 'transcode', { age?: string; bytes?: string }>;
 
 /** A world that keeps no more than this, and what a test does there. */
 async function archive(retention: Partial<Retention>) {
@@ -198,7 +198,10 @@ it('ends in the midst of it, says what it did, and another goes on', async () =>
   const ids = [await a.made(), await a.made(), await a.made()];
   await w.advance('2h');
   const { kit } = a;
-  const config = { ...kit().config, retention: { recording: { age: '1h' }, upload: {}, import: {} } };
+  const config = {
+    ...kit().config,
+    retention: { recording: { age: '1h' }, upload: {}, import: {}, transcode: {} },
+  };
   const asking = Promise.withResolvers<void>();
   const goOn = Promise.withResolvers<void>();
   let asked = 0;
@@ -235,7 +238,10 @@ it('does not delete what became another meanwhile', async () => {
   await a.maker.assets.fail(id, 'It was no film.');
   await w.advance('2h');
   const { kit } = a;
-  const config = { ...kit().config, retention: { recording: {}, upload: { age: '1h' }, import: {} } };
+  const config = {
+    ...kit().config,
+    retention: { recording: {}, upload: { age: '1h' }, import: {}, transcode: {} },
+  };
   const actors = new Proxy(kit().actors, {
     get: (inner, name) =>
       name !== 'ask'
@@ -259,7 +265,10 @@ it('tries again when the store was away', async () => {
   const id = await a.made();
   await w.advance('2h');
   const { kit } = a;
-  const config = { ...kit().config, retention: { recording: { age: '1h' }, upload: {}, import: {} } };
+  const config = {
+    ...kit().config,
+    retention: { recording: { age: '1h' }, upload: {}, import: {}, transcode: {} },
+  };
   let isDown = true;
   const list: AssetsKit['resources']['list'] = (...given) =>
     isDown ? Promise.reject(new Error('the store does not answer')) : kit().resources.list(...given);

@@ -4,13 +4,15 @@ import { uuid } from '../../../core/ids.ts';
 import type { ReceivedFile } from '../../../core/ports/intake.ts';
 import { bytesOf } from '../../../core/size.ts';
 import type { TaskKind, TaskResult, TaskWork } from '../../tasks/contract.ts';
-import { accept, outputOf } from '../accept.ts';
-import { type AssetFile, keysOf } from '../contract.ts';
+import { type AssetFile, outputOf } from '../contract.ts';
 import { type AssetDocument, assetOf } from '../document.ts';
 import type { AssetsKit } from '../kit.ts';
 import { assetLimits } from '../limits.ts';
 import { assetRow } from '../lookup.ts';
 import { making } from '../making.ts';
+import { acceptAny } from '../normalise.ts';
+import { settle } from '../settle.ts';
+import { comeStage, stage } from '../stages.ts';
 import { download } from './download.ts';
 import { type ImportSecret, type NewAsset, type Source, sourceOf } from './source.ts';
 
@@ -41,8 +43,11 @@ async function run(work: TaskWork, kit: AssetsKit): Promise<TaskResult> {
     const { signal } = work;
     const { id: assetId, name } = document;
     const storing = () => work.progress(stage.storing);
-    const made = await accept({ assetId, workId: uuid(), name }, { file, signal, kit, storing });
-    return await settled(made, { document, signal, kit });
+    const come = comeStage(kit);
+    const progress = (fraction: number) => work.progress(come + fraction * (stage.normalised - come));
+    const made = await acceptAny({ assetId, workId: uuid(), name }, { file, signal, kit, storing, progress });
+    const output = await settle(made, { id: assetId, name, signal, kit });
+    return output === 'gone' ? deleted : { outcome: 'done', output: { ...output } };
   } catch (error) {
     if (isFinal(error)) return { outcome: 'failed', message: error.message };
     throw error;
@@ -77,27 +82,8 @@ function fetched(work: TaskWork, kit: AssetsKit): Promise<ReceivedFile> {
     ...{ outbound, intake, clock, account, signal, limits: assetLimits },
     most: bytesOf(config.maxImportSize),
     time: milliseconds(config.importTime),
-    progress: (fraction) => work.progress(fraction * stage.fetching),
+    progress: (fraction) => work.progress(fraction * comeStage(kit)),
   });
-}
-
-/** Gives the file to its asset; what that does not take is removed. */
-async function settled(
-  made: AssetFile,
-  { document, signal, kit }: { document: AssetDocument; signal: AbortSignal; kit: AssetsKit },
-): Promise<TaskResult> {
-  const { id } = document;
-  const remove = () => kit.blobs.delete(keysOf(made));
-  if (signal.aborted) {
-    await remove();
-    throw signal.reason;
-  }
-  const outcome = await making(kit).ready(id, made, { isFirst: true });
-  if (outcome === 'ok') return doneBy(made, document);
-  await remove();
-  const row = outcome === 'late' ? await assetRow(id, kit) : undefined;
-  const { file } = row ? assetOf(row) : {};
-  return file ? doneBy(file, document) : deleted;
 }
 
 function doneBy(file: AssetFile, { name }: AssetDocument): TaskResult {
@@ -105,7 +91,7 @@ function doneBy(file: AssetFile, { name }: AssetDocument): TaskResult {
 }
 
 function isFinal(error: unknown): error is Fault {
-  return hasCode(error, 'import.failed') || hasCode(error, 'upload.refused');
+  return ['import.failed', 'upload.refused', 'conversion.refused'].some((code) => hasCode(error, code));
 }
 
 function sourceOfWork(work: TaskWork): Source {
@@ -119,5 +105,3 @@ function secretOf({ secret }: TaskWork): ImportSecret {
 }
 
 const deleted: TaskResult = { outcome: 'failed', message: 'The asset of this import was deleted.' };
-/** How much of the whole is done when the file is here, and when it is about to be stored. */
-const stage = { fetching: 0.95, storing: 0.97 };

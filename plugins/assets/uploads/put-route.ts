@@ -42,6 +42,7 @@ export function putRoute(kit: AssetsKit, { urls }: { urls: UploadUrls }): AnyEly
               ...['upload.refused', 'upload.too_many', 'server.busy', 'asset.not_found'],
               ...['intake.too_large', 'intake.broken', 'intake.silent', 'intake.slow', 'intake.full'],
               'intake.unavailable',
+              ...['conversion.refused', 'conversion.unavailable'],
               ...['inspection.unavailable', 'blobs.unavailable', 'blobs.full', 'blobs.denied', 'blobs.busy'],
               ...['blobs.closed', 'blobs.too_large', 'blobs.wrong_length'],
               ...storeFaults,

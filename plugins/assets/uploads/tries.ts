@@ -1,14 +1,16 @@
 import { type Fault, hasCode } from '../../../core/fault.ts';
 import type { ReceivedFile } from '../../../core/ports/intake.ts';
 import { tasks } from '../../tasks/contract.ts';
-import { accept, outputOf } from '../accept.ts';
-import { keysOf } from '../contract.ts';
+import { keysOf, outputOf } from '../contract.ts';
 import { type AssetDocument, assetOf } from '../document.ts';
 import type { AssetsKit } from '../kit.ts';
 import { assetRow } from '../lookup.ts';
 import { making } from '../making.ts';
+import { acceptAny } from '../normalise.ts';
+import { comeStage, stage } from '../stages.ts';
 import { accepted, busy, cancelled, deleted } from './faults.ts';
 import { uploadPlaces } from './places.ts';
+import { progressOf } from './progress.ts';
 
 /**
  * What every try at the file of an asset does, by PUT or by tus: any number of them, also side by side and on several nodes. The
@@ -16,7 +18,7 @@ import { uploadPlaces } from './places.ts';
  * that waits for the next, or has failed with the reason.
  */
 export function uploadTries(kit: AssetsKit) {
-  const { blobs } = kit;
+  const { blobs, clock } = kit;
   const assets = making(kit);
 
   const documentOf = async (id: string): Promise<AssetDocument> => {
@@ -57,7 +59,14 @@ export function uploadTries(kit: AssetsKit) {
         if (!isWanted) throw cancelled;
       };
       const work = { assetId, workId: name, name: assetName };
-      const made = await accept(work, { file, signal, kit, storing });
+      // While a film is normalised nothing else notices that nobody wants it any more.
+      const leaving = new AbortController();
+      const wanted = { tasks: kit.use(tasks), clock, unwanted: () => leaving.abort(cancelled) };
+      const share = { from: comeStage(kit), to: stage.normalised };
+      const made = await acceptAny(work, {
+        ...{ file, kit, storing, signal: AbortSignal.any([signal, leaving.signal]) },
+        progress: progressOf({ taskId, workId, expected: 1, ...share }, wanted),
+      });
       const outcome = await assets.ready(assetId, made, { isFirst: true });
       if (outcome !== 'ok') {
         await blobs.delete(keysOf(made));
@@ -97,8 +106,5 @@ export interface Try {
 
 /** It is no use to try the same again. */
 export function isFinal(error: unknown): boolean {
-  return hasCode(error, 'upload.refused') || hasCode(error, 'intake.too_large');
+  return ['upload.refused', 'intake.too_large', 'conversion.refused'].some((code) => hasCode(error, code));
 }
-
-/** Progress when a file is about to be stored. */
-const stage = { storing: 0.97 };

@@ -1,3 +1,4 @@
+import type { Quota } from '../../../core/quota.ts';
 import { token } from '../../../core/token.ts';
 import type { TusUploads } from '../tus/uploads.ts';
 import type { UploadTries } from './tries.ts';
@@ -6,6 +7,8 @@ import type { UploadTries } from './tries.ts';
 export interface Uploading {
   readonly tries: UploadTries;
   readonly tus: TusUploads;
+  /** Of assets that requests make. */
+  readonly places: Quota;
 }
 
 export const uploading = token<Uploading>('uploading');

@@ -2,7 +2,7 @@ import type { FilmPlayback, FilmSegments, Inspection } from '../../../../core/po
 import { takeHead } from '../on-demand/head.ts';
 import { indexFilm } from '../on-demand/index-film.ts';
 import { type Film, readFilm } from './read-film.ts';
-import { Refusal } from './refusal.ts';
+import { ForeignRefusal, Refusal } from './refusal.ts';
 import { describe } from './spec.ts';
 import type { ReadableFile } from './window.ts';
 
@@ -33,8 +33,9 @@ export async function inspectFile(
       playback: { ...hls, ...(head && { head }) },
     };
   } catch (error) {
-    if (error instanceof Refusal) return { inspection: { ok: false, reason: error.message } };
-    throw error;
+    if (!(error instanceof Refusal)) throw error;
+    const foreign = error instanceof ForeignRefusal && { foreign: error.foreign };
+    return { inspection: { ok: false, reason: error.message, ...foreign } };
   }
 }
 

@@ -82,7 +82,12 @@ function readable(file: number, one: Running): ReadableFile {
 /** What was made for playback is handed over, not copied. */
 function answer(id: number, inspected: Inspected): void {
   const { hls, head } = inspected.playback ?? {};
-  const parts = [...(hls ? [hls.index, ...hls.heads] : []), ...(head ? head.parts : [])];
+  const { inspection } = inspected;
+  const front = inspection.ok ? undefined : inspection.foreign?.front;
+  const parts = [
+    ...(hls ? [hls.index, ...hls.heads] : []),
+    ...[head, front].flatMap((one) => one?.parts ?? []),
+  ];
   const message: FromWorker = { id, ...inspected };
   port.postMessage(
     message,

@@ -1,6 +1,6 @@
 import { type Box, Children, Fields } from './boxes.ts';
 import { inspectionLimits } from './limits.ts';
-import { Refusal } from './refusal.ts';
+import { ForeignRefusal, Refusal } from './refusal.ts';
 import { readTimes } from './times.ts';
 import { readTrack, type Track } from './track.ts';
 
@@ -66,7 +66,9 @@ function choose(read: readonly Track[], chapters: ReadonlySet<number>): Pick<Mov
     handler === 'soun' ? !hasAac : !isStill || tracks.length === 0,
   );
   if (wrong !== undefined)
-    throw new Refusal(`${wrong.label} is ${wrong.codecName}; expected ${wanted(wrong)}`);
+    throw new ForeignRefusal(`${wrong.label} is ${wrong.codecName}; expected ${wanted(wrong)}`, {
+      container: 'mp4',
+    });
   if (tracks.length === 0) throw new Refusal('it has no video and no audio; expected H.264 or AAC');
   const rest = read.filter((track) => !isMedia(track));
   return {

@@ -1,3 +1,4 @@
+import { takeHead } from '../on-demand/head.ts';
 import { type Box, typeAt } from './boxes.ts';
 import { type FileBox, fileBoxes } from './file-boxes.ts';
 import { FragmentCursor } from './fragment-cursor.ts';
@@ -5,9 +6,9 @@ import { type FragmentRun, Fragments } from './fragments.ts';
 import { inspectionLimits } from './limits.ts';
 import { type Measure, measure, nothing } from './measure.ts';
 import { type Movie, readMovie } from './movie.ts';
-import { Refusal } from './refusal.ts';
+import { ForeignRefusal, Refusal } from './refusal.ts';
 import type { SampleCursor } from './samples.ts';
-import { sniff } from './sniff.ts';
+import { containerOf, sniff } from './sniff.ts';
 import { TableCursor } from './table-cursor.ts';
 import type { Track } from './track.ts';
 import { FileWindow, type ReadableFile } from './window.ts';
@@ -44,11 +45,13 @@ export async function readFilm(file: ReadableFile): Promise<Film> {
   let place: Pick<Film, 'moov' | 'moovAt'> | undefined;
   let fragments: Fragments | undefined;
   const measures = new Map<Track, Measure>();
+  let hasMedia = false;
   for await (const box of fileBoxes(window)) {
+    hasMedia ||= box.type === 'mdat';
     if (box.type === 'moov' && movie !== undefined) throw new Refusal('it has two moov boxes');
     if (box.type === 'moov') {
       place = { moov: await index.read(box), moovAt: box.at };
-      movie = readMovie(place.moov);
+      movie = readNative({ ...place, start, hasMedia });
       for (const track of movie.tracks) measures.set(track, measureTables(track, file.size));
       checkCount(measures);
       // Nothing behind a plain film matters: where its samples lie was checked.
@@ -82,6 +85,19 @@ export async function readFilm(file: ReadableFile): Promise<Film> {
   return { size: file.size, isFragmented, tracks: filled, passedOver, claimed, start, ...place };
 }
 
+/** One of another kind is refused with what it takes to read it from its beginning to its end. Throws Refusal. */
+function readNative(film: Pick<Film, 'moov' | 'moovAt' | 'start'> & { readonly hasMedia: boolean }): Movie {
+  try {
+    return readMovie(film.moov);
+  } catch (error) {
+    if (!(error instanceof ForeignRefusal) || !film.hasMedia) throw error;
+    // Some of what lies there is read from places that would not be its own any more: it is left as it is refused.
+    const front = takeHead({ ...film, isFragmented: false });
+    if (!front) throw new Refusal(error.message);
+    throw new ForeignRefusal(error.message, { ...error.foreign, front });
+  }
+}
+
 /** The first box must be `ftyp`: some other container is named rather than called broken. Undefined: it is a long one. */
 async function readStart(window: FileWindow): Promise<Uint8Array | undefined> {
   if (window.size === 0) throw new Refusal('it is empty');
@@ -92,9 +108,12 @@ async function readStart(window: FileWindow): Promise<Uint8Array | undefined> {
     if (size < 8 || size > Math.min(view.byteLength, inspectionLimits.startSize.value)) return undefined;
     return new Uint8Array(view.buffer, view.byteOffset, size).slice();
   }
-  const kind = sniff(new Uint8Array(view.buffer, view.byteOffset, view.byteLength));
+  const bytes = new Uint8Array(view.buffer, view.byteOffset, view.byteLength);
+  const kind = sniff(bytes);
   const found = kind === undefined ? 'it does not begin with an ftyp box' : `it is ${kind}`;
-  throw new Refusal(`${found}; expected an mp4`);
+  const message = `${found}; expected an mp4`;
+  const container = containerOf(bytes);
+  throw container === undefined ? new Refusal(message) : new ForeignRefusal(message, { container });
 }
 
 /** Reads boxes as a whole, so many bytes of them all together. */

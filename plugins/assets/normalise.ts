@@ -1,0 +1,42 @@
+import type { ReceivedFile } from '../../core/ports/intake.ts';
+import { accept, RefusedFile } from './accept.ts';
+import type { AssetFile } from './contract.ts';
+import { received } from './received.ts';
+
+/**
+ * `accept`, and where the deployment allows it (`plugins.assets.normalise`) also of films of other containers and codecs: those are made
+ * what is stored, and of that everything is as if it had come. The file that came is not kept. Faults of the converter too.
+ *
+ * @param options `progress`: how much of that is done, 0..1
+ */
+export async function acceptAny(
+  work: Parameters<typeof accept>[0],
+  options: Parameters<typeof accept>[1] & { progress(fraction: number): void },
+): Promise<AssetFile> {
+  const { file, kit, signal, progress } = options;
+  try {
+    return await accept(work, options);
+  } catch (error) {
+    if (!(error instanceof RefusedFile) || !error.foreign || !kit.config.normalise) throw error;
+    const { path, size } = file;
+    const source = { path, size, foreign: error.foreign };
+    const make = async (isAnew: boolean): Promise<AssetFile> => {
+      const film = kit.converter.normalise(source, { signal, isAnew, progress });
+      const made = await received(film, { kit, signal });
+      return await using(made, () => accept(work, { ...options, file: made }));
+    };
+    // Tracks that could be taken over as they are may still be what is not stored.
+    return await make(false).catch((trouble: unknown) => {
+      if (trouble instanceof RefusedFile) return make(true);
+      throw trouble;
+    });
+  }
+}
+
+async function using<T>(file: ReceivedFile, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } finally {
+    await file.discard();
+  }
+}

@@ -1,0 +1,29 @@
+import { Type } from '@sinclair/typebox';
+import { type BodyReader, bodyReader } from '../../core/body.ts';
+import { Fault } from '../../core/fault.ts';
+import { conversionLimitTable } from '../../core/limits.ts';
+import { nameSchema } from '../../core/name.ts';
+import { profileSchema } from '../renditions/contract.ts';
+import { transcodeLimits } from './limits.ts';
+
+/** The body of `POST /api/asset/:id/transcode`. */
+export const transcodeBody = bodyReader(
+  { name: Type.Optional(nameSchema('Friday show, 480p')), profile: profileSchema },
+  {
+    example: { profile: { name: '480p', width: 854, height: 480, bitrate: 1_000_000, fps: 0 } },
+  },
+);
+
+export type TranscodeBody = typeof transcodeBody extends BodyReader<infer B> ? B : never;
+
+/** What its schema does not say: a stream may ask for more than this server makes. Fault `body.invalid` (422). */
+export function checkProfile({ profile }: TranscodeBody): void {
+  const { bitrate, fps, fpsDen = 1 } = profile;
+  const { value: frameRate } = conversionLimitTable.frameRate;
+  const problems: string[] = [];
+  if (bitrate > transcodeLimits.bitrate)
+    problems.push(`profile.bitrate: expected at most ${transcodeLimits.bitrate} bit/s`);
+  if (fps / fpsDen > frameRate)
+    problems.push(`profile.fps: expected at most ${frameRate} pictures a second (fps / fpsDen)`);
+  if (problems.length > 0) throw new Fault('body.invalid', { status: 422, message: problems });
+}

@@ -1,0 +1,24 @@
+import { authenticator } from '../../core/auth.ts';
+import { definePlugin } from '../../core/plugin.ts';
+import { offer } from '../../core/token.ts';
+import { assets } from '../assets/contract.ts';
+import { taskKinds, tasks } from '../tasks/contract.ts';
+import { transcodeReactions } from './follow.ts';
+import { transcodeKind } from './kind.ts';
+import { routes } from './request.ts';
+
+/** Makes assets of assets, in another size. */
+export default definePlugin({
+  id: 'transcode',
+  summary: 'assets made of assets, as a profile says',
+  needs: [authenticator, assets, tasks],
+  offers: [offer(taskKinds, transcodeKind)],
+  faults: {
+    'transcode.refused': {
+      status: 422,
+      meaning: 'The asset has no video, or one that is too large to be transcoded; the message says which.',
+    },
+  },
+  reactions: transcodeReactions,
+  routes,
+});

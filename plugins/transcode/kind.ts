@@ -1,0 +1,112 @@
+import { Fault, hasCode } from '../../core/fault.ts';
+import type { VideoSpec } from '../../core/ports/recorder.ts';
+import type { RenditionProfile } from '../../core/ports/transcoder.ts';
+import { type AssetReference, assets, outputOf } from '../assets/contract.ts';
+import type { TaskKind, TaskResult, TaskWork } from '../tasks/contract.ts';
+import type { TranscodeKit } from './kit.ts';
+import { transcodeLimits } from './limits.ts';
+import { problemOf } from './source.ts';
+
+/** Tasks of the type `transcode`. A repeat makes the film again, unless its asset has it. */
+export function transcodeKind(kit: TranscodeKit): TaskKind {
+  return {
+    type: 'transcode',
+    async renew(task) {
+      if (!(await filmOf(task, kit))) throw impossible(gone);
+      const { outputAssetId: id } = task;
+      const isThere = id !== null && (await kit.use(assets).awaitAnew(id));
+      if (!isThere) throw impossible('The asset of this transcode was deleted, or has its file.');
+      return { deadline: deadlineOf(kit) };
+    },
+    async run(work) {
+      try {
+        return await run(work, kit);
+      } catch (error) {
+        // Of what ffmpeg made: the same would come of another try.
+        if (hasCode(error, 'upload.refused')) return { outcome: 'failed', message: error.message };
+        throw error;
+      }
+    },
+  };
+}
+
+async function run(work: TaskWork, kit: TranscodeKit): Promise<TaskResult> {
+  const { outputAssetId: id, signal } = work;
+  if (id === null) throw new TypeError(`transcode ${work.id} is of no asset`);
+  const output = await assetOfWork(work, { id, kit });
+  if (!output) return { outcome: 'failed', message: deleted };
+  // A former try got so far, and its end was not heard of.
+  if (output.file) return { outcome: 'done', output: { ...outputOf(output.file, output) } };
+  const film = await filmOf(work, kit);
+  if (!film) return { outcome: 'failed', message: gone };
+  const problem = problemOf(film.spec);
+  if (problem !== undefined) return { outcome: 'failed', message: problem };
+  // As it was checked when it was asked for.
+  const { profile } = work.params as { profile: RenditionProfile };
+  const progress = (fraction: number) => work.progress(fraction * converted);
+  const made = kit.converter.transcode(film, { profile, signal, progress });
+  const taken = await kit.use(assets).take(id, made, {
+    signal,
+    check: (spec) => checkLength(spec, film.spec),
+  });
+  if (taken === 'gone') return { outcome: 'failed', message: deleted };
+  return { outcome: 'done', output: { ...taken } };
+}
+
+/** What a picture that is broken off looks like: ffmpeg says nothing of bytes it could not read, and ends well. */
+function checkLength({ duration }: VideoSpec, source: VideoSpec): void {
+  const least = source.duration - Math.max(transcodeLimits.shorter, source.duration / fiftieth);
+  if (duration >= least) return;
+  const lengths = `${duration.toFixed(1)} of ${source.duration.toFixed(1)} s`;
+  const message = `The film is not converted: only ${lengths} of it could be read.`;
+  throw new Fault('conversion.refused', { status: 422, message, retry: false });
+}
+
+/** The asset that the film is for. Undefined: it was deleted. */
+async function assetOfWork(
+  work: TaskWork,
+  { id, kit }: { id: string; kit: TranscodeKit },
+): Promise<AssetReference | undefined> {
+  const { account, name, inputAssetId } = work;
+  const made = kit.use(assets);
+  const found = await made.find(id);
+  // The news that its task was renewed may have been overtaken by that of its former end.
+  if (found?.status === 'failed') await made.awaitAnew(id);
+  if (found || inputAssetId === null) return found;
+  // The task is made before the asset, and whoever made it may be slower than we are, or dead.
+  const more = JSON.parse((work.secret as { asset: string }).asset) as { createdByTokenName: string };
+  await made.begin({ id, account, name, source: { type: 'transcode', inputAssetId }, ...more });
+  return made.find(id);
+}
+
+/** Undefined: it was deleted. */
+async function filmOf(
+  { inputAssetId, account }: Pick<TaskWork, 'inputAssetId' | 'account'>,
+  kit: TranscodeKit,
+) {
+  const input = inputAssetId === null ? undefined : await kit.use(assets).find(inputAssetId);
+  return input?.account === account && input.status === 'ready' ? input.file : undefined;
+}
+
+/** For whoever has to make the asset in place of the request that was to: one text, as all of a secret is cut out of what is told. */
+export function secretOf(asset: { readonly createdByTokenName: string }): { asset: string } {
+  return { asset: JSON.stringify(asset) };
+}
+
+/** Until when a task that begins now must have its turn, epoch ms. */
+export function deadlineOf({ clock }: TranscodeKit): number {
+  return clock.now() + transcodeLimits.wait;
+}
+
+export const lateMessage = 'The transcode did not get its turn within a week.';
+
+const gone = 'The asset of which this was to be made was deleted.';
+const deleted = 'The asset of this transcode was deleted.';
+/** How much of the whole is done when the film is there. */
+const converted = 0.97;
+/** 2 %. */
+const fiftieth = 0x32;
+
+function impossible(message: string): Fault {
+  return new Fault('task.not_possible', { status: 409, message });
+}

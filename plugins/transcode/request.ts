@@ -1,0 +1,88 @@
+import { Type } from '@sinclair/typebox';
+import { type AnyElysia, Elysia } from 'elysia';
+import { authenticate, authenticator } from '../../core/auth.ts';
+import { Fault } from '../../core/fault.ts';
+import { says } from '../../core/http.ts';
+import { idempotent } from '../../core/idempotency.ts';
+import { requestLimits } from '../../core/limits.ts';
+import { json } from '../../core/operation.ts';
+import { idOrNone } from '../../core/secrets.ts';
+import { type Assets, assets, transcodeTaskOf } from '../assets/contract.ts';
+import { taskSchema, tasks } from '../tasks/contract.ts';
+import { checkProfile, transcodeBody } from './body.ts';
+import { deadlineOf, lateMessage, secretOf } from './kind.ts';
+import type { TranscodeKit } from './kit.ts';
+import { problemOf } from './source.ts';
+
+/** `POST /api/asset/:id/transcode`: an asset that is made of another, and the task that makes it. */
+export function routes(kit: TranscodeKit): AnyElysia {
+  const keys = kit.use(authenticator);
+  const once = idempotent(kit);
+  return new Elysia().post(
+    '/api/asset/:id/transcode',
+    async ({ request, params: { id: inputAssetId } }) => {
+      const principal = await authenticate(request, keys);
+      return once(request, {
+        principal,
+        run: async ({ id }) => {
+          const { accountId: account, keyName } = principal;
+          const made = kit.use(assets);
+          const input = await made.find(inputAssetId);
+          // Before the body: what a stranger sends to another account's asset is answered 404, whatever it is.
+          if (input?.account !== account) throw notFound(inputAssetId);
+          const body = await transcodeBody.read(request);
+          checkProfile(body);
+          if (input.status !== 'ready' || !input.file) throw notReady(input.status);
+          const problem = problemOf(input.file.spec);
+          if (problem !== undefined) throw new Fault('transcode.refused', { status: 422, message: problem });
+          await made.admit(account);
+          const { profile, name = nameOf(input, profile) } = body;
+          const taskId = transcodeTaskOf(id);
+          const by = { createdByTokenName: keyName };
+          // The task first: whoever works at it makes the asset where we do not get that far.
+          await kit.use(tasks).spawn({
+            ...{ id: taskId, account, type: 'transcode', name, inputAssetId, outputAssetId: id, ...by },
+            ...{ params: { profile }, secret: secretOf(by), deadline: deadlineOf(kit), lateMessage },
+          });
+          const source = { type: 'transcode', inputAssetId } as const;
+          await made.begin({ id, account, name, source, ...by });
+          const asset = await made.show(id);
+          if (!asset) throw notFound(id);
+          return Response.json({ asset, task: await kit.use(tasks).show(taskId) }, { status: 201 });
+        },
+      });
+    },
+    says(
+      'Makes another asset of this one, as a profile says, and the task that does it. 201; how it goes is told by the task.',
+      {
+        name: 'transcodeAsset',
+        body: transcodeBody,
+        answers: { 201: json(answerSchema(kit.use(assets)), 'The asset, waiting, and the task.') },
+        faults: [
+          ...['asset.not_found', 'asset.not_ready', 'asset.too_many', 'transcode.refused', 'task.too_many'],
+          ...['intake.full', 'intake.unavailable'],
+        ],
+      },
+    ),
+  );
+}
+
+const answerSchema = ({ schema }: Assets) =>
+  Type.Object({ asset: schema, task: taskSchema }, { additionalProperties: false });
+
+/** Of an asset whose maker gave it none. */
+function nameOf({ name }: { readonly name: string }, profile: { readonly name: string }): string {
+  return [...`${name} (${profile.name})`].slice(0, requestLimits.nameLength.value).join('');
+}
+
+function notFound(id: string): Fault {
+  return new Fault('asset.not_found', { status: 404, message: `There is no asset ${idOrNone(id)}.` });
+}
+
+function notReady(status: string): Fault {
+  const message =
+    status === 'failed'
+      ? 'The asset has failed: there is no film to transcode.'
+      : 'The asset waits for its file: it can be transcoded when it is ready.';
+  return new Fault('asset.not_ready', { status: 409, message });
+}

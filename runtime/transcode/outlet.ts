@@ -1,0 +1,43 @@
+/** Hands pieces from who makes them to who takes them, one at a time: whoever gives waits until the piece is taken. */
+export class Outlet {
+  #piece: { readonly bytes: Uint8Array; taken(): void } | undefined;
+  #isClosed = false;
+  #wake = () => {};
+
+  /** A piece waits to be taken. */
+  get isFull(): boolean {
+    return this.#piece !== undefined;
+  }
+
+  give(bytes: Uint8Array): Promise<void> {
+    if (this.#isClosed) return Promise.resolve();
+    return new Promise((taken) => {
+      this.#piece = { bytes, taken };
+      this.#wake();
+    });
+  }
+
+  /** Undefined: nothing comes any more. */
+  async take(): Promise<Uint8Array | undefined> {
+    while (!this.#piece && !this.#isClosed)
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve;
+      });
+    const piece = this.#piece;
+    this.#piece = undefined;
+    piece?.taken();
+    return piece?.bytes;
+  }
+
+  /** What was given and not taken is taken still. */
+  close(): void {
+    this.#isClosed = true;
+    this.#wake();
+  }
+
+  /** Nobody takes any more. */
+  drop(): void {
+    this.close();
+    void this.take();
+  }
+}

@@ -1,0 +1,178 @@
+import { describe, expect, it } from 'vitest';
+import { Fault } from '../../core/fault.ts';
+import { allPlugins } from '../kit/all-plugins.ts';
+import { world } from '../kit/world.ts';
+
+const shipped = await allPlugins();
+const foreign = 'foreign: a film in WebM';
+const url = 'http://films.example/friday.webm';
+
+async function studio(assets: Record<string, unknown> = { normalise: true }) {
+  const w = await world({ plugins: shipped, config: { assets } });
+  const get = async (path: string) => (await w.request('GET', path)).body;
+  return {
+    ...{ w, get },
+    async asked() {
+      const { body } = await w.request('POST', '/api/asset/request-upload', { body: { name: 'Friday' } });
+      return body as { url: string; asset: { id: string }; task: { id: string } };
+    },
+    async put(to: string, body = foreign) {
+      const sent = { method: 'PUT', body, duplex: 'half' } as RequestInit;
+      const answer = await w.app.handle(new Request(to, sent));
+      const { status } = answer;
+      // biome-ignore lint/suspicious/noExplicitAny: an asset, or an error
+      return { status, headers: answer.headers, body: (await answer.json()) as any };
+    },
+    async converted(count = 1) {
+      for (let turn = 0; w.converter.asked.length < count && turn < 2000; turn += 1) await w.settle();
+      return w.converter.asked[count - 1];
+    },
+    blobsOf: async (id: string) =>
+      (await w.blobs.list(`assets/${id}/`, { limit: 100 })).blobs.map(({ key }) => key),
+  };
+}
+
+describe('a film of another kind that is uploaded', () => {
+  it('is refused where the deployment does not say otherwise', async () => {
+    const { w, asked, put } = await studio({});
+    await using _ = w;
+    const { status, body } = await put((await asked()).url);
+    expect([status, body.code]).toEqual([422, 'upload.refused']);
+    expect(w.converter.asked).toEqual([]);
+  });
+
+  it('is made an mp4 while its task runs, and that is the file of the asset', async () => {
+    const { w, asked, put, get, converted } = await studio();
+    await using _ = w;
+    const { url, asset, task } = await asked();
+    const putting = put(url);
+    const one = await converted();
+    expect(one.file).toMatchObject({ size: foreign.length, foreign: { container: 'matroska' } });
+    await w.advance('3s');
+    one.order.progress(0.5);
+    await w.settle();
+    expect((await get(`/api/task/${task.id}`)).status).toMatchObject({ phase: 'running', progress: 0.725 });
+    one.finish('the film');
+    expect(await putting).toMatchObject({ status: 200, body: { status: 'ready', size: 8 } });
+    await w.settle();
+    expect((await get(`/api/task/${task.id}`)).status.phase).toBe('completed');
+    const { downloadUrl } = await get(`/api/asset/${asset.id}`);
+    expect(await (await w.app.handle(new Request(downloadUrl))).text()).toBe('the film');
+  });
+
+  it('is encoded anew when what could be taken over of it is no good, and refused when that is none either', async () => {
+    const { w, asked, put, converted, blobsOf } = await studio();
+    await using _ = w;
+    const { url, asset } = await asked();
+    const putting = put(url);
+    const first = await converted();
+    expect(first.order).toMatchObject({ isAnew: false });
+    first.finish('refuse: it is strange');
+    const second = await converted(2);
+    expect(second.order).toMatchObject({ isAnew: true });
+    second.finish('refuse: it stays strange');
+    expect(await putting).toMatchObject({
+      ...{ status: 422, body: { errors: ['The file was refused: it stays strange.'] } },
+    });
+    expect(await blobsOf(asset.id)).toEqual([]);
+  });
+
+  it('that cannot be converted fails task and asset, with the reason', async () => {
+    const { w, asked, put, get } = await studio();
+    await using _ = w;
+    const message = 'The film is not converted: its pictures are too large.';
+    w.converter.film = new Fault('conversion.refused', { status: 422, message, retry: false });
+    const { url, asset, task } = await asked();
+    expect(await put(url)).toMatchObject({
+      ...{ status: 422, body: { code: 'conversion.refused', errors: [message] } },
+    });
+    await w.settle();
+    expect((await get(`/api/task/${task.id}`)).status).toMatchObject({
+      phase: 'failed',
+      errorMessage: message,
+    });
+    expect(await get(`/api/asset/${asset.id}`)).toMatchObject({ status: 'failed', statusMessage: message });
+  });
+
+  it('is to be sent again when there is no ffmpeg', async () => {
+    const { w, asked, put, get } = await studio();
+    await using _ = w;
+    const message = 'ffmpeg is not installed on the server.';
+    w.converter.film = new Fault('conversion.unavailable', { status: 503, message, retryAfter: 60 });
+    const { url, task } = await asked();
+    const { status, headers, body } = await put(url);
+    expect([status, headers.get('retry-after'), body.errors]).toEqual([503, '60', [message]]);
+    await w.settle();
+    expect((await get(`/api/task/${task.id}`)).status.phase).toBe('waiting');
+    w.converter.film = 'a film';
+    expect((await put(url)).status).toBe(200);
+  });
+
+  it('is given up when its task is cancelled', async () => {
+    const { w, asked, put, converted, blobsOf } = await studio();
+    await using _ = w;
+    const { url, asset, task } = await asked();
+    const putting = put(url);
+    const one = await converted();
+    await w.advance('3s');
+    await w.request('POST', `/api/task/${task.id}/cancel`);
+    one.order.progress(0.1);
+    expect(await putting).toMatchObject({ status: 409, body: { code: 'upload.cancelled' } });
+    expect(one.isLeft).toBe(true);
+    expect(await blobsOf(asset.id)).toEqual([]);
+  });
+
+  it('may not become larger than what may be uploaded', async () => {
+    const { w, asked, put } = await studio({ normalise: true, maxUploadSize: '1KB' });
+    await using _ = w;
+    w.converter.film = 'x'.repeat(1001);
+    const { status, body } = await put((await asked()).url);
+    expect([status, body.code]).toEqual([422, 'conversion.refused']);
+    expect(body.errors[0]).toContain('larger than 1KB (plugins.assets.maxUploadSize)');
+  });
+});
+
+describe('a film of another kind that is imported', () => {
+  const importing = async (given: Awaited<ReturnType<typeof studio>>) => {
+    given.w.outbound.answer('http://films.example/', () => ({ body: Buffer.from(foreign) }));
+    const { body } = await given.w.request('POST', '/api/asset/import', { body: { url } });
+    return async (...phases: string[]) => {
+      for (let turn = 0; turn < 2000; turn += 1) {
+        await given.w.settle();
+        const task = await given.get(`/api/task/${body.task.id}`);
+        if (phases.includes(task.status.phase))
+          return { task, asset: await given.get(`/api/asset/${body.asset.id}`) };
+      }
+      throw new Error(`it did not become ${phases}`);
+    };
+  };
+
+  it('is made an mp4', async () => {
+    const given = await studio();
+    await using _ = given.w;
+    given.w.converter.film = 'the film';
+    const reached = await importing(given);
+    expect(await reached('completed')).toMatchObject({ asset: { status: 'ready', size: 8 } });
+  });
+
+  it('is refused where the deployment does not say otherwise', async () => {
+    const given = await studio({});
+    await using _ = given.w;
+    const reached = await importing(given);
+    expect((await reached('failed')).task.status.errorMessage).toContain('Matroska or WebM');
+  });
+
+  it('is fetched again when there was no ffmpeg', async () => {
+    const given = await studio();
+    await using _ = given.w;
+    const message = 'ffmpeg is not installed on the server.';
+    given.w.converter.film = new Fault('conversion.unavailable', { status: 503, message, retryAfter: 60 });
+    const reached = await importing(given);
+    await given.converted();
+    await given.w.settle();
+    expect((await reached('waiting')).task.status.errorMessage).toBe(message);
+    given.w.converter.film = 'the film';
+    await given.w.advance('61s');
+    await reached('completed');
+  });
+});
