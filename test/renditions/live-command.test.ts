@@ -61,7 +61,9 @@ function encoded(stream: number, bitrate: number): string[] {
 it('leaves out pictures beyond the rate of a profile, and never a key frame', () => {
   const given = told({ profiles: [{ ...profile240, fps: 30_000, fpsDen: 1001 }] });
   const graph = given[given.indexOf('-filter_complex') + 1];
-  expect(graph).toContain("[s0]select='if(key+isnan(prev_selected_t),st(0,t)*0+1,gt(floor((t-ld(0))*30000/1001+0.1),");
+  expect(graph).toContain(
+    "[s0]select='if(key+isnan(prev_selected_t),st(0,t)*0+1,gt(floor((t-ld(0))*30000/1001+0.1),",
+  );
 });
 
 it('gives hardware the pictures as it wants them', () => {
