@@ -3,7 +3,7 @@ import { defineConfig } from 'vitest/config';
 const inCi = Boolean(process.env.CI);
 
 /** The whole program, with real clients. */
-const whole = ['test/{e2e,fleet,multistream,vod}/**/*.e2e.ts'];
+const whole = ['test/{e2e,fleet,multistream,renditions,vod}/**/*.e2e.ts'];
 
 const e2e = {
   // Real engines and encoders share the machine with whatever runs there; the report names what needed this.

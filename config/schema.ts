@@ -292,16 +292,90 @@ export const configSchema = Type.Object(
         Type.String({
           minLength: 1,
           description:
-            'The program ffmpeg, which SRT and pictures take. Default: the one on the PATH. Without one all else works.',
+            'The program ffmpeg, which SRT, renditions and stills take. Default: the one on the PATH. Without one all else works.',
         }),
       ),
       processes: limitSchema({
         default: 50,
         unit: 'processes',
         description:
-          'Processes of ffmpeg on this node at one time, one for each push over SRT and each picture that is made.',
+          'Processes of ffmpeg on this node at one time: one for each push over SRT, each broadcast that has renditions, and each picture that is made.',
         beyond:
-          'No further one is started; a push fails and is tried again. Of the last quarter an account gets no more than its part.',
+          'No further one is started; what needed it says so and is tried again. Pushes of one account get no more than its part of the last quarter.',
+      }),
+    }),
+    renditions: section({
+      encoder: Type.String({
+        default: 'libx264',
+        pattern: '^[a-z0-9_]{1,40}$',
+        expected: 'the name of an H.264 encoder of ffmpeg, such as libx264 or h264_nvenc',
+        description:
+          'Encoder of ffmpeg for H.264: `libx264`, or one of hardware, such as `h264_nvenc`, `h264_vaapi`, `h264_qsv` or `h264_videotoolbox`.',
+      }),
+      preset: Type.Optional(
+        Type.String({
+          pattern: '^[a-z0-9]{1,20}$',
+          expected: 'a preset of that encoder, such as veryfast',
+          description:
+            'How much work it does for a picture, in its own words. Default: `veryfast` for libx264, otherwise that of the encoder.',
+        }),
+      ),
+      device: Type.Optional(
+        Type.String({
+          pattern: '^/dev/[a-zA-Z0-9/_-]{1,100}$',
+          expected: 'a device, such as /dev/dri/renderD128',
+          description: 'Graphics processor that `h264_vaapi` encodes with. Default: /dev/dri/renderD128.',
+        }),
+      ),
+      capacity: Type.Optional(
+        limitSchema({
+          unit: 'megapixels/s',
+          description:
+            'Megapixels a second that this node encodes: width × height × frame rate of all renditions together. 480p30 takes 12.3, 1080p30 62.2. Default: 32 for each core.',
+          beyond:
+            'Broadcasts that begin then have no renditions (`issues` say so), and get them when there is room again.',
+        }),
+      ),
+      threads: limitSchema({
+        default: 4,
+        unit: 'threads',
+        maximum: configLimits.encoderThreads.value,
+        description: 'Threads of one encoder, and those that scale.',
+        beyond: 'ffmpeg starts no more.',
+      }),
+      niceness: Type.Integer({
+        default: 5,
+        minimum: 0,
+        maximum: configLimits.niceness.value,
+        isNoLimit: true,
+        expected: 'a whole number from 0 to 19',
+        description:
+          'How much less urgent than the server encoding is on a busy machine: 0 is as urgent, 19 comes last.',
+      }),
+      stall: durationSchema({
+        default: '6s',
+        atLeast: '2s',
+        description: 'How long ffmpeg may give no picture for what it was given. At least 2s.',
+        beyond: 'It is killed and started again.',
+      }),
+      behind: durationSchema({
+        default: '4s',
+        atLeast: '1s',
+        description: 'By how much renditions may end before the source does. At least 1s.',
+        beyond: 'After `renditions.patience` viewers are not offered them any more.',
+      }),
+      patience: durationSchema({
+        default: '5s',
+        atLeast: '1s',
+        description: 'How long they may be so late and catch up by less than a second. At least 1s.',
+        beyond: 'They are ended, and begun anew after 15 s at the soonest.',
+      }),
+      retryMost: durationSchema({
+        default: '30s',
+        atLeast: '1s',
+        description:
+          'Longest wait before an ffmpeg that ended by itself is started again; the first is 250 ms.',
+        beyond: 'It is started again.',
       }),
     }),
     conversion: section({

@@ -30,28 +30,34 @@ export function httpCore(options: {
     strictPath: true,
     handler: { standardHostname: false },
   })
-    .onRequest(({ request }) => counts?.begin(request))
-    .onAfterHandle(({ request, responseValue, route, set }) => {
+    // When the request came, epoch ms. In its context: a WeakMap of requests is work for the garbage collector.
+    .decorate('began', 0)
+    // No call in the place of an answer: Elysia would take the hook for async, and let every request wait for it.
+    .onRequest((context) => {
+      if (counts) context.began = counts.begin();
+    })
+    .onAfterHandle(({ request, responseValue, route, set, began }) => {
       const status = responseValue instanceof Response ? responseValue.status : Number(set.status ?? 200);
-      counts?.end(request, { route, status });
+      counts?.end({ began, method: request.method, route, status });
       if (!(responseValue instanceof Response)) return;
       causes?.tell(responseValue, { method: request.method, route });
       shareAnswer(request, responseValue);
     })
-    .onError(({ error, code, request, route }) => {
+    .onError(({ error, code, request, route, began = 0 }) => {
+      const { method } = request;
       if (code === 'NOT_FOUND') {
         const answer = nothingThere(request, allowed(new URL(request.url).pathname));
-        counts?.end(request, { route, status: answer.status });
+        counts?.end({ began, method, route, status: answer.status });
         return answer;
       }
-      counts?.end(request, { route, status: error instanceof Fault ? error.status : 500 });
+      counts?.end({ began, method, route, status: error instanceof Fault ? error.status : 500 });
       if (error instanceof Fault) {
         const answer = faultResponse(error);
-        causes?.tell(answer, { method: request.method, route });
+        causes?.tell(answer, { method, route });
         return shareAnswer(request, answer);
       }
       options.log.error('request failed', {
-        method: request.method,
+        method,
         path: new URL(request.url).pathname,
         error,
       });

@@ -194,6 +194,18 @@ export const configLimits = limitTable('config', {
     meaning: '`http.trustedProxies`.',
     beyond: 'The start is refused.',
   },
+  encoderThreads: {
+    value: 64,
+    unit: 'threads',
+    meaning: '`renditions.threads`.',
+    beyond: 'The start is refused.',
+  },
+  niceness: {
+    value: 19,
+    unit: 'steps',
+    meaning: '`renditions.niceness`: systems know no more.',
+    beyond: 'The start is refused.',
+  },
   messageSize: {
     value: 16,
     unit: 'MiB',

@@ -18,6 +18,7 @@ import type { Pusher } from './ports/pusher.ts';
 import type { Recorder } from './ports/recorder.ts';
 import type { Stills } from './ports/stills.ts';
 import type { LoggedEvent, ResourceCommit, ResourceReader } from './ports/store.ts';
+import type { Transcoder } from './ports/transcoder.ts';
 import type { Volatile } from './ports/volatile.ts';
 import type { Derivation, DerivationSet, Field, FieldSet, ResourceKind } from './resource.ts';
 import type { Collection, Offer, Token } from './token.ts';
@@ -118,6 +119,8 @@ export interface Kit<C extends TObject = TObject> {
   readonly recorder: Recorder;
   /** What is broadcast on this node, sent on to other servers. One plugin alone hears of it: `tell` is called once. */
   readonly pusher: Pusher;
+  /** Renditions of what is broadcast on this node. */
+  readonly transcoder: Transcoder;
   readonly blobs: Blobs;
   /** Files that clients send to this node. */
   readonly intake: Intake;

@@ -5,7 +5,6 @@ import type { Clock } from './ports/clock.ts';
 export class RequestCounts {
   readonly #clock: Clock;
   readonly #make: (route: string, method: string) => Answers;
-  readonly #began = new WeakMap<Request, number>();
   readonly #routes = new Map<string, Map<string, Answers>>();
 
   constructor(options: { metrics: Metrics; clock: Clock }) {
@@ -25,14 +24,15 @@ export class RequestCounts {
     });
   }
 
-  begin(request: Request): void {
-    this.#began.set(request, this.#clock.now());
+  /** The moment, which `end` is to be given. */
+  begin(): number {
+    return this.#clock.now();
   }
 
   /** `route` is undefined for a path that no route has. */
-  end(request: Request, answer: { route: string | undefined; status: number }): void {
-    const { route = 'none', status } = answer;
-    const method = methods.has(request.method) ? request.method : 'other';
+  end(answer: { began: number; method: string; route: string | undefined; status: number }): void {
+    const { began, route = 'none', status } = answer;
+    const method = methods.has(answer.method) ? answer.method : 'other';
     let ofRoute = this.#routes.get(route);
     if (!ofRoute) {
       ofRoute = new Map();
@@ -44,8 +44,7 @@ export class RequestCounts {
       ofRoute.set(method, answers);
     }
     answers.classes[Math.floor(status / 100) - 1]?.add();
-    const began = this.#began.get(request);
-    if (began !== undefined) answers.duration.observe((this.#clock.now() - began) / 1000);
+    answers.duration.observe((this.#clock.now() - began) / 1000);
   }
 }
 

@@ -56,17 +56,23 @@ export function derivationSet(
   return {
     schemas: Object.assign({}, ...derivations.map(({ derivation }) => derivation.schemas)),
     complete(shown) {
-      if (derivations.length === 0) return shown;
-      const told = derivations.map(({ derivation, kit }) => derivation.of(shown, kit));
-      if (!told.some((one) => one instanceof Promise)) return withTold(shown, told as Told);
+      const told: (Derived | Promise<Derived | undefined>)[] = [];
+      for (const { derivation, kit } of derivations) {
+        const one = derivation.of(shown, kit);
+        if (one) told.push(one);
+      }
+      // Of most there is nothing to tell.
+      if (told.length === 0) return shown;
+      if (!told.some((one) => one instanceof Promise)) return withTold(shown, told as Derived[]);
       return Promise.all(told).then((all) => withTold(shown, all));
     },
   };
 }
 
-type Told = readonly (Derived | undefined)[];
-
-function withTold<T extends Readonly<Record<string, unknown>>>(shown: T, told: Told): T {
+function withTold<T extends Readonly<Record<string, unknown>>>(
+  shown: T,
+  told: readonly (Derived | undefined)[],
+): T {
   const issues = told.flatMap((one) => one?.issues ?? []);
   const own = (shown.issues as readonly string[] | undefined) ?? [];
   return Object.assign(

@@ -4,6 +4,9 @@
  *
  * Layout, little endian: `u32` length of the header, header (UTF-8 JSON, padded with spaces to a multiple of 8 together with
  * the length), then for each segment 5 × `f64`: at, size, duration (s), wallStart (epoch ms), and `init × 2 + isDiscontinuity`.
+ *
+ * The index of a **rendition** is as long as that of its source: segment n of the one is shown while segment n of the other is,
+ * and where the rendition has none, the source's own stands there.
  */
 export interface SegmentIndex {
   readonly inits: readonly IndexedInit[];
@@ -22,6 +25,8 @@ export interface IndexedInit {
   readonly width?: number;
   readonly height?: number;
   readonly frameRate?: number;
+  /** In the index of a rendition: it is this init of the source, and it and the segments that need it lie in the source's file. */
+  readonly ofSource?: number;
 }
 
 export interface IndexedSegment {

@@ -165,6 +165,8 @@ interface File {
   };
   readonly head?: { readonly key: string; readonly size: number; readonly from: number; readonly to: number };
   readonly index?: { readonly key: string; readonly size: number };
+  /** Each with `video` and `index`. */
+  readonly renditions?: readonly object[];
   /** JSON, beside the video. */
   readonly metadata?: { readonly key: string; readonly size: number };
   readonly spec: object;

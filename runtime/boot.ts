@@ -26,6 +26,7 @@ import type { Pusher } from '../core/ports/pusher.ts';
 import type { Recorder } from '../core/ports/recorder.ts';
 import type { Stills } from '../core/ports/stills.ts';
 import type { LoggedEvent, Order, Store } from '../core/ports/store.ts';
+import type { Transcoder } from '../core/ports/transcoder.ts';
 import type { Volatile } from '../core/ports/volatile.ts';
 import { RequestCounts } from '../core/request-counts.ts';
 import { derivationSet, fieldSet } from '../core/resource.ts';
@@ -67,7 +68,7 @@ const retention = eventLimits.retention.value;
  */
 export async function boot(options: BootOptions): Promise<Booted> {
   const { store, bus, jobs, clock, media, recorder, blobs, outbound, volatile } = options.drivers;
-  const { intake, inspector, converter, packer, pusher, stills, disks } = options.drivers;
+  const { intake, inspector, converter, packer, pusher, transcoder, stills, disks } = options.drivers;
   const tree = new BootTree(clock);
   const stops: { name: string; stop: Stop }[] = [];
   const callers = peers({ trusted: options.trustedProxies ?? [] });
@@ -226,6 +227,7 @@ export async function boot(options: BootOptions): Promise<Booted> {
         media,
         recorder,
         pusher,
+        transcoder,
         blobs,
         volatile,
         metrics,
@@ -386,6 +388,7 @@ export interface BootOptions {
     readonly blobs: Blobs;
     readonly recorder: Recorder;
     readonly pusher: Pusher;
+    readonly transcoder: Transcoder;
     readonly intake: Intake;
     /** Where this node has any. */
     readonly disks?: DiskWatch;

@@ -28,10 +28,12 @@ import { nodeClient } from './node-client.ts';
 import { nodeGate } from './node-gate.ts';
 import { openDrivers } from './open-drivers.ts';
 import { openPusher } from './open-pusher.ts';
+import { openTranscoder } from './open-transcoder.ts';
 import { ownUrl } from './own-url.ts';
 import { planOf } from './plan.ts';
 import { ffmpegStills } from './stills/stills.ts';
 import { ffmpegConverter } from './transcode/converter.ts';
+import { encoderOf } from './transcode/encoder.ts';
 import { welcome } from './welcome.ts';
 
 /** What sysexits.h calls EX_CONFIG: the start was refused, and a restart will not help. */
@@ -97,9 +99,10 @@ async function main(): Promise<void> {
   const { running, threads = Math.ceil(availableParallelism() / 2) } = config.conversion;
   const converter = ffmpegConverter({
     ...{ clock, runner: ffmpeg, blobs: opened.blobs, running, threads },
-    h264: { encoder: 'libx264', preset: 'veryfast' },
+    h264: encoderOf(config.renditions),
   });
   const pusher = openPusher(config, { clock, log, allow, ffmpeg, machineMemory: machineMemory() });
+  const transcoder = openTranscoder(config, { clock, log, ffmpeg });
   const stills = ffmpegStills({
     ...{ clock, log, runner: ffmpeg },
     limits: {
@@ -109,7 +112,7 @@ async function main(): Promise<void> {
     },
   });
   const media = inProcessMedia({
-    ...{ clock, log, recorder, pusher },
+    ...{ clock, log, recorder, pusher, transcoder },
     rtmp: {
       ...config.rtmp,
       limits: {
@@ -145,6 +148,7 @@ async function main(): Promise<void> {
     await booted?.stop();
     await server?.stop();
     others?.close();
+    transcoder.close();
     ffmpeg.close();
     process.exit(0);
   };
@@ -164,10 +168,8 @@ async function main(): Promise<void> {
   const begun = boot({
     plugins,
     drivers: {
-      ...{
-        ...{ ...opened, clock, media, recorder, pusher, intake, inspector, converter, packer },
-        ...{ stills, outbound, disks },
-      },
+      ...{ ...opened, clock, media, recorder, pusher, transcoder, intake, inspector, converter },
+      ...{ packer, stills, outbound, disks },
     },
     deployment: {
       publicUrl,

@@ -96,6 +96,15 @@ function measureRecorder(metrics: Metrics, { recorder }: ProgramParts): void {
     type: 'counter',
     read: () => recorder.totals().written,
   });
+  metrics.readings('millrace_recordings_rendition_gaps_total', {
+    type: 'counter',
+    help: 'Times that a rendition of a broadcast could not be written down, by why. Its recording shows the source there.',
+    read: () =>
+      Object.entries(recorder.totals().renditionGaps).map(([reason, value]) => ({
+        labels: { reason },
+        value,
+      })),
+  });
   metrics.readings('millrace_recordings_gaps_total', {
     help: 'Times that something of a broadcast could not be written down, by why.',
     type: 'counter',

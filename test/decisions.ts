@@ -181,7 +181,7 @@ export const decisions: Readonly<Record<string, readonly Decision[]>> = {
     [
       "absent profiles are the deployment's; what nothing makes is an issue",
       `${renditions}: come from the config when the creator names none, and stay as they were`,
-      `${renditions}: say in the issues that nothing makes them, and hurt no health`,
+      `${renditions}: say what is wrong with them, what to do, and when they are tried again`,
     ],
     [
       'profile: its fields and their least values',
@@ -383,7 +383,7 @@ export const decisions: Readonly<Record<string, readonly Decision[]>> = {
     ],
     [
       'asset.created, updated, ready, failed, deleted, with payload {asset}',
-      `${assets}: tell each step once, with the asset as the API shows it, and nothing else`,
+      `${assets}: tell each step once, with the asset as the API shows it but for what other plugins tell, and nothing else`,
     ],
     [
       'playback info by asset id and playback id',

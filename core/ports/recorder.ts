@@ -1,10 +1,14 @@
+import type { Variant } from '../vod/variant.ts';
+
 /**
  * Recordings that grow on this node: what is packaged live, written down as it is packaged. The media feeds it
  * (`runtime/media/recording`); plugins finish what is over, read what there is, and remove it.
  *
  * A **take** is what this node has of one session, across all its publishes here and across restarts of the process: one
  * file that only grows, in `<dataDir>/recordings/<sessionId>`. A part that was handed over is in the file within a second, or
- * it is missing from it as a whole, up to the next key frame: a gap, which is told and counted.
+ * it is missing from it as a whole, up to the next key frame: a gap, which is told and counted. Beside it lies a file for each rendition
+ * of the session. Those belong to the take and share its fate, but it never suffers from them: where disk or memory are short they
+ * are written no more, and one that cannot be had is left out.
  *
  * Faults: `recording.unavailable` (503: disk or blob store do not answer; try again, nothing is lost), `recording.full` (507:
  * there is no room for it), those of the Blobs port.
@@ -50,7 +54,7 @@ export interface TakeState {
   readonly isFinished: boolean;
   /** When it was last written to, epoch ms. */
   readonly writtenAt: number;
-  /** Bytes on this node's disk. */
+  /** Bytes on this node's disk, with its renditions. */
   readonly bytes: number;
 }
 
@@ -59,12 +63,14 @@ export interface RecorderTotals {
   readonly takes: number;
   /** Those that a publish feeds now. */
   readonly growing: number;
-  /** What they take on this node's disk. */
+  /** What they and their renditions take on this node's disk. */
   readonly bytes: number;
-  /** Bytes written to takes since the start. */
+  /** Bytes written to takes and their renditions since the start. */
   readonly written: number;
   /** Times since the start that something could not be written, by why: a word of the program. */
   readonly gaps: Readonly<Record<string, number>>;
+  /** The same of renditions. */
+  readonly renditionGaps: Readonly<Record<string, number>>;
 }
 
 /** A take as blobs. Plain JSON: it is kept in an actor. */
@@ -88,6 +94,21 @@ export interface FinishedTake {
   readonly startedAt: number;
   /** What is missing because this node could not write it. */
   readonly gaps: number;
+  /** In the order of the stream's profiles. Absent: there are none. */
+  readonly renditions?: readonly FinishedRendition[];
+}
+
+/** A rendition of a take as blobs, to be played beside the take's own. */
+export interface FinishedRendition {
+  /** Of its profile. */
+  readonly name: string;
+  /** Its segments; no film by itself. */
+  readonly video: FinishedTake['video'];
+  /** As long as that of the take (`core/segment-index.ts`). */
+  readonly index: FinishedTake['index'];
+  readonly variant: Variant;
+  /** How much of the film it has, by time: 0 to 1. Where it has nothing the index shows the source. */
+  readonly share: number;
 }
 
 /** `videoSpec` of an asset. What is not known of a track is left out. */

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { Fault } from '../fault.ts';
 import { fileAnswer, fileFaults } from '../file-answer.ts';
 import type { Blobs } from '../ports/blobs.ts';
@@ -8,6 +9,7 @@ import { type FilmFile, filmMedia, piecesOf } from './film-media.ts';
 import { type Film, Films, type IndexedFilm } from './films.ts';
 import { vodLimits } from './limits.ts';
 import { multivariantPlaylist } from './multivariant-playlist.ts';
+import { variantOf } from './variant.ts';
 
 /** Playback of films that lie in the blob store, over HLS and as files. */
 export interface Vod {
@@ -55,10 +57,13 @@ export function vod({
     return answer && kept(answer, vodLimits.segmentAge.value);
   };
 
-  const playlistOf = async (film: IndexedFilm, request: Request) => {
+  const playlistOf = async (
+    film: IndexedFilm,
+    { variant, request }: { variant: number; request: Request },
+  ) => {
     const isCompressed = takesGzip(request.headers.get('accept-encoding'));
     const tag = tagOf(film, isCompressed ? 'media-gzip' : 'media');
-    const asked = { signal: request.signal };
+    const asked = { signal: request.signal, variant };
     return playlistAnswer(request, {
       tag,
       isCompressed,
@@ -98,15 +103,20 @@ export function vod({
       const file = parseFileName(name);
       if (file?.type === 'whole') return wholeOf(film, request);
       if (!file || !isIndexed(film)) return undefined;
-      if (file.type === 'media') return playlistOf(film, request);
-      const index = await films.index(film, { signal: request.signal });
-      if (!index) return undefined;
+      const { signal } = request;
       if (file.type === 'multivariant') {
-        const read = async () => multivariantPlaylist(index);
-        return playlistAnswer(request, { tag: tagOf(film, 'multivariant'), read });
+        const index = await films.index(film, { signal });
+        if (!index) return undefined;
+        const variants = film.renditions?.map(({ variant }) => variant);
+        const read = async () => multivariantPlaylist(variantOf(index), variants);
+        return playlistAnswer(request, { tag: tagOf(film, `multivariant${renditionsTag(film)}`), read });
       }
-      const stretch = find(index, file);
-      return stretch && stretchOf(film, stretch, request);
+      const shown = shownAs(film, file.variant);
+      if (!shown) return undefined;
+      if (file.type === 'media') return playlistOf(shown, { variant: file.variant, request });
+      const index = await films.index(shown, { signal });
+      const stretch = index && find(index, file);
+      return stretch && stretchOf(shown, stretch, request);
     },
   };
 }
@@ -124,14 +134,24 @@ interface Stretch {
   readonly size: number;
 }
 
-function find(index: SegmentIndex, { type, number }: NumberedFile): Stretch | undefined {
+/** What a rendition borrows from its source has one name, that of the source. */
+function find(index: SegmentIndex, { type, number, variant }: NumberedFile): Stretch | undefined {
   if (type === 'init') {
     const init = index.inits[number];
-    return init && { type, name: initName(number), at: init.at, size: init.size };
+    if (!init || init.ofSource !== undefined) return undefined;
+    return { type, name: initName(number, variant), at: init.at, size: init.size };
   }
   if (number >= index.count) return undefined;
-  const { at, size } = index.segment(number);
-  return { type, name: segmentName(number), at, size };
+  const { at, size, init } = index.segment(number);
+  if (index.inits[init]?.ofSource !== undefined) return undefined;
+  return { type, name: segmentName(number, variant), at, size };
+}
+
+/** The film, or a rendition of it as one of its own; undefined: it has no such rendition. */
+function shownAs(film: IndexedFilm, variant: number): IndexedFilm | undefined {
+  if (variant === 0) return film;
+  const rendition = film.renditions?.[variant - 1];
+  return rendition && { video: rendition.video, index: rendition.index };
 }
 
 /** A playlist is made only for who does not have it: its tag is known before. */
@@ -175,6 +195,13 @@ function kept(answer: Response, seconds: number): Response {
 /** What the bytes depend on: those of the film, what they are, and how this program writes a playlist of them. */
 function tagOf({ video }: Film, what: string): string {
   return `${video.sha256.slice(0, 32)}-${what}-1`;
+}
+
+/** Nothing for a film without. */
+function renditionsTag({ renditions = [] }: Film): string {
+  if (renditions.length === 0) return '';
+  const hashes = renditions.map(({ video }) => video.sha256).join();
+  return `-${createHash('sha256').update(hashes).digest('hex').slice(0, 16)}`;
 }
 
 function isIndexed(film: Film): film is IndexedFilm {

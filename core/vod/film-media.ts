@@ -29,7 +29,7 @@ export interface FilmMedia {
   /** It lies there in segments, as it was broadcast; otherwise they are cut from it on demand. */
   readonly isPackaged: boolean;
   /** A segment (`moof` and `mdat` boxes) or init. Fault `file.gone` (404): the film was deleted. */
-  open(what: NumberedFile, signal: AbortSignal): Promise<FilmBytes>;
+  open(what: Pick<NumberedFile, 'type' | 'number'>, signal: AbortSignal): Promise<FilmBytes>;
 }
 
 export interface FilmBytes {

@@ -8,6 +8,7 @@ import { readSegmentIndex, type SegmentIndex } from '../segment-index.ts';
 import { SharedWork } from '../shared-work.ts';
 import { vodLimits } from './limits.ts';
 import { mediaPlaylist, mostBytes } from './media-playlist.ts';
+import type { Variant } from './variant.ts';
 
 const { running, waiting } = valuesOf(vodLimits);
 const compress = promisify(gzip);
@@ -24,6 +25,16 @@ export interface Film {
    * segments (`segment-block.ts`).
    */
   readonly heads?: { readonly key: string; readonly size: number };
+  /** Other pictures of the same film, beside those of `video`. */
+  readonly renditions?: readonly FilmRendition[];
+}
+
+export interface FilmRendition {
+  /** Segments and nothing else: no film by itself. */
+  readonly video: Film['video'];
+  /** As long as that of the film (`core/segment-index.ts`). */
+  readonly index: { readonly key: string; readonly size: number };
+  readonly variant: Variant;
 }
 
 /**
@@ -58,22 +69,22 @@ export class Films {
     });
   }
 
-  /** The media playlist. */
-  async playlist(film: IndexedFilm, options: Asked): Promise<Uint8Array<ArrayBuffer> | undefined> {
+  /** The media playlist. `variant`: 0, or which rendition of another film this is, counted from 1. */
+  async playlist(film: IndexedFilm, options: AskedPlaylist): Promise<Uint8Array<ArrayBuffer> | undefined> {
     const index = await this.index(film, options);
     if (!index) return undefined;
     return this.#once<Uint8Array<ArrayBuffer>>(`${film.index.key} playlist`, {
       ...options,
       room: mostBytes(index),
       make: async (signal) => {
-        const made = await mediaPlaylist(index, { signal });
+        const made = await mediaPlaylist(index, { signal, variant: options.variant });
         return { made, bytes: made.length };
       },
     });
   }
 
   /** The same, compressed by a thread of the pool. */
-  async compressed(film: IndexedFilm, options: Asked): Promise<Uint8Array<ArrayBuffer> | undefined> {
+  async compressed(film: IndexedFilm, options: AskedPlaylist): Promise<Uint8Array<ArrayBuffer> | undefined> {
     const known = this.#kept.get(`${film.index.key} gzip`);
     if (known) return known as Uint8Array<ArrayBuffer>;
     const playlist = await this.playlist(film, options);
@@ -135,6 +146,10 @@ export type IndexedFilm = Film & Required<Pick<Film, 'index'>>;
 interface Asked {
   /** Who is no longer interested ends nothing for others. */
   readonly signal: AbortSignal;
+}
+
+interface AskedPlaylist extends Asked {
+  readonly variant?: number;
 }
 
 const busy = new Fault('server.busy', {

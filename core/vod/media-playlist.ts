@@ -8,13 +8,16 @@ const drift = vodLimits.dateDrift.value;
 /**
  * RFC 8216bis 4.4.3 and 4.4.4: the playlist of something that is complete. A day has 43,200 segments, so it is written in
  * stretches, each one turn of the event loop. Throws the reason of an aborted signal.
+ *
+ * @param options `variant`: whose playlist it is (`file-name.ts`). One of a rendition has the numbers, lengths and discontinuities of
+ * its source, and names the source's files where it has none of its own; the times in them are those of one timeline.
  */
 export async function mediaPlaylist(
   index: SegmentIndex,
-  { signal }: { signal: AbortSignal },
+  { signal, variant = 0 }: { signal: AbortSignal; variant?: number },
 ): Promise<Uint8Array<ArrayBuffer>> {
   const pieces: Uint8Array[] = [];
-  const writing: Writing = { init: -1, date: Number.NaN, target: 1 };
+  const writing: Writing = { variant, init: -1, date: Number.NaN, target: 1 };
   for (let from = 0; from < index.count; from += perTurn) {
     if (from > 0) await new Promise((resolve) => setImmediate(resolve));
     signal.throwIfAborted();
@@ -37,6 +40,7 @@ const longestEnds = 0x200;
 const longestSegment = 0xc0;
 
 interface Writing {
+  readonly variant: number;
   /** Of the segment before. */
   init: number;
   /** Epoch ms at which the next segment begins, by the dates before it. */
@@ -51,14 +55,16 @@ function stretch(index: SegmentIndex, options: { from: number; to: number; writi
   for (let number = from; number < to; number += 1) {
     const { duration, wallStart, init, isDiscontinuity } = index.segment(number);
     if (isDiscontinuity && number > 0) text += '#EXT-X-DISCONTINUITY\n';
-    if (init !== writing.init) text += `#EXT-X-MAP:URI="${initName(init)}"\n`;
+    const { ofSource } = index.inits[init] ?? {};
+    const file = ofSource === undefined ? { variant: writing.variant, init } : { variant: 0, init: ofSource };
+    if (init !== writing.init) text += `#EXT-X-MAP:URI="${initName(file.init, file.variant)}"\n`;
     // A date on each of them would double the playlist of a long film, and says what can be counted.
     // What was not live has none.
     const isDated = !Number.isNaN(wallStart);
     const hasDate = isDated && (isDiscontinuity || !(Math.abs(wallStart - writing.date) <= drift));
     if (hasDate) text += `#EXT-X-PROGRAM-DATE-TIME:${new Date(wallStart).toISOString()}\n`;
     const seconds = duration.toFixed(5);
-    text += `#EXTINF:${seconds},\n${segmentName(number)}\n`;
+    text += `#EXTINF:${seconds},\n${segmentName(number, file.variant)}\n`;
     writing.init = init;
     writing.date = (hasDate ? Math.round(wallStart) : writing.date) + duration * 1000;
     // As players round it: what is written, to the nearest second.

@@ -1,6 +1,6 @@
 import type { TObject } from '@sinclair/typebox';
 import { derivedId } from '../../core/ids.ts';
-import type { VideoSpec } from '../../core/ports/recorder.ts';
+import type { FinishedRendition, VideoSpec } from '../../core/ports/recorder.ts';
 import { resource } from '../../core/resource.ts';
 import { collection, token } from '../../core/token.ts';
 import type { Vod } from '../../core/vod/answer.ts';
@@ -104,12 +104,17 @@ export interface AssetFile {
   readonly index?: { readonly key: string; readonly size: number };
   /** Of a film that was not packaged for HLS: what the index names lies here (core/vod/films.ts). */
   readonly heads?: { readonly key: string; readonly size: number };
+  /** Other pictures of the same film, beside its own in HLS. */
+  readonly renditions?: readonly Rendition[];
   /** Why a file that could have HLS has none: follows "there is no HLS of it: ". */
   readonly uncut?: string;
   /** What is known of it, as JSON beside it. */
   readonly metadata?: { readonly key: string; readonly size: number };
   readonly spec: VideoSpec;
 }
+
+/** Of a recording; `name` is that of its profile. */
+export type Rendition = Omit<FinishedRendition, 'share'>;
 
 /**
  * Where others keep what they made of an asset's file, and told somebody of: the CAR of an export. It stays as long as the asset
@@ -129,8 +134,22 @@ export function picturesFolder(videoKey: string): string | undefined {
 }
 
 /** Keys of all blobs of a file: what is deleted with it, and what a sweep leaves. */
-export function keysOf({ video, head, index, heads, metadata }: Omit<AssetFile, 'spec'>): string[] {
-  return [video, head, index, heads, metadata].flatMap((blob) => (blob ? [blob.key] : []));
+export function keysOf(file: Blobs): string[] {
+  return blobsOf(file).map(({ key }) => key);
+}
+
+/** What all blobs of a file take together. */
+export function bytesOf(file: Blobs): number {
+  return blobsOf(file).reduce((sum, { size }) => sum + size, 0);
+}
+
+type Blobs = Omit<AssetFile, 'spec' | 'renditions'> & {
+  readonly renditions?: readonly Pick<Rendition, 'video' | 'index'>[];
+};
+
+function blobsOf({ video, head, index, heads, metadata, renditions = [] }: Blobs) {
+  const others = renditions.flatMap((rendition) => [rendition.video, rendition.index]);
+  return [video, head, index, heads, metadata, ...others].flatMap((blob) => blob ?? []);
 }
 
 /** What is known of a file, as tasks show it. */

@@ -3,11 +3,11 @@ import { unlessRefused } from '../../core/fault.ts';
 import type { Stop } from '../../core/plugin.ts';
 import type { ListQuery } from '../../core/ports/store.ts';
 import { regularly } from '../../core/regularly.ts';
-import { bytesOf } from '../../core/size.ts';
+import { bytesOf as bytesIn } from '../../core/size.ts';
 import { type Amount, Removed } from '../../core/sweep-counts.ts';
 import { endedAt } from '../../machines/asset.ts';
 import { asset } from './asset.ts';
-import type { AssetSource } from './contract.ts';
+import { type AssetSource, bytesOf } from './contract.ts';
 import { type AssetDocument, assetKind, assetOf } from './document.ts';
 import type { AssetsKit } from './kit.ts';
 import { assetLimits } from './limits.ts';
@@ -51,7 +51,7 @@ function boundsOf({ config: { retention } }: AssetsKit): Bounds[] {
       return {
         kind,
         age: age === undefined ? undefined : milliseconds(age),
-        bytes: bytes === undefined ? undefined : bytesOf(bytes),
+        bytes: bytes === undefined ? undefined : bytesIn(bytes),
       };
     })
     .filter(({ age, bytes }) => age !== undefined || bytes !== undefined);
@@ -155,12 +155,7 @@ async function dropped(document: AssetDocument, { actors }: AssetsKit): Promise<
 
 /** Bytes of all its blobs. */
 function sizeOf({ file }: AssetDocument): number {
-  const parts: readonly unknown[] = Object.values(file ?? {});
-  return parts.reduce<number>((sum, part) => sum + (isBlob(part) ? part.size : 0), 0);
-}
-
-function isBlob(part: unknown): part is { readonly size: number } {
-  return typeof part === 'object' && part !== null && 'key' in part && 'size' in part;
+  return file ? bytesOf(file) : 0;
 }
 
 function counting({ metrics }: AssetsKit, bounds: readonly Bounds[]): Look['count'] {

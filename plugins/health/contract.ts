@@ -1,4 +1,5 @@
-import { token } from '../../core/token.ts';
+import type { LiveReading } from '../../core/ports/media.ts';
+import { collection, token } from '../../core/token.ts';
 
 /** How the broadcasts of this node do. */
 export interface Health {
@@ -29,3 +30,11 @@ export interface Point {
 }
 
 export const health = token<Health>('health');
+
+/**
+ * What another plugin knows to be wrong with a broadcast, in plain words that stay the same as long as it does: with any the broadcast
+ * is not healthy, which events and the history tell. Showing it in the `issues` of the stream is its own affair.
+ */
+export type Concern = (reading: LiveReading, now: number) => readonly string[];
+
+export const concerns = collection<Concern>('health.concerns');

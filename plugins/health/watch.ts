@@ -1,7 +1,7 @@
 import type { LiveReading } from '../../core/ports/media.ts';
 import type { LiveObserver } from '../streams/contract.ts';
 import { announcer } from './announce.ts';
-import type { Health } from './contract.ts';
+import { type Concern, concerns, type Health } from './contract.ts';
 import { History } from './history.ts';
 import { textsOf } from './issues.ts';
 import { Judge } from './judge.ts';
@@ -17,6 +17,7 @@ export function healthWatch(kit: HealthKit): Health & LiveObserver & { stop(): v
   /** Stream → the newest session of it that this node has seen. */
   const newest = new Map<string, string>();
   const announce = announcer(kit);
+  let others: readonly Concern[] | undefined;
 
   const forget = (sessionId: string) => {
     const one = watched.get(sessionId);
@@ -53,7 +54,9 @@ export function healthWatch(kit: HealthKit): Health & LiveObserver & { stop(): v
     const one = isKnown ? known : begin(reading);
     const verdict = one.judge.look(reading, now);
     const ingestRate = isPublishing ? figures.ingestRate : 0;
-    const reported = isPublishing ? figures.issues : [];
+    others ??= kit.offered(concerns);
+    const theirs = others.flatMap((concern) => concern(reading, now));
+    const reported = isPublishing ? [...figures.issues, ...theirs] : theirs;
     one.history.add({ ...verdict, ingestRate, viewers, reported }, now);
     one.isHealthy = verdict.issues === 0 && reported.length === 0;
     const issues = textsOf(verdict.issues);

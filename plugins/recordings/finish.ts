@@ -2,7 +2,7 @@ import type { Attempt } from '../../core/effect.ts';
 import { Fault } from '../../core/fault.ts';
 import { valuesOf } from '../../core/limit-table.ts';
 import { effect } from '../../core/plugin.ts';
-import type { FinishedTake } from '../../core/ports/recorder.ts';
+import type { FinishedRendition, FinishedTake } from '../../core/ports/recorder.ts';
 import type { Abandon, Finish, Finished, Recording } from '../../machines/recording.ts';
 import { type AssetFile, assets, keysOf } from '../assets/contract.ts';
 import { streams } from '../streams/contract.ts';
@@ -14,7 +14,7 @@ import { recordingLimitTable } from './limits.ts';
 import { folderOf, linksOf } from './names.ts';
 import { dropTake, finishTakes, type NodeTake } from './takes.ts';
 
-const { finishing, finishTime, attempts } = valuesOf(recordingLimitTable);
+const { finishing, finishTime, attempts, renditionShare } = valuesOf(recordingLimitTable);
 const shared = { concurrency: finishing, timeout: finishTime, attempts };
 
 /**
@@ -125,8 +125,13 @@ async function joined(
         { folder: folderOf(sessionId), signal },
       )
     : first.take;
-  const { video, head, index, spec } = whole;
-  return { video, head, index, spec };
+  const { video, head, index, spec, renditions: all = [] } = whole;
+  const isPlayed = ({ share }: FinishedRendition) => share * 100 >= renditionShare;
+  // What was joined nobody knows but we; of a single take they go with it.
+  const unplayed = all.filter((one) => !isPlayed(one)).flatMap((one) => [one.video.key, one.index.key]);
+  if (second && unplayed.length > 0) await kit.blobs.delete(unplayed);
+  const renditions = all.filter(isPlayed).map(({ share: _, ...rendition }) => rendition);
+  return { video, head, index, spec, ...(renditions.length > 0 && { renditions }) };
 }
 
 /** Removes takes, and first those of their blobs that are not in `keep`: afterwards nobody would know them. */

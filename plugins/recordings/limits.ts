@@ -32,6 +32,12 @@ export const recordingLimitTable = limitTable('recordings', {
     meaning: 'The longest such wait.',
     beyond: 'It is tried again.',
   },
+  renditionShare: {
+    value: 50,
+    unit: 'percent',
+    meaning: 'How much of a recording a rendition must have, by time, to be played with it.',
+    beyond: 'It is left out: who chose it would mostly get the source.',
+  },
   nodeWait: {
     value: 10_000,
     unit: 'ms',

@@ -1,10 +1,15 @@
 import { Type } from '@sinclair/typebox';
 import { Fault } from '../../core/fault.ts';
 import { definePlugin, type Kit } from '../../core/plugin.ts';
+import type { RenditionProfile } from '../../core/ports/transcoder.ts';
 import { field } from '../../core/resource.ts';
-import { stream } from '../streams/contract.ts';
+import { offer } from '../../core/token.ts';
+import { concerns } from '../health/contract.ts';
+import { type PublishTerms, publishTerms, stream, streams } from '../streams/contract.ts';
 import { type Profile, profileSchema, profilesField } from './contract.ts';
 import { renditionLimits } from './limits.ts';
+import { measureRenditions } from './measure.ts';
+import { renditionConcern, renditionWatch } from './watch.ts';
 
 const most = renditionLimits.profiles.value;
 const profilesSchema = Type.Array(profileSchema, {
@@ -20,11 +25,12 @@ const config = Type.Object({
   }),
 });
 
-/** Which renditions a stream wants. It owns the `profiles` field; nothing is transcoded yet. */
+/** Which renditions a stream wants: it owns the `profiles` field, has media make them, and tells what became of it. */
 export default definePlugin({
   id: 'renditions',
-  summary: 'the profiles field of streams',
+  summary: 'broadcasts are given renditions beside the source',
   config,
+  needs: [streams],
   faults: {
     'renditions.invalid': { status: 400, meaning: 'Two profiles share a name, or one is called source.' },
   },
@@ -37,17 +43,25 @@ export default definePlugin({
         const message = problemsOf(profiles);
         if (message.length > 0) throw new Fault('renditions.invalid', { status: 400, message });
       },
-      issues(profiles) {
-        if (profiles.length === 0) return [];
-        const names = profiles.map(({ name }) => name).join(', ');
-        return [`This server makes no renditions: viewers get the source, not ${names}. Set profiles to [].`];
-      },
     }),
+  ],
+  offers: [
+    offer(
+      publishTerms,
+      (): PublishTerms =>
+        ({ fields }) => {
+          const profiles = (fields[profilesField] ?? []) as readonly Profile[];
+          return profiles.length > 0 ? { profiles: profiles as readonly RenditionProfile[] } : {};
+        },
+    ),
+    offer(concerns, renditionConcern),
   ],
   start(kit) {
     const message = problemsOf(kit.config.profiles).map((problem) => `plugins.renditions.${problem}`);
     if (message.length > 0) throw new Fault('config.invalid', { status: 500, message });
-    return undefined;
+    if (!kit.nodes.own.roles.includes('media')) return undefined;
+    measureRenditions(kit);
+    return kit.use(streams).observe(renditionWatch(kit));
   },
 });
 

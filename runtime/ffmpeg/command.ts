@@ -10,6 +10,8 @@ export interface FfmpegCommand {
     readonly format: string;
     readonly options?: FfmpegOptions;
   };
+  /** A filter graph between the two (`-filter_complex`); its open ends are named by the option `map` of the output. */
+  readonly filters?: string;
   readonly output: {
     /** `pipe:1`, or a URL without any secret: everybody on the machine can read it. */
     readonly target: string;
@@ -35,7 +37,7 @@ export type FfmpegOption = string | number | true | readonly (string | number)[]
  * what of it is not used, and why. Options are given as two arguments, because it splits a single one at a space.
  */
 export function argumentsOf(
-  { input, output, hasReports = false }: FfmpegCommand,
+  { input, filters, output, hasReports = false }: FfmpegCommand,
   { hides }: { hides: boolean },
 ): readonly string[] {
   const hidden = hides && output.hidden ? ['-fpre', hiddenPath] : listed(output.hidden);
@@ -48,6 +50,7 @@ export function argumentsOf(
     .output(output.target)
     .outputOptions('-protocol_whitelist', output.protocol, ...listed(output.options))
     .outputFormat(output.format);
+  if (filters !== undefined) command.complexFilter(filters);
   if (hidden.length > 0) command.outputOptions(...hidden);
   if (hasReports) command.outputOptions('-progress', 'pipe:1');
   return (command as unknown as { _getArguments(): string[] })._getArguments();

@@ -34,10 +34,10 @@ export function h264Options(order: H264Order, settings: H264Settings): FfmpegOpt
   return {
     [of('c')]: encoder,
     ...(preset !== undefined && { [of('preset')]: preset }),
-    ...(isX264 && isLive && { [of('tune')]: 'zerolatency' }),
     ...(isX264 && { [of('sc_threshold')]: 0 }),
+    ...(isLive && namedFor(stream, atOnce[encoder] ?? {})),
     ...(isLive && { [of('bf')]: 0 }),
-    ...(profile.profile && { [of('profile')]: profileNames[profile.profile] }),
+    ...(profile.profile && { [of('profile')]: profileName(profile.profile, encoder) }),
     [of('b')]: bitrate,
     [of('maxrate')]: bitrate,
     [of('bufsize')]: isLive ? bitrate : 2 * bitrate,
@@ -45,6 +45,25 @@ export function h264Options(order: H264Order, settings: H264Settings): FfmpegOpt
     [of('forced-idr')]: 1,
     [of('force_key_frames')]: 'source',
   };
+}
+
+/** What makes each encoder give out a picture as soon as it has it. Those of hardware are by their documentation: tried is libx264. */
+const atOnce: Readonly<Record<string, FfmpegOptions>> = {
+  // The tuning counts bits by pictures; `force-cfr=0` has them counted by time again, which rates that vary need.
+  libx264: { tune: 'zerolatency', 'x264-params': 'force-cfr=0' },
+  h264_nvenc: { tune: 'll', delay: 0 },
+  h264_qsv: { async_depth: 1, look_ahead: 0 },
+  h264_videotoolbox: { realtime: 1 },
+};
+
+function namedFor(stream: number, options: FfmpegOptions): FfmpegOptions {
+  return Object.fromEntries(Object.entries(options).map(([name, value]) => [`${name}:v:${stream}`, value]));
+}
+
+/** VAAPI knows no other baseline. */
+function profileName(profile: keyof typeof profileNames, encoder: string): string {
+  const name = profileNames[profile];
+  return encoder === 'h264_vaapi' && name === 'baseline' ? 'constrained_baseline' : name;
 }
 
 const profileNames = {

@@ -15,8 +15,8 @@ import {
 import { readPem } from '../read-pem.ts';
 import { Arrivals } from './arrivals.ts';
 import { Closings } from './closings.ts';
+import { DVR_PLAYLIST, renditionOf } from './hls/names.ts';
 import { LiveOutput } from './hls/output.ts';
-import { DVR_PLAYLIST, MEDIA_PLAYLIST } from './hls/playlist.ts';
 import { BufferPool } from './hls/pool.ts';
 import { mediaLimits } from './limits.ts';
 import { MemoryBudget } from './memory-budget.ts';
@@ -24,6 +24,7 @@ import { Numbers } from './numbers.ts';
 import { OwnDelay } from './own-delay.ts';
 import type { PushRelay } from './push/relay.ts';
 import type { MediaRecorder } from './recording/feed.ts';
+import type { RenditionMaker } from './renditions/ladder.ts';
 import type { RtmpLimits } from './rtmp/limits.ts';
 import { type RtmpListener, rtmpListener } from './rtmp/listener.ts';
 import type { PublishEnd } from './rtmp/publish.ts';
@@ -54,6 +55,7 @@ export function inProcessMedia(options: InProcessMediaOptions): Media {
       memory: memory.open(),
       delay,
       relay: options.pusher?.relayFor(grant.playbackId),
+      transcoder: options.transcoder,
       after: numbers.endOf(grant.playbackId),
       log: (line) => log.info(line, { streamId: grant.streamId }),
       config: {
@@ -92,7 +94,7 @@ export function inProcessMedia(options: InProcessMediaOptions): Media {
       ...(recorder &&
         grant.recording && {
           recording: {
-            open: () => recorder.feed(grant),
+            open: (rendition) => recorder.feed(grant, rendition),
             onTrouble: (error) =>
               log.error('a broadcast could not be handed to its recording', {
                 streamId: grant.streamId,
@@ -225,7 +227,7 @@ export function inProcessMedia(options: InProcessMediaOptions): Media {
       // Until the first segment there is nothing to play, but it may come any moment.
       if (!airing?.output.isPlayable) return undefined;
       // Players keep asking for the media playlist; who asks for the multivariant one alone only looks.
-      if (viewers !== undefined && (file === MEDIA_PLAYLIST || file === DVR_PLAYLIST))
+      if (viewers !== undefined && (renditionOf(file) !== undefined || file === DVR_PLAYLIST))
         for (const viewer of viewers) airing.viewers.saw(viewer, clock.now());
       return airing.output.serve(file, query, signal);
     },
@@ -266,6 +268,8 @@ export interface InProcessMediaOptions {
   };
   /** Where publishes that are granted with `recording` are written down; without one they are not. */
   readonly recorder?: MediaRecorder;
+  /** What makes the renditions that grants want; without one there are none. */
+  readonly transcoder?: RenditionMaker;
   /** What pushes playlists on to other servers; without one none is. */
   readonly pusher?: { relayFor(playbackId: string): PushRelay };
   /** Paths of PEM files. */

@@ -27,7 +27,7 @@ export class MemoryBudget {
     const owners = this.#owners;
     owners.set(owner, (owners.get(owner) ?? 0) + 1);
     return new MemoryShare({
-      take: (bytes, own) => this.#take(bytes, { own, owner }),
+      take: (bytes, own, isExpendable) => this.#take(bytes, { own, owner, isExpendable }),
       close: (own) => {
         const left = (owners.get(owner) ?? 0) - 1;
         if (left > 0) owners.set(owner, left);
@@ -40,13 +40,17 @@ export class MemoryBudget {
   /**
    * The last quarter is kept for those who hold no more than the average may be, so that a few who hold much
    * end themselves and not the others. What one may be is counted by owners first: many shares of one take nothing from others.
+   * What is expendable has nothing of that quarter.
    */
-  #take(bytes: number, { own, owner }: { own: number; owner: unknown }): boolean {
+  #take(
+    bytes: number,
+    { own, owner, isExpendable }: { own: number; owner: unknown; isExpendable: boolean },
+  ): boolean {
     const after = this.#held + bytes;
     if (bytes > 0) {
       if (after > this.#limit) return false;
       const fair = this.#limit / this.#owners.size / (this.#owners.get(owner) ?? 1);
-      if (after > this.#limit * COMMON && own + bytes > fair) return false;
+      if (after > this.#limit * COMMON && (isExpendable || own + bytes > fair)) return false;
     }
     this.#held = after;
     return true;
@@ -55,22 +59,24 @@ export class MemoryBudget {
 
 /** What one output holds of the budget. */
 export class MemoryShare {
-  readonly #budget: { take(bytes: number, own: number): boolean; close(own: number): void };
+  readonly #budget: Budget;
   #held = 0;
   #isOpen = true;
+  /** Called when there is too little for what is not expendable: gives back what is, and says whether there was any. */
+  onShort: (() => boolean) | undefined;
 
-  constructor(budget: { take(bytes: number, own: number): boolean; close(own: number): void }) {
+  constructor(budget: Budget) {
     this.#budget = budget;
   }
 
-  /** A part of the share, for one thing that grows and shrinks. */
-  hold(): MemoryHold {
+  /** A part of the share, for one thing that grows and shrinks. `isExpendable`: the others go before it. */
+  hold({ isExpendable = false } = {}): MemoryHold {
     let size = 0;
     return {
       resize: (bytes) => {
         const more = bytes - size;
         if (!this.#isOpen || more === 0) return true;
-        if (!this.#budget.take(more, this.#held)) return false;
+        if (!this.#take(more, isExpendable)) return false;
         this.#held += more;
         size = bytes;
         return true;
@@ -84,6 +90,17 @@ export class MemoryShare {
     this.#isOpen = false;
     this.#budget.close(this.#held);
   }
+
+  #take(bytes: number, isExpendable: boolean): boolean {
+    if (this.#budget.take(bytes, this.#held, isExpendable)) return true;
+    if (isExpendable || this.onShort?.() !== true) return false;
+    return this.#budget.take(bytes, this.#held, false);
+  }
+}
+
+interface Budget {
+  take(bytes: number, own: number, isExpendable: boolean): boolean;
+  close(own: number): void;
 }
 
 export interface MemoryHold {

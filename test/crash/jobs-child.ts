@@ -18,6 +18,7 @@ import { scriptedPacker } from '../kit/scripted-packer.ts';
 import { scriptedPusher } from '../kit/scripted-pusher.ts';
 import { scriptedRecorder } from '../kit/scripted-recorder.ts';
 import { scriptedStills } from '../kit/scripted-stills.ts';
+import { scriptedTranscoder } from '../kit/scripted-transcoder.ts';
 
 /**
  * Carries parcels until it is killed, or with `drain` until all are delivered. Says `asked <parcel>` before it asks for
@@ -60,6 +61,7 @@ const booted = await boot({
     converter: scriptedConverter(),
     ...{ packer: scriptedPacker(modelBlobs()), pusher: scriptedPusher(clock) },
     stills: scriptedStills(() => clock.now()),
+    transcoder: scriptedTranscoder(),
   },
   deployment: { publicUrl: 'http://localhost', dataDir: folder, bootstrapKey: undefined, rtmpPort: 1935 },
   ...{ nodeId: 'local', nodeTimeout: 10_000, partitions: 4, hotActors: 100 },

@@ -28,6 +28,10 @@ export interface MediaPlaylist {
   /** Parts of the segment that is being made. */
   readonly open: Omit<ListedSegment, 'uri' | 'duration'>;
   readonly hint: string | undefined;
+  /** Seconds. */
+  readonly holdBack: number;
+  /** EXT-X-RENDITION-REPORT: what the playlist of that URI lists last. */
+  readonly reports: ReadonlyMap<string, { readonly sequence: number; readonly part: number }>;
 }
 
 export interface PlaylistOptions {
@@ -76,14 +80,29 @@ export function parsePlaylist(text: string, options: PlaylistOptions = {}): Medi
   let duration: number | undefined;
   let hint: string | undefined;
   let isDiscontinuity = false;
+  let isReported = false;
+  const reports = new Map<string, { sequence: number; part: number }>();
   const head = () => ({ sequence: sequence + segments.length, discontinuities, map, wall, parts });
   for (const line of lines.slice(1, -1)) {
     must(line !== '', 'no empty line');
     must(hint === undefined || !/^[^#]|^#EXT(INF|-X-PART:)/.test(line), 'nothing is listed behind the hint');
+    must(
+      !isReported || /^#EXT-X-RENDITION-REPORT:/.test(line),
+      'reports of other playlists stand at the end',
+    );
     const colon = line.indexOf(':');
     const tag = line.startsWith('#') ? line.slice(1, colon < 0 ? undefined : colon) : 'URI';
     const value = line.slice(colon + 1);
-    if (tag === 'EXT-X-DISCONTINUITY') {
+    if (tag === 'EXT-X-RENDITION-REPORT') {
+      const report = attributes(value);
+      const uri = report.get('URI') ?? '';
+      must(uri !== '' && !reports.has(uri), `one report of ${uri}`);
+      reports.set(uri, {
+        sequence: whole(report.get('LAST-MSN') ?? '', 'LAST-MSN'),
+        part: whole(report.get('LAST-PART') ?? '', 'LAST-PART'),
+      });
+      isReported = true;
+    } else if (tag === 'EXT-X-DISCONTINUITY') {
       must(parts.length === 0 && !isDiscontinuity, 'a discontinuity stands before the parts, once');
       discontinuities += 1;
       isDiscontinuity = true;
@@ -141,7 +160,7 @@ export function parsePlaylist(text: string, options: PlaylistOptions = {}): Medi
   }
   must(duration === undefined, 'no EXTINF is left over');
   const numbers = { target, partTarget, sequence, discontinuitySequence, canSkipUntil };
-  return { ...numbers, segments, open: head(), hint };
+  return { ...numbers, segments, open: head(), hint, holdBack, reports };
 }
 
 const KNOWN = new Set([
@@ -151,6 +170,7 @@ const KNOWN = new Set([
   'EXT-X-DISCONTINUITY-SEQUENCE',
   'EXT-X-PART-INF',
   'EXT-X-SERVER-CONTROL',
+  'EXT-X-RENDITION-REPORT',
 ]);
 
 /** What sums of many durations, of five digits each, may be off by; seconds. */

@@ -15,8 +15,12 @@ export interface SegmentPlaylist {
   readonly segments: readonly ListedSegment[];
 }
 
-/** Parses such a playlist strictly; anything RFC 8216bis does not allow, and anything of parts, throws. */
-export function parseSegmentPlaylist(text: string): SegmentPlaylist {
+/**
+ * Parses such a playlist strictly; anything RFC 8216bis does not allow, and anything of parts, throws.
+ *
+ * @param options `borrows`: it is that of a rendition, which shows files of its source in between, under their map and on one timeline
+ */
+export function parseSegmentPlaylist(text: string, { borrows = false } = {}): SegmentPlaylist {
   const lines = text.split('\n');
   must(lines[0] === '#EXTM3U', 'begins with #EXTM3U');
   must(text.endsWith('\n') && !text.includes('\r'), 'lines end with LF');
@@ -47,7 +51,7 @@ export function parseSegmentPlaylist(text: string): SegmentPlaylist {
     } else if (tag === 'EXT-X-MAP') {
       const uri = attributes(value).get('URI') ?? '';
       must(uri !== '' && duration === undefined, 'a map names a file, before its segment');
-      must(map === '' || isDiscontinuity, 'another map needs a discontinuity');
+      must(map === '' || isDiscontinuity || borrows, 'another map needs a discontinuity');
       map = uri;
       isBegun = true;
     } else if (tag === 'EXT-X-PROGRAM-DATE-TIME') {
@@ -113,21 +117,24 @@ function whole(text: string | undefined, name: string): number {
 
 /** Follows an EVENT playlist from reload to reload, fetches each of its files once and checks all of it. */
 export class EventFollower {
-  readonly media = new MediaChecker();
+  readonly media: MediaChecker;
   readonly fetched = new Map<string, Uint8Array>();
   readonly #fetch: (uri: string) => Promise<Uint8Array>;
+  readonly #options: { borrows?: boolean };
   last: SegmentPlaylist | undefined;
   #text = '';
 
   /** @param fetch the bytes of a file that a playlist names; throws when it cannot be had. */
-  constructor(fetch: (uri: string) => Promise<Uint8Array>) {
+  constructor(fetch: (uri: string) => Promise<Uint8Array>, options: { borrows?: boolean } = {}) {
     this.#fetch = fetch;
+    this.#options = options;
+    this.media = new MediaChecker(options);
   }
 
   /** The playlist, or a delta update to the last. Throws at the first rule that it or one of its files breaks. */
   async see(given: string): Promise<SegmentPlaylist> {
     const text = given.includes('#EXT-X-SKIP') ? applyDelta(this.#text, given) : given;
-    const playlist = parseSegmentPlaylist(text);
+    const playlist = parseSegmentPlaylist(text, this.#options);
     const { last } = this;
     if (last !== undefined) compare(last, playlist);
     order(playlist);

@@ -4,6 +4,7 @@ import type { OutputConfig } from '../../runtime/media/hls/limits.ts';
 import { type Attachment, LiveOutput } from '../../runtime/media/hls/output.ts';
 import { BufferPool } from '../../runtime/media/hls/pool.ts';
 import type { MemoryShare } from '../../runtime/media/memory-budget.ts';
+import type { RenditionMaker } from '../../runtime/media/renditions/ladder.ts';
 import type { Arena, MediaSink } from '../../runtime/media/sink.ts';
 
 /** A clock that stands still until told to go on. */
@@ -72,8 +73,8 @@ export class Feed {
   readonly output: LiveOutput;
   #tokens = 0;
 
-  constructor(config: Partial<OutputConfig> = {}, memory?: MemoryShare) {
-    this.output = new LiveOutput({ clock: this.clock, pool: this.pool, config, memory });
+  constructor(config: Partial<OutputConfig> = {}, memory?: MemoryShare, transcoder?: RenditionMaker) {
+    this.output = new LiveOutput({ clock: this.clock, pool: this.pool, config, memory, transcoder });
   }
 
   attach(numbers: Partial<PublishGrant> = {}, recording?: Attachment['recording']): Publisher {

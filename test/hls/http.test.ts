@@ -24,6 +24,7 @@ const kit = {
   deployment: { isAlone: true },
   resources: { find: async () => undefined },
   peer: () => undefined,
+  offered: () => [],
 };
 const app = httpCore({ log: undefined as never, routes: [hlsRoutes(kit as never)] });
 const server = Bun.serve({ port: 0, hostname: '127.0.0.1', idleTimeout: 30, fetch: app.fetch });

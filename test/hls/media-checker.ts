@@ -20,6 +20,12 @@ export class MediaChecker {
   #last: ListedSegment | undefined;
   /** Epoch milliseconds of the timeline's time 0. */
   #epoch: number | undefined;
+  readonly #borrows: boolean;
+
+  /** @param options `borrows`: the map changes also where a rendition shows its source; the tracks stay what they were */
+  constructor({ borrows = false } = {}) {
+    this.#borrows = borrows;
+  }
 
   init(uri: string, bytes: Uint8Array): InitTrack[] {
     const tracks = readInit(bytes);
@@ -88,8 +94,15 @@ export class MediaChecker {
     } else if (!isNext) {
       this.#fragment = 0;
       this.#ends.clear();
-    } else
-      must(last.map === segment.map, `the map changes only behind a discontinuity, not in ${segment.uri}`);
+    } else if (this.#borrows)
+      must(this.#kindOf(last.map) === this.#kindOf(segment.map), `the tracks stay in ${segment.uri}`);
+    else must(last.map === segment.map, `the map changes only behind a discontinuity, not in ${segment.uri}`);
+  }
+
+  /** What RFC 8216bis 4.4.4.3 wants a discontinuity for. */
+  #kindOf(map: string): string {
+    const tracks = this.#inits.get(map) ?? [];
+    return JSON.stringify(tracks.map(({ id, handler, timescale }) => [id, handler, timescale]));
   }
 
   #date(epoch: number, uri: string): void {

@@ -1,5 +1,5 @@
 import type { ParsedRun } from './boxes.ts';
-import type { ListedSegment } from './checker.ts';
+import type { ListedSegment, PlaylistOptions } from './checker.ts';
 import type { Feed } from './feed.ts';
 import { Follower } from './follower.ts';
 import type { MediaChecker } from './media-checker.ts';
@@ -7,18 +7,22 @@ import type { MediaChecker } from './media-checker.ts';
 /** Sees every version of a feed's playlist, fetches every part and segment once and checks them all. */
 export class Viewer {
   readonly #feed: Feed;
+  readonly #playlist: string;
   readonly #follower: Follower;
   #text = '';
 
-  constructor(feed: Feed) {
+  /** @param options.playlist which of its media playlists */
+  constructor(feed: Feed, options: PlaylistOptions & { playlist?: string } = {}) {
     this.#feed = feed;
-    this.#follower = new Follower((uri) => feed.bytes(uri));
+    this.#playlist = options.playlist ?? 'source.m3u8';
+    this.#follower = new Follower((uri) => feed.bytes(uri), options);
   }
 
   /** The playlist as it is, once there is one. */
   async look(): Promise<void> {
-    if (!this.#feed.output.isPlayable) return;
-    const text = await this.#feed.text('source.m3u8');
+    const response = await this.#feed.output.serve(this.#playlist);
+    if (response.status !== 200) return;
+    const text = await response.text();
     if (text === this.#text) return;
     this.#text = text;
     await this.#follower.see(text);

@@ -23,6 +23,7 @@ import { scriptedPacker } from './scripted-packer.ts';
 import { type ScriptedPusher, scriptedPusher } from './scripted-pusher.ts';
 import { type ScriptedRecorder, scriptedRecorder } from './scripted-recorder.ts';
 import { scriptedStills } from './scripted-stills.ts';
+import { scriptedTranscoder } from './scripted-transcoder.ts';
 import { trackedStore } from './tracked-store.ts';
 import { bootstrapKey } from './world.ts';
 
@@ -96,6 +97,7 @@ export async function fleet(options: FleetOptions): Promise<Fleet> {
         converter: scriptedConverter(),
         packer: scriptedPacker(blobs),
         stills: scriptedStills(() => clock.now()),
+        transcoder: scriptedTranscoder(),
       },
       deployment: {
         ...{ publicUrl: 'http://localhost:8080', dataDir: join(dataDir, id), rtmpPort: 1935 },

@@ -21,7 +21,12 @@ export interface ScriptedProcess {
 
 /** A runner without processes. */
 export function scriptedFfmpeg(
-  options: { about?: Partial<FfmpegAbout> | 'missing'; refuses?: FfmpegRefusal['reason'] } = {},
+  options: {
+    about?: Partial<FfmpegAbout> | 'missing';
+    refuses?: FfmpegRefusal['reason'];
+    /** It is gone when it is killed, and when its input ends. */
+    obeys?: boolean;
+  } = {},
 ): FfmpegRunner & { readonly started: ScriptedProcess[] } {
   const started: ScriptedProcess[] = [];
   const about: FfmpegAbout | undefined =
@@ -42,7 +47,7 @@ export function scriptedFfmpeg(
     about: async () => about,
     async start(order) {
       if (options.refuses) return { ok: false, reason: options.refuses };
-      const { scripted, process } = startScripted(order);
+      const { scripted, process } = startScripted(order, options.obeys ?? false);
       started.push(scripted);
       return process;
     },
@@ -53,7 +58,10 @@ export function scriptedFfmpeg(
   };
 }
 
-function startScripted(order: FfmpegOrder): { scripted: ScriptedProcess; process: FfmpegProcess } {
+function startScripted(
+  order: FfmpegOrder,
+  obeys: boolean,
+): { scripted: ScriptedProcess; process: FfmpegProcess } {
   const gone = Promise.withResolvers<FfmpegEnd>();
   const scripted: ScriptedProcess = {
     order,
@@ -77,8 +85,14 @@ function startScripted(order: FfmpegOrder): { scripted: ScriptedProcess; process
       if (count > 0) scripted.taken.push(bytes.slice(0, count));
       return count;
     },
-    end: () => void scripted.calls.push('end'),
-    kill: () => void scripted.calls.push('kill'),
+    end() {
+      scripted.calls.push('end');
+      if (obeys) void scripted.exit({ by: 'order', code: 0 });
+    },
+    kill() {
+      scripted.calls.push('kill');
+      if (obeys) void scripted.exit({ by: 'order', code: undefined, signal: 'SIGKILL' });
+    },
     ended: gone.promise,
   };
   return { scripted, process };

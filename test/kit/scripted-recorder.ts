@@ -1,4 +1,4 @@
-import type { FinishedTake, Recorder, TakeState } from '../../core/ports/recorder.ts';
+import type { FinishedRendition, FinishedTake, Recorder, TakeState } from '../../core/ports/recorder.ts';
 
 /** A recorder without files: tests say what it has. */
 export interface ScriptedRecorder extends Recorder {
@@ -38,7 +38,7 @@ export function scriptedRecorder(): ScriptedRecorder {
     },
     open: async () => {},
     takes: async () => states,
-    totals: () => ({ takes: states.length, growing: 0, bytes: 0, written: 0, gaps: {} }),
+    totals: () => ({ takes: states.length, growing: 0, bytes: 0, written: 0, gaps: {}, renditionGaps: {} }),
     async finish(sessionId, { signal }) {
       finished.push(sessionId);
       const take = known.get(sessionId);
@@ -48,7 +48,9 @@ export function scriptedRecorder(): ScriptedRecorder {
     },
     async join(takes, { folder }) {
       joined.push({ folder, takes });
-      const [{ video, head, index, ...rest }] = takes;
+      const [{ video, head, index, renditions: _, ...rest }] = takes;
+      const renditions = takes.flatMap((take) => take.renditions ?? []);
+      const names = [...new Set(renditions.map(({ name }) => name))];
       const size = takes.reduce((sum, take) => sum + take.video.size, 0);
       return {
         ...rest,
@@ -56,6 +58,13 @@ export function scriptedRecorder(): ScriptedRecorder {
         head: { ...head, key: `${folder}/joined-head.mp4` },
         index: { ...index, key: `${folder}/joined.idx` },
         gaps: takes.reduce((sum, take) => sum + take.gaps, 0),
+        ...(names.length > 0 && {
+          renditions: names.map((name) => {
+            const shares = renditions.filter((one) => one.name === name).map(({ share }) => share);
+            const share = shares.reduce((sum, one) => sum + one, 0) / takes.length;
+            return scriptedRendition({ folder, name: `joined-${name}`, profile: name, share });
+          }),
+        }),
       };
     },
     async drop(sessionId) {
@@ -73,8 +82,10 @@ export function scriptedTake(options: {
   name?: string;
   startedAt?: number;
   gaps?: number;
+  /** Names of profiles, and how much of each there is. */
+  renditions?: Readonly<Record<string, number>>;
 }): FinishedTake {
-  const { folder, name = 'video', startedAt = 0, gaps = 0 } = options;
+  const { folder, name = 'video', startedAt = 0, gaps = 0, renditions } = options;
   const key = `${folder}/${name}`;
   return {
     video: { key: `${key}.mp4`, size: 1000, md5: 'a'.repeat(32), sha256: 'b'.repeat(64) },
@@ -83,6 +94,28 @@ export function scriptedTake(options: {
     spec: { format: 'mp4', duration: 4, bitrate: 2000, tracks: [] },
     startedAt,
     gaps,
+    ...(renditions && {
+      renditions: Object.entries(renditions).map(([profile, share]) =>
+        scriptedRendition({ folder, name: `${name}-${profile}`, profile, share }),
+      ),
+    }),
+  };
+}
+
+function scriptedRendition(options: {
+  folder: string;
+  name: string;
+  profile: string;
+  share: number;
+}): FinishedRendition {
+  const { folder, name, profile, share } = options;
+  const key = `${folder}/${name}`;
+  return {
+    name: profile,
+    video: { key: `${key}.mp4`, size: 500, md5: 'c'.repeat(32), sha256: 'd'.repeat(64) },
+    index: { key: `${key}.idx`, size: 10 },
+    variant: { bandwidth: { average: 1000, peak: 2000 }, codecs: ['avc1.42c01e'], width: 426, height: 240 },
+    share,
   };
 }
 

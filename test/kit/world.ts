@@ -25,6 +25,7 @@ import { scriptedPacker } from './scripted-packer.ts';
 import { type ScriptedPusher, scriptedPusher } from './scripted-pusher.ts';
 import { type ScriptedRecorder, scriptedRecorder } from './scripted-recorder.ts';
 import { type ScriptedStills, scriptedStills } from './scripted-stills.ts';
+import { type ScriptedTranscoder, scriptedTranscoder } from './scripted-transcoder.ts';
 import { trackedStore } from './tracked-store.ts';
 
 /** `MILLRACE_WORLD=cluster`: the same tests on the runtime of several nodes, as one of them. */
@@ -58,6 +59,7 @@ export async function world(options: WorldOptions): Promise<World> {
     const clock = virtualClock({ start: now, idle });
     time = clock;
     const pusher = scriptedPusher(clock);
+    const transcoder = scriptedTranscoder();
     const media = scriptedMedia(clock, pusher.follows);
     const stills = scriptedStills(() => clock.now());
     const volatile = { ...memoryVolatile({ clock }) };
@@ -78,6 +80,7 @@ export async function world(options: WorldOptions): Promise<World> {
           media,
           recorder,
           pusher,
+          transcoder,
           blobs,
           intake,
           inspector: scriptedInspector(),
@@ -103,7 +106,8 @@ export async function world(options: WorldOptions): Promise<World> {
     });
     // Documented is what nodes with the role `api` answer.
     if (options.roles?.includes('api') !== false) checkAnswers(booted);
-    return { booted, clock, store, inner, media, pusher, stills, converter, outbound, volatile, idle };
+    const drivers = { media, pusher, transcoder, stills, converter, outbound, volatile };
+    return { booted, clock, store, inner, ...drivers, idle };
   };
   current = await startOne(options.start ?? Date.UTC(2026, 0, 1));
 
@@ -153,6 +157,9 @@ export async function world(options: WorldOptions): Promise<World> {
     },
     get pusher() {
       return current.pusher;
+    },
+    get transcoder() {
+      return current.transcoder;
     },
     get volatile() {
       return current.volatile;
@@ -244,6 +251,7 @@ export interface World {
   readonly media: ScriptedMedia;
   readonly pusher: ScriptedPusher;
   readonly stills: ScriptedStills;
+  readonly transcoder: ScriptedTranscoder;
   readonly recorder: ScriptedRecorder;
   readonly intake: ScriptedIntake;
   readonly blobs: Blobs;
@@ -314,6 +322,7 @@ interface Running {
   readonly media: ScriptedMedia;
   readonly pusher: ScriptedPusher;
   readonly stills: ScriptedStills;
+  readonly transcoder: ScriptedTranscoder;
   readonly volatile: World['volatile'];
   readonly converter: ScriptedConverter;
   readonly outbound: ScriptedOutbound;

@@ -1,9 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import type { Plugin } from '../../core/plugin.ts';
+import { transcodeReasons } from '../../core/ports/transcoder.ts';
 import accounts from '../../plugins/accounts/index.ts';
+import events from '../../plugins/events/index.ts';
+import health from '../../plugins/health/index.ts';
 import renditions from '../../plugins/renditions/index.ts';
 import streams from '../../plugins/streams/index.ts';
-import { world } from '../kit/world.ts';
+import { type World, world } from '../kit/world.ts';
 
 const plugins = [accounts, streams, renditions] as unknown as Plugin[];
 const profile = { name: '720p', width: 1280, height: 720, bitrate: 2_000_000, fps: 30 };
@@ -30,17 +33,6 @@ describe('the profiles of a stream', () => {
     expect(stream.profiles).toEqual([full, least]);
     expect((await w.request('GET', `/api/stream/${stream.id}`)).body.profiles).toEqual([full, least]);
     expect((await w.request('PATCH', `/api/stream/${stream.id}`, { body: stream })).status).toBe(204);
-  });
-
-  it('say in the issues that nothing makes them, and hurt no health', async () => {
-    await using w = await world({ plugins });
-    const stream = await w.given.stream({ profiles: [profile] });
-    await w.given.broadcast(stream);
-    const { body } = await w.request('GET', `/api/stream/${stream.id}`);
-    expect(body.issues).toEqual([expect.stringContaining('720p')]);
-    expect(body.isHealthy).toBe(true);
-    await w.request('PATCH', `/api/stream/${stream.id}`, { body: { profiles: [] } });
-    expect((await w.request('GET', `/api/stream/${stream.id}`)).body.issues).toEqual([]);
   });
 
   it.each([
@@ -110,5 +102,124 @@ describe('the profiles of a stream', () => {
     const start = (profiles: unknown[]) => world({ plugins, config: { renditions: { profiles } } });
     await expect(start([{ ...profile, width: 1 }])).rejects.toThrow('plugins.renditions.profiles.0.width');
     await expect(start([profile, profile])).rejects.toThrow('plugins.renditions.profiles.1.name');
+  });
+});
+
+describe('the renditions of a broadcast', () => {
+  const live = async (w: World, options: { profiles?: unknown[] } = {}) => {
+    const stream = await w.given.stream({ profiles: options.profiles ?? [profile] });
+    const publish = await w.given.broadcast(stream);
+    return { stream, publish, playbackId: stream.playbackId as string };
+  };
+  const shown = async (w: World, id: string) => {
+    await w.advance('3s');
+    const { issues, isHealthy } = (await w.request('GET', `/api/stream/${id}`)).body;
+    return { issues, isHealthy };
+  };
+  const renditionsOf = (...names: string[]) => names.map((name) => ({ name, isListed: false }));
+
+  it('are granted with each publish of a session, as they were when it began', async () => {
+    await using w = await world({ plugins });
+    const { stream, publish } = await live(w);
+    expect(publish.grant.profiles).toEqual([profile]);
+    await w.request('PATCH', `/api/stream/${stream.id}`, { body: { profiles: [] } });
+    publish.end({ clean: false });
+    await w.settle();
+    const again = await w.media.publish(stream.streamKey);
+    expect(again.grant.sessionId).toBe(publish.grant.sessionId);
+    expect(again.grant.profiles).toEqual([profile]);
+    const other = await live(w, { profiles: [] });
+    expect(other.publish.grant).not.toHaveProperty('profiles');
+  });
+
+  it('have no issue while they come', async () => {
+    await using w = await world({ plugins });
+    const { stream, playbackId } = await live(w);
+    w.transcoder.shows(playbackId, { renditions: renditionsOf('720p') });
+    expect(await shown(w, stream.id)).toEqual({ issues: [], isHealthy: true });
+  });
+
+  it('say what is wrong with them, what to do, and when they are tried again', async () => {
+    await using w = await world({ plugins });
+    const { stream, playbackId } = await live(w);
+    const trouble = { reason: 'broken', message: 'ffmpeg ended in the middle of the broadcast.' } as const;
+    const renditions = renditionsOf('720p', '240p');
+    w.transcoder.shows(playbackId, { state: 'waiting', renditions, trouble, retryAt: w.now() + 30_000 });
+    const { issues, isHealthy } = await shown(w, stream.id);
+    expect(issues).toEqual([
+      expect.stringMatching(
+        /^Viewers get the source alone, not 720p, 240p: ffmpeg ended in the middle of the broadcast\. .* The next attempt is in 2\d s\.$/,
+      ),
+    ]);
+    expect(isHealthy).toBe(false);
+    w.transcoder.shows(playbackId, { renditions });
+    expect(await shown(w, stream.id)).toEqual({ issues: [], isHealthy: true });
+  });
+
+  it.each(transcodeReasons)(
+    'have words for every trouble, and hurt health unless nothing broke: %s',
+    async (reason) => {
+      await using w = await world({ plugins });
+      const { stream, playbackId } = await live(w);
+      const message = 'This server does not.';
+      w.transcoder.shows(playbackId, {
+        ...{ state: 'refused', renditions: renditionsOf('720p') },
+        trouble: { reason, message },
+      });
+      const { issues, isHealthy } = await shown(w, stream.id);
+      expect(issues).toEqual([
+        expect.stringMatching(
+          /^Viewers get the source alone, not 720p: this server does not\. [A-Z].{20,}\.$/,
+        ),
+      ]);
+      expect(isHealthy).toBe(reason === 'capacity' || reason === 'source');
+    },
+  );
+
+  it('that break are told in stream.health, and so is that they are back', async () => {
+    await using w = await world({ plugins: [...plugins, events, health] as unknown as Plugin[] });
+    const { playbackId } = await live(w);
+    await w.advance('2s');
+    const trouble = { reason: 'slow', message: 'This server encodes them more slowly.' } as const;
+    const state = { state: 'waiting', renditions: renditionsOf('720p'), trouble } as const;
+    for (let retryAt = w.now() + 20_000; w.now() < retryAt; ) {
+      w.transcoder.shows(playbackId, { ...state, retryAt });
+      await w.advance('1s');
+    }
+    w.transcoder.shows(playbackId, { renditions: renditionsOf('720p') });
+    await w.advance('20s');
+    const told = (await w.events()).filter(({ event }) => event === 'stream.health');
+    const healths = told.map(({ payload }) => (payload as { health: object }).health);
+    // No media comes in this test, which is another matter.
+    const ours = (one: { issues?: string[] }) => one.issues?.some((issue) => issue.startsWith('Viewers get'));
+    expect(healths.filter(ours)).toHaveLength(1);
+    const path = `/api/stream/${told[0].stream?.id}/health`;
+    const points: { issues: string[] }[] = (await w.request('GET', path)).body;
+    expect(points.some(ours)).toBe(true);
+    expect(ours(points.at(-1) ?? {})).toBe(false);
+    // However long it waited, it is one text: a countdown would fill the history.
+    expect(
+      new Set(points.flatMap(({ issues }) => issues.filter((one) => one.startsWith('Viewers')))).size,
+    ).toBe(1);
+  });
+
+  it('are counted', async () => {
+    await using w = await world({ plugins });
+    w.transcoder.counts({
+      ...{ ladders: 2, pixelRate: 30_000_000, capacity: 64_000_000, pictures: 500, restarts: 3 },
+      troubles: { broken: 3 },
+    });
+    const answer = await w.app.handle(new Request('http://localhost:8080/metrics'));
+    const text = await answer.text();
+    for (const line of [
+      'millrace_renditions_broadcasts 2',
+      'millrace_renditions_pixels_per_second 30000000',
+      'millrace_renditions_capacity_pixels_per_second 64000000',
+      'millrace_renditions_pictures_total 500',
+      'millrace_renditions_restarts_total 3',
+      'millrace_renditions_troubles_total{reason="broken"} 3',
+      'millrace_renditions_troubles_total{reason="missing"} 0',
+    ])
+      expect(text).toContain(`${line}\n`);
   });
 });

@@ -12,6 +12,14 @@ export interface FilmPage extends AsyncDisposable {
   pictureAt(seconds: number): Promise<number | null>;
   /** Plays on from that second until another; how many pictures came, and how many of them late. */
   play(from: number, to: number): Promise<{ pictures: number; dropped: number }>;
+  /** Plays this one of the playlists from now on, by the height that it names; of what is loaded nothing stays. */
+  watch(height: number): Promise<void>;
+  /** The same for what is loaded from now on; what is there is played on. */
+  goOnWith(height: number): Promise<void>;
+  /** Heights of pictures that came on show, each when it changed. */
+  heights(): Promise<number[]>;
+  /** Stretches of time that can be played without a load, seconds. */
+  buffered(): Promise<number[][]>;
   /** What went wrong so far: of hls.js every fatal error, of the element its error. */
   errors(): Promise<string[]>;
 }
@@ -34,10 +42,11 @@ export async function openFilm(browser: Browser, options: { page: string; url: s
   await page.evaluate((url) => {
     const video = document.querySelector('video') as HTMLVideoElement;
     const errors: string[] = [];
-    const note = { errors, soughtAt: 0, shownAt: 0 };
+    const note: Noting['note'] = { errors, soughtAt: 0, shownAt: 0, heights: [] };
     Object.assign(window, { note });
-    const noteShown = (_: number, { presentationTime }: VideoFrameCallbackMetadata) => {
+    const noteShown = (_: number, { presentationTime, height }: VideoFrameCallbackMetadata) => {
       note.shownAt = presentationTime;
+      if (note.heights.at(-1) !== height) note.heights.push(height);
       video.requestVideoFrameCallback(noteShown);
     };
     video.requestVideoFrameCallback(noteShown);
@@ -49,6 +58,7 @@ export async function openFilm(browser: Browser, options: { page: string; url: s
     // biome-ignore lint/suspicious/noExplicitAny: hls.js as the page has it
     const { Hls } = window as any;
     const hls = new Hls();
+    note.hls = hls;
     // biome-ignore lint/suspicious/noExplicitAny: what hls.js tells
     hls.on(Hls.Events.ERROR, (_: unknown, error: any) => {
       if (error.fatal) errors.push(`${error.type} ${error.details}`);
@@ -95,13 +105,33 @@ export async function openFilm(browser: Browser, options: { page: string; url: s
       const after = await state();
       return { pictures: after.pictures - before.pictures, dropped: after.dropped - before.dropped };
     },
+    watch: (height) => choose(page, { height, how: 'currentLevel' }),
+    goOnWith: (height) => choose(page, { height, how: 'nextLoadLevel' }),
+    heights: () => page.evaluate(() => (window as unknown as Noting).note.heights),
+    buffered: async () => (await state()).buffered,
     [Symbol.asyncDispose]: () => context.close(),
   };
 }
 
 /** Of a page; times as `performance.now()` has them. */
 interface Noting {
-  readonly note: { readonly errors: string[]; soughtAt: number; shownAt: number };
+  readonly note: {
+    readonly errors: string[];
+    soughtAt: number;
+    shownAt: number;
+    readonly heights: number[];
+    // biome-ignore lint/suspicious/noExplicitAny: hls.js as the page has it
+    hls?: any;
+  };
+}
+
+function choose(page: Page, options: { height: number; how: 'currentLevel' | 'nextLoadLevel' }) {
+  return page.evaluate(({ height, how }) => {
+    const { hls } = (window as unknown as Noting).note;
+    const level = hls.levels.findIndex((one: { height: number }) => one.height === height);
+    if (level < 0) throw new Error(`there is no playlist of ${height} lines`);
+    hls[how] = level;
+  }, options);
 }
 
 function look(page: Page) {

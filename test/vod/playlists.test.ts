@@ -3,6 +3,7 @@ import { readSegmentIndex } from '../../core/segment-index.ts';
 import { parseFileName } from '../../core/vod/file-name.ts';
 import { mediaPlaylist, mostBytes } from '../../core/vod/media-playlist.ts';
 import { multivariantPlaylist } from '../../core/vod/multivariant-playlist.ts';
+import { variantOf } from '../../core/vod/variant.ts';
 import { parseSegmentPlaylist } from '../hls/event-checker.ts';
 import { avc, indexOf, wall } from './film.ts';
 
@@ -112,7 +113,7 @@ it('has one variant, with all codecs that come and the largest picture', () => {
     { at: 0, size: 1, ...avc },
   ];
   const { bandwidth } = readSegmentIndex(indexOf(1));
-  expect(multivariantPlaylist({ inits, bandwidth }).split('\n')).toEqual([
+  expect(multivariantPlaylist(variantOf({ inits, bandwidth })).split('\n')).toEqual([
     '#EXTM3U',
     '#EXT-X-VERSION:7',
     '#EXT-X-STREAM-INF:BANDWIDTH=2000000,AVERAGE-BANDWIDTH=1000001,' +
@@ -121,25 +122,44 @@ it('has one variant, with all codecs that come and the largest picture', () => {
     '',
   ]);
   const sound = [{ at: 0, size: 1, codecs: ['mp4a.40.2'] }];
-  expect(multivariantPlaylist({ inits: sound, bandwidth: { average: 0, peak: 0 } })).toContain(
+  expect(multivariantPlaylist(variantOf({ inits: sound, bandwidth: { average: 0, peak: 0 } }))).toContain(
     '#EXT-X-STREAM-INF:BANDWIDTH=1,AVERAGE-BANDWIDTH=1,CODECS="mp4a.40.2"\n',
   );
 });
 
 it.each([
   ['index.m3u8', { type: 'multivariant' }],
-  ['source.m3u8', { type: 'media' }],
+  ['source.m3u8', { type: 'media', variant: 0 }],
+  ['r1.m3u8', { type: 'media', variant: 1 }],
+  ['r50.m3u8', { type: 'media', variant: 50 }],
+  ['r2seg7.mp4', { type: 'segment', number: 7, variant: 2 }],
+  ['r3init0.mp4', { type: 'init', number: 0, variant: 3 }],
   ['source.mp4', { type: 'whole' }],
-  ['seg0.mp4', { type: 'segment', number: 0 }],
-  ['seg43199.mp4', { type: 'segment', number: 43_199 }],
-  ['init2.mp4', { type: 'init', number: 2 }],
+  ['seg0.mp4', { type: 'segment', number: 0, variant: 0 }],
+  ['seg43199.mp4', { type: 'segment', number: 43_199, variant: 0 }],
+  ['init2.mp4', { type: 'init', number: 2, variant: 0 }],
 ])('a film has %s', (name, meaning) => {
   expect(parseFileName(name)).toEqual(meaning);
 });
 
 it.each([
   ...['', 'seg.mp4', 'seg01.mp4', 'seg-1.mp4', 'seg1e3.mp4', 'seg1.mp4 ', 'Seg1.mp4', 'seg9999999999.mp4'],
-  ...['init0.m3u8', '../index.m3u8', 'index.m3u8/', 'seg1.m4s', 'video.mp4', '__proto__', 'seg1.mp4\n'],
+  ...[
+    'init0.m3u8',
+    '../index.m3u8',
+    'index.m3u8/',
+    'seg1.m4s',
+    'video.mp4',
+    '__proto__',
+    'r0.m3u8',
+    'r01.m3u8',
+    'r1000.m3u8',
+    'r.m3u8',
+    'r0seg1.mp4',
+    'r1source.mp4',
+    'r1seg01.mp4',
+    'seg1.mp4\n',
+  ],
 ])('a film has no %j', (name) => {
   expect(parseFileName(name)).toBeUndefined();
 });

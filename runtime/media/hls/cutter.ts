@@ -6,7 +6,7 @@ import { issues } from './issues.ts';
 import { encoderLimits, type OutputConfig } from './limits.ts';
 import { type AudioHeader, type Expected, Lineup, type VideoHeader } from './lineup.ts';
 import { AUDIO, type Timeline } from './timeline.ts';
-import { Track } from './track.ts';
+import { AUDIO_TRACK, Track, VIDEO_TRACK } from './track.ts';
 import type { LiveWindow } from './window.ts';
 
 export interface CutterOptions {
@@ -53,8 +53,9 @@ export class Cutter {
   constructor(options: CutterOptions) {
     this.#options = options;
     const limit = options.config.sampleLimit;
-    this.#video = new Track({ id: 1, isVideo: true, arena: options.arenas.video, timescale: 90_000, limit });
-    this.#audio = new Track({ id: 2, isVideo: false, arena: options.arenas.audio, timescale: 48_000, limit });
+    const { video, audio } = options.arenas;
+    this.#video = new Track({ id: VIDEO_TRACK, isVideo: true, arena: video, timescale: 90_000, limit });
+    this.#audio = new Track({ id: AUDIO_TRACK, isVideo: false, arena: audio, timescale: 48_000, limit });
     this.#lead = this.#video;
     this.#lineup = new Lineup({ patience: options.config.segmentLimit * 1000 });
     this.#rule = new CutRule(options.config);
@@ -265,11 +266,13 @@ export class Cutter {
     const time = (start / this.#lead.timescale) * 1000;
     // Never before what is listed: the last sound may outlast the picture by some milliseconds.
     this.#epoch = Math.max(this.#epoch ?? this.#arrival - time, window.wallEnd - time);
+    const audio = audioHeader && { id: this.#audio.id, ...audioHeader };
     window.begin({
       bytes: writeInit({
         video: videoHeader && { id: this.#video.id, timescale: this.#video.timescale, ...videoHeader },
-        audio: audioHeader && { id: this.#audio.id, ...audioHeader },
+        audio,
       }),
+      audio,
       codecs: [videoHeader?.config.codec, audioHeader?.config.codec].filter((codec) => codec !== undefined),
       width: videoHeader?.config.width,
       height: videoHeader?.config.height,

@@ -3,7 +3,7 @@ import type { MemoryHold } from '../memory-budget.ts';
 import type { WrittenTake } from '../recording/feed.ts';
 import { EventPlaylist } from './event-playlist.ts';
 import type { OutputConfig } from './limits.ts';
-import { DVR_PLAYLIST } from './playlist.ts';
+import { DVR_PLAYLIST } from './names.ts';
 import { answers } from './responses.ts';
 
 export interface DvrOptions {

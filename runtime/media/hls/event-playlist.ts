@@ -1,6 +1,6 @@
 import type { IndexedInit } from '../../../core/segment-index.ts';
 import type { WrittenTake } from '../recording/feed.ts';
-import { dvrInitName, dvrSegmentName } from './playlist.ts';
+import { dvrInitName, dvrSegmentName } from './names.ts';
 import { Rate } from './rate.ts';
 
 export interface EventPlaylistOptions {

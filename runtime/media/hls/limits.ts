@@ -77,6 +77,19 @@ export const outputLimits = limitTable('hls', {
     meaning: 'How long a blocked reload waits while nobody publishes; never longer than 3 × TARGETDURATION.',
     beyond: '200 with the unchanged playlist; a part that was never made is 404.',
   },
+  renditionLag: {
+    value: 2,
+    unit: 's',
+    meaning:
+      'By how much renditions may end before the source does. Viewers of a source that has some are held back by that much more.',
+    beyond: 'They are not offered to viewers who come then.',
+  },
+  renditions: {
+    value: 16,
+    unit: 'renditions',
+    meaning: 'Renditions of one broadcast.',
+    beyond: 'The last profiles are not made.',
+  },
   dvrSegments: {
     value: 50_000,
     unit: 'segments',

@@ -4,23 +4,26 @@ import type { MemoryShare } from '../memory-budget.ts';
 import type { OwnDelay } from '../own-delay.ts';
 import type { PushRelay } from '../push/relay.ts';
 import type { TakeFeed } from '../recording/feed.ts';
+import type { RenditionMaker } from '../renditions/ladder.ts';
+import { LiveLadder } from '../renditions/live/live-ladder.ts';
 import type { MediaSink } from '../sink.ts';
 import { Dvr } from './dvr.ts';
 import { Ingest } from './ingest.ts';
 import { newestKeyFrame } from './key-frame.ts';
 import { type OutputConfig, outputDefaults } from './limits.ts';
+import { type Broadcast, kindAsked, MediaPlaylist } from './media-playlist.ts';
 import {
   DVR_PLAYLIST,
-  MEDIA_PLAYLIST,
   MULTIVARIANT_PLAYLIST,
-  mediaPlaylist,
-  multivariantPlaylist,
+  mediaPlaylistName,
   parseName,
-} from './playlist.ts';
+  renditionOf,
+  renditionPrefix,
+} from './names.ts';
+import { multivariantPlaylist } from './playlist.ts';
 import type { BufferPool } from './pool.ts';
 import { answers } from './responses.ts';
 import { RecordingTap } from './tap.ts';
-import { Waiters } from './waiters.ts';
 import { LiveWindow } from './window.ts';
 
 export interface LiveOutputOptions {
@@ -32,6 +35,8 @@ export interface LiveOutputOptions {
   readonly delay?: OwnDelay;
   /** Where it is pushed on from; ends with it. */
   readonly relay?: PushRelay | undefined;
+  /** Makes the renditions that a grant wants; without one there are none. */
+  readonly transcoder?: RenditionMaker | undefined;
   /** Where the media of an earlier output of this playbackId ended, milliseconds on its timeline. */
   readonly after?: number;
   /** One line for the operator; no secrets. */
@@ -43,8 +48,11 @@ export interface Attachment {
   readonly grant: PublishGrant;
   /** Where it is recorded; undefined: it is not. */
   readonly recording?: {
-    /** Its feed; undefined when it is not to be had. Called once, when a former publish is over. */
-    open(): TakeFeed | undefined;
+    /**
+     * Its feed; undefined when it is not to be had. Called once, when a former publish is over; and once for each rendition, by
+     * the name of its profile, when there is something of it.
+     */
+    open(rendition?: string): TakeFeed | undefined;
     /** The recorder threw; the broadcast goes on. */
     onTrouble(error: unknown): void;
   };
@@ -67,8 +75,14 @@ export class LiveOutput {
   readonly #memory: MemoryShare | undefined;
   readonly #delay: OwnDelay | undefined;
   readonly #relay: PushRelay | undefined;
+  readonly #pool: BufferPool;
+  readonly #transcoder: RenditionMaker | undefined;
   readonly #window: LiveWindow;
-  readonly #waiters: Waiters;
+  readonly #source: MediaPlaylist;
+  /** That of the source, then those of renditions; kept, so that none of their names ever stands for something else. */
+  readonly #playlists: MediaPlaylist[] = [];
+  readonly #broadcast: Broadcast;
+  #ladder: LiveLadder | undefined;
   /** Random, so that no cache answers with files of an older output of this playbackId. */
   readonly #prefix: string;
   readonly #dvr: Dvr;
@@ -84,11 +98,7 @@ export class LiveOutput {
   #end: number;
   #isNumbered = false;
   /** Rendered when first asked for, shared by all who ask before the next part. */
-  readonly #rendered = {
-    media: { version: -1, text: '' },
-    delta: { version: -1, text: '' },
-    multivariant: { version: -1, text: '' },
-  };
+  readonly #multivariant = { version: -1, text: '' };
 
   constructor(options: LiveOutputOptions) {
     const { clock, pool, memory, delay, after = 0, log = () => {}, config } = options;
@@ -99,11 +109,16 @@ export class LiveOutput {
     this.#clock = clock;
     this.#log = log;
     this.#config = { ...outputDefaults, ...config };
+    this.#pool = pool;
+    this.#transcoder = options.transcoder;
     this.#window = new LiveWindow({ clock, pool, config: this.#config, memory: memory?.hold() });
-    this.#waiters = new Waiters({ clock, limit: this.#config.waiterLimit });
     this.#window.onChange = () => this.#onChange();
     this.#prefix = Buffer.from(crypto.getRandomValues(new Uint8Array(6))).toString('hex');
-    this.#dvr = new Dvr({ clock, prefix: this.#prefix, config: this.#config, memory: memory?.hold() });
+    this.#broadcast = this.#asBroadcast();
+    this.#source = this.#addPlaylist(this.#window);
+    if (memory !== undefined) memory.onShort = () => this.#ladder?.giveWay() ?? false;
+    const dvrMemory = memory?.hold({ isExpendable: true });
+    this.#dvr = new Dvr({ clock, prefix: this.#prefix, config: this.#config, memory: dvrMemory });
   }
 
   /** True from the first listed segment until `end`. */
@@ -111,9 +126,9 @@ export class LiveOutput {
     return !this.#hasEnded && this.#window.hasListed;
   }
 
-  /** Bytes the window holds. */
+  /** Bytes the windows hold. */
   get bytes(): number {
-    return this.#window.bytes;
+    return this.#playlists.reduce((sum, { window }) => sum + window.bytes, 0);
   }
 
   /** Where a playlist that follows this one may begin to count. */
@@ -123,7 +138,9 @@ export class LiveOutput {
 
   /** Requests that wait now. */
   get waiting(): number {
-    return this.#waiters.size;
+    let waiting = 0;
+    for (const playlist of this.#playlists) waiting += playlist.waiting;
+    return waiting;
   }
 
   /** Takes a new publish; a former one that is still here is over at once, its sink inert. */
@@ -137,8 +154,12 @@ export class LiveOutput {
     this.#attachment = attachment;
     this.#isPublishing = !this.#hasEnded;
     const { recording } = attachment;
-    const tap = recording === undefined || this.#hasEnded ? undefined : new RecordingTap(recording);
+    const tap =
+      recording === undefined || this.#hasEnded
+        ? undefined
+        : new RecordingTap({ ...recording, open: () => recording.open() });
     this.#window.tap = tap;
+    if (!this.#hasEnded) this.#attachLadder(attachment);
     this.#dvr.follow(grant.sessionId, tap?.written);
     this.#relay?.begin();
     this.#ingest = new Ingest({
@@ -169,7 +190,7 @@ export class LiveOutput {
     this.#isPublishing = false;
     this.#release();
     this.#relay?.hold();
-    this.#waiters.shorten(this.#patience());
+    for (const playlist of this.#playlists) playlist.shorten();
   }
 
   /** Over for good: everything is 404 and the memory is let go. */
@@ -179,10 +200,11 @@ export class LiveOutput {
     this.#isPublishing = false;
     this.#release();
     this.#relay?.end();
+    this.#endLadder();
     this.#window.clear();
     this.#dvr.end();
     this.#memory?.close();
-    this.#waiters.wake();
+    this.#source.wake();
   }
 
   /** Of the publish attached last; undefined before any. Still readable after `detach`. */
@@ -203,29 +225,23 @@ export class LiveOutput {
   /** Answers a GET for one file. `query` counts for playlists only. */
   serve(file: string, query?: URLSearchParams, signal?: AbortSignal): Response | Promise<Response> {
     if (this.#hasEnded) return answers.missing();
-    if (file === MEDIA_PLAYLIST) return this.#serveMedia(query, signal);
+    const asked = renditionOf(file);
+    if (asked !== undefined) return this.#playlists[asked]?.serve(query, signal) ?? answers.missing();
     if (file === MULTIVARIANT_PLAYLIST) {
       if (!this.isPlayable) return answers.missing();
       if (query?.get('dvr') === '1') return this.#serveDvr('multivariant');
-      return answers.playlist(this.#render('multivariant'), this.#window.targetDuration);
+      return answers.playlist(this.#renderMultivariant(), this.#window.targetDuration);
     }
     if (file === DVR_PLAYLIST) return this.#serveDvr(kindAsked(query));
     const ref = parseName(file, this.#prefix);
     if (ref === undefined) return answers.missing();
-    if (ref.type === 'init') return answers.media(this.#window.initBlob(ref.id));
-    if (ref.type === 'segment') return answers.media(this.#window.segment(ref.sequence)?.whole());
     if (ref.type === 'dvrSegment') return this.#dvr.segment(ref.sequence);
     if (ref.type === 'dvrInit') return this.#dvr.init(ref.id);
-    const { sequence, part } = ref;
-    const blob = this.#window.segment(sequence)?.part(part);
-    if (blob !== undefined || !this.#isHinted(sequence, part)) return answers.media(blob);
-    return this.#wait(signal, {
-      attempt: () => {
-        const made = this.#window.segment(sequence)?.part(part);
-        return made === undefined && this.#isHinted(sequence, part) ? undefined : answers.media(made);
-      },
-      expire: () => answers.missing(),
-    });
+    const playlist = this.#playlists[ref.rendition];
+    if (playlist === undefined) return answers.missing();
+    if (ref.type === 'init') return playlist.init(ref.id);
+    if (ref.type === 'segment') return playlist.segment(ref.sequence);
+    return playlist.part(ref, signal);
   }
 
   #serveDvr(kind: 'multivariant' | 'media' | 'delta'): Response | Promise<Response> {
@@ -234,7 +250,8 @@ export class LiveOutput {
   }
 
   #onChange(): void {
-    this.#waiters.wake();
+    this.#source.wake();
+    this.#ladder?.notify();
     if (this.#window.targetDuration <= this.#knownTarget) return;
     this.#knownTarget = this.#window.targetDuration;
     this.#attachment?.onTargetGrown?.();
@@ -252,39 +269,76 @@ export class LiveOutput {
     this.#end = Math.max(this.#end, ingest.end);
     this.#figures = ingest.figures();
     this.#vitals = ingest.vitals();
+    this.#ladder?.release();
   }
 
-  /** Delta updates and blocking reload, RFC 8216bis 6.2.5; other directives are let be. */
-  #serveMedia(
-    query: URLSearchParams | undefined,
-    signal: AbortSignal | undefined,
-  ): Response | Promise<Response> {
-    const askedSegment = query?.get('_HLS_msn') ?? undefined;
-    const askedPart = query?.get('_HLS_part') ?? undefined;
-    if (!this.isPlayable) return answers.missing();
-    const kind = kindAsked(query);
-    if (askedSegment === undefined && askedPart === undefined) return this.#answerMedia(kind);
-    if (askedSegment === undefined) return answers.refusal('_HLS_part needs _HLS_msn');
-    const sequence = wholeNumber(askedSegment);
-    const part = askedPart === undefined ? -1 : wholeNumber(askedPart);
-    if (sequence === undefined || part === undefined)
-      return answers.refusal('_HLS_msn and _HLS_part are whole numbers');
-    if (this.#isTooFar(sequence, part)) return answers.refusal('no such part will be made soon');
-    if (this.#has(sequence, part)) return this.#answerMedia(kind);
-    return this.#wait(signal, {
-      attempt: () => (this.#hasEnded || this.#has(sequence, part) ? this.#answerMedia(kind) : undefined),
-      // No media flows: unchanged, because players give up on repeated errors. Who has only just come back
-      // has sent none yet.
-      expire: () => (this.#window.hint === undefined ? this.#answerMedia(kind) : answers.busy()),
+  /** Renditions go on across publishes that want the same ones. */
+  #attachLadder(attachment: Attachment): void {
+    const { grant } = attachment;
+    const profiles = (grant.profiles ?? []).slice(0, this.#config.renditions);
+    if (this.#ladder?.isOf(profiles)) {
+      this.#ladder.attach(attachment);
+      return;
+    }
+    this.#endLadder();
+    if (this.#transcoder === undefined || profiles.length === 0) return;
+    while (this.#playlists.length <= profiles.length) this.#addPlaylist(this.#renditionWindow());
+    this.#ladder = new LiveLadder({
+      ...{ playbackId: grant.playbackId, streamId: grant.streamId, profiles },
+      source: this.#window,
+      playlists: this.#playlists.slice(1, profiles.length + 1),
+      config: this.#config,
+      memory: this.#memory,
+      maker: this.#transcoder,
+      log: this.#log,
     });
+    this.#ladder.attach(attachment);
+    this.#ladder.begin();
   }
 
-  #wait(
-    signal: AbortSignal | undefined,
-    waiter: { attempt(): Response | undefined; expire(): Response },
-  ): Response | Promise<Response> {
-    if (this.#waiters.isFull) return answers.busy();
-    return this.#waiters.wait(waiter, { timeout: this.#patience(), signal });
+  #endLadder(): void {
+    const ladder = this.#ladder;
+    this.#ladder = undefined;
+    this.#multivariant.version = -1;
+    ladder?.end();
+  }
+
+  #renditionWindow(): LiveWindow {
+    const memory = this.#memory?.hold({ isExpendable: true });
+    return new LiveWindow({ clock: this.#clock, pool: this.#pool, config: this.#config, memory });
+  }
+
+  #addPlaylist(window: LiveWindow): MediaPlaylist {
+    const number = this.#playlists.length;
+    const playlist = new MediaPlaylist({
+      clock: this.#clock,
+      window,
+      name: mediaPlaylistName(number),
+      prefix: renditionPrefix(this.#prefix, number),
+      config: this.#config,
+      broadcast: this.#broadcast,
+    });
+    if (number > 0) window.onChange = () => playlist.wake();
+    this.#playlists.push(playlist);
+    return playlist;
+  }
+
+  #asBroadcast(): Broadcast {
+    const output = this;
+    return {
+      playlists: this.#playlists,
+      get patience() {
+        return output.#patience();
+      },
+      get isFull() {
+        return output.waiting >= output.#config.waiterLimit;
+      },
+      // A player shows media that is `PART-HOLD-BACK` old. Renditions end earlier than the source, so whoever goes from the source
+      // to one of them finds it too young by just that much, and would stand still. So all viewers of the source are that much
+      // further behind while there are renditions to go to, or about to be. Those of a rendition are already.
+      reserveOf: (playlist) =>
+        playlist === this.#source && this.#ladder?.isPromising ? this.#config.renditionLag : 0,
+    };
   }
 
   /** Longest a request may wait now, milliseconds. */
@@ -293,47 +347,15 @@ export class LiveOutput {
     return this.#isPublishing ? ordinary : Math.min(ordinary, this.#config.heldWait);
   }
 
-  #answerMedia(kind: 'media' | 'delta'): Response {
-    if (!this.isPlayable) return answers.missing();
-    return answers.playlist(this.#render(kind), 1);
-  }
-
-  /** True when the playlist holds that part, or that whole segment for part -1. */
-  #has(sequence: number, part: number): boolean {
-    const next = this.#window.nextSequence;
-    if (sequence > next) return false;
-    if (sequence === next) return part >= 0 && part < (this.#window.open?.parts.length ?? 0);
-    const segment = this.#window.segment(sequence);
-    // A part behind the last of a finished segment is the first of the one that follows it.
-    if (sequence === next - 1 && segment !== undefined && part >= segment.parts.length)
-      return this.#has(next, 0);
-    return true;
-  }
-
-  #isTooFar(sequence: number, part: number): boolean {
-    const next = this.#window.nextSequence;
-    // The last segment listed is next - 1.
-    if (sequence > next + 1) return true;
-    const advance = Math.ceil(3 / Math.min(1, this.#config.partTarget));
-    const made = sequence === next ? (this.#window.open?.parts.length ?? 0) : 0;
-    return sequence >= next && part >= made + advance;
-  }
-
-  #isHinted(sequence: number, part: number): boolean {
-    const { hint } = this.#window;
-    return !this.#hasEnded && hint?.sequence === sequence && hint.part === part;
-  }
-
-  #render(kind: 'media' | 'delta' | 'multivariant'): string {
-    const { version } = this.#window;
-    const cached = this.#rendered[kind];
-    if (cached.version === version) return cached.text;
-    const source = { window: this.#window, prefix: this.#prefix, partTarget: this.#config.partTarget };
-    cached.text =
-      kind === 'multivariant'
-        ? multivariantPlaylist(source)
-        : mediaPlaylist(source, { isDelta: kind === 'delta' });
-    cached.version = version;
+  #renderMultivariant(): string {
+    const { version: own } = this.#window;
+    const version = own + (this.#ladder?.version ?? 0);
+    const cached = this.#multivariant;
+    if (cached.version !== version) {
+      const [source, ...others] = this.#playlists;
+      cached.text = multivariantPlaylist([source, ...others.filter((_, i) => this.#ladder?.isListed(i))]);
+      cached.version = version;
+    }
     return cached.text;
   }
 }
@@ -342,13 +364,3 @@ export class LiveOutput {
 const ORIGIN = 9000;
 /** Of the stream's age for each number of `PublishGrant.mediaSequence`; milliseconds. */
 const QUARTER = 250;
-
-/** v2 also leaves out date ranges, of which there are none. Another value is one of a later version. */
-function kindAsked(query: URLSearchParams | undefined): 'delta' | 'media' {
-  const skip = query?.get('_HLS_skip');
-  return skip === 'YES' || skip === 'v2' ? 'delta' : 'media';
-}
-
-function wholeNumber(text: string | undefined): number | undefined {
-  return text !== undefined && /^\d{1,15}$/.test(text) ? Number(text) : undefined;
-}

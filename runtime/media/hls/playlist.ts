@@ -1,3 +1,4 @@
+import { initName, partName, segmentName } from './names.ts';
 import type { Part, Segment } from './segment.ts';
 import type { LiveWindow } from './window.ts';
 
@@ -7,6 +8,8 @@ export interface PlaylistSource {
   readonly prefix: string;
   /** Seconds, least PART-TARGET. */
   readonly partTarget: number;
+  /** Seconds that PART-HOLD-BACK is above the least that is allowed. */
+  readonly reserve: number;
 }
 
 /**
@@ -53,7 +56,7 @@ export function mediaPlaylist(source: PlaylistSource, options: { isDelta: boolea
     skipBoundary === Number.POSITIVE_INFINITY ? '' : `CAN-SKIP-UNTIL=${skipBoundary.toFixed(1)},`;
   return (
     `#EXTM3U\n#EXT-X-VERSION:9\n#EXT-X-TARGETDURATION:${targetDuration}\n` +
-    `#EXT-X-SERVER-CONTROL:CAN-BLOCK-RELOAD=YES,${canSkip}PART-HOLD-BACK=${(target * 3).toFixed(3)}\n` +
+    `#EXT-X-SERVER-CONTROL:CAN-BLOCK-RELOAD=YES,${canSkip}PART-HOLD-BACK=${(target * 3 + source.reserve).toFixed(3)}\n` +
     `#EXT-X-PART-INF:PART-TARGET=${target.toFixed(3)}\n#EXT-X-MEDIA-SEQUENCE:${sequence}\n` +
     `#EXT-X-DISCONTINUITY-SEQUENCE:${window.discontinuitySequence}\n${body}`
   );
@@ -70,64 +73,32 @@ function countBefore(listed: readonly Segment[], options: { distance: number; en
   return count;
 }
 
-/** The multivariant playlist, RFC 8216bis 4.4.6: one variant, measured. */
-export function multivariantPlaylist(source: PlaylistSource): string {
-  const { rate, init } = source.window;
+/**
+ * EXT-X-RENDITION-REPORT (RFC 8216bis 4.4.5.4): what another playlist of the same broadcast lists last, so that a player that
+ * goes there asks for the right part at once.
+ */
+export function renditionReport(window: LiveWindow, name: string): string {
+  const made = window.open?.parts.length ?? 0;
+  const last = made > 0 ? window.open : window.segment(window.nextSequence - 1);
+  if (last === undefined) return '';
+  const { sequence, parts } = last;
+  return `#EXT-X-RENDITION-REPORT:URI="${name}",LAST-MSN=${sequence},LAST-PART=${parts.length - 1}\n`;
+}
+
+/** The multivariant playlist, RFC 8216bis 4.4.6: the variants in this order, measured. */
+export function multivariantPlaylist(variants: readonly { window: LiveWindow; name: string }[]): string {
+  return `#EXTM3U\n#EXT-X-VERSION:9\n${variants.map(variantLines).join('')}`;
+}
+
+function variantLines({ window, name }: { window: LiveWindow; name: string }): string {
+  const { rate, init } = window;
   let line = `BANDWIDTH=${Math.max(1, rate.peak)},AVERAGE-BANDWIDTH=${Math.max(1, rate.average)}`;
   if (init !== undefined) {
     line += `,CODECS="${init.codecs.join(',')}"`;
     if (init.width !== undefined) line += `,RESOLUTION=${init.width}x${init.height}`;
     if (init.frameRate !== undefined) line += `,FRAME-RATE=${init.frameRate.toFixed(3)}`;
   }
-  return `#EXTM3U\n#EXT-X-VERSION:9\n#EXT-X-STREAM-INF:${line}\n${MEDIA_PLAYLIST}\n`;
-}
-
-export const MULTIVARIANT_PLAYLIST = 'index.m3u8';
-export const MEDIA_PLAYLIST = 'source.m3u8';
-/** The same broadcast from its first second. */
-export const DVR_PLAYLIST = 'dvr.m3u8';
-
-/** What a file name asks for. */
-export type FileRef =
-  | { readonly type: 'init'; readonly id: number }
-  | { readonly type: 'segment'; readonly sequence: number }
-  | { readonly type: 'dvrInit'; readonly id: number }
-  | { readonly type: 'dvrSegment'; readonly sequence: number }
-  | { readonly type: 'part'; readonly sequence: number; readonly part: number };
-
-/** The inverse of the names below; undefined for any other name. */
-export function parseName(file: string, prefix: string): FileRef | undefined {
-  if (file.length > 64 || !file.startsWith(prefix) || !file.endsWith('.mp4')) return undefined;
-  const match = /^_(init|seg|part|dvr|dvrinit)(0|[1-9]\d{0,14})(?:\.(0|[1-9]\d{0,5}))?\.mp4$/.exec(
-    file.slice(prefix.length),
-  );
-  if (match === null || (match[1] === 'part') !== (match[3] !== undefined)) return undefined;
-  const number = Number(match[2]);
-  if (match[1] === 'init') return { type: 'init', id: number };
-  if (match[1] === 'dvrinit') return { type: 'dvrInit', id: number };
-  if (match[1] === 'dvr') return { type: 'dvrSegment', sequence: number };
-  if (match[1] === 'seg') return { type: 'segment', sequence: number };
-  return { type: 'part', sequence: number, part: Number(match[3]) };
-}
-
-export function dvrSegmentName(prefix: string, sequence: number): string {
-  return `${prefix}_dvr${sequence}.mp4`;
-}
-
-export function dvrInitName(prefix: string, id: number): string {
-  return `${prefix}_dvrinit${id}.mp4`;
-}
-
-function initName(prefix: string, id: number): string {
-  return `${prefix}_init${id}.mp4`;
-}
-
-function segmentName(prefix: string, sequence: number): string {
-  return `${prefix}_seg${sequence}.mp4`;
-}
-
-function partName(prefix: string, sequence: number, part: number): string {
-  return `${prefix}_part${sequence}.${part}.mp4`;
+  return `#EXT-X-STREAM-INF:${line}\n${name}\n`;
 }
 
 /** The tags by which a segment differs from the one before it. */

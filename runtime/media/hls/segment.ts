@@ -1,4 +1,5 @@
 import { type Run, writeFragment } from '../mp4/fragment.ts';
+import type { AudioEntry } from '../mp4/init.ts';
 import type { BufferPool } from './pool.ts';
 
 export interface Init {
@@ -8,6 +9,8 @@ export interface Init {
   readonly width: number | undefined;
   readonly height: number | undefined;
   readonly frameRate: number | undefined;
+  /** Its track of sound, for an init of other pictures with the same sound. */
+  readonly audio: AudioEntry | undefined;
 }
 
 export interface Part {
@@ -63,6 +66,11 @@ export class Segment {
     this.isDiscontinuity = options.isDiscontinuity;
     this.isFirst = options.isFirst;
     this.wallStart = options.wallStart;
+  }
+
+  /** More parts may come. */
+  get isOpen(): boolean {
+    return this.#isOpen;
   }
 
   /** Bytes it keeps, the unused end of its buffer included. */
@@ -134,6 +142,17 @@ export class Segment {
       this.#copied += size;
     }
     return part.blob;
+  }
+
+  /**
+   * The bytes of a part for who is no viewer: a copy, because buffers go back to the pool, or a slice of the Blob that viewers
+   * were given. Makes no Blob; undefined: there is no such part, or it has gone.
+   */
+  read(index: number): Uint8Array | Blob | undefined {
+    const part = this.parts[index];
+    if (part === undefined) return undefined;
+    const { offset, size } = part;
+    return this.#buffer?.slice(offset, offset + size) ?? this.#blob?.slice(offset, offset + size);
   }
 
   /** Its bytes go; viewers who still read hold Blobs of their own. */

@@ -1,6 +1,10 @@
 import { CTS, DTS, OFFSET, type Run, SIZE, STRIDE, SYNC } from '../mp4/fragment.ts';
 import type { Arena } from '../sink.ts';
 
+/** Numbers of the tracks in what the packager writes. */
+export const VIDEO_TRACK = 1;
+export const AUDIO_TRACK = 2;
+
 /**
  * The samples of one track that wait for their part: a flat table of numbers over bytes that stay in the
  * arena. The last sample's duration is not known before the next comes, so a part takes all but it.

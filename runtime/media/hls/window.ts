@@ -1,6 +1,7 @@
 import type { Clock } from '../../../core/ports/clock.ts';
 import type { MemoryHold } from '../memory-budget.ts';
 import { fragmentSize, type Run, writeFragment } from '../mp4/fragment.ts';
+import type { AudioEntry } from '../mp4/init.ts';
 import type { OutputConfig } from './limits.ts';
 import type { BufferPool } from './pool.ts';
 import { Rate } from './rate.ts';
@@ -17,7 +18,13 @@ interface NewPart {
   readonly wallStart: number;
 }
 
-/** The live window of one output: the segments listed, those just unlisted, and the one being made. */
+/** What the parts that follow need. */
+export interface NewInit extends Omit<Init, 'id' | 'blob' | 'audio'> {
+  readonly bytes: Uint8Array<ArrayBuffer>;
+  readonly audio?: AudioEntry | undefined;
+}
+
+/** The live window of one playlist: the segments listed, those just unlisted, and the one being made. */
 export class LiveWindow {
   readonly #clock: Clock;
   readonly #pool: BufferPool;
@@ -27,7 +34,7 @@ export class LiveWindow {
   isOutOfMemory = false;
   /** Consecutive sequence numbers: kept ones first, listed ones behind, without the open one. */
   readonly #segments: Segment[] = [];
-  readonly #rate = new Rate();
+  #rate = new Rate();
   #firstListed = 0;
   #open: Segment | undefined;
   #init: Init | undefined;
@@ -115,6 +122,10 @@ export class LiveWindow {
   get init(): Init | undefined {
     return this.#init;
   }
+  /** How many inits there were: the number of the next one. */
+  get inits(): number {
+    return this.#inits;
+  }
   /** Bits per second. */
   get rate(): { peak: number; average: number } {
     return this.#rate;
@@ -129,13 +140,12 @@ export class LiveWindow {
   }
 
   /** What follows has this init, and a discontinuity before it unless it is the first of all. */
-  begin(init: Omit<Init, 'id' | 'blob'> & { readonly bytes: Uint8Array<ArrayBuffer> }): void {
-    const { bytes, codecs, width, height, frameRate } = init;
+  begin({ bytes, audio, ...told }: NewInit): void {
     const blob = new Blob([bytes], { type: 'video/mp4' });
-    this.#init = { id: this.#inits, blob, codecs, width, height, frameRate };
+    this.#init = { ...told, id: this.#inits, blob, audio };
     this.#inits += 1;
     this.#isDiscontinuityDue = this.hasListed;
-    this.tap?.begin(init);
+    this.tap?.begin({ ...told, bytes });
   }
 
   /**
@@ -187,18 +197,32 @@ export class LiveWindow {
     return this.#segments[this.#segments.length - (this.#next - sequence)];
   }
 
+  /** Discontinuity sequence number (RFC 8216bis 4.4.3.3) of a segment that is still here. */
+  discontinuitiesUpTo(sequence: number): number {
+    let count = this.#discontinuities;
+    for (const [index, segment] of this.#segments.entries()) {
+      if (!segment.isDiscontinuity) continue;
+      if (index >= this.#firstListed && segment.sequence <= sequence) count += 1;
+      else if (index < this.#firstListed && segment.sequence > sequence) count -= 1;
+    }
+    return this.#open?.isDiscontinuity && this.#next <= sequence ? count + 1 : count;
+  }
+
   initBlob(id: number): Blob | undefined {
     if (this.#init?.id === id) return this.#init.blob;
     return this.#segments.find((segment) => segment.init.id === id)?.init.blob;
   }
 
-  /** Lets go of everything. */
+  /** Lets go of everything. What is made afterwards has other names than anything before. */
   clear(): void {
+    if (this.#open !== undefined) this.#next += 1;
     this.#open?.drop();
     for (const segment of this.#segments) segment.drop();
     this.#segments.length = 0;
     this.#firstListed = 0;
     this.#open = this.#init = this.#hint = undefined;
+    this.#isDiscontinuityDue = false;
+    this.#rate = new Rate();
     this.#memory?.resize(0);
     this.#version += 1;
   }

@@ -2,7 +2,7 @@ import { mkdir, readdir, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Log } from '../../../core/log.ts';
 import type { RecorderLimits } from './limits.ts';
-import { readMeta, spoolFiles, type TakeMeta } from './take-meta.ts';
+import { readMeta, spoolFiles, spoolName, type TakeMeta } from './take-meta.ts';
 import { codeOf } from './trouble.ts';
 
 export interface FoundTake {
@@ -46,7 +46,7 @@ export async function findTakes(
     }
   };
   await Promise.all(Array.from({ length: limits.read }, work));
-  return found.sort((a, b) => (a.meta.sessionId < b.meta.sessionId ? -1 : 1));
+  return found.sort((a, b) => (spoolName(a.meta) < spoolName(b.meta) ? -1 : 1));
 }
 
 /** One that was just being made, or was all but removed: nothing was ever written to it, or is any more. Such a one goes. */
@@ -64,7 +64,7 @@ async function look(
   { name, limits }: { name: string; limits: RecorderLimits },
 ): Promise<FoundTake> {
   const meta = await readMeta(spool, { bytes: limits.metaBytes });
-  if (meta.sessionId !== name) throw new Error(`${spool}: take.json is that of session ${meta.sessionId}`);
+  if (spoolName(meta) !== name) throw new Error(`${spool}: take.json is that of session ${meta.sessionId}`);
   const its = await stat(join(spool, spoolFiles.video)).catch(() => undefined);
   return { meta, bytes: its?.size ?? 0, writtenAt: its?.mtimeMs ?? 0 };
 }

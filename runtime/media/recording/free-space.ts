@@ -11,19 +11,24 @@ export class FreeSpace {
   #lookedAt = Number.NEGATIVE_INFINITY;
   /** By the last look, less what was written since. */
   #free = 0;
-  #isLow = false;
+  readonly #low: Record<'source' | 'rendition', boolean> = { source: false, rendition: false };
+  readonly #renditionReserve: number;
 
-  /** @param options bytes and ms */
-  constructor(folder: string, options: { clock: Clock; reserve: number; slack: number; interval: number }) {
+  /** @param options bytes and ms; `renditionReserve`: what renditions leave beyond the reserve */
+  constructor(
+    folder: string,
+    options: { clock: Clock; reserve: number; renditionReserve?: number; slack: number; interval: number },
+  ) {
     this.#folder = folder;
     this.#clock = options.clock;
     this.#reserve = options.reserve;
+    this.#renditionReserve = options.renditionReserve ?? 0;
     this.#slack = options.slack;
     this.#interval = options.interval;
   }
 
-  /** Nothing new may be written. Throws what the disk says. */
-  get isLow(): boolean {
+  /** Nothing new may be written of such a take. Throws what the disk says. */
+  isLowFor(what: 'source' | 'rendition'): boolean {
     const now = this.#clock.now();
     if (now - this.#lookedAt >= this.#interval || now < this.#lookedAt) {
       mkdirSync(this.#folder, { recursive: true });
@@ -31,8 +36,9 @@ export class FreeSpace {
       this.#lookedAt = now;
       this.#free = bavail * bsize;
     }
-    this.#isLow = this.#free < this.#reserve + (this.#isLow ? this.#slack : 0);
-    return this.#isLow;
+    const reserve = this.#reserve + (what === 'rendition' ? this.#renditionReserve : 0);
+    this.#low[what] = this.#free < reserve + (this.#low[what] ? this.#slack : 0);
+    return this.#low[what];
   }
 
   /** So much more was written: what comes between two looks may be more than the reserve. */

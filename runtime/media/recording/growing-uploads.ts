@@ -73,8 +73,8 @@ export class GrowingUploads {
     running?.stop.abort();
     await running?.growing;
     this.#running.delete(take);
-    const { upload, finished } = take.meta;
-    if (upload && !finished) await this.#options.blobs.uploads.abort(upload);
+    const { upload, finished, made } = take.meta;
+    if (upload && !finished && !made) await this.#options.blobs.uploads.abort(upload);
   }
 
   /** What is under way is left; the next process goes on with it. */

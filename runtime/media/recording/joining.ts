@@ -1,3 +1,4 @@
+import type { Log } from '../../../core/log.ts';
 import type { Blobs } from '../../../core/ports/blobs.ts';
 import type { Clock } from '../../../core/ports/clock.ts';
 import type { FinishedTake } from '../../../core/ports/recorder.ts';
@@ -5,6 +6,7 @@ import { type IndexedSegment, readSegmentIndex } from '../../../core/segment-ind
 import { BlobReader } from './blob-reader.ts';
 import type { FedPart } from './feed.ts';
 import type { RecorderLimits } from './limits.ts';
+import { places } from './places.ts';
 import { type RecorderLink, recordingFault, unavailable } from './recorder-link.ts';
 import type { Take } from './take.ts';
 import { troubles } from './trouble.ts';
@@ -17,9 +19,12 @@ interface JoiningOptions {
   readonly signal: AbortSignal;
 }
 
-/** Feeds what finished takes hold to a new one, in their order, no faster than it is written. */
+/**
+ * Feeds what finished takes hold to a new one, in their order, no faster than it is written. Of renditions that is what they have
+ * themselves.
+ */
 export async function joinTakes(
-  takes: readonly FinishedTake[],
+  takes: readonly Joined[],
   options: JoiningOptions & { into: Take },
 ): Promise<void> {
   const { into, link } = options;
@@ -28,11 +33,41 @@ export async function joinTakes(
   link.send({ op: 'end', take: into.number });
 }
 
-async function feedTake(take: FinishedTake, options: JoiningOptions & { into: Take }): Promise<void> {
+/** The same for their renditions, by name, some at one time. Answers those of which all could be joined. */
+export async function joinRenditions(
+  takes: readonly FinishedTake[],
+  options: JoiningOptions & { renditions: readonly Take[]; log: Log },
+): Promise<Take[]> {
+  const { renditions, limits, log, signal } = options;
+  const inPlace = places(limits.renditionsAtOnce);
+  const joined = renditions.map((into) =>
+    inPlace(async () => {
+      const name = into.meta.rendition?.name;
+      const parts = takes.flatMap((take) => take.renditions?.filter((one) => one.name === name) ?? []);
+      try {
+        await joinTakes(parts, { ...options, into });
+        return [into];
+      } catch (error) {
+        signal.throwIfAborted();
+        log.warn('a recording of several nodes lacks one of its renditions', { rendition: name, error });
+        return [];
+      }
+    }),
+  );
+  await Promise.allSettled(joined);
+  return (await Promise.all(joined)).flat();
+}
+
+/** A take, or a rendition of one. */
+type Joined = Pick<FinishedTake, 'video' | 'index'>;
+
+async function feedTake(take: Joined, options: JoiningOptions & { into: Take }): Promise<void> {
   const { blobs, link, into, signal } = options;
   const index = readSegmentIndex(await wholeOf(take.index, options));
   const inits: Uint8Array[] = [];
-  for (const { at, size } of index.inits) {
+  for (const { at, size, ofSource } of index.inits) {
+    // Those of the source stand behind its own.
+    if (ofSource !== undefined) break;
     const reader = await BlobReader.open(blobs, { key: take.video.key, from: at, signal });
     inits.push(await reader.take(size).finally(() => reader.close()));
   }
@@ -42,6 +77,7 @@ async function feedTake(take: FinishedTake, options: JoiningOptions & { into: Ta
   try {
     for (let number = 0; number < index.count; number++) {
       const segment = index.segment(number);
+      if (index.inits[segment.init]?.ofSource !== undefined) continue;
       reader ??= await BlobReader.open(blobs, { key: take.video.key, from: segment.at, signal });
       if (segment.init !== init || segment.isDiscontinuity) {
         init = segment.init;

@@ -99,6 +99,42 @@ export const recorderLimits = limitTable('recording', {
     meaning: 'Recordings on one node that grow, wait, or are finished and not yet removed.',
     beyond: 'A further broadcast is not recorded here.',
   },
+  renditions: {
+    value: 50,
+    unit: 'renditions',
+    meaning: 'Renditions of one session that are recorded.',
+    beyond: 'Its recording has none of the others.',
+  },
+  renditionTakes: {
+    value: 10_000,
+    unit: 'renditions',
+    meaning: 'The same of all sessions of one node.',
+    beyond: 'A further one is not recorded.',
+  },
+  renditionQueue: {
+    value: 50,
+    unit: 'percent',
+    meaning: 'How full `queue` may be for more of a rendition to be taken: the rest is for sources.',
+    beyond: 'Parts are left out of the recording of a rendition, which shows the source there.',
+  },
+  renditionReserve: {
+    value: 256 * 1_048_576,
+    unit: 'bytes',
+    meaning: 'Disk beyond `reserve` that renditions leave to sources.',
+    beyond: 'Nothing more of a rendition is recorded until there is room again; sources are.',
+  },
+  renditionsAtOnce: {
+    value: 4,
+    unit: 'renditions',
+    meaning: 'Renditions of one recording that become blobs at one time.',
+    beyond: 'The others after them.',
+  },
+  renditionWait: {
+    value: 60_000,
+    unit: 'ms',
+    meaning: 'How long a recording whose own blobs are there waits for those of its renditions.',
+    beyond: 'It is finished without those that are missing.',
+  },
   uploadPart: {
     value: 16 * 1_048_576,
     unit: 'bytes',

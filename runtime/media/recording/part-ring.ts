@@ -17,29 +17,35 @@ export class PartRing {
   readonly #view: Uint8Array;
   readonly #taken: Int32Array;
   readonly #perTake: number;
+  readonly #spare: number;
   readonly #held = new Map<number, number>();
   #waiting: Held[] = [];
   #first = 0;
   #seen = 0;
+  /** Bytes of all. */
+  #used = 0;
 
-  /** @param options.perTake bytes of one take */
-  constructor(memory: RingMemory, options: { perTake: number }) {
+  /** @param options bytes. `perTake`: of one take; `spare`: how much of all may be in use for what is worth less to be put in */
+  constructor(memory: RingMemory, options: { perTake: number; spare?: number }) {
     this.#view = new Uint8Array(memory.bytes);
     this.#taken = new Int32Array(memory.taken);
     this.#perTake = options.perTake;
+    this.#spare = options.spare ?? this.#view.length;
   }
 
-  /** Copies it and tells where it is; undefined when there is no room. */
-  put(take: number, bytes: Uint8Array): number | undefined {
+  /** Copies it and tells where it is; undefined when there is no room. `isSpare`: it is worth less than others. */
+  put(take: number, bytes: Uint8Array, { isSpare = false } = {}): number | undefined {
     this.#collect();
     const room = Math.ceil(Math.max(bytes.length, 1) / GRAIN) * GRAIN;
     const held = this.#held.get(take) ?? 0;
     if (held + room > this.#perTake) return undefined;
+    if (isSpare && this.#used + room > this.#spare) return undefined;
     const at = this.#place(room);
     if (at === undefined) return undefined;
     this.#view.set(bytes, at);
     this.#waiting.push({ take, at, room });
     this.#held.set(take, held + room);
+    this.#used += room;
     return at;
   }
 
@@ -61,6 +67,7 @@ export class PartRing {
     for (let count = (taken - this.#seen) | 0; count > 0; count--) {
       const { take, room } = this.#waiting[this.#first++]!;
       const held = (this.#held.get(take) ?? 0) - room;
+      this.#used -= room;
       if (held > 0) this.#held.set(take, held);
       else this.#held.delete(take);
     }

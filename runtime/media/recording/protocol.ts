@@ -31,7 +31,10 @@ export interface Calls {
   /** Completes the file. Undefined: it holds no media. */
   seal(take: number): SealedTake | undefined;
   /** Changes `take.json`; null takes a field away. On disk when answered. */
-  save(change: { take: number; fields: { [Name in 'upload' | 'finished']?: TakeMeta[Name] | null } }): void;
+  save(change: {
+    take: number;
+    fields: { [Name in 'upload' | 'finished' | 'made']?: TakeMeta[Name] | null };
+  }): void;
   /** Closes its file. Whatever else comes for it is passed over. */
   forget(take: number): void;
   /** Segments are made whole, all is synced, files are closed. The last call. */

@@ -65,7 +65,9 @@ export class PublishFeed implements TakeFeed {
   }
 
   get issues(): readonly string[] {
-    const { trouble } = this.#take;
+    const { trouble, meta } = this.#take;
+    // Who watches the recording misses nothing of the broadcast: one word for all of them.
+    if (meta.rendition) return trouble !== undefined || this.#isSkipping ? [troubles.rendition] : [];
     if (trouble !== undefined) this.#issue = { text: trouble, at: this.#clock.now() };
     return this.#clock.now() - this.#issue.at < this.#issueKept ? [this.#issue.text] : [];
   }

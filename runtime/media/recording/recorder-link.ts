@@ -52,10 +52,11 @@ export class RecorderLink {
     return true;
   }
 
-  /** Copies the bytes. False: there is no room, or no thread. */
+  /** Copies the bytes. False: there is no room, or no thread. Those of renditions leave room for sources. */
   part(take: number, bytes: Uint8Array, part: FedPart): boolean {
     if (!this.#ready(take)) return false;
-    const at = this.#ring?.put(take, bytes);
+    const isSpare = this.#options.metaOf(take)?.rendition !== undefined;
+    const at = this.#ring?.put(take, bytes, { isSpare });
     if (at === undefined) return false;
     this.#push({ op: 'part', take, at, size: bytes.length, part });
     return true;
@@ -126,7 +127,8 @@ export class RecorderLink {
       ended: (reason) => this.#fail(reason),
     });
     worker.send({ start: { folder, ring: memory, limits } });
-    this.#ring = new PartRing(memory, { perTake: limits.queuePerTake });
+    const spare = (limits.queue * limits.renditionQueue) / 100;
+    this.#ring = new PartRing(memory, { perTake: limits.queuePerTake, spare });
     this.#worker = worker;
     this.epoch += 1;
   }

@@ -9,7 +9,7 @@ import type { Call, FromThread, Op, Problem, Start, ToThread } from './protocol.
 import { Spool, type SpoolSurroundings } from './spool.ts';
 import type { Steps } from './steps.ts';
 import type { TakeFile, TakeIo } from './take-file.ts';
-import { metaIn } from './take-meta.ts';
+import { metaIn, spoolName } from './take-meta.ts';
 import { codeOf } from './trouble.ts';
 
 export interface ThreadOptions {
@@ -57,10 +57,10 @@ class RunningThread {
     };
     this.#hashing = new HashTurns({ clock, limits, onOpened });
     const files = new OpenFiles({ clock, most: limits.openFiles });
-    const { reserve, reserveSlack: slack, spaceLook: interval } = limits;
+    const { reserve, renditionReserve, reserveSlack: slack, spaceLook: interval } = limits;
     this.#around = {
       ...{ clock, limits, files, openTakeFile, finishing: places(1) },
-      space: new FreeSpace(folder, { clock, reserve, slack, interval }),
+      space: new FreeSpace(folder, { clock, reserve, renditionReserve, slack, interval }),
       io: (path) => through(fileIo(files, path), path),
       log: (log, fields) => port.postMessage({ log, fields }),
     };
@@ -76,7 +76,7 @@ class RunningThread {
   #perform(op: Op): void {
     if (op.op === 'call') return void this.#answer(op);
     if (op.op === 'take') {
-      const folder = join(this.#options.folder, op.meta.sessionId);
+      const folder = join(this.#options.folder, spoolName(op.meta));
       const found = this.#metaIn(folder);
       const meta = found ?? op.meta;
       const spool = new Spool({ take: op.take, meta, isMade: found !== undefined, folder }, this.#around);
@@ -126,7 +126,7 @@ class RunningThread {
     this.#touched.add(spool);
     if (call.name === 'save') {
       await spool.save(call.argument.fields);
-      if (call.argument.fields.finished) spool.forget();
+      if (call.argument.fields.finished || call.argument.fields.made) spool.forget();
       return undefined;
     }
     if (call.name === 'seal') return spool.seal(this.#hashing.alone);

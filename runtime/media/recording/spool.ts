@@ -1,7 +1,10 @@
 import { mkdirSync, renameSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { readFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import type { Clock } from '../../../core/ports/clock.ts';
+import { readSegmentIndex } from '../../../core/segment-index.ts';
 import type { FedInit, FedPart } from './feed.ts';
+import { besideSource } from './file/beside-source.ts';
 import { joinMark } from './found-takes.ts';
 import type { FreeSpace } from './free-space.ts';
 import type { Hashable } from './hash-turns.ts';
@@ -10,7 +13,7 @@ import type { Md5, Md5State } from './md5/md5.ts';
 import type { OpenFiles } from './open-files.ts';
 import type { TakeNote } from './protocol.ts';
 import { inTurns, type Steps, turn } from './steps.ts';
-import type { TakeFile, TakeIo } from './take-file.ts';
+import type { FinishedFile, TakeFile, TakeIo } from './take-file.ts';
 import { TakeHash } from './take-hash.ts';
 import { metaBytes, type SealedTake, spoolFiles, type TakeMeta, writeWhole } from './take-meta.ts';
 import { type GapReason, reasonOf, troubleOf, troubles } from './trouble.ts';
@@ -80,6 +83,12 @@ export class Spool implements Hashable {
     return join(this.#folder, spoolFiles.video);
   }
 
+  /** For the log. */
+  get #name(): { sessionId: string; rendition?: string } {
+    const { sessionId, rendition } = this.#meta;
+    return { sessionId, ...(rendition && { rendition: rendition.name }) };
+  }
+
   begin(init: FedInit): void {
     this.#init = init;
     this.#isPlaced = false;
@@ -133,7 +142,7 @@ export class Spool implements Hashable {
     const { limits, space } = this.#around;
     if ((this.#file?.size ?? 0) + size > limits.takeBytes) return troubles.large;
     try {
-      if (!space.isLow) return undefined;
+      if (!space.isLowFor(this.#meta.rendition ? 'rendition' : 'source')) return undefined;
       return this.#isMade ? troubles.low : troubles.lowFirst;
     } catch (error) {
       return troubleOf(error);
@@ -149,8 +158,7 @@ export class Spool implements Hashable {
 
   #miss(trouble: string, error?: unknown): void {
     if (trouble !== this.#trouble) {
-      const { sessionId } = this.#meta;
-      this.#around.log('a recording cannot be written', { sessionId, trouble, ...told(error) });
+      this.#around.log('a recording cannot be written', { ...this.#name, trouble, ...told(error) });
     }
     this.#trouble = trouble;
     this.#retryAt = this.#around.clock.now() + this.#around.limits.retry;
@@ -207,11 +215,7 @@ export class Spool implements Hashable {
     }
     this.#file = step.value;
     const { cut } = this.#file;
-    if (cut)
-      this.#around.log('the torn end of a recording was cut off', {
-        sessionId: this.#meta.sessionId,
-        ...cut,
-      });
+    if (cut) this.#around.log('the torn end of a recording was cut off', { ...this.#name, ...cut });
     // What a former process wrote may not be on disk.
     this.#isDirty = this.#file.size > 0;
     return this.#file;
@@ -262,7 +266,7 @@ export class Spool implements Hashable {
       return read();
     } catch (error) {
       this.#retryAt = this.#around.clock.now() + this.#around.limits.retry;
-      this.#around.log('a recording cannot be read', { sessionId: this.#meta.sessionId, ...told(error) });
+      this.#around.log('a recording cannot be read', { ...this.#name, ...told(error) });
       return undefined;
     }
   }
@@ -329,29 +333,38 @@ export class Spool implements Hashable {
 
   async #seal(md5: Md5): Promise<SealedTake | undefined> {
     await this.save({ isEnding: true });
-    const finished = await this.#around.finishing(async () => {
+    const finished = await this.#around.finishing(async (): Promise<Closed | undefined> => {
       while (!this.#open()) await turn();
-      return inTurns(this.#opened().finish());
+      return this.#meta.rendition ? this.#besideSource() : inTurns(this.#opened().finish());
     });
     this.#isDirty = false;
     if (!finished) return undefined;
-    const { size, head, index, spec, startedAt } = finished;
+    const { size, index, head, ...about } = finished;
     while (this.#hash.due(size) > 0) {
       this.#hash.step(this.#io, { to: size, md5 });
       await turn();
     }
-    await writeWhole(this.#folder, { name: spoolFiles.head, bytes: head.bytes });
+    if (head) await writeWhole(this.#folder, { name: spoolFiles.head, bytes: head.bytes });
     await writeWhole(this.#folder, { name: spoolFiles.index, bytes: index });
     await this.#around.files.sync(this.#path);
     const sealed: SealedTake = {
       video: { size, ...this.#hash.digest(this.#io, { size, md5 }) },
-      head: { size: head.bytes.length, from: head.from, to: head.to },
       index: { size: index.length },
-      ...{ spec, startedAt },
+      ...(head && { head: { size: head.bytes.length, from: head.from, to: head.to } }),
+      ...about,
     };
     await this.save({ sealed });
     this.#durable = size;
     return sealed;
+  }
+
+  /** A rendition has no `moov`, which nobody would read; its index shows it beside its source, whose own lies in the next spool. */
+  async #besideSource(): Promise<Closed | undefined> {
+    const { size, ...own } = this.#opened().close();
+    if (own.segments.count === 0) return undefined;
+    const path = join(dirname(this.#folder), this.#meta.sessionId, spoolFiles.index);
+    const { index, ...rendition } = await inTurns(besideSource(readSegmentIndex(await readFile(path)), own));
+    return { size, index, rendition };
   }
 
   /** The last of its segments is whole, and its file closed. */
@@ -397,6 +410,10 @@ export class Spool implements Hashable {
     };
   }
 }
+
+type Closed = Pick<FinishedFile, 'size' | 'index'> &
+  Partial<Omit<FinishedFile, 'size' | 'index'>> &
+  Pick<SealedTake, 'rendition'>;
 
 function told(error: unknown): { error?: string } {
   if (error === undefined) return {};

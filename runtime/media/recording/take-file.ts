@@ -34,6 +34,20 @@ export interface TakeFile {
   pause(): void;
   /** Writes the `moov` and closes the file; nothing else is done to it meanwhile. Undefined: there are no samples. A repeat is answered the same. */
   finish(): Steps<FinishedFile | undefined>;
+  /** Closes the file without a `moov`: its segments can be played, itself it is no film. A repeat is answered the same. */
+  close(): ClosedFile;
+}
+
+/** Segments by their number, from 0. */
+export interface Segments {
+  readonly count: number;
+  get(number: number): IndexedSegment;
+}
+
+export interface ClosedFile {
+  readonly size: number;
+  readonly inits: readonly IndexedInit[];
+  readonly segments: Segments;
 }
 
 export interface FinishedFile {

@@ -1,8 +1,9 @@
+import { createHash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { open, readFile, rename, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { BlobUpload } from '../../../core/ports/blobs.ts';
-import type { FinishedTake, VideoSpec } from '../../../core/ports/recorder.ts';
+import type { FinishedRendition, FinishedTake, VideoSpec } from '../../../core/ports/recorder.ts';
 
 /** `take.json` of a spool: what its file cannot say. */
 export interface TakeMeta {
@@ -14,6 +15,8 @@ export interface TakeMeta {
   /** Name of its blobs: several nodes may have takes of one session. */
   readonly takeId: string;
   readonly gaps: number;
+  /** Present when it is not the source: which rendition of it, and which of its profiles that is, counted from 0. */
+  readonly rendition?: { readonly name: string; readonly order: number };
   /** It is being finished: nothing is added any more. */
   readonly isEnding?: boolean;
   /** Into which its closed parts go while it grows. */
@@ -22,14 +25,30 @@ export interface TakeMeta {
   readonly sealed?: SealedTake;
   /** What `finish` answered. */
   readonly finished?: FinishedTake;
+  /** Of a rendition: what it is in that answer. */
+  readonly made?: FinishedRendition;
 }
 
 export interface SealedTake {
   readonly video: Omit<FinishedTake['video'], 'key'>;
-  readonly head: Omit<FinishedTake['head'], 'key'>;
   readonly index: Omit<FinishedTake['index'], 'key'>;
-  readonly spec: VideoSpec;
-  readonly startedAt: number;
+  /** Of a source. */
+  readonly head?: Omit<FinishedTake['head'], 'key'>;
+  readonly spec?: VideoSpec;
+  readonly startedAt?: number;
+  /** Of a rendition. */
+  readonly rendition?: Pick<FinishedRendition, 'variant' | 'share'>;
+}
+
+/**
+ * The folder of its spool. That of a rendition lies beside that of its source, and no name of a profile can break it: names are any
+ * text. A session has no dot, so it is nobody else's.
+ */
+export function spoolName({ sessionId, rendition }: Pick<TakeMeta, 'sessionId' | 'rendition'>): string {
+  if (rendition === undefined) return sessionId;
+  // As JSON also what is no valid text stays as different as it was.
+  const hash = createHash('sha256').update(JSON.stringify(rendition.name)).digest('hex');
+  return `${sessionId}.${hash.slice(0, 0x20)}`;
 }
 
 export const spoolFiles = {
@@ -70,9 +89,13 @@ function problemOf(meta: Partial<TakeMeta> | null): string | undefined {
     if (typeof meta[name] !== 'string' || meta[name] === '') return `${name} is missing`;
   }
   if (!Number.isInteger(meta.gaps)) return 'gaps is not a number';
-  for (const name of ['upload', 'sealed', 'finished'] as const) {
-    if (meta[name] !== undefined && typeof meta[name] !== 'object') return `${name} is not an object`;
+  for (const name of ['upload', 'sealed', 'finished', 'made', 'rendition'] as const) {
+    if (meta[name] === undefined) continue;
+    if (typeof meta[name] !== 'object' || meta[name] === null) return `${name} is not an object`;
   }
+  const { rendition } = meta;
+  if (rendition && (typeof rendition.name !== 'string' || !Number.isInteger(rendition.order)))
+    return 'rendition has no name, or no order';
   return undefined;
 }
 

@@ -21,6 +21,8 @@ export class Take {
   /** It is being removed. */
   isDropped = false;
   finishing: Promise<FinishedTake | undefined> | undefined;
+  /** Of a rendition: what is done with it at the end. Never rejects. */
+  working: Promise<void> | undefined;
   bytes: number;
   /** Epoch ms. */
   writtenAt: number;

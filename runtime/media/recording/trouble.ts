@@ -11,6 +11,7 @@ export const troubles = {
   thread: 'The recorder was restarted; a part of the broadcast is missing from the recording.',
   disk: (code: string) =>
     `The disk of the server does not take the recording (${code}); this part of the broadcast is missing from it.`,
+  rendition: 'Renditions are missing from a part of the recording; it shows the source there.',
   unknown: 'This part of the broadcast cannot be recorded. The log of the server says why.',
 };
 

@@ -11,10 +11,12 @@ export interface Ladder {
   readonly profiles: readonly RenditionProfile[];
   /** By how much what is listed of the renditions ends before what is listed of the source, ms of media; 0 before any. */
   readonly lag: number;
+  /** Whether viewers who come now are offered the rendition of profile `index`: there is enough of it, and it comes in time. */
+  isListed(index: number): boolean;
   /**
    * The next run of a process: from behind the last part that all renditions have, or, where the window has that no more, from its
-   * newest segment on; the renditions then leave the playlists and come back. Waits until there is media; undefined: the signal
-   * was aborted, or there is nothing to transcode any more (sound alone, the playlist is over).
+   * newest segment on; the renditions then leave the playlists and come back. Waits until there are pictures, also while there is
+   * sound alone; undefined: the signal was aborted, or the playlist is over. Where the run before has not ended, it counts no more.
    */
   next(signal: AbortSignal): Promise<LadderRun | undefined>;
   /** They cannot be made for now: viewers are not offered them. What is listed stays for who plays it. */
@@ -37,13 +39,20 @@ export interface LadderRun {
    */
   readonly from: number | undefined;
   /**
-   * Fragmented mp4: init segment, then parts as they are made. Waits for more; ends when the run is over, or aborted. Throws
-   * `LadderLost` when the window does not hold what comes next: the process was too slow.
+   * Fragmented mp4: init segment, then parts as they are made. Waits for more; ends when the run is over, or aborted. The bytes
+   * are the reader's own. To be read once. Throws `LadderLost` when the window does not hold what comes next, or what was made
+   * of it comes too late: the process was too slow. Throws `LadderFull`.
    */
   media(signal: AbortSignal): AsyncIterable<Uint8Array>;
   /**
-   * What the process wrote to its standard output: fragmented mp4, track k + 1 is the rendition of profile k, each fragment one
-   * picture (`frag_every_frame`), times are those of the source. Throws `LadderBroken` when it cannot be read.
+   * What the process wrote to its standard output: fragmented mp4, track k + 1 is the rendition of profile k, times are those of
+   * the source, in ticks of 1/90000 s. Where pictures are left out for a lower rate, the others keep their times; key frames
+   * and the first picture from `from` on are never left out. Throws `LadderBroken` when it cannot be read, and `LadderFull`. What comes
+   * when the run is over is ignored.
+   *
+   * Fragments may hold any number of pictures and tracks. They are best made with `-frag_duration 1`: with `frag_every_frame` ffmpeg
+   * 5.1 moves pictures to the time of the next one, as soon as a track has fewer than another ("Packet duration … is out of
+   * range"). Encoders must put the same parameter sets in front each time, or what is listed cannot be gone on with.
    */
   take(bytes: Uint8Array): void;
   /** Pictures taken so far, all renditions together. */
@@ -57,3 +66,12 @@ export class LadderLost extends Error {}
 
 /** What a process wrote cannot be read; the message says why, for the log. */
 export class LadderBroken extends Error {}
+
+/** There is no memory left for more playlists; the source goes before. */
+export class LadderFull extends Error {}
+
+/** Who makes renditions on this node. */
+export interface RenditionMaker {
+  /** A playlist that is to have renditions. Returns its end: after that call nothing is asked of the ladder any more. */
+  begin(ladder: Ladder): () => void;
+}

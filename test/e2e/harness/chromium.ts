@@ -18,6 +18,8 @@ export interface Viewer extends AsyncDisposable {
   seekable(): Promise<{ start: number; end: number }>;
   /** Goes there, and goes on playing. */
   seek(time: number): Promise<void>;
+  /** Plays another level of hls.js, counted from the smallest, from its next segment on. */
+  chooseLevel(level: number): Promise<void>;
   /** Page loads so far: 1 unless somebody reloaded. */
   readonly loads: number;
   /** What the page complained about: exceptions, and lines of console.error. */
@@ -115,6 +117,10 @@ export async function openViewer(
       page.evaluate((to) => {
         (document.querySelector('video') as HTMLVideoElement).currentTime = to;
       }, time),
+    chooseLevel: (level) =>
+      page.evaluate((to) => {
+        (window as unknown as { millrace: { hls: { nextLevel: number } } }).millrace.hls.nextLevel = to;
+      }, level),
     get loads() {
       return loads;
     },

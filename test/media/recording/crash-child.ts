@@ -3,8 +3,8 @@ import { fsBlobs } from '../../../runtime/drivers/blobs/fs/index.ts';
 import { s3Blobs } from '../../../runtime/drivers/blobs/s3/index.ts';
 import { diskRecorder } from '../../../runtime/media/recording/recorder.ts';
 import { silentLog } from '../../kit/silent-log.ts';
-import { type CrashConfig, filmOf, type Said } from './crash.ts';
-import { clock, feedSegments, grantOf, noSignal, pause } from './fixtures.ts';
+import { type CrashConfig, filmOf, rendition, type Said } from './crash.ts';
+import { clock, feedSegments, grantOf, noSignal, pause, segmentMs } from './fixtures.ts';
 
 /** Records without end, finishes short takes one after the other, and says what it did. Killed by its parent. */
 const config = JSON.parse(process.argv[2] ?? '') as CrashConfig;
@@ -25,18 +25,26 @@ await recorder.open();
 async function record(sessionId: string, options: { segments: number }): Promise<void> {
   const feed = recorder.feed(grantOf(sessionId));
   if (!feed) throw new Error(`${sessionId} is not recorded`);
+  const beside = recorder.feed(grantOf(sessionId), rendition);
+  if (!beside) throw new Error(`the rendition of ${sessionId} is not recorded`);
   const film = filmOf(sessionId, round);
+  const small = filmOf(sessionId, round, rendition);
   feed.begin(film.init);
+  beside.begin(small.init);
+  const segmentsOf = ({ written }: typeof feed) =>
+    Array.from({ length: written.count }, (_, number) => written.segment(number));
   const tell = () => {
-    const { written } = feed;
-    const numbers = Array.from({ length: written.count }, (_, number) => written.segment(number).wallStart);
-    say({ sessionId, written: numbers });
+    const whole = segmentsOf(beside).filter(({ duration }) => duration * 1000 === segmentMs);
+    const starts = [segmentsOf(feed), whole].map((list) => list.map(({ wallStart }) => wallStart));
+    say({ sessionId, written: starts[0]!, beside: starts[1]! });
   };
   for (let count = 0; count < options.segments; count++) {
     feedSegments(feed, film, 1);
+    feedSegments(beside, small, 1);
     await pause(5);
     tell();
   }
+  beside.end();
   feed.end();
 }
 

@@ -3,10 +3,21 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'vitest';
 import type { FinishedTake } from '../../../core/ports/recorder.ts';
+import { readSegmentIndex } from '../../../core/segment-index.ts';
 import type { S3BlobsOptions } from '../../../runtime/drivers/blobs/s3/options.ts';
 import type { MediaRecorder } from '../../../runtime/media/recording/feed.ts';
 import type { RecorderLimits } from '../../../runtime/media/recording/limits.ts';
-import { began, Film, noSignal, type Place, pause, segmentMs, segmentsIn } from './fixtures.ts';
+import {
+  began,
+  bytesOf,
+  Film,
+  noSignal,
+  type Place,
+  pause,
+  segmentMs,
+  segmentsIn,
+  told,
+} from './fixtures.ts';
 
 export interface CrashConfig {
   readonly folder: string;
@@ -19,15 +30,20 @@ export interface Said {
   readonly sessionId: string;
   /** When the segments began that are in the file. */
   readonly written?: readonly number[];
+  /** The same of its rendition, those that are whole: what is cut off in one of both is not shown of it. */
+  readonly beside?: readonly number[];
   readonly finishing?: boolean;
   readonly take?: FinishedTake;
 }
 
+/** Every session has one. */
+export const rendition = 'small';
+
 /** What each life of a session has of it: other bytes, and later. */
 const roundLength = 100_000;
 
-export function filmOf(sessionId: string, round: number): Film {
-  const seed = round + 1 + sessionId.length * 1000;
+export function filmOf(sessionId: string, round: number, name = ''): Film {
+  const seed = round + 1 + sessionId.length * 1000 + name.length * 100_000;
   return new Film({ seed, first: round * roundLength, partBytes: sessionId === 'long' ? 120_000 : 10_000 });
 }
 
@@ -44,6 +60,7 @@ export async function killWhileRecording(
   },
 ): Promise<{ killed: { finishing: number; takes: number } }> {
   const long = new Set<number>();
+  const longBeside = new Set<number>();
   const killed = { finishing: 0, takes: 0 };
   for (let round = 0; round < options.rounds; round++) {
     const said = await runAndKill(
@@ -55,17 +72,19 @@ export async function killWhileRecording(
     for (const sessionId of new Set(said.map((one) => one.sessionId))) {
       if (sessionId === 'ready') continue;
       const its = said.filter((one) => one.sessionId === sessionId);
-      const written = (its.findLast((one) => one.written)?.written ?? []).map(
-        (start) => (start - began) / segmentMs,
+      const last = its.findLast((one) => one.written);
+      const [written = [], beside = []] = [last?.written, last?.beside].map((starts) =>
+        starts?.map((start) => (start - began) / segmentMs),
       );
       if (sessionId === 'long') {
         for (const number of written) long.add(number);
+        for (const number of beside) longBeside.add(number);
         continue;
       }
       const acknowledged = its.findLast((one) => one.take)?.take;
       if (!states.has(sessionId)) {
         // Dropped, which is allowed only behind the answer; or no part of it came to the thread.
-        if (acknowledged) await checkTake(at, { take: acknowledged, sessionId, written });
+        if (acknowledged) await checkTake(at, { take: acknowledged, sessionId, written, beside });
         else expect(written).toEqual([]);
         continue;
       }
@@ -74,7 +93,7 @@ export async function killWhileRecording(
         expect(take).toEqual(acknowledged);
         killed.takes += 1;
       } else if (its.some((one) => one.finishing)) killed.finishing += 1;
-      if (take) await checkTake(at, { take, sessionId, written });
+      if (take) await checkTake(at, { take, sessionId, written, beside });
       else expect(written).toEqual([]);
       await recorder.drop(sessionId);
     }
@@ -85,26 +104,63 @@ export async function killWhileRecording(
   await pause(50);
   const take = (await recorder.finish('long', { signal: noSignal() }))!;
   expect(take.video.size).toBeGreaterThan(10_000_000);
-  await checkTake(at, { take, sessionId: 'long', written: [...long] });
+  await checkTake(at, { take, sessionId: 'long', written: [...long], beside: [...longBeside] });
   await recorder.close();
   return { killed };
 }
 
 async function checkTake(
   { blobs }: Place,
-  { take, sessionId, written }: { take: FinishedTake; sessionId: string; written: readonly number[] },
+  options: {
+    take: FinishedTake;
+    sessionId: string;
+    written: readonly number[];
+    beside: readonly number[];
+  },
 ): Promise<void> {
-  const films = new Map<number, Film>();
-  const partsOf = (number: number) => {
-    const round = Math.floor(number / roundLength);
-    const film = films.get(round) ?? filmOf(sessionId, round);
-    films.set(round, film);
-    while (film.partsOf(number).length < 4) film.next();
-    return film.partsOf(number);
-  };
-  const { whole, begun } = await segmentsIn(blobs, { take, film: { partsOf } });
+  const { take, sessionId, written, beside } = options;
+  const { whole, begun } = await segmentsIn(blobs, { take, film: filmsOf(sessionId) });
   // A publish that ended, or was cut off, may have left the beginning of one.
   expect([...whole, ...begun]).toEqual(expect.arrayContaining([...written]));
+  const shown = await shownOfRendition(blobs, { take, film: filmsOf(sessionId, rendition) });
+  expect(shown).toEqual(expect.arrayContaining(beside.filter((number) => whole.includes(number))));
+}
+
+/** The film of a session over all its lives. */
+function filmsOf(sessionId: string, name?: string): Pick<Film, 'partsOf'> {
+  const films = new Map<number, Film>();
+  return {
+    partsOf(number) {
+      const round = Math.floor(number / roundLength);
+      const film = films.get(round) ?? filmOf(sessionId, round, name);
+      films.set(round, film);
+      while (film.partsOf(number).length < 4) film.next();
+      return film.partsOf(number);
+    },
+  };
+}
+
+/** Which segments are shown of its rendition; throws when one of them is not what was fed. */
+async function shownOfRendition(
+  blobs: Place['blobs'],
+  { take, film }: { take: FinishedTake; film: Pick<Film, 'partsOf'> },
+): Promise<number[]> {
+  const [made] = take.renditions ?? [];
+  if (!made) return [];
+  const [video, bytes] = await Promise.all([made.video, made.index].map(({ key }) => bytesOf(blobs, key)));
+  const index = readSegmentIndex(bytes);
+  return Array.from({ length: index.count }, (_, number) => index.segment(number)).flatMap(
+    ({ at, size, wallStart, init }) => {
+      if (index.inits[init]?.ofSource !== undefined) return [];
+      const number = (wallStart - began) / segmentMs;
+      const parts = film.partsOf(number);
+      // A publish that was cut off may have left the beginning of one, the same of both.
+      const found = told([video.subarray(at, at + size)]);
+      const count = [1, 2, 3, 4].find((some) => told(parts.slice(0, some)) === found);
+      if (count === undefined) throw new Error(`segment ${number} of the rendition is torn`);
+      return [number];
+    },
+  );
 }
 
 async function runAndKill(config: CrashConfig, after: number): Promise<Said[]> {

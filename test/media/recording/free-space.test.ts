@@ -12,11 +12,11 @@ it('counts what is written between two looks at the disk', async () => {
     const free = bavail * bsize;
     const clock = virtualClock({ start: 0 });
     const space = new FreeSpace(folder, { clock, reserve: free / 2, slack: 1, interval: 1000 });
-    expect(space.isLow).toBe(false);
+    expect(space.isLowFor('source')).toBe(false);
     space.wrote(free);
-    expect(space.isLow).toBe(true);
+    expect(space.isLowFor('source')).toBe(true);
     await clock.advance(1000);
-    expect(space.isLow).toBe(false);
+    expect(space.isLowFor('source')).toBe(false);
   } finally {
     rmSync(folder, { recursive: true });
   }

@@ -116,7 +116,7 @@ it('lets others write while a long file is looked through and completed', async 
         asked.push(0);
         await new Promise((resolve) => setImmediate(resolve));
       }
-      expect((await sealing)?.spec.duration).toBe(3000);
+      expect((await sealing)?.spec?.duration).toBe(3000);
     },
     {
       onIo(path) {
@@ -162,7 +162,7 @@ it('records so many settings of an encoder and no more, and those that were ther
         });
       expect(send(44_101)).toMatchObject({ gaps: 2, reasons: [] });
       expect(spool.note().trouble).toBeUndefined();
-      expect((await spool.seal(md5({ piece: 65_536 })))?.spec.tracks).toHaveLength(3);
+      expect((await spool.seal(md5({ piece: 65_536 })))?.spec?.tracks).toHaveLength(3);
       // What is joined of several takes has the settings of all.
       const joined = open(`${joinMark}1`);
       for (const rate of [44_100, 44_101, 44_102, 44_103]) {
@@ -187,7 +187,7 @@ it('writes no take.json that it would not read again, however many settings and 
     const upload = { key: 'assets/s1/t1.mp4', id: 'x'.repeat(recorderDefaults.metaBytes), partSize: 1 };
     await expect(spool.save({ upload })).rejects.toThrow(/take.json would have \d+ bytes; at most 4194304/);
     const sealed = await spool.seal(md5({ piece: 65_536 }));
-    expect(sealed?.spec.tracks).toHaveLength(recorderDefaults.inits);
+    expect(sealed?.spec?.tracks).toHaveLength(recorderDefaults.inits);
     const path = join(root, 's1', 'take.json');
     expect(statSync(path).size).toBeLessThan(recorderDefaults.metaBytes / 20);
     expect((await readMeta(join(root, 's1'), { bytes: recorderDefaults.metaBytes })).sealed).toEqual(sealed);

@@ -17,7 +17,7 @@ const reading = (index: number): LiveReading => ({
 
 test('of many sessions that are over the last ones are kept, and of none a timer when it stops', () => {
   const clock = virtualClock({ start: Date.UTC(2026, 0, 1) });
-  const kit = { clock, config: { maxBitrate: 20_000_000 } } as unknown as HealthKit;
+  const kit = { clock, config: { maxBitrate: 20_000_000 }, offered: () => [] } as unknown as HealthKit;
   const watch = healthWatch(kit);
   const most = healthLimits.mostEnded.value;
   const isKept = (index: number) => watch.points({ streamId: `s${index}` }).length > 0;

@@ -1,14 +1,13 @@
-import { type IndexedSegment, newSegmentIndex } from '../../../../core/segment-index.ts';
+import { type IndexedSegment, newSegmentIndex, type SegmentIndex } from '../../../../core/segment-index.ts';
 import { Rate } from '../../hls/rate.ts';
 import type { Steps } from '../steps.ts';
-import type { FinishedFile, TakeIo } from '../take-file.ts';
+import type { FinishedFile, Segments, TakeIo } from '../take-file.ts';
 import { FileWindow } from './file-window.ts';
 import { Film } from './film.ts';
 import { FILE_TYPE } from './layout.ts';
 import { takeFileLimits } from './limits.ts';
 import { moveChunks, writeMoov } from './moov.ts';
 import type { TakeInits } from './scan.ts';
-import type { SegmentRows } from './segment-rows.ts';
 import { videoSpec } from './video-spec.ts';
 import { walkTake } from './walk.ts';
 
@@ -19,7 +18,7 @@ import { walkTake } from './walk.ts';
  */
 export function* finishTake(
   io: TakeIo,
-  take: { end: number; inits: TakeInits; segments: SegmentRows },
+  take: { end: number; inits: TakeInits; segments: Segments },
 ): Steps<FinishedFile | undefined> {
   const { end, inits, segments } = take;
   const film = new Film();
@@ -88,7 +87,14 @@ function* piecesOf(bytes: Uint8Array): Iterable<[at: number, piece: Uint8Array]>
   for (let at = 0; at < bytes.length; at += PIECE) yield [at, bytes.subarray(at, at + PIECE)];
 }
 
-function* writeIndex({ list }: TakeInits, rows: SegmentRows): Steps<Uint8Array<ArrayBuffer>> {
+function* writeIndex({ list }: TakeInits, rows: Segments): Steps<Uint8Array<ArrayBuffer>> {
+  const bandwidth = yield* bandwidthOf(rows);
+  const index = newSegmentIndex({ inits: list, bandwidth, count: rows.count });
+  yield* each(rows, (segment, number) => index.put(number, segment));
+  return index.bytes;
+}
+
+export function* bandwidthOf(rows: Segments): Steps<SegmentIndex['bandwidth']> {
   let longest = 0;
   yield* each(rows, ({ duration }) => {
     longest = Math.max(longest, duration);
@@ -99,13 +105,10 @@ function* writeIndex({ list }: TakeInits, rows: SegmentRows): Steps<Uint8Array<A
   yield* each(rows, ({ size, duration }) => {
     if (duration > 0) rate.add(size, duration, target);
   });
-  const bandwidth = { average: rate.average, peak: rate.peak };
-  const index = newSegmentIndex({ inits: list, bandwidth, count: rows.count });
-  yield* each(rows, (segment, number) => index.put(number, segment));
-  return index.bytes;
+  return { average: rate.average, peak: rate.peak };
 }
 
-function* each(rows: SegmentRows, visit: (segment: IndexedSegment, number: number) => void): Steps<void> {
+export function* each(rows: Segments, visit: (segment: IndexedSegment, number: number) => void): Steps<void> {
   for (let number = 0; number < rows.count; number += 1) {
     visit(rows.get(number), number);
     if (number % ROWS === ROWS - 1) yield;

@@ -81,6 +81,12 @@ export const takeFileLimits = limitTable('media', {
     meaning: 'Segments of a finished recording that are looked at in one go.',
     beyond: 'Other recordings have their turn, then it goes on.',
   },
+  renditionAway: {
+    value: 20,
+    unit: 'ms',
+    meaning: 'By how much a segment of a rendition may be shorter or longer than that of its source.',
+    beyond: 'A part of it is missing: the recording shows the segment of the source in its place.',
+  },
   takeWindow: {
     value: 65_536,
     unit: 'bytes',

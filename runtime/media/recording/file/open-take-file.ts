@@ -2,7 +2,7 @@ import type { IndexedInit, IndexedSegment } from '../../../../core/segment-index
 import { join } from '../../mp4/box.ts';
 import type { FedInit, FedPart } from '../feed.ts';
 import type { Steps } from '../steps.ts';
-import type { FinishedFile, TakeFile, TakeIo } from '../take-file.ts';
+import type { ClosedFile, FinishedFile, TakeFile, TakeIo } from '../take-file.ts';
 import { finishTake } from './finish-take.ts';
 import { FragmentReader } from './fragment-reader.ts';
 import { type ParameterSets, parameterSets, withParameterSets } from './in-band.ts';
@@ -140,6 +140,14 @@ class GrowingFile implements TakeFile {
     const finished = yield* finishTake(this.#io, { end: this.#end, inits, segments });
     this.#isFinished = finished !== undefined;
     return finished;
+  }
+
+  close(): ClosedFile {
+    this.pause();
+    if (this.#extent > 0) this.#seal();
+    this.#mend();
+    const { inits, segments } = this.#scan;
+    return { size: this.#end, inits: inits.list, segments };
   }
 
   /** Writes what stands before a segment, and its first part. */

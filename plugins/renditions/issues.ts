@@ -1,0 +1,42 @@
+import type { LadderReading, TranscodeReason } from '../../core/ports/transcoder.ts';
+
+/** What is wrong with the renditions of a broadcast, in plain words that do not change while it does not. */
+export function issueOf({ renditions, trouble }: LadderReading): string | undefined {
+  if (!trouble) return undefined;
+  const names = renditions.map(({ name }) => name).join(', ');
+  return `Viewers get the source alone, not ${names}: ${lowered(trouble.message)} ${advice[trouble.reason]}`;
+}
+
+/** The same, and when there is another attempt, as of `now` (epoch ms). */
+export function issueAt(reading: LadderReading, now: number): string | undefined {
+  const issue = issueOf(reading);
+  if (issue === undefined || reading.state !== 'waiting' || reading.retryAt === undefined) return issue;
+  const wait = Math.max(0, Math.ceil((reading.retryAt - now) / 1000));
+  return `${issue} The next attempt is ${wait === 0 ? 'due now' : `in ${wait} s`}.`;
+}
+
+/**
+ * The broadcast is as good as ever, and what was wished for is more than is there: said, but no matter of its health. All else is a
+ * fault of this server, or breaks what viewers had.
+ */
+export const wishes: ReadonlySet<TranscodeReason> = new Set(['capacity', 'source']);
+
+const advice: Readonly<Record<TranscodeReason, string>> = {
+  missing: 'Install ffmpeg: it is found within a minute, and nothing has to be configured.',
+  encoder:
+    'Set renditions.encoder to one that `ffmpeg -encoders` lists and the machine has, such as libx264.',
+  capacity:
+    'They begin when others end. Use fewer or smaller profiles, or raise renditions.capacity where the machine can do more.',
+  source: 'Send H.264 with a smaller picture or fewer pictures a second, or set profiles to [].',
+  broken: 'It is started again by itself; the log of the server says more.',
+  slow: 'Use fewer or smaller profiles or a faster renditions.preset, and lower renditions.capacity.',
+  stalled: 'It is started again by itself; see whether the machine is overloaded.',
+  memory: 'Raise hls.memory, or use fewer profiles.',
+};
+
+/** It goes on a sentence; a name is left as it is. */
+function lowered(message: string): string {
+  return /^(This|They|There|What|Its?|A)\b/.test(message)
+    ? `${message[0].toLowerCase()}${message.slice(1)}`
+    : message;
+}

@@ -1,0 +1,45 @@
+import type { Kit } from '../../core/plugin.ts';
+import type { LiveReading } from '../../core/ports/media.ts';
+import type { LadderReading } from '../../core/ports/transcoder.ts';
+import type { Concern } from '../health/contract.ts';
+import type { LiveObserver } from '../streams/contract.ts';
+import { issueAt, issueOf, wishes } from './issues.ts';
+
+/** Tells what is wrong with the renditions of what is on the air here. */
+export function renditionWatch({ transcoder }: Pick<Kit, 'transcoder'>): LiveObserver {
+  const readingOf = readings({ transcoder });
+  const said = (reading: LiveReading, now: number, isWish: boolean) => {
+    const found = readingOf(reading, now);
+    if (!found?.trouble || wishes.has(found.trouble.reason) !== isWish) return [];
+    return [issueAt(found, now) ?? ''];
+  };
+  return {
+    look: (reading, now) => said(reading, now, false),
+    remark: (reading, now) => said(reading, now, true),
+    seen() {},
+  };
+}
+
+/** What of it makes a broadcast unhealthy. */
+export function renditionConcern({ transcoder }: Pick<Kit, 'transcoder'>): Concern {
+  const readingOf = readings({ transcoder });
+  return (reading, now) => {
+    const found = readingOf(reading, now);
+    if (!found?.trouble || wishes.has(found.trouble.reason)) return [];
+    return [issueOf(found) ?? ''];
+  };
+}
+
+/** All are asked for at once, however many broadcasts are looked at in one round. */
+function readings({ transcoder }: Pick<Kit, 'transcoder'>) {
+  let at = Number.NaN;
+  let known = new Map<string, LadderReading>();
+  return ({ grant }: LiveReading, now: number): LadderReading | undefined => {
+    if (grant.profiles === undefined) return undefined;
+    if (now !== at) {
+      at = now;
+      known = new Map(transcoder.readings().map((one) => [one.playbackId, one]));
+    }
+    return known.get(grant.playbackId);
+  };
+}

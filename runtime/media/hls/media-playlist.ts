@@ -1,0 +1,209 @@
+import type { Clock } from '../../../core/ports/clock.ts';
+import type { OutputConfig } from './limits.ts';
+import { mediaPlaylist, renditionReport } from './playlist.ts';
+import { answers } from './responses.ts';
+import { type Waiter, Waiters } from './waiters.ts';
+import type { LiveWindow } from './window.ts';
+
+export interface MediaPlaylistOptions {
+  readonly clock: Clock;
+  readonly window: LiveWindow;
+  /** Its own, beside the playlists of the same broadcast. */
+  readonly name: string;
+  /** What the names of its files begin with. */
+  readonly prefix: string;
+  readonly config: OutputConfig;
+  readonly broadcast: Broadcast;
+}
+
+/** What a media playlist must know of the broadcast that it shows, and of the other playlists of it. */
+export interface Broadcast {
+  /** Longest a request may wait now, ms. */
+  readonly patience: number;
+  /** As many requests wait as may. */
+  readonly isFull: boolean;
+  /** All media playlists, those of which nothing is listed among them. */
+  readonly playlists: readonly MediaPlaylist[];
+  /** Seconds by which PART-HOLD-BACK of this one is above the least that is allowed. */
+  reserveOf(playlist: MediaPlaylist): number;
+}
+
+/** One media playlist as it is served: blocking reload, delta updates, hinted parts (RFC 8216bis 6.2). */
+export class MediaPlaylist {
+  readonly window: LiveWindow;
+  readonly name: string;
+  readonly #prefix: string;
+  readonly #config: OutputConfig;
+  readonly #broadcast: Broadcast;
+  readonly #waiters: Waiters;
+  /** Rendered when first asked for, shared by all who ask before the next part. */
+  readonly #rendered = { media: new Rendered(), delta: new Rendered() };
+  readonly #report = { version: -1, line: '' };
+
+  constructor(options: MediaPlaylistOptions) {
+    this.window = options.window;
+    this.name = options.name;
+    this.#prefix = options.prefix;
+    this.#config = options.config;
+    this.#broadcast = options.broadcast;
+    this.#waiters = new Waiters({ clock: options.clock, limit: options.config.waiterLimit });
+  }
+
+  /** Something is listed. */
+  get isPlayable(): boolean {
+    return this.window.hasListed;
+  }
+
+  /** Requests that wait now. */
+  get waiting(): number {
+    return this.#waiters.size;
+  }
+
+  /** Its EXT-X-RENDITION-REPORT in the other playlists; empty while nothing is listed. */
+  get report(): string {
+    const { version } = this.window;
+    if (this.#report.version !== version) {
+      this.#report.version = version;
+      this.#report.line = this.isPlayable ? renditionReport(this.window, this.name) : '';
+    }
+    return this.#report.line;
+  }
+
+  /** The window has changed. */
+  wake(): void {
+    this.#waiters.wake();
+  }
+
+  /** From now on nobody waits longer than the broadcast has patience. */
+  shorten(): void {
+    this.#waiters.shorten(this.#broadcast.patience);
+  }
+
+  /** The playlist. Delta updates and blocking reload, RFC 8216bis 6.2.5; other directives are let be. */
+  serve(query?: URLSearchParams, signal?: AbortSignal): Response | Promise<Response> {
+    const askedSegment = query?.get('_HLS_msn') ?? undefined;
+    const askedPart = query?.get('_HLS_part') ?? undefined;
+    if (!this.isPlayable) return answers.missing();
+    const kind = kindAsked(query);
+    if (askedSegment === undefined && askedPart === undefined) return this.#answer(kind);
+    if (askedSegment === undefined) return answers.refusal('_HLS_part needs _HLS_msn');
+    const sequence = wholeNumber(askedSegment);
+    const part = askedPart === undefined ? -1 : wholeNumber(askedPart);
+    if (sequence === undefined || part === undefined)
+      return answers.refusal('_HLS_msn and _HLS_part are whole numbers');
+    if (this.#isTooFar(sequence, part)) return answers.refusal('no such part will be made soon');
+    if (this.#has(sequence, part)) return this.#answer(kind);
+    return this.#wait(signal, {
+      // Once nothing is listed any more, nobody waits for what will not be.
+      attempt: () => (!this.isPlayable || this.#has(sequence, part) ? this.#answer(kind) : undefined),
+      // No media flows: unchanged, because players give up on repeated errors. Who has only just come back
+      // has sent none yet.
+      expire: () => (this.window.hint === undefined ? this.#answer(kind) : answers.busy()),
+    });
+  }
+
+  init(id: number): Response {
+    return answers.media(this.window.initBlob(id));
+  }
+
+  segment(sequence: number): Response {
+    return answers.media(this.window.segment(sequence)?.whole());
+  }
+
+  /** A part, also the one that is hinted: it is waited for. */
+  part(
+    { sequence, part }: { sequence: number; part: number },
+    signal?: AbortSignal,
+  ): Response | Promise<Response> {
+    const blob = this.window.segment(sequence)?.part(part);
+    if (blob !== undefined || !this.#isHinted(sequence, part)) return answers.media(blob);
+    return this.#wait(signal, {
+      attempt: () => {
+        const made = this.window.segment(sequence)?.part(part);
+        return made === undefined && this.#isHinted(sequence, part) ? undefined : answers.media(made);
+      },
+      expire: () => answers.missing(),
+    });
+  }
+
+  #wait(signal: AbortSignal | undefined, waiter: Waiter): Response | Promise<Response> {
+    const { isFull, patience } = this.#broadcast;
+    if (isFull) return answers.busy();
+    return this.#waiters.wait(waiter, { timeout: patience, signal });
+  }
+
+  #answer(kind: 'media' | 'delta'): Response {
+    if (!this.isPlayable) return answers.missing();
+    return answers.playlist(this.#render(kind), 1);
+  }
+
+  /** True when the playlist holds that part, or that whole segment for part -1. */
+  #has(sequence: number, part: number): boolean {
+    const next = this.window.nextSequence;
+    if (sequence > next) return false;
+    if (sequence === next) return part >= 0 && part < (this.window.open?.parts.length ?? 0);
+    const segment = this.window.segment(sequence);
+    // A part behind the last of a finished segment is the first of the one that follows it.
+    if (sequence === next - 1 && segment !== undefined && part >= segment.parts.length)
+      return this.#has(next, 0);
+    return true;
+  }
+
+  #isTooFar(sequence: number, part: number): boolean {
+    const next = this.window.nextSequence;
+    // The last segment listed is next - 1.
+    if (sequence > next + 1) return true;
+    const advance = Math.ceil(3 / Math.min(1, this.#config.partTarget));
+    const made = sequence === next ? (this.window.open?.parts.length ?? 0) : 0;
+    return sequence >= next && part >= made + advance;
+  }
+
+  #isHinted(sequence: number, part: number): boolean {
+    const { hint } = this.window;
+    return hint?.sequence === sequence && hint.part === part;
+  }
+
+  /** The reports of others change more often than the rest: they are put behind what is rendered already. */
+  #render(kind: 'media' | 'delta'): string {
+    const { window } = this;
+    const { playlists } = this.#broadcast;
+    const reserve = this.#broadcast.reserveOf(this);
+    const rendered = this.#rendered[kind];
+    if (rendered.version !== window.version || rendered.reserve !== reserve) {
+      const source = { window, prefix: this.#prefix, partTarget: this.#config.partTarget, reserve };
+      rendered.body = mediaPlaylist(source, { isDelta: kind === 'delta' });
+      rendered.version = window.version;
+      rendered.reserve = reserve;
+      rendered.age = -1;
+    }
+    if (playlists.length === 1) return rendered.body;
+    // Versions only grow: none of them is another one while their sum is the same.
+    let age = 0;
+    for (const other of playlists) age += other.window.version;
+    if (rendered.age !== age) {
+      rendered.age = age;
+      rendered.text = rendered.body;
+      for (const other of playlists) if (other !== this) rendered.text += other.report;
+    }
+    return rendered.text;
+  }
+}
+
+/** A playlist, and what it was made of. */
+class Rendered {
+  version = -1;
+  reserve = 0;
+  body = '';
+  age = -1;
+  text = '';
+}
+
+/** v2 also leaves out date ranges, of which there are none. Another value is one of a later version. */
+export function kindAsked(query: URLSearchParams | undefined): 'delta' | 'media' {
+  const skip = query?.get('_HLS_skip');
+  return skip === 'YES' || skip === 'v2' ? 'delta' : 'media';
+}
+
+function wholeNumber(text: string | undefined): number | undefined {
+  return text !== undefined && /^\d{1,15}$/.test(text) ? Number(text) : undefined;
+}

@@ -1,0 +1,33 @@
+import { limitTable, valuesOf } from '../../../../core/limit-table.ts';
+
+const broken = 'What the process writes counts as unreadable; it is ended, and the next one begun.';
+
+/** What the output of a process that makes renditions may cost. */
+export const ladderTable = limitTable('ladder', {
+  movie: { value: 1_048_576, unit: 'bytes', meaning: 'Its `moov` box.', beyond: broken },
+  fragmentHead: { value: 65_536, unit: 'bytes', meaning: 'One of its `moof` boxes.', beyond: broken },
+  otherBox: { value: 1_048_576, unit: 'bytes', meaning: 'A box that is of no use here.', beyond: broken },
+  fragmentPictures: { value: 1024, unit: 'pictures', meaning: 'Pictures of one fragment.', beyond: broken },
+  pictureBytes: {
+    value: 32 * 1_048_576,
+    unit: 'bytes',
+    meaning: 'Pictures of one rendition that wait for their part.',
+    beyond: broken,
+  },
+  pictures: {
+    value: 4096,
+    unit: 'pictures',
+    meaning: 'Pictures of one rendition that wait for their part.',
+    beyond: broken,
+  },
+  ahead: {
+    value: 1000,
+    unit: 'ms',
+    meaning: 'By how much a picture may be shown later than all that the process was given.',
+    beyond: broken,
+  },
+});
+
+export type LadderLimits = Readonly<Record<keyof typeof ladderTable & string, number>>;
+
+export const ladderLimits: LadderLimits = valuesOf(ladderTable);

@@ -1,0 +1,253 @@
+import type { Init } from '../../hls/segment.ts';
+import type { LiveWindow } from '../../hls/window.ts';
+import type { MemoryShare } from '../../memory-budget.ts';
+import { FragmentReader } from '../../recording/file/fragment-reader.ts';
+import type { Arena } from '../../sink.ts';
+import { LadderBroken, LadderLost, type LadderRun } from '../ladder.ts';
+import { type ReadyParts, readyParts } from './assembly.ts';
+import type { LadderLimits } from './limits.ts';
+import type { OutputTrack } from './output-movie.ts';
+import { OutputReader, type OutputSink } from './output-reader.ts';
+import { PictureOrder } from './picture-order.ts';
+import { PictureQueue } from './picture-queue.ts';
+import { readSourcePart, type SourcePart } from './source-part.ts';
+
+/** A part of the source, by its segment and its number in it. */
+export interface Place {
+  readonly sequence: number;
+  readonly part: number;
+}
+
+/** What a run asks of its ladder. */
+export interface RunHost {
+  readonly source: LiveWindow;
+  readonly memory: MemoryShare | undefined;
+  readonly limits: LadderLimits;
+  /** By profile: it has a picture for each of the source. */
+  readonly isEach: readonly boolean[];
+  /** Whether nothing comes any more that needs this init. */
+  isOver(init: Init): boolean;
+  /** Resolves when the source has changed, or something else that a run waits for. */
+  change(signal: AbortSignal): Promise<void>;
+  /** What a process will encode. Throws when that does not fit what is there already. */
+  accept(run: LiveRun, tracks: readonly OutputTrack[]): void;
+  /** Makes these parts of all renditions. Throws when there is no room for them. */
+  make(run: LiveRun, ready: ReadyParts): void;
+  /** These parts cannot be made: some rendition has no picture of them. */
+  skip(run: LiveRun, ready: ReadyParts): void;
+}
+
+export interface LiveRunOptions {
+  /** The first part that is made. */
+  readonly place: Place;
+  /** The segment that is fed first: a decoder can begin with it. */
+  readonly feedFrom: number;
+  readonly init: Init & { readonly width: number; readonly height: number };
+  /** Discontinuity sequence number of its segments. */
+  readonly discontinuities: number;
+  /** Ticks; pictures that are shown before are not to come. */
+  readonly from: number | undefined;
+}
+
+/** One process: what it is fed from the window of the source, and what becomes of what it gives back. */
+export class LiveRun implements LadderRun, OutputSink {
+  readonly init: Init;
+  readonly discontinuities: number;
+  readonly video: LadderRun['video'];
+  readonly queues: readonly PictureQueue[];
+  /** Of each rendition; undefined before the process has told. */
+  tracks: readonly OutputTrack[] | undefined;
+  pictures = 0;
+  readonly #host: RunHost;
+  readonly #from: number | undefined;
+  readonly #place: Place;
+  readonly #feedFrom: number;
+  readonly #order = new PictureOrder();
+  readonly #reader = new FragmentReader();
+  readonly #output: OutputReader;
+  /** Fed, and not made yet. */
+  readonly #parts: SourcePart[] = [];
+  /** When the first picture is decoded that is not made yet, ticks. */
+  #madeUntil = Number.NEGATIVE_INFINITY;
+  #isFed = false;
+  #hasEnded = false;
+  #fault: Error | undefined;
+
+  constructor(host: RunHost, { place, feedFrom, init, discontinuities, from }: LiveRunOptions) {
+    const { memory, limits } = host;
+    this.#host = host;
+    this.#place = place;
+    this.#feedFrom = feedFrom;
+    this.#from = from;
+    this.init = init;
+    this.discontinuities = discontinuities;
+    const { codecs, width, height, frameRate } = init;
+    this.video = { codec: codecs[0], width, height, frameRate };
+    this.queues = host.isEach.map(
+      (isEach) => new PictureQueue({ isEach, limits, memory: memory?.hold({ isExpendable: true }) }),
+    );
+    this.#output = new OutputReader(this, { tracks: this.queues.length, limits });
+  }
+
+  get from(): number | undefined {
+    return this.#from === undefined ? undefined : this.#from / 90_000;
+  }
+
+  async *media(signal: AbortSignal): AsyncGenerator<Uint8Array> {
+    const { source } = this.#host;
+    let sequence = this.#feedFrom;
+    let part = 0;
+    yield await this.init.blob.bytes();
+    while (!this.#isDone(signal)) {
+      const segment = source.segment(sequence);
+      if (segment === undefined && sequence < source.nextSequence)
+        throw new LadderLost(`segment ${sequence} has left the live window`);
+      if (segment !== undefined && segment.init.id !== this.init.id) break;
+      const read = segment?.read(part);
+      if (segment !== undefined && read !== undefined) {
+        const { duration } = segment.parts[part];
+        const before = segment.parts.slice(0, part).reduce((sum, { duration }) => sum + duration, 0);
+        const wallStart = segment.wallStart + before * 1000;
+        // Viewers have asked for it, so that it is in their Blob by now.
+        const bytes = read instanceof Blob ? await read.bytes() : read;
+        if (this.#isDone(signal)) return;
+        this.#plan(bytes, { sequence, index: part, duration, wallStart });
+        part += 1;
+        yield bytes;
+      } else if (segment !== undefined && !segment.isOpen) {
+        sequence += 1;
+        part = 0;
+      } else if (segment === undefined && this.#host.isOver(this.init)) break;
+      else await this.#host.change(signal);
+    }
+    if (!this.#isDone(signal)) this.#isFed = true;
+  }
+
+  take(bytes: Uint8Array): void {
+    if (this.#fault !== undefined && !(this.#fault instanceof LadderLost)) throw this.#fault;
+    if (this.#hasEnded) return;
+    try {
+      this.#output.take(bytes);
+      this.assemble();
+    } catch (error) {
+      this.#fault ??= error as Error;
+      throw error;
+    }
+  }
+
+  end({ isWhole }: { readonly isWhole: boolean }): void {
+    if (this.#hasEnded) return;
+    if (isWhole && this.#isFed && this.#fault === undefined)
+      try {
+        this.#assemble({ isOver: true });
+      } catch (error) {
+        this.#fault = error as Error;
+      }
+    this.#close();
+  }
+
+  /** It counts no more: `media` throws this error. */
+  fail(error: Error): void {
+    this.#fault ??= error;
+    this.#close();
+  }
+
+  /** Makes what can be made. */
+  assemble(): void {
+    if (!this.#hasEnded) this.#assemble({ isOver: false });
+  }
+
+  /** When the last picture is shown that is decoded before `time`, ticks. */
+  shownBefore(time: number): number {
+    return this.#order.shownBefore(time);
+  }
+
+  onTracks(tracks: readonly OutputTrack[]): void {
+    this.#host.accept(this, tracks);
+    this.tracks = tracks;
+  }
+
+  arenaOf(track: number, size: number): Arena {
+    const queue = this.queues[track];
+    queue.reserve(size);
+    return queue.arena;
+  }
+
+  onPicture(track: number, shown: number, start: number, isSync: boolean): void {
+    const queue = this.queues[track];
+    this.pictures += 1;
+    queue.follow(shown);
+    if (this.#from !== undefined && shown < this.#from)
+      throw new LadderBroken(
+        `a picture is shown at ${shown}, before the first that was asked for, ${this.#from}`,
+      );
+    if (shown > this.#order.latest + this.#host.limits.ahead * 90)
+      throw new LadderBroken(
+        `a picture is shown at ${shown}, and it was given none after ${this.#order.latest}`,
+      );
+    const time = this.#placeOf(queue, shown);
+    if (time === undefined) queue.drop(start);
+    else queue.push(time, shown, start, isSync);
+  }
+
+  /**
+   * When a picture is decoded; undefined: it has no place. That happens where a decoder gives more pictures than there are times
+   * of decoding: in front of the first key frame, and of one whose segment begins with an open GOP. No picture needs those.
+   */
+  #placeOf(queue: PictureQueue, shown: number): number | undefined {
+    if (!this.#order.find(shown)) return undefined;
+    let { time } = this.#order;
+    const { end } = this.#order;
+    if (time < this.#madeUntil) {
+      if (end <= this.#madeUntil) return undefined;
+      time = this.#madeUntil;
+    }
+    time = Math.max(time, queue.newest + 1);
+    return time < end ? time : undefined;
+  }
+
+  /** What was read is handed out: its pictures may come back. */
+  #plan(bytes: Uint8Array, told: Pick<SourcePart, 'sequence' | 'index' | 'duration' | 'wallStart'>): void {
+    const { pictures, sound } = readSourcePart(bytes, this.#reader);
+    const { start, count } = pictures;
+    const end = start + pictures.duration;
+    this.#order.add(pictures, { startsSegment: told.index === 0 });
+    const { sequence, part } = this.#place;
+    if (told.sequence < sequence || (told.sequence === sequence && told.index < part)) this.#madeUntil = end;
+    else this.#parts.push({ ...told, start, end, pictures: count, sound });
+  }
+
+  #assemble({ isOver }: { isOver: boolean }): void {
+    const { source } = this.#host;
+    const endsSegment = ({ sequence, index }: SourcePart): boolean => {
+      const segment = source.segment(sequence);
+      return segment === undefined || (!segment.isOpen && segment.parts.length === index + 1);
+    };
+    for (;;) {
+      const ready = readyParts(this.#parts, this.queues, { isOver, endsSegment });
+      if (ready === undefined) return;
+      const { parts } = ready;
+      const { end } = parts[parts.length - 1];
+      if (ready.isWhole) this.#host.make(this, ready);
+      else {
+        for (const queue of this.queues) queue.skip(end);
+        this.#host.skip(this, ready);
+      }
+      this.#madeUntil = end;
+      this.#parts.splice(0, parts.length);
+      this.#order.forget(end);
+    }
+  }
+
+  /** Nothing more is to be handed out. */
+  #isDone(signal: AbortSignal): boolean {
+    if (this.#fault !== undefined) throw this.#fault;
+    return this.#hasEnded || signal.aborted;
+  }
+
+  #close(): void {
+    this.#hasEnded = true;
+    this.#parts.length = 0;
+    for (const queue of this.queues) queue.close();
+  }
+}

@@ -1,0 +1,115 @@
+import { CTS, DURATION, type ReadRun, STRIDE, SYNC } from '../../recording/file/fragment-reader.ts';
+
+/**
+ * When the pictures of a run are decoded and shown, so that a picture that comes back is put where its source was. All in ticks
+ * of 1/90000 s.
+ *
+ * The source may have B-frames: its pictures are shown in another order than they are decoded. Renditions have none, so their
+ * pictures come in the order in which they are shown. The nth of them takes the nth time of decoding of the source, whichever
+ * picture that was of. So a rendition has just the times of decoding that the source has, and with them the same parts and
+ * segments, however unevenly pictures come.
+ *
+ * It is counted from each segment that begins with a key frame. Pictures behind that which are shown before it (open GOP)
+ * belong to what comes before: nothing can begin with them.
+ */
+export class PictureOrder {
+  readonly #groups: Group[] = [];
+  /** Of the picture found last: when it is decoded, and when the first one that is counted anew, as far as is known. */
+  time = 0;
+  end = 0;
+  /** When the last of all pictures is shown. */
+  latest = Number.NEGATIVE_INFINITY;
+
+  /** The pictures of the part that follows, in the order in which they are decoded. */
+  add(run: ReadRun, { startsSegment }: { startsSegment: boolean }): void {
+    let group = this.#groups[this.#groups.length - 1];
+    if (group === undefined || (startsSegment && run.table[SYNC] === 1)) {
+      group = { first: run.start + run.table[CTS], shown: [], decoded: [], end: 0 };
+      this.#groups.push(group);
+    }
+    let decoded = run.start;
+    for (let row = 0; row < run.count * STRIDE; row += STRIDE) {
+      const shown = decoded + run.table[row + CTS];
+      group.decoded.push(decoded);
+      if (shown >= group.first) insert(group.shown, shown);
+      if (shown > this.latest) this.latest = shown;
+      decoded += run.table[row + DURATION];
+    }
+    group.end = decoded;
+  }
+
+  /**
+   * Finds the place of the picture that is shown at `shown`: sets `time` and `end`. False: it is shown before all there is. All
+   * that is shown before it must have been added: a decoder gives nothing out before it has that.
+   */
+  find(shown: number): boolean {
+    let at = this.#groups.length - 1;
+    while (at >= 0 && this.#groups[at].first > shown) at -= 1;
+    if (at < 0) return false;
+    const group = this.#groups[at];
+    const { decoded } = group;
+    // Those before may be forgotten.
+    const nth = Math.max(1, countUpTo(group.shown, shown)) - 1;
+    const time = decoded[nth] + Math.max(0, shown - group.shown[nth]);
+    const next = nth + 1 < group.shown.length ? decoded[nth + 1] : group.end;
+    this.time = Math.min(time, next - 1);
+    this.end = group.end;
+    return true;
+  }
+
+  /** When the last picture is shown that is decoded before `time`. */
+  shownBefore(time: number): number {
+    for (let at = this.#groups.length - 1; at >= 0; at -= 1) {
+      const { decoded, shown } = this.#groups[at];
+      if (decoded[0] >= time) continue;
+      const count = countUpTo(decoded, time - 1);
+      return shown[Math.min(count, shown.length) - 1];
+    }
+    return Number.NEGATIVE_INFINITY;
+  }
+
+  /** What is decoded before `time` is asked for no more, but for the last of it. */
+  forget(time: number): void {
+    while (this.#groups.length > 1 && this.#groups[0].end < time) this.#groups.shift();
+    const [group] = this.#groups;
+    if (group === undefined || group.decoded.length < MANY) return;
+    const count = Math.min(countUpTo(group.decoded, time - 1), group.shown.length) - 1;
+    if (count < MANY) return;
+    group.decoded.splice(0, count);
+    group.shown.splice(0, count);
+  }
+}
+
+/** Pictures that are counted together: up to the next segment that begins with a key frame. */
+interface Group {
+  /** When its first picture is shown. */
+  readonly first: number;
+  /** When its pictures are shown, in that order; without those that are shown before the first. */
+  readonly shown: number[];
+  /** When they are decoded, all of them. */
+  readonly decoded: number[];
+  end: number;
+}
+
+/** So many are forgotten at one time, at least. */
+const MANY = 0x100;
+
+/** Near the end mostly: pictures are seldom far from their place. */
+function insert(sorted: number[], value: number): void {
+  let at = sorted.length;
+  while (at > 0 && sorted[at - 1] > value) at -= 1;
+  if (at === sorted.length) sorted.push(value);
+  else sorted.splice(at, 0, value);
+}
+
+/** How many are not above `value`. */
+function countUpTo(sorted: readonly number[], value: number): number {
+  let low = 0;
+  let high = sorted.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (sorted[middle] <= value) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}

@@ -1,0 +1,129 @@
+import { Track, VIDEO_TRACK } from '../../hls/track.ts';
+import type { LiveWindow } from '../../hls/window.ts';
+import type { MemoryHold } from '../../memory-budget.ts';
+import { CTS, DTS } from '../../mp4/fragment.ts';
+import { Arena } from '../../sink.ts';
+import { LadderBroken, LadderFull } from '../ladder.ts';
+import type { LadderLimits } from './limits.ts';
+import { joinSounds, type SourcePart } from './source-part.ts';
+
+/** The pictures of one rendition that a process has given back and that wait for their part. Times in ticks of 1/90000 s. */
+export class PictureQueue {
+  /** There is one for each picture of the source, so that the last of a part is known. */
+  readonly isEach: boolean;
+  readonly arena: Arena;
+  readonly #track: Track;
+  readonly #limits: LadderLimits;
+  /** When the newest is shown. */
+  #shown = Number.NEGATIVE_INFINITY;
+
+  constructor(options: { isEach: boolean; memory: MemoryHold | undefined; limits: LadderLimits }) {
+    const { isEach, memory, limits } = options;
+    this.isEach = isEach;
+    this.#limits = limits;
+    this.arena = new Arena({ initial: 0x10000, limit: limits.pictureBytes, memory });
+    this.#track = new Track({
+      id: VIDEO_TRACK,
+      isVideo: true,
+      arena: this.arena,
+      timescale: 90_000,
+      limit: limits.pictures,
+    });
+  }
+
+  /** When the newest is decoded. */
+  get newest(): number {
+    return this.#track.newest;
+  }
+
+  /** Makes room for a picture of so many bytes. */
+  reserve(size: number): void {
+    const { arena } = this;
+    if (arena.length + size > this.#limits.pictureBytes)
+      throw new LadderBroken(`more than ${this.#limits.pictureBytes} bytes of pictures wait for their part`);
+    if (!arena.reserve(size)) throw new LadderFull('no memory is left for pictures of renditions');
+  }
+
+  /** Pictures are shown one behind the other, or they are not what was ordered. */
+  follow(shown: number): void {
+    if (!(shown > this.#shown))
+      throw new LadderBroken(
+        `a picture is shown at ${shown}, after one at ${this.#shown}: there must be no B-frames`,
+      );
+    this.#shown = shown;
+  }
+
+  /** The picture that lies in the arena from `at` on, its last bytes. */
+  push(decoded: number, shown: number, at: number, isSync: boolean): void {
+    if (!this.#track.push(decoded, shown - decoded, at, this.arena.length - at, isSync ? 1 : 0))
+      throw new LadderBroken(`more than ${this.#limits.pictures} pictures wait for their part`);
+  }
+
+  /** The last bytes of the arena, from `at` on, are of no use. */
+  drop(at: number): void {
+    this.arena.length = at;
+  }
+
+  /** How many are decoded before `time`. */
+  countBefore(time: number): number {
+    const track = this.#track;
+    let count = 0;
+    while (count < track.count && track.dts(count) < time) count += 1;
+    return count;
+  }
+
+  countIn({ start, end }: SourcePart): number {
+    return this.countBefore(end) - this.countBefore(start);
+  }
+
+  /**
+   * Writes parts of the source, which follow each other in one segment, as parts of the rendition. One in which no picture is
+   * decoded is joined to the one before it, or at the front to the one behind. False: the window has no room for it.
+   */
+  write(parts: readonly SourcePart[], window: LiveWindow): boolean {
+    for (let from = 0; from < parts.length; ) {
+      let to = from + 1;
+      while (
+        to < parts.length &&
+        (this.countIn(parts[to]) === 0 || this.countBefore(parts[to - 1].end) === 0)
+      )
+        to += 1;
+      if (!this.#writeOne(parts.slice(from, to), window)) return false;
+      from = to;
+    }
+    return true;
+  }
+
+  /** Nothing waits any more, and nothing more comes. */
+  close(): void {
+    this.arena.retire();
+    this.arena.bytes = new Uint8Array(0);
+    this.arena.length = this.#track.count = 0;
+  }
+
+  /** Forgets what is decoded before `time`. */
+  skip(time: number): void {
+    this.#track.taken = this.countBefore(time);
+    this.#track.forget();
+  }
+
+  #writeOne(parts: readonly SourcePart[], window: LiveWindow): boolean {
+    const track = this.#track;
+    const [{ start, wallStart }] = parts;
+    const { end } = parts[parts.length - 1];
+    const sound = joinSounds(parts);
+    track.taken = this.countBefore(end);
+    track.until = end;
+    // The first may be missing: what is there lasts as long as the part, whose length is that of the source's.
+    track.table[CTS] += track.table[DTS] - start;
+    track.table[DTS] = start;
+    const isKept = window.addPart({
+      runs: sound === undefined ? [track] : [track, sound],
+      duration: parts.reduce((sum, part) => sum + part.duration, 0),
+      isIndependent: track.isSyncTaken,
+      wallStart,
+    });
+    track.forget();
+    return isKept;
+  }
+}

@@ -1,0 +1,77 @@
+import type { RenditionProfile, TranscodeTrouble } from '../../../core/ports/transcoder.ts';
+import type { LadderRun } from './ladder.ts';
+import type { TranscodingLimits } from './limits.ts';
+
+/** What is made of one source: a rendition for each profile, and what that takes. */
+export interface Plan {
+  readonly renditions: readonly PlannedRendition[];
+  /** Pixels a second that are encoded. */
+  readonly pixelRate: number;
+  readonly decoderThreads: number;
+}
+
+export interface PlannedRendition {
+  readonly profile: RenditionProfile;
+  /** Pixels, even. */
+  readonly width: number;
+  readonly height: number;
+  /** Most pictures a second; undefined: all are taken. */
+  readonly rate: { readonly fps: number; readonly fpsDen: number } | undefined;
+}
+
+type Source = LadderRun['video'];
+
+/**
+ * Plans the renditions of a source, or says why there are none. `counted`: pictures a second that it was seen to have, undefined
+ * while that is not known; a source may say anything.
+ */
+export function planOf(
+  source: Source,
+  options: {
+    profiles: readonly RenditionProfile[];
+    limits: TranscodingLimits;
+    counted: number | undefined;
+  },
+): Plan | TranscodeTrouble {
+  const { profiles, limits, counted } = options;
+  const { width, height, frameRate } = source;
+  if (width < 2 || height < 2) return trouble(`A picture of ${width} × ${height} cannot be transcoded.`);
+  if (width > limits.side || height > limits.side || width * height > limits.picture)
+    return trouble(`Its picture of ${width} × ${height} is larger than what is transcoded.`);
+  const rate = Math.max(counted ?? 0, frameRate ?? (counted === undefined ? limits.assumedRate : 0));
+  if (rate > limits.frameRate)
+    return trouble(
+      `It has ${Math.round(rate)} pictures a second; at most ${limits.frameRate} are transcoded.`,
+    );
+  const renditions = profiles.map((profile) => rendition(profile, { source, limits }));
+  const pixelRate = renditions.reduce(
+    (sum, one) =>
+      sum + one.width * one.height * Math.min(rate, one.rate ? one.rate.fps / one.rate.fpsDen : rate),
+    0,
+  );
+  const needed = Math.ceil((width * height * rate) / limits.pixelsPerDecoder);
+  return { renditions, pixelRate, decoderThreads: Math.max(1, Math.min(limits.decoderThreads, needed)) };
+}
+
+/** Fits into the profile with its shape kept, and is never larger than it came. H.264 in 4:2:0 has even sides. */
+function rendition(
+  profile: RenditionProfile,
+  { source, limits }: { source: Source; limits: TranscodingLimits },
+): PlannedRendition {
+  const { fps, fpsDen = 1 } = profile;
+  const isSlow = fps / fpsDen < limits.leastRate;
+  const wanted = isSlow ? { fps: limits.leastRate, fpsDen: 1 } : { fps, fpsDen };
+  const scale = Math.min(1, profile.width / source.width, profile.height / source.height);
+  const side = (from: number, most: number) =>
+    Math.max(2, Math.min(2 * Math.round((from * scale) / 2), 2 * Math.floor(Math.min(from, most) / 2)));
+  return {
+    profile,
+    width: side(source.width, profile.width),
+    height: side(source.height, profile.height),
+    rate: fps > 0 ? wanted : undefined,
+  };
+}
+
+function trouble(message: string): TranscodeTrouble {
+  return { reason: 'source', message };
+}

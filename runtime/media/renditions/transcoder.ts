@@ -1,0 +1,101 @@
+import { every } from '../../../core/every.ts';
+import type { Log } from '../../../core/log.ts';
+import type { Clock } from '../../../core/ports/clock.ts';
+import type { TranscodeReason, Transcoder } from '../../../core/ports/transcoder.ts';
+import type { FfmpegRunner } from '../../ffmpeg/runner.ts';
+import { Capacity } from './capacity.ts';
+import type { RenditionMaker } from './ladder.ts';
+import { type TranscodingLimits, transcodingLimits } from './limits.ts';
+import type { EncodingSettings } from './live-command.ts';
+import { Transcoding, type TranscodingHost } from './transcoding.ts';
+
+export interface NodeTranscoderOptions {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly runner: Pick<FfmpegRunner, 'start'>;
+  /** From 0 to below 1, so that not all that broke at one moment come back at one. */
+  readonly random: () => number;
+  readonly settings: EncodingSettings & {
+    /** 0..19: how much less urgent than the server encoding is. */
+    readonly niceness: number;
+  };
+  /** Pixels a second of all renditions together. */
+  readonly capacity: number;
+  readonly limits?: Partial<TranscodingLimits>;
+}
+
+/** The transcoder of a node, and what its media hands to it. */
+export interface NodeTranscoder extends Transcoder, RenditionMaker {
+  /** Ends all of them. */
+  close(): void;
+}
+
+/** Makes renditions in processes of ffmpeg, one for each playlist that wants any, within the capacity of the node. */
+export function nodeTranscoder(options: NodeTranscoderOptions): NodeTranscoder {
+  const { clock, log, runner, random, settings } = options;
+  const ladders = new Set<Transcoding>();
+  const capacity = new Capacity(options.capacity);
+  const troubles: Partial<Record<TranscodeReason, number>> = {};
+  let pictures = 0;
+  let restarts = 0;
+  let isClosed = false;
+  let stopLooking: (() => void) | undefined;
+
+  const host: TranscodingHost = {
+    ...{ clock, log, runner, random, settings, capacity },
+    limits: { ...transcodingLimits, ...options.limits },
+    onRestart() {
+      restarts += 1;
+    },
+    onTrouble(reason) {
+      troubles[reason] = (troubles[reason] ?? 0) + 1;
+    },
+    onPictures(count) {
+      pictures += count;
+    },
+  };
+
+  /** Deadlines are looked at while there is something to look at. */
+  const watch = () => {
+    if (ladders.size === 0) {
+      stopLooking?.();
+      stopLooking = undefined;
+      return;
+    }
+    const work = () => {
+      for (const one of ladders) one.look();
+    };
+    stopLooking ??= every(host.limits.look, { clock, work });
+  };
+
+  return {
+    begin(ladder) {
+      if (isClosed || ladder.profiles.length === 0) return () => {};
+      const one = new Transcoding(ladder, host);
+      ladders.add(one);
+      watch();
+      const forget = () => {
+        ladders.delete(one);
+        watch();
+      };
+      void one.ended.then(forget);
+      return () => {
+        one.stop();
+        forget();
+      };
+    },
+    readings: () => [...ladders].map((one) => one.reading()),
+    totals: () => ({
+      ladders: [...ladders].filter(({ isMaking }) => isMaking).length,
+      pixelRate: capacity.used,
+      capacity: capacity.limit,
+      pictures,
+      restarts,
+      troubles: { ...troubles },
+    }),
+    close() {
+      isClosed = true;
+      for (const one of ladders) one.stop();
+    },
+  };
+}

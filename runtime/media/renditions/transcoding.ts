@@ -1,0 +1,276 @@
+import type { Log } from '../../../core/log.ts';
+import { pause } from '../../../core/pause.ts';
+import type { Clock } from '../../../core/ports/clock.ts';
+import type { LadderReading, TranscodeReason, TranscodeTrouble } from '../../../core/ports/transcoder.ts';
+import type { FfmpegRunner } from '../../ffmpeg/runner.ts';
+import { Backoff } from '../backoff.ts';
+import type { Capacity } from './capacity.ts';
+import type { Ladder, LadderRun } from './ladder.ts';
+import { LadderProcess, type ProcessEnd } from './ladder-process.ts';
+import type { TranscodingLimits } from './limits.ts';
+import { type EncodingSettings, liveCommand } from './live-command.ts';
+import { type Plan, planOf } from './plan.ts';
+import { capacityTrouble, endTrouble, refusalTrouble, tooSlow, unexpected } from './troubles.ts';
+
+/** What all ladders of a node share. */
+export interface TranscodingHost {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly runner: Pick<FfmpegRunner, 'start'>;
+  readonly random: () => number;
+  readonly limits: TranscodingLimits;
+  readonly settings: EncodingSettings & { readonly niceness: number };
+  readonly capacity: Capacity;
+  /** A process is started after another one of the same ladder did not do. */
+  onRestart(): void;
+  onTrouble(reason: TranscodeReason): void;
+  onPictures(count: number): void;
+}
+
+/** How an attempt ended that is to be followed by another one. */
+interface Setback {
+  /** Undefined: nothing is wrong. */
+  readonly trouble?: TranscodeTrouble;
+  /** `waiting`: it broke. `refused`: nothing was begun, or could be. */
+  readonly state: 'starting' | 'waiting' | 'refused';
+  /** ms until the next; ends earlier when capacity frees, for one that is refused. */
+  readonly wait: number;
+}
+
+/**
+ * The renditions of one playlist, made by one process of ffmpeg at a time, for as long as there is something to make. A process that ends,
+ * hangs, or is too slow is followed by the next one, which goes on where it stopped as long as the window holds that.
+ */
+export class Transcoding {
+  /** Resolves when there is nothing more to do. */
+  readonly ended: Promise<void>;
+  readonly #ladder: Ladder;
+  readonly #host: TranscodingHost;
+  readonly #stop = new AbortController();
+  readonly #backoff: Backoff;
+  readonly #slowBackoff: Backoff;
+  #state: LadderReading['state'] = 'starting';
+  #trouble: TranscodeTrouble | undefined;
+  #retryAt: number | undefined;
+  #process: LadderProcess | undefined;
+  #run: LadderRun | undefined;
+  #plan: Plan | undefined;
+  #startedAt = 0;
+  /** Pictures of this run that were told already. */
+  #pictures = 0;
+  /** Where they were when patience began. */
+  #late: { readonly since: number; readonly lag: number } | undefined;
+  /** Pictures a second of the source as they were counted. */
+  #counted: number | undefined;
+
+  constructor(ladder: Ladder, host: TranscodingHost) {
+    this.#ladder = ladder;
+    this.#host = host;
+    const { random, limits } = host;
+    this.#backoff = new Backoff({ first: limits.retryFirst, most: limits.retryMost, random });
+    this.#slowBackoff = new Backoff({ first: limits.slowPause, most: 8 * limits.slowPause, random });
+    this.ended = this.#live();
+  }
+
+  get isMaking(): boolean {
+    return this.#process !== undefined;
+  }
+
+  reading(): LadderReading {
+    const { playbackId, profiles, lag } = this.#ladder;
+    return {
+      ...{ playbackId, state: this.#state, lag },
+      renditions: profiles.map(({ name }, index) => ({ name, isListed: this.#ladder.isListed(index) })),
+      ...(this.#trouble && { trouble: this.#trouble }),
+      ...(this.#retryAt !== undefined && { retryAt: this.#retryAt }),
+    };
+  }
+
+  stop(): void {
+    this.#stop.abort();
+    this.#process?.stop();
+  }
+
+  /** Called again and again while it is there: sees whether renditions come, and in time. */
+  look(): void {
+    const [process, run] = [this.#process, this.#run];
+    if (process === undefined || run === undefined) return;
+    const { clock, limits } = this.#host;
+    const now = clock.now();
+    process.look(now);
+    this.#countPictures();
+    this.#lookAtSource(process, run);
+    if (run.pictures === 0) return;
+    const { lag } = this.#ladder;
+    if (lag > limits.behind) {
+      this.#state = 'behind';
+      if (this.#late === undefined || lag <= this.#late.lag - limits.gain) this.#late = { since: now, lag };
+      else if (now - this.#late.since > limits.patience) process.stop(tooSlow);
+      return;
+    }
+    this.#late = undefined;
+    this.#state = 'running';
+    // Over is what was wrong when viewers have all of them again.
+    if (this.#ladder.profiles.every((_, index) => this.#ladder.isListed(index))) this.#trouble = undefined;
+  }
+
+  async #live(): Promise<void> {
+    const { log, capacity } = this.#host;
+    const { signal } = this.#stop;
+    while (!signal.aborted) {
+      let setback: Setback | undefined;
+      try {
+        const run = await this.#next(signal);
+        if (run === undefined || signal.aborted) {
+          run?.end({ isWhole: false });
+          break;
+        }
+        setback = await this.#make(run);
+      } catch (error) {
+        log.error('renditions could not be begun', { streamId: this.#ladder.streamId, error });
+        setback = this.#broken(unexpected);
+      }
+      if (signal.aborted) break;
+      if (setback) await this.#sitOut(setback);
+    }
+    capacity.give(this);
+  }
+
+  /** Waits for media. Who waits for long, such as for an encoder to come back, has no part of the capacity. */
+  async #next(signal: AbortSignal): Promise<LadderRun | undefined> {
+    const { clock, limits, capacity } = this.#host;
+    const cancel = clock.at(clock.now() + limits.keptThrough, () => capacity.give(this));
+    try {
+      return await this.#ladder.next(signal);
+    } finally {
+      cancel();
+    }
+  }
+
+  /** One run, as far as it goes. Undefined: it is followed by the next at once. */
+  async #make(run: LadderRun): Promise<Setback | undefined> {
+    const { clock, runner, limits, settings } = this.#host;
+    const plan = planOf(run.video, { profiles: this.#ladder.profiles, limits, counted: this.#counted });
+    // What was counted is of the source before; another one is given the chance to be counted.
+    this.#counted = undefined;
+    const refusal = 'reason' in plan ? plan : this.#takeCapacity(plan);
+    if ('reason' in plan || refusal) {
+      run.end({ isWhole: false });
+      return this.#refused(refusal as TranscodeTrouble);
+    }
+    const intervals = plan.renditions.map(({ rate }) => (rate ? (1000 * rate.fpsDen) / rate.fps : 0));
+    const process = new LadderProcess(run, {
+      ...{ clock, runner, niceness: settings.niceness },
+      command: liveCommand(run, { plan, settings }),
+      stall: limits.stall + Math.min(...intervals),
+      frameRate: limits.frameRate,
+    });
+    this.#state = 'starting';
+    this.#retryAt = this.#late = undefined;
+    this.#startedAt = clock.now();
+    this.#pictures = 0;
+    [this.#process, this.#run, this.#plan] = [process, run, plan];
+    const end = await process.ended;
+    this.#countPictures();
+    this.#process = this.#run = this.#plan = undefined;
+    this.#state = 'starting';
+    return this.#setbackOf(end);
+  }
+
+  #setbackOf(end: ProcessEnd): Setback | undefined {
+    const { clock, log, limits, settings } = this.#host;
+    const { streamId } = this.#ladder;
+    if (end.by === 'refused') {
+      const trouble = refusalTrouble(end.refusal);
+      return trouble.reason === 'broken' ? this.#broken(trouble) : this.#refused(trouble);
+    }
+    if (clock.now() - this.#startedAt >= limits.steady) {
+      this.#backoff.reset();
+      this.#slowBackoff.reset();
+      if (end.by === 'whole') return undefined;
+    }
+    if (end.by === 'stopped') return undefined;
+    // A source that begins anew again and again is not given a process each time.
+    if (end.by === 'whole') return { state: 'starting', wait: this.#backoff.next() };
+    if (end.by === 'itself') {
+      log.debug('ffmpeg ended while it made renditions', { streamId, errors: end.end.errors });
+      return this.#broken(endTrouble(end.end, settings));
+    }
+    const { trouble, error } = end;
+    if (error !== undefined) log.error('renditions of a broadcast broke', { streamId, error });
+    return ['source', 'capacity', 'memory'].includes(trouble.reason)
+      ? this.#refused(trouble)
+      : this.#broken(trouble);
+  }
+
+  #broken(trouble: TranscodeTrouble): Setback {
+    const backoff = trouble.reason === 'slow' ? this.#slowBackoff : this.#backoff;
+    return { trouble, state: 'waiting', wait: backoff.next() };
+  }
+
+  #refused(trouble: TranscodeTrouble): Setback {
+    return { trouble, state: 'refused', wait: this.#host.limits.lookAgain };
+  }
+
+  /** Waits for the next attempt. */
+  async #sitOut({ trouble, state, wait }: Setback): Promise<void> {
+    const { clock, limits, capacity } = this.#host;
+    const { signal } = this.#stop;
+    this.#state = state;
+    if (trouble) this.#told(trouble, state);
+    if (state === 'refused' || wait > limits.keptThrough) capacity.give(this);
+    const due = clock.now() + wait;
+    if (trouble) this.#retryAt = due;
+    const waiting = new AbortController();
+    const wake = () => waiting.abort();
+    signal.addEventListener('abort', wake);
+    const leave = trouble?.reason === 'capacity' ? capacity.wait(wake) : undefined;
+    if (!signal.aborted) await pause(due, { clock, signal: waiting.signal });
+    leave?.();
+    signal.removeEventListener('abort', wake);
+    this.#retryAt = undefined;
+    if (state === 'waiting') this.#host.onRestart();
+  }
+
+  /** Viewers are not offered them any more. Of the same trouble again and again there is one line in the log. */
+  #told(trouble: TranscodeTrouble, state: Setback['state']): void {
+    const { reason, message: why } = trouble;
+    const isNews = reason !== this.#trouble?.reason;
+    this.#ladder.suspend();
+    this.#trouble = trouble;
+    if (isNews || state === 'waiting') this.#host.onTrouble(reason);
+    // That there is no ffmpeg has a line of its own, once for all.
+    if (!isNews || reason === 'missing') return;
+    const { streamId } = this.#ladder;
+    this.#host.log.warn('a broadcast has no renditions for now', { streamId, reason, why });
+  }
+
+  #takeCapacity({ pixelRate }: Plan): TranscodeTrouble | undefined {
+    const { capacity } = this.#host;
+    if (capacity.take(this, pixelRate)) return undefined;
+    return capacityTrouble({ needed: pixelRate, limit: capacity.limit });
+  }
+
+  /** A source that has more pictures than it said takes more than was planned, or may not be transcoded at all. */
+  #lookAtSource(process: LadderProcess, run: LadderRun): void {
+    const rate = process.sourceRate;
+    if (rate === undefined || this.#plan === undefined) return;
+    const { limits } = this.#host;
+    const now = planOf(run.video, { profiles: this.#ladder.profiles, limits, counted: rate });
+    if ('reason' in now) this.#counted = rate;
+    else if (now.pixelRate <= this.#plan.pixelRate * TOLERANCE) return;
+    const trouble = 'reason' in now ? now : this.#takeCapacity(now);
+    if (trouble) process.stop(trouble);
+    else if (!('reason' in now)) this.#plan = now;
+  }
+
+  #countPictures(): void {
+    const { pictures } = this.#run ?? { pictures: 0 };
+    if (pictures <= this.#pictures) return;
+    this.#host.onPictures(pictures - this.#pictures);
+    this.#pictures = pictures;
+  }
+}
+
+/** Jitter makes no second exactly as long as the other. */
+const TOLERANCE = 1.25;

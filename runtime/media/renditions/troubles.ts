@@ -1,0 +1,62 @@
+import type { TranscodeReason, TranscodeTrouble } from '../../../core/ports/transcoder.ts';
+import type { FfmpegEnd } from '../../ffmpeg/process.ts';
+import type { FfmpegRefusal } from '../../ffmpeg/runner.ts';
+
+/** Why ffmpeg was not started, for people. */
+export function refusalTrouble({ reason }: FfmpegRefusal): TranscodeTrouble {
+  if (reason === 'missing')
+    return trouble('missing', 'ffmpeg is not installed on this server, or does not run.');
+  if (reason === 'full')
+    return trouble('capacity', 'This server runs as many processes of ffmpeg as it may (ffmpeg.processes).');
+  return trouble('broken', 'ffmpeg could not be started.');
+}
+
+/**
+ * What ended ffmpeg before its input was over, from what it said (ffmpeg 5.1 to 8: ffmpeg_dec.c, ffmpeg_enc.c, ffmpeg_hw.c and what they
+ * were before). Known signs become words of ours: the text repeats what others wrote.
+ */
+export function endTrouble({ errors }: FfmpegEnd, { encoder }: { encoder: string }): TranscodeTrouble {
+  if (/decoder[^\n]*not found|no decoder|unknown decoder|unsupported codec/i.test(errors))
+    return trouble('source', 'The ffmpeg of this server cannot decode its video.');
+  const isEncoder =
+    /unknown encoder|while opening encoder|error (initiali[sz]ing|opening) (the )?(output stream|encoder)/i;
+  const isDevice =
+    /device creation failed|no device available|cannot load lib|failed to set value[^\n]*device/i;
+  if (isEncoder.test(errors) || isDevice.test(errors))
+    return trouble(
+      'encoder',
+      `The ffmpeg of this server cannot encode with ${encoder} (renditions.encoder).`,
+    );
+  return trouble('broken', 'ffmpeg ended in the middle of the broadcast.');
+}
+
+/** Without what is free at the moment, which changes all the time. */
+export function capacityTrouble({ needed, limit }: { needed: number; limit: number }): TranscodeTrouble {
+  const [own, all] = [needed, limit].map(megapixels);
+  return trouble(
+    'capacity',
+    needed > limit
+      ? `They take ${own} megapixels a second; this server encodes ${all} (renditions.capacity).`
+      : `They take ${own} megapixels a second, and of the ${all} that this server encodes (renditions.capacity) fewer are free.`,
+  );
+}
+
+export function stallTrouble(ms: number): TranscodeTrouble {
+  return trouble('stalled', `ffmpeg gave no picture for ${ms / 1000} s.`);
+}
+
+export const unreadable = trouble('broken', 'What ffmpeg wrote could not be read.');
+export const noMemory = trouble('memory', 'Live media holds all the memory that it may (hls.memory).');
+export const tooSlow = trouble('slow', 'This server encodes them more slowly than they are broadcast.');
+export const unexpected = trouble(
+  'broken',
+  'This server could not make them, for a reason that is in its log.',
+);
+
+function trouble(reason: TranscodeReason, message: string): TranscodeTrouble {
+  return { reason, message };
+}
+
+function megapixels(pixelRate: number): string {
+  return (pixelRate / 1e6).toFixed(1).replace(/\.0$/, '');
+}

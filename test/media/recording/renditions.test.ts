@@ -1,0 +1,519 @@
+import { createHash } from 'node:crypto';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import type { Blobs } from '../../../core/ports/blobs.ts';
+import type { PublishGrant } from '../../../core/ports/media.ts';
+import type { FinishedRendition, FinishedTake } from '../../../core/ports/recorder.ts';
+import { readSegmentIndex } from '../../../core/segment-index.ts';
+import { virtualClock } from '../../../runtime/drivers/clock/virtual.ts';
+import type { FedPart, MediaRecorder, TakeFeed } from '../../../runtime/media/recording/feed.ts';
+import { FreeSpace } from '../../../runtime/media/recording/free-space.ts';
+import { PartRing, ringMemory } from '../../../runtime/media/recording/part-ring.ts';
+import { silentLog } from '../../kit/silent-log.ts';
+import { bytesOf, checkFinished, Film, grantOf, noSignal, place, until } from './fixtures.ts';
+
+const names = ['480p', '240p'] as const;
+
+function grantWith(sessionId: string, profiles: readonly string[] = names): PublishGrant {
+  const about = { width: 128, height: 128, bitrate: 1000, fps: 0 };
+  return { ...grantOf(sessionId), profiles: profiles.map((name) => ({ name, ...about })) };
+}
+
+/** A broadcast with its renditions, part by part; of some, parts may be left out. */
+class Broadcast {
+  readonly source = new Film({ partBytes: 4000 });
+  readonly films: ReadonlyMap<string, Film>;
+  readonly #feeds = new Map<string, TakeFeed>();
+  #sourceFeed: TakeFeed | undefined;
+
+  constructor(profiles: readonly string[] = names) {
+    this.films = new Map(
+      profiles.map((name, number) => [name, new Film({ partBytes: 2000, seed: 7 + number })]),
+    );
+  }
+
+  on(recorder: MediaRecorder, grant = grantWith('s1', [...this.films.keys()])): this {
+    this.#sourceFeed = recorder.feed(grant);
+    this.#sourceFeed?.begin(this.source.init);
+    for (const [name, { init }] of this.films) {
+      const feed = recorder.feed(grant, name);
+      if (!feed) throw new Error(`${name} is not recorded`);
+      feed.begin({ ...init, codecs: ['avc1.42c01e'], width: 426, height: 240 });
+      this.#feeds.set(name, feed);
+    }
+    return this;
+  }
+
+  /** @param lacks whether a rendition has no part number `part` (0 to 3) of segment `segment`; also of `source` */
+  segments(
+    from: number,
+    to: number,
+    lacks: (name: string, segment: number, part: number) => boolean = () => false,
+  ) {
+    for (let segment = from; segment < to; segment += 1) {
+      for (let part = 0; part < 4; part += 1) {
+        this.#hand(this.#sourceFeed, this.source, lacks('source', segment, part));
+        for (const [name, film] of this.films)
+          this.#hand(this.#feeds.get(name), film, lacks(name, segment, part));
+      }
+    }
+    return this;
+  }
+
+  end(): void {
+    for (const feed of this.#feeds.values()) feed.end();
+    this.#sourceFeed?.end();
+  }
+
+  #hand(feed: TakeFeed | undefined, film: Film, isLacking: boolean): void {
+    const { bytes, part } = film.next();
+    if (!isLacking) feed?.part(bytes, part as FedPart);
+  }
+}
+
+/** Whose each segment of a rendition is, as it is played: its own as `r`, the source's as `s`; throws when bytes or hashes are wrong. */
+async function shownIn(
+  blobs: Blobs,
+  { take, rendition, broadcast }: { take: FinishedTake; rendition: FinishedRendition; broadcast: Broadcast },
+): Promise<string> {
+  const [video, bytes] = await Promise.all([
+    bytesOf(blobs, take.video.key),
+    bytesOf(blobs, rendition.video.key),
+  ]);
+  expect(bytes.length).toBe(rendition.video.size);
+  for (const kind of ['md5', 'sha256'] as const)
+    expect(createHash(kind).update(bytes).digest('hex')).toBe(rendition.video[kind]);
+  const [source, own] = await Promise.all(
+    [take, rendition].map(async ({ index }) => readSegmentIndex(await bytesOf(blobs, index.key))),
+  );
+  if (!source || !own) throw new Error('an index is missing');
+  expect(own.count).toBe(source.count);
+  const film = broadcast.films.get(rendition.name) as Film;
+  return Array.from({ length: own.count }, (_, number) => {
+    const { at, size, init, ...about } = own.segment(number);
+    const its = source.segment(number);
+    const { at: _at, size: _size, init: _init, ...same } = its;
+    expect(about).toEqual(same);
+    const { ofSource } = own.inits[init]!;
+    const segment = (its.wallStart - source.segment(0).wallStart) / 2000;
+    if (ofSource !== undefined) {
+      expect([at, size, ofSource]).toEqual([its.at, its.size, its.init]);
+      expect(own.inits[init]).toEqual({ ...source.inits[ofSource], ofSource });
+      return 's';
+    }
+    const first = (source.segment(0).wallStart - 1_800_000_000_000) / 2000;
+    expect(
+      Buffer.from(bytes.subarray(at, at + size)).equals(
+        Buffer.concat(film.partsOf(first + segment) as Uint8Array[]),
+      ),
+    ).toBe(true);
+    expect(video.length).toBe(take.video.size);
+    return 'r';
+  }).join('');
+}
+
+async function allShown(
+  blobs: Blobs,
+  take: FinishedTake,
+  broadcast: Broadcast,
+): Promise<Record<string, string>> {
+  await checkFinished(blobs, take);
+  const all: Record<string, string> = {};
+  for (const rendition of take.renditions ?? [])
+    all[rendition.name] = await shownIn(blobs, { take, rendition, broadcast });
+  return all;
+}
+
+describe('a take with renditions', () => {
+  it('has a file for each beside its own, in the order of the profiles', async () => {
+    using at = place();
+    const recorder = await at.recorder();
+    const broadcast = new Broadcast().on(recorder).segments(0, 5);
+    expect(await recorder.takes()).toMatchObject([{ sessionId: 's1', isFed: true, isFinished: false }]);
+    broadcast.end();
+    await until(async () => (await recorder.takes())[0]!.bytes > 4 * 5 * (4000 + 2 * 2000));
+    expect(readdirSync(at.folder)).toHaveLength(3);
+    const take = (await recorder.finish('s1', { signal: noSignal() }))!;
+    expect(take.renditions?.map(({ name }) => name)).toEqual(names);
+    expect(await allShown(at.blobs, take, broadcast)).toEqual({ '480p': 'rrrrr', '240p': 'rrrrr' });
+    const [first] = take.renditions!;
+    expect(first).toMatchObject({
+      share: 1,
+      variant: { codecs: ['avc1.42c01e'], width: 426, height: 240, frameRate: 10 },
+    });
+    expect(first!.variant.bandwidth.average).toBeGreaterThan(2000 * 8 * 2);
+    expect(first!.variant.bandwidth.average).toBeLessThan(3000 * 8 * 2);
+    // Whatever else there is, the take is what it would be alone.
+    expect(take.spec.tracks).toHaveLength(1);
+    expect(await recorder.takes()).toMatchObject([{ isFinished: true, isFed: false }]);
+    // A source, its head and index, and two of each rendition.
+    expect((await at.blobs.list('assets/s1/', { limit: 20 })).blobs).toHaveLength(7);
+    await recorder.close();
+  });
+
+  it('is not broken by any name of a profile', async () => {
+    using at = place();
+    const odd = [
+      '../../x',
+      'a/b',
+      '.',
+      '',
+      '\u{1f4fa}'.repeat(250),
+      '\ud800',
+      '\ud801',
+      'é',
+      'e\u0301',
+      'x\0',
+    ];
+    const recorder = await at.recorder();
+    const broadcast = new Broadcast(odd).on(recorder).segments(0, 2);
+    broadcast.end();
+    await recorder.close();
+    const again = await at.recorder();
+    expect(existsSync(join(at.folder, '.aside'))).toBe(false);
+    const take = (await again.finish('s1', { signal: noSignal() }))!;
+    expect(take.renditions?.map(({ name }) => name)).toEqual(odd);
+    expect(new Set(Object.values(await allShown(at.blobs, take, broadcast)))).toEqual(new Set(['rr']));
+    await again.close();
+  });
+
+  it.each([
+    ['at the beginning', (segment: number) => segment < 2, 'ssrrrrrr'],
+    ['in the middle', (segment: number) => segment === 3 || segment === 4, 'rrrssrrr'],
+    ['at the end', (segment: number) => segment > 5, 'rrrrrrss'],
+    ['in half of a segment', (segment: number, part: number) => segment === 3 && part > 1, 'rrrsrrrr'],
+    ['in one part', (segment: number, part: number) => segment === 2 && part === 1, 'rrsrrrrr'],
+    [
+      'in the beginning of a segment',
+      // What comes behind it is taken for more of the segment before.
+      (segment: number, part: number) => segment === 4 && part < 1,
+      'rrrssrrr',
+    ],
+    ['everywhere', () => true, undefined],
+  ])('shows the source where a rendition has a hole: %s', async (_, lacks, shown) => {
+    using at = place();
+    const recorder = await at.recorder();
+    const broadcast = new Broadcast()
+      .on(recorder)
+      .segments(0, 8, (name, segment, part) => name === '240p' && lacks(segment, part));
+    broadcast.end();
+    const take = (await recorder.finish('s1', { signal: noSignal() }))!;
+    expect(take.gaps).toBe(0);
+    expect(await allShown(at.blobs, take, broadcast)).toEqual({
+      '480p': 'rrrrrrrr',
+      ...(shown !== undefined && { '240p': shown }),
+    });
+    const holed = take.renditions?.find(({ name }) => name === '240p');
+    expect(holed?.share).toBe(shown && [...shown].filter((one) => one === 'r').length / 8);
+    // A player must be able to decode what it borrows.
+    if (holed) expect(holed.variant.codecs).toEqual(['avc1.42c01e', ...broadcast.source.init.codecs]);
+    expect(holed?.variant.height).toBe(holed && 240);
+    await recorder.close();
+  });
+
+  it('shows nothing of a rendition where the source has nothing', async () => {
+    using at = place();
+    const recorder = await at.recorder();
+    const broadcast = new Broadcast()
+      .on(recorder)
+      .segments(0, 8, (name, segment) => name === 'source' && (segment === 2 || segment === 5));
+    broadcast.end();
+    const take = (await recorder.finish('s1', { signal: noSignal() }))!;
+    expect(await allShown(at.blobs, take, broadcast)).toEqual({ '480p': 'rrrrrr', '240p': 'rrrrrr' });
+    await recorder.close();
+  });
+
+  it('goes on after a restart and with the next publish, each file where it was', async () => {
+    using at = place();
+    const broadcast = new Broadcast();
+    const before = await at.recorder();
+    broadcast.on(before).segments(0, 3);
+    await before.close();
+    const recorder = await at.recorder();
+    expect(await recorder.takes()).toMatchObject([{ sessionId: 's1', isFed: false }]);
+    broadcast.on(recorder).segments(3, 5).end();
+    broadcast.on(recorder).segments(5, 7).end();
+    const take = (await recorder.finish('s1', { signal: noSignal() }))!;
+    expect(await allShown(at.blobs, take, broadcast)).toEqual({ '480p': 'rrrrrrr', '240p': 'rrrrrrr' });
+    const index = readSegmentIndex(await bytesOf(at.blobs, take.renditions![0]!.index.key));
+    expect(Array.from({ length: 7 }, (_, number) => index.segment(number).isDiscontinuity)).toEqual([
+      false,
+      false,
+      false,
+      true,
+      false,
+      true,
+      false,
+    ]);
+    await recorder.close();
+  });
+
+  it('takes nothing of them when it is over, and is answered the same until it is dropped with them', async () => {
+    using at = place();
+    const recorder = await at.recorder();
+    const broadcast = new Broadcast().on(recorder).segments(0, 2);
+    const take = (await recorder.finish('s1', { signal: noSignal() }))!;
+    broadcast.segments(2, 4);
+    expect(recorder.feed(grantWith('s1'), '480p')).toBeUndefined();
+    await recorder.close();
+    const again = await at.recorder();
+    expect(await again.finish('s1', { signal: noSignal() })).toEqual(take);
+    expect(await again.takes()).toHaveLength(1);
+    await again.drop('s1');
+    expect([await again.takes(), readdirSync(at.folder)]).toEqual([[], []]);
+    // Its blobs stay.
+    expect(await allShown(at.blobs, take, broadcast)).toEqual({ '480p': 'rr', '240p': 'rr' });
+    await again.close();
+  });
+
+  it('has them also when its process died after any step of finishing', async () => {
+    const calls = { most: 0 };
+    for (let dies = 1; dies === 1 || dies <= calls.most; dies += 1) {
+      using at = place();
+      const store = { ...at.blobs };
+      let count = 0;
+      // Whatever comes behind that call never happens in this process.
+      store.adopt = async (...given) => {
+        count += 1;
+        calls.most = Math.max(calls.most, count);
+        if (count >= dies) await new Promise(() => {});
+        return at.blobs.adopt(...given);
+      };
+      const limits = { renditionWait: 3_600_000 };
+      const recorder = await at.recorder({ blobs: store, limits });
+      const broadcast = new Broadcast().on(recorder).segments(0, 2);
+      broadcast.end();
+      const finishing = recorder.finish('s1', { signal: noSignal() }).catch(() => {});
+      await until(() => count >= dies);
+      // The death: nobody waits for it any more, and another process begins with what is on disk.
+      void finishing;
+      const again = await at.recorder();
+      const take = (await again.finish('s1', { signal: noSignal() }))!;
+      expect(await allShown(at.blobs, take, broadcast)).toEqual({ '480p': 'rr', '240p': 'rr' });
+      await again.close();
+      await recorder.close();
+    }
+    expect(calls.most).toBeGreaterThan(2);
+  });
+
+  it('of an earlier version is finished as it was', async () => {
+    using at = place();
+    const recorder = await at.recorder();
+    const broadcast = new Broadcast([]).on(recorder).segments(0, 2);
+    broadcast.end();
+    const take = await recorder.finish('s1', { signal: noSignal() });
+    expect(take).not.toHaveProperty('renditions');
+    await recorder.close();
+    const path = join(at.folder, 's1', 'take.json');
+    const { finished, ...meta } = JSON.parse(readFileSync(path, 'utf8'));
+    expect(Object.keys(meta.sealed)).toEqual(['video', 'index', 'head', 'spec', 'startedAt']);
+    writeFileSync(path, JSON.stringify(meta));
+    const again = await at.recorder();
+    expect(await again.finish('s1', { signal: noSignal() })).toEqual(take);
+    expect(finished).toEqual(take);
+    await again.close();
+  });
+});
+
+describe('a rendition that cannot be had', () => {
+  it('is left out when its blobs are refused, and its source is not', async () => {
+    using at = place();
+    const store = { ...at.blobs };
+    let refused = 0;
+    store.adopt = async (key, ...given) => {
+      const sizes = await at.blobs.head(key);
+      expect(sizes).toBeUndefined();
+      if (key === refusedKey) {
+        refused += 1;
+        throw new Error('no room for it');
+      }
+      return at.blobs.adopt(key, ...given);
+    };
+    const warned: unknown[] = [];
+    const log = { ...silentLog, warn: (line: string, fields?: object) => void warned.push([line, fields]) };
+    const recorder = await at.recorder({ blobs: store, log, limits: { uploadWait: 1 } });
+    const broadcast = new Broadcast().on(recorder).segments(0, 2);
+    broadcast.end();
+    await until(() => existsSync(at.folder) && readdirSync(at.folder).length === 3);
+    const metas = readdirSync(at.folder).map((name) =>
+      JSON.parse(readFileSync(join(at.folder, name, 'take.json'), 'utf8')),
+    );
+    const { takeId } = metas.find(({ rendition }) => rendition?.name === '480p');
+    const refusedKey = `assets/s1/${takeId}.mp4`;
+    const take = (await recorder.finish('s1', { signal: noSignal() }))!;
+    expect(await allShown(at.blobs, take, broadcast)).toEqual({ '240p': 'rr' });
+    expect(refused).toBe(3);
+    expect(warned.at(-1)).toMatchObject(['a recording lacks one of its renditions', { rendition: '480p' }]);
+    await recorder.drop('s1');
+    expect(readdirSync(at.folder)).toEqual([]);
+    await recorder.close();
+  });
+
+  it('is waited for so long and no longer', async () => {
+    using at = place();
+    const store = { ...at.blobs };
+    const held = Promise.withResolvers<void>();
+    let isHeld = false;
+    store.adopt = async (key, path, options) => {
+      // The first is that of the source: renditions are completed behind it.
+      if (path.includes('s1.')) {
+        isHeld = true;
+        await held.promise;
+      }
+      return at.blobs.adopt(key, path, options);
+    };
+    const recorder = await at.recorder({ blobs: store, limits: { renditionWait: 200 } });
+    const broadcast = new Broadcast().on(recorder).segments(0, 2);
+    broadcast.end();
+    const take = (await recorder.finish('s1', { signal: noSignal() }))!;
+    expect([isHeld, take.renditions]).toEqual([true, undefined]);
+    expect(await checkFinished(at.blobs, take)).toHaveLength(2);
+    // It is not removed under the hands of who still works at it.
+    const dropped = recorder.drop('s1');
+    held.resolve();
+    await dropped;
+    expect(readdirSync(at.folder)).toEqual([]);
+    await recorder.close();
+  });
+
+  it('is left out when its file cannot be read', async () => {
+    using at = place();
+    const before = await at.recorder();
+    const broadcast = new Broadcast().on(before).segments(0, 2);
+    await before.close();
+    const spools = readdirSync(at.folder).filter((name) => name !== 's1');
+    for (const name of spools) writeFileSync(join(at.folder, name, 'source.mp4'), 'nonsense');
+    writeFileSync(join(at.folder, spools[0]!, 'take.json'), '{"version":1,"sess');
+    const recorder = await at.recorder({ limits: { uploadWait: 1 } });
+    const take = (await recorder.finish('s1', { signal: noSignal() }))!;
+    expect(take.renditions).toBeUndefined();
+    expect(await allShown(at.blobs, take, broadcast)).toEqual({});
+    expect(readdirSync(join(at.folder, '.aside'))).toEqual([spools[0]]);
+    await recorder.close();
+  });
+
+  it('is not begun beyond the bounds, nor without a source that is recorded', async () => {
+    using at = place();
+    const recorder = await at.recorder({ limits: { renditions: 2, renditionTakes: 3 } });
+    expect(recorder.feed(grantWith('s1'), '480p')).toBeUndefined();
+    const broadcast = new Broadcast().on(recorder).segments(0, 1);
+    expect(recorder.feed(grantWith('s1'), 'third')).toBeUndefined();
+    expect(recorder.feed(grantWith('s1'), '480p')).toBeDefined();
+    const other = recorder.feed(grantWith('s2'))!;
+    expect(recorder.feed(grantWith('s2'), '480p')).toBeDefined();
+    expect(recorder.feed(grantWith('s2'), '240p')).toBeUndefined();
+    const { recording: _, ...plain } = grantWith('s1');
+    expect(recorder.feed(plain, '480p')).toBeUndefined();
+    broadcast.end();
+    other.end();
+    await recorder.close();
+  });
+
+  it('is what is given up first where the queue is full', () => {
+    const ring = new PartRing(ringMemory(64 * 4096), { perTake: 64 * 4096, spare: 32 * 4096 });
+    const part = new Uint8Array(4096);
+    for (let count = 0; count < 20; count += 1) expect(ring.put(1, part)).toBeDefined();
+    for (let count = 0; count < 12; count += 1) expect(ring.put(2, part, { isSpare: true })).toBeDefined();
+    expect(ring.put(2, part, { isSpare: true })).toBeUndefined();
+    for (let count = 0; count < 32; count += 1) expect(ring.put(1, part)).toBeDefined();
+    expect(ring.put(1, part)).toBeUndefined();
+  });
+
+  it('is what is given up first where the disk is nearly full', async () => {
+    using at = place();
+    const { bavail, bsize } = (await import('node:fs')).statfsSync('/tmp');
+    const free = bavail * bsize;
+    const options = { clock: virtualClock({ start: 0 }), slack: 1, interval: 1000 };
+    const space = new FreeSpace(at.folder, { ...options, reserve: free / 4, renditionReserve: free / 4 });
+    expect([space.isLowFor('source'), space.isLowFor('rendition')]).toEqual([false, false]);
+    space.wrote(free * 0.6);
+    expect([space.isLowFor('source'), space.isLowFor('rendition')]).toEqual([false, true]);
+    space.wrote(free * 0.3);
+    expect([space.isLowFor('source'), space.isLowFor('rendition')]).toEqual([true, true]);
+  });
+
+  it('says so with one word, and counts apart from what is missing of recordings', async () => {
+    using at = place();
+    const recorder = await at.recorder({ limits: { renditionReserve: Number.MAX_SAFE_INTEGER } });
+    const grant = grantWith('s1');
+    const feeds = [recorder.feed(grant)!, recorder.feed(grant, '480p')!];
+    const films = [new Film({ partBytes: 1000 }), new Film({ partBytes: 1000 })];
+    for (const [number, feed] of feeds.entries()) feed.begin(films[number]!.init);
+    const send = () =>
+      feeds.forEach((feed, number) => {
+        const { bytes, part } = films[number]!.next();
+        feed.part(bytes, part);
+      });
+    for (let count = 0; count < 8; count += 1) send();
+    await until(() => feeds[1]!.issues.length > 0);
+    expect(feeds.map(({ issues }) => issues)).toEqual([
+      [],
+      ['Renditions are missing from a part of the recording; it shows the source there.'],
+    ]);
+    expect(recorder.totals()).toMatchObject({ gaps: { low: 0 }, renditionGaps: { low: 1 } });
+    const take = (await recorder.finish('s1', { signal: noSignal() }))!;
+    expect([take.gaps, take.renditions]).toEqual([0, undefined]);
+    expect(await checkFinished(at.blobs, take)).toHaveLength(2);
+    await recorder.close();
+  });
+});
+
+describe('joining takes of several nodes', () => {
+  it('joins each rendition, whichever nodes have it', async () => {
+    using at = place();
+    using elsewhere = place();
+    using third = place();
+    const nodes = [
+      await at.recorder(),
+      await elsewhere.recorder({ blobs: at.blobs }),
+      await third.recorder({ blobs: at.blobs }),
+    ];
+    const broadcast = new Broadcast();
+    const takes: FinishedTake[] = [];
+    const lacking = [
+      (name: string) => name === '240p',
+      () => false,
+      (name: string, segment: number) => name === '480p' && segment === 5,
+    ];
+    for (const [number, node] of nodes.entries()) {
+      broadcast
+        .on(node)
+        .segments(number * 3, number * 3 + 3, (name, segment) => lacking[number]!(name, segment));
+      broadcast.end();
+      takes.push((await node.finish('s1', { signal: noSignal() }))!);
+    }
+    expect(takes.map(({ renditions }) => renditions?.length)).toEqual([1, 2, 2]);
+    const joining = { folder: 'assets/joined', signal: noSignal() };
+    const joined = await nodes[0]!.join(takes, joining);
+    expect(await allShown(at.blobs, joined, broadcast)).toEqual({
+      '480p': 'rrrrrrrrr',
+      '240p': 'sssrrrrrr',
+    });
+    expect(await nodes[0]!.join(takes, joining)).toEqual(joined);
+    expect(readdirSync(at.folder).filter((name) => name.startsWith('.join'))).toEqual([]);
+    // What it was made of stays.
+    for (const one of takes) await checkFinished(at.blobs, one);
+    // A source, its head and index, and two of each rendition.
+    expect((await at.blobs.list('assets/joined/', { limit: 20 })).blobs).toHaveLength(7);
+    await Promise.all(nodes.map((node) => node.close()));
+  });
+
+  it('does without a rendition whose blobs are gone', async () => {
+    using at = place();
+    const recorder = await at.recorder();
+    const broadcast = new Broadcast();
+    const takes: FinishedTake[] = [];
+    for (const [number, sessionId] of ['s1', 's2'].entries()) {
+      broadcast
+        .on(recorder, grantWith(sessionId))
+        .segments(number * 2, number * 2 + 2)
+        .end();
+      takes.push((await recorder.finish(sessionId, { signal: noSignal() }))!);
+    }
+    await at.blobs.delete([takes[1]!.renditions![1]!.video.key]);
+    const joined = await recorder.join(takes, { folder: 'assets/joined', signal: noSignal() });
+    expect(await allShown(at.blobs, joined, broadcast)).toEqual({ '480p': 'rrrr' });
+    await recorder.close();
+  });
+});
