@@ -33,12 +33,14 @@ export function takeHead({ start, moov, moovAt, isFragmented }: HeadlessFilm): F
   return { parts: [join([start, header]), payload], from, to: moovAt };
 }
 
-/** Of a film: its `ftyp` box where that is short, its index, and where that begins in the file. */
+/** What is known of the file. */
 interface HeadlessFilm {
+  readonly isFragmented: boolean;
+  /** Its `ftyp` box, where it is short. */
   readonly start: Uint8Array | undefined;
   readonly moov: Box;
+  /** Where that box begins in the file. */
   readonly moovAt: number;
-  readonly isFragmented: boolean;
 }
 
 /** Also of tracks that are passed over, which nothing is known of: what is wrong there makes it false. */
