@@ -73,5 +73,6 @@ export const namesOf = (profiles: number): string[] => [
 /** What a stream says of its renditions. */
 export async function renditionIssues(server: Server, id: string): Promise<string[]> {
   const { issues = [] } = await server.api.getStream(id);
-  return issues.filter((text) => text.startsWith('Viewers get the source alone'));
+  // Once they are back it is said for a while that they were missing.
+  return issues.filter((text) => /^(Viewers get the source alone|Renditions \()/.test(text));
 }

@@ -97,7 +97,7 @@ test.concurrent('killed three times, the source does not notice, and no picture 
   await until('no issue', async () => (await renditionIssues(server, live.stream.id)).length === 0, {
     within: 20_000,
   });
-  await expectSeamless(all, { seconds: 12 });
+  await expectSeamless(all, { seconds: 9 });
 });
 
 test.concurrent('one that hangs is killed by its deadline, the source does not notice, and no picture is missing', async () => {
@@ -122,7 +122,7 @@ test.concurrent('one that hangs is killed by its deadline, the source does not n
   await until('no issue', async () => (await renditionIssues(server, live.stream.id)).length === 0, {
     within: 20_000,
   });
-  await expectSeamless(all, { seconds: 12 });
+  await expectSeamless(all, { seconds: 9 });
 });
 
 test.concurrent('the encoder is cut off and comes back: renditions go on behind the same discontinuity', async () => {
