@@ -222,6 +222,18 @@ describe('a process that breaks', () => {
   });
 });
 
+it('says in the log how ffmpeg ended, and what it said', async () => {
+  const told: Record<string, unknown>[] = [];
+  const log = jsonLog({ level: 'info', now: () => 0, write: (line) => told.push(JSON.parse(line)) });
+  const { clock, begin, last } = given({ log });
+  await begin();
+  await last().exit({ code: 1, errors: 'x264 [error]: malloc failed' });
+  await clock.advance(0);
+  expect(told).toMatchObject([
+    { level: 'warn', reason: 'broken', ffmpeg: { code: 1, errors: 'x264 [error]: malloc failed' } },
+  ]);
+});
+
 describe('a process that hangs', () => {
   it('is killed when it gives nothing for what it took', async () => {
     const { clock, begin, reading, last } = given();
