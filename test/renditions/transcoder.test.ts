@@ -345,7 +345,7 @@ describe('what is refused', () => {
     expect(refused.trouble).toEqual({
       reason: 'capacity',
       message:
-        'They take 15.4 megapixels a second, and of the 23 that this server encodes (renditions.capacity) fewer are free.',
+        'They take 15.4 megapixels a second, and of the 23 that this server encodes (renditions.capacity) fewer are free. They begin when others end.',
     });
     expect(ladder.suspended).toBe(1);
     await clock.advance(5000);
