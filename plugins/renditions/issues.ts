@@ -27,8 +27,7 @@ const advice: Readonly<Record<TranscodeReason, string>> = {
   missing: 'Install ffmpeg: it is found within a minute, and nothing has to be configured.',
   encoder:
     'Set renditions.encoder to one that `ffmpeg -encoders` lists and the machine has, such as libx264.',
-  capacity:
-    'They begin when others end. Use fewer or smaller profiles, or raise renditions.capacity where the machine can do more.',
+  capacity: 'Use fewer or smaller profiles, or raise renditions.capacity where the machine can do more.',
   source: 'Send H.264 with a smaller picture or fewer pictures a second, or set profiles to [].',
   broken: 'It is started again by itself; the log of the server says more.',
   slow: 'Use fewer or smaller profiles or a faster renditions.preset, and lower renditions.capacity.',

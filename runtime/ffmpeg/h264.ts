@@ -11,8 +11,8 @@ export interface H264Settings {
 
 /** What an encoder is to make of one profile. */
 export interface H264Order {
-  readonly profile: Pick<RenditionProfile, 'bitrate' | 'fps' | 'fpsDen' | 'gop' | 'profile'>;
-  /** Of the pictures that come to the encoder, when the profile does not say; undefined: not known. */
+  readonly profile: Pick<RenditionProfile, 'bitrate' | 'gop' | 'profile'>;
+  /** Of the pictures that come to the encoder; undefined: not known. */
   readonly frameRate: number | undefined;
   /** Pictures must come out as they go in, one for one: no look ahead, no B-frames. */
   readonly isLive: boolean;
@@ -76,11 +76,10 @@ const profileNames = {
 
 /** Most pictures from one key frame to the next. */
 function pictures({ profile, frameRate }: H264Order): number {
-  const { gop, fps, fpsDen = 1 } = profile;
+  const { gop } = profile;
   if (gop === undefined) return NEVER;
   if (gop === 'intra') return 1;
-  const rate = fps > 0 ? fps / fpsDen : (frameRate ?? 30);
-  return Math.max(1, Math.min(NEVER, Math.round(Number(gop) * rate)));
+  return Math.max(1, Math.min(NEVER, Math.round(Number(gop) * (frameRate ?? 30))));
 }
 
 /** So many that the source's key frames come first. */

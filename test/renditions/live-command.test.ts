@@ -66,6 +66,19 @@ it('leaves out pictures beyond the rate of a profile, and never a key frame', ()
   );
 });
 
+it.each([
+  [{ fps: 0 }, 30],
+  [{ fps: 15 }, 15],
+  // No picture is doubled.
+  [{ fps: 60 }, 30],
+  // As few as there may be.
+  [{ fps: 1 }, 5],
+  [{ fps: 30_000, fpsDen: 1001, gop: '1.5' }, 45],
+])('has a key frame after so many seconds as `gop` says: %j', (profile, pictures) => {
+  const given = told({ profiles: [{ ...profile240, gop: '1', ...profile }] });
+  expect(given[given.indexOf('-g:v:0') + 1]).toBe(`${pictures}`);
+});
+
 it('gives hardware the pictures as it wants them', () => {
   const graphOf = (encoder: string) => {
     const given = told({ profiles: [profile240], encoder });

@@ -224,6 +224,18 @@ describe('a process that breaks', () => {
   });
 });
 
+it('says in the log how ffmpeg ended, and what it said', async () => {
+  const told: Record<string, unknown>[] = [];
+  const log = jsonLog({ level: 'info', now: () => 0, write: (line) => told.push(JSON.parse(line)) });
+  const { clock, begin, last } = given({ log });
+  await begin();
+  await last().exit({ code: 1, errors: 'x264 [error]: malloc failed' });
+  await clock.advance(0);
+  expect(told).toMatchObject([
+    { level: 'warn', reason: 'broken', ffmpeg: { code: 1, errors: 'x264 [error]: malloc failed' } },
+  ]);
+});
+
 describe('a process that hangs', () => {
   it('is killed when it gives nothing for what it took', async () => {
     const { clock, begin, reading, last } = given();
@@ -335,7 +347,7 @@ describe('what is refused', () => {
     expect(refused.trouble).toEqual({
       reason: 'capacity',
       message:
-        'They take 15.4 megapixels a second, and of the 23 that this server encodes (renditions.capacity) fewer are free.',
+        'They take 15.4 megapixels a second, and of the 23 that this server encodes (renditions.capacity) fewer are free. They begin when others end.',
     });
     expect(ladder.suspended).toBe(1);
     await clock.advance(5000);

@@ -2,6 +2,7 @@ import type { FfmpegCommand, FfmpegOptions } from '../../ffmpeg/command.ts';
 import { type H264Settings, h264Options } from '../../ffmpeg/h264.ts';
 import type { LadderRun } from './ladder.ts';
 import type { Plan, PlannedRendition } from './plan.ts';
+import { renditionRate } from './rendition-rate.ts';
 
 export interface EncodingSettings extends H264Settings {
   /** Where the hardware is, for encoders that need to know: `/dev/dri/renderD128`. */
@@ -21,7 +22,10 @@ export function liveCommand(
   const { renditions, decoderThreads } = plan;
   const { threads, encoder, device } = settings;
   const encoders = renditions.map(({ profile }, stream) => ({
-    ...h264Options({ profile, frameRate: video.frameRate, isLive: true, stream }, settings),
+    ...h264Options(
+      { profile, frameRate: renditionRate(profile, video.frameRate), isLive: true, stream },
+      settings,
+    ),
     [`threads:v:${stream}`]: threads,
   }));
   return {

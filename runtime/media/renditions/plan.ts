@@ -1,6 +1,7 @@
 import type { RenditionProfile, TranscodeTrouble } from '../../../core/ports/transcoder.ts';
 import type { LadderRun } from './ladder.ts';
 import type { TranscodingLimits } from './limits.ts';
+import { mostPictures } from './rendition-rate.ts';
 
 /** What is made of one source: a rendition for each profile, and what that takes. */
 export interface Plan {
@@ -58,9 +59,6 @@ function rendition(
   profile: RenditionProfile,
   { source, limits }: { source: Source; limits: TranscodingLimits },
 ): PlannedRendition {
-  const { fps, fpsDen = 1 } = profile;
-  const isSlow = fps / fpsDen < limits.leastRate;
-  const wanted = isSlow ? { fps: limits.leastRate, fpsDen: 1 } : { fps, fpsDen };
   const scale = Math.min(1, profile.width / source.width, profile.height / source.height);
   const side = (from: number, most: number) =>
     Math.max(2, Math.min(2 * Math.round((from * scale) / 2), 2 * Math.floor(Math.min(from, most) / 2)));
@@ -68,7 +66,7 @@ function rendition(
     profile,
     width: side(source.width, profile.width),
     height: side(source.height, profile.height),
-    rate: fps > 0 ? wanted : undefined,
+    rate: mostPictures(profile, limits),
   };
 }
 

@@ -2,6 +2,7 @@ import type { Log } from '../../../core/log.ts';
 import { pause } from '../../../core/pause.ts';
 import type { Clock } from '../../../core/ports/clock.ts';
 import type { LadderReading, TranscodeReason, TranscodeTrouble } from '../../../core/ports/transcoder.ts';
+import type { FfmpegEnd } from '../../ffmpeg/process.ts';
 import type { FfmpegRunner } from '../../ffmpeg/runner.ts';
 import { Backoff } from '../backoff.ts';
 import type { Capacity } from './capacity.ts';
@@ -31,6 +32,8 @@ export interface TranscodingHost {
 interface Setback {
   /** Undefined: nothing is wrong. */
   readonly trouble?: TranscodeTrouble;
+  /** What ended ffmpeg, for the log. */
+  readonly end?: FfmpegEnd;
   /** `waiting`: it broke. `refused`: nothing was begun, or could be. */
   readonly state: 'starting' | 'waiting' | 'refused';
   /** ms until the next; ends earlier when capacity frees, for one that is refused. */
@@ -183,7 +186,6 @@ export class Transcoding {
 
   #setbackOf(end: ProcessEnd): Setback | undefined {
     const { clock, log, limits, settings } = this.#host;
-    const { streamId } = this.#ladder;
     if (end.by === 'refused') {
       const trouble = refusalTrouble(end.refusal);
       return trouble.reason === 'broken' ? this.#broken(trouble) : this.#refused(trouble);
@@ -196,12 +198,10 @@ export class Transcoding {
     if (end.by === 'stopped') return undefined;
     // A source that begins anew again and again is not given a process each time.
     if (end.by === 'whole') return { state: 'starting', wait: this.#backoff.next() };
-    if (end.by === 'itself') {
-      log.debug('ffmpeg ended while it made renditions', { streamId, errors: end.end.errors });
-      return this.#broken(endTrouble(end.end, settings));
-    }
+    if (end.by === 'itself') return { ...this.#broken(endTrouble(end.end, settings)), end: end.end };
     const { trouble, error } = end;
-    if (error !== undefined) log.error('renditions of a broadcast broke', { streamId, error });
+    if (error !== undefined)
+      log.error('renditions of a broadcast broke', { streamId: this.#ladder.streamId, error });
     return ['source', 'capacity', 'memory'].includes(trouble.reason)
       ? this.#refused(trouble)
       : this.#broken(trouble);
@@ -217,11 +217,11 @@ export class Transcoding {
   }
 
   /** Waits for the next attempt. */
-  async #sitOut({ trouble, state, wait }: Setback): Promise<void> {
+  async #sitOut({ trouble, state, wait, end }: Setback): Promise<void> {
     const { clock, limits, capacity } = this.#host;
     const { signal } = this.#stop;
     this.#state = state;
-    if (trouble) this.#told(trouble, state);
+    if (trouble) this.#told(trouble, { state, end });
     if (state === 'refused' || wait > limits.keptThrough) capacity.give(this);
     const due = clock.now() + wait;
     if (trouble) this.#retryAt = due;
@@ -237,7 +237,7 @@ export class Transcoding {
   }
 
   /** Viewers are not offered them any more. Of the same trouble again and again there is one line in the log. */
-  #told(trouble: TranscodeTrouble, state: Setback['state']): void {
+  #told(trouble: TranscodeTrouble, { state, end }: Pick<Setback, 'state' | 'end'>): void {
     const { reason, message: why } = trouble;
     const isNews = reason !== this.#trouble?.reason;
     this.#ladder.suspend();
@@ -246,7 +246,11 @@ export class Transcoding {
     // That there is no ffmpeg has a line of its own, once for all.
     if (!isNews || reason === 'missing') return;
     const { streamId } = this.#ladder;
-    this.#host.log.warn('a broadcast has no renditions for now', { streamId, reason, why });
+    const { code, signal, errors } = end ?? {};
+    this.#host.log.warn('a broadcast has no renditions for now', {
+      ...{ streamId, reason, why },
+      ...(end && { ffmpeg: { code, signal, errors } }),
+    });
   }
 
   #takeCapacity({ pixelRate }: Plan): TranscodeTrouble | undefined {

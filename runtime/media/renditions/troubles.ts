@@ -7,7 +7,10 @@ export function refusalTrouble({ reason }: FfmpegRefusal): TranscodeTrouble {
   if (reason === 'missing')
     return trouble('missing', 'ffmpeg is not installed on this server, or does not run.');
   if (reason === 'full')
-    return trouble('capacity', 'This server runs as many processes of ffmpeg as it may (ffmpeg.processes).');
+    return trouble(
+      'capacity',
+      'This server runs as many processes of ffmpeg as it may (ffmpeg.processes). They begin when others end.',
+    );
   return trouble('broken', 'ffmpeg could not be started.');
 }
 
@@ -37,7 +40,7 @@ export function capacityTrouble({ needed, limit }: { needed: number; limit: numb
     'capacity',
     needed > limit
       ? `They take ${own} megapixels a second; this server encodes ${all} (renditions.capacity).`
-      : `They take ${own} megapixels a second, and of the ${all} that this server encodes (renditions.capacity) fewer are free.`,
+      : `They take ${own} megapixels a second, and of the ${all} that this server encodes (renditions.capacity) fewer are free. They begin when others end.`,
   );
 }
 

@@ -17,6 +17,7 @@ import {
   type LadderRun,
   type RenditionMaker,
 } from '../ladder.ts';
+import { renditionRate } from '../rendition-rate.ts';
 import type { ReadyParts } from './assembly.ts';
 import { ladderLimits } from './limits.ts';
 import { LiveRun, type Place, type RunHost } from './live-run.ts';
@@ -311,11 +312,11 @@ export class LiveLadder implements Ladder {
     const isOther = publish !== this.#recorded;
     if (isOther) this.#endTakes();
     for (const [index, window] of this.#windows.entries()) {
-      const { name, fps, fpsDen = 1 } = this.profiles[index];
+      const profile = this.profiles[index];
       const { config, record } = tracks[index];
       if (isOther && publish?.recording) {
         const { open, onTrouble } = publish.recording;
-        window.tap = new RecordingTap({ open: () => open(name), onTrouble });
+        window.tap = new RecordingTap({ open: () => open(profile.name), onTrouble });
       }
       window.number({
         mediaSequence: sequence,
@@ -324,14 +325,13 @@ export class LiveLadder implements Ladder {
       });
       const video = { id: VIDEO_TRACK, timescale: 90_000, config, record };
       const { audio } = init;
-      const frameRate = fps > 0 ? fps / fpsDen : init.frameRate;
       window.begin({
         bytes: writeInit(audio === undefined ? { video } : { video, audio }),
         codecs: [config.codec, ...init.codecs.slice(1)],
         width: config.width,
         height: config.height,
         // Counted in slots of a clock that ticks faster, it says nothing in the header of what is encoded live.
-        frameRate: config.frameRate ?? frameRate,
+        frameRate: config.frameRate ?? renditionRate(profile, init.frameRate),
         audio,
       });
     }
