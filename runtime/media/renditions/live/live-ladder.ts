@@ -8,6 +8,7 @@ import { VIDEO_TRACK } from '../../hls/track.ts';
 import type { LiveWindow } from '../../hls/window.ts';
 import type { MemoryShare } from '../../memory-budget.ts';
 import { writeInit } from '../../mp4/init.ts';
+import type { RenditionRelay } from '../../push/rendition-relay.ts';
 import type { TakeFeed } from '../../recording/feed.ts';
 import {
   type Ladder,
@@ -26,6 +27,8 @@ export interface LiveLadderOptions extends Pick<Ladder, 'playbackId' | 'streamId
   readonly source: LiveWindow;
   /** One for each profile. */
   readonly playlists: readonly MediaPlaylist[];
+  /** Where they are pushed on from, one for each profile; end with it. Without any they are not. */
+  readonly relays?: readonly RenditionRelay[];
   readonly config: OutputConfig;
   /** What is kept for it counts against; nothing when undefined. */
   readonly memory: MemoryShare | undefined;
@@ -52,6 +55,7 @@ export class LiveLadder implements Ladder {
   readonly #options: LiveLadderOptions;
   readonly #source: LiveWindow;
   readonly #windows: readonly LiveWindow[];
+  readonly #relays: readonly RenditionRelay[];
   readonly #host: RunHost;
   /** The part of the source that is made next; undefined: wherever the source is by then. */
   #place: Place | undefined;
@@ -80,6 +84,7 @@ export class LiveLadder implements Ladder {
     this.#options = options;
     this.#source = source;
     this.#windows = playlists.map(({ window }) => window);
+    this.#relays = options.relays ?? [];
     this.#floor = source.nextSequence;
     this.#host = {
       source,
@@ -173,6 +178,7 @@ export class LiveLadder implements Ladder {
     const publish = this.#publishes.at(-1);
     if (publish === undefined) return;
     publish.end ??= this.#source.nextSequence;
+    for (const relay of this.#relays) relay.hold();
     this.notify();
   }
 
@@ -202,6 +208,7 @@ export class LiveLadder implements Ladder {
     this.#run = undefined;
     for (const publish of this.#publishes) publish.end ??= this.#source.nextSequence;
     this.#clear();
+    for (const relay of this.#relays) relay.end();
     this.#wake();
     this.#stop?.();
   }
@@ -280,7 +287,7 @@ export class LiveLadder implements Ladder {
   #make(run: LiveRun, { parts, endsSegment }: ReadyParts): void {
     this.#beginInit(run, parts[0].sequence);
     for (const [index, queue] of run.queues.entries()) {
-      if (queue.write(parts, this.#windows[index])) continue;
+      if (queue.write(parts, { window: this.#windows[index], relay: this.#relays[index] })) continue;
       const error = new LadderFull('no memory is left for the playlists of renditions');
       this.#lose(error);
       throw error;
@@ -311,7 +318,7 @@ export class LiveLadder implements Ladder {
     const isOther = publish !== this.#recorded;
     if (isOther) this.#endTakes();
     for (const [index, window] of this.#windows.entries()) {
-      const { name, fps, fpsDen = 1 } = this.profiles[index];
+      const { name, fps, fpsDen = 1, bitrate } = this.profiles[index];
       const { config, record } = tracks[index];
       if (isOther && publish?.recording) {
         const { open, onTrouble } = publish.recording;
@@ -324,16 +331,20 @@ export class LiveLadder implements Ladder {
       });
       const video = { id: VIDEO_TRACK, timescale: 90_000, config, record };
       const { audio } = init;
-      const frameRate = fps > 0 ? fps / fpsDen : init.frameRate;
+      // Counted in slots of a clock that ticks faster, it says nothing in the header of what is encoded live.
+      const frameRate = config.frameRate ?? (fps > 0 ? fps / fpsDen : init.frameRate);
       window.begin({
         bytes: writeInit(audio === undefined ? { video } : { video, audio }),
         codecs: [config.codec, ...init.codecs.slice(1)],
         width: config.width,
         height: config.height,
-        // Counted in slots of a clock that ticks faster, it says nothing in the header of what is encoded live.
-        frameRate: config.frameRate ?? frameRate,
+        frameRate,
         audio,
       });
+      const relay = this.#relays[index];
+      relay?.begin({ video: { config, record }, audio, frameRate, bitrate }, { isPublish: isOther });
+      // What is left of a publish that is over: nobody is connected to for it.
+      if (isOther && publish?.end !== undefined) relay?.hold();
     }
     this.#recorded = publish;
     this.#begun = { init, tracks };
