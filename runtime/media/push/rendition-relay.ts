@@ -29,6 +29,8 @@ export class RenditionRelay {
   readonly #clock: Clock;
   readonly #pool: BufferPool;
   #audio: AudioEntry | undefined;
+  /** Heard later than the pictures of their part are decoded: they go with those of the next. */
+  #sounds: { readonly run: Run; row: number }[] = [];
 
   constructor(options: { relay: PushRelay; clock: Clock; pool: BufferPool }) {
     this.#relay = options.relay;
@@ -39,6 +41,7 @@ export class RenditionRelay {
   /** Nothing that follows needs what came before. `isPublish`: it is of another publish. */
   begin({ video, audio, frameRate, bitrate }: RelayedTracks, { isPublish }: { isPublish: boolean }): void {
     const relay = this.#relay;
+    this.#soundBefore(Number.POSITIVE_INFINITY);
     this.#audio = audio;
     if (isPublish) relay.begin();
     relay.announce({
@@ -55,22 +58,25 @@ export class RenditionRelay {
     relay.configureAudio({ bytes: sound, start: 0, end: sound.length, codec, config: audio.config });
   }
 
-  /** A part as it was put together; `pictures` in ticks of 1/90000 s. Both are good during the call. */
+  /** A part as it was put together; `pictures` in ticks of 1/90000 s, good during the call. `sound` stays as it is. */
   part(pictures: Run, sound: Run | undefined): void {
-    if (!this.#relay.isActive) return;
-    const buffer = this.#pool.take(Math.max(largest(pictures) + PICTURE_HEAD, largest(sound) + SOUND_HEAD));
+    if (!this.#relay.isActive) {
+      this.#sounds = [];
+      return;
+    }
+    if (sound !== undefined) this.#sounds.push({ run: sound, row: 0 });
+    const buffer = this.#pool.take(largest(pictures) + PICTURE_HEAD);
     const now = this.#clock.now();
-    let heard = 0;
     for (let row = 0; row < pictures.taken * STRIDE; row += STRIDE) {
       const { table, bytes } = pictures;
       const time = Math.round(table[row + DTS] / 90);
-      heard = this.#soundBefore(time, { sound, from: heard, buffer, now });
+      this.#soundBefore(time);
       const cts = Math.round((table[row + DTS] + table[row + CTS]) / 90) - time;
       const isKey = table[row + SYNC] === 1;
       const sample = { bytes, at: table[row + OFFSET], size: table[row + SIZE] };
       this.#relay.video(buffer, 0, writePicture(buffer, { ...sample, cts, isKey }), time, isKey, now);
     }
-    this.#soundBefore(Number.POSITIVE_INFINITY, { sound, from: heard, buffer, now });
+    this.#soundBefore(pictures.until / 90);
     this.#pool.give(buffer);
   }
 
@@ -81,32 +87,35 @@ export class RenditionRelay {
 
   /** There is no such rendition any more. */
   end(): void {
+    this.#soundBefore(Number.POSITIVE_INFINITY);
     this.#relay.end();
   }
 
-  /** Sound from row `from` on that is heard before `time`, ms. Answers the row behind it. */
-  #soundBefore(
-    time: number,
-    { sound, from, buffer, now }: { sound: Run | undefined; from: number; buffer: Uint8Array; now: number },
-  ): number {
-    if (sound === undefined || this.#audio === undefined) return from;
+  /** What is heard before `time`, ms. */
+  #soundBefore(time: number): void {
+    if (this.#audio === undefined || this.#sounds.length === 0) return;
     const { config, timescale = config.sampleRate } = this.#audio;
-    const { table, bytes } = sound;
-    let row = from;
-    for (; row < sound.taken * STRIDE; row += STRIDE) {
-      const at = (table[row + DTS] * 1000) / timescale;
-      if (at >= time) break;
-      const sample = { bytes, at: table[row + OFFSET], size: table[row + SIZE] };
-      this.#relay.audio(buffer, 0, writeSound(buffer, { ...sample, format: config.entry }), at, now);
+    const now = this.#clock.now();
+    for (let sound = this.#sounds[0]; sound !== undefined; sound = this.#sounds[0]) {
+      const { table, bytes, taken } = sound.run;
+      const buffer = this.#pool.take(largest(sound.run) + SOUND_HEAD);
+      for (; sound.row < taken * STRIDE; sound.row += STRIDE) {
+        const { row } = sound;
+        const at = (table[row + DTS] * 1000) / timescale;
+        if (at >= time) break;
+        const sample = { bytes, at: table[row + OFFSET], size: table[row + SIZE] };
+        this.#relay.audio(buffer, 0, writeSound(buffer, { ...sample, format: config.entry }), at, now);
+      }
+      this.#pool.give(buffer);
+      if (sound.row < taken * STRIDE) return;
+      this.#sounds.shift();
     }
-    return row;
   }
 }
 
 /** Bytes of the largest sample. */
-function largest(run: Run | undefined): number {
+function largest({ table, taken }: Run): number {
   let most = 0;
-  if (run !== undefined)
-    for (let row = 0; row < run.taken * STRIDE; row += STRIDE) most = Math.max(most, run.table[row + SIZE]);
+  for (let row = 0; row < taken * STRIDE; row += STRIDE) most = Math.max(most, table[row + SIZE]);
   return most;
 }
