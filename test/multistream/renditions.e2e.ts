@@ -23,6 +23,7 @@ const profiles = [
   { name: '180p', width: 320, height: 180, bitrate: 300_000, fps: 0 },
 ];
 
+const bFrames = 2;
 let clip: Clip;
 let folder: string;
 
@@ -41,7 +42,9 @@ async function wholeIn(flv: Uint8Array, size: { width: number; height: number })
   expect(await complaints(path)).toBe('');
   const numbers = await numbersPainted(flv);
   const shown = numbers.map((number, time) => ({ number, time, sequence: 0 }));
-  expect(gapsIn(shown, { of: clip.frames })).toEqual([]);
+  // The encoder may end amid B-frames, behind a picture that is shown after them.
+  const inOrder = shown.slice(0, -bFrames - 1);
+  expect(gapsIn(inOrder, { of: clip.frames })).toEqual([]);
   expect(numbers.length).toBe(Number(video?.nb_read_frames));
   expect(numbers.length).toBeGreaterThan(300);
   const sound = (Number(audio?.nb_read_packets) * 1024) / 48_000;
@@ -52,13 +55,13 @@ async function wholeIn(flv: Uint8Array, size: { width: number; height: number })
     // No gap, and nothing goes back. Headers have the time of what they precede.
     expect([Math.min(...steps) >= 0, Math.max(...steps) < 120], type).toEqual([true, true]);
   }
-  return numbers.at(-1) ?? -1;
+  return inOrder.at(-1)?.number ?? -1;
 }
 
 describe.skipIf(!hasNginx)('multistream of renditions', () => {
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'millrace-pushed-renditions-'));
-    clip = await paintedClip({ width: 640, height: 360, bFrames: 2, seconds: 60 });
+    clip = await paintedClip({ width: 640, height: 360, bFrames, seconds: 60 });
   }, 60_000);
   afterAll(() => rm(folder, { recursive: true, force: true }));
 

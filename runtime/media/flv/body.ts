@@ -1,10 +1,9 @@
 import { copyBytes } from '../copy-bytes.ts';
 
-/**
+/*
  * FLV message bodies as encoders send them: H.264 and AAC in the old format (Adobe FLV 10.1, E.4.2 and E.4.3), which every server
  * understands, Opus as Enhanced RTMP v2 has it.
  */
-export type SoundFormat = 'mp4a' | 'Opus';
 
 /** The header of H.264. @param record AVCDecoderConfigurationRecord */
 export function avcHeader(record: Uint8Array): Uint8Array {
@@ -22,8 +21,10 @@ export function soundHeader(format: SoundFormat, record: Uint8Array): Uint8Array
 export const PICTURE_HEAD = 5;
 export const SOUND_HEAD = 5;
 
+type SoundFormat = 'mp4a' | 'Opus';
+
 /** A sample in some buffer. */
-export interface Sample {
+interface Sample {
   readonly bytes: Uint8Array;
   readonly at: number;
   readonly size: number;
