@@ -33,6 +33,7 @@ import { ownUrl } from './own-url.ts';
 import { planOf } from './plan.ts';
 import { ffmpegStills } from './stills/stills.ts';
 import { ffmpegConverter } from './transcode/converter.ts';
+import { encoderOf } from './transcode/encoder.ts';
 import { welcome } from './welcome.ts';
 
 /** What sysexits.h calls EX_CONFIG: the start was refused, and a restart will not help. */
@@ -98,7 +99,7 @@ async function main(): Promise<void> {
   const { running, threads = Math.ceil(availableParallelism() / 2) } = config.conversion;
   const converter = ffmpegConverter({
     ...{ clock, runner: ffmpeg, blobs: opened.blobs, running, threads },
-    h264: { encoder: 'libx264', preset: 'veryfast' },
+    h264: encoderOf(config.renditions),
   });
   const pusher = openPusher(config, { clock, log, allow, ffmpeg, machineMemory: machineMemory() });
   const transcoder = openTranscoder(config, { clock, log, ffmpeg });

@@ -4,6 +4,8 @@ import type { LadderReading, TranscodeReason } from '../../core/ports/transcoder
 export function issueOf({ renditions, trouble }: LadderReading): string | undefined {
   if (!trouble) return undefined;
   const names = renditions.map(({ name }) => name).join(', ');
+  if (renditions.length > 0 && renditions.every(({ isListed }) => isListed))
+    return `Renditions (${names}) were missing for a while, and are back: ${lowered(trouble.message)}`;
   return `Viewers get the source alone, not ${names}: ${lowered(trouble.message)} ${advice[trouble.reason]}`;
 }
 

@@ -15,7 +15,6 @@ import {
 import { readPem } from '../read-pem.ts';
 import { Arrivals } from './arrivals.ts';
 import { Closings } from './closings.ts';
-import { DVR_PLAYLIST, renditionOf } from './hls/names.ts';
 import { LiveOutput } from './hls/output.ts';
 import { BufferPool } from './hls/pool.ts';
 import { mediaLimits } from './limits.ts';
@@ -228,7 +227,7 @@ export function inProcessMedia(options: InProcessMediaOptions): Media {
       // Until the first segment there is nothing to play, but it may come any moment.
       if (!airing?.output.isPlayable) return undefined;
       // Players keep asking for the media playlist; who asks for the multivariant one alone only looks.
-      if (viewers !== undefined && (renditionOf(file) !== undefined || file === DVR_PLAYLIST))
+      if (viewers !== undefined && airing.output.isWatched(file))
         for (const viewer of viewers) airing.viewers.saw(viewer, clock.now());
       return airing.output.serve(file, query, signal);
     },

@@ -347,6 +347,7 @@ test('viewers are who asks for a media playlist, plain or blocking, and readings
   await ask('source.m3u8', 'c', '_HLS_msn=1000&_HLS_part=0');
   await ask('source.m3u8', 'a', '_HLS_msn=1000&_HLS_part=0');
   await ask('none.m3u8', 'asks for what is not there');
+  await ask('r1.m3u8', 'and for a rendition, of which there are none');
   expect(watching()).toBe(3);
   expect(s.media.totals().viewers).toBe(3);
   await until('all media', () => (s.media.figures('t1')?.duration ?? 0) > 4.9);

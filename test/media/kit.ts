@@ -3,6 +3,7 @@ import { systemClock } from '../../runtime/drivers/clock/system.ts';
 import { inProcessMedia } from '../../runtime/media/in-process.ts';
 import type { NodePusher } from '../../runtime/media/push/pusher.ts';
 import type { MediaRecorder } from '../../runtime/media/recording/feed.ts';
+import type { RenditionMaker } from '../../runtime/media/renditions/ladder.ts';
 import { type Publisher, publish } from '../../runtime/media/rtmp/client.ts';
 import { AAC_48000_STEREO, AVC_360P, audioHeader, frame, sound, videoHeader } from '../hls/feed.ts';
 
@@ -11,9 +12,14 @@ export type Authorise = (request: PublishRequest) => Promise<PublishGrant | Publ
 /** The media of a process on a free port, its facts and lines of log, and encoders that publish to it. */
 export async function station(
   authorise?: Authorise,
-  options: { memory?: number; recorder?: MediaRecorder; pusher?: NodePusher } = {},
+  options: {
+    memory?: number;
+    recorder?: MediaRecorder;
+    pusher?: NodePusher;
+    transcoder?: RenditionMaker;
+  } = {},
 ) {
-  const { memory = 2 ** 32, recorder, pusher } = options;
+  const { memory = 2 ** 32, recorder, pusher, transcoder } = options;
   const port = freePort();
   const facts: MediaFact[] = [];
   const lines: string[] = [];
@@ -42,6 +48,7 @@ export async function station(
     rtmp: { host: '127.0.0.1', port },
     ...(recorder && { recorder }),
     ...(pusher && { pusher }),
+    ...(transcoder && { transcoder }),
     tls: undefined,
     hls: { part: 350, window: 12_000, waitingRequests: 100, memory },
   });

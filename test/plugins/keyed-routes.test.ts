@@ -14,6 +14,7 @@ const open = [
   ...['OPTIONS', 'HEAD', 'PATCH', 'DELETE', 'POST'].map(
     (method) => `${method} /upload/:assetId/tus/:uploadId`,
   ),
+  'GET /hls/:playbackId/thumbnail.jpg',
   ...['GET /recordings/:sessionId/*', 'OPTIONS /recordings/*'],
   ...['GET /api/playback/:id', 'OPTIONS /api/playback/*', 'GET /api/ingest', 'OPTIONS /api/ingest'],
   ...[

@@ -152,6 +152,11 @@ describe('the renditions of a broadcast', () => {
       ),
     ]);
     expect(isHealthy).toBe(false);
+    const back = renditions.map(({ name }) => ({ name, isListed: true }));
+    w.transcoder.shows(playbackId, { renditions: back, trouble });
+    expect((await shown(w, stream.id)).issues).toEqual([
+      'Renditions (720p, 240p) were missing for a while, and are back: ffmpeg ended in the middle of the broadcast.',
+    ]);
     w.transcoder.shows(playbackId, { renditions });
     expect(await shown(w, stream.id)).toEqual({ issues: [], isHealthy: true });
   });

@@ -182,6 +182,8 @@ describe('a process that breaks', () => {
     await clock.advance(2000);
     expect(reading()).toMatchObject({ state: 'running', trouble: { reason: 'broken' } });
     ladder.isOffered = true;
+    await clock.advance(3000);
+    expect(reading().trouble?.reason).toBe('broken');
     await clock.advance(250);
     expect(reading().trouble).toBeUndefined();
     await clock.advance(30_000);
@@ -440,7 +442,7 @@ describe('what is refused', () => {
     ladder.runs.at(-1)?.give(pictures(0));
     ffmpeg.started[0].say('x');
     ladder.isOffered = true;
-    await clock.advance(250);
+    await clock.advance(3500);
     expect(reading()).toMatchObject({ state: 'running' });
     expect(reading().trouble).toBeUndefined();
   });

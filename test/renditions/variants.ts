@@ -1,9 +1,13 @@
+import { pause } from '../../core/pause.ts';
+import { systemClock } from '../../runtime/drivers/clock/system.ts';
 import { until } from '../e2e/harness/wait.ts';
 import type { InitTrack, ParsedRun } from '../hls/boxes.ts';
 import { readFragments } from '../hls/boxes.ts';
 import type { ListedSegment, PlaylistOptions } from '../hls/checker.ts';
 import { Follower } from '../hls/follower.ts';
 import { attributes, must } from '../hls/rules.ts';
+
+const clock = systemClock();
 
 /** A variant as the multivariant playlist tells of it. */
 export interface Variant {
@@ -122,7 +126,7 @@ export function follow(url: string, options: PlaylistOptions & { readonly name: 
       parts = count;
       query = `?_HLS_msn=${open.sequence}&_HLS_part=${open.parts.length}`;
       // While nobody publishes it comes back at once.
-      if (playlist.hint === undefined) await Bun.sleep(100);
+      if (playlist.hint === undefined) await pause(clock.now() + 100, { clock, signal });
     }
   };
   const run = async () => {
@@ -133,7 +137,7 @@ export function follow(url: string, options: PlaylistOptions & { readonly name: 
         if (signal.aborted) return;
         if (error instanceof Refused) refusals.push(error.message);
         else problems.push(String(error));
-        await Bun.sleep(100);
+        await pause(clock.now() + 100, { clock, signal });
       }
     }
   };

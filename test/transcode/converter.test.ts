@@ -126,7 +126,8 @@ it('hands the film on as it is written, and ffmpeg the film as it is read', asyn
     [100, whole.length],
   ])
     await process.order.handlers.onOutput?.(whole.subarray(from, to));
-  for (let turn = 0; !process.calls.includes('end') && turn < 100; turn += 1) await Bun.sleep(0);
+  for (let turn = 0; !process.calls.includes('end') && turn < 100; turn += 1)
+    await new Promise((resolve) => setImmediate(resolve));
   expect(Buffer.concat(process.taken)).toEqual(bytes);
   await exit(process);
   expect(Buffer.from(await made)).toEqual(whole);
@@ -174,7 +175,8 @@ it('kills a decoder that hangs', async () => {
   const made = failure(transcode());
   const process = await started(1);
   say(process, film(fragment(0, 60)));
-  for (let turn = 0; !process.calls.includes('end') && turn < 100; turn += 1) await Bun.sleep(0);
+  for (let turn = 0; !process.calls.includes('end') && turn < 100; turn += 1)
+    await new Promise((resolve) => setImmediate(resolve));
   await clock.advance(170_000);
   expect(process.calls).not.toContain('kill');
   await clock.advance(20_000);
@@ -257,7 +259,7 @@ it('takes over what it can, and encodes the rest: no byte of what was tried in v
   expect(encodes(third)).toEqual(['libx264', 'aac']);
   const whole = film(fragment(0, 60));
   say(third, whole);
-  await Bun.sleep(0);
+  await new Promise((resolve) => setImmediate(resolve));
   await exit(third);
   expect(Buffer.from(await made)).toEqual(whole);
 });
@@ -306,7 +308,7 @@ it('ends the process when nobody reads any more, and gives its place to the next
   const first = reader.read();
   const process = await started(1);
   const second = failure(transcode());
-  await Bun.sleep(0);
+  await new Promise((resolve) => setImmediate(resolve));
   expect([all.length, converter.totals().waiting]).toEqual([1, 1]);
   say(process, film(fragment(0, 60)));
   await first;

@@ -58,7 +58,7 @@ describe('a film of 720p as 480p', () => {
     await ffmpeg(...numbered(seconds), ...sound(seconds), ...h264, ...options, '-c:a', 'aac', source);
     const { assetId, body } = await upload(server, source);
     const { asset, file } = await made(server, { id: assetId }, `${name}-480p.mp4`);
-    const { streams, format } = await probe(file);
+    const { streams } = await probe(file);
     expect(streams).toMatchObject([
       {
         codec_name: 'h264',
@@ -74,12 +74,14 @@ describe('a film of 720p as 480p', () => {
     const before = await probe(source);
     const packets = (of: Answer) => Number(of.streams[1].nb_read_packets);
     expect(packets(before) - packets({ streams })).toBeLessThanOrEqual(1);
-    // Sound may begin before the pictures.
-    const begin = Number(streams[0].start_time) - Number(format.start_time);
     for (const of of [file, asset.playbackUrl]) {
       expect(await ffmpeg('-i', of, '-f', 'null', '-')).toBe('');
-      for (const number of [0, 131, 236])
-        expect(await numberAt(of, Math.max(0, begin + (number - 0.5) / 30))).toBe(number);
+      for (const time of [0, 4.35, 7.85]) {
+        const number = await numberAt(source, time);
+        // In fragments ffmpeg shows the first picture for as long as the sound begins before it.
+        expect(Math.abs(number - time * 30)).toBeLessThanOrEqual(1);
+        expect(await numberAt(of, time)).toBe(number);
+      }
     }
   });
 

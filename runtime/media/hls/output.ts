@@ -222,6 +222,13 @@ export class LiveOutput {
     return this.#ingest?.vitals() ?? this.#vitals;
   }
 
+  /** Whether it is a media playlist that is there: players keep asking for that. */
+  isWatched(file: string): boolean {
+    if (file === DVR_PLAYLIST) return true;
+    const asked = renditionOf(file);
+    return asked !== undefined && this.#playlists[asked]?.isPlayable === true;
+  }
+
   /** For `Media.keyFrame`. */
   keyFrame(): LiveKeyFrame | 'none' | undefined {
     return this.isPlayable ? (newestKeyFrame(this.#window, this.#prefix) ?? 'none') : undefined;

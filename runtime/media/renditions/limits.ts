@@ -121,6 +121,12 @@ export const transcodingTable = limitTable('renditions', {
       'Longest wait, for the next attempt or for media, through which a broadcast keeps its part of the capacity.',
     beyond: 'Others may have it.',
   },
+  calm: {
+    value: 3000,
+    unit: 'ms',
+    meaning: 'How long viewers must have been offered all renditions again for what was wrong to be over.',
+    beyond: 'Nothing is said of it any more.',
+  },
   lookAgain: {
     value: 10_000,
     unit: 'ms',

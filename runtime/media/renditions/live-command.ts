@@ -81,12 +81,13 @@ function graphOf(
 /**
  * At most so many pictures a second: the first of each slot of 1/fps, counted from the last key frame. Key frames are always among
  * them and no time is changed: segments begin with them, on all renditions at the same time (the filter `fps` would drop and
- * move them). Nothing is doubled: a source with fewer pictures keeps its own.
+ * move them). Nothing is doubled: a source with fewer pictures keeps its own. The first of all is kept as well: behind `trim` it is
+ * mostly no key frame of the source, and without it nothing would come before the next one.
  */
 function thinning({ fps, fpsDen }: { fps: number; fpsDen: number }): string {
   // A tenth of a slot early, because times of RTMP are whole milliseconds.
   const slot = (time: string) => `floor((${time}-ld(0))*${fps}/${fpsDen}+0.1)`;
-  return `select='if(key,st(0,t)*0+1,gt(${slot('t')},${slot('prev_selected_t')}))'`;
+  return `select='if(key+isnan(prev_selected_t),st(0,t)*0+1,gt(${slot('t')},${slot('prev_selected_t')}))'`;
 }
 
 /** Pictures as the encoder takes them: 8 bits and 4:2:0, which every browser plays, in the memory of the hardware where it wants that. */

@@ -58,6 +58,8 @@ export class Transcoding {
   #startedAt = 0;
   /** Pictures of this run that were told already. */
   #pictures = 0;
+  /** Since when viewers are offered all of them, epoch ms. */
+  #backSince: number | undefined;
   /** Where they were when patience began. */
   #late: { readonly since: number; readonly lag: number } | undefined;
   /** Pictures a second of the source as they were counted. */
@@ -110,8 +112,10 @@ export class Transcoding {
     }
     this.#late = undefined;
     this.#state = 'running';
-    // Over is what was wrong when viewers have all of them again.
-    if (this.#ladder.profiles.every((_, index) => this.#ladder.isListed(index))) this.#trouble = undefined;
+    // Over is what was wrong when viewers have had all of them for a while: who looks once a second hears of every break.
+    if (!this.#ladder.profiles.every((_, index) => this.#ladder.isListed(index))) this.#backSince = undefined;
+    else this.#backSince ??= now;
+    if (this.#backSince !== undefined && now - this.#backSince >= limits.calm) this.#trouble = undefined;
   }
 
   async #live(): Promise<void> {
@@ -166,7 +170,7 @@ export class Transcoding {
       frameRate: limits.frameRate,
     });
     this.#state = 'starting';
-    this.#retryAt = this.#late = undefined;
+    this.#retryAt = this.#late = this.#backSince = undefined;
     this.#startedAt = clock.now();
     this.#pictures = 0;
     [this.#process, this.#run, this.#plan] = [process, run, plan];

@@ -66,6 +66,8 @@ export class ScriptedMaker implements RenditionMaker {
         this.errors.push(error);
         run.end({ isWhole: false });
         ladder.suspend();
+        // Whoever makes them waits before he tries again.
+        await settled(20);
       }
       while (!this.isWilling && !signal.aborted)
         await new Promise<void>((resolve) => {

@@ -1,7 +1,6 @@
 import type { FilmHead } from '../../../../core/ports/inspector.ts';
 import { join } from '../box.ts';
 import { type Box, Children, Fields, readTable, type Table } from '../inspect/boxes.ts';
-import type { Film } from '../inspect/read-film.ts';
 import { Refusal } from '../inspect/refusal.ts';
 
 /**
@@ -34,7 +33,15 @@ export function takeHead({ start, moov, moovAt, isFragmented }: HeadlessFilm): F
   return { parts: [join([start, header]), payload], from, to: moovAt };
 }
 
-type HeadlessFilm = Pick<Film, 'start' | 'moov' | 'moovAt' | 'isFragmented'>;
+/** What is known of the file. */
+interface HeadlessFilm {
+  readonly isFragmented: boolean;
+  /** Its `ftyp` box, where it is short. */
+  readonly start: Uint8Array | undefined;
+  readonly moov: Box;
+  /** Where that box begins in the file. */
+  readonly moovAt: number;
+}
 
 /** Also of tracks that are passed over, which nothing is known of: what is wrong there makes it false. */
 function everyPlace(moov: Box, isGood: (place: number, most: number) => boolean): boolean {

@@ -97,6 +97,12 @@ export class OutputReader {
       if (!this.#isAwaited) throw new LadderBroken('an mdat box has no moof box before it');
       this.#isAwaited = false;
       this.#data = size - HEAD;
+      const { table, count } = this.#fragment;
+      const row = (count - 1) * STRIDE;
+      const needed = count === 0 ? 0 : table[row + OFFSET] + table[row + SIZE] - this.#since;
+      // Otherwise what follows would be swallowed without a word.
+      if (this.#data < needed || this.#data > needed + this.#limits.otherBox)
+        throw new LadderBroken(`an mdat box has ${size} bytes, for pictures of ${needed}`);
       // Of an empty one nothing comes that could be looked at.
       if (this.#data === 0) this.#endFragment();
     } else {
