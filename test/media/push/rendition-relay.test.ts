@@ -16,8 +16,8 @@ const SMALL = order('small', { profile: '240p' });
 const SOURCE = order('source');
 
 /** A playlist with two renditions. */
-function onAir(config: Partial<OutputConfig> = {}) {
-  const stage = new Stage();
+function onAir(config: Partial<OutputConfig> = {}, limits: ConstructorParameters<typeof Stage>[0] = {}) {
+  const stage = new Stage(limits);
   const maker = new ScriptedMaker();
   const { clock, pusher } = stage;
   const output = new LiveOutput({
@@ -234,6 +234,18 @@ it('is another push when its profile is another, whose end is told first', async
   await settled();
   expect(stage.pusher.readings()).toEqual([]);
   expect(received(order('one')).length).toBeGreaterThan(0);
+});
+
+it('gives up its place before it takes one for another profile', async () => {
+  const { stage, attach, play, want } = onAir({}, { targets: 1 });
+  attach();
+  want(SMALL);
+  await play(5);
+  for (const profile of ['source', '360p', '240p']) {
+    want({ ...SMALL, profile });
+    await play(5);
+  }
+  expect(stage.told().join()).toBe(Array(4).fill('small connected').join(',small ended,'));
 });
 
 it('ends when the next publish wants other renditions', async () => {
