@@ -12,8 +12,8 @@ export interface Pusher {
   tell(report: (fact: PushFact) => void): void;
   /**
    * What is broadcast under `playbackId` here is to be pushed to exactly these from now on. Those that are new begin, those
-   * that are missing end, one whose `url` or `videoOnly` differs ends and begins anew, all others go on untouched. An
-   * unknown playlist: nothing happens. When the playlist ends, its pushes do.
+   * that are missing end, one whose `url`, `videoOnly` or `profile` differs ends and begins anew, all others go on untouched. An
+   * unknown playlist, or a profile that it has not: nothing happens. When the playlist ends, its pushes do.
    */
   want(playbackId: string, wanted: readonly PushOrder[]): void;
   /** Every push on this node as it is now: for whoever looks about once a second. */
@@ -31,6 +31,11 @@ export interface PushOrder {
   readonly url: string;
   /** Sound is left out. */
   readonly videoOnly: boolean;
+  /**
+   * Name of the rendition that is sent, of those that the broadcast is to have; absent or `source`: what the encoder sends. While
+   * it is not made the push has nothing to send: it connects when there is something, and then stays as it is.
+   */
+  readonly profile?: string;
   /**
    * Whose it is, such as an account: beyond three quarters of the places and of the memory for what waits, one owner gets no more
    * than its part, however many pushes it has. Absent: each playlist is an owner.

@@ -1,6 +1,7 @@
 import { valuesOf } from '../../core/limit-table.ts';
 import type { LiveReading, PublishGrant } from '../../core/ports/media.ts';
 import type { PushReading } from '../../core/ports/pusher.ts';
+import type { LadderReading } from '../../core/ports/transcoder.ts';
 import { type CurrentStream, type LiveObserver, streams } from '../streams/contract.ts';
 import type { MultistreamKit } from './config.ts';
 import type { PushFollower } from './follow.ts';
@@ -16,7 +17,7 @@ const { comparedAtOnce } = valuesOf(multistreamLimits);
  * cannot be read stays as it is.
  */
 export function comparing(kit: MultistreamKit, follower: PushFollower): Comparing {
-  const { pusher, log } = kit;
+  const { pusher, transcoder, log } = kit;
   const current = kit.use(streams).current;
   /** Of the last round, and those that are looked at for the next: playlist → the publish that came last. */
   let here = new Map<string, PublishGrant>();
@@ -26,6 +27,7 @@ export function comparing(kit: MultistreamKit, follower: PushFollower): Comparin
   const waiting = new Map<string, PublishGrant>();
   const reading = new Set<string>();
   let readings: Map<string, PushReading[]> | undefined;
+  let ladders: Map<string, LadderReading> | undefined;
   let hasFailed = false;
   let isStopped = false;
 
@@ -73,6 +75,10 @@ export function comparing(kit: MultistreamKit, follower: PushFollower): Comparin
     readings ??= Map.groupBy(pusher.readings(), (one) => one.playbackId);
     return readings.get(playbackId) ?? [];
   };
+  const ladderOf = (playbackId: string): LadderReading | undefined => {
+    ladders ??= new Map(transcoder.readings().map((one) => [one.playbackId, one]));
+    return ladders.get(playbackId);
+  };
 
   return {
     look({ grant }) {
@@ -81,12 +87,13 @@ export function comparing(kit: MultistreamKit, follower: PushFollower): Comparin
     },
     remark({ grant: { playbackId } }: LiveReading, now: number) {
       const plan = known.get(playbackId);
-      return plan ? issuesOf(plan, { readings: readingsOf(playbackId), now }) : [];
+      if (plan === undefined) return [];
+      return issuesOf(plan, { readings: readingsOf(playbackId), ladder: ladderOf(playbackId), now });
     },
     seen() {
       here = next;
       next = new Map();
-      readings = undefined;
+      readings = ladders = undefined;
       for (const playbackId of known.keys()) {
         if (here.has(playbackId)) continue;
         known.delete(playbackId);

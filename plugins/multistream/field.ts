@@ -78,11 +78,8 @@ export const multistream = field<Multistream, MultistreamKit>(stream, 'multistre
     if (targets.length === 0) return [];
     const known = profileNames(values);
     return targets.flatMap(({ id, profile }) => {
-      if (profile === 'source') return [];
-      const wants = `Multistream target ${id} wants the profile "${profile}"`;
-      return known.has(profile)
-        ? `${wants} and waits for renditions, which are not made yet: nothing is sent to it. Name the profile "source".`
-        : `${wants}, which this stream no longer has. Name another.`;
+      if (known.has(profile)) return [];
+      return `Multistream target ${id} wants the profile "${profile}", which this stream no longer has. Name another.`;
     });
   },
 });

@@ -34,7 +34,7 @@ const { idleBuffers, progressInterval } = valuesOf(mediaLimits);
 
 /** The media of this process: an RTMP listener, and one packager and playlist for each stream on the air. */
 export function inProcessMedia(options: InProcessMediaOptions): Media {
-  const { clock, log } = options;
+  const { clock, log, pusher } = options;
   const pool = new BufferPool({ limit: idleBuffers });
   const memory = new MemoryBudget({ limit: options.hls.memory });
   const outputs = new Map<string, Airing>();
@@ -53,7 +53,8 @@ export function inProcessMedia(options: InProcessMediaOptions): Media {
       pool,
       memory: memory.open(),
       delay,
-      relay: options.pusher?.relayFor(grant.playbackId),
+      relay: pusher?.relayFor(grant.playbackId),
+      relayOf: pusher && ((profile) => pusher.relayFor(grant.playbackId, profile)),
       transcoder: options.transcoder,
       after: numbers.endOf(grant.playbackId),
       log: (line) => log.info(line, { streamId: grant.streamId }),
@@ -270,7 +271,7 @@ export interface InProcessMediaOptions {
   /** What makes the renditions that grants want; without one there are none. */
   readonly transcoder?: RenditionMaker;
   /** What pushes playlists on to other servers; without one none is. */
-  readonly pusher?: { relayFor(playbackId: string): PushRelay };
+  readonly pusher?: { relayFor(playbackId: string, profile?: string): PushRelay };
   /** Paths of PEM files. */
   readonly tls: { readonly cert: string; readonly key: string } | undefined;
   readonly hls: {

@@ -173,7 +173,7 @@ export interface PlayOptions {
 }
 
 /** Sends frames and sound in order of time, in real time of the clock. */
-export async function play(feed: Feed, sink: MediaSink, options: PlayOptions): Promise<void> {
+export async function play(feed: Pick<Feed, 'clock'>, sink: MediaSink, options: PlayOptions): Promise<void> {
   const { seconds, video = true, audio = true, fps = 30, gop = 60, from = 0, rate = 48_000 } = options;
   const stamp = options.stamp ?? ((time) => time);
   let frames = 0;

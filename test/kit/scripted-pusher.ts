@@ -79,7 +79,8 @@ export function scriptedPusher(clock: Clock): ScriptedPusher {
       if (!pushes) return;
       for (const [id, { order }] of [...pushes]) {
         const now = wanted.find((one) => one.id === id);
-        if (now?.url !== order.url || now.videoOnly !== order.videoOnly) end(playbackId, id);
+        if (now?.url !== order.url || now.videoOnly !== order.videoOnly || now.profile !== order.profile)
+          end(playbackId, id);
       }
       for (const order of wanted) {
         if (!pushes.has(order.id)) pushes.set(order.id, { order, state: 'connecting' });

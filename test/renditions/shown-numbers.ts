@@ -52,7 +52,7 @@ async function shownIn(group: readonly SeenSegment[]): Promise<Shown[]> {
     .filter(({ time }) => time >= from)
     .sort((a, b) => a.time - b.time);
   const media = Buffer.concat([group[0].bytes[0], ...group.map(({ bytes }) => bytes[1])]);
-  const numbers = await decode(media);
+  const numbers = await numbersPainted(media);
   if (numbers.length !== times.length)
     throw new Error(
       `${numbers.length} pictures are decoded of ${times.length} in segments ${group[0].sequence} to ${group.at(-1)?.sequence}`,
@@ -60,8 +60,8 @@ async function shownIn(group: readonly SeenSegment[]): Promise<Shown[]> {
   return times.map((one, n) => ({ ...one, number: numbers[n] }));
 }
 
-/** The numbers in order of presentation. */
-async function decode(media: Uint8Array): Promise<(number | null)[]> {
+/** The numbers in all pictures of a file, mp4 or FLV, in order of presentation. Throws when ffmpeg has a word to say. */
+export async function numbersPainted(media: Uint8Array): Promise<(number | null)[]> {
   const crop = `scale=${width}:${height}:flags=area,crop=${width}:${height - top}:0:${top},format=rgba`;
   const child = spawn(
     'ffmpeg',

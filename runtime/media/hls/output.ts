@@ -3,6 +3,7 @@ import type { Figures, LiveKeyFrame, PublishGrant, Vitals } from '../../../core/
 import type { MemoryShare } from '../memory-budget.ts';
 import type { OwnDelay } from '../own-delay.ts';
 import type { PushRelay } from '../push/relay.ts';
+import { RenditionRelay } from '../push/rendition-relay.ts';
 import type { TakeFeed } from '../recording/feed.ts';
 import type { RenditionMaker } from '../renditions/ladder.ts';
 import { LiveLadder } from '../renditions/live/live-ladder.ts';
@@ -35,6 +36,8 @@ export interface LiveOutputOptions {
   readonly delay?: OwnDelay;
   /** Where it is pushed on from; ends with it. */
   readonly relay?: PushRelay | undefined;
+  /** The same of its rendition of this name; asked for once for each that it begins. */
+  readonly relayOf?: ((profile: string) => PushRelay) | undefined;
   /** Makes the renditions that a grant wants; without one there are none. */
   readonly transcoder?: RenditionMaker | undefined;
   /** Where the media of an earlier output of this playbackId ended, milliseconds on its timeline. */
@@ -75,6 +78,7 @@ export class LiveOutput {
   readonly #memory: MemoryShare | undefined;
   readonly #delay: OwnDelay | undefined;
   readonly #relay: PushRelay | undefined;
+  readonly #relayOf: LiveOutputOptions['relayOf'];
   readonly #pool: BufferPool;
   readonly #transcoder: RenditionMaker | undefined;
   readonly #window: LiveWindow;
@@ -106,6 +110,7 @@ export class LiveOutput {
     this.#memory = memory;
     this.#delay = delay;
     this.#relay = options.relay;
+    this.#relayOf = options.relayOf;
     this.#clock = clock;
     this.#log = log;
     this.#config = { ...outputDefaults, ...config };
@@ -290,10 +295,15 @@ export class LiveOutput {
     this.#endLadder();
     if (this.#transcoder === undefined || profiles.length === 0) return;
     while (this.#playlists.length <= profiles.length) this.#addPlaylist(this.#renditionWindow());
+    const relayOf = this.#relayOf;
+    const given = { clock: this.#clock, pool: this.#pool };
     this.#ladder = new LiveLadder({
       ...{ playbackId: grant.playbackId, streamId: grant.streamId, profiles },
       source: this.#window,
       playlists: this.#playlists.slice(1, profiles.length + 1),
+      ...(relayOf && {
+        relays: profiles.map(({ name }) => new RenditionRelay({ ...given, relay: relayOf(name) })),
+      }),
       config: this.#config,
       memory: this.#memory,
       maker: this.#transcoder,

@@ -32,14 +32,15 @@ export interface NodePusherOptions {
 
 /** The pusher of a node, and what its media hands to it. */
 export interface NodePusher extends Pusher {
-  /** Where the media of a playlist that begins here goes; until its `end`. */
-  relayFor(playbackId: string): PushRelay;
+  /** Where the media of a playlist that begins here goes, of the source or of the rendition `profile`; until its `end`. */
+  relayFor(playbackId: string, profile?: string): PushRelay;
 }
 
 /** Pushes what is broadcast in this process to other servers. Facts are told in a turn of their own, never within a call. */
 export function nodePusher(options: NodePusherOptions): NodePusher {
   const { clock, log, limits, open } = options;
-  const relays = new Map<string, PushRelay>();
+  /** By playlist and profile. */
+  const playlists = new Map<string, Map<string, PushRelay>>();
   const memory = new MemoryBudget({ limit: limits.memory });
   const counts: Partial<Record<PushReason, number>> = {};
   /** Of pushes that ended. */
@@ -55,8 +56,10 @@ export function nodePusher(options: NodePusherOptions): NodePusher {
   let isClosed = false;
   let stopLooking: (() => void) | undefined;
 
+  const relays = () => [...playlists.values()].flatMap((one) => [...one.values()]);
   const everyPush = (work: (push: Push) => void) => {
-    for (const relay of relays.values()) for (const push of relay.pushes) work(push);
+    for (const playlist of playlists.values())
+      for (const relay of playlist.values()) for (const push of relay.pushes) work(push);
   };
 
   const host: PushHost = {
@@ -102,7 +105,7 @@ export function nodePusher(options: NodePusherOptions): NodePusher {
 
   /** Deadlines are looked at while there is something to look at. */
   const watch = () => {
-    const isIdle = !relays.values().some((relay) => relay.isActive);
+    const isIdle = !relays().some((relay) => relay.isActive);
     if (isIdle) {
       stopLooking?.();
       stopLooking = undefined;
@@ -115,11 +118,21 @@ export function nodePusher(options: NodePusherOptions): NodePusher {
       report = to;
     },
     want(playbackId: string, wanted: readonly PushOrder[]) {
-      if (isClosed) return;
-      relays.get(playbackId)?.want(wanted);
+      const playlist = playlists.get(playbackId);
+      if (isClosed || playlist === undefined) return;
+      const orders = new Map<string, PushOrder>();
+      for (const order of wanted) if (!orders.has(order.id)) orders.set(order.id, order);
+      // One that goes over to another profile ends before it begins there, so that its facts are in order.
+      for (const [profile, relay] of playlist) {
+        const own = relay.pushes.map(({ order }) => order);
+        const staying = own.filter(({ id }) => profileOf(orders.get(id)) === profile || !orders.has(id));
+        if (staying.length < own.length) relay.want(staying);
+      }
+      for (const [profile, relay] of playlist)
+        relay.want([...orders.values()].filter((order) => profileOf(order) === profile));
       watch();
     },
-    readings: () => [...relays.values()].flatMap((relay) => relay.pushes.map((push) => push.reading())),
+    readings: () => relays().flatMap((relay) => relay.pushes.map((push) => push.reading())),
     totals(): PushTotals {
       let { sentBytes, droppedFrames } = past;
       let connected = 0;
@@ -135,22 +148,31 @@ export function nodePusher(options: NodePusherOptions): NodePusher {
     },
     close() {
       isClosed = true;
-      for (const relay of relays.values()) relay.want([]);
+      for (const relay of relays()) relay.want([]);
       watch();
     },
-    relayFor(playbackId) {
-      relays.get(playbackId)?.end();
+    relayFor(playbackId, profile = SOURCE) {
+      playlists.get(playbackId)?.get(profile)?.end();
       const relay = new PushRelay(playbackId, {
         host,
         onEnd() {
-          relays.delete(playbackId);
+          const playlist = playlists.get(playbackId);
+          playlist?.delete(profile);
+          if (playlist?.size === 0) playlists.delete(playbackId);
           watch();
         },
       });
-      relays.set(playbackId, relay);
+      const playlist = playlists.get(playbackId) ?? new Map<string, PushRelay>();
+      playlists.set(playbackId, playlist.set(profile, relay));
       return relay;
     },
   };
+}
+
+const SOURCE = 'source';
+
+function profileOf(order: PushOrder | undefined): string {
+  return order?.profile ?? SOURCE;
 }
 
 /** Over SRT each push has a process of ffmpeg. */

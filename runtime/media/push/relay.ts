@@ -5,7 +5,7 @@ import { type Announced, type AudioTrack, onMetaData, type VideoTrack } from './
 import { Push, type PushedBroadcast, type PushHost } from './push.ts';
 
 /**
- * The pushes of one playlist, across all publishes of it. A packager hands it what it takes: headers when they change, each
+ * The pushes of one playlist, of its source or one of its renditions, across all publishes of it. A packager hands it what it takes: headers when they change, each
  * picture and sound on the mended timeline. Nothing is kept but headers, and nothing is allocated for a message; with no push it
  * costs one look at `isActive`.
  */

@@ -31,6 +31,7 @@ function node(count: number) {
         wants.push({ playbackId, ids: orders.map(({ id }) => id) }),
       readings: () => [],
     },
+    transcoder: { readings: () => [] },
     resources: {
       get: async (_: string, id: string) => ({
         account: 'a',

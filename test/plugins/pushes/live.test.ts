@@ -4,6 +4,7 @@ import { type World, world } from '../../kit/world.ts';
 import { givenTarget, inShort, pushPlugins as plugins, secretUrl, targetPath, targets } from './kit.ts';
 
 const url = secretUrl;
+const hd = { name: '720p', width: 1280, height: 720, bitrate: 2_000_000, fps: 30 };
 
 /** A broadcast with these targets, which are pushed to. */
 async function live(w: World, ids: readonly string[], more: Record<string, unknown> = {}) {
@@ -55,7 +56,7 @@ describe('a broadcast with targets', () => {
     expect(disconnected.stream).toMatchObject({ id: stream.id, isActive: false });
   });
 
-  it('is pushed as the entry says, and not to what is disabled, deleted, of others or not of the source', async () => {
+  it('is pushed as the entry says, of the rendition that it wants, and not to what is disabled, deleted or of others', async () => {
     await using w = await world({ plugins });
     const [a, b, off, gone] = [
       await givenTarget(w, { name: 'A' }),
@@ -63,9 +64,8 @@ describe('a broadcast with targets', () => {
       await givenTarget(w, { disabled: true }),
       await givenTarget(w, { name: 'Gone' }),
     ];
-    const profile = { name: '720p', width: 1280, height: 720, bitrate: 2_000_000, fps: 30 };
     const stream = await w.given.stream({
-      profiles: [profile],
+      profiles: [hd],
       multistream: {
         targets: [
           { profile: 'source', id: a, videoOnly: true },
@@ -81,14 +81,84 @@ describe('a broadcast with targets', () => {
     expect(orders(w, stream.playbackId)).toEqual([
       { id: pushId(a), url, videoOnly: true, owner },
       { id: pushId(b), url: `${url}-b`, videoOnly: false, owner },
+      { id: `${a}/720p`, url, videoOnly: false, owner, profile: '720p' },
     ]);
     await w.advance('2s');
     const { issues, isHealthy } = await shown(w, stream.id);
     expect(issues).toEqual([
       `Multistream target ${gone} was deleted: nothing is sent to it. Take it out of multistream.`,
-      expect.stringContaining(`Multistream target ${a} wants the profile "720p" and waits for renditions`),
     ]);
     expect(isHealthy).toBe(true);
+  });
+
+  it('tells of a rendition by its profile, and once of all that get nothing while it is not made', async () => {
+    await using w = await world({ plugins });
+    const [a, b] = [await givenTarget(w, { name: 'A' }), await givenTarget(w, { name: 'B' })];
+    const wanted = [
+      { profile: '720p', id: a },
+      { profile: '720p', id: b },
+      { profile: 'source', id: b },
+    ];
+    const stream = await w.given.stream({ profiles: [hd], multistream: { targets: wanted } });
+    const { playbackId } = stream;
+    await w.given.broadcast(stream);
+    await w.advance('2s');
+    w.pusher.connects(playbackId, `${a}/720p`);
+    await w.settle();
+    const payload = { target: { id: a, name: 'A', profile: '720p' } };
+    expect((await w.events()).at(-1)).toMatchObject({ event: 'multistream.connected', payload });
+    const issues = async () => {
+      await w.advance('2s');
+      const { issues, isHealthy } = await shown(w, stream.id);
+      return [isHealthy, ...issues.filter((issue: string) => issue.includes('ultistream'))];
+    };
+    const renditions = [{ name: '720p', isListed: true }];
+    const trouble = { reason: 'capacity', message: 'They take too much.' } as const;
+    w.transcoder.shows(playbackId, { state: 'starting', renditions });
+    expect(await issues()).toEqual([true]);
+    w.transcoder.shows(playbackId, { state: 'refused', renditions, trouble });
+    const idle = 'Nothing new is sent to multistream targets that want 720p: it is not being made.';
+    expect(await issues()).toEqual([true, idle]);
+    w.transcoder.shows(playbackId, { state: 'running', renditions, trouble });
+    expect(await issues()).toEqual([true]);
+    // Of the source nothing is missing.
+    await w.request('PATCH', `/api/stream/${stream.id}`, {
+      body: { multistream: { targets: [{ profile: 'source', id: b }] } },
+    });
+    await w.advance('2s');
+    expect(wantedIds(w, playbackId)).toEqual([pushId(b)]);
+    w.transcoder.shows(playbackId, { state: 'refused', renditions, trouble });
+    expect(await issues()).toEqual([true]);
+  });
+
+  it('pushes no profile that came when it had begun before the next session, and one that is gone until then', async () => {
+    await using w = await world({ plugins });
+    const a = await givenTarget(w, { name: 'A' });
+    const early = { ...hd, name: 'early' };
+    const late = { ...hd, name: 'late' };
+    const entry = (profile: string) => ({ multistream: { targets: [{ profile, id: a }] } });
+    const stream = await w.given.stream({ profiles: [early], ...entry('early') });
+    const { playbackId } = stream;
+    const publish = await w.given.broadcast(stream);
+    await w.advance('2s');
+    const path = `/api/stream/${stream.id}`;
+    // The session keeps it, whatever becomes of the stream's.
+    await w.request('PATCH', path, { body: { profiles: [late] } });
+    await w.advance('2s');
+    expect(wantedIds(w, playbackId)).toEqual([`${a}/early`]);
+    await w.request('PATCH', path, { body: entry('late') });
+    await w.advance('2s');
+    expect(wantedIds(w, playbackId)).toEqual([]);
+    await w.advance('2s');
+    expect((await shown(w, stream.id)).issues).toEqual([
+      `Multistream target ${a} wants the profile "late", which came when this broadcast had begun: nothing is sent to it before the next one.`,
+    ]);
+    publish.end({ clean: true });
+    await w.advance('7m');
+    await w.given.broadcast(stream);
+    await w.advance('2s');
+    expect(wantedIds(w, playbackId)).toEqual([`${a}/late`]);
+    expect((await shown(w, stream.id)).issues).toEqual([]);
   });
 
   it('is never pushed to itself, where it would take the key from its own encoder', async () => {

@@ -8,6 +8,7 @@ import { VIDEO_TRACK } from '../../hls/track.ts';
 import type { LiveWindow } from '../../hls/window.ts';
 import type { MemoryShare } from '../../memory-budget.ts';
 import { writeInit } from '../../mp4/init.ts';
+import type { RenditionRelay } from '../../push/rendition-relay.ts';
 import type { TakeFeed } from '../../recording/feed.ts';
 import {
   type Ladder,
@@ -27,6 +28,8 @@ export interface LiveLadderOptions extends Pick<Ladder, 'playbackId' | 'streamId
   readonly source: LiveWindow;
   /** One for each profile. */
   readonly playlists: readonly MediaPlaylist[];
+  /** Where they are pushed on from, one for each profile; end with it. Without any they are not. */
+  readonly relays?: readonly RenditionRelay[];
   readonly config: OutputConfig;
   /** What is kept for it counts against; nothing when undefined. */
   readonly memory: MemoryShare | undefined;
@@ -53,6 +56,7 @@ export class LiveLadder implements Ladder {
   readonly #options: LiveLadderOptions;
   readonly #source: LiveWindow;
   readonly #windows: readonly LiveWindow[];
+  readonly #relays: readonly RenditionRelay[];
   readonly #host: RunHost;
   /** The part of the source that is made next; undefined: wherever the source is by then. */
   #place: Place | undefined;
@@ -81,6 +85,7 @@ export class LiveLadder implements Ladder {
     this.#options = options;
     this.#source = source;
     this.#windows = playlists.map(({ window }) => window);
+    this.#relays = options.relays ?? [];
     this.#floor = source.nextSequence;
     this.#host = {
       source,
@@ -174,6 +179,7 @@ export class LiveLadder implements Ladder {
     const publish = this.#publishes.at(-1);
     if (publish === undefined) return;
     publish.end ??= this.#source.nextSequence;
+    for (const relay of this.#relays) relay.hold();
     this.notify();
   }
 
@@ -203,6 +209,7 @@ export class LiveLadder implements Ladder {
     this.#run = undefined;
     for (const publish of this.#publishes) publish.end ??= this.#source.nextSequence;
     this.#clear();
+    for (const relay of this.#relays) relay.end();
     this.#wake();
     this.#stop?.();
   }
@@ -281,7 +288,7 @@ export class LiveLadder implements Ladder {
   #make(run: LiveRun, { parts, endsSegment }: ReadyParts): void {
     this.#beginInit(run, parts[0].sequence);
     for (const [index, queue] of run.queues.entries()) {
-      if (queue.write(parts, this.#windows[index])) continue;
+      if (queue.write(parts, { window: this.#windows[index], relay: this.#relays[index] })) continue;
       const error = new LadderFull('no memory is left for the playlists of renditions');
       this.#lose(error);
       throw error;
@@ -325,15 +332,20 @@ export class LiveLadder implements Ladder {
       });
       const video = { id: VIDEO_TRACK, timescale: 90_000, config, record };
       const { audio } = init;
+      // Counted in slots of a clock that ticks faster, it says nothing in the header of what is encoded live.
+      const frameRate = config.frameRate ?? renditionRate(profile, init.frameRate);
       window.begin({
         bytes: writeInit(audio === undefined ? { video } : { video, audio }),
         codecs: [config.codec, ...init.codecs.slice(1)],
         width: config.width,
         height: config.height,
-        // Counted in slots of a clock that ticks faster, it says nothing in the header of what is encoded live.
-        frameRate: config.frameRate ?? renditionRate(profile, init.frameRate),
+        frameRate,
         audio,
       });
+      const relay = this.#relays[index];
+      relay?.begin({ video: { config, record }, audio, frameRate, bitrate: profile.bitrate }, { isPublish: isOther });
+      // What is left of a publish that is over: nobody is connected to for it.
+      if (isOther && publish?.end !== undefined) relay?.hold();
     }
     this.#recorded = publish;
     this.#begun = { init, tracks };

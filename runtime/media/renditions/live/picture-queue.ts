@@ -2,6 +2,7 @@ import { Track, VIDEO_TRACK } from '../../hls/track.ts';
 import type { LiveWindow } from '../../hls/window.ts';
 import type { MemoryHold } from '../../memory-budget.ts';
 import { CTS, DTS } from '../../mp4/fragment.ts';
+import type { RenditionRelay } from '../../push/rendition-relay.ts';
 import { Arena } from '../../sink.ts';
 import { LadderBroken, LadderFull } from '../ladder.ts';
 import type { LadderLimits } from './limits.ts';
@@ -80,16 +81,19 @@ export class PictureQueue {
    * Writes parts of the source, which follow each other in one segment, as parts of the rendition. One in which no picture is
    * decoded is joined to the one before it, or at the front to the one behind. False: the window has no room for it.
    */
-  write(parts: readonly SourcePart[], window: LiveWindow): boolean {
+  write(
+    parts: readonly SourcePart[],
+    to: { window: LiveWindow; relay: RenditionRelay | undefined },
+  ): boolean {
     for (let from = 0; from < parts.length; ) {
-      let to = from + 1;
+      let end = from + 1;
       while (
-        to < parts.length &&
-        (this.countIn(parts[to]) === 0 || this.countBefore(parts[to - 1].end) === 0)
+        end < parts.length &&
+        (this.countIn(parts[end]) === 0 || this.countBefore(parts[end - 1].end) === 0)
       )
-        to += 1;
-      if (!this.#writeOne(parts.slice(from, to), window)) return false;
-      from = to;
+        end += 1;
+      if (!this.#writeOne(parts.slice(from, end), to)) return false;
+      from = end;
     }
     return true;
   }
@@ -107,7 +111,10 @@ export class PictureQueue {
     this.#track.forget();
   }
 
-  #writeOne(parts: readonly SourcePart[], window: LiveWindow): boolean {
+  #writeOne(
+    parts: readonly SourcePart[],
+    { window, relay }: { window: LiveWindow; relay: RenditionRelay | undefined },
+  ): boolean {
     const track = this.#track;
     const [{ start, wallStart }] = parts;
     const { end } = parts[parts.length - 1];
@@ -123,6 +130,7 @@ export class PictureQueue {
       isIndependent: track.isSyncTaken,
       wallStart,
     });
+    if (isKept) relay?.part(track, sound);
     track.forget();
     return isKept;
   }
