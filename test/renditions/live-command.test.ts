@@ -49,6 +49,17 @@ it('decodes once, and scales and encodes for each rendition', () => {
   ]);
 });
 
+it('never gives an encoder a bit rate that it does not open with', () => {
+  const rates = (bitrate: number) => {
+    const given = told({ profiles: [{ ...profile480, bitrate }] });
+    return ['-b:v:0', '-maxrate:v:0', '-bufsize:v:0'].map((name) => given[given.indexOf(name) + 1]);
+  };
+  // libx264 counts in thousands; its buffer is a number of 32 bits.
+  expect(rates(400)).toEqual(['1000', '1000', '1000']);
+  expect(rates(1e21)).toEqual(['1000000000', '1000000000', '1000000000']);
+  expect(rates(1_000_001)).toEqual(['1000001', '1000001', '1000001']);
+});
+
 function encoded(stream: number, bitrate: number): string[] {
   const of = {
     ...{ c: 'libx264', preset: 'veryfast', sc_threshold: '0', tune: 'zerolatency' },
