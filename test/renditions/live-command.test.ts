@@ -37,7 +37,17 @@ it('decodes once, and scales and encodes for each rendition', () => {
     '[0:v:0]trim=start=3.500000,split=2[s0][s1];[s0]scale=854:480,format=yuv420p[v0];[s1]scale=426:240,format=yuv420p[v1]';
   expect(given).toEqual([
     ...['-hide_banner', '-nostdin', '-nostats', '-loglevel', 'error', '-max_alloc', '268435456'],
-    ...['-protocol_whitelist', 'pipe', '-copyts', '-threads', '1', '-analyzeduration', '0'],
+    ...[
+      '-protocol_whitelist',
+      'pipe',
+      '-copyts',
+      '-max_pixels',
+      '35651584',
+      '-threads',
+      '1',
+      '-analyzeduration',
+      '0',
+    ],
     ...['-fpsprobesize', '0', '-f', 'mp4', '-i', 'pipe:0', '-filter_complex', graph],
     ...['-protocol_whitelist', 'pipe', '-filter_complex_threads', '2', '-map', '[v0]', '-map', '[v1]'],
     ...['-map_metadata', '-1', '-fps_mode', 'passthrough', '-enc_time_base', '1:90000'],
