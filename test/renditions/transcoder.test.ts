@@ -347,7 +347,7 @@ describe('what is refused', () => {
     expect(refused.trouble).toEqual({
       reason: 'capacity',
       message:
-        'They take 15.4 megapixels a second, and of the 23 that this server encodes (renditions.capacity) fewer are free. They begin when others end.',
+        'They take 15.4 megapixels a second (480p 12.3, 240p 3.1), and of the 23 that this server encodes (renditions.capacity) fewer are free. They begin when others end.',
     });
     expect(ladder.suspended).toBe(1);
     await clock.advance(5000);
@@ -365,8 +365,22 @@ describe('what is refused', () => {
     await clock.advance(60_000);
     expect(ffmpeg.started).toHaveLength(0);
     expect(reading().trouble?.message).toBe(
-      'They take 15.4 megapixels a second; this server encodes 15.4 (renditions.capacity).',
+      'They take 15.4 megapixels a second (480p 12.3, 240p 3.1); this server encodes 15.4 (renditions.capacity). Without 240p the others fit.',
     );
+  });
+
+  it('is told which profiles are too many, the first of them kept', async () => {
+    const { begin, reading } = given({ capacity: ladderPixels / 4 });
+    await begin();
+    expect(reading().trouble?.message).toMatch(
+      / encodes 3\.8 \(renditions\.capacity\)\. Without 480p the others fit\.$/,
+    );
+  });
+
+  it('is told when not even one of them fits', async () => {
+    const { begin, reading } = given({ capacity: 1_000_000 });
+    await begin();
+    expect(reading().trouble?.message).toMatch(/ None of them fits even alone\.$/);
   });
 
   it('has what one leaves who waits for media, after a while', async () => {

@@ -18,6 +18,8 @@ export interface PlannedRendition {
   readonly height: number;
   /** Most pictures a second; undefined: all are taken. */
   readonly rate: { readonly fps: number; readonly fpsDen: number } | undefined;
+  /** Pixels a second that are encoded. */
+  readonly pixelRate: number;
 }
 
 type Source = LadderRun['video'];
@@ -44,12 +46,8 @@ export function planOf(
     return trouble(
       `It has ${Math.round(rate)} pictures a second; at most ${limits.frameRate} are transcoded.`,
     );
-  const renditions = profiles.map((profile) => rendition(profile, { source, limits }));
-  const pixelRate = renditions.reduce(
-    (sum, one) =>
-      sum + one.width * one.height * Math.min(rate, one.rate ? one.rate.fps / one.rate.fpsDen : rate),
-    0,
-  );
+  const renditions = profiles.map((profile) => rendition(profile, { source, limits, rate }));
+  const pixelRate = renditions.reduce((sum, one) => sum + one.pixelRate, 0);
   const needed = Math.ceil((width * height * rate) / limits.pixelsPerDecoder);
   return { renditions, pixelRate, decoderThreads: Math.max(1, Math.min(limits.decoderThreads, needed)) };
 }
@@ -57,17 +55,15 @@ export function planOf(
 /** Fits into the profile with its shape kept, and is never larger than it came. H.264 in 4:2:0 has even sides. */
 function rendition(
   profile: RenditionProfile,
-  { source, limits }: { source: Source; limits: TranscodingLimits },
+  { source, limits, rate: sourceRate }: { source: Source; limits: TranscodingLimits; rate: number },
 ): PlannedRendition {
   const scale = Math.min(1, profile.width / source.width, profile.height / source.height);
   const side = (from: number, most: number) =>
     Math.max(2, Math.min(2 * Math.round((from * scale) / 2), 2 * Math.floor(Math.min(from, most) / 2)));
-  return {
-    profile,
-    width: side(source.width, profile.width),
-    height: side(source.height, profile.height),
-    rate: mostPictures(profile, limits),
-  };
+  const [width, height] = [side(source.width, profile.width), side(source.height, profile.height)];
+  const rate = mostPictures(profile, limits);
+  const pictures = Math.min(sourceRate, rate ? rate.fps / rate.fpsDen : sourceRate);
+  return { profile, width, height, rate, pixelRate: width * height * pictures };
 }
 
 function trouble(message: string): TranscodeTrouble {

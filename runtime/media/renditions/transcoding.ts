@@ -253,10 +253,10 @@ export class Transcoding {
     });
   }
 
-  #takeCapacity({ pixelRate }: Plan): TranscodeTrouble | undefined {
+  #takeCapacity(plan: Plan): TranscodeTrouble | undefined {
     const { capacity } = this.#host;
-    if (capacity.take(this, pixelRate)) return undefined;
-    return capacityTrouble({ needed: pixelRate, limit: capacity.limit });
+    if (capacity.take(this, plan.pixelRate)) return undefined;
+    return capacityTrouble(plan, capacity.limit);
   }
 
   /** A source that has more pictures than it said takes more than was planned, or may not be transcoded at all. */
