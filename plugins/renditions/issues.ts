@@ -9,6 +9,22 @@ export function issueOf({ renditions, trouble }: LadderReading): string | undefi
   return `Viewers get the source alone, not ${names}: ${lowered(trouble.message)} ${advice[trouble.reason]}`;
 }
 
+/**
+ * Profiles of which nothing is made, whatever there is room for: a broadcast has only so many. `made`: undefined while it is not
+ * known.
+ */
+export function beyondMost(
+  wanted: readonly { readonly name: string }[],
+  made: LadderReading['renditions'] | undefined,
+): string[] {
+  if (made === undefined || made.length >= wanted.length) return [];
+  const known = new Set(made.map(({ name }) => name));
+  const names = wanted.map(({ name }) => name).filter((name) => !known.has(name));
+  return [
+    `A broadcast has at most ${made.length} renditions: ${names.join(', ')} ${names.length === 1 ? 'is' : 'are'} not made. Those that come first in profiles are.`,
+  ];
+}
+
 /** The same, and when there is another attempt, as of `now` (epoch ms). */
 export function issueAt(reading: LadderReading, now: number): string | undefined {
   const issue = issueOf(reading);
