@@ -1,11 +1,14 @@
+import { checkLength } from '../../core/ports/converter.ts';
 import type { ReceivedFile } from '../../core/ports/intake.ts';
+import type { VideoSpec } from '../../core/ports/recorder.ts';
 import { accept, RefusedFile } from './accept.ts';
 import type { AssetFile } from './contract.ts';
 import { received } from './received.ts';
 
 /**
  * `accept`, and where the deployment allows it (`plugins.assets.normalise`) also of films of other containers and codecs: those are made
- * what is stored, and of that everything is as if it had come. The file that came is not kept. Faults of the converter too.
+ * what is stored, and of that everything is as if it had come. The file that came is not kept. Faults of the converter too, also when
+ * what came out is clearly shorter than the file said it is.
  *
  * @param options `progress`: how much of that is done, 0..1
  */
@@ -23,7 +26,11 @@ export async function acceptAny(
     const make = async (isAnew: boolean): Promise<AssetFile> => {
       const film = kit.converter.normalise(source, { signal, isAnew, progress });
       const made = await received(film, { kit, signal });
-      return await using(made, () => accept(work, { ...options, file: made }));
+      const storing = async (spec: VideoSpec) => {
+        if (source.foreign.duration !== undefined) checkLength(spec.duration, source.foreign.duration);
+        await options.storing(spec);
+      };
+      return await using(made, () => accept(work, { ...options, file: made, storing }));
     };
     // Tracks that could be taken over as they are may still be what is not stored.
     return await make(false).catch((trouble: unknown) => {

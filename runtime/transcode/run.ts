@@ -95,6 +95,8 @@ export async function* run(order: RunOrder, tools: RunTools): AsyncGenerator<Uin
     const ended = await process.ended;
     if (ended.code !== 0) throw endedBy(ended);
     if (held) throw refused('it has no pictures');
+    // Those that are broken off: ffmpeg says nothing of it, and what sound it found would be a film.
+    if (scan.isBlind) throw refused('none of its pictures could be read');
   } catch (error) {
     // What is no mp4 came from ffmpeg.
     throw error instanceof RangeError ? refused('ffmpeg wrote what is no film') : error;

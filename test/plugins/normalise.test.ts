@@ -77,6 +77,26 @@ describe('a film of another kind that is uploaded', () => {
     expect(await blobsOf(asset.id)).toEqual([]);
   });
 
+  it.each([
+    [10, 200],
+    [11, 422],
+    [400, 422],
+  ])('is refused when clearly less comes of it than it says it has: 8 of %i s', async (seconds, status) => {
+    const { w, asked, put, get, converted, blobsOf } = await studio();
+    await using _ = w;
+    const { url, asset } = await asked();
+    const putting = put(url, `${foreign} of ${seconds} s`);
+    (await converted()).finish('the film');
+    const answer = await putting;
+    expect(answer.status).toBe(status);
+    if (status === 200) return;
+    const message = `The film is not converted: only 8.0 of ${seconds}.0 s of it could be read.`;
+    expect(answer.body).toMatchObject({ code: 'conversion.refused', errors: [message] });
+    await w.settle();
+    expect(await get(`/api/asset/${asset.id}`)).toMatchObject({ status: 'failed', statusMessage: message });
+    expect(await blobsOf(asset.id)).toEqual([]);
+  });
+
   it('that cannot be converted fails task and asset, with the reason', async () => {
     const { w, asked, put, get } = await studio();
     await using _ = w;
