@@ -27,7 +27,7 @@ export interface RunTools {
 }
 
 /** How much less urgent than the server. */
-const niceness = 0xa;
+const niceness = 10;
 
 /**
  * What it writes, as fast as it is taken. Whoever stops taking it ends the process; when it is over none is left. Faults as of the
