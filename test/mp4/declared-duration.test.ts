@@ -25,6 +25,8 @@ const info = (...parts: Buffer[]) => element([0x15, 0x49, 0xa9, 0x66], bytes(...
 const scale = (ns: number[]) => element([0x2a, 0xd7, 0xb1], bytes(ns));
 const duration = (value: number) => element([0x44, 0x89], double(value));
 const padding = element([0xec], Buffer.alloc(300));
+/** As ffmpeg leaves it: 0x58 bytes. */
+const voided = bytes([0xec, 0x01, 0, 0, 0, 0, 0, 0, 0x58], Buffer.alloc(0x58));
 const cluster = (...timestamp: number[]) =>
   element([0x1f, 0x43, 0xb6, 0x75], element([0xe7], bytes(timestamp)));
 const tag = (text: string) =>
@@ -43,6 +45,7 @@ const length = (container: 'matroska' | 'flv' | 'avi' | 'mpegts', film: Uint8Arr
 
 test.each([
   ['Matroska counts in milliseconds', 'matroska', segment(padding, info(duration(6017))), 6.017],
+  ['behind what has a long length', 'matroska', segment(voided, info(duration(6017))), 6.017],
   ['or in what it says', 'matroska', segment(info(scale([0x98, 0x96, 0x80]), duration(600))), 6],
   ['from where it begins', 'matroska', segment(info(duration(66_000)), cluster(0xea, 0x60)), 6],
   ['or says nothing', 'matroska', segment(info(scale([0x0f, 0x42, 0x40])), cluster(0)), undefined],

@@ -53,21 +53,23 @@ interface Element {
 
 /** EBML (RFC 8794 §4): number, length and data. Both are as long as the zeros in front of them say. */
 function elementAt(view: DataView, at: number): Element | undefined {
-  const id = variable(view, at);
-  const size = id && variable(view, at + id.length);
+  const id = variable(view, at, { isMarked: true });
+  const size = id && variable(view, at + id.length, { isMarked: false });
   if (!id || !size) return undefined;
   const from = at + id.length + size.length;
-  return { id: id.value, from, to: from + size.value - size.marker };
+  return { id: id.value, from, to: from + size.value };
 }
 
-/** `value` has the bit that ends the zeros in it, `marker` is that bit. */
-function variable(view: DataView, at: number) {
+/** `isMarked`: with the bit that ends the zeros in front, as the numbers of elements are written. */
+function variable(view: DataView, at: number, { isMarked }: { readonly isMarked: boolean }) {
   if (at >= view.byteLength) return undefined;
-  const length = Math.clz32(view.getUint8(at)) - 23;
+  const first = view.getUint8(at);
+  const length = Math.clz32(first) - 23;
   if (length > 8 || at + length > view.byteLength) return undefined;
-  let value = 0;
-  for (let n = 0; n < length; n += 1) value = value * 256 + view.getUint8(at + n);
-  return { value, length, marker: 2 ** (7 * length) };
+  // Taken off before: of eight bytes with that bit a number cannot hold the last.
+  let value = isMarked ? first : first - 2 ** (8 - length);
+  for (let n = 1; n < length; n += 1) value = value * 256 + view.getUint8(at + n);
+  return { value, length };
 }
 
 function unsigned(view: DataView, { from, to }: Element): number | undefined {
