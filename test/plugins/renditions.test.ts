@@ -190,7 +190,9 @@ describe('the renditions of a broadcast', () => {
           /^Viewers get the source alone, not 720p: this server does not\. [A-Z].{20,}\.$/,
         ),
       ]);
-      expect(isHealthy).toBe(reason === 'capacity' || reason === 'source');
+      expect(isHealthy).toBe(['capacity', 'processes', 'source'].includes(reason));
+      const key = { missing: 'ffmpeg.path', processes: 'ffmpeg.processes', capacity: 'renditions.capacity' };
+      expect(issues[0]).toContain(key[reason as keyof typeof key] ?? '');
     },
   );
 

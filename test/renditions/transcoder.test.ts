@@ -171,7 +171,7 @@ describe('a process that breaks', () => {
   });
 
   it('is tried at once again after it ran for long, and is forgiven when viewers have them again', async () => {
-    const { clock, begin, reading, last } = given();
+    const { clock, lines, begin, reading, last } = given();
     const { ladder } = await begin();
     for (let n = 0; n < 5; n += 1) {
       await last().exit();
@@ -187,6 +187,7 @@ describe('a process that breaks', () => {
     await clock.advance(250);
     expect(reading().trouble).toBeUndefined();
     await clock.advance(30_000);
+    expect(lines).toEqual(['a broadcast has no renditions for now', 'a broadcast has its renditions again']);
     await last().exit();
     await clock.advance(0);
     expect((reading().retryAt as number) - clock.now()).toBe(250);
@@ -474,7 +475,7 @@ describe('what is refused', () => {
   });
 
   it.each([
-    ['full', 'refused', 'capacity'],
+    ['full', 'refused', 'processes'],
     ['failed', 'waiting', 'broken'],
   ] as const)('is tried again: %s', async (refuses, state, reason) => {
     const { clock, script, ffmpeg, begin, reading } = given();

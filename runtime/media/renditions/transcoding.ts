@@ -118,7 +118,14 @@ export class Transcoding {
     // Over is what was wrong when viewers have had all of them for a while: who looks once a second hears of every break.
     if (!this.#ladder.profiles.every((_, index) => this.#ladder.isListed(index))) this.#backSince = undefined;
     else this.#backSince ??= now;
-    if (this.#backSince !== undefined && now - this.#backSince >= limits.calm) this.#trouble = undefined;
+    if (this.#backSince !== undefined && now - this.#backSince >= limits.calm) this.#calm();
+  }
+
+  #calm(): void {
+    if (this.#trouble === undefined) return;
+    const { reason } = this.#trouble;
+    this.#trouble = undefined;
+    this.#host.log.info('a broadcast has its renditions again', { streamId: this.#ladder.streamId, reason });
   }
 
   async #live(): Promise<void> {
@@ -202,7 +209,7 @@ export class Transcoding {
     const { trouble, error } = end;
     if (error !== undefined)
       log.error('renditions of a broadcast broke', { streamId: this.#ladder.streamId, error });
-    return ['source', 'capacity', 'memory'].includes(trouble.reason)
+    return trouble.reason === 'source' || trouble.reason === 'memory' || isFull(trouble)
       ? this.#refused(trouble)
       : this.#broken(trouble);
   }
@@ -228,7 +235,7 @@ export class Transcoding {
     const waiting = new AbortController();
     const wake = () => waiting.abort();
     signal.addEventListener('abort', wake);
-    const leave = trouble?.reason === 'capacity' ? capacity.wait(wake) : undefined;
+    const leave = isFull(trouble) ? capacity.wait(wake) : undefined;
     if (!signal.aborted) await pause(due, { clock, signal: waiting.signal });
     leave?.();
     signal.removeEventListener('abort', wake);
@@ -278,6 +285,11 @@ export class Transcoding {
     this.#host.onPictures(pictures - this.#pictures);
     this.#pictures = pictures;
   }
+}
+
+/** Others end, and then there is room. */
+function isFull(trouble: TranscodeTrouble | undefined): boolean {
+  return trouble?.reason === 'capacity' || trouble?.reason === 'processes';
 }
 
 /** Jitter makes no second exactly as long as the other. */

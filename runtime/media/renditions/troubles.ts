@@ -6,10 +6,10 @@ import type { Plan } from './plan.ts';
 /** Why ffmpeg was not started, for people. */
 export function refusalTrouble({ reason }: FfmpegRefusal): TranscodeTrouble {
   if (reason === 'missing')
-    return trouble('missing', 'ffmpeg is not installed on this server, or does not run.');
+    return trouble('missing', 'ffmpeg is not installed on this server, or not where ffmpeg.path says.');
   if (reason === 'full')
     return trouble(
-      'capacity',
+      'processes',
       'This server runs as many processes of ffmpeg as it may (ffmpeg.processes). They begin when others end.',
     );
   return trouble('broken', 'ffmpeg could not be started.');
