@@ -20,7 +20,9 @@ export async function acceptAny(
   try {
     return await accept(work, options);
   } catch (error) {
-    if (!(error instanceof RefusedFile) || !error.foreign || !kit.config.normalise) throw error;
+    if (!(error instanceof RefusedFile)) throw error;
+    if (!error.foreign) throw kit.config.normalise && isOther(error) ? new RefusedFile(error, taken) : error;
+    if (!kit.config.normalise) throw new RefusedFile(error, couldBe);
     const { path, size } = file;
     const source = { path, size, foreign: error.foreign };
     const make = async (isAnew: boolean): Promise<AssetFile> => {
@@ -39,6 +41,15 @@ export async function acceptAny(
     });
   }
 }
+
+/** The inspector, which knows nothing of converters, names what it reads. */
+function isOther({ reason }: RefusedFile): boolean {
+  return reason.endsWith('expected an mp4');
+}
+
+const taken = 'WebM, Matroska, MPEG-TS, MPEG-PS, FLV, AVI and QuickTime are taken too, and made an mp4.';
+const couldBe =
+  'A server whose config says so makes an mp4 of such a film before it is stored (plugins.assets.normalise).';
 
 async function using<T>(file: ReceivedFile, work: () => Promise<T>): Promise<T> {
   try {

@@ -38,7 +38,21 @@ describe('a film of another kind that is uploaded', () => {
     await using _ = w;
     const { status, body } = await put((await asked()).url);
     expect([status, body.code]).toEqual([422, 'upload.refused']);
+    expect(body.errors[0]).toMatch(/Matroska or WebM\. .* \(plugins\.assets\.normalise\)\.$/);
     expect(w.converter.asked).toEqual([]);
+  });
+
+  it.each([
+    [{}, 'The file was refused: it is Ogg; expected an mp4.'],
+    [
+      { normalise: true },
+      'The file was refused: it is Ogg; expected an mp4. WebM, Matroska, MPEG-TS, MPEG-PS, FLV, AVI and QuickTime are taken too, and made an mp4.',
+    ],
+  ])('that nothing reads is told what is taken: %j', async (config, message) => {
+    const { w, asked, put } = await studio(config);
+    await using _ = w;
+    const { body } = await put((await asked()).url, 'refuse: it is Ogg; expected an mp4');
+    expect(body.errors).toEqual([message]);
   });
 
   it('is made an mp4 while its task runs, and that is the file of the asset', async () => {
