@@ -12,6 +12,7 @@ export interface Plan {
 }
 
 export interface PlannedRendition {
+  /** Its `bitrate` is what is encoded: less than was asked for where the source is smaller than the profile. */
   readonly profile: RenditionProfile;
   /** Pixels, even. */
   readonly width: number;
@@ -63,7 +64,20 @@ function rendition(
   const [width, height] = [side(source.width, profile.width), side(source.height, profile.height)];
   const rate = mostPictures(profile, limits);
   const pictures = Math.min(sourceRate, rate ? rate.fps / rate.fpsDen : sourceRate);
-  return { profile, width, height, rate, pixelRate: width * height * pictures };
+  const fitting = { ...profile, bitrate: fittingRate(profile, { source, limits }) };
+  return { profile: fitting, width, height, rate, pixelRate: width * height * pictures };
+}
+
+/**
+ * bit/s. A picture is not made larger than it came, and then needs less than a profile has for the full size: in proportion to the
+ * pixels. Otherwise a source of 720p would come again as a 1080p of more bits than it has itself.
+ */
+function fittingRate(
+  { width, height, bitrate }: RenditionProfile,
+  { source, limits }: { source: Source; limits: TranscodingLimits },
+): number {
+  const spare = Math.max(1, Math.min(width / source.width, height / source.height));
+  return Math.round(Math.min(bitrate, Math.max(limits.leastBitrate, bitrate / spare ** 2)));
 }
 
 function trouble(message: string): TranscodeTrouble {
