@@ -368,4 +368,17 @@ export const conversionLimitTable = limitTable('conversion', {
     meaning: 'A film that is converted, on average; one that is asked for too.',
     beyond: '422 `transcode.refused`, or `conversion.refused`.',
   },
+  shorter: {
+    value: 2,
+    unit: 's',
+    meaning:
+      'How much shorter a film may come out than its source is, or says that it is (Matroska, FLV, AVI, mp4); or `shorterShare` of that.',
+    beyond: '`conversion.refused`: not all of it could be read.',
+  },
+  shorterShare: {
+    value: 0.02,
+    unit: 'of the film',
+    meaning: 'The same of long ones.',
+    beyond: 'The same.',
+  },
 });

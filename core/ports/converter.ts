@@ -1,3 +1,6 @@
+import { Fault } from '../fault.ts';
+import { valuesOf } from '../limit-table.ts';
+import { conversionLimitTable } from '../limits.ts';
 import type { Film } from '../vod/films.ts';
 import type { ForeignFilm } from './inspector.ts';
 import type { VideoSpec } from './recorder.ts';
@@ -73,6 +76,18 @@ export function beyondConversion({ tracks }: VideoSpec, limits: ConversionBounds
     return `it has ${Math.round(fps)} pictures a second; expected at most ${limits.frameRate}`;
   return undefined;
 }
+
+/**
+ * Whether a film came out whole, by its length; seconds. One that is not looks like one that was cut off: ffmpeg says nothing of bytes
+ * that it could not read, and ends well. Fault `conversion.refused`.
+ */
+export function checkLength(made: number, source: number): void {
+  if (made >= source - Math.max(shorter, source * shorterShare)) return;
+  const message = `The film is not converted: only ${made.toFixed(1)} of ${source.toFixed(1)} s of it could be read.`;
+  throw new Fault('conversion.refused', { status: 422, message, retry: false });
+}
+
+const { shorter, shorterShare } = valuesOf(conversionLimitTable);
 
 export interface ConversionBounds {
   /** Of one picture. */

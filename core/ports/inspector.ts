@@ -49,6 +49,8 @@ export type Inspection =
 export interface ForeignFilm {
   /** By its first bytes, and nothing else: the one that ffmpeg reads it as. */
   readonly container: Container;
+  /** Seconds, as it says itself; absent where that is not told, or not at its beginning. */
+  readonly duration?: number;
   /** Of an mp4 whose index lies behind its samples: what makes it one that can be read from its beginning to its end. */
   readonly front?: FilmHead;
 }

@@ -53,7 +53,8 @@ export interface TranscodeTrouble {
 
 /**
  * - `missing`: there is no ffmpeg. `encoder`: it has not the encoder that the config names, or that cannot be used here.
- * - `capacity`: the node makes as many renditions as it may. `source`: a picture or frame rate beyond what is transcoded, or a
+ * - `capacity`: the node makes as many renditions as it may. `processes`: it runs as many processes of ffmpeg as it may, whatever for.
+ * - `source`: a picture or frame rate beyond what is transcoded, or a
  *   codec that cannot be decoded. `broken`: it ended, or wrote what cannot be read. `slow`: it does not keep up.
  * - `stalled`: it took or gave nothing for too long. `memory`: there is none left for another playlist.
  */
@@ -61,6 +62,7 @@ export const transcodeReasons = [
   'missing',
   'encoder',
   'capacity',
+  'processes',
   'source',
   'broken',
   'slow',

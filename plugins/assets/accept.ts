@@ -60,11 +60,17 @@ export async function accept(
 
 /** The Fault `upload.refused`. `foreign`: a film, but of another kind than is stored. */
 export class RefusedFile extends Fault {
+  readonly reason: string;
   readonly foreign: ForeignFilm | undefined;
 
-  constructor({ reason, foreign }: { readonly reason: string; readonly foreign?: ForeignFilm }) {
-    super('upload.refused', { status: 422, message: `The file was refused: ${reason}.` });
-    this.foreign = foreign;
+  /** @param hint a sentence more */
+  constructor(file: { readonly reason: string; readonly foreign?: ForeignFilm }, hint?: string) {
+    const message = [`The file was refused: ${file.reason}.`, ...(hint === undefined ? [] : [hint])].join(
+      ' ',
+    );
+    super('upload.refused', { status: 422, message });
+    this.reason = file.reason;
+    this.foreign = file.foreign;
   }
 }
 

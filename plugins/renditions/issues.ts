@@ -9,6 +9,22 @@ export function issueOf({ renditions, trouble }: LadderReading): string | undefi
   return `Viewers get the source alone, not ${names}: ${lowered(trouble.message)} ${advice[trouble.reason]}`;
 }
 
+/**
+ * Profiles of which nothing is made, whatever there is room for: a broadcast has only so many. `made`: undefined while it is not
+ * known.
+ */
+export function beyondMost(
+  wanted: readonly { readonly name: string }[],
+  made: LadderReading['renditions'] | undefined,
+): string[] {
+  if (made === undefined || made.length >= wanted.length) return [];
+  const known = new Set(made.map(({ name }) => name));
+  const names = wanted.map(({ name }) => name).filter((name) => !known.has(name));
+  return [
+    `A broadcast has at most ${made.length} renditions: ${names.join(', ')} ${names.length === 1 ? 'is' : 'are'} not made. Those that come first in profiles are.`,
+  ];
+}
+
 /** The same, and when there is another attempt, as of `now` (epoch ms). */
 export function issueAt(reading: LadderReading, now: number): string | undefined {
   const issue = issueOf(reading);
@@ -21,13 +37,15 @@ export function issueAt(reading: LadderReading, now: number): string | undefined
  * The broadcast is as good as ever, and what was wished for is more than is there: said, but no matter of its health. All else is a
  * fault of this server, or breaks what viewers had.
  */
-export const wishes: ReadonlySet<TranscodeReason> = new Set(['capacity', 'source']);
+export const wishes: ReadonlySet<TranscodeReason> = new Set(['capacity', 'processes', 'source']);
 
 const advice: Readonly<Record<TranscodeReason, string>> = {
-  missing: 'Install ffmpeg: it is found within a minute, and nothing has to be configured.',
+  missing:
+    'Install ffmpeg: it is found within a minute, and nothing has to be configured. Where ffmpeg.path is set, it must name the program.',
   encoder:
     'Set renditions.encoder to one that `ffmpeg -encoders` lists and the machine has, such as libx264.',
   capacity: 'Use fewer or smaller profiles, or raise renditions.capacity where the machine can do more.',
+  processes: 'Raise ffmpeg.processes where the machine can do more.',
   source: 'Send H.264 with a smaller picture or fewer pictures a second, or set profiles to [].',
   broken: 'It is started again by itself; the log of the server says more.',
   slow: 'Use fewer or smaller profiles or a faster renditions.preset, and lower renditions.capacity.',

@@ -3,7 +3,7 @@ import type { LiveReading } from '../../core/ports/media.ts';
 import type { LadderReading } from '../../core/ports/transcoder.ts';
 import type { Concern } from '../health/contract.ts';
 import type { LiveObserver } from '../streams/contract.ts';
-import { issueAt, issueOf, wishes } from './issues.ts';
+import { beyondMost, issueAt, issueOf, wishes } from './issues.ts';
 
 /** Tells what is wrong with the renditions of what is on the air here. */
 export function renditionWatch({ transcoder }: Pick<Kit, 'transcoder'>): LiveObserver {
@@ -13,9 +13,13 @@ export function renditionWatch({ transcoder }: Pick<Kit, 'transcoder'>): LiveObs
     if (!found?.trouble || wishes.has(found.trouble.reason) !== isWish) return [];
     return [issueAt(found, now) ?? ''];
   };
+  const leftOut = (reading: LiveReading, now: number) => {
+    const found = readingOf(reading, now);
+    return beyondMost(reading.grant.profiles ?? [], found?.renditions);
+  };
   return {
     look: (reading, now) => said(reading, now, false),
-    remark: (reading, now) => said(reading, now, true),
+    remark: (reading, now) => [...leftOut(reading, now), ...said(reading, now, true)],
     seen() {},
   };
 }

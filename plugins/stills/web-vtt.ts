@@ -30,6 +30,6 @@ function timestamp(seconds: number): string {
   return `${hours}:${part(MINUTE, 60, 2)}:${part(SECOND, 60, 2)}.${part(1, SECOND, 3)}`;
 }
 
-const SECOND = 0x3e8;
+const SECOND = 1000;
 const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;

@@ -21,6 +21,8 @@ export function checkProfile({ profile }: TranscodeBody): void {
   const { bitrate, fps, fpsDen = 1 } = profile;
   const { value: frameRate } = conversionLimitTable.frameRate;
   const problems: string[] = [];
+  // As in the field of streams: there it is what the encoder sends.
+  if (profile.name === 'source') problems.push('profile.name: expected another name than "source"');
   if (bitrate > transcodeLimits.bitrate)
     problems.push(`profile.bitrate: expected at most ${transcodeLimits.bitrate} bit/s`);
   if (fps / fpsDen > frameRate)

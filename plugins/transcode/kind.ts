@@ -1,5 +1,5 @@
 import { Fault, hasCode } from '../../core/fault.ts';
-import type { VideoSpec } from '../../core/ports/recorder.ts';
+import { checkLength } from '../../core/ports/converter.ts';
 import type { RenditionProfile } from '../../core/ports/transcoder.ts';
 import { type AssetReference, assets, outputOf } from '../assets/contract.ts';
 import type { TaskKind, TaskResult, TaskWork } from '../tasks/contract.ts';
@@ -47,19 +47,10 @@ async function run(work: TaskWork, kit: TranscodeKit): Promise<TaskResult> {
   const made = kit.converter.transcode(film, { profile, signal, progress });
   const taken = await kit.use(assets).take(id, made, {
     signal,
-    check: (spec) => checkLength(spec, film.spec),
+    check: ({ duration }) => checkLength(duration, film.spec.duration),
   });
   if (taken === 'gone') return { outcome: 'failed', message: deleted };
   return { outcome: 'done', output: { ...taken } };
-}
-
-/** What a picture that is broken off looks like: ffmpeg says nothing of bytes it could not read, and ends well. */
-function checkLength({ duration }: VideoSpec, source: VideoSpec): void {
-  const least = source.duration - Math.max(transcodeLimits.shorter, source.duration / fiftieth);
-  if (duration >= least) return;
-  const lengths = `${duration.toFixed(1)} of ${source.duration.toFixed(1)} s`;
-  const message = `The film is not converted: only ${lengths} of it could be read.`;
-  throw new Fault('conversion.refused', { status: 422, message, retry: false });
 }
 
 /** The asset that the film is for. Undefined: it was deleted. */
@@ -104,8 +95,6 @@ const gone = 'The asset of which this was to be made was deleted.';
 const deleted = 'The asset of this transcode was deleted.';
 /** How much of the whole is done when the film is there. */
 const converted = 0.97;
-/** 2 %. */
-const fiftieth = 0x32;
 
 function impossible(message: string): Fault {
   return new Fault('task.not_possible', { status: 409, message });

@@ -14,12 +14,6 @@ export const transcodeLimitTable = limitTable('transcode', {
     meaning: '`bitrate` of the profile of a transcode.',
     beyond: '422 `body.invalid`.',
   },
-  shorter: {
-    value: 2,
-    unit: 's',
-    meaning: 'How much shorter than its source a film may come out, or 2 % of that.',
-    beyond: 'The task fails: not all of it could be read.',
-  },
 });
 
 export const transcodeLimits = valuesOf(transcodeLimitTable);

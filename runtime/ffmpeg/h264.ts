@@ -85,5 +85,5 @@ function pictures({ profile, frameRate }: H264Order): number {
   return Math.max(1, Math.min(NEVER, Math.round(Number(gop) * (frameRate ?? 30))));
 }
 
-/** So many that the source's key frames come first. */
-const NEVER = 1_000_000;
+/** Pictures from one key frame to the next: so many that those which are forced come first. */
+export const NEVER = 1_000_000;

@@ -3,7 +3,7 @@ import { conversionLimitTable } from '../../core/limits.ts';
 import type { Container } from '../../core/ports/inspector.ts';
 import type { RenditionProfile } from '../../core/ports/transcoder.ts';
 import type { FfmpegCommand, FfmpegOptions } from '../ffmpeg/command.ts';
-import { type H264Settings, h264Options } from '../ffmpeg/h264.ts';
+import { type H264Settings, h264Options, NEVER } from '../ffmpeg/h264.ts';
 import { transcodeLimits } from './limits.ts';
 
 /** What a process is to make of what it reads. */
@@ -101,7 +101,7 @@ function videoOptions(video: EncodedVideo, { h264 }: ConversionSettings): Ffmpeg
   const keyFrames: FfmpegOptions =
     gop === 'intra'
       ? { 'g:v:0': 1 }
-      : { 'g:v:0': never, 'force_key_frames:v:0': `expr:gte(t,n_forced*${Number(gop)})` };
+      : { 'g:v:0': NEVER, 'force_key_frames:v:0': `expr:gte(t,n_forced*${Number(gop)})` };
   const { 'force_key_frames:v:0': _, ...plain } = encoding;
   return {
     ...(video === 'good' && h264.encoder === 'libx264' ? withQuality(plain) : plain),
@@ -130,9 +130,7 @@ function withQuality(options: FfmpegOptions): FfmpegOptions {
 }
 
 /** Hardly to be told from the source. */
-const quality = 0x14;
-/** So many pictures that what is forced comes first. */
-const never = 0xf4240;
+const quality = 20;
 
 /** Fits the picture as it is seen into the profile's: square pixels, even sides, never larger than it came. */
 function filters({ width, height, fps, fpsDen = 1 }: RenditionProfile): string {

@@ -19,6 +19,11 @@ export class FragmentScan {
   /** The index of the whole has come. */
   hasMovie = false;
 
+  /** There is a track of pictures, and nothing in it. */
+  get isBlind(): boolean {
+    return this.#video !== undefined && this.pictures + this.#open === 0;
+  }
+
   /** @param options `most`: bytes of a box that is looked into, else RangeError; `onMovie`: may throw, and is called once */
   constructor(options: { most: number; onMovie(moov: Box): void }) {
     this.#most = options.most;

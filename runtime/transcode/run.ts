@@ -27,7 +27,7 @@ export interface RunTools {
 }
 
 /** How much less urgent than the server. */
-const niceness = 0xa;
+const niceness = 10;
 
 /**
  * What it writes, as fast as it is taken. Whoever stops taking it ends the process; when it is over none is left. Faults as of the
@@ -95,6 +95,8 @@ export async function* run(order: RunOrder, tools: RunTools): AsyncGenerator<Uin
     const ended = await process.ended;
     if (ended.code !== 0) throw endedBy(ended);
     if (held) throw refused('it has no pictures');
+    // Those that are broken off: ffmpeg says nothing of it, and what sound it found would be a film.
+    if (scan.isBlind) throw refused('none of its pictures could be read');
   } catch (error) {
     // What is no mp4 came from ffmpeg.
     throw error instanceof RangeError ? refused('ffmpeg wrote what is no film') : error;

@@ -24,9 +24,10 @@ const noBounds: Readonly<Record<string, string>> = {
   'core/size.ts units.TB': 'what a size is counted in',
   'plugins/tasks/contract.ts maximum': 'all of it: 0 to 1',
   'plugins/health/history.ts FIRST_TEXT': 'the first bit behind those of the issues',
+  'plugins/stills/web-vtt.ts SECOND': 'ms: what a second is',
   'runtime/drivers/clock/system.ts longestWait': 'a longer wait is made of several',
   'runtime/drivers/clock/system.ts slack': 'from where on a clock was set back',
-  'runtime/ffmpeg/h264.ts NEVER': 'so many pictures that key frames of the source come first',
+  'runtime/ffmpeg/h264.ts NEVER': 'so many pictures that key frames which are forced come first',
   'runtime/main.ts badConfig': 'an exit code',
   'runtime/media/codecs/hevc.ts SPS': 'a type of NAL unit, by the format',
   'runtime/media/hls/output.ts ORIGIN': 'where the timeline begins',
@@ -36,6 +37,7 @@ const noBounds: Readonly<Record<string, string>> = {
   'runtime/media/rtmp/chunk-parser.ts LONGEST_HEADER': 'what a chunk header can be at most, by its format',
   'runtime/media/rtmp/handshake.ts SIZE': 'of C1 and S1, by the format',
   'runtime/media/rtmp/server-messages.ts HANDSHAKE': 'of C1 and S1, by the format',
+  'runtime/transcode/command.ts quality': 'how good x264 makes a picture, on its own scale',
 };
 /** Words of a schema that bound what a client or an operator may send. */
 const bounding = ['maxLength', 'maxItems', 'maxProperties', 'maximum'];

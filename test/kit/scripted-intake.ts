@@ -124,7 +124,7 @@ async function received(folder: string, bytes: Uint8Array): Promise<ReceivedFile
 }
 
 /**
- * Refuses what begins with `refuse: `, for the rest of its text, and what begins with `foreign: ` as WebM; all else is a film of 8 s. It has one segment, `head` and the
+ * Refuses what begins with `refuse: `, for the rest of its text, and what begins with `foreign: ` as WebM, `of 6 s` where it says so; all else is a film of 8 s. It has one segment, `head` and the
  * text; and `front`, followed by the text behind its first two characters, is what it is with its index in front. What begins
  * with `uncut: ` has neither, for the rest of its text.
  */
@@ -135,7 +135,10 @@ export function scriptedInspector(): Inspector {
       const text = 'path' in file ? await readFile(file.path, 'latin1') : '';
       if (text.startsWith('refuse: ')) return { ok: false, reason: text.slice(8) };
       if (text.startsWith('foreign: '))
-        return { ok: false, reason: 'it is Matroska or WebM', foreign: { container: 'matroska' } };
+        return {
+          ...{ ok: false, reason: 'it is Matroska or WebM' },
+          foreign: { container: 'matroska', ...lengthIn(text) },
+        };
       if (text.startsWith('busy'))
         throw new Fault('inspection.unavailable', { status: 503, message: 'busy', retryAfter: 1 });
       const uncut = text.startsWith('uncut: ') && text.slice(7);
@@ -172,4 +175,9 @@ function filmOf({ length }: string): FilmPlayback {
     },
     head: { parts: [new Uint8Array(Buffer.from('front'))], from: 2, to: length },
   };
+}
+
+function lengthIn(text: string): { duration?: number } {
+  const seconds = / of (\d+) s/.exec(text)?.[1];
+  return seconds === undefined ? {} : { duration: Number(seconds) };
 }

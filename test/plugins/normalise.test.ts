@@ -38,7 +38,21 @@ describe('a film of another kind that is uploaded', () => {
     await using _ = w;
     const { status, body } = await put((await asked()).url);
     expect([status, body.code]).toEqual([422, 'upload.refused']);
+    expect(body.errors[0]).toMatch(/Matroska or WebM\. .* \(plugins\.assets\.normalise\)\.$/);
     expect(w.converter.asked).toEqual([]);
+  });
+
+  it.each([
+    [{}, 'The file was refused: it is Ogg; expected an mp4.'],
+    [
+      { normalise: true },
+      'The file was refused: it is Ogg; expected an mp4. WebM, Matroska, MPEG-TS, MPEG-PS, FLV, AVI and QuickTime are taken too, and made an mp4.',
+    ],
+  ])('that nothing reads is told what is taken: %j', async (config, message) => {
+    const { w, asked, put } = await studio(config);
+    await using _ = w;
+    const { body } = await put((await asked()).url, 'refuse: it is Ogg; expected an mp4');
+    expect(body.errors).toEqual([message]);
   });
 
   it('is made an mp4 while its task runs, and that is the file of the asset', async () => {
@@ -74,6 +88,26 @@ describe('a film of another kind that is uploaded', () => {
     expect(await putting).toMatchObject({
       ...{ status: 422, body: { errors: ['The file was refused: it stays strange.'] } },
     });
+    expect(await blobsOf(asset.id)).toEqual([]);
+  });
+
+  it.each([
+    [10, 200],
+    [11, 422],
+    [400, 422],
+  ])('is refused when clearly less comes of it than it says it has: 8 of %i s', async (seconds, status) => {
+    const { w, asked, put, get, converted, blobsOf } = await studio();
+    await using _ = w;
+    const { url, asset } = await asked();
+    const putting = put(url, `${foreign} of ${seconds} s`);
+    (await converted()).finish('the film');
+    const answer = await putting;
+    expect(answer.status).toBe(status);
+    if (status === 200) return;
+    const message = `The film is not converted: only 8.0 of ${seconds}.0 s of it could be read.`;
+    expect(answer.body).toMatchObject({ code: 'conversion.refused', errors: [message] });
+    await w.settle();
+    expect(await get(`/api/asset/${asset.id}`)).toMatchObject({ status: 'failed', statusMessage: message });
     expect(await blobsOf(asset.id)).toEqual([]);
   });
 

@@ -139,6 +139,19 @@ describe('the renditions of a broadcast', () => {
     expect(await shown(w, stream.id)).toEqual({ issues: [], isHealthy: true });
   });
 
+  it('beyond what one broadcast has are named, and hurt no health', async () => {
+    await using w = await world({ plugins });
+    const names = Array.from({ length: 18 }, (_, index) => `p${index + 1}`);
+    const { stream, playbackId } = await live(w, { profiles: names.map((name) => ({ ...profile, name })) });
+    w.transcoder.shows(playbackId, { renditions: renditionsOf(...names.slice(0, 16)) });
+    expect(await shown(w, stream.id)).toEqual({
+      issues: [
+        'A broadcast has at most 16 renditions: p17, p18 are not made. Those that come first in profiles are.',
+      ],
+      isHealthy: true,
+    });
+  });
+
   it('say what is wrong with them, what to do, and when they are tried again', async () => {
     await using w = await world({ plugins });
     const { stream, playbackId } = await live(w);
@@ -177,7 +190,9 @@ describe('the renditions of a broadcast', () => {
           /^Viewers get the source alone, not 720p: this server does not\. [A-Z].{20,}\.$/,
         ),
       ]);
-      expect(isHealthy).toBe(reason === 'capacity' || reason === 'source');
+      expect(isHealthy).toBe(['capacity', 'processes', 'source'].includes(reason));
+      const key = { missing: 'ffmpeg.path', processes: 'ffmpeg.processes', capacity: 'renditions.capacity' };
+      expect(issues[0]).toContain(key[reason as keyof typeof key] ?? '');
     },
   );
 

@@ -116,6 +116,7 @@ describe('POST /api/asset/{id}/transcode', () => {
     [{ profile: { ...profile, width: 100 } }, 'profile.width'],
     [{ profile: { ...profile, bitrate: 200_000_001 } }, 'profile.bitrate'],
     [{ profile: { ...profile, fps: 251 } }, 'profile.fps'],
+    [{ profile: { ...profile, name: 'source' } }, 'profile.name'],
     [{ profile: { ...profile, crf: 20 } }, 'profile.crf'],
     [{ profile, url: 'x' }, 'url'],
     [{ profile, name: '' }, 'name'],

@@ -154,3 +154,15 @@ it('gives the decoder another thread for what one does not do in time', () => {
   expect(threads(3840, 2160, 60)).toBe(4);
   expect(threads(8192, 4320, 60)).toBe(4);
 });
+
+it.each([
+  ['as asked for where the picture is as large', 1280, 720, 3_000_000, 3_000_000],
+  ['or smaller', 640, 360, 800_000, 800_000],
+  ['or as large in one side', 1280, 1080, 3_000_000, 3_000_000],
+  ['by the pixels where the source is smaller', 1920, 1080, 3_000_000, 1_333_333],
+  ['not below a floor', 12_800, 7200, 3_000_000, 100_000],
+  ['and never more than asked for', 1920, 1080, 50_000, 50_000],
+])('has the bitrate %s: %i × %i', (_name, width, height, bitrate, expected) => {
+  const [one] = planned([{ ...profile480, width, height, bitrate }]).renditions;
+  expect(one.profile.bitrate).toBe(expected);
+});

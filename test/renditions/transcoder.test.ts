@@ -171,7 +171,7 @@ describe('a process that breaks', () => {
   });
 
   it('is tried at once again after it ran for long, and is forgiven when viewers have them again', async () => {
-    const { clock, begin, reading, last } = given();
+    const { clock, lines, begin, reading, last } = given();
     const { ladder } = await begin();
     for (let n = 0; n < 5; n += 1) {
       await last().exit();
@@ -187,6 +187,7 @@ describe('a process that breaks', () => {
     await clock.advance(250);
     expect(reading().trouble).toBeUndefined();
     await clock.advance(30_000);
+    expect(lines).toEqual(['a broadcast has no renditions for now', 'a broadcast has its renditions again']);
     await last().exit();
     await clock.advance(0);
     expect((reading().retryAt as number) - clock.now()).toBe(250);
@@ -366,7 +367,7 @@ describe('what is refused', () => {
     expect(refused.trouble).toEqual({
       reason: 'capacity',
       message:
-        'They take 15.4 megapixels a second, and of the 23 that this server encodes (renditions.capacity) fewer are free. They begin when others end.',
+        'They take 15.4 megapixels a second (480p 12.3, 240p 3.1), and of the 23 that this server encodes (renditions.capacity) fewer are free. They begin when others end.',
     });
     expect(ladder.suspended).toBe(1);
     await clock.advance(5000);
@@ -384,8 +385,22 @@ describe('what is refused', () => {
     await clock.advance(60_000);
     expect(ffmpeg.started).toHaveLength(0);
     expect(reading().trouble?.message).toBe(
-      'They take 15.4 megapixels a second; this server encodes 15.4 (renditions.capacity).',
+      'They take 15.4 megapixels a second (480p 12.3, 240p 3.1); this server encodes 15.4 (renditions.capacity). Without 240p the others fit.',
     );
+  });
+
+  it('is told which profiles are too many, the first of them kept', async () => {
+    const { begin, reading } = given({ capacity: ladderPixels / 4 });
+    await begin();
+    expect(reading().trouble?.message).toMatch(
+      / encodes 3\.8 \(renditions\.capacity\)\. Without 480p the others fit\.$/,
+    );
+  });
+
+  it('is told when not even one of them fits', async () => {
+    const { begin, reading } = given({ capacity: 1_000_000 });
+    await begin();
+    expect(reading().trouble?.message).toMatch(/ None of them fits even alone\.$/);
   });
 
   it('has what one leaves who waits for media, after a while', async () => {
@@ -479,7 +494,7 @@ describe('what is refused', () => {
   });
 
   it.each([
-    ['full', 'refused', 'capacity'],
+    ['full', 'refused', 'processes'],
     ['failed', 'waiting', 'broken'],
   ] as const)('is tried again: %s', async (refuses, state, reason) => {
     const { clock, script, ffmpeg, begin, reading } = given();

@@ -244,6 +244,21 @@ it('refuses a film with too many pictures while it is read', async () => {
   expect((await made)?.message).toContain('more than 250 pictures a second');
 });
 
+it('refuses a film of whose pictures none came out, whatever there is of its sound', async () => {
+  const s = studio();
+  await using given = await normalised(s, { isAnew: true });
+  const made = failure(given.stream);
+  const process = await s.started(1);
+  say(process, film());
+  await exit(process);
+  expect(await made).toMatchObject({
+    ...{
+      code: 'conversion.refused',
+      message: 'The film is not converted: none of its pictures could be read.',
+    },
+  });
+});
+
 it('takes over what it can, and encodes the rest: no byte of what was tried in vain is handed on', async () => {
   const s = studio();
   await using given = await normalised(s);

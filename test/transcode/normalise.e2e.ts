@@ -71,6 +71,34 @@ describe('a film in another form', () => {
   });
 });
 
+describe('a film that is cut off', () => {
+  it.each([
+    ['before any of its pictures', 3000],
+    ['in the middle', 0.5],
+  ])('%s is refused', async (_where, part) => {
+    const name = path(`whole-${part}.webm`);
+    const vp8 = [
+      '-c:v',
+      'libvpx',
+      '-deadline',
+      'realtime',
+      '-cpu-used',
+      '8',
+      '-b:v',
+      '1M',
+      '-c:a',
+      'libopus',
+    ];
+    await ffmpeg(...numbered(6, '640x360'), ...sound(6), ...vp8, name);
+    const whole = await readFile(name);
+    const cut = path(`cut-${part}.webm`);
+    await writeFile(cut, whole.subarray(0, part < 1 ? Math.round(part * whole.length) : part));
+    const { status, body } = await upload(server, cut);
+    expect([status, body.code]).toEqual([422, 'conversion.refused']);
+    expect(body.errors[0]).toMatch(/none of its pictures could be read|only \d\.\d of 6\.0 s of it/);
+  });
+});
+
 describe('a film beyond what is converted', () => {
   it.each([
     [16_383, 16_383],

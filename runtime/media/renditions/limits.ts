@@ -48,6 +48,13 @@ export const transcodingTable = limitTable('renditions', {
       'Frame rate of a source that is transcoded, as it says and as its pictures come: 120, and some jitter.',
     beyond: 'It is not (`source`); viewers get the source.',
   },
+  leastBitrate: {
+    value: 100_000,
+    unit: 'bit/s',
+    meaning:
+      'What a rendition keeps of its bitrate when its source is smaller than its profile, as far as the profile has it.',
+    beyond: 'It is encoded to that rate, and not to less.',
+  },
   leastRate: {
     value: 5,
     unit: 'pictures/s',

@@ -12,12 +12,15 @@ export interface Plan {
 }
 
 export interface PlannedRendition {
+  /** Its `bitrate` is what is encoded: less than was asked for where the source is smaller than the profile. */
   readonly profile: RenditionProfile;
   /** Pixels, even. */
   readonly width: number;
   readonly height: number;
   /** Most pictures a second; undefined: all are taken. */
   readonly rate: { readonly fps: number; readonly fpsDen: number } | undefined;
+  /** Pixels a second that are encoded. */
+  readonly pixelRate: number;
 }
 
 type Source = LadderRun['video'];
@@ -44,12 +47,8 @@ export function planOf(
     return trouble(
       `It has ${Math.round(rate)} pictures a second; at most ${limits.frameRate} are transcoded.`,
     );
-  const renditions = profiles.map((profile) => rendition(profile, { source, limits }));
-  const pixelRate = renditions.reduce(
-    (sum, one) =>
-      sum + one.width * one.height * Math.min(rate, one.rate ? one.rate.fps / one.rate.fpsDen : rate),
-    0,
-  );
+  const renditions = profiles.map((profile) => rendition(profile, { source, limits, rate }));
+  const pixelRate = renditions.reduce((sum, one) => sum + one.pixelRate, 0);
   const needed = Math.ceil((width * height * rate) / limits.pixelsPerDecoder);
   return { renditions, pixelRate, decoderThreads: Math.max(1, Math.min(limits.decoderThreads, needed)) };
 }
@@ -57,17 +56,28 @@ export function planOf(
 /** Fits into the profile with its shape kept, and is never larger than it came. H.264 in 4:2:0 has even sides. */
 function rendition(
   profile: RenditionProfile,
-  { source, limits }: { source: Source; limits: TranscodingLimits },
+  { source, limits, rate: sourceRate }: { source: Source; limits: TranscodingLimits; rate: number },
 ): PlannedRendition {
   const scale = Math.min(1, profile.width / source.width, profile.height / source.height);
   const side = (from: number, most: number) =>
     Math.max(2, Math.min(2 * Math.round((from * scale) / 2), 2 * Math.floor(Math.min(from, most) / 2)));
-  return {
-    profile,
-    width: side(source.width, profile.width),
-    height: side(source.height, profile.height),
-    rate: mostPictures(profile, limits),
-  };
+  const [width, height] = [side(source.width, profile.width), side(source.height, profile.height)];
+  const rate = mostPictures(profile, limits);
+  const pictures = Math.min(sourceRate, rate ? rate.fps / rate.fpsDen : sourceRate);
+  const fitting = { ...profile, bitrate: fittingRate(profile, { source, limits }) };
+  return { profile: fitting, width, height, rate, pixelRate: width * height * pictures };
+}
+
+/**
+ * bit/s. A picture is not made larger than it came, and then needs less than a profile has for the full size: in proportion to the
+ * pixels. Otherwise a source of 720p would come again as a 1080p of more bits than it has itself.
+ */
+function fittingRate(
+  { width, height, bitrate }: RenditionProfile,
+  { source, limits }: { source: Source; limits: TranscodingLimits },
+): number {
+  const spare = Math.max(1, Math.min(width / source.width, height / source.height));
+  return Math.round(Math.min(bitrate, Math.max(limits.leastBitrate, bitrate / spare ** 2)));
 }
 
 function trouble(message: string): TranscodeTrouble {

@@ -120,7 +120,14 @@ export class Transcoding {
     // Over is what was wrong when viewers have had all of them for a while: who looks once a second hears of every break.
     if (!this.#ladder.profiles.every((_, index) => this.#ladder.isListed(index))) this.#backSince = undefined;
     else this.#backSince ??= now;
-    if (this.#backSince !== undefined && now - this.#backSince >= limits.calm) this.#trouble = undefined;
+    if (this.#backSince !== undefined && now - this.#backSince >= limits.calm) this.#calm();
+  }
+
+  #calm(): void {
+    if (this.#trouble === undefined) return;
+    const { reason } = this.#trouble;
+    this.#trouble = undefined;
+    this.#host.log.info('a broadcast has its renditions again', { streamId: this.#ladder.streamId, reason });
   }
 
   async #live(): Promise<void> {
@@ -257,10 +264,10 @@ export class Transcoding {
     });
   }
 
-  #takeCapacity({ pixelRate }: Plan): TranscodeTrouble | undefined {
+  #takeCapacity(plan: Plan): TranscodeTrouble | undefined {
     const { capacity } = this.#host;
-    if (capacity.take(this, pixelRate)) return undefined;
-    return capacityTrouble({ needed: pixelRate, limit: capacity.limit });
+    if (capacity.take(this, plan.pixelRate)) return undefined;
+    return capacityTrouble(plan, capacity.limit);
   }
 
   /** A source that has more pictures than it said takes more than was planned, or may not be transcoded at all. */

@@ -1,14 +1,15 @@
 import type { TranscodeReason, TranscodeTrouble } from '../../../core/ports/transcoder.ts';
 import type { FfmpegEnd } from '../../ffmpeg/process.ts';
 import type { FfmpegRefusal } from '../../ffmpeg/runner.ts';
+import type { Plan } from './plan.ts';
 
 /** Why ffmpeg was not started, for people. */
 export function refusalTrouble({ reason }: FfmpegRefusal): TranscodeTrouble {
   if (reason === 'missing')
-    return trouble('missing', 'ffmpeg is not installed on this server, or does not run.');
+    return trouble('missing', 'ffmpeg is not installed on this server, or not where ffmpeg.path says.');
   if (reason === 'full')
     return trouble(
-      'capacity',
+      'processes',
       'This server runs as many processes of ffmpeg as it may (ffmpeg.processes). They begin when others end.',
     );
   return trouble('broken', 'ffmpeg could not be started.');
@@ -34,14 +35,28 @@ export function endTrouble({ errors }: FfmpegEnd, { encoder }: { encoder: string
 }
 
 /** Without what is free at the moment, which changes all the time. */
-export function capacityTrouble({ needed, limit }: { needed: number; limit: number }): TranscodeTrouble {
-  const [own, all] = [needed, limit].map(megapixels);
+export function capacityTrouble({ renditions, pixelRate }: Plan, limit: number): TranscodeTrouble {
+  const [own, all] = [pixelRate, limit].map(megapixels);
+  const each = renditions.map((one) => `${one.profile.name} ${megapixels(one.pixelRate)}`);
+  const take = `They take ${own} megapixels a second (${each.join(', ')})`;
   return trouble(
     'capacity',
-    needed > limit
-      ? `They take ${own} megapixels a second; this server encodes ${all} (renditions.capacity).`
-      : `They take ${own} megapixels a second, and of the ${all} that this server encodes (renditions.capacity) fewer are free. They begin when others end.`,
+    pixelRate > limit
+      ? `${take}; this server encodes ${all} (renditions.capacity). ${wayOut(renditions, limit)}`
+      : `${take}, and of the ${all} that this server encodes (renditions.capacity) fewer are free. They begin when others end.`,
   );
+}
+
+/** They are made all together or not at all: which are too many when those that come first in the field are kept. */
+function wayOut(renditions: Plan['renditions'], limit: number): string {
+  let used = 0;
+  const spare = renditions.filter(({ pixelRate }) => {
+    const isTooMuch = used + pixelRate > limit;
+    if (!isTooMuch) used += pixelRate;
+    return isTooMuch;
+  });
+  if (spare.length === renditions.length) return 'None of them fits even alone.';
+  return `Without ${spare.map(({ profile }) => profile.name).join(', ')} the others fit.`;
 }
 
 export function stallTrouble(ms: number): TranscodeTrouble {

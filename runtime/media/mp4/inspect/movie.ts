@@ -51,6 +51,12 @@ export function readMovie(moov: Box): Movie {
   };
 }
 
+/** Seconds that a moov box says; undefined: it tells none, as in films of fragments. Throws Refusal. */
+export function claimedOf(moov: Box): number | undefined {
+  const { timescale, claimed = 0 } = readTimes(new Children(moov).need('mvhd'));
+  return timescale > 0 && claimed > 0 ? claimed / timescale : undefined;
+}
+
 /**
  * The film is the H.264 and the AAC tracks. Passed over are what is neither picture nor sound (text, timecode, hints), the
  * pictures of chapters, stills beside a film, and sound in another codec beside AAC. Moving pictures in another codec are

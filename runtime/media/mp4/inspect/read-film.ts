@@ -1,11 +1,12 @@
 import { takeHead } from '../on-demand/head.ts';
 import { type Box, typeAt } from './boxes.ts';
+import { declaredDuration } from './declared-duration.ts';
 import { type FileBox, fileBoxes } from './file-boxes.ts';
 import { FragmentCursor } from './fragment-cursor.ts';
 import { type FragmentRun, Fragments } from './fragments.ts';
 import { inspectionLimits } from './limits.ts';
 import { type Measure, measure, nothing } from './measure.ts';
-import { type Movie, readMovie } from './movie.ts';
+import { claimedOf, type Movie, readMovie } from './movie.ts';
 import { ForeignRefusal, Refusal } from './refusal.ts';
 import type { SampleCursor } from './samples.ts';
 import { containerOf, sniff } from './sniff.ts';
@@ -90,12 +91,18 @@ function readNative(film: Pick<Film, 'moov' | 'moovAt' | 'start'> & { readonly h
   try {
     return readMovie(film.moov);
   } catch (error) {
-    if (!(error instanceof ForeignRefusal) || !film.hasMedia) throw error;
+    if (!(error instanceof ForeignRefusal)) throw error;
+    const foreign = { ...error.foreign, ...declared(claimedOf(film.moov)) };
+    if (!film.hasMedia) throw new ForeignRefusal(error.message, foreign);
     // Some of what lies there is read from places that would not be its own any more: it is left as it is refused.
     const front = takeHead({ ...film, isFragmented: false });
     if (!front) throw new Refusal(error.message);
-    throw new ForeignRefusal(error.message, { ...error.foreign, front });
+    throw new ForeignRefusal(error.message, { ...foreign, front });
   }
+}
+
+function declared(duration: number | undefined): { readonly duration?: number } {
+  return duration === undefined ? {} : { duration };
 }
 
 /** The first box must be `ftyp`: some other container is named rather than called broken. Undefined: it is a long one. */
@@ -113,7 +120,9 @@ async function readStart(window: FileWindow): Promise<Uint8Array | undefined> {
   const found = kind === undefined ? 'it does not begin with an ftyp box' : `it is ${kind}`;
   const message = `${found}; expected an mp4`;
   const container = containerOf(bytes);
-  throw container === undefined ? new Refusal(message) : new ForeignRefusal(message, { container });
+  throw container === undefined
+    ? new Refusal(message)
+    : new ForeignRefusal(message, { container, ...declared(declaredDuration(container, view)) });
 }
 
 /** Reads boxes as a whole, so many bytes of them all together. */
