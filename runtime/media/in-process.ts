@@ -186,8 +186,12 @@ export function inProcessMedia(options: InProcessMediaOptions): Media {
         stopWatching();
         listener?.stop();
         // The process is about to go, and those that encode with it.
-        for (const { output } of outputs.values()) if (output.end()) draining.add(output);
-        for (const output of draining) output.end();
+        for (const { output } of outputs.values()) {
+          draining.add(output);
+          void output.end();
+        }
+        for (const output of draining) void output.end();
+        draining.clear();
         outputs.clear();
         arrivals.end();
       };

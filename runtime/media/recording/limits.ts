@@ -132,7 +132,8 @@ export const recorderLimits = limitTable('recording', {
   renditionEnd: {
     value: 6000,
     unit: 'ms',
-    meaning: 'How long a recording that is finished waits for the end of its renditions, which is encoded yet.',
+    meaning:
+      'How long a recording that is finished waits for the end of its renditions, which is encoded yet.',
     beyond: 'It shows the source there. Its own blobs are made meanwhile.',
   },
   renditionWait: {

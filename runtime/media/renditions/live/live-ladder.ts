@@ -394,7 +394,10 @@ export class LiveLadder implements Ladder {
         audio,
       });
       const relay = this.#relays[index];
-      relay?.begin({ video: { config, record }, audio, frameRate, bitrate: profile.bitrate }, { isPublish: isOther });
+      relay?.begin(
+        { video: { config, record }, audio, frameRate, bitrate: profile.bitrate },
+        { isPublish: isOther },
+      );
       // What is left of a publish that is over: nobody is connected to for it.
       if (isOther && publish?.end !== undefined) relay?.hold();
     }
