@@ -38,6 +38,8 @@ export function inProcessMedia(options: InProcessMediaOptions): Media {
   const pool = new BufferPool({ limit: idleBuffers });
   const memory = new MemoryBudget({ limit: options.hls.memory });
   const outputs = new Map<string, Airing>();
+  /** Over, and the end of their renditions is made yet. */
+  const draining = new Set<LiveOutput>();
   const running = new Map<string, Running>();
   const arrivals = new Arrivals(clock);
   const closings = new Closings(clock);
@@ -183,7 +185,13 @@ export function inProcessMedia(options: InProcessMediaOptions): Media {
         stopProgress();
         stopWatching();
         listener?.stop();
-        for (const { output } of outputs.values()) output.end();
+        // The process is about to go, and those that encode with it.
+        for (const { output } of outputs.values()) {
+          draining.add(output);
+          void output.end();
+        }
+        for (const output of draining) void output.end();
+        draining.clear();
         outputs.clear();
         arrivals.end();
       };
@@ -198,8 +206,12 @@ export function inProcessMedia(options: InProcessMediaOptions): Media {
       if (airing === undefined || airing.publish !== undefined) return;
       if (airing.latest.discontinuitySequence > upTo) return;
       numbers.keep(playbackId, airing.output.reached);
-      airing.output.end();
+      const { output } = airing;
       outputs.delete(playbackId);
+      const drained = output.end();
+      if (drained === undefined) return;
+      draining.add(output);
+      void drained.then(() => draining.delete(output));
     },
     figures: (token) => running.get(token)?.figures(),
     readings: () =>

@@ -35,10 +35,16 @@ export interface OnAir extends AsyncDisposable {
 /** Answers when `offered` can be watched; by default the source and every profile. */
 export async function onAir(
   server: Server,
-  options: { name: string; clip: Clip; profiles?: readonly Profile[]; offered?: readonly string[] },
+  options: {
+    name: string;
+    clip: Clip;
+    profiles?: readonly Profile[];
+    offered?: readonly string[];
+    record?: boolean;
+  },
 ): Promise<OnAir> {
-  const { name, clip, profiles = twoProfiles } = options;
-  const stream = await server.api.createStream({ name, profiles });
+  const { name, clip, profiles = twoProfiles, record } = options;
+  const stream = await server.api.createStream({ name, profiles, record });
   const url = server.playlistUrl(stream.playbackId);
   const dial = async () => {
     const encoder = broadcast({ url: server.ingestUrl(stream.streamKey), clip });

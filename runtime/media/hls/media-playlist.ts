@@ -18,6 +18,8 @@ export interface MediaPlaylistOptions {
 
 /** What a media playlist must know of the broadcast that it shows, and of the other playlists of it. */
 export interface Broadcast {
+  /** Nothing is answered any more, whatever the windows still hold. */
+  readonly hasEnded: boolean;
   /** Longest a request may wait now, ms. */
   readonly patience: number;
   /** As many requests wait as may. */
@@ -51,7 +53,7 @@ export class MediaPlaylist {
 
   /** Something is listed. */
   get isPlayable(): boolean {
-    return this.window.hasListed;
+    return this.window.hasListed && !this.#broadcast.hasEnded;
   }
 
   /** Requests that wait now. */
@@ -119,6 +121,7 @@ export class MediaPlaylist {
     if (blob !== undefined || !this.#isHinted(sequence, part)) return answers.media(blob);
     return this.#wait(signal, {
       attempt: () => {
+        if (this.#broadcast.hasEnded) return answers.missing();
         const made = this.window.segment(sequence)?.part(part);
         return made === undefined && this.#isHinted(sequence, part) ? undefined : answers.media(made);
       },

@@ -98,6 +98,8 @@ export class LiveOutput {
   #vitals: Vitals | undefined;
   #isPublishing = false;
   #hasEnded = false;
+  /** Has the end of what was published to make yet, though nobody can watch it. */
+  #draining: LiveLadder | undefined;
   /** Where media ends on the timeline, milliseconds. What earlier outputs gave to viewers and recordings lies before. */
   #end: number;
   #isNumbered = false;
@@ -198,18 +200,37 @@ export class LiveOutput {
     for (const playlist of this.#playlists) playlist.shorten();
   }
 
-  /** Over for good: everything is 404 and the memory is let go. */
-  end(): void {
-    if (this.#hasEnded) return;
+  /**
+   * Over for good: everything is 404, and the memory is let go; that of renditions that are recorded or pushed when the end of them
+   * is made as well, within `ladderLimits.drain`. Called again, it is let go at once.
+   *
+   * @returns kept when the memory is let go; undefined: it is already
+   */
+  end(): Promise<void> | undefined {
+    if (this.#hasEnded) {
+      this.#draining?.end();
+      return undefined;
+    }
     this.#hasEnded = true;
     this.#isPublishing = false;
     this.#release();
     this.#relay?.end();
-    this.#endLadder();
-    this.#window.clear();
     this.#dvr.end();
-    this.#memory?.close();
-    this.#source.wake();
+    const ladder = this.#ladder;
+    this.#ladder = undefined;
+    const drained = ladder?.drain();
+    const letGo = () => {
+      this.#draining = undefined;
+      this.#window.clear();
+      this.#memory?.close();
+    };
+    for (const playlist of this.#playlists) playlist.wake();
+    if (drained === undefined) {
+      letGo();
+      return undefined;
+    }
+    this.#draining = ladder;
+    return drained.then(letGo);
   }
 
   /** Of the publish attached last; undefined before any. Still readable after `detach`. */
@@ -299,6 +320,7 @@ export class LiveOutput {
     const given = { clock: this.#clock, pool: this.#pool };
     this.#ladder = new LiveLadder({
       ...{ playbackId: grant.playbackId, streamId: grant.streamId, profiles },
+      clock: this.#clock,
       source: this.#window,
       playlists: this.#playlists.slice(1, profiles.length + 1),
       ...(relayOf && {
@@ -344,6 +366,9 @@ export class LiveOutput {
     const output = this;
     return {
       playlists: this.#playlists,
+      get hasEnded() {
+        return output.#hasEnded;
+      },
       get patience() {
         return output.#patience();
       },

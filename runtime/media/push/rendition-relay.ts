@@ -38,6 +38,11 @@ export class RenditionRelay {
     this.#pool = options.pool;
   }
 
+  /** It is pushed somewhere. */
+  get isActive(): boolean {
+    return this.#relay.isActive;
+  }
+
   /** Nothing that follows needs what came before. `isPublish`: it is of another publish. */
   begin({ video, audio, frameRate, bitrate }: RelayedTracks, { isPublish }: { isPublish: boolean }): void {
     const relay = this.#relay;

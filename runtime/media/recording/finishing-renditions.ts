@@ -21,18 +21,29 @@ export interface RenditionOptions {
 
 /**
  * Makes blobs of the renditions of a take that is sealed, some at one time. One that cannot be had after some attempts is left out and
- * logged. `over`: all are made or left out, or the signal was aborted; it never rejects. `made`: those that are, in their order.
+ * logged. One that is fed still gets `renditionEnd` for what is to come. `over`: all are made or left out, or the signal was aborted; it never rejects. `made`: those that are, in their order.
  */
 export function finishRenditions(
   takes: readonly Take[],
   options: RenditionOptions,
 ): { readonly over: Promise<void>; readonly made: readonly FinishedRendition[] } {
-  const { limits, signal } = options;
+  const { clock, limits, signal } = options;
   const inPlace = places(limits.renditionsAtOnce);
   const outcomes = new Map<Take, FinishedRendition>();
+  const patience = new AbortController();
+  const cancel = clock.at(clock.now() + limits.renditionEnd, () => patience.abort());
+  const late = AbortSignal.any([signal, patience.signal]);
+  const ended = Promise.all(
+    takes.map(async (take) => {
+      await take.whenUnfed(late);
+      take.isEnding = true;
+      take.isFed = false;
+    }),
+  ).then(cancel);
   const work = takes.map((take) => {
     const before = take.working;
     const working = inPlace(async () => {
+      await ended;
       await before;
       const made = await tried(take, options);
       if (made) outcomes.set(take, made);

@@ -16,10 +16,8 @@ export async function finishTake(
 ): Promise<FinishedTake | undefined> {
   const { link: thread, clock, limits, log, signal, renditions } = options;
   if (take.meta.finished) return take.meta.finished;
-  for (const one of [take, ...renditions]) {
-    one.isEnding = true;
-    one.isFed = false;
-  }
+  take.isEnding = true;
+  take.isFed = false;
   const sealed = take.meta.sealed ?? (await thread.call('seal', take.number));
   if (!sealed) return undefined;
   const { head, spec, startedAt } = sealed;

@@ -129,6 +129,13 @@ export const recorderLimits = limitTable('recording', {
     meaning: 'Renditions of one recording that become blobs at one time.',
     beyond: 'The others after them.',
   },
+  renditionEnd: {
+    value: 6000,
+    unit: 'ms',
+    meaning:
+      'How long a recording that is finished waits for the end of its renditions, which is encoded yet.',
+    beyond: 'It shows the source there. Its own blobs are made meanwhile.',
+  },
   renditionWait: {
     value: 60_000,
     unit: 'ms',

@@ -13,7 +13,8 @@ export class Take {
   meta: TakeMeta;
   /** Counts publishes; only the newest may add to it. */
   feeds = 0;
-  isFed = false;
+  #isFed = false;
+  readonly #onUnfed: (() => void)[] = [];
   /** Something of it was handed over. */
   isBegun: boolean;
   /** Nothing is added any more. */
@@ -45,6 +46,24 @@ export class Take {
     this.isBegun = options.bytes > 0;
     this.isEnding = options.meta.isEnding === true;
     this.written = new Written(this.file('video'));
+  }
+
+  get isFed(): boolean {
+    return this.#isFed;
+  }
+
+  set isFed(isFed: boolean) {
+    this.#isFed = isFed;
+    if (!isFed) for (const done of this.#onUnfed.splice(0)) done();
+  }
+
+  /** Kept when nobody feeds it, or the signal is aborted. */
+  whenUnfed(signal: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      if (!this.#isFed || signal.aborted) return resolve();
+      this.#onUnfed.push(resolve);
+      signal.addEventListener('abort', () => resolve(), { once: true });
+    });
   }
 
   file(name: keyof typeof spoolFiles): string {

@@ -25,6 +25,8 @@ export interface LadderProcessOptions {
   readonly niceness: number;
   /** How long it may give no picture for what it was given, ms. */
   readonly stall: number;
+  /** How long it may take for what is left when nothing more is fed, ms. */
+  readonly tail: number;
   /** Most pictures a second that a source may have. */
   readonly frameRate: number;
 }
@@ -119,7 +121,7 @@ export class LadderProcess {
       }
       if (signal.aborted) return;
       this.#isFed = true;
-      child.end();
+      child.end({ within: this.#options.tail });
     } catch (error) {
       this.#failed(error);
     }

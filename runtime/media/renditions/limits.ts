@@ -75,6 +75,12 @@ export const transcodingTable = limitTable('renditions', {
     beyond: 'It is killed (`stalled`), and the next one is started.',
     key: 'renditions.stall',
   },
+  tail: {
+    value: 10_000,
+    unit: 'ms',
+    meaning: 'How long a process may take for what it was given last, when nothing more comes.',
+    beyond: 'It is ended; the renditions lack their end.',
+  },
   behind: {
     value: 4000,
     unit: 'ms',

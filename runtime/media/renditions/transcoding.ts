@@ -180,6 +180,7 @@ export class Transcoding {
       ...{ clock, runner, niceness: settings.niceness },
       command: liveCommand(run, { plan, settings }),
       stall: limits.stall + Math.min(...intervals),
+      tail: limits.tail,
       frameRate: limits.frameRate,
     });
     this.#state = 'starting';

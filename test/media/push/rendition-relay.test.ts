@@ -248,6 +248,25 @@ it('gives up its place before it takes one for another profile', async () => {
   expect(stage.told().join()).toBe(Array(4).fill('small connected').join(',small ended,'));
 });
 
+it('gets the end of a broadcast, though the transcoder has it yet when that is over', async () => {
+  const { stage, attach, play, want, received, output, maker } = onAir();
+  attach();
+  want(SMALL);
+  await play(5.1);
+  maker.isHeld = true;
+  await play(1.7);
+  const over = output.end();
+  expect(stage.told('small')).toEqual(['small connected']);
+  maker.isHeld = false;
+  maker.wake();
+  await over;
+  expect(stage.told('small')).toEqual(['small connected', 'small ended']);
+  const pictures = picturesIn(received(SMALL));
+  expect(gapsIn(pictures)).toEqual([]);
+  // 30 a second, from the key frame on with which it was connected.
+  expect((6.8 * 30 - pictures.length) % 60).toBe(0);
+});
+
 it('ends when the next publish wants other renditions', async () => {
   const { stage, attach, detach, play, want } = onAir();
   attach();

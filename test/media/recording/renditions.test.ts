@@ -152,6 +152,51 @@ describe('a take with renditions', () => {
     await recorder.close();
   });
 
+  it('waits for renditions whose end is encoded yet, up to the limit, and its own blobs do not', async () => {
+    using at = place();
+    for (const [sessionId, isEnded] of [
+      ['ends', true],
+      ['hangs', false],
+    ] as const) {
+      const limits = { renditionEnd: isEnded ? 600_000 : 300 };
+      const recorder = await at.recorder({ limits });
+      const source = new Film({ partBytes: 4000 });
+      const rendition = new Film({ partBytes: 2000, seed: 7 });
+      const grant = grantWith(sessionId);
+      const feeds = [recorder.feed(grant)!, recorder.feed(grant, '480p')!] as const;
+      feeds[0].begin(source.init);
+      feeds[1].begin(rendition.init);
+      const hand = (feed: TakeFeed, film: Film, parts: number) => {
+        for (let count = 0; count < parts; count += 1) {
+          const { bytes, part } = film.next();
+          feed.part(bytes, part as FedPart);
+        }
+      };
+      hand(feeds[0], source, 12);
+      hand(feeds[1], rendition, 6);
+      feeds[0].end();
+      const finishing = recorder.finish(sessionId, { signal: noSignal() });
+      const folder = `assets/${sessionId}/`;
+      await until(async () => (await at.blobs.list(folder, { limit: 9 })).blobs.length > 1);
+      if (isEnded) {
+        hand(feeds[1], rendition, 6);
+        feeds[1].end();
+      }
+      const take = (await finishing)!;
+      // What comes later is not taken.
+      hand(feeds[1], rendition, 6);
+      const [made] = take.renditions!;
+      const own = readSegmentIndex(await bytesOf(at.blobs, made!.index.key))!;
+      const isOwn = (number: number) => own.inits[own.segment(number).init]!.ofSource === undefined;
+      expect(Array.from({ length: own.count }, (_, number) => isOwn(number))).toEqual([
+        true,
+        isEnded,
+        isEnded,
+      ]);
+      await recorder.close();
+    }
+  });
+
   it('is not broken by any name of a profile', async () => {
     using at = place();
     const odd = [
@@ -251,7 +296,7 @@ describe('a take with renditions', () => {
 
   it('takes nothing of them when it is over, and is answered the same until it is dropped with them', async () => {
     using at = place();
-    const recorder = await at.recorder();
+    const recorder = await at.recorder({ limits: { renditionEnd: 1 } });
     const broadcast = new Broadcast().on(recorder).segments(0, 2);
     const take = (await recorder.finish('s1', { signal: noSignal() }))!;
     broadcast.segments(2, 4);
@@ -435,7 +480,8 @@ describe('a rendition that cannot be had', () => {
 
   it('says so with one word, and counts apart from what is missing of recordings', async () => {
     using at = place();
-    const recorder = await at.recorder({ limits: { renditionReserve: Number.MAX_SAFE_INTEGER } });
+    const limits = { renditionReserve: Number.MAX_SAFE_INTEGER, renditionEnd: 1 };
+    const recorder = await at.recorder({ limits });
     const grant = grantWith('s1');
     const feeds = [recorder.feed(grant)!, recorder.feed(grant, '480p')!];
     const films = [new Film({ partBytes: 1000 }), new Film({ partBytes: 1000 })];

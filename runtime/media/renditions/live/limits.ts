@@ -26,6 +26,13 @@ export const ladderTable = limitTable('ladder', {
     meaning: 'By how much a picture may be shown later than all that the process was given.',
     beyond: broken,
   },
+  drain: {
+    value: 5000,
+    unit: 'ms',
+    meaning:
+      'How long the end of a broadcast that is over is still encoded, where its renditions are recorded or pushed.',
+    beyond: 'Their process is killed: the recording shows the source there, a push ends earlier.',
+  },
 });
 
 export type LadderLimits = Readonly<Record<keyof typeof ladderTable & string, number>>;

@@ -1,3 +1,4 @@
+import type { Clock } from '../../../../core/ports/clock.ts';
 import type { PublishGrant } from '../../../../core/ports/media.ts';
 import type { RenditionProfile } from '../../../../core/ports/transcoder.ts';
 import type { OutputConfig } from '../../hls/limits.ts';
@@ -25,6 +26,7 @@ import { LiveRun, type Place, type RunHost } from './live-run.ts';
 import type { OutputTrack } from './output-movie.ts';
 
 export interface LiveLadderOptions extends Pick<Ladder, 'playbackId' | 'streamId' | 'profiles'> {
+  readonly clock: Clock;
   readonly source: LiveWindow;
   /** One for each profile. */
   readonly playlists: readonly MediaPlaylist[];
@@ -72,7 +74,10 @@ export class LiveLadder implements Ladder {
   /** Whose takes are fed. */
   #recorded: Publish | undefined;
   #isSuspended = false;
+  /** Nobody publishes any more; what was published may still be made. */
+  #isOverForGood = false;
   #hasEnded = false;
+  #onDrained: (() => void) | undefined;
   #version = 0;
   #stop: (() => void) | undefined;
   readonly #waiting = new Set<() => void>();
@@ -140,7 +145,7 @@ export class LiveLadder implements Ladder {
 
   isListed(index: number): boolean {
     const window = this.#windows[index];
-    if (window === undefined || this.#isSuspended || !window.hasListed) return false;
+    if (window === undefined || this.#isSuspended || this.#isOverForGood || !window.hasListed) return false;
     const { renditionLag, partTarget } = this.#options.config;
     if (this.lag > renditionLag * 1000) return false;
     // Who plays the source is so far behind its end, and must find there what follows.
@@ -158,6 +163,8 @@ export class LiveLadder implements Ladder {
         this.#run = run;
         return run;
       }
+      // What is not made yet cannot be, and nothing more comes.
+      if (this.#isOverForGood) this.end();
       await this.#change(signal);
     }
     return undefined;
@@ -201,10 +208,35 @@ export class LiveLadder implements Ladder {
     return isHolding;
   }
 
-  /** Over for good: nothing is served any more. */
+  /**
+   * Nobody publishes any more, and nobody watches. What was published is still made, for `ladderLimits.drain` at most, where it is
+   * recorded or pushed: the process has the end of it yet. Until then the window of the source must stay as it is.
+   *
+   * @returns kept when it has ended; undefined: it has already
+   */
+  drain(): Promise<void> | undefined {
+    if (this.#hasEnded) return undefined;
+    this.#isOverForGood = true;
+    for (const publish of this.#publishes) publish.end ??= this.#source.nextSequence;
+    if (!this.#isWanted || !this.#isAtWork || this.#isAllMade) {
+      this.end();
+      return undefined;
+    }
+    const { clock } = this.#options;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const cancel = clock.at(clock.now() + ladderLimits.drain, () => this.end());
+    this.#onDrained = () => {
+      cancel();
+      resolve();
+    };
+    this.#wake();
+    return promise;
+  }
+
+  /** Over for good, whatever is not made yet. */
   end(): void {
     if (this.#hasEnded) return;
-    this.#hasEnded = true;
+    this.#isOverForGood = this.#hasEnded = true;
     this.#run?.end({ isWhole: false });
     this.#run = undefined;
     for (const publish of this.#publishes) publish.end ??= this.#source.nextSequence;
@@ -212,6 +244,25 @@ export class LiveLadder implements Ladder {
     for (const relay of this.#relays) relay.end();
     this.#wake();
     this.#stop?.();
+    this.#onDrained?.();
+  }
+
+  /** Somebody has use for what viewers do not get any more. */
+  get #isWanted(): boolean {
+    return (
+      this.#publishes.some(({ recording }) => recording !== undefined) ||
+      this.#relays.some(({ isActive }) => isActive)
+    );
+  }
+
+  /** There is a process, or was one of which something is to be gone on with. */
+  get #isAtWork(): boolean {
+    return this.#run?.hasEnded === false || this.#hasMade;
+  }
+
+  get #isAllMade(): boolean {
+    const last = this.#publishes.at(-1);
+    return last === undefined || this.#isMade(last);
   }
 
   get #hasMade(): boolean {
@@ -343,7 +394,10 @@ export class LiveLadder implements Ladder {
         audio,
       });
       const relay = this.#relays[index];
-      relay?.begin({ video: { config, record }, audio, frameRate, bitrate: profile.bitrate }, { isPublish: isOther });
+      relay?.begin(
+        { video: { config, record }, audio, frameRate, bitrate: profile.bitrate },
+        { isPublish: isOther },
+      );
       // What is left of a publish that is over: nobody is connected to for it.
       if (isOther && publish?.end !== undefined) relay?.hold();
     }
@@ -400,11 +454,16 @@ export class LiveLadder implements Ladder {
 
   /** Ends the takes of a publish of which nothing more comes, and forgets it. */
   #settleTakes(): void {
-    const place = this.#place;
-    const isMade = ({ end }: Publish) => end !== undefined && (place === undefined || place.sequence >= end);
-    if (this.#recorded !== undefined && isMade(this.#recorded)) this.#endTakes();
+    if (this.#recorded !== undefined && this.#isMade(this.#recorded)) this.#endTakes();
     // The newest says whether somebody publishes.
-    this.#publishes = this.#publishes.filter((each, i, all) => i === all.length - 1 || !isMade(each));
+    this.#publishes = this.#publishes.filter((each, i, all) => i === all.length - 1 || !this.#isMade(each));
+    if (this.#isOverForGood && this.#isAllMade) this.end();
+  }
+
+  /** It is over, and nothing of it is made any more. */
+  #isMade({ end }: Publish): boolean {
+    const place = this.#place;
+    return end !== undefined && (place === undefined || place.sequence >= end);
   }
 
   #endTakes(): void {

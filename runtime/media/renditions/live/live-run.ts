@@ -89,6 +89,11 @@ export class LiveRun implements LadderRun, OutputSink {
     this.#output = new OutputReader(this, { tracks: this.queues.length, limits });
   }
 
+  /** Nothing more comes of it. */
+  get hasEnded(): boolean {
+    return this.#hasEnded;
+  }
+
   get from(): number | undefined {
     return this.#from === undefined ? undefined : this.#from / 90_000;
   }
