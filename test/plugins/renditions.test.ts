@@ -62,6 +62,25 @@ describe('the profiles of a stream', () => {
     expect(answer.body.errors.join()).toContain(`${name}:`);
   });
 
+  it('have at least a picture in 10 s, for streams and in the config', async () => {
+    await using w = await world({ plugins });
+    const at = async (fps: number, fpsDen: number) => {
+      const body = { name: 'x', profiles: [{ ...profile, fps, fpsDen }] };
+      const { status, body: said } = await w.request('POST', '/api/stream', { body });
+      return [status, said.code, `${said.errors ?? ''}`];
+    };
+    expect((await at(1, 10))[0]).toBe(201);
+    expect((await at(0, 1e15))[0]).toBe(201);
+    const words = 'profiles.0.fps: expected 0, or at least a picture in 10 s (fps / fpsDen)';
+    for (const [fps, fpsDen] of [
+      [1, 11],
+      [30, 1e15],
+    ])
+      expect(await at(fps, fpsDen)).toEqual([400, 'renditions.invalid', words]);
+    const config = { renditions: { profiles: [{ ...profile, fpsDen: 1e15 }] } };
+    await expect(world({ plugins, config })).rejects.toThrow(`plugins.renditions.${words}`);
+  });
+
   it.each([
     [[profile, { ...profile, width: 640 }], '720p'],
     [[{ ...profile, name: 'source' }], 'source'],

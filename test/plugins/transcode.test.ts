@@ -116,6 +116,10 @@ describe('POST /api/asset/{id}/transcode', () => {
     [{ profile: { ...profile, width: 100 } }, 'profile.width'],
     [{ profile: { ...profile, bitrate: 200_000_001 } }, 'profile.bitrate'],
     [{ profile: { ...profile, fps: 251 } }, 'profile.fps'],
+    [
+      { profile: { ...profile, fps: 30, fpsDen: 1e15 } },
+      'profile.fps: expected 0, or at least a picture in 10 s',
+    ],
     [{ profile: { ...profile, crf: 20 } }, 'profile.crf'],
     [{ profile, url: 'x' }, 'url'],
     [{ profile, name: '' }, 'name'],
