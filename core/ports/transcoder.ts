@@ -18,7 +18,7 @@ export interface RenditionProfile {
   readonly height: number;
   /** bit/s of the video. */
   readonly bitrate: number;
-  /** Pictures a second, `fps / fpsDen`; 0: as many as come. */
+  /** Most pictures a second, `fps / fpsDen`; 0: as many as come. None is doubled: never more than the source has. */
   readonly fps: number;
   readonly fpsDen?: number;
   /** Seconds between key frames as a number, or `intra`: each picture is one. Those of the source always are. Absent: those alone. */
