@@ -73,7 +73,7 @@ export type TranscodeReason = (typeof transcodeReasons)[number];
 export interface TranscoderTotals {
   /** Broadcasts whose renditions are running or starting. */
   readonly ladders: number;
-  /** Pixels a second that are being encoded, as planned, and the most that this node encodes at one time. */
+  /** Pixels a second that are being made, as planned: those encoded, and what decoding counts as. And the most of this node. */
   readonly pixelRate: number;
   readonly capacity: number;
   /** Pictures encoded, all renditions together. */

@@ -6,7 +6,7 @@ import { mostPictures } from './rendition-rate.ts';
 /** What is made of one source: a rendition for each profile, and what that takes. */
 export interface Plan {
   readonly renditions: readonly PlannedRendition[];
-  /** Pixels a second that are encoded. */
+  /** Pixels a second that are encoded, and what decoding and the process itself count as beside them. */
   readonly pixelRate: number;
   readonly decoderThreads: number;
 }
@@ -45,12 +45,14 @@ export function planOf(
       `It has ${Math.round(rate)} pictures a second; at most ${limits.frameRate} are transcoded.`,
     );
   const renditions = profiles.map((profile) => rendition(profile, { source, limits }));
-  const pixelRate = renditions.reduce(
+  const encoded = renditions.reduce(
     (sum, one) =>
       sum + one.width * one.height * Math.min(rate, one.rate ? one.rate.fps / one.rate.fpsDen : rate),
     0,
   );
-  const needed = Math.ceil((width * height * rate) / limits.pixelsPerDecoder);
+  const decoded = width * height * rate;
+  const pixelRate = encoded + decoded * limits.decodingWeight + limits.processWork;
+  const needed = Math.ceil(decoded / limits.pixelsPerDecoder);
   return { renditions, pixelRate, decoderThreads: Math.max(1, Math.min(limits.decoderThreads, needed)) };
 }
 

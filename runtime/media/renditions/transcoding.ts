@@ -11,7 +11,14 @@ import { LadderProcess, type ProcessEnd } from './ladder-process.ts';
 import type { TranscodingLimits } from './limits.ts';
 import { type EncodingSettings, liveCommand } from './live-command.ts';
 import { type Plan, planOf } from './plan.ts';
-import { capacityTrouble, endTrouble, refusalTrouble, tooSlow, unexpected } from './troubles.ts';
+import {
+  capacityTrouble,
+  endTrouble,
+  processesTrouble,
+  refusalTrouble,
+  tooSlow,
+  unexpected,
+} from './troubles.ts';
 
 /** What all ladders of a node share. */
 export interface TranscodingHost {
@@ -255,7 +262,9 @@ export class Transcoding {
 
   #takeCapacity({ pixelRate }: Plan): TranscodeTrouble | undefined {
     const { capacity } = this.#host;
-    if (capacity.take(this, pixelRate)) return undefined;
+    const taken = capacity.take(this, pixelRate);
+    if (taken === 'taken') return undefined;
+    if (taken === 'processes') return processesTrouble(capacity.processes);
     return capacityTrouble({ needed: pixelRate, limit: capacity.limit });
   }
 

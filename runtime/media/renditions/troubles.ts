@@ -44,6 +44,14 @@ export function capacityTrouble({ needed, limit }: { needed: number; limit: numb
   );
 }
 
+/** `most`: how many may make renditions. */
+export function processesTrouble(most: number): TranscodeTrouble {
+  return trouble(
+    'capacity',
+    `As many processes of ffmpeg make renditions as may: ${most}, three quarters of ffmpeg.processes. They begin when others end.`,
+  );
+}
+
 export function stallTrouble(ms: number): TranscodeTrouble {
   return trouble('stalled', `ffmpeg gave no picture for ${ms / 1000} s.`);
 }
