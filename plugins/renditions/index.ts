@@ -1,5 +1,6 @@
 import { Type } from '@sinclair/typebox';
 import { Fault } from '../../core/fault.ts';
+import { plainText } from '../../core/plain-text.ts';
 import { definePlugin, type Kit } from '../../core/plugin.ts';
 import type { RenditionProfile } from '../../core/ports/transcoder.ts';
 import { field } from '../../core/resource.ts';
@@ -76,7 +77,7 @@ function problemsOf(profiles: readonly Profile[]): string[] {
     const isKnown = seen.has(name);
     seen.add(name);
     if (name === 'source') own.push(`profiles.${index}.name: "source" is the name of what the encoder sends`);
-    if (isKnown) own.push(`profiles.${index}.name: there are two profiles called "${name}"`);
+    if (isKnown) own.push(`profiles.${index}.name: there are two profiles called "${plainText(name)}"`);
     return own;
   });
 }

@@ -151,6 +151,17 @@ describe('the renditions of a broadcast', () => {
     expect(other.publish.grant).not.toHaveProperty('profiles');
   });
 
+  it('stand in one line of plain text, whatever they are called', async () => {
+    await using w = await world({ plugins });
+    const name = 'a\nAll is well.\u202eb\u2028\u{e0041}é 🎬';
+    const { stream, playbackId } = await live(w, { profiles: [{ ...profile, name }] });
+    const trouble = { reason: 'slow', message: 'This server encodes them too slowly.' } as const;
+    w.transcoder.shows(playbackId, { renditions: renditionsOf(name), trouble });
+    const [issue] = (await shown(w, stream.id)).issues;
+    expect(issue).toContain('not a\\u{000a}All is well.\\u{202e}b\\u{2028}\\u{e0041}é 🎬: this server');
+    expect(issue).not.toMatch(/[\p{Cc}\p{Cf}\p{Zl}]/u);
+  });
+
   it('have no issue while they come', async () => {
     await using w = await world({ plugins });
     const { stream, playbackId } = await live(w);
