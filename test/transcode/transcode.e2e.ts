@@ -154,7 +154,7 @@ it('is made by the next process when the server is killed over it, and nothing o
   const { status } = await ended(killed, asked, 200_000);
   expect(status).toMatchObject({ phase: 'completed' });
   const asset = await get(killed, `/api/asset/${asked.asset.id}`);
-  expect(Math.abs(asset.videoSpec.duration - 60)).toBeLessThan(1 / 30);
+  expect(Math.abs(asset.videoSpec.duration - 120)).toBeLessThan(1 / 30);
   expect(await processesOf(killed.pid)).toEqual([]);
   expect(await readdir(join(killed.dataDir, 'uploads'))).toEqual([]);
 });
