@@ -1,5 +1,6 @@
 import type { RenditionProfile } from '../../core/ports/transcoder.ts';
 import type { FfmpegOptions } from './command.ts';
+import { ffmpegLimits } from './limits.ts';
 
 /** How this deployment encodes H.264. */
 export interface H264Settings {
@@ -28,7 +29,9 @@ export interface H264Order {
 export function h264Options(order: H264Order, settings: H264Settings): FfmpegOptions {
   const { profile, isLive, stream } = order;
   const { encoder, preset } = settings;
-  const { bitrate } = profile;
+  // One that an encoder does not open with would take the other renditions with it: they are of one process.
+  const { leastBitrate, mostBitrate } = ffmpegLimits;
+  const bitrate = Math.min(mostBitrate, Math.max(leastBitrate, profile.bitrate));
   const of = (name: string) => `${name}:v:${stream}`;
   const isX264 = encoder === 'libx264';
   return {

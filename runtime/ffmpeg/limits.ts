@@ -89,6 +89,19 @@ export const ffmpegLimitTable = limitTable('ffmpeg', {
     meaning: 'One block of memory that ffmpeg may ask for (`-max_alloc`).',
     beyond: 'ffmpeg gives up what needs more.',
   },
+  leastBitrate: {
+    value: 1000,
+    unit: 'bit/s',
+    meaning:
+      'Least bit rate that H.264 is encoded with: libx264 counts in thousands, and does not open with none.',
+    beyond: 'A profile with less gets this.',
+  },
+  mostBitrate: {
+    value: 1_000_000_000,
+    unit: 'bit/s',
+    meaning: 'Most bit rate that H.264 is encoded with: ffmpeg holds twice as much as a number of 32 bits.',
+    beyond: 'A profile with more gets this.',
+  },
   hiddenLine: {
     value: 900,
     unit: 'bytes',

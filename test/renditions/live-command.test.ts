@@ -37,7 +37,17 @@ it('decodes once, and scales and encodes for each rendition', () => {
     '[0:v:0]trim=start=3.500000,split=2[s0][s1];[s0]scale=854:480,format=yuv420p[v0];[s1]scale=426:240,format=yuv420p[v1]';
   expect(given).toEqual([
     ...['-hide_banner', '-nostdin', '-nostats', '-loglevel', 'error', '-max_alloc', '268435456'],
-    ...['-protocol_whitelist', 'pipe', '-copyts', '-threads', '1', '-analyzeduration', '0'],
+    ...[
+      '-protocol_whitelist',
+      'pipe',
+      '-copyts',
+      '-max_pixels',
+      '35651584',
+      '-threads',
+      '1',
+      '-analyzeduration',
+      '0',
+    ],
     ...['-fpsprobesize', '0', '-f', 'mp4', '-i', 'pipe:0', '-filter_complex', graph],
     ...['-protocol_whitelist', 'pipe', '-filter_complex_threads', '2', '-map', '[v0]', '-map', '[v1]'],
     ...['-map_metadata', '-1', '-fps_mode', 'passthrough', '-enc_time_base', '1:90000'],
@@ -47,6 +57,17 @@ it('decodes once, and scales and encodes for each rendition', () => {
     ...['+empty_moov+default_base_moof+frag_discont+skip_trailer', '-frag_duration', '1'],
     ...['-avoid_negative_ts', 'disabled', '-flush_packets', '1', '-f', 'mp4', 'pipe:1'],
   ]);
+});
+
+it('never gives an encoder a bit rate that it does not open with', () => {
+  const rates = (bitrate: number) => {
+    const given = told({ profiles: [{ ...profile480, bitrate }] });
+    return ['-b:v:0', '-maxrate:v:0', '-bufsize:v:0'].map((name) => given[given.indexOf(name) + 1]);
+  };
+  // libx264 counts in thousands; its buffer is a number of 32 bits.
+  expect(rates(400)).toEqual(['1000', '1000', '1000']);
+  expect(rates(1e21)).toEqual(['1000000000', '1000000000', '1000000000']);
+  expect(rates(1_000_001)).toEqual(['1000001', '1000001', '1000001']);
 });
 
 function encoded(stream: number, bitrate: number): string[] {

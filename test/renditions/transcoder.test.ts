@@ -339,6 +339,25 @@ describe('a process that is too slow', () => {
 });
 
 describe('what is refused', () => {
+  it('do not wake each other for ever when there is no process for either', async () => {
+    let asked = 0;
+    const start = () => {
+      asked += 1;
+      // Without an end, nothing else would have its turn, this test included.
+      return asked > 100
+        ? new Promise<never>(() => {})
+        : Promise.resolve({ ok: false, reason: 'full' } as const);
+    };
+    const { clock, begin, transcoder } = given({ runner: { start } });
+    for (const id of ['one', 'other', 'third']) await begin(scriptedLadder({ id }));
+    expect(asked).toBe(3);
+    await clock.advance(9999);
+    expect(asked).toBe(3);
+    expect(transcoder.totals()).toMatchObject({ ladders: 0, pixelRate: 0 });
+    await clock.advance(1);
+    expect(asked).toBe(6);
+  });
+
   it('waits for capacity, and begins as soon as there is some', async () => {
     const { clock, ffmpeg, begin, transcoder } = given({ capacity: 1.5 * ladderPixels });
     const { stop } = await begin(scriptedLadder({ id: 'a' }));

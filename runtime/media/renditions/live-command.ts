@@ -2,6 +2,7 @@ import type { FfmpegCommand, FfmpegOptions } from '../../ffmpeg/command.ts';
 import { type H264Settings, h264Options } from '../../ffmpeg/h264.ts';
 import { thinning } from '../../ffmpeg/thinning.ts';
 import type { LadderRun } from './ladder.ts';
+import { transcodingLimits } from './limits.ts';
 import type { Plan, PlannedRendition } from './plan.ts';
 import { renditionRate } from './rendition-rate.ts';
 
@@ -35,6 +36,8 @@ export function liveCommand(
       options: {
         ...(encoder.endsWith('_vaapi') && { vaapi_device: device ?? firstDevice }),
         copyts: true,
+        // A stream may hold other parameter sets than its header.
+        max_pixels: transcodingLimits.picture,
         threads: decoderThreads,
         // Otherwise it waits for a second of media.
         analyzeduration: 0,

@@ -43,8 +43,10 @@ interface Setback {
   readonly end?: FfmpegEnd;
   /** `waiting`: it broke. `refused`: nothing was begun, or could be. */
   readonly state: 'starting' | 'waiting' | 'refused';
-  /** ms until the next; ends earlier when capacity frees, for one that is refused. */
+  /** ms until the next. */
   readonly wait: number;
+  /** It ends earlier when capacity frees. */
+  readonly awaitsRoom?: boolean;
 }
 
 /**
@@ -170,7 +172,8 @@ export class Transcoding {
     const refusal = 'reason' in plan ? plan : this.#takeCapacity(plan);
     if ('reason' in plan || refusal) {
       run.end({ isWhole: false });
-      return this.#refused(refusal as TranscodeTrouble);
+      const setback = this.#refused(refusal as TranscodeTrouble);
+      return { ...setback, awaitsRoom: refusal?.reason === 'capacity' };
     }
     const intervals = plan.renditions.map(({ rate }) => (rate ? (1000 * rate.fpsDen) / rate.fps : 0));
     const process = new LadderProcess(run, {
@@ -210,7 +213,7 @@ export class Transcoding {
     if (error !== undefined)
       log.error('renditions of a broadcast broke', { streamId: this.#ladder.streamId, error });
     return ['source', 'capacity', 'memory'].includes(trouble.reason)
-      ? this.#refused(trouble)
+      ? { ...this.#refused(trouble), awaitsRoom: trouble.reason === 'capacity' }
       : this.#broken(trouble);
   }
 
@@ -224,7 +227,7 @@ export class Transcoding {
   }
 
   /** Waits for the next attempt. */
-  async #sitOut({ trouble, state, wait, end }: Setback): Promise<void> {
+  async #sitOut({ trouble, state, wait, end, awaitsRoom = false }: Setback): Promise<void> {
     const { clock, limits, capacity } = this.#host;
     const { signal } = this.#stop;
     this.#state = state;
@@ -235,7 +238,8 @@ export class Transcoding {
     const waiting = new AbortController();
     const wake = () => waiting.abort();
     signal.addEventListener('abort', wake);
-    const leave = trouble?.reason === 'capacity' ? capacity.wait(wake) : undefined;
+    // Not who lacks a process: two of them would wake each other with what they give back, for ever.
+    const leave = awaitsRoom ? capacity.wait(wake) : undefined;
     if (!signal.aborted) await pause(due, { clock, signal: waiting.signal });
     leave?.();
     signal.removeEventListener('abort', wake);
