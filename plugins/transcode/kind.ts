@@ -47,15 +47,22 @@ async function run(work: TaskWork, kit: TranscodeKit): Promise<TaskResult> {
   const made = kit.converter.transcode(film, { profile, signal, progress });
   const taken = await kit.use(assets).take(id, made, {
     signal,
-    check: (spec) => checkLength(spec, film.spec),
+    check: (spec) => checkLength(spec, { source: film.spec, profile }),
   });
   if (taken === 'gone') return { outcome: 'failed', message: deleted };
   return { outcome: 'done', output: { ...taken } };
 }
 
-/** What a picture that is broken off looks like: ffmpeg says nothing of bytes it could not read, and ends well. */
-function checkLength({ duration }: VideoSpec, source: VideoSpec): void {
-  const least = source.duration - Math.max(transcodeLimits.shorter, source.duration / fiftieth);
+/**
+ * What a picture that is broken off looks like: ffmpeg says nothing of bytes it could not read, and ends well. Where pictures are left
+ * out, a film without sound ends with the last that is kept.
+ */
+function checkLength(
+  { duration }: VideoSpec,
+  { source, profile: { fps, fpsDen = 1 } }: { source: VideoSpec; profile: RenditionProfile },
+): void {
+  const interval = fps > 0 ? fpsDen / fps : 0;
+  const least = source.duration - Math.max(transcodeLimits.shorter, source.duration / fiftieth) - interval;
   if (duration >= least) return;
   const lengths = `${duration.toFixed(1)} of ${source.duration.toFixed(1)} s`;
   const message = `The film is not converted: only ${lengths} of it could be read.`;

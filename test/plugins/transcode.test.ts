@@ -294,6 +294,20 @@ describe('a transcode', () => {
     expect(w.converter.asked).toHaveLength(1);
   });
 
+  it('may be shorter by what is left out behind its last picture, and no more', async () => {
+    const { w, source, ask, reached } = await studio();
+    await using _ = w;
+    w.converter.film = 'a film';
+    // What is made has 8 s.
+    for (const [duration, phase] of [
+      [17, 'completed'],
+      [21, 'failed'],
+    ] as const) {
+      const { body } = await ask(await source({ duration }), { profile: { ...profile, fps: 1, fpsDen: 10 } });
+      await reached(body, phase);
+    }
+  });
+
   it('is made again by the next process when the server dies over it', async () => {
     const { w, source, asked, converted, reached, get } = await studio({ durable: true });
     await using _ = w;
