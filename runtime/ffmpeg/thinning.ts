@@ -1,4 +1,4 @@
-export interface ThinningRate {
+interface ThinningRate {
   readonly fps: number;
   readonly fpsDen: number;
 }
