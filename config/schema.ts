@@ -299,7 +299,7 @@ export const configSchema = Type.Object(
         default: 50,
         unit: 'processes',
         description:
-          'Processes of ffmpeg on this node at one time: one for each push over SRT, each broadcast that has renditions, and each picture that is made.',
+          'Processes of ffmpeg on this node at one time: one for each push over SRT, each broadcast that has renditions, and each picture that is made. Renditions take three quarters at most.',
         beyond:
           'No further one is started; what needed it says so and is tried again. Pushes of one account get no more than its part of the last quarter.',
       }),
@@ -331,7 +331,7 @@ export const configSchema = Type.Object(
         limitSchema({
           unit: 'megapixels/s',
           description:
-            'Megapixels a second that this node encodes: width × height × frame rate of all renditions together. 480p30 takes 12.3, 1080p30 62.2. Default: 32 for each core.',
+            'Megapixels a second that this node makes: width × height × frame rate of all renditions together, a quarter of that of each source, which is decoded, and 1 for each broadcast. 480p30 of 720p30 takes 20.2: 12.3, 6.9 and 1. Default: 48 for each core.',
           beyond:
             'Broadcasts that begin then have no renditions (`issues` say so), and get them when there is room again.',
         }),

@@ -22,14 +22,17 @@ interface RenditionsConfig {
 
 /** The transcoder of this node as its config has it. Nothing begins before a broadcast wants renditions. */
 export function openTranscoder(
-  { renditions }: { renditions: RenditionsConfig },
+  {
+    renditions,
+    ffmpeg: { processes },
+  }: { renditions: RenditionsConfig; ffmpeg: { readonly processes: number } },
   options: { clock: Clock; log: Log; ffmpeg: FfmpegRunner },
 ): NodeTranscoder {
   const { clock, log, ffmpeg } = options;
   const { encoder, device, capacity, threads, niceness } = renditions;
   const ownPreset = encoder === 'libx264' ? 'veryfast' : undefined;
   return nodeTranscoder({
-    ...{ clock, log, runner: ffmpeg, random: Math.random },
+    ...{ clock, log, runner: ffmpeg, random: Math.random, processes },
     settings: { encoder, preset: renditions.preset ?? ownPreset, device, threads, niceness },
     capacity:
       capacity === undefined

@@ -18,7 +18,7 @@ export interface RenditionProfile {
   readonly height: number;
   /** bit/s of the video. */
   readonly bitrate: number;
-  /** Pictures a second, `fps / fpsDen`; 0: as many as come. */
+  /** Most pictures a second, `fps / fpsDen`; 0: as many as come. None is doubled: never more than the source has. */
   readonly fps: number;
   readonly fpsDen?: number;
   /** Seconds between key frames as a number, or `intra`: each picture is one. Those of the source always are. Absent: those alone. */
@@ -75,7 +75,7 @@ export type TranscodeReason = (typeof transcodeReasons)[number];
 export interface TranscoderTotals {
   /** Broadcasts whose renditions are running or starting. */
   readonly ladders: number;
-  /** Pixels a second that are being encoded, as planned, and the most that this node encodes at one time. */
+  /** Pixels a second that are being made, as planned: those encoded, and what decoding counts as. And the most of this node. */
   readonly pixelRate: number;
   readonly capacity: number;
   /** Pictures encoded, all renditions together. */

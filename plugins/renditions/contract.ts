@@ -1,5 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { nameSchema } from '../../core/name.ts';
+import { renditionLimits } from './limits.ts';
 
 /** Name of the field on streams. */
 export const profilesField = 'profiles';
@@ -13,7 +14,7 @@ export const profileSchema = Type.Object(
     width: Type.Integer({ minimum: 128, examples: [1280] }),
     height: Type.Integer({ minimum: 128, examples: [720] }),
     bitrate: Type.Integer({ minimum: 400, description: 'bit/s', examples: [3_000_000] }),
-    fps: Type.Integer({ minimum: 0, description: "0 = the source's" }),
+    fps: Type.Integer({ minimum: 0, description: "0 = the source's; never more than it has" }),
     fpsDen: Type.Optional(Type.Integer({ minimum: 1 })),
     gop: Type.Optional(
       Type.String({
@@ -34,3 +35,10 @@ export const profileSchema = Type.Object(
 );
 
 export type Profile = Static<typeof profileSchema>;
+
+/** What is wrong with a profile that its schema does not say, each problem as it follows the name of the field and a dot. */
+export function profileProblems({ fps, fpsDen = 1 }: Pick<Profile, 'fps' | 'fpsDen'>): string[] {
+  const { value: most } = renditionLimits.interval;
+  if (fps === 0 || fpsDen / fps <= most) return [];
+  return [`fps: expected 0, or at least a picture in ${most} s (fps / fpsDen)`];
+}

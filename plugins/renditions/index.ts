@@ -1,12 +1,13 @@
 import { Type } from '@sinclair/typebox';
 import { Fault } from '../../core/fault.ts';
+import { plainText } from '../../core/plain-text.ts';
 import { definePlugin, type Kit } from '../../core/plugin.ts';
 import type { RenditionProfile } from '../../core/ports/transcoder.ts';
 import { field } from '../../core/resource.ts';
 import { offer } from '../../core/token.ts';
 import { concerns } from '../health/contract.ts';
 import { type PublishTerms, publishTerms, stream, streams } from '../streams/contract.ts';
-import { type Profile, profileSchema, profilesField } from './contract.ts';
+import { type Profile, profileProblems, profileSchema, profilesField } from './contract.ts';
 import { renditionLimits } from './limits.ts';
 import { measureRenditions } from './measure.ts';
 import { renditionConcern, renditionWatch } from './watch.ts';
@@ -32,7 +33,10 @@ export default definePlugin({
   config,
   needs: [streams],
   faults: {
-    'renditions.invalid': { status: 400, meaning: 'Two profiles share a name, or one is called source.' },
+    'renditions.invalid': {
+      status: 400,
+      meaning: 'Two profiles share a name, one is called source, or has less than a picture in 10 s.',
+    },
   },
   extends: [
     field<Profile[], Kit<typeof config>>(stream, profilesField, {
@@ -67,10 +71,13 @@ export default definePlugin({
 
 function problemsOf(profiles: readonly Profile[]): string[] {
   const seen = new Set<string>();
-  return profiles.flatMap(({ name }, index) => {
+  return profiles.flatMap((profile, index) => {
+    const { name } = profile;
+    const own = profileProblems(profile).map((problem) => `profiles.${index}.${problem}`);
     const isKnown = seen.has(name);
     seen.add(name);
-    if (name === 'source') return [`profiles.${index}.name: "source" is the name of what the encoder sends`];
-    return isKnown ? [`profiles.${index}.name: there are two profiles called "${name}"`] : [];
+    if (name === 'source') own.push(`profiles.${index}.name: "source" is the name of what the encoder sends`);
+    if (isKnown) own.push(`profiles.${index}.name: there are two profiles called "${plainText(name)}"`);
+    return own;
   });
 }

@@ -1,9 +1,10 @@
+import { plainText } from '../../core/plain-text.ts';
 import type { LadderReading, TranscodeReason } from '../../core/ports/transcoder.ts';
 
 /** What is wrong with the renditions of a broadcast, in plain words that do not change while it does not. */
 export function issueOf({ renditions, trouble }: LadderReading): string | undefined {
   if (!trouble) return undefined;
-  const names = renditions.map(({ name }) => name).join(', ');
+  const names = renditions.map(({ name }) => plainText(name)).join(', ');
   if (renditions.length > 0 && renditions.every(({ isListed }) => isListed))
     return `Renditions (${names}) were missing for a while, and are back: ${lowered(trouble.message)}`;
   return `Viewers get the source alone, not ${names}: ${lowered(trouble.message)} ${advice[trouble.reason]}`;

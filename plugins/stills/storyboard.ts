@@ -81,7 +81,8 @@ function sheetOf(
   const { sha256 } = film.video;
   const store = storeOf(film, kit);
   return kit.stills.make({
-    ...{ kind: 'storyboard', key: `film/${sha256}/storyboard`, of: `film/${sha256}`, signal },
+    // There is one: who asks for many moments of the film does not take its place.
+    ...{ kind: 'storyboard', key: `film/${sha256}/storyboard`, of: `film/${sha256}/storyboard`, signal },
     ...(store && { store }),
     open: () => ({
       pictures: plan.cues.map(({ segment }) => ({ sources: [filmSource(media, { number: segment })] })),

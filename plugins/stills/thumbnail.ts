@@ -32,7 +32,9 @@ export function filmThumbnail({ stills }: Pick<StillsKit, 'stills'>): FilmFile {
       const times = known.get(index);
       const ms = Math.floor(Math.min(asked ?? usual(times), times[index.count]) * 1000 + 1e-6);
       const still = await stills.make({
-        ...{ kind: 'asset', key: `film/${video.sha256}/${ms}`, of: `film/${video.sha256}` },
+        ...{ kind: 'asset', key: `film/${video.sha256}/${ms}` },
+        // Whoever asks for thousands of moments does not take the place of the one picture that all are shown.
+        of: asked === undefined ? `film/${video.sha256}/poster` : `film/${video.sha256}`,
         signal: request.signal,
         open: () => {
           if (index.count === 0) return undefined;

@@ -3,7 +3,7 @@ import { type BodyReader, bodyReader } from '../../core/body.ts';
 import { Fault } from '../../core/fault.ts';
 import { conversionLimitTable } from '../../core/limits.ts';
 import { nameSchema } from '../../core/name.ts';
-import { profileSchema } from '../renditions/contract.ts';
+import { profileProblems, profileSchema } from '../renditions/contract.ts';
 import { transcodeLimits } from './limits.ts';
 
 /** The body of `POST /api/asset/:id/transcode`. */
@@ -20,7 +20,7 @@ export type TranscodeBody = typeof transcodeBody extends BodyReader<infer B> ? B
 export function checkProfile({ profile }: TranscodeBody): void {
   const { bitrate, fps, fpsDen = 1 } = profile;
   const { value: frameRate } = conversionLimitTable.frameRate;
-  const problems: string[] = [];
+  const problems = profileProblems(profile).map((problem) => `profile.${problem}`);
   // As in the field of streams: there it is what the encoder sends.
   if (profile.name === 'source') problems.push('profile.name: expected another name than "source"');
   if (bitrate > transcodeLimits.bitrate)

@@ -47,10 +47,15 @@ async function run(work: TaskWork, kit: TranscodeKit): Promise<TaskResult> {
   const made = kit.converter.transcode(film, { profile, signal, progress });
   const taken = await kit.use(assets).take(id, made, {
     signal,
-    check: ({ duration }) => checkLength(duration, film.spec.duration),
+    check: ({ duration }) => checkLength(duration, film.spec.duration - intervalOf(profile)),
   });
   if (taken === 'gone') return { outcome: 'failed', message: deleted };
   return { outcome: 'done', output: { ...taken } };
+}
+
+/** Where pictures are left out, a film without sound ends with the last that is kept; seconds. */
+function intervalOf({ fps, fpsDen = 1 }: RenditionProfile): number {
+  return fps > 0 ? fpsDen / fps : 0;
 }
 
 /** The asset that the film is for. Undefined: it was deleted. */

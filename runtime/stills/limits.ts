@@ -20,7 +20,8 @@ export const stillLimitTable = limitTable('stills', {
   perSource: {
     value: 4,
     unit: 'pictures',
-    meaning: 'Different pictures of one broadcast or film that are made or wait.',
+    meaning:
+      'Different pictures of one broadcast or film that are made or wait, beside its storyboard and the picture that it has where no `time` is named.',
     beyond: '503 `still.busy` with `Retry-After`.',
   },
   requests: {

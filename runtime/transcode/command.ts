@@ -4,6 +4,7 @@ import type { Container } from '../../core/ports/inspector.ts';
 import type { RenditionProfile } from '../../core/ports/transcoder.ts';
 import type { FfmpegCommand, FfmpegOptions } from '../ffmpeg/command.ts';
 import { type H264Settings, h264Options, NEVER } from '../ffmpeg/h264.ts';
+import { thinning } from '../ffmpeg/thinning.ts';
 import { transcodeLimits } from './limits.ts';
 
 /** What a process is to make of what it reads. */
@@ -132,14 +133,15 @@ function withQuality(options: FfmpegOptions): FfmpegOptions {
 /** Hardly to be told from the source. */
 const quality = 20;
 
-/** Fits the picture as it is seen into the profile's: square pixels, even sides, never larger than it came. */
+/** Fits the picture as it is seen into the profile's: square pixels, even sides, never larger than it came, and never more of them. */
 function filters({ width, height, fps, fpsDen = 1 }: RenditionProfile): string {
   // Ones of filters: `sar` is how wide a pixel is, 1 where that is not told.
   const shrink = `min(1,min(${width}/(iw*sar),${height}/ih))`;
   const side = (seen: string, most: number) =>
     `max(2,min(2*floor(min(${most},${seen})/2),2*round(${seen}*${shrink}/2)))`;
   const scale = `scale=w='${side('iw*sar', width)}':h='${side('ih', height)}'`;
-  return [...(fps > 0 ? [`fps=${fps}/${fpsDen}`] : []), scale, 'setsar=1', 'format=yuv420p'].join(',');
+  const thinned = fps > 0 ? [thinning({ fps, fpsDen }, { fromKeyFrames: false })] : [];
+  return [...thinned, scale, 'setsar=1', 'format=yuv420p'].join(',');
 }
 
 function soundOptions(

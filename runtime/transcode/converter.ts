@@ -87,7 +87,9 @@ export function ffmpegConverter(options: ConverterOptions): Converter {
           { container: 'mp4', video, audio: soundOf(film, { feed, most: limits.audioTracks }) },
           options,
         );
-        yield* run({ command, input: feed.pieces(order.progress), signal }, tools);
+        const { fps, fpsDen = 1 } = order.profile;
+        const interval = fps > 0 ? fpsDen / fps : 0;
+        yield* run({ command, input: feed.pieces(order.progress), signal, interval }, tools);
       });
     },
     normalise(file, { progress, isAnew = false, ...order }) {

@@ -30,8 +30,21 @@ export const transcodeLimitTable = limitTable('conversion', {
   slowness: {
     value: 60,
     unit: 's',
-    meaning: 'Work that a second of film may take, on the average of what is done.',
+    meaning:
+      'Work that a second of film may take, on the average of what is done, however many pictures it has.',
     beyond: 'With `start`, ffmpeg is killed; the film is refused.',
+  },
+  picture: {
+    value: 5,
+    unit: 's',
+    meaning: 'Work that each picture may take; film of which a picture is left out counts as of `slowness`.',
+    beyond: 'With `start` and `passing`, ffmpeg is killed; the film is refused.',
+  },
+  passing: {
+    value: 0.2,
+    unit: 's',
+    meaning: 'Work that a second of film may take beside its pictures: its sound.',
+    beyond: 'See `picture`.',
   },
   ending: {
     value: 24 * 3_600_000,

@@ -16,6 +16,8 @@ export interface RunOrder {
   readonly signal: AbortSignal;
   /** Pictures a second beyond which it is refused; undefined: they were counted before. */
   readonly frameRate?: number;
+  /** Seconds of film of which one picture is kept, where pictures are left out. Default: 0, all are kept. */
+  readonly interval?: number;
   /** Told of the index of what is written, before a byte of that is handed on. What it throws ends the run. */
   onMovie?(moov: Box): void;
 }
@@ -166,12 +168,12 @@ function watchOver(options: {
     if (watch.isFed && watch.isTaken) worked += now - lookedAt;
     else aliveAt = now;
     lookedAt = now;
-    const { frameRate = Number.POSITIVE_INFINITY } = order;
+    const { frameRate = Number.POSITIVE_INFINITY, interval = 0 } = order;
     if (scan.pictures > frameRate * (scan.time + limits.burst))
       return end(refused(`it has more than ${frameRate} pictures a second`));
     if (now - aliveAt >= limits.silence)
       return end(refused(`ffmpeg hung over it: nothing was heard of it for ${limits.silence / 1000} s`));
-    if (worked > limits.start + limits.slowness * 1000 * scan.time)
+    if (worked > limits.start + 1000 * workOf(scan, { limits, interval }))
       return end(
         refused(`it takes too long: ${Math.round(worked / 1000)} s for ${Math.round(scan.time)} s of film`),
       );
@@ -190,4 +192,13 @@ function watchOver(options: {
   };
   arm();
   return watch;
+}
+
+/** Seconds of work that what was done so far may have taken: of few pictures far apart no more than those are worth. */
+function workOf(
+  { time, pictures }: Pick<FragmentScan, 'time' | 'pictures'>,
+  { limits, interval }: { limits: TranscodeLimits; interval: number },
+): number {
+  const ofPictures = pictures * (limits.picture + limits.slowness * interval);
+  return Math.min(limits.slowness * time, ofPictures + limits.passing * time);
 }

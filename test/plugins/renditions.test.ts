@@ -62,6 +62,25 @@ describe('the profiles of a stream', () => {
     expect(answer.body.errors.join()).toContain(`${name}:`);
   });
 
+  it('have at least a picture in 10 s, for streams and in the config', async () => {
+    await using w = await world({ plugins });
+    const at = async (fps: number, fpsDen: number) => {
+      const body = { name: 'x', profiles: [{ ...profile, fps, fpsDen }] };
+      const { status, body: said } = await w.request('POST', '/api/stream', { body });
+      return [status, said.code, `${said.errors ?? ''}`];
+    };
+    expect((await at(1, 10))[0]).toBe(201);
+    expect((await at(0, 1e15))[0]).toBe(201);
+    const words = 'profiles.0.fps: expected 0, or at least a picture in 10 s (fps / fpsDen)';
+    for (const [fps, fpsDen] of [
+      [1, 11],
+      [30, 1e15],
+    ])
+      expect(await at(fps, fpsDen)).toEqual([400, 'renditions.invalid', words]);
+    const config = { renditions: { profiles: [{ ...profile, fpsDen: 1e15 }] } };
+    await expect(world({ plugins, config })).rejects.toThrow(`plugins.renditions.${words}`);
+  });
+
   it.each([
     [[profile, { ...profile, width: 640 }], '720p'],
     [[{ ...profile, name: 'source' }], 'source'],
@@ -130,6 +149,17 @@ describe('the renditions of a broadcast', () => {
     expect(again.grant.profiles).toEqual([profile]);
     const other = await live(w, { profiles: [] });
     expect(other.publish.grant).not.toHaveProperty('profiles');
+  });
+
+  it('stand in one line of plain text, whatever they are called', async () => {
+    await using w = await world({ plugins });
+    const name = 'a\nAll is well.\u202eb\u2028\u{e0041}é 🎬';
+    const { stream, playbackId } = await live(w, { profiles: [{ ...profile, name }] });
+    const trouble = { reason: 'slow', message: 'This server encodes them too slowly.' } as const;
+    w.transcoder.shows(playbackId, { renditions: renditionsOf(name), trouble });
+    const [issue] = (await shown(w, stream.id)).issues;
+    expect(issue).toContain('not a\\u{000a}All is well.\\u{202e}b\\u{2028}\\u{e0041}é 🎬: this server');
+    expect(issue).not.toMatch(/[\p{Cc}\p{Cf}\p{Zl}]/u);
   });
 
   it('have no issue while they come', async () => {

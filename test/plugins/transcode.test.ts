@@ -117,6 +117,10 @@ describe('POST /api/asset/{id}/transcode', () => {
     [{ profile: { ...profile, bitrate: 200_000_001 } }, 'profile.bitrate'],
     [{ profile: { ...profile, fps: 251 } }, 'profile.fps'],
     [{ profile: { ...profile, name: 'source' } }, 'profile.name'],
+    [
+      { profile: { ...profile, fps: 30, fpsDen: 1e15 } },
+      'profile.fps: expected 0, or at least a picture in 10 s',
+    ],
     [{ profile: { ...profile, crf: 20 } }, 'profile.crf'],
     [{ profile, url: 'x' }, 'url'],
     [{ profile, name: '' }, 'name'],
@@ -289,6 +293,20 @@ describe('a transcode', () => {
     });
     expect(await blobsOf(answer.asset.id)).toEqual([]);
     expect(w.converter.asked).toHaveLength(1);
+  });
+
+  it('may be shorter by what is left out behind its last picture, and no more', async () => {
+    const { w, source, ask, reached } = await studio();
+    await using _ = w;
+    w.converter.film = 'a film';
+    // What is made has 8 s.
+    for (const [duration, phase] of [
+      [17, 'completed'],
+      [21, 'failed'],
+    ] as const) {
+      const { body } = await ask(await source({ duration }), { profile: { ...profile, fps: 1, fpsDen: 10 } });
+      await reached(body, phase);
+    }
   });
 
   it('is made again by the next process when the server dies over it', async () => {

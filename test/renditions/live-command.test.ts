@@ -132,17 +132,19 @@ it.each([
   expect(sizes(profile, width, height)).toBe(expected);
 });
 
-it('counts what is encoded by the pictures that are', () => {
+it('counts what is encoded and, a quarter as much, decoded by the pictures that are, and the process', () => {
   const rate = (fps: number, counted?: number) =>
     planned([{ ...profile480, fps }], video720, counted).pixelRate;
-  expect(rate(0)).toBe(854 * 480 * 30);
-  expect(rate(15)).toBe(854 * 480 * 15);
-  expect(rate(60)).toBe(854 * 480 * 30);
-  expect(rate(1), 'as few as there may be').toBe(854 * 480 * 5);
-  expect(rate(0, 60)).toBe(854 * 480 * 60);
+  const taken = (encoded: number, decoded: number) =>
+    854 * 480 * encoded + (1280 * 720 * decoded) / 4 + 1_000_000;
+  expect(rate(0)).toBe(taken(30, 30));
+  expect(rate(15)).toBe(taken(15, 30));
+  expect(rate(60)).toBe(taken(30, 30));
+  expect(rate(1), 'as few as there may be').toBe(taken(5, 30));
+  expect(rate(0, 60)).toBe(taken(60, 60));
   const silent = { ...video720, frameRate: undefined };
-  expect(planned([profile480], silent).pixelRate).toBe(854 * 480 * 30);
-  expect(planned([profile480], silent, 10).pixelRate).toBe(854 * 480 * 10);
+  expect(planned([profile480], silent).pixelRate).toBe(taken(30, 30));
+  expect(planned([profile480], silent, 10).pixelRate).toBe(taken(10, 10));
 });
 
 it('gives the decoder another thread for what one does not do in time', () => {

@@ -8,8 +8,10 @@ import { profile480, type ScriptedLadder, scriptedLadder, video720 } from '../ki
 import { fragmentOf, initOf } from '../recording/fragments.ts';
 
 const settings = { encoder: 'libx264', preset: 'veryfast', device: undefined, threads: 2, niceness: 5 };
-/** Pixels a second of both renditions of a 720p30 source. */
-const ladderPixels = (854 * 480 + 426 * 240) * 30;
+/** What each process counts as. */
+const base = 1_000_000;
+/** Pixels a second of both renditions of a 720p30 source, with those that are decoded. */
+const ladderPixels = (854 * 480 + 426 * 240 + (1280 * 720) / 4) * 30 + base;
 const init = initOf().bytes;
 /** A second of `fps` pictures that begins `second` seconds in. */
 const pictures = (second: number, fps = 30) =>
@@ -37,7 +39,7 @@ function given(options: Partial<NodeTranscoderOptions> = {}) {
   const script: Parameters<typeof scriptedFfmpeg>[0] = { obeys: true };
   const ffmpeg = scriptedFfmpeg(script);
   const transcoder = nodeTranscoder({
-    ...{ clock, runner: ffmpeg, random: () => 0, settings, capacity: 10 * ladderPixels },
+    ...{ clock, runner: ffmpeg, random: () => 0, settings, capacity: 10 * ladderPixels, processes: 50 },
     log: jsonLog({ level: 'info', now: clock.now, write: (line) => lines.push(JSON.parse(line).message) }),
     ...options,
   });
@@ -367,7 +369,7 @@ describe('what is refused', () => {
     expect(refused.trouble).toEqual({
       reason: 'capacity',
       message:
-        'They take 15.4 megapixels a second (480p 12.3, 240p 3.1), and of the 23 that this server encodes (renditions.capacity) fewer are free. They begin when others end.',
+        'They take 23.3 megapixels a second (480p 12.3, 240p 3.1), and of the 34.9 that this server encodes (renditions.capacity) fewer are free. They begin when others end.',
     });
     expect(ladder.suspended).toBe(1);
     await clock.advance(5000);
@@ -379,21 +381,59 @@ describe('what is refused', () => {
     expect(transcoder.totals().pixelRate).toBe(ladderPixels);
   });
 
+  it('counts what is decoded too, however little is made of it', async () => {
+    const { begin, reading, transcoder } = given({ capacity: 96_000_000 });
+    const tiny = { ...profile480, width: 128, height: 128 };
+    const { stop } = await begin(scriptedLadder({ profiles: [tiny] }));
+    expect(transcoder.totals().pixelRate).toBe((128 * 72 + (1280 * 720) / 4) * 30 + base);
+    stop();
+    const source = { ...video720, width: 7680, height: 4320 };
+    await begin(scriptedLadder({ source, profiles: [tiny] }));
+    expect(reading()).toMatchObject({ state: 'refused', trouble: { reason: 'capacity' } });
+    expect(reading().trouble?.message).toContain('They take 250.1 megapixels a second (480p 0.3)');
+  });
+
+  it('leaves a quarter of the processes to others', async () => {
+    const { clock, ffmpeg, begin, transcoder } = given({ processes: 3 });
+    const { stop } = await begin(scriptedLadder({ id: 'a' }));
+    await begin(scriptedLadder({ id: 'b' }));
+    await begin(scriptedLadder({ id: 'c' }));
+    expect(ffmpeg.started).toHaveLength(2);
+    expect(transcoder.readings()[2]).toMatchObject({
+      state: 'refused',
+      trouble: {
+        reason: 'processes',
+        message:
+          'As many processes of ffmpeg make renditions as may: 2, three quarters of ffmpeg.processes. They begin when others end.',
+      },
+    });
+    stop();
+    await clock.advance(0);
+    expect(ffmpeg.started).toHaveLength(3);
+    expect(transcoder.totals()).toMatchObject({ ladders: 2, pixelRate: 2 * ladderPixels });
+  });
+
+  it('are given the only process there is', async () => {
+    const { begin, ffmpeg } = given({ processes: 1 });
+    await begin();
+    expect(ffmpeg.started).toHaveLength(1);
+  });
+
   it('is what takes more than all there is, however long it waits', async () => {
     const { clock, ffmpeg, begin, reading } = given({ capacity: ladderPixels - 1 });
     await begin();
     await clock.advance(60_000);
     expect(ffmpeg.started).toHaveLength(0);
     expect(reading().trouble?.message).toBe(
-      'They take 15.4 megapixels a second (480p 12.3, 240p 3.1); this server encodes 15.4 (renditions.capacity). Without 240p the others fit.',
+      'They take 23.3 megapixels a second (480p 12.3, 240p 3.1); this server encodes 23.3 (renditions.capacity). Without 240p the others fit.',
     );
   });
 
   it('is told which profiles are too many, the first of them kept', async () => {
-    const { begin, reading } = given({ capacity: ladderPixels / 4 });
+    const { begin, reading } = given({ capacity: ladderPixels - 854 * 480 * 30 });
     await begin();
     expect(reading().trouble?.message).toMatch(
-      / encodes 3\.8 \(renditions\.capacity\)\. Without 480p the others fit\.$/,
+      / encodes 11 \(renditions\.capacity\)\. Without 480p the others fit\.$/,
     );
   });
 
@@ -463,11 +503,11 @@ describe('what is refused', () => {
   it('takes as much as it has, whatever it said', async () => {
     const { clock, begin, last, transcoder } = given({ capacity: 3 * ladderPixels });
     const { ladder } = await begin(scriptedLadder({ source: { ...video720, frameRate: 5 } }));
-    expect(transcoder.totals().pixelRate).toBeCloseTo(ladderPixels / 6, 0);
+    expect(transcoder.totals().pixelRate).toBeCloseTo((ladderPixels - base) / 6 + base, 0);
     ladder.runs[0].give(init);
     ladder.runs[0].give(pictures(0, 60));
     await clock.advance(250);
-    expect(transcoder.totals().pixelRate).toBeCloseTo(2 * ladderPixels, 0);
+    expect(transcoder.totals().pixelRate).toBeCloseTo(2 * ladderPixels - base, 0);
     ladder.runs[0].give(pictures(1, 120));
     const first = last();
     await clock.advance(250);

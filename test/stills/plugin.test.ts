@@ -165,7 +165,13 @@ describe('pictures of an asset', () => {
       expect(await pathOf(`?time=${late}`)).toEqual([200, 4, 2000, undefined]);
     expect(new Set(w.stills.orders.slice(-3).map(({ key }) => key)).size).toBe(1);
     expect(await pathOf('')).toEqual([200, 0, 1000, 'decoded']);
-    expect(w.stills.orders.every(({ of }) => of === w.stills.orders[0].of)).toBe(true);
+    // All moments have their few places together, and the picture of none its own.
+    const [poster, ...moments] = w.stills.orders.map(({ of }) => of).reverse();
+    expect(new Set(moments).size).toBe(1);
+    expect(moments).not.toContain(poster);
+    await ask(`${base}/storyboard.jpg`);
+    const sheet = w.stills.orders.at(-1);
+    expect([sheet?.kind, [poster, ...moments].includes(sheet?.of ?? '')]).toEqual(['storyboard', false]);
     for (const time of ['1e308', 'NaN', '-1', '', ' 1', '0x1', '1,5'])
       expect(await ask(`${base}/thumbnail.jpg?time=${encodeURIComponent(time)}`)).toMatchObject({
         ...{ status: 422, code: 'query.invalid' },

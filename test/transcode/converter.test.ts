@@ -52,10 +52,10 @@ function studio(options: { running?: number; refuses?: 'missing' } = {}) {
     h264: { encoder: 'libx264', preset: 'veryfast' },
   });
   const leaving = new AbortController();
-  const transcode = (key = 'film.mp4', of: object = spec) =>
+  const transcode = (key = 'film.mp4', of: object = spec, rate: { fps?: number; fpsDen?: number } = {}) =>
     converter.transcode(
       { video: { key, size: bytes.length, sha256: '' }, spec: of as never },
-      { profile, signal: leaving.signal, progress() {} },
+      { profile: { ...profile, ...rate }, signal: leaving.signal, progress() {} },
     );
   const started = async (count: number) => {
     for (let turn = 0; inner.started.length < count && turn < 200; turn += 1) await clock.advance(0);
@@ -198,6 +198,41 @@ it('kills one that goes on for ever', async () => {
     await clock.advance(0);
   }
   expect(process.calls).toContain('kill');
+  expect((await made)?.message).toContain('it takes too long');
+});
+
+it('lets pictures through or leaves them out, and never makes one', async () => {
+  const { transcode, started } = studio();
+  const made = failure(transcode('film.mp4', spec, { fps: 250 }));
+  const process = await started(1);
+  const { options } = process.order.command.output;
+  expect(options?.['filter:v:0']).toMatch(
+    /^select='if\(isnan\(prev_selected_t\),1,gt\(floor\(t\*250\/1\+0.1\),/,
+  );
+  expect(JSON.stringify(options)).not.toContain('fps=');
+  await exit(process, { code: 1 });
+  await made;
+});
+
+it.each([
+  // Of all that are there: 600 s, 5 s for each of 120, and 0.2 s for each second of film.
+  [{}, 600 + 600 + 0.2 * 18_000],
+  // One of many: a minute for each second that is left out.
+  [{ fps: 1, fpsDen: 10 }, 600 + 120 * (5 + 600) + 0.2 * 18_000],
+])('gives a film of few pictures no more time than those are worth: %j', async (rate, seconds) => {
+  const { clock, transcode, started } = studio();
+  const made = failure(transcode('film.mp4', spec, rate));
+  const process = await started(1);
+  say(process, film(fragment(0, 60), fragment(9000, 60), fragment(18_000, 1)));
+  for (let turn = 0; !process.calls.includes('end') && turn < 100; turn += 1)
+    await new Promise((resolve) => setImmediate(resolve));
+  let worked = 0;
+  for (; worked < 2 * seconds && !process.calls.includes('kill'); worked += 100) {
+    await clock.advance(100_000);
+    say(process, box('free', Buffer.alloc(8)));
+    await clock.advance(0);
+  }
+  expect(Math.abs(worked - seconds)).toBeLessThanOrEqual(200);
   expect((await made)?.message).toContain('it takes too long');
 });
 

@@ -113,15 +113,31 @@ describe('a film of 720p as 480p', () => {
   });
 });
 
+it('never has more pictures than it came with, and as few as the profile says', async () => {
+  const [sparse, plain] = [path('sparse.mp4'), path('intra.mp4')];
+  const apart = ['-vf', 'setpts=N*151/TB', '-fps_mode', 'passthrough', '-enc_time_base', '1:1000'];
+  await ffmpeg(...numbered(2, '320x180'), ...apart, ...h264, '-g', '1', sparse);
+  const film = { id: (await upload(server, sparse)).assetId, profile: { ...small, fps: 250 } };
+  const whole = await made(server, film, 'sparse-250.mp4');
+  const [video] = (await probe(whole.file)).streams;
+  expect([video.nb_read_packets, Math.round(video.duration / 151)]).toEqual(['60', 60]);
+  // All of its pictures are key frames: they are left out all the same.
+  await ffmpeg(...numbered(4, '320x180'), ...h264, '-g', '1', plain);
+  const { assetId } = await upload(server, plain);
+  const { file } = await made(server, { id: assetId, profile: { ...small, fps: 10 } }, 'thin.mp4');
+  expect((await probe(file)).streams[0]).toMatchObject({ nb_read_packets: '40' });
+  for (const time of [0, 1, 3.1]) expect(await numberAt(file, time)).toBe(Math.round(time * 30));
+});
+
 it('is made by the next process when the server is killed over it, and nothing of the first is left', async () => {
   await using killed = await startServer();
   const source = path('long.mp4');
-  await ffmpeg(...numbered(60), ...sound(60), ...h264, '-c:a', 'aac', source);
+  await ffmpeg(...numbered(120), ...sound(120), ...h264, '-c:a', 'aac', source);
   const { assetId } = await upload(killed, source);
   // So slow that there is time to kill it.
   const asked = await transcode(killed, {
     id: assetId,
-    profile: { ...small, width: 1280, height: 720, fps: 120 },
+    profile: { ...small, width: 1280, height: 720, gop: 'intra' },
   });
   const first = killed.pid;
   await until(
@@ -138,7 +154,7 @@ it('is made by the next process when the server is killed over it, and nothing o
   const { status } = await ended(killed, asked, 200_000);
   expect(status).toMatchObject({ phase: 'completed' });
   const asset = await get(killed, `/api/asset/${asked.asset.id}`);
-  expect(Math.abs(asset.videoSpec.duration - 60)).toBeLessThan(1 / 30);
+  expect(Math.abs(asset.videoSpec.duration - 120)).toBeLessThan(1 / 30);
   expect(await processesOf(killed.pid)).toEqual([]);
   expect(await readdir(join(killed.dataDir, 'uploads'))).toEqual([]);
 });

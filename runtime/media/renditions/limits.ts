@@ -3,11 +3,31 @@ import { limitTable, valuesOf } from '../../../core/limit-table.ts';
 /** What making renditions may take, and how long it is waited for. */
 export const transcodingTable = limitTable('renditions', {
   pixelsPerCore: {
-    value: 32_000_000,
+    value: 48_000_000,
     unit: 'pixels/s',
-    meaning: 'Pictures that one core encodes, where `renditions.capacity` does not say what the node does.',
+    meaning:
+      'What one core makes, as `decodingWeight` and `processWork` count it, where `renditions.capacity` does not say what the node does.',
     beyond:
-      'Further renditions are refused. A core was seen to do 55 to 65 million with libx264 veryfast, decoding and scaling included.',
+      'Further renditions are refused. A core was seen to encode 55 to 65 million with libx264 veryfast beside decoding and scaling.',
+  },
+  decodingWeight: {
+    value: 0.25,
+    unit: 'pixels',
+    meaning: 'What a pixel that is decoded takes, measured by one that is encoded.',
+    beyond: 'It counts for so much, however small the renditions are.',
+  },
+  processWork: {
+    value: 1_000_000,
+    unit: 'pixels/s',
+    meaning: 'What each process takes beside its pixels.',
+    beyond: 'It counts for so much, however few there are.',
+  },
+  processShare: {
+    value: 0.75,
+    unit: 'of `ffmpeg.processes`',
+    meaning:
+      'Processes that make renditions, one at least: stills, pushes over SRT and conversions find a place too.',
+    beyond: 'Further renditions wait (`capacity`); viewers get the source.',
   },
   threads: {
     value: 4,

@@ -1,5 +1,6 @@
 import type { FfmpegCommand, FfmpegOptions } from '../../ffmpeg/command.ts';
 import { type H264Settings, h264Options } from '../../ffmpeg/h264.ts';
+import { thinning } from '../../ffmpeg/thinning.ts';
 import type { LadderRun } from './ladder.ts';
 import { transcodingLimits } from './limits.ts';
 import type { Plan, PlannedRendition } from './plan.ts';
@@ -79,22 +80,10 @@ function graphOf(
   // Written out: of a small number JavaScript would make 1e-7.
   const trim = from === undefined ? '' : `trim=start=${from.toFixed(6)},`;
   const chains = renditions.map(({ width, height, rate }, index) => {
-    const thinned = rate === undefined ? '' : `${thinning(rate)},`;
+    const thinned = rate === undefined ? '' : `${thinning(rate, { fromKeyFrames: true })},`;
     return `${ends[index]}${thinned}scale=${width}:${height},${format}[v${index}]`;
   });
   return [`[0:v:0]${trim}split=${renditions.length}${ends.join('')}`, ...chains].join(';');
-}
-
-/**
- * At most so many pictures a second: the first of each slot of 1/fps, counted from the last key frame. Key frames are always among
- * them and no time is changed: segments begin with them, on all renditions at the same time (the filter `fps` would drop and
- * move them). Nothing is doubled: a source with fewer pictures keeps its own. The first of all is kept as well: behind `trim` it is
- * mostly no key frame of the source, and without it nothing would come before the next one.
- */
-function thinning({ fps, fpsDen }: { fps: number; fpsDen: number }): string {
-  // A tenth of a slot early, because times of RTMP are whole milliseconds.
-  const slot = (time: string) => `floor((${time}-ld(0))*${fps}/${fpsDen}+0.1)`;
-  return `select='if(key+isnan(prev_selected_t),st(0,t)*0+1,gt(${slot('t')},${slot('prev_selected_t')}))'`;
 }
 
 /** Pictures as the encoder takes them: 8 bits and 4:2:0, which every browser plays, in the memory of the hardware where it wants that. */

@@ -6,7 +6,7 @@ import { mostPictures } from './rendition-rate.ts';
 /** What is made of one source: a rendition for each profile, and what that takes. */
 export interface Plan {
   readonly renditions: readonly PlannedRendition[];
-  /** Pixels a second that are encoded. */
+  /** Pixels a second that are encoded, and what decoding and the process itself count as beside them. */
   readonly pixelRate: number;
   readonly decoderThreads: number;
 }
@@ -48,8 +48,10 @@ export function planOf(
       `It has ${Math.round(rate)} pictures a second; at most ${limits.frameRate} are transcoded.`,
     );
   const renditions = profiles.map((profile) => rendition(profile, { source, limits, rate }));
-  const pixelRate = renditions.reduce((sum, one) => sum + one.pixelRate, 0);
-  const needed = Math.ceil((width * height * rate) / limits.pixelsPerDecoder);
+  const encoded = renditions.reduce((sum, one) => sum + one.pixelRate, 0);
+  const decoded = width * height * rate;
+  const pixelRate = encoded + decoded * limits.decodingWeight + limits.processWork;
+  const needed = Math.ceil(decoded / limits.pixelsPerDecoder);
   return { renditions, pixelRate, decoderThreads: Math.max(1, Math.min(limits.decoderThreads, needed)) };
 }
 

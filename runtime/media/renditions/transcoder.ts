@@ -19,8 +19,10 @@ export interface NodeTranscoderOptions {
     /** 0..19: how much less urgent than the server encoding is. */
     readonly niceness: number;
   };
-  /** Pixels a second of all renditions together. */
+  /** Pixels a second of all renditions together, with what decoding counts as. */
   readonly capacity: number;
+  /** Processes of ffmpeg that the node may run, for whatever they are. */
+  readonly processes: number;
   readonly limits?: Partial<TranscodingLimits>;
 }
 
@@ -34,7 +36,11 @@ export interface NodeTranscoder extends Transcoder, RenditionMaker {
 export function nodeTranscoder(options: NodeTranscoderOptions): NodeTranscoder {
   const { clock, log, runner, random, settings } = options;
   const ladders = new Set<Transcoding>();
-  const capacity = new Capacity(options.capacity);
+  const limits: TranscodingLimits = { ...transcodingLimits, ...options.limits };
+  const capacity = new Capacity({
+    limit: options.capacity,
+    processes: Math.max(1, Math.floor(options.processes * limits.processShare)),
+  });
   const troubles: Partial<Record<TranscodeReason, number>> = {};
   let pictures = 0;
   let restarts = 0;
@@ -42,8 +48,7 @@ export function nodeTranscoder(options: NodeTranscoderOptions): NodeTranscoder {
   let stopLooking: (() => void) | undefined;
 
   const host: TranscodingHost = {
-    ...{ clock, log, runner, random, settings, capacity },
-    limits: { ...transcodingLimits, ...options.limits },
+    ...{ clock, log, runner, random, settings, capacity, limits },
     onRestart() {
       restarts += 1;
     },

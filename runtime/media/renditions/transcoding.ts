@@ -11,7 +11,14 @@ import { LadderProcess, type ProcessEnd } from './ladder-process.ts';
 import type { TranscodingLimits } from './limits.ts';
 import { type EncodingSettings, liveCommand } from './live-command.ts';
 import { type Plan, planOf } from './plan.ts';
-import { capacityTrouble, endTrouble, refusalTrouble, tooSlow, unexpected } from './troubles.ts';
+import {
+  capacityTrouble,
+  endTrouble,
+  processesTrouble,
+  refusalTrouble,
+  tooSlow,
+  unexpected,
+} from './troubles.ts';
 
 /** What all ladders of a node share. */
 export interface TranscodingHost {
@@ -173,7 +180,7 @@ export class Transcoding {
     if ('reason' in plan || refusal) {
       run.end({ isWhole: false });
       const setback = this.#refused(refusal as TranscodeTrouble);
-      return { ...setback, awaitsRoom: refusal?.reason === 'capacity' };
+      return { ...setback, awaitsRoom: !('reason' in plan) };
     }
     const intervals = plan.renditions.map(({ rate }) => (rate ? (1000 * rate.fpsDen) / rate.fps : 0));
     const process = new LadderProcess(run, {
@@ -267,7 +274,9 @@ export class Transcoding {
 
   #takeCapacity(plan: Plan): TranscodeTrouble | undefined {
     const { capacity } = this.#host;
-    if (capacity.take(this, plan.pixelRate)) return undefined;
+    const taken = capacity.take(this, plan.pixelRate);
+    if (taken === 'taken') return undefined;
+    if (taken === 'processes') return processesTrouble(capacity.processes);
     return capacityTrouble(plan, capacity.limit);
   }
 

@@ -35,21 +35,25 @@ export function endTrouble({ errors }: FfmpegEnd, { encoder }: { encoder: string
 }
 
 /** Without what is free at the moment, which changes all the time. */
-export function capacityTrouble({ renditions, pixelRate }: Plan, limit: number): TranscodeTrouble {
+export function capacityTrouble(
+  { renditions, pixelRate }: Pick<Plan, 'renditions' | 'pixelRate'>,
+  limit: number,
+): TranscodeTrouble {
   const [own, all] = [pixelRate, limit].map(megapixels);
   const each = renditions.map((one) => `${one.profile.name} ${megapixels(one.pixelRate)}`);
   const take = `They take ${own} megapixels a second (${each.join(', ')})`;
   return trouble(
     'capacity',
     pixelRate > limit
-      ? `${take}; this server encodes ${all} (renditions.capacity). ${wayOut(renditions, limit)}`
+      ? `${take}; this server encodes ${all} (renditions.capacity). ${wayOut({ renditions, pixelRate }, limit)}`
       : `${take}, and of the ${all} that this server encodes (renditions.capacity) fewer are free. They begin when others end.`,
   );
 }
 
 /** They are made all together or not at all: which are too many when those that come first in the field are kept. */
-function wayOut(renditions: Plan['renditions'], limit: number): string {
-  let used = 0;
+function wayOut({ renditions, pixelRate }: Pick<Plan, 'renditions' | 'pixelRate'>, limit: number): string {
+  // What the source and the process take all the same.
+  let used = pixelRate - renditions.reduce((sum, one) => sum + one.pixelRate, 0);
   const spare = renditions.filter(({ pixelRate }) => {
     const isTooMuch = used + pixelRate > limit;
     if (!isTooMuch) used += pixelRate;
@@ -57,6 +61,14 @@ function wayOut(renditions: Plan['renditions'], limit: number): string {
   });
   if (spare.length === renditions.length) return 'None of them fits even alone.';
   return `Without ${spare.map(({ profile }) => profile.name).join(', ')} the others fit.`;
+}
+
+/** `most`: how many may make renditions. */
+export function processesTrouble(most: number): TranscodeTrouble {
+  return trouble(
+    'processes',
+    `As many processes of ffmpeg make renditions as may: ${most}, three quarters of ffmpeg.processes. They begin when others end.`,
+  );
 }
 
 export function stallTrouble(ms: number): TranscodeTrouble {

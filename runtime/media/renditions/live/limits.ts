@@ -20,6 +20,12 @@ export const ladderTable = limitTable('ladder', {
     meaning: 'Pictures of one rendition that wait for their part.',
     beyond: broken,
   },
+  order: {
+    value: 65_536,
+    unit: 'pictures',
+    meaning: 'Pictures of the source whose times are kept, to find the places of those that come back.',
+    beyond: broken,
+  },
   ahead: {
     value: 1000,
     unit: 'ms',

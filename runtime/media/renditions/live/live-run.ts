@@ -62,7 +62,7 @@ export class LiveRun implements LadderRun, OutputSink {
   readonly #from: number | undefined;
   readonly #place: Place;
   readonly #feedFrom: number;
-  readonly #order = new PictureOrder();
+  readonly #order: PictureOrder;
   readonly #reader = new FragmentReader();
   readonly #output: OutputReader;
   /** Fed, and not made yet. */
@@ -76,6 +76,7 @@ export class LiveRun implements LadderRun, OutputSink {
   constructor(host: RunHost, { place, feedFrom, init, discontinuities, from }: LiveRunOptions) {
     const { memory, limits } = host;
     this.#host = host;
+    this.#order = new PictureOrder({ most: limits.order });
     this.#place = place;
     this.#feedFrom = feedFrom;
     this.#from = from;

@@ -1,4 +1,5 @@
 import { CTS, DURATION, type ReadRun, STRIDE, SYNC } from '../../recording/file/fragment-reader.ts';
+import { LadderBroken } from '../ladder.ts';
 
 /**
  * When the pictures of a run are decoded and shown, so that a picture that comes back is put where its source was. All in ticks
@@ -14,19 +15,33 @@ import { CTS, DURATION, type ReadRun, STRIDE, SYNC } from '../../recording/file/
  */
 export class PictureOrder {
   readonly #groups: Group[] = [];
+  readonly #most: number;
+  /** Times of decoding that are kept. */
+  #count = 0;
   /** Of the picture found last: when it is decoded, and when the first one that is counted anew, as far as is known. */
   time = 0;
   end = 0;
   /** When the last of all pictures is shown. */
   latest = Number.NEGATIVE_INFINITY;
 
-  /** The pictures of the part that follows, in the order in which they are decoded. */
+  /** @param options `most`: pictures that are kept */
+  constructor({ most }: { most: number }) {
+    this.#most = most;
+  }
+
+  /**
+   * The pictures of the part that follows, in the order in which they are decoded. LadderBroken: there are too many of which nothing
+   * can be forgotten, such as where no key frame follows and all pictures are to be shown before the first.
+   */
   add(run: ReadRun, { startsSegment }: { startsSegment: boolean }): void {
     let group = this.#groups[this.#groups.length - 1];
     if (group === undefined || (startsSegment && run.table[SYNC] === 1)) {
       group = { first: run.start + run.table[CTS], shown: [], decoded: [], end: 0 };
       this.#groups.push(group);
     }
+    this.#count += run.count;
+    if (this.#count > this.#most)
+      throw new LadderBroken(`the places of more than ${this.#most} pictures would have to be remembered`);
     let decoded = run.start;
     for (let row = 0; row < run.count * STRIDE; row += STRIDE) {
       const shown = decoded + run.table[row + CTS];
@@ -70,11 +85,13 @@ export class PictureOrder {
 
   /** What is decoded before `time` is asked for no more, but for the last of it. */
   forget(time: number): void {
-    while (this.#groups.length > 1 && this.#groups[0].end < time) this.#groups.shift();
+    while (this.#groups.length > 1 && this.#groups[0].end < time)
+      this.#count -= this.#groups.shift()?.decoded.length ?? 0;
     const [group] = this.#groups;
     if (group === undefined || group.decoded.length < MANY) return;
     const count = Math.min(countUpTo(group.decoded, time - 1), group.shown.length) - 1;
     if (count < MANY) return;
+    this.#count -= count;
     group.decoded.splice(0, count);
     group.shown.splice(0, count);
   }

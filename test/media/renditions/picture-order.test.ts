@@ -1,0 +1,49 @@
+import { describe, expect, it } from 'vitest';
+import {
+  CTS,
+  DURATION,
+  type ReadRun,
+  STRIDE,
+  SYNC,
+} from '../../../runtime/media/recording/file/fragment-reader.ts';
+import { LadderBroken } from '../../../runtime/media/renditions/ladder.ts';
+import { PictureOrder } from '../../../runtime/media/renditions/live/picture-order.ts';
+
+/** So many pictures from this number on, each shown `shift` ticks after it is decoded. */
+function run(from: number, options: { count: number; shift?: number; isSync?: boolean }): ReadRun {
+  const { count, shift = 0, isSync = false } = options;
+  const table = new Int32Array(count * STRIDE);
+  for (let row = 0; row < count; row += 1) {
+    table[row * STRIDE + DURATION] = 100;
+    table[row * STRIDE + CTS] = shift;
+    table[row * STRIDE + SYNC] = row === 0 && isSync ? 1 : 0;
+  }
+  return { start: from * 100, count, table } as unknown as ReadRun;
+}
+
+describe('the order of pictures', () => {
+  it('goes on for ever while what is made is forgotten, with and without key frames', () => {
+    for (const hasKeys of [true, false]) {
+      const order = new PictureOrder({ most: 2000 });
+      for (let from = 0; from < 100_000; from += 250) {
+        const isSync = from === 0 || hasKeys;
+        order.add(run(from, { count: 250, isSync }), { startsSegment: isSync });
+        expect(order.find((from + 249) * 100)).toBe(true);
+        expect(order.time).toBe((from + 249) * 100);
+        order.forget((from + 250) * 100);
+      }
+    }
+  });
+
+  it('is broken by pictures that are all shown before their key frame, when none other follows', () => {
+    const order = new PictureOrder({ most: 2000 });
+    order.add(run(0, { count: 1, shift: 10_000_000, isSync: true }), { startsSegment: true });
+    const add = () => {
+      for (let from = 1; from < 100_000; from += 250) {
+        order.add(run(from, { count: 250 }), { startsSegment: false });
+        order.forget((from + 250) * 100);
+      }
+    };
+    expect(add).toThrow(LadderBroken);
+  });
+});
