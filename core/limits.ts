@@ -382,3 +382,14 @@ export const conversionLimitTable = limitTable('conversion', {
     beyond: 'The same.',
   },
 });
+
+/** What profiles may ask for, of streams and of transcodes. */
+export const profileLimits = limitTable('profiles', {
+  interval: {
+    value: 10,
+    unit: 's',
+    meaning: 'From one picture of a profile to the next: `fpsDen / fps`.',
+    beyond:
+      '400 `renditions.invalid` for a stream, 422 `body.invalid` for a transcode; in the config, the start is refused.',
+  },
+});

@@ -1,6 +1,5 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { nameSchema } from '../../core/name.ts';
-import { renditionLimits } from './limits.ts';
 
 /** Name of the field on streams. */
 export const profilesField = 'profiles';
@@ -35,10 +34,3 @@ export const profileSchema = Type.Object(
 );
 
 export type Profile = Static<typeof profileSchema>;
-
-/** What is wrong with a profile that its schema does not say, each problem as it follows the name of the field and a dot. */
-export function profileProblems({ fps, fpsDen = 1 }: Pick<Profile, 'fps' | 'fpsDen'>): string[] {
-  const { value: most } = renditionLimits.interval;
-  if (fps === 0 || fpsDen / fps <= most) return [];
-  return [`fps: expected 0, or at least a picture in ${most} s (fps / fpsDen)`];
-}

@@ -3,7 +3,8 @@ import { type BodyReader, bodyReader } from '../../core/body.ts';
 import { Fault } from '../../core/fault.ts';
 import { conversionLimitTable } from '../../core/limits.ts';
 import { nameSchema } from '../../core/name.ts';
-import { profileProblems, profileSchema } from '../renditions/contract.ts';
+import { profileProblems } from '../../core/profile-problems.ts';
+import { profileSchema } from '../renditions/contract.ts';
 import { transcodeLimits } from './limits.ts';
 
 /** The body of `POST /api/asset/:id/transcode`. */

@@ -91,7 +91,7 @@ async function broadcast(seed: number): Promise<void> {
   }
   counters.segments += follower.checker.segments.size;
   counters.broadcasts += 1;
-  feed.output.end();
+  void feed.output.end();
   if (budget.held !== 0) throw new Error(`${budget.held} bytes are held by a broadcast that is over`);
 }
 

@@ -160,7 +160,7 @@ test('memory: every buffer comes back at the end', async () => {
   await play(feed, sink, { seconds: 40, after: () => viewer.look() });
   const { bytes } = feed.output;
   expect(bytes).toBeLessThan(1_500_000);
-  feed.output.end();
+  void feed.output.end();
   expect(feed.output.bytes).toBe(0);
   for (const file of ['index.m3u8', 'source.m3u8', viewer.segments[5].uri])
     expect((await feed.output.serve(file)).status).toBe(404);
@@ -268,7 +268,7 @@ test('it is over: blocked requests are 404', async () => {
   const { open } = await now();
   feed.output.detach(publisher.grant.token);
   const reload = ask(`_HLS_msn=${open.sequence + 1}`);
-  feed.output.end();
+  void feed.output.end();
   expect((await reload).status).toBe(404);
   expect([feed.output.waiting, feed.clock.timers]).toEqual([0, 0]);
 });
@@ -317,7 +317,7 @@ test('whatever bytes come, nothing throws and nothing is kept for ever', () => {
       feed.clock.advance(random(50));
     }
     feed.output.detach('t1');
-    feed.output.end();
+    void feed.output.end();
     expect(feed.output.bytes).toBe(0);
   }
 });

@@ -44,7 +44,7 @@ test('a broadcast that grows beyond the budget is told why, and its bytes count 
   const before = budget.held;
   feed.output.detach(own.token);
   expect(budget.held).toBeLessThan(before);
-  feed.output.end();
+  void feed.output.end();
   expect(budget.held).toBe(0);
 });
 

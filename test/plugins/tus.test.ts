@@ -281,6 +281,8 @@ describe('a task of a tus upload', () => {
     const cut = halted(film.slice(10, 15));
     const lost = patch(w, url, 10, { body: cut.body });
     await cut.isRead;
+    // It is stored beside what is received.
+    await w.advance('1ms');
     const before = (await get(w, `/api/task/${given.task.id}`)).status.progress;
     expect(before).toBeGreaterThan(0.5);
     cut.breakOff();

@@ -280,7 +280,7 @@ describe('what is wanted', () => {
     stage.pusher.want('unknown', [ONE]);
     broadcast.want(ONE);
     await broadcast.play({ ms: 1000 });
-    broadcast.output.end();
+    void broadcast.output.end();
     broadcast.want(ONE);
     await stage.pass(10_000);
     expect(stage.told()).toEqual(['one connected', 'one ended']);
@@ -351,7 +351,7 @@ describe('targets that change all the time', () => {
       broadcast.begin();
       broadcast.want(...Array.from({ length: 50 }, (_, index) => order(`${index}`)));
       await settled();
-      broadcast.output.end();
+      void broadcast.output.end();
       return stage.servers.attempts.length - before;
     };
     for (let round = 0; round < most / 50; round += 1) expect(await attempts('p')).toBe(50);

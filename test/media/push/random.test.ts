@@ -114,7 +114,7 @@ async function live(seed: number): Promise<Stage> {
     () => {
       if (roll() > 0.2) return;
       isLive = false;
-      broadcast.output.end();
+      void broadcast.output.end();
       model.want([]);
       broadcast = stage.broadcast();
     },
@@ -134,7 +134,7 @@ async function live(seed: number): Promise<Stage> {
     await settled();
     check(stage, model);
   }
-  broadcast.output.end();
+  void broadcast.output.end();
   model.want([]);
   await settled();
   check(stage, model);

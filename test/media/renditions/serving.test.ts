@@ -298,7 +298,7 @@ test('a maker that throws at the beginning costs the source nothing', async () =
   await play(feed, sink, { seconds: 4 });
   expect(fatal).toEqual([]);
   expect(parsePlaylist(await feed.text('source.m3u8')).holdBack.toFixed(3)).toBe('1.050');
-  feed.output.end();
+  void feed.output.end();
 });
 
 test('another encoder in the middle: what is listed cannot be gone on with', async () => {
