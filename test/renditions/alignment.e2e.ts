@@ -77,6 +77,8 @@ const lanes: Lane[] = [
   {
     name: 'smaller than the profiles: as large as it came',
     clip: { width: 320, height: 180 },
+    // Of which a rendition has the part of its size, and numbers are to be read.
+    profiles: twoProfiles.map((profile) => ({ ...profile, bitrate: 8 * profile.bitrate })),
     ...{ sizes: ['320x180', '320x180'], step: 1 },
   },
   {
