@@ -12,6 +12,7 @@ import {
   stillKinds,
 } from '../../core/ports/stills.ts';
 import { SharedWork } from '../../core/shared-work.ts';
+import { ffmpegLimits } from '../ffmpeg/limits.ts';
 import type { FfmpegRunner } from '../ffmpeg/runner.ts';
 import type { Drawn } from './drawing.ts';
 import { NoPicture } from './found-pictures.ts';
@@ -183,7 +184,8 @@ function noneFault(message: string): Fault {
 const unavailable = new Fault('still.unavailable', {
   status: 503,
   message: 'There is no ffmpeg on this server, so it makes no pictures.',
-  retryAfter: 0x3c,
+  // Until then it is not looked for again.
+  retryAfter: ffmpegLimits.lookAgain / 1000,
 });
 const busy = new Fault('still.busy', {
   status: 503,
