@@ -2,8 +2,13 @@ import { defineConfig } from 'vitest/config';
 
 const inCi = Boolean(process.env.CI);
 
-/** The whole program, with real clients. */
-const whole = ['test/{e2e,fleet,multistream,renditions,vod}/**/*.e2e.ts'];
+/** Who measures memory, or lets a player notice the least stall, has the machine to itself. */
+const alone = [
+  'test/conformance/blobs/memory.e2e.ts',
+  'test/e2e/{crowds,hostile,low-latency,on-air,upload-refusals}.e2e.ts',
+  'test/multistream/survives.e2e.ts',
+  'test/renditions/{alignment,recorded,switching,transcoder-dies}.e2e.ts',
+];
 
 const e2e = {
   // Real engines and encoders share the machine with whatever runs there; the report names what needed this.
@@ -46,10 +51,11 @@ export default defineConfig({
         extends: true,
         test: {
           ...e2e,
-          name: 'e2e-parts',
-          // Suites of single parts on real engines lie beside what they test, and run two files at a time.
+          name: 'e2e',
           include: ['test/**/*.e2e.ts'],
-          exclude: whole,
+          exclude: alone,
+          // They wait far more than they work: three files at a time are about one busy core.
+          maxWorkers: 3,
           sequence: { groupOrder: 1 },
         },
       },
@@ -57,9 +63,8 @@ export default defineConfig({
         extends: true,
         test: {
           ...e2e,
-          name: 'e2e',
-          include: whole,
-          // Who counts pictures and memory wants the machine to itself: one file after another, their lanes side by side.
+          name: 'e2e-alone',
+          include: alone,
           maxWorkers: 1,
           sequence: { groupOrder: 2 },
         },

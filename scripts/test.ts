@@ -59,7 +59,7 @@ function runVitest(): Promise<number> {
       'node_modules/vitest/vitest.mjs',
       'run',
       `--project=${project}`,
-      `--project=${project}-parts`,
+      `--project=${project}-alone`,
       '--reporter=default',
       '--reporter=json',
       `--outputFile.json=${reportFile}`,
