@@ -16,7 +16,7 @@ export async function owned(
   return documentOf(row);
 }
 
-function streamNotFound(id: string): Fault {
+export function streamNotFound(id: string): Fault {
   return new Fault('stream.not_found', { status: 404, message: `There is no stream ${idOrNone(id)}.` });
 }
 
