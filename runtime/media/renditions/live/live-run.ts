@@ -10,13 +10,8 @@ import type { OutputTrack } from './output-movie.ts';
 import { OutputReader, type OutputSink } from './output-reader.ts';
 import { PictureOrder } from './picture-order.ts';
 import { PictureQueue } from './picture-queue.ts';
+import type { Place } from './place.ts';
 import { readSourcePart, type SourcePart } from './source-part.ts';
-
-/** A part of the source, by its segment and its number in it. */
-export interface Place {
-  readonly sequence: number;
-  readonly part: number;
-}
 
 /** What a run asks of its ladder. */
 export interface RunHost {
