@@ -95,7 +95,7 @@ function sheetOf(
 function storeOf({ video }: IndexedFilm, { blobs }: StoryboardKit): StillStore | undefined {
   const folder = picturesFolder(video.key);
   if (folder === undefined) return undefined;
-  const key = `${folder}storyboard-1-${video.sha256.slice(0, 0x20)}.jpg`;
+  const key = `${folder}storyboard-1-${video.sha256.slice(0, 32)}.jpg`;
   return {
     async load(signal) {
       const found = await blobs.get(key, { signal });
