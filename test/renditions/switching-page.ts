@@ -28,6 +28,8 @@ export interface Notes {
   readonly errors: readonly string[];
   /** Where the element had to wait since it first played. */
   readonly stalls: readonly Stall[];
+  /** When timers were late, seconds of `sound`. */
+  readonly delays: readonly number[];
   readonly decoded: number;
   readonly dropped: number;
   /** One channel as it was heard, 48 kHz, from the first sound on. */
@@ -45,12 +47,19 @@ export interface Stall {
 }
 
 /**
- * Stalls but those of a browser that got no processor: it had more than a second of media to play, and its timers, too, were late by
- * more than its decoder has in store, which is 200 ms of sound. What a server does wrong shows as a buffer that ran dry or has a hole,
- * or stalls with timers that were on time.
+ * Stalls but those of a browser that got no processor: it had more than a second of media to play, and its timers, too, were late.
+ * Chromium has 200 ms of decoded sound in store. What a server does wrong shows as a buffer that ran dry or has a hole, or stalls with
+ * timers that were on time.
  */
-export const lackOfMedia = (stalls: readonly Stall[]): Stall[] =>
-  stalls.filter(({ ahead, late }) => ahead < 1 || late < 200);
+export const lackOfMedia = ({ stalls }: Notes): Stall[] =>
+  stalls.filter(({ ahead, late }) => ahead < 1 || late < LATE);
+
+/** Of the breaks of the sound, seconds of it, those with no timer late within two seconds: a short one needs no stall. */
+export const unheldBreaks = (breaks: readonly number[], { delays }: Notes): number[] =>
+  breaks.filter((at) => delays.every((delay) => Math.abs(delay - at) > 2));
+
+/** Half of what is in store, ms: the timers are not in the thread that decodes. */
+const LATE = 100;
 
 /** The server of the page; `url` is the page for a playlist. */
 export function switchingSite(): AsyncDisposable & { url(playlist: string): string } {
@@ -158,7 +167,7 @@ const script = `
 import { readFrameNumber } from '/frame-number.js';
 const query = new URLSearchParams(location.search);
 const video = document.querySelector('video');
-const [pictures, errors, stalls, blocks] = [[], [], [], []];
+const [pictures, errors, stalls, delays, blocks] = [[], [], [], [], []];
 let isPlaying = false;
 
 const context = new AudioContext({ sampleRate: 48000 });
@@ -195,6 +204,7 @@ const beat = (note) => {
 };
 function noteLate({ now, late }) {
   lateness.push({ now, late });
+  if (late >= ${LATE}) delays.push((blocks.length * 4096) / 48000);
   while (lateness[0].now < now - 10_000) lateness.shift();
 }
 beat(noteLate);
@@ -255,7 +265,7 @@ window.note = {
     let text = '';
     for (let at = 0; at < bytes.length; at += 32768) text += String.fromCharCode(...bytes.subarray(at, at + 32768));
     const { totalVideoFrames, droppedVideoFrames } = video.getVideoPlaybackQuality();
-    return { pictures, errors, stalls, decoded: totalVideoFrames, dropped: droppedVideoFrames, sound: btoa(text) };
+    return { pictures, errors, stalls, delays, decoded: totalVideoFrames, dropped: droppedVideoFrames, sound: btoa(text) };
   },
 };
 `;
