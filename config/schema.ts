@@ -361,8 +361,9 @@ export const configSchema = Type.Object(
       behind: durationSchema({
         default: '4s',
         atLeast: '1s',
-        description: 'By how much renditions may end before the source does. At least 1s.',
-        beyond: 'After `renditions.patience` viewers are not offered them any more.',
+        description:
+          'How far behind the source renditions may be before their process is thought too slow. At least 1s. (Viewers are offered those that are 2s behind at most.)',
+        beyond: 'When that lasts for `renditions.patience`, the process is ended.',
       }),
       patience: durationSchema({
         default: '5s',

@@ -1,5 +1,6 @@
 import type { AnyElysia } from 'elysia';
 import type { Soon } from './at-once.ts';
+import { isUuid } from './ids.ts';
 
 /** Answers a request for what has this id. Throws or rejects with a Fault. */
 export type DirectAnswer = (request: Request, id: string) => Soon<Response>;
@@ -35,19 +36,19 @@ export function directRoutes(
     if (method !== 'GET' || folder === undefined) throw new Error(`${method} ${path} cannot be direct`);
     byFolder.set(folder, { pattern: path, answer });
   }
-  return ({ method, url, headers }) => {
+  return (request) => {
+    const { method, url } = request;
     // A uuid has nothing to decode, is followed by no query, and is the name of no other route beside this one.
-    const end = url.length - idLength;
+    const end = url.lastIndexOf('/') + 1;
     const route = method === 'GET' && byFolder.get(url.slice(url.indexOf('/', afterScheme), end));
-    if (!route || headers.has('content-length')) return undefined;
+    // What comes with a body is measured on the way through the router.
+    if (!route || request.headers.has('content-length')) return undefined;
     const id = url.slice(end);
-    return uuid.test(id) ? { route, id } : undefined;
+    return isUuid(id) ? { route, id } : undefined;
   };
 }
 
 const directly = Symbol('direct');
-const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
-const idLength = 36;
 /** Where the host begins, at the earliest. */
 const afterScheme = 'http://'.length + 1;
 

@@ -91,11 +91,11 @@ export function httpCore(options: {
       return failed(error, call);
     }
   };
-  const fetch = (request: Request) => {
+  const answerTo = (request: Request) => {
     const found = find(request);
     return found ? answerDirectly(request, found) : app.fetch(request);
   };
-  return { fetch, handle: async (request) => fetch(request) };
+  return { fetch: answerTo, handle: async (request) => answerTo(request) };
 }
 
 /** Answers requests. */

@@ -61,7 +61,7 @@ async function both(answer: (request: Request, id: string) => Soon<Response>, re
 const get = (path: string, headers: Record<string, string> = {}, method = 'GET') =>
   new Request(`http://localhost:8080${path}`, { method, headers });
 const owner = (request: Request, thing: string) => {
-  authenticate(request, keys);
+  void authenticate(request, keys);
   return Response.json({ thing });
 };
 const bearer = { authorization: 'Bearer key' };
