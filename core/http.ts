@@ -95,14 +95,21 @@ export function httpCore(options: {
     const found = find(request);
     return found ? answerDirectly(request, found) : app.fetch(request);
   };
-  return { fetch: answerTo, handle: async (request) => answerTo(request) };
+  const core: HttpCore = {
+    routes: app.routes,
+    fetch: answerTo,
+    handle: async (request) => core.fetch(request),
+  };
+  return core;
 }
 
 /** Answers requests. */
 export interface HttpCore {
+  readonly routes: readonly { readonly method: string; readonly path: string }[];
   /** At once where nothing has to be waited for. */
-  fetch(request: Request): Soon<Response>;
-  handle(request: Request): Promise<Response>;
+  readonly fetch: (request: Request) => Soon<Response>;
+  /** What `fetch` says. */
+  readonly handle: (request: Request) => Promise<Response>;
 }
 
 interface Call {
