@@ -1,6 +1,6 @@
 import type { AnyElysia } from 'elysia';
 import type { Soon } from './at-once.ts';
-import { isUuid } from './ids.ts';
+import { isUuid, uuidLength } from './ids.ts';
 
 /** Answers a request for what has this id. Throws or rejects with a Fault. */
 export type DirectAnswer = (request: Request, id: string) => Soon<Response>;
@@ -28,23 +28,21 @@ export interface DirectRoute {
 export function directRoutes(
   routes: readonly AnyElysia[],
 ): (request: Request) => { route: DirectRoute; id: string } | undefined {
-  const byFolder = new Map<string, DirectRoute>();
-  for (const { method, path, handler } of routes.flatMap((app) => declared(app))) {
-    const answer = handler[directly];
-    if (!answer) continue;
-    const folder = /^(\/[^:*]+\/):id$/.exec(path)?.[1];
-    if (method !== 'GET' || folder === undefined) throw new Error(`${method} ${path} cannot be direct`);
-    byFolder.set(folder, { pattern: path, answer });
-  }
+  const known = routes.flatMap((app) => declared(app)).flatMap(directOf);
   return (request) => {
-    const { method, url } = request;
-    // A uuid has nothing to decode, is followed by no query, and is the name of no other route beside this one.
-    const end = url.lastIndexOf('/') + 1;
-    const route = method === 'GET' && byFolder.get(url.slice(url.indexOf('/', afterScheme), end));
-    // What comes with a body is measured on the way through the router.
-    if (!route || request.headers.has('content-length')) return undefined;
-    const id = url.slice(end);
-    return isUuid(id) ? { route, id } : undefined;
+    if (request.method !== 'GET') return undefined;
+    const { url } = request;
+    const start = url.indexOf('/', afterScheme);
+    // Compared one by one: there are a few, and a map would have to cut the folder out of each URL first.
+    for (const { folder, route } of known) {
+      const end = start + folder.length;
+      if (url.length !== end + uuidLength || !url.startsWith(folder, start)) continue;
+      const id = url.slice(end);
+      // A uuid has nothing to decode, is followed by no query, and is the name of no other route beside this one. What comes
+      // with a body is measured on the way through the router.
+      if (isUuid(id) && !request.headers.has('content-length')) return { route, id };
+    }
+    return undefined;
   };
 }
 
@@ -53,6 +51,15 @@ const directly = Symbol('direct');
 const afterScheme = 'http://'.length + 1;
 
 type DirectHandler = ((context: object) => Soon<Response>) & { readonly [directly]: DirectAnswer };
+
+/** The part of its path before the id, and the route, of one that is direct. */
+function directOf({ method, path, handler }: DeclaredRoute): { folder: string; route: DirectRoute }[] {
+  const answer = handler[directly];
+  if (!answer) return [];
+  const folder = /^(\/[^:*]+\/):id$/.exec(path)?.[1];
+  if (method !== 'GET' || folder === undefined) throw new Error(`${method} ${path} cannot be direct`);
+  return [{ folder, route: { pattern: path, answer } }];
+}
 
 function declared(app: AnyElysia): DeclaredRoute[] {
   return (app as unknown as { routes: DeclaredRoute[] }).routes;
