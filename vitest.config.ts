@@ -18,17 +18,11 @@ const e2e = {
   maxConcurrency: 8,
 };
 
-/** Modules that Bun itself provides: Vite must leave them to the runtime. */
-const bunModules = {
-  name: 'bun-modules',
-  enforce: 'pre' as const,
-  resolveId: (id: string) => (/^bun(:|$)/.test(id) ? { id, external: true } : null),
-};
-
 export default defineConfig({
-  plugins: [bunModules],
   test: {
     globals: false,
+    // Files are loaded by Bun, as they are when they run, and not by way of Vite: half of what importing costs, and exact.
+    experimental: { viteModuleRunner: false, nodeLoader: false },
     // Child processes: a test that leaks or crashes takes only its own file along.
     pool: 'forks',
     maxWorkers: 2,
