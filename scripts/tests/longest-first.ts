@@ -5,8 +5,40 @@
 import { relative } from 'node:path';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
-/** The longest first. `npm test` and `npm run e2e` end with their ten slowest: who is there and not here belongs here. */
-export const longest = ['test/recording/take-film.e2e.ts'];
+/** The longest first. `npm run e2e` ends with its ten slowest: which is there and not here belongs here. Those that run alone need no place. */
+export const longest = [
+  'test/renditions/alignment.e2e.ts',
+  'test/conformance/bus/kafka-faults.e2e.ts',
+  'test/recording/take-film.e2e.ts',
+  'test/conformance/blobs/s3.e2e.ts',
+  'test/e2e/dvr.e2e.ts',
+  'test/e2e/recording-faults.e2e.ts',
+  'test/e2e/hostile.e2e.ts',
+  'test/e2e/outages.e2e.ts',
+  'test/transcode/normalise.e2e.ts',
+  'test/renditions/recorded.e2e.ts',
+  'test/fleet/rollback.e2e.ts',
+  'test/multistream/survives.e2e.ts',
+  'test/e2e/recording.e2e.ts',
+  'test/transcode/transcode.e2e.ts',
+  'test/e2e/low-latency.e2e.ts',
+  'test/conformance/store/redis.e2e.ts',
+  'test/vod/playback.e2e.ts',
+  'test/conformance/bus/kafka.e2e.ts',
+  'test/fleet/recording.e2e.ts',
+  'test/conformance/store/redis-kill.e2e.ts',
+  'test/e2e/encoders.e2e.ts',
+  'test/e2e/recording-crash.e2e.ts',
+  'test/e2e/crash.e2e.ts',
+  'test/media/recording/recorder-crash.e2e.ts',
+  'test/mp4/on-demand.e2e.ts',
+  'test/conformance/jobs/bullmq-driver.e2e.ts',
+  'test/engines/lifetime.e2e.ts',
+  'test/media/push/srt-push.e2e.ts',
+  'test/fleet/start.e2e.ts',
+  'test/renditions/processes.e2e.ts',
+  'test/stills/films.e2e.ts',
+];
 
 export class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
