@@ -21,7 +21,7 @@ if (!project || !(Number(limit) > 0)) {
 }
 const folder = mkdtempSync(join(tmpdir(), 'millrace-test-'));
 /** Set from outside it is kept. */
-const journal = process.env.MILLRACE_TEST_JOURNAL ?? join(folder, 'journal');
+const journal = process.env.TEST_JOURNAL ?? join(folder, 'journal');
 const exit = await runVitest();
 const summary = summarize(readJournal(existsSync(journal) ? readFileSync(journal, 'utf8') : ''));
 rmSync(folder, { recursive: true, force: true });
@@ -56,7 +56,7 @@ function runVitest(): Promise<number> {
     {
       stdio: ['ignore', 'inherit', 'inherit'],
       detached: true,
-      env: { ...process.env, MILLRACE_TEST_JOURNAL: journal },
+      env: { ...process.env, TEST_JOURNAL: journal },
     },
   );
   const end = (signal: NodeJS.Signals) => {

@@ -1,6 +1,6 @@
 /**
  * A vitest reporter that writes down what happens as it happens, one line of JSON each, into the file that
- * MILLRACE_TEST_JOURNAL names. A run that is ended in the middle has its results there all the same, and what was under
+ * TEST_JOURNAL names. A run that is ended in the middle has its results there all the same, and what was under
  * way. Without that variable it writes nothing. Read by ./summary.ts.
  */
 import { appendFileSync } from 'node:fs';
@@ -22,7 +22,12 @@ export type Entry =
 
 // biome-ignore lint/style/noDefaultExport: so vitest loads it
 export default class Journal implements Reporter {
-  readonly #path = process.env.MILLRACE_TEST_JOURNAL;
+  readonly #path = process.env.TEST_JOURNAL;
+
+  constructor() {
+    // Test files and what they start have none of it.
+    delete process.env.TEST_JOURNAL;
+  }
 
   onTestRunStart(specifications: readonly { moduleId: string }[]): void {
     this.#write({ kind: 'files', files: specifications.map(({ moduleId }) => fromRoot(moduleId)) });

@@ -5,16 +5,16 @@
 import { relative } from 'node:path';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
-/** The longest first. `npm run e2e` ends with its ten slowest: which is there and not here belongs here. Those that run alone need no place. */
+/** The longest first; beside alignment, whose encoders must keep up, those that mostly wait. `npm run e2e` ends with its ten slowest: which is there and not here belongs here. Those that run alone need no place. */
 export const longest = [
   'test/renditions/alignment.e2e.ts',
   'test/conformance/bus/kafka-faults.e2e.ts',
-  'test/recording/take-film.e2e.ts',
+  'test/e2e/hostile.e2e.ts',
   'test/conformance/blobs/s3.e2e.ts',
   'test/e2e/dvr.e2e.ts',
   'test/e2e/recording-faults.e2e.ts',
-  'test/e2e/hostile.e2e.ts',
   'test/e2e/outages.e2e.ts',
+  'test/recording/take-film.e2e.ts',
   'test/transcode/normalise.e2e.ts',
   'test/renditions/recorded.e2e.ts',
   'test/fleet/rollback.e2e.ts',
