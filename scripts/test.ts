@@ -72,7 +72,12 @@ function runVitest(): Promise<number> {
     console.error(`\nnot done after ${limit} s: ended`);
     end('SIGKILL');
   }, Number(limit) * 1000);
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => end(signal));
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
+    process.on(signal, () => {
+      end(signal);
+      // Whoever ends us does not wait for long, and is to have the counts.
+      setTimeout(() => end('SIGKILL'), 5000).unref();
+    });
   return new Promise((resolve) => {
     vitest.on('exit', (code, signal) => {
       clearTimeout(timer);
