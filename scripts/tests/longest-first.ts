@@ -5,9 +5,8 @@
 import { relative } from 'node:path';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
-/** The longest first; beside alignment, whose encoders must keep up, those that mostly wait. `npm run e2e` ends with its ten slowest: which is there and not here belongs here. Those that run alone need no place. */
+/** The longest first. `npm run e2e` ends with its ten slowest: which is there and not here belongs here. Those that run alone need no place. */
 export const longest = [
-  'test/renditions/alignment.e2e.ts',
   'test/conformance/bus/kafka-faults.e2e.ts',
   'test/e2e/hostile.e2e.ts',
   'test/conformance/blobs/s3.e2e.ts',
