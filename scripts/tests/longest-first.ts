@@ -5,8 +5,12 @@
 import { relative } from 'node:path';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
-/** The longest first. `npm run e2e` ends with its ten slowest: which is there and not here belongs here. Those that run alone need no place. */
+/** The longest first. Both tiers end with their ten slowest: which is there and not here belongs here. Those that run alone need no place. */
 export const longest = [
+  'test/crash/tasks.test.ts',
+  'test/crash/pushes.test.ts',
+  'test/cluster/same-semantics.test.ts',
+  // e2e
   'test/conformance/bus/kafka-faults.e2e.ts',
   'test/e2e/hostile.e2e.ts',
   'test/conformance/blobs/s3.e2e.ts',
