@@ -360,9 +360,9 @@ export const configSchema = Type.Object(
       }),
       behind: durationSchema({
         default: '4s',
-        atLeast: '1s',
+        atLeast: '2s',
         description:
-          'How far behind the source renditions may be before their process is thought too slow. At least 1s. (Viewers are offered those that are 2s behind at most.)',
+          'How far behind the source renditions may be before their process is thought too slow. At least 2s, which is how far behind viewers are offered them.',
         beyond: 'When that lasts for `renditions.patience`, the process is ended.',
       }),
       patience: durationSchema({
