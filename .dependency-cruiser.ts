@@ -71,8 +71,8 @@ const rules: IConfiguration = {
     only(
       'demo-is-a-client',
       '^demo/',
-      '^(core|demo)/|^runtime/media/rtmp/client\\.ts$',
-      'the demo is a client: core, and the RTMP publisher of runtime/media/rtmp/client.ts',
+      '^(core|demo)/|^runtime/media/rtmp/(amf0|client-session|flash-version|message-writer|protocol-error)\\.ts$',
+      'the demo is a client: core, and what an RTMP client says',
     ),
     {
       name: 'nothing-imports-tests',

@@ -360,9 +360,10 @@ export const configSchema = Type.Object(
       }),
       behind: durationSchema({
         default: '4s',
-        atLeast: '1s',
-        description: 'By how much renditions may end before the source does. At least 1s.',
-        beyond: 'After `renditions.patience` viewers are not offered them any more.',
+        atLeast: '2s',
+        description:
+          'How far behind the source renditions may be before their process is thought too slow. At least 2s, which is how far behind viewers are offered them.',
+        beyond: 'When that lasts for `renditions.patience`, the process is ended.',
       }),
       patience: durationSchema({
         default: '5s',

@@ -40,7 +40,7 @@ export function checkListing(prefix: string, options: { limit: number; after?: s
     throw new RangeError(`no key of a blob begins with ${shown(prefix)}`);
   }
   checkBlobLimit(limit);
-  if (after !== undefined && (after.length > placeLength || !placeShape.test(after))) {
+  if (after !== undefined && (after.length > blobLimits.placeLength || !placeShape.test(after))) {
     throw new RangeError(`${shown(after)} is no place in a list`);
   }
 }
@@ -135,5 +135,4 @@ const devices = /^(con|prn|aux|nul|com\d|lpt\d)(\.|$)/;
 const prefixShape = /^[a-z0-9._/-]*$/;
 /** A page may end at a file of somebody else. */
 const placeShape = /^[^\0\r\n]+$/;
-const placeLength = 0x400;
 const etagShape = /^[!#-~]{1,128}$/;

@@ -322,6 +322,13 @@ export const blobLimitTable = limitTable('blobs', {
     meaning: 'Folders of a key and its name.',
     beyond: 'A mistake of ours: nothing is done, and the log names it.',
   },
+  placeLength: {
+    value: 1024,
+    unit: 'characters',
+    meaning:
+      'Where a page of a list begins: the longest key that S3 has, for a page may end at a file of somebody else.',
+    beyond: 'A mistake of ours: nothing is done, and the log names it.',
+  },
   listed: {
     value: 1000,
     unit: 'keys',

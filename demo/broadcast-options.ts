@@ -1,6 +1,6 @@
-import type { PublishEnd } from '../runtime/media/rtmp/client.ts';
 import type { Clip } from './flv-file.ts';
 import type { Pacer } from './pacer.ts';
+import type { PublishEnd } from './publisher.ts';
 
 export interface BroadcastOptions {
   /** `rtmp://host:port/app/key`. */

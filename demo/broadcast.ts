@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type PublishEnd, type Publisher, PublishRefused, publish } from '../runtime/media/rtmp/client.ts';
 import { broadcastCommand } from './broadcast-command.ts';
 import type { Broadcast, BroadcastOptions } from './broadcast-options.ts';
 import { loopOf } from './loop.ts';
 import { pacer } from './pacer.ts';
+import { type PublishEnd, type Publisher, PublishRefused, publish } from './publisher.ts';
 
 /**
  * Sends a clip to an RTMP server in real time, over and over, as an encoder would. Every connection begins

@@ -1,12 +1,10 @@
 import { type AnyElysia, Elysia } from 'elysia';
 import type { Cidr } from '../core/cidr.ts';
-import { every } from '../core/every.ts';
 import { Fault } from '../core/fault.ts';
 import { FaultCauses } from '../core/fault-causes.ts';
 import { coreFaults } from '../core/fault-table.ts';
 import { type Holds, holds } from '../core/holds.ts';
 import { httpCore } from '../core/http.ts';
-import { forgetExpired } from '../core/idempotency.ts';
 import type { Log } from '../core/log.ts';
 import { Metrics } from '../core/metrics.ts';
 import { type AskNode, allRoles, type Nodes, type Role } from '../core/nodes.ts';
@@ -47,7 +45,7 @@ import { JobCounts } from './jobs/job-counts.ts';
 import { jobKind } from './jobs/kind.ts';
 import { measureJobs } from './jobs/measure.ts';
 import { JobWorkers } from './jobs/workers.ts';
-import { eventLimits, processLimits } from './limits.ts';
+import { processLimits } from './limits.ts';
 import { sampleLoopDelay } from './loop-delay.ts';
 import { nodePresence } from './node.ts';
 import { knownNodes } from './nodes.ts';
@@ -58,9 +56,9 @@ import { type OrderRunner, orderRunner } from './orders.ts';
 import { patiently } from './patience.ts';
 import { type ConfiguredPlugin, planned } from './plan.ts';
 import { measureProgram, metricsRoute } from './program-metrics.ts';
+import { sweeping } from './sweeping.ts';
 
 const phaseLimit = processLimits.phase.value;
-const retention = eventLimits.retention.value;
 
 /**
  * Checks the plugins as a whole, takes over the data, and starts them in the order of their needs.
@@ -310,7 +308,7 @@ export async function boot(options: BootOptions): Promise<Booted> {
       await tree.timed('jobs', () => workers.start());
     }
     nodes.watch();
-    const sweep = async () => sweeps({ store, clock, log: options.log });
+    const sweep = async () => sweeping({ store, clock, log: options.log });
     stops.push({ name: 'sweep', stop: await runtime.onDuty('sweep', sweep) });
     if (options.engines) {
       watch = engineWatch({ engines: options.engines, clock, log: options.log });
@@ -495,19 +493,6 @@ function resourcesOf(options: {
       return 'ok';
     },
   };
-}
-
-function sweeps(options: { store: Store; clock: Clock; log: Log }): Stop {
-  const { store, clock, log } = options;
-  const work = () => {
-    store
-      .sweep(clock.now() - retention)
-      .catch((error: unknown) => log.warn('old events could not be swept', { error }));
-    forgetExpired(store, clock.now()).catch((error: unknown) =>
-      log.warn('old answers could not be swept', { error }),
-    );
-  };
-  return every(eventLimits.sweepInterval.value, { clock, work });
 }
 
 async function within<T>(

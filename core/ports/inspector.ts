@@ -13,10 +13,15 @@ export interface Inspector {
    * @param options.keep given, what playback of an accepted file needs is made too, and stored by this, once at most. Until that is
    *   done the inspection counts as running, so that no more of it waits in memory than of `inspection.running` films. What it
    *   throws is thrown; `signal` does not end it.
+   * @param options.isConverted a film of another kind is converted: what that needs is made too (`ForeignFilm.front`)
    */
   inspect(
     file: InspectedFile,
-    options: { readonly signal: AbortSignal; keep?(playback: FilmPlayback): Promise<void> },
+    options: {
+      readonly signal: AbortSignal;
+      readonly isConverted?: boolean;
+      keep?(playback: FilmPlayback): Promise<void>;
+    },
   ): Promise<Inspection>;
   /** What runs is ended; later calls are Fault `inspection.unavailable`. */
   close(): Promise<void>;
@@ -51,7 +56,7 @@ export interface ForeignFilm {
   readonly container: Container;
   /** Seconds, as it says itself; absent where that is not told, or not at its beginning. */
   readonly duration?: number;
-  /** Of an mp4 whose index lies behind its samples: what makes it one that can be read from its beginning to its end. */
+  /** When it was asked for, of an mp4 whose index lies behind its samples: what makes it one that can be read from its beginning to its end. */
   readonly front?: FilmHead;
 }
 

@@ -36,7 +36,7 @@ export function destination(
   const port = portText === undefined ? usual : Number(portText);
   if (port === undefined)
     return badUrl('the URL must name a port behind its host: an srt:// URL has no usual one');
-  if (port < 1 || port > 0xffff) return badUrl('the port of the URL must be 1 to 65,535');
+  if (port < 1 || port > 65_535) return badUrl('the port of the URL must be 1 to 65,535');
   if (isRefusedPort(port)) {
     return badUrl(
       `the port of the URL is that of another service: ${scheme.toUpperCase()} is not spoken there`,

@@ -35,9 +35,9 @@ export function mostBytes({ count }: SegmentIndex): number {
   return longestEnds + count * longestSegment;
 }
 
-// Written in the hexadecimal of formats: they follow from the tags below.
-const longestEnds = 0x200;
-const longestSegment = 0xc0;
+// Bytes; they follow from the tags below.
+const longestEnds = 512;
+const longestSegment = 192;
 
 interface Writing {
   readonly variant: number;

@@ -1,7 +1,7 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { Authenticator, Principal } from '../../core/auth.ts';
-import { every } from '../../core/every.ts';
 import type { Kit } from '../../core/plugin.ts';
+import { regularly } from '../../core/regularly.ts';
 import { token } from '../../core/token.ts';
 import { keyMemory } from './key-memory.ts';
 import { accountLimits } from './limits.ts';
@@ -25,7 +25,7 @@ export const apiKeys = token<ApiKeys>('accounts.keys');
 export function storedKeys(
   kit: Kit,
   options: { bootstrap: { hash: Buffer; accountId: string } },
-): ApiKeys & { stop(): void } {
+): ApiKeys & { stop(): Promise<void> } {
   const admin: Principal = {
     accountId: options.bootstrap.accountId,
     isAdmin: true,
@@ -57,19 +57,18 @@ export function storedKeys(
       kit.log.warn('an API key could not be looked up again', { error });
     }
   };
-  let isLooking = false;
-  const lookAtAll = async () => {
-    if (isLooking) return;
-    isLooking = true;
+  const lookAtAll = async (signal: AbortSignal) => {
     // One after the other: there may be a thousand, and nobody waits for this.
-    for (const keyId of [...listeners.keys()]) await lookAgain(keyId);
-    isLooking = false;
+    for (const keyId of [...listeners.keys()]) if (!signal.aborted) await lookAgain(keyId);
   };
   const stops = isAlone
     ? []
     : [
         kit.volatile.listen(revokedTopic, (keyId) => typeof keyId === 'string' && revoked(keyId)),
-        every(accountLimits.lookAgain.value, { clock: kit.clock, work: () => void lookAtAll() }),
+        regularly(accountLimits.lookAgain.value, {
+          ...{ clock: kit.clock, work: lookAtAll },
+          failed: (error) => kit.log.warn('API keys could not be looked up again', { error }),
+        }),
       ];
 
   return {
@@ -98,8 +97,8 @@ export function storedKeys(
         .announce(revokedTopic, keyId)
         .catch((error: unknown) => kit.log.warn('a deleted API key could not be announced', { error }));
     },
-    stop() {
-      for (const stop of stops) stop();
+    async stop() {
+      await Promise.all(stops.map((stop) => stop()));
     },
   };
 }

@@ -33,6 +33,7 @@ export async function accept(
       { path },
       {
         signal,
+        isConverted: kit.config.normalise,
         async keep(playback) {
           played = await kept(playback, { keys, signal, kit });
         },

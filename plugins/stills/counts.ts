@@ -1,8 +1,8 @@
+import type { Kit } from '../../core/plugin.ts';
 import { type StillCounts, stillKinds } from '../../core/ports/stills.ts';
-import type { StillsKit } from './kit.ts';
 
 /** Shows what the pictures of this node come to. */
-export function count({ metrics, stills }: Pick<StillsKit, 'metrics' | 'stills'>): void {
+export function count({ metrics, stills }: Pick<Kit, 'metrics' | 'stills'>): void {
   metrics.readings('millrace_stills_total', {
     help: 'Requests for thumbnails and storyboards on this node, by what became of them.',
     type: 'counter',

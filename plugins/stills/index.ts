@@ -1,10 +1,9 @@
-import { definePlugin } from '../../core/plugin.ts';
+import { definePlugin, type Kit } from '../../core/plugin.ts';
 import type { Derivation } from '../../core/resource.ts';
 import { offer } from '../../core/token.ts';
 import { filmFiles } from '../assets/contract.ts';
 import { liveFiles } from '../streams/contract.ts';
 import { count } from './counts.ts';
-import type { StillsKit } from './kit.ts';
 import { liveThumbnail } from './live.ts';
 import { storyboard, storyboardCues } from './storyboard.ts';
 import { filmThumbnail } from './thumbnail.ts';
@@ -14,7 +13,7 @@ import { assetFields, streamFields } from './told.ts';
 export default definePlugin({
   id: 'stills',
   summary: 'thumbnails of broadcasts and assets, storyboards of assets',
-  derives: [streamFields, assetFields] as readonly Derivation<StillsKit>[],
+  derives: [streamFields, assetFields] as readonly Derivation<Kit>[],
   offers: [
     offer(liveFiles, liveThumbnail),
     offer(filmFiles, filmThumbnail),

@@ -1,10 +1,9 @@
 import { text } from '../../core/operation.ts';
+import type { Kit } from '../../core/plugin.ts';
 import type { LiveKeyFrame } from '../../core/ports/media.ts';
 import type { StillMedia } from '../../core/ports/stills.ts';
 import type { LiveFile } from '../streams/contract.ts';
-import { bytesOf } from './blob-bytes.ts';
 import { stillFaults } from './faults.ts';
-import type { StillsKit } from './kit.ts';
 import { stillsLimits } from './limits.ts';
 import { thumbnailName } from './names.ts';
 
@@ -12,11 +11,7 @@ const refresh = stillsLimits.refresh.value;
 const box = stillsLimits.width.value;
 
 /** `/hls/{playbackId}/thumbnail.jpg`: the newest key frame, made anew when it is asked for and 5 s old. */
-export function liveThumbnail({
-  media,
-  stills,
-  clock,
-}: Pick<StillsKit, 'media' | 'stills' | 'clock'>): LiveFile {
+export function liveThumbnail({ media, stills, clock }: Pick<Kit, 'media' | 'stills' | 'clock'>): LiveFile {
   const answer = async (playbackId: string, signal: AbortSignal): Promise<Response> => {
     const still = await stills.make({
       ...{ kind: 'live', key: `live/${playbackId}`, of: `live/${playbackId}`, freshFor: refresh, signal },
@@ -63,4 +58,8 @@ function pictureOf({ version, init, part }: LiveKeyFrame): StillMedia {
     }),
   };
   return { version, pictures: [{ sources: [source] }], columns: 1, width: box, height: box };
+}
+
+async function bytesOf(blob: Blob): Promise<Uint8Array> {
+  return new Uint8Array(await blob.arrayBuffer());
 }

@@ -1,3 +1,4 @@
+import type { Kit } from '../../core/plugin.ts';
 import type { Still, StillStore } from '../../core/ports/stills.ts';
 import type { FilmFile, FilmMedia } from '../../core/vod/film-media.ts';
 import type { IndexedFilm } from '../../core/vod/films.ts';
@@ -6,7 +7,6 @@ import { stillFaults } from './faults.ts';
 import { fileOf } from './file-of.ts';
 import { filmSource } from './film-source.ts';
 import { type FilmTimes, segmentAt, TimesOf } from './film-times.ts';
-import type { StillsKit } from './kit.ts';
 import { stillsLimits } from './limits.ts';
 import { cuesName, storyboardName } from './names.ts';
 import { type Cue, webVtt } from './web-vtt.ts';
@@ -50,7 +50,7 @@ export function storyboardCues(kit: StoryboardKit): FilmFile {
   };
 }
 
-type StoryboardKit = Pick<StillsKit, 'stills' | 'blobs' | 'deployment'>;
+type StoryboardKit = Pick<Kit, 'stills' | 'blobs' | 'deployment'>;
 
 interface Plan {
   readonly cues: readonly (Cue & { readonly segment: number })[];
@@ -95,7 +95,7 @@ function sheetOf(
 function storeOf({ video }: IndexedFilm, { blobs }: StoryboardKit): StillStore | undefined {
   const folder = picturesFolder(video.key);
   if (folder === undefined) return undefined;
-  const key = `${folder}storyboard-1-${video.sha256.slice(0, 0x20)}.jpg`;
+  const key = `${folder}storyboard-1-${video.sha256.slice(0, 32)}.jpg`;
   return {
     async load(signal) {
       const found = await blobs.get(key, { signal });

@@ -1,18 +1,18 @@
 import { Type } from '@sinclair/typebox';
+import type { Kit } from '../../core/plugin.ts';
 import { invalidQuery } from '../../core/query.ts';
 import type { FilmFile } from '../../core/vod/film-media.ts';
 import { stillFaults } from './faults.ts';
 import { fileOf } from './file-of.ts';
 import { filmSource } from './film-source.ts';
 import { type FilmTimes, segmentAt, TimesOf } from './film-times.ts';
-import type { StillsKit } from './kit.ts';
 import { stillsLimits } from './limits.ts';
 import { thumbnailName } from './names.ts';
 
 const { opening, lookBack, width: box } = stillsLimits;
 
 /** `thumbnail.jpg?time=`: the picture that a player shows at that moment. */
-export function filmThumbnail({ stills }: Pick<StillsKit, 'stills'>): FilmFile {
+export function filmThumbnail({ stills }: Pick<Kit, 'stills'>): FilmFile {
   const known = new TimesOf();
   return {
     name: thumbnailName,

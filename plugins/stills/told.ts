@@ -1,8 +1,8 @@
 import { Type } from '@sinclair/typebox';
+import type { Kit } from '../../core/plugin.ts';
 import type { Derivation } from '../../core/resource.ts';
 import { assetResource } from '../assets/contract.ts';
 import { stream } from '../streams/contract.ts';
-import type { StillsKit } from './kit.ts';
 import { cuesName, thumbnailName } from './names.ts';
 
 const example = 'https://video.example.com';
@@ -13,7 +13,7 @@ const link = (description: string, path: string) =>
  * Both are told whether there is an ffmpeg or not: which node makes a picture is not known here, and one that is installed is found
  * without a word. An address that answers 503 meanwhile is the same address afterwards.
  */
-export const streamFields: Derivation<StillsKit> = {
+export const streamFields: Derivation<Kit> = {
   resource: stream,
   schemas: {
     thumbnailUrl: link(
@@ -28,7 +28,7 @@ export const streamFields: Derivation<StillsKit> = {
 };
 
 /** Of assets that are ready, have pictures, and can be cut. */
-export const assetFields: Derivation<StillsKit> = {
+export const assetFields: Derivation<Kit> = {
   resource: assetResource,
   schemas: {
     thumbnailUrl: link(

@@ -32,4 +32,4 @@ export interface PartialFacts {
 }
 
 /** As many as the largest whole number of a double has. */
-const digits = 0x10;
+const digits = 16;

@@ -50,8 +50,8 @@ export async function packFile(
 
 /** IPIP-499. */
 const cuts: Readonly<Record<CidProfile, Cut>> = {
-  'unixfs-v1-2025': { cidVersion: 1, isRaw: true, chunk: 0x10_0000, links: 0x400 },
-  'unixfs-v0-2015': { cidVersion: 0, isRaw: false, chunk: 0x4_0000, links: 0xae },
+  'unixfs-v1-2025': { cidVersion: 1, isRaw: true, chunk: 1_048_576, links: 1024 },
+  'unixfs-v0-2015': { cidVersion: 0, isRaw: false, chunk: 262_144, links: 174 },
 };
 
 /** Chunks in pieces, as they were read. All but the last have `size` bytes; an empty file is an empty chunk. */
@@ -87,4 +87,4 @@ function varintOf(value: number): Uint8Array {
 
 const sha256 = 0x12;
 const dagPb = 0x70;
-const nothing = create(sha256, new Uint8Array(0x20));
+const nothing = create(sha256, new Uint8Array(32));

@@ -90,7 +90,7 @@ export function ffmpegStills(options: FfmpegStillsOptions): Stills {
   };
 
   const stillOf = (bytes: Uint8Array<ArrayBuffer>, size: { width: number; height: number }): Still => {
-    const etag = createHash('sha256').update(bytes).digest('hex').slice(0, 0x20);
+    const etag = createHash('sha256').update(bytes).digest('hex').slice(0, 32);
     return { bytes, ...size, etag, at: clock.now() };
   };
 

@@ -5,7 +5,7 @@ import { expect, it, test } from 'vitest';
 
 const root = new URL('../../', import.meta.url).pathname;
 
-/** Numbers that are no bounds of their own, and why. (Those of formats are written in hexadecimal.) */
+/** Numbers that are no bounds of their own, and why. (Hexadecimal are those that a format writes so: flags, types, masks.) */
 const noBounds: Readonly<Record<string, string>> = {
   'core/duration.ts units.s': 'what a second is',
   'core/duration.ts units.m': 'what a minute is',
@@ -22,21 +22,34 @@ const noBounds: Readonly<Record<string, string>> = {
   'core/size.ts units.MB': 'what a size is counted in',
   'core/size.ts units.GB': 'what a size is counted in',
   'core/size.ts units.TB': 'what a size is counted in',
+  'core/vod/media-playlist.ts longestEnds': 'bytes: what the tags around the segments can be at most',
+  'core/vod/media-playlist.ts longestSegment': 'bytes: what the tags of a segment can be at most',
+  'plugins/assets/uploads/url.ts secretSize': 'bytes of a key, by its hash',
   'plugins/tasks/contract.ts maximum': 'all of it: 0 to 1',
   'plugins/health/history.ts FIRST_TEXT': 'the first bit behind those of the issues',
   'plugins/stills/web-vtt.ts SECOND': 'ms: what a second is',
+  'runtime/drivers/blobs/s3/parts.ts firstRoom': 'bytes: what a part begins with in memory',
   'runtime/drivers/clock/system.ts longestWait': 'a longer wait is made of several',
   'runtime/drivers/clock/system.ts slack': 'from where on a clock was set back',
+  'runtime/drivers/store/redis/rows.ts timeLength': 'digits of the largest whole number of a double',
   'runtime/ffmpeg/h264.ts NEVER': 'so many pictures that key frames which are forced come first',
+  'runtime/intake/mark.ts digits': 'of the largest whole number of a double',
+  "runtime/ipfs/pack-file.ts cuts.'unixfs-v0-2015'.chunk": 'by the profile of IPIP-499',
+  "runtime/ipfs/pack-file.ts cuts.'unixfs-v0-2015'.links": 'by the profile of IPIP-499',
+  "runtime/ipfs/pack-file.ts cuts.'unixfs-v1-2025'.chunk": 'by the profile of IPIP-499',
+  "runtime/ipfs/pack-file.ts cuts.'unixfs-v1-2025'.links": 'by the profile of IPIP-499',
   'runtime/main.ts badConfig': 'an exit code',
   'runtime/media/codecs/hevc.ts SPS': 'a type of NAL unit, by the format',
   'runtime/media/hls/output.ts ORIGIN': 'where the timeline begins',
   'runtime/media/hls/output.ts QUARTER': 'what a number of the media sequence stands for',
   'runtime/media/hls/pool.ts SMALLEST': 'the smallest class of buffers',
   'runtime/media/recording/file/moov.ts TIMESCALE': 'what the time of a film is counted in',
+  'runtime/media/renditions/live/output-movie.ts TICKS': 'what its times are counted in',
+  'runtime/media/renditions/live/picture-order.ts MANY': 'pictures: how seldom they are forgotten',
   'runtime/media/rtmp/chunk-parser.ts LONGEST_HEADER': 'what a chunk header can be at most, by its format',
   'runtime/media/rtmp/handshake.ts SIZE': 'of C1 and S1, by the format',
   'runtime/media/rtmp/server-messages.ts HANDSHAKE': 'of C1 and S1, by the format',
+  'runtime/media/rtmp/server-messages.ts LONGEST_HEADER': 'what a chunk header can be at most, by its format',
   'runtime/transcode/command.ts quality': 'how good x264 makes a picture, on its own scale',
 };
 /** Words of a schema that bound what a client or an operator may send. */

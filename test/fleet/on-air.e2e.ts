@@ -1,35 +1,23 @@
 import { readFileSync } from 'node:fs';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { findKafka } from '../../scripts/engines/kafka-jars.ts';
-import { findRedis } from '../../scripts/engines/redis.ts';
-import { findS3 } from '../../scripts/engines/s3.ts';
-import { type Fleet, startFleet } from '../../scripts/fleet/fleet.ts';
+import { describe, expect, test } from 'vitest';
 import { apiClient } from '../e2e/harness/api.ts';
 import { openEvents } from '../e2e/harness/events.ts';
 import { broadcast, readHls } from '../e2e/harness/ffmpeg.ts';
 import { readMediaPlaylist } from '../e2e/harness/playlist.ts';
 import { until } from '../e2e/harness/wait.ts';
-
-const findings = await Promise.all([findRedis(), findKafka(), findS3()]);
-const missing = findings.map((found) => found.missing).filter((why) => why !== undefined);
-if (missing.length > 0) console.error(`SKIPPED: tests on a fleet: ${missing.join('; ')}`);
+import { lacksEngines, threeNodes } from './three-nodes.ts';
 
 /** Two nodes that decide and answer, and one that takes broadcasts, on the real engines. */
-describe.skipIf(missing.length > 0)('three nodes', () => {
-  let fleet: Fleet;
-  beforeAll(async () => {
-    fleet = await startFleet();
-  }, 180_000);
-  afterAll(async () => {
-    await fleet?.[Symbol.asyncDispose]();
-  }, 90_000);
-  const on = (id: string) => apiClient(fleet.node(id).url, { key: fleet.key });
-  const ingest = (streamKey: string) => `rtmp://127.0.0.1:${fleet.node('media').rtmpPort}/live/${streamKey}`;
-  const playlist = (id: string, playbackId: string) => `${fleet.node(id).url}/hls/${playbackId}/index.m3u8`;
+describe.skipIf(await lacksEngines())('three nodes', () => {
+  const fleet = threeNodes();
+  const on = (id: string) => apiClient(fleet().node(id).url, { key: fleet().key });
+  const ingest = (streamKey: string) =>
+    `rtmp://127.0.0.1:${fleet().node('media').rtmpPort}/live/${streamKey}`;
+  const playlist = (id: string, playbackId: string) => `${fleet().node(id).url}/hls/${playbackId}/index.m3u8`;
 
   test('made on one, broadcast to another, watched through all, with events in order on each', async () => {
     const events = await Promise.all(
-      ['a', 'b'].map((id) => openEvents(fleet.node(id).url, { key: fleet.key })),
+      ['a', 'b'].map((id) => openEvents(fleet().node(id).url, { key: fleet().key })),
     );
     const stream = await on('a').createStream({ name: 'on air' });
     expect((await on('b').getStream(stream.id)).name).toBe('on air');
@@ -60,7 +48,7 @@ describe.skipIf(missing.length > 0)('three nodes', () => {
       await Promise.all(
         ['a', 'b', 'media'].flatMap((id) =>
           Array.from({ length: 20 }, (_, n) =>
-            fetch(media.href.replace(fleet.node('b').url, fleet.node(id).url), {
+            fetch(media.href.replace(fleet().node('b').url, fleet().node(id).url), {
               headers: { 'x-playback-session-id': `viewer-${n}` },
             }).then((answer) => answer.text()),
           ),
@@ -98,7 +86,7 @@ describe.skipIf(missing.length > 0)('three nodes', () => {
   }, 180_000);
 
   test('a node answers nodes alone below /internal/, and a media node no API', async () => {
-    const { url } = fleet.node('media');
+    const { url } = fleet().node('media');
     expect((await fetch(`${url}/internal/hls/aaaaaaaaaaaaaaaa/source.m3u8`)).status).toBe(401);
     const stranger = { headers: { 'x-millrace-node': 'not the secret of the nodes' } };
     expect((await fetch(`${url}/internal/hls/aaaaaaaaaaaaaaaa/source.m3u8`, stranger)).status).toBe(403);
@@ -107,26 +95,26 @@ describe.skipIf(missing.length > 0)('three nodes', () => {
   });
 
   test('what happens to the engines is seen by /health/ready, and nothing tells a secret', async () => {
-    const { url } = fleet.node('b');
+    const { url } = fleet().node('b');
     const ready = async () => (await fetch(`${url}/health/ready`)).status;
     await until('200', async () => (await ready()) === 200, { within: 20_000 });
-    await fleet.redis.freeze();
+    await fleet().redis.freeze();
     try {
       await until('503', async () => (await ready()) === 503, { within: 20_000 });
       expect((await fetch(`${url}/health/live`)).status).toBe(200);
     } finally {
-      fleet.redis.thaw();
+      fleet().redis.thaw();
     }
     await until('200', async () => (await ready()) === 200, { within: 20_000 });
     // It owns no partition: nothing is read there that could be missed.
     const media = async () => {
-      const answer = await fetch(`${fleet.node('media').url}/health/ready`);
+      const answer = await fetch(`${fleet().node('media').url}/health/ready`);
       const { engines = [] } = (await answer.json()) as { engines?: string[] };
       return { status: answer.status, engines };
     };
     // It looks for itself, and may see it a moment later.
     await until('200 of the media node', async () => (await media()).status === 200, { within: 20_000 });
-    await fleet.kafka.freeze();
+    await fleet().kafka.freeze();
     try {
       const silent = await until(
         '503',
@@ -138,13 +126,16 @@ describe.skipIf(missing.length > 0)('three nodes', () => {
       );
       expect(silent.engines).toEqual(['kafka']);
     } finally {
-      fleet.kafka.thaw();
+      fleet().kafka.thaw();
     }
     await until('200', async () => (await media()).status === 200, { within: 30_000 });
-    const secrets = JSON.parse(readFileSync(`${fleet.folder}/fleet.json`, 'utf8')) as Record<string, string>;
-    for (const node of fleet.nodes) {
+    const secrets = JSON.parse(readFileSync(`${fleet().folder}/fleet.json`, 'utf8')) as Record<
+      string,
+      string
+    >;
+    for (const node of fleet().nodes) {
       const told = readFileSync(node.logFile, 'utf8') + (await (await fetch(`${node.url}/metrics`)).text());
-      for (const secret of [...Object.values(secrets), fleet.s3?.secretAccessKey as string]) {
+      for (const secret of [...Object.values(secrets), fleet().s3?.secretAccessKey as string]) {
         expect(told).not.toContain(secret);
       }
     }

@@ -5,11 +5,10 @@ import { openEvents } from '../e2e/harness/events.ts';
 import { numbered, watch } from '../e2e/harness/numbered.ts';
 import { decode, download, expectEnd, listAssets, readSession } from '../e2e/harness/recorded.ts';
 import { lasting, until } from '../e2e/harness/wait.ts';
-import { engineFor } from '../kit/engines.ts';
 import { playByFfmpeg } from '../vod/players.ts';
+import { lacksEngines } from './three-nodes.ts';
 
-const engines = await Promise.all([engineFor('redis'), engineFor('kafka'), engineFor('s3')]);
-const isMissing = engines.some((one) => one.isMissing);
+const isMissing = await lacksEngines();
 /** Of the demo clip. */
 const fps = 30;
 

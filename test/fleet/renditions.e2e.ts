@@ -1,9 +1,5 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { broadcast } from '../../demo/broadcast.ts';
-import { findKafka } from '../../scripts/engines/kafka-jars.ts';
-import { findRedis } from '../../scripts/engines/redis.ts';
-import { findS3 } from '../../scripts/engines/s3.ts';
-import { type Fleet, startFleet } from '../../scripts/fleet/fleet.ts';
 import { apiClient } from '../e2e/harness/api.ts';
 import { readHls } from '../e2e/harness/ffmpeg.ts';
 import { lasting } from '../e2e/harness/wait.ts';
@@ -11,31 +7,23 @@ import { compare } from '../renditions/alignment.ts';
 import { paintedClip } from '../renditions/painted-clip.ts';
 import { gapsIn, shownNumbers } from '../renditions/shown-numbers.ts';
 import { follow, offers } from '../renditions/variants.ts';
-
-const findings = await Promise.all([findRedis(), findKafka(), findS3()]);
-const missing = findings.map((found) => found.missing).filter((why) => why !== undefined);
-if (missing.length > 0) console.error(`SKIPPED: renditions in a fleet: ${missing.join('; ')}`);
+import { lacksEngines, threeNodes } from './three-nodes.ts';
 
 /** Two nodes that decide and answer, and one that takes broadcasts and encodes. */
-describe.skipIf(missing.length > 0)('three nodes', () => {
-  let fleet: Fleet;
-  beforeAll(async () => {
-    fleet = await startFleet();
-  }, 180_000);
-  afterAll(async () => {
-    await fleet?.[Symbol.asyncDispose]();
-  }, 90_000);
+describe.skipIf(await lacksEngines())('three nodes', () => {
+  const fleet = threeNodes();
 
   test('renditions are made where the broadcast is, and watched through every node', async () => {
     const clip = await paintedClip({ width: 640, height: 360, bFrames: 2, seconds: 60 });
-    const api = apiClient(fleet.node('a').url, { key: fleet.key });
+    const api = apiClient(fleet().node('a').url, { key: fleet().key });
     const profiles = [{ name: '240p', width: 426, height: 240, bitrate: 500_000, fps: 0 }];
     const stream = await api.createStream({ name: 'ladder', profiles });
-    const { rtmpPort } = fleet.node('media');
+    const { rtmpPort } = fleet().node('media');
     const encoder = broadcast({ url: `rtmp://127.0.0.1:${rtmpPort}/live/${stream.streamKey}`, clip });
     try {
       await encoder.started;
-      const on = (id: string, file: string) => `${fleet.node(id).url}/hls/${stream.playbackId}/${file}.m3u8`;
+      const on = (id: string, file: string) =>
+        `${fleet().node(id).url}/hls/${stream.playbackId}/${file}.m3u8`;
       for (const id of ['a', 'b', 'media'])
         await offers(on(id, 'index'), { names: ['source', 'r1'], within: 60_000 });
       await using source = follow(on('a', 'source'), { name: 'source' });

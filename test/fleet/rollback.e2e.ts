@@ -2,11 +2,10 @@ import { expect, test } from 'vitest';
 import { startFleet } from '../../scripts/fleet/fleet.ts';
 import { apiClient } from '../e2e/harness/api.ts';
 import { until } from '../e2e/harness/wait.ts';
-import { engineFor } from '../kit/engines.ts';
 import { keepAsItIs, putBack } from '../kit/older-redis.ts';
+import { lacksEngines } from './three-nodes.ts';
 
-const engines = await Promise.all([engineFor('redis'), engineFor('kafka'), engineFor('s3')]);
-const isMissing = engines.some((one) => one.isMissing);
+const isMissing = await lacksEngines();
 
 test.skipIf(isMissing).each([
   ['', false],

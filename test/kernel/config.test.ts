@@ -45,6 +45,11 @@ describe('config', () => {
     expect(config.bootstrapKey).toBe('1234567890123456');
   });
 
+  it('lets a plugin be on and be told more', async () => {
+    const names = { MILLRACE_PLUGINS__STREAMS: 'true', MILLRACE_PLUGINS__STREAMS__HOLD: '6s' };
+    expect((await loadConfig(names)).plugins).toEqual({ streams: { hold: '6s' } });
+  });
+
   it('names every problem at once', async () => {
     const problem = loadConfig({
       MILLRACE_HTTP__PORT: 'eighty',
@@ -89,6 +94,26 @@ describe('config', () => {
       'a block that is none',
       { MILLRACE_OUTBOUND__ALLOW: '["10.0.0.0/8", "10.0.0.1"]' },
       'outbound.allow.1: expected a block such as 10.0.0.0/8 or fd00::/8',
+    ],
+    [
+      'an underscore too few',
+      { MILLRACE_DATADIR: '/data' },
+      'MILLRACE_DATADIR: there is no such key; did you mean MILLRACE_DATA_DIR?',
+    ],
+    [
+      'one underscore between levels',
+      { MILLRACE_HTTP_PORT: '80' },
+      'MILLRACE_HTTP_PORT: there is no such key; did you mean MILLRACE_HTTP__PORT?',
+    ],
+    [
+      'a key of a plugin that is off',
+      { MILLRACE_PLUGINS__STREAMS: 'false', MILLRACE_PLUGINS__STREAMS__HOLD: '6s' },
+      'MILLRACE_PLUGINS__STREAMS__HOLD: plugins.streams is off, by MILLRACE_PLUGINS__STREAMS; take one of the two away',
+    ],
+    [
+      'a key of a plugin that is off in the file',
+      { file: '{"plugins": {"streams": false}}', MILLRACE_PLUGINS__STREAMS__HOLD: '6s' },
+      'MILLRACE_PLUGINS__STREAMS__HOLD: plugins.streams is off, by the config file; take one of the two away',
     ],
     ['no role', { MILLRACE_ROLES: '[]' }, 'roles: expected array length to be greater or equal to 1'],
     [

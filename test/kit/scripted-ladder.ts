@@ -1,5 +1,5 @@
 import type { RenditionProfile } from '../../core/ports/transcoder.ts';
-import type { Ladder, LadderRun } from '../../runtime/media/renditions/ladder.ts';
+import type { Ladder, LadderMedia, LadderRun } from '../../runtime/media/renditions/ladder.ts';
 
 /** A ladder whose media the test makes up; what is encoded is counted by the byte. */
 export interface ScriptedLadder extends Ladder {
@@ -17,7 +17,7 @@ export interface ScriptedLadder extends Ladder {
 
 export interface ScriptedRun extends LadderRun {
   /** Media comes. */
-  give(piece: Uint8Array): void;
+  give(piece: LadderMedia): void;
   /** The media of this run is over. */
   over(): void;
   /** `media` throws this. */
@@ -66,9 +66,9 @@ export function scriptedLadder(
 }
 
 function scriptedRun(video: LadderRun['video']): ScriptedRun {
-  const pieces: (Uint8Array | Error | 'over')[] = [];
+  const pieces: (LadderMedia | Error | 'over')[] = [];
   let wake = () => {};
-  const put = (one: Uint8Array | Error | 'over') => {
+  const put = (one: LadderMedia | Error | 'over') => {
     pieces.push(one);
     wake();
   };

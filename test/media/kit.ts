@@ -1,10 +1,10 @@
 import type { MediaFact, PublishGrant, PublishRefusal, PublishRequest } from '../../core/ports/media.ts';
+import { type Publisher, publish } from '../../demo/publisher.ts';
 import { systemClock } from '../../runtime/drivers/clock/system.ts';
 import { inProcessMedia } from '../../runtime/media/in-process.ts';
 import type { NodePusher } from '../../runtime/media/push/pusher.ts';
 import type { MediaRecorder } from '../../runtime/media/recording/feed.ts';
 import type { RenditionMaker } from '../../runtime/media/renditions/ladder.ts';
-import { type Publisher, publish } from '../../runtime/media/rtmp/client.ts';
 import { AAC_48000_STEREO, AVC_360P, audioHeader, frame, sound, videoHeader } from '../hls/feed.ts';
 
 export type Authorise = (request: PublishRequest) => Promise<PublishGrant | PublishRefusal>;

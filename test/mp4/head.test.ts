@@ -3,6 +3,7 @@ import { inspectFile } from '../../runtime/media/mp4/inspect/inspect-file.ts';
 import { readFilm } from '../../runtime/media/mp4/inspect/read-film.ts';
 import { takeHead } from '../../runtime/media/mp4/on-demand/head.ts';
 import {
+  avc1,
   type Bytes,
   box,
   film,
@@ -87,6 +88,25 @@ it.each([
 ])('has none for a film with %s', async (_what, file) => {
   const { inspection, playback } = await inspectFile(fileOf(file), { isPlayed: true });
   expect([inspection.ok, playback?.head]).toEqual([true, undefined]);
+});
+
+it('is made of a film of another kind only when that is converted', async () => {
+  const hevc = trak({ entry: avc1({ type: 'hvc1' }), tables: short(first, first + 4) });
+  const file = () => join(ftyp, media, box('moov', mvhd(), hevc));
+  const { length } = ftyp;
+  expect((await inspectFile(fileOf(file()), { isConverted: true })).inspection).toMatchObject({
+    foreign: { container: 'mp4', front: { from: length, to: length + media.length } },
+  });
+  // It is known to be one that could be converted all the same.
+  const { inspection } = await inspectFile(fileOf(file()));
+  expect(inspection).toMatchObject({ ok: false, foreign: { container: 'mp4' } });
+  expect(inspection).not.toHaveProperty('foreign.front');
+  const both = join(
+    ftyp,
+    media,
+    box('moov', mvhd(), trak({ entry: avc1({ type: 'hvc1' }), tables: short(first, 9000) })),
+  );
+  expect((await inspectFile(fileOf(both))).inspection).not.toHaveProperty('foreign');
 });
 
 it('has none where a place would need more than 32 bits', async () => {

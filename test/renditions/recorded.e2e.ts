@@ -3,21 +3,17 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { httpCore } from '../../core/http.ts';
-import { vod } from '../../core/vod/answer.ts';
 import { readFlvFile } from '../../demo/flv-file.ts';
-import { films } from '../../plugins/assets/contract.ts';
 import { assetIdOf } from '../../plugins/recordings/names.ts';
-import { playbackRoutes } from '../../plugins/recordings/playback.ts';
 import { fsBlobs } from '../../runtime/drivers/blobs/fs/index.ts';
 import { launchBrowser } from '../e2e/harness/chromium.ts';
 import { readSession } from '../e2e/harness/recorded.ts';
 import { root, startServer } from '../e2e/harness/server.ts';
 import { lasting, until } from '../e2e/harness/wait.ts';
 import { EventFollower, parseSegmentPlaylist } from '../hls/event-checker.ts';
-import { silentLog } from '../kit/silent-log.ts';
-import { filmPageFile, openFilm } from '../vod/film-page.ts';
+import { openFilm } from '../vod/film-page.ts';
 import { playByFfmpeg } from '../vod/players.ts';
+import { type ServedRecording, serveRecording } from '../vod/served-recording.ts';
 import { onAir } from './on-air.ts';
 import { type RecordedLadder, recordLadder } from './recorded-ladder.ts';
 
@@ -46,8 +42,7 @@ const pictureAt = (seconds: number) => Math.floor((seconds < seam ? seconds : se
 
 let folder = '';
 let recorded: RecordedLadder;
-let server: ReturnType<typeof Bun.serve>;
-let base = '';
+let served: ServedRecording;
 let browser: Browser;
 
 beforeAll(async () => {
@@ -60,28 +55,16 @@ beforeAll(async () => {
     [14, 22],
   ] as const;
   recorded = await recordLadder(blobs, { folder, sessionId, place: `assets/${id}`, stretches, rungs });
-  const asset = { status: 'ready', account: 'a', playbackId: 'p', file: recorded.take };
-  const find = async (asked: string) => (asked === id ? asset : undefined);
-  const made = vod({ blobs, bytes: 64 * 1_048_576 });
-  const kit = {
-    deployment: { publicUrl: 'http://127.0.0.1' },
-    use: (token: { id: string }) => (token.id === films.id ? made : { find }),
-  };
-  const app = httpCore({ log: silentLog, routes: [playbackRoutes(kit as never)] });
-  server = Bun.serve({
-    ...{ port: 0, hostname: '127.0.0.1', development: false },
-    fetch: (request) => filmPageFile(new URL(request.url).pathname) ?? app.fetch(request),
-  });
-  base = `http://127.0.0.1:${server.port}/recordings/${sessionId}`;
+  served = serveRecording(sessionId, { blobs, file: recorded.take });
   browser = await launchBrowser();
 }, 120_000);
 afterAll(async () => {
   await browser?.close();
-  await server?.stop(true);
+  await served?.[Symbol.asyncDispose]();
   await rm(folder, { recursive: true, force: true });
 });
 
-const text = async (name: string) => (await fetch(`${base}/${name}`)).text();
+const text = async (name: string) => (await fetch(`${served.base}/${name}`)).text();
 
 test('its playlists name the source first, then each rendition with what it is', async () => {
   const lines = (await text('index.m3u8')).split('\n');
@@ -120,7 +103,7 @@ test('segments, dates and seams of all its playlists are the same, and every fil
     );
     const follower = new EventFollower(
       async (uri) => {
-        const answer = await fetch(`${base}/${uri}`);
+        const answer = await fetch(`${served.base}/${uri}`);
         expect([uri, answer.status]).toEqual([uri, 200]);
         return answer.bytes();
       },
@@ -130,20 +113,21 @@ test('segments, dates and seams of all its playlists are the same, and every fil
     const pictures = follower.media.runs.filter(({ track }) => track === follower.media.runs[0].track);
     expect(pictures.reduce((sum, { samples }) => sum + samples.length, 0)).toBe(recorded.pictures);
     // What it borrows has one address.
-    for (const number of borrowed) expect((await fetch(`${base}/${name}seg${number}.mp4`)).status).toBe(404);
+    for (const number of borrowed)
+      expect((await fetch(`${served.base}/${name}seg${number}.mp4`)).status).toBe(404);
   }
 });
 
 test('ffmpeg plays every picture of each, over holes and seam, without a word', async () => {
   for (const name of ['source', 'r1', 'r2']) {
-    const played = await playByFfmpeg(`${base}/${name}.m3u8`);
+    const played = await playByFfmpeg(`${served.base}/${name}.m3u8`);
     expect([name, played]).toEqual([name, { pictures: recorded.pictures, complaints: '' }]);
   }
 });
 
 test('hls.js shows the right picture of each wherever it seeks to, and plays over holes and seam', async () => {
   for (const { height } of rungs) {
-    await using film = await openFilm(browser, { page: `${server.url}film`, url: `${base}/index.m3u8` });
+    await using film = await openFilm(browser, { page: served.page, url: `${served.base}/index.m3u8` });
     expect(film.duration).toBeCloseTo(end, 0);
     await film.watch(height);
     for (const at of [15.05, 3.1, 5.5, 12.5, 0.5, 19, 7.9, 13.7, 9.9]) {
@@ -167,7 +151,7 @@ test('hls.js shows the right picture of each wherever it seeks to, and plays ove
 });
 
 test('hls.js switches both ways amid what it plays, and nothing is missing in between', async () => {
-  await using film = await openFilm(browser, { page: `${server.url}film`, url: `${base}/index.m3u8` });
+  await using film = await openFilm(browser, { page: served.page, url: `${served.base}/index.m3u8` });
   await film.watch(240);
   await film.pictureAt(4.2);
   await film.goOnWith(720);

@@ -1,28 +1,28 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { jsonLog } from '../../core/log.ts';
 import { type VirtualClock, virtualClock } from '../../runtime/drivers/clock/virtual.ts';
-import { LadderBroken, LadderFull, LadderLost } from '../../runtime/media/renditions/ladder.ts';
+import {
+  LadderBroken,
+  LadderFull,
+  LadderLost,
+  type LadderMedia,
+} from '../../runtime/media/renditions/ladder.ts';
 import { type NodeTranscoderOptions, nodeTranscoder } from '../../runtime/media/renditions/transcoder.ts';
 import { type ScriptedProcess, scriptedFfmpeg } from '../kit/scripted-ffmpeg.ts';
 import { profile480, type ScriptedLadder, scriptedLadder, video720 } from '../kit/scripted-ladder.ts';
-import { fragmentOf, initOf } from '../recording/fragments.ts';
 
 const settings = { encoder: 'libx264', preset: 'veryfast', device: undefined, threads: 2, niceness: 5 };
 /** What each process counts as. */
 const base = 1_000_000;
 /** Pixels a second of both renditions of a 720p30 source, with those that are decoded. */
 const ladderPixels = (854 * 480 + 426 * 240 + (1280 * 720) / 4) * 30 + base;
-const init = initOf().bytes;
+const init: LadderMedia = { bytes: Buffer.from('init'), pictures: undefined };
+const sound: LadderMedia = { bytes: Buffer.from('sound'), pictures: undefined };
 /** A second of `fps` pictures that begins `second` seconds in. */
-const pictures = (second: number, fps = 30) =>
-  fragmentOf({
-    video: Array.from({ length: fps }, (_, n) => ({
-      dts: Math.round(90_000 * (second + n / fps)),
-      duration: Math.round(90_000 / fps),
-      size: 4,
-    })),
-  });
-const sound = fragmentOf({ audio: [{ dts: 0, duration: 1024, size: 4 }] });
+const pictures = (second: number, fps = 30): LadderMedia => ({
+  bytes: Buffer.from('pictures'),
+  pictures: { count: fps, start: second, end: second + 1 },
+});
 
 const begun: { clock: VirtualClock; close(): void }[] = [];
 afterEach(async () => {
@@ -66,7 +66,7 @@ describe('the renditions of a broadcast', () => {
     ladder.runs[0].give(init);
     ladder.runs[0].give(pictures(0));
     await clock.advance(0);
-    expect(Buffer.concat(last().taken)).toEqual(Buffer.concat([init, pictures(0)]));
+    expect(Buffer.concat(last().taken)).toEqual(Buffer.concat([init.bytes, pictures(0).bytes]));
     last().say('1234');
     ladder.isOffered = true;
     await clock.advance(250);
@@ -87,8 +87,8 @@ describe('the renditions of a broadcast', () => {
     const { clock, begin, last } = given();
     const { ladder } = await begin();
     last().room = 5;
-    ladder.runs[0].give(Buffer.from('abcdefgh'));
-    ladder.runs[0].give(Buffer.from('ijkl'));
+    ladder.runs[0].give({ bytes: Buffer.from('abcdefgh'), pictures: undefined });
+    ladder.runs[0].give({ bytes: Buffer.from('ijkl'), pictures: undefined });
     await clock.advance(0);
     expect(text(last().taken)).toBe('abcde');
     last().room = 4;
@@ -260,7 +260,7 @@ describe('a process that hangs', () => {
     const { clock, begin, last } = given();
     const { ladder } = await begin();
     const hung = last();
-    hung.room = init.length;
+    hung.room = init.bytes.length;
     ladder.runs[0].give(init);
     ladder.runs[0].give(pictures(0));
     await clock.advance(7000);

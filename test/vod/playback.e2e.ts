@@ -3,19 +3,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { httpCore } from '../../core/http.ts';
-import { vod } from '../../core/vod/answer.ts';
-import { films } from '../../plugins/assets/contract.ts';
 import { assetIdOf } from '../../plugins/recordings/names.ts';
-import { playbackRoutes } from '../../plugins/recordings/playback.ts';
 import { fsBlobs } from '../../runtime/drivers/blobs/fs/index.ts';
 import { launchBrowser } from '../e2e/harness/chromium.ts';
 import { EventFollower, parseSegmentPlaylist } from '../hls/event-checker.ts';
-import { silentLog } from '../kit/silent-log.ts';
-import { filmPageFile, openFilm } from './film-page.ts';
+import { openFilm } from './film-page.ts';
 import { fuzzRanges } from './fuzz-ranges.ts';
 import { playByFfmpeg, playByGstreamer } from './players.ts';
 import { type Recorded, recordClip } from './recorded.ts';
+import { type ServedRecording, serveRecording } from './served-recording.ts';
 
 // Playback of a real file: the demo clip through our packager into a take, behind the real routes. Two runs: seconds 0 to
 // 12 of the clip, then 14 to 22.
@@ -28,8 +24,7 @@ const pictureAt = (seconds: number) => Math.floor((seconds < seam ? seconds : se
 
 let folder = '';
 let recorded: Recorded;
-let server: ReturnType<typeof Bun.serve>;
-let base = '';
+let served: ServedRecording;
 let browser: Browser;
 
 beforeAll(async () => {
@@ -42,32 +37,20 @@ beforeAll(async () => {
     { from: 14, to: 22 },
   ];
   recorded = await recordClip(blobs, { folder: `assets/${id}`, stretches });
-  const asset = { status: 'ready', account: 'a', playbackId: 'p', file: recorded.file };
-  const find = async (asked: string) => (asked === id ? asset : undefined);
-  const made = vod({ blobs, bytes: 64 * 1_048_576 });
-  const kit = {
-    deployment: { publicUrl: 'http://127.0.0.1' },
-    use: (token: { id: string }) => (token.id === films.id ? made : { find }),
-  };
-  const app = httpCore({ log: silentLog, routes: [playbackRoutes(kit as never)] });
-  server = Bun.serve({
-    ...{ port: 0, hostname: '127.0.0.1', development: false },
-    fetch: (request) => filmPageFile(new URL(request.url).pathname) ?? app.fetch(request),
-  });
-  base = `http://127.0.0.1:${server.port}/recordings/${sessionId}`;
+  served = serveRecording(sessionId, { blobs, file: recorded.file });
   browser = await launchBrowser();
 });
 afterAll(async () => {
   await browser?.close();
-  await server?.stop(true);
+  await served?.[Symbol.asyncDispose]();
   await rm(folder, { recursive: true, force: true });
 });
 
 test('every playlist and file of it keeps the rules, alone and together', async () => {
-  const text = await (await fetch(`${base}/source.m3u8`)).text();
+  const text = await (await fetch(`${served.base}/source.m3u8`)).text();
   const playlist = parseSegmentPlaylist(text);
   expect([playlist.type, playlist.isEnded]).toEqual(['VOD', true]);
-  const follower = new EventFollower(async (uri) => (await fetch(`${base}/${uri}`)).bytes());
+  const follower = new EventFollower(async (uri) => (await fetch(`${served.base}/${uri}`)).bytes());
   await follower.see(text);
   const pictures = follower.media.runs.filter(({ track }) => track === follower.media.runs[0].track);
   expect(pictures.reduce((sum, { samples }) => sum + samples.length, 0)).toBe(recorded.pictures);
@@ -81,7 +64,7 @@ test('every playlist and file of it keeps the rules, alone and together', async 
 test('ffmpeg and GStreamer play every picture of it, over HLS and as a file, without a word', async () => {
   for (const name of ['index.m3u8', 'source.mp4']) {
     for (const play of [playByFfmpeg, playByGstreamer]) {
-      const played = await play(`${base}/${name}`);
+      const played = await play(`${served.base}/${name}`);
       expect([name, play.name, played]).toEqual([
         ...[name, play.name],
         { pictures: recorded.pictures, complaints: '' },
@@ -91,7 +74,7 @@ test('ffmpeg and GStreamer play every picture of it, over HLS and as a file, wit
 });
 
 test('hls.js shows the right picture wherever it seeks to, and plays over the seam', async () => {
-  await using film = await openFilm(browser, { page: `${server.url}film`, url: `${base}/index.m3u8` });
+  await using film = await openFilm(browser, { page: served.page, url: `${served.base}/index.m3u8` });
   expect(film.duration).toBeCloseTo(end, 0);
   for (const at of [15.05, 3.1, 12.5, 0.5, 19, 13.7, 9.9]) {
     const shown = await film.pictureAt(at);
@@ -104,7 +87,7 @@ test('hls.js shows the right picture wherever it seeks to, and plays over the se
 });
 
 test('a browser alone shows the right picture of the file wherever it seeks to, and plays over the seam', async () => {
-  await using film = await openFilm(browser, { page: `${server.url}film`, url: `${base}/source.mp4` });
+  await using film = await openFilm(browser, { page: served.page, url: `${served.base}/source.mp4` });
   expect(film.duration).toBeCloseTo(end, 1);
   for (const at of [15.05, 3.1, 12.5, 0.5, 19, 11.95, 12.05, 13.7]) {
     const shown = await film.pictureAt(at);
@@ -118,8 +101,8 @@ test('a browser alone shows the right picture of the file wherever it seeks to, 
 test('any range of any file is those bytes', async () => {
   const { head, from, to } = { head: recorded.head, ...recorded.file.head };
   const whole = Buffer.concat([head, recorded.video.subarray(from, to)]);
-  expect(await fuzzRanges(`${base}/source.mp4`, { whole, times: 300 })).toBe(300);
-  const segment = Buffer.from(await (await fetch(`${base}/seg3.mp4`)).bytes());
+  expect(await fuzzRanges(`${served.base}/source.mp4`, { whole, times: 300 })).toBe(300);
+  const segment = Buffer.from(await (await fetch(`${served.base}/seg3.mp4`)).bytes());
   expect(recorded.video.includes(segment)).toBe(true);
-  expect(await fuzzRanges(`${base}/seg3.mp4`, { whole: segment, times: 100 })).toBe(100);
+  expect(await fuzzRanges(`${served.base}/seg3.mp4`, { whole: segment, times: 100 })).toBe(100);
 });

@@ -113,7 +113,8 @@ async function ownSecret({ resources, clock }: Pick<UrlKit, 'resources' | 'clock
 
 const kind = 'upload-secret';
 const id = 'urls';
-const secretSize = 0x20;
+/** Bytes: as many as the hash has that it is the key of. */
+const secretSize = 32;
 
 const altered = new Fault('upload.altered', {
   status: 403,

@@ -64,7 +64,7 @@ const settings: Readonly<Record<CidProfile, Readonly<Record<string, string>>>> =
 };
 
 /** Older ones pass over `max-file-links` without a word, and a large file gets another CID. */
-const leastVersion = [0, 0x23];
+const leastVersion = [0, 35];
 
 async function checkVersion(peer: Peer, signal: AbortSignal): Promise<void> {
   const answer = await postText(peer, { path: '/api/v0/version', text: '', signal });

@@ -81,8 +81,8 @@ export const outputLimits = limitTable('hls', {
     value: 2,
     unit: 's',
     meaning:
-      'By how much renditions may end before the source does. Viewers of a source that has some are held back by that much more.',
-    beyond: 'They are not offered to viewers who come then.',
+      'How far behind the source renditions are offered: so much more viewers of a source that has some are held back, so that they find in a rendition what follows. Of a process nothing is thought yet: that is `renditions.behind`.',
+    beyond: 'They are not offered to viewers who come then, until they have caught up.',
   },
   renditions: {
     value: 16,

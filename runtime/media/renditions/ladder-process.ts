@@ -112,12 +112,14 @@ export class LadderProcess {
   async #feed(child: FfmpegProcess): Promise<void> {
     const { signal } = this.#over;
     try {
-      for await (const piece of this.#run.media(signal)) {
+      for await (const { bytes, pictures } of this.#run.media(signal)) {
         if (signal.aborted) return;
-        const pictures = this.#rate.feed(piece);
-        // Of sound alone it gives nothing.
-        if (pictures !== undefined && pictures > 0) this.#owesSince ??= this.#options.clock.now();
-        await this.#write(child, piece);
+        if (pictures !== undefined) {
+          this.#rate.count(pictures);
+          // Of sound alone it gives nothing.
+          this.#owesSince ??= this.#options.clock.now();
+        }
+        await this.#write(child, bytes);
       }
       if (signal.aborted) return;
       this.#isFed = true;

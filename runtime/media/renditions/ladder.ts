@@ -43,7 +43,7 @@ export interface LadderRun {
    * are the reader's own. To be read once. Throws `LadderLost` when the window does not hold what comes next, or what was made
    * of it comes too late: the process was too slow. Throws `LadderFull`.
    */
-  media(signal: AbortSignal): AsyncIterable<Uint8Array>;
+  media(signal: AbortSignal): AsyncIterable<LadderMedia>;
   /**
    * What the process wrote to its standard output: fragmented mp4, track k + 1 is the rendition of profile k, times are those of
    * the source, in ticks of 1/90000 s. Where pictures are left out for a lower rate, the others keep their times; key frames
@@ -59,6 +59,20 @@ export interface LadderRun {
   readonly pictures: number;
   /** The process is gone, and nothing more comes of it. `isWhole`: it ended by itself after all was fed: what is there is cut. */
   end(options: { readonly isWhole: boolean }): void;
+}
+
+/** A piece of what is fed: whole boxes. */
+export interface LadderMedia {
+  readonly bytes: Uint8Array;
+  /** Those of the source in it; undefined: there are none. */
+  readonly pictures: FedPictures | undefined;
+}
+
+/** Seconds on the timeline of the media: when the first is decoded, and the first one behind them. */
+export interface FedPictures {
+  readonly count: number;
+  readonly start: number;
+  readonly end: number;
 }
 
 /** The process was slower than the window is long. */

@@ -104,8 +104,9 @@ export const transcodingTable = limitTable('renditions', {
   behind: {
     value: 4000,
     unit: 'ms',
-    meaning: 'By how much renditions may end before the source does.',
-    beyond: 'They are `behind`, and not offered to viewers when that lasts for `renditions.patience`.',
+    meaning:
+      'How far behind the source a process is thought to keep up. More than `renditionLag`, beyond which viewers are not offered them: a process is not ended for what it may soon make good.',
+    beyond: 'They are `behind`; when that lasts for `renditions.patience`, the process is ended.',
     key: 'renditions.behind',
   },
   patience: {

@@ -1,17 +1,10 @@
-import { FragmentReader } from '../recording/file/fragment-reader.ts';
-import { readInit } from '../recording/file/read-init.ts';
+import type { FedPictures } from './ladder.ts';
 
-/**
- * Counts the pictures of fragmented mp4 that the packager made, a second of its timeline at a time: what an encoder says of its frame
- * rate is its own word alone. Each piece holds whole boxes; what it cannot read it does not count.
- */
+/** Counts pictures a second of their timeline at a time: what an encoder says of its frame rate is its own word alone. */
 export class PictureRate {
-  readonly #reader = new FragmentReader();
   readonly #most: number;
-  #track = 0;
-  #timescale = 1;
-  /** Where the second that is being counted begins, ticks; -1: at the next picture. */
-  #since = -1;
+  /** Where the second that is being counted begins; undefined: at the next picture. */
+  #since: number | undefined;
   #count = 0;
   #last: number | undefined;
 
@@ -20,19 +13,14 @@ export class PictureRate {
     this.#most = most;
   }
 
-  /** Pictures in this piece; undefined: it is an init segment, or nothing that is known. */
-  feed(piece: Uint8Array): number | undefined {
-    const view = new DataView(piece.buffer, piece.byteOffset, piece.length);
-    let pictures: number | undefined;
-    for (let at = 0; at + 8 <= piece.length; ) {
-      const size = view.getUint32(at);
-      const type = view.getUint32(at + 4);
-      if (size < 8 || at + size > piece.length) break;
-      if (type === FTYP) this.#begin(piece);
-      else if (type === MOOF && this.#reader.read(view, at, size)) pictures = (pictures ?? 0) + this.#add();
-      at += size;
-    }
-    return pictures;
+  count({ count, start, end }: FedPictures): void {
+    this.#since ??= start;
+    this.#count += count;
+    const seconds = end - this.#since;
+    if (seconds < 1) return;
+    this.#last = this.#count / seconds;
+    this.#since = end;
+    this.#count = 0;
   }
 
   /** Pictures a second, undefined while there was no second of them. One that is not over yet counts when it has more already. */
@@ -40,32 +28,4 @@ export class PictureRate {
     if (this.#last === undefined) return this.#count > this.#most ? this.#count : undefined;
     return Math.max(this.#last, this.#count);
   }
-
-  #begin(init: Uint8Array): void {
-    const video = readInit(init)?.find(({ isVideo }) => isVideo);
-    this.#track = video?.id ?? 0;
-    this.#timescale = video?.timescale ?? 1;
-    this.#since = -1;
-    this.#count = 0;
-    this.#last = undefined;
-  }
-
-  #add(): number {
-    let pictures = 0;
-    for (const run of this.#reader.runs.slice(0, this.#reader.count)) {
-      if (run.track !== this.#track) continue;
-      if (this.#since < 0) this.#since = run.start;
-      pictures += run.count;
-      this.#count += run.count;
-      const seconds = (run.start + run.duration - this.#since) / this.#timescale;
-      if (seconds < 1) continue;
-      this.#last = this.#count / seconds;
-      this.#since = run.start + run.duration;
-      this.#count = 0;
-    }
-    return pictures;
-  }
 }
-
-const FTYP = 0x66747970;
-const MOOF = 0x6d6f6f66;

@@ -183,7 +183,7 @@ interface Incoming {
 export const HANDSHAKE = 1536;
 const VERSION = 3;
 /** Of a chunk: three bytes for the chunk stream, eleven, and an extended timestamp. */
-const LONGEST_HEADER = 0x12;
+const LONGEST_HEADER = 18;
 const EMPTY = new Uint8Array(0);
 const limits = publisherLimits;
 

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { readFlvFile } from '../../../demo/flv-file.ts';
 import { loopOf } from '../../../demo/loop.ts';
-import { type Publisher, publish } from '../../../runtime/media/rtmp/client.ts';
+import { type Publisher, publish } from '../../../demo/publisher.ts';
 import { root } from './server.ts';
 import { until } from './wait.ts';
 

@@ -1,4 +1,4 @@
-import { publish } from '../../../runtime/media/rtmp/client.ts';
+import { publish } from '../../../demo/publisher.ts';
 import { AAC_48000_STEREO, AVC_360P, audioHeader, frame, sound, videoHeader } from '../../hls/feed.ts';
 import { until } from './wait.ts';
 

@@ -12,7 +12,7 @@ import { spawn } from 'node:child_process';
 import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { publish } from '../../../runtime/media/rtmp/client.ts';
+import { publish } from '../../../demo/publisher.ts';
 import { AAC_48000_STEREO, AVC_360P, audioHeader, frame, sound, videoHeader } from '../../hls/feed.ts';
 import { findFreePorts } from '../../kit/free-ports.ts';
 import { damage, generator } from './damage.ts';

@@ -2,7 +2,12 @@ import type { RenditionProfile } from '../../../core/ports/transcoder.ts';
 import type { OutputConfig } from '../../../runtime/media/hls/limits.ts';
 import type { Attachment } from '../../../runtime/media/hls/output.ts';
 import type { MemoryShare } from '../../../runtime/media/memory-budget.ts';
-import type { Ladder, LadderRun, RenditionMaker } from '../../../runtime/media/renditions/ladder.ts';
+import type {
+  FedPictures,
+  Ladder,
+  LadderRun,
+  RenditionMaker,
+} from '../../../runtime/media/renditions/ladder.ts';
 import { Feed } from '../../hls/feed.ts';
 import { Viewer } from '../../hls/viewer.ts';
 import { ScriptedProcess, type ScriptedProcessOptions } from './process.ts';
@@ -11,6 +16,8 @@ import { ScriptedProcess, type ScriptedProcessOptions } from './process.ts';
 export class ScriptedMaker implements RenditionMaker {
   readonly ladders: Ladder[] = [];
   readonly runs: LadderRun[] = [];
+  /** What all processes were told of the pictures that they were fed. */
+  readonly fed: FedPictures[] = [];
   /** What went wrong with processes. */
   readonly errors: unknown[] = [];
   ends = 0;
@@ -89,7 +96,10 @@ export class ScriptedMaker implements RenditionMaker {
       for (let at = 0; at < garbled.length && !signal.aborted; at += 777)
         run.take(garbled.slice(at, at + 777));
     };
-    for await (const bytes of run.media(signal)) await give(process.read(bytes));
+    for await (const { bytes, pictures } of run.media(signal)) {
+      if (pictures) this.fed.push(pictures);
+      await give(process.read(bytes));
+    }
     if (!signal.aborted) await give(process.finish());
     run.end({ isWhole: !signal.aborted });
   }

@@ -62,6 +62,10 @@ test.each(sources)(
     }
     expect(renditions[0].segments.length).toBeGreaterThan(5);
     expect(maker.ladder.lag).toBe(0);
+    // Nothing is fed twice here, and each part tells its pictures where the part before has ended.
+    const { fed } = maker;
+    expect(fed.reduce((sum, { count }) => sum + count, 0)).toBe(source.samples(1).length);
+    for (const [index, { start }] of fed.slice(1).entries()) expect(start).toBe(fed[index].end);
   },
 );
 

@@ -1,6 +1,6 @@
 import { readFlvFile } from '../../../demo/flv-file.ts';
 import { loopOf } from '../../../demo/loop.ts';
-import { publish } from '../../../runtime/media/rtmp/client.ts';
+import { publish } from '../../../demo/publisher.ts';
 
 /**
  * Publishes a clip over and over, with timestamps that go on, faster than real time: `speed` times as fast, and never faster

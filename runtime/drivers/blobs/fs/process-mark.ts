@@ -22,7 +22,7 @@ export async function fateOf(mark: string): Promise<'alive' | 'dead' | 'elsewher
 async function machine(): Promise<string> {
   const boot = await readFile('/proc/sys/kernel/random/boot_id', 'utf8').catch(() => hostname());
   const space = await readlink('/proc/self/ns/pid').catch(() => '');
-  return createHash('sha256').update(`${boot}${space}`).digest('hex').slice(0, 0x10);
+  return createHash('sha256').update(`${boot}${space}`).digest('hex').slice(0, 16);
 }
 
 /** In ticks since the boot (proc_pid_stat(5), field 22); undefined where there is no /proc. */

@@ -64,4 +64,4 @@ function withRoom(
   return larger;
 }
 
-const firstRoom = 0x10_0000;
+const firstRoom = 1_048_576;

@@ -4,6 +4,7 @@ import type { ISocketFactory, Kafka, KafkaConfig, logCreator } from 'kafkajs';
 import type { Log } from '../../../../core/log.ts';
 import type { Clock } from '../../../../core/ports/clock.ts';
 import { group } from './limits.ts';
+import { mendedKafkajs } from './mended.ts';
 
 export interface KafkaConnection {
   /** `host:port` of brokers to begin with. */
@@ -29,8 +30,7 @@ export async function kafkaClient(
   connection: KafkaConnection,
   options: { clock: Clock; log: Log },
 ): Promise<KafkaClient> {
-  const { Kafka, logLevel } = await import('kafkajs');
-  await mendIdleTimer();
+  const { Kafka, logLevel } = await mendedKafkajs();
   const sockets = new Set<Socket>();
   let isDestroyed = false;
 
@@ -67,32 +67,6 @@ export async function kafkaClient(
       for (const socket of sockets) socket.destroy(new Error('the connection was cut'));
     },
   };
-}
-
-/**
- * The request queue of kafkajs 2.2.4 arms a timer after every request for the end of a throttling that there is not, with a
- * negative time: the runtime warns of it on stderr and makes it 1 ms, and as each such timer arms the next, every idle
- * connection wakes the process 1000 times a second. A timer is needed only while something waits, or must.
- */
-async function mendIdleTimer(): Promise<void> {
-  const path = 'kafkajs/src/network/requestQueue/index.js';
-  const { prototype } = ((await import(path)) as { default: { prototype: RequestQueue } }).default;
-  const { scheduleCheckPendingRequests: schedule } = prototype;
-  if (mended.has(schedule)) return;
-  prototype.scheduleCheckPendingRequests = function () {
-    if (this.pending.length > 0 || this.throttledUntil > Date.now()) schedule.call(this);
-  };
-  mended.add(prototype.scheduleCheckPendingRequests);
-}
-
-const mended = new WeakSet<object>();
-
-/** What kafkajs keeps to itself. */
-interface RequestQueue {
-  readonly pending: readonly unknown[];
-  /** Epoch ms; -1 at first. */
-  readonly throttledUntil: number;
-  scheduleCheckPendingRequests(): void;
 }
 
 /** What it calls an error is for us to judge: mostly we go on. */

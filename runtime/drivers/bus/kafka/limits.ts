@@ -175,6 +175,13 @@ export const groupLimits = limitTable('kafka', {
     meaning: 'Wait until a broker is asked again for a topic that was just made.',
     beyond: 'It is asked again.',
   },
+  brokersWait: {
+    value: 5000,
+    unit: 'ms',
+    meaning:
+      'Wait for as many brokers as a topic is to have copies: those of a cluster that starts come one by one.',
+    beyond: 'The start fails with `bus.refused`, which names `kafka.replication`.',
+  },
   sessionTimeout: {
     value: 6000,
     unit: 'ms',

@@ -50,11 +50,17 @@ export async function openTopics(connection: KafkaConnection, options: TopicOpti
   return withAdmin(connection, options, async (admin) => {
     const { topics, node, partitions, commandRetention, replicationFactor, minInsync } = options;
     const there = new Set(await admin.listTopics());
-    const create = (topic: string, made: Made) =>
-      createTopic(admin, {
-        ...{ ...made, topic, replicationFactor, there },
-        settings: { ...made.settings, ...(minInsync !== undefined && { 'min.insync.replicas': minInsync }) },
+    const create = (topic: string, made: Made) => {
+      const settings = {
+        ...made.settings,
+        ...(minInsync !== undefined && { 'min.insync.replicas': minInsync }),
+      };
+      const whole = { ...made, settings, topic, replicationFactor, there };
+      return asking(() => createTopic(admin, whole), {
+        isTransient: (error) => refusalOf(error) === 'kafka.replication',
+        ...{ clock: options.clock, within: group.brokersWait },
       });
+    };
     await create(topics.commands, {
       numPartitions: partitions,
       settings: {
@@ -97,13 +103,23 @@ export async function openTopics(connection: KafkaConnection, options: TopicOpti
 }
 
 /** Brokers hear of a new topic one after the other: its maker's next question may come to one that has not. */
-async function untilKnown<T>(clock: Clock, ask: () => Promise<T>): Promise<T> {
-  const limit = clock.now() + group.openTimeout;
+function untilKnown<T>(clock: Clock, ask: () => Promise<T>): Promise<T> {
+  const isTransient = (error: unknown) => unheardOf.has(answerType(error) ?? '');
+  return asking(ask, { isTransient, clock, within: group.openTimeout });
+}
+
+/** Asks again while what is wrong may pass. */
+async function asking<T>(
+  ask: () => Promise<T>,
+  options: { isTransient: (error: unknown) => boolean; clock: Clock; within: number },
+): Promise<T> {
+  const { isTransient, clock, within: most } = options;
+  const limit = clock.now() + most;
   for (;;) {
     try {
       return await ask();
     } catch (error) {
-      if (!unheardOf.has(answerType(error) ?? '') || clock.now() >= limit) throw error;
+      if (!isTransient(error) || clock.now() >= limit) throw error;
       await pause(group.createWait, clock);
     }
   }

@@ -72,4 +72,4 @@ function wellFormed(text: string): string {
 }
 
 /** Those of the largest time that is exact. */
-const timeLength = 0x10;
+const timeLength = 16;

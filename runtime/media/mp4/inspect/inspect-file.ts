@@ -14,14 +14,17 @@ export interface Inspected {
 
 /**
  * Is it an mp4 with H.264 and AAC, and what is in it? Computes long for large films: only for a thread of its own.
- * `isPlayed`: what playback of it needs is made too.
+ * `isPlayed`: what playback of it needs is made too. `isConverted`: so is what a converter needs of a film of another kind.
  */
 export async function inspectFile(
   file: ReadableFile,
-  { isPlayed = false }: { readonly isPlayed?: boolean } = {},
+  {
+    isPlayed = false,
+    isConverted = false,
+  }: { readonly isPlayed?: boolean; readonly isConverted?: boolean } = {},
 ): Promise<Inspected> {
   try {
-    const film = await readFilm(file);
+    const film = await readFilm(file, { isConverted });
     const { passedOver } = film;
     const inspection = { ok: true, spec: describe(film), passedOver } as const;
     if (!isPlayed) return { inspection };

@@ -10,6 +10,7 @@ const worker = new URL('./inspect-worker.ts', import.meta.url);
 
 interface Asked {
   readonly file: InspectedFile;
+  readonly isConverted: boolean;
   readonly keep?: (playback: FilmPlayback) => Promise<void>;
   resolve(inspection: Inspection): void;
   reject(error: unknown): void;
@@ -142,15 +143,15 @@ export function inspector(options: {
       waiting.delete(id);
       running.set(id, asked);
       thread ??= begin();
-      const { file, keep } = asked;
+      const { file, isConverted, keep } = asked;
       const subject = 'path' in file ? { path: file.path } : { size: file.size };
-      send({ id, begin: { ...subject, isPlayed: keep !== undefined } });
+      send({ id, begin: { ...subject, isPlayed: keep !== undefined, isConverted } });
     }
     if (thread !== undefined) watch();
   };
 
   return {
-    async inspect(file, { signal, keep }) {
+    async inspect(file, { signal, isConverted = false, keep }) {
       signal.throwIfAborted();
       if (isClosed) throw unavailable('files are no longer looked into');
       if (waiting.size >= limits.waiting) throw unavailable(`${waiting.size} files wait to be looked into`);
@@ -168,7 +169,7 @@ export function inspector(options: {
             }
           };
           signal.addEventListener('abort', stop);
-          waiting.set(id, { file, ...(keep && { keep }), resolve, reject, isReading: false });
+          waiting.set(id, { file, isConverted, ...(keep && { keep }), resolve, reject, isReading: false });
           advance();
         });
       } finally {

@@ -17,4 +17,7 @@ export type FromWorker =
   /** It is at work. */
   | { readonly alive: true };
 
-export type Begin = { readonly isPlayed: boolean } & ({ readonly path: string } | { readonly size: number });
+export type Begin = { readonly isPlayed: boolean; readonly isConverted: boolean } & (
+  | { readonly path: string }
+  | { readonly size: number }
+);

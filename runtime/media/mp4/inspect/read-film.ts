@@ -1,4 +1,4 @@
-import { takeHead } from '../on-demand/head.ts';
+import { canHaveHead, takeHead } from '../on-demand/head.ts';
 import { type Box, typeAt } from './boxes.ts';
 import { declaredDuration } from './declared-duration.ts';
 import { type FileBox, fileBoxes } from './file-boxes.ts';
@@ -37,8 +37,14 @@ export interface FilmTrack {
   cursors(): SampleCursor[];
 }
 
-/** Reads the index of a file: `ftyp`, `moov` wherever it is, and the `moof` boxes of a fragmented one. Throws Refusal. */
-export async function readFilm(file: ReadableFile): Promise<Film> {
+/**
+ * Reads the index of a file: `ftyp`, `moov` wherever it is, and the `moof` boxes of a fragmented one. Throws Refusal.
+ * `isConverted`: of one of another kind with what it takes to read it from its beginning to its end.
+ */
+export async function readFilm(
+  file: ReadableFile,
+  { isConverted = false }: { readonly isConverted?: boolean } = {},
+): Promise<Film> {
   const window = new FileWindow(file);
   const start = await readStart(window);
   const index = new IndexReader(window);
@@ -52,7 +58,7 @@ export async function readFilm(file: ReadableFile): Promise<Film> {
     if (box.type === 'moov' && movie !== undefined) throw new Refusal('it has two moov boxes');
     if (box.type === 'moov') {
       place = { moov: await index.read(box), moovAt: box.at };
-      movie = readNative({ ...place, start, hasMedia });
+      movie = readNative({ ...place, start, hasMedia, isConverted });
       for (const track of movie.tracks) measures.set(track, measureTables(track, file.size));
       checkCount(measures);
       // Nothing behind a plain film matters: where its samples lie was checked.
@@ -86,8 +92,13 @@ export async function readFilm(file: ReadableFile): Promise<Film> {
   return { size: file.size, isFragmented, tracks: filled, passedOver, claimed, start, ...place };
 }
 
-/** One of another kind is refused with what it takes to read it from its beginning to its end. Throws Refusal. */
-function readNative(film: Pick<Film, 'moov' | 'moovAt' | 'start'> & { readonly hasMedia: boolean }): Movie {
+/** Throws Refusal, of one of another kind that a converter could read `ForeignRefusal`. */
+function readNative(
+  film: Pick<Film, 'moov' | 'moovAt' | 'start'> & {
+    readonly hasMedia: boolean;
+    readonly isConverted: boolean;
+  },
+): Movie {
   try {
     return readMovie(film.moov);
   } catch (error) {
@@ -95,9 +106,10 @@ function readNative(film: Pick<Film, 'moov' | 'moovAt' | 'start'> & { readonly h
     const foreign = { ...error.foreign, ...declared(claimedOf(film.moov)) };
     if (!film.hasMedia) throw new ForeignRefusal(error.message, foreign);
     // Some of what lies there is read from places that would not be its own any more: it is left as it is refused.
-    const front = takeHead({ ...film, isFragmented: false });
-    if (!front) throw new Refusal(error.message);
-    throw new ForeignRefusal(error.message, { ...foreign, front });
+    const plain = { ...film, isFragmented: false };
+    if (!canHaveHead(plain)) throw new Refusal(error.message);
+    const front = film.isConverted ? takeHead(plain) : undefined;
+    throw new ForeignRefusal(error.message, { ...foreign, ...(front && { front }) });
   }
 }
 

@@ -11,12 +11,10 @@ import { Refusal } from '../inspect/refusal.ts';
  * Undefined: nothing is to be gained (the index is in front, or there are fragments), or it is not to be had that way: samples on
  * both sides of the index, or places beyond 4 GiB where a box has 32 bits for them.
  */
-export function takeHead({ start, moov, moovAt, isFragmented }: HeadlessFilm): FilmHead | undefined {
-  if (isFragmented || start === undefined) return undefined;
-  const from = start.length;
-  const grown = 8 + moov.to - moov.from;
-  const lies = (place: number, most: number) => place >= from && place < moovAt && place + grown <= most;
-  if (!everyPlace(moov, lies)) return undefined;
+export function takeHead(film: HeadlessFilm): FilmHead | undefined {
+  const { start, moov, moovAt } = film;
+  if (start === undefined || !canHaveHead(film)) return undefined;
+  const grown = sizeOf(moov);
   const { view } = moov;
   for (const { table, isLong } of placeTables(moov)) {
     for (let row = 0; row < table.count; row += 1) {
@@ -30,7 +28,20 @@ export function takeHead({ start, moov, moovAt, isFragmented }: HeadlessFilm): F
   new DataView(header.buffer).setUint32(0, grown);
   header.set([0x6d, 0x6f, 0x6f, 0x76], 4);
   const payload = new Uint8Array(view.buffer as ArrayBuffer, view.byteOffset + moov.from, grown - 8);
-  return { parts: [join([start, header]), payload], from, to: moovAt };
+  return { parts: [join([start, header]), payload], from: start.length, to: moovAt };
+}
+
+/** Whether `takeHead` makes one. Changes nothing. */
+export function canHaveHead({ start, moov, moovAt, isFragmented }: HeadlessFilm): boolean {
+  if (isFragmented || start === undefined) return false;
+  const from = start.length;
+  const grown = sizeOf(moov);
+  return everyPlace(moov, (place, most) => place >= from && place < moovAt && place + grown <= most);
+}
+
+/** In bytes, with its header. */
+function sizeOf(moov: Box): number {
+  return 8 + moov.to - moov.from;
 }
 
 /** What is known of the file. */

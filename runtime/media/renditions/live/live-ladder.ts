@@ -1,16 +1,11 @@
 import type { Clock } from '../../../../core/ports/clock.ts';
-import type { PublishGrant } from '../../../../core/ports/media.ts';
 import type { RenditionProfile } from '../../../../core/ports/transcoder.ts';
 import type { OutputConfig } from '../../hls/limits.ts';
 import type { MediaPlaylist } from '../../hls/media-playlist.ts';
 import type { Init, Segment } from '../../hls/segment.ts';
-import { RecordingTap } from '../../hls/tap.ts';
-import { VIDEO_TRACK } from '../../hls/track.ts';
 import type { LiveWindow } from '../../hls/window.ts';
 import type { MemoryShare } from '../../memory-budget.ts';
-import { writeInit } from '../../mp4/init.ts';
 import type { RenditionRelay } from '../../push/rendition-relay.ts';
-import type { TakeFeed } from '../../recording/feed.ts';
 import {
   type Ladder,
   LadderBroken,
@@ -19,11 +14,13 @@ import {
   type LadderRun,
   type RenditionMaker,
 } from '../ladder.ts';
-import { renditionRate } from '../rendition-rate.ts';
 import type { ReadyParts } from './assembly.ts';
 import { ladderLimits } from './limits.ts';
-import { LiveRun, type Place, type RunHost } from './live-run.ts';
+import { LiveRun, type RunHost } from './live-run.ts';
 import type { OutputTrack } from './output-movie.ts';
+import { decodableBefore, hasPictures, mediaBehind, newestPlace, type Place } from './place.ts';
+import { type LadderPublish, Publishes } from './publishes.ts';
+import { RenditionWindows } from './rendition-windows.ts';
 
 export interface LiveLadderOptions extends Pick<Ladder, 'playbackId' | 'streamId' | 'profiles'> {
   readonly clock: Clock;
@@ -40,13 +37,6 @@ export interface LiveLadderOptions extends Pick<Ladder, 'playbackId' | 'streamId
   log(line: string): void;
 }
 
-/** A publish whose renditions are made. */
-export interface LadderPublish {
-  readonly grant: PublishGrant;
-  /** As of `Attachment`. */
-  readonly recording?: { open(rendition?: string): TakeFeed | undefined; onTrouble(error: unknown): void };
-}
-
 /**
  * The renditions of one live playlist. Each has a window of its own, whose segments, parts, times and sound are those of the
  * source's; all of them always end at the same part. It follows the source from publish to publish.
@@ -57,8 +47,8 @@ export class LiveLadder implements Ladder {
   readonly profiles: readonly RenditionProfile[];
   readonly #options: LiveLadderOptions;
   readonly #source: LiveWindow;
-  readonly #windows: readonly LiveWindow[];
-  readonly #relays: readonly RenditionRelay[];
+  readonly #windows: RenditionWindows;
+  readonly #publishes = new Publishes();
   readonly #host: RunHost;
   /** The part of the source that is made next; undefined: wherever the source is by then. */
   #place: Place | undefined;
@@ -67,12 +57,6 @@ export class LiveLadder implements Ladder {
   /** Segments before it are not begun with: of them something was shown already. */
   #floor: number;
   #run: LiveRun | undefined;
-  /** What the windows hold now is of this init of the source, and of these encoders. */
-  #begun: { readonly init: Init; readonly tracks: readonly OutputTrack[] } | undefined;
-  /** The oldest first. */
-  #publishes: Publish[] = [];
-  /** Whose takes are fed. */
-  #recorded: Publish | undefined;
   #isSuspended = false;
   /** Nobody publishes any more; what was published may still be made. */
   #isOverForGood = false;
@@ -89,8 +73,7 @@ export class LiveLadder implements Ladder {
     this.profiles = profiles;
     this.#options = options;
     this.#source = source;
-    this.#windows = playlists.map(({ window }) => window);
-    this.#relays = options.relays ?? [];
+    this.#windows = new RenditionWindows({ profiles, playlists, relays: options.relays ?? [] });
     this.#floor = source.nextSequence;
     this.#host = {
       source,
@@ -124,19 +107,12 @@ export class LiveLadder implements Ladder {
 
   /** There are renditions to go to, or there will be soon. */
   get isPromising(): boolean {
-    return !this.#isSuspended || this.#hasMade;
+    return !this.#isSuspended || this.#windows.hasMedia;
   }
 
   get lag(): number {
     const place = this.#place;
-    if (place === undefined || !this.#hasMade) return 0;
-    let lag = 0;
-    for (let { sequence } = place; sequence <= this.#source.nextSequence; sequence += 1) {
-      const segment = this.#source.segment(sequence);
-      const from = sequence === place.sequence ? place.part : 0;
-      if (segment !== undefined) for (const part of segment.parts.slice(from)) lag += part.duration;
-    }
-    return lag * 1000;
+    return place === undefined || !this.#windows.hasMedia ? 0 : mediaBehind(this.#source, place) * 1000;
   }
 
   isOf(profiles: readonly RenditionProfile[]): boolean {
@@ -144,7 +120,7 @@ export class LiveLadder implements Ladder {
   }
 
   isListed(index: number): boolean {
-    const window = this.#windows[index];
+    const window = this.#windows.at(index);
     if (window === undefined || this.#isSuspended || this.#isOverForGood || !window.hasListed) return false;
     const { renditionLag, partTarget } = this.#options.config;
     if (this.lag > renditionLag * 1000) return false;
@@ -176,17 +152,15 @@ export class LiveLadder implements Ladder {
   }
 
   /** A publish has come. */
-  attach({ grant, recording }: LadderPublish): void {
-    this.#publishes.push({ grant, recording, init: this.#source.inits, end: undefined });
+  attach(publish: LadderPublish): void {
+    this.#publishes.add(publish, { init: this.#source.inits });
     this.#wake();
   }
 
   /** The publish is over, and all of it is cut. */
   release(): void {
-    const publish = this.#publishes.at(-1);
-    if (publish === undefined) return;
-    publish.end ??= this.#source.nextSequence;
-    for (const relay of this.#relays) relay.hold();
+    this.#publishes.close(this.#source.nextSequence);
+    this.#windows.hold();
     this.notify();
   }
 
@@ -202,7 +176,7 @@ export class LiveLadder implements Ladder {
 
   /** Memory is needed for the source. False: there is nothing to give. */
   giveWay(): boolean {
-    const isHolding = this.#run !== undefined || this.#windows.some(({ bytes }) => bytes > 0);
+    const isHolding = this.#run !== undefined || this.#windows.isHolding;
     this.#lose(new LadderFull('the source needs the memory of the renditions'));
     this.#wake();
     return isHolding;
@@ -217,8 +191,8 @@ export class LiveLadder implements Ladder {
   drain(): Promise<void> | undefined {
     if (this.#hasEnded) return undefined;
     this.#isOverForGood = true;
-    for (const publish of this.#publishes) publish.end ??= this.#source.nextSequence;
-    if (!this.#isWanted || !this.#isAtWork || this.#isAllMade) {
+    this.#publishes.close(this.#source.nextSequence);
+    if (!this.#isWanted || !this.#isAtWork || this.#publishes.isMade(this.#place)) {
       this.end();
       return undefined;
     }
@@ -239,9 +213,9 @@ export class LiveLadder implements Ladder {
     this.#isOverForGood = this.#hasEnded = true;
     this.#run?.end({ isWhole: false });
     this.#run = undefined;
-    for (const publish of this.#publishes) publish.end ??= this.#source.nextSequence;
+    this.#publishes.close(this.#source.nextSequence);
     this.#clear();
-    for (const relay of this.#relays) relay.end();
+    this.#windows.end();
     this.#wake();
     this.#stop?.();
     this.#onDrained?.();
@@ -249,29 +223,17 @@ export class LiveLadder implements Ladder {
 
   /** Somebody has use for what viewers do not get any more. */
   get #isWanted(): boolean {
-    return (
-      this.#publishes.some(({ recording }) => recording !== undefined) ||
-      this.#relays.some(({ isActive }) => isActive)
-    );
+    return this.#publishes.isRecorded || this.#windows.isPushed;
   }
 
   /** There is a process, or was one of which something is to be gone on with. */
   get #isAtWork(): boolean {
-    return this.#run?.hasEnded === false || this.#hasMade;
-  }
-
-  get #isAllMade(): boolean {
-    const last = this.#publishes.at(-1);
-    return last === undefined || this.#isMade(last);
-  }
-
-  get #hasMade(): boolean {
-    return this.#windows.some((window) => window.hasListed || window.isOpen);
+    return this.#run?.hasEnded === false || this.#windows.hasMedia;
   }
 
   #nextRun(): LiveRun | undefined {
     // Nobody has seen anything yet: there is nothing to go on with.
-    if (!this.#hasMade) this.#place = undefined;
+    if (!this.#windows.hasMedia) this.#place = undefined;
     const place = this.#place ?? this.#newest();
     const segment = place && this.#source.segment(place.sequence);
     if (place === undefined || segment === undefined || segment.parts.length <= place.part) return undefined;
@@ -281,7 +243,7 @@ export class LiveLadder implements Ladder {
       this.#clear();
       return undefined;
     }
-    const first = this.#decodableBefore(segment);
+    const first = decodableBefore(this.#source, segment);
     if (first === undefined) {
       this.#clear();
       return undefined;
@@ -297,56 +259,39 @@ export class LiveLadder implements Ladder {
     });
   }
 
-  /** The nearest segment that a decoder can begin with: this one, mostly; undefined: there is none any more. */
-  #decodableBefore(segment: Segment): Segment | undefined {
-    let found: Segment | undefined = segment;
-    while (found !== undefined && !found.parts[0].isIndependent)
-      found = this.#source.segment(found.sequence - 1);
-    return found?.init.id === segment.init.id ? found : undefined;
-  }
-
-  /** The newest segment of which nothing was shown and that a decoder can begin with. */
+  /** Of which nothing was shown. */
   #newest(): Place | undefined {
-    const { open, init, nextSequence } = this.#source;
+    const { init } = this.#source;
     if (init === undefined || this.#isOver(init)) return undefined;
-    const candidates = [open, this.#source.segment(nextSequence - 1)];
-    const segment = candidates.find(
-      (each) =>
-        each !== undefined &&
-        each.sequence >= this.#floor &&
-        each.init.id === init.id &&
-        each.parts[0]?.isIndependent,
-    );
-    return segment && { sequence: segment.sequence, part: 0 };
+    return newestPlace(this.#source, { floor: this.#floor });
   }
 
   #isOver(init: Init): boolean {
     return (
       this.#source.init?.id !== init.id ||
       this.#source.hint === undefined ||
-      this.#publishOf(init)?.end !== undefined
+      this.#publishes.of(init)?.end !== undefined
     );
   }
 
   #accept(run: LiveRun, tracks: readonly OutputTrack[]): void {
-    const begun = this.#begun;
-    if (begun?.init.id !== run.init.id || !this.#hasMade) return;
-    if (tracks.every(({ record }, i) => Buffer.compare(record, begun.tracks[i].record) === 0)) return;
+    if (this.#windows.fits(run.init, tracks)) return;
     this.#clear();
     throw new LadderBroken('it encodes in another way than the process before it');
   }
 
   #make(run: LiveRun, { parts, endsSegment }: ReadyParts): void {
-    this.#beginInit(run, parts[0].sequence);
-    for (const [index, queue] of run.queues.entries()) {
-      if (queue.write(parts, { window: this.#windows[index], relay: this.#relays[index] })) continue;
+    const { targetDuration } = this.#source;
+    const publish = this.#publishes.of(run.init);
+    this.#windows.begin(run, { sequence: parts[0].sequence, targetDuration, publish });
+    if (!this.#windows.write(run, parts)) {
       const error = new LadderFull('no memory is left for the playlists of renditions');
       this.#lose(error);
       throw error;
     }
     const { sequence, index, end } = parts[parts.length - 1];
     this.#shown = Math.max(this.#shown, run.shownBefore(end));
-    if (endsSegment) for (const window of this.#windows) window.closeSegment();
+    if (endsSegment) this.#windows.closeSegment();
     this.#place = endsSegment ? { sequence: sequence + 1, part: 0 } : { sequence, part: index + 1 };
     this.#isSuspended = false;
     this.#commit();
@@ -356,80 +301,34 @@ export class LiveLadder implements Ladder {
   #skip(run: LiveRun, { parts }: ReadyParts): void {
     const { sequence } = parts[parts.length - 1];
     if (parts[0].index === 0 || !this.#isOver(run.init)) this.#clear();
-    else for (const window of this.#windows) window.closeSegment();
+    else this.#windows.closeSegment();
     this.#place = { sequence: sequence + 1, part: 0 };
-    if (this.#hasMade) this.#commit();
-  }
-
-  /** What follows has another init than what is there. */
-  #beginInit(run: LiveRun, sequence: number): void {
-    if (this.#begun?.init.id === run.init.id) return;
-    const { init, discontinuities } = run;
-    const tracks = run.tracks as readonly OutputTrack[];
-    const publish = this.#publishOf(init);
-    const isOther = publish !== this.#recorded;
-    if (isOther) this.#endTakes();
-    for (const [index, window] of this.#windows.entries()) {
-      const profile = this.profiles[index];
-      const { config, record } = tracks[index];
-      if (isOther && publish?.recording) {
-        const { open, onTrouble } = publish.recording;
-        window.tap = new RecordingTap({ open: () => open(profile.name), onTrouble });
-      }
-      window.number({
-        mediaSequence: sequence,
-        discontinuitySequence: discontinuities,
-        targetDuration: this.#source.targetDuration,
-      });
-      const video = { id: VIDEO_TRACK, timescale: 90_000, config, record };
-      const { audio } = init;
-      // Counted in slots of a clock that ticks faster, it says nothing in the header of what is encoded live.
-      const frameRate = config.frameRate ?? renditionRate(profile, init.frameRate);
-      window.begin({
-        bytes: writeInit(audio === undefined ? { video } : { video, audio }),
-        codecs: [config.codec, ...init.codecs.slice(1)],
-        width: config.width,
-        height: config.height,
-        frameRate,
-        audio,
-      });
-      const relay = this.#relays[index];
-      relay?.begin(
-        { video: { config, record }, audio, frameRate, bitrate: profile.bitrate },
-        { isPublish: isOther },
-      );
-      // What is left of a publish that is over: nobody is connected to for it.
-      if (isOther && publish?.end !== undefined) relay?.hold();
-    }
-    this.#recorded = publish;
-    this.#begun = { init, tracks };
+    if (this.#windows.hasMedia) this.#commit();
   }
 
   /** The source has closed a segment without another part. */
   #follow(): void {
     const place = this.#place;
-    if (place === undefined || !this.#hasMade) return;
+    if (place === undefined || !this.#windows.hasMedia) return;
     const segment = this.#source.segment(place.sequence);
     if (place.part > 0 && segment?.isOpen === false && segment.parts.length === place.part) {
-      for (const window of this.#windows) window.closeSegment();
+      this.#windows.closeSegment();
       this.#place = { sequence: place.sequence + 1, part: 0 };
       this.#commit();
-    } else if (this.#windows[0].hint !== undefined && !this.#isFlowing) this.#commit();
+    } else if (this.#windows.isHinting && !this.#isFlowing) this.#commit();
   }
 
   /** More will follow what is made. */
   get #isFlowing(): boolean {
     const { sequence, part } = this.#place ?? { sequence: -1, part: 0 };
     if ((this.#source.segment(sequence)?.parts.length ?? 0) > part) return true;
-    const isPublishing = this.#publishes.at(-1)?.end === undefined;
-    return isPublishing && this.#source.hint !== undefined;
+    return this.#publishes.isOpen && this.#source.hint !== undefined;
   }
 
   #commit(): void {
     this.#version += 1;
-    const isLive = this.#isFlowing;
-    for (const window of this.#windows) window.commit({ isLive });
-    this.#settleTakes();
+    this.#windows.commit({ isLive: this.#isFlowing });
+    this.#settle();
   }
 
   #lose(error: Error): void {
@@ -440,38 +339,19 @@ export class LiveLadder implements Ladder {
 
   /** Nothing is listed any more; what comes is begun anew, with a later segment. */
   #clear(): void {
-    this.#place = this.#begun = undefined;
+    this.#place = undefined;
     this.#version += 1;
-    for (const { window } of this.#options.playlists) window.clear();
-    this.#floor = Math.max(this.#floor, ...this.#windows.map(({ nextSequence }) => nextSequence));
-    this.#settleTakes();
-    for (const playlist of this.#options.playlists) playlist.wake();
+    this.#windows.clear();
+    this.#floor = Math.max(this.#floor, this.#windows.nextSequence);
+    this.#settle();
+    this.#windows.wake();
   }
 
-  #publishOf(init: Init): Publish | undefined {
-    return this.#publishes.findLast((publish) => publish.init <= init.id);
-  }
-
-  /** Ends the takes of a publish of which nothing more comes, and forgets it. */
-  #settleTakes(): void {
-    if (this.#recorded !== undefined && this.#isMade(this.#recorded)) this.#endTakes();
-    // The newest says whether somebody publishes.
-    this.#publishes = this.#publishes.filter((each, i, all) => i === all.length - 1 || !this.#isMade(each));
-    if (this.#isOverForGood && this.#isAllMade) this.end();
-  }
-
-  /** It is over, and nothing of it is made any more. */
-  #isMade({ end }: Publish): boolean {
-    const place = this.#place;
-    return end !== undefined && (place === undefined || place.sequence >= end);
-  }
-
-  #endTakes(): void {
-    this.#recorded = undefined;
-    for (const window of this.#windows) {
-      window.tap?.end();
-      window.tap = undefined;
-    }
+  /** Lets go of the publishes of which nothing more comes. */
+  #settle(): void {
+    this.#windows.settleTakes(this.#place);
+    this.#publishes.settle(this.#place);
+    if (this.#isOverForGood && this.#publishes.isMade(this.#place)) this.end();
   }
 
   #change(signal: AbortSignal): Promise<void> {
@@ -490,18 +370,6 @@ export class LiveLadder implements Ladder {
   #wake(): void {
     for (const done of this.#waiting) done();
   }
-}
-
-interface Publish extends LadderPublish {
-  readonly recording: LadderPublish['recording'];
-  /** The first init that it may have. */
-  readonly init: number;
-  /** The first segment that is not of it any more; undefined while it runs. */
-  end: number | undefined;
-}
-
-function hasPictures(init: Init): init is Init & { width: number; height: number } {
-  return init.width !== undefined && init.height !== undefined;
 }
 
 function durationOf(segments: readonly Segment[]): number {

@@ -3,20 +3,15 @@ import type { LiveWindow } from '../../hls/window.ts';
 import type { MemoryShare } from '../../memory-budget.ts';
 import { FragmentReader } from '../../recording/file/fragment-reader.ts';
 import type { Arena } from '../../sink.ts';
-import { LadderBroken, LadderLost, type LadderRun } from '../ladder.ts';
+import { type FedPictures, LadderBroken, LadderLost, type LadderMedia, type LadderRun } from '../ladder.ts';
 import { type ReadyParts, readyParts } from './assembly.ts';
 import type { LadderLimits } from './limits.ts';
 import type { OutputTrack } from './output-movie.ts';
 import { OutputReader, type OutputSink } from './output-reader.ts';
 import { PictureOrder } from './picture-order.ts';
 import { PictureQueue } from './picture-queue.ts';
+import type { Place } from './place.ts';
 import { readSourcePart, type SourcePart } from './source-part.ts';
-
-/** A part of the source, by its segment and its number in it. */
-export interface Place {
-  readonly sequence: number;
-  readonly part: number;
-}
 
 /** What a run asks of its ladder. */
 export interface RunHost {
@@ -99,11 +94,11 @@ export class LiveRun implements LadderRun, OutputSink {
     return this.#from === undefined ? undefined : this.#from / 90_000;
   }
 
-  async *media(signal: AbortSignal): AsyncGenerator<Uint8Array> {
+  async *media(signal: AbortSignal): AsyncGenerator<LadderMedia> {
     const { source } = this.#host;
     let sequence = this.#feedFrom;
     let part = 0;
-    yield await this.init.blob.bytes();
+    yield { bytes: await this.init.blob.bytes(), pictures: undefined };
     while (!this.#isDone(signal)) {
       const segment = source.segment(sequence);
       if (segment === undefined && sequence < source.nextSequence)
@@ -117,9 +112,9 @@ export class LiveRun implements LadderRun, OutputSink {
         // Viewers have asked for it, so that it is in their Blob by now.
         const bytes = read instanceof Blob ? await read.bytes() : read;
         if (this.#isDone(signal)) return;
-        this.#plan(bytes, { sequence, index: part, duration, wallStart });
+        const pictures = this.#plan(bytes, { sequence, index: part, duration, wallStart });
         part += 1;
-        yield bytes;
+        yield { bytes, pictures };
       } else if (segment !== undefined && !segment.isOpen) {
         sequence += 1;
         part = 0;
@@ -213,7 +208,10 @@ export class LiveRun implements LadderRun, OutputSink {
   }
 
   /** What was read is handed out: its pictures may come back. */
-  #plan(bytes: Uint8Array, told: Pick<SourcePart, 'sequence' | 'index' | 'duration' | 'wallStart'>): void {
+  #plan(
+    bytes: Uint8Array,
+    told: Pick<SourcePart, 'sequence' | 'index' | 'duration' | 'wallStart'>,
+  ): FedPictures {
     const { pictures, sound } = readSourcePart(bytes, this.#reader);
     const { start, count } = pictures;
     const end = start + pictures.duration;
@@ -221,6 +219,7 @@ export class LiveRun implements LadderRun, OutputSink {
     const { sequence, part } = this.#place;
     if (told.sequence < sequence || (told.sequence === sequence && told.index < part)) this.#madeUntil = end;
     else this.#parts.push({ ...told, start, end, pictures: count, sound });
+    return { count, start: start / 90_000, end: end / 90_000 };
   }
 
   #assemble({ isOver }: { isOver: boolean }): void {

@@ -82,4 +82,4 @@ function readTimescale(mdhd: Box): number {
 }
 
 /** A second on the timeline of the source's pictures. */
-const TICKS = 0x15f90;
+const TICKS = 90_000;

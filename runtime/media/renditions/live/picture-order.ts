@@ -109,7 +109,7 @@ interface Group {
 }
 
 /** So many are forgotten at one time, at least. */
-const MANY = 0x100;
+const MANY = 256;
 
 /** Near the end mostly: pictures are seldom far from their place. */
 function insert(sorted: number[], value: number): void {

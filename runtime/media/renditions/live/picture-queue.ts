@@ -22,7 +22,7 @@ export class PictureQueue {
     const { isEach, memory, limits } = options;
     this.isEach = isEach;
     this.#limits = limits;
-    this.arena = new Arena({ initial: 0x10000, limit: limits.pictureBytes, memory });
+    this.arena = new Arena({ initial: 65_536, limit: limits.pictureBytes, memory });
     this.#track = new Track({
       id: VIDEO_TRACK,
       isVideo: true,

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from 'vitest';
-import { PublishRefused, publish } from '../../runtime/media/rtmp/client.ts';
+import { PublishRefused, publish } from '../../demo/publisher.ts';
 import { type Peer, rtmpPeer } from './rtmp-peer.ts';
 
 let peer: Peer | undefined;

@@ -1,0 +1,167 @@
+import type { RenditionProfile } from '../../../../core/ports/transcoder.ts';
+import type { MediaPlaylist } from '../../hls/media-playlist.ts';
+import type { Init } from '../../hls/segment.ts';
+import { RecordingTap } from '../../hls/tap.ts';
+import { VIDEO_TRACK } from '../../hls/track.ts';
+import type { LiveWindow } from '../../hls/window.ts';
+import { writeInit } from '../../mp4/init.ts';
+import type { RenditionRelay } from '../../push/rendition-relay.ts';
+import { renditionRate } from '../rendition-rate.ts';
+import type { LiveRun } from './live-run.ts';
+import type { OutputTrack } from './output-movie.ts';
+import type { Place } from './place.ts';
+import { isMade, type KnownPublish } from './publishes.ts';
+import type { SourcePart } from './source-part.ts';
+
+export interface RenditionWindowsOptions {
+  readonly profiles: readonly RenditionProfile[];
+  /** One for each profile. */
+  readonly playlists: readonly MediaPlaylist[];
+  /** One for each profile, or none. */
+  readonly relays: readonly RenditionRelay[];
+}
+
+/** Where the renditions of one playlist go: a window for each, its take when it is recorded, and the relay it is pushed by. */
+export class RenditionWindows {
+  readonly #profiles: readonly RenditionProfile[];
+  readonly #playlists: readonly MediaPlaylist[];
+  readonly #windows: readonly LiveWindow[];
+  readonly #relays: readonly RenditionRelay[];
+  /** What the windows hold now is of this init of the source, and of these encoders. */
+  #begun: { readonly init: Init; readonly tracks: readonly OutputTrack[] } | undefined;
+  /** Whose takes are fed. */
+  #recorded: KnownPublish | undefined;
+
+  constructor({ profiles, playlists, relays }: RenditionWindowsOptions) {
+    this.#profiles = profiles;
+    this.#playlists = playlists;
+    this.#windows = playlists.map(({ window }) => window);
+    this.#relays = relays;
+  }
+
+  /** There is something of them to be gone on with. */
+  get hasMedia(): boolean {
+    return this.#windows.some((window) => window.hasListed || window.isOpen);
+  }
+
+  get isHolding(): boolean {
+    return this.#windows.some(({ bytes }) => bytes > 0);
+  }
+
+  /** Viewers are told of a part that is to come. */
+  get isHinting(): boolean {
+    return this.#windows[0].hint !== undefined;
+  }
+
+  get isPushed(): boolean {
+    return this.#relays.some(({ isActive }) => isActive);
+  }
+
+  /** No segment from here on was begun. */
+  get nextSequence(): number {
+    return Math.max(...this.#windows.map(({ nextSequence }) => nextSequence));
+  }
+
+  at(index: number): LiveWindow | undefined {
+    return this.#windows[index];
+  }
+
+  /** Whether what these encoders make of this init can follow what is there. */
+  fits(init: Init, tracks: readonly OutputTrack[]): boolean {
+    const begun = this.#begun;
+    if (begun?.init.id !== init.id || !this.hasMedia) return true;
+    return tracks.every(({ record }, i) => Buffer.compare(record, begun.tracks[i].record) === 0);
+  }
+
+  /** What follows is of this run, from segment `sequence` on: an init is written where it has another than what is there. */
+  begin(
+    run: LiveRun,
+    options: { sequence: number; targetDuration: number; publish: KnownPublish | undefined },
+  ): void {
+    if (this.#begun?.init.id === run.init.id) return;
+    const { sequence, targetDuration, publish } = options;
+    const { init, discontinuities } = run;
+    const tracks = run.tracks as readonly OutputTrack[];
+    const isOther = publish !== this.#recorded;
+    if (isOther) this.endTakes();
+    for (const [index, window] of this.#windows.entries()) {
+      const profile = this.#profiles[index];
+      const { config, record } = tracks[index];
+      if (isOther && publish?.recording) {
+        const { open, onTrouble } = publish.recording;
+        window.tap = new RecordingTap({ open: () => open(profile.name), onTrouble });
+      }
+      window.number({ mediaSequence: sequence, discontinuitySequence: discontinuities, targetDuration });
+      const video = { id: VIDEO_TRACK, timescale: 90_000, config, record };
+      const { audio } = init;
+      // Counted in slots of a clock that ticks faster, it says nothing in the header of what is encoded live.
+      const frameRate = config.frameRate ?? renditionRate(profile, init.frameRate);
+      window.begin({
+        bytes: writeInit(audio === undefined ? { video } : { video, audio }),
+        codecs: [config.codec, ...init.codecs.slice(1)],
+        width: config.width,
+        height: config.height,
+        frameRate,
+        audio,
+      });
+      const relay = this.#relays[index];
+      relay?.begin(
+        { video: { config, record }, audio, frameRate, bitrate: profile.bitrate },
+        { isPublish: isOther },
+      );
+      // What is left of a publish that is over: nobody is connected to for it.
+      if (isOther && publish?.end !== undefined) relay?.hold();
+    }
+    this.#recorded = publish;
+    this.#begun = { init, tracks };
+  }
+
+  /** False: there is no room for them. */
+  write(run: LiveRun, parts: readonly SourcePart[]): boolean {
+    for (const [index, queue] of run.queues.entries())
+      if (!queue.write(parts, { window: this.#windows[index], relay: this.#relays[index] })) return false;
+    return true;
+  }
+
+  closeSegment(): void {
+    for (const window of this.#windows) window.closeSegment();
+  }
+
+  commit(options: { readonly isLive: boolean }): void {
+    for (const window of this.#windows) window.commit(options);
+  }
+
+  /** Nothing is listed any more; what comes has an init of its own. */
+  clear(): void {
+    this.#begun = undefined;
+    for (const window of this.#windows) window.clear();
+  }
+
+  /** Who waits for something of them is answered. */
+  wake(): void {
+    for (const playlist of this.#playlists) playlist.wake();
+  }
+
+  /** The publish is over. */
+  hold(): void {
+    for (const relay of this.#relays) relay.hold();
+  }
+
+  /** Ends the takes of a publish of which nothing more comes, when `place` is what is made next. */
+  settleTakes(place: Place | undefined): void {
+    if (this.#recorded !== undefined && isMade(this.#recorded, place)) this.endTakes();
+  }
+
+  endTakes(): void {
+    this.#recorded = undefined;
+    for (const window of this.#windows) {
+      window.tap?.end();
+      window.tap = undefined;
+    }
+  }
+
+  /** They are not pushed any more. */
+  end(): void {
+    for (const relay of this.#relays) relay.end();
+  }
+}
