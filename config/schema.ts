@@ -1,6 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { durationSchema } from '../core/duration.ts';
-import { limitSchema } from '../core/limit-table.ts';
+import { limitSchema } from '../core/limit-schema.ts';
 import { configLimits } from '../core/limits.ts';
 import { allRoles } from '../core/nodes.ts';
 import { driversSchema, kafkaSchema, redisSchema, s3Schema } from './engines.ts';
