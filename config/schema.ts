@@ -1,6 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { durationSchema } from '../core/duration.ts';
-import { limitSchema } from '../core/limit-table.ts';
+import { limitSchema } from '../core/limit-schema.ts';
 import { configLimits } from '../core/limits.ts';
 import { allRoles } from '../core/nodes.ts';
 import { driversSchema, kafkaSchema, redisSchema, s3Schema } from './engines.ts';
@@ -360,9 +360,9 @@ export const configSchema = Type.Object(
       }),
       behind: durationSchema({
         default: '4s',
-        atLeast: '1s',
+        atLeast: '2s',
         description:
-          'How far behind the source renditions may be before their process is thought too slow. At least 1s. (Viewers are offered those that are 2s behind at most.)',
+          'How far behind the source renditions may be before their process is thought too slow. At least 2s, which is how far behind viewers are offered them.',
         beyond: 'When that lasts for `renditions.patience`, the process is ended.',
       }),
       patience: durationSchema({

@@ -1,5 +1,5 @@
 import { type TString, Type } from '@sinclair/typebox';
-import type { LimitNote } from './limit-table.ts';
+import type { LimitNote } from './limit-schema.ts';
 
 const units: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 

@@ -1,4 +1,4 @@
-import { type TInteger, Type } from '@sinclair/typebox';
+// Threads of their own load this: nothing that takes long to load may be imported here.
 
 /**
  * A bound of the program, declared once, in the `limits.ts` of its folder: the code reads `value`, and the table in
@@ -35,23 +35,4 @@ export function valuesOf<N extends string>(table: LimitTable<N>): Readonly<Recor
 /** The area of a limit table; undefined for anything else. */
 export function areaOf(value: unknown): string | undefined {
   return value !== null && typeof value === 'object' ? (value as Partial<LimitTable>)[area] : undefined;
-}
-
-/** What a key of the config carries when it is a bound. */
-export interface LimitNote {
-  readonly unit: string;
-  readonly beyond: string;
-}
-
-/** Schema of a bound in the config: a whole number, at least 1 unless `minimum` says otherwise. Without `default` the code knows better. */
-export function limitSchema(options: {
-  default?: number;
-  description: string;
-  unit: string;
-  beyond: string;
-  minimum?: number;
-  maximum?: number;
-}): TInteger {
-  const { unit, beyond, ...rest } = options;
-  return Type.Integer({ minimum: 1, ...rest, limit: { unit, beyond } satisfies LimitNote });
 }

@@ -1,5 +1,5 @@
 import { type TString, Type } from '@sinclair/typebox';
-import type { LimitNote } from './limit-table.ts';
+import type { LimitNote } from './limit-schema.ts';
 
 const units: Readonly<Record<string, number>> = {
   B: 1,

@@ -8,7 +8,7 @@ import { loadConfig } from '../config/load.ts';
 import { enabledPlugins } from '../config/plugins.ts';
 import { configSchema } from '../config/schema.ts';
 import { coreFaults, jobFaults, startFaults } from '../core/fault-table.ts';
-import type { LimitNote } from '../core/limit-table.ts';
+import type { LimitNote } from '../core/limit-schema.ts';
 import type { FaultTable, Plugin } from '../core/plugin.ts';
 import { world } from '../test/kit/world.ts';
 import { allLimits, shown } from './limits.ts';

@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox';
-import { limitSchema } from '../../core/limit-table.ts';
+import { limitSchema } from '../../core/limit-schema.ts';
 import type { Kit } from '../../core/plugin.ts';
 
 export const config = Type.Object({

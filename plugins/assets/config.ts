@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox';
 import { durationSchema } from '../../core/duration.ts';
-import { limitSchema } from '../../core/limit-table.ts';
+import { limitSchema } from '../../core/limit-schema.ts';
 import { sizeSchema } from '../../core/size.ts';
 
 /** How much is kept of assets that come from one source. Each account has these bounds for itself. */

@@ -3,7 +3,7 @@ import { Elysia } from 'elysia';
 import { authenticate, authenticator } from '../../core/auth.ts';
 import { Fault } from '../../core/fault.ts';
 import { says } from '../../core/http.ts';
-import { limitSchema } from '../../core/limit-table.ts';
+import { limitSchema } from '../../core/limit-schema.ts';
 import { idSchema, text } from '../../core/operation.ts';
 import { definePlugin } from '../../core/plugin.ts';
 import { eventStream, eventStreamHeaders } from './event-stream.ts';

@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox';
-import { limitSchema } from '../../core/limit-table.ts';
+import { limitSchema } from '../../core/limit-schema.ts';
 
 export const config = Type.Object({
   maxBitrate: limitSchema({

@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox';
 import { durationSchema } from '../../core/duration.ts';
-import { limitSchema } from '../../core/limit-table.ts';
+import { limitSchema } from '../../core/limit-schema.ts';
 import { listLimits } from '../../core/limits.ts';
 
 export const config = Type.Object({

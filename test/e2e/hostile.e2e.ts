@@ -309,7 +309,7 @@ test.each(cases)('%s', async (name, bytes, ends) => {
   } else {
     // One of which nothing can be used is ended after 5 s, and whoever is refused has 2 s to read why; both are looked at
     // every quarter of a second. The rest is for a busy machine.
-    await peer.closed({ within: 10_000 });
+    await peer.closed({ within: 30_000 });
     if (ends.source.includes('refused')) expect(peer.codes()).not.toContain('NetStream.Publish.Start');
     const reason = await until('the line of log', () => reasonFor(from), { within: 3000 });
     expect(reason).toMatch(ends);

@@ -71,11 +71,7 @@ test.each([1, 2, 3, 4, 5])('alone and side by side take turns, by pieces of any 
 test('a message of more than 2^32 bits has its whole length in the end', () => {
   const state = new Md5State();
   const machine = md5({ piece: 1_048_576 });
-  const zeros = new Uint8Array(1_048_576);
-  const library = createHash('md5');
-  for (let n = 0; n < 513; n += 1) {
-    machine.take([state], zeros.length);
-    library.update(zeros);
-  }
-  expect(machine.digest(state, new Uint8Array(1))).toBe(library.update(new Uint8Array(1)).digest('hex'));
+  for (let n = 0; n < 513; n += 1) machine.take([state], 1_048_576);
+  // head -c $((513 * 1048576 + 1)) /dev/zero | md5sum
+  expect(machine.digest(state, new Uint8Array(1))).toBe('68cc756b1976a190ee199e2d0453569f');
 });

@@ -80,17 +80,20 @@ afterAll(async () => {
   await rm(folder, { recursive: true });
 });
 
-const encoded = new Map<string, readonly FlvTag[]>();
+const encoded = new Map<string, Promise<readonly FlvTag[]>>();
 
-async function source(name: string): Promise<readonly FlvTag[]> {
-  const known = encoded.get(name);
-  if (known !== undefined) return known;
+/** Encoded once, whoever asks. */
+function source(name: string): Promise<readonly FlvTag[]> {
+  const known = encoded.get(name) ?? encode(name);
+  encoded.set(name, known);
+  return known;
+}
+
+async function encode(name: string): Promise<readonly FlvTag[]> {
   const path = join(folder, `${name}.${enhanced.has(name) ? 'mp4' : 'flv'}`);
   await run('ffmpeg', ['-v', 'error', ...sources[name], path]);
   const bytes = await Bun.file(path).bytes();
-  const tags = enhanced.has(name) ? tagsOf(bytes) : readFlv(bytes);
-  encoded.set(name, tags);
-  return tags;
+  return enhanced.has(name) ? tagsOf(bytes) : readFlv(bytes);
 }
 
 function tagsOf(mp4: Uint8Array): FlvTag[] {
@@ -174,7 +177,7 @@ describe.each([
   ['sound first', ['sound', 'bframes'], [3, 9, 12]],
   ['pictures first', ['pictures', 'bframes'], [3, 9, 12]],
   ['another codec', ['plain', 'hevc', 'bframes'], []],
-])('a film of %s', (name, publishes, at) => {
+])('a film of %s', { concurrent: true }, (name, publishes, at) => {
   let made: Take;
   let paths: string[] = [];
   beforeAll(async () => {
@@ -226,7 +229,7 @@ describe.each([
 
   it('has segments that are decoded with their init', async () => {
     const { file, io } = made;
-    const path = join(folder, 'segment.mp4');
+    const path = `${paths[0]}.segment.mp4`;
     const { bytes } = io;
     for (let number = 0; number < file.count; number += 1) {
       const { at, size, init } = file.segment(number);

@@ -38,7 +38,7 @@ const smallProfiles = twoProfiles.map((profile, n) => ({
 const smallSizes = ['426x240', '320x180'];
 
 const lanes: Lane[] = [
-  { name: '720p30', clip: {}, seconds: 34, sizes: ['854x480', '426x240'], step: 1 },
+  { name: '720p30', clip: {}, seconds: 24, sizes: ['854x480', '426x240'], step: 1 },
   {
     name: 'B-frames, and a key frame every 0.7 s',
     clip: { ...small, bFrames: 3, gop: 21 },
@@ -94,12 +94,19 @@ test(
   240_000,
 );
 
-// Two at a time: each has an encoder, a transcoder, and decoders that look at what came.
-const pairs = [1, 3, 5, 7].map((n) => ({ lane: lanes[n], other: lanes[n + 1] }));
-test.each(pairs)(
-  '$lane.name; $other.name: aligned with the source in playlists, boxes, sound and pictures',
-  async ({ lane, other }) => {
-    await Promise.all([align(lane), align(other)]);
+// Side by side: each has an encoder, a transcoder, and decoders that look at what came.
+const together = [
+  [1, 2, 4],
+  [3, 5],
+  [6, 7, 8],
+].map((numbers) => {
+  const own = numbers.map((n) => lanes[n]);
+  return { names: own.map(({ name }) => name).join('; '), own };
+});
+test.each(together)(
+  '$names: aligned with the source in playlists, boxes, sound and pictures',
+  async ({ own }) => {
+    await Promise.all(own.map(align));
   },
   240_000,
 );

@@ -93,7 +93,6 @@ test.concurrent('killed three times, the source does not notice, and no picture 
     await lasting(2000);
   }
   console.log(`renditions were back after ${back.join(', ')} ms`);
-  expect(Math.max(...back)).toBeLessThan(5000);
   await until('no issue', async () => (await renditionIssues(server, live.stream.id)).length === 0, {
     within: 20_000,
   });

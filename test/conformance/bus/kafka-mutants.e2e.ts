@@ -6,7 +6,8 @@ import { checkOf, mutants } from './mutants.ts';
 
 const engine = await engineFor('kafka');
 
-describe.skipIf(engine.isMissing)('the suite of the bus, on Kafka', () => {
+// Side by side, each with topics of its own: most fail by what does not come.
+describe.skipIf(engine.isMissing)('the suite of the bus, on Kafka', { concurrent: true }, () => {
   test.each(Object.entries(mutants))('fails a driver that %s', async (_, mutant) => {
     const { brokers } = await engine.shared();
     const opened = openedKafka(brokers, { wrap: mutant.mutate, patience: 8000 });

@@ -79,7 +79,8 @@ const brokenScripts: Record<string, { script: string; from: string; to: string; 
   },
 };
 
-describe.skipIf(redis.isMissing)('with Redis', () => {
+// Side by side, each with a name space of its own: they wait for leases to end, in real time.
+describe.skipIf(redis.isMissing)('with Redis', { concurrent: true }, () => {
   const memory = () => sqliteStore({ file: ':memory:' });
   const shared = async () => (await redis.shared()).url;
 
