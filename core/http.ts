@@ -1,5 +1,7 @@
 import { type AnyElysia, Elysia } from 'elysia';
+import type { Soon } from './at-once.ts';
 import { shareAnswer } from './cors.ts';
+import { type DirectRoute, directRoutes } from './direct-route.ts';
 import { Fault } from './fault.ts';
 import { type FaultCauses, madeOf } from './fault-causes.ts';
 import { requestLimits } from './limits.ts';
@@ -20,9 +22,24 @@ export function httpCore(options: {
   causes?: FaultCauses;
   /** Whether this node answers a route, by its pattern; default: all. */
   answers?: (route: string) => boolean;
-}): AnyElysia {
+}): HttpCore {
   const { counts, causes, answers } = options;
   const allowed = methodsAt(options.routes);
+  /** Counts an answer, and lets the page that asked read it. */
+  const answered = (answer: Response, { request, route, began }: Call): Response => {
+    const { method } = request;
+    counts?.end({ began, method, route, status: answer.status });
+    causes?.tell(answer, { method, route });
+    return shareAnswer(request, answer);
+  };
+  const failed = (error: unknown, call: Call): Response => {
+    if (error instanceof Fault) return answered(faultResponse(error), call);
+    const { method, url } = call.request;
+    options.log.error('request failed', { method, path: new URL(url).pathname, error });
+    const internal = new Fault('internal', { status: 500, message: 'Something went wrong on our side.' });
+    return answered(faultResponse(internal), call);
+  };
+
   // Without `standardHostname: false` the path is looked for behind a host of four letters or more: behind
   // `http://api/` nothing would be found.
   const app = new Elysia({
@@ -37,32 +54,14 @@ export function httpCore(options: {
       if (counts) context.began = counts.begin();
     })
     .onAfterHandle(({ request, responseValue, route, set, began }) => {
-      const status = responseValue instanceof Response ? responseValue.status : Number(set.status ?? 200);
-      counts?.end({ began, method: request.method, route, status });
-      if (!(responseValue instanceof Response)) return;
-      causes?.tell(responseValue, { method: request.method, route });
-      shareAnswer(request, responseValue);
+      if (responseValue instanceof Response) return void answered(responseValue, { request, route, began });
+      counts?.end({ began, method: request.method, route, status: Number(set.status ?? 200) });
     })
     .onError(({ error, code, request, route, began = 0 }) => {
-      const { method } = request;
-      if (code === 'NOT_FOUND') {
-        const answer = nothingThere(request, allowed(new URL(request.url).pathname));
-        counts?.end({ began, method, route, status: answer.status });
-        return answer;
-      }
-      counts?.end({ began, method, route, status: error instanceof Fault ? error.status : 500 });
-      if (error instanceof Fault) {
-        const answer = faultResponse(error);
-        causes?.tell(answer, { method, route });
-        return shareAnswer(request, answer);
-      }
-      options.log.error('request failed', {
-        method,
-        path: new URL(request.url).pathname,
-        error,
-      });
-      const internal = new Fault('internal', { status: 500, message: 'Something went wrong on our side.' });
-      return shareAnswer(request, faultResponse(internal));
+      if (code !== 'NOT_FOUND') return failed(error, { request, route, began });
+      const answer = nothingThere(request, allowed(new URL(request.url).pathname));
+      counts?.end({ began, method: request.method, route, status: answer.status });
+      return answer;
     });
   const takeFiles = fileRoutesOf(options.routes);
   app.onBeforeHandle(({ request, route }) => {
@@ -76,7 +75,54 @@ export function httpCore(options: {
     });
   }
   for (const routes of options.routes) app.use(routes);
-  return app;
+
+  // A node without the role `api` has none: what it answers is not for one account.
+  const find = answers ? () => undefined : directRoutes(options.routes);
+  const answerDirectly = (request: Request, { route: { pattern, answer }, id }: Found): Soon<Response> => {
+    const call = { request, route: pattern, began: counts?.begin() ?? 0 };
+    try {
+      const made = answer(request, id);
+      if (!(made instanceof Promise)) return answered(made, call);
+      return made.then(
+        (late) => answered(late, call),
+        (error: unknown) => failed(error, call),
+      );
+    } catch (error) {
+      return failed(error, call);
+    }
+  };
+  const answerTo = (request: Request) => {
+    const found = find(request);
+    return found ? answerDirectly(request, found) : app.fetch(request);
+  };
+  const core: HttpCore = {
+    routes: app.routes,
+    fetch: answerTo,
+    handle: async (request) => core.fetch(request),
+  };
+  return core;
+}
+
+/** Answers requests. */
+export interface HttpCore {
+  readonly routes: readonly { readonly method: string; readonly path: string }[];
+  /** At once where nothing has to be waited for. */
+  readonly fetch: (request: Request) => Soon<Response>;
+  /** What `fetch` says. */
+  readonly handle: (request: Request) => Promise<Response>;
+}
+
+interface Call {
+  readonly request: Request;
+  /** Pattern of its route; undefined for a path that no route has. */
+  readonly route: string | undefined;
+  /** Epoch ms. */
+  readonly began: number;
+}
+
+interface Found {
+  readonly route: DirectRoute;
+  readonly id: string;
 }
 
 /** What a route does, in one sentence, and what a client must know to call it: given to the route beside its handler. */

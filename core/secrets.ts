@@ -1,3 +1,5 @@
+import { isUuid } from './ids.ts';
+
 /**
  * Text with what looks like a secret left out. Whoever puts a key where it does not belong (a path, the name of a
  * field) must not find it again in an answer, a log or whatever keeps those.
@@ -15,14 +17,13 @@ const streamKey = /(?<![0-9a-z-])[0-9a-z]{4}(?:-[0-9a-z]{4}){3,4}(?![0-9a-z-])/g
 const target = /\b(rtmps?|srt):\/\/[^\s"',][^\s"']*/gi;
 /** API keys and the bootstrap key that is made are at least this long. Ids of streams and the like are uuids. */
 const run = /[A-Za-z0-9_-]{24,}/g;
-const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 /** For a message that names what is not there: an id, or `of this id` when it is none and might be a secret. */
 export function idOrNone(id: string): string {
-  return uuid.test(id) ? id : 'of this id';
+  return isUuid(id) ? id : 'of this id';
 }
 
 /** A long word without digits or capitals is a word. */
 function isSecret(word: string): boolean {
-  return /[0-9A-Z]/.test(word) && !uuid.test(word);
+  return /[0-9A-Z]/.test(word) && !isUuid(word);
 }

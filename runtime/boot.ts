@@ -1,10 +1,10 @@
-import { type AnyElysia, Elysia } from 'elysia';
+import { Elysia } from 'elysia';
 import type { Cidr } from '../core/cidr.ts';
 import { Fault } from '../core/fault.ts';
 import { FaultCauses } from '../core/fault-causes.ts';
 import { coreFaults } from '../core/fault-table.ts';
 import { type Holds, holds } from '../core/holds.ts';
-import { httpCore } from '../core/http.ts';
+import { type HttpCore, httpCore } from '../core/http.ts';
 import type { Log } from '../core/log.ts';
 import { Metrics } from '../core/metrics.ts';
 import { type AskNode, allRoles, type Nodes, type Role } from '../core/nodes.ts';
@@ -429,9 +429,9 @@ export interface BootOptions {
 }
 
 export interface Booted {
-  readonly app: AnyElysia;
+  readonly app: HttpCore;
   /** What other nodes alone are answered. */
-  readonly internal: AnyElysia;
+  readonly internal: HttpCore;
   readonly tree: BootTree;
   /** In the order in which they were started. */
   readonly plugins: readonly Plugin[];
@@ -469,14 +469,19 @@ function resourcesOf(options: {
   const { store, clock, runtime, partitions } = options;
   const { list, count } = store.resources;
   const get = store.resources.get.bind(store.resources);
+  const read = store.resources.read.bind(store.resources);
   const find = store.resources.find.bind(store.resources);
   return {
-    get: (kind, id, place = {}) => {
+    get: async (kind, id, place = {}) => {
       const read = () => get(kind, id, place);
       // Plain rows come from no log: those that were lost do not come again.
       return place.isPlain ? read() : runtime.certain(read, place.isBeside ? id : undefined);
     },
-    find: (kind, index, value, place = {}) => {
+    read: (kind, id, place = {}) => {
+      const look = () => read(kind, id, place);
+      return place.isPlain ? look() : runtime.certain(look, place.isBeside ? id : undefined);
+    },
+    find: async (kind, index, value, place = {}) => {
       const read = () => find(kind, index, value, place);
       return place.isPlain ? read() : runtime.certain(read, place.isBeside ? value : undefined);
     },

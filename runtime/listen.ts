@@ -1,7 +1,6 @@
-import type { AnyElysia } from 'elysia';
 import { Fault } from '../core/fault.ts';
 import type { Holds } from '../core/holds.ts';
-import { faultResponse } from '../core/http.ts';
+import { faultResponse, type HttpCore } from '../core/http.ts';
 import { valuesOf } from '../core/limit-table.ts';
 import type { Log } from '../core/log.ts';
 import type { Peers } from '../core/peers.ts';
@@ -15,7 +14,7 @@ const { fileBytes: maxRequestBodySize, idleTimeout } = valuesOf(serverLimits);
  * `requests`: how many may be in hand at one time; without it any number. `gate`: answers other nodes.
  */
 export async function listen(
-  app: AnyElysia,
+  app: Pick<HttpCore, 'fetch'>,
   options: {
     host: string;
     port: number;

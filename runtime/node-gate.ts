@@ -1,14 +1,13 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
-import type { AnyElysia } from 'elysia';
 import { Fault } from '../core/fault.ts';
-import { faultResponse } from '../core/http.ts';
+import { faultResponse, type HttpCore } from '../core/http.ts';
 
 /** Where a node says the secret that makes it one. */
 export const nodeHeader = 'x-millrace-node';
 const below = '/internal/';
 
 /** Answers below `/internal/` those who know the secret, and refuses all others; undefined for any other path. */
-export function nodeGate(options: { app: AnyElysia; secret: string }): NodeGate {
+export function nodeGate(options: { app: Pick<HttpCore, 'fetch'>; secret: string }): NodeGate {
   const { app } = options;
   const secret = digest(options.secret);
   return (request) => {

@@ -11,6 +11,7 @@ import { listAnswer, listParameters, resourceList } from '../../core/pagination.
 import type { Kit } from '../../core/plugin.ts';
 import type { StoredResource } from '../../core/ports/store.ts';
 import { quota } from '../../core/quota.ts';
+import { rowRoute } from '../../core/row-route.ts';
 import { idOrNone } from '../../core/secrets.ts';
 import { apiKeys } from './api-keys.ts';
 import type { AccountsKit } from './config.ts';
@@ -94,10 +95,11 @@ export function tokenRoutes(kit: AccountsKit): AnyElysia {
     )
     .get(
       '/api/api-token/:id',
-      async ({ request, params }) => {
-        const principal = await authenticate(request, keys);
-        return Response.json(presentToken(documentOf(await owned(principal, { id: params.id, kit }))));
-      },
+      rowRoute({
+        ...{ keys, resources: kit.resources, kind: 'api-token', place: { isPlain: true } },
+        present: (row) => presentToken(documentOf(row)),
+        notFound,
+      }),
       says('One API key, without its secret.', {
         name: 'getApiToken',
         answers: { 200: json(tokenSchema, 'The API key.') },

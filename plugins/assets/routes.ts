@@ -6,7 +6,8 @@ import { Fault, hasCode } from '../../core/fault.ts';
 import { says } from '../../core/http.ts';
 import { json, nothing } from '../../core/operation.ts';
 import { listAnswer, listParameters, resourceList } from '../../core/pagination.ts';
-import type { StoredResource } from '../../core/ports/store.ts';
+import type { RowText, StoredResource } from '../../core/ports/store.ts';
+import { rowRoute } from '../../core/row-route.ts';
 import { idOrNone } from '../../core/secrets.ts';
 import { userTagsSchema } from '../../core/user-tags.ts';
 import { asset } from './asset.ts';
@@ -35,7 +36,7 @@ export function routes(kit: AssetsKit): AnyElysia {
     { name: Type.Optional(assetName), userTags: Type.Optional(userTagsSchema) },
     shown,
   );
-  const present = (row: StoredResource) => shown.present(assetOf(row));
+  const present = (row: RowText) => shown.present(assetOf(row));
   const list = resourceList({ kind: assetKind, fields, publicUrl, resources });
   const owned = async ({ accountId }: Principal, id: string): Promise<StoredResource> => {
     const row = await assetRow(id, kit);
@@ -63,10 +64,11 @@ export function routes(kit: AssetsKit): AnyElysia {
     )
     .get(
       '/api/asset/:id',
-      async ({ request, params }) => {
-        const principal = await authenticate(request, keys);
-        return Response.json(await present(await owned(principal, params.id)));
-      },
+      rowRoute({
+        ...{ keys, resources, kind: assetKind, place: { isBeside: true } },
+        present,
+        notFound,
+      }),
       says('One asset.', {
         name: 'getAsset',
         answers: { 200: json(shown.schema, 'The asset.') },

@@ -16,7 +16,7 @@ export async function owned(
   return documentOf(row);
 }
 
-function streamNotFound(id: string): Fault {
+export function streamNotFound(id: string): Fault {
   return new Fault('stream.not_found', { status: 404, message: `There is no stream ${idOrNone(id)}.` });
 }
 
@@ -27,20 +27,8 @@ export function deletedMeanwhile(id: string): (error: unknown) => never {
   };
 }
 
-/** The same, and it is a session. A parent is none. */
-export async function session(
-  principal: Principal,
-  options: { id: string; kit: StreamsKit },
-): Promise<StreamDocument> {
-  const row = await options.kit.resources.get('stream', options.id, { isBeside: true });
-  const document = row && row.account === principal.accountId ? documentOf(row) : undefined;
-  if (!document || document.parentId === null) {
-    throw new Fault('session.not_found', {
-      status: 404,
-      message: `There is no session ${idOrNone(options.id)}.`,
-    });
-  }
-  return document;
+export function sessionNotFound(id: string): Fault {
+  return new Fault('session.not_found', { status: 404, message: `There is no session ${idOrNone(id)}.` });
 }
 
 /** The stream, and it may be changed: it is not a session. */

@@ -6,9 +6,10 @@ import { flagSchema, json } from '../../core/operation.ts';
 import { listAnswer, listParameters, resourceList } from '../../core/pagination.ts';
 import type { StoredResource } from '../../core/ports/store.ts';
 import { flagOf, invalidQuery } from '../../core/query.ts';
-import { owned, session } from './change.ts';
+import { rowRoute } from '../../core/row-route.ts';
+import { owned, sessionNotFound } from './change.ts';
 import { stream } from './contract.ts';
-import { activeIndex, documentOf } from './document.ts';
+import { activeIndex, documentOf, type StreamDocument } from './document.ts';
 import type { StreamsKit } from './kit.ts';
 import { presentLive } from './present.ts';
 import { streamSchema } from './schema.ts';
@@ -28,7 +29,8 @@ export function listRoutes(kit: StreamsKit): AnyElysia {
   const derived = kit.derived(stream);
   const shown = streamSchema(extended, derived);
   const query = listParameters(fields);
-  const present = (row: StoredResource) => presentLive(documentOf(row), { kit, fields: extended, derived });
+  const shownNow = (document: StreamDocument) => presentLive(document, { kit, fields: extended, derived });
+  const present = (row: StoredResource) => shownNow(documentOf(row));
 
   return new Elysia()
     .get(
@@ -87,11 +89,14 @@ export function listRoutes(kit: StreamsKit): AnyElysia {
     )
     .get(
       '/api/session/:id',
-      async ({ request, params }) => {
-        const principal = await authenticate(request, keys);
-        const document = await session(principal, { id: params.id, kit });
-        return Response.json(await presentLive(document, { kit, fields: extended, derived }));
-      },
+      rowRoute({
+        ...{ keys, resources: kit.resources, kind: stream.kind, place: { isBeside: true } },
+        present(row) {
+          const document = documentOf(row);
+          return document.parentId === null ? undefined : shownNow(document);
+        },
+        notFound: sessionNotFound,
+      }),
       says('One session.', {
         name: 'getSession',
         answers: { 200: json(shown, 'The session.') },

@@ -5,6 +5,7 @@ import { says } from '../../core/http.ts';
 import { idempotent } from '../../core/idempotency.ts';
 import { json } from '../../core/operation.ts';
 import { listAnswer, listParameters, resourceList } from '../../core/pagination.ts';
+import { rowRoute } from '../../core/row-route.ts';
 import { idOrNone } from '../../core/secrets.ts';
 import { type Renewal, taskKinds, taskSchema } from './contract.ts';
 import { type TaskDocument, taskKind, taskOf } from './document.ts';
@@ -48,8 +49,11 @@ export function routes(kit: TasksKit): AnyElysia {
     )
     .get(
       '/api/task/:id',
-      async ({ request, params: { id } }) =>
-        Response.json(await shown(await authenticate(request, keys), id)),
+      rowRoute({
+        ...{ keys, resources, kind: taskKind, place: { isBeside: true } },
+        present: (row) => presentTask(taskOf(row)),
+        notFound,
+      }),
       says('One task: how far it is, and what came of it.', {
         name: 'getTask',
         answers: { 200: json(taskSchema, 'The task.') },

@@ -9,7 +9,7 @@ export function rowHomes() {
   const homes = new Map<string, number | 'plain'>();
   let partitions = 1;
   const check = (
-    row: StoredResource | undefined,
+    row: Pick<StoredResource, 'id'> | undefined,
     asked: { kind: string; name: string; place?: RowPlace },
   ) => {
     const { kind, name, place = {} } = asked;
@@ -36,9 +36,9 @@ export function rowHomes() {
     },
     /** Of a read, with what it found. */
     found(name: string, { args, row }: { args: readonly unknown[]; row: StoredResource | undefined }): void {
-      if (name === 'get') {
+      if (name === 'get' || name === 'read') {
         const [kind, id, place] = args as Parameters<ResourceReader['get']>;
-        check(row, { kind, name: id, ...(place && { place }) });
+        check(row && { id }, { kind, name: id, ...(place && { place }) });
       } else if (name === 'find') {
         const [kind, , value, place] = args as Parameters<ResourceReader['find']>;
         check(row, { kind, name: value, ...(place && { place }) });

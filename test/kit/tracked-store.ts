@@ -14,14 +14,13 @@ export function trackedStore<S extends Store>(store: S): { store: S; idle: () =>
         return (...args: unknown[]) => {
           if (what === '') homes.called(String(name), args);
           const answer = value.apply(object, args) as unknown;
-          if (!(answer instanceof Promise)) return answer;
-          const result =
-            what !== 'resources'
-              ? answer
-              : answer.then((row: StoredResource | undefined) => {
-                  homes.found(String(name), { args, row });
-                  return row;
-                });
+          const found = (row: StoredResource | undefined) => {
+            homes.found(String(name), { args, row });
+            return row;
+          };
+          if (!(answer instanceof Promise))
+            return what === 'resources' ? found(answer as StoredResource | undefined) : answer;
+          const result = what === 'resources' ? answer.then(found) : answer;
           inFlight += 1;
           const done = () => {
             inFlight -= 1;

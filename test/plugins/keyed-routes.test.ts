@@ -145,8 +145,7 @@ async function keyedRoutes(): Promise<string[]> {
 }
 
 function routesOf(w: World): string[] {
-  const { routes: all } = w.app as unknown as { routes: { method: string; path: string }[] };
-  return all.map(({ method, path }) => `${method} ${path}`);
+  return w.app.routes.map(({ method, path }) => `${method} ${path}`);
 }
 
 function secondOf(path: string): ((w: World, id: string) => Promise<string>) | undefined {

@@ -121,7 +121,14 @@ export function redisStore(options: RedisStoreOptions): RedisStore {
     commit: counted(commit),
     consume: counted(consume),
     write: counted(write),
-    resources: { get: counted(get), find: counted(find), list: counted(list), count: counted(count) },
+    resources: {
+      get: counted(get),
+      // Its row is one text, whatever is wanted of it.
+      read: counted(get),
+      find: counted(find),
+      list: counted(list),
+      count: counted(count),
+    },
     events: {
       after: counted(events.after),
       position: counted(events.position),

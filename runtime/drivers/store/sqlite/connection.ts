@@ -113,6 +113,7 @@ function remote(worker: Channel): Reads {
     timers: (partitions) => worker.call('timers', partitions),
     orders: (partitions) => worker.call('orders', partitions),
     get: (key) => worker.call('get', key),
+    read: (key) => worker.call('read', key),
     find: (key) => worker.call('find', key),
     walk: (query) => worker.call('walk', query),
     countRows: (query) => worker.call('countRows', query),

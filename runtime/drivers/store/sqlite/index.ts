@@ -1,3 +1,4 @@
+import { upon } from '../../../../core/at-once.ts';
 import { Fault } from '../../../../core/fault.ts';
 import type { Jobs } from '../../../../core/ports/jobs.ts';
 import type { Store } from '../../../../core/ports/store.ts';
@@ -49,6 +50,7 @@ export function sqliteStore(options: SqliteStoreOptions): SqliteStore {
     orders: (partitions) => read((reads) => reads.orders(partitions ?? null)),
     resources: {
       get: (kind, id) => read((reads) => reads.get({ kind, id })),
+      read: (kind, id) => upon(connected().reads(), (reads) => reads.read({ kind, id })),
       find: (kind, index, value) => read((reads) => reads.find({ kind, index, value })),
       list: (kind, query) => read((reads) => page(reads, { kind, ...query })),
       count: (kind, scope) => read((reads) => count(reads, { kind, ...scope })),
