@@ -24,7 +24,7 @@ export class DirectDisk {
   #wasSlow = false;
   #offUntil = Number.NEGATIVE_INFINITY;
   /** The look at how long calls take. */
-  #look = { from: Number.NEGATIVE_INFINITY, spent: 0, calls: 0 };
+  #look = lookFrom(Number.NEGATIVE_INFINITY);
 
   constructor(options: DirectDiskOptions) {
     this.#options = options;
@@ -56,13 +56,15 @@ export class DirectDisk {
     const { limits, now, onSlow } = this.#options;
     const { directLook, directShare, directCall, directRest } = limits;
     const ended = now();
-    if (began - this.#look.from >= directLook) this.#look = { from: began, spent: 0, calls: 0 };
+    if (began - this.#look.from >= directLook) this.#look = lookFrom(began);
     this.#look.spent += ended - began;
     this.#look.calls += 1;
-    const { spent, calls } = this.#look;
-    const isLong = spent > (directLook * directShare) / 100;
-    if (!isLong && !(calls >= fewest && spent / calls > directCall)) return;
-    this.#look = { from: Number.NEGATIVE_INFINITY, spent: 0, calls: 0 };
+    if (ended - began > directCall) this.#look.long += 1;
+    const { spent, calls, long } = this.#look;
+    const isWaiting = spent > (directLook * directShare) / 100;
+    // One that took very long says nothing: on a busy machine another may have run.
+    if (!isWaiting && !(calls >= fewest && long > calls / 2)) return;
+    this.#look = lookFrom(Number.NEGATIVE_INFINITY);
     this.#offUntil = ended + directRest;
     if (!this.#wasSlow) onSlow();
     this.#wasSlow = true;
@@ -74,7 +76,11 @@ export type DirectLimits = Pick<
   'directPiece' | 'directLeast' | 'directLook' | 'directShare' | 'directCall' | 'directRest'
 >;
 
-/** Of so many calls the mean says something. */
+function lookFrom(from: number) {
+  return { from, spent: 0, calls: 0, long: 0 };
+}
+
+/** Calls that say something together. */
 const fewest = 16;
 
 /** Of a file system without such calls, of one whose blocks are larger, or of memory that is not where it wants it. */

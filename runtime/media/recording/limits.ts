@@ -108,7 +108,7 @@ export const recorderLimits = limitTable('recording', {
     beyond: 'It goes in several pieces.',
   },
   directLook: {
-    value: 1000,
+    value: 2000,
     unit: 'ms',
     meaning: 'Over which time it is looked at how long a disk takes for calls past the cache.',
     beyond: 'The next look begins.',
@@ -123,7 +123,7 @@ export const recorderLimits = limitTable('recording', {
     value: 5,
     unit: 'ms',
     meaning:
-      'How long such a call may take in the mean of at least 16: longer ones are those of disks that turn, and of networks.',
+      'How long half of at least 16 such calls may take. Longer ones are those of disks that turn, and of networks.',
     beyond: 'All goes through the cache for `directRest`.',
   },
   directRest: {
