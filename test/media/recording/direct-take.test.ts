@@ -91,7 +91,7 @@ const extentAt = new DataView(film.buffer).getUint32(0);
 it('has each part but the last one where a write was torn, at each sector of it', () => {
   const grownImages = images.filter((image) => image.size < end);
   const sector = 512;
-  let before = Buffer.alloc(0);
+  let before: Buffer = Buffer.alloc(0);
   let sizeBefore = 0;
   for (const { bytes: after, size } of grownImages) {
     const from = sizeBefore - (sizeBefore % takeBlock);
