@@ -9,7 +9,7 @@ import { until } from '../e2e/harness/wait.ts';
 export async function watchByGstreamer(url: string, options: { pictures: number }): Promise<string> {
   for (let attempt = 1; ; attempt += 1) {
     const sinks = ['video-sink=fakesink name=pictures silent=false', 'audio-sink=fakesink sync=false'];
-    const child = spawn('gst-launch-1.0', ['-v', 'playbin', `uri=${url}`, ...sinks]);
+    const child = spawn('gst-launch-1.0', ['-v', 'playbin3', `uri=${url}`, ...sinks]);
     let pictures = 0;
     let complaints = '';
     child.stdout.on('data', (text) => {

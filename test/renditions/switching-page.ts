@@ -21,14 +21,45 @@ export interface SwitchingPage extends AsyncDisposable {
 export interface Notes {
   /** The pictures that came on show. */
   readonly pictures: readonly { time: number; width: number; height: number; number: number | null }[];
-  /** What hls.js called an error, and how often the element had to wait since it first played; `switchTo now` is told apart. */
+  /**
+   * What hls.js called an error, without stalls, and without what it says of a load that it broke off itself: `nextLevel` makes it do so
+   * whenever a part is just on its way.
+   */
   readonly errors: readonly string[];
-  readonly waits: number;
+  /** Where the element had to wait since it first played. */
+  readonly stalls: readonly Stall[];
+  /** When timers were late, seconds of `sound`. */
+  readonly delays: readonly number[];
   readonly decoded: number;
   readonly dropped: number;
   /** One channel as it was heard, 48 kHz, from the first sound on. */
   readonly sound: Float32Array;
 }
+
+/** The element stood still. */
+export interface Stall {
+  /** Where, seconds of the media. */
+  readonly time: number;
+  /** Seconds of media that were there from that place on, without a hole. */
+  readonly ahead: number;
+  /** How late timers of the page and of a worker beside it were in the two seconds before, ms, the worst. */
+  readonly late: number;
+}
+
+/**
+ * Stalls but those of a browser that got no processor: it had more than a second of media to play, and its timers, too, were late.
+ * Chromium has 200 ms of decoded sound in store. What a server does wrong shows as a buffer that ran dry or has a hole, or stalls with
+ * timers that were on time.
+ */
+export const lackOfMedia = ({ stalls }: Notes): Stall[] =>
+  stalls.filter(({ ahead, late }) => ahead < 1 || late < LATE);
+
+/** Of the breaks of the sound, seconds of it, those with no timer late within two seconds: a short one needs no stall. */
+export const unheldBreaks = (breaks: readonly number[], { delays }: Notes): number[] =>
+  breaks.filter((at) => delays.every((delay) => Math.abs(delay - at) > 2));
+
+/** Half of what is in store, ms: the timers are not in the thread that decodes. */
+const LATE = 100;
 
 /** The server of the page; `url` is the page for a playlist. */
 export function switchingSite(): AsyncDisposable & { url(playlist: string): string } {
@@ -109,7 +140,7 @@ interface OnPage {
   readonly note: {
     heights(): number[];
     switchTo(height: number, how: 'next' | 'load' | 'now'): void;
-    look(): { time: number; height: number; waits: number; errors: string[]; level: number };
+    look(): { time: number; height: number; stalls: Stall[]; errors: string[]; level: number };
     all(): Omit<Notes, 'sound'> & { sound: string };
   };
 }
@@ -136,8 +167,7 @@ const script = `
 import { readFrameNumber } from '/frame-number.js';
 const query = new URLSearchParams(location.search);
 const video = document.querySelector('video');
-const [pictures, errors, blocks] = [[], [], []];
-let waits = 0;
+const [pictures, errors, stalls, delays, blocks] = [[], [], [], [], []];
 let isPlaying = false;
 
 const context = new AudioContext({ sampleRate: 48000 });
@@ -162,15 +192,53 @@ function noteShown(_, { mediaTime }) {
   video.requestVideoFrameCallback(noteShown);
 }
 video.requestVideoFrameCallback(noteShown);
-video.addEventListener('waiting', () => {
-  if (isPlaying) waits += 1;
-});
+// How late timers are, here and in a thread that does nothing else.
+const lateness = [];
+const beat = (note) => {
+  let due = performance.timeOrigin + performance.now() + 20;
+  setInterval(() => {
+    const now = performance.timeOrigin + performance.now();
+    note({ now, late: now - due });
+    due = now + 20;
+  }, 20);
+};
+function noteLate({ now, late }) {
+  lateness.push({ now, late });
+  if (late >= ${LATE}) delays.push((blocks.length * 4096) / 48000);
+  while (lateness[0].now < now - 10_000) lateness.shift();
+}
+beat(noteLate);
+const worker = new Worker(URL.createObjectURL(new Blob(['(' + beat + ')(postMessage)'])));
+worker.onmessage = ({ data }) => noteLate(data);
+
+video.addEventListener('waiting', noteStall);
 video.addEventListener('playing', () => (isPlaying = true), { once: true });
+function noteStall() {
+  if (!isPlaying) return;
+  const { currentTime: time, buffered } = video;
+  let end = time;
+  for (let n = 0; n < buffered.length; n += 1)
+    if (buffered.start(n) <= time && time < buffered.end(n)) end = buffered.end(n);
+  const stall = { time, ahead: end - time, late: 0 };
+  stalls.push(stall);
+  // What is late now tells so when it comes.
+  const from = performance.timeOrigin + performance.now() - 2000;
+  setTimeout(() => {
+    for (const { now, late } of lateness) if (now >= from && now <= from + 2500) stall.late = Math.max(stall.late, late);
+  }, 500);
+}
 
 // A cushion of some seconds: how busy this machine is must not decide.
 const hls = new Hls({ liveSyncDuration: 5, lowLatencyMode: true, maxLiveSyncPlaybackRate: 1, startLevel: 0 });
-hls.on(Hls.Events.ERROR, (_, { fatal, details, reason, response }) =>
-  errors.push([fatal ? 'fatal' : '', details, reason, response?.code].filter(Boolean).join(' ')));
+hls.on(Hls.Events.ERROR, (_, { fatal, details, reason, response }) => {
+  if (!fatal && details === Hls.ErrorDetails.INTERNAL_ABORTED) return;
+  // The element says nothing when its time stands still without a cause. It does at almost the same time when it has one.
+  if (!fatal && details === Hls.ErrorDetails.BUFFER_STALLED_ERROR) {
+    if (!(Math.abs(stalls.at(-1)?.time - video.currentTime) < 0.1)) noteStall();
+    return;
+  }
+  errors.push([fatal ? 'fatal' : '', details, reason, response?.code].filter(Boolean).join(' '));
+});
 const levelOf = (height) => hls.levels.findIndex((level) => level.height === height);
 hls.on(Hls.Events.MANIFEST_PARSED, () => {
   hls.loadLevel = levelOf(Number(query.get('first')));
@@ -188,7 +256,7 @@ window.note = {
     else hls.currentLevel = level;
   },
   look: () => ({
-    time: video.currentTime, height: video.videoHeight, waits, errors, level: hls.currentLevel,
+    time: video.currentTime, height: video.videoHeight, stalls, errors, level: hls.currentLevel,
     latency: hls.latency, sounds: blocks.length, state: context.state, paused: video.paused,
   }),
   all() {
@@ -197,7 +265,7 @@ window.note = {
     let text = '';
     for (let at = 0; at < bytes.length; at += 32768) text += String.fromCharCode(...bytes.subarray(at, at + 32768));
     const { totalVideoFrames, droppedVideoFrames } = video.getVideoPlaybackQuality();
-    return { pictures, errors, waits, decoded: totalVideoFrames, dropped: droppedVideoFrames, sound: btoa(text) };
+    return { pictures, errors, stalls, delays, decoded: totalVideoFrames, dropped: droppedVideoFrames, sound: btoa(text) };
   },
 };
 `;

@@ -65,6 +65,24 @@ export const offers = (url: string, options: { names: readonly string[]; within:
     { within: options.within, every: 100 },
   );
 
+/** Waits until every variant lists whole segments of so many seconds: who comes from then on has them between itself and the newest. */
+export const lists = (url: string, options: { seconds: number; within: number }) =>
+  until(
+    `${options.seconds} s of every variant`,
+    async () => {
+      const listed = await Promise.all((await variantsOf(url)).map((variant) => secondsListed(variant.url)));
+      if (listed.every((seconds) => seconds >= options.seconds)) return true;
+      throw new Error(`${listed}`);
+    },
+    { within: options.within, every: 200 },
+  );
+
+async function secondsListed(url: string): Promise<number> {
+  const answer = await fetch(url, { signal: AbortSignal.timeout(15_000) });
+  const durations = (await answer.text()).matchAll(/^#EXTINF:([\d.]+)/gm);
+  return [...durations].reduce((sum, [, seconds]) => sum + Number(seconds), 0);
+}
+
 /** A part of a variant, with its media. */
 export interface SeenPart {
   readonly duration: number;
