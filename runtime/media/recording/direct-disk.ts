@@ -54,7 +54,7 @@ export class DirectDisk {
   /** A disk that is slow is left alone: the cache of the system takes more at once, and what waits for this thread does not wait for the disk. */
   #count(began: number): void {
     const { limits, now, onSlow } = this.#options;
-    const { directLook, directShare, directCall, directRest } = limits;
+    const { directLook, directShare, directCall, directCalls, directRest } = limits;
     const ended = now();
     if (began - this.#look.from >= directLook) this.#look = lookFrom(began);
     this.#look.spent += ended - began;
@@ -63,7 +63,7 @@ export class DirectDisk {
     const { spent, calls, long } = this.#look;
     const isWaiting = spent > (directLook * directShare) / 100;
     // One that took very long says nothing: on a busy machine another may have run.
-    if (!isWaiting && !(calls >= fewest && long > calls / 2)) return;
+    if (!isWaiting && !(calls >= directCalls && long > calls / 2)) return;
     this.#look = lookFrom(Number.NEGATIVE_INFINITY);
     this.#offUntil = ended + directRest;
     if (!this.#wasSlow) onSlow();
@@ -73,15 +73,12 @@ export class DirectDisk {
 
 export type DirectLimits = Pick<
   RecorderLimits,
-  'directPiece' | 'directLeast' | 'directLook' | 'directShare' | 'directCall' | 'directRest'
+  'directPiece' | 'directLeast' | 'directLook' | 'directShare' | 'directCall' | 'directCalls' | 'directRest'
 >;
 
 function lookFrom(from: number) {
   return { from, spent: 0, calls: 0, long: 0 };
 }
-
-/** Calls that say something together. */
-const fewest = 16;
 
 /** Of a file system without such calls, of one whose blocks are larger, or of memory that is not where it wants it. */
 const refusals = new Set(['EINVAL', 'EOPNOTSUPP', 'ENOTSUP']);

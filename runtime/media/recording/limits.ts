@@ -123,8 +123,14 @@ export const recorderLimits = limitTable('recording', {
     value: 5,
     unit: 'ms',
     meaning:
-      'How long half of at least 16 such calls may take. Longer ones are those of disks that turn, and of networks.',
+      'How long half of these calls may take. Longer ones are those of disks that turn, and of networks.',
     beyond: 'All goes through the cache for `directRest`.',
+  },
+  directCalls: {
+    value: 16,
+    unit: 'calls',
+    meaning: 'Of how many such calls within `directLook` the length of half says something.',
+    beyond: 'It is looked at.',
   },
   directRest: {
     value: 60_000,

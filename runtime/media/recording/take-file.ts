@@ -22,7 +22,7 @@ export interface TakeIo {
 }
 
 /** Bytes: what disks read and write as one, 512 or 4096 (`STATX_DIOALIGN` in statx(2)). */
-export const takeBlock = 4096;
+export const takeBlock = 0x1000;
 
 /**
  * The growing file of a take. A write that throws leaves it as it was before the call, or so that the next call mends it:
