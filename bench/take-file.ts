@@ -36,6 +36,9 @@ class DiskIo implements TakeIo {
     this.reads += 1;
     return readSync(this.#file, into, 0, into.length, at);
   }
+  readOnce(at: number, into: Uint8Array): number {
+    return this.read(at, into);
+  }
   write(at: number, bytes: Uint8Array): void {
     for (let done = 0; done < bytes.length; )
       done += writeSync(this.#file, bytes, done, bytes.length - done, at + done);
@@ -43,6 +46,7 @@ class DiskIo implements TakeIo {
   truncate(size: number): void {
     ftruncateSync(this.#file, size);
   }
+  settle(): void {}
   close(): void {
     closeSync(this.#file);
   }

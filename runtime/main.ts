@@ -76,6 +76,7 @@ async function main(): Promise<void> {
   const recorder = diskRecorder({
     ...{ clock, log },
     folder: join(config.dataDir, 'recordings'),
+    isDirect: config.recording.direct,
     blobs: opened.blobs,
     limits: {
       queue: config.recording.queue * 1_048_576,

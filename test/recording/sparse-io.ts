@@ -23,6 +23,10 @@ export class SparseIo implements TakeIo {
     return count;
   }
 
+  readOnce(at: number, into: Uint8Array): number {
+    return this.read(at, into);
+  }
+
   write(at: number, bytes: Uint8Array): void {
     this.#pieces.push({ at, bytes: bytes.slice(0, this.#kept) });
     this.size = Math.max(this.size, at + bytes.length);
@@ -31,4 +35,8 @@ export class SparseIo implements TakeIo {
   truncate(size: number): void {
     if (size !== this.size) throw new Error('nothing is cut off this one');
   }
+
+  settle(): void {}
+
+  close(): void {}
 }

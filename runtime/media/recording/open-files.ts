@@ -27,26 +27,34 @@ export class OpenFiles {
     return this.#open.size;
   }
 
-  /** Opens it, or makes it. Throws what the disk says. */
-  get(path: string): OpenFile {
-    let file = this.#open.get(path);
-    if (file) this.#open.delete(path);
+  /**
+   * Opens it, or makes it. Throws what the disk says. It is good until the next call here: that may close it.
+   *
+   * @param options.isDirect its bytes go past the cache of the system (`O_DIRECT` in open(2)); a second opening, beside the ordinary one
+   */
+  get(path: string, { isDirect = false } = {}): OpenFile {
+    const key = keyOf(path, isDirect);
+    let file = this.#open.get(key);
+    if (file) this.#open.delete(key);
     else {
       for (const [other, { pins }] of this.#open) {
         if (this.#open.size < this.#most) break;
-        if (pins === 0) this.close(other);
+        if (pins === 0) this.#close(other);
       }
-      const flags = constants.O_RDWR | constants.O_CREAT | constants.O_NOFOLLOW;
-      file = { fd: openSync(path, flags, 0o640), pins: 0, usedAt: 0 };
+      const how = constants.O_RDWR | constants.O_CREAT | constants.O_NOFOLLOW;
+      const flags = isDirect ? how | constants.O_DIRECT : how;
+      file = { fd: openSync(path, flags, 0o640), pins: 0, usedAt: 0, tail: undefined };
     }
     file.usedAt = this.#clock.now();
-    this.#open.set(path, file);
+    this.#open.set(key, file);
     return file;
   }
 
   /** Resolves when its bytes are on disk. A thread of the pool does it: nothing waits for it here. */
   async sync(path: string): Promise<void> {
-    const file = this.get(path);
+    // Either opening brings all of the file to the disk.
+    const isDirect = !this.#open.has(keyOf(path, false)) && this.#open.has(keyOf(path, true));
+    const file = this.get(path, { isDirect });
     file.pins += 1;
     try {
       await new Promise<void>((resolve, reject) => {
@@ -57,42 +65,61 @@ export class OpenFiles {
     }
   }
 
+  /** What is kept of its last block is not true any more. */
+  forgetTail(path: string): void {
+    const file = this.#open.get(keyOf(path, true));
+    if (file) file.tail = undefined;
+  }
+
   close(path: string): void {
-    const file = this.#open.get(path);
-    if (!file) return;
-    this.#open.delete(path);
-    closeSync(file.fd);
+    for (const isDirect of [false, true]) this.#close(keyOf(path, isDirect));
   }
 
   closeIdle(idle: number): void {
     const before = this.#clock.now() - idle;
-    for (const [path, { usedAt, pins }] of this.#open) if (usedAt <= before && pins === 0) this.close(path);
+    for (const [key, { usedAt, pins }] of this.#open) if (usedAt <= before && pins === 0) this.#close(key);
+  }
+
+  #close(key: string): void {
+    const file = this.#open.get(key);
+    if (!file) return;
+    this.#open.delete(key);
+    closeSync(file.fd);
   }
 }
 
-interface OpenFile {
+export interface OpenFile {
   readonly fd: number;
   /** It may not be closed. */
   pins: number;
   usedAt: number;
+  /** Of a direct one: the block in which the file ends, as its next write begins. Undefined: it is to be read. */
+  tail: Uint8Array | undefined;
+}
+
+/** No path has a zero in it. */
+function keyOf(path: string, isDirect: boolean): string {
+  return isDirect ? `${path}\0direct` : path;
 }
 
 /** A file of `files` as a take sees it. */
 export function fileIo(files: OpenFiles, path: string): TakeIo {
+  const read = (at: number, into: Uint8Array) => {
+    const { fd } = files.get(path);
+    let done = 0;
+    while (done < into.length) {
+      const count = readSync(fd, into, done, into.length - done, at + done);
+      if (count === 0) break;
+      done += count;
+    }
+    return done;
+  };
   return {
     get size() {
       return fstatSync(files.get(path).fd).size;
     },
-    read(at, into) {
-      const { fd } = files.get(path);
-      let done = 0;
-      while (done < into.length) {
-        const count = readSync(fd, into, done, into.length - done, at + done);
-        if (count === 0) break;
-        done += count;
-      }
-      return done;
-    },
+    read,
+    readOnce: read,
     write(at, bytes) {
       const { fd } = files.get(path);
       // A disk that is nearly full takes less than it was given, and says why at the next try.
@@ -103,5 +130,7 @@ export function fileIo(files: OpenFiles, path: string): TakeIo {
     truncate(size) {
       ftruncateSync(files.get(path).fd, size);
     },
+    settle() {},
+    close: () => files.close(path),
   };
 }

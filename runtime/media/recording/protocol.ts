@@ -47,6 +47,8 @@ export interface Start {
   readonly folder: string;
   readonly ring: RingMemory;
   readonly limits: RecorderLimits;
+  /** Past the cache of the system, where that costs less. */
+  readonly isDirect: boolean;
 }
 
 export type ToThread = { readonly start: Start } | readonly Op[];
@@ -55,7 +57,12 @@ export type FromThread =
   | { readonly notes: readonly TakeNote[] }
   | { readonly id: number; readonly value: unknown }
   | { readonly id: number; readonly problem: Problem }
-  | { readonly log: string; readonly fields: Readonly<Record<string, unknown>> };
+  | {
+      readonly log: string;
+      readonly fields: Readonly<Record<string, unknown>>;
+      /** Default: warn. */
+      readonly level?: 'info';
+    };
 
 /** An error without its class, which does not survive the way between threads. */
 export interface Problem {

@@ -15,6 +15,8 @@ export interface LinkOptions {
   readonly folder: string;
   readonly clock: Clock;
   readonly limits: RecorderLimits;
+  /** Past the cache of the system, where that costs less. */
+  readonly isDirect: boolean;
   readonly log: Log;
   /** What is told of a take before anything else. */
   metaOf(take: number): TakeMeta | undefined;
@@ -120,13 +122,13 @@ export class RecorderLink {
   }
 
   #start(): void {
-    const { worker: url, folder, limits } = this.#options;
+    const { worker: url, folder, limits, isDirect } = this.#options;
     const memory = ringMemory(limits.queue);
     const worker = ownThread<ToThread, FromThread>(url, {
       hear: (message) => this.#hear(message),
       ended: (reason) => this.#fail(reason),
     });
-    worker.send({ start: { folder, ring: memory, limits } });
+    worker.send({ start: { folder, ring: memory, limits, isDirect } });
     const spare = (limits.queue * limits.renditionQueue) / 100;
     this.#ring = new PartRing(memory, { perTake: limits.queuePerTake, spare });
     this.#worker = worker;
@@ -136,7 +138,7 @@ export class RecorderLink {
   #hear(message: FromThread): void {
     if ('notes' in message) {
       for (const note of message.notes) this.#options.onNote(note);
-    } else if ('log' in message) this.#options.log.warn(message.log, message.fields);
+    } else if ('log' in message) this.#options.log[message.level ?? 'warn'](message.log, message.fields);
     else {
       const caller = this.#calls.get(message.id);
       this.#calls.delete(message.id);

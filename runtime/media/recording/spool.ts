@@ -251,7 +251,7 @@ export class Spool implements Hashable {
   }
 
   get unhashed(): number {
-    return this.#file ? this.#hash.due(this.#file.sealed) : 0;
+    return this.#file ? this.#hash.dueOnDisk(this.#file.sealed) : 0;
   }
 
   readUnhashed(into: Uint8Array): Md5State | undefined {
@@ -384,7 +384,7 @@ export class Spool implements Hashable {
   /** Its file is closed, and nothing of it stays in memory. */
   forget(): void {
     this.#file = this.#opening = undefined;
-    this.#around.files.close(this.#path);
+    this.#io.close();
   }
 
   /** How it stands, and what is new since it was asked before. Undefined before anything is known. */

@@ -1,6 +1,6 @@
 import { blockSize } from './md5/kernel.ts';
 import { type Md5, Md5State } from './md5/md5.ts';
-import type { TakeIo } from './take-file.ts';
+import { type TakeIo, takeBlock } from './take-file.ts';
 
 /** md5 and sha256 of a file, piece by piece from its beginning, in whole blocks of both. */
 export class TakeHash {
@@ -14,10 +14,16 @@ export class TakeHash {
     return bytes - (bytes % blockSize);
   }
 
+  /** The same in whole blocks of a disk, by which reading costs least. */
+  dueOnDisk(to: number): number {
+    const bytes = Math.max(0, to - this.md5.bytes);
+    return bytes - (bytes % takeBlock);
+  }
+
   /** Fills `into` with what comes next. The caller has its md5 taken in, side by side with that of others. */
   read(io: TakeIo, into: Uint8Array): void {
     const { bytes: at } = this.md5;
-    const count = io.read(at, into);
+    const count = io.readOnce(at, into);
     if (count < into.length) throw new Error(`a take ends at ${at + count}, before ${at + into.length}`);
     this.#sha256.update(into);
   }

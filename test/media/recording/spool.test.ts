@@ -44,11 +44,17 @@ async function inWorld(
           onIo(path);
           return io.read(at, into);
         },
+        readOnce(at, into) {
+          onIo(path);
+          return io.readOnce(at, into);
+        },
         write(at, bytes) {
           onIo(path);
           io.write(at, bytes);
         },
         truncate: (size) => io.truncate(size),
+        settle: () => io.settle(),
+        close: () => io.close(),
       };
     },
     log: () => {},

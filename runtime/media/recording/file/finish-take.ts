@@ -44,6 +44,7 @@ export function* finishTake(
       yield;
     }
   }
+  io.settle();
   const size = end + moov.length;
   yield* moveChunks(moov, moov.length);
   return {

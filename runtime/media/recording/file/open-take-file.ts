@@ -2,7 +2,7 @@ import type { IndexedInit, IndexedSegment } from '../../../../core/segment-index
 import { join } from '../../mp4/box.ts';
 import type { FedInit, FedPart } from '../feed.ts';
 import type { Steps } from '../steps.ts';
-import type { ClosedFile, FinishedFile, TakeFile, TakeIo } from '../take-file.ts';
+import { type ClosedFile, type FinishedFile, type TakeFile, type TakeIo, takeBlock } from '../take-file.ts';
 import { finishTake } from './finish-take.ts';
 import { FragmentReader } from './fragment-reader.ts';
 import { type ParameterSets, parameterSets, withParameterSets } from './in-band.ts';
@@ -44,11 +44,12 @@ class GrowingFile implements TakeFile {
     const { walk } = this.#scan;
     const { end, extent, moov } = walk;
     this.#end = end;
-    this.#isFinished = moov !== undefined && end > 0 && moov.at === end && moov.at + moov.size === io.size;
-    const kept = this.#isFinished ? io.size : end;
+    const moovEnd = moov && end > 0 && moov.at === end ? moov.at + moov.size : 0;
+    this.#isFinished = moovEnd > 0 && endsAt(io, moovEnd);
+    const kept = this.#isFinished ? moovEnd : end;
     const reason = this.#scan.reason ?? (moov ? 'half a moov' : 'a note about nothing');
     if (io.size > kept) {
-      this.cut = { at: kept, bytes: io.size - kept, reason };
+      if (kept === 0 || !endsAt(io, kept)) this.cut = { at: kept, bytes: io.size - kept, reason };
       io.truncate(kept);
     }
     for (const { at, size } of walk.wrong) io.write(at, extentHeader(size));
@@ -146,6 +147,7 @@ class GrowingFile implements TakeFile {
     this.pause();
     if (this.#extent > 0) this.#seal();
     this.#mend();
+    this.#io.settle();
     const { inits, segments } = this.#scan;
     return { size: this.#end, inits: inits.list, segments };
   }
@@ -171,7 +173,8 @@ class GrowingFile implements TakeFile {
     if (known === undefined) pieces.push(fed.bytes);
     pieces.push(writeSegmentMarker({ number: segments.count, isDiscontinuity, wallStart }));
     const at = reached();
-    this.#append(join(pieces), bytes);
+    // In one: each write has its price.
+    this.#append(join([...pieces, bytes]));
     if (known === undefined) inits.add({ at: initAt, bytes: fed.bytes, tracks, described });
     segments.push({ at, size: bytes.length, duration, wallStart, init, isDiscontinuity });
     this.#extent = extent;
@@ -208,15 +211,11 @@ class GrowingFile implements TakeFile {
   }
 
   /** All of it, or nothing: what a failed write has left is cut off before the next. */
-  #append(...pieces: Uint8Array[]): void {
-    let at = this.#end;
+  #append(bytes: Uint8Array): void {
     this.#isTorn = true;
-    for (const piece of pieces) {
-      this.#io.write(at, piece);
-      at += piece.length;
-    }
+    this.#io.write(this.#end, bytes);
     this.#isTorn = false;
-    this.#end = at;
+    this.#end += bytes.length;
   }
 
   #mend(): void {
@@ -228,6 +227,14 @@ class GrowingFile implements TakeFile {
   #mustGrow(): void {
     if (this.#isFinished) throw new RangeError('nothing is added to a take that is finished');
   }
+}
+
+/** Behind it are at most zeros up to the end of a block. */
+function endsAt(io: TakeIo, end: number): boolean {
+  const size = io.size - end;
+  if (size <= 0 || size >= takeBlock || io.size % takeBlock !== 0) return size === 0;
+  const rest = new Uint8Array(size);
+  return io.read(end, rest) === size && rest.every((byte) => byte === 0);
 }
 
 const LARGEST = takeFileLimits.takeSegment.value;

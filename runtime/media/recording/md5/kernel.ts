@@ -28,8 +28,8 @@ export function md5Kernel(
   });
 }
 
-/** Where blocks begin in memory. */
-export const dataAt = 0x400;
+/** Where blocks begin in memory: on a page, so that a disk can put them there by itself. */
+export const dataAt = 0x1000;
 /** Bytes of a block. */
 export const blockSize = 0x40;
 /** Those of a message before its first block. */
