@@ -75,6 +75,7 @@ export function httpCore(options: {
       if (request.method !== 'OPTIONS' && !answers(route)) throw noApi;
     });
   }
+  refuseTwins(options.routes);
   const own = new Hooks(app);
   for (const routes of options.routes) app.use(routes);
 
@@ -149,10 +150,25 @@ export function faultResponse(fault: Fault, more: Readonly<Record<string, string
 
 /** `METHOD pattern` of the routes that take files. */
 function fileRoutesOf(routes: readonly AnyElysia[]): ReadonlySet<string> {
-  const all = routes.flatMap((app) => (app as unknown as { routes: RouterRoute[] }).routes);
   return new Set(
-    all.flatMap(({ method, path, hooks }) => (hooks?.detail?.operation?.file ? [`${method} ${path}`] : [])),
+    declared(routes).flatMap(({ method, path, hooks }) =>
+      hooks?.detail?.operation?.file ? [`${method} ${path}`] : [],
+    ),
   );
+}
+
+/** Which of two routes of the same name is asked depends on who looks, the router or `directRoutes`. */
+function refuseTwins(routes: readonly AnyElysia[]): void {
+  const known = new Set<string>();
+  for (const { method, path } of declared(routes)) {
+    const name = `${method} ${path}`;
+    if (known.has(name)) throw new Error(`the route ${name} is declared twice`);
+    known.add(name);
+  }
+}
+
+function declared(routes: readonly AnyElysia[]): RouterRoute[] {
+  return routes.flatMap((app) => (app as unknown as { routes: RouterRoute[] }).routes);
 }
 
 interface RouterRoute {

@@ -203,6 +203,18 @@ describe('what stands before a direct route is not passed by', () => {
   });
 });
 
+it('a route that two plugins declare is refused: each would answer some of its requests', () => {
+  const log = jsonLog({ level: 'error', now: () => 0, write: () => {} });
+  const plain = new Elysia().get('/api/thing/:id', () => new Response('plain'));
+  const straight = new Elysia().get(
+    '/api/thing/:id',
+    direct(() => new Response('direct')),
+  );
+  expect(() => httpCore({ log, routes: [plain, straight] })).toThrow(
+    'the route GET /api/thing/:id is declared twice',
+  );
+});
+
 it('a path without an id at its end, or another method, cannot be direct', () => {
   const log = jsonLog({ level: 'error', now: () => 0, write: () => {} });
   const handler = direct(() => new Response());
