@@ -1,5 +1,6 @@
 import type { AnyElysia } from 'elysia';
 import type { Soon } from './at-once.ts';
+import type { Hooks } from './hooks.ts';
 import { isUuid, uuidLength } from './ids.ts';
 
 /** Answers a request for what has this id. Throws or rejects with a Fault. */
@@ -8,7 +9,8 @@ export type DirectAnswer = (request: Request, id: string) => Soon<Response>;
 /**
  * The handler of a route `GET …/:id` that needs no more of its request than this. Where the path ends in an id as this program
  * makes them, `httpCore` calls it without the router and what that puts together for each request; everything else about the route,
- * its place in OpenAPI, counts, errors and CORS, is as that of any other.
+ * its place in OpenAPI, counts, errors and CORS, is as that of any other. Whoever hooks into the requests of such a route (a guard,
+ * a schema, a trace) is not passed by: the router answers them all then.
  */
 export function direct(answer: DirectAnswer): DirectHandler {
   // Elysia gives both to every handler; its types only say so where the route is written in place.
@@ -24,11 +26,20 @@ export interface DirectRoute {
   readonly answer: DirectAnswer;
 }
 
-/** Finds the direct route of a request, and the id in its path; undefined for all that the router must look at. */
+/**
+ * Finds the direct route of a request, and the id in its path; undefined for all that the router must look at. `app`: has all
+ * routes by now. `own`: its hooks before it had any, which those who answer directly stand in for.
+ */
 export function directRoutes(
-  routes: readonly AnyElysia[],
+  app: AnyElysia,
+  own: Hooks,
 ): (request: Request) => { route: DirectRoute; id: string } | undefined {
-  const known = routes.flatMap((app) => declared(app)).flatMap(directOf);
+  const { routes, setHeaders, extender } = app as unknown as Mounted;
+  const isHooked = !own.areAll(app.event) || setHeaders || extender.higherOrderFunctions.length > 0;
+  const known = routes.flatMap((route) => {
+    const found = directOf(route);
+    return isHooked || !own.areAll(route.hooks) ? [] : found;
+  });
   return (request) => {
     if (request.method !== 'GET') return undefined;
     const { url } = request;
@@ -61,12 +72,18 @@ function directOf({ method, path, handler }: DeclaredRoute): { folder: string; r
   return [{ folder, route: { pattern: path, answer } }];
 }
 
-function declared(app: AnyElysia): DeclaredRoute[] {
-  return (app as unknown as { routes: DeclaredRoute[] }).routes;
+/** What Elysia knows of an app that has its routes. */
+interface Mounted {
+  readonly routes: readonly DeclaredRoute[];
+  /** Given to each answer. */
+  readonly setHeaders?: object;
+  /** `wrap`: what stands around `fetch`. */
+  readonly extender: { readonly higherOrderFunctions: readonly unknown[] };
 }
 
 interface DeclaredRoute {
   readonly method: string;
   readonly path: string;
   readonly handler: Partial<DirectHandler>;
+  readonly hooks: object;
 }

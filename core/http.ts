@@ -4,6 +4,7 @@ import { shareAnswer } from './cors.ts';
 import { type DirectRoute, directRoutes } from './direct-route.ts';
 import { Fault } from './fault.ts';
 import { type FaultCauses, madeOf } from './fault-causes.ts';
+import { Hooks } from './hooks.ts';
 import { requestLimits } from './limits.ts';
 import type { Log } from './log.ts';
 import { methodsAt } from './methods-at.ts';
@@ -74,19 +75,24 @@ export function httpCore(options: {
       if (request.method !== 'OPTIONS' && !answers(route)) throw noApi;
     });
   }
+  refuseTwins(options.routes);
+  const own = new Hooks(app);
   for (const routes of options.routes) app.use(routes);
 
   // A node without the role `api` has none: what it answers is not for one account.
-  const find = answers ? () => undefined : directRoutes(options.routes);
+  const find = answers ? () => undefined : directRoutes(app, own);
   const answerDirectly = (request: Request, { route: { pattern, answer }, id }: Found): Soon<Response> => {
     const call = { request, route: pattern, began: counts?.begin() ?? 0 };
+    const told = (made: unknown): Response => {
+      if (made instanceof Response) return answered(made, call);
+      throw new TypeError(`the direct route ${pattern} answered ${typeof made}, no Response`);
+    };
     try {
       const made = answer(request, id);
-      if (!(made instanceof Promise)) return answered(made, call);
-      return made.then(
-        (late) => answered(late, call),
-        (error: unknown) => failed(error, call),
-      );
+      if (made instanceof Response) return answered(made, call);
+      return Promise.resolve(made)
+        .then(told)
+        .catch((error: unknown) => failed(error, call));
     } catch (error) {
       return failed(error, call);
     }
@@ -144,10 +150,25 @@ export function faultResponse(fault: Fault, more: Readonly<Record<string, string
 
 /** `METHOD pattern` of the routes that take files. */
 function fileRoutesOf(routes: readonly AnyElysia[]): ReadonlySet<string> {
-  const all = routes.flatMap((app) => (app as unknown as { routes: RouterRoute[] }).routes);
   return new Set(
-    all.flatMap(({ method, path, hooks }) => (hooks?.detail?.operation?.file ? [`${method} ${path}`] : [])),
+    declared(routes).flatMap(({ method, path, hooks }) =>
+      hooks?.detail?.operation?.file ? [`${method} ${path}`] : [],
+    ),
   );
+}
+
+/** Which of two routes of the same name is asked depends on who looks, the router or `directRoutes`. */
+function refuseTwins(routes: readonly AnyElysia[]): void {
+  const known = new Set<string>();
+  for (const { method, path } of declared(routes)) {
+    const name = `${method} ${path}`;
+    if (known.has(name)) throw new Error(`the route ${name} is declared twice`);
+    known.add(name);
+  }
+}
+
+function declared(routes: readonly AnyElysia[]): RouterRoute[] {
+  return routes.flatMap((app) => (app as unknown as { routes: RouterRoute[] }).routes);
 }
 
 interface RouterRoute {

@@ -1,5 +1,6 @@
-import { Elysia } from 'elysia';
-import { expect, it } from 'vitest';
+import { Type } from '@sinclair/typebox';
+import { type AnyElysia, Elysia } from 'elysia';
+import { describe, expect, it } from 'vitest';
 import type { Soon } from '../../core/at-once.ts';
 import { type Authenticator, authenticate } from '../../core/auth.ts';
 import { direct } from '../../core/direct-route.ts';
@@ -135,6 +136,83 @@ it('a row that need not be waited for is answered at once, and its owner alone s
   expect(await ask(id).json()).toEqual({ name: 'ours' });
   const answers = [id.replace('6', '7'), id.replace('6', '8'), id.replace('6', '9')].map(ask);
   expect(answers.map(({ status }) => status)).toEqual([404, 404, 404]);
+});
+
+it.each<[string, () => unknown]>([
+  ['nothing', () => undefined],
+  ['nothing later', async () => undefined],
+  ['text', () => 'text'],
+])('a plugin that answers %s has its request answered 500, counted and told', async (_, answer) => {
+  const lines: string[] = [];
+  const metrics = new Metrics();
+  const log = jsonLog({ level: 'debug', now: () => 0, write: (line) => void lines.push(line) });
+  const app = httpCore({
+    ...{ log, counts: new RequestCounts({ metrics, clock: virtualClock({ start: 1 }) }) },
+    routes: [new Elysia().get('/api/thing/:id', direct(answer as () => Response))],
+  });
+  const made = await app.fetch(get(`/api/thing/${id}`));
+  expect([made.status, await made.json()]).toMatchObject([500, { code: 'internal' }]);
+  expect(lines).toEqual([expect.stringContaining('request failed')]);
+  expect(metrics.text()).toMatch(/requests_total\{route="\/api\/thing\/:id",method="GET",status="5xx"\} 1/);
+});
+
+it('a thenable is waited for', async () => {
+  const log = jsonLog({ level: 'error', now: () => 0, write: () => {} });
+  // biome-ignore lint/suspicious/noThenProperty: what libraries hand over in the place of a promise
+  const later = { then: (done: (answer: Response) => void) => done(new Response('later')) };
+  const handler = direct(() => later as unknown as Promise<Response>);
+  const app = httpCore({ log, routes: [new Elysia().get('/api/thing/:id', handler)] });
+  expect(await (await app.handle(get(`/api/thing/${id}`))).text()).toBe('later');
+});
+
+describe('what stands before a direct route is not passed by', () => {
+  const refuse = () => {
+    throw new Fault('thing.refused', { status: 403, message: 'Not you.' });
+  };
+  const handler = direct(() => new Response('shown'));
+  const thing = () => new Elysia().get('/api/thing/:id', handler);
+  const asked = async (...routes: AnyElysia[]) => {
+    const log = jsonLog({ level: 'error', now: () => 0, write: () => {} });
+    return await httpCore({ log, routes }).handle(get(`/api/thing/${id}`));
+  };
+
+  it.each<[string, AnyElysia[]]>([
+    ['a hook of the plugin', [new Elysia().onBeforeHandle(refuse).get('/api/thing/:id', handler)]],
+    ['a guard', [new Elysia().guard({ beforeHandle: refuse }, (app) => app.get('/api/thing/:id', handler))]],
+    ['a hook of the route', [new Elysia().get('/api/thing/:id', handler, { beforeHandle: refuse })]],
+    ['a derived value', [new Elysia().derive(refuse).get('/api/thing/:id', handler)]],
+    ['a hook of another plugin', [new Elysia().onBeforeHandle({ as: 'global' }, refuse), thing()]],
+    ['a hook of another plugin for every request', [thing(), new Elysia().onRequest(refuse)]],
+  ])('%s', async (_, routes) => {
+    expect((await asked(...routes)).status).toBe(403);
+  });
+
+  it('a schema', async () => {
+    const schema = { headers: Type.Object({ 'x-wanted': Type.String() }) };
+    expect((await asked(new Elysia().get('/api/thing/:id', handler, schema as object))).status).not.toBe(200);
+  });
+
+  it('a header for each answer', async () => {
+    const answer = await asked(thing(), new Elysia().headers({ 'x-given': 'yes' }));
+    expect(answer.headers.get('x-given')).toBe('yes');
+  });
+
+  it('what is wrapped around all', async () => {
+    const wrapped = new Elysia().wrap(() => (() => new Response('wrapped')) as never);
+    expect(await (await asked(thing(), wrapped)).text()).toBe('wrapped');
+  });
+});
+
+it('a route that two plugins declare is refused: each would answer some of its requests', () => {
+  const log = jsonLog({ level: 'error', now: () => 0, write: () => {} });
+  const plain = new Elysia().get('/api/thing/:id', () => new Response('plain'));
+  const straight = new Elysia().get(
+    '/api/thing/:id',
+    direct(() => new Response('direct')),
+  );
+  expect(() => httpCore({ log, routes: [plain, straight] })).toThrow(
+    'the route GET /api/thing/:id is declared twice',
+  );
 });
 
 it('a path without an id at its end, or another method, cannot be direct', () => {

@@ -23,8 +23,7 @@ export function sqliteStore(options: SqliteStoreOptions): SqliteStore {
   let closing: Promise<void> | undefined;
 
   const connected = (): Connection => {
-    if (closing)
-      throw new Fault('store.closed', { status: 503, message: `the store ${options.file} is closed` });
+    if (closing) throw new Fault('store.closed', { status: 503, message: 'the store is closed' });
     open ??= connection(options);
     return open;
   };
