@@ -1,6 +1,6 @@
 import type { RecorderLimits } from './limits.ts';
 import { takeBlock } from './take-file.ts';
-import { codeOf } from './trouble.ts';
+import { codeOf, isFull } from './trouble.ts';
 
 export interface DirectDiskOptions {
   readonly limits: DirectLimits;
@@ -8,6 +8,7 @@ export interface DirectDiskOptions {
   now(): number;
   /** Told once each. */
   onRefused(error: unknown): void;
+  onFailed(error: unknown): void;
   onSlow(): void;
 }
 
@@ -22,6 +23,7 @@ export class DirectDisk {
   readonly #options: DirectDiskOptions;
   #isRefused = false;
   #wasSlow = false;
+  #hasFailed = false;
   #offUntil = Number.NEGATIVE_INFINITY;
   /** The look at how long calls take. */
   #look = lookFrom(Number.NEGATIVE_INFINITY);
@@ -36,13 +38,19 @@ export class DirectDisk {
     return !this.#isRefused && this.#options.now() >= this.#offUntil;
   }
 
-  /** What the call answers; undefined: the disk knows no such calls, and nothing was done. Throws what else the disk says. */
+  /**
+   * What the call answers; undefined: the disk knows no such calls, and nothing was done. Throws what else the disk says: unless it
+   * is full, the ordinary way is taken for a while, which a file system with half of such calls may yet know.
+   */
   ask<T>(call: () => T): T | undefined {
     const began = this.#options.now();
     try {
       return call();
     } catch (error) {
-      if (!refusals.has(codeOf(error))) throw error;
+      if (!refusals.has(codeOf(error))) {
+        if (!isFull(codeOf(error))) this.#fail(error);
+        throw error;
+      }
       if (!this.#isRefused) this.#options.onRefused(error);
       this.#isRefused = true;
       return undefined;
@@ -51,10 +59,21 @@ export class DirectDisk {
     }
   }
 
+  #fail(error: unknown): void {
+    this.#rest();
+    if (!this.#hasFailed) this.#options.onFailed(error);
+    this.#hasFailed = true;
+  }
+
+  #rest(): void {
+    this.#look = lookFrom(Number.NEGATIVE_INFINITY);
+    this.#offUntil = this.#options.now() + this.#options.limits.directRest;
+  }
+
   /** A disk that is slow is left alone: the cache of the system takes more at once, and what waits for this thread does not wait for the disk. */
   #count(began: number): void {
     const { limits, now, onSlow } = this.#options;
-    const { directLook, directShare, directCall, directCalls, directRest } = limits;
+    const { directLook, directShare, directCall, directCalls } = limits;
     const ended = now();
     if (began - this.#look.from >= directLook) this.#look = lookFrom(began);
     this.#look.spent += ended - began;
@@ -64,8 +83,7 @@ export class DirectDisk {
     const isWaiting = spent > (directLook * directShare) / 100;
     // One that took very long says nothing: on a busy machine another may have run.
     if (!isWaiting && !(calls >= directCalls && long > calls / 2)) return;
-    this.#look = lookFrom(Number.NEGATIVE_INFINITY);
-    this.#offUntil = ended + directRest;
+    this.#rest();
     if (!this.#wasSlow) onSlow();
     this.#wasSlow = true;
   }

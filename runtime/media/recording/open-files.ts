@@ -15,12 +15,15 @@ import type { TakeIo } from './take-file.ts';
 export class OpenFiles {
   readonly #clock: Clock;
   readonly #most: number;
+  readonly #direct: number | undefined;
   /** The one used longest ago comes first. */
   readonly #open = new Map<string, OpenFile>();
 
-  constructor(options: { clock: Clock; most: number }) {
+  /** @param options.flags those of open(2) that not every system has: macOS has no `O_DIRECT` */
+  constructor(options: { clock: Clock; most: number; flags?: { readonly O_DIRECT?: number } }) {
     this.#clock = options.clock;
     this.#most = options.most;
+    this.#direct = (options.flags ?? constants).O_DIRECT;
   }
 
   get count(): number {
@@ -37,17 +40,24 @@ export class OpenFiles {
     let file = this.#open.get(key);
     if (file) this.#open.delete(key);
     else {
+      const how = this.#how(isDirect);
       for (const [other, { pins }] of this.#open) {
         if (this.#open.size < this.#most) break;
         if (pins === 0) this.#close(other);
       }
-      const how = constants.O_RDWR | constants.O_CREAT | constants.O_NOFOLLOW;
-      const flags = isDirect ? how | constants.O_DIRECT : how;
-      file = { fd: openSync(path, flags, 0o640), pins: 0, usedAt: 0, tail: undefined };
+      file = { fd: openSync(path, how, 0o640), pins: 0, usedAt: 0, tail: undefined };
     }
     file.usedAt = this.#clock.now();
     this.#open.set(key, file);
     return file;
+  }
+
+  #how(isDirect: boolean): number {
+    const how = constants.O_RDWR | constants.O_CREAT | constants.O_NOFOLLOW;
+    if (!isDirect) return how;
+    if (this.#direct !== undefined) return how | this.#direct;
+    // As a file system says it that knows no such files.
+    throw Object.assign(new Error('this system has no O_DIRECT'), { code: 'EOPNOTSUPP' });
   }
 
   /** Resolves when its bytes are on disk. A thread of the pool does it: nothing waits for it here. */

@@ -88,6 +88,9 @@ class RunningThread {
       onRefused: told(
         'the disk of the recordings knows no direct writes; they go through the cache of the system',
       ),
+      onFailed: told(
+        'a direct write to the disk of the recordings has failed; they go through the cache of the system for a while',
+      ),
       onSlow: told('the disk of the recordings is slow; they go through the cache of the system for a while'),
     });
   }

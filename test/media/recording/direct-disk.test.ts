@@ -10,6 +10,7 @@ function disk() {
     limits: { ...recorderDefaults, directLook: 1000, directShare: 50, directCall: 5, directRest: 60_000 },
     now: () => now,
     onRefused: (error) => told.push(String(error)),
+    onFailed: (error) => told.push(String(error)),
     onSlow: () => told.push('slow'),
   });
   return {
@@ -69,16 +70,42 @@ it('a long call now and then is no slow disk', () => {
   expect(made.isOn).toBe(true);
 });
 
-it('one that knows no such calls is never asked again; what it says otherwise is for the caller', () => {
-  const { made, told } = disk();
-  const fail = (code: string) =>
+/** A call that fails so. */
+const failing =
+  ({ made }: ReturnType<typeof disk>) =>
+  (code: string) =>
     made.ask(() => {
       throw Object.assign(new Error(code), { code });
     });
-  expect(() => fail('ENOSPC')).toThrow('ENOSPC');
-  expect(() => fail('EIO')).toThrow('EIO');
-  expect(made.isOn).toBe(true);
+
+it('one that knows no such calls is never asked again', () => {
+  const one = disk();
+  const { made, told, pass } = one;
+  const fail = failing(one);
   expect(fail('EINVAL')).toBeUndefined();
   expect(fail('EINVAL')).toBeUndefined();
+  pass(60_000);
   expect([made.isOn, told]).toEqual([false, ['Error: EINVAL']]);
 });
+
+it('one that is full says so to the caller, and is asked again', () => {
+  const one = disk();
+  for (const code of ['ENOSPC', 'EDQUOT', 'EFBIG']) expect(() => failing(one)(code)).toThrow(code);
+  expect([one.made.isOn, one.told]).toEqual([true, []]);
+});
+
+it.each(['EIO', 'EPERM', 'ENOSYS'])(
+  'one that fails with %s is left alone for a while: it may take the ordinary way',
+  (code) => {
+    const one = disk();
+    const { made, told, pass } = one;
+    const fail = failing(one);
+    expect(() => fail(code)).toThrow(code);
+    expect([made.isOn, told]).toEqual([false, [`Error: ${code}`]]);
+    pass(60_000);
+    expect(made.isOn).toBe(true);
+    // Told once.
+    expect(() => fail(code)).toThrow(code);
+    expect([made.isOn, told]).toEqual([false, [`Error: ${code}`]]);
+  },
+);

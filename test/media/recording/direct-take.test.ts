@@ -27,7 +27,7 @@ function grown() {
   const path = join(folder, 'a.mp4');
   const files = new OpenFiles({ clock, most: 10 });
   const limits = { ...recorderDefaults, directPiece: 2 * takeBlock };
-  const disk = new DirectDisk({ limits, now: () => 0, onRefused() {}, onSlow() {} });
+  const disk = new DirectDisk({ limits, now: () => 0, onRefused() {}, onFailed() {}, onSlow() {} });
   const io = new DirectIo(path, { files, disk, least: 0 });
   const images: { bytes: Buffer; size: number }[] = [];
   let file: TakeFile | undefined;

@@ -30,7 +30,7 @@ function direct(
   const { piece = 1 << 20, least = 0, isOn = () => true, call = (real) => real() } = options;
   return (path: string, files: OpenFiles) => {
     const limits = { ...recorderDefaults, directPiece: piece };
-    const disk = new DirectDisk({ limits, now: () => 0, onRefused() {}, onSlow() {} });
+    const disk = new DirectDisk({ limits, now: () => 0, onRefused() {}, onFailed() {}, onSlow() {} });
     Object.defineProperty(disk, 'isOn', { get: isOn });
     const ask = disk.ask.bind(disk);
     disk.ask = ((real: () => unknown) => ask(() => call(real))) as DirectDisk['ask'];
@@ -53,7 +53,10 @@ const ways: Record<string, (path: string, files: OpenFiles) => TakeIo> = {
   }),
 };
 
-function inWorld(open: (path: string, files: OpenFiles) => TakeIo, options = { most: 10 }) {
+function inWorld(
+  open: (path: string, files: OpenFiles) => TakeIo,
+  options: { most: number; flags?: { O_DIRECT?: number } } = { most: 10 },
+) {
   return (work: (world: World) => void) => {
     const folder = mkdtempSync(join(tmpdir(), 'millrace-take-io-'));
     const path = join(folder, 'a.mp4');
@@ -233,6 +236,31 @@ it.each([0, 0.5, 1])('a write that fails when the disk has %d of it takes nothin
     expect(statSync(path).size).toBe(model.bytes.length);
   }),
 );
+
+it('goes the ordinary way for good where the system has no flag for another', () => {
+  const refused: string[] = [];
+  const run = inWorld(
+    (path, files) => {
+      const disk = new DirectDisk({
+        limits: recorderDefaults,
+        now: () => 0,
+        onRefused: (error) => refused.push(String(error)),
+        onFailed() {},
+        onSlow() {},
+      });
+      return new DirectIo(path, { files, disk, least: 0 });
+    },
+    { most: 10, flags: {} },
+  );
+  run(({ open, path, files }) => {
+    const io = open();
+    const bytes = noise(50_000, 1);
+    for (let at = 0; at < bytes.length; at += 10_000) io.write(at, bytes.subarray(at, at + 10_000));
+    check(io, bytes, path);
+    expect(files.count).toBe(1);
+  });
+  expect(refused).toEqual(['Error: this system has no O_DIRECT']);
+});
 
 it('goes through the cache while little is added at a time, and past it while much is', () =>
   inWorldOnce(({ path, files }) => {
