@@ -1,6 +1,7 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { Fault } from '../../core/fault.ts';
 import { allPlugins } from '../kit/all-plugins.ts';
+import { patient } from '../kit/patient.ts';
 import { world } from '../kit/world.ts';
 
 const shipped = await allPlugins();
@@ -24,7 +25,8 @@ async function studio(assets: Record<string, unknown> = { normalise: true }) {
       return { status, headers: answer.headers, body: (await answer.json()) as any };
     },
     async converted(count = 1) {
-      for (let turn = 0; w.converter.asked.length < count && turn < 2000; turn += 1) await w.settle();
+      // What is read of a film is read by a thread of the pool, in real time.
+      await vi.waitUntil(() => w.settle().then(() => w.converter.asked.length >= count), patient);
       return w.converter.asked[count - 1];
     },
     blobsOf: async (id: string) =>

@@ -1,10 +1,11 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { Fault } from '../../core/fault.ts';
 import { uuid } from '../../core/ids.ts';
 import type { AssetFile } from '../../plugins/assets/contract.ts';
 import { taskLimits } from '../../plugins/tasks/limits.ts';
 import { allPlugins, anotherAccount } from '../kit/all-plugins.ts';
 import { assetMaker, storeFile } from '../kit/asset-maker.ts';
+import { patient } from '../kit/patient.ts';
 import { taskMaker } from '../kit/task-maker.ts';
 import { world } from '../kit/world.ts';
 
@@ -47,7 +48,8 @@ async function studio(options: Partial<Parameters<typeof world>[0]> = {}) {
     },
     /** The conversion that was asked for last, once it is read. */
     async converted(count = 1) {
-      for (let turn = 0; w.converter.asked.length < count && turn < 2000; turn += 1) await w.settle();
+      // What is read of a film is read by a thread of the pool, in real time.
+      await vi.waitUntil(() => w.settle().then(() => w.converter.asked.length >= count), patient);
       return w.converter.asked[count - 1];
     },
     blobsOf: async (id: string) =>
@@ -245,7 +247,7 @@ describe('a transcode', () => {
     w.converter.film = new Fault('conversion.unavailable', { status: 503, message, retryAfter: 60 });
     const answer = await asked(await source());
     expect((await reached(answer, 'waiting')).status.phase).toBe('waiting');
-    for (let turn = 0; w.converter.asked.length < 1 && turn < 500; turn += 1) await w.settle();
+    await vi.waitUntil(() => w.settle().then(() => w.converter.asked.length > 0), patient);
     await w.settle();
     expect((await reached(answer, 'waiting')).status.errorMessage).toBe(message);
     await w.advance('30s');

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import type { LiveKeyFrame } from '../../core/ports/media.ts';
 import type { StillOrder } from '../../core/ports/stills.ts';
 import { virtualClock } from '../../runtime/drivers/clock/virtual.ts';
@@ -7,6 +7,7 @@ import { jpegSize } from '../../runtime/stills/jpeg-size.ts';
 import { type StillLimits, stillLimits } from '../../runtime/stills/limits.ts';
 import { ffmpegStills } from '../../runtime/stills/stills.ts';
 import { Feed, play, sendHeaders } from '../hls/feed.ts';
+import { patient } from '../kit/patient.ts';
 import { scriptedFfmpeg } from '../kit/scripted-ffmpeg.ts';
 import { silentLog } from '../kit/silent-log.ts';
 import { jpeg, livePart, orderOf, pictureOf, sourceOf } from './media.ts';
@@ -32,8 +33,7 @@ function given(options: { limits?: Partial<StillLimits>; about?: 'missing'; refu
     );
   /** Until the process of this number is there. */
   const process = async (number: number) => {
-    for (let turn = 0; turn < 1000 && !runner.started[number]; turn += 1)
-      await new Promise((resolve) => setImmediate(resolve));
+    await vi.waitUntil(() => runner.started[number], patient);
     return runner.started[number];
   };
   /** It makes a picture. */

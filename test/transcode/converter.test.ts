@@ -1,7 +1,7 @@
 import { rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { uuid } from '../../core/ids.ts';
 import type { Container } from '../../core/ports/inspector.ts';
 import { virtualClock } from '../../runtime/drivers/clock/virtual.ts';
@@ -9,6 +9,7 @@ import { argumentsOf } from '../../runtime/ffmpeg/command.ts';
 import type { FfmpegEnd } from '../../runtime/ffmpeg/process.ts';
 import type { FfmpegRunner } from '../../runtime/ffmpeg/runner.ts';
 import { ffmpegConverter } from '../../runtime/transcode/converter.ts';
+import { patient } from '../kit/patient.ts';
 import { type ScriptedProcess, scriptedFfmpeg } from '../kit/scripted-ffmpeg.ts';
 
 const profile = { name: '480p', width: 854, height: 480, bitrate: 1_000_000, fps: 0 };
@@ -58,7 +59,8 @@ function studio(options: { running?: number; refuses?: 'missing' } = {}) {
       { profile: { ...profile, ...rate }, signal: leaving.signal, progress() {} },
     );
   const started = async (count: number) => {
-    for (let turn = 0; inner.started.length < count && turn < 200; turn += 1) await clock.advance(0);
+    // A film is opened by a thread of the pool, in real time.
+    await vi.waitUntil(() => clock.advance(0).then(() => inner.started.length >= count), patient);
     return inner.started[count - 1];
   };
   return { clock, converter, transcode, started, all: inner.started, bytes, leave: leaving };
@@ -126,8 +128,7 @@ it('hands the film on as it is written, and ffmpeg the film as it is read', asyn
     [100, whole.length],
   ])
     await process.order.handlers.onOutput?.(whole.subarray(from, to));
-  for (let turn = 0; !process.calls.includes('end') && turn < 100; turn += 1)
-    await new Promise((resolve) => setImmediate(resolve));
+  await vi.waitUntil(() => process.calls.includes('end'), patient);
   expect(Buffer.concat(process.taken)).toEqual(bytes);
   await exit(process);
   expect(Buffer.from(await made)).toEqual(whole);
@@ -175,8 +176,7 @@ it('kills a decoder that hangs', async () => {
   const made = failure(transcode());
   const process = await started(1);
   say(process, film(fragment(0, 60)));
-  for (let turn = 0; !process.calls.includes('end') && turn < 100; turn += 1)
-    await new Promise((resolve) => setImmediate(resolve));
+  await vi.waitUntil(() => process.calls.includes('end'), patient);
   await clock.advance(170_000);
   expect(process.calls).not.toContain('kill');
   await clock.advance(20_000);
@@ -224,8 +224,7 @@ it.each([
   const made = failure(transcode('film.mp4', spec, rate));
   const process = await started(1);
   say(process, film(fragment(0, 60), fragment(9000, 60), fragment(18_000, 1)));
-  for (let turn = 0; !process.calls.includes('end') && turn < 100; turn += 1)
-    await new Promise((resolve) => setImmediate(resolve));
+  await vi.waitUntil(() => process.calls.includes('end'), patient);
   let worked = 0;
   for (; worked < 2 * seconds && !process.calls.includes('kill'); worked += 100) {
     await clock.advance(100_000);
