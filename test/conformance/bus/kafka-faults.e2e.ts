@@ -393,9 +393,11 @@ describe.skipIf(engine.isMissing)('the bus on Kafka, in trouble', () => {
     await admin.disconnect();
   });
 
-  test('closing does not wait for a broker that is gone', async () => {
-    const broker = await engine.start();
-    for (const fault of ['freeze', 'kill'] as const) {
+  test.each(['freeze', 'kill'] as const)(
+    'closing does not wait for a broker that is gone (%s)',
+    async (fault) => {
+      // One of its own: who was frozen for long is not let into its cluster at once.
+      await using broker = await engine.start();
       const opened = await open(broker);
       const bus = await opened.node('a');
       const owner = witness();
@@ -410,8 +412,6 @@ describe.skipIf(engine.isMissing)('the bus on Kafka, in trouble', () => {
       await bus.close();
       expect(await waiting).toMatchObject({ status: 503 });
       expect(held(owner)).toEqual([]);
-      if (fault === 'freeze') broker.thaw();
-    }
-    await broker[Symbol.asyncDispose]();
-  });
+    },
+  );
 });
