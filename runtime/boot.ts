@@ -1,4 +1,5 @@
 import { Elysia } from 'elysia';
+import type { Soon } from '../core/at-once.ts';
 import type { Cidr } from '../core/cidr.ts';
 import { Fault } from '../core/fault.ts';
 import { FaultCauses } from '../core/fault-causes.ts';
@@ -23,7 +24,7 @@ import type { Packer } from '../core/ports/packer.ts';
 import type { Pusher } from '../core/ports/pusher.ts';
 import type { Recorder } from '../core/ports/recorder.ts';
 import type { Stills } from '../core/ports/stills.ts';
-import type { LoggedEvent, Order, Store } from '../core/ports/store.ts';
+import type { LoggedEvent, Order, RowPlace, Store } from '../core/ports/store.ts';
 import type { Transcoder } from '../core/ports/transcoder.ts';
 import type { Volatile } from '../core/ports/volatile.ts';
 import { RequestCounts } from '../core/request-counts.ts';
@@ -471,20 +472,16 @@ function resourcesOf(options: {
   const get = store.resources.get.bind(store.resources);
   const read = store.resources.read.bind(store.resources);
   const find = store.resources.find.bind(store.resources);
+  const looked = <T>(look: () => Soon<T | undefined>, at: { place?: RowPlace; name: string }) => {
+    const { place = {}, name } = at;
+    // Plain rows come from no log: those that were lost do not come again.
+    return place.isPlain ? look() : runtime.certain(look, place.isBeside ? name : undefined);
+  };
   return {
-    get: async (kind, id, place = {}) => {
-      const read = () => get(kind, id, place);
-      // Plain rows come from no log: those that were lost do not come again.
-      return place.isPlain ? read() : runtime.certain(read, place.isBeside ? id : undefined);
-    },
-    read: (kind, id, place = {}) => {
-      const look = () => read(kind, id, place);
-      return place.isPlain ? look() : runtime.certain(look, place.isBeside ? id : undefined);
-    },
-    find: async (kind, index, value, place = {}) => {
-      const read = () => find(kind, index, value, place);
-      return place.isPlain ? read() : runtime.certain(read, place.isBeside ? value : undefined);
-    },
+    get: async (kind, id, place) => looked(() => get(kind, id, place), { place, name: id }),
+    read: (kind, id, place) => looked(() => read(kind, id, place), { place, name: id }),
+    find: async (kind, index, value, place) =>
+      looked(() => find(kind, index, value, place), { place, name: value }),
     list: list.bind(store.resources),
     count: count.bind(store.resources),
     nameBeside: (id, draw) => nameBeside(id, { draw, partitions }),
