@@ -27,7 +27,7 @@ export interface PublishGrant {
   /**
    * First media sequence number when no earlier segments are listed: the age of the stream in quarters of a second,
    * rounded down. Segments are never shorter, so it cannot go back in any process or node. Decode times begin at that
-   * age too, and go forward as long as media comes at the speed of time.
+   * age too where another process may have gone on with them, and go forward as long as media comes at the speed of time.
    */
   readonly mediaSequence: number;
   /**

@@ -88,11 +88,13 @@ export function inProcessMedia(options: InProcessMediaOptions): Media {
       return rejected('The server has no memory left for another broadcast. Try again later.');
     }
     const grant = numbers.raise(granted);
+    const last = known?.latest.discontinuitySequence ?? numbers.lastOf(granted.playbackId);
     const airing = known ?? open(grant);
     airing.publish = airing.latest = granted;
     const { recorder } = options;
     const sink = airing.output.attach({
       grant,
+      isNext: last === granted.discontinuitySequence - 1,
       ...(recorder &&
         grant.recording && {
           recording: {
@@ -205,7 +207,7 @@ export function inProcessMedia(options: InProcessMediaOptions): Media {
       // An order that comes late: whoever publishes now came after it, or would have been closed before.
       if (airing === undefined || airing.publish !== undefined) return;
       if (airing.latest.discontinuitySequence > upTo) return;
-      numbers.keep(playbackId, airing.output.reached);
+      numbers.keep(airing.latest, airing.output.reached);
       const { output } = airing;
       outputs.delete(playbackId);
       const drained = output.end();

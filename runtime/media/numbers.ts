@@ -13,12 +13,12 @@ type Counted = Pick<PublishGrant, 'mediaSequence' | 'discontinuitySequence'> & {
  * settings, counts further.
  */
 export class Numbers {
-  readonly #reached = new Map<string, Counted>();
+  readonly #reached = new Map<string, Counted & { readonly publish: number }>();
 
-  /** A playlist is let go: the next one begins at these numbers or above. */
-  keep(playbackId: string, counted: Counted): void {
+  /** The playlist of this publish is let go: the next one begins at these numbers or above. */
+  keep({ playbackId, discontinuitySequence: publish }: PublishGrant, counted: Counted): void {
     this.#reached.delete(playbackId);
-    this.#reached.set(playbackId, counted);
+    this.#reached.set(playbackId, { ...counted, publish });
     if (this.#reached.size <= MOST) return;
     for (const oldest of this.#reached.keys()) {
       this.#reached.delete(oldest);
@@ -29,6 +29,11 @@ export class Numbers {
   /** Where the media of the former playlist ended on its timeline, milliseconds; 0: there was none. */
   endOf(playbackId: string): number {
     return this.#reached.get(playbackId)?.end ?? 0;
+  }
+
+  /** Which publish the former playlist had last, by its `discontinuitySequence`; undefined: none is known. */
+  lastOf(playbackId: string): number | undefined {
+    return this.#reached.get(playbackId)?.publish;
   }
 
   /** The grant, with its numbers raised where a former playlist went beyond them. */

@@ -324,6 +324,46 @@ test('a playlist that counted further than its grant: the next one goes on behin
   }
 });
 
+test('decode times go on where the former playlist ended, unless another process may have gone on with them', async () => {
+  const minute = 240;
+  // How often the stream was published before, and its age.
+  const publishes = [
+    { discontinuitySequence: 0, mediaSequence: 0 },
+    { discontinuitySequence: 1, mediaSequence: minute },
+    { discontinuitySequence: 3, mediaSequence: 2 * minute },
+    { discontinuitySequence: 4, mediaSequence: 3 * minute },
+  ];
+  const given = publishes.values();
+  await using s = await station(async ({ key }) => ({
+    ...grant({ token: crypto.randomUUID(), playbackId: key }),
+    ...given.next().value,
+  }));
+  /** Seconds on the timeline. */
+  const spans: { start: number; end: number }[] = [];
+  for (const [turn] of publishes.entries()) {
+    const encoder = await s.encoder();
+    sendHeaders(encoder);
+    sendMedia(encoder, { seconds: 5 });
+    await until('it plays', () => s.told().filter((what) => what.startsWith('playable')).length === turn + 1);
+    await encoder.close({ clean: true });
+    await until('the end', () => s.facts.at(-1)?.type === 'closed');
+    const { segments } = parsePlaylist((await s.playlist()) ?? '');
+    const files = await Promise.all(segments.map(async ({ uri }) => (await s.serve(uri))?.bytes()));
+    const pictures = files
+      .flatMap((file) => readFragments(file as Uint8Array))
+      .flatMap(({ runs }) => runs.filter(({ track }) => track === 1));
+    spans.push({ start: pictures[0].start / 90_000, end: (pictures.at(-1)?.end ?? 0) / 90_000 });
+    // Held: the next one is of the same output. The others find that it was let go.
+    if (turn !== 0) s.media.retire('key');
+  }
+  const [first, held, other, last] = spans;
+  expect(first.start).toBe(10);
+  // The former one's segments are listed before its own.
+  expect(held).toEqual({ start: 10, end: expect.closeTo(first.end + 1 + 5, 1) });
+  expect(other.start).toBe(130);
+  expect(last.start - other.end).toBeCloseTo(1, 2);
+});
+
 test('viewers are who asks for a media playlist, plain or blocking, and readings tell of them', async () => {
   await using s = await station();
   const encoder = await s.encoder();

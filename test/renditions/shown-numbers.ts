@@ -60,33 +60,37 @@ async function shownIn(group: readonly SeenSegment[]): Promise<Shown[]> {
   return times.map((one, n) => ({ ...one, number: numbers[n] }));
 }
 
-/** The numbers in all pictures of a file, mp4 or FLV, in order of presentation. Throws when ffmpeg has a word to say. */
-export async function numbersPainted(media: Uint8Array): Promise<(number | null)[]> {
+/**
+ * The numbers in all pictures of a film, in order of presentation: its bytes, where it can be read without seeking, or its path. Throws
+ * when ffmpeg has a word to say.
+ */
+export async function numbersPainted(film: Uint8Array | string): Promise<(number | null)[]> {
   const crop = `scale=${width}:${height}:flags=area,crop=${width}:${height - top}:0:${top},format=rgba`;
+  const isPath = typeof film === 'string';
   const child = spawn(
     'ffmpeg',
     [
-      ...['-hide_banner', '-nostats', '-v', 'error', '-copyts', '-i', 'pipe:0', '-an', '-vf', crop],
-      ...['-fps_mode', 'passthrough', '-enc_time_base', '1:90000', '-f', 'rawvideo', 'pipe:1'],
+      ...['-hide_banner', '-nostats', '-v', 'error', '-copyts', '-i', isPath ? film : 'pipe:0', '-an', '-vf'],
+      ...[crop, '-fps_mode', 'passthrough', '-enc_time_base', '1:90000', '-f', 'rawvideo', 'pipe:1'],
     ],
     { stdio: ['pipe', 'pipe', 'pipe'] },
   );
-  const pictures: Buffer[] = [];
+  const numbers: (number | null)[] = [];
+  const size = width * (height - top) * 4;
+  const area = { x: 0, y: -top, width, height };
+  let rest: Buffer = Buffer.alloc(0);
   let complaints = '';
-  child.stdout.on('data', (bytes) => pictures.push(bytes));
+  child.stdout.on('data', (bytes: Buffer) => {
+    rest = Buffer.concat([rest, bytes]);
+    for (; rest.length >= size; rest = rest.subarray(size))
+      numbers.push(readFrameNumber({ width, height: height - top, data: rest.subarray(0, size) }, area));
+  });
   child.stderr.on('data', (text) => (complaints += text));
   child.stdin.on('error', () => {});
-  child.stdin.end(media);
+  child.stdin.end(isPath ? undefined : film);
   await once(child, 'close');
   if (complaints !== '') throw new Error(`ffmpeg says: ${complaints.slice(0, 500)}`);
-  const bytes = Buffer.concat(pictures);
-  const size = width * (height - top) * 4;
-  return Array.from({ length: Math.floor(bytes.length / size) }, (_, n) =>
-    readFrameNumber(
-      { width, height: height - top, data: bytes.subarray(n * size, (n + 1) * size) },
-      { x: 0, y: -top, width, height },
-    ),
-  );
+  return numbers;
 }
 
 /**

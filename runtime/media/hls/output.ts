@@ -49,6 +49,11 @@ export interface LiveOutputOptions {
 
 export interface Attachment {
   readonly grant: PublishGrant;
+  /**
+   * The publish before it was one of this output, or the last of the one before this: its media follows without a leap. Absent:
+   * others may have gone on with the timeline meanwhile, at most as fast as the stream ages.
+   */
+  readonly isNext?: boolean;
   /** Where it is recorded; undefined: it is not. */
   readonly recording?: {
     /**
@@ -102,7 +107,6 @@ export class LiveOutput {
   #draining: LiveLadder | undefined;
   /** Where media ends on the timeline, milliseconds. What earlier outputs gave to viewers and recordings lies before. */
   #end: number;
-  #isNumbered = false;
   /** Rendered when first asked for, shared by all who ask before the next part. */
   readonly #multivariant = { version: -1, text: '' };
 
@@ -155,8 +159,7 @@ export class LiveOutput {
     const { grant } = attachment;
     this.#release();
     this.#window.number(grant);
-    if (!this.#isNumbered) this.#end = Math.max(this.#end, ORIGIN + grant.mediaSequence * QUARTER);
-    this.#isNumbered = true;
+    if (!attachment.isNext) this.#end = Math.max(this.#end, ORIGIN + grant.mediaSequence * QUARTER);
     this.#knownTarget = Math.max(this.#knownTarget, grant.targetDuration, this.#config.targetDuration);
     this.#attachment = attachment;
     this.#isPublishing = !this.#hasEnded;

@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import type { Browser } from 'playwright-core';
 import { readFrameNumber } from '../../../demo/frame-number.ts';
+import { numbersPainted } from '../../renditions/shown-numbers.ts';
 import { filmPageFile, openFilm } from '../../vod/film-page.ts';
 import { playByFfmpeg } from '../../vod/players.ts';
 import type { Verdict } from './verdict.ts';
@@ -16,6 +17,41 @@ export type NumberAt = (seconds: number) => number;
 export async function probeDuration(film: string): Promise<number> {
   const options = ['-v', 'error', '-show_entries', 'format=duration', '-of', 'csv=p=0', film];
   return Number.parseFloat((await run('ffprobe', options)).stdout);
+}
+
+/** A picture of a film: when it is shown, seconds, and the number painted into it. */
+export interface FilmPicture {
+  readonly time: number;
+  readonly number: number | null;
+}
+
+/** All pictures of an mp4 in order of presentation. */
+export async function picturesOf(path: string): Promise<FilmPicture[]> {
+  const packets = [
+    '-v',
+    'error',
+    '-select_streams',
+    'v',
+    '-show_entries',
+    'packet=pts_time',
+    '-of',
+    'csv=p=0',
+  ];
+  const [{ stdout }, numbers] = await Promise.all([
+    run('ffprobe', [...packets, path], { maxBuffer: big }),
+    numbersPainted(path),
+  ]);
+  const times = stdout.split('\n').filter(Boolean).map(Number.parseFloat);
+  if (times.length !== numbers.length)
+    throw new Error(`${numbers.length} pictures are decoded of ${times.length} in ${path}`);
+  times.sort((a, b) => a - b);
+  return times.map((time, n) => ({ time, number: numbers[n] }));
+}
+
+/** The number of the picture that is on show at a second of the film. */
+export function shownNumbers(pictures: readonly FilmPicture[]): NumberAt {
+  // Half a millisecond: what is sought is written with fewer digits than what is there.
+  return (seconds) => pictures.findLast(({ time }) => time <= seconds + 5e-4)?.number ?? -1;
 }
 
 /** ffmpeg decodes all of it and has nothing to complain about. Answers how many pictures there are. */

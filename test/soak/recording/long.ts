@@ -3,16 +3,27 @@ import { start, temporaryFolder } from '../../../bench/harness/children.ts';
 import { launchBrowser } from '../../e2e/harness/chromium.ts';
 import { startServer } from '../../e2e/harness/server.ts';
 import { lasting, until } from '../../e2e/harness/wait.ts';
-import { checkBrowser, checkDecoding, checkDownload, checkSeeks, probeDuration } from './film-checks.ts';
+import {
+  checkBrowser,
+  checkDecoding,
+  checkDownload,
+  checkSeeks,
+  type FilmPicture,
+  picturesOf,
+  probeDuration,
+  shownNumbers,
+} from './film-checks.ts';
 import { numbered, numberedClip } from './numbered-clip.ts';
 import { asStarted, expectReady, readRecording } from './recording.ts';
-import { numbersOf, placed, readRun, shortened } from './runs.ts';
+import { type Placed, placed, type Run, readRun } from './runs.ts';
 import { goFirst, watchServer } from './server-figures.ts';
 import type { Verdict } from './verdict.ts';
 
 /** Longest part, seconds: what of media may be missing or too much. */
 const part = 0.35;
 const reconnectWindow = 60_000;
+/** B-frames in a row, of the clip. */
+const reordered = 2;
 
 /**
  * A broadcast by ffmpeg in three connections: the first is killed and comes back within hold, the second ends and comes back
@@ -80,7 +91,8 @@ export async function long(
 
   const runs = await Promise.all(sent.map((file, n) => readRun(file, { first: begins[n] * numbered.fps })));
   const lengths = runs.map(({ shown }) => shown.until - shown.from);
-  const media = placed(runs)[2].until;
+  const ideal = placed(runs);
+  const media = ideal[2].until;
   on.tell(
     'media sent',
     `${lengths.map((each) => each.toFixed(3)).join(' + ')}; in all ${media.toFixed(3)} s`,
@@ -112,11 +124,11 @@ export async function long(
   on.check('pictures that ffmpeg leaves out by HLS', {
     ...{ figure: String(leftOut), must: 'none', isSo: leftOut === 0 },
   });
-  const [killed, ...others] = runs;
-  const film = placed([shortened(killed, missing / numbered.fps), ...others]);
+  const film = await picturesOf(path);
+  checkRuns(film, { on, runs, ideal });
   // In the middle of each connection.
-  const at = [2, 0, 1].map((n) => (film[n].from + film[n].until) / 2);
-  const looks = { on, at, numberAt: numbersOf(film) };
+  const at = [2, 0, 1].map((n) => (ideal[n].from + ideal[n].until) / 2);
+  const looks = { on, at, numberAt: shownNumbers(film) };
   await checkSeeks(recording.mp4Url, { ...looks, name: 'mp4Url' });
   await using browser = await launchBrowser();
   await checkBrowser(browser, { ...looks, url: recording.mp4Url, name: 'mp4Url', tolerance: 1 });
@@ -129,6 +141,28 @@ export async function long(
     ...{ url: recording.recordingUrl, name: 'recordingUrl' },
   });
   folder.remove();
+}
+
+/** The file has the pictures of all runs, each in one piece but for its end, and where they belong. */
+function checkRuns(
+  film: readonly FilmPicture[],
+  { on, runs, ideal }: { on: Verdict; runs: readonly Run[]; ideal: readonly Placed[] },
+): void {
+  // Of those that a kill cut off, one that others refer to is sent before them, and shown behind them.
+  const beginnings = film.filter(({ number }, n) => {
+    const step = (number ?? Number.NaN) - (film[n - 1]?.number ?? Number.NaN);
+    return !(step >= 1 && step <= reordered + 1);
+  });
+  const numbers = beginnings.map(({ number }) => number);
+  on.check('pictures that do not follow those before', {
+    ...{ figure: numbers.join(', '), must: `${runs.map(({ first }) => first).join(', ')}: each run's first` },
+    isSo: numbers.join() === runs.map(({ first }) => first).join(),
+  });
+  const away = beginnings.map(({ time }, n) => time - (ideal[n]?.from ?? 0));
+  on.check('where they are shown, and not where all that was sent would put them', {
+    ...{ figure: `${away.map((each) => each.toFixed(3)).join(', ')} s`, must: `± ${part} s` },
+    isSo: away.every((each) => Math.abs(each) <= part),
+  });
 }
 
 /** Sends a clip as it is, in real time, and writes down what it sends: `copy` has all of it also after a kill. */

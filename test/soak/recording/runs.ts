@@ -35,12 +35,6 @@ export async function readRun(file: string, { first }: { first: number }): Promi
   return { pictures: pictures.length, first, shown, heard: span(sounds, 1024 / 48_000) };
 }
 
-/** The same without its last seconds. */
-export function shortened(run: Run, seconds: number): Run {
-  const cut = ({ from, until }: Span) => ({ from, until: until - seconds });
-  return { ...run, shown: cut(run.shown), heard: cut(run.heard) };
-}
-
 /** One behind the other: a run begins as soon as both tracks of the one before are over. 0 is the first picture. */
 export function placed(runs: readonly Run[]): Placed[] {
   let seen = 0;
