@@ -16,7 +16,7 @@ export interface Field<T = unknown, K = unknown> extends FieldRules<T, K> {
   readonly resource: ResourceKind;
   readonly name: string;
   readonly schema: TSchema;
-  /** Value of a resource for which nobody named one. `kit` is that of the plugin which adds the field. */
+  /** Value of a resource for which nobody named one, always the same. `kit` is that of the plugin which adds the field. */
   initial(kit: K): T;
 }
 
@@ -29,8 +29,14 @@ export interface Derivation<K = unknown> {
   /** By name; each is optional in answers. */
   readonly schemas: Readonly<Record<string, TSchema>>;
   /**
+   * Something is told only of objects that are shown with these values, by field name; `of` is not asked for others. Absent: it may
+   * be told of any. Name them where you can: a derivation without them is asked for each object of each answer, and has even
+   * those made that could be shown as they are stored.
+   */
+  readonly only?: Readonly<Record<string, string | number | boolean>>;
+  /**
    * Their values for one object, as it is shown without them; what is absent is left out. Cheap where there is nothing to
-   * tell: it runs for each object of each answer. A rejection fails the answer. Not asked for the objects in events.
+   * tell. A rejection fails the answer. Not asked for the objects in events.
    */
   of(shown: Readonly<Record<string, unknown>>, kit: K): Derived | undefined | Promise<Derived | undefined>;
 }
@@ -47,6 +53,8 @@ export interface DerivationSet {
   readonly schemas: Readonly<Record<string, TSchema>>;
   /** The object with what is told of it; itself where nothing is. */
   complete<T extends Readonly<Record<string, unknown>>>(shown: T): T | Promise<T>;
+  /** Nothing is told of any object that is shown with these values, whatever else it is shown with. */
+  isSilent(values: Readonly<Record<string, unknown>>): boolean;
 }
 
 /** @param derivations each with what its plugin is given */
@@ -58,6 +66,7 @@ export function derivationSet(
     complete(shown) {
       const told: (Derived | Promise<Derived | undefined>)[] = [];
       for (const { derivation, kit } of derivations) {
+        if (!mayTell(derivation, shown)) continue;
         const one = derivation.of(shown, kit);
         if (one) told.push(one);
       }
@@ -66,7 +75,16 @@ export function derivationSet(
       if (!told.some((one) => one instanceof Promise)) return withTold(shown, told as Derived[]);
       return Promise.all(told).then((all) => withTold(shown, all));
     },
+    isSilent: (values) =>
+      derivations.every(({ derivation: { only = {} } }) =>
+        Object.entries(only).some(([name, value]) => Object.hasOwn(values, name) && values[name] !== value),
+      ),
   };
+}
+
+function mayTell({ only }: Derivation, shown: Readonly<Record<string, unknown>>): boolean {
+  for (const name in only) if (shown[name] !== only[name]) return false;
+  return true;
 }
 
 function withTold<T extends Readonly<Record<string, unknown>>>(
@@ -92,8 +110,11 @@ interface FieldRules<T, K> {
   validate?(value: T, change: FieldChange<K>): Promise<void> | void;
   /** The value as it is stored. Called when every field of the request was found valid. */
   prepare?(value: T, change: FieldChange<K>): Promise<T>;
-  /** What is wrong with a stored value, in plain words and with what to do. */
-  issues?(value: T, state: Pick<FieldChange<K>, 'values' | 'kit'>): readonly string[];
+  /**
+   * What is wrong with a stored value, in plain words and with what to do. Tells it from the values of all extension fields of the
+   * document alone, by name: the same for the same values, as long as the process lives. What it said may be kept.
+   */
+  issues?(value: T, values: Readonly<Record<string, unknown>>): readonly string[];
 }
 
 /** A request that sets fields. */
@@ -130,7 +151,7 @@ export interface FieldSet {
   initial(body: Body, request: { principal: Principal }): Promise<FieldValues>;
   /** The values of just those fields that the body names. Faults: the fields' own. */
   named(body: Body, request: { principal: Principal; stored: FieldValues }): Promise<FieldValues>;
-  /** Field name → value, as responses show them. Values of plugins that are off stay stored, unshown. */
+  /** Field name → value, as responses show them, of the same stored values the same. Those of plugins that are off stay stored, unshown. */
   present(values: FieldValues): Record<string, unknown>;
   /** What is wrong with the values that `present` gave, in plain words. */
   issues(values: Readonly<Record<string, unknown>>): string[];
@@ -186,8 +207,8 @@ export function fieldSet(
     present,
     issues(values) {
       const found: string[] = [];
-      for (const { field, kit } of fields) {
-        if (field.issues) found.push(...field.issues(values[field.name], { values, kit }));
+      for (const { field } of fields) {
+        if (field.issues) found.push(...field.issues(values[field.name], values));
       }
       return found;
     },

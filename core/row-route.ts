@@ -13,15 +13,15 @@ export function rowRoute(options: {
   resources: Pick<ResourceReader, 'read'>;
   kind: string;
   place: RowPlace;
-  /** The object that is shown; undefined when the row is none of those that the route shows. */
-  present(row: RowText): Soon<object | undefined>;
+  /** The object that is shown, or its JSON; undefined when the row is none of those that the route shows. */
+  present(row: RowText): Soon<object | string | undefined>;
   notFound(id: string): Fault;
 }) {
   const { keys, resources, kind, place, present, notFound } = options;
   return direct((request, id) => {
-    const answer = (shown: object | undefined) => {
+    const answer = (shown: object | string | undefined) => {
       if (shown === undefined) throw notFound(id);
-      return Response.json(shown);
+      return typeof shown === 'string' ? new Response(shown, json) : Response.json(shown);
     };
     return upon(authenticate(request, keys), ({ accountId }) =>
       upon(resources.read(kind, id, place), (row) =>
@@ -30,3 +30,6 @@ export function rowRoute(options: {
     );
   });
 }
+
+/** The same header as `Response.json` gives. */
+const json = { headers: { 'content-type': 'application/json;charset=utf-8' } };

@@ -74,7 +74,7 @@ export const multistream = field<Multistream, MultistreamKit>(stream, 'multistre
       targets: targets.map(({ spec, id = made.shift()?.id, ...rest }) => ({ id, ...rest })),
     };
   },
-  issues({ targets }, { values }) {
+  issues({ targets }, values) {
     if (targets.length === 0) return [];
     const known = profileNames(values);
     return targets.flatMap(({ id, profile }) => {

@@ -33,8 +33,8 @@ export const recordingFields: Derivation<RecordingsKit> = {
       examples: [`${example}/source.mp4`],
     }),
   },
-  of({ id, parentId, record }, kit) {
-    if (record !== true) return undefined;
+  only: { record: true },
+  of({ id, parentId }, kit) {
     return parentId === undefined ? ofStream(id as string, kit) : ofSession(id as string, kit);
   },
 };

@@ -25,7 +25,7 @@ function presentStream(
   const known = document.isActive ? state.figures : undefined;
   const live = known !== undefined && known.token === document.token ? known : undefined;
   const current = live ?? document.current;
-  const lastSeen = Math.max(document.lastMediaAt, live?.lastMediaAt ?? 0);
+  const lastMediaAt = Math.max(document.lastMediaAt, live?.lastMediaAt ?? 0);
   const issues = document.isHeld ? [lost] : (live?.issues ?? []);
   const isContested = document.incarnation !== null && state.isContested;
   const isBraked = (document.brakedUntil ?? 0) > at;
@@ -58,13 +58,24 @@ function presentStream(
         ...(isContested ? [contested] : []),
         ...fieldIssues,
       ],
-      lastSeen: lastSeen > 0 ? lastSeen : undefined,
-      sourceBytes: document.past.bytes + current.bytes,
-      sourceSegments: document.past.segments + current.segments,
-      sourceSegmentsDuration: round(document.past.duration + current.duration),
     },
+    figuresOf({ lastMediaAt, past: document.past, current }),
     shown,
   );
+}
+
+/** What came of media, as it is shown. */
+export function figuresOf({
+  lastMediaAt,
+  past,
+  current,
+}: Pick<StreamDocument, 'lastMediaAt' | 'past' | 'current'>): Record<string, unknown> {
+  return {
+    lastSeen: lastMediaAt > 0 ? lastMediaAt : undefined,
+    sourceBytes: past.bytes + current.bytes,
+    sourceSegments: past.segments + current.segments,
+    sourceSegmentsDuration: round(past.duration + current.duration),
+  };
 }
 
 const lost =

@@ -1,3 +1,4 @@
+import { connect } from 'node:net';
 import { Type } from '@sinclair/typebox';
 import { type AnyElysia, Elysia } from 'elysia';
 import { describe, expect, it } from 'vitest';
@@ -136,6 +137,54 @@ it('a row that need not be waited for is answered at once, and its owner alone s
   expect(await ask(id).json()).toEqual({ name: 'ours' });
   const answers = [id.replace('6', '7'), id.replace('6', '8'), id.replace('6', '9')].map(ask);
   expect(answers.map(({ status }) => status)).toEqual([404, 404, 404]);
+});
+
+it('a row that is shown as text is answered byte for byte as its object is', async () => {
+  const shown = { name: 'Käse 🎬', tags: { a: '"' } };
+  const handlerOf = (present: () => object | string) =>
+    rowRoute({
+      ...{ keys, kind: 'thing', place: {}, notFound: missing, present },
+      resources: { read: () => ({ account: 'main', body: '{}' }) },
+    });
+  const routes = [
+    new Elysia()
+      .get(
+        '/api/text/:id',
+        handlerOf(() => JSON.stringify(shown)),
+      )
+      .get(
+        '/api/object/:id',
+        handlerOf(() => shown),
+      ),
+  ];
+  const log = jsonLog({ level: 'error', now: () => 0, write: () => {} });
+  const server = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: httpCore({ log, routes }).fetch });
+  const answerTo = (path: string, more = '') => {
+    const { promise, resolve, reject } = Promise.withResolvers<string>();
+    let received = '';
+    const socket = connect(server.port as number, '127.0.0.1', () =>
+      socket.write(
+        `GET ${path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: Bearer owner\r\n${more}\r\n`,
+      ),
+    );
+    socket.on('data', (bytes) => {
+      received += bytes.toString('latin1');
+    });
+    socket.on('end', () => resolve(received.replace(/^Date: .*$/m, 'Date')));
+    socket.on('error', reject);
+    return promise;
+  };
+  try {
+    const [text, object] = [await answerTo(`/api/text/${id}`), await answerTo(`/api/object/${id}`)];
+    expect(text).toMatch(/^HTTP\/1.1 200 OK\r\nContent-Type: application\/json;charset=utf-8\r\n/);
+    expect(text).toBe(object);
+    // What is added to one answer is in no other.
+    const toPage = `Origin: ${page}\r\n`;
+    expect(await answerTo(`/api/text/${id}`, toPage)).toBe(await answerTo(`/api/object/${id}`, toPage));
+    expect(await answerTo(`/api/text/${id}`)).toBe(text);
+  } finally {
+    await server.stop(true);
+  }
 });
 
 it.each<[string, () => unknown]>([

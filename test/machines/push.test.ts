@@ -4,6 +4,7 @@ import { getShortestPaths } from 'xstate/graph';
 import { begin, freeze, type Step, step, thaw } from '../../core/step.ts';
 import { type Holder, type PushContext, pushMachine } from '../../machines/push.ts';
 import { push } from '../../plugins/multistream/push.ts';
+import { randomOf } from '../kit/random.ts';
 
 const type = push as never as Parameters<typeof begin>[0];
 const began = 1_000_000;
@@ -251,16 +252,5 @@ function run() {
       const next = isOver ? undefined : step(type, snapshot, { ...command, at });
       return next ? take(next) : [];
     },
-  };
-}
-
-/** Numbers from 0 to 1, the same for the same seed (mulberry32). */
-function randomOf(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
   };
 }
