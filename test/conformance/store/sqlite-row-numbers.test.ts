@@ -5,7 +5,9 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { derivedId } from '../../../core/ids.ts';
 import { type SqliteStore, sqliteStore } from '../../../runtime/drivers/store/sqlite/index.ts';
+import { reader } from '../../../runtime/drivers/store/sqlite/reader.ts';
 import { firstMade, madeNumber } from '../../../runtime/drivers/store/sqlite/row-number.ts';
+import { type Statements, statements } from '../../../runtime/drivers/store/sqlite/statements.ts';
 import { create, row, start, write } from './fixtures.ts';
 
 let folder: string;
@@ -79,6 +81,41 @@ test('rows lie where their ids say; others one after the other, below all that a
   await create(store, [own('first'), own(id), own('second')]);
   expect(await numbers()).toEqual({ first: 1, [id]: madeNumber('stream', id), second: 2 });
   for (const one of ['first', id, 'second']) expect(await ways(one)).toEqual(everyWay(`"${one}"`));
+});
+
+test('a row is looked up by its number with no index, and once for each kind is that compiled', async () => {
+  const [id = ''] = alike(1);
+  await create(store, [own(id)]);
+  const db = new Database(file, { readonly: true });
+  const sql = statements(db);
+  const texts: string[] = [];
+  const noted: Statements = {
+    prepare<Row>(text: string) {
+      texts.push(text);
+      return sql.prepare<Row>(text);
+    },
+    finalize: () => sql.finalize(),
+  };
+  const { get, read } = reader(noted);
+  const before = texts.length;
+  for (const kind of ['stream', 'stream', 'asset', 'asset']) {
+    const isThere = kind === 'stream';
+    expect([get({ kind, id })?.id, read({ kind, id })?.body]).toEqual(
+      isThere ? [id, `"${id}"`] : [undefined, undefined],
+    );
+  }
+  const lookUps = texts.slice(before);
+  expect(lookUps).toHaveLength(4);
+  for (const text of lookUps) {
+    const plan = sql.prepare<{ detail: string }>(`EXPLAIN QUERY PLAN ${text}`).all();
+    expect(plan).toMatchObject([
+      { detail: expect.stringMatching(/USING INTEGER PRIMARY KEY \(rowid=\?\)$/) },
+    ]);
+  }
+  // It becomes a part of a statement.
+  expect(() => read({ kind: "stream' OR 1 --", id })).toThrow(RangeError);
+  sql.finalize();
+  db.close();
 });
 
 test('ids of one number are rows of their own, also when the first of them goes and comes again', async () => {
