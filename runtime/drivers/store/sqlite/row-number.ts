@@ -17,16 +17,16 @@ export function madeNumber(kind: string, id: string): number | undefined {
 /** The least number that is made of an id. Below it they are given out one after the other. */
 export const firstMade = 2 ** 48;
 
-/** With the digits it stays a whole number that JavaScript knows exactly, below 2^53. */
-const mostKinds = 30;
+/** As many as leave every number exact in JavaScript, and some above them for versions that count on from the highest one. */
+const kindNumbers = Math.floor(Number.MAX_SAFE_INTEGER / firstMade) - 1;
 
-/** 1 to 30. Two kinds may share one. */
+/** From 1 on. Two kinds may share one. */
 function numberOfKind(kind: string): number {
   let number = known.get(kind);
   if (number === undefined) {
     number = 0;
     for (const letter of kind) number = (number * 31 + (letter.codePointAt(0) ?? 0)) % 65_521;
-    number = 1 + (number % mostKinds);
+    number = 1 + (number % kindNumbers);
     known.set(kind, number);
   }
   return number;
