@@ -3,6 +3,7 @@ import accounts from '../plugins/accounts/index.ts';
 import assets from '../plugins/assets/index.ts';
 import recordings from '../plugins/recordings/index.ts';
 import streams from '../plugins/streams/index.ts';
+import tasks from '../plugins/tasks/index.ts';
 import { bootstrapKey, type World, world } from '../test/kit/world.ts';
 
 /**
@@ -15,7 +16,7 @@ const runs = 300;
 const depths = [0, 0.01, 0.5, 0.99];
 const most = 1.5;
 
-const plugins = [accounts, assets, recordings, streams] as unknown as Plugin[];
+const plugins = [accounts, assets, recordings, streams, tasks] as unknown as Plugin[];
 await using w = await world({ plugins, durable: true });
 await fill(w);
 console.log(`${total} streams, ms for 20 of them, median of ${runs}`);

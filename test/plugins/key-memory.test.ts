@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { expect, it } from 'vitest';
 import type { Principal } from '../../core/auth.ts';
 import { keyMemory } from '../../plugins/accounts/key-memory.ts';
@@ -11,32 +12,46 @@ const principal = (keyId: string): Principal => ({
   access: {},
 });
 
+const hash = (key: string) => createHash('sha256').update(key).digest();
+
 it('knows a key that was found, until it is forgotten', async () => {
   const memory = keyMemory();
-  await memory.learn('hash', async () => principal('one'));
-  await memory.learn('another', async () => principal('two'));
-  expect(memory.get('hash')?.keyId).toBe('one');
+  await memory.learn(hash('one'), async () => principal('one'));
+  await memory.learn(hash('two'), async () => principal('two'));
+  expect(memory.get(hash('one'))?.keyId).toBe('one');
   memory.forget('one');
-  expect(memory.get('hash')).toBeUndefined();
-  expect(memory.get('another')?.keyId).toBe('two');
+  expect(memory.get(hash('one'))).toBeUndefined();
+  expect(memory.get(hash('two'))?.keyId).toBe('two');
 });
 
 it('does not remember what was read before a key was forgotten', async () => {
   const memory = keyMemory();
   const read = Promise.withResolvers<Principal>();
-  const learning = memory.learn('hash', () => read.promise);
+  const learning = memory.learn(hash('one'), () => read.promise);
   memory.forget('one');
   read.resolve(principal('one'));
   await learning;
-  expect(memory.get('hash')).toBeUndefined();
+  expect(memory.get(hash('one'))).toBeUndefined();
 });
 
 it('remembers no unknown key, and only so many', async () => {
   const memory = keyMemory();
-  expect(await memory.learn('unknown', async () => undefined)).toBeUndefined();
+  expect(await memory.learn(hash('unknown'), async () => undefined)).toBeUndefined();
   const most = accountLimits.remembered.value;
-  for (let n = 0; n <= most; n += 1) await memory.learn(`hash ${n}`, async () => principal(`key ${n}`));
-  expect(memory.get('hash 0')).toBeUndefined();
-  expect(memory.get('hash 1')?.keyId).toBe('key 1');
-  expect(memory.get(`hash ${most}`)?.keyId).toBe(`key ${most}`);
+  for (let n = 0; n <= most; n += 1) await memory.learn(hash(`key ${n}`), async () => principal(`key ${n}`));
+  expect(memory.get(hash('key 0'))).toBeUndefined();
+  expect(memory.get(hash('key 1'))?.keyId).toBe('key 1');
+  expect(memory.get(hash(`key ${most}`))?.keyId).toBe(`key ${most}`);
+});
+
+it('takes no hash for another that begins alike', async () => {
+  const memory = keyMemory();
+  const first = hash('one');
+  const second = Buffer.from(first).fill(0, 6);
+  await memory.learn(first, async () => principal('one'));
+  expect(memory.get(second)).toBeUndefined();
+  await memory.learn(second, async () => principal('two'));
+  expect(memory.get(second)?.keyId).toBe('two');
+  // It is looked up again, which is all that it costs.
+  expect(memory.get(first)).toBeUndefined();
 });

@@ -1,0 +1,53 @@
+import { expect, it } from 'vitest';
+import { type Authenticator, authenticate, type Principal } from '../../core/auth.ts';
+
+const principal: Principal = { accountId: 'a', isAdmin: false, keyId: 'k', keyName: 'k', access: {} };
+
+/** The key that is found in a header, or the code of what is thrown. */
+function keyIn(header: string | undefined): string {
+  let asked = '';
+  const keys: Authenticator = {
+    principal(key) {
+      asked = key;
+      return principal;
+    },
+    onRevoked: () => () => {},
+  };
+  const request = new Request(
+    'http://localhost/',
+    header === undefined ? {} : { headers: { authorization: header } },
+  );
+  try {
+    void authenticate(request, keys);
+    return asked;
+  } catch (error) {
+    return (error as { code: string }).code;
+  }
+}
+
+it.each([
+  ...['Bearer k-1_~', 'bearer k-1_~', 'BEARER k-1_~', 'bEaReR    k-1_~', 'Bearer k-1_~   '].map((header) => [
+    header,
+    'k-1_~',
+  ]),
+  ['Bearer ø', 'ø'],
+  ['Bearer Bearer', 'Bearer'],
+])('the header "%s" has the key "%s"', (header, key) => {
+  expect(keyIn(header)).toBe(key);
+});
+
+it.each([
+  undefined,
+  '',
+  'Bearer',
+  'Bearer ',
+  'Bearerk',
+  'Bearer\tk',
+  'Bearer k l',
+  'Bearer k\u00a0',
+  'Basic k',
+  'XBearer k',
+  'k',
+])('the header "%s" has no key', (header) => {
+  expect(keyIn(header)).toBe('auth.missing');
+});
