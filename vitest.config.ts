@@ -11,6 +11,7 @@ const alone = [
   'test/e2e/on-air.e2e.ts',
   // Transcoders, which have the least priority of all, must keep up with 720p.
   'test/renditions/alignment.e2e.ts',
+  'test/renditions/recorded-whole.e2e.ts',
   // Chromium must switch without a stall.
   'test/renditions/switching.e2e.ts',
   // Four servers with three ffmpegs each: transcoders that do not keep up would be what is seen.

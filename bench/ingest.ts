@@ -1,11 +1,11 @@
 import { setPriority } from 'node:os';
-import { parseArgs } from 'node:util';
 import { start } from './harness/children.ts';
 import { clipWords, loadClip } from './harness/clip.ts';
 import { coreTicks, machine, median, printTable, spread } from './harness/figures.ts';
 import { type Load, startLoad } from './harness/load.ts';
 import { millrace } from './harness/millrace.ts';
 import { nginxRtmp } from './harness/nginx-rtmp.ts';
+import { optionsOf } from './harness/options.ts';
 import { busiestThreads, type Memory, memoryOf, percentOf, usageOf } from './harness/process-figures.ts';
 import { receiver } from './harness/receiver.ts';
 import type { Subject } from './harness/subject.ts';
@@ -34,32 +34,23 @@ const startOver = 2000;
 const checked = 3;
 const checkedSeconds = 8;
 
-const { values } = parseArgs({
-  options: {
-    streams: { type: 'string', default: '50' },
-    rounds: { type: 'string', default: '3' },
-    seconds: { type: 'string', default: '20' },
-    'warm-up': { type: 'string', default: '20' },
-    readers: { type: 'string', default: '0.1' },
-    only: { type: 'string', default: 'ours,nginx' },
-    variant: { type: 'string', default: '' },
-    together: { type: 'boolean', default: false },
-    record: { type: 'boolean', default: false },
-    nice: { type: 'string', default: '0' },
-    'no-check': { type: 'boolean', default: false },
-    help: { type: 'boolean', default: false },
-  },
+const values = optionsOf(usage, {
+  streams: 50,
+  rounds: 3,
+  seconds: 20,
+  'warm-up': 20,
+  readers: 0.1,
+  only: 'ours,nginx',
+  variant: '',
+  together: false,
+  record: false,
+  nice: 0,
+  'no-check': false,
 });
-if (values.help) {
-  console.log(usage);
-  process.exit(0);
-}
 // What this program starts inherits it.
-setPriority(Number(values.nice));
-const streams = Number(values.streams);
-const seconds = Number(values.seconds);
+setPriority(values.nice);
+const { streams, seconds, record } = values;
 
-const { record } = values;
 const makers: Record<string, () => Promise<Subject>> = {
   ours: () => millrace({ core: serverCore, streams, record }),
   variant: () => millrace({ core: serverCore, streams, record, ...variant(values.variant) }),
@@ -96,7 +87,7 @@ const clip = await loadClip();
 const names = [...values.only.split(','), ...(values.variant ? ['variant'] : [])];
 const rounds: Round[] = [];
 const turns = values.together ? [names] : names.map((name) => [name]);
-for (let n = 1; n <= Number(values.rounds); n += 1) {
+for (let n = 1; n <= values.rounds; n += 1) {
   for (const turn of turns) {
     for (const round of await measure(turn)) {
       rounds.push(round);
@@ -126,13 +117,13 @@ async function measure(sides: readonly string[]): Promise<Round[]> {
   for (const name of sides) {
     const subject = await makers[name]();
     const idle = memoryOf(subject.pid);
-    const readers = Math.min(Math.ceil(streams * Number(values.readers)), subject.playlistUrls.length);
+    const readers = Math.min(Math.ceil(streams * values.readers), subject.playlistUrls.length);
     const { ingestUrls } = subject;
     const playlistUrls = subject.playlistUrls.slice(0, readers);
     const load = await startLoad({ clip, ingestUrls, playlistUrls, startOver }, { core: loadCore });
     running.push({ name, subject, load, idle });
   }
-  await Bun.sleep(Number(values['warm-up']) * 1000);
+  await Bun.sleep(values['warm-up'] * 1000);
   const read = () =>
     running.map(({ subject, load }) => ({
       at: performance.now(),

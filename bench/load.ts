@@ -1,12 +1,12 @@
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { setPriority } from 'node:os';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
 import { pinSelf, temporaryFolder } from './harness/children.ts';
 import { clipWords, loadClip } from './harness/clip.ts';
 import { machine, percentile, printTable } from './harness/figures.ts';
 import { startLoad } from './harness/load.ts';
 import { type Millrace, millrace } from './harness/millrace.ts';
+import { optionsOf } from './harness/options.ts';
 import { busiestThreads, percentOf, usageOf } from './harness/process-figures.ts';
 import { until } from './harness/subject.ts';
 import type { LoopDelays } from './loop-delay-probe.ts';
@@ -30,26 +30,17 @@ const startOver = 2000;
 /** Streams that are written to, besides those on the air. */
 const resting = 50;
 
-const { values } = parseArgs({
-  options: {
-    streams: { type: 'string', default: '50' },
-    writes: { type: 'string', default: '200' },
-    record: { type: 'boolean', default: false },
-    seconds: { type: 'string', default: '30' },
-    'warm-up': { type: 'string', default: '20' },
-    'server-core': { type: 'string', default: '0' },
-    nice: { type: 'string', default: '0' },
-    rounds: { type: 'string', default: '1' },
-    help: { type: 'boolean', default: false },
-  },
+const values = optionsOf(usage, {
+  streams: 50,
+  writes: 200,
+  record: false,
+  seconds: 30,
+  'warm-up': 20,
+  'server-core': '0',
+  nice: 0,
+  rounds: 1,
 });
-if (values.help) {
-  console.log(usage);
-  process.exit(0);
-}
-const streams = Number(values.streams);
-const rate = Number(values.writes);
-const seconds = Number(values.seconds);
+const { streams, seconds, writes: rate } = values;
 const core = values['server-core'] === 'any' ? 'any' : Number(values['server-core']);
 
 interface Phase {
@@ -70,10 +61,10 @@ interface Writes {
 
 pinSelf(loadCore);
 // What this program starts inherits it.
-setPriority(Number(values.nice));
+setPriority(values.nice);
 const clip = await loadClip();
 const rows: Phase[] = [];
-for (let round = 0; round < Number(values.rounds); round += 1) rows.push(...(await measure()));
+for (let round = 0; round < values.rounds; round += 1) rows.push(...(await measure()));
 printTable(
   [
     '',
@@ -153,7 +144,7 @@ async function measure(): Promise<Phase[]> {
     { clip, ingestUrls: server.ingestUrls, playlistUrls: [], startOver },
     { core: loadCore },
   );
-  await Bun.sleep(Number(values['warm-up']) * 1000);
+  await Bun.sleep(values['warm-up'] * 1000);
   await phase('streams alone', 0);
   await phase('streams and writes', rate);
   const { publishing, dropped } = load.report;

@@ -1,10 +1,10 @@
 import { setPriority } from 'node:os';
-import { parseArgs } from 'node:util';
 import { clipWords, loadClip } from './harness/clip.ts';
 import { machine, median, printTable, spread } from './harness/figures.ts';
 import { startLoad } from './harness/load.ts';
 import { millrace, type Stream } from './harness/millrace.ts';
 import { nginxRtmp } from './harness/nginx-rtmp.ts';
+import { optionsOf } from './harness/options.ts';
 import { type Usage, usageOf } from './harness/process-figures.ts';
 import { receiver } from './harness/receiver.ts';
 import { until } from './harness/subject.ts';
@@ -29,26 +29,17 @@ const startOver = 2000;
 /** A target may cost this share of what its stream costs. */
 const goal = 0.3;
 
-const { values } = parseArgs({
-  options: {
-    streams: { type: 'string', default: '20' },
-    targets: { type: 'string', default: '3' },
-    rounds: { type: 'string', default: '3' },
-    seconds: { type: 'string', default: '15' },
-    'warm-up': { type: 'string', default: '10' },
-    only: { type: 'string', default: 'ours,nginx' },
-    nice: { type: 'string', default: '0' },
-    help: { type: 'boolean', default: false },
-  },
+const values = optionsOf(usage, {
+  streams: 20,
+  targets: 3,
+  rounds: 3,
+  seconds: 15,
+  'warm-up': 10,
+  only: 'ours,nginx',
+  nice: 0,
 });
-if (values.help) {
-  console.log(usage);
-  process.exit(0);
-}
-setPriority(Number(values.nice));
-const streams = Number(values.streams);
-const targets = Number(values.targets);
-const seconds = Number(values.seconds);
+setPriority(values.nice);
+const { streams, targets, seconds } = values;
 
 interface Round {
   readonly name: string;
@@ -66,7 +57,7 @@ const clip = await loadClip();
 const measures: Readonly<Record<string, () => Promise<Round>>> = { ours: measureOurs, nginx: measureNginx };
 const names = values.only.split(',');
 const rounds: Round[] = [];
-for (let n = 1; n <= Number(values.rounds); n += 1) {
+for (let n = 1; n <= values.rounds; n += 1) {
   for (const name of names) {
     const measure = measures[name];
     if (measure === undefined) throw new Error(`--only: there is no ${name}`);
@@ -204,7 +195,7 @@ function rateOf(before: { at: number; bytes: number }, after: { at: number; byte
 }
 
 function pause(): Promise<void> {
-  return Bun.sleep(Number(values['warm-up']) * 1000);
+  return Bun.sleep(values['warm-up'] * 1000);
 }
 
 function report(): void {

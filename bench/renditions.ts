@@ -1,5 +1,4 @@
 import { setPriority } from 'node:os';
-import { parseArgs } from 'node:util';
 import { argumentsOf } from '../runtime/ffmpeg/command.ts';
 import { transcodingLimits as limits } from '../runtime/media/renditions/limits.ts';
 import { liveCommand } from '../runtime/media/renditions/live-command.ts';
@@ -9,6 +8,7 @@ import { clipWords, loadClip } from './harness/clip.ts';
 import { machine, median } from './harness/figures.ts';
 import { startLoad } from './harness/load.ts';
 import { millrace } from './harness/millrace.ts';
+import { optionsOf } from './harness/options.ts';
 import { usageOf } from './harness/process-figures.ts';
 import { until } from './harness/subject.ts';
 
@@ -21,22 +21,15 @@ const usage = `  --rounds 3     of each, by turns
   --seconds 20   length of a measurement
   --warm-up 6    seconds before each
   --nice 0       priority, -20 (first) to 19`;
-const { values } = parseArgs({
-  options: {
-    rounds: { type: 'string', default: '3' },
-    seconds: { type: 'string', default: '20' },
-    'warm-up': { type: 'string', default: '6' },
-    nice: { type: 'string', default: '0' },
-    help: { type: 'boolean', default: false },
-  },
+const values = optionsOf(usage, {
+  rounds: 3,
+  seconds: 20,
+  'warm-up': 6,
+  nice: 0,
 });
-if (values.help) {
-  console.log(usage);
-  process.exit(0);
-}
-setPriority(Number(values.nice));
+setPriority(values.nice);
 const goal = 1.1;
-const seconds = Number(values.seconds);
+const { seconds } = values;
 const profiles = [
   { name: '480p', width: 854, height: 480, bitrate: 1_000_000, fps: 0 },
   { name: '240p', width: 426, height: 240, bitrate: 400_000, fps: 0 },
@@ -46,7 +39,7 @@ const clip = await loadClip();
 
 /** Seconds of CPU that a process and its children take for a second, from now on. */
 async function measure(pid: number): Promise<number> {
-  await Bun.sleep(Number(values['warm-up']) * 1000);
+  await Bun.sleep(values['warm-up'] * 1000);
   const [before, began] = [usageOf(pid), performance.now()];
   await Bun.sleep(seconds * 1000);
   const after = usageOf(pid);
@@ -103,7 +96,7 @@ async function bare(): Promise<number> {
 }
 
 const ratios: number[] = [];
-for (let round = 1; round <= Number(values.rounds); round += 1) {
+for (let round = 1; round <= values.rounds; round += 1) {
   const [alone, with_] =
     round % 2 === 0 ? [await bare(), await ours()] : [await ours(), await bare()].reverse();
   ratios.push(with_ / alone);

@@ -1,12 +1,12 @@
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
 import { bun, pinSelf, start, temporaryFolder } from './harness/children.ts';
 import { clipWords, loadClip } from './harness/clip.ts';
 import { machine, median, printTable } from './harness/figures.ts';
 import { makeFilm } from './harness/film.ts';
 import { startLoad } from './harness/load.ts';
 import { millrace } from './harness/millrace.ts';
+import { optionsOf } from './harness/options.ts';
 import { memoryOf, usageOf } from './harness/process-figures.ts';
 import { type Put, putFile } from './harness/put-file.ts';
 import { until } from './harness/subject.ts';
@@ -41,23 +41,16 @@ const startOver = 2000;
 /** Of the films, Mb/s. */
 const rate = 2.67;
 
-const { values } = parseArgs({
-  options: {
-    broadcasts: { type: 'string', default: '0' },
-    minutes: { type: 'string', default: '5,20' },
-    times: { type: 'string', default: '9' },
-    large: { type: 'string', default: '5' },
-    'large-rate': { type: 'string', default: '8' },
-    'warm-up': { type: 'string', default: '10' },
-    'server-core': { type: 'string', default: 'any' },
-    help: { type: 'boolean', default: false },
-  },
+const values = optionsOf(usage, {
+  broadcasts: 0,
+  minutes: '5,20',
+  times: 9,
+  large: 5,
+  'large-rate': 8,
+  'warm-up': 10,
+  'server-core': 'any',
 });
-if (values.help) {
-  console.log(usage);
-  process.exit(0);
-}
-const broadcasts = Number(values.broadcasts);
+const { broadcasts } = values;
 const core = values['server-core'] === 'any' ? 'any' : Number(values['server-core']);
 
 interface Row {
@@ -94,21 +87,21 @@ const load =
     : undefined;
 const warmUp = await makeFilm(folder.path, { name: 'warm-up.mp4', rate, seconds: 60 });
 for (let n = 0; n < 3; n += 1) await send(warmUp);
-if (load) await Bun.sleep(Number(values['warm-up']) * 1000);
+if (load) await Bun.sleep(values['warm-up'] * 1000);
 
 const rows: Row[] = [];
 for (const minutes of values.minutes.split(',').map(Number)) {
   if (minutes > 0) {
     const film = await makeFilm(folder.path, { name: `${minutes}.mp4`, rate, seconds: minutes * 60 });
     const goal = goals.ready.get(minutes);
-    rows.push(await measure(film, { words: `${minutes} min`, times: Number(values.times), goal }));
+    rows.push(await measure(film, { words: `${minutes} min`, times: values.times, goal }));
     rmSync(film.path);
   }
 }
-const large = Number(values.large) * 1e9;
+const large = values.large * 1e9;
 if (large > 0) {
   const film = await makeFilm(folder.path, {
-    ...{ name: 'large.mp4', rate: Number(values['large-rate']), bytes: large },
+    ...{ name: 'large.mp4', rate: values['large-rate'], bytes: large },
   });
   rows.push(await measure(film, { words: 'large', times: 1 }));
 }

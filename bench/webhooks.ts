@@ -1,11 +1,11 @@
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
 import { pinSelf, root, temporaryFolder } from './harness/children.ts';
 import { clipWords, loadClip } from './harness/clip.ts';
 import { machine, percentile, printTable } from './harness/figures.ts';
 import { startLoad } from './harness/load.ts';
 import { millrace } from './harness/millrace.ts';
+import { optionsOf } from './harness/options.ts';
 import { percentOf, usageOf } from './harness/process-figures.ts';
 import { until } from './harness/subject.ts';
 import type { LoopDelays } from './loop-delay-probe.ts';
@@ -27,24 +27,15 @@ const startOver = 2000;
 /** Streams that the events are of: as many lanes for each webhook. */
 const lanes = 20;
 
-const { values } = parseArgs({
-  options: {
-    streams: { type: 'string', default: '20' },
-    events: { type: 'string', default: '100' },
-    webhooks: { type: 'string', default: '1' },
-    seconds: { type: 'string', default: '60' },
-    'warm-up': { type: 'string', default: '20' },
-    'server-core': { type: 'string', default: '0' },
-    help: { type: 'boolean', default: false },
-  },
+const values = optionsOf(usage, {
+  streams: 20,
+  events: 100,
+  webhooks: 1,
+  seconds: 60,
+  'warm-up': 20,
+  'server-core': '0',
 });
-if (values.help) {
-  console.log(usage);
-  process.exit(0);
-}
-const rate = Number(values.events);
-const seconds = Number(values.seconds);
-const streams = Number(values.streams);
+const { streams, seconds, events: rate } = values;
 const core = values['server-core'] === 'any' ? 'any' : Number(values['server-core']);
 
 pinSelf(loadCore);
@@ -70,7 +61,7 @@ const server = await millrace({
     MILLRACE_PLUGINS: JSON.stringify({ [join(root, 'test/kit/emitter-plugin.ts')]: {} }),
   },
 });
-for (let n = 0; n < Number(values.webhooks); n += 1) {
+for (let n = 0; n < values.webhooks; n += 1) {
   const url = `http://127.0.0.1:${receiver.port}/${n}`;
   const answer = await server.call('POST', '/api/webhook', {
     name: `bench ${n}`,
@@ -86,7 +77,7 @@ const load =
         { core: loadCore },
       )
     : undefined;
-await Bun.sleep(Number(values['warm-up']) * 1000);
+await Bun.sleep(values['warm-up'] * 1000);
 
 await readDelays();
 const before = usageOf(server.pid);
@@ -108,7 +99,7 @@ const answers = await Promise.all(calls);
 const took = (performance.now() - began) / 1000;
 const after = usageOf(server.pid);
 const loop = await readDelays();
-const wanted = count * Number(values.webhooks);
+const wanted = count * values.webhooks;
 await until('the last deliveries', () => delays.length >= wanted, { within: 10_000, every: 50 }).catch(
   () => {},
 );

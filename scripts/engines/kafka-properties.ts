@@ -1,12 +1,15 @@
 import { join } from 'node:path';
 import type { Place } from './engine.ts';
 
-/** server.properties of the only node of a cluster. */
+/** The controller of a cluster, which is a broker as well. */
+export const firstNode = 1;
+
+/** server.properties of the first node of a cluster. */
 export function brokerProperties({ folder, ports: [port, controller] }: Place): Record<string, string> {
   return {
     'process.roles': 'broker,controller',
-    'node.id': '1',
-    'controller.quorum.voters': `1@127.0.0.1:${controller}`,
+    'node.id': `${firstNode}`,
+    'controller.quorum.voters': `${firstNode}@127.0.0.1:${controller}`,
     listeners: `PLAINTEXT://127.0.0.1:${port},CONTROLLER://127.0.0.1:${controller}`,
     'advertised.listeners': `PLAINTEXT://127.0.0.1:${port}`,
     'listener.security.protocol.map': 'PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT',
@@ -32,6 +35,19 @@ export function brokerProperties({ folder, ports: [port, controller] }: Place): 
     'broker.heartbeat.interval.ms': '500',
     // The default, 128 MiB, is half of the heap.
     'log.cleaner.dedupe.buffer.size': '8388608',
+  };
+}
+
+/** What is different in one more broker of its cluster. Its number is its port, which no other has. */
+export function joinedProperties(
+  { ports: [port] }: Place,
+  { controllerPort }: { controllerPort: number },
+): Record<string, string> {
+  return {
+    'process.roles': 'broker',
+    'node.id': `${port}`,
+    'controller.quorum.voters': `${firstNode}@127.0.0.1:${controllerPort}`,
+    listeners: `PLAINTEXT://127.0.0.1:${port}`,
   };
 }
 

@@ -1,5 +1,4 @@
 import { afterAll } from 'vitest';
-import { mendedKafkajs } from '../../runtime/drivers/bus/kafka/mended.ts';
 import type { Engine } from '../../scripts/engines/engine.ts';
 import type { Finding } from '../../scripts/engines/find.ts';
 import { kafka } from '../../scripts/engines/kafka.ts';
@@ -33,8 +32,6 @@ export interface EngineForTests<Name extends EngineName> {
 export async function engineFor<Name extends EngineName>(name: Name): Promise<EngineForTests<Name>> {
   const { missing } = await find[name]();
   if (missing) console.error(`SKIPPED: tests that need ${name}: ${missing}. Try: sh scripts/e2e-setup.sh`);
-  // Whoever asks whether the broker is there would wake this process 1000 times a second, and so would clients of the test.
-  if (name === 'kafka') await mendedKafkajs();
   const started: Promise<Engine>[] = [];
   const start = (options?: Parameters<Starter<Name>>[0]) => {
     const engine = (engines[name] as (options?: unknown) => Promise<Running<Name>>)(options);

@@ -172,15 +172,12 @@ describe('a film of another kind that is imported', () => {
   const importing = async (given: Awaited<ReturnType<typeof studio>>) => {
     given.w.outbound.answer('http://films.example/', () => ({ body: Buffer.from(foreign) }));
     const { body } = await given.w.request('POST', '/api/asset/import', { body: { url } });
-    return async (...phases: string[]) => {
-      for (let turn = 0; turn < 2000; turn += 1) {
+    return (phase: string) =>
+      vi.waitUntil(async () => {
         await given.w.settle();
         const task = await given.get(`/api/task/${body.task.id}`);
-        if (phases.includes(task.status.phase))
-          return { task, asset: await given.get(`/api/asset/${body.asset.id}`) };
-      }
-      throw new Error(`it did not become ${phases}`);
-    };
+        return task.status.phase === phase && { task, asset: await given.get(`/api/asset/${body.asset.id}`) };
+      }, patient);
   };
 
   it('is made an mp4', async () => {

@@ -36,19 +36,15 @@ async function studio(options: Partial<Parameters<typeof world>[0]> = {}) {
       expect(answer).toMatchObject({ status: 201 });
       return answer.body;
     },
-    async reached({ task }: Asked, ...phases: string[]) {
-      for (let turn = 0; turn < 2000; turn += 1) {
+    // What is read of a film is read by a thread of the pool, in real time.
+    reached: ({ task }: Asked, phase: string) =>
+      vi.waitUntil(async () => {
         await w.settle();
         const found = await get(`/api/task/${task.id}`);
-        if (phases.includes(found.status.phase)) return found;
-      }
-      throw new Error(
-        `the task did not become ${phases}: ${JSON.stringify(await get(`/api/task/${task.id}`))}`,
-      );
-    },
+        return found.status.phase === phase && found;
+      }, patient),
     /** The conversion that was asked for last, once it is read. */
     async converted(count = 1) {
-      // What is read of a film is read by a thread of the pool, in real time.
       await vi.waitUntil(() => w.settle().then(() => w.converter.asked.length >= count), patient);
       return w.converter.asked[count - 1];
     },
@@ -258,12 +254,15 @@ describe('a transcode', () => {
   });
 
   it('fails when there is none for long', async () => {
-    const { w, source, asked, reached, get } = await studio();
+    const { w, source, asked, converted, reached, get } = await studio();
     await using _ = w;
     const message = 'ffmpeg is not installed on the server.';
     w.converter.film = new Fault('conversion.unavailable', { status: 503, message, retryAfter: 60 });
     const answer = await asked(await source());
-    for (let turn = 0; turn < taskLimits.attempts.value; turn += 1) await w.advance('3m');
+    for (let attempt = 1; attempt <= taskLimits.attempts.value; attempt += 1) {
+      await converted(attempt);
+      await w.advance('3m');
+    }
     const { status } = await reached(answer, 'failed');
     expect(status.errorMessage).toBe(`It was tried 8 times. The last time: ${message}`);
     expect((await get(`/api/asset/${answer.asset.id}`)).statusMessage).toBe(status.errorMessage);

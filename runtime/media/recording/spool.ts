@@ -1,36 +1,18 @@
-import { mkdirSync, renameSync, writeFileSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
-import type { Clock } from '../../../core/ports/clock.ts';
-import { readSegmentIndex } from '../../../core/segment-index.ts';
+import { join } from 'node:path';
 import type { FedInit, FedPart } from './feed.ts';
-import { besideSource } from './file/beside-source.ts';
 import { joinMark } from './found-takes.ts';
-import type { FreeSpace } from './free-space.ts';
 import type { Hashable } from './hash-turns.ts';
-import type { RecorderLimits } from './limits.ts';
 import type { Md5, Md5State } from './md5/md5.ts';
-import type { OpenFiles } from './open-files.ts';
 import type { TakeNote } from './protocol.ts';
-import { inTurns, type Steps, turn } from './steps.ts';
-import type { FinishedFile, TakeFile, TakeIo } from './take-file.ts';
+import { completeFile, sealFile } from './sealing.ts';
+import type { SpoolSurroundings } from './spool-surroundings.ts';
+import { type Steps, turn } from './steps.ts';
+import type { TakeFile, TakeIo } from './take-file.ts';
 import { TakeHash } from './take-hash.ts';
-import { metaBytes, type SealedTake, spoolFiles, type TakeMeta, writeWhole } from './take-meta.ts';
+import { type MetaChange, TakeJson } from './take-json.ts';
+import { type SealedTake, spoolFiles, type TakeMeta } from './take-meta.ts';
 import { type GapReason, reasonOf, troubleOf, troubles } from './trouble.ts';
 import { rowsOf } from './written.ts';
-
-/** What the takes of a node have together. */
-export interface SpoolSurroundings {
-  readonly clock: Clock;
-  readonly limits: RecorderLimits;
-  readonly files: OpenFiles;
-  readonly space: FreeSpace;
-  openTakeFile(io: TakeIo): Steps<TakeFile>;
-  /** One after the other: while a file is completed its index is in memory. */
-  finishing<T>(work: () => Promise<T>): Promise<T>;
-  io(path: string): TakeIo;
-  log(message: string, fields: Readonly<Record<string, unknown>>): void;
-}
 
 /**
  * One take on disk. What cannot be written is missing as a whole, up to a key frame, and is counted; the next try comes
@@ -40,13 +22,12 @@ export class Spool implements Hashable {
   readonly take: number;
   readonly #folder: string;
   readonly #around: SpoolSurroundings;
-  #meta: TakeMeta;
-  #isMade: boolean;
+  readonly #json: TakeJson;
   #file: TakeFile | undefined;
   /** The look through a file that is there. */
   #opening: Steps<TakeFile> | undefined;
   readonly #io: TakeIo;
-  #hash = new TakeHash();
+  readonly #hash = new TakeHash();
   #init: FedInit | undefined;
   /** `#init` is in the file, and nothing is missing behind it. */
   #isPlaced = false;
@@ -60,8 +41,6 @@ export class Spool implements Hashable {
   #isDirty = false;
   /** Of gaps that were not told yet. */
   #reasons: GapReason[] = [];
-  #mustSave = false;
-  #saved: Promise<void> = Promise.resolve();
   #syncing: Promise<void> = Promise.resolve();
   #isOver = false;
   #isSealing = false;
@@ -72,10 +51,10 @@ export class Spool implements Hashable {
     around: SpoolSurroundings,
   ) {
     this.take = options.take;
-    this.#meta = options.meta;
-    this.#isMade = options.isMade;
     this.#folder = options.folder;
     this.#around = around;
+    const { meta, isMade } = options;
+    this.#json = new TakeJson(this.#folder, { meta, isMade, most: around.limits.metaBytes });
     this.#io = around.io(this.#path);
   }
 
@@ -85,7 +64,7 @@ export class Spool implements Hashable {
 
   /** For the log. */
   get #name(): { sessionId: string; rendition?: string } {
-    const { sessionId, rendition } = this.#meta;
+    const { sessionId, rendition } = this.#json.meta;
     return { sessionId, ...(rendition && { rendition: rendition.name }) };
   }
 
@@ -142,8 +121,8 @@ export class Spool implements Hashable {
     const { limits, space } = this.#around;
     if ((this.#file?.size ?? 0) + size > limits.takeBytes) return troubles.large;
     try {
-      if (!space.isLowFor(this.#meta.rendition ? 'rendition' : 'source')) return undefined;
-      return this.#isMade ? troubles.low : troubles.lowFirst;
+      if (!space.isLowFor(this.#json.meta.rendition ? 'rendition' : 'source')) return undefined;
+      return this.#json.isMade ? troubles.low : troubles.lowFirst;
     } catch (error) {
       return troubleOf(error);
     }
@@ -151,7 +130,7 @@ export class Spool implements Hashable {
 
   /** It has had so many inits, and this is another. What is joined has those of its parts. */
   #isCrowded(file: TakeFile, init: FedInit): boolean {
-    if (file.inits.length < this.#around.limits.inits || this.#meta.sessionId.startsWith(joinMark))
+    if (file.inits.length < this.#around.limits.inits || this.#json.meta.sessionId.startsWith(joinMark))
       return false;
     return !file.has(init);
   }
@@ -168,8 +147,7 @@ export class Spool implements Hashable {
   #skip(reason: GapReason): void {
     if (!this.#isInGap) {
       this.#reasons.push(reason);
-      this.#meta = { ...this.#meta, gaps: this.#meta.gaps + 1 };
-      this.#mustSave = true;
+      this.#json.addGap();
     }
     this.#isInGap = true;
     this.#halt();
@@ -203,7 +181,8 @@ export class Spool implements Hashable {
   /** Its file; undefined: a long one that is there was looked through a little further. */
   #open(): TakeFile | undefined {
     if (this.#file) return this.#file;
-    if (!this.#isMade) this.#make();
+    // First that, so that no file is ever without one.
+    if (!this.#json.isMade) this.#json.make();
     this.#opening ??= this.#around.openTakeFile(this.#io);
     const opening = this.#opening;
     // What throws begins anew.
@@ -221,24 +200,14 @@ export class Spool implements Hashable {
     return this.#file;
   }
 
-  /** First `take.json`, so that no file is ever without one. */
-  #make(): void {
-    mkdirSync(this.#folder, { recursive: true });
-    const path = join(this.#folder, spoolFiles.meta);
-    writeFileSync(`${path}.new`, this.#bytesOf(this.#meta), { mode: 0o640 });
-    renameSync(`${path}.new`, path);
-    this.#isMade = true;
-    this.#mustSave = true;
-  }
-
   get #isEnding(): boolean {
-    return this.#meta.isEnding === true;
+    return this.#json.meta.isEnding === true;
   }
 
   /** Something of it is not hashed that will never change again, and it can be read as far as is known. */
   get isHashable(): boolean {
-    if (this.#meta.sealed || this.#isEnding || this.#around.clock.now() < this.#retryAt) return false;
-    if (!this.#file) return this.#isMade;
+    if (this.#json.meta.sealed || this.#isEnding || this.#around.clock.now() < this.#retryAt) return false;
+    if (!this.#file) return this.#json.isMade;
     return this.unhashed > 0;
   }
 
@@ -273,7 +242,7 @@ export class Spool implements Hashable {
 
   get needsSync(): boolean {
     // `seal` syncs what it writes, when it is whole.
-    return !this.#isOver && !this.#isSealing && (this.#isDirty || this.#mustSave);
+    return !this.#isOver && !this.#isSealing && (this.#isDirty || this.#json.mustSave);
   }
 
   /** Brings what is written to the disk. */
@@ -283,7 +252,7 @@ export class Spool implements Hashable {
   }
 
   async #sync(): Promise<void> {
-    if (this.#mustSave && this.#isMade) await this.save({});
+    if (this.#json.mustSave && this.#json.isMade) await this.save({});
     if (!this.#isDirty || !this.#file) return;
     const { sealed } = this.#file;
     this.#isDirty = false;
@@ -293,38 +262,20 @@ export class Spool implements Hashable {
     } catch (error) {
       // What the disk has of it is not known any more: it is read again for the hash, and what comes is set apart by a gap.
       this.#isDirty = true;
-      this.#hash = new TakeHash();
+      this.#hash.restart();
       this.#miss(troubleOf(error), error);
     }
   }
 
-  #bytesOf(meta: TakeMeta): Uint8Array {
-    return metaBytes(meta, { most: this.#around.limits.metaBytes });
-  }
-
   /** Changes `take.json`. On disk when it resolves. */
-  async save(fields: { [Name in keyof TakeMeta]?: TakeMeta[Name] | null }): Promise<void> {
-    const meta: Record<string, unknown> = { ...this.#meta, ...fields };
-    for (const name of Object.keys(meta)) if (meta[name] === null) delete meta[name];
-    const changed = meta as unknown as TakeMeta;
-    // What is too large changes nothing.
-    this.#bytesOf(changed);
-    this.#meta = changed;
-    this.#mustSave = false;
-    const saved = this.#saved
-      .catch(() => {})
-      .then(() => writeWhole(this.#folder, { name: spoolFiles.meta, bytes: this.#bytesOf(this.#meta) }));
-    this.#saved = saved.catch((error: unknown) => {
-      this.#mustSave = true;
-      throw error;
-    });
-    return this.#saved;
+  save(change: MetaChange): Promise<void> {
+    return this.#json.save(change);
   }
 
   /** Completes the file and hashes the rest of it; between any two pieces others have their turn. Undefined: no media. */
   async seal(md5: Md5): Promise<SealedTake | undefined> {
-    if (this.#meta.sealed) return this.#meta.sealed;
-    if (!this.#isMade) return undefined;
+    if (this.#json.meta.sealed) return this.#json.meta.sealed;
+    if (!this.#json.isMade) return undefined;
     this.#isSealing = true;
     return this.#seal(md5).finally(() => {
       this.#isSealing = false;
@@ -333,38 +284,19 @@ export class Spool implements Hashable {
 
   async #seal(md5: Md5): Promise<SealedTake | undefined> {
     await this.save({ isEnding: true });
-    const finished = await this.#around.finishing(async (): Promise<Closed | undefined> => {
+    const complete = await this.#around.finishing(async () => {
       while (!this.#open()) await turn();
-      return this.#meta.rendition ? this.#besideSource() : inTurns(this.#opened().finish());
+      return completeFile(this.#opened(), { meta: this.#json.meta, folder: this.#folder });
     });
     this.#isDirty = false;
-    if (!finished) return undefined;
-    const { size, index, head, ...about } = finished;
-    while (this.#hash.due(size) > 0) {
-      this.#hash.step(this.#io, { to: size, md5 });
-      await turn();
-    }
-    if (head) await writeWhole(this.#folder, { name: spoolFiles.head, bytes: head.bytes });
-    await writeWhole(this.#folder, { name: spoolFiles.index, bytes: index });
-    await this.#around.files.sync(this.#path);
-    const sealed: SealedTake = {
-      video: { size, ...this.#hash.digest(this.#io, { size, md5 }) },
-      index: { size: index.length },
-      ...(head && { head: { size: head.bytes.length, from: head.from, to: head.to } }),
-      ...about,
-    };
+    if (!complete) return undefined;
+    const sealed = await sealFile(complete, {
+      ...{ folder: this.#folder, io: this.#io, hash: this.#hash, md5 },
+      sync: () => this.#around.files.sync(this.#path),
+    });
     await this.save({ sealed });
-    this.#durable = size;
+    this.#durable = complete.size;
     return sealed;
-  }
-
-  /** A rendition has no `moov`, which nobody would read; its index shows it beside its source, whose own lies in the next spool. */
-  async #besideSource(): Promise<Closed | undefined> {
-    const { size, ...own } = this.#opened().close();
-    if (own.segments.count === 0) return undefined;
-    const path = join(dirname(this.#folder), this.#meta.sessionId, spoolFiles.index);
-    const { index, ...rendition } = await inTurns(besideSource(readSegmentIndex(await readFile(path)), own));
-    return { size, index, rendition };
   }
 
   /** The last of its segments is whole, and its file closed. */
@@ -377,7 +309,7 @@ export class Spool implements Hashable {
   /** Nothing is written in its folder any more: it is about to be removed. */
   async leave(): Promise<void> {
     this.#isOver = true;
-    await Promise.allSettled([this.#syncing, this.#saved]);
+    await Promise.allSettled([this.#syncing, this.#json.settled()]);
     this.forget();
   }
 
@@ -400,7 +332,7 @@ export class Spool implements Hashable {
       bytes: this.#bytes,
       writtenAt: this.#writtenAt,
       durable: this.#durable,
-      gaps: this.#meta.gaps,
+      gaps: this.#json.meta.gaps,
       reasons,
       ...(this.#trouble !== undefined && { trouble: this.#trouble }),
       inits: file?.inits.slice(inits) ?? [],
@@ -410,10 +342,6 @@ export class Spool implements Hashable {
     };
   }
 }
-
-type Closed = Pick<FinishedFile, 'size' | 'index'> &
-  Partial<Omit<FinishedFile, 'size' | 'index'>> &
-  Pick<SealedTake, 'rendition'>;
 
 function told(error: unknown): { error?: string } {
   if (error === undefined) return {};

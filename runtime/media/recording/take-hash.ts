@@ -4,9 +4,20 @@ import { type TakeIo, takeBlock } from './take-file.ts';
 
 /** md5 and sha256 of a file, piece by piece from its beginning, in whole blocks of both. */
 export class TakeHash {
-  readonly md5 = new Md5State();
+  #md5 = new Md5State();
   #sha256 = new Bun.CryptoHasher('sha256');
   #digest: { md5: string; sha256: string } | undefined;
+
+  get md5(): Md5State {
+    return this.#md5;
+  }
+
+  /** Nothing is hashed: what was read may not be what the disk has. */
+  restart(): void {
+    this.#md5 = new Md5State();
+    this.#sha256 = new Bun.CryptoHasher('sha256');
+    this.#digest = undefined;
+  }
 
   /** Bytes of whole blocks that are not hashed, up to `to`. */
   due(to: number): number {

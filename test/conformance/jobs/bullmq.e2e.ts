@@ -23,14 +23,23 @@ async function open(
   options: Omit<BullmqJobsOptions, 'log' | 'namespace'>,
 ): Promise<OpenedJobs> {
   const whole = { namespace: randomUUID(), log: silentLog, ...options };
+  const time = realTime();
   let jobs = bullmqJobs(whole);
+  const both = () => {
+    const { claim, beat } = jobs;
+    return relayed(store, {
+      ...jobs,
+      claim: (...asked) => time.leasing(claim(...asked)),
+      beat: (...asked) => time.leasing(beat(...asked)),
+    });
+  };
   return {
-    ...relayed(store, jobs),
-    ...{ time: realTime(), isOneEngine: false },
+    ...both(),
+    ...{ time, isOneEngine: false },
     async reopen() {
       await jobs.close();
       jobs = bullmqJobs(whole);
-      return relayed(store, jobs);
+      return both();
     },
     async close() {
       await jobs.close();

@@ -23,5 +23,6 @@ export interface Halves {
 
 export interface JobCheck {
   readonly name: string;
-  run(opened: OpenedJobs): Promise<void>;
+  /** `slowness`: 1, and more where the machine was too slow for it before. */
+  run(opened: OpenedJobs, slowness: number): Promise<void>;
 }

@@ -28,7 +28,7 @@ async function failures(checks: readonly JobCheck[], mutate: (driver: Halves) =>
     const driver = mutate({ store, jobs: store.jobs });
     try {
       const about = { time: virtualTime(start), isOneEngine: true };
-      await check.run({ ...driver, ...about, reopen: async () => driver, close: () => store.close() });
+      await check.run({ ...driver, ...about, reopen: async () => driver, close: () => store.close() }, 1);
     } catch (error) {
       if (!(error instanceof Error && error.name === 'AssertionError')) throw error;
       failed.push(check.name);

@@ -51,10 +51,12 @@ export const sequenceChecks: readonly JobCheck[] = seedsTo(12).map((seed) => ({
   },
 }));
 
-/** A length of real time in which all calls of a batch are made. Whatever ends or falls due does so where one begins. */
-const tick = 300;
-/** Behind what happens where a tick begins. */
-const settled = 100;
+interface Ticks {
+  /** A length of real time in which all calls of a batch are made. Whatever ends or falls due does so where one begins. */
+  readonly tick: number;
+  /** Behind what happens where a tick begins. */
+  readonly settled: number;
+}
 
 /**
  * The same for drivers that go by a clock of their own: time goes by in ticks, and one call is made after the other,
@@ -62,14 +64,15 @@ const settled = 100;
  */
 export const pacedChecks: readonly JobCheck[] = seedsTo(3).map((seed) => ({
   name: `generated calls are answered as the model answers them, at the pace of real time, seed ${seed}`,
-  async run({ store, jobs, time, reopen }) {
+  async run({ store, jobs, time, reopen }, slowness) {
+    const [tick, settled] = [300 * slowness, 100 * slowness];
     let now = 0;
     const model = modelStore({ endsAt: () => now });
     const [lease] = await store.acquire(1);
     await model.acquire(1);
     let driver: Halves = { store, jobs };
     const chance = chances(seed);
-    const generate = generator(chance, { lease: lease as Lease, pace: ticks(chance) });
+    const generate = generator(chance, { lease: lease as Lease, pace: ticks(chance, { tick, settled }) });
     const nextTick = async (count: number) => {
       const begins = Math.ceil(time.now() / tick + count) * tick;
       await time.at(begins);
@@ -83,7 +86,7 @@ export const pacedChecks: readonly JobCheck[] = seedsTo(3).map((seed) => ({
         const given = await answer(call, driver);
         await time.before(ends);
         const expected = await answer(call, { store: model, jobs: model.jobs });
-        expectAlike({ batch, text: call.text, given, expected, now });
+        expectAlike({ batch, text: call.text, given, expected, now, settled });
       }
       const totals = await driver.jobs.totals();
       await time.before(ends);
@@ -97,7 +100,7 @@ export const pacedChecks: readonly JobCheck[] = seedsTo(3).map((seed) => ({
       const given = { value: await driver.jobs.claim(kind, all) };
       await time.before(ends);
       const expected = { value: await model.jobs.claim(kind, all) };
-      expectAlike({ batch: -1, text: `claim ${kind}`, given, expected, now });
+      expectAlike({ batch: -1, text: `claim ${kind}`, given, expected, now, settled });
     }
     expect(await driver.jobs.next(kinds, 'last/a')).toBeUndefined();
   },
@@ -109,10 +112,11 @@ interface Answers {
   readonly given: { readonly value?: unknown; readonly code?: unknown };
   readonly expected: Answers['given'];
   readonly now: number;
+  readonly settled: number;
 }
 
 /** Lists of jobs have the same jobs, and those that nobody had yet in the same order; moments to come are about the same. */
-function expectAlike({ batch, text, given, expected, now }: Answers): void {
+function expectAlike({ batch, text, given, expected, now, settled }: Answers): void {
   const [one, other] = [given.value, expected.value];
   if (text.startsWith('claim ')) {
     expect({ batch, text, jobs: byId(one as Job[]) }).toEqual({ batch, text, jobs: byId(other as Job[]) });
@@ -161,7 +165,7 @@ function numbers({ below }: Chances): Pace {
 }
 
 /** No two moments are alike, so that the order of those that come at one time does not matter. */
-function ticks({ below }: Chances): Pace {
+function ticks({ below }: Chances, { tick, settled }: Ticks): Pace {
   let made = 0;
   const moment = (now: number, count: number) => now - settled + count * tick + (made++ % 40);
   return {

@@ -26,9 +26,19 @@ export function virtualTime(start: number): SuiteTime {
   };
 }
 
-/** For drivers that go by a clock of their own: it is waited for. */
-export function realTime(): SuiteTime {
+/**
+ * For drivers that go by a clock of their own: it is waited for. `leasing` is told of each call that sets the end of a lease: whoever
+ * names a moment does so before it is written down, as a length of time, so it may end later by as long as the call took.
+ */
+export function realTime(): SuiteTime & { leasing<T>(call: Promise<T>): Promise<T> } {
+  let longest = 0;
   return {
+    async leasing(call) {
+      const from = Date.now();
+      const value = await call;
+      longest = Math.max(longest, Date.now() - from);
+      return value;
+    },
     now: () => Date.now(),
     before: async (moment) => {
       const now = Date.now();
@@ -36,8 +46,8 @@ export function realTime(): SuiteTime {
       return now;
     },
     at: async (moment) => {
-      // Whoever names a moment does so a little before it is written down, as a length of time.
-      while (Date.now() < moment + reserve) await Bun.sleep(moment + reserve - Date.now());
+      const end = moment + longest + reserve;
+      while (Date.now() < end) await Bun.sleep(end - Date.now());
       return Date.now();
     },
   };

@@ -1,23 +1,66 @@
 /**
- * kafkajs 2.2.4 with its request queue mended (tulios/kafkajs#1751), loaded by the first call. That queue arms a timer after every
- * request for the end of a throttling that there is not, with a negative time: the runtime warns of it on stderr and makes it 1 ms,
- * and as each such timer arms the next, every idle connection wakes the process 1000 times a second. A timer is needed only
- * while something waits, or must. It is mended for the whole process, whoever makes the client.
+ * kafkajs 2.2.4, mended in two places for the whole process, whoever makes the client. It is loaded by the first call.
+ *
+ * Its request queue (tulios/kafkajs#1751) arms a timer after every request for the end of a throttling that there is not, with a
+ * negative time: the runtime warns of it on stderr and makes it 1 ms, and as each such timer arms the next, every idle connection
+ * wakes the process 1000 times a second. A timer is needed only while something waits, or must.
+ *
+ * Where it wants to know the brokers alone it asks about every topic of the cluster, and takes one without a leader, whosever that
+ * is, for a failure of the question. Here it asks about none; about all only where all are wanted.
  */
 export async function mendedKafkajs(): Promise<typeof import('kafkajs')> {
-  const path = 'kafkajs/src/network/requestQueue/index.js';
-  const { prototype } = ((await import(path)) as { default: { prototype: RequestQueue } }).default;
-  const { scheduleCheckPendingRequests: schedule } = prototype;
-  if (!mended.has(schedule)) {
-    prototype.scheduleCheckPendingRequests = function () {
-      if (this.pending.length > 0 || this.throttledUntil > Date.now()) schedule.call(this);
-    };
-    mended.add(prototype.scheduleCheckPendingRequests);
-  }
+  mending ??= Promise.all([mendQueue(), mendMetadata()]);
+  await mending;
   return import('kafkajs');
 }
 
-const mended = new WeakSet<object>();
+let mending: Promise<unknown> | undefined;
+
+async function mendQueue(): Promise<void> {
+  const { prototype } = (await inside<{ prototype: RequestQueue }>('network/requestQueue')).default;
+  const { scheduleCheckPendingRequests: schedule } = prototype;
+  prototype.scheduleCheckPendingRequests = function () {
+    if (this.pending.length > 0 || this.throttledUntil > Date.now()) schedule.call(this);
+  };
+}
+
+async function mendMetadata(): Promise<void> {
+  const requests = (await inside<MetadataRequests>('protocol/requests/metadata')).default;
+  const { protocol } = requests;
+  requests.protocol = (version) => {
+    const exchange = protocol(version);
+    return (asked) => {
+      if (asked.topics.includes(everyTopic)) return exchange({ ...asked, topics: [] });
+      const one = exchange(asked);
+      return asked.topics.length > 0 ? one : { ...one, request: aboutNone(one.request) };
+    };
+  };
+  // Called without anything it is asked for all: by `listTopics`, and for subscriptions to a pattern.
+  const { prototype } = (await inside<{ prototype: MetadataCluster }>('cluster')).default;
+  const { metadata } = prototype;
+  prototype.metadata = function (asked = { topics: [everyTopic] }) {
+    return metadata.call(this, asked);
+  };
+}
+
+/** No topic has this name. */
+const everyTopic = '*';
+
+/** It begins with the number of topics: -1, which means all, where kafkajs has none to name. */
+function aboutNone(request: MetadataRequest): MetadataRequest {
+  return {
+    ...request,
+    async encode() {
+      const encoder = await request.encode();
+      encoder.buffer.writeInt32BE(0, 0);
+      return encoder;
+    },
+  };
+}
+
+function inside<T>(folder: string): Promise<{ default: T }> {
+  return import(`kafkajs/src/${folder}/index.js`);
+}
 
 /** What kafkajs keeps to itself. */
 interface RequestQueue {
@@ -25,4 +68,21 @@ interface RequestQueue {
   /** Epoch ms; -1 at first. */
   readonly throttledUntil: number;
   scheduleCheckPendingRequests(): void;
+}
+
+interface MetadataRequests {
+  protocol(of: { version: number }): (asked: AskedTopics) => { request: MetadataRequest };
+}
+
+interface AskedTopics {
+  readonly topics: readonly string[];
+}
+
+interface MetadataRequest {
+  /** What is sent, in memory that may be written to. */
+  encode(): Promise<{ readonly buffer: Buffer }>;
+}
+
+interface MetadataCluster {
+  metadata(asked?: AskedTopics): Promise<unknown>;
 }

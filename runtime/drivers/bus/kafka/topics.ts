@@ -49,13 +49,13 @@ const marked = 1n << 60n;
 export async function openTopics(connection: KafkaConnection, options: TopicOptions): Promise<string> {
   return withAdmin(connection, options, async (admin) => {
     const { topics, node, partitions, commandRetention, replicationFactor, minInsync } = options;
-    const there = new Set(await admin.listTopics());
-    const create = (topic: string, made: Made) => {
+    const create = async (topic: string, made: Made) => {
+      if (await isThere(admin, topic)) return;
       const settings = {
         ...made.settings,
         ...(minInsync !== undefined && { 'min.insync.replicas': minInsync }),
       };
-      const whole = { ...made, settings, topic, replicationFactor, there };
+      const whole = { ...made, settings, topic, replicationFactor };
       return asking(() => createTopic(admin, whole), {
         isTransient: (error) => refusalOf(error) === 'kafka.replication',
         ...{ clock: options.clock, within: group.brokersWait },
@@ -170,12 +170,22 @@ interface Made {
   readonly settings: Readonly<Record<string, string | number | bigint>>;
 }
 
+/** Asks about no other: a topic of somebody else may have no leader, which fails a question about all of them. */
+async function isThere(admin: Admin, topic: string): Promise<boolean> {
+  try {
+    await admin.fetchTopicMetadata({ topics: [topic] });
+    return true;
+  } catch (error) {
+    if (answerType(error) === 'UNKNOWN_TOPIC_OR_PARTITION') return false;
+    throw error;
+  }
+}
+
 async function createTopic(
   admin: Admin,
-  made: Made & { topic: string; replicationFactor: number; there: ReadonlySet<string> },
+  made: Made & { topic: string; replicationFactor: number },
 ): Promise<void> {
   const { topic, numPartitions, replicationFactor } = made;
-  if (made.there.has(topic)) return;
   const settings = { 'max.message.bytes': limits.messageBytes, 'cleanup.policy': 'delete', ...made.settings };
   const configEntries = Object.entries(settings).map(([name, value]) => ({ name, value: String(value) }));
   // False when another node was quicker.
