@@ -31,5 +31,8 @@ export function rowRoute(options: {
   });
 }
 
-/** The same header as `Response.json` gives. */
-const json = { headers: { 'content-type': 'application/json;charset=utf-8' } };
+/**
+ * The same header as `Response.json` gives. Copied into each answer, so one may be given more: from `Headers` with two allocations less
+ * than from an object.
+ */
+const json = { headers: new Headers({ 'content-type': 'application/json;charset=utf-8' }) };
