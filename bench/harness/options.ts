@@ -22,8 +22,9 @@ export function optionsOf<Defaults extends Readonly<Record<string, string | numb
   }
   const given = known.map(([name, value]) => {
     const text = values[name] ?? value;
-    const read = typeof value === 'number' ? Number(text) : text;
-    if (Number.isNaN(read)) throw new TypeError(`--${name} is ${JSON.stringify(text)}, no number`);
+    if (typeof value !== 'number') return [name, text];
+    const read = text === '' ? Number.NaN : Number(text);
+    if (!Number.isFinite(read)) throw new TypeError(`--${name} is ${JSON.stringify(text)}, no number`);
     return [name, read];
   });
   return Object.fromEntries(given);

@@ -82,7 +82,8 @@ export const streamLimits = limitTable('streams', {
   fieldSetLength: {
     value: 4096,
     unit: 'characters',
-    meaning: 'The stored text of such a set.',
+    meaning:
+      'The stored text of such a set; what is remembered of it may be some ten times as long, with what is wrong with it.',
     beyond: 'It is not remembered, but made for each answer.',
   },
   refusalShown: {

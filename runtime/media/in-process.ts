@@ -88,13 +88,14 @@ export function inProcessMedia(options: InProcessMediaOptions): Media {
       return rejected('The server has no memory left for another broadcast. Try again later.');
     }
     const grant = numbers.raise(granted);
-    const last = known?.latest.discontinuitySequence ?? numbers.lastOf(granted.playbackId);
+    const last = numbers.lastOf(granted.playbackId);
     const airing = known ?? open(grant);
     airing.publish = airing.latest = granted;
     const { recorder } = options;
     const sink = airing.output.attach({
       grant,
-      isNext: last === granted.discontinuitySequence - 1,
+      // A grant that came to nothing leaves a number out. Where the playlist is still there nobody is to be thrown forward for that.
+      isNext: known !== undefined || last === granted.discontinuitySequence - 1,
       ...(recorder &&
         grant.recording && {
           recording: {

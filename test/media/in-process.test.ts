@@ -329,9 +329,10 @@ test('decode times go on where the former playlist ended, unless another process
   // How often the stream was published before, and its age.
   const publishes = [
     { discontinuitySequence: 0, mediaSequence: 0 },
-    { discontinuitySequence: 1, mediaSequence: minute },
-    { discontinuitySequence: 3, mediaSequence: 2 * minute },
-    { discontinuitySequence: 4, mediaSequence: 3 * minute },
+    // A grant before it came to nothing.
+    { discontinuitySequence: 2, mediaSequence: minute },
+    { discontinuitySequence: 4, mediaSequence: 2 * minute },
+    { discontinuitySequence: 5, mediaSequence: 3 * minute },
   ];
   const given = publishes.values();
   await using s = await station(async ({ key }) => ({

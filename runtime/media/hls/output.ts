@@ -50,7 +50,7 @@ export interface LiveOutputOptions {
 export interface Attachment {
   readonly grant: PublishGrant;
   /**
-   * The publish before it was one of this output, or the last of the one before this: its media follows without a leap. Absent:
+   * Its media follows without a leap: the output was there before it, or the stream was last published to the one before this. Absent:
    * others may have gone on with the timeline meanwhile, at most as fast as the stream ages.
    */
   readonly isNext?: boolean;

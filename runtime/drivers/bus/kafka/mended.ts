@@ -35,7 +35,8 @@ async function mendMetadata(): Promise<void> {
       return asked.topics.length > 0 ? one : { ...one, request: aboutNone(one.request) };
     };
   };
-  // Called without anything it is asked for all: by `listTopics`, and for subscriptions to a pattern.
+  // Called without anything it is asked for all: by `listTopics`, and for subscriptions to a pattern. `fetchTopicMetadata` without
+  // names, which nobody here calls, answers none.
   const { prototype } = (await inside<{ prototype: MetadataCluster }>('cluster')).default;
   const { metadata } = prototype;
   prototype.metadata = function (asked = { topics: [everyTopic] }) {
