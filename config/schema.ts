@@ -212,11 +212,9 @@ export const configSchema = Type.Object(
         description: 'Parts of recordings, 16 MiB each, on their way to S3 at one time.',
         beyond: 'Further ones wait on disk.',
       }),
-      direct: Type.Boolean({
-        default: true,
-        description:
-          'Writes recordings past the cache of the system (`O_DIRECT`), which takes less CPU, where the disk can and is fast. `false`: always through the cache.',
-      }),
+      direct: Type.Optional(
+        Type.Boolean({ description: 'Accepted and ignored since 0.2.0: recordings are buffered writes.' }),
+      ),
     }),
     push: section({
       queue: limitSchema({

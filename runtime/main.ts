@@ -3,6 +3,7 @@ import { availableParallelism, totalmem } from 'node:os';
 import { join } from 'node:path';
 import { driversOf } from '../config/drivers.ts';
 import { readConfig } from '../config/load.ts';
+import { outdated } from '../config/outdated.ts';
 import { importPlugins } from '../config/plugins.ts';
 import { concealed, secretsOf } from '../config/secrets.ts';
 import { cidr } from '../core/cidr.ts';
@@ -64,6 +65,8 @@ async function main(): Promise<void> {
     write: (line) => process.stderr.write(`${concealed(line, secrets)}\n`),
   });
 
+  for (const warning of outdated(config)) log.warn(warning);
+
   const fatal = (reason: string) => {
     log.error('the server must stop', { reason });
     process.exit(1);
@@ -76,7 +79,6 @@ async function main(): Promise<void> {
   const recorder = diskRecorder({
     ...{ clock, log },
     folder: join(config.dataDir, 'recordings'),
-    isDirect: config.recording.direct,
     blobs: opened.blobs,
     limits: {
       queue: config.recording.queue * 1_048_576,

@@ -2,15 +2,14 @@ import { createHash } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { virtualClock } from '../../runtime/drivers/clock/virtual.ts';
 import { type Hashable, HashTurns } from '../../runtime/media/recording/hash-turns.ts';
-import type { Md5State } from '../../runtime/media/recording/md5/md5.ts';
 import { TakeHash } from '../../runtime/media/recording/take-hash.ts';
 import { MemoryIo } from './memory-io.ts';
 
-const limits = { hashPiece: 1024, hashBehind: 10_000 };
+const limits = { hashPiece: 1024 };
 
 class Growing implements Hashable {
   readonly io = new MemoryIo();
-  readonly hash = new TakeHash();
+  readonly digest = new TakeHash();
   isOpen = true;
   isBroken = false;
   toLookThrough = 3;
@@ -24,7 +23,7 @@ class Growing implements Hashable {
   }
 
   get isHashable(): boolean {
-    return !this.isBroken && (!this.isOpen || this.hash.due(this.io.size) > 0);
+    return !this.isBroken && (!this.isOpen || this.unhashed > 0);
   }
 
   lookThrough(): void {
@@ -33,17 +32,11 @@ class Growing implements Hashable {
   }
 
   get unhashed(): number {
-    return this.isOpen ? this.hash.due(this.io.size) : 0;
+    return this.isOpen ? this.io.size - this.digest.bytes : 0;
   }
 
-  readUnhashed(into: Uint8Array): Md5State | undefined {
-    if (this.isBroken) return undefined;
-    this.hash.read(this.io, into);
-    return this.hash.md5;
-  }
-
-  get done(): number {
-    return this.hash.md5.bytes;
+  hash(into: Uint8Array): void {
+    this.digest.step(this.io, { to: this.io.size, into });
   }
 }
 
@@ -60,9 +53,9 @@ function setUp(count: number) {
     await clock.advance(60_000);
   };
   const digests = () =>
-    takes.map(({ hash, io }) => {
-      while (hash.due(io.size) > 0) hash.step(io, { to: io.size, md5: turns.alone });
-      return hash.digest(io, { size: io.size, md5: turns.alone });
+    takes.map(({ digest, io }) => {
+      while (digest.bytes < io.size) digest.step(io, { to: io.size, into: new Uint8Array(700) });
+      return digest.digest();
     });
   const expected = () =>
     takes.map(({ io }) => ({
@@ -72,34 +65,18 @@ function setUp(count: number) {
   return { takes, opened, grow, digests, expected };
 }
 
-test('seven wait for the eighth, and then all of it is hashed', async () => {
-  const few = setUp(7);
-  await few.grow(() => 5000);
-  expect(few.takes.map(({ done }) => done)).toEqual(Array(7).fill(0));
-  expect(few.digests()).toEqual(few.expected());
-
-  const many = setUp(8);
-  await many.grow(() => 5000);
-  expect(many.takes.map(({ done }) => done)).toEqual(Array(8).fill(4992));
-  expect(many.digests()).toEqual(many.expected());
-});
-
-test('one that is far behind is hashed alone, until it is no more', async () => {
+test('whole pieces are hashed while a take grows, the rest when it is sealed', async () => {
   const { takes, grow, digests, expected } = setUp(3);
-  await grow((number) => (number === 1 ? 15_000 : 9000));
-  const [, far] = takes.map(({ done }) => done);
-  expect(far).toBeGreaterThan(5000);
-  expect(far).toBeLessThan(7000);
-  expect(takes[0]?.done).toBe(0);
+  await grow((number) => number * 1500);
+  expect(takes.map(({ digest }) => digest.bytes)).toEqual([0, 1024, 2048]);
   expect(digests()).toEqual(expected());
 });
 
-test('many that grow as they like are hashed side by side, and none for another', async () => {
+test('many that grow as they like are hashed in turn, and none for another', async () => {
   const { takes, grow, digests, expected } = setUp(29);
   for (let round = 1; round <= 20; round += 1) await grow((number) => (number * 997 * round) % 3001);
-  // Of no take is more left than what it may be behind.
-  for (const { io, done } of takes) expect(io.size - done).toBeLessThan(limits.hashBehind + 64);
-  expect(takes.filter(({ done }) => done > 0).length).toBeGreaterThan(25);
+  for (const { unhashed } of takes) expect(unhashed).toBeLessThan(limits.hashPiece);
+  expect(takes.filter(({ digest }) => digest.bytes > 0).length).toBeGreaterThan(25);
   expect(digests()).toEqual(expected());
 });
 
@@ -109,13 +86,21 @@ test('one that cannot be read does not hold up the others, and goes on when it c
   if (!broken) throw new Error('there are nine');
   broken.isBroken = true;
   await grow(() => 5000);
-  expect(takes.map(({ done }) => done)).toEqual([0, ...Array(8).fill(4992)]);
+  expect(takes.map(({ digest }) => digest.bytes)).toEqual([0, ...Array(8).fill(4096)]);
   broken.isBroken = false;
   await grow(() => 5000);
   expect(digests()).toEqual(expected());
 });
 
-test('a file that was not looked at yet is opened, and that is told', async () => {
+test('a hash that begins again is that of all bytes', async () => {
+  const { takes, grow, digests, expected } = setUp(1);
+  await grow(() => 5000);
+  takes[0]?.digest.restart();
+  await grow(() => 5000);
+  expect(digests()).toEqual(expected());
+});
+
+test('a file that was not looked at yet is opened, and reported as open', async () => {
   const { takes, opened, grow } = setUp(2);
   for (const take of takes) take.isOpen = false;
   await grow(() => 0);

@@ -27,10 +27,6 @@ export class MemoryIo implements TakeIo {
     return found.length;
   }
 
-  readOnce(at: number, into: Uint8Array): number {
-    return this.read(at, into);
-  }
-
   write(at: number, bytes: Uint8Array): void {
     if (at < this.fixed) throw new Error(`a write at ${at} into what never changes`);
     const taken = bytes.subarray(0, Math.min(bytes.length, this.room));
@@ -52,8 +48,6 @@ export class MemoryIo implements TakeIo {
     this.#bytes.fill(0, size, this.size);
     this.size = size;
   }
-
-  settle(): void {}
 
   close(): void {}
 }

@@ -1,6 +1,5 @@
 import type { Clock } from '../../../core/ports/clock.ts';
 import type { RecorderLimits } from './limits.ts';
-import { type Md5, type Md5State, md5, md5OfEight } from './md5/md5.ts';
 
 /** A take, as far as it is to be hashed. */
 export interface Hashable {
@@ -10,10 +9,10 @@ export interface Hashable {
   readonly isOpen: boolean;
   /** Goes a little further through what there is of it, until it is open. */
   lookThrough(): void;
-  /** Bytes that can be hashed now, whole blocks of md5; 0 before it is open. */
+  /** Bytes that can be hashed now; 0 before it is open. */
   readonly unhashed: number;
-  /** Fills `into` with what is hashed next; answers the md5 that it is to be added to, or undefined when it cannot be read. */
-  readUnhashed(into: Uint8Array): Md5State | undefined;
+  /** Hashes the next bytes, through `into`. What cannot be read is tried again later. */
+  hash(into: Uint8Array): void;
 }
 
 /**
@@ -22,26 +21,21 @@ export interface Hashable {
  */
 export class HashTurns<Take extends Hashable> {
   readonly #clock: Clock;
-  readonly #limits: HashLimits;
   readonly #onOpened: (take: Take) => void;
-  readonly #one: Md5;
-  readonly #eight: Md5 | undefined;
+  readonly #piece: Uint8Array;
   /** Those that may have something to hash, in turn. */
   readonly #waiting = new Set<Take>();
   #isHashing = false;
 
   /** @param options.onOpened what former processes wrote of a take is known from now on */
-  constructor(options: { clock: Clock; limits: HashLimits; onOpened: (take: Take) => void }) {
+  constructor(options: {
+    clock: Clock;
+    limits: Pick<RecorderLimits, 'hashPiece'>;
+    onOpened: (take: Take) => void;
+  }) {
     this.#clock = options.clock;
-    this.#limits = options.limits;
     this.#onOpened = options.onOpened;
-    this.#one = md5({ piece: options.limits.hashPiece });
-    this.#eight = md5OfEight({ piece: options.limits.hashPiece });
-  }
-
-  /** For a take that is hashed to its end, apart from the others. */
-  get alone(): Md5 {
-    return this.#one;
+    this.#piece = new Uint8Array(options.limits.hashPiece);
   }
 
   add(take: Take): void {
@@ -55,11 +49,13 @@ export class HashTurns<Take extends Hashable> {
   /** Goes on, if there is enough to do. */
   soon(): void {
     if (this.#isHashing) return;
-    const turn = this.#next();
-    if (!turn) return;
+    const take = this.#next();
+    if (!take) return;
     this.#isHashing = true;
     const began = performance.now();
-    turn();
+    if (take.isOpen) take.hash(this.#piece);
+    else this.#lookThrough(take);
+    this.#putLast(take);
     const rest = Math.ceil((performance.now() - began) * restAfter);
     this.#clock.at(this.#clock.now() + rest, () => {
       this.#isHashing = false;
@@ -67,34 +63,18 @@ export class HashTurns<Take extends Hashable> {
     });
   }
 
-  /** Side by side md5 takes a third of the time, so they wait for each other. One that is far behind is hashed alone. */
-  #next(): (() => void) | undefined {
+  /** One that is not open yet, else one with a whole piece to hash. The rest of a take is hashed when it is sealed. */
+  #next(): Take | undefined {
     for (const take of this.#waiting) if (!take.isHashable) this.#waiting.delete(take);
     const waiting = [...this.#waiting];
-    const closed = waiting.find((take) => !take.isOpen);
-    if (closed) return () => this.#lookThrough(closed);
-    const eight = this.#eight;
-    if (eight && waiting.length >= eight.width) return () => this.#hash(waiting.slice(0, eight.width), eight);
-    const far = waiting.find(({ unhashed }) => unhashed >= this.#limits.hashBehind);
-    return far && (() => this.#hash([far], this.#one));
+    return (
+      waiting.find(({ isOpen }) => !isOpen) ?? waiting.find(({ unhashed }) => unhashed >= this.#piece.length)
+    );
   }
 
   #lookThrough(take: Take): void {
     take.lookThrough();
     if (take.isOpen) this.#onOpened(take);
-    this.#putLast(take);
-  }
-
-  /** A piece of each, as long as the shortest has. */
-  #hash(takes: readonly Take[], md5: Md5): void {
-    const bytes = Math.min(this.#limits.hashPiece, ...takes.map(({ unhashed }) => unhashed));
-    const states: Md5State[] = [];
-    for (const take of takes) {
-      const state = take.readUnhashed(md5.room(states.length).subarray(0, bytes));
-      if (state) states.push(state);
-      this.#putLast(take);
-    }
-    md5.take(states, bytes);
   }
 
   /** Its turn comes again after those of the others. */
@@ -103,8 +83,6 @@ export class HashTurns<Take extends Hashable> {
     this.#waiting.add(take);
   }
 }
-
-type HashLimits = Pick<RecorderLimits, 'hashPiece' | 'hashBehind'>;
 
 /** How many times as long as a piece took. */
 const restAfter = 3;

@@ -65,15 +65,8 @@ export const recorderLimits = limitTable('recording', {
   hashPiece: {
     value: 262_144,
     unit: 'bytes',
-    meaning: 'What is hashed of a recording in one go; of eight side by side 3 ms of work.',
+    meaning: 'What is hashed of a recording in one go, and what may wait to be hashed while it grows.',
     beyond: 'Writes have their turn, then it goes on.',
-  },
-  hashBehind: {
-    value: 16 * 1_048_576,
-    unit: 'bytes',
-    meaning:
-      'What of a recording may be unhashed while it waits for seven others to be hashed side by side with.',
-    beyond: 'It is hashed alone, which costs three times as much.',
   },
   issueKept: {
     value: 30_000,
@@ -92,51 +85,6 @@ export const recorderLimits = limitTable('recording', {
     unit: 'files',
     meaning: 'Files of recordings that are open at one time.',
     beyond: 'The one used longest ago is closed.',
-  },
-  directLeast: {
-    value: 32_768,
-    unit: 'bytes',
-    meaning:
-      'Mean write of a recording from which on it goes to the disk past the cache of the system, and down to half of which it does.',
-    beyond: 'Smaller ones go through the cache, which costs less for them.',
-  },
-  directPiece: {
-    value: 1_048_576,
-    unit: 'bytes',
-    meaning:
-      'What is written past the cache at one time: memory of the writing thread, once. And 4 KiB for each file that is open.',
-    beyond: 'It goes in several pieces.',
-  },
-  directLook: {
-    value: 2000,
-    unit: 'ms',
-    meaning: 'Over which time it is looked at how long a disk takes for calls past the cache.',
-    beyond: 'The next look begins.',
-  },
-  directShare: {
-    value: 50,
-    unit: 'percent',
-    meaning: 'How much of that time the writing thread may wait in such calls.',
-    beyond: 'All goes through the cache for `directRest`.',
-  },
-  directCall: {
-    value: 5,
-    unit: 'ms',
-    meaning:
-      'How long half of these calls may take. Longer ones are those of disks that turn, and of networks.',
-    beyond: 'All goes through the cache for `directRest`.',
-  },
-  directCalls: {
-    value: 16,
-    unit: 'calls',
-    meaning: 'Of how many such calls within `directLook` the length of half says something.',
-    beyond: 'It is looked at.',
-  },
-  directRest: {
-    value: 60_000,
-    unit: 'ms',
-    meaning: 'How long a disk that was slow is written to through the cache.',
-    beyond: 'Calls past the cache are tried again.',
   },
   takes: {
     value: 10_000,

@@ -47,8 +47,6 @@ export interface Start {
   readonly folder: string;
   readonly ring: RingMemory;
   readonly limits: RecorderLimits;
-  /** Past the cache of the system, where that costs less. */
-  readonly isDirect: boolean;
 }
 
 export type ToThread = { readonly start: Start } | readonly Op[];

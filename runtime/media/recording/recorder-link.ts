@@ -15,8 +15,6 @@ export interface LinkOptions {
   readonly folder: string;
   readonly clock: Clock;
   readonly limits: RecorderLimits;
-  /** Past the cache of the system, where that costs less. */
-  readonly isDirect: boolean;
   readonly log: Log;
   /** What is told of a take before anything else. */
   metaOf(take: number): TakeMeta | undefined;
@@ -122,13 +120,13 @@ export class RecorderLink {
   }
 
   #start(): void {
-    const { worker: url, folder, limits, isDirect } = this.#options;
+    const { worker: url, folder, limits } = this.#options;
     const memory = ringMemory(limits.queue);
     const worker = ownThread<ToThread, FromThread>(url, {
       hear: (message) => this.#hear(message),
       ended: (reason) => this.#fail(reason),
     });
-    worker.send({ start: { folder, ring: memory, limits, isDirect } });
+    worker.send({ start: { folder, ring: memory, limits } });
     const spare = (limits.queue * limits.renditionQueue) / 100;
     this.#ring = new PartRing(memory, { perTake: limits.queuePerTake, spare });
     this.#worker = worker;

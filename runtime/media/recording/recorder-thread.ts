@@ -1,8 +1,6 @@
 import { join } from 'node:path';
 import { every } from '../../../core/every.ts';
 import type { Clock } from '../../../core/ports/clock.ts';
-import { DirectDisk } from './direct-disk.ts';
-import { DirectIo } from './direct-io.ts';
 import { FreeSpace } from './free-space.ts';
 import { HashTurns } from './hash-turns.ts';
 import { fileIo, OpenFiles } from './open-files.ts';
@@ -49,7 +47,7 @@ class RunningThread {
   #isSyncing = false;
 
   constructor(port: Port, options: ThreadOptions & Start) {
-    const { clock, folder, limits, ring, openTakeFile, isDirect, through = (io) => io } = options;
+    const { clock, folder, limits, ring, openTakeFile, through = (io) => io } = options;
     this.#port = port;
     this.#options = options;
     this.#ring = new Uint8Array(ring.bytes);
@@ -60,40 +58,14 @@ class RunningThread {
     };
     this.#hashing = new HashTurns({ clock, limits, onOpened });
     const files = new OpenFiles({ clock, most: limits.openFiles });
-    const disk = isDirect ? this.#directDisk() : undefined;
     const { reserve, renditionReserve, reserveSlack: slack, spaceLook: interval } = limits;
     this.#around = {
       ...{ clock, limits, files, openTakeFile, finishing: places(1) },
       space: new FreeSpace(folder, { clock, reserve, renditionReserve, slack, interval }),
-      io(path) {
-        const io = disk
-          ? new DirectIo(path, { files, disk, least: limits.directLeast })
-          : fileIo(files, path);
-        return through(io, path);
-      },
+      io: (path) => through(fileIo(files, path), path),
       log: (log, fields) => port.postMessage({ log, fields }),
     };
     every(limits.sync, { clock, work: () => void this.#sync() });
-  }
-
-  #directDisk(): DirectDisk {
-    const told = (log: string) => (error?: unknown) =>
-      this.#port.postMessage({
-        log,
-        fields: error === undefined ? {} : { error: String(error) },
-        level: 'info',
-      });
-    return new DirectDisk({
-      limits: this.#options.limits,
-      now: () => performance.now(),
-      onRefused: told(
-        'the disk of the recordings knows no direct writes; they go through the cache of the system',
-      ),
-      onFailed: told(
-        'a direct write to the disk of the recordings has failed; they go through the cache of the system for a while',
-      ),
-      onSlow: told('the disk of the recordings is slow; they go through the cache of the system for a while'),
-    });
   }
 
   take(ops: readonly Op[]): void {
@@ -158,7 +130,7 @@ class RunningThread {
       if (call.argument.fields.finished || call.argument.fields.made) spool.forget();
       return undefined;
     }
-    if (call.name === 'seal') return spool.seal(this.#hashing.alone);
+    if (call.name === 'seal') return spool.seal();
     this.#spools.delete(call.argument);
     this.#touched.delete(spool);
     this.#hashing.delete(spool);

@@ -28,15 +28,13 @@ export interface RecorderOptions {
   readonly log: Log;
   /** Those that are not given are the defaults. */
   readonly limits?: Partial<RecorderLimits>;
-  /** Past the cache of the system, where the disk can and it costs less. Default: true. */
-  readonly isDirect?: boolean;
   /** The writing thread; tests bring one of their own. */
   readonly worker?: URL;
 }
 
 /** Takes in spools on this node's disk. One thread writes them, which begins with the first. */
 export function diskRecorder(options: RecorderOptions): MediaRecorder {
-  const { folder, blobs, clock, log, isDirect = true } = options;
+  const { folder, blobs, clock, log } = options;
   const { worker = new URL('./recorder-worker.ts', import.meta.url) } = options;
   const limits: RecorderLimits = { ...recorderDefaults, ...options.limits };
   const takes = new SessionTakes();
@@ -49,7 +47,7 @@ export function diskRecorder(options: RecorderOptions): MediaRecorder {
   const renditionGaps = noGaps();
 
   const link = new RecorderLink({
-    ...{ worker, folder, clock, limits, isDirect, log },
+    ...{ worker, folder, clock, limits, log },
     metaOf: (number) => byNumber.get(number)?.meta,
     onNote(note) {
       const take = byNumber.get(note.take);

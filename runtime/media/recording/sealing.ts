@@ -2,7 +2,6 @@ import { readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { readSegmentIndex } from '../../../core/segment-index.ts';
 import { besideSource } from './file/beside-source.ts';
-import type { Md5 } from './md5/md5.ts';
 import { inTurns, turn } from './steps.ts';
 import type { FinishedFile, TakeFile, TakeIo } from './take-file.ts';
 import type { TakeHash } from './take-hash.ts';
@@ -30,18 +29,19 @@ export async function completeFile(
 /** Hashes the rest of it and brings all of it to the disk; between any two pieces others have their turn. */
 export async function sealFile(
   { size, index, head, ...about }: CompleteFile,
-  to: { folder: string; io: TakeIo; hash: TakeHash; md5: Md5; sync(): Promise<void> },
+  to: { folder: string; io: TakeIo; hash: TakeHash; piece: number; sync(): Promise<void> },
 ): Promise<SealedTake> {
-  const { folder, io, hash, md5 } = to;
-  while (hash.due(size) > 0) {
-    hash.step(io, { to: size, md5 });
+  const { folder, io, hash } = to;
+  const into = new Uint8Array(to.piece);
+  while (hash.bytes < size) {
+    hash.step(io, { to: size, into });
     await turn();
   }
   if (head) await writeWhole(folder, { name: spoolFiles.head, bytes: head.bytes });
   await writeWhole(folder, { name: spoolFiles.index, bytes: index });
   await to.sync();
   return {
-    video: { size, ...hash.digest(io, { size, md5 }) },
+    video: { size, ...hash.digest() },
     index: { size: index.length },
     ...(head && { head: { size: head.bytes.length, from: head.from, to: head.to } }),
     ...about,

@@ -2,7 +2,6 @@ import { join } from 'node:path';
 import type { FedInit, FedPart } from './feed.ts';
 import { joinMark } from './found-takes.ts';
 import type { Hashable } from './hash-turns.ts';
-import type { Md5, Md5State } from './md5/md5.ts';
 import type { TakeNote } from './protocol.ts';
 import { completeFile, sealFile } from './sealing.ts';
 import type { SpoolSurroundings } from './spool-surroundings.ts';
@@ -220,23 +219,20 @@ export class Spool implements Hashable {
   }
 
   get unhashed(): number {
-    return this.#file ? this.#hash.dueOnDisk(this.#file.sealed) : 0;
+    return this.#file ? this.#file.sealed - this.#hash.bytes : 0;
   }
 
-  readUnhashed(into: Uint8Array): Md5State | undefined {
-    return this.#tryToRead(() => {
-      this.#hash.read(this.#io, into);
-      return this.#hash.md5;
-    });
+  hash(into: Uint8Array): void {
+    const to = this.#hash.bytes + this.unhashed;
+    this.#tryToRead(() => this.#hash.step(this.#io, { to, into }));
   }
 
-  #tryToRead<T>(read: () => T): T | undefined {
+  #tryToRead(read: () => void): void {
     try {
-      return read();
+      read();
     } catch (error) {
       this.#retryAt = this.#around.clock.now() + this.#around.limits.retry;
       this.#around.log('a recording cannot be read', { ...this.#name, ...told(error) });
-      return undefined;
     }
   }
 
@@ -273,16 +269,16 @@ export class Spool implements Hashable {
   }
 
   /** Completes the file and hashes the rest of it; between any two pieces others have their turn. Undefined: no media. */
-  async seal(md5: Md5): Promise<SealedTake | undefined> {
+  async seal(): Promise<SealedTake | undefined> {
     if (this.#json.meta.sealed) return this.#json.meta.sealed;
     if (!this.#json.isMade) return undefined;
     this.#isSealing = true;
-    return this.#seal(md5).finally(() => {
+    return this.#seal().finally(() => {
       this.#isSealing = false;
     });
   }
 
-  async #seal(md5: Md5): Promise<SealedTake | undefined> {
+  async #seal(): Promise<SealedTake | undefined> {
     await this.save({ isEnding: true });
     const complete = await this.#around.finishing(async () => {
       while (!this.#open()) await turn();
@@ -291,7 +287,8 @@ export class Spool implements Hashable {
     this.#isDirty = false;
     if (!complete) return undefined;
     const sealed = await sealFile(complete, {
-      ...{ folder: this.#folder, io: this.#io, hash: this.#hash, md5 },
+      ...{ folder: this.#folder, io: this.#io, hash: this.#hash },
+      piece: this.#around.limits.hashPiece,
       sync: () => this.#around.files.sync(this.#path),
     });
     await this.save({ sealed });

@@ -3,26 +3,16 @@ import type { IndexedInit, IndexedSegment } from '../../../core/segment-index.ts
 import type { FedInit, FedPart } from './feed.ts';
 import type { Steps } from './steps.ts';
 
-/**
- * One file at any place. Calls block: they run in the recorder's worker. They throw what the disk says. Until `settle` the file may
- * be filled up with zeros to the next multiple of `takeBlock`; what finds it after a crash takes those for its end.
- */
+/** One file at any place. Calls block: they run in the recorder's worker. They throw what the disk says. */
 export interface TakeIo {
   readonly size: number;
   /** Fills `into` from `at` on, as far as the file goes; bytes read. */
   read(at: number, into: Uint8Array): number;
-  /** The same of what nobody reads again soon. Best where `at` and the memory of `into` are multiples of `takeBlock`. */
-  readOnce(at: number, into: Uint8Array): number;
   write(at: number, bytes: Uint8Array): void;
   truncate(size: number): void;
-  /** From here on the file is as long as `size` says for everyone, until the next write. */
-  settle(): void;
-  /** Settled as well as can be, and let go; the next call begins anew. */
+  /** Lets the file go; the next call opens it again. */
   close(): void;
 }
-
-/** Bytes: what disks read and write as one, 512 or 4096 (`STATX_DIOALIGN` in statx(2)). */
-export const takeBlock = 0x1000;
 
 /**
  * The growing file of a take. A write that throws leaves it as it was before the call, or so that the next call mends it:

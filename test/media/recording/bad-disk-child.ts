@@ -32,9 +32,7 @@ recorderThread(globalThis as unknown as Parameters<typeof recorderThread>[0], {
         return io.size;
       },
       read: (at, into) => io.read(at, into),
-      readOnce: (at, into) => io.readOnce(at, into),
       truncate: (size) => io.truncate(size),
-      settle: () => io.settle(),
       close: () => io.close(),
       write(at, bytes) {
         const { code, slow = 0, crash } = trouble();

@@ -8,7 +8,7 @@ import { clock, feedSegments, grantOf, noSignal, pause, segmentMs } from './fixt
 
 /** Records without end, finishes short takes one after the other, and says what it did. Killed by its parent. */
 const config = JSON.parse(process.argv[2] ?? '') as CrashConfig;
-const { folder, round, limits, isDirect } = config;
+const { folder, round, limits } = config;
 const blobs = 'folder' in config.blobs ? fsBlobs(config.blobs) : s3Blobs({ ...config.blobs, clock });
 const say = (said: Said) => writeSync(1, `${JSON.stringify(said)}\n`);
 
@@ -17,7 +17,6 @@ const recorder = diskRecorder({
   blobs,
   clock,
   log: silentLog,
-  ...(isDirect !== undefined && { isDirect }),
   limits: { reserve: 1, sync: 100, ...limits },
 });
 await blobs.open();

@@ -24,8 +24,6 @@ export interface CrashConfig {
   readonly folder: string;
   readonly round: number;
   readonly limits?: Partial<RecorderLimits>;
-  /** Past the cache of the system. Default: true. */
-  readonly isDirect?: boolean;
   readonly blobs: { readonly folder: string } | Omit<S3BlobsOptions, 'clock'>;
 }
 

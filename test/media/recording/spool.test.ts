@@ -7,7 +7,6 @@ import { openTakeFile } from '../../../runtime/media/recording/file/open-take-fi
 import { joinMark } from '../../../runtime/media/recording/found-takes.ts';
 import { FreeSpace } from '../../../runtime/media/recording/free-space.ts';
 import { type RecorderLimits, recorderDefaults } from '../../../runtime/media/recording/limits.ts';
-import { md5 } from '../../../runtime/media/recording/md5/md5.ts';
 import { fileIo, OpenFiles } from '../../../runtime/media/recording/open-files.ts';
 import { places } from '../../../runtime/media/recording/places.ts';
 import { Spool } from '../../../runtime/media/recording/spool.ts';
@@ -44,16 +43,11 @@ async function inWorld(
           onIo(path);
           return io.read(at, into);
         },
-        readOnce(at, into) {
-          onIo(path);
-          return io.readOnce(at, into);
-        },
         write(at, bytes) {
           onIo(path);
           io.write(at, bytes);
         },
         truncate: (size) => io.truncate(size),
-        settle: () => io.settle(),
         close: () => io.close(),
       };
     },
@@ -113,7 +107,7 @@ it('lets others write while a long file is looked through and completed', async 
       asked.length = 1;
       asked[0] = 0;
       let isSealed = false;
-      const sealing = long.seal(md5({ piece: 65_536 })).finally(() => {
+      const sealing = long.seal().finally(() => {
         isSealed = true;
       });
       while (!isSealed) {
@@ -125,6 +119,7 @@ it('lets others write while a long file is looked through and completed', async 
       expect((await sealing)?.spec?.duration).toBe(3000);
     },
     {
+      limits: { hashPiece: 65_536 },
       onIo(path) {
         if (path.includes('long')) asked[asked.length - 1] += 1;
       },
@@ -168,7 +163,7 @@ it('records so many settings of an encoder and no more, and those that were ther
         });
       expect(send(44_101)).toMatchObject({ gaps: 2, reasons: [] });
       expect(spool.note().trouble).toBeUndefined();
-      expect((await spool.seal(md5({ piece: 65_536 })))?.spec?.tracks).toHaveLength(3);
+      expect((await spool.seal())?.spec?.tracks).toHaveLength(3);
       // What is joined of several takes has the settings of all.
       const joined = open(`${joinMark}1`);
       for (const rate of [44_100, 44_101, 44_102, 44_103]) {
@@ -192,7 +187,7 @@ it('writes no take.json that it would not read again, however many settings and 
     }
     const upload = { key: 'assets/s1/t1.mp4', id: 'x'.repeat(recorderDefaults.metaBytes), partSize: 1 };
     await expect(spool.save({ upload })).rejects.toThrow(/take.json would have \d+ bytes; at most 4194304/);
-    const sealed = await spool.seal(md5({ piece: 65_536 }));
+    const sealed = await spool.seal();
     expect(sealed?.spec?.tracks).toHaveLength(recorderDefaults.inits);
     const path = join(root, 's1', 'take.json');
     expect(statSync(path).size).toBeLessThan(recorderDefaults.metaBytes / 20);

@@ -44,7 +44,6 @@ export function* finishTake(
       yield;
     }
   }
-  io.settle();
   const size = end + moov.length;
   yield* moveChunks(moov, moov.length);
   return {

@@ -2,7 +2,7 @@ import type { IndexedInit, IndexedSegment } from '../../../../core/segment-index
 import { join } from '../../mp4/box.ts';
 import type { FedInit, FedPart } from '../feed.ts';
 import type { Steps } from '../steps.ts';
-import { type ClosedFile, type FinishedFile, type TakeFile, type TakeIo, takeBlock } from '../take-file.ts';
+import type { ClosedFile, FinishedFile, TakeFile, TakeIo } from '../take-file.ts';
 import { finishTake } from './finish-take.ts';
 import { FragmentReader } from './fragment-reader.ts';
 import { type ParameterSets, parameterSets, withParameterSets } from './in-band.ts';
@@ -147,7 +147,7 @@ class GrowingFile implements TakeFile {
     this.pause();
     if (this.#extent > 0) this.#seal();
     this.#mend();
-    this.#io.settle();
+    if (this.#io.size > this.#end) this.#io.truncate(this.#end);
     const { inits, segments } = this.#scan;
     return { size: this.#end, inits: inits.list, segments };
   }
@@ -229,14 +229,16 @@ class GrowingFile implements TakeFile {
   }
 }
 
-/** Behind it are at most zeros up to the end of a block. */
+/** Behind it are at most zeros up to the end of a block: version 0.1.0 wrote whole blocks, and a crash left such an end. */
 function endsAt(io: TakeIo, end: number): boolean {
   const size = io.size - end;
-  if (size <= 0 || size >= takeBlock || io.size % takeBlock !== 0) return size === 0;
+  if (size <= 0 || size >= diskBlock || io.size % diskBlock !== 0) return size === 0;
   const rest = new Uint8Array(size);
   return io.read(end, rest) === size && rest.every((byte) => byte === 0);
 }
 
+/** Bytes that version 0.1.0 wrote as one. */
+const diskBlock = 0x1000;
 const LARGEST = takeFileLimits.takeSegment.value;
 const KEYLESS = takeFileLimits.takeKeyless.value;
 
