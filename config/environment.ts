@@ -2,8 +2,8 @@ import { type TSchema, Type } from '@sinclair/typebox';
 import { configSchema } from './schema.ts';
 
 const prefix = 'MILLRACE_';
-/** Variables that are not keys of the config. */
-const reserved = new Set(['MILLRACE_CONFIG', 'MILLRACE_TEST']);
+/** Variables that are not keys of the config. `MILLRACE_INSTALL` is for scripts/bun.sh. */
+const reserved = new Set(['MILLRACE_CONFIG', 'MILLRACE_TEST', 'MILLRACE_INSTALL']);
 
 /**
  * Puts what the environment says over what the config file says, into `config`. `MILLRACE_HTTP__PORT=80` sets `http.port`: `__`

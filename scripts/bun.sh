@@ -1,6 +1,7 @@
 #!/bin/sh
 # Runs the project's own Bun with the arguments given: `sh scripts/bun.sh runtime/main.ts`.
 # Needs only Node 20 and npm: what is missing or older than package-lock.json is installed first.
+# MILLRACE_INSTALL=never, for deployments: installs nothing, and exits with 78 when a package is missing.
 # It ends in `exec`, so signals reach the program and its exit code is the answer.
 set -eu
 cd "$(dirname "$0")/.."
@@ -8,6 +9,13 @@ cd "$(dirname "$0")/.."
 program=${1:-}
 lock=tmp/install.lock
 npm_pid=
+# EX_CONFIG of sysexits.h, as for a bad config: starting again will not help.
+bad_config=78
+
+refuse() {
+  echo "millrace: $1" >&2
+  exit "$bad_config"
+}
 
 is_installed() {
   # npm writes node_modules/.package-lock.json last. A stamp with the same content as the lock wins over times,
@@ -20,6 +28,11 @@ is_installed() {
 }
 
 install() {
+  # `npm ci` empties the folder that the link points to, which is another checkout's.
+  if [ -L node_modules ]; then
+    refuse "node_modules is a symbolic link to $(readlink node_modules), and what is there is not what package-lock.json asks for. \
+Installing would empty that folder, so nothing was installed. Remove the link (rm node_modules) and start again, or run 'npm ci' in the checkout that owns the folder"
+  fi
   # Two first runs at once (`npm start` here, `npm test` there) must not install over each other.
   until mkdir -p tmp && ln -s $$ "$lock" 2>/dev/null; do
     [ -w tmp ] || { echo "millrace: cannot write to $(pwd)/tmp, so nothing can be installed here" >&2; exit 1; }
@@ -51,7 +64,21 @@ find_bun() {
   return 1
 }
 
-is_installed || install
+# What each package is, one by one: a deployment may copy files, and their times then say nothing.
+check_packages() {
+  how="run 'npm ci --omit=dev' where this deployment is built, or start without MILLRACE_INSTALL"
+  find_bun || refuse "MILLRACE_INSTALL=never, and node_modules has no Bun that runs on $(uname -sm); $how"
+  missing=$("$bun" scripts/missing-packages.ts "$program") ||
+    refuse "MILLRACE_INSTALL=never, and the packages in node_modules could not be compared with package-lock.json; $how"
+  [ -z "$missing" ] || refuse "MILLRACE_INSTALL=never, and node_modules lacks packages of package-lock.json; $how. Missing:
+$missing"
+}
+
+case "${MILLRACE_INSTALL:-}" in
+  never) check_packages ;;
+  '') is_installed || install ;;
+  *) refuse "MILLRACE_INSTALL=$MILLRACE_INSTALL: expected never, which installs nothing, or no value" ;;
+esac
 find_bun || {
   echo "millrace: no Bun binary in node_modules runs on $(uname -sm); try 'npm rebuild bun', or see https://bun.com for supported systems" >&2
   exit 1
