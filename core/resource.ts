@@ -16,7 +16,7 @@ export interface Field<T = unknown, K = unknown> extends FieldRules<T, K> {
   readonly resource: ResourceKind;
   readonly name: string;
   readonly schema: TSchema;
-  /** Value of a resource for which nobody named one, always the same. `kit` is that of the plugin which adds the field. */
+  /** Value of a resource for which nobody named one. `kit` is that of the plugin which adds the field. */
   initial(kit: K): T;
 }
 
@@ -29,14 +29,8 @@ export interface Derivation<K = unknown> {
   /** By name; each is optional in answers. */
   readonly schemas: Readonly<Record<string, TSchema>>;
   /**
-   * Something is told only of objects that are shown with these values, by field name; `of` is not asked for others. Absent: it may
-   * be told of any. Name them where you can: a derivation without them is asked for each object of each answer, and has even
-   * those made that could be shown as they are stored.
-   */
-  readonly only?: Readonly<Record<string, string | number | boolean>>;
-  /**
-   * Their values for one object, as it is shown without them; what is absent is left out. Cheap where there is nothing to
-   * tell. A rejection fails the answer. Not asked for the objects in events.
+   * Their values for one object, as it is shown without them; what is absent is left out. It runs for each object of each
+   * answer, so it should be cheap where there is nothing to say. A rejection fails the answer.
    */
   of(shown: Readonly<Record<string, unknown>>, kit: K): Derived | undefined | Promise<Derived | undefined>;
 }
@@ -52,9 +46,7 @@ export interface DerivationSet {
   /** JSON schemas by field name. */
   readonly schemas: Readonly<Record<string, TSchema>>;
   /** The object with what is told of it; itself where nothing is. */
-  complete<T extends Readonly<Record<string, unknown>>>(shown: T): T | Promise<T>;
-  /** Nothing is told of any object that is shown with these values, whatever else it is shown with. */
-  isSilent(values: Readonly<Record<string, unknown>>): boolean;
+  complete<T extends Readonly<Record<string, unknown>>>(shown: T): Promise<T>;
 }
 
 /** @param derivations each with what its plugin is given */
@@ -63,28 +55,11 @@ export function derivationSet(
 ): DerivationSet {
   return {
     schemas: Object.assign({}, ...derivations.map(({ derivation }) => derivation.schemas)),
-    complete(shown) {
-      const told: (Derived | Promise<Derived | undefined>)[] = [];
-      for (const { derivation, kit } of derivations) {
-        if (!mayTell(derivation, shown)) continue;
-        const one = derivation.of(shown, kit);
-        if (one) told.push(one);
-      }
-      // Of most there is nothing to tell.
-      if (told.length === 0) return shown;
-      if (!told.some((one) => one instanceof Promise)) return withTold(shown, told as Derived[]);
-      return Promise.all(told).then((all) => withTold(shown, all));
+    async complete(shown) {
+      const told = await Promise.all(derivations.map(({ derivation, kit }) => derivation.of(shown, kit)));
+      return withTold(shown, told);
     },
-    isSilent: (values) =>
-      derivations.every(({ derivation: { only = {} } }) =>
-        Object.entries(only).some(([name, value]) => Object.hasOwn(values, name) && values[name] !== value),
-      ),
   };
-}
-
-function mayTell({ only }: Derivation, shown: Readonly<Record<string, unknown>>): boolean {
-  for (const name in only) if (shown[name] !== only[name]) return false;
-  return true;
 }
 
 function withTold<T extends Readonly<Record<string, unknown>>>(
@@ -111,8 +86,8 @@ interface FieldRules<T, K> {
   /** The value as it is stored. Called when every field of the request was found valid. */
   prepare?(value: T, change: FieldChange<K>): Promise<T>;
   /**
-   * What is wrong with a stored value, in plain words and with what to do. Tells it from the values of all extension fields of the
-   * document alone, by name: the same for the same values, as long as the process lives. What it said may be kept.
+   * What is wrong with a stored value, in plain words and with what to do. `values`: of all extension fields of the document,
+   * by name.
    */
   issues?(value: T, values: Readonly<Record<string, unknown>>): readonly string[];
 }
@@ -151,7 +126,7 @@ export interface FieldSet {
   initial(body: Body, request: { principal: Principal }): Promise<FieldValues>;
   /** The values of just those fields that the body names. Faults: the fields' own. */
   named(body: Body, request: { principal: Principal; stored: FieldValues }): Promise<FieldValues>;
-  /** Field name → value, as responses show them, of the same stored values the same. Those of plugins that are off stay stored, unshown. */
+  /** Field name → value, as responses show them. Values of plugins that are off stay stored, unshown. */
   present(values: FieldValues): Record<string, unknown>;
   /** What is wrong with the values that `present` gave, in plain words. */
   issues(values: Readonly<Record<string, unknown>>): string[];

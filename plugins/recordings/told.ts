@@ -33,8 +33,8 @@ export const recordingFields: Derivation<RecordingsKit> = {
       examples: [`${example}/source.mp4`],
     }),
   },
-  only: { record: true },
-  of({ id, parentId }, kit) {
+  of({ id, parentId, record }, kit) {
+    if (record !== true) return undefined;
     return parentId === undefined ? ofStream(id as string, kit) : ofSession(id as string, kit);
   },
 };

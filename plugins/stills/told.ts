@@ -21,8 +21,8 @@ export const streamFields: Derivation<Kit> = {
       `/hls/6pukxh2m0ydr9h3q/${thumbnailName}`,
     ),
   },
-  only: { isActive: true },
-  of({ playbackId }, { deployment }) {
+  of({ isActive, playbackId }, { deployment }) {
+    if (isActive !== true) return undefined;
     return { values: { thumbnailUrl: `${deployment.publicUrl}/hls/${playbackId}/${thumbnailName}` } };
   },
 };

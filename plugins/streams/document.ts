@@ -51,7 +51,7 @@ export function rowsOf(context: BroadcastContext, state: unknown): ResourceWrite
     ...(publish && { node: publish.node }),
     ...(context.isActive && activeIndex),
   };
-  const row = { ...key(stream), body: rowText(streamDocument(context)), indexes };
+  const row = { ...key(stream), body: JSON.stringify(streamDocument(context)), indexes };
   return session?.hasStarted ? [row, sessionRow(context, state)] : [row];
 }
 
@@ -74,23 +74,6 @@ export function streamDocument(context: BroadcastContext): StreamDocument {
     past: session?.hasStarted ? session.past : none,
     current: session?.hasStarted ? session.current : none,
   };
-}
-
-/**
- * The text of a row. What the answer shows as it is stored lies together in it, so that the answer for a stream at rest is cut out of
- * the text: the order of the keys matters, and `piecesOf` knows it.
- */
-export function rowText(document: StreamDocument): string {
-  const { id, createdAt, parentId, isActive, isHeld, token, incarnation, brakedUntil } = document;
-  const { lastMediaAt, past, current, sessionId, isOver, feeder, nodes } = document;
-  const { account, name, createdByTokenName, streamKey, suspended, playbackId, holdSeconds } = document;
-  const { fields, userTags } = document;
-  return JSON.stringify({
-    ...{ id, createdAt, parentId, isActive, isHeld, token, incarnation, brakedUntil },
-    ...{ lastMediaAt, past, current, sessionId, isOver, feeder, nodes },
-    ...{ account, name, createdByTokenName, streamKey, suspended, playbackId },
-    ...{ holdSeconds: holdSeconds ?? undefined, fields, userTags },
-  });
 }
 
 export function documentOf(row: RowText): StreamDocument {
@@ -144,7 +127,7 @@ function sessionRow(context: BroadcastContext, state: unknown): ResourceWrite {
     account: stream.account,
     createdAt,
     name,
-    body: rowText(document),
+    body: JSON.stringify(document),
     indexes: { role: 'session', parentId: stream.id, ...(context.isActive && activeIndex) },
   };
 }

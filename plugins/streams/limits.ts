@@ -72,20 +72,6 @@ export const streamLimits = limitTable('streams', {
     meaning: 'What tells a viewer from others: an id or an address and the name of the player.',
     beyond: 'Whoever differs only there is the same viewer.',
   },
-  fieldSets: {
-    value: 500,
-    unit: 'sets',
-    meaning:
-      'Sets of values of plugin fields of which it is remembered how a stream at rest shows them, each once however many streams have it.',
-    beyond: 'The oldest is forgotten, and made again when a stream with these values is asked for.',
-  },
-  fieldSetLength: {
-    value: 4096,
-    unit: 'characters',
-    meaning:
-      'The stored text of such a set; what is remembered of it may be some ten times as long, with what is wrong with it.',
-    beyond: 'It is not remembered, but made for each answer.',
-  },
   refusalShown: {
     value: 60_000,
     unit: 'ms',

@@ -53,20 +53,20 @@ export const unknownState: LiveState = { isContested: false };
  * The live state of a stream or session: one lookup while somebody broadcasts, none otherwise. Without an answer
  * it is shown as it was stored, at most 30 s ago: figures are no reason to fail a request.
  */
-export function readLive(document: StreamDocument, kit: StreamsKit): LiveState | Promise<LiveState> {
+export async function readLive(document: StreamDocument, kit: StreamsKit): Promise<LiveState> {
   const { isActive, incarnation } = document;
   const mayBeContested = incarnation !== null && kit.config.busyKey === 'refuse';
   if (!isActive && !mayBeContested) return unknownState;
   const id = document.parentId ?? document.id;
   const keys = mayBeContested ? [liveKey(id), refusalKey(id)] : [liveKey(id)];
-  return kit.volatile.get(keys).then(
-    ([figures, refusal]) => ({
+  try {
+    const [figures, refusal] = await kit.volatile.get(keys);
+    return {
       figures: figures as unknown as LiveFigures | undefined,
       isContested: refusal !== undefined,
-    }),
-    (error: unknown) => {
-      kit.log.debug('live figures could not be read', { error });
-      return unknownState;
-    },
-  );
+    };
+  } catch (error) {
+    kit.log.debug('live figures could not be read', { error });
+    return unknownState;
+  }
 }

@@ -3,18 +3,13 @@ import type { StreamDocument } from './document.ts';
 import type { StreamsKit } from './kit.ts';
 import { type LiveState, readLive, unknownState } from './live-figures.ts';
 
-/**
- * The stream object as its owner sees it, with live figures and what other plugins tell of it. Where nobody broadcasts and
- * nothing is told nothing is looked up.
- */
-export function presentLive(
+/** The stream object as its owner sees it, with live figures and what other plugins say about it. */
+export async function presentLive(
   document: StreamDocument,
   { kit, fields, derived }: { kit: StreamsKit; fields: FieldSet; derived: DerivationSet },
-): Record<string, unknown> | Promise<Record<string, unknown>> {
-  const show = (state: LiveState) =>
-    derived.complete(presentStream(document, { state, at: kit.clock.now(), fields }));
-  const state = readLive(document, kit);
-  return state instanceof Promise ? state.then(show) : show(state);
+): Promise<Record<string, unknown>> {
+  const state = await readLive(document, kit);
+  return derived.complete(presentStream(document, { state, at: kit.clock.now(), fields }));
 }
 
 /** The same as it is at a moment (epoch ms), from the row and what is known then. Pure. */
@@ -32,40 +27,38 @@ function presentStream(
   // Of a session that is over nothing can be mended.
   const shown = fields.present(document.fields);
   const fieldIssues = document.parentId === null || document.isActive ? fields.issues(shown) : [];
-  // What is undefined is left out of JSON. Spreads would read better and cost a GET a tenth of its time.
-  return Object.assign(
-    {
-      id: document.id,
-      kind: 'stream',
-      name: document.name,
-      parentId: document.parentId ?? undefined,
-      userId: document.account,
-      createdAt: Math.floor(document.createdAt / 1000),
-      createdByTokenName: document.createdByTokenName,
-      streamKey: document.parentId === null ? document.streamKey : undefined,
-      suspended: document.parentId === null ? document.suspended : undefined,
-      playbackId: document.playbackId,
-      userTags: document.userTags,
-      holdSeconds: document.holdSeconds ?? undefined,
-      isActive: document.isActive,
-      isHealthy: document.isActive ? issues.length === 0 : undefined,
-      ingestRate: document.isActive ? (live?.ingestRate ?? 0) : undefined,
-      viewerCount: document.isActive ? (known?.viewers ?? 0) : undefined,
-      issues: [
-        ...issues,
-        ...(live?.remarks ?? []),
-        ...(isBraked ? [fight] : []),
-        ...(isContested ? [contested] : []),
-        ...fieldIssues,
-      ],
-    },
-    figuresOf({ lastMediaAt, past: document.past, current }),
-    shown,
-  );
+  // What is undefined is left out of JSON.
+  return {
+    id: document.id,
+    kind: 'stream',
+    name: document.name,
+    parentId: document.parentId ?? undefined,
+    userId: document.account,
+    createdAt: Math.floor(document.createdAt / 1000),
+    createdByTokenName: document.createdByTokenName,
+    streamKey: document.parentId === null ? document.streamKey : undefined,
+    suspended: document.parentId === null ? document.suspended : undefined,
+    playbackId: document.playbackId,
+    userTags: document.userTags,
+    holdSeconds: document.holdSeconds ?? undefined,
+    isActive: document.isActive,
+    isHealthy: document.isActive ? issues.length === 0 : undefined,
+    ingestRate: document.isActive ? (live?.ingestRate ?? 0) : undefined,
+    viewerCount: document.isActive ? (known?.viewers ?? 0) : undefined,
+    issues: [
+      ...issues,
+      ...(live?.remarks ?? []),
+      ...(isBraked ? [fight] : []),
+      ...(isContested ? [contested] : []),
+      ...fieldIssues,
+    ],
+    ...figuresOf({ lastMediaAt, past: document.past, current }),
+    ...shown,
+  };
 }
 
 /** What came of media, as it is shown. */
-export function figuresOf({
+function figuresOf({
   lastMediaAt,
   past,
   current,

@@ -11,7 +11,6 @@ import { quota } from '../../core/quota.ts';
 import { rowRoute } from '../../core/row-route.ts';
 import type { MediaFigures, StreamSettings } from '../../machines/broadcast.ts';
 import { broadcast } from './actor.ts';
-import { answersAtRest } from './at-rest.ts';
 import { changeStream, deletedMeanwhile, owned, parent, type StreamBody, streamNotFound } from './change.ts';
 import { setFieldsFaults, stream } from './contract.ts';
 import { documentOf, type StreamDocument } from './document.ts';
@@ -32,7 +31,6 @@ export function routes(kit: StreamsKit): AnyElysia {
   const creation = bodyReader({ ...changes, name: streamName } as Record<string, TSchema>, ignored);
   const change = bodyReader(changes, ignored);
   const present = (document: StreamDocument) => presentLive(document, { kit, fields, derived });
-  const atRest = answersAtRest({ fields, derived });
   const shown = streamSchema(fields, derived);
   const once = idempotent(kit);
   const places = quota({
@@ -89,7 +87,7 @@ export function routes(kit: StreamsKit): AnyElysia {
       '/api/stream/:id',
       rowRoute({
         ...{ keys, resources: kit.resources, kind: stream.kind, place: { isBeside: true } },
-        present: (row) => atRest(row) ?? present(documentOf(row)),
+        present: (row) => present(documentOf(row)),
         notFound: streamNotFound,
       }),
       says('One stream or session.', {
