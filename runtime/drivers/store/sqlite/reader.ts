@@ -1,4 +1,3 @@
-import type { SQLQueryBindings, Statement } from 'bun:sqlite';
 import type { JobTotals } from '../../../../core/ports/jobs.ts';
 import type {
   LoggedEvent,
@@ -11,7 +10,6 @@ import type {
 import { jobSql } from './job-rows.ts';
 import { listSql } from './list-sql.ts';
 import { type Counted, type CountQuery, checkLimit, listing, type Walk, type WalkQuery } from './listing.ts';
-import { madeNumber } from './row-number.ts';
 import type { Statements } from './statements.ts';
 
 /** Everything that only reads; runs on the main thread for a file and in the worker for `:memory:`. */
@@ -47,9 +45,8 @@ export function reader(sql: Statements): Reader {
   const orders = sql.prepare<Order>(
     `SELECT id, type, body FROM orders WHERE ${ofPartitions} ORDER BY number`,
   );
-  const get = byNumber<StoredResource>(sql, `SELECT ${columns} FROM resources r`);
-  // Each column is a value to make: those that nobody shows cost a tenth of the read.
-  const read = byNumber<RowText>(sql, 'SELECT account, body FROM resources');
+  const get = sql.prepare<StoredResource>(`SELECT ${columns} FROM resources r WHERE kind = ? AND id = ?`);
+  const read = sql.prepare<RowText>('SELECT account, body FROM resources WHERE kind = ? AND id = ?');
   const find = sql.prepare<StoredResource>(
     listSql({ byEntry: true, hasAccount: false, hasAfter: false, others: 0 }),
   );
@@ -74,8 +71,8 @@ export function reader(sql: Statements): Reader {
     load: (actor) => load.get(actor) ?? undefined,
     timers: (partitions) => timers.all(partitions && JSON.stringify(partitions)),
     orders: (partitions) => orders.all(partitions && JSON.stringify(partitions)),
-    get,
-    read,
+    get: ({ kind, id }) => get.get(kind, id) ?? undefined,
+    read: ({ kind, id }) => read.get(kind, id) ?? undefined,
     find: (key) => find.get(key.kind, key.index, key.value, 1) ?? undefined,
     walk,
     countRows,
@@ -93,23 +90,5 @@ export function reader(sql: Statements): Reader {
       return times.length === 0 ? undefined : Math.min(...times);
     },
     jobTotals: () => jobTotals.all(),
-  };
-}
-
-/** Looks a row up where its number says that it is, and in the index should it have another one. */
-function byNumber<Row>(sql: Statements, select: string) {
-  const indexed = sql.prepare<Row>(`${select} WHERE kind = ? AND id = ?`);
-  const numbered = new Map<string, Statement<Row, SQLQueryBindings[]>>();
-  /** Of its own for each kind: a value that is bound is copied, and binding one more takes a sixth of the read. */
-  const prepared = (kind: string) => {
-    if (!/^[\w-]*$/.test(kind)) throw new RangeError(`${kind} is no name of a kind`);
-    const statement = sql.prepare<Row>(`${select} WHERE key = ? AND kind = '${kind}' AND id = ?`);
-    numbered.set(kind, statement);
-    return statement;
-  };
-  return ({ kind, id }: { kind: string; id: string }): Row | undefined => {
-    const number = madeNumber(kind, id);
-    const found = number === undefined ? null : (numbered.get(kind) ?? prepared(kind)).get(number, id);
-    return found ?? indexed.get(kind, id) ?? undefined;
   };
 }

@@ -1,5 +1,4 @@
 import type { ResourceWrite } from '../../../../core/ports/store.ts';
-import { firstMade, madeNumber } from './row-number.ts';
 import type { Statements } from './statements.ts';
 
 export interface Rows {
@@ -22,11 +21,8 @@ export function rows(sql: Statements): Rows {
     'SELECT key, account, created_at AS createdAt, indexes, revision FROM resources WHERE kind = ? AND id = ?',
   );
   const insert = sql.prepare(`
-    INSERT INTO resources (key, kind, id, account, created_at, name, body, indexes, revision)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, 1) ON CONFLICT (key) DO NOTHING`);
-  const nextNumber = sql.prepare<{ key: number }>(
-    `SELECT coalesce(max(key), 0) + 1 AS key FROM resources WHERE key < ${firstMade}`,
-  );
+    INSERT INTO resources (kind, id, account, created_at, name, body, indexes, revision)
+    VALUES (?, ?, ?, ?, ?, ?, ?, 1)`);
   const update = sql.prepare(`
     UPDATE resources SET account = ?, created_at = ?, name = ?, body = ?, indexes = ?, revision = revision + 1
     WHERE key = ?`);
@@ -36,17 +32,6 @@ export function rows(sql: Statements): Rows {
   const removeEntry = sql.prepare(`
     DELETE FROM entries WHERE kind = ? AND name = ? AND value = ? AND created_at = ? AND id = ?`);
 
-  /** Its number. */
-  const add = (row: ResourceWrite, indexes: string): number => {
-    const { kind, id, account, createdAt, name, body } = row;
-    const insertAt = (key: number) =>
-      insert.run(key, kind, id, account, createdAt, name, body, indexes).changes > 0;
-    const made = madeNumber(kind, id);
-    if (made !== undefined && insertAt(made)) return made;
-    const next = nextNumber.get()?.key ?? 1;
-    if (!insertAt(next)) throw new Error(`the row number ${next} is taken`);
-    return next;
-  };
   const addEntries = (row: ResourceWrite, key: number) => {
     for (const [name, value] of Object.entries(row.indexes)) {
       addEntry.run(row.kind, name, value, row.createdAt, row.id, row.account, key);
@@ -69,7 +54,9 @@ export function rows(sql: Statements): Rows {
       }
       const indexes = JSON.stringify(Object.entries(row.indexes));
       if (!stored) {
-        addEntries(row, add(row, indexes));
+        const { kind, id, account, createdAt, name, body } = row;
+        const { lastInsertRowid } = insert.run(kind, id, account, createdAt, name, body, indexes);
+        addEntries(row, Number(lastInsertRowid));
         return;
       }
       update.run(row.account, row.createdAt, row.name, row.body, indexes, stored.key);
