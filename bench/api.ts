@@ -17,7 +17,7 @@ const usage = `  --streams 100000   streams in the store
   --seconds 10       length of a turn
   --rounds 3         turns of each`;
 
-const goals = { creates: 1000, ratio: 0.5 };
+const goals = { creates: 1000, ratio: 0.25 };
 const [serverCore, loadCore] = [0, 1];
 
 const { values } = parseArgs({

@@ -17,8 +17,8 @@ export interface Principal {
 
 /** Knows API keys. */
 export interface Authenticator {
-  /** Undefined for a key that is unknown or revoked; asked for every request. At once where it is known without a look. */
-  principal(key: string): Principal | undefined | Promise<Principal | undefined>;
+  /** Undefined for a key that is unknown or revoked; asked for every request. */
+  principal(key: string): Promise<Principal | undefined>;
   /**
    * Calls back once when the key is revoked, also when that has happened already: for answers that go on for
    * long. Returns the unsubscribe.
@@ -31,9 +31,9 @@ export const authenticator = token<Authenticator>('accounts.authenticator');
 /**
  * The principal of a request's `Authorization: Bearer <key>` header, scheme in any case (RFC 6750 §2.1), when
  * its key may make this request. Throws 401 `auth.missing` or `auth.invalid`, 403 `auth.origin_not_allowed` or
- * `auth.not_allowed`. At once when the key is known, which is nearly always.
+ * `auth.not_allowed`.
  */
-export function authenticate(request: Request, keys: Authenticator): Principal | Promise<Principal> {
+export async function authenticate(request: Request, keys: Authenticator): Promise<Principal> {
   const header = request.headers.get('authorization');
   const key = header === null ? undefined : /^bearer +(\S+) *$/i.exec(header)?.[1];
   if (key === undefined) {
@@ -42,19 +42,11 @@ export function authenticate(request: Request, keys: Authenticator): Principal |
       message: 'An API key is needed: send the header "Authorization: Bearer <key>".',
     });
   }
-  const principal = keys.principal(key);
-  return principal instanceof Promise
-    ? principal.then((found) => admitted(request, found))
-    : admitted(request, principal);
-}
-
-/** Whose key it is, when it may make this request. */
-function admitted(request: Request, principal: Principal | undefined): Principal {
+  const principal = await keys.principal(key);
   if (!principal) {
     throw new Fault('auth.invalid', { status: 401, message: 'This API key is unknown or was revoked.' });
   }
   checkOrigin(request, principal.access.cors?.allowedOrigins);
-  // A key that may do everything, the usual one, spares the look at the path.
   if (principal.access.rules) {
     const demand = demandOf(request);
     if (!allows(principal.access, demand)) {

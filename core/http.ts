@@ -1,10 +1,7 @@
 import { type AnyElysia, Elysia } from 'elysia';
-import type { Soon } from './at-once.ts';
 import { shareAnswer } from './cors.ts';
-import { type DirectRoute, directRoutes } from './direct-route.ts';
 import { Fault } from './fault.ts';
 import { type FaultCauses, madeOf } from './fault-causes.ts';
-import { Hooks } from './hooks.ts';
 import { requestLimits } from './limits.ts';
 import type { Log } from './log.ts';
 import { methodsAt } from './methods-at.ts';
@@ -76,45 +73,16 @@ export function httpCore(options: {
     });
   }
   refuseTwins(options.routes);
-  const own = new Hooks(app);
   for (const routes of options.routes) app.use(routes);
 
-  // A node without the role `api` has none: what it answers is not for one account.
-  const find = answers ? () => undefined : directRoutes(app, own);
-  const answerDirectly = (request: Request, { route: { pattern, answer }, id }: Found): Soon<Response> => {
-    const call = { request, route: pattern, began: counts?.begin() ?? 0 };
-    const told = (made: unknown): Response => {
-      if (made instanceof Response) return answered(made, call);
-      throw new TypeError(`the direct route ${pattern} answered ${typeof made}, no Response`);
-    };
-    try {
-      const made = answer(request, id);
-      if (made instanceof Response) return answered(made, call);
-      return Promise.resolve(made)
-        .then(told)
-        .catch((error: unknown) => failed(error, call));
-    } catch (error) {
-      return failed(error, call);
-    }
-  };
-  const answerTo = (request: Request) => {
-    const found = find(request);
-    return found ? answerDirectly(request, found) : app.fetch(request);
-  };
-  const core: HttpCore = {
-    routes: app.routes,
-    fetch: answerTo,
-    handle: async (request) => core.fetch(request),
-  };
-  return core;
+  return { routes: app.routes, fetch: app.fetch, handle: async (request) => app.fetch(request) };
 }
 
 /** Answers requests. */
 export interface HttpCore {
   readonly routes: readonly { readonly method: string; readonly path: string }[];
-  /** At once where nothing has to be waited for. */
-  readonly fetch: (request: Request) => Soon<Response>;
-  /** What `fetch` says. */
+  readonly fetch: (request: Request) => Response | Promise<Response>;
+  /** The same, always as a promise. */
   readonly handle: (request: Request) => Promise<Response>;
 }
 
@@ -124,11 +92,6 @@ interface Call {
   readonly route: string | undefined;
   /** Epoch ms. */
   readonly began: number;
-}
-
-interface Found {
-  readonly route: DirectRoute;
-  readonly id: string;
 }
 
 /** What a route does, in one sentence, and what a client must know to call it: given to the route beside its handler. */
@@ -157,7 +120,7 @@ function fileRoutesOf(routes: readonly AnyElysia[]): ReadonlySet<string> {
   );
 }
 
-/** Which of two routes of the same name is asked depends on who looks, the router or `directRoutes`. */
+/** Of two routes with the same name the router would answer with one, and nobody would miss the other. */
 function refuseTwins(routes: readonly AnyElysia[]): void {
   const known = new Set<string>();
   for (const { method, path } of declared(routes)) {

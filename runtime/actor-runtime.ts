@@ -1,5 +1,4 @@
 import type { Actors } from '../core/actor.ts';
-import type { Soon } from '../core/at-once.ts';
 import type { Log } from '../core/log.ts';
 import type { Metrics } from '../core/metrics.ts';
 import type { Role } from '../core/nodes.ts';
@@ -36,7 +35,7 @@ export interface ActorRuntime {
   start(): Promise<void>;
   stop(): Promise<void>;
   /** What `read` finds; Fault `store.behind` when it finds nothing and that is not certain, see `CatchUp`. */
-  certain<T>(read: () => Soon<T | undefined>, name?: string): Soon<T | undefined>;
+  certain<T>(read: () => Promise<T | undefined>, name?: string): Promise<T | undefined>;
   /** Events of plain resources are written. */
   wrote(events: readonly LoggedEvent[]): void;
   /** Does something on one node at a time: `begin` returns its end. Returns the stop. */

@@ -1,5 +1,4 @@
 import { Elysia } from 'elysia';
-import type { Soon } from '../core/at-once.ts';
 import type { Cidr } from '../core/cidr.ts';
 import { Fault } from '../core/fault.ts';
 import { FaultCauses } from '../core/fault-causes.ts';
@@ -470,16 +469,14 @@ function resourcesOf(options: {
   const { store, clock, runtime, partitions } = options;
   const { list, count } = store.resources;
   const get = store.resources.get.bind(store.resources);
-  const read = store.resources.read.bind(store.resources);
   const find = store.resources.find.bind(store.resources);
-  const looked = <T>(look: () => Soon<T | undefined>, at: { place?: RowPlace; name: string }) => {
+  const looked = <T>(look: () => Promise<T | undefined>, at: { place?: RowPlace; name: string }) => {
     const { place = {}, name } = at;
     // Plain rows come from no log: those that were lost do not come again.
     return place.isPlain ? look() : runtime.certain(look, place.isBeside ? name : undefined);
   };
   return {
     get: async (kind, id, place) => looked(() => get(kind, id, place), { place, name: id }),
-    read: (kind, id, place) => looked(() => read(kind, id, place), { place, name: id }),
     find: async (kind, index, value, place) =>
       looked(() => find(kind, index, value, place), { place, name: value }),
     list: list.bind(store.resources),

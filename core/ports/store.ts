@@ -1,4 +1,3 @@
-import type { Soon } from '../at-once.ts';
 import type { JobOwner, JobWrite } from './jobs.ts';
 
 /**
@@ -226,9 +225,6 @@ export interface StoredResource {
   readonly revision: number;
 }
 
-/** Whose it is, and the document. */
-export type RowText = Pick<StoredResource, 'account' | 'body'>;
-
 /**
  * Where a row is, as far as its reader knows: it is looked for nowhere else, which spares a store on several shards all but
  * one of them. Say so where it is asked with every request, or by strangers.
@@ -245,8 +241,6 @@ export interface RowPlace {
 
 export interface ResourceReader {
   get(kind: string, id: string, place?: RowPlace): Promise<StoredResource | undefined>;
-  /** As much of what `get` finds as it takes to show it; at once where nothing has to be waited for. Throws or rejects. */
-  read(kind: string, id: string, place?: RowPlace): Soon<RowText | undefined>;
   /** The newest row whose index has this value. */
   find(kind: string, index: string, value: string, place?: RowPlace): Promise<StoredResource | undefined>;
   /**

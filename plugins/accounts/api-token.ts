@@ -11,7 +11,6 @@ import { listAnswer, listParameters, resourceList } from '../../core/pagination.
 import type { Kit } from '../../core/plugin.ts';
 import type { StoredResource } from '../../core/ports/store.ts';
 import { quota } from '../../core/quota.ts';
-import { rowRoute } from '../../core/row-route.ts';
 import { idOrNone } from '../../core/secrets.ts';
 import { apiKeys } from './api-keys.ts';
 import type { AccountsKit } from './config.ts';
@@ -95,11 +94,10 @@ export function tokenRoutes(kit: AccountsKit): AnyElysia {
     )
     .get(
       '/api/api-token/:id',
-      rowRoute({
-        ...{ keys, resources: kit.resources, kind: 'api-token', place: { isPlain: true } },
-        present: (row) => presentToken(documentOf(row)),
-        notFound,
-      }),
+      async ({ request, params }) => {
+        const principal = await authenticate(request, keys);
+        return Response.json(presentToken(documentOf(await owned(principal, { id: params.id, kit }))));
+      },
       says('One API key, without its secret.', {
         name: 'getApiToken',
         answers: { 200: json(tokenSchema, 'The API key.') },

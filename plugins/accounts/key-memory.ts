@@ -1,4 +1,3 @@
-import { timingSafeEqual } from 'node:crypto';
 import type { Principal } from '../../core/auth.ts';
 import { accountLimits } from './limits.ts';
 
@@ -6,47 +5,34 @@ import { accountLimits } from './limits.ts';
 export interface KeyMemory {
   /** @param hash SHA-256 of the key */
   get(hash: Uint8Array): Principal | undefined;
-  /**
-   * Looks a key up and remembers it, unless one was forgotten meanwhile: what was read may have been that one. The hash is kept,
-   * and must not change.
-   */
+  /** Looks a key up and remembers it, unless one was forgotten meanwhile: what was read may have been that one. */
   learn(hash: Uint8Array, find: () => Promise<Principal | undefined>): Promise<Principal | undefined>;
   forget(keyId: string): void;
 }
 
 /** Holds true where this process alone deletes keys: it forgets one before the deletion is answered. */
 export function keyMemory(): KeyMemory {
-  const known = new Map<number, Known>();
+  const known = new Map<string, Principal>();
   let forgotten = 0;
   return {
-    get(hash) {
-      const found = known.get(beginOf(hash));
-      return found && timingSafeEqual(found.hash, hash) ? found.principal : undefined;
-    },
+    get: (hash) => known.get(nameOf(hash)),
     async learn(hash, find) {
       const before = forgotten;
       const principal = await find();
       if (!principal || forgotten !== before) return principal;
       const [oldest] = known.keys();
       if (known.size >= accountLimits.remembered.value && oldest !== undefined) known.delete(oldest);
-      known.set(beginOf(hash), { hash, principal });
+      known.set(nameOf(hash), principal);
       return principal;
     },
     forget(keyId) {
       forgotten += 1;
-      for (const [begin, { principal }] of known) if (principal.keyId === keyId) known.delete(begin);
+      for (const [name, principal] of known) if (principal.keyId === keyId) known.delete(name);
     },
   };
 }
 
-interface Known {
-  readonly hash: Uint8Array;
-  readonly principal: Principal;
-}
-
-/** The first 48 bits, which is found sooner than text. Of two hashes that begin alike the one learned last is remembered. */
-function beginOf(hash: Uint8Array): number {
-  const high = ((hash[0] ?? 0) << 16) | ((hash[1] ?? 0) << 8) | (hash[2] ?? 0);
-  const low = ((hash[3] ?? 0) << 16) | ((hash[4] ?? 0) << 8) | (hash[5] ?? 0);
-  return high * 2 ** 24 + low;
+/** Nobody learns a key from how long the lookup takes: only its hash is compared, which a caller cannot choose. */
+function nameOf(hash: Uint8Array): string {
+  return Buffer.from(hash).toString('base64');
 }

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import type { Access } from '../../core/access.ts';
-import type { ResourceWrite, RowText } from '../../core/ports/store.ts';
+import type { ResourceWrite, StoredResource } from '../../core/ports/store.ts';
 
 /** What is stored of an API key. Its secret is not: only a hash, as an index. */
 export interface TokenDocument {
@@ -12,7 +12,7 @@ export interface TokenDocument {
   readonly createdAt: number;
 }
 
-export function documentOf(row: RowText): TokenDocument {
+export function documentOf(row: StoredResource): TokenDocument {
   return JSON.parse(row.body) as TokenDocument;
 }
 

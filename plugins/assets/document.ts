@@ -1,4 +1,4 @@
-import type { RowText } from '../../core/ports/store.ts';
+import type { StoredResource } from '../../core/ports/store.ts';
 import type { AssetContext, AssetSettings } from '../../machines/asset.ts';
 import type { AssetFile, AssetReference } from './contract.ts';
 
@@ -16,7 +16,7 @@ export interface AssetDocument extends AssetSettings {
   readonly size?: number;
 }
 
-export function assetOf(row: RowText): AssetDocument {
+export function assetOf(row: StoredResource): AssetDocument {
   return JSON.parse(row.body) as AssetDocument;
 }
 

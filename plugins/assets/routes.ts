@@ -6,8 +6,7 @@ import { Fault, hasCode } from '../../core/fault.ts';
 import { says } from '../../core/http.ts';
 import { json, nothing } from '../../core/operation.ts';
 import { listAnswer, listParameters, resourceList } from '../../core/pagination.ts';
-import type { RowText, StoredResource } from '../../core/ports/store.ts';
-import { rowRoute } from '../../core/row-route.ts';
+import type { StoredResource } from '../../core/ports/store.ts';
 import { idOrNone } from '../../core/secrets.ts';
 import { userTagsSchema } from '../../core/user-tags.ts';
 import { asset } from './asset.ts';
@@ -36,7 +35,7 @@ export function routes(kit: AssetsKit): AnyElysia {
     { name: Type.Optional(assetName), userTags: Type.Optional(userTagsSchema) },
     shown,
   );
-  const present = (row: RowText) => shown.present(assetOf(row));
+  const present = (row: StoredResource) => shown.present(assetOf(row));
   const list = resourceList({ kind: assetKind, fields, publicUrl, resources });
   const owned = async ({ accountId }: Principal, id: string): Promise<StoredResource> => {
     const row = await assetRow(id, kit);
@@ -64,11 +63,10 @@ export function routes(kit: AssetsKit): AnyElysia {
     )
     .get(
       '/api/asset/:id',
-      rowRoute({
-        ...{ keys, resources, kind: assetKind, place: { isBeside: true } },
-        present,
-        notFound,
-      }),
+      async ({ request, params: { id } }) => {
+        const principal = await authenticate(request, keys);
+        return Response.json(await present(await owned(principal, id)));
+      },
       says('One asset.', {
         name: 'getAsset',
         answers: { 200: json(shown.schema, 'The asset.') },

@@ -9,7 +9,7 @@ export interface ShownAsset {
   readonly schema: TObject;
   /** Accepted and ignored in bodies. */
   readonly readOnly: readonly string[];
-  present(document: AssetDocument): Record<string, unknown> | Promise<Record<string, unknown>>;
+  present(document: AssetDocument): Promise<Record<string, unknown>>;
 }
 
 export function shownAsset(kit: Pick<AssetsKit, 'derived' | 'deployment'>): ShownAsset {

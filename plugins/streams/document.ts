@@ -1,4 +1,4 @@
-import type { ResourceWrite, RowText } from '../../core/ports/store.ts';
+import type { ResourceWrite, StoredResource } from '../../core/ports/store.ts';
 import {
   type BroadcastContext,
   brakedUntil,
@@ -76,7 +76,7 @@ export function streamDocument(context: BroadcastContext): StreamDocument {
   };
 }
 
-export function documentOf(row: RowText): StreamDocument {
+export function documentOf(row: StoredResource): StreamDocument {
   return JSON.parse(row.body) as StreamDocument;
 }
 

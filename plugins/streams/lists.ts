@@ -6,7 +6,6 @@ import { flagSchema, json } from '../../core/operation.ts';
 import { listAnswer, listParameters, resourceList } from '../../core/pagination.ts';
 import type { StoredResource } from '../../core/ports/store.ts';
 import { flagOf, invalidQuery } from '../../core/query.ts';
-import { rowRoute } from '../../core/row-route.ts';
 import { owned, sessionNotFound } from './change.ts';
 import { stream } from './contract.ts';
 import { activeIndex, documentOf, type StreamDocument } from './document.ts';
@@ -89,14 +88,13 @@ export function listRoutes(kit: StreamsKit): AnyElysia {
     )
     .get(
       '/api/session/:id',
-      rowRoute({
-        ...{ keys, resources: kit.resources, kind: stream.kind, place: { isBeside: true } },
-        present(row) {
-          const document = documentOf(row);
-          return document.parentId === null ? undefined : shownNow(document);
-        },
-        notFound: sessionNotFound,
-      }),
+      async ({ request, params: { id } }) => {
+        const { accountId } = await authenticate(request, keys);
+        const row = await kit.resources.get(stream.kind, id, { isBeside: true });
+        const document = row?.account === accountId ? documentOf(row) : undefined;
+        if (!document || document.parentId === null) throw sessionNotFound(id);
+        return Response.json(await shownNow(document));
+      },
       says('One session.', {
         name: 'getSession',
         answers: { 200: json(shown, 'The session.') },

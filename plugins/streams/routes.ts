@@ -8,12 +8,11 @@ import { idempotent } from '../../core/idempotency.ts';
 import { newPlaybackId, newStreamKey } from '../../core/ids.ts';
 import { json, nothing } from '../../core/operation.ts';
 import { quota } from '../../core/quota.ts';
-import { rowRoute } from '../../core/row-route.ts';
 import type { MediaFigures, StreamSettings } from '../../machines/broadcast.ts';
 import { broadcast } from './actor.ts';
-import { changeStream, deletedMeanwhile, owned, parent, type StreamBody, streamNotFound } from './change.ts';
+import { changeStream, deletedMeanwhile, owned, parent, type StreamBody } from './change.ts';
 import { setFieldsFaults, stream } from './contract.ts';
-import { documentOf, type StreamDocument } from './document.ts';
+import type { StreamDocument } from './document.ts';
 import { hlsRoutes } from './hls.ts';
 import type { StreamsKit } from './kit.ts';
 import { listRoutes } from './lists.ts';
@@ -85,11 +84,10 @@ export function routes(kit: StreamsKit): AnyElysia {
     )
     .get(
       '/api/stream/:id',
-      rowRoute({
-        ...{ keys, resources: kit.resources, kind: stream.kind, place: { isBeside: true } },
-        present: (row) => present(documentOf(row)),
-        notFound: streamNotFound,
-      }),
+      async ({ request, params }) => {
+        const principal = await authenticate(request, keys);
+        return Response.json(await present(await owned(principal, { id: params.id, kit })));
+      },
       says('One stream or session.', {
         name: 'getStream',
         answers: { 200: json(shown, 'The stream or session.') },

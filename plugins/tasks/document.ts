@@ -1,4 +1,4 @@
-import type { RowText } from '../../core/ports/store.ts';
+import type { StoredResource } from '../../core/ports/store.ts';
 import type { Phase, TaskContext, TaskSettings } from '../../machines/task.ts';
 
 export const taskKind = 'task';
@@ -12,7 +12,7 @@ export interface TaskDocument
   readonly incarnations: readonly string[];
 }
 
-export function taskOf(row: RowText): TaskDocument {
+export function taskOf(row: StoredResource): TaskDocument {
   return JSON.parse(row.body) as TaskDocument;
 }
 

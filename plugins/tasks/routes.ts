@@ -5,7 +5,6 @@ import { says } from '../../core/http.ts';
 import { idempotent } from '../../core/idempotency.ts';
 import { json } from '../../core/operation.ts';
 import { listAnswer, listParameters, resourceList } from '../../core/pagination.ts';
-import { rowRoute } from '../../core/row-route.ts';
 import { idOrNone } from '../../core/secrets.ts';
 import { type Renewal, taskKinds, taskSchema } from './contract.ts';
 import { type TaskDocument, taskKind, taskOf } from './document.ts';
@@ -49,11 +48,8 @@ export function routes(kit: TasksKit): AnyElysia {
     )
     .get(
       '/api/task/:id',
-      rowRoute({
-        ...{ keys, resources, kind: taskKind, place: { isBeside: true } },
-        present: (row) => presentTask(taskOf(row)),
-        notFound,
-      }),
+      async ({ request, params: { id } }) =>
+        Response.json(await shown(await authenticate(request, keys), id)),
       says('One task: how far it is, and what came of it.', {
         name: 'getTask',
         answers: { 200: json(taskSchema, 'The task.') },

@@ -1,4 +1,3 @@
-import type { Soon } from '../../core/at-once.ts';
 import { Fault } from '../../core/fault.ts';
 import type { Log } from '../../core/log.ts';
 import type { Clock } from '../../core/ports/clock.ts';
@@ -43,7 +42,7 @@ export class CatchUp {
    * What `read` finds. When it finds nothing where something may yet come, Fault `store.behind`. `name`: what tells the
    * partition that is read, default: any.
    */
-  async certain<T>(read: () => Soon<T | undefined>, name?: string): Promise<T | undefined> {
+  async certain<T>(read: () => Promise<T | undefined>, name?: string): Promise<T | undefined> {
     const round = this.#round;
     const wasBehind = this.#isBehind(name);
     const found = await read();

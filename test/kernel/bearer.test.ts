@@ -4,10 +4,10 @@ import { type Authenticator, authenticate, type Principal } from '../../core/aut
 const principal: Principal = { accountId: 'a', isAdmin: false, keyId: 'k', keyName: 'k', access: {} };
 
 /** The key that is found in a header, or the code of what is thrown. */
-function keyIn(header: string | undefined): string {
+async function keyIn(header: string | undefined): Promise<string> {
   let asked = '';
   const keys: Authenticator = {
-    principal(key) {
+    async principal(key) {
       asked = key;
       return principal;
     },
@@ -18,7 +18,7 @@ function keyIn(header: string | undefined): string {
     header === undefined ? {} : { headers: { authorization: header } },
   );
   try {
-    void authenticate(request, keys);
+    await authenticate(request, keys);
     return asked;
   } catch (error) {
     return (error as { code: string }).code;
@@ -32,8 +32,8 @@ it.each([
   ]),
   ['Bearer ø', 'ø'],
   ['Bearer Bearer', 'Bearer'],
-])('the header "%s" has the key "%s"', (header, key) => {
-  expect(keyIn(header)).toBe(key);
+])('the header "%s" has the key "%s"', async (header, key) => {
+  expect(await keyIn(header)).toBe(key);
 });
 
 it.each([
@@ -48,6 +48,6 @@ it.each([
   'Basic k',
   'XBearer k',
   'k',
-])('the header "%s" has no key', (header) => {
-  expect(keyIn(header)).toBe('auth.missing');
+])('the header "%s" has no key', async (header) => {
+  expect(await keyIn(header)).toBe('auth.missing');
 });

@@ -1,4 +1,5 @@
 import { connect } from 'node:net';
+import { Elysia } from 'elysia';
 import { describe, expect, it } from 'vitest';
 import { httpCore } from '../../core/http.ts';
 import { jsonLog } from '../../core/log.ts';
@@ -62,5 +63,12 @@ describe('the HTTP server', () => {
     });
     const answer = await w.request('GET', '/api/events', { headers: { 'last-event-id': id } });
     expect([answer.status, answer.body.code]).toEqual([410, 'events.gone']);
+  });
+
+  it('refuses to start with one route of two plugins: the router would drop one of them', () => {
+    const routes = ['first', 'second'].map((text) =>
+      new Elysia().get('/api/thing/:id', () => new Response(text)),
+    );
+    expect(() => httpCore({ log, routes })).toThrow('the route GET /api/thing/:id is declared twice');
   });
 });

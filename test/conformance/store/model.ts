@@ -164,10 +164,6 @@ export function modelStore(options: Parameters<typeof modelJobs>[0] = {}): Store
         const row = get(kind, id);
         return row && present(row);
       },
-      read(kind, id) {
-        const row = get(kind, id);
-        return row && present(row);
-      },
       find: async (kind, index, value) => (await list(kind, { where: { [index]: value }, limit: 1 }))[0],
       list,
       count: async (kind, scope) => within(kind, scope).length,

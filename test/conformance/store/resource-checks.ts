@@ -17,8 +17,6 @@ export const resourceChecks: readonly Check[] = [
       expect(await store.resources.get('asset', 's1')).toBeUndefined();
       expect(await store.resources.get('stream', 's2')).toBeUndefined();
       expect(await store.resources.get('stream', 's1')).toEqual(stored);
-      expect(await store.resources.read('stream', 's2')).toBeUndefined();
-      expect(await store.resources.read('stream', 's1')).toMatchObject({ account: 'main', body });
       expect(await (await reopen()).resources.get('stream', 's1')).toEqual(stored);
     },
   },

@@ -44,7 +44,7 @@ test('nothing is opened before the first call, and a store never used closes', a
   await expect(store.load('a/1')).rejects.toMatchObject({ code: 'store.closed' });
   // While the server stops strangers are told so, and not where its data lie.
   const closed = { code: 'store.closed', message: 'the store is closed' };
-  await expect(async () => store.resources.read('stream', 's1')).rejects.toMatchObject(closed);
+  await expect(store.resources.get('stream', 's1')).rejects.toMatchObject(closed);
 });
 
 test('the file is readable by its owner only, and a clean close leaves no log beside it', async () => {

@@ -123,8 +123,6 @@ export function redisStore(options: RedisStoreOptions): RedisStore {
     write: counted(write),
     resources: {
       get: counted(get),
-      // Its row is one text, whatever is wanted of it.
-      read: counted(get),
       find: counted(find),
       list: counted(list),
       count: counted(count),

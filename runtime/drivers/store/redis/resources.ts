@@ -34,7 +34,7 @@ export interface ResourcesOptions {
  * Reads rows from all shards. Round trips: `get` 1 for a row of its id's partition or a plain one, else 2; `find` and
  * `count` by one condition 1; whoever says where the row is asks no more than that shard. `list` 2 for its first stretch (places, then rows), 1 more when it has to choose between conditions.
  */
-export function resources(options: ResourcesOptions): Omit<ResourceReader, 'read'> {
+export function resources(options: ResourcesOptions): ResourceReader {
   const { link, engine, keys, shards, hasOldNames } = options;
 
   const rowsIn = (kind: string) => `rows\0${kind}`;

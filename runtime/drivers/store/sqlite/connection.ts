@@ -26,10 +26,7 @@ export type Reads = {
 
 export interface Connection {
   readonly worker: Channel;
-  /**
-   * At once when the database is open, which spares a request a turn of the queue for each row it reads. Rejects when it
-   * could not be opened, throws when the store has failed.
-   */
+  /** Rejects when the database could not be opened, throws when the store has failed. */
   reads(): Reads | Promise<Reads>;
   close(): Promise<void>;
 }
@@ -113,7 +110,6 @@ function remote(worker: Channel): Reads {
     timers: (partitions) => worker.call('timers', partitions),
     orders: (partitions) => worker.call('orders', partitions),
     get: (key) => worker.call('get', key),
-    read: (key) => worker.call('read', key),
     find: (key) => worker.call('find', key),
     walk: (query) => worker.call('walk', query),
     countRows: (query) => worker.call('countRows', query),

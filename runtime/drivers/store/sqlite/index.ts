@@ -1,4 +1,3 @@
-import { upon } from '../../../../core/at-once.ts';
 import { Fault } from '../../../../core/fault.ts';
 import type { Jobs } from '../../../../core/ports/jobs.ts';
 import type { Store } from '../../../../core/ports/store.ts';
@@ -27,10 +26,8 @@ export function sqliteStore(options: SqliteStoreOptions): SqliteStore {
     open ??= connection(options);
     return open;
   };
-  const read = async <Value>(query: (reads: Reads) => Value | Promise<Value>): Promise<Value> => {
-    const reads = connected().reads();
-    return query(reads instanceof Promise ? await reads : reads);
-  };
+  const read = async <Value>(query: (reads: Reads) => Value | Promise<Value>): Promise<Value> =>
+    query(await connected().reads());
 
   return {
     async acquire(count, options) {
@@ -49,7 +46,6 @@ export function sqliteStore(options: SqliteStoreOptions): SqliteStore {
     orders: (partitions) => read((reads) => reads.orders(partitions ?? null)),
     resources: {
       get: (kind, id) => read((reads) => reads.get({ kind, id })),
-      read: (kind, id) => upon(connected().reads(), (reads) => reads.read({ kind, id })),
       find: (kind, index, value) => read((reads) => reads.find({ kind, index, value })),
       list: (kind, query) => read((reads) => page(reads, { kind, ...query })),
       count: (kind, scope) => read((reads) => count(reads, { kind, ...scope })),

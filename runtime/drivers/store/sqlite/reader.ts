@@ -2,7 +2,6 @@ import type { JobTotals } from '../../../../core/ports/jobs.ts';
 import type {
   LoggedEvent,
   Order,
-  RowText,
   StoredActor,
   StoredResource,
   StoredTimer,
@@ -20,7 +19,6 @@ export interface Reader {
   timers(partitions: readonly number[] | null): StoredTimer[];
   orders(partitions: readonly number[] | null): Order[];
   get(key: { kind: string; id: string }): StoredResource | undefined;
-  read(key: { kind: string; id: string }): RowText | undefined;
   find(key: { kind: string; index: string; value: string }): StoredResource | undefined;
   walk(query: WalkQuery): Walk;
   countRows(query: CountQuery): Counted;
@@ -46,7 +44,6 @@ export function reader(sql: Statements): Reader {
     `SELECT id, type, body FROM orders WHERE ${ofPartitions} ORDER BY number`,
   );
   const get = sql.prepare<StoredResource>(`SELECT ${columns} FROM resources r WHERE kind = ? AND id = ?`);
-  const read = sql.prepare<RowText>('SELECT account, body FROM resources WHERE kind = ? AND id = ?');
   const find = sql.prepare<StoredResource>(
     listSql({ byEntry: true, hasAccount: false, hasAfter: false, others: 0 }),
   );
@@ -72,7 +69,6 @@ export function reader(sql: Statements): Reader {
     timers: (partitions) => timers.all(partitions && JSON.stringify(partitions)),
     orders: (partitions) => orders.all(partitions && JSON.stringify(partitions)),
     get: ({ kind, id }) => get.get(kind, id) ?? undefined,
-    read: ({ kind, id }) => read.get(kind, id) ?? undefined,
     find: (key) => find.get(key.kind, key.index, key.value, 1) ?? undefined,
     walk,
     countRows,
