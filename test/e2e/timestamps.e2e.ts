@@ -158,6 +158,6 @@ test('another picture size and another codec, in the same session', async () => 
   ]);
   expect(outcome.viewer.segments.at(-1)?.discontinuities).toBe(2);
   expect(await outcome.feed.text('index.m3u8')).toMatch(
-    /CODECS="hvc1\.[^,]+,mp4a\.40\.2",RESOLUTION=320x180/,
+    /CODECS="hvc1\.[^,]+,mp4a\.40\.2",RESOLUTION=320x180,FRAME-RATE=30\.000/,
   );
 });

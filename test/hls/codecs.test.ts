@@ -64,7 +64,12 @@ test('AudioSpecificConfig: plain, with SBR and PS, with an odd rate, and sensele
 });
 
 test('hvcC, av1C, OpusHead: codec and size', () => {
-  expect(parseHevc(HEVC_360P)).toEqual({ codec: 'hvc1.1.6.L63.90', width: 640, height: 360 });
+  expect(parseHevc(HEVC_360P)).toEqual({
+    codec: 'hvc1.1.6.L63.90',
+    width: 640,
+    height: 360,
+    frameRate: 30,
+  });
   expect(parseAv1(AV1_360P)).toEqual({
     codec: 'av01.0.01M.08',
     width: 640,
@@ -78,6 +83,131 @@ test('hvcC, av1C, OpusHead: codec and size', () => {
   expect(parseOpus(surround)).toMatchObject({ channels: 6 });
   expect([...opusSpecific(surround).subarray(10)]).toEqual([1, 4, 2, 0, 4, 1, 2, 3, 5]);
 });
+
+test('the frame rate of HEVC is found behind everything an SPS may hold', () => {
+  // By x265: 24000/1001, default scaling lists, field_seq_flag with 50 fields a second.
+  const sps = (hex: string) => {
+    const nal = Buffer.from(hex, 'hex');
+    const list = [1, 33, 0, 1, nal.length >> 8, nal.length & 255];
+    return parseHevc(Uint8Array.from([...HEVC_360P.subarray(0, 22), ...list, ...nal]));
+  };
+  const head = '42010101600000030090000003000003003ca00a080b9f7965';
+  expect(sps(`${head}66924caf01680800001f480002ee0040`)).toMatchObject({
+    width: 320,
+    height: 180,
+    frameRate: 24_000 / 1001,
+  });
+  expect(sps(`${head}65924e5780b404000003000400000300c820`)).toMatchObject({ frameRate: 50 });
+  expect(
+    sps('42010101600000030040000003000003003ca00a080b9f796566924caf0168680000030008000003019040'),
+  ).toMatchObject({ frameRate: 25 });
+  expect(sps(writtenSps({ units: 1000, scale: 59_940 }))).toMatchObject({
+    width: 640,
+    height: 360,
+    frameRate: 59.94,
+  });
+  expect(sps(writtenSps({ units: 0, scale: 60 }))).toMatchObject({
+    width: 640,
+    height: 360,
+    frameRate: undefined,
+  });
+  expect(sps(writtenSps({ units: 1, scale: 60, sets: 65 }))).toMatchObject({
+    width: 640,
+    frameRate: undefined,
+  });
+  // Cut short behind the size: the size counts all the same.
+  expect(sps(writtenSps({ units: 1, scale: 60 }).slice(0, 80))).toMatchObject({
+    width: 640,
+    frameRate: undefined,
+  });
+});
+
+/** An SPS with what x265 leaves out: lists of its own, PCM, sets of reference pictures, long-term ones, a full VUI. */
+function writtenSps({ units, scale, sets = 3 }: { units: number; scale: number; sets?: number }): string {
+  let text = '';
+  const u = (value: number, count: number) => {
+    text += value.toString(2).padStart(count, '0');
+  };
+  const ue = (...values: number[]) => {
+    for (const value of values) {
+      const code = (value + 1).toString(2);
+      text += code.padStart(code.length * 2 - 1, '0');
+    }
+  };
+  // Two sub-layers, of which the first has a profile and a level of its own.
+  u(0b0000_001_1, 8);
+  u(1, 8);
+  for (let i = 0; i < 10; i += 1) u(1, 8);
+  u(63, 8);
+  u(0b11, 2);
+  u(0, 14);
+  for (let i = 0; i < 12; i += 1) u(1, 8);
+  ue(0, 1, 640, 360);
+  u(0, 1);
+  // Bit depths, picture order count of 8 bits, ordering for each of two layers, blocks.
+  ue(0, 0, 4);
+  u(1, 1);
+  ue(4, 2, 0, 4, 2, 0);
+  ue(0, 3, 0, 3, 0, 0);
+  // Scaling lists: every second one is sent, with values of -1, the others are copies.
+  u(0b11, 2);
+  for (let size = 0; size < 4; size += 1)
+    for (let matrix = 0; matrix < 6; matrix += size === 3 ? 3 : 1) {
+      const isSent = matrix % 2 === 0;
+      u(isSent ? 1 : 0, 1);
+      if (!isSent) ue(1);
+      else for (let i = size > 1 ? -1 : 0; i < Math.min(64, 16 << (2 * size)); i += 1) ue(2);
+    }
+  u(0b10, 2);
+  // PCM.
+  u(1, 1);
+  u(0x77, 8);
+  ue(0, 2);
+  u(1, 1);
+  // Sets: one of two pictures, one predicted from it that drops one of three, one of a single picture.
+  ue(sets);
+  ue(1, 1, 0);
+  u(1, 1);
+  ue(0);
+  u(1, 1);
+  u(0b10, 2);
+  ue(0);
+  u(0b1_00_01, 5);
+  u(0, 1);
+  ue(1, 0, 0);
+  u(1, 1);
+  // Two long-term pictures, each with 8 bits of order and a flag.
+  u(1, 1);
+  ue(2);
+  u(0x101, 9);
+  u(0x101, 9);
+  u(0b11, 2);
+  // VUI: aspect 255, overscan, signal with colours, chroma place, no fields, default window, timing.
+  u(1, 1);
+  u(0x1ff, 9);
+  u(1, 16);
+  u(1, 16);
+  u(0b11, 2);
+  u(0b1_101_0_1, 6);
+  u(0x010101, 24);
+  u(1, 1);
+  ue(1, 1);
+  u(0b000_1, 4);
+  ue(0, 0, 0, 0);
+  u(1, 1);
+  u(units, 32);
+  u(scale, 32);
+  u(1, 1);
+  const bytes = (text.padEnd(Math.ceil(text.length / 8) * 8, '0').match(/.{8}/g) ?? []).map((bits) =>
+    Number.parseInt(bits, 2),
+  );
+  const escaped: number[] = [];
+  for (const byte of bytes) {
+    if (byte <= 3 && escaped.at(-1) === 0 && escaped.at(-2) === 0) escaped.push(3);
+    escaped.push(byte);
+  }
+  return `4201${Buffer.from(escaped).toString('hex')}`;
+}
 
 test('profile and tier in RFC 6381 form', () => {
   const main10 = HEVC_360P.with(1, 0x22).with(2, 0x20).with(12, 120).with(6, 0xb0);

@@ -7,6 +7,7 @@ import {
   audioHeader,
   Feed,
   frame,
+  HEVC_360P,
   play,
   send,
   sendHeaders,
@@ -111,6 +112,21 @@ test.each([0.2, 0.25, 0.35, 0.5])(
     }
   },
 );
+
+test('the multivariant playlist gives the frame rate of HEVC that only its header knows', async () => {
+  const feed = new Feed();
+  const { sink } = feed.attach();
+  const hvc1 = code('hvc1');
+  send(sink, 9, 0, Uint8Array.from([0x90, ...hvc1, ...HEVC_360P]));
+  for (let i = 0; i < 90; i += 1) {
+    const kind = i % 60 === 0 ? 0x93 : 0xa3;
+    send(sink, 9, Math.round((i * 1000) / 30), Uint8Array.from([kind, ...hvc1, 0, 0, 0, 3, 38, 1, i]));
+    feed.clock.advance(33);
+  }
+  expect(await feed.text('index.m3u8')).toContain(
+    'CODECS="hvc1.1.6.L63.90",RESOLUTION=640x360,FRAME-RATE=30.000',
+  );
+});
 
 test('sound alone, picture alone', async () => {
   for (const kind of ['audio', 'video'] as const) {

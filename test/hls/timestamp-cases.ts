@@ -41,6 +41,16 @@ const isDisposable = ({ body, isHeader }: Message) => !isHeader && (body[9] & 0x
 const between = (from: number, to: number) => (message: Message) =>
   !message.isHeader && message.time >= from && message.time < to;
 
+/** Gives every `count`th picture another stamp. */
+const strayEvery = (count: number, change: (message: Message) => number) => (messages: Message[]) => {
+  let pictures = 0;
+  return messages.map((message) => {
+    if (!isVideo(message) || message.isHeader) return message;
+    pictures += 1;
+    return pictures % count === 0 ? { ...message, stamp: change(message) } : message;
+  });
+};
+
 let turn = 0;
 
 export const CASES: readonly TimestampCase[] = [
@@ -64,6 +74,53 @@ export const CASES: readonly TimestampCase[] = [
   {
     name: 'one wild stamp',
     bend: stamp((message) => message.time + (isVideo(message) && between(5990, 6020)(message) ? HOUR : 0)),
+    issues: JUMPED,
+  },
+  {
+    name: 'every tenth picture has stamp 0',
+    bend: strayEvery(10, () => 0),
+    issues: JUMPED,
+  },
+  {
+    name: 'every tenth picture has stamp 0, sound an hour ahead',
+    bend: (messages) =>
+      strayEvery(
+        10,
+        () => 0,
+      )(messages).map((message) =>
+        isVideo(message) ? message : { ...message, stamp: message.stamp + HOUR },
+      ),
+    issues: JUMPED,
+  },
+  {
+    name: 'every tenth message of both tracks has stamp 0',
+    bend: (messages) => messages.map((message, i) => (i % 10 === 9 ? { ...message, stamp: 0 } : message)),
+    issues: JUMPED,
+  },
+  {
+    name: 'three of ten pictures count from 0',
+    bend: (messages) => {
+      let count = 0;
+      return messages.map((message) => {
+        if (!isVideo(message) || message.isHeader) return message;
+        count += 1;
+        return count % 10 > 6 ? { ...message, stamp: (count % 10) * 33 } : message;
+      });
+    },
+    issues: JUMPED,
+  },
+  {
+    name: 'restarts at 0 with every tenth picture stamped 0',
+    bend: (messages) =>
+      strayEvery(
+        10,
+        () => 0,
+      )(
+        messages.map((message) => ({
+          ...message,
+          stamp: message.time > 6000 ? message.time - 6000 : message.time + 90_000,
+        })),
+      ),
     issues: JUMPED,
   },
   {

@@ -16,7 +16,7 @@ export function readVideoHeader(codec: number, record: Uint8Array): VideoConfig 
   if (codec === VIDEO_HEVC) {
     const hevc = parseHevc(record);
     if ('malformed' in hevc) return hevc;
-    return { ...SQUARE, ...hevc, entry: 'hvc1', box: 'hvcC', frameRate: undefined };
+    return { ...SQUARE, ...hevc, entry: 'hvc1', box: 'hvcC' };
   }
   if (codec === VIDEO_AV1) {
     const av1 = parseAv1(record);

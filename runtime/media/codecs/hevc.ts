@@ -8,6 +8,8 @@ export interface HevcConfig {
   /** Pixels after cropping, 1..16384. */
   readonly width: number;
   readonly height: number;
+  /** Pictures per second, 1..300, when the SPS says so. */
+  readonly frameRate: number | undefined;
 }
 
 /**
@@ -19,7 +21,7 @@ export function parseHevc(record: Uint8Array): HevcConfig | Malformed {
   // Some encoders still write the 0 of the standard's drafts.
   if (record[0] > 1) return { malformed: `its version is ${record[0]}, not 1` };
   if ((record[21] & 3) === 2) return { malformed: 'its NAL length size is 3' };
-  let size: { width: number; height: number } | Malformed | undefined;
+  let sps: Omit<HevcConfig, 'codec'> | Malformed | undefined;
   let at = 23;
   for (let arrays = record[22]; arrays > 0; arrays -= 1) {
     if (at + 3 > record.length) return { malformed: 'a list of parameter sets is cut short' };
@@ -30,18 +32,18 @@ export function parseHevc(record: Uint8Array): HevcConfig | Malformed {
       const length = at + 2 <= record.length ? record[at] * 256 + record[at + 1] : -1;
       const end = at + 2 + length;
       if (length < 2 || end > record.length) return { malformed: 'a parameter set is cut short' };
-      if (type === SPS) size ??= parseSps(record.subarray(at + 2, end));
+      if (type === SPS) sps ??= parseSps(record.subarray(at + 2, end));
       at = end;
     }
   }
-  if (size === undefined) return { malformed: 'it has no sequence parameter set' };
-  return 'malformed' in size ? size : { codec: codecOf(record), ...size };
+  if (sps === undefined) return { malformed: 'it has no sequence parameter set' };
+  return 'malformed' in sps ? sps : { codec: codecOf(record), ...sps };
 }
 
 const SPS = 33;
 
-/** The first part of seq_parameter_set_rbsp, ITU-T H.265 7.3.2.2. */
-function parseSps(nal: Uint8Array): { width: number; height: number } | Malformed {
+/** seq_parameter_set_rbsp, ITU-T H.265 7.3.2.2.1. */
+function parseSps(nal: Uint8Array): Omit<HevcConfig, 'codec'> | Malformed {
   const bits = new Bits(withoutEmulation(nal.subarray(2)));
   bits.read(4);
   const subLayers = bits.read(3);
@@ -61,7 +63,96 @@ function parseSps(nal: Uint8Array): { width: number; height: number } | Malforme
   const height = codedHeight - (chroma === 1 ? 2 : 1) * (crop[2] + crop[3]);
   if (!(width > 0 && width <= 16_384 && height > 0 && height <= 16_384))
     return { malformed: `its picture size is ${width}x${height}` };
-  return { width, height };
+  // What follows is cut short in some records: it costs only the frame rate.
+  return { width, height, frameRate: hasVui(bits, subLayers) ? readFrameRate(bits) : undefined };
+}
+
+/** Skips the rest of the SPS in front of its VUI. False when there is none. */
+function hasVui(bits: Bits, subLayers: number): boolean {
+  bits.unsigned();
+  bits.unsigned();
+  const orderBits = bits.unsigned() + 4;
+  const layers = bits.flag() ? subLayers + 1 : 1;
+  // Per layer: most pictures decoded ahead, most reordered, most delayed. Then the six sizes of blocks.
+  for (let i = 0; i < layers * 3 + 6; i += 1) bits.unsigned();
+  if (bits.flag() && bits.flag()) skipScalingLists(bits);
+  bits.read(2);
+  if (bits.flag()) {
+    bits.read(8);
+    bits.unsigned();
+    bits.unsigned();
+    bits.flag();
+  }
+  if (!skipPictureSets(bits)) return false;
+  if (bits.flag()) {
+    const count = bits.unsigned();
+    if (count > 32) return false;
+    for (let i = 0; i < count; i += 1) bits.read(orderBits + 1);
+  }
+  bits.read(2);
+  return bits.flag();
+}
+
+/** scaling_list_data, 7.3.4. */
+function skipScalingLists(bits: Bits): void {
+  for (let size = 0; size < 4; size += 1) {
+    for (let matrix = 0; matrix < 6; matrix += size === 3 ? 3 : 1) {
+      if (!bits.flag()) {
+        bits.unsigned();
+        continue;
+      }
+      if (size > 1) bits.signed();
+      for (let left = Math.min(64, 16 << (2 * size)); left > 0; left -= 1) bits.signed();
+    }
+  }
+}
+
+/** The st_ref_pic_set of an SPS, 7.3.7. False when they are more than the standard allows. */
+function skipPictureSets(bits: Bits): boolean {
+  const sets = bits.unsigned();
+  if (sets > 64) return false;
+  /** Pictures of the set before. */
+  let pictures = 0;
+  for (let set = 0; set < sets; set += 1) {
+    if (set > 0 && bits.flag()) {
+      bits.flag();
+      bits.unsigned();
+      let kept = 0;
+      // used_by_curr_pic_flag; without it use_delta_flag says whether the picture is in the set at all.
+      for (let i = 0; i <= pictures; i += 1) if (bits.flag() || bits.flag()) kept += 1;
+      pictures = kept;
+    } else {
+      pictures = bits.unsigned() + bits.unsigned();
+      for (let i = 0; i < pictures && i < 32; i += 1) {
+        bits.unsigned();
+        bits.flag();
+      }
+    }
+    if (pictures > 16) return false;
+  }
+  return true;
+}
+
+/** vui_parameters up to the timing, annex E.2.1. */
+function readFrameRate(bits: Bits): number | undefined {
+  if (bits.flag() && bits.read(8) === 255) bits.read(32);
+  if (bits.flag()) bits.flag();
+  if (bits.flag()) {
+    bits.read(4);
+    if (bits.flag()) bits.read(24);
+  }
+  if (bits.flag()) {
+    bits.unsigned();
+    bits.unsigned();
+  }
+  bits.flag();
+  const isFields = bits.flag();
+  bits.flag();
+  if (bits.flag()) for (let i = 0; i < 4; i += 1) bits.unsigned();
+  if (!bits.flag()) return undefined;
+  const units = bits.read(32);
+  const rate = bits.read(32) / units / (isFields ? 2 : 1);
+  return !bits.isOver && rate >= 1 && rate <= 300 ? rate : undefined;
 }
 
 /** profile_tier_level, 7.3.3. */

@@ -8,19 +8,17 @@ export const AUDIO = 1;
 /**
  * Puts the stamps of one publish, 32 bit and often senseless, on the steady timeline of the output.
  *
- * One offset holds for both tracks, so that they stay in step. When a track jumps, a new offset lets it go on
- * where it was; the former one is kept, because messages of the other track, or of the same track after one
- * wild stamp, may still be counted by it. A clock that stands still is replaced by the time of arrival.
+ * Lines tie the sender's clock to the output's. Both tracks share them, so that they stay in step. A stamp that
+ * fits no line begins a new one, on which its track goes on where it was. The former lines are kept, because the
+ * other track, or the same one after a stray stamp, still counts by them; a line that its track leaves with the
+ * very next stamp was such a stray and is forgotten. A clock that stands still is replaced by the time of arrival.
  */
 export class Timeline {
   readonly #onIssue: (issue: string) => void;
   readonly #origin: number;
   readonly #tracks = [new Stamps(), new Stamps()];
-  #isBegun = false;
-  #raw = 0;
-  #unwrapped = 0;
-  #offset = 0;
-  #former = 0;
+  /** At most `MOST_LINES`, the one used last first. */
+  #lines: Line[] = [];
   /** The greatest time given so far. */
   #latest: number;
 
@@ -77,7 +75,7 @@ export class Timeline {
 
   #timeOf(stamps: Stamps, stamp: number, now: number): number {
     if (this.#isDead(stamps)) return stamps.stillTime + now - stamps.since;
-    const time = this.#unwrap(stamps, stamp);
+    const time = this.#timeByLine(stamps, stamp);
     const { same, mostSame } = stamps;
     if (same === 0) return time;
     // A coarse clock: what shares a stamp is spread over the time to the next one, once that is known.
@@ -85,30 +83,59 @@ export class Timeline {
     return stamps.stillTime + Math.min(now - stamps.since, stamps.step * same);
   }
 
-  #unwrap(stamps: Stamps, stamp: number): number {
-    if (!this.#isBegun) {
-      this.#isBegun = true;
-      this.#raw = stamp;
-      this.#offset = this.#former = this.#origin;
-    }
-    // Modulo 2^32, so that a wrap is a small step ahead.
-    this.#unwrapped += (stamp - this.#raw) | 0;
-    this.#raw = stamp;
+  #timeByLine(stamps: Stamps, stamp: number): number {
     // A track that begins or comes back is measured by the other one.
     const isFirst = stamps.count === 0 || stamps.last < this.#latest - 1000;
     const last = isFirst ? this.#latest : stamps.last;
-    const expected = last + stamps.step;
+    const expected = this.#lines.length === 0 ? this.#origin : last + stamps.step;
     const earliest = last - (isFirst ? FORWARD : BACK);
-    const time = this.#unwrapped + this.#offset;
-    if (Math.abs(time - expected) <= BACK) return time;
-    const formerTime = this.#unwrapped + this.#former;
-    if (Math.abs(formerTime - expected) <= BACK) return formerTime;
-    if (time >= earliest && time <= last + FORWARD) return time;
-    if (formerTime >= earliest && formerTime <= last + FORWARD) return formerTime;
-    this.#former = this.#offset;
-    this.#offset = expected - this.#unwrapped;
-    this.#onIssue(issues.jumped);
-    return expected;
+    const { unproven } = stamps;
+    // A pause is believed where the clock did not jump just before, else each stray stamp would add its distance.
+    const line =
+      this.#nearest(stamp, expected) ??
+      [stamps.line ?? this.#lines[0], unproven].find((own) => {
+        const time = own === undefined ? Number.NaN : timeOn(own, stamp);
+        return time >= earliest && time <= last + FORWARD;
+      });
+    stamps.unproven = undefined;
+    if (line === undefined || line !== unproven) this.#drop(unproven);
+    if (line === undefined) return this.#beginLine(stamps, { stamp, time: expected, isProven: false });
+    line.time = timeOn(line, stamp);
+    line.stamp = stamp;
+    line.isProven = true;
+    this.#use(line);
+    stamps.line = line;
+    return line.time;
+  }
+
+  /** The line that gives the stamp the time nearest to the expected one, when it is near enough. */
+  #nearest(stamp: number, expected: number): Line | undefined {
+    let nearest: Line | undefined;
+    let least = BACK;
+    for (const line of this.#lines) {
+      const distance = Math.abs(timeOn(line, stamp) - expected);
+      // The one used last goes first among equals.
+      if (distance > least || (distance === least && nearest !== undefined)) continue;
+      nearest = line;
+      least = distance;
+    }
+    return nearest;
+  }
+
+  #beginLine(stamps: Stamps, line: Line): number {
+    if (this.#lines.length > 0 || stamps.count > 0) this.#onIssue(issues.jumped);
+    this.#use(line);
+    stamps.unproven = line;
+    return line.time;
+  }
+
+  #use(line: Line): void {
+    if (line === this.#lines[0]) return;
+    this.#lines = [line, ...this.#lines.filter((other) => other !== line)].slice(0, MOST_LINES);
+  }
+
+  #drop(stray: Line | undefined): void {
+    if (stray !== undefined && !stray.isProven) this.#lines = this.#lines.filter((line) => line !== stray);
   }
 
   #watch(stamps: Stamps, stamp: number, now: number): void {
@@ -125,6 +152,22 @@ export class Timeline {
     this.#onIssue(issues.still);
   }
 }
+
+/** A stamp of the sender, and the time on the output's timeline that it stands for. */
+interface Line {
+  stamp: number;
+  time: number;
+  /** A second message counted by it. */
+  isProven: boolean;
+}
+
+/** Modulo 2^32, so that a wrap is a small step ahead. */
+function timeOn(line: Line, stamp: number): number {
+  return line.time + ((stamp - line.stamp) | 0);
+}
+
+/** One for each track, one that a track just left, and one for a burst of stray stamps. */
+const MOST_LINES = 4;
 
 /** So many more equal stamps in a row than ever before are not believed. */
 const STILL = 3;
@@ -147,4 +190,8 @@ class Stamps {
   since = 0;
   stillTime = 0;
   isByArrival = false;
+  /** The line of the newest stamp that fitted one. */
+  line: Line | undefined;
+  /** The line that the newest stamp began. */
+  unproven: Line | undefined;
 }
