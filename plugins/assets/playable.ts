@@ -1,10 +1,10 @@
-import type { Playable, PlaybackInfo } from '../playback/contract.ts';
+import { neverReady, notReady, type Playable, type PlaybackInfo } from '../playback/contract.ts';
 import { type AssetDocument, assetOf } from './document.ts';
 import type { AssetsKit } from './kit.ts';
 import { assetRow, isPlaybackId, watchedRow } from './lookup.ts';
 import { linksOf } from './present.ts';
 
-/** Assets whose file is there, by id or playback id. */
+/** Assets, by id or playback id. */
 export function assetPlayable(kit: AssetsKit): Playable {
   return {
     async find(id) {
@@ -14,8 +14,8 @@ export function assetPlayable(kit: AssetsKit): Playable {
   };
 }
 
-function infoOf({ playbackId, file }: AssetDocument, publicUrl: string): PlaybackInfo | undefined {
-  if (!file) return undefined;
+function infoOf({ playbackId, file, status }: AssetDocument, publicUrl: string): PlaybackInfo {
+  if (!file) throw status === 'failed' ? neverReady : notReady;
   const { playbackUrl, fastUrl, downloadUrl } = linksOf({ playbackId, file }, publicUrl);
   const hls = { hrn: 'HLS (TS)', type: 'html5/application/vnd.apple.mpegurl' };
   const mp4 = { hrn: 'MP4', type: 'html5/video/mp4', url: fastUrl ?? downloadUrl };

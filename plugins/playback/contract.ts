@@ -1,4 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox';
+import { Fault } from '../../core/fault.ts';
+import { idSchema } from '../../core/operation.ts';
 import { collection } from '../../core/token.ts';
 
 const sourceSchema = Type.Object(
@@ -16,6 +18,19 @@ const sourceSchema = Type.Object(
   { additionalProperties: false },
 );
 
+const phases = ['upcoming', 'live', 'interrupted', 'over'] as const;
+
+const recordingSchema = Type.Object(
+  {
+    id: Type.String({
+      description: 'Id of the session: `GET /api/playback/{id}` says where its recording is watched.',
+      examples: idSchema.examples,
+    }),
+    status: Type.Union([Type.Literal('waiting'), Type.Literal('ready')]),
+  },
+  { additionalProperties: false },
+);
+
 /** How something is watched, as players understand it. */
 export const playbackSchema = Type.Object(
   {
@@ -23,6 +38,17 @@ export const playbackSchema = Type.Object(
     meta: Type.Object(
       {
         live: Type.Union([Type.Literal(1), Type.Literal(0)], { description: '1 while it is on the air.' }),
+        phase: Type.Optional(
+          Type.Union(
+            phases.map((phase) => Type.Literal(phase)),
+            {
+              description:
+                'Of a live stream: `upcoming` before its first broadcast, `live`, `interrupted` while the connection of its encoder is lost and may come back, `over`.',
+              examples: ['live'],
+            },
+          ),
+        ),
+        recording: Type.Optional(recordingSchema),
         source: Type.Array(sourceSchema, { description: 'Best first.' }),
       },
       { additionalProperties: false },
@@ -35,11 +61,26 @@ export type PlaybackInfo = Static<typeof playbackSchema>;
 
 /**
  * Something that can be watched, found by the id that viewers know it by: a playback id, or the id of a session or
- * asset. Undefined for an id that is not its own, and for what nobody can watch. Whoever asks has no key.
+ * asset. Undefined for an id that is not its own, and for what nobody can watch; Fault `notReady` or `neverReady` for
+ * what has no file. Viewers have no key: the answer holds nothing that only the owner may know.
  */
 export interface Playable {
-  find(id: string): Promise<PlaybackInfo | undefined>;
+  find(id: string): Promise<Found | undefined>;
 }
+
+/** `session`: id of the session that is over; another playable may have its recording. */
+export type Found = PlaybackInfo & { readonly session?: string };
+
+export const notReady = new Fault('playback.not_ready', {
+  status: 404,
+  message: 'This video is not ready yet. Ask again in some seconds.',
+  retryAfter: 5,
+});
+/** Why it failed is for the owner. */
+export const neverReady = new Fault('playback.failed', {
+  status: 404,
+  message: 'This video could not be prepared.',
+});
 
 /** Whatever can be watched; the first that knows an id answers. Plugins offer theirs whether playback is on or not. */
 export const playables = collection<Playable>('playables');

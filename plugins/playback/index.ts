@@ -5,7 +5,14 @@ import { says } from '../../core/http.ts';
 import { json, storeFaults } from '../../core/operation.ts';
 import { definePlugin } from '../../core/plugin.ts';
 import { openly, preflight, saysPreflight } from '../../core/public-access.ts';
-import { playables, playbackSchema } from './contract.ts';
+import {
+  type Found,
+  neverReady,
+  notReady,
+  type PlaybackInfo,
+  playables,
+  playbackSchema,
+} from './contract.ts';
 
 /** `GET /api/playback/{id}`: where and how something can be watched, for everyone. */
 export default definePlugin({
@@ -13,30 +20,64 @@ export default definePlugin({
   summary: 'playback info',
   faults: {
     'playback.not_found': { status: 404, meaning: 'There is nothing to watch under this id.' },
+    [notReady.code]: {
+      status: 404,
+      meaning: 'The file of this asset or recording is not there yet. Ask again after `Retry-After`.',
+    },
+    [neverReady.code]: {
+      status: 404,
+      meaning: 'This asset has no file, because its upload, import or transcode failed.',
+    },
   },
   routes(kit) {
     const known = kit.offered(playables);
-    const find = async (id: string): Promise<Response> => {
+    const find = async (id: string): Promise<Found | undefined> => {
+      let unready: unknown;
       for (const playable of known) {
-        const info = await playable.find(id);
-        if (info) return Response.json(info, { headers: { 'cache-control': 'no-cache' } });
+        const found = await playable.find(id).catch((error: unknown) => {
+          if (error !== notReady && error !== neverReady) throw error;
+          unready = error;
+        });
+        if (found) return found;
       }
-      throw new Fault('playback.not_found', {
-        status: 404,
-        message: `There is nothing to watch under the id ${id}.`,
-      });
+      // A session that is recorded is live to one of them and not ready to another.
+      if (unready) throw unready;
+      return undefined;
+    };
+    /** Of a session that is over; undefined where none was made, or it was deleted. */
+    const recordingOf = async (id: string): Promise<PlaybackInfo['meta']['recording']> => {
+      try {
+        return (await find(id)) && { id, status: 'ready' };
+      } catch (error) {
+        if (error === notReady) return { id, status: 'waiting' };
+        if (error === neverReady) return undefined;
+        throw error;
+      }
+    };
+    const answer = async (id: string): Promise<Response> => {
+      const found = await find(id);
+      if (!found)
+        throw new Fault('playback.not_found', {
+          status: 404,
+          message: `There is nothing to watch under the id ${id}.`,
+        });
+      const { session, type, meta } = found;
+      const recording = session === undefined ? undefined : await recordingOf(session);
+      const { source, ...rest } = meta;
+      const info: PlaybackInfo = { type, meta: { ...rest, ...(recording && { recording }), source } };
+      return Response.json(info, { headers: { 'cache-control': 'no-cache' } });
     };
     return new Elysia()
       .get(
         '/api/playback/:id',
-        ({ params }) => openly(() => find(params.id)),
+        ({ params }) => openly(() => answer(params.id)),
         says('Where a playback id, session or asset can be watched. No key is needed.', {
           name: 'getPlayback',
           isOpen: true,
           isOnEveryNode: true,
           path: { id: Type.String({ examples: ['6pukxh2m0ydr9h3q'] }) },
           answers: { 200: json(playbackSchema, 'How it is watched.') },
-          faults: ['playback.not_found', ...storeFaults],
+          faults: ['playback.not_found', notReady.code, neverReady.code, ...storeFaults],
         }),
       )
       .options('/api/playback/*', preflight, saysPreflight('preflightPlayback'));

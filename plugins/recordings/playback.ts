@@ -5,7 +5,7 @@ import type { FaultTable } from '../../core/plugin.ts';
 import { preflight, saysPreflight } from '../../core/public-access.ts';
 import { filmRoute } from '../../core/vod/route.ts';
 import { type AssetFile, type AssetReference, assets, films } from '../assets/contract.ts';
-import type { Playable } from '../playback/contract.ts';
+import { notReady as notWatchable, type Playable } from '../playback/contract.ts';
 import type { RecordingsKit } from './kit.ts';
 import { assetIdOf, linksOf } from './names.ts';
 import { isUnfinished, recordingOf } from './recording.ts';
@@ -36,12 +36,14 @@ export function playbackRoutes(kit: RecordingsKit): AnyElysia {
     .options('/recordings/*', preflight, saysPreflight('preflightRecording'));
 }
 
-/** Finished recordings, by the id of their session. */
-export function recordedPlayable(kit: Pick<RecordingsKit, 'deployment' | 'use'>): Playable {
+/** Recordings, by the id of their session. */
+export function recordedPlayable(kit: RecordingsKit): Playable {
   return {
     async find(id) {
-      const asset = await assetOf(id, kit);
-      if (asset?.status !== 'ready') return undefined;
+      const file = await readyFile(id, kit).catch((error: unknown) => {
+        throw error === notReady ? notWatchable : error;
+      });
+      if (!file) return undefined;
       const { recordingUrl, mp4Url } = linksOf(id, kit.deployment);
       return {
         type: 'recording',

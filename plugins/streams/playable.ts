@@ -1,4 +1,4 @@
-import type { Playable, PlaybackInfo } from '../playback/contract.ts';
+import type { Found, Playable } from '../playback/contract.ts';
 import { documentOf, type StreamDocument } from './document.ts';
 import type { StreamsKit } from './kit.ts';
 
@@ -19,11 +19,15 @@ export function livePlayable(kit: StreamsKit): Playable {
   };
 }
 
-function infoOf({ playbackId, isActive }: StreamDocument, kit: StreamsKit): PlaybackInfo {
+function infoOf(document: StreamDocument, kit: StreamsKit): Found {
+  const { playbackId, isActive, sessionId } = document;
+  const phase = phaseOf(document);
   return {
     type: 'live',
+    ...(phase === 'over' && sessionId && { session: sessionId }),
     meta: {
       live: isActive ? 1 : 0,
+      phase,
       source: [
         {
           // Players know HLS by this name, whatever its segments are made of.
@@ -34,4 +38,10 @@ function infoOf({ playbackId, isActive }: StreamDocument, kit: StreamsKit): Play
       ],
     },
   };
+}
+
+function phaseOf({ isActive, isHeld, lastMediaAt }: StreamDocument): Found['meta']['phase'] {
+  if (isActive) return isHeld ? 'interrupted' : 'live';
+  // While the first media of a new session come, nothing of it can be watched yet.
+  return lastMediaAt > 0 ? 'over' : 'upcoming';
 }

@@ -6,7 +6,7 @@ import { says } from '../../core/http.ts';
 import { text } from '../../core/operation.ts';
 import { definePlugin } from '../../core/plugin.ts';
 
-/** A page that plays a stream: `/watch/{playbackId}`. */
+/** A page that plays a stream, an asset or a recording: `/watch/{playbackId}`. */
 export default definePlugin({
   id: 'watch',
   summary: 'the watch page',
@@ -15,24 +15,36 @@ export default definePlugin({
     const player = createRequire(import.meta.url).resolve('hls.js/dist/hls.min.js');
     const serve = (body: Blob, headers: Record<string, string> = {}) =>
       new Response(body, { headers: { ...safe, 'cache-control': 'no-cache', ...headers } });
-    return new Elysia()
+    const parts = new Elysia();
+    for (const [name, { file: path, type }] of Object.entries(pageParts))
+      parts.get(`/watch/${path}`, () => serve(file(path)), saysPart(name, type));
+    return parts
       .get('/watch/hls.js', () => serve(Bun.file(player)), saysPart('watchHls', 'text/javascript'))
-      .get('/watch/watch.js', () => serve(file('watch.js')), saysPart('watchScript', 'text/javascript'))
-      .get('/watch/pace.js', () => serve(file('pace.js')), saysPart('watchPace', 'text/javascript'))
-      .get('/watch/watch.css', () => serve(file('watch.css')), saysPart('watchStyle', 'text/css'))
       .get(
         '/watch/:playbackId',
         () => serve(file('watch.html'), { 'content-security-policy': policy }),
-        says('A page that plays the stream and waits when nothing is on.', {
-          name: 'watch',
-          isOpen: true,
-          isOnEveryNode: true,
-          path: { playbackId: Type.String({ examples: ['6pukxh2m0ydr9h3q'] }) },
-          answers: { 200: text(['text/html'], 'The page.') },
-        }),
+        says(
+          'A page that plays a stream, an asset or a recording, and waits until there is something to play.',
+          {
+            name: 'watch',
+            isOpen: true,
+            isOnEveryNode: true,
+            path: { playbackId: Type.String({ examples: ['6pukxh2m0ydr9h3q'] }) },
+            answers: { 200: text(['text/html'], 'The page.') },
+          },
+        ),
       );
   },
 });
+
+/** Files of the page beside it, by the name of their call. */
+const pageParts = {
+  watchScript: { file: 'watch.js', type: 'text/javascript' },
+  watchPace: { file: 'pace.js', type: 'text/javascript' },
+  watchFilm: { file: 'film.js', type: 'text/javascript' },
+  watchLookUp: { file: 'look-up.js', type: 'text/javascript' },
+  watchStyle: { file: 'watch.css', type: 'text/css' },
+};
 
 function saysPart(name: string, type: string) {
   return says('A part of the watch page.', {

@@ -39,6 +39,10 @@ async function given(options: Parameters<GivenFilm>[0] = {}) {
     ...{ w, film, lookups, id, playbackId, shown },
     url: (of: string = playbackId) => `http://localhost:8080/asset/${of}`,
     ready: (change: Partial<typeof file> = {}) => maker.assets.ready(id, { ...file, ...change }),
+    async failWith(message: string) {
+      await maker.assets.fail(id, message);
+      await w.settle();
+    },
     fail: (with_: Fault) => {
       fault = with_;
     },
@@ -76,6 +80,20 @@ it('an asset names its playback when it is ready, and players are told of it fir
       { hrn: 'MP4', type: 'html5/video/mp4', url: `${url()}/source.mp4` },
     ]);
   }
+});
+
+it('an asset without a file says whether one may come', async () => {
+  const { w, id, playbackId, failWith } = await given();
+  await using _ = w;
+  const ask = (of: string) => w.request('GET', `/api/playback/${of}`, { key: null });
+  for (const of of [id, playbackId]) {
+    const { status, body, headers } = await ask(of);
+    expect([status, body.code, headers.get('retry-after')]).toEqual([404, 'playback.not_ready', '5']);
+  }
+  await failWith('from https://user:secret@films.example/');
+  const failed = await ask(playbackId);
+  expect([failed.status, failed.body.code]).toEqual([404, 'playback.failed']);
+  expect(JSON.stringify(failed.body)).not.toContain('films.example');
 });
 
 it('an asset of which nobody knows the segments names none, and has none', async () => {

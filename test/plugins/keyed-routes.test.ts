@@ -21,6 +21,8 @@ const open = [
     'GET /watch/hls.js',
     'GET /watch/watch.js',
     'GET /watch/pace.js',
+    'GET /watch/film.js',
+    'GET /watch/look-up.js',
     'GET /watch/watch.css',
     'GET /watch/:playbackId',
   ],

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { definePlugin, type Plugin } from '../../core/plugin.ts';
 import { offer } from '../../core/token.ts';
 import accounts from '../../plugins/accounts/index.ts';
-import { playables } from '../../plugins/playback/contract.ts';
+import { neverReady, notReady, playables } from '../../plugins/playback/contract.ts';
 import playback from '../../plugins/playback/index.ts';
 import streams from '../../plugins/streams/index.ts';
 import { type World, world } from '../kit/world.ts';
@@ -10,10 +10,11 @@ import { type World, world } from '../kit/world.ts';
 const plugins = [accounts, streams, playback] as unknown as Plugin[];
 const ask = (w: World, id: string) => w.request('GET', `/api/playback/${id}`, { key: null });
 
-function live(playbackId: string, isLive: 0 | 1) {
+function live(playbackId: string, phase: 'upcoming' | 'live' | 'interrupted' | 'over') {
+  const isLive = phase === 'live' || phase === 'interrupted' ? 1 : 0;
   const url = `http://localhost:8080/hls/${playbackId}/index.m3u8`;
   const source = [{ hrn: 'HLS (TS)', type: 'html5/application/vnd.apple.mpegurl', url }];
-  return { type: 'live', meta: { live: isLive, source } };
+  return { type: 'live', meta: { live: isLive, phase, source } };
 }
 
 describe('playback info', () => {
@@ -21,20 +22,69 @@ describe('playback info', () => {
     await using w = await world({ plugins });
     const stream = await w.given.stream();
     const before = await ask(w, stream.playbackId);
-    expect([before.status, before.body]).toEqual([200, live(stream.playbackId, 0)]);
+    expect([before.status, before.body]).toEqual([200, live(stream.playbackId, 'upcoming')]);
     expect(before.headers.get('access-control-allow-origin')).toBe('*');
     const publish = await w.given.broadcast(stream);
-    expect((await ask(w, stream.playbackId)).body).toEqual(live(stream.playbackId, 1));
+    expect((await ask(w, stream.playbackId)).body).toEqual(live(stream.playbackId, 'live'));
     publish.end({ clean: true });
     await w.settle();
-    expect((await ask(w, stream.playbackId)).body).toEqual(live(stream.playbackId, 0));
+    expect((await ask(w, stream.playbackId)).body).toEqual(live(stream.playbackId, 'over'));
+  });
+
+  it('tells a connection that is lost for now from a broadcast that is over', async () => {
+    await using w = await world({ plugins });
+    const stream = await w.given.stream();
+    const publish = await w.given.broadcast(stream);
+    publish.end({ clean: false });
+    await w.settle();
+    expect((await ask(w, stream.playbackId)).body).toEqual(live(stream.playbackId, 'interrupted'));
+    await w.given.broadcast(stream);
+    expect((await ask(w, stream.playbackId)).body).toEqual(live(stream.playbackId, 'live'));
+  });
+
+  it('names the recording of the broadcast that is over, once there is one', async () => {
+    let recorded: 'waiting' | 'ready' | 'failed' | 'none' = 'none';
+    const asked: string[] = [];
+    const source = [{ hrn: 'MP4', type: 'html5/video/mp4', url: 'http://localhost:8080/r' }];
+    const recordings = definePlugin({
+      id: 'recorder',
+      summary: 'recordings that the test says',
+      offers: [
+        offer(playables, () => ({
+          async find(id) {
+            asked.push(id);
+            if (recorded === 'waiting') throw notReady;
+            if (recorded === 'failed') throw neverReady;
+            if (recorded === 'ready')
+              return { type: 'recording' as const, meta: { live: 0 as const, source } };
+            return undefined;
+          },
+        })),
+      ],
+    });
+    await using w = await world({ plugins: [...plugins, recordings] as Plugin[] });
+    const stream = await w.given.stream();
+    const { grant, end } = await w.given.broadcast(stream);
+    end({ clean: true });
+    await w.settle();
+    asked.length = 0;
+    const meta = async () => (await ask(w, stream.playbackId)).body.meta;
+    expect(await meta()).toEqual(live(stream.playbackId, 'over').meta);
+    expect(asked).toEqual([grant.sessionId]);
+    recorded = 'waiting';
+    expect((await meta()).recording).toEqual({ id: grant.sessionId, status: 'waiting' });
+    recorded = 'ready';
+    expect((await meta()).recording).toEqual({ id: grant.sessionId, status: 'ready' });
+    recorded = 'failed';
+    expect(await meta()).not.toHaveProperty('recording');
+    expect((await ask(w, grant.sessionId)).body.code).toBe('playback.failed');
   });
 
   it('knows the session that is on the air, and no longer when it is over', async () => {
     await using w = await world({ plugins });
     const stream = await w.given.stream();
     const publish = await w.given.broadcast(stream);
-    expect((await ask(w, publish.grant.sessionId)).body).toEqual(live(stream.playbackId, 1));
+    expect((await ask(w, publish.grant.sessionId)).body).toEqual(live(stream.playbackId, 'live'));
     publish.end({ clean: true });
     await w.settle();
     expect((await ask(w, publish.grant.sessionId)).status).toBe(404);

@@ -67,10 +67,12 @@ it('a finished recording is told of by its session', async () => {
       ],
     },
   });
-  for (const status of ['waiting', 'failed'] as const) {
-    is(reference(status));
-    expect((await info()).status).toBe(404);
-  }
+  is(reference('waiting'));
+  const early = await info();
+  expect([early.status, early.body.code]).toEqual([404, 'playback.not_ready']);
+  expect(early.headers.get('retry-after')).toBe('5');
+  is(reference('failed'));
+  expect((await info()).body.code).toBe('playback.not_found');
 });
 
 describe('what is not there', () => {

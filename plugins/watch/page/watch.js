@@ -1,14 +1,18 @@
 /**
- * Plays `/hls/{playbackId}/index.m3u8` and keeps at it: nothing on, the server gone, the broadcast back after
- * a break, a broken buffer. One hls.js instance lives as long as the page does.
+ * Plays what is behind the id in its path. A live stream, `/hls/{playbackId}/index.m3u8`, it keeps at: nothing on, the
+ * server gone, the broadcast back after a break, a broken buffer. One hls.js instance lives as long as the page does. An
+ * asset or a recording is handed over to `film.js` for good.
  *
  * States: `waiting` (nothing to play, asking now and then), `loading`, `playing`, `stalled` (the picture
- * stands still although something should be on).
+ * stands still although something should be on), `film`.
  */
+import { playFilm } from './film.js';
+import { INTERRUPTED, lookUp } from './look-up.js';
 import { Pace } from './pace.js';
 
 const playbackId = decodeURIComponent(location.pathname.replace(/\/+$/, '').split('/').pop() ?? '');
-const source = `/hls/${encodeURIComponent(playbackId)}/index.m3u8`;
+/** Of a session that is on the air, that of its stream. */
+let source = `/hls/${encodeURIComponent(playbackId)}/index.m3u8`;
 const Hls = window.Hls;
 const video = element('video');
 const usesHls = Hls?.isSupported() === true;
@@ -32,6 +36,8 @@ const FRESH = 5000;
 const CALM = 20_000;
 /** From here on after the first picture a stall makes the delay longer, by this many seconds. */
 const SETTLED = 5000;
+/** How often the server is asked why the picture stands still. */
+const EXPLAIN = 2000;
 const STALL_INCREASE = 0.25;
 /** Seconds behind the wanted delay from which catching up by speed would take too long. */
 const TOO_FAR = 6;
@@ -41,18 +47,19 @@ let waiting = 0;
 let advancedAt = 0;
 let stalledAt = 0;
 let rebuiltAt = 0;
+let explainedAt = 0;
 const pace = new Pace();
 const still = { since: performance.now(), at: -1, freshSince: 0, tried: 0 };
 
 setControls();
 setInterval(watchPicture, 500);
 setInterval(keepPace, 100);
-video.addEventListener('playing', () => become('playing', ''));
+video.addEventListener('playing', () => become(millrace.state === 'film' ? 'film' : 'playing', ''));
 video.addEventListener('playing', () => setTimeout(countStalls, SETTLED), { once: true });
-video.addEventListener('ended', () => waitForBroadcast('The broadcast has ended.'));
+video.addEventListener('ended', () => millrace.state === 'film' || waitForBroadcast(''));
 if (usesHls) millrace.hls = createPlayer();
-else video.addEventListener('error', () => waitForBroadcast('The broadcast was interrupted.'));
-void waitForBroadcast('Looking for the broadcast…', 0);
+else video.addEventListener('error', () => millrace.state === 'film' || waitForBroadcast(''));
+void waitForBroadcast('Looking for the video …', 0);
 
 function createPlayer() {
   const forEver = (maxRetryDelayMs) => ({
@@ -102,9 +109,9 @@ function createPlayer() {
       millrace.fatalErrors += 1;
       // After the handlers of hls.js itself, which still see this error.
       if (data.type === Hls.ErrorTypes.MEDIA_ERROR) setTimeout(rebuildBuffers);
-      else setTimeout(waitForBroadcast, 0, 'The broadcast is starting again…', 250);
+      else setTimeout(waitForBroadcast, 0, 'The broadcast is starting again …', 250);
     } else if (isGone && /^(level|manifest)Load/.test(data.details)) {
-      setTimeout(waitForBroadcast, 0, NOTHING_ON);
+      setTimeout(waitForBroadcast, 0, '', 0);
     }
   });
   hls.attachMedia(video);
@@ -115,11 +122,12 @@ function countStalls() {
   if (millrace.hls) millrace.hls.config.liveSyncOnStallIncrease = STALL_INCREASE;
 }
 
-const NOTHING_ON = 'Nothing is on right now. It starts here by itself when the broadcast begins.';
-
-/** Asks for the playlist, first after `firstWait` ms and then less and less often, and plays once it is there. */
+/**
+ * Asks for the playlist, first after `firstWait` ms and then less and less often, and plays once it is there. Without one
+ * it asks what else there is to play, and why there is nothing.
+ */
 async function waitForBroadcast(message, firstWait = FIRST_WAIT) {
-  if (millrace.state === 'waiting') return;
+  if (millrace.state === 'waiting' || millrace.state === 'film') return;
   become('waiting', message);
   millrace.hls?.stopLoad();
   const turn = ++waiting;
@@ -129,9 +137,40 @@ async function waitForBroadcast(message, firstWait = FIRST_WAIT) {
     const answer = await ask();
     if (turn !== waiting) return;
     if (answer === 200) break;
-    become('waiting', answer === 0 ? 'The server does not answer. Trying again…' : NOTHING_ON);
+    const found = await lookUp(playbackId);
+    if (turn !== waiting) return;
+    if (found.is === 'film') return showFilm(found);
+    // A session is found by its own id, and played by its stream's.
+    source = found.source ?? source;
+    become('waiting', found.message, found.recording);
   }
   load();
+}
+
+/** An asset or a recording stays one: what watches over a live picture ends. */
+function showFilm({ sources }) {
+  waiting += 1;
+  millrace.hls?.destroy();
+  for (const id of ['controls', 'behind']) element(id).hidden = true;
+  video.setAttribute('aria-label', 'Video');
+  video.playbackRate = 1;
+  become('film', '');
+  const isThere = async () => {
+    const found = await lookUp(playbackId);
+    become('film', found.message ?? '');
+    return found.is === 'film';
+  };
+  millrace.hls = playFilm(sources, { video, Hls: usesHls ? Hls : undefined, isThere, note });
+}
+
+/** While the picture stands still: whether the broadcaster's connection dropped. */
+async function explain() {
+  if (performance.now() - explainedAt < EXPLAIN) return;
+  explainedAt = performance.now();
+  const { is, message } = await lookUp(playbackId);
+  // What starts was never gone: the fault is elsewhere.
+  if (millrace.state === 'stalled' && (is === 'unreachable' || message === INTERRUPTED))
+    become('stalled', message);
 }
 
 /** The HTTP status of the playlist; 0 when there is no answer. */
@@ -147,7 +186,7 @@ async function ask() {
 
 function load() {
   waiting += 1;
-  become('loading', 'The broadcast is starting…');
+  become('loading', 'The broadcast is starting …');
   restartClock();
   if (usesHls) millrace.hls.loadSource(source);
   else {
@@ -170,6 +209,7 @@ function watchPicture() {
   showReadout();
   const now = performance.now();
   const { hls, state } = millrace;
+  if (state === 'film') return;
   const hasMoved = video.currentTime !== still.at;
   if (hasMoved || isPausedByUser || document.hidden || state === 'waiting') {
     restartClock();
@@ -180,7 +220,8 @@ function watchPicture() {
   }
   const seconds = (now - still.since) / 1000;
   if (seconds > 1.5 && state === 'playing')
-    become('stalled', 'The broadcast stands still. It goes on here by itself…');
+    become('stalled', 'The picture stands still. It goes on here by itself …');
+  if (millrace.state === 'stalled') void explain();
   const remedy = REMEDIES[still.tried];
   if (!hls || still.freshSince === 0 || now - advancedAt > FRESH) return;
   const waited = (now - still.freshSince) / 1000;
@@ -275,16 +316,20 @@ function rebuildBuffers() {
 }
 
 function loadAnew() {
-  void waitForBroadcast('The broadcast is starting again…', 250);
+  void waitForBroadcast('The broadcast is starting again …', 250);
 }
 
-function become(state, message) {
+/** @param recording path of the page that plays it, where there is one */
+function become(state, message, recording = '') {
   if (millrace.state !== state) note(`${millrace.state} → ${state}`);
   millrace.state = state;
   const text = element('message');
   // Written only when it differs: each write is read out to whoever listens.
   if (text.textContent !== message) text.textContent = message;
   element('live').hidden = state !== 'playing';
+  element('recording').hidden = recording === '';
+  if (recording !== '') element('recording').href = recording;
+  element('notice').hidden = message === '' && recording === '';
 }
 
 function note(text) {
@@ -325,10 +370,11 @@ function showButtons() {
 function showReadout() {
   const { hls } = millrace;
   const ahead = bufferedEnd() - video.currentTime;
-  const isOn = millrace.state === 'playing';
+  const isFilm = millrace.state === 'film';
+  const isOn = millrace.state === 'playing' || isFilm;
   const level = hls?.levels[hls.currentLevel];
   const quality = video.getVideoPlaybackQuality?.();
-  element('latency').textContent = isOn && hls?.latency ? `${hls.latency.toFixed(1)} s` : '–';
+  element('latency').textContent = isOn && !isFilm && hls?.latency ? `${hls.latency.toFixed(1)} s` : '–';
   element('picture').textContent = video.videoWidth ? `${video.videoWidth} × ${video.videoHeight}` : '–';
   element('rate').textContent = isOn && level?.bitrate ? `${(level.bitrate / 1e6).toFixed(1)} Mb/s` : '–';
   element('buffer').textContent = isOn ? `${ahead.toFixed(1)} s` : '–';

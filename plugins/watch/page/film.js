@@ -1,0 +1,59 @@
+import { pathOf } from './look-up.js';
+
+/** How long to wait before a film that failed is loaded again, ms; the last one repeats. */
+const WAITS = [1000, 2000, 4000, 8000];
+
+/**
+ * Plays a film: HLS where there is some, else the file, which the browser plays by itself. A film that fails is loaded again where it
+ * stood. Answers the hls.js instance, if it uses one.
+ *
+ * @param options `Hls`: undefined where the browser does without; `isThere`: asked before each new try
+ */
+export function playFilm(sources, { video, Hls, isThere, note }) {
+  const playlist = sources.find(({ type }) => type.includes('mpegurl'));
+  const file = sources.find(({ type }) => type === 'html5/video/mp4');
+  const hls = Hls && playlist ? new Hls() : null;
+  let failures = 0;
+  let place = 0;
+
+  const load = () => {
+    if (hls) {
+      hls.config.startPosition = place || -1;
+      hls.loadSource(pathOf(playlist.url));
+    } else {
+      const isHls = playlist && (!file || video.canPlayType('application/vnd.apple.mpegurl'));
+      video.src = pathOf((isHls ? playlist : file).url);
+      video.currentTime = place;
+    }
+    // Where the browser forbids it, the viewer presses play.
+    video.play().catch(() => {});
+  };
+  const tryAgain = () => {
+    const wait = WAITS[Math.min(failures, WAITS.length - 1)];
+    failures += 1;
+    setTimeout(async () => ((await isThere()) ? load() : tryAgain()), wait);
+  };
+  const noteFailure = (reason) => {
+    note(`film: ${reason}`);
+    place = video.currentTime || place;
+    tryAgain();
+  };
+
+  video.controls = true;
+  video.addEventListener('playing', () => {
+    failures = 0;
+  });
+  if (hls) {
+    hls.on(Hls.Events.ERROR, (_, { fatal, type, details }) => {
+      if (!fatal) return;
+      if (type !== Hls.ErrorTypes.MEDIA_ERROR || failures > 0) return noteFailure(details);
+      failures += 1;
+      hls.recoverMediaError();
+    });
+    hls.attachMedia(video);
+  } else {
+    video.addEventListener('error', () => noteFailure(video.error?.message));
+  }
+  load();
+  return hls;
+}

@@ -1,0 +1,51 @@
+/**
+ * What the server says of an id, as `{ is, message }`:
+ * `stream` (with `source`, the path of its playlist), `film` (with `sources`), `absent`, or `unreachable`.
+ * `recording` is the path of the page that plays what a stream showed last.
+ */
+export async function lookUp(id) {
+  try {
+    const answer = await fetch(`/api/playback/${encodeURIComponent(id)}`, {
+      cache: 'no-store',
+      signal: AbortSignal.timeout(15_000),
+    });
+    const body = await answer.json();
+    if (answer.ok)
+      return body.type === 'live' ? streamOf(body.meta) : { is: 'film', sources: body.meta.source };
+    if (ABSENT[body.code]) return { is: 'absent', message: ABSENT[body.code] };
+    // Without the plugin that answers this, every id may be that of a stream.
+    if (body.code === 'route.not_found') return { is: 'stream', message: UPCOMING };
+    return { is: 'unreachable', message: NO_ANSWER };
+  } catch {
+    return { is: 'unreachable', message: NO_ANSWER };
+  }
+}
+
+/** The path of a URL of this server, by whatever address the page was reached. */
+export function pathOf(url) {
+  const { pathname, search } = new URL(url, location.href);
+  return pathname + search;
+}
+
+function streamOf({ phase, recording, source }) {
+  const found = { is: 'stream', message: MESSAGES[phase], source: pathOf(source[0].url) };
+  if (recording?.status === 'waiting')
+    found.message = 'The broadcast is over. Its recording is being prepared …';
+  if (recording?.status === 'ready') found.recording = `/watch/${encodeURIComponent(recording.id)}`;
+  return found;
+}
+
+const NO_ANSWER = 'The server does not answer. Trying again …';
+const UPCOMING = 'Not on the air yet. This page starts by itself.';
+export const INTERRUPTED = "The broadcaster's connection dropped. Waiting …";
+const MESSAGES = {
+  upcoming: UPCOMING,
+  live: 'The broadcast is starting …',
+  interrupted: INTERRUPTED,
+  over: 'The broadcast is over.',
+};
+const ABSENT = {
+  'playback.not_found': 'There is no video at this address. Check the link.',
+  'playback.not_ready': 'This video is not ready yet. This page starts by itself.',
+  'playback.failed': 'This video could not be prepared.',
+};
