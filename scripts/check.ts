@@ -1,5 +1,5 @@
 /**
- * `npm run check`: format and lint, types, import rules, dead code. Runs all four even when one fails, so that one run
+ * `npm run check`: format and lint, types, import rules, licences, dead code. Runs all of them even when one fails, so that one run
  * shows everything; prints how long each took.
  */
 import { spawn } from 'node:child_process';
@@ -15,6 +15,7 @@ const steps: [name: string, ...command: string[]][] = [
     ...['--pretty', 'false', '--incremental', '--tsBuildInfoFile', 'node_modules/.cache/check.tsbuildinfo'],
   ],
   ['import rules', 'scripts/import-rules.ts'],
+  ['licences', 'scripts/licences.ts'],
   ['dead code', 'node_modules/knip/bin/knip.js', '--no-progress'],
 ];
 const failed: string[] = [];
