@@ -1,7 +1,5 @@
 import { createHash, randomBytes, randomUUID } from 'node:crypto';
 
-/** Characters. */
-const uuidLength = '00000000-0000-4000-8000-000000000000'.length;
 const uuidPattern = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const alphabet = '0123456789abcdefghijklmnopqrstuvwxyz';
 
