@@ -141,6 +141,9 @@ export const broadcastMachine = setup({
     applyNewKey: assign(({ context, event }) =>
       event.type === 'rotateKey' ? { stream: { ...context.stream, streamKey: event.streamKey } } : {},
     ),
+    takeRecording: assign(({ context, event }) =>
+      event.type === 'recording' && isNews(context.recording, event) ? { recording: event.recording } : {},
+    ),
     emitStarted: enqueueActions(({ enqueue }) => {
       enqueue.emit({ type: 'stream.started' });
       enqueue.emit({ type: 'session.started' });
@@ -191,6 +194,7 @@ export const broadcastMachine = setup({
     change: { actions: 'applyChanges' },
     rotateKey: { actions: 'applyNewKey' },
     closed: { guard: 'isLeaving', actions: 'takeLastFigures' },
+    recording: { actions: 'takeRecording' },
     delete: '.deleted',
   },
   states: {
@@ -343,8 +347,19 @@ export interface BroadcastContext {
   readonly publishCount: number;
   /** The process that keeps the playlist: who publishes there feeds it, or did last. States from before have none. */
   readonly feeder?: Feeder | null;
+  /** Of the newest recorded session. States from before have none. */
+  readonly recording?: SessionRecording;
   /** Longest EXT-X-TARGETDURATION any session had, seconds: it never shrinks. */
   readonly targetDuration: number;
+}
+
+/** What became of the recording of a session, as its stream shows it. */
+export interface SessionRecording {
+  readonly sessionId: string;
+  /** When the session began, epoch ms: the newest one counts. */
+  readonly sessionCreatedAt: number;
+  /** `none`: it failed or was deleted. */
+  readonly status: 'waiting' | 'ready' | 'none';
 }
 
 /** A process of a node. */
@@ -437,6 +452,8 @@ export type BroadcastEvent = { readonly at: number } & (
       readonly type: 'change';
       readonly changes: StreamChanges;
     }
+  /** `instead`: id of a session whose recording is gone, if the one told now is to be shown in its place. */
+  | { readonly type: 'recording'; readonly recording: SessionRecording; readonly instead?: string }
   | { readonly type: 'rotateKey'; readonly streamKey: string }
   | { readonly type: 'terminate' }
   /** With the figures of the publish that runs, as they are now: its `closed` finds nobody any more. */
@@ -483,6 +500,16 @@ export function brakedUntil(session: Session): number {
   if (takeovers.length < takeoverBrake.takeovers) return 0;
   const [first, last] = [takeovers[0], takeovers[takeovers.length - 1]];
   return last - first <= takeoverBrake.window ? last + takeoverBrake.pause : 0;
+}
+
+/** Reports may come late and twice: an older session never replaces a newer one, and nothing is unfinished again. */
+function isNews(
+  known: SessionRecording | undefined,
+  { recording, instead }: { readonly recording: SessionRecording; readonly instead?: string },
+): boolean {
+  if (!known || known.sessionId === instead) return true;
+  if (known.sessionId === recording.sessionId) return recording.status !== 'waiting';
+  return recording.sessionCreatedAt > known.sessionCreatedAt;
 }
 
 function mayTakeOver(session: Session, event: { busyKey: 'takeover' | 'refuse'; at: number }): boolean {

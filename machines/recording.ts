@@ -98,7 +98,7 @@ export const recordingMachine = setup({
               ),
               emit(({ context, event: { output } }) => ({
                 type: 'recording.ready' as const,
-                stream: context.stream,
+                stream: (output.outcome === 'ready' && output.stream) || finishedStream(context),
                 payload: output.outcome === 'ready' ? output.payload : {},
               })),
               'dropStream',
@@ -235,6 +235,8 @@ export type Finished =
       readonly outcome: 'ready';
       readonly missing: readonly string[];
       readonly gaps: number;
+      /** The parent stream as it is then; null when it was deleted. */
+      readonly stream: Shown | null;
       /** Of the event. */
       readonly payload: Shown;
     }
@@ -252,6 +254,11 @@ function pauseAfter(tries: number): number {
 
 function giveUpAt({ recording, overAt }: RecordingContext): number {
   return overAt + recording.giveUp;
+}
+
+/** A stream that was deleted is shown as it was last. */
+function finishedStream({ stream }: RecordingContext): Shown {
+  return stream.record === true ? { ...stream, recordingStatus: 'ready' } : stream;
 }
 
 function outcomeOf(event: object): Finished['outcome'] | undefined {

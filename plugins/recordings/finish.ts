@@ -12,7 +12,9 @@ import { finishTask } from './finish-task.ts';
 import type { RecordingsKit } from './kit.ts';
 import { recordingLimitTable } from './limits.ts';
 import { folderOf, linksOf } from './names.ts';
+import { noteReady, noteStatus } from './stream-status.ts';
 import { dropTake, finishTakes, type NodeTake } from './takes.ts';
+import { issuesOf } from './told.ts';
 
 const { finishing, finishTime, attempts, renditionShare } = valuesOf(recordingLimitTable);
 const shared = { concurrency: finishing, timeout: finishTime, attempts };
@@ -81,12 +83,17 @@ async function finish({ input, signal }: Attempt<Finish>, kit: RecordingsKit): P
     }
   }
   const links = linksOf(sessionId, kit.deployment);
-  return {
-    outcome: 'ready',
+  const notes = {
     missing: missing.map(({ node }) => node),
     gaps: takes.reduce((sum, { take }) => sum + take.gaps, 0),
-    payload: { ...links, session: { ...session?.body, recordingStatus: 'ready', ...links }, assetId },
   };
+  const issues = [
+    ...((session?.body.issues as readonly string[] | undefined) ?? []),
+    ...issuesOf({ status: 'ready', problem: '', ...notes }),
+  ];
+  const shown = { ...session?.body, issues, recordingStatus: 'ready', ...links };
+  const stream = await noteReady(input, kit);
+  return { outcome: 'ready', ...notes, stream, payload: { ...links, session: shown, assetId } };
 }
 
 /** Removes what a recording whose asset is ready has left: takes on nodes, and their blobs where several became one. */
@@ -107,6 +114,7 @@ export const abandonEffect = effect<Abandon, null, typeof config>({
   ...shared,
   async run({ input }, kit) {
     const { assetId, message } = input;
+    await noteStatus(input, { status: 'none', kit });
     await kit.use(assets).fail(assetId, message);
     await finishTask(input, kit).fail(message);
     return null;

@@ -6,7 +6,8 @@ import { tasks } from '../tasks/contract.ts';
 import { taskIdOf } from './finish-task.ts';
 import type { RecordingsKit } from './kit.ts';
 import { assetIdOf } from './names.ts';
-import { recording } from './recording.ts';
+import { recording, recordingDocument, recordingKind } from './recording.ts';
+import { noteDeleted, noteStatus } from './stream-status.ts';
 
 /** Whether a session is recorded: what its parent's `record` was when it began. */
 export function isRecorded({ fields }: Pick<SessionFacts, 'fields'>): boolean {
@@ -20,6 +21,9 @@ export function isRecorded({ fields }: Pick<SessionFacts, 'fields'>): boolean {
 export async function sessionStarted(event: LoggedEvent, kit: RecordingsKit): Promise<void> {
   const { stream, payload: session } = bodyOf(event);
   if (!isRecorded(session)) return;
+  const { id: sessionId, streamId, createdAt } = session;
+  // Before its event: who hears of that finds the stream in the same state.
+  await noteStatus({ streamId, sessionId, createdAt }, { status: 'waiting', kit });
   const options = { cause: causeOf(event) };
   try {
     await kit.actors.ask(recording, session.id, { type: 'started', stream }, options);
@@ -29,7 +33,7 @@ export async function sessionStarted(event: LoggedEvent, kit: RecordingsKit): Pr
     if (hasCode(error, 'actor.not_possible')) return;
     if (!hasCode(error, 'actor.not_found')) throw error;
   }
-  const { id: sessionId, streamId, account, createdAt, name, createdByTokenName } = session;
+  const { account, name, createdByTokenName } = session;
   const settings = {
     ...{ sessionId, streamId, account, createdAt, name, createdByTokenName },
     assetId: assetIdOf(sessionId),
@@ -62,6 +66,11 @@ export async function assetDeleted(event: LoggedEvent, kit: RecordingsKit): Prom
   const { type, sessionId } = payload?.asset?.source ?? {};
   if (type !== 'recording' || sessionId === undefined) return;
   await kit.use(tasks).cancel(taskIdOf(sessionId));
+  const row = await kit.resources.get(recordingKind, sessionId, { isBeside: true });
+  if (row) {
+    const { streamId } = recordingDocument(row);
+    await noteDeleted({ streamId, sessionId, createdAt: row.createdAt }, kit);
+  }
   await kit.actors
     .ask(recording, sessionId, { type: 'assetDeleted' }, { cause: causeOf(event) })
     .catch(unlessRefused);
@@ -71,7 +80,9 @@ function bodyOf(event: LoggedEvent): {
   readonly stream: Readonly<Record<string, unknown>>;
   readonly payload: SessionFacts;
 } {
-  return JSON.parse(event.body);
+  const { stream, payload } = JSON.parse(event.body);
+  // The session is the newest recorded one. The stream may have said so before it was told.
+  return { stream: stream.record === true ? { ...stream, recordingStatus: 'waiting' } : stream, payload };
 }
 
 function causeOf({ id }: LoggedEvent): string {

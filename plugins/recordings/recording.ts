@@ -15,9 +15,8 @@ export const recording: ActorType<typeof recordingMachine> = {
     return [{ ...row, body: JSON.stringify(document), indexes: { streamId, status: document.status } }];
   },
   describe(emitted, { recording: { account, streamId } }) {
-    const { type, stream, ...rest } = emitted as unknown as RecordingEmitted;
-    const recordingStatus = type === 'recording.ready' ? 'ready' : 'waiting';
-    return { account, stream: streamId, body: { stream: { ...stream, recordingStatus }, ...rest } };
+    const { type: _, stream, ...rest } = emitted as unknown as RecordingEmitted;
+    return { account, stream: streamId, body: { stream, ...rest } };
   },
 };
 

@@ -13,10 +13,7 @@ import {
 
 const example = 'https://video.example.com/recordings/6f1c1d52-5ad5-4c6e-9ad0-0b4f0d3ad1b8';
 
-/**
- * What sessions and streams are told of their recording: of a stream with `record` true that of its newest session which has
- * one. One look at the store for those, none for what is not recorded.
- */
+/** What sessions and streams with `record` true show of their recording: a stream that of its newest recorded session. */
 export const recordingFields: Derivation<RecordingsKit> = {
   resource: stream,
   schemas: {
@@ -33,9 +30,11 @@ export const recordingFields: Derivation<RecordingsKit> = {
       examples: [`${example}/source.mp4`],
     }),
   },
-  of({ id, parentId, record }, kit) {
+  async of({ id, parentId, record, recordingStatus }, kit) {
     if (record !== true) return undefined;
-    return parentId === undefined ? ofStream(id as string, kit) : ofSession(id as string, kit);
+    if (parentId !== undefined) return ofSession(id as string, kit);
+    // A stream shows its status itself: nothing is to be linked before it is ready.
+    return recordingStatus === 'waiting' ? undefined : ofStream(id as string, kit);
   },
 };
 
@@ -44,7 +43,10 @@ async function ofSession(id: string, kit: RecordingsKit): Promise<Derived | unde
   return found && { ...told(found, kit), issues: issuesOf(found) };
 }
 
-/** Without issues: they are of a session that is over, and nothing about the stream can be mended. */
+/**
+ * The links, and the status of streams that were stored before they were told of their recordings. Without issues: they are of a
+ * session that is over, and nothing about the stream can be mended.
+ */
 async function ofStream(id: string, kit: RecordingsKit): Promise<Derived | undefined> {
   // Sessions lie beside their stream, and a recording has the id of its session.
   const newest = await kit.resources.find(recordingKind, 'streamId', id, { isBeside: true });
@@ -57,7 +59,12 @@ function told(recording: RecordingDocument, { deployment }: RecordingsKit): Deri
   return { values: { recordingStatus: 'ready', ...linksOf(recording.sessionId, deployment) } };
 }
 
-function issuesOf({ status, problem, missing, gaps }: RecordingDocument): string[] {
+export function issuesOf({
+  status,
+  problem,
+  missing,
+  gaps,
+}: Pick<RecordingDocument, 'status' | 'problem' | 'missing' | 'gaps'>): string[] {
   const issues: string[] = [];
   if (status === 'failed') issues.push(`The recording failed. ${problem}`);
   if (status === 'retrying') issues.push(`The recording is not finished yet; it is tried again. ${problem}`);

@@ -3,6 +3,7 @@ import type { Operation } from '../../core/operation.ts';
 import type { LiveReading, PublishGrant } from '../../core/ports/media.ts';
 import { resource } from '../../core/resource.ts';
 import { collection, token } from '../../core/token.ts';
+import type { SessionRecording } from '../../machines/broadcast.ts';
 
 /** The stream object; sessions are of the same kind. Other plugins add fields to it. */
 export const stream = resource('stream');
@@ -26,6 +27,11 @@ export interface Streams {
    * Faults `store.*` (503).
    */
   current(id: string): Promise<CurrentStream | undefined>;
+  /**
+   * Tells a parent stream about the recording of one of its sessions; its `recordingStatus` follows the newest one. `instead`: a
+   * session whose recording was deleted and which this one replaces. May be repeated. Nothing happens when the stream is gone.
+   */
+  noteRecording(streamId: string, options: { recording: SessionRecording; instead?: string }): Promise<void>;
   /** Called once a second while something is on the air on this node. Returns its end. */
   observe(observer: LiveObserver): () => void;
 }

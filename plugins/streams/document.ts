@@ -4,6 +4,7 @@ import {
   brakedUntil,
   type Feeder,
   type SessionFigures,
+  type SessionRecording,
   type StreamSettings,
 } from '../../machines/broadcast.ts';
 
@@ -16,6 +17,8 @@ export interface StreamDocument extends Omit<StreamSettings, 'holdSeconds'> {
   readonly isActive: boolean;
   /** Parents only: the newest session. Rows from before have none. */
   readonly sessionId?: string | null;
+  /** Parents only: of the newest recorded session. Rows from before have none. */
+  readonly recording?: SessionRecording;
   /** Sessions only: nobody can bring it back. Rows from before have none. */
   readonly isOver?: boolean;
   /** On the air, but nobody publishes: the encoder's connection was lost. */
@@ -63,6 +66,7 @@ export function streamDocument(context: BroadcastContext): StreamDocument {
     ...stream,
     parentId: null,
     sessionId: session?.id ?? null,
+    ...(context.recording && { recording: context.recording }),
     isActive: context.isActive,
     isHeld: context.isActive && publish === null,
     token: context.isActive && publish ? publish.token : null,

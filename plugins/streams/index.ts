@@ -1,4 +1,5 @@
 import { authenticator } from '../../core/auth.ts';
+import { unlessRefused } from '../../core/fault.ts';
 import { definePlugin } from '../../core/plugin.ts';
 import { offer } from '../../core/token.ts';
 import { playables } from '../playback/contract.ts';
@@ -105,6 +106,9 @@ export default definePlugin({
           ...{ account, streamKey, isActive, sessionId, incarnation: keeper },
           fields: shown.present(fields),
         };
+      },
+      async noteRecording(streamId, note) {
+        await kit.actors.ask(broadcast, streamId, { type: 'recording', ...note }).catch(unlessRefused);
       },
       observe: live.observe,
     });

@@ -54,7 +54,18 @@ function presentStream(
     ],
     ...figuresOf({ lastMediaAt, past: document.past, current }),
     ...shown,
+    ...recordingOf(document, shown),
   };
+}
+
+/** Of a parent; a session's is in its recording, which goes on after the next session has begun. */
+function recordingOf(
+  { parentId, recording }: StreamDocument,
+  { record }: { readonly record?: unknown },
+): { recordingStatus?: 'waiting' | 'ready' } {
+  const isShown = parentId === null && record === true;
+  if (!isShown || !recording || recording.status === 'none') return {};
+  return { recordingStatus: recording.status };
 }
 
 /** What came of media, as it is shown. */
