@@ -11,6 +11,7 @@ import {
   noVitals,
   type PublishGrant,
   type PublishRefusal,
+  type PublishRequest,
 } from '../../core/ports/media.ts';
 import { readPem } from '../read-pem.ts';
 import { Arrivals } from './arrivals.ts';
@@ -21,6 +22,7 @@ import { mediaLimits } from './limits.ts';
 import { MemoryBudget } from './memory-budget.ts';
 import { Numbers } from './numbers.ts';
 import { OwnDelay } from './own-delay.ts';
+import { publishLog } from './publish-log.ts';
 import type { PushRelay } from './push/relay.ts';
 import type { MediaRecorder } from './recording/feed.ts';
 import type { RenditionMaker } from './renditions/ladder.ts';
@@ -72,7 +74,10 @@ export function inProcessMedia(options: InProcessMediaOptions): Media {
     return airing;
   };
 
-  const attach = (granted: PublishGrant, handlers: MediaHandlers): MediaSink | PublishRefusal => {
+  const attach = (
+    granted: PublishGrant,
+    { request, handlers }: { request: PublishRequest; handlers: MediaHandlers },
+  ): MediaSink | PublishRefusal => {
     const closed = closings.take(granted.token);
     if (closed !== undefined) return rejected(closed);
     const current = outputs.get(granted.playbackId)?.publish;
@@ -109,13 +114,19 @@ export function inProcessMedia(options: InProcessMediaOptions): Media {
           },
         }),
       onPlayable() {
+        publish.log.began();
         tell('playable', publish, handlers);
         arrivals.announce(grant.playbackId);
       },
       onTargetGrown: () => tell('progress', publish, handlers),
       onFatal: (reason) => listener?.close(grant.token, reason),
     });
-    const publish: Running = { grant: granted, figures: () => sink.figures(), told: 0 };
+    const details = () => ({ encoder: sink.encoder, codecs: sink.codecs });
+    const publish: Running = {
+      ...{ grant: granted, told: 0 },
+      figures: () => sink.figures(),
+      log: publishLog(request, { grant, log, details }),
+    };
     running.set(grant.token, publish);
     return sink;
   };
@@ -124,7 +135,9 @@ export function inProcessMedia(options: InProcessMediaOptions): Media {
     const airing = outputs.get(grant.playbackId);
     airing?.output.detach(grant.token);
     if (airing?.publish?.token === grant.token) airing.publish = undefined;
-    const figures = running.get(grant.token)?.figures() ?? noFigures;
+    const publish = running.get(grant.token);
+    const figures = publish?.figures() ?? noFigures;
+    publish?.log.ended(end.reason, figures);
     running.delete(grant.token);
     endedBytes += figures.bytes;
     const clean = end.clean && end.by === 'encoder';
@@ -154,7 +167,7 @@ export function inProcessMedia(options: InProcessMediaOptions): Media {
           limits: rtmp.limits,
           handlers: {
             authorise: (request) => handlers.authorise(request),
-            attach: (grant) => attach(grant, handlers),
+            attach: (grant, request) => attach(grant, { request, handlers }),
             detached: (grant, end) => detached(grant, end, handlers),
           },
         });
@@ -266,6 +279,7 @@ interface Airing {
 /** A publish that has attached and not ended. */
 interface Running {
   readonly grant: PublishGrant;
+  readonly log: ReturnType<typeof publishLog>;
   figures(): Figures;
   /** Bytes that were last told. */
   told: number;

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { PublishGrant } from '../../core/ports/media.ts';
 import { inProcessMedia } from '../../runtime/media/in-process.ts';
+import { encodeAmf0 } from '../../runtime/media/rtmp/amf0.ts';
 import { readFragments } from '../hls/boxes.ts';
 import { parsePlaylist } from '../hls/checker.ts';
 import { AVC_240P, videoHeader } from '../hls/feed.ts';
@@ -34,6 +35,56 @@ test('a publish plays, and is closed once with its figures', async () => {
   s.media.retire('key');
   expect(s.media.totals()).toEqual({ publishes: 0, outputs: 0, bytes, waitingViewers: 0, viewers: 0 });
   expect(s.serve('index.m3u8')).toBe(undefined);
+});
+
+test('the log has a line when a broadcast starts and one when it ends, without its key', async () => {
+  await using s = await station();
+  const about = () =>
+    s.lines.filter((line) => line.startsWith('info broadcast')).map((line) => line.replace(/[\w-]{36}/, '…'));
+  const told = {
+    ...{ streamId: 'stream of secret', sessionId: 'session', connection: '…', address: '127.0.0.1' },
+    ...{ encoder: 'obs-output module', codecs: ['avc1.64001e', 'mp4a.40.2'] },
+  };
+  const onAir = async (turn: number) => {
+    const encoder = await s.encoder('secret');
+    encoder.sendMetadata(encodeAmf0(['onMetaData', { encoder: 'obs-output module', width: 640 }]));
+    sendHeaders(encoder);
+    sendMedia(encoder, { seconds: 3 });
+    await until('the playlist', () => s.told().includes(`playable t${turn}`));
+    await until('all media', () => (s.media.figures(`t${turn}`)?.duration ?? 0) > 2.9);
+    return encoder;
+  };
+  const first = await onAir(1);
+  expect(about()).toEqual([`info broadcast started ${JSON.stringify(told)}`]);
+  await first.close({ clean: true });
+  await until('the end', () => s.told().includes('closed t1 clean'));
+  const { bytes } = s.facts.at(-1)?.figures ?? {};
+  const end = (reason: string) =>
+    `info broadcast ended ${JSON.stringify({ ...told, seconds: 3, bytes, reason })}`;
+  expect(about()[1]).toBe(end('the encoder ended the broadcast'));
+  const second = await onAir(2);
+  await second.close({ clean: false });
+  await until('the second end', () => s.told().includes('closed t2'));
+  expect(about()[3]).toBe(end('the connection closed'));
+  const third = await onAir(3);
+  s.media.close('t3', 'The stream was suspended.');
+  await third.closed;
+  expect(about()[5]).toBe(end('The stream was suspended.'));
+  const empty = await s.encoder('secret');
+  await empty.close({ clean: true });
+  await until('the empty end', () => s.told().includes('closed t4 clean'));
+  expect(about()[6]).toMatch(
+    /^info broadcast ended before anything could be played .*"seconds":0,"bytes":0,/,
+  );
+  await onAir(5);
+  await s.stop();
+  expect(about().slice(7)).toEqual([
+    `info broadcast started ${JSON.stringify(told)}`,
+    end('the server is stopping'),
+  ]);
+  expect(
+    s.lines.filter((line) => line.includes('connection ended')).every((line) => line.startsWith('debug')),
+  ).toBe(true);
 });
 
 test('the totals are of all publishes and of everybody who waits', async () => {

@@ -70,6 +70,9 @@ export class Ingest implements MediaSink {
   #audioCodec = 0;
   #videoRecord: Uint8Array | undefined;
   #audioRecord: Uint8Array | undefined;
+  /** By track: RFC 6381. */
+  readonly #codecs: (string | undefined)[] = [undefined, undefined];
+  #encoder: string | undefined;
   /** By track: since when it comes in a codec that cannot be passed on, epoch milliseconds; -1: it does not. */
   readonly #refusedSince = [-1, -1];
   readonly #refusals = ['', ''];
@@ -102,6 +105,16 @@ export class Ingest implements MediaSink {
   /** Where its media ends on the output's timeline, milliseconds. */
   get end(): number {
     return this.#cutter.end;
+  }
+
+  /** RFC 6381 names of the tracks it passes on, as their newest headers say. */
+  get codecs(): string[] {
+    return this.#codecs.filter((codec) => codec !== undefined);
+  }
+
+  /** What the encoder calls itself; undefined when it does not say. */
+  get encoder(): string | undefined {
+    return this.#encoder;
   }
 
   onVideo(start: number, end: number, timestamp: number): void {
@@ -174,6 +187,8 @@ export class Ingest implements MediaSink {
             : undefined;
       const has = (...names: string[]) => names.some((name) => Boolean(field(name)));
       const rate = field('framerate');
+      const encoder = field('encoder');
+      if (typeof encoder === 'string' && encoder !== '') this.#encoder = encoder.slice(0, encoderLength);
       const bitrate = (name: string) => {
         const value = field(name);
         return typeof value === 'number' && value > 0 && value <= FASTEST ? value : undefined;
@@ -292,6 +307,7 @@ export class Ingest implements MediaSink {
       if ('malformed' in config) this.#meter.issue(issues.badVideoHeader(config.malformed), now);
       else {
         this.#videoCodec = codec;
+        this.#codecs[VIDEO] = config.codec;
         this.#videoRecord = record;
         this.#refusedSince[VIDEO] = -1;
         const { bytes } = this.video;
@@ -313,6 +329,7 @@ export class Ingest implements MediaSink {
       if ('malformed' in config) this.#meter.issue(issues.badAudioHeader(config.malformed), now);
       else {
         this.#audioCodec = codec;
+        this.#codecs[AUDIO] = config.codec;
         this.#audioRecord = record;
         this.#refusedSince[AUDIO] = -1;
         const { bytes } = this.audio;
@@ -340,6 +357,8 @@ export class Ingest implements MediaSink {
 /** No encoder is so early. */
 const AHEAD = encoderLimits.ahead.value;
 const headerBytes = encoderLimits.headerBytes.value;
+/** Characters of an encoder's name in the log: those of real ones have about 50. */
+const encoderLength = 100;
 const FASTEST = encoderLimits.announcedRate.value;
 
 function tooLong(bytes: number): Malformed {

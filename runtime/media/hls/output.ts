@@ -7,7 +7,6 @@ import { RenditionRelay } from '../push/rendition-relay.ts';
 import type { TakeFeed } from '../recording/feed.ts';
 import type { RenditionMaker } from '../renditions/ladder.ts';
 import { LiveLadder } from '../renditions/live/live-ladder.ts';
-import type { MediaSink } from '../sink.ts';
 import { Dvr } from './dvr.ts';
 import { Ingest } from './ingest.ts';
 import { newestKeyFrame } from './key-frame.ts';
@@ -155,7 +154,7 @@ export class LiveOutput {
   }
 
   /** Takes a new publish; a former one that is still here is over at once, its sink inert. */
-  attach(attachment: Attachment): MediaSink & { figures(): Figures } {
+  attach(attachment: Attachment): Ingest {
     const { grant } = attachment;
     this.#release();
     this.#window.number(grant);
@@ -184,10 +183,7 @@ export class LiveOutput {
       // A second later than the last media, so that what comes a little early still has a time of its own.
       origin: Math.ceil(this.#end) + 1000,
       onPlayable: () => attachment.onPlayable(),
-      onFatal: (reason) => {
-        this.#log(`publish ${grant.token} ended: ${reason}`);
-        attachment.onFatal(reason);
-      },
+      onFatal: (reason) => attachment.onFatal(reason),
     });
     const ingest = this.#ingest;
     if (this.#hasEnded) this.#release();

@@ -1,7 +1,6 @@
 import type { Socket, TCPSocketListener } from 'bun';
 import { every } from '../../../core/every.ts';
 import type { Clock } from '../../../core/ports/clock.ts';
-import type { PublishGrant } from '../../../core/ports/media.ts';
 import { networkOf, plainAddress } from './address.ts';
 import { type RtmpLimits, rtmpLimits } from './limits.ts';
 import type { PublishHandlers } from './publish.ts';
@@ -110,6 +109,7 @@ export function rtmpListener(options: RtmpListenerOptions): RtmpListener {
         socket.terminate();
       },
     });
+    let hasPublished = false;
     const session: RtmpSession = new RtmpSession({
       clock,
       limits,
@@ -118,9 +118,10 @@ export function rtmpListener(options: RtmpListenerOptions): RtmpListener {
       address,
       handlers: {
         authorise: (request) => handlers.authorise(request),
-        attach(grant: PublishGrant) {
+        attach(grant, request) {
+          hasPublished = true;
           running.set(grant.token, session);
-          return handlers.attach(grant);
+          return handlers.attach(grant, request);
         },
         detached(grant, end) {
           running.delete(grant.token);
@@ -132,6 +133,8 @@ export function rtmpListener(options: RtmpListenerOptions): RtmpListener {
       onEnd(reason, error) {
         if (error !== undefined)
           complain('rtmp connection failed', { connection: id, address, reason, error });
+        // The end of a broadcast has a line of its own.
+        else if (hasPublished) log.debug('rtmp connection ended', { connection: id, address, reason });
         else note('rtmp connection ended', { connection: id, address, reason });
       },
     });

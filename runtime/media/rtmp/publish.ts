@@ -9,7 +9,7 @@ export interface PublishHandlers {
    * A granted publish begins; its media goes to this sink. Or it may no longer begin: it was ended while
    * the grant was on its way. A refusal or a throw refuses it, and `detached` follows.
    */
-  attach(grant: PublishGrant): MediaSink | PublishRefusal;
+  attach(grant: PublishGrant, request: PublishRequest): MediaSink | PublishRefusal;
   /**
    * A granted publish is over: exactly once for every grant that `authorise` gave, after the last call of
    * its sink. Without `attach` before it when the encoder had gone, or had waited too long, by then.
@@ -52,7 +52,7 @@ export class Publish {
       return undefined;
     }
     try {
-      const taken = this.#handlers.attach(answer);
+      const taken = this.#handlers.attach(answer, request);
       if ('granted' in taken) {
         this.end({ clean: false, by: 'server', reason: 'it was ended before it began' });
         return taken;
