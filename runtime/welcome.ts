@@ -25,7 +25,9 @@ export function welcome(options: {
    curl -s ${publicUrl}/api/stream -H "Authorization: Bearer ${bearer}" -d '{"name":"First"}'`,
     `Broadcast to it, with its streamKey:
    OBS       Settings → Stream → Custom: server ${rtmp}, stream key <streamKey>
-   ffmpeg    ffmpeg -re -i video.mp4 -c copy -f flv ${rtmp}/<streamKey>`,
+   ffmpeg    ffmpeg -re -i video.mp4 -c copy -f flv ${rtmp}/<streamKey>
+   Send a key frame every 2 s: in OBS Settings → Output → Keyframe Interval 2 s, with an ffmpeg that encodes
+   -g 60 at 30 frames a second (x264: keyint=60).`,
     `Watch it at ${publicUrl}/watch/<playbackId>. Or let "npm run demo" do all three.`,
   ];
   const { roles } = config;

@@ -1,5 +1,8 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import type { Role } from '../../core/nodes.ts';
+import { issueTexts } from '../../plugins/health/issues.ts';
 import type { Booted } from '../../runtime/boot.ts';
 import { welcome } from '../../runtime/welcome.ts';
 
@@ -16,6 +19,15 @@ it('says what to do next where everything is done here', () => {
   const text = said(['api', 'media', 'actors', 'worker']);
   expect(text).toMatch(/1\. Create.*2\. Broadcast.*rtmp:\/\/video\.example\.com:1935\/live.*3\. Watch/s);
   expect(text).not.toContain('Roles');
+});
+
+it('recommends the key-frame interval that the health check recommends', () => {
+  for (const text of [issueTexts.keyFrames, issueTexts.noKeyFrame]) expect(text).toContain('2 s');
+  const guide = readFileSync(join(import.meta.dirname, '../../docs/api.md'), 'utf8');
+  for (const text of [said(['api', 'media', 'actors', 'worker']), guide])
+    expect(text.replace(/\s+/g, ' ')).toMatch(
+      /[Kk]ey frame every 2 s: in OBS .*Keyframe Interval.*ffmpeg.*-g.*keyint/,
+    );
 });
 
 it('names no address at which this node does not answer', () => {
