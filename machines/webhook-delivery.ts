@@ -124,7 +124,7 @@ export interface Attempt {
 
 /**
  * What came of an attempt. `delivered`: taken. `failed`: not taken. `over`: there is nothing to be tried. `deferred`: not
- * tried, the endpoint takes nothing now. `gone`: the webhook was deleted. `entry`: for the delivery log. `retryAt`: epoch
+ * tried, the endpoint takes nothing now; the node of incarnation `by` wakes the lane, at `until` it looks by itself. `gone`: the webhook was deleted. `entry`: for the delivery log. `retryAt`: epoch
  * ms; null when the time is up.
  */
 export type AttemptOutcome =
@@ -134,7 +134,12 @@ export type AttemptOutcome =
       readonly entry: Readonly<Record<string, unknown>> | null;
       readonly retryAt: number | null;
     }
-  | { readonly outcome: 'deferred'; readonly until: number; readonly retryAt: number | null }
+  | {
+      readonly outcome: 'deferred';
+      readonly until: number;
+      readonly by: string;
+      readonly retryAt: number | null;
+    }
   | { readonly outcome: 'gone' };
 
 /**

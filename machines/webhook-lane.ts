@@ -37,7 +37,7 @@ export const webhookLaneMachine = setup({
   actions: {
     take: assign(({ context, event }) => (event.type === 'enqueue' ? taken(context, event.position) : {})),
     wake: assign({ entry: null }),
-    hold: assign(({ event }) => ({ entry: null, heldUntil: event.at + laneLimits.trouble })),
+    hold: assign(({ event }) => ({ entry: null, heldUntil: event.at + laneLimits.trouble, heldBy: null })),
     beginRefill: assign({ hasMissed: false, entry: null }),
     noteWake: assign({ isWoken: true, entry: null }),
   },
@@ -50,6 +50,7 @@ export const webhookLaneMachine = setup({
     isBehind: false,
     hasMissed: false,
     heldUntil: 0,
+    heldBy: null,
     isWoken: false,
     entry: null,
     isNew: true,
@@ -91,6 +92,7 @@ export const webhookLaneMachine = setup({
               isNew: false,
               entry: null,
               heldUntil: output.outcome === 'deferred' ? output.until : 0,
+              heldBy: output.outcome === 'deferred' ? output.by : null,
             })),
           },
           {
@@ -171,6 +173,8 @@ export interface LaneContext {
   /** Some of them came while the log was being read. */
   readonly hasMissed: boolean;
   readonly heldUntil: number;
+  /** Incarnation of the node that wakes the lane when the endpoint takes something again; null: nobody does. */
+  readonly heldBy: string | null;
   /** A place got free while the attempt was under way that will say that it found none. */
   readonly isWoken: boolean;
   /** What the step that led here has to say in the delivery log. */

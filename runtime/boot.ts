@@ -43,6 +43,7 @@ import { type EngineWatch, engineWatch } from './engine-watch.ts';
 import { healthRoutes, type Readiness } from './health.ts';
 import { JobCounts } from './jobs/job-counts.ts';
 import { jobKind } from './jobs/kind.ts';
+import { freeJobs } from './jobs/lost-nodes.ts';
 import { measureJobs } from './jobs/measure.ts';
 import { JobWorkers } from './jobs/workers.ts';
 import { processLimits } from './limits.ts';
@@ -153,6 +154,8 @@ export async function boot(options: BootOptions): Promise<Booted> {
       declares: roles.includes('actors'),
       ...(options.askNode && { ask: options.askNode }),
       async tell(lost) {
+        const freed = await freeJobs(lost, { jobs, clock, log: options.log });
+        if (freed > 0) workers.wake();
         for (const { plugin } of plan) await plugin.lostNode?.(lost, kits.get(plugin.id) as Kit);
       },
       onEnd: (reason) => options.onFatal(reason),

@@ -60,14 +60,15 @@ export function knownNodes(options: KnownNodesOptions): RunningNodes {
   const lostOf = (id: string, before?: NodePresence['former']): LostNode => ({
     id,
     async lastSigns() {
-      const now = id === ownId ? undefined : await store.resources.get(nodeKind, id);
+      const now = await store.resources.get(nodeKind, id);
       const row = now && nodeRowOf(now);
       return (incarnation) => {
         if (incarnation === own) return undefined;
+        // Another process may have taken this node's own id since.
+        if (row?.incarnation === incarnation) return row.lostAt === undefined ? undefined : row.aliveAt;
         if (before) return incarnation === before.incarnation ? before.last : before.before;
         // Whoever had the id before the process that has it now is gone.
-        if (row?.incarnation !== incarnation) return row?.former?.aliveAt ?? 0;
-        return row.lostAt === undefined ? undefined : row.aliveAt;
+        return row?.former?.aliveAt ?? 0;
       };
     },
   });

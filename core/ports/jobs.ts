@@ -42,11 +42,14 @@ export interface Jobs {
    */
   next(kinds: readonly string[], owner: string): Promise<number | undefined>;
 
+  /** The owners `<node>/…` that hold leases. */
+  owners(node: string): Promise<JobOwner[]>;
+
   /**
-   * Ends the leases of all owners `<node>/…` but this one at once: earlier processes of this node are gone.
-   * Answers how many.
+   * Ends all leases of these owners: their jobs can be claimed from `now` on. Answers how many leases there were. Only for
+   * owners whose process is known to be gone, and which were read before that was looked up.
    */
-  takeOver(owner: string, now: number): Promise<number>;
+  free(owners: readonly JobOwner[], now: number): Promise<number>;
 
   /** Every kind that has jobs. Must not take longer with more jobs. */
   totals(): Promise<JobTotals[]>;

@@ -116,10 +116,11 @@ function stored({ entry }: Sent, { bodyOf }: Attempt): Partial<LogEntry> {
 
 function deferred(event: LoggedEvent, { input, kit }: Work): AttemptOutcome {
   const until = heldUntil(kit.clock.now());
-  if (input.attempt === 1) return { outcome: 'deferred', until, retryAt: null };
+  const by = kit.deployment.node.incarnation;
+  if (input.attempt === 1) return { outcome: 'deferred', until, by, retryAt: null };
   const due = nextAttempt(event, { input, kit });
   if (due === null) kit.use(webhookCounts).ended('expired');
-  return { outcome: 'deferred', until, retryAt: due };
+  return { outcome: 'deferred', until, by, retryAt: due };
 }
 
 function nextAttempt(event: LoggedEvent, { input, kit }: Work): number | null {

@@ -11,6 +11,7 @@ import { fanOut } from './fan-out.ts';
 import type { WebhooksKit } from './kit.ts';
 import { lane } from './lane.ts';
 import { webhookLimits } from './limits.ts';
+import { lostNode } from './lost-nodes.ts';
 import { sweepLog } from './purge.ts';
 import { refillEffect } from './refill.ts';
 import { retries, retryCount } from './retries.ts';
@@ -26,6 +27,7 @@ export default definePlugin({
   actors: [lane, delivery],
   effects: { 'webhook.attempt': attemptEffect, 'webhook.refill': refillEffect },
   reactions: { '*': fanOut },
+  lostNode,
   faults: {
     'webhook.not_found': { status: 404, meaning: 'There is no webhook of this id in your account.' },
     'webhook.busy': { status: 409, meaning: 'Others change this webhook; nothing was changed. Try again.' },

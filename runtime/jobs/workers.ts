@@ -36,10 +36,8 @@ export class JobWorkers implements Workshop {
     });
   }
 
-  /** Takes back what earlier processes of this node held, and begins. */
   async start(): Promise<void> {
-    const { jobs, owner, clock, log } = this.#options;
-    await jobs.takeOver(owner, clock.now());
+    const { jobs, log } = this.#options;
     for (const { kind, count } of await jobs.totals()) {
       const bench = this.#benches.find(kind);
       if (bench) bench.unfinished = count;
@@ -66,6 +64,11 @@ export class JobWorkers implements Workshop {
     cancel();
     this.#leases.stop();
     for (const { job } of this.#runs.values()) log.error('an effect did not stop', { job: job.id });
+  }
+
+  /** Looks for jobs now: some may have become ready that the queue does not announce to this process. */
+  wake(): void {
+    this.#claims.wake();
   }
 
   /** Jobs of this kind that are being run here. */

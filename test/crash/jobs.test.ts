@@ -10,6 +10,7 @@ import { ActorHost, type HostOptions } from '../../runtime/actors/host.ts';
 import { virtualClock } from '../../runtime/drivers/clock/virtual.ts';
 import { sqliteStore } from '../../runtime/drivers/store/sqlite/index.ts';
 import { jobKind } from '../../runtime/jobs/kind.ts';
+import { freeJobs } from '../../runtime/jobs/lost-nodes.ts';
 import { JobWorkers } from '../../runtime/jobs/workers.ts';
 import { courierActor, courierPlugin, type Parcel } from '../kit/courier.ts';
 
@@ -86,6 +87,10 @@ async function run(stopAt?: { nth: number; point: Point }) {
     };
     const effect = { ...courierPlugin.effects?.[kind], run: deliver } as AnyEffect;
     const kit = () => ({}) as Kit;
+    const former = {
+      id: 'local',
+      lastSigns: async () => (other: string) => (other === String(process) ? undefined : began),
+    };
     const types = new ActorTypes([{ type: courierActor as never, tools: undefined }]);
     const workers = new JobWorkers({
       ...{ jobs, clock, log, owner: `local/${process}` },
@@ -103,6 +108,7 @@ async function run(stopAt?: { nth: number; point: Point }) {
       probe: pass,
     });
     await host.start();
+    await freeJobs(former, { jobs, clock, log });
     await workers.start();
     return { inner, host, workers, clock, isDead: () => isDead };
   };

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { LostNode } from '../../core/nodes.ts';
 import { definePlugin, type Plugin } from '../../core/plugin.ts';
+import { step } from '../conformance/store/fixtures.ts';
 import { type Fleet, type FleetNode, fleet } from '../kit/fleet.ts';
 
 /** Remembers which nodes were lost and, of the incarnations it is asked about, what their last sign was. */
@@ -28,6 +29,20 @@ const row = async (f: Fleet, id: string) => {
   const stored = await f.store.resources.get('node', id);
   return stored && JSON.parse(stored.body);
 };
+const parcel = 'parcel.deliver';
+/** One job of each of these nodes, leased for a day. Answers their owners. */
+async function leased(f: Fleet, nodes: readonly FleetNode[]): Promise<string[]> {
+  const leases = await f.store.acquire(16);
+  const at = f.clock.now();
+  const owners = nodes.map(({ id, booted }) => `${id}/${booted.nodes.own.incarnation}`);
+  for (const owner of owners) {
+    const job = { id: `${owner}/0/${parcel}`, kind: parcel, child: 'delivery', input: '{}', due: at };
+    const lease = { owner, until: at + 86_400_000 };
+    const one = { actor: `a/${owner}`, sequence: 0, at, cause: owner, jobs: [{ ...job, lease }] };
+    expect(await f.store.commit(step(leases[0]!, one))).toMatchObject({ claimed: [job.id] });
+  }
+  return owners;
+}
 const alive = async (node: FleetNode, id: string) => (await node.booted.nodes.find(id))?.isAlive;
 
 describe('nodes', () => {
@@ -197,6 +212,45 @@ describe('nodes', () => {
     expect(first.ended).toContain('another process has started as node "b"');
     expect(second.ended).toBeUndefined();
     expect(m.told.at(0)).toBe(`b ${incarnation} ${aliveAt}`);
+  });
+
+  it('that are declared dead hold no jobs any more, and those that live keep theirs', async () => {
+    await using f = await fleet({ plugins: [] });
+    await f.start('a');
+    const b = await f.start('b');
+    const c = await f.start('c');
+    await f.advance('5s');
+    const [ofB, ofC] = await leased(f, [b, c]);
+    b.cut();
+    await f.advance('9s');
+    expect(await f.store.jobs.owners('b')).toEqual([ofB]);
+    await f.advance('6s');
+    expect(await f.store.jobs.owners('b')).toEqual([]);
+    expect(await f.store.jobs.owners('c')).toEqual([ofC]);
+    const claim = { owner: ofC, limit: 10, now: f.clock.now(), until: f.clock.now() + 1000 };
+    expect(await f.store.jobs.claim(parcel, claim)).toMatchObject([{ attempt: 2 }]);
+  });
+
+  it('that start again free what their former processes held, and nothing of a process that has their id since', async () => {
+    const m = mourner();
+    await using f = await fleet({ plugins: [m.plugin] });
+    await f.start('a');
+    await leased(f, [await f.start('b')]);
+    // It cannot tell the plugin of the former one, and so tries again and again.
+    m.state.fails = true;
+    const second = await f.start('b');
+    await f.settle();
+    expect(await f.store.jobs.owners('b')).toEqual([]);
+    const third = await f.start('b');
+    const [held] = await leased(f, [third]);
+    const before = m.state.tries;
+    await f.advance('2s');
+    expect([second.ended, m.state.tries - before > 1]).toEqual([undefined, true]);
+    expect(await f.store.jobs.owners('b')).toEqual([held]);
+    m.state.fails = false;
+    await f.advance('3s');
+    expect(second.ended).toContain('another process has started as node "b"');
+    expect(await f.store.jobs.owners('b')).toEqual([held]);
   });
 
   it('go on when nobody knows whether a beat was written', async () => {

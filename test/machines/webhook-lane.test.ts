@@ -12,7 +12,7 @@ const settings = {
 };
 const delivered = { outcome: 'delivered', entry: { id: 'log' } };
 const failed = { outcome: 'failed', entry: { id: 'log' }, retryAt: 5 };
-const deferred = { outcome: 'deferred', until: 60_000, retryAt: null };
+const deferred = { outcome: 'deferred', until: 60_000, by: 'n1', retryAt: null };
 
 /** A lane that is told things; the jobs that it asks for get a number each. */
 function started() {

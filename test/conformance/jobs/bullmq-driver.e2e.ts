@@ -269,7 +269,10 @@ describe.skipIf(redis.isMissing)('jobs: bullmq', () => {
     await one.add(names(1).map(job));
     expect(await another.totals()).toEqual([]);
     expect(await another.claim(kind, claimed(own))).toEqual([]);
-    expect(await another.takeOver(own, Date.now())).toBe(0);
+    await one.claim(kind, claimed(own));
+    expect(await one.owners('node-1')).toEqual([own]);
+    expect(await another.owners('node-1')).toEqual([]);
+    expect(await another.free([own], Date.now())).toBe(0);
     expect(await one.totals()).toMatchObject([{ count: 1 }]);
   });
 });
@@ -297,7 +300,8 @@ function calls(jobs: QueuedJobs): (() => Promise<unknown>)[] {
     () => jobs.release(own, { id, due: 0, isUncounted: true }),
     () => jobs.finish(own, id),
     () => jobs.next([kind], own),
-    () => jobs.takeOver(own, Date.now()),
+    () => jobs.owners('node-1'),
+    () => jobs.free([own], Date.now()),
     () => jobs.totals(),
     () => jobs.cancel([id]),
   ];

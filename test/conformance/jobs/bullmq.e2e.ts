@@ -62,11 +62,11 @@ const brokenScripts: Record<string, { script: string; from: string; to: string; 
     to: 'if false then',
     breaks: 'a claimed job is nobody else’s until its lease ends, and counts its attempts',
   },
-  'takes over from nodes with a longer name': {
-    script: 'take-over',
-    from: " and not owner:find('/', #node + 1, true)",
-    to: '',
-    breaks: 'a process that starts again ends the leases of those before it, and of no other node',
+  'frees the jobs of every owner': {
+    script: 'free',
+    from: 'if owner and gone[owner] then',
+    to: 'if owner then',
+    breaks: 'the leases of owners that are gone end at once, and those of no other',
   },
   'leaves the lock of a cancelled job': {
     script: 'cancel',

@@ -74,17 +74,17 @@ export function modelJobs(options: { endsAt?: () => number } = {}): ModelJobs {
         .map(({ ready }) => ready);
       return times.length === 0 ? undefined : Math.min(...times);
     },
-    async takeOver(owner, now) {
-      const node = (name: string) => name.slice(0, name.lastIndexOf('/'));
-      const ended = all.filter((job) => {
-        const held = ownerOf(job);
-        return held !== undefined && held !== owner && node(held) === node(owner);
-      });
-      for (const job of ended) {
+    async owners(node) {
+      const owners = new Set(all.flatMap((job) => ownerOf(job) ?? []));
+      return [...owners].filter((owner) => owner.slice(0, owner.lastIndexOf('/')) === node);
+    },
+    async free(owners, now) {
+      const freed = all.filter((job) => owners.includes(ownerOf(job) ?? ''));
+      for (const job of freed) {
         job.owner = undefined;
         job.ready = now;
       }
-      return ended.length;
+      return freed.length;
     },
     async totals() {
       const kinds = [...new Set(all.map(({ kind }) => kind))].sort();

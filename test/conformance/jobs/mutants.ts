@@ -82,16 +82,14 @@ export const mutants: Readonly<Record<string, Mutant>> = {
     mutate: (driver) =>
       withJobs(driver, { beat: async (owner, leases) => (await driver.jobs.beat(owner, leases)) && [] }),
   },
-  'ends the leases of every node': {
-    breaks: 'a process that starts again ends the leases of those before it, and of no other node',
+  'ends the leases of a node whichever process has them': {
+    breaks: 'the leases of owners that are gone end at once, and those of no other',
     mutate: (driver) =>
       withJobs(driver, {
-        async takeOver(owner, now) {
-          let ended = await driver.jobs.takeOver(owner, now);
-          for (const node of ['node-10', 'node-1/deeper', 'n1', 'n2']) {
-            if (!owner.startsWith(`${node}/`)) ended += await driver.jobs.takeOver(`${node}/none`, now);
-          }
-          return ended;
+        async free(owners, now) {
+          const nodes = owners.map((owner) => owner.slice(0, owner.lastIndexOf('/')));
+          const all = await Promise.all(nodes.map((node) => driver.jobs.owners(node)));
+          return driver.jobs.free(all.flat(), now);
         },
       }),
   },

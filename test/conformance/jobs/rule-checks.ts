@@ -297,7 +297,7 @@ export const ruleChecks: readonly JobCheck[] = [
     },
   },
   {
-    name: 'a process that starts again ends the leases of those before it, and of no other node',
+    name: 'the leases of owners that are gone end at once, and those of no other',
     async run(opened) {
       const { jobs, time, reopen } = opened;
       const { commit, job, claim } = await begin(opened);
@@ -305,11 +305,17 @@ export const ruleChecks: readonly JobCheck[] = [
       const owners = ['node-1/a', 'node-1/b', 'node-10/a', 'node-1/deeper/a'];
       for (const owner of owners) await jobs.claim(kind, claim({ owner, limit: 1 }));
       const next = await reopen();
-      expect(await next.jobs.takeOver('node-1/b', time.now())).toBe(1);
-      expect(await next.jobs.takeOver('node-1/b', time.now())).toBe(0);
+      expect((await next.jobs.owners('node-1')).sort()).toEqual(['node-1/a', 'node-1/b']);
+      expect(await next.jobs.owners('node-1/deeper')).toEqual(['node-1/deeper/a']);
+      expect(await next.jobs.free(['node-1/a', 'node-1/gone'], time.now())).toBe(1);
+      expect(await next.jobs.free(['node-1/a'], time.now())).toBe(0);
+      expect(await next.jobs.free([], time.now())).toBe(0);
+      expect(await next.jobs.owners('node-1')).toEqual(['node-1/b']);
       const ready = await next.jobs.claim(kind, claim({ owner: 'node-1/b' }));
       expect(ready).toMatchObject([{ id: j1, attempt: 2 }]);
       expect(await next.jobs.finish('node-1/a', j1)).toBe('lost');
+      // One that lives on hears of it at its next beat, and its result is refused.
+      expect(await next.jobs.beat('node-1/a', [{ id: j1, until: time.now() + 60_000 }])).toEqual([j1]);
     },
   },
 ];

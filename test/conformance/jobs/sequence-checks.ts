@@ -247,7 +247,7 @@ function generator(
         make: ({ jobs }) => jobs.release(owner, release),
       },
       { text: `finish ${owner} ${id}`, make: ({ jobs }) => jobs.finish(owner, id) },
-      chance(0.3) ? { text: `take over ${owner}`, make: ({ jobs }) => jobs.takeOver(owner, time) } : claims,
+      chance(0.3) ? { text: `free ${owner}`, make: ({ jobs }) => jobs.free([owner], time) } : claims,
     ]);
   };
 

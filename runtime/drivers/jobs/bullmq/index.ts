@@ -182,17 +182,25 @@ export function bullmqJobs({ url, ca, namespace, log, change }: BullmqJobsOption
       });
     },
 
-    async takeOver(owner) {
+    async owners(node) {
       const kinds = await knownKinds();
-      if (kinds.length === 0) return 0;
+      if (kinds.length === 0) return [];
       return queues.ask(kinds, async (client, own) => {
-        const node = owner.slice(0, owner.lastIndexOf('/') + 1);
-        const ended = await scripts.takeOver.run(client, {
+        const held = await Promise.all(own.map((queue) => lockOwners(client, queue)));
+        return [...new Set(held.flat())].filter((owner) => nodeOf(owner) === node);
+      });
+    },
+
+    async free(owners) {
+      const kinds = await knownKinds();
+      if (kinds.length === 0 || owners.length === 0) return 0;
+      return queues.ask(kinds, async (client, own) => {
+        const freed = await scripts.free.run(client, {
           keys: own.flatMap(({ keys }) => [keys.delayed, keys.active, keys.events]),
-          args: [owner, node, `${Date.now()}`, eventsKept, ...own.map(({ prefix: before }) => before)],
+          args: [`${Date.now()}`, eventsKept, ...own.map(({ prefix: before }) => before), ...owners],
         });
         tell(client);
-        return Number(ended);
+        return Number(freed);
       });
     },
 
@@ -285,10 +293,22 @@ function scriptsOf(change?: ScriptChange) {
   return {
     ready: script('ready'),
     next: script('next'),
-    takeOver: script('take-over'),
+    free: script('free'),
     cancel: script('cancel'),
     totals: script('totals'),
   };
+}
+
+/** Who holds the leases of a queue; jobs whose lease has ended are nobody's. */
+async function lockOwners(client: RedisClient, { prefix, keys }: JobQueue): Promise<string[]> {
+  const active = await client.lRange(keys.active, 0, -1);
+  if (active.length === 0) return [];
+  const locks = await client.mGet(active.map((id) => `${prefix}${id}:lock`));
+  return locks.filter((owner) => owner !== null);
+}
+
+function nodeOf(owner: string): string {
+  return owner.slice(0, owner.lastIndexOf('/'));
 }
 
 /** The leases are looked at again at this time, if not before. */

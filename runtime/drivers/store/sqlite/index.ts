@@ -62,7 +62,8 @@ export function sqliteStore(options: SqliteStoreOptions): SqliteStore {
       beat: async (owner, leases) => connected().worker.call('beatJobs', { owner, leases }),
       release: async (owner, release) => connected().worker.call('releaseJob', { ...release, owner }),
       finish: async (owner, id) => connected().worker.call('finishJob', { owner, id }),
-      takeOver: async (owner, now) => connected().worker.call('takeOverJobs', { owner, now }),
+      owners: async (node) => connected().worker.call('jobOwners', { node }),
+      free: async (owners, now) => connected().worker.call('freeJobs', { owners, now }),
       next: (kinds, owner) => read((reads) => reads.nextJob({ kinds, owner })),
       totals: () => read((reads) => reads.jobTotals(null)),
       // Nobody else works on this file.

@@ -28,7 +28,8 @@ export interface JobWrites {
   beatJobs(beat: { owner: string; leases: readonly JobLease[] }): string[];
   releaseJob(release: JobRelease & { readonly owner: string }): JobOutcome;
   finishJob(job: { owner: string; id: string }): JobOutcome;
-  takeOverJobs(owner: { owner: string; now: number }): number;
+  jobOwners(of: { node: string }): string[];
+  freeJobs(gone: { owners: readonly string[]; now: number }): number;
 }
 
 /**
@@ -110,13 +111,15 @@ export function jobRows(sql: Statements): StepJobs & JobWrites {
       return removed.length === 0 ? 'lost' : 'ok';
     },
 
-    takeOverJobs({ owner, now }) {
-      const node = nodeOf(owner);
-      let ended = 0;
-      for (const { owner: other } of owners.all()) {
-        if (other !== owner && nodeOf(other) === node) ended += disown.run(now, other).changes;
-      }
-      return ended;
+    jobOwners({ node }) {
+      const all = owners.all().map(({ owner }) => owner);
+      return all.filter((owner) => nodeOf(owner) === node);
+    },
+
+    freeJobs({ owners: gone, now }) {
+      let freed = 0;
+      for (const owner of gone) freed += disown.run(now, owner).changes;
+      return freed;
     },
   };
 }
