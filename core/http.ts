@@ -75,7 +75,13 @@ export function httpCore(options: {
   refuseTwins(options.routes);
   for (const routes of options.routes) app.use(routes);
 
-  return { routes: app.routes, fetch: app.fetch, handle: async (request) => app.fetch(request) };
+  const core: HttpCore = {
+    routes: app.routes,
+    fetch: app.fetch,
+    // Whatever stands in for `fetch` by then.
+    handle: async (request) => core.fetch(request),
+  };
+  return core;
 }
 
 /** Answers requests. */
