@@ -35,10 +35,16 @@ export interface CustomSecret {
 
 export type CustomMethod = Extract<OutboundMethod, 'PUT' | 'POST' | 'PATCH'>;
 
+/** The schema has seen to it that it is one of them. */
+export function methodOf({ method = 'PUT' }: { readonly method?: string }): CustomMethod {
+  return method.toUpperCase() as CustomMethod;
+}
+
 /** The two halves of a request that was found to be in order. */
 export function askedBy({ ipfs, custom }: ExportBody): Asked {
   if (custom) {
-    const { url, method = 'PUT', headers = {} } = custom;
+    const { url, headers = {} } = custom;
+    const method = methodOf(custom);
     const { origin, pathname } = new URL(url);
     const names = Object.keys(headers);
     const shown = { url: `${origin}${pathname}`, method, ...(names.length > 0 && { headers: names }) };

@@ -50,9 +50,10 @@ export const exportBody = bodyReader(
             examples: ['https://bucket.s3.example.com/film.mp4?X-Amz-Signature=…'],
           }),
           method: Type.Optional(
-            Type.Union([Type.Literal('PUT'), Type.Literal('POST'), Type.Literal('PATCH')], {
+            Type.String({
+              pattern: '^([Pp][Uu][Tt]|[Pp][Oo][Ss][Tt]|[Pp][Aa][Tt][Cc][Hh])$',
               expected: '"PUT", "POST" or "PATCH"',
-              description: 'Default PUT.',
+              description: '`PUT` (default), `POST` or `PATCH`, in any case.',
               examples: ['PUT'],
             }),
           ),

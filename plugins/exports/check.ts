@@ -1,5 +1,6 @@
 import { Fault } from '../../core/fault.ts';
 import type { Outbound } from '../../core/ports/outbound.ts';
+import { methodOf } from './asked.ts';
 import type { ExportBody } from './body.ts';
 import { exportLimits } from './limits.ts';
 
@@ -49,14 +50,15 @@ function metadataProblem(document: object): string | undefined {
   return hasPrototype(document) ? 'no key may be __proto__' : undefined;
 }
 
-function customProblems({ url, method, headers = {} }: Custom, outbound: Checker): string[] {
+function customProblems(custom: Custom, outbound: Checker): string[] {
+  const { url, headers = {} } = custom;
   const entries = Object.entries(headers);
   const { headers: most, headerBytes } = exportLimits;
   if (entries.length > most) return [`custom.headers: expected at most ${most} headers`];
   const bytes = entries.reduce((sum, [name, value]) => sum + Buffer.byteLength(name + value), 0);
   if (bytes > headerBytes)
     return [`custom.headers: expected at most ${headerBytes} bytes of names and values`];
-  const request = { method: method ?? 'PUT' } as const;
+  const request = { method: methodOf(custom) };
   const wrong = outbound.problem(url, request);
   if (wrong) return [`custom.url: ${wrong.message}`];
   // One by one, so that each that is wrong is named.

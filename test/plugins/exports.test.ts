@@ -50,6 +50,15 @@ describe('POST /api/asset/:id/export', () => {
     expect((await get(w, `/api/task/${body.task.id}`)).type).toBe('export');
   });
 
+  it.each(['put', 'Post', 'pAtCh'])('takes the method in any case: %s', async (method) => {
+    const { w, ready, ask } = await studio();
+    await using _ = w;
+    const { status, body } = await ask(await ready(), { custom: { url, method } });
+    expect([status, body.task?.params.export.custom.method]).toEqual([201, method.toUpperCase()]);
+    await w.settle();
+    expect(w.outbound.sent.at(-1)?.request.method).toBe(method.toUpperCase());
+  });
+
   it('names the key that asked', async () => {
     const { w, ready, ask } = await studio();
     await using _ = w;
@@ -186,7 +195,7 @@ describe('POST /api/asset/:id/export', () => {
       { custom: { url: `https://a.example/${'a'.repeat(8192)}` } },
       'custom.url: expected an http or https URL of at most 8192 characters',
     ],
-    ...['GET', 'DELETE', 'put', 'CONNECT', 'PUT / HTTP/1.1\r\nX: '].map(
+    ...['GET', 'DELETE', 'put ', 'puts', 'CONNECT', 'PUT / HTTP/1.1\r\nX: '].map(
       (method): [string, unknown, string] => [
         `the method ${JSON.stringify(method)}`,
         { custom: { url, method } },
