@@ -97,6 +97,8 @@ export interface FieldChange<K> {
   readonly principal: Principal;
   /** Field name → value, of all the extension fields of the document, as they would be after the request. */
   readonly values: Readonly<Record<string, unknown>>;
+  /** The same as they are before it; initial values for a new document. */
+  readonly former: Readonly<Record<string, unknown>>;
   readonly kit: K;
 }
 
@@ -152,15 +154,16 @@ export function fieldSet(
     { principal, stored }: { principal: Principal; stored: FieldValues },
   ): Promise<FieldValues> => {
     const given = fields.filter(({ field }) => body[field.name] !== undefined);
-    const values = present(stored);
+    const former = present(stored);
+    const values = { ...former };
     for (const { field } of given) values[field.name] = body[field.name];
     for (const { field, kit } of given) {
-      await field.validate?.(body[field.name], { principal, values, kit });
+      await field.validate?.(body[field.name], { principal, values, former, kit });
     }
     const prepared: Record<string, Record<string, unknown>> = {};
     for (const { plugin, field, kit } of given) {
       const value = body[field.name];
-      const stores = field.prepare ? await field.prepare(value, { principal, values, kit }) : value;
+      const stores = field.prepare ? await field.prepare(value, { principal, values, former, kit }) : value;
       prepared[plugin] = { ...prepared[plugin], [field.name]: stores };
     }
     return prepared;

@@ -14,21 +14,24 @@ const most = multistreamLimits.targetsPerStream.value;
 
 const schema = Type.Object(
   {
-    targets: Type.Array(
-      Type.Object(
-        {
-          profile: nameSchema('source'),
-          id: Type.Optional(Type.String({ minLength: 1, maxLength: requestLimits.idLength.value })),
-          spec: Type.Optional(specSchema),
-          videoOnly: Type.Optional(Type.Boolean()),
-        },
-        { additionalProperties: false },
+    targets: Type.Optional(
+      Type.Array(
+        Type.Object(
+          {
+            profile: nameSchema('source'),
+            id: Type.Optional(Type.String({ minLength: 1, maxLength: requestLimits.idLength.value })),
+            spec: Type.Optional(specSchema),
+            videoOnly: Type.Optional(Type.Boolean()),
+          },
+          { additionalProperties: false },
+        ),
+        { maxItems: most },
       ),
-      { maxItems: most },
     ),
   },
   {
-    description: 'Where broadcasts are pushed to. Each target has either `id` or `spec`, which makes one.',
+    description:
+      'Where broadcasts are pushed to. Each target has either `id` or `spec`, which makes one. Without `targets` there are none.',
     examples: [{ targets: [{ profile: 'source', spec: { url: 'rtmp://live.example.com/app/key' } }] }],
     additionalProperties: false,
   },
@@ -52,6 +55,7 @@ const shown = Type.Object(
 );
 
 type Multistream = Static<typeof schema>;
+type Entries = NonNullable<Multistream['targets']>;
 
 /** `multistream` of a stream: where its broadcasts are pushed to, and which rendition of them. */
 export const multistream = field<Multistream, MultistreamKit>(stream, 'multistream', {
@@ -59,7 +63,7 @@ export const multistream = field<Multistream, MultistreamKit>(stream, 'multistre
   shown,
   faults: ['multistream.invalid', 'target.too_many'],
   initial: { targets: [] },
-  async validate({ targets }, change) {
+  async validate({ targets = [] }, change) {
     const malformed = targets.flatMap(({ spec }, index) => {
       const problem = spec && urlProblem(spec.url);
       return problem ? [`multistream.targets.${index}.spec.url: ${problem}`] : [];
@@ -68,13 +72,14 @@ export const multistream = field<Multistream, MultistreamKit>(stream, 'multistre
     const message = await problemsOf(targets, change);
     if (message.length > 0) throw new Fault('multistream.invalid', { status: 400, message });
   },
-  async prepare({ targets }, { principal, kit }) {
-    const made = await targetsOf(principal, kit).create(targets.flatMap(({ spec }) => spec ?? []));
-    return {
-      targets: targets.map(({ spec, id = made.shift()?.id, ...rest }) => ({ id, ...rest })),
-    };
+  async prepare({ targets = [] }, { principal, kit }) {
+    const own = targetsOf(principal, kit);
+    const isLeft = await Promise.all(targets.map(async ({ id }) => id === undefined || (await own.has(id))));
+    const left = targets.filter((_, index) => isLeft[index]);
+    const made = await own.create(left.flatMap(({ spec }) => spec ?? []));
+    return { targets: left.map(({ spec, id = made.shift()?.id, ...rest }) => ({ id, ...rest })) };
   },
-  issues({ targets }, values) {
+  issues({ targets = [] }, values) {
     if (targets.length === 0) return [];
     const known = profileNames(values);
     return targets.flatMap(({ id, profile }) => {
@@ -85,11 +90,13 @@ export const multistream = field<Multistream, MultistreamKit>(stream, 'multistre
 });
 
 async function problemsOf(
-  targets: Multistream['targets'],
-  { principal, values, kit }: FieldChange<MultistreamKit>,
+  targets: Entries,
+  { principal, values, former, kit }: FieldChange<MultistreamKit>,
 ): Promise<string[]> {
   const own = targetsOf(principal, kit);
   const profiles = profileNames(values);
+  // What was read may be sent back, though a target was deleted since. It is left out of what is stored.
+  const known = new Set((former.multistream as Multistream).targets?.map(({ id }) => id));
   const seen = new Set<string>();
   const problems: string[] = [];
   for (const [index, { id, spec, profile }] of targets.entries()) {
@@ -99,7 +106,7 @@ async function problemsOf(
       wrong(`this stream has no profile "${profile}"; it has ${[...profiles].join(', ')}`);
     }
     if (id === undefined) continue;
-    if (!(await own.has(id))) wrong(`there is no multistream target ${id}`);
+    if (!known.has(id) && !(await own.has(id))) wrong(`there is no multistream target ${id}`);
     const pair = JSON.stringify([id, profile]);
     if (seen.has(pair)) wrong(`the target ${id} with the profile "${profile}" is there twice`);
     seen.add(pair);

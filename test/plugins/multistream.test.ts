@@ -238,6 +238,50 @@ describe('the multistream field', () => {
     expect(await targetsOf(w, stream.id)).toEqual([]);
   });
 
+  it('is the same with {} and with no targets', async () => {
+    await using w = await world({ plugins });
+    const { id } = await givenTarget(w);
+    const multistream = { targets: [{ profile: 'source', id }] };
+    for (const none of [{}, { targets: [] }]) {
+      const made = await w.request('POST', '/api/stream', { body: { name: 'x', multistream: none } });
+      expect([made.status, made.body.multistream]).toEqual([201, { targets: [] }]);
+      const stream = await w.given.stream({ multistream });
+      const { status } = await w.request('PATCH', `/api/stream/${stream.id}`, {
+        body: { multistream: none },
+      });
+      expect([status, await targetsOf(w, stream.id)]).toEqual([204, []]);
+    }
+  });
+
+  it('can be sent back as it was read though a target was deleted, and forgets that one then', async () => {
+    await using w = await world({ plugins });
+    const [kept, deleted] = [await givenTarget(w), await givenTarget(w)];
+    const entry = ({ id }: { id: string }) => ({ profile: 'source', id });
+    const stream = await w.given.stream({ multistream: { targets: [entry(deleted), entry(kept)] } });
+    await w.request('DELETE', `${base}/${deleted.id}`);
+    const read = (await w.request('GET', `/api/stream/${stream.id}`)).body;
+    expect(read.multistream.targets).toEqual([entry(deleted), entry(kept)]);
+    const patch = (body: object) => w.request('PATCH', `/api/stream/${stream.id}`, { body });
+    // A change of something else leaves it alone.
+    expect((await patch({ name: 'other' })).status).toBe(204);
+    expect(await targetsOf(w, stream.id)).toHaveLength(2);
+    const spec = { url: 'rtmp://b.example/app/key' };
+    const more = [...read.multistream.targets, { profile: 'source', spec }];
+    expect((await patch({ multistream: { targets: more } })).status).toBe(204);
+    expect(await targetsOf(w, stream.id)).toEqual([
+      entry(kept),
+      { profile: 'source', id: expect.not.stringContaining(deleted.id) },
+    ]);
+    // From now on it is as unknown as any other.
+    const again = await patch({ multistream: read.multistream });
+    expect([again.status, again.body.code]).toEqual([400, 'multistream.invalid']);
+    const other = await w.given.stream();
+    const foreign = await w.request('PATCH', `/api/stream/${other.id}`, {
+      body: { multistream: read.multistream },
+    });
+    expect(foreign.status).toBe(400);
+  });
+
   it('names a profile that the same PATCH brings', async () => {
     await using w = await world({ plugins });
     const { id } = await givenTarget(w);
@@ -295,7 +339,8 @@ describe('the multistream field', () => {
   });
 
   it.each([
-    [{}, 'multistream.targets'],
+    [[], 'multistream'],
+    [{ targets: {} }, 'multistream.targets'],
     [{ targets: [{ id: 'x' }] }, 'multistream.targets.0.profile'],
     [{ targets: [{ profile: 'source', spec: {} }] }, 'multistream.targets.0.spec.url'],
     [{ targets: [{ profile: 'source', spec: { url: 'http://a' } }] }, 'multistream.targets.0.spec.url'],
@@ -328,7 +373,7 @@ describe('the multistream field', () => {
 
   it('is unknown, with the routes, while the plugin is off', async () => {
     await using w = await world({ plugins: plugins.filter(({ id }) => id !== 'multistream') });
-    const body = { name: 'x', multistream: { targets: [] } };
+    const body = { name: 'x', multistream: { targets: [{ profile: 'source', spec: { url } }] } };
     const answer = await w.request('POST', '/api/stream', { body });
     expect([answer.status, answer.body.errors]).toEqual([422, ['multistream: unknown field']]);
     expect((await w.request('GET', base)).body.code).toBe('route.not_found');
