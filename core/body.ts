@@ -24,24 +24,29 @@ export interface BodyReader<T> {
 /**
  * @param fields the fields a client may set
  * @param options `readOnly`: fields that the resource's own table lists as read-only; accepted and ignored,
- * so that what was read can be sent back. Every other field is a 422. `example`: what the reference shows, where not all
- * fields go together.
+ * so that what was read can be sent back. `optional`: fields that some deployments have and this one may not; where they are
+ * not among `fields` they are ignored as long as they ask for nothing (`false`, `[]`, `{}`). Every other field is a 422.
+ * `example`: what the reference shows, where not all fields go together.
  */
 export function bodyReader<P extends Record<string, TSchema>>(
   fields: P,
-  options: { readOnly?: readonly string[]; example?: unknown } = {},
+  options: { readOnly?: readonly string[]; optional?: readonly string[]; example?: unknown } = {},
 ): BodyReader<Static<ReturnType<typeof Type.Object<P>>>> {
   const { example } = options;
   const examples = example === undefined ? {} : { examples: [example] };
   const schema = Type.Object(fields, { additionalProperties: false, ...examples });
   const check = TypeCompiler.Compile(schema);
   const ignored = new Set(options.readOnly?.filter((name) => !(name in fields)));
+  const absent = new Set(options.optional?.filter((name) => !(name in fields)));
   return {
     schema,
     readOnly: [...ignored],
     async read(request) {
       const { value, hasPairs } = await readJson(request);
-      const body = withoutNames(value, ignored);
+      const body = withoutFields(
+        value,
+        (name, one) => ignored.has(name) || (absent.has(name) && isNothing(one)),
+      );
       const counted = hasPairs ? withoutPairs(body) : body;
       if (check.Check(counted)) return body as Static<typeof schema>;
       const problems = problemsOf(check.Errors(counted), {
@@ -117,9 +122,16 @@ function withoutPairs(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, withoutPairs(one)]));
 }
 
-function withoutNames(body: unknown, names: ReadonlySet<string>): unknown {
-  if (names.size === 0 || body === null || typeof body !== 'object' || Array.isArray(body)) return body;
-  return Object.fromEntries(Object.entries(body).filter(([name]) => !names.has(name)));
+function withoutFields(body: unknown, isLeftOut: (name: string, value: unknown) => boolean): unknown {
+  if (body === null || typeof body !== 'object' || Array.isArray(body)) return body;
+  return Object.fromEntries(Object.entries(body).filter(([name, value]) => !isLeftOut(name, value)));
+}
+
+/** `false`, `[]`, `{}`, and an object of nothing else, as `{"targets": []}`. */
+function isNothing(value: unknown): boolean {
+  if (Array.isArray(value)) return value.length === 0;
+  if (value === null || typeof value !== 'object') return value === false;
+  return Object.values(value).every(isNothing);
 }
 
 /** Whether brackets outside strings nest deeper than `maxDepth`. What is not JSON may count wrongly. */

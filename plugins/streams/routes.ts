@@ -19,14 +19,14 @@ import { listRoutes } from './lists.ts';
 import { readLive } from './live-figures.ts';
 import { publishFigures } from './media-facts.ts';
 import { presentLive } from './present.ts';
-import { changeable, readOnly, streamName, streamSchema } from './schema.ts';
+import { changeable, optional, readOnly, streamName, streamSchema } from './schema.ts';
 
 export function routes(kit: StreamsKit): AnyElysia {
   const fields = kit.fields(stream);
   const keys = kit.use(authenticator);
   const changes = changeable(kit, fields);
   const derived = kit.derived(stream);
-  const ignored = { readOnly: [...readOnly, ...Object.keys(derived.schemas)] };
+  const ignored = { readOnly: [...readOnly, ...Object.keys(derived.schemas)], optional };
   const creation = bodyReader({ ...changes, name: streamName } as Record<string, TSchema>, ignored);
   const change = bodyReader(changes, ignored);
   const present = (document: StreamDocument) => presentLive(document, { kit, fields, derived });

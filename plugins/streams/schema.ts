@@ -13,6 +13,9 @@ export const readOnly = [
   ...['isActive', 'isHealthy', 'issues', 'viewerCount'],
 ];
 
+/** Fields that clients name whatever they want: accepted without their plugin while they ask for nothing. */
+export const optional = ['record', 'profiles', 'multistream'];
+
 export const streamName = nameSchema('Friday show');
 
 /** The fields of a stream that a client may set, those of other plugins too. */

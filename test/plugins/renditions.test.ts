@@ -113,7 +113,7 @@ describe('the profiles of a stream', () => {
 
   it('are unknown while the plugin is off', async () => {
     await using w = await world({ plugins: [accounts, streams] as unknown as Plugin[] });
-    const answer = await w.request('POST', '/api/stream', { body: { name: 'x', profiles: [] } });
+    const answer = await w.request('POST', '/api/stream', { body: { name: 'x', profiles: [profile] } });
     expect([answer.status, answer.body.errors]).toEqual([422, ['profiles: unknown field']]);
   });
 

@@ -96,6 +96,29 @@ describe('a stream', () => {
     expect((await w.request('GET', `/api/stream/${id}`, { key: 'wrong' })).status).toBe(401);
   });
 
+  it.each([
+    ['record', [false], [true, 'false', null]],
+    ['profiles', [[]], [[{ name: 'low' }], 1]],
+    ['multistream', [{}, { targets: [] }], [{ targets: [{ profile: 'source', id: 'x' }] }, { other: 1 }]],
+  ])('takes %s that asks for nothing while its plugin is off', async (name, nothing, something) => {
+    const without = ['recordings', 'renditions', 'multistream'];
+    await using w = await world({ plugins: plugins.filter(({ id }) => !without.includes(id)) });
+    const { id } = await w.given.stream();
+    for (const value of nothing) {
+      const made = await w.request('POST', '/api/stream', { body: { name: 'x', [name]: value } });
+      expect([made.status, made.body]).toEqual([
+        201,
+        expect.not.objectContaining({ [name]: expect.anything() }),
+      ]);
+      const changed = await w.request('PATCH', `/api/stream/${id}`, { body: { [name]: value } });
+      expect(changed.status).toBe(204);
+    }
+    for (const value of something) {
+      const refused = await w.request('POST', '/api/stream', { body: { name: 'x', [name]: value } });
+      expect([refused.status, refused.body.errors.join()]).toEqual([422, expect.stringContaining(name)]);
+    }
+  });
+
   it('does not know record while recordings is off', async () => {
     await using w = await world({ plugins: plugins.filter(({ id }) => id !== 'recordings') });
     const answer = await w.request('POST', '/api/stream', { body: { name: 'x', record: true } });
