@@ -570,12 +570,12 @@ describe('a file that comes as gzip although nobody asked for that', () => {
 describe('what is shown of a URL, and becomes its name', () => {
   it.each([
     ['https://a.example/films/friday.mp4', 'https://a.example/films/friday.mp4', 'friday.mp4'],
-    ['https://u:p@a.example/x.mp4?X-Amz-Signature=s#f', 'https://a.example/x.mp4', 'x.mp4'],
+    ['https://u:p@a.example/x.mp4?sig=s#f', 'https://***@a.example/x.mp4?sig=***', 'x.mp4'],
     ['https://a.example/caf%C3%A9%20night.mp4', 'https://a.example/caf%C3%A9%20night.mp4', 'café night.mp4'],
     ['https://a.example/%ff.mp4', 'https://a.example/%ff.mp4', '%ff.mp4'],
     ['https://a.example/%00%E2%80%AEa%0Ab', 'https://a.example/%00%E2%80%AEa%0Ab', 'a b'],
     ['https://a.example/', 'https://a.example/', 'a.example'],
-    ['https://a.example/watch/?v=secret', 'https://a.example/watch/', 'a.example'],
+    ['https://a.example/watch/?v=2', 'https://a.example/watch/?v=2', 'a.example'],
     [`https://a.example/${'x'.repeat(300)}`, `https://a.example/${'x'.repeat(300)}`, 'x'.repeat(200)],
   ])('%s', (url, shown, name) => {
     expect(sourceOf(url)).toMatchObject({ shown, name });

@@ -96,7 +96,7 @@ const bodyOf = ({ readOnly }: ShownAsset) =>
         minLength: 1,
         maxLength: assetLimits.importUrl,
         description:
-          'http or https. A user and password in it are sent as Basic authentication. They and the query are never shown.',
+          'http or https. A user and password in it are sent as Basic authentication. They, signatures and tokens are never shown.',
         examples: ['https://films.example.com/friday.mp4'],
       }),
       name: Type.Optional(assetName),

@@ -1,4 +1,5 @@
 import { assetLimits } from '../limits.ts';
+import { shownUrl } from './shown-url.ts';
 
 /** Where a file is imported from, as its URL says. */
 export interface Source {
@@ -6,10 +7,7 @@ export interface Source {
   readonly url: string;
   /** User and password of the URL, as the header that says the same (RFC 7617). */
   readonly headers: Readonly<Record<string, string>>;
-  /**
-   * What may be shown and logged: without the query too. A signature is in there as often as not (S3, CloudFront, Azure, `token=…`), and
-   * no list of names knows all of them.
-   */
+  /** What its owner is shown: without what is secret in it. */
   readonly shown: string;
   /** The file's name, for whoever gave none. */
   readonly name: string;
@@ -20,17 +18,17 @@ export function sourceOf(text: string): Source | undefined {
   const url = URL.parse(text);
   if (!url) return undefined;
   const { username, password } = url;
+  const shown = shownUrl(url);
   const isAnonymous = username === '' && password === '';
   const token = Buffer.from(`${decoded(username)}:${decoded(password)}`).toString('base64');
   url.username = '';
   url.password = '';
   url.hash = '';
   const { href } = url;
-  url.search = '';
   return {
     url: href,
     headers: isAnonymous ? {} : { authorization: `Basic ${token}` },
-    shown: url.href,
+    shown,
     name: nameOf(url),
   };
 }
