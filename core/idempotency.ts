@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Principal } from './auth.ts';
 import { bodyBytes } from './body.ts';
+import { addressed, type Caller, unaddressed } from './caller.ts';
 import { Fault } from './fault.ts';
 import { faultResponse } from './http.ts';
 import { uuid } from './ids.ts';
@@ -26,6 +27,11 @@ export interface Attempt {
   readonly id: string;
   /** An earlier attempt ended without an answer (crash, 5xx): what it made may be there. */
   readonly isRepeat: boolean;
+  /**
+   * Makes the URLs in the answer, in the place of `kit.caller(request)`: a repeat that came to another address gets URLs that begin
+   * with that.
+   */
+  readonly caller: Caller;
 }
 
 /**
@@ -51,7 +57,14 @@ interface Memory {
   /** The process that runs the request, where there are several. */
   readonly by?: { readonly node: string; readonly incarnation: string };
   /** Undefined while the request runs, and when it ended without one. */
-  readonly answer?: { readonly status: number; readonly headers: [string, string][]; readonly body: string };
+  readonly answer?: StoredAnswer;
+}
+
+/** Its URLs name no address yet. */
+interface StoredAnswer {
+  readonly status: number;
+  readonly headers: [string, string][];
+  readonly body: string;
 }
 
 /**
@@ -59,7 +72,7 @@ interface Memory {
  * which process runs a request; others wait for it as they would for one of their own, as long as it lives.
  */
 export function idempotent(
-  kit: Pick<Kit, 'clock' | 'log' | 'resources' | 'nodes' | 'deployment'>,
+  kit: Pick<Kit, 'caller' | 'clock' | 'log' | 'resources' | 'nodes' | 'deployment'>,
   options: { recordsPerAccount?: number } = {},
 ): Once {
   const { clock, log, resources, nodes } = kit;
@@ -84,15 +97,16 @@ export function idempotent(
   const pause = () => new Promise<void>((resolve) => clock.at(clock.now() + poll, resolve));
 
   const attempt = async (
-    place: { id: string; account: string; request: string; until: number },
+    place: { id: string; account: string; request: string; until: number; caller: Caller },
     options: OnceOptions,
   ): Promise<Response> => {
-    const { id, account, request, until } = place;
+    const { id, account, request, until, caller } = place;
     const stored = await resources.get(kind, id, { isPlain: true });
     const isFresh = stored !== undefined && !isExpired(stored, clock.now());
     const memory: Memory = isFresh ? JSON.parse(stored.body) : { request, id: uuid() };
     if (memory.request !== request) throw reused();
-    if (memory.answer) return new Response(memory.answer.body || null, memory.answer);
+    const given = (answer: StoredAnswer) => answerTo(caller, { ...answer, id: memory.id });
+    if (memory.answer) return given(memory.answer);
     if (isFresh && (await runsElsewhere(memory))) {
       if (clock.now() >= until) throw stillRunning();
       await pause();
@@ -118,14 +132,17 @@ export function idempotent(
       );
     const { by: _, ...unanswered } = memory;
     try {
-      const response = await options.run({ id: memory.id, isRepeat: isFresh }).catch(answerOf);
+      const one = { id: memory.id, isRepeat: isFresh, caller: unaddressed(caller, memory.id) };
+      const response = await options.run(one).catch(answerOf);
       if (response.status >= 500 || passing.has(response.status)) {
         if (!isAlone) await remember(unanswered);
         return response;
       }
       const shown = options.isSecret && response.ok ? faultResponse(shownOnce(memory.id)) : response;
-      await remember({ ...unanswered, answer: await answerFrom(shown) });
-      return response;
+      const answer = await answerFrom(shown);
+      await remember({ ...unanswered, answer });
+      if (!response.ok) return response;
+      return given(shown === response ? answer : await answerFrom(response));
     } catch (error) {
       if (!isAlone) await remember(unanswered);
       throw error;
@@ -134,7 +151,8 @@ export function idempotent(
 
   return async (request, options) => {
     const key = keyOf(request);
-    if (key === undefined) return options.run({ id: uuid(), isRepeat: false });
+    const caller = kit.caller(request);
+    if (key === undefined) return options.run({ id: uuid(), isRepeat: false, caller });
     const { pathname, search } = new URL(request.url);
     const account = options.principal.accountId;
     const id = hashOf(JSON.stringify([account, request.method, pathname, key]));
@@ -148,7 +166,7 @@ export function idempotent(
     const { promise: end, resolve } = Promise.withResolvers<void>();
     running.set(id, { request: content, end });
     try {
-      return await attempt({ id, account, request: content, until }, options);
+      return await attempt({ id, account, request: content, until, caller }, options);
     } finally {
       running.delete(id);
       resolve();
@@ -201,7 +219,16 @@ function answerOf(error: unknown): Response {
   throw error;
 }
 
-async function answerFrom(response: Response): Promise<NonNullable<Memory['answer']>> {
+/** What is stored, with the URLs of this caller. */
+function answerTo(caller: Caller, { id, status, headers, body }: StoredAnswer & { id: string }): Response {
+  const forCaller = (text: string) => addressed(text, { id, caller });
+  return new Response(forCaller(body) || null, {
+    status,
+    headers: headers.map(([name, value]): [string, string] => [name, forCaller(value)]),
+  });
+}
+
+async function answerFrom(response: Response): Promise<StoredAnswer> {
   const headers = kept.flatMap((name): [string, string][] => {
     const value = response.headers.get(name);
     return value === null ? [] : [[name, value]];

@@ -1,4 +1,5 @@
 import { type TSchema, Type } from '@sinclair/typebox';
+import type { Caller } from './caller.ts';
 import { cursorOf, placeOf } from './cursor.ts';
 import { type FilterField, filterSchema, filtersOf } from './filters.ts';
 import { listLimits } from './limits.ts';
@@ -11,8 +12,8 @@ export interface ListedResource {
   readonly kind: string;
   /** The fields that `filters` may name. */
   readonly fields: Readonly<Record<string, FilterField>>;
-  /** Base of the link to the next page. */
-  readonly publicUrl: string;
+  /** Who asks: the link to the next page begins with their base URL. */
+  readonly caller: (request: Request) => Caller;
   readonly resources: ResourceReader;
   /** Query parameters of its routes on top of those that all lists have. */
   readonly parameters?: readonly string[];
@@ -28,7 +29,7 @@ export interface ListScopeOfRoute {
   /** On top of those in the query. */
   readonly filters?: readonly Filter[];
   /** A row as it is shown, or a promise of it; the rows of a page are presented at the same time. */
-  readonly present: (row: StoredResource) => unknown;
+  readonly present: (row: StoredResource, caller: Caller) => unknown;
 }
 
 /**
@@ -40,6 +41,7 @@ export interface ListScopeOfRoute {
 export function resourceList(resource: ListedResource) {
   return async (request: Request, scope: ListScopeOfRoute): Promise<Response> => {
     const url = new URL(request.url);
+    const caller = resource.caller(request);
     const query = url.searchParams;
     const limit = limitOf(query);
     const sorting = sortingOf(query);
@@ -68,12 +70,12 @@ export function resourceList(resource: ListedResource) {
       const next = new URLSearchParams();
       for (const name of passedOn) if (query.has(name)) next.set(name, query.get(name) as string);
       next.set('cursor', cursorOf(placeAt(last, sorting), list));
-      headers.set('link', `<${resource.publicUrl}${url.pathname}?${next}>; rel="next"`);
+      headers.set('link', `<${caller.baseUrl}${url.pathname}?${next}>; rel="next"`);
     }
     if (isCounted) {
       headers.set('x-total-count', String(await resource.resources.count(resource.kind, within)));
     }
-    return Response.json(await Promise.all(page.map(scope.present)), { headers });
+    return Response.json(await Promise.all(page.map((row) => scope.present(row, caller))), { headers });
   };
 }
 

@@ -8,6 +8,8 @@ export interface Peers {
    * that `X-Forwarded-For` names. Undefined when the connection is gone or there is none.
    */
   of(request: Request): string | undefined;
+  /** The connection is a trusted proxy's: what it says of the client in `X-Forwarded-*` is believed. */
+  isForwarded(request: Request): boolean;
   /** The server that accepts the connections says who the peers are; before it does, nobody is known. */
   knownBy(source: (request: Request) => string | undefined): void;
 }
@@ -18,14 +20,16 @@ export interface Peers {
  */
 export function peers(options: { trusted: readonly Cidr[] }): Peers {
   const { trusted } = options;
-  const isTrusted = (address: string) => matchLength(address, trusted) >= 0;
+  const isTrusted = (address: string) => trusted.length > 0 && matchLength(address, trusted) >= 0;
+  const connectedFrom = (request: Request) => {
+    const connected = known(request);
+    return connected === undefined ? undefined : (plainAddress(connected) ?? connected);
+  };
   let known: (request: Request) => string | undefined = () => undefined;
   return {
     of(request) {
-      const connected = known(request);
-      if (connected === undefined) return undefined;
-      let address = plainAddress(connected) ?? connected;
-      if (trusted.length === 0 || !isTrusted(address)) return address;
+      let address = connectedFrom(request);
+      if (address === undefined || !isTrusted(address)) return address;
       const passed = request.headers.get('x-forwarded-for')?.split(',').reverse() ?? [];
       for (const text of passed.slice(0, requestLimits.proxies.value)) {
         const before = plainAddress(text.trim());
@@ -35,6 +39,10 @@ export function peers(options: { trusted: readonly Cidr[] }): Peers {
         if (!isTrusted(address)) return address;
       }
       return address;
+    },
+    isForwarded(request) {
+      const address = connectedFrom(request);
+      return address !== undefined && isTrusted(address);
     },
     knownBy(source) {
       known = source;

@@ -1,6 +1,7 @@
 import type { Static, TObject } from '@sinclair/typebox';
 import type { AnyElysia } from 'elysia';
 import type { Actors, ActorType } from './actor.ts';
+import type { Caller } from './caller.ts';
 import type { Effect } from './effect.ts';
 import type { EventFeed } from './events.ts';
 import type { Log } from './log.ts';
@@ -139,6 +140,8 @@ export interface Kit<C extends TObject = TObject> {
   readonly outbound: Outbound;
   /** Address from which a request came, behind a trusted proxy by its word; undefined when it is not known. */
   peer(request: Request): string | undefined;
+  /** The client of a request: its address, and what the URLs in its answer begin with. */
+  caller(request: Request): Caller;
   /**
    * Silence does not end the connection of this request any more: for one that takes its time, which is then yours to bound.
    * Call what it answers before the request is answered: then it is as before.
@@ -168,7 +171,10 @@ export type StepKit<C extends TObject = TObject> = Pick<Kit<C>, 'config' | 'fiel
 
 /** What is the same for all plugins of a running program. */
 export interface Deployment {
-  /** Base of every URL shown to clients, without a trailing slash. */
+  /**
+   * What URLs begin with where there is no request: in events, webhooks and tasks. Without a trailing slash. Answers take
+   * `kit.caller(request).baseUrl`.
+   */
   readonly publicUrl: string;
   readonly dataDir: string;
   /** Given in config, or undefined: then the accounts plugin makes one at the first start. */

@@ -1,5 +1,6 @@
 import type { TSchema } from '@sinclair/typebox';
 import type { Principal } from './auth.ts';
+import type { Caller } from './caller.ts';
 import type { FilterField } from './filters.ts';
 
 /** A kind of JSON document that the API shows and that other plugins may extend. */
@@ -30,9 +31,13 @@ export interface Derivation<K = unknown> {
   readonly schemas: Readonly<Record<string, TSchema>>;
   /**
    * Their values for one object, as it is shown without them; what is absent is left out. It runs for each object of each
-   * answer, so it should be cheap where there is nothing to say. A rejection fails the answer.
+   * answer, so it should be cheap where there is nothing to say. A rejection fails the answer. URLs begin with
+   * `caller.baseUrl`.
    */
-  of(shown: Readonly<Record<string, unknown>>, kit: K): Derived | undefined | Promise<Derived | undefined>;
+  of(
+    shown: Readonly<Record<string, unknown>>,
+    options: { readonly kit: K; readonly caller: Caller },
+  ): Derived | undefined | Promise<Derived | undefined>;
 }
 
 export interface Derived {
@@ -46,7 +51,7 @@ export interface DerivationSet {
   /** JSON schemas by field name. */
   readonly schemas: Readonly<Record<string, TSchema>>;
   /** The object with what is told of it; itself where nothing is. */
-  complete<T extends Readonly<Record<string, unknown>>>(shown: T): Promise<T>;
+  complete<T extends Readonly<Record<string, unknown>>>(shown: T, caller: Caller): Promise<T>;
 }
 
 /** @param derivations each with what its plugin is given */
@@ -55,8 +60,10 @@ export function derivationSet(
 ): DerivationSet {
   return {
     schemas: Object.assign({}, ...derivations.map(({ derivation }) => derivation.schemas)),
-    async complete(shown) {
-      const told = await Promise.all(derivations.map(({ derivation, kit }) => derivation.of(shown, kit)));
+    async complete(shown, caller) {
+      const told = await Promise.all(
+        derivations.map(({ derivation, kit }) => derivation.of(shown, { kit, caller })),
+      );
       return withTold(shown, told);
     },
   };

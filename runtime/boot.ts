@@ -1,4 +1,5 @@
 import { Elysia } from 'elysia';
+import { callers } from '../core/caller.ts';
 import type { Cidr } from '../core/cidr.ts';
 import { Fault } from '../core/fault.ts';
 import { FaultCauses } from '../core/fault-causes.ts';
@@ -70,7 +71,9 @@ export async function boot(options: BootOptions): Promise<Booted> {
   const { intake, inspector, converter, packer, pusher, transcoder, stills, disks } = options.drivers;
   const tree = new BootTree(clock);
   const stops: { name: string; stop: Stop }[] = [];
-  const callers = peers({ trusted: options.trustedProxies ?? [] });
+  const known = peers({ trusted: options.trustedProxies ?? [] });
+  const { publicUrl } = options.deployment;
+  const caller = callers({ peers: known, publicUrl, isFixed: options.isPublicUrlSet ?? false });
   const held = holds();
   let isReady = false;
   let watch: EngineWatch | undefined;
@@ -238,7 +241,8 @@ export async function boot(options: BootOptions): Promise<Booted> {
         converter,
         packer,
         stills,
-        peer: callers.of,
+        peer: known.of,
+        caller,
         hold: held.hold,
         signal: stopping.signal,
         deployment,
@@ -327,7 +331,7 @@ export async function boot(options: BootOptions): Promise<Booted> {
         app: new Elysia()
           .use(healthRoutes(readiness))
           .use(metricsRoute(metrics))
-          .use(openApiRoute(() => documentText)),
+          .use(openApiRoute({ text: () => documentText, caller })),
       },
       ...plan.map(({ plugin }) => ({
         id: plugin.id,
@@ -335,10 +339,9 @@ export async function boot(options: BootOptions): Promise<Booted> {
         app: plugin.routes?.(kits.get(plugin.id) as Kit) ?? new Elysia(),
       })),
     ];
-    const { publicUrl } = deployment;
     const faults = Object.assign({}, coreFaults, ...plan.map(({ plugin }) => plugin.faults ?? {}));
     const document = openApi({ groups, faults, publicUrl });
-    documentText = JSON.stringify(document);
+    documentText = JSON.stringify({ ...document, servers: undefined });
 
     const causes = new FaultCauses({ clock, log: options.log });
     const app = httpCore({
@@ -362,7 +365,7 @@ export async function boot(options: BootOptions): Promise<Booted> {
       nodes,
       takeOrder: orders.take,
       jobsRunning: () => workers.allRunning,
-      peers: callers,
+      peers: known,
       holds: held,
       setUnready: () => {
         isReady = false;
@@ -399,6 +402,8 @@ export interface BootOptions {
     readonly stills: Stills;
   };
   readonly deployment: Omit<Deployment, 'node' | 'isAlone'>;
+  /** `publicUrl` was configured: all URLs in answers begin with it. Default: with the address that the request came to. */
+  readonly isPublicUrlSet?: boolean;
   /** What this node does; default: everything. */
   readonly roles?: readonly Role[];
   /** No other process writes to the data. Default: where there is no bus. */
@@ -418,7 +423,7 @@ export interface BootOptions {
   readonly partitions: number;
   /** Actors kept restored in memory. */
   readonly hotActors: number;
-  /** Whose `X-Forwarded-For` is believed; default: nobody's. */
+  /** Whose `X-Forwarded-*` is believed; default: nobody's. */
   readonly trustedProxies?: readonly Cidr[];
   /** Engines beside the program that this node needs: name → a question that each answers when it can. */
   readonly engines?: Readonly<Record<string, () => Promise<unknown>>>;

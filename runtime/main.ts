@@ -30,7 +30,7 @@ import { nodeGate } from './node-gate.ts';
 import { openDrivers } from './open-drivers.ts';
 import { openPusher } from './open-pusher.ts';
 import { openTranscoder } from './open-transcoder.ts';
-import { ownUrl } from './own-url.ts';
+import { ownUrl, shownUrl } from './own-url.ts';
 import { planOf } from './plan.ts';
 import { ffmpegStills } from './stills/stills.ts';
 import { ffmpegConverter } from './transcode/converter.ts';
@@ -167,7 +167,7 @@ async function main(): Promise<void> {
   process.on('SIGTERM', () => stop('SIGTERM'));
   process.on('SIGINT', () => stop('SIGINT'));
 
-  const publicUrl = config.publicUrl ?? `http://localhost:${config.http.port}`;
+  const publicUrl = config.publicUrl ?? shownUrl(config.http);
   const begun = boot({
     plugins,
     drivers: {
@@ -180,6 +180,7 @@ async function main(): Promise<void> {
       bootstrapKey: config.bootstrapKey,
       rtmpPort: config.rtmp.port,
     },
+    isPublicUrlSet: config.publicUrl !== undefined,
     nodeId: config.node.id ?? 'local',
     nodeUrl: config.node.url ?? ownUrl(config.http),
     isAlone: drivers.bus === 'sqlite',

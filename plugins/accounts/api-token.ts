@@ -39,7 +39,7 @@ export function tokenRoutes(kit: AccountsKit): AnyElysia {
   const list = resourceList({
     kind: 'api-token',
     fields,
-    publicUrl: kit.deployment.publicUrl,
+    caller: kit.caller,
     resources: kit.resources,
   });
 

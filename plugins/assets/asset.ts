@@ -21,7 +21,7 @@ export const asset: ActorType<typeof assetMachine, StepKit<typeof config>> = {
   describe(_emitted, context, { tools: { publicUrl } }) {
     // Of one that was deleted the last thing known is told.
     const status = context.file ? 'ready' : context.statusMessage === null ? 'waiting' : 'failed';
-    const shown = presentAsset(documentOf(context, status), { publicUrl });
+    const shown = presentAsset(documentOf(context, status), { baseUrl: publicUrl });
     return { account: context.asset.account, stream: '', body: { payload: { asset: shown } } };
   },
 };

@@ -1,4 +1,5 @@
 import type { TObject } from '@sinclair/typebox';
+import type { Caller } from '../../core/caller.ts';
 import { derivedId } from '../../core/ids.ts';
 import type { FinishedRendition, VideoSpec } from '../../core/ports/recorder.ts';
 import { resource } from '../../core/resource.ts';
@@ -30,8 +31,8 @@ export interface Assets {
   find(id: string): Promise<AssetReference | undefined>;
   /** Of the asset object as its owner sees it, with what other plugins tell of it. */
   readonly schema: TObject;
-  /** The same. */
-  show(id: string): Promise<Record<string, unknown> | undefined>;
+  /** The same, as this caller sees it. */
+  show(id: string, caller: Caller): Promise<Record<string, unknown> | undefined>;
   /** Before a request makes one. Fault `asset.too_many` (409); `intake.full`, `intake.unavailable` when this node has no room. */
   admit(account: string): Promise<void>;
   /** One that failed waits for its file once more. False: it was deleted, or has its file. */

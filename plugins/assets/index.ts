@@ -69,9 +69,9 @@ export default definePlugin({
         await kit.intake.checkRoom(0);
       },
       schema: shown.schema,
-      async show(id) {
+      async show(id, caller) {
         const row = await assetRow(id, kit);
-        return row && (await shown.present(assetOf(row)));
+        return row && (await shown.present(assetOf(row), caller));
       },
       take: (id, film, options) => takeFilm(id, { ...options, film, kit }),
       async ready(id, file) {

@@ -7,16 +7,16 @@ import { linksOf } from './present.ts';
 /** Assets, by id or playback id. */
 export function assetPlayable(kit: AssetsKit): Playable {
   return {
-    async find(id) {
+    async find(id, { baseUrl }) {
       const row = await (isPlaybackId(id) ? watchedRow(id, kit) : assetRow(id, kit));
-      return row && infoOf(assetOf(row), kit.deployment.publicUrl);
+      return row && infoOf(assetOf(row), baseUrl);
     },
   };
 }
 
-function infoOf({ playbackId, file, status }: AssetDocument, publicUrl: string): PlaybackInfo {
+function infoOf({ playbackId, file, status }: AssetDocument, baseUrl: string): PlaybackInfo {
   if (!file) throw status === 'failed' ? neverReady : notReady;
-  const { playbackUrl, fastUrl, downloadUrl } = linksOf({ playbackId, file }, publicUrl);
+  const { playbackUrl, fastUrl, downloadUrl } = linksOf({ playbackId, file }, baseUrl);
   const hls = { hrn: 'HLS (TS)', type: 'html5/application/vnd.apple.mpegurl' };
   const mp4 = { hrn: 'MP4', type: 'html5/video/mp4', url: fastUrl ?? downloadUrl };
   const source = playbackUrl === undefined ? [mp4] : [{ ...hls, url: playbackUrl }, mp4];

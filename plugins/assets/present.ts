@@ -9,7 +9,7 @@ import type { AssetDocument } from './document.ts';
 /** The asset object, as its owner and events see it. Pure: what an event says can be said again. */
 export function presentAsset(
   document: AssetDocument,
-  { publicUrl }: { publicUrl: string },
+  { baseUrl }: { baseUrl: string },
 ): Record<string, unknown> {
   const { id, name, status, account, createdAt, updatedAt, playbackId, source, userTags } = document;
   const { statusMessage, createdByTokenName, file } = document;
@@ -23,7 +23,7 @@ export function presentAsset(
       size: file.video.size,
       hash: hashesOf(file.video),
       videoSpec: file.spec,
-      ...shownLinks({ playbackId, file }, publicUrl),
+      ...shownLinks({ playbackId, file }, baseUrl),
     }),
   };
 }
@@ -31,9 +31,9 @@ export function presentAsset(
 /** Where the file of an asset is had, and watched. */
 export function linksOf(
   { playbackId, file }: { playbackId: string; file: AssetFile },
-  publicUrl: string,
+  baseUrl: string,
 ): AssetLinks {
-  const base = `${publicUrl}/asset/${playbackId}`;
+  const base = `${baseUrl}/asset/${playbackId}`;
   return {
     downloadUrl: `${base}/video`,
     ...(file.index && { playbackUrl: `${base}/${multivariantName}` }),
@@ -49,8 +49,8 @@ export interface AssetLinks {
   readonly fastUrl?: string;
 }
 
-function shownLinks(asset: { playbackId: string; file: AssetFile }, publicUrl: string) {
-  const { downloadUrl, playbackUrl } = linksOf(asset, publicUrl);
+function shownLinks(asset: { playbackId: string; file: AssetFile }, baseUrl: string) {
+  const { downloadUrl, playbackUrl } = linksOf(asset, baseUrl);
   return { downloadUrl, ...(playbackUrl !== undefined && { playbackUrl }) };
 }
 

@@ -2,6 +2,7 @@ import { Type } from '@sinclair/typebox';
 import { type AnyElysia, Elysia } from 'elysia';
 import { authenticate, authenticator, type Principal } from '../../core/auth.ts';
 import { bodyReader } from '../../core/body.ts';
+import type { Caller } from '../../core/caller.ts';
 import { Fault, hasCode } from '../../core/fault.ts';
 import { says } from '../../core/http.ts';
 import { json, nothing } from '../../core/operation.ts';
@@ -26,7 +27,6 @@ import { videoRoutes } from './video.ts';
 /** `/api/asset`: list, read, change, delete; the file itself is in video.ts, what makes one in uploads/ and imports/. */
 export function routes(kit: AssetsKit): AnyElysia {
   const { resources, actors } = kit;
-  const { publicUrl } = kit.deployment;
   const keys = kit.use(authenticator);
   const shown = shownAsset(kit);
   const urls = uploadUrls(kit);
@@ -35,8 +35,8 @@ export function routes(kit: AssetsKit): AnyElysia {
     { name: Type.Optional(assetName), userTags: Type.Optional(userTagsSchema) },
     shown,
   );
-  const present = (row: StoredResource) => shown.present(assetOf(row));
-  const list = resourceList({ kind: assetKind, fields, publicUrl, resources });
+  const present = (row: StoredResource, caller: Caller) => shown.present(assetOf(row), caller);
+  const list = resourceList({ kind: assetKind, fields, caller: kit.caller, resources });
   const owned = async ({ accountId }: Principal, id: string): Promise<StoredResource> => {
     const row = await assetRow(id, kit);
     return row?.account === accountId ? row : Promise.reject(notFound(id));
@@ -65,7 +65,7 @@ export function routes(kit: AssetsKit): AnyElysia {
       '/api/asset/:id',
       async ({ request, params: { id } }) => {
         const principal = await authenticate(request, keys);
-        return Response.json(await present(await owned(principal, id)));
+        return Response.json(await present(await owned(principal, id), kit.caller(request)));
       },
       says('One asset.', {
         name: 'getAsset',
@@ -82,7 +82,7 @@ export function routes(kit: AssetsKit): AnyElysia {
         const changes = await change.read(request);
         if (Object.keys(changes).length > 0)
           await actors.ask(asset, id, { type: 'change', changes }).catch(unlessDeleted(id));
-        return Response.json(await present(await owned(principal, id)));
+        return Response.json(await present(await owned(principal, id), kit.caller(request)));
       },
       says('Changes the fields that the body names. 200 with the asset.', {
         name: 'changeAsset',

@@ -1,4 +1,5 @@
 import { type TObject, Type } from '@sinclair/typebox';
+import type { Caller } from '../../core/caller.ts';
 import { assetResource } from './contract.ts';
 import type { AssetDocument } from './document.ts';
 import type { AssetsKit } from './kit.ts';
@@ -9,10 +10,10 @@ export interface ShownAsset {
   readonly schema: TObject;
   /** Accepted and ignored in bodies. */
   readonly readOnly: readonly string[];
-  present(document: AssetDocument): Promise<Record<string, unknown>>;
+  present(document: AssetDocument, caller: Caller): Promise<Record<string, unknown>>;
 }
 
-export function shownAsset(kit: Pick<AssetsKit, 'derived' | 'deployment'>): ShownAsset {
+export function shownAsset(kit: Pick<AssetsKit, 'derived'>): ShownAsset {
   const derived = kit.derived(assetResource);
   const told = Object.entries(derived.schemas).map(([name, schema]) => [name, Type.Optional(schema)]);
   const { $id } = assetSchema;
@@ -22,6 +23,6 @@ export function shownAsset(kit: Pick<AssetsKit, 'derived' | 'deployment'>): Show
       { ...($id !== undefined && { $id }), additionalProperties: false },
     ),
     readOnly: [...readOnly, ...Object.keys(derived.schemas)],
-    present: (document) => derived.complete(presentAsset(document, kit.deployment)),
+    present: (document, caller) => derived.complete(presentAsset(document, caller), caller),
   };
 }

@@ -45,7 +45,7 @@ export default definePlugin({
         ({ request }) =>
           openly(() => {
             const isAll = flagOf(new URL(request.url).searchParams, 'first') === false;
-            const address = kit.peer(request);
+            const { address } = kit.caller(request);
             const sorted = nearestFirst(regions, { address, location: locate(address) });
             const entries = isAll
               ? sorted.map(({ ingest, playback, base }) => ({ ingest, playback, base }))

@@ -34,7 +34,7 @@ export function routes(kit: MultistreamKit): AnyElysia {
   const list = resourceList({
     kind,
     fields,
-    publicUrl: kit.deployment.publicUrl,
+    caller: kit.caller,
     resources: kit.resources,
   });
 

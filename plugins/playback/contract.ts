@@ -1,4 +1,5 @@
 import { type Static, Type } from '@sinclair/typebox';
+import type { Caller } from '../../core/caller.ts';
 import { Fault } from '../../core/fault.ts';
 import { idSchema } from '../../core/operation.ts';
 import { collection } from '../../core/token.ts';
@@ -62,10 +63,11 @@ export type PlaybackInfo = Static<typeof playbackSchema>;
 /**
  * Something that can be watched, found by the id that viewers know it by: a playback id, or the id of a session or
  * asset. Undefined for an id that is not its own, and for what nobody can watch; Fault `notReady` or `neverReady` for
- * what has no file. Viewers have no key: the answer holds nothing that only the owner may know.
+ * what has no file. Viewers have no key: the answer holds nothing that only the owner may know. Its
+ * URLs begin with `caller.baseUrl`.
  */
 export interface Playable {
-  find(id: string): Promise<Found | undefined>;
+  find(id: string, caller: Caller): Promise<Found | undefined>;
 }
 
 /** `session`: id of the session that is over; another playable may have its recording. */

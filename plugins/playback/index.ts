@@ -1,5 +1,6 @@
 import { Type } from '@sinclair/typebox';
 import { Elysia } from 'elysia';
+import type { Caller } from '../../core/caller.ts';
 import { Fault } from '../../core/fault.ts';
 import { says } from '../../core/http.ts';
 import { json, storeFaults } from '../../core/operation.ts';
@@ -31,10 +32,10 @@ export default definePlugin({
   },
   routes(kit) {
     const known = kit.offered(playables);
-    const find = async (id: string): Promise<Found | undefined> => {
+    const find = async (id: string, caller: Caller): Promise<Found | undefined> => {
       let unready: unknown;
       for (const playable of known) {
-        const found = await playable.find(id).catch((error: unknown) => {
+        const found = await playable.find(id, caller).catch((error: unknown) => {
           if (error !== notReady && error !== neverReady) throw error;
           unready = error;
         });
@@ -45,24 +46,24 @@ export default definePlugin({
       return undefined;
     };
     /** Of a session that is over; undefined where none was made, or it was deleted. */
-    const recordingOf = async (id: string): Promise<PlaybackInfo['meta']['recording']> => {
+    const recordingOf = async (id: string, caller: Caller): Promise<PlaybackInfo['meta']['recording']> => {
       try {
-        return (await find(id)) && { id, status: 'ready' };
+        return (await find(id, caller)) && { id, status: 'ready' };
       } catch (error) {
         if (error === notReady) return { id, status: 'waiting' };
         if (error === neverReady) return undefined;
         throw error;
       }
     };
-    const answer = async (id: string): Promise<Response> => {
-      const found = await find(id);
+    const answer = async (id: string, caller: Caller): Promise<Response> => {
+      const found = await find(id, caller);
       if (!found)
         throw new Fault('playback.not_found', {
           status: 404,
           message: `There is nothing to watch under the id ${id}.`,
         });
       const { session, type, meta } = found;
-      const recording = session === undefined ? undefined : await recordingOf(session);
+      const recording = session === undefined ? undefined : await recordingOf(session, caller);
       const { source, ...rest } = meta;
       const info: PlaybackInfo = { type, meta: { ...rest, ...(recording && { recording }), source } };
       return Response.json(info, { headers: { 'cache-control': 'no-cache' } });
@@ -70,7 +71,7 @@ export default definePlugin({
     return new Elysia()
       .get(
         '/api/playback/:id',
-        ({ params }) => openly(() => answer(params.id)),
+        ({ request, params }) => openly(() => answer(params.id, kit.caller(request))),
         says('Where a playback id, session or asset can be watched. No key is needed.', {
           name: 'getPlayback',
           isOpen: true,

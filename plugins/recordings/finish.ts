@@ -82,7 +82,7 @@ async function finish({ input, signal }: Attempt<Finish>, kit: RecordingsKit): P
       return { outcome: 'gone' };
     }
   }
-  const links = linksOf(sessionId, kit.deployment);
+  const links = linksOf(sessionId, { baseUrl: kit.deployment.publicUrl });
   const notes = {
     missing: missing.map(({ node }) => node),
     gaps: takes.reduce((sum, { take }) => sum + take.gaps, 0),

@@ -11,8 +11,8 @@ export function folderOf(sessionId: string): string {
 }
 
 /** Where a recording is watched. */
-export function linksOf(sessionId: string, { publicUrl }: { publicUrl: string }): RecordingLinks {
-  const base = `${publicUrl}/recordings/${sessionId}`;
+export function linksOf(sessionId: string, { baseUrl }: { baseUrl: string }): RecordingLinks {
+  const base = `${baseUrl}/recordings/${sessionId}`;
   return { recordingUrl: `${base}/index.m3u8`, mp4Url: `${base}/source.mp4` };
 }
 

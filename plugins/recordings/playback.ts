@@ -39,12 +39,12 @@ export function playbackRoutes(kit: RecordingsKit): AnyElysia {
 /** Recordings, by the id of their session. */
 export function recordedPlayable(kit: RecordingsKit): Playable {
   return {
-    async find(id) {
+    async find(id, caller) {
       const file = await readyFile(id, kit).catch((error: unknown) => {
         throw error === notReady ? notWatchable : error;
       });
       if (!file) return undefined;
-      const { recordingUrl, mp4Url } = linksOf(id, kit.deployment);
+      const { recordingUrl, mp4Url } = linksOf(id, caller);
       return {
         type: 'recording',
         meta: {

@@ -1,4 +1,5 @@
 import { Type } from '@sinclair/typebox';
+import type { Caller } from '../../core/caller.ts';
 import type { Derivation, Derived } from '../../core/resource.ts';
 import { stream } from '../streams/contract.ts';
 import type { RecordingsKit } from './kit.ts';
@@ -30,33 +31,38 @@ export const recordingFields: Derivation<RecordingsKit> = {
       examples: [`${example}/source.mp4`],
     }),
   },
-  async of({ id, parentId, record, recordingStatus }, kit) {
+  async of({ id, parentId, record, recordingStatus }, options) {
     if (record !== true) return undefined;
-    if (parentId !== undefined) return ofSession(id as string, kit);
+    if (parentId !== undefined) return ofSession(id as string, options);
     // A stream shows its status itself: nothing is to be linked before it is ready.
-    return recordingStatus === 'waiting' ? undefined : ofStream(id as string, kit);
+    return recordingStatus === 'waiting' ? undefined : ofStream(id as string, options);
   },
 };
 
-async function ofSession(id: string, kit: RecordingsKit): Promise<Derived | undefined> {
+interface Asked {
+  readonly kit: RecordingsKit;
+  readonly caller: Caller;
+}
+
+async function ofSession(id: string, { kit, caller }: Asked): Promise<Derived | undefined> {
   const found = await recordingOf(id, kit.resources);
-  return found && { ...told(found, kit), issues: issuesOf(found) };
+  return found && { ...told(found, caller), issues: issuesOf(found) };
 }
 
 /**
  * The links, and the status of streams that were stored before they were told of their recordings. Without issues: they are of a
  * session that is over, and nothing about the stream can be mended.
  */
-async function ofStream(id: string, kit: RecordingsKit): Promise<Derived | undefined> {
+async function ofStream(id: string, { kit, caller }: Asked): Promise<Derived | undefined> {
   // Sessions lie beside their stream, and a recording has the id of its session.
   const newest = await kit.resources.find(recordingKind, 'streamId', id, { isBeside: true });
-  return newest && told(recordingDocument(newest), kit);
+  return newest && told(recordingDocument(newest), caller);
 }
 
-function told(recording: RecordingDocument, { deployment }: RecordingsKit): Derived {
+function told(recording: RecordingDocument, caller: Caller): Derived {
   if (isUnfinished(recording)) return { values: { recordingStatus: 'waiting' } };
   if (recording.status === 'failed') return { values: {} };
-  return { values: { recordingStatus: 'ready', ...linksOf(recording.sessionId, deployment) } };
+  return { values: { recordingStatus: 'ready', ...linksOf(recording.sessionId, caller) } };
 }
 
 export function issuesOf({

@@ -42,15 +42,14 @@ export function storyboardCues(kit: StoryboardKit): FilmFile {
       // Its size is that of the sheet, which shape the film ever has.
       const rows = Math.ceil(plan.cues.length / plan.columns);
       const size = { width: Math.floor(width / plan.columns), height: Math.floor(height / rows) };
-      const { pathname } = new URL(request.url);
-      const sheet = `${kit.deployment.publicUrl}${pathname.slice(0, -cuesName.length)}${storyboardName}`;
-      const body = webVtt(plan.cues, { sheet, columns: plan.columns, ...size });
+      // Relative to this file: caches keep one answer for all addresses that it is asked at.
+      const body = webVtt(plan.cues, { sheet: storyboardName, columns: plan.columns, ...size });
       return fileOf(request, { body, etag: `${etag}-vtt`, type: 'text/vtt; charset=utf-8' });
     },
   };
 }
 
-type StoryboardKit = Pick<Kit, 'stills' | 'blobs' | 'deployment'>;
+type StoryboardKit = Pick<Kit, 'stills' | 'blobs'>;
 
 interface Plan {
   readonly cues: readonly (Cue & { readonly segment: number })[];

@@ -21,9 +21,9 @@ export const streamFields: Derivation<Kit> = {
       `/hls/6pukxh2m0ydr9h3q/${thumbnailName}`,
     ),
   },
-  of({ isActive, playbackId }, { deployment }) {
+  of({ isActive, playbackId }, { caller }) {
     if (isActive !== true) return undefined;
-    return { values: { thumbnailUrl: `${deployment.publicUrl}/hls/${playbackId}/${thumbnailName}` } };
+    return { values: { thumbnailUrl: `${caller.baseUrl}/hls/${playbackId}/${thumbnailName}` } };
   },
 };
 
@@ -40,9 +40,9 @@ export const assetFields: Derivation<Kit> = {
       `/asset/6pukxh2m0ydr9h3q/${cuesName}`,
     ),
   },
-  of({ playbackUrl, playbackId, videoSpec }, { deployment }) {
+  of({ playbackUrl, playbackId, videoSpec }, { caller }) {
     if (playbackUrl === undefined || !hasVideo(videoSpec)) return undefined;
-    const base = `${deployment.publicUrl}/asset/${playbackId}`;
+    const base = `${caller.baseUrl}/asset/${playbackId}`;
     return { values: { thumbnailUrl: `${base}/${thumbnailName}`, storyboardUrl: `${base}/${cuesName}` } };
   },
 };

@@ -1,5 +1,6 @@
 import { type AnyElysia, Elysia } from 'elysia';
 import { authenticate, authenticator } from '../../core/auth.ts';
+import type { Caller } from '../../core/caller.ts';
 import { type FilterField, filterBy } from '../../core/filters.ts';
 import { says } from '../../core/http.ts';
 import { flagSchema, json } from '../../core/operation.ts';
@@ -21,15 +22,16 @@ export function listRoutes(kit: StreamsKit): AnyElysia {
   const list = resourceList({
     kind: 'stream',
     fields,
-    publicUrl: kit.deployment.publicUrl,
+    caller: kit.caller,
     resources: kit.resources,
     parameters: ['streamsonly', 'sessionsonly', 'active', 'record'],
   });
   const derived = kit.derived(stream);
   const shown = streamSchema(extended, derived);
   const query = listParameters(fields);
-  const shownNow = (document: StreamDocument) => presentLive(document, { kit, fields: extended, derived });
-  const present = (row: StoredResource) => shownNow(documentOf(row));
+  const shownNow = (document: StreamDocument, caller: Caller) =>
+    presentLive(document, { kit, fields: extended, derived, caller });
+  const present = (row: StoredResource, caller: Caller) => shownNow(documentOf(row), caller);
 
   return new Elysia()
     .get(
@@ -93,7 +95,7 @@ export function listRoutes(kit: StreamsKit): AnyElysia {
         const row = await kit.resources.get(stream.kind, id, { isBeside: true });
         const document = row?.account === accountId ? documentOf(row) : undefined;
         if (!document || document.parentId === null) throw sessionNotFound(id);
-        return Response.json(await shownNow(document));
+        return Response.json(await shownNow(document, kit.caller(request)));
       },
       says('One session.', {
         name: 'getSession',

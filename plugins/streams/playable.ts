@@ -1,3 +1,4 @@
+import type { Caller } from '../../core/caller.ts';
 import type { Found, Playable } from '../playback/contract.ts';
 import { documentOf, type StreamDocument } from './document.ts';
 import type { StreamsKit } from './kit.ts';
@@ -5,21 +6,21 @@ import type { StreamsKit } from './kit.ts';
 /** Live streams, by their playback id or by the id of the session that is on the air. */
 export function livePlayable(kit: StreamsKit): Playable {
   return {
-    async find(id) {
+    async find(id, caller) {
       if (/^[0-9a-z]{16}$/.test(id)) {
         const row = await kit.resources.find('stream', 'playbackId', id, { isBeside: true });
-        return row && infoOf(documentOf(row), kit);
+        return row && infoOf(documentOf(row), caller);
       }
       const row = await kit.resources.get('stream', id, { isBeside: true });
       const document = row && documentOf(row);
       // The id of a parent is for its owner, and a session that is over is no longer live.
       const isLive = document?.isActive && document.parentId !== null;
-      return isLive ? infoOf(document, kit) : undefined;
+      return isLive ? infoOf(document, caller) : undefined;
     },
   };
 }
 
-function infoOf(document: StreamDocument, kit: StreamsKit): Found {
+function infoOf(document: StreamDocument, { baseUrl }: Caller): Found {
   const { playbackId, isActive, sessionId } = document;
   const phase = phaseOf(document);
   return {
@@ -33,7 +34,7 @@ function infoOf(document: StreamDocument, kit: StreamsKit): Found {
           // Players know HLS by this name, whatever its segments are made of.
           hrn: 'HLS (TS)',
           type: 'html5/application/vnd.apple.mpegurl',
-          url: `${kit.deployment.publicUrl}/hls/${playbackId}/index.m3u8`,
+          url: `${baseUrl}/hls/${playbackId}/index.m3u8`,
         },
       ],
     },

@@ -1,3 +1,4 @@
+import type { Caller } from '../../core/caller.ts';
 import type { DerivationSet, FieldSet } from '../../core/resource.ts';
 import type { StreamDocument } from './document.ts';
 import type { StreamsKit } from './kit.ts';
@@ -6,10 +7,11 @@ import { type LiveState, readLive, unknownState } from './live-figures.ts';
 /** The stream object as its owner sees it, with live figures and what other plugins say about it. */
 export async function presentLive(
   document: StreamDocument,
-  { kit, fields, derived }: { kit: StreamsKit; fields: FieldSet; derived: DerivationSet },
+  options: { kit: StreamsKit; fields: FieldSet; derived: DerivationSet; caller: Caller },
 ): Promise<Record<string, unknown>> {
+  const { kit, fields, derived, caller } = options;
   const state = await readLive(document, kit);
-  return derived.complete(presentStream(document, { state, at: kit.clock.now(), fields }));
+  return derived.complete(presentStream(document, { state, at: kit.clock.now(), fields }), caller);
 }
 
 /** The same as it is at a moment (epoch ms), from the row and what is known then. Pure. */

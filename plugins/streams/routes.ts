@@ -2,6 +2,7 @@ import type { TSchema } from '@sinclair/typebox';
 import { type AnyElysia, Elysia } from 'elysia';
 import { authenticate, authenticator, type Principal } from '../../core/auth.ts';
 import { bodyReader } from '../../core/body.ts';
+import type { Caller } from '../../core/caller.ts';
 import { Fault, hasCode, unlessRefused } from '../../core/fault.ts';
 import { says } from '../../core/http.ts';
 import { idempotent } from '../../core/idempotency.ts';
@@ -29,7 +30,8 @@ export function routes(kit: StreamsKit): AnyElysia {
   const ignored = { readOnly: [...readOnly, ...Object.keys(derived.schemas)], optional };
   const creation = bodyReader({ ...changes, name: streamName } as Record<string, TSchema>, ignored);
   const change = bodyReader(changes, ignored);
-  const present = (document: StreamDocument) => presentLive(document, { kit, fields, derived });
+  const present = (document: StreamDocument, caller: Caller) =>
+    presentLive(document, { kit, fields, derived, caller });
   const shown = streamSchema(fields, derived);
   const once = idempotent(kit);
   const places = quota({
@@ -64,14 +66,14 @@ export function routes(kit: StreamsKit): AnyElysia {
         const principal = await authenticate(request, keys);
         return once(request, {
           principal,
-          async run({ id, isRepeat }) {
+          async run({ id, isRepeat, caller }) {
             const body = (await creation.read(request)) as StreamBody;
             // Before its fields are prepared, which may make things of their own.
             if (!isRepeat || !(await kit.resources.get(stream.kind, id, { isBeside: true }))) {
               await places.admit(principal.accountId);
               await create(body, { principal, id }).catch(unlessThere);
             }
-            return Response.json(await present(await owned(principal, { id, kit })), { status: 201 });
+            return Response.json(await present(await owned(principal, { id, kit }), caller), { status: 201 });
           },
         });
       },
@@ -86,7 +88,7 @@ export function routes(kit: StreamsKit): AnyElysia {
       '/api/stream/:id',
       async ({ request, params }) => {
         const principal = await authenticate(request, keys);
-        return Response.json(await present(await owned(principal, { id: params.id, kit })));
+        return Response.json(await present(await owned(principal, { id: params.id, kit }), kit.caller(request)));
       },
       says('One stream or session.', {
         name: 'getStream',
@@ -155,7 +157,7 @@ export function routes(kit: StreamsKit): AnyElysia {
             await kit.actors
               .ask(broadcast, id, rotation, { cause: `rotate-key/${attempt.id}` })
               .catch(deletedMeanwhile(id));
-            return Response.json(await present(await owned(principal, { id, kit })));
+            return Response.json(await present(await owned(principal, { id, kit }), attempt.caller));
           },
         });
       },

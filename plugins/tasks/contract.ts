@@ -1,4 +1,5 @@
 import { Type } from '@sinclair/typebox';
+import type { Caller } from '../../core/caller.ts';
 import { nameSchema } from '../../core/name.ts';
 import { idSchema, momentSchema } from '../../core/operation.ts';
 import { collection, token } from '../../core/token.ts';
@@ -55,8 +56,11 @@ export interface TaskReference {
 /** What tasks of one type are: offered by the plugin that makes them. */
 export interface TaskKind {
   readonly type: TaskType;
-  /** Called before a failed or cancelled one becomes `pending` again. Throws a Fault when that cannot be. */
-  renew(task: { readonly id: string } & TaskReference): Promise<Renewal>;
+  /** Called before a failed or cancelled one becomes `pending` again. Throws a Fault when that cannot be. `caller`: who asks for it. */
+  renew(
+    task: { readonly id: string } & TaskReference,
+    options: { readonly caller: Caller },
+  ): Promise<Renewal>;
   /**
    * Does the work of one task of this type, on some node and off the threads that read sockets. Types without it are worked at by
    * whoever has what it takes, with `begin` and `complete`: an upload by its client.

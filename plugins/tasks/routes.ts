@@ -1,5 +1,6 @@
 import { type AnyElysia, Elysia } from 'elysia';
 import { authenticate, authenticator, type Principal } from '../../core/auth.ts';
+import type { Caller } from '../../core/caller.ts';
 import { Fault, hasCode } from '../../core/fault.ts';
 import { says } from '../../core/http.ts';
 import { idempotent } from '../../core/idempotency.ts';
@@ -17,7 +18,7 @@ export function routes(kit: TasksKit): AnyElysia {
   const { resources, actors } = kit;
   const keys = kit.use(authenticator);
   const once = idempotent(kit);
-  const list = resourceList({ kind: taskKind, fields, publicUrl: kit.deployment.publicUrl, resources });
+  const list = resourceList({ kind: taskKind, fields, caller: kit.caller, resources });
   const owned = async ({ accountId }: Principal, id: string): Promise<TaskDocument> => {
     const row = await resources.get(taskKind, id, { isBeside: true });
     return row?.account === accountId ? taskOf(row) : Promise.reject(notFound(id));
@@ -62,10 +63,10 @@ export function routes(kit: TasksKit): AnyElysia {
         const principal = await authenticate(request, keys);
         return once(request, {
           principal,
-          run: async ({ isRepeat }) => {
+          run: async ({ isRepeat, caller }) => {
             const document = await owned(principal, id);
             const renew = async () => {
-              const renewal = await renewed(document, kit);
+              const renewal = await renewed(document, { kit, caller });
               await told(id, { type: 'retry', deadline: renewal.deadline });
               return renewal;
             };
@@ -119,12 +120,15 @@ const fields = {
   outputAssetId: { type: 'string' },
 } as const satisfies Record<string, { type: string; path?: [keyof TaskDocument] }>;
 
-function renewed(document: TaskDocument, kit: TasksKit): Promise<Renewal> {
+function renewed(
+  document: TaskDocument,
+  { kit, caller }: { kit: TasksKit; caller: Caller },
+): Promise<Renewal> {
   const { id, type, phase, account, inputAssetId, outputAssetId } = document;
   const kind = kit.offered(taskKinds).find((one) => one.type === type);
   const isEnded = phase === 'failed' || phase === 'cancelled';
   if (!isEnded || !kind) return Promise.reject(notPossible(document, 'retry'));
-  return kind.renew({ id, phase, account, inputAssetId, outputAssetId });
+  return kind.renew({ id, phase, account, inputAssetId, outputAssetId }, { caller });
 }
 
 /** For an attempt that comes again: an earlier one of the same request may have done it already. */

@@ -24,7 +24,7 @@ export function routes(kit: TranscodeKit): AnyElysia {
       const principal = await authenticate(request, keys);
       return once(request, {
         principal,
-        run: async ({ id }) => {
+        run: async ({ id, caller }) => {
           const { accountId: account, keyName } = principal;
           const made = kit.use(assets);
           const input = await made.find(inputAssetId);
@@ -46,7 +46,7 @@ export function routes(kit: TranscodeKit): AnyElysia {
           });
           const source = { type: 'transcode', inputAssetId } as const;
           await made.begin({ id, account, name, source, ...by });
-          const asset = await made.show(id);
+          const asset = await made.show(id, caller);
           if (!asset) throw notFound(id);
           return Response.json({ asset, task: await kit.use(tasks).show(taskId) }, { status: 201 });
         },

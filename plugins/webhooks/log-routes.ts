@@ -49,7 +49,7 @@ export function logRoutes(kit: WebhooksKit): AnyElysia {
   const list = resourceList({
     kind: logKind,
     fields,
-    publicUrl: kit.deployment.publicUrl,
+    caller: kit.caller,
     resources,
   });
   const answerWith = async (entry: LogEntry) => Response.json(await presentEntry(entry, { resources }));

@@ -45,7 +45,7 @@ export function routes(kit: WebhooksKit): AnyElysia {
   const list = resourceList({
     kind: webhookKind,
     fields,
-    publicUrl: kit.deployment.publicUrl,
+    caller: kit.caller,
     resources,
   });
   const create = async (request: Request, { principal, id }: { principal: Principal; id: string }) => {

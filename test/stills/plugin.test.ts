@@ -196,7 +196,8 @@ describe('pictures of an asset', () => {
       expect([segments, cues.length]).toEqual([segments, pictures]);
       expect([cues[0].from, cues.at(-1)?.to]).toEqual([0, segments * duration]);
       for (const [row, cue] of cues.entries()) {
-        expect(cue.sheet).toBe(`${origin}${base}/storyboard.jpg`);
+        // Relative to the file, whatever address it was read at.
+        expect(cue.sheet).toBe('storyboard.jpg');
         expect(cue.place).toEqual({
           x: (row % 10) * 160,
           y: Math.floor(row / 10) * 90,

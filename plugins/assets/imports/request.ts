@@ -34,7 +34,7 @@ export function importRoute(kit: AssetsKit, { places }: { places: Quota }): AnyE
       const principal = await authenticate(request, keys);
       return once(request, {
         principal,
-        run: async ({ id }) => {
+        run: async ({ id, caller }) => {
           const given = await body.read(request);
           const { userTags } = given;
           const source = checkedSource(given.url, kit);
@@ -57,7 +57,7 @@ export function importRoute(kit: AssetsKit, { places }: { places: Quota }): AnyE
           const row = await assetRow(id, kit);
           if (!row) throw new Fault('asset.not_found', { status: 404, message: 'The asset was deleted.' });
           const shown = {
-            asset: await shownAs.present(assetOf(row)),
+            asset: await shownAs.present(assetOf(row), caller),
             task: await kit.use(tasks).show(taskId),
           };
           return Response.json(shown, { status: 201 });

@@ -22,7 +22,7 @@ export function tusRoutes(kit: AssetsKit, { urls }: { urls: UploadUrls }): AnyEl
     const begun = await tus.create({ assetId, ...creation, expires });
     const { uploadId } = begun;
     const at = { assetId, uploadId };
-    const location = await urls.makeTusUpload({ ...at, node }, expires);
+    const location = await urls.makeTusUpload({ ...at, node }, { expires, caller: kit.caller(request) });
     // Nothing more will come of an empty one: it is seen to now.
     const isWhole = creation.size === 0;
     const now = hasBytes || isWhole ? await tus.append(at, { request, offset: 0 }) : begun;

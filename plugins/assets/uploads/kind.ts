@@ -10,15 +10,16 @@ export function uploadKind(kit: AssetsKit): TaskKind {
   const urls = uploadUrls(kit);
   return {
     type: 'upload',
-    async renew({ outputAssetId }) {
+    async renew({ outputAssetId }, { caller }) {
       const isThere = outputAssetId !== null && (await making(kit).awaitAnew(outputAssetId));
       if (!isThere) {
         const message = 'The asset of this upload was deleted, or has its file: there is nothing to retry.';
         throw new Fault('task.not_possible', { status: 409, message });
       }
       const deadline = kit.clock.now() + assetLimits.uploadUrl;
-      const url = await urls.make(outputAssetId, deadline);
-      return { deadline, params: { url, tusEndpoint: await urls.makeTus(outputAssetId, deadline) } };
+      const given = { expires: deadline, caller };
+      const url = await urls.make(outputAssetId, given);
+      return { deadline, params: { url, tusEndpoint: await urls.makeTus(outputAssetId, given) } };
     },
   };
 }

@@ -20,7 +20,7 @@ export function putRoute(kit: AssetsKit, { urls }: { urls: UploadUrls }): AnyEly
       ({ request, params: { assetId } }) =>
         openly(async () => {
           await urls.check(assetId, new URL(request.url).searchParams);
-          return Response.json(await shown.present(await upload(request, assetId)));
+          return Response.json(await shown.present(await upload(request, assetId), kit.caller(request)));
         }),
       {
         // Elysia would read a body whole, by what its type claims to be.

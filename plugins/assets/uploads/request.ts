@@ -37,7 +37,7 @@ export function requestRoute(
       const principal = await authenticate(request, keys);
       return once(request, {
         principal,
-        run: async ({ id }) => {
+        run: async ({ id, caller }) => {
           const { name, userTags } = await body.read(request);
           const { accountId: account, keyName } = principal;
           await places.admit(account);
@@ -55,9 +55,9 @@ export function requestRoute(
           const row = await assetRow(id, kit);
           if (!row) throw new Fault('asset.not_found', { status: 404, message: 'The asset was deleted.' });
           return Response.json({
-            url: await urls.make(id, expires),
-            tusEndpoint: await urls.makeTus(id, expires),
-            asset: await shown.present(assetOf(row)),
+            url: await urls.make(id, { expires, caller }),
+            tusEndpoint: await urls.makeTus(id, { expires, caller }),
+            asset: await shown.present(assetOf(row), caller),
             task: await kit.use(tasks).show(taskId),
           });
         },

@@ -1,4 +1,5 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import type { Caller } from '../../../core/caller.ts';
 import { Fault } from '../../../core/fault.ts';
 import type { Kit } from '../../../core/plugin.ts';
 
@@ -8,17 +9,24 @@ import type { Kit } from '../../../core/plugin.ts';
  */
 export interface UploadUrls {
   /** Takes a PUT. */
-  make(assetId: string, expires: number): Promise<string>;
+  make(assetId: string, options: UrlOptions): Promise<string>;
   /** Faults `upload.altered` and `upload.expired` (403). */
   check(assetId: string, query: URLSearchParams): Promise<void>;
   /** Where tus uploads are created. */
-  makeTus(assetId: string, expires: number): Promise<string>;
+  makeTus(assetId: string, options: UrlOptions): Promise<string>;
   /** Answers when it expires. Faults as above. */
   checkTus(assetId: string, query: URLSearchParams): Promise<number>;
   /** One tus upload, and the node that has it. */
-  makeTusUpload(place: TusPlace, expires: number): Promise<string>;
+  makeTusUpload(place: TusPlace, options: UrlOptions): Promise<string>;
   /** Faults `upload.altered` (403), `upload.ended` (410). */
   checkTusUpload(at: Omit<TusPlace, 'node'>, query: URLSearchParams): Promise<TusPlace>;
+}
+
+export interface UrlOptions {
+  /** Epoch ms. */
+  readonly expires: number;
+  /** Who is given the URL. */
+  readonly caller: Caller;
 }
 
 export interface TusPlace {
@@ -27,7 +35,7 @@ export interface TusPlace {
   readonly node: string;
 }
 
-export function uploadUrls({ resources, clock, deployment }: UrlKit): UploadUrls {
+export function uploadUrls({ resources, clock }: UrlKit): UploadUrls {
   let known: Promise<Buffer> | undefined;
   const secret = () => {
     known ??= ownSecret({ resources, clock }).catch((error) => {
@@ -41,9 +49,9 @@ export function uploadUrls({ resources, clock, deployment }: UrlKit): UploadUrls
     createHmac('sha256', await secret())
       .update(words.join('\n'))
       .digest();
-  const signed = async (path: string, { words, given }: { words: readonly string[]; given: Given }) => {
+  const signed = async (path: string, { words, given, caller }: Signed) => {
     const signature = (await signatureOf(words)).toString('base64url');
-    return `${deployment.publicUrl}/upload/${path}?${new URLSearchParams({ ...given, signature })}`;
+    return `${caller.baseUrl}/upload/${path}?${new URLSearchParams({ ...given, signature })}`;
   };
   /** When it expires, epoch ms. */
   const checked = async (
@@ -66,23 +74,23 @@ export function uploadUrls({ resources, clock, deployment }: UrlKit): UploadUrls
     (expires: string) => ['TUS upload', assetId, uploadId, node, expires];
 
   return {
-    make(assetId, time) {
+    make(assetId, { expires: time, caller }) {
       const expires = inSeconds(time);
-      return signed(assetId, { words: ofPut(assetId)(expires), given: { expires } });
+      return signed(assetId, { words: ofPut(assetId)(expires), given: { expires }, caller });
     },
     async check(assetId, query) {
       await checked(query, { words: ofPut(assetId), late: expired });
     },
-    makeTus(assetId, time) {
+    makeTus(assetId, { expires: time, caller }) {
       const expires = inSeconds(time);
-      return signed(`${assetId}/tus`, { words: ofTus(assetId)(expires), given: { expires } });
+      return signed(`${assetId}/tus`, { words: ofTus(assetId)(expires), given: { expires }, caller });
     },
     checkTus: (assetId, query) => checked(query, { words: ofTus(assetId), late: expired }),
-    makeTusUpload(place, time) {
+    makeTusUpload(place, { expires: time, caller }) {
       const { assetId, uploadId, node } = place;
       const expires = inSeconds(time);
       const given = { node, expires };
-      return signed(`${assetId}/tus/${uploadId}`, { words: ofTusUpload(place)(expires), given });
+      return signed(`${assetId}/tus/${uploadId}`, { words: ofTusUpload(place)(expires), given, caller });
     },
     async checkTusUpload(at, query) {
       const place = { ...at, node: query.get('node') ?? '' };
@@ -96,8 +104,13 @@ function inSeconds(time: number): string {
   return String(Math.floor(time / 1000));
 }
 
-type Given = Readonly<Record<string, string>>;
-type UrlKit = Pick<Kit, 'resources' | 'clock' | 'deployment'>;
+interface Signed {
+  readonly words: readonly string[];
+  readonly given: Readonly<Record<string, string>>;
+  readonly caller: Caller;
+}
+
+type UrlKit = Pick<Kit, 'resources' | 'clock'>;
 
 /** The deployment's secret for such URLs: made by the first node that needs it, the same on all. */
 async function ownSecret({ resources, clock }: Pick<UrlKit, 'resources' | 'clock'>): Promise<Buffer> {
