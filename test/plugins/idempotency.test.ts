@@ -238,7 +238,7 @@ describe('an attempt that ended without an answer', () => {
       throw status === 500 ? new Error('a bug') : new Fault('store.busy', { status, message: 'Busy.' });
     });
     await using w = await world({ plugins: [...plugins, slow] });
-    expect([(await ask(w)).status, (await ask(w)).status, (await ask(w)).status]).toMatchObject([status, 204, 204]);
+    expect([(await ask(w)).status, (await ask(w)).status, (await ask(w)).status]).toEqual([status, 204, 204]);
     expect(attempts).toMatchObject([
       { id: expect.any(String), isRepeat: false },
       { id: attempts[0]?.id, isRepeat: true },
