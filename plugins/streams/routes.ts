@@ -88,7 +88,9 @@ export function routes(kit: StreamsKit): AnyElysia {
       '/api/stream/:id',
       async ({ request, params }) => {
         const principal = await authenticate(request, keys);
-        return Response.json(await present(await owned(principal, { id: params.id, kit }), kit.caller(request)));
+        return Response.json(
+          await present(await owned(principal, { id: params.id, kit }), kit.caller(request)),
+        );
       },
       says('One stream or session.', {
         name: 'getStream',
