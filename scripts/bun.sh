@@ -83,8 +83,9 @@ find_bun || {
   echo "millrace: no Bun binary in node_modules runs on $(uname -sm); try 'npm rebuild bun', or see https://bun.com for supported systems" >&2
   exit 1
 }
-# Bun copies what a socket brings into a buffer of its own and frees it a moment later. Its allocator gives such pages
-# back to the system and faults them in again, thousands of times a second: a fifth of the cost of a broadcast. So it
-# keeps them; the memory stays at the most that was ever needed. Set the variable yourself to have it otherwise.
-export MIMALLOC_PURGE_DELAY="${MIMALLOC_PURGE_DELAY:--1}"
+# Bun's allocator keeps freed pages for a moment before it gives them back to the system. Ten seconds (its own default is
+# a tenth of one) spare the page faults of media that comes and goes all the time, a fourth of what a broadcast costs;
+# pages of which only a part is free stay. Set the variables yourself to have it otherwise.
+export MIMALLOC_PURGE_DELAY="${MIMALLOC_PURGE_DELAY:-10000}"
+export MIMALLOC_PURGE_HOLES="${MIMALLOC_PURGE_HOLES:-0}"
 exec "$bun" "$@"

@@ -40,10 +40,10 @@ export const mediaLimits = limitTable('media', {
     beyond: 'Broadcasts are judged again.',
   },
   idleBuffers: {
-    value: 64 * 1_048_576,
+    value: 8 * 1_048_576,
     unit: 'bytes',
-    meaning: 'Segment buffers kept for reuse when broadcasts end.',
-    beyond: 'Further ones are left to the garbage collector.',
+    meaning: 'Segment buffers kept for reuse.',
+    beyond: 'Further ones are freed at once.',
   },
   closingsKept: {
     value: 30_000,

@@ -1,3 +1,4 @@
+import { freeBytes } from './free-bytes.ts';
 import type { MemoryHold } from './memory-budget.ts';
 
 /**
@@ -31,6 +32,7 @@ export class Arena {
   messageStart = -1;
   readonly limit: number;
   #memory: MemoryHold | undefined;
+  #isRetired = false;
 
   /**
    * @param options.limit most bytes it may ever hold; `reserve` returns false beyond it.
@@ -48,7 +50,7 @@ export class Arena {
     const need = this.length + count;
     if (need <= this.bytes.length) return true;
     if (need > this.limit) return false;
-    let size = this.bytes.length * 2;
+    let size = Math.max(SMALLEST, this.bytes.length * 2);
     while (size < need) size *= 2;
     size = Math.min(size, this.limit);
     if (this.#memory?.resize(size) === false) {
@@ -58,14 +60,20 @@ export class Arena {
     }
     const grown = new Uint8Array(size);
     grown.set(this.bytes.subarray(0, this.length));
-    this.bytes = grown;
+    this.#replace(grown);
     return true;
   }
 
-  /** Its publish is over: its bytes are as good as gone and count no more. */
+  /**
+   * Its publish is over: its bytes are freed and count no more. The connection may go on sending for a while, so it
+   * still takes bytes, and frees them whenever all of them are released.
+   */
   retire(): void {
     this.#memory?.resize(0);
     this.#memory = undefined;
+    this.#isRetired = true;
+    // A message that is being received keeps its place. What it holds is of no use any more.
+    this.#replace(new Uint8Array(this.length));
   }
 
   /** Forgets the bytes before `upTo`; what follows moves to the front. */
@@ -76,5 +84,15 @@ export class Arena {
       this.length -= upTo;
     }
     if (this.messageStart >= 0) this.messageStart -= upTo;
+    if (this.#isRetired && this.length === 0) this.#replace(new Uint8Array(0));
+  }
+
+  #replace(bytes: Uint8Array): void {
+    const former = this.bytes;
+    this.bytes = bytes;
+    freeBytes(former);
   }
 }
+
+/** Bytes a freed arena begins with when something still comes. */
+const SMALLEST = 4096;

@@ -145,6 +145,8 @@ test('a second publisher takes over; the end of the first one changes nothing', 
   sendHeaders(second);
   sendMedia(second, { seconds: 3 });
   await until('the second', () => s.told().includes('playable t2'));
+  // Its arenas are gone; what it still sends goes nowhere and does no harm.
+  sendMedia(first, { seconds: 3, from: 3000 });
   s.media.close('t1', 'Another broadcast took over.');
   expect((await first.closed).code).toBe('NetStream.Publish.Rejected');
   await until('the end of the first', () => s.told().includes('closed t1'));

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { MemoryBudget } from '../../runtime/media/memory-budget.ts';
-import { Feed, frame, play, send, sendHeaders } from '../hls/feed.ts';
+import { Feed, frame, play, send, sendHeaders, sound } from '../hls/feed.ts';
 import { grant, sendHeaders as headers, sendMedia, station, until } from './kit.ts';
 
 test('never more than the limit, and less is always granted', () => {
@@ -96,4 +96,50 @@ test('with the budget spent a new broadcast is refused; one that is known may co
   await until('its end', () => s.told().includes('closed a1'));
   const again = await s.encoder('a2');
   await again.close({ clean: true });
+});
+
+test('a broadcast that is over frees its arenas at once, and takes what its encoder still sends', async () => {
+  const feed = new Feed();
+  const { sink, fatal, grant: own } = feed.attach();
+  sendHeaders(sink);
+  await play(feed, sink, { seconds: 3 });
+  const { video, audio } = sink;
+  const held = [video.bytes, audio.bytes];
+  // A picture is half here when another publisher takes over.
+  video.messageStart = video.length;
+  expect(video.reserve(3000)).toBe(true);
+  video.bytes.fill(1, video.length, video.length + 3000);
+  video.length += 3000;
+  feed.attach();
+  expect(held.map(({ length }) => length)).toEqual([0, 0]);
+  expect(video.reserve(9000)).toBe(true);
+  video.length += 9000;
+  const start = video.messageStart;
+  video.messageStart = -1;
+  sink.onVideo(start, video.length, 3100);
+  expect(video.bytes).toHaveLength(0);
+  for (let i = 0; i < 100; i += 1) {
+    send(sink, 9, 3133 + i, frame({ isKey: true, size: 500_000 }));
+    send(sink, 8, 3133 + i, sound());
+  }
+  expect([video.bytes.length, audio.bytes.length]).toEqual([0, 0]);
+  feed.output.detach(own.token);
+  expect(fatal).toEqual([]);
+});
+
+test('a broadcast that is ended by a message of its own frees its arenas during that message', async () => {
+  const feed = new Feed({ sampleLimit: 40 });
+  const { sink, fatal, grant: own } = feed.attach();
+  const closing = fatal.push.bind(fatal);
+  // As the listener does: the publish is detached while its sink is being called.
+  fatal.push = (...reasons) => {
+    feed.output.detach(own.token);
+    return closing(...reasons);
+  };
+  sendHeaders(sink);
+  send(sink, 9, 0, frame({ isKey: true }));
+  for (let i = 0; i < 60; i += 1) send(sink, 8, 0, sound());
+  for (let i = 1; i < 60; i += 1) send(sink, 9, 0, frame({ isKey: false }));
+  expect(fatal).toHaveLength(1);
+  expect([sink.video.bytes.length, sink.audio.bytes.length]).toEqual([0, 0]);
 });

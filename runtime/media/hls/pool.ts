@@ -1,3 +1,5 @@
+import { freeBytes } from '../free-bytes.ts';
+
 /**
  * Buffers that are used again, shared by the outputs of a node. Sizes come in classes, four to an octave
  * (1, 1.25, 1.5, 1.75 × 2ⁿ), so that a buffer is seldom
@@ -12,7 +14,7 @@ export class BufferPool {
   readonly #limit: number;
   #idle = 0;
 
-  /** @param limit most bytes that lie idle; what comes back beyond is left to the garbage collector. */
+  /** @param limit most bytes that lie idle; what comes back beyond is freed at once. */
   constructor(options: { limit: number }) {
     this.#limit = options.limit;
   }
@@ -35,10 +37,14 @@ export class BufferPool {
     return new Uint8Array(smallest);
   }
 
-  /** Gives back what `take` gave, once. */
+  /** Gives back what `take` gave, once. Its bytes are not to be touched after that. */
   give(buffer: Uint8Array): void {
     const capacity = buffer.length;
-    if (this.#idle + capacity > this.#limit || classOf(capacity) !== capacity) return;
+    if (this.#idle + capacity > this.#limit) {
+      freeBytes(buffer);
+      return;
+    }
+    if (classOf(capacity) !== capacity) return;
     this.#idle += capacity;
     const list = this.#free.get(capacity);
     if (list === undefined) this.#free.set(capacity, [buffer]);

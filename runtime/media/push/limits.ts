@@ -104,6 +104,6 @@ export const pushLimits = limitTable('push', {
     value: 32 * 1_048_576,
     unit: 'bytes',
     meaning: 'Buffers of pushes kept for reuse.',
-    beyond: 'Further ones are left to the garbage collector.',
+    beyond: 'Further ones are freed at once.',
   },
 });

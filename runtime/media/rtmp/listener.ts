@@ -1,6 +1,7 @@
 import type { Socket, TCPSocketListener } from 'bun';
 import { every } from '../../../core/every.ts';
 import type { Clock } from '../../../core/ports/clock.ts';
+import { freeBytes } from '../free-bytes.ts';
 import { networkOf, plainAddress } from './address.ts';
 import { type RtmpLimits, rtmpLimits } from './limits.ts';
 import type { PublishHandlers } from './publish.ts';
@@ -72,6 +73,8 @@ export function rtmpListener(options: RtmpListenerOptions): RtmpListener {
     },
     data(socket: Socket<Connection>, bytes: Uint8Array) {
       socket.data?.session.feed(bytes);
+      // The runtime made them for this call alone, and nothing below keeps any of them.
+      freeBytes(bytes);
     },
     // With this handler Bun calls `open` when TCP is accepted. Without it, only after the TLS handshake:
     // a peer that never finishes that would escape every limit and deadline.

@@ -44,7 +44,8 @@ export function forgetPeak(server: { readonly pid: number }): void {
   writeFileSync(`/proc/${server.pid}/clear_refs`, '5');
 }
 
-function resident(pid: number): number {
+/** Bytes the process has in memory. */
+export function resident(pid: number): number {
   return statusOf(pid, 'VmRSS');
 }
 

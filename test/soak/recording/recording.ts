@@ -17,8 +17,8 @@ export interface Recording {
   };
 }
 
-/** What `npm start` sets, too: freed memory stays with the process, so that its most is seen. */
-export const asStarted = { MIMALLOC_PURGE_DELAY: '-1' };
+/** What `npm start` sets, too. */
+export const asStarted = { MIMALLOC_PURGE_DELAY: '10000', MIMALLOC_PURGE_HOLES: '0' };
 
 /** Of a stream that has one session, whose recording was just made: that it is one session, one asset. */
 export async function readRecording(
