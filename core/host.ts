@@ -10,12 +10,13 @@ export interface Host {
 
 /**
  * Ports of services that could take an HTTP request for orders of their own, mail above all (the list that browsers
- * refuse, https://fetch.spec.whatwg.org/#port-blocking, without what is long out of use), and 0.
+ * refuse, https://fetch.spec.whatwg.org/#port-blocking, without what is long out of use or also carries media, such as
+ * 10080 of SRT), file shares, and 0.
  */
 const refusedPorts = new Set([
   0, 7, 9, 19, 20, 21, 22, 23, 25, 53, 69, 79, 110, 111, 113, 119, 123, 135, 137, 139, 143, 161, 179, 389,
-  427, 465, 512, 513, 514, 515, 563, 587, 601, 636, 993, 995, 2049, 5060, 5061, 6000, 6566, 6665, 6666, 6667,
-  6668, 6669, 6697,
+  427, 445, 465, 512, 513, 514, 515, 548, 563, 587, 601, 636, 993, 995, 2049, 5060, 5061, 6000, 6566, 6665,
+  6666, 6667, 6668, 6669, 6697,
 ]);
 
 /** The host of a URL as it is connected to; undefined for what is neither an address nor a name that DNS can have. */

@@ -65,7 +65,11 @@ export function streamSchema(fields: FieldSet, derived: DerivationSet): TObject 
       holdSeconds: Type.Optional(Type.Integer({ minimum: 0, examples: [30] })),
       isActive: Type.Boolean({ description: 'The playlist works.', examples: [true] }),
       isHealthy: Type.Optional(
-        Type.Boolean({ description: 'While active: there are no issues.', examples: [true] }),
+        Type.Boolean({
+          description:
+            'While active: the broadcast itself has no issue. Those of multistream targets, for example, leave it true.',
+          examples: [true],
+        }),
       ),
       ingestRate: Type.Optional(
         Type.Number({ minimum: 0, description: 'While active: bit/s.', examples: [4_200_000] }),

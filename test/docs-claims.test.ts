@@ -1,0 +1,108 @@
+/** What README and docs/api.md promise in one sentence, and the program could silently do otherwise. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { isRefusedPort } from '../core/host.ts';
+import { pushUrl } from '../core/push-url/push-url.ts';
+import { planOf } from '../runtime/plan.ts';
+import { allPlugins } from './kit/all-plugins.ts';
+import { world } from './kit/world.ts';
+
+const plugins = await allPlugins();
+const text = (file: string) =>
+  readFileSync(join(import.meta.dirname, '..', file), 'utf8').replace(/\s+/g, ' ');
+const guide = text('docs/api.md');
+const readme = text('README.md');
+
+it('needs a key below /api, but for playback info and ingest discovery, and nowhere else', async () => {
+  await using w = await world({ plugins });
+  const isKeyed = (operation: { security?: readonly object[] }) => (operation.security ?? []).length > 0;
+  const wrong = Object.entries(w.document.paths).flatMap(([path, methods]) =>
+    Object.entries(methods as Record<string, { security?: readonly object[] }>)
+      // A preflight carries no key.
+      .filter(([method]) => method !== 'options')
+      .filter(([, operation]) => {
+        const isOpen = !path.startsWith('/api/') || ['/api/playback/{id}', '/api/ingest'].includes(path);
+        return isKeyed(operation) === isOpen;
+      })
+      .map(([method]) => `${method} ${path}`),
+  );
+  expect(wrong).toEqual([]);
+  expect(
+    guide.includes(
+      'Requests below `/api` carry `Authorization: Bearer <API key>`, except `GET /api/playback/{id}` and `GET /api/ingest`.',
+    ),
+  ).toBe(true);
+});
+
+it('refuses the ports that the guide names, for webhooks and pushes alike, and no port of media', () => {
+  const [, list = ''] = /not on ports of other services: [^(]*\(such as ([\d, ]+)\)/.exec(guide) ?? [];
+  const named = list.split(', ').map(Number);
+  expect(named).toContain(445);
+  expect(named.filter((port) => !isRefusedPort(port))).toEqual([]);
+  for (const scheme of ['rtmp', 'srt'])
+    expect(pushUrl(`${scheme}://example.com:445/live/key`)).toMatchObject({ ok: false });
+  expect([80, 443, 554, 1935, 8080, 10_080].filter(isRefusedPort)).toEqual([]);
+});
+
+it('says that not every issue makes a broadcast unhealthy', async () => {
+  // That those of targets do not: test/plugins/pushes/live.test.ts.
+  await using w = await world({ plugins });
+  const { Stream } = w.document.components.schemas as Record<
+    string,
+    { properties: Record<string, { description: string }> }
+  >;
+  expect(Stream.properties.isHealthy.description).toMatch(/targets.* leave it true/);
+  expect(guide.includes('some `issues` leave it true')).toBe(true);
+});
+
+it('shows thumbnailUrl of what is on the air whether there is an ffmpeg or not', async () => {
+  await using w = await world({ plugins });
+  const stream = await w.given.stream();
+  await w.given.broadcast(stream);
+  const { body } = await w.request('GET', `/api/stream/${stream.id}`);
+  expect(body.thumbnailUrl).toMatch(/\/thumbnail\.jpg$/);
+  expect(readme.includes('Where ffmpeg is installed, streams on the air')).toBe(false);
+});
+
+it('has the parent stream in events of streams, and none in those of assets and tasks', async () => {
+  await using w = await world({ plugins });
+  const stream = await w.given.stream({ record: true });
+  await w.given.broadcast(stream);
+  await w.request('POST', '/api/asset/request-upload', { body: { name: 'A film' } });
+  const events = await w.events();
+  const seen = new Set<string>(events.map(({ event }) => event));
+  expect([...seen]).toEqual(
+    expect.arrayContaining(['stream.started', 'recording.started', 'asset.created', 'task.spawned']),
+  );
+  for (const { event, stream: shown } of events) {
+    const isOfStream = /^(stream|recording|multistream)\./.test(event);
+    expect([event, shown?.id]).toEqual([event, isOfStream ? stream.id : undefined]);
+    for (const field of ['streamKey', 'parentId', 'thumbnailUrl', 'recordingUrl', 'mp4Url'])
+      expect(shown ?? {}, event).not.toHaveProperty(field);
+  }
+});
+
+it('starts without any plugin that no other needs, and names those that need it otherwise', () => {
+  const problemsWithout = (off: ReadonlySet<string>) =>
+    planOf(plugins.filter(({ id }) => !off.has(id)).map((plugin) => ({ plugin, config: undefined })))
+      .problems;
+  const alone: string[] = [];
+  for (const { id } of plugins) {
+    const off = new Set([id]);
+    for (let problems = problemsWithout(off); problems.length > 0; problems = problemsWithout(off)) {
+      const before = off.size;
+      for (const problem of problems) off.add(/^plugin ([\w-]+): /.exec(problem)?.[1] ?? '');
+      expect(off.size, problems.join('; ')).toBeGreaterThan(before);
+    }
+    if (off.size === 1) alone.push(id);
+  }
+  expect(alone).toEqual(
+    expect.arrayContaining([
+      ...['health', 'renditions', 'multistream', 'transcode', 'exports', 'recordings', 'stills'],
+      ...['playback', 'ingest', 'events', 'webhooks', 'watch', 'docs'],
+    ]),
+  );
+  for (const id of ['accounts', 'streams', 'tasks', 'assets']) expect(alone).not.toContain(id);
+  expect(readme.includes('Plugins that need it have to be off as well')).toBe(true);
+});
