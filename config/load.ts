@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { extname, resolve } from 'node:path';
+import { dirname, extname, resolve } from 'node:path';
 import { parse as parseYaml } from 'yaml';
 import { Fault } from '../core/fault.ts';
 import { settingsOf } from '../core/settings.ts';
@@ -19,18 +19,18 @@ export async function loadConfig(environment: Readonly<Record<string, string | u
 
 /**
  * The same, with the problems beside it, so that they can be told together with those of the plugins. With
- * problems the config is as written. Throws a Fault `config.invalid` when the file cannot be read.
+ * problems the config is as written. `folder` is what paths in it are relative to. Throws a Fault `config.invalid` when the file cannot be read.
  */
 export async function readConfig(
   environment: Readonly<Record<string, string | undefined>>,
-): Promise<{ config: Config; problems: string[] }> {
+): Promise<{ config: Config; problems: string[]; folder: string }> {
   const path = environment.MILLRACE_CONFIG;
   const given = path ? await readConfigFile(path) : {};
   const wrongNames = addEnvironment(given, environment);
   const { value, problems } = settingsOf(configSchema, { given, whole: 'config' });
   const config = value as Config;
   const all = new Set([...wrongNames, ...problems, ...contradictions(config)]);
-  return { config, problems: [...all] };
+  return { config, problems: [...all], folder: path ? dirname(resolve(path)) : process.cwd() };
 }
 
 async function readConfigFile(path: string): Promise<Record<string, unknown>> {

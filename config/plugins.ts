@@ -1,5 +1,6 @@
 import { Fault } from '../core/fault.ts';
 import { contractVersion, type Plugin } from '../core/plugin.ts';
+import { findPlugin, importProblem, pathHint } from './import-plugin.ts';
 import type { Config } from './schema.ts';
 
 /** The plugins that ship with the program. The code of one that is switched off is never loaded. */
@@ -30,9 +31,14 @@ export async function enabledPlugins(config: Config): Promise<EnabledPlugin[]> {
   return plugins;
 }
 
-/** The same, with the problems beside it. `slices`: plugin id → its config, true or false, as written. */
+/**
+ * The same, with the problems beside it. `slices`: plugin id → its config, true or false, as written.
+ *
+ * @param folder of the config file: paths of plugins are relative to it
+ */
 export async function importPlugins(
   slices: unknown,
+  folder = process.cwd(),
 ): Promise<{ plugins: EnabledPlugin[]; problems: string[] }> {
   const given = slices !== null && typeof slices === 'object' && !Array.isArray(slices) ? slices : {};
   const wanted = new Map<string, unknown>([...shipped.keys()].map((id) => [id, true]));
@@ -41,13 +47,17 @@ export async function importPlugins(
     [...wanted]
       .filter(([, slice]) => slice !== false)
       .map(async ([id, slice]) => {
+        const load = shipped.get(id);
+        const file = load ? `plugins/${id}` : findPlugin(id, folder);
+        if (file === undefined) return `plugins.${id}: ${noSuchPlugin()}${pathHint(id, folder)}`;
         try {
-          const module = await (shipped.get(id) ?? (() => import(id)))();
-          if (!isPlugin(module.default)) return `plugins.${id}: its default export is not a plugin`;
-          const problem = shipped.has(id) ? undefined : contractProblem(module.default);
-          return problem ? `plugins.${id}: ${problem}` : { plugin: module.default, config: slice };
+          const module = await (load ? load() : (import(file) as Promise<{ default: unknown }>));
+          if (!isPlugin(module.default))
+            return `plugins.${id}: the default export of ${file} is not a plugin`;
+          const problem = load ? undefined : contractProblem(module.default);
+          return problem ? `plugins.${id}: ${problem}` : { plugin: module.default, config: slice, file };
         } catch (error) {
-          return `plugins.${id}: ${unavailable(id, error)}`;
+          return `plugins.${id}: ${importProblem(error, file)}`;
         }
       }),
   );
@@ -62,6 +72,8 @@ interface EnabledPlugin {
   readonly plugin: Plugin;
   /** Its slice of config as written. */
   readonly config: unknown;
+  /** Where it was loaded from. */
+  readonly file: string;
 }
 
 function isPlugin(value: unknown): value is Plugin {
@@ -77,9 +89,7 @@ function contractProblem({ contract }: Plugin): string | undefined {
   return `it was written for version ${contract} of the plugin contract, and this program has version ${contractVersion}; install a release of it that fits`;
 }
 
-function unavailable(id: string, error: unknown): string {
-  if (shipped.has(id))
-    return `it could not be loaded: ${error instanceof Error ? error.message : String(error)}`;
-  const known = [...shipped.keys()].join(', ');
-  return `there is no such plugin or package; the plugins that ship are ${known}`;
+function noSuchPlugin(): string {
+  const known = [...shipped.keys()];
+  return `there is no such plugin or package; the plugins that ship are ${known.join(', ')}`;
 }

@@ -333,8 +333,9 @@ export async function boot(options: BootOptions): Promise<Booted> {
           .use(metricsRoute(metrics))
           .use(openApiRoute({ text: () => documentText, caller })),
       },
-      ...plan.map(({ plugin }) => ({
+      ...plan.map(({ plugin, culprit }) => ({
         id: plugin.id,
+        culprit,
         summary: plugin.summary,
         app: plugin.routes?.(kits.get(plugin.id) as Kit) ?? new Elysia(),
       })),

@@ -225,8 +225,8 @@ function machineMemory(): number {
 
 /** Config and plugins, or one Fault with every problem of either. */
 async function deployment() {
-  const { config, problems } = await readConfig(process.env);
-  const imported = await importPlugins(config.plugins);
+  const { config, problems, folder } = await readConfig(process.env);
+  const imported = await importPlugins(config.plugins, folder);
   problems.push(...imported.problems, ...planOf(imported.plugins).problems);
   if (problems.length > 0) throw new Fault('config.invalid', { status: 500, message: problems });
   return { config, plugins: imported.plugins };

@@ -9,6 +9,8 @@ export interface ConfiguredPlugin {
   readonly plugin: Plugin;
   /** Its slice of config as written, or undefined. */
   readonly config: unknown;
+  /** Where it was loaded from, for errors. */
+  readonly file?: string;
 }
 
 /**
@@ -27,15 +29,15 @@ export function planOf(entries: readonly ConfiguredPlugin[]): { plan: PlannedPlu
   const plugins = entries.map(({ plugin }) => plugin);
   const provider = new Map<string, Plugin>();
 
-  unique(plugins, { what: 'plugin', names: (plugin) => [plugin.id], problems });
-  unique(plugins, { what: 'actor type', names: (p) => (p.actors ?? []).map(({ type }) => type), problems });
-  unique(plugins, { what: 'event', names: (p) => Object.keys(p.emits ?? {}), problems });
-  unique(plugins, { what: 'order', names: (p) => Object.keys(p.orders ?? {}), problems });
-  unique(plugins, { what: 'effect', names: (p) => Object.keys(p.effects ?? {}), problems });
-  unique(plugins, { what: 'fault', names: (p) => Object.keys(p.faults ?? {}), problems });
-  unique(plugins, { what: 'token', names: (p) => (p.provides ?? []).map(({ id }) => id), problems });
-  unique(plugins, { what: 'resource', names: (p) => (p.resources ?? []).map(({ kind }) => kind), problems });
-  unique(plugins, {
+  unique(entries, { what: 'plugin', names: (plugin) => [plugin.id], problems });
+  unique(entries, { what: 'actor type', names: (p) => (p.actors ?? []).map(({ type }) => type), problems });
+  unique(entries, { what: 'event', names: (p) => Object.keys(p.emits ?? {}), problems });
+  unique(entries, { what: 'order', names: (p) => Object.keys(p.orders ?? {}), problems });
+  unique(entries, { what: 'effect', names: (p) => Object.keys(p.effects ?? {}), problems });
+  unique(entries, { what: 'fault', names: (p) => Object.keys(p.faults ?? {}), problems });
+  unique(entries, { what: 'token', names: (p) => (p.provides ?? []).map(({ id }) => id), problems });
+  unique(entries, { what: 'resource', names: (p) => (p.resources ?? []).map(({ kind }) => kind), problems });
+  unique(entries, {
     what: 'field',
     names: (p) => [
       ...(p.extends ?? []).map((field) => `${field.resource.kind}.${field.name}`),
@@ -87,7 +89,11 @@ export function planOf(entries: readonly ConfiguredPlugin[]): { plan: PlannedPlu
   for (const plugin of plugins) problems.push(...effectProblems(plugin, configs.get(plugin.id)));
   const ordered = sorted(plugins, { provider, problems });
   return {
-    plan: ordered.map((plugin) => ({ plugin, config: configs.get(plugin.id)?.value as never })),
+    plan: ordered.map((plugin) => ({
+      plugin,
+      config: configs.get(plugin.id)?.value as never,
+      culprit: culprit(plugin.id, entries.find((entry) => entry.plugin === plugin)?.file),
+    })),
     problems,
   };
 }
@@ -96,22 +102,30 @@ interface PlannedPlugin {
   readonly plugin: Plugin;
   /** Checked and filled. */
   readonly config: never;
+  /** How errors name it. */
+  readonly culprit: string;
 }
 
 function unique(
-  plugins: readonly Plugin[],
+  entries: readonly ConfiguredPlugin[],
   options: { what: string; names: (plugin: Plugin) => readonly string[]; problems: string[] },
 ): void {
   const owners = new Map<string, string>();
-  for (const plugin of plugins) {
+  for (const { plugin, file } of entries) {
+    const own = culprit(plugin.id, file);
     for (const name of options.names(plugin)) {
       const owner = owners.get(name);
       if (owner !== undefined) {
-        options.problems.push(`${options.what} ${name} is declared twice: by ${owner} and ${plugin.id}`);
+        options.problems.push(`${options.what} ${name} is declared twice: by ${owner} and ${own}`);
       }
-      owners.set(name, plugin.id);
+      owners.set(name, own);
     }
   }
+}
+
+/** How an error names a plugin: with its file, as two may have one id. */
+export function culprit(id: string, file: string | undefined): string {
+  return file === undefined ? id : `${id} (${file})`;
 }
 
 /** What a plugin's effects say of themselves, where its config is one that they can be asked with. */

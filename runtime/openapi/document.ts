@@ -12,6 +12,7 @@ import {
   pathNames,
   type RouteGroup,
   templateOf,
+  twinProblems,
 } from './routes.ts';
 import { type JsonSchema, Schemas } from './schema.ts';
 
@@ -26,7 +27,7 @@ export function openApi(options: {
 }): OpenApi {
   const { groups, faults, publicUrl } = options;
   const routes = declaredRoutes(groups);
-  const problems = problemsOf(routes, faults);
+  const problems = [...twinProblems(routes), ...problemsOf(routes, faults)];
   if (problems.length > 0) throw new Fault('boot.invalid', { status: 500, message: problems });
 
   const schemas = new Schemas();

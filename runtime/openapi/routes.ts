@@ -4,6 +4,8 @@ import type { Operation } from '../../core/operation.ts';
 /** The routes of one owner: a plugin, or the core. */
 export interface RouteGroup {
   readonly id: string;
+  /** How errors name the owner; default: `id`. */
+  readonly culprit?: string;
   readonly summary: string;
   readonly app: AnyElysia;
 }
@@ -11,6 +13,7 @@ export interface RouteGroup {
 /** A route as it is declared. */
 export interface DeclaredRoute {
   readonly owner: string;
+  readonly culprit: string;
   readonly method: string;
   /** As the router has it: `/api/stream/:id`. */
   readonly pattern: string;
@@ -20,15 +23,28 @@ export interface DeclaredRoute {
 }
 
 export function declaredRoutes(groups: readonly RouteGroup[]): DeclaredRoute[] {
-  return groups.flatMap(({ id, app }) =>
+  return groups.flatMap(({ id, culprit = id, app }) =>
     (app as unknown as { routes: RouterRoute[] }).routes.map(({ method, path, hooks }) => ({
       owner: id,
+      culprit,
       method,
       pattern: path,
       summary: hooks?.detail?.summary ?? '',
       operation: hooks?.detail?.operation,
     })),
   );
+}
+
+/** The routes that are declared twice, whatever they call the parts of their paths: only one of each is ever asked. */
+export function twinProblems(routes: readonly DeclaredRoute[]): string[] {
+  const owners = new Map<string, string>();
+  return routes.flatMap(({ culprit, method, pattern }) => {
+    const shape = `${method} ${pattern.replace(/:\w+/g, ':')}`;
+    const owner = owners.get(shape);
+    owners.set(shape, culprit);
+    if (owner === undefined) return [];
+    return [`route ${method} ${pattern} is declared twice: by ${owner} and ${culprit}`];
+  });
 }
 
 /** Names in a pattern, in their order; `*` is named by what else `path` of the operation has. */

@@ -1,4 +1,4 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -366,6 +366,77 @@ describe('config', () => {
     );
     expect(found.plugins.some(({ plugin }) => plugin.id === 'captions')).toBe(problems.length === 0);
     await rm(folder, { recursive: true });
+  });
+
+  describe('a plugin from elsewhere that cannot be had', () => {
+    let folder: string;
+    beforeAll(async () => {
+      folder = await mkdtemp(join(tmpdir(), 'millrace-plugins-'));
+      const write = (name: string, text: string) => writeFile(join(folder, name), text);
+      await write('syntax.ts', "export default {\n  id: 'x' summary: 'y',\n};\n");
+      await write('throws.ts', "\nconst url = new URL('nonsense');\nexport default { id: 'x', url };\n");
+      await write('lacks.ts', "import { a } from 'not-installed-anywhere';\nexport default a;\n");
+      await write('nothing.ts', 'throw null;\n');
+      await write('captions.ts', "export default { id: 'captions', summary: 'captions', contract: 2 };\n");
+      await mkdir(join(folder, 'in-folder'));
+      await write('in-folder/index.ts', "export { default } from '../captions.ts';\n");
+      await mkdir(join(folder, 'node_modules/@acme/captions'), { recursive: true });
+      await write('node_modules/@acme/captions/package.json', '{"main": "main.ts"}');
+      await write('node_modules/@acme/captions/main.ts', "export { default } from '../../../captions.ts';\n");
+    });
+    afterAll(() => rm(folder, { recursive: true }));
+    const problemsOf = async (id: string) => (await importPlugins({ [id]: true }, folder)).problems;
+
+    it.each([
+      [
+        './syntax.ts',
+        /syntax\.ts could not be loaded: Expected "}" but found "summary" \(.*syntax\.ts:2:11\)$/,
+      ],
+      ['./throws.ts', /throws\.ts could not be loaded: .*\(at .*throws\.ts:2:\d+\)$/],
+      ['./lacks.ts', /lacks\.ts could not be loaded: .*not-installed-anywhere/],
+      ['./nothing.ts', /nothing\.ts could not be loaded: null$/],
+    ])('%s: the error says which file, what, and where', async (id, problem) => {
+      expect(await problemsOf(id)).toEqual([expect.stringMatching(problem)]);
+      expect((await problemsOf(id))[0]).toContain(`plugins.${id}: ${folder}`);
+    });
+
+    it.each([
+      './no-file.ts',
+      'stream',
+      'node:stream',
+      'bun',
+      'bun:sqlite',
+      'ws',
+      'fs/promises',
+      '@acme/other',
+      '',
+    ])('"%s" is no plugin', async (id) => {
+      expect(await problemsOf(id)).toEqual([expect.stringContaining('there is no such plugin or package')]);
+    });
+
+    it('a path that was written like a package is named', async () => {
+      expect((await problemsOf('captions.ts'))[0]).toMatch(
+        /; for the file or folder of this name write \.\/captions\.ts$/,
+      );
+    });
+
+    it.each(['./captions.ts', './in-folder', '@acme/captions'])(
+      '%s is found from the config file',
+      async (id) => {
+        const path = join(folder, 'config.json');
+        await writeFile(path, JSON.stringify({ plugins: { [id]: true } }));
+        const { config, folder: own } = await readConfig({ MILLRACE_CONFIG: path });
+        const { plugins, problems } = await importPlugins(config.plugins, own);
+        expect([problems, plugins.at(-1)?.plugin.id]).toEqual([[], 'captions']);
+      },
+    );
+
+    it('two with one id are told apart by their files', async () => {
+      const { plugins } = await importPlugins({ './captions.ts': true, './in-folder': true }, folder);
+      expect(planOf(plugins).problems).toEqual([
+        `plugin captions is declared twice: by captions (${folder}/captions.ts) and captions (${folder}/in-folder/index.ts)`,
+      ]);
+    });
   });
 
   it('loads the plugins that are on, and names one that does not exist', async () => {

@@ -6,6 +6,7 @@ import type { Kit } from '../../../core/plugin.ts';
 import { systemClock } from '../../../runtime/drivers/clock/system.ts';
 import { bullmqJobs } from '../../../runtime/drivers/jobs/bullmq/index.ts';
 import { jobKind } from '../../../runtime/jobs/kind.ts';
+import { freeJobs } from '../../../runtime/jobs/lost-nodes.ts';
 import { JobWorkers } from '../../../runtime/jobs/workers.ts';
 import { silentLog } from '../../kit/silent-log.ts';
 import type { ChildOptions } from './worker-process.ts';
@@ -32,5 +33,8 @@ const workers = new JobWorkers({
   kinds: [jobKind(kind, { effect, config: {}, kit: () => ({}) as Kit }).kind],
   conclude: (job, { owner }) => jobs.finish(owner, job.id),
 });
+// Of its node it is the one process that lives.
+const lastSigns = async () => (other: string) => (other === String(process.pid) ? undefined : 0);
+await freeJobs({ id: node, lastSigns }, { jobs, clock, log: silentLog });
 await workers.start();
 process.stdout.write('ready\n');
