@@ -1,25 +1,27 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { Fault } from '../core/fault.ts';
 import { broadcast } from './broadcast.ts';
 import { readFlvFile } from './flv-file.ts';
+import { findServer } from './server.ts';
 
 /**
- * `npm run demo`: a first picture without anything else. Finds a server by the same variables that the server
- * itself reads, or starts one; makes a stream; broadcasts the clip in a loop until Ctrl-C.
+ * `npm run demo`: a first picture without anything else. Finds the server by the config that the server itself reads,
+ * or starts one; makes a stream; broadcasts the clip in a loop until Ctrl-C.
  */
 async function main(): Promise<void> {
-  const { base, rtmp, dataDir } = settings(process.env);
   const stopping = new AbortController();
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stopping.abort());
+  // More than once: Ctrl-C under npm comes from the terminal and from npm.
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => stopping.abort());
 
-  const server = (await isReady(base)) ? undefined : await startServer(base, { signal: stopping.signal });
-  const key = process.env.MILLRACE_BOOTSTRAP_KEY || (await bootstrapKey(dataDir));
+  const server = await findServer({ environment: process.env, signal: stopping.signal, say });
+  const { base, publicUrl, dataDir } = server;
+  const key = server.bootstrapKey ?? (await bootstrapKey(dataDir));
   const stream = await demoStream({ base, key, dataDir });
   const clip = await readFlvFile(join(import.meta.dirname, 'clip.flv'));
-  const onAir = broadcast({ url: `${rtmp}/${stream.streamKey}`, clip, retry: true, log: say });
-  const playlist = `${base}/hls/${stream.playbackId}/index.m3u8`;
-  void announce({ playlist, watch: `${base}/watch/${stream.playbackId}`, signal: stopping.signal });
+  const onAir = broadcast({ url: `${server.rtmp}/${stream.streamKey}`, clip, retry: true, log: say });
+  void announce({ base, publicUrl, playbackId: stream.playbackId, signal: stopping.signal });
 
   const isStopped = new Promise<void>((resolve) => {
     if (stopping.signal.aborted) resolve();
@@ -28,17 +30,11 @@ async function main(): Promise<void> {
   const end = await Promise.race([onAir.ended, isStopped]);
   stopping.abort();
   await onAir.stop({ clean: true });
-  if (server) {
-    server.kill('SIGTERM');
-    await server.exited;
-  }
+  await server.stop();
   if (end) fail(end.message);
   say('Stopped.');
   process.exit(0);
 }
-
-/** Longest a server that we start may take, in milliseconds. */
-const STARTUP = 20_000;
 
 interface DemoStream {
   id: string;
@@ -46,49 +42,11 @@ interface DemoStream {
   playbackId: string;
 }
 
-/** Where the server is. What stands in a config file only is not seen here. */
-function settings(env: NodeJS.ProcessEnv): { base: string; rtmp: string; dataDir: string } {
-  const base = (env.MILLRACE_PUBLIC_URL || `http://127.0.0.1:${env.MILLRACE_HTTP__PORT || 8080}`).replace(
-    /\/$/,
-    '',
-  );
-  const rtmp = `rtmp://${new URL(base).hostname}:${env.MILLRACE_RTMP__PORT || 1935}/live`;
-  return { base, rtmp, dataDir: env.MILLRACE_DATA_DIR || './data' };
-}
-
-async function startServer(base: string, { signal }: { signal: AbortSignal }): Promise<Bun.Subprocess> {
-  say(`No server at ${base}, so this starts one.`);
-  const server = Bun.spawn({
-    cmd: [process.execPath, join(import.meta.dirname, '../runtime/main.ts')],
-    stdin: 'ignore',
-    stdout: 'ignore',
-    stderr: 'inherit',
-  });
-  // Whatever ends the demo, its server does not stay behind.
-  process.once('exit', () => server.kill());
-  const began = performance.now();
-  while (!(await isReady(base))) {
-    if (server.exitCode !== null) fail(`the server ended with code ${server.exitCode}`);
-    if (performance.now() - began > STARTUP) fail(`the server was not ready after ${STARTUP / 1000} s`);
-    if (signal.aborted) process.exit(0);
-    await sleep(50);
-  }
-  return server;
-}
-
-async function isReady(base: string): Promise<boolean> {
-  try {
-    return (await fetch(`${base}/health/ready`, { signal: AbortSignal.timeout(2000) })).ok;
-  } catch {
-    return false;
-  }
-}
-
 async function bootstrapKey(dataDir: string): Promise<string> {
   const path = join(dataDir, 'bootstrap-key');
   const key = await readFile(path, 'utf8').catch(() => '');
   if (key.trim() === '')
-    fail(`no API key: set MILLRACE_BOOTSTRAP_KEY, or MILLRACE_DATA_DIR to the folder that has it (${path})`);
+    fail(`no API key: set bootstrapKey, or dataDir to the folder that has it (${path}), in the config`);
   return key.trim();
 }
 
@@ -114,13 +72,19 @@ async function demoStream(options: { base: string; key: string; dataDir: string 
 }
 
 /** Says where to look, once there is something to see. */
-async function announce(options: { playlist: string; watch: string; signal: AbortSignal }): Promise<void> {
-  const { playlist, watch, signal } = options;
+async function announce(options: {
+  base: string;
+  publicUrl: string;
+  playbackId: string;
+  signal: AbortSignal;
+}): Promise<void> {
+  const { base, publicUrl, playbackId, signal } = options;
+  const playlist = `/hls/${playbackId}/index.m3u8`;
   while (!signal.aborted) {
-    const answer = await fetch(playlist, { signal }).catch(() => undefined);
+    const answer = await fetch(`${base}${playlist}`, { signal }).catch(() => undefined);
     await answer?.body?.cancel();
     if (answer?.ok) {
-      say(`\n  Watch  ${watch}\n  HLS    ${playlist}\n\nCtrl-C ends it.`);
+      say(`\n  Watch  ${publicUrl}/watch/${playbackId}\n  HLS    ${publicUrl}${playlist}\n\nCtrl-C ends it.`);
       return;
     }
     await sleep(100);
@@ -136,4 +100,6 @@ function fail(reason: string): never {
   process.exit(1);
 }
 
-await main().catch((error: Error) => fail(error.message));
+await main().catch((error: Error) =>
+  fail(error instanceof Fault ? error.problems.join('\n  ') : error.message),
+);

@@ -27,7 +27,7 @@ const lawful: Record<string, string[]> = {
   'runtime/media/rtmp/session.ts': [],
   'config/load.ts': ["import('../plugins/streams/index.ts');"],
   'demo/publisher.ts': ["import '../runtime/media/rtmp/client-session.ts';"],
-  'demo/main.ts': ["import './publisher.ts';"],
+  'demo/main.ts': ["import './publisher.ts';", "import '../config/load.ts';"],
   'test/kit.ts': ["import '../runtime/boot.ts';"],
   'bench/ingest.ts': ["import '../demo/main.ts';"],
   'scripts/run.ts': [],
