@@ -67,7 +67,7 @@ export function streamSchema(fields: FieldSet, derived: DerivationSet): TObject 
       isHealthy: Type.Optional(
         Type.Boolean({
           description:
-            'While active: the broadcast itself has no issue. Those of multistream targets, for example, leave it true.',
+            'While active: the broadcast itself has no issue. Those of targets that it is sent on to leave it true.',
           examples: [true],
         }),
       ),
