@@ -33,7 +33,9 @@ function addressProblems({ publicUrl, http, outbound }: Partial<Config>): string
 }
 
 function rtmpProblems({ rtmp, tls, roles }: Partial<Config>): string[] {
-  if (rtmp?.tlsPort === undefined) return [];
+  if (rtmp?.tlsPort === undefined) {
+    return tls ? ['tls: no port uses it; set rtmp.tlsPort (1936, for example), or take tls away'] : [];
+  }
   const problems = tls ? [] : ['rtmp.tlsPort: needs tls.cert and tls.key'];
   if (Array.isArray(roles) && !roles.includes('media')) {
     problems.push('rtmp.tlsPort: needs "media" among the roles; this node takes no broadcasts');

@@ -40,6 +40,7 @@ export const redisSchema = section({
     Type.String({
       pattern: '^rediss?://[^\\s]{1,500}$',
       expected: 'a URL such as redis://user:password@host:6379',
+      schemes: ['redis', 'rediss'],
       description: '`redis://` or, over TLS, `rediss://`, with user and password where it has any.',
     }),
   ),

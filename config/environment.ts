@@ -1,4 +1,5 @@
 import { type TSchema, Type } from '@sinclair/typebox';
+import { nearMiss } from '../core/near-miss.ts';
 import { configSchema } from './schema.ts';
 
 const prefix = 'MILLRACE_';
@@ -28,7 +29,7 @@ export function addEnvironment(
 function pathProblem(path: readonly string[], name: string): string | undefined {
   if (path.some((key) => key === '' || key === '__proto__'))
     return `${name}: expected the form ${prefix}SECTION__KEY`;
-  const meant = isKnown(path) ? undefined : nameLike(name);
+  const meant = isKnown(path) ? undefined : nameLike(path, name);
   return meant && `${name}: there is no such key; did you mean ${meant}?`;
 }
 
@@ -85,19 +86,23 @@ function isKnown(path: readonly string[]): boolean {
   return true;
 }
 
-/** The variable whose letters are the same, whatever lies between them. */
-function nameLike(name: string): string | undefined {
-  const letters = name.replaceAll('_', '');
-  const search = (schema: TSchema, path: readonly string[]): string | undefined => {
-    for (const [key, inner] of Object.entries(keysOf(schema) ?? {})) {
-      const own = nameOf([...path, key]);
-      if (own.replaceAll('_', '') === letters) return own;
-      const found = search(inner, [...path, key]);
-      if (found !== undefined) return found;
-    }
-    return undefined;
-  };
-  return search(configSchema, []);
+/** The variable that was probably meant: `_` for `__` or the other way round, or letters that are wrong. */
+function nameLike(path: readonly string[], name: string): string | undefined {
+  const whole = nearMiss(name.slice(prefix.length), knownNames());
+  if (whole !== undefined) return prefix + whole;
+  // The section alone: what follows may be of a plugin, which only its own schema knows.
+  const section = nearMiss(path[0], Object.keys(keysOf(configSchema) ?? {}));
+  return section && nameOf([section, ...path.slice(1)]);
+}
+
+/** Every variable that is one key of the config, those of plugins aside, without the prefix. */
+function knownNames(): string[] {
+  const namesOf = (schema: TSchema, path: readonly string[]): string[] =>
+    Object.entries(keysOf(schema) ?? {}).flatMap(([key, inner]) => [
+      nameOf([...path, key]),
+      ...namesOf(inner, [...path, key]),
+    ]);
+  return [...reserved, ...namesOf(configSchema, [])].map((name) => name.slice(prefix.length));
 }
 
 function keysOf(schema: TSchema): Record<string, TSchema> | undefined {

@@ -1,4 +1,5 @@
 import { Fault } from '../core/fault.ts';
+import { didYouMean, nearMiss } from '../core/near-miss.ts';
 import { contractVersion, type Plugin } from '../core/plugin.ts';
 import { findPlugin, importProblem, pathHint } from './import-plugin.ts';
 import type { Config } from './schema.ts';
@@ -43,13 +44,18 @@ export async function importPlugins(
   const given = slices !== null && typeof slices === 'object' && !Array.isArray(slices) ? slices : {};
   const wanted = new Map<string, unknown>([...shipped.keys()].map((id) => [id, true]));
   for (const [id, slice] of Object.entries(given)) wanted.set(id, slice);
+  // What is off is never loaded, so nothing else would notice that the plugin that was meant is still on.
+  const misspelt = Object.entries(given)
+    .filter(([id, slice]) => slice === false && !shipped.has(id) && findPlugin(id, folder) === undefined)
+    .filter(([id]) => nearMiss(id, shipped.keys()))
+    .map(([id]) => `plugins.${id}: ${noSuchPlugin(id)}`);
   const loaded = await Promise.all(
     [...wanted]
       .filter(([, slice]) => slice !== false)
       .map(async ([id, slice]) => {
         const load = shipped.get(id);
         const file = load ? `plugins/${id}` : findPlugin(id, folder);
-        if (file === undefined) return `plugins.${id}: ${noSuchPlugin()}${pathHint(id, folder)}`;
+        if (file === undefined) return `plugins.${id}: ${noSuchPlugin(id)}${pathHint(id, folder)}`;
         try {
           const module = await (load ? load() : (import(file) as Promise<{ default: unknown }>));
           if (!isPlugin(module.default))
@@ -64,7 +70,7 @@ export async function importPlugins(
   // In the order of the config, whichever import was the faster.
   return {
     plugins: loaded.filter((entry) => typeof entry !== 'string'),
-    problems: loaded.filter((entry) => typeof entry === 'string'),
+    problems: [...misspelt, ...loaded.filter((entry) => typeof entry === 'string')],
   };
 }
 
@@ -89,7 +95,7 @@ function contractProblem({ contract }: Plugin): string | undefined {
   return `it was written for version ${contract} of the plugin contract, and this program has version ${contractVersion}; install a release of it that fits`;
 }
 
-function noSuchPlugin(): string {
+function noSuchPlugin(id: string): string {
   const known = [...shipped.keys()];
-  return `there is no such plugin or package; the plugins that ship are ${known.join(', ')}`;
+  return `there is no such plugin or package; the plugins that ship are ${known.join(', ')}${didYouMean(id, known)}`;
 }

@@ -79,6 +79,7 @@ export const configSchema = Type.Object(
     publicUrl: Type.Optional(
       Type.String({
         pattern: '^https?://[^/?#]+$',
+        schemes: ['http', 'https'],
         expected: 'a URL without a path, such as https://video.example.com',
         description: 'Base of every URL shown to clients. Default: http://localhost:<http.port>.',
       }),
@@ -129,6 +130,7 @@ export const configSchema = Type.Object(
       url: Type.Optional(
         Type.String({
           pattern: '^https?://[^/?#@\\s]+$',
+          schemes: ['http', 'https'],
           expected: 'a URL without a path, such as http://10.0.0.7:8080',
           description:
             'Where other nodes reach this one. Default: http.port at http.host, or at the first address of this machine when it listens on all.',

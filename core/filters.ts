@@ -1,5 +1,6 @@
 import { type TSchema, Type } from '@sinclair/typebox';
 import { listLimits } from './limits.ts';
+import { didYouMean } from './near-miss.ts';
 import type { Filter, FilterCondition, ListScope, NumberRange } from './ports/store.ts';
 import { invalidQuery } from './query.ts';
 
@@ -37,7 +38,9 @@ export function filtersOf(
     if (!isObject(entry)) throw invalidQuery(`filters.${index}: expected {"id", "value"}`);
     const { id, value, ...rest } = entry;
     const [other] = Object.keys(rest);
-    if (other !== undefined) throw invalidQuery(`filters.${index}.${other}: unknown field`);
+    if (other !== undefined) {
+      throw invalidQuery(`filters.${index}.${other}: unknown field${didYouMean(other, ['id', 'value'])}`);
+    }
     if (typeof id !== 'string') throw invalidQuery(`filters.${index}.id: expected the name of a field`);
     const filter = filterBy(id, { value, fields });
     const indexed = value === true ? fields[id]?.trueIndex : undefined;
@@ -69,8 +72,11 @@ export function filterBy(
 ): Filter {
   const field = Object.hasOwn(options.fields, name) ? options.fields[name] : undefined;
   if (!field) {
-    const known = Object.keys(options.fields).join(', ');
-    throw invalidQuery(`filters: lists cannot be filtered by ${name}; they can by ${known}`);
+    const known = Object.keys(options.fields);
+    const hint = didYouMean(name, known);
+    throw invalidQuery(
+      `filters: lists cannot be filtered by ${name}; they can by ${known.join(', ')}${hint}`,
+    );
   }
   const { path = [name], absent, type } = field;
   const is = conditions[type](options.value);

@@ -5,6 +5,7 @@ import { type FaultCauses, madeOf } from './fault-causes.ts';
 import { requestLimits } from './limits.ts';
 import type { Log } from './log.ts';
 import { methodsAt } from './methods-at.ts';
+import { nearPath } from './near-path.ts';
 import type { Operation } from './operation.ts';
 import type { RequestCounts } from './request-counts.ts';
 import { withoutSecrets } from './secrets.ts';
@@ -23,6 +24,7 @@ export function httpCore(options: {
 }): HttpCore {
   const { counts, causes, answers } = options;
   const allowed = methodsAt(options.routes);
+  const near = nearPath(options.routes);
   /** Counts an answer, and lets the page that asked read it. */
   const answered = (answer: Response, { request, route, began }: Call): Response => {
     const { method } = request;
@@ -57,7 +59,8 @@ export function httpCore(options: {
     })
     .onError(({ error, code, request, route, began = 0 }) => {
       if (code !== 'NOT_FOUND') return failed(error, { request, route, began });
-      const answer = nothingThere(request, allowed(new URL(request.url).pathname));
+      const { pathname } = new URL(request.url);
+      const answer = nothingThere(request, { allowed: allowed(pathname), near: () => near(pathname) });
       counts?.end({ began, method: request.method, route, status: answer.status });
       return answer;
     });
@@ -157,11 +160,16 @@ const noApi = new Fault('node.no_api', {
     'This node has no role "api": it answers playback, /health/* and /metrics alone. Ask another node.',
 });
 
-/** No route for the request. `allowed`: methods that its path has all the same. */
-function nothingThere({ method }: Request, allowed: readonly string[]): Response {
+/** No route for the request. `allowed`: methods that its path has all the same; `near`: the path that was probably meant. */
+function nothingThere(
+  { method }: Request,
+  { allowed, near }: { allowed: readonly string[]; near: () => string | undefined },
+): Response {
   if (allowed.length === 0) {
+    const meant = near();
+    const hint = meant === undefined ? '' : ` Did you mean ${meant}?`;
     return faultResponse(
-      new Fault('route.not_found', { status: 404, message: 'There is nothing at this path.' }),
+      new Fault('route.not_found', { status: 404, message: `There is nothing at this path.${hint}` }),
     );
   }
   const message = `There is no ${method} at this path, but ${allowed.join(', ')}.`;

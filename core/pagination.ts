@@ -3,6 +3,7 @@ import type { Caller } from './caller.ts';
 import { cursorOf, placeOf } from './cursor.ts';
 import { type FilterField, filterSchema, filtersOf } from './filters.ts';
 import { listLimits } from './limits.ts';
+import { didYouMean, nearMiss } from './near-miss.ts';
 import { type Answer, flagSchema, json, type Parameters } from './operation.ts';
 import type { Filter, ListQuery, OrderTerm, Place, ResourceReader, StoredResource } from './ports/store.ts';
 import { flagOf, invalidQuery, limitOf } from './query.ts';
@@ -48,6 +49,7 @@ export function resourceList(resource: ListedResource) {
     const list = `${resource.kind} ${JSON.stringify(sorting)}`;
     const cursor = query.get('cursor');
     const passedOn = new Set<string>([...common, ...(resource.parameters ?? [])]);
+    refuseMisspelt(query, new Set([...passedOn, 'cursor']));
     const after = cursor === null ? undefined : placeOf(cursor, list);
     if (after && needsName(sorting) && after.name === undefined) throw invalidQuery('cursor: incomplete');
     const { account } = scope;
@@ -116,6 +118,15 @@ export function listAnswer(row: TSchema): Answer {
   });
 }
 
+/** Parameters that nobody knows are ignored, but for those that are nearly one of ours: the list would be another one. */
+function refuseMisspelt(query: URLSearchParams, known: ReadonlySet<string>): void {
+  for (const name of query.keys()) {
+    if (known.has(name)) continue;
+    const meant = nearMiss(name, known);
+    if (meant !== undefined) throw invalidQuery(`${name}: unknown parameter; did you mean ${meant}?`);
+  }
+}
+
 type Sorting = Pick<ListQuery, 'order' | 'likeName'>;
 
 /** `order` or `name` of a list request. */
@@ -138,7 +149,9 @@ function orderOf(text: string): OrderTerm[] {
     if (!direction) throw invalidQuery('order: expected field-true (descending) or field-false, with commas');
     const by = orderable.find((name) => name === field);
     if (!by)
-      throw invalidQuery(`order: lists cannot be ordered by ${field}; they can by ${orderable.join(', ')}`);
+      throw invalidQuery(
+        `order: lists cannot be ordered by ${field}; they can by ${orderable.join(', ')}${didYouMean(field, orderable)}`,
+      );
     if (terms.some((term) => term.by === by)) throw invalidQuery(`order: ${field} is named twice`);
     terms.push({ by, descending: direction === 'true' });
   }

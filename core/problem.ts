@@ -1,4 +1,5 @@
 import type { ValueError } from '@sinclair/typebox/errors';
+import { didYouMean, didYouMeanScheme } from './near-miss.ts';
 
 /**
  * One sentence for a value that does not fit its schema: the field by its path and what was expected.
@@ -24,17 +25,32 @@ export function problemsOf(
 }
 
 function whatIsWrong(error: ValueError): string {
-  const { expected, expectedNames, limit } = error.schema as {
+  const { expected, expectedNames, limit, properties, schemes } = error.schema as {
     expected?: string;
     expectedNames?: string;
     limit?: { unit: string };
+    properties?: object;
+    /** Of text that is a URL. */
+    schemes?: readonly string[];
   };
   if (error.message === 'Unexpected property') {
-    return expectedNames === undefined ? 'unknown field' : `expected a name of ${expectedNames}`;
+    if (expectedNames !== undefined) return `expected a name of ${expectedNames}`;
+    return `unknown field${didYouMean(nameIn(error.path), Object.keys(properties ?? {}))}`;
   }
   if (error.message === 'Expected required property') return 'is required';
-  if (expected !== undefined) return `expected ${expected}`;
+  if (expected !== undefined) {
+    const isUrl = schemes !== undefined && typeof error.value === 'string';
+    return `expected ${expected}${isUrl ? didYouMeanScheme(error.value as string, schemes) : ''}`;
+  }
   // Of a limit in config: "10GB" is one place, and MiB without a unit another.
   if (error.message === 'Expected integer' && limit) return `expected a whole number of ${limit.unit}`;
   return error.message.charAt(0).toLowerCase() + error.message.slice(1);
+}
+
+/** The last name of a JSON Pointer (RFC 6901). */
+function nameIn(path: string): string {
+  return path
+    .slice(path.lastIndexOf('/') + 1)
+    .replaceAll('~1', '/')
+    .replaceAll('~0', '~');
 }

@@ -4,8 +4,11 @@ import { authenticate, authenticator } from '../../core/auth.ts';
 import { Fault } from '../../core/fault.ts';
 import { says } from '../../core/http.ts';
 import { limitSchema } from '../../core/limit-schema.ts';
+import { nearMiss } from '../../core/near-miss.ts';
 import { idSchema, text } from '../../core/operation.ts';
 import { definePlugin } from '../../core/plugin.ts';
+import { invalidQuery } from '../../core/query.ts';
+import { eventNames } from './contract.ts';
 import { eventStream, eventStreamHeaders } from './event-stream.ts';
 
 /** `GET /api/events`: an account's events as they happen, as server-sent events. */
@@ -55,6 +58,8 @@ export default definePlugin({
         const principal = await authenticate(request, keys);
         const { accountId } = principal;
         const query = new URL(request.url).searchParams;
+        const type = query.get('type');
+        refuseMisspelt(type);
         const lastId = request.headers.get('last-event-id');
         const from = lastId === null ? undefined : await kit.events.position(lastId, { account: accountId });
         if (lastId !== null && from === undefined) {
@@ -77,7 +82,7 @@ export default definePlugin({
           feed: kit.events,
           clock: kit.clock,
           account: accountId,
-          type: query.get('type'),
+          type,
           streamId: query.get('streamId'),
           from,
           signals: [request.signal, kit.signal, revoked.signal],
@@ -104,11 +109,18 @@ export default definePlugin({
             'Without end. `data` of each is JSON: `{"id", "createdAt", "timestamp", "event", "stream"}`.',
           ),
         },
-        faults: ['events.gone', 'events.too_many'],
+        faults: ['events.gone', 'events.too_many', 'query.invalid'],
       }),
     );
   },
 });
+
+/** An event of an outside plugin may have any name, but one that is nearly ours is a mistake that would never be noticed. */
+function refuseMisspelt(type: string | null): void {
+  if (type === null || eventNames.has(type)) return;
+  const meant = nearMiss(type, eventNames);
+  if (meant !== undefined) throw invalidQuery(`type: there is no event ${type}; did you mean ${meant}?`);
+}
 
 function tooMany(message: string): Fault {
   return new Fault('events.too_many', { status: 503, message, retryAfter: 5 });

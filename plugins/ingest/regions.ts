@@ -5,15 +5,19 @@ import type { Deployment } from '../../core/plugin.ts';
 import { distance, type Location } from './distance.ts';
 import { ingestLimits } from './limits.ts';
 
-const url = (schemes: string, example: string) =>
-  Type.String({ pattern: `^(${schemes})://[^/?#\\s]+[^?#\\s]*$`, expected: `a URL such as ${example}` });
+const url = (schemes: readonly string[], example: string) =>
+  Type.String({
+    pattern: `^(${schemes.join('|')})://[^/?#\\s]+[^?#\\s]*$`,
+    expected: `a URL such as ${example}`,
+    schemes,
+  });
 
 export const regionSchema = Type.Object(
   {
     region: Type.String({ pattern: '^[a-z]{3}$', expected: 'three small letters, such as an airport code' }),
-    ingest: url('rtmps?', 'rtmp://fra-rtmp.example.com/live'),
-    playback: url('https?', 'https://fra-cdn.example.com/hls'),
-    base: url('https?', 'https://fra-cdn.example.com'),
+    ingest: url(['rtmp', 'rtmps'], 'rtmp://fra-rtmp.example.com/live'),
+    playback: url(['http', 'https'], 'https://fra-cdn.example.com/hls'),
+    base: url(['http', 'https'], 'https://fra-cdn.example.com'),
     location: Type.Optional(
       Type.Object(
         {

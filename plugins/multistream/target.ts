@@ -36,6 +36,7 @@ const urlPattern = (() => {
 export const urlSchema = Type.String({
   pattern: urlPattern,
   maxLength: urlLength,
+  schemes: ['rtmp', 'rtmps', 'srt'],
   expected: `an rtmp://, rtmps:// or srt:// URL of at most ${urlLength} characters`,
   examples: ['rtmp://live.example.com/app/key'],
 });

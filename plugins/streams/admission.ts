@@ -10,6 +10,9 @@ import type { StreamsKit } from './kit.ts';
 import { noteRefusal } from './refusals.ts';
 import { sessionFacts } from './session-facts.ts';
 
+/** Of `plugins.streams.hold`. */
+const defaultHold = '30s';
+
 /**
  * Decides who may publish: looks the key up, then asks the stream's broadcast. Where nobody can know, that is no refusal:
  * the encoder is told to come again. A publish that may have been let in all the same is `abandoned`.
@@ -39,7 +42,8 @@ export async function admit(
       incarnation: kit.deployment.node.incarnation,
       sessionId: kit.resources.nameBeside(row.id, uuid),
       busyKey,
-      hold: milliseconds(kit.config.hold),
+      // The machine takes the shorter of the two.
+      hold: milliseconds(kit.config.hold ?? defaultHold),
       reconnectWindow: milliseconds(kit.config.reconnectWindow),
     });
     if (context.session?.publish?.token !== token) return takenOver;

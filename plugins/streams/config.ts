@@ -3,11 +3,13 @@ import { durationSchema } from '../../core/duration.ts';
 import { limitSchema } from '../../core/limit-schema.ts';
 
 export const config = Type.Object({
-  hold: durationSchema({
-    default: '30s',
-    description: 'How long a broadcast whose connection broke stays on the air. 0 up to reconnectWindow.',
-    beyond: 'It ends: `stream.idle`, playlist 404.',
-  }),
+  hold: Type.Optional(
+    durationSchema({
+      description:
+        'How long a broadcast whose connection broke stays on the air. At most reconnectWindow. Default: 30s, or reconnectWindow when that is shorter.',
+      beyond: 'It ends: `stream.idle`, playlist 404.',
+    }),
+  ),
   reconnectWindow: durationSchema({
     default: '6m',
     description: 'How long after its last media a session is continued by the same key.',

@@ -1,4 +1,5 @@
 import { authenticator } from '../../core/auth.ts';
+import { milliseconds } from '../../core/duration.ts';
 import { unlessRefused } from '../../core/fault.ts';
 import { definePlugin } from '../../core/plugin.ts';
 import { offer } from '../../core/token.ts';
@@ -24,6 +25,10 @@ export default definePlugin({
   id: 'streams',
   summary: 'live streams: RTMP in, HLS out',
   config,
+  contradictions: ({ hold, reconnectWindow }) =>
+    hold !== undefined && milliseconds(hold) > milliseconds(reconnectWindow)
+      ? [`hold: expected at most plugins.streams.reconnectWindow, which is ${reconnectWindow}; it is ${hold}`]
+      : [],
   needs: [authenticator],
   provides: [streams],
   resources: [stream],

@@ -3,8 +3,9 @@ import type { Principal } from '../../core/auth.ts';
 import { bodyReader } from '../../core/body.ts';
 import { Fault } from '../../core/fault.ts';
 import { requestLimits } from '../../core/limits.ts';
+import { eventNames } from '../events/contract.ts';
 import { stream } from '../streams/contract.ts';
-import { eventNames, eventProblem } from './event-names.ts';
+import { eventProblem } from './event-names.ts';
 import type { WebhooksKit } from './kit.ts';
 import { webhookLimits } from './limits.ts';
 import { plainHeaders } from './send.ts';
@@ -16,6 +17,7 @@ const fields = {
     maxLength: webhookLimits.url,
     // URL parsers drop line breaks and tabs; what is stored and shown must be what is called.
     pattern: '^[hH][tT][tT][pP][sS]?://[^\\x00-\\x1f\\x7f]*$',
+    schemes: ['http', 'https'],
     examples: ['https://example.com/hooks'],
     expected: `an http:// or https:// URL of at most ${webhookLimits.url} characters, without control characters`,
   }),

@@ -33,7 +33,7 @@ export class Schemas {
 }
 
 /** Words of ours that JSON Schema does not know. */
-const ours = new Set(['$id', 'expected', 'expectedNames', 'atLeast', 'isJson', 'isRequired']);
+const ours = new Set(['$id', 'expected', 'expectedNames', 'schemes', 'atLeast', 'isJson', 'isRequired']);
 const maps = new Set(['properties', 'patternProperties']);
 const lists = new Set(['anyOf', 'allOf', 'oneOf']);
 

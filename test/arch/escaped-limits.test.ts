@@ -18,6 +18,7 @@ const noBounds: Readonly<Record<string, string>> = {
   'machines/broadcast.ts mostNodes': 'in the table of plugins/streams: a machine imports nothing',
   'machines/push.ts slowPause': 'in the table of plugins/multistream: a machine imports nothing',
   'machines/webhook-delivery.ts trouble': 'in the table of plugins/webhooks: a machine imports nothing',
+  'core/near-miss.ts maxLength': 'a longer name is like no other; nothing is refused for it',
   'core/size.ts units.KB': 'what a size is counted in',
   'core/size.ts units.MB': 'what a size is counted in',
   'core/size.ts units.GB': 'what a size is counted in',

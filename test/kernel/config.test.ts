@@ -182,6 +182,36 @@ describe('config', () => {
       { MILLRACE_KAFKA__REPLICATION: '2', MILLRACE_KAFKA__MIN_INSYNC: '3' },
       'kafka.minInsync: expected at most kafka.replication, which is 2',
     ],
+    [
+      'a letter that is wrong in a variable',
+      { MILLRACE_DATA_DRI: '/data' },
+      'MILLRACE_DATA_DRI: there is no such key; did you mean MILLRACE_DATA_DIR?',
+    ],
+    [
+      'a section that is misspelt, of a plugin',
+      { MILLRACE_PLUGIN__STREAMS__HOLD: '6s' },
+      'MILLRACE_PLUGIN__STREAMS__HOLD: there is no such key; did you mean MILLRACE_PLUGINS__STREAMS__HOLD?',
+    ],
+    [
+      'a variable that is no key of the config, misspelt',
+      { MILLRACE_CONFG: 'a.json' },
+      'MILLRACE_CONFG: there is no such key; did you mean MILLRACE_CONFIG?',
+    ],
+    [
+      'a field that is misspelt',
+      { file: '{"rtmp": {"prot": 1}}' },
+      'rtmp.prot: unknown field; did you mean port?',
+    ],
+    [
+      'a scheme that is misspelt',
+      { MILLRACE_PUBLIC_URL: 'htpps://example.com' },
+      'publicUrl: expected a URL without a path, such as https://video.example.com; did you mean https?',
+    ],
+    [
+      'a certificate that no port shows',
+      { MILLRACE_TLS__CERT: 'a', MILLRACE_TLS__KEY: 'b' },
+      'tls: no port uses it; set rtmp.tlsPort (1936, for example), or take tls away',
+    ],
     ['RTMPS without TLS', { MILLRACE_RTMP__TLS_PORT: '1936' }, 'rtmp.tlsPort: needs tls.cert and tls.key'],
   ])('refuses %s', async (_, { file: text, ...environment }: Record<string, string>, problem) => {
     const path = text === undefined ? {} : { MILLRACE_CONFIG: await file('wrong.json', text) };
@@ -276,6 +306,29 @@ describe('config', () => {
       expect.stringMatching(/^plugins\.streems: there is no such plugin/),
       'plugins.streams.hold: expected a duration such as "30s"',
     ]);
+  });
+
+  it('names the plugin that was probably meant, also by one that is switched off', async () => {
+    const { problems } = await importPlugins({ streems: true, wacth: false, '@acme/captions': false });
+    expect(problems).toEqual([
+      expect.stringMatching(/^plugins\.wacth: there is no such plugin .* did you mean watch\?$/),
+      expect.stringMatching(/^plugins\.streems: there is no such plugin .* did you mean streams\?$/),
+    ]);
+  });
+
+  it.each([
+    [{ hold: '7m' }, ['hold: expected at most plugins.streams.reconnectWindow, which is 6m; it is 7m']],
+    [
+      { hold: '30s', reconnectWindow: '20s' },
+      ['hold: expected at most plugins.streams.reconnectWindow, which is 20s; it is 30s'],
+    ],
+    [{ hold: '6m' }, []],
+    // The default of hold gives way: nobody asked for it.
+    [{ reconnectWindow: '20s' }, []],
+    [{ holdd: '20s' }, ['holdd: unknown field; did you mean hold?']],
+  ])('compares the two windows of plugins.streams: %j', async (slice, problems) => {
+    const { plugins } = await importPlugins({ streams: slice });
+    expect(planOf(plugins).problems).toEqual(problems.map((problem) => `plugins.streams.${problem}`));
   });
 
   const problemsOf = async (ipfs: object) => {

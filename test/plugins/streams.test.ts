@@ -43,7 +43,7 @@ describe('a stream', () => {
       'name: expected 1 to 500 characters, without NUL and halves of surrogate pairs',
     ],
     [{ name: 'x', record: 'yes' }, 'record: expected boolean'],
-    [{ name: 'x', nmae: 'y' }, 'nmae: unknown field'],
+    [{ name: 'x', nmae: 'y' }, 'nmae: unknown field; did you mean name?'],
     [{ name: 'x', holdSeconds: 361 }, 'holdSeconds: expected integer to be less or equal to 360'],
   ])('is refused with the field named: %j', async (body, problem) => {
     await using w = await world({ plugins });

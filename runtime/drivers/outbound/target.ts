@@ -1,4 +1,5 @@
 import { type Host, hostOf, isRefusedPort } from '../../../core/host.ts';
+import { didYouMeanScheme } from '../../../core/near-miss.ts';
 import type { OutboundFailure } from '../../../core/ports/outbound.ts';
 import { failure } from './failure.ts';
 import type { OutboundLimits } from './limits.ts';
@@ -36,7 +37,8 @@ export function target(
   const url = URL.parse(text, base?.url);
   if (!url) return failure('bad-url', 'expected a URL such as https://example.com/path');
   if (url.protocol !== 'http:' && url.protocol !== 'https:') {
-    return failure('bad-url', `expected an http or https URL, not ${url.protocol.slice(0, 40)}`);
+    const hint = didYouMeanScheme(url.protocol, ['http', 'https']);
+    return failure('bad-url', `expected an http or https URL, not ${url.protocol.slice(0, 40)}${hint}`);
   }
   if (url.username !== '' || url.password !== '') {
     return failure('bad-url', 'a URL with a user or password is not accepted');

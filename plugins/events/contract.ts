@@ -1,0 +1,8 @@
+/** Every event of the product that clients can name, whether or not the enabled plugins emit it. */
+export const eventNames: ReadonlySet<string> = new Set([
+  ...['stream.started', 'stream.idle', 'stream.health'],
+  ...['recording.started', 'recording.waiting', 'recording.ready'],
+  ...['multistream.connected', 'multistream.error', 'multistream.disconnected'],
+  ...['asset.created', 'asset.updated', 'asset.ready', 'asset.failed', 'asset.deleted'],
+  ...['task.spawned', 'task.updated', 'task.completed', 'task.failed'],
+]);
