@@ -65,6 +65,8 @@ async function main(): Promise<void> {
     write: (line) => process.stderr.write(`${concealed(line, secrets)}\n`),
   });
 
+  // Of a terminal that was closed, or a pipe that nobody reads any more: the lines are lost, and nothing else.
+  for (const output of [process.stdout, process.stderr]) output.on('error', () => {});
   for (const warning of outdated(config)) log.warn(warning);
 
   const fatal = (reason: string) => {
@@ -146,6 +148,10 @@ async function main(): Promise<void> {
   let stopping: string | undefined;
   /** Until it is up: aborted when it is not to go on. */
   const starting = new AbortController();
+  const stopped = (): never => {
+    log.info('stopped');
+    process.exit(0);
+  };
   const end = async () => {
     booted?.setUnready();
     await booted?.stop();
@@ -153,19 +159,24 @@ async function main(): Promise<void> {
     others?.close();
     transcoder.close();
     ffmpeg.close();
-    process.exit(0);
+    stopped();
   };
   const stop = (signal: string) => {
     if (stopping !== undefined) return;
     stopping = signal;
     starting.abort();
     log.info('stopping', { signal });
-    clock.at(clock.now() + stopLimit, () => process.exit(0));
+    clock.at(clock.now() + stopLimit, () => {
+      log.warn('what is left is cut off: stopping takes too long', { ms: stopLimit });
+      stopped();
+    });
     // While it starts, the start goes on to where it can be undone.
     if (booted) void end();
   };
   process.on('SIGTERM', () => stop('SIGTERM'));
   process.on('SIGINT', () => stop('SIGINT'));
+  // Also what a terminal sends when it is closed, which ends no server.
+  process.on('SIGHUP', () => log.info('SIGHUP is ignored: the config is read only at the start'));
 
   const publicUrl = config.publicUrl ?? shownUrl(config.http);
   const begun = boot({
@@ -198,7 +209,7 @@ async function main(): Promise<void> {
 
   booted = await begun.catch((error: unknown) => {
     // It waited for an engine, and nobody wants that any more.
-    if (stopping !== undefined) process.exit(0);
+    if (stopping !== undefined) stopped();
     throw error;
   });
   if (stopping !== undefined) return await end();

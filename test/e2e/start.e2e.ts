@@ -19,8 +19,32 @@ test.each(['SIGTERM', 'SIGINT'] as const)(
     start.child.kill(signal);
     expect(await start.exitCode({ within: 11_000 }), start.output()).toBe(0);
     await expect(fetch(`${start.url}/health/live`)).rejects.toThrow();
+    expect(start.output()).toMatch(/"message":"stopping".*\n[\s\S]*"message":"stopped"/);
   },
 );
+
+test('a terminal that is closed does not end the server: SIGHUP, and nobody reads what it prints', async () => {
+  await using start = await npmStart();
+  const isReady = async () => (await fetch(`${start.url}/health/ready`)).status === 200;
+  await until('/health/ready', isReady, { within: 20_000 });
+  const group = -(start.child.pid as number);
+  process.kill(group, 'SIGHUP');
+  await until('the line', () => start.output().includes('SIGHUP is ignored: the config is read only at'), {
+    within: 5000,
+  });
+  start.child.stdout?.destroy();
+  start.child.stderr?.destroy();
+  // The line about it has nowhere to go.
+  process.kill(group, 'SIGHUP');
+  const isOver = () =>
+    fetch(`${start.url}/health/live`).then(
+      () => false,
+      () => true,
+    );
+  await expect(until('its end', isOver, { within: 1000 })).rejects.toThrow();
+  process.kill(group, 'SIGTERM');
+  await until('its end', isOver, { within: 11_000 });
+});
 
 test('a bad configuration: exit 78, every problem named', async () => {
   await using start = await npmStart({
