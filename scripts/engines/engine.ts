@@ -36,8 +36,8 @@ export interface Engine extends AsyncDisposable {
 export interface EngineOptions {
   /** Kept when the engine ends. Default: a temporary one, removed with the engine. */
   readonly folder?: string;
-  /** Default: a free one. */
-  readonly port?: number;
+  /** As many as it takes, the first for clients; for those that are not given, free ones. */
+  readonly ports?: readonly number[];
 }
 
 export interface Place {
@@ -72,7 +72,7 @@ export async function startEngine(
   if (isTemporary) temporary.add(folder);
   for (let tries = 1; ; tries += 1) {
     const free = await findFreePorts(recipe.portCount);
-    const ports = options.port === undefined ? free : [options.port, ...free.slice(1)];
+    const ports = free.map((port, index) => options.ports?.[index] ?? port);
     const place = { folder, ports };
     const engine = engineIn(recipe, { place, isTemporary });
     try {
@@ -80,7 +80,7 @@ export async function startEngine(
       return { engine, place };
     } catch (error) {
       const isPortTaken = /address already in use/i.test(String(error));
-      if (isPortTaken && options.port === undefined && tries < portTries) continue;
+      if (isPortTaken && options.ports === undefined && tries < portTries) continue;
       await engine[Symbol.asyncDispose]();
       throw error;
     }

@@ -37,6 +37,7 @@ export interface FleetOptions {
   readonly blobs?: 'fs' | 's3';
   readonly redis?: Parameters<typeof redis>[0];
   readonly kafka?: Parameters<typeof kafka>[0];
+  readonly s3?: Parameters<typeof s3>[0];
 }
 
 export const defaultNodes: readonly NodePlan[] = [
@@ -70,7 +71,7 @@ export async function startFleet(options: FleetOptions = {}): Promise<Fleet> {
     const [store, log, blobs] = await all([
       keep(redis({ folder: join(folder, 'redis'), ...options.redis })),
       keep(kafka({ folder: join(folder, 'kafka'), ...options.kafka })),
-      options.blobs === 'fs' ? undefined : keep(s3({ folder: join(folder, 's3') })),
+      options.blobs === 'fs' ? undefined : keep(s3({ folder: join(folder, 's3'), ...options.s3 })),
     ]);
     const env = {
       MILLRACE_PRESET: 'cluster',

@@ -13,6 +13,8 @@ export interface FleetNode extends Engine {
 export interface NodePlan {
   readonly id: string;
   readonly roles: readonly Role[];
+  /** HTTP and RTMP. Default: free ones. */
+  readonly ports?: readonly number[];
   /** More of its config: `{ MILLRACE_NODE__TIMEOUT: '3s' }`. */
   readonly env?: Readonly<Record<string, string>>;
 }
@@ -51,7 +53,7 @@ export async function fleetNode(
         return answer.ok;
       },
     },
-    { folder: options.folder },
+    { folder: options.folder, ...(plan.ports && { ports: plan.ports }) },
   );
   const [http, rtmp] = place.ports;
   const url = `http://127.0.0.1:${http}`;

@@ -48,7 +48,7 @@ describe.skipIf(redis.isMissing)('a start', () => {
     const server = createServer().listen(0, '127.0.0.1');
     await once(server, 'listening');
     const { port } = server.address() as { port: number };
-    await expect(redis.start({ port })).rejects.toThrow(/Address already in use/);
+    await expect(redis.start({ ports: [port] })).rejects.toThrow(/Address already in use/);
     server.close();
   });
 

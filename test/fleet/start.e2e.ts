@@ -1,5 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -24,7 +26,7 @@ test.skipIf(isMissing)(
     let name = '';
     try {
       for (const round of [1, 2]) {
-        await using run = started('npm', ['run', '--silent', 'fleet', folder], {});
+        await using run = started('npm', ['run', '--silent', 'fleet', '--', folder, '--port', '0'], {});
         await until('the fleet', () => run.output().includes('The fleet is up'), { within: 120_000 });
         const [, a] = /^ {2}a +(http:\S+)/m.exec(run.output()) ?? [];
         const [, b] = /^ {2}b +(http:\S+)/m.exec(run.output()) ?? [];
@@ -36,6 +38,10 @@ test.skipIf(isMissing)(
           await apiClient(b, { key }).request('GET', '/api/stream')
         ).json()) as unknown[];
         expect(listed).toMatchObject([{ name }]);
+        if (round === 1) {
+          await restarts(b, { node: 'b', folder });
+          expect(run.output()).not.toMatch(/has ended/);
+        }
         run.child.kill('SIGINT');
         expect(await run.exit({ within: 60_000 }), run.output()).toBe(0);
         expect(run.output()).toContain('Stopped.');
@@ -48,6 +54,46 @@ test.skipIf(isMissing)(
   },
   300_000,
 );
+
+/** `kill` and `restart` of a node, from another terminal. */
+async function restarts(url: string, { node, folder }: { node: string; folder: string }): Promise<void> {
+  const command = async (...words: string[]) => {
+    await using run = started('npm', ['run', '--silent', 'fleet', '--', ...words, folder], {});
+    return { code: await run.exit({ within: 60_000 }), output: run.output() };
+  };
+  expect(await command('kill', node)).toMatchObject({
+    code: 0,
+    output: expect.stringContaining('b is killed'),
+  });
+  await expect(fetch(`${url}/health/live`)).rejects.toThrow();
+  const again = await command('restart', node);
+  expect(again).toMatchObject({ code: 0, output: expect.stringContaining('on the same ports') });
+  expect((await fetch(`${url}/health/ready`)).status).toBe(200);
+  const nobody = await command('restart', 'meda');
+  expect(nobody).toMatchObject({ code: 1, output: expect.stringContaining('did you mean media?') });
+}
+
+test('npm run fleet: a port that is taken is named, before anything starts', async () => {
+  const other = createServer().listen(0, '127.0.0.1');
+  await once(other, 'listening');
+  const { port } = other.address() as { port: number };
+  const folder = mkdtempSync(join(tmpdir(), 'millrace-fleet-'));
+  try {
+    await using run = started(
+      'npm',
+      ['run', '--silent', 'fleet', '--', folder, '--port', String(port - 2)],
+      {},
+    );
+    expect(await run.exit({ within: 20_000 }), run.output()).toBe(1);
+    expect(run.output()).toMatch(new RegExp(`something listens on .*${port} \\(media\\).*--port 8800`));
+    await using idle = started('npm', ['run', '--silent', 'fleet', '--', 'restart', 'media', folder], {});
+    expect(await idle.exit({ within: 20_000 }), idle.output()).toBe(69);
+    expect(idle.output()).toContain('No fleet runs on');
+  } finally {
+    other.close();
+    rmSync(folder, { recursive: true, force: true });
+  }
+});
 
 test.skipIf(isMissing)(
   'engines that are not fit: exit 78, and what is wrong with them',

@@ -106,7 +106,7 @@ describe.skipIf(redis.isMissing)('the store on Redis', () => {
     const away = { ...fault('store.unreachable', 503), retryAfter: 1 };
     await expect(store.acquire(1)).rejects.toMatchObject(away);
     await expect(store.load('a/1')).rejects.toMatchObject(away);
-    await redis.start({ port });
+    await redis.start({ ports: [port] });
     await until('the store to be connected', () => store.acquire(1), { within: 20_000 });
   });
 
