@@ -1,6 +1,7 @@
 import { type Static, type TSchema, Type } from '@sinclair/typebox';
 import { TypeCompiler } from '@sinclair/typebox/compiler';
 import { Fault } from './fault.ts';
+import { jsonProblem } from './json-problem.ts';
 import { requestLimits } from './limits.ts';
 import { problemsOf } from './problem.ts';
 
@@ -74,7 +75,10 @@ async function readJson(request: Request): Promise<{ value: unknown; hasPairs: b
   try {
     return { value: JSON.parse(text), hasPairs: /[\ud800-\udfff]|\\u[dD][89a-bA-B]/.test(text) };
   } catch {
-    throw malformed('The body is not valid JSON.');
+    // Of a form, as curl sends it when it is given one.
+    const isForm = /^[\w.-]+=/.test(text);
+    const hint = isForm ? '; it looks like a form: send JSON such as {"name": "First"}' : '';
+    throw malformed(`The body is not valid JSON: ${jsonProblem(text)}${hint}.`);
   }
 }
 

@@ -13,8 +13,8 @@ export function withoutSecrets(text: string): string {
 
 /** `xxxx-xxxx-xxxx-xxxx`, as `newStreamKey` makes it; others have a fifth group. */
 const streamKey = /(?<![0-9a-z-])[0-9a-z]{4}(?:-[0-9a-z]{4}){3,4}(?![0-9a-z-])/g;
-/** Where a broadcast is pushed to: the end of such a URL is somebody's key. A scheme alone, `rtmp://,`, is none. */
-const target = /\b(rtmps?|srt):\/\/[^\s"',][^\s"']*/gi;
+/** Where a broadcast is pushed to: the end of such a URL is somebody's key. A scheme alone, `rtmp://,`, or with a placeholder, `rtmp://<host>`, is none. */
+const target = /\b(rtmps?|srt):\/\/[^\s"',<][^\s"']*/gi;
 /** API keys and the bootstrap key that is made are at least this long. Ids of streams and the like are uuids. */
 const run = /[A-Za-z0-9_-]{24,}/g;
 

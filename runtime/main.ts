@@ -11,6 +11,7 @@ import { milliseconds } from '../core/duration.ts';
 import { Fault } from '../core/fault.ts';
 import { jsonLog } from '../core/log.ts';
 import { type Booted, boot } from './boot.ts';
+import { prepareDataFolder } from './data-folder.ts';
 import { DiskWatch } from './disk/disk-watch.ts';
 import { diskPlaces } from './disk/places.ts';
 import { holdProcess } from './drivers/clock/hold.ts';
@@ -73,6 +74,7 @@ async function main(): Promise<void> {
     log.error('the server must stop', { reason });
     process.exit(1);
   };
+  await prepareDataFolder(config.dataDir);
   const drivers = driversOf(config);
   const { engines, ...opened } = await openDrivers(
     { ...config, drivers },

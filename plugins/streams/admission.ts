@@ -80,7 +80,7 @@ export interface Admission {
 const unauthorized: PublishRefusal = {
   granted: false,
   reason: 'unauthorized',
-  message: 'This stream key is unknown.',
+  message: 'This stream key is unknown. Copy the streamKey of the stream again: it may have been rotated.',
 };
 const unavailable: PublishRefusal = {
   granted: false,

@@ -26,8 +26,9 @@ export function takeCommands(options: {
   let last: Promise<unknown> = Promise.resolve();
   const server = Bun.serve({
     unix,
-    idleTimeout: 0,
-    async fetch(request) {
+    async fetch(request, server) {
+      // A start takes longer than the 10 s after which silence would end the request.
+      server.timeout(request, 0);
       const [, command, name] = new URL(request.url).pathname.split('/').map(decodeURIComponent);
       const answer = last.then(() => run({ command: command as Command, name }, options));
       last = answer;

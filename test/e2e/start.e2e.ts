@@ -56,6 +56,12 @@ test('a bad configuration: exit 78, every problem named', async () => {
   expect(start.output()).toMatch(/nonsense/);
 });
 
+test('a data folder that cannot be made: exit 78, why, and what to do', async () => {
+  await using start = await npmStart({ MILLRACE_DATA_DIR: join(root, 'package.json/data') });
+  expect(await start.exitCode({ within: 15_000 }), start.output()).toBe(78);
+  expect(start.output()).toMatch(/dataDir: .* cannot be made: .*package.json is a file.* or set dataDir/);
+});
+
 test('a port in use: exit 1, naming it', async () => {
   const other = createServer().listen(0, '0.0.0.0');
   await once(other, 'listening');

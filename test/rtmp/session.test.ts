@@ -366,23 +366,36 @@ describe('a refusal', () => {
     await settle();
     for (const { replies, ended } of [first, second, third]) {
       expect(replies().codes.at(-1)).toBe('NetStream.Failed');
-      expect(ended).toEqual([{ reason: 'the publish was refused: unavailable', error: fault }]);
+      expect(ended).toEqual([
+        { reason: expect.stringMatching(/^the publish was refused: unavailable: /), error: fault },
+      ]);
     }
     expect([failing.ends.length, thrower.ends.length]).toEqual([0, 0]);
     expect(unattached.ends.map(({ clean, by }) => [clean, by])).toEqual([[false, 'server']]);
   });
 
   it.each([
-    ['another application', 'vod', 'abcd'],
-    ['a path as application', '../../x', 'abcd'],
-    ['no application', '', 'abcd'],
-    ['an endless key', 'live', 'k'.repeat(257)],
-  ])('meets %s without asking', async (_, app, key) => {
+    ['another application', 'vod', 'abcd', 'does not name the app "live"'],
+    ['a path as application', '../../x', 'abcd', 'does not name the app "live"'],
+    ['no application', '', 'abcd', 'does not name the app "live"'],
+    ['the key in the place of the application', 'secret-key', '', 'does not name the app "live"'],
+    ['no key', 'live', '', 'The stream key is missing. Publish to rtmp://<host>/live/<streamKey>;'],
+    ['a query in the place of the key', 'live', '?x=y', 'The stream key is missing.'],
+    ['an endless key', 'live', 'k'.repeat(257), 'This stream key is unknown'],
+  ])('meets %s without asking, and says what is wrong to encoder and log', async (_, app, key, problem) => {
     const { handlers, requests } = recordingHandlers();
-    const { feed, replies } = session({ handlers });
+    const { feed, replies, ended } = session({ handlers });
     feed(handshake, command(['connect', 1, { app }]), createStream, publish(key));
     await settle();
     expect(replies().codes.at(-1)).toBe('NetStream.Publish.Unauthorized');
+    const [info] = replies()
+      .said.slice(-1)
+      .map(({ values }) => values.at(-1));
+    const { description } = info as { description: string };
+    expect(description).toContain(problem);
+    expect(ended).toMatchObject([{ reason: `the publish was refused: unauthorized: ${description}` }]);
+    // It may be a stream key in the wrong place.
+    expect(description).not.toContain('secret-key');
     expect(requests).toEqual([]);
   });
 
@@ -416,7 +429,6 @@ describe('a peer that breaks the rules', () => {
     ['createStream before connect', [...handshake, ...createStream]],
     ['connect twice', [...handshake, ...connect, ...connect]],
     ['publish without a name', [...opening, ...command(['publish', 5, null], { stream: 1 })]],
-    ['publish with an empty name', [...opening, ...publish('?x=y')]],
     ['publish with a name that is no string', [...opening, ...publish(5)]],
     ['publish with nothing', [...opening, ...command(['publish'])]],
     ['empty command', [...handshake, ...message({ fmt: 0, csid: 3, type: 20 }, [])]],

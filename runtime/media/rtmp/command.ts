@@ -46,10 +46,10 @@ export function readApp(connect: Command): string {
   return trimName(path ?? '');
 }
 
-/** The stream key of `publish`: its first argument up to the query. Empty when there is none. */
-export function readKey(publish: Command): string {
+/** The stream key of `publish`: its first argument up to the query. Undefined when that is no text. */
+export function readKey(publish: Command): string | undefined {
   const name = publish.values[1];
-  return typeof name === 'string' ? trimName(name) : '';
+  return typeof name === 'string' ? trimName(name) : undefined;
 }
 
 /** Without query and without slashes around it. Scans, as a pattern for it could be made to backtrack. */

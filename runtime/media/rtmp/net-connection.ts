@@ -11,6 +11,7 @@ export interface NetConnectionOptions {
   readonly clock: Clock;
   readonly limits: RtmpLimits;
   write(bytes: Uint8Array): void;
+  /** `key` is empty where the encoder was given none. */
   onPublish(key: string, streamId: number): void;
   /** The encoder ends what it publishes: on this message stream, or on any when undefined. */
   onUnpublish(streamId: number | undefined): void;
@@ -76,7 +77,7 @@ export class NetConnection {
         break;
       case 'publish': {
         const key = readKey(command);
-        if (key === '') throw new ProtocolError('publish came without a name');
+        if (key === undefined) throw new ProtocolError('publish came without a name');
         this.#options.onPublish(key, streamId);
         break;
       }

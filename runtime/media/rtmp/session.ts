@@ -162,8 +162,9 @@ export class RtmpSession {
     this.#phase = 'authorising';
     this.#deadline = clock.now() + limits.authoriseTimeout;
     this.#inbound.hold();
-    if (this.#connection.app !== app || key.length > limits.keyLength) {
-      this.#answer(publish, unknownKey);
+    const refusal = this.#refusalOf(key);
+    if (refusal) {
+      this.#answer(publish, refusal);
       return;
     }
     const { isPush } = this.#connection;
@@ -174,11 +175,25 @@ export class RtmpSession {
     );
   }
 
+  /** What needs no look at the store. The app is not repeated: where `live` was left out it is the stream key. */
+  #refusalOf(key: string): PublishRefusal | undefined {
+    const { app, limits } = this.#options;
+    const form = `rtmp://<host>/${app}/<streamKey>; in OBS: server rtmp://<host>/${app}, and the stream key in its own field`;
+    if (this.#connection.app !== app)
+      return unauthorized(
+        `The URL does not name the app "${app}", the only one of this server. Publish to ${form}.`,
+      );
+    if (key === '') return unauthorized(`The stream key is missing. Publish to ${form}.`);
+    return key.length > limits.keyLength
+      ? unauthorized('This stream key is unknown: it is too long to be one of this server.')
+      : undefined;
+  }
+
   /** The answer to a publish has come, or has taken too long. */
   #answer(publish: Publish, refusal: PublishRefusal | undefined): void {
     if (this.#phase !== 'authorising' || this.#publish !== publish) return;
     if (refusal !== undefined) {
-      this.#endUncleanly(`the publish was refused: ${refusal.reason}`, publish.error);
+      this.#endUncleanly(`the publish was refused: ${refusal.reason}: ${refusal.message}`, publish.error);
       this.#options.write(replies.failed(publish.streamId, refusalCodes[refusal.reason], refusal.message));
     } else this.#begin(publish);
   }
@@ -269,11 +284,9 @@ export class RtmpSession {
 }
 
 const PING_REQUEST = 6;
-const unknownKey: PublishRefusal = {
-  granted: false,
-  reason: 'unauthorized',
-  message: 'There is no stream of this key.',
-};
+function unauthorized(message: string): PublishRefusal {
+  return { granted: false, reason: 'unauthorized', message };
+}
 
 /** Encoders that tell codes apart stop at those of a refusal; of a failure they try again. */
 const refusalCodes: Readonly<Record<PublishRefusal['reason'], string>> = {
