@@ -18,6 +18,8 @@ import type { RenditionProfile } from './transcoder.ts';
  * the reason of the signal, are thrown as they are.
  */
 export interface Converter {
+  /** Whether there is an ffmpeg on this node now. It may be installed and removed while the server runs. */
+  isAvailable(): Promise<boolean>;
   /** The pictures of an asset as one profile says. Sound is kept as it is where it is AAC. */
   transcode(film: SourceFilm, order: TranscodeOrder): ReadableStream<Uint8Array>;
   /** A film that is no mp4 with H.264 and AAC as one that is: tracks that are either are taken over as they are. */

@@ -54,6 +54,8 @@ export type Inspection =
 export interface ForeignFilm {
   /** By its first bytes, and nothing else: the one that ffmpeg reads it as. */
   readonly container: Container;
+  /** Of an mp4: it says that it is a QuickTime film. */
+  readonly isQuickTime?: true;
   /** Seconds, as it says itself; absent where that is not told, or not at its beginning. */
   readonly duration?: number;
   /** When it was asked for, of an mp4 whose index lies behind its samples: what makes it one that can be read from its beginning to its end. */

@@ -3,7 +3,7 @@ import type { BlobSource } from '../../core/ports/blobs.ts';
 import type { FilmPlayback, ForeignFilm } from '../../core/ports/inspector.ts';
 import type { ReceivedFile } from '../../core/ports/intake.ts';
 import type { VideoSpec } from '../../core/ports/recorder.ts';
-import { type AssetFile, specOf } from './contract.ts';
+import { type AssetFile, type Original, specOf } from './contract.ts';
 import { folderOf } from './document.ts';
 import type { AssetsKit } from './kit.ts';
 
@@ -20,10 +20,12 @@ export async function accept(
     readonly file: ReceivedFile;
     readonly signal: AbortSignal;
     readonly kit: AssetsKit;
+    /** What a converter needs is made too, of a film of another kind. */
+    readonly isConverted?: boolean;
     storing(spec: VideoSpec): Promise<void> | void;
   },
 ): Promise<AssetFile> {
-  const { file, signal, kit, storing } = options;
+  const { file, signal, kit, storing, isConverted = false } = options;
   const { name } = work;
   const { path, size, md5, sha256 } = file;
   const keys = blobKeys(work);
@@ -33,7 +35,7 @@ export async function accept(
       { path },
       {
         signal,
-        isConverted: kit.config.normalise,
+        isConverted,
         async keep(playback) {
           played = await kept(playback, { keys, signal, kit });
         },
@@ -75,9 +77,13 @@ export class RefusedFile extends Fault {
   }
 }
 
+function placeOf({ assetId, workId }: { readonly assetId: string; readonly workId: string }): string {
+  return `${folderOf(assetId)}${workId}`;
+}
+
 /** Where all of a try lies. */
 function blobKeys({ assetId, workId }: { readonly assetId: string; readonly workId: string }) {
-  const place = `${folderOf(assetId)}${workId}`;
+  const place = placeOf({ assetId, workId });
   return {
     video: `${place}.mp4`,
     metadata: `${place}.json`,
@@ -85,6 +91,24 @@ function blobKeys({ assetId, workId }: { readonly assetId: string; readonly work
     heads: `${place}.heads.bin`,
     head: `${place}.head.mp4`,
   };
+}
+
+/** Makes a blob of the file that came, where another one was made of it to be played. What it throws leaves nothing. */
+export async function keepOriginal(
+  work: { readonly assetId: string; readonly workId: string },
+  options: {
+    readonly file: ReceivedFile;
+    readonly foreign: ForeignFilm;
+    signal: AbortSignal;
+    kit: AssetsKit;
+  },
+): Promise<Original> {
+  const { file, foreign, signal, kit } = options;
+  const { path, size, sha256 } = file;
+  const key = `${placeOf(work)}.original`;
+  const { outcome } = await kit.blobs.adopt(key, path, { size, signal });
+  if (outcome !== 'ok') throw new Error(`${key} is there already`);
+  return { key, size, sha256, format: foreign.isQuickTime ? 'mov' : foreign.container };
 }
 
 /** Blobs of what playback needs. When it throws, none of them is being put any more. */

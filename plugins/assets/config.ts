@@ -72,11 +72,12 @@ export const config = Type.Object({
     description: 'Assets an account may have before it may ask for no more uploads and imports.',
     beyond: '409 `asset.too_many`. Recordings become assets all the same.',
   }),
-  normalise: Type.Boolean({
-    default: false,
-    description:
-      'Whether films of other containers and codecs are accepted too (WebM, Matroska, MPEG-TS and PS, FLV, AVI, QuickTime and mp4 with other codecs) and made mp4 with H.264 and AAC before they are stored; by ffmpeg.',
-  }),
+  normalise: Type.Optional(
+    Type.Boolean({
+      description:
+        'Whether films of other containers and codecs are accepted too (WebM, Matroska, MPEG-TS and PS, FLV, AVI, QuickTime and mp4 with other codecs) and made mp4 with H.264 and AAC, by ffmpeg; what came is kept too. Default: where ffmpeg is found. With `false`, or without ffmpeg, they are 422; with `true` and without ffmpeg 503.',
+    }),
+  ),
   retention: Type.Object(
     {
       recording: kept('recordings'),

@@ -1,6 +1,7 @@
 import type { TObject } from '@sinclair/typebox';
 import type { Caller } from '../../core/caller.ts';
 import { derivedId } from '../../core/ids.ts';
+import type { Container } from '../../core/ports/inspector.ts';
 import type { FinishedRendition, VideoSpec } from '../../core/ports/recorder.ts';
 import { resource } from '../../core/resource.ts';
 import { collection, token } from '../../core/token.ts';
@@ -111,7 +112,17 @@ export interface AssetFile {
   readonly uncut?: string;
   /** What is known of it, as JSON beside it. */
   readonly metadata?: { readonly key: string; readonly size: number };
+  /** What came, where the video was made of it. */
+  readonly original?: Original;
   readonly spec: VideoSpec;
+}
+
+export interface Original {
+  readonly key: string;
+  readonly size: number;
+  readonly sha256: string;
+  /** Its container. */
+  readonly format: Container | 'mov';
 }
 
 /** Of a recording; `name` is that of its profile. */
@@ -148,9 +159,9 @@ type Blobs = Omit<AssetFile, 'spec' | 'renditions'> & {
   readonly renditions?: readonly Pick<Rendition, 'video' | 'index'>[];
 };
 
-function blobsOf({ video, head, index, heads, metadata, renditions = [] }: Blobs) {
+function blobsOf({ video, head, index, heads, metadata, original, renditions = [] }: Blobs) {
   const others = renditions.flatMap((rendition) => [rendition.video, rendition.index]);
-  return [video, head, index, heads, metadata, ...others].flatMap((blob) => blob ?? []);
+  return [video, head, index, heads, metadata, original, ...others].flatMap((blob) => blob ?? []);
 }
 
 /** What is known of a file, as tasks show it. */

@@ -1,14 +1,23 @@
 import { checkLength } from '../../core/ports/converter.ts';
 import type { ReceivedFile } from '../../core/ports/intake.ts';
 import type { VideoSpec } from '../../core/ports/recorder.ts';
-import { accept, RefusedFile } from './accept.ts';
-import type { AssetFile } from './contract.ts';
+import { accept, keepOriginal, RefusedFile } from './accept.ts';
+import { type AssetFile, keysOf } from './contract.ts';
+import type { AssetsKit } from './kit.ts';
 import { received } from './received.ts';
 
+/** Whether films of other containers and codecs are taken here now. */
+export async function isNormalised({
+  config,
+  converter,
+}: Pick<AssetsKit, 'config' | 'converter'>): Promise<boolean> {
+  return config.normalise ?? (await converter.isAvailable());
+}
+
 /**
- * `accept`, and where the deployment allows it (`plugins.assets.normalise`) also of films of other containers and codecs: those are made
- * what is stored, and of that everything is as if it had come. The file that came is not kept. Faults of the converter too, also when
- * what came out is clearly shorter than the file said it is.
+ * `accept`, and where that is so (`isNormalised`) also of films of other containers and codecs: an mp4 is made of them, and of that
+ * everything is as if it had come. What came is kept beside it. Faults of the converter too, also when what came out is
+ * clearly shorter than the file said it is.
  *
  * @param options `progress`: how much of that is done, 0..1
  */
@@ -17,28 +26,36 @@ export async function acceptAny(
   options: Parameters<typeof accept>[1] & { progress(fraction: number): void },
 ): Promise<AssetFile> {
   const { file, kit, signal, progress } = options;
+  const isConverted = await isNormalised(kit);
   try {
-    return await accept(work, options);
+    return await accept(work, { ...options, isConverted });
   } catch (error) {
     if (!(error instanceof RefusedFile)) throw error;
-    if (!error.foreign) throw kit.config.normalise && isOther(error) ? new RefusedFile(error, taken) : error;
-    if (!kit.config.normalise) throw new RefusedFile(error, couldBe);
+    if (!error.foreign) throw isConverted && isOther(error) ? new RefusedFile(error, taken) : error;
+    if (!isConverted) throw new RefusedFile(error, couldBe);
     const { path, size } = file;
-    const source = { path, size, foreign: error.foreign };
+    const { foreign } = error;
     const make = async (isAnew: boolean): Promise<AssetFile> => {
-      const film = kit.converter.normalise(source, { signal, isAnew, progress });
+      const film = kit.converter.normalise({ path, size, foreign }, { signal, isAnew, progress });
       const made = await received(film, { kit, signal });
       const storing = async (spec: VideoSpec) => {
-        if (source.foreign.duration !== undefined) checkLength(spec.duration, source.foreign.duration);
+        if (foreign.duration !== undefined) checkLength(spec.duration, foreign.duration);
         await options.storing(spec);
       };
       return await using(made, () => accept(work, { ...options, file: made, storing }));
     };
     // Tracks that could be taken over as they are may still be what is not stored.
-    return await make(false).catch((trouble: unknown) => {
+    const made = await make(false).catch((trouble: unknown) => {
       if (trouble instanceof RefusedFile) return make(true);
       throw trouble;
     });
+    try {
+      return { ...made, original: await keepOriginal(work, { file, foreign, signal, kit }) };
+    } catch (trouble) {
+      // What stays all the same the sweep finds.
+      await kit.blobs.delete(keysOf(made)).catch(() => {});
+      throw trouble;
+    }
   }
 }
 
@@ -49,7 +66,7 @@ function isOther({ reason }: RefusedFile): boolean {
 
 const taken = 'WebM, Matroska, MPEG-TS, MPEG-PS, FLV, AVI and QuickTime are taken too, and made an mp4.';
 const couldBe =
-  'A server whose config says so makes an mp4 of such a film before it is stored (plugins.assets.normalise).';
+  'A server that has ffmpeg makes an mp4 of such a film, unless its config forbids it (plugins.assets.normalise).';
 
 async function using<T>(file: ReceivedFile, work: () => Promise<T>): Promise<T> {
   try {

@@ -38,6 +38,7 @@ export function linksOf(
     downloadUrl: `${base}/video`,
     ...(file.index && { playbackUrl: `${base}/${multivariantName}` }),
     ...(file.head && { fastUrl: `${base}/${wholeName}` }),
+    ...(file.original && { originalUrl: `${base}/original` }),
   };
 }
 
@@ -47,11 +48,13 @@ export interface AssetLinks {
   readonly playbackUrl?: string;
   /** The film with its index in front, where the stored file has it elsewhere: a player need not look for it. */
   readonly fastUrl?: string;
+  /** What came, where the stored file was made of it. */
+  readonly originalUrl?: string;
 }
 
 function shownLinks(asset: { playbackId: string; file: AssetFile }, baseUrl: string) {
-  const { downloadUrl, playbackUrl } = linksOf(asset, baseUrl);
-  return { downloadUrl, ...(playbackUrl !== undefined && { playbackUrl }) };
+  const { fastUrl: _, ...shown } = linksOf(asset, baseUrl);
+  return shown;
 }
 
 export const assetName = nameSchema('Friday show');
@@ -59,7 +62,7 @@ export const assetName = nameSchema('Friday show');
 /** Fields of the asset object that the service sets; accepted and ignored in bodies. */
 export const readOnly = [
   ...['id', 'hash', 'size', 'status', 'statusMessage', 'userId', 'createdAt', 'updatedAt', 'videoSpec'],
-  ...['playbackId', 'playbackUrl', 'downloadUrl', 'source', 'createdByTokenName'],
+  ...['playbackId', 'playbackUrl', 'downloadUrl', 'originalUrl', 'source', 'createdByTokenName'],
 ];
 
 const seconds = Type.Number({ minimum: 0, description: 'Seconds.', examples: [84.2] });
@@ -159,7 +162,10 @@ export const assetSchema = Type.Object(
     videoSpec: Type.Optional(
       Type.Object(
         {
-          format: Type.String({ examples: ['mp4'] }),
+          format: Type.String({
+            description: '`mp4`, or `mov` of a QuickTime film with these codecs.',
+            examples: ['mp4'],
+          }),
           duration: seconds,
           bitrate: rate,
           tracks: Type.Array(Type.Union([videoTrack, audioTrack])),
@@ -171,6 +177,13 @@ export const assetSchema = Type.Object(
       Type.String({
         description: 'When ready: the file, for everyone who knows the URL.',
         examples: ['https://video.example.com/asset/6pukxh2m0ydr9h3q/video'],
+      }),
+    ),
+    originalUrl: Type.Optional(
+      Type.String({
+        description:
+          'When ready, of a film that was made an mp4: the file that came, for everyone who knows the URL.',
+        examples: ['https://video.example.com/asset/6pukxh2m0ydr9h3q/original'],
       }),
     ),
     playbackUrl: Type.Optional(

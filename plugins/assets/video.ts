@@ -5,7 +5,7 @@ import { fileRoute } from '../../core/file-route.ts';
 import { typeOf } from '../../core/ports/blobs.ts';
 import { preflight, saysPreflight } from '../../core/public-access.ts';
 import { filmRoute } from '../../core/vod/route.ts';
-import { films } from './contract.ts';
+import { films, type Original } from './contract.ts';
 import { assetOf } from './document.ts';
 import type { AssetsKit } from './kit.ts';
 import { watchedRow } from './lookup.ts';
@@ -43,6 +43,29 @@ export function videoRoutes(kit: AssetsKit): AnyElysia {
       }),
     )
     .use(
+      fileRoute('/asset/:playbackId/original', {
+        name: 'getAssetOriginal',
+        summary: 'The file that came, of an asset that was made an mp4, for everyone.',
+        types: [...new Set(Object.values(formats).map(({ type }) => type))],
+        path: { playbackId },
+        faults: ['asset.no_file'],
+        async find({ playbackId }) {
+          const document = await find(playbackId);
+          const original = document?.file?.original;
+          if (!original) throw noFile;
+          return {
+            pieces: [{ key: original.key, from: 0, to: original.size }],
+            etag: original.sha256,
+            modified: document.fileAt,
+            name: document.name,
+            ...formats[original.format],
+          };
+        },
+        gone: () => noFile,
+        blobs: kit.blobs,
+      }),
+    )
+    .use(
       filmRoute('/asset', {
         name: 'getAssetPlayback',
         summary:
@@ -56,6 +79,17 @@ export function videoRoutes(kit: AssetsKit): AnyElysia {
     )
     .options('/asset/*', preflight, saysPreflight('preflightAsset'));
 }
+
+/** Media types of films alone: nothing of them is a page or a script, whatever is in it. */
+const formats: Readonly<Record<Original['format'], { type: string; ending: string }>> = {
+  mp4: { type: 'video/mp4', ending: 'mp4' },
+  mov: { type: 'video/quicktime', ending: 'mov' },
+  matroska: { type: 'video/x-matroska', ending: 'mkv' },
+  mpegts: { type: 'video/mp2t', ending: 'ts' },
+  mpeg: { type: 'video/mpeg', ending: 'mpg' },
+  flv: { type: 'video/x-flv', ending: 'flv' },
+  avi: { type: 'video/x-msvideo', ending: 'avi' },
+};
 
 const playbackId = Type.String({ examples: ['6pukxh2m0ydr9h3q'] });
 

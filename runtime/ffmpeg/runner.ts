@@ -1,3 +1,4 @@
+import { access } from 'node:fs/promises';
 import type { Log } from '../../core/log.ts';
 import { pause } from '../../core/pause.ts';
 import type { Clock } from '../../core/ports/clock.ts';
@@ -148,6 +149,15 @@ export function ffmpegRunner(options: RunnerOptions): FfmpegRunner {
     return looked;
   };
 
+  /** One that was removed since is missing. */
+  const aboutNow = async (): Promise<FfmpegAbout | undefined> => {
+    const asked = about();
+    const found = await asked;
+    if (!found || (await isThere(found.path))) return found;
+    if (looked === asked) looked = undefined;
+    return about();
+  };
+
   const turn = async () => {
     const at = Math.max(clock.now(), nextStart);
     nextStart = at + limits.startPause;
@@ -155,7 +165,7 @@ export function ffmpegRunner(options: RunnerOptions): FfmpegRunner {
   };
 
   const begin = async (order: FfmpegOrder): Promise<FfmpegProcess | FfmpegRefusal> => {
-    const found = await about();
+    const found = await aboutNow();
     if (!found) return refusal('missing');
     const { argumentsOf, hiddenText } = await import('./command.ts');
     const hiddenOptions = order.command.output.hidden ?? {};
@@ -189,7 +199,7 @@ export function ffmpegRunner(options: RunnerOptions): FfmpegRunner {
   });
 
   return {
-    about,
+    about: aboutNow,
     async start(order) {
       if (isClosed) return refusal('closed');
       if (running.size + starting >= limits.processes) return refusal('full');
@@ -218,6 +228,13 @@ export function ffmpegRunner(options: RunnerOptions): FfmpegRunner {
       for (const one of running) one.kill();
     },
   };
+}
+
+function isThere(path: string): Promise<boolean> {
+  return access(path).then(
+    () => true,
+    () => false,
+  );
 }
 
 function refusal(reason: FfmpegRefusal['reason']): FfmpegRefusal {

@@ -77,6 +77,7 @@ export function ffmpegConverter(options: ConverterOptions): Converter {
   };
 
   return {
+    isAvailable: async () => (await runner.about()) !== undefined,
     transcode(film, order) {
       return converted(order, async function* (signal) {
         const problem = beyondConversion(film.spec, bounds);

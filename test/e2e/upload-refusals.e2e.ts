@@ -40,7 +40,7 @@ beforeAll(async () => {
       return new Response('secret');
     },
   });
-  server = await startServer({ env: memoryEnv });
+  server = await startServer({ env: { ...memoryEnv, MILLRACE_PLUGINS__ASSETS__NORMALISE: 'false' } });
 });
 afterAll(async () => {
   await server?.[Symbol.asyncDispose]();

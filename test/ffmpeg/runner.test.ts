@@ -54,6 +54,20 @@ it('says once that there is none, and finds one that comes later', async () => {
   runner.close();
 });
 
+it('notices that it was removed, and that it is back', async () => {
+  await using fake = await fakeFfmpeg('exit 0');
+  const time = virtualClock({ start: 0 });
+  const { runner } = runnerWith({ clock: time, path: fake.path, limits: { sweepDelay: 1e9 } });
+  expect(await runner.about()).toMatchObject({ path: fake.path });
+  await rename(fake.path, `${fake.path}.away`);
+  expect(await runner.about()).toBeUndefined();
+  expect(await runner.start({ command: anyCommand, handlers: {} })).toEqual({ ok: false, reason: 'missing' });
+  await rename(`${fake.path}.away`, fake.path);
+  await time.advance(61_000);
+  expect(await runner.about()).toMatchObject({ path: fake.path });
+  runner.close();
+});
+
 it('takes one that does not answer as missing', async () => {
   await using fake = await fakeFfmpeg('exit 0');
   await Bun.write(fake.path, '#!/bin/sh\nexec sleep 60\n');
@@ -250,7 +264,7 @@ it('says nothing of the command line when the system cannot start it', async () 
   await using fake = await fakeFfmpeg('exit 0');
   const { runner, lines } = runnerWith({ path: fake.path, env: { PATH: '/nowhere' } });
   await runner.about();
-  await Bun.file(fake.path).delete();
+  await Bun.write(fake.path, '#!/nowhere/sh');
   const output = { ...anyCommand.output, target: 'srt://198.51.100.7:9', hidden: { streamid: 'wonderland' } };
   const outcome = await runner.start({ command: { ...anyCommand, output }, handlers: {} });
   expect(outcome).toEqual({ ok: false, reason: 'failed' });

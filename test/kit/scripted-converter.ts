@@ -26,6 +26,8 @@ export interface ScriptedConverter extends Converter {
   readonly asked: readonly ScriptedConversion[];
   /** What each that is asked for from now on becomes at once; undefined: what the test says. */
   film: string | Fault | undefined;
+  /** What it answers to that. Default: false. */
+  isThere: boolean;
 }
 
 /** Converts nothing: what a test says is what comes of it. */
@@ -64,8 +66,16 @@ export function scriptedConverter(): ScriptedConverter {
       },
     });
   };
+  let isThere = false;
   return {
     asked,
+    get isThere() {
+      return isThere;
+    },
+    set isThere(given) {
+      isThere = given;
+    },
+    isAvailable: async () => isThere,
     get film() {
       return film;
     },

@@ -8,8 +8,9 @@ const shipped = await allPlugins();
 const foreign = 'foreign: a film in WebM';
 const url = 'http://films.example/friday.webm';
 
-async function studio(assets: Record<string, unknown> = { normalise: true }) {
+async function studio(assets: Record<string, unknown> = {}, { isThere = true } = {}) {
   const w = await world({ plugins: shipped, config: { assets } });
+  w.converter.isThere = isThere;
   const get = async (path: string) => (await w.request('GET', path)).body;
   return {
     ...{ w, get },
@@ -35,8 +36,11 @@ async function studio(assets: Record<string, unknown> = { normalise: true }) {
 }
 
 describe('a film of another kind that is uploaded', () => {
-  it('is refused where the deployment does not say otherwise', async () => {
-    const { w, asked, put } = await studio({});
+  it.each([
+    [{}, { isThere: false }],
+    [{ normalise: false }, { isThere: true }],
+  ])('is refused where %j, and ffmpeg %j', async (config, ffmpeg) => {
+    const { w, asked, put } = await studio(config, ffmpeg);
     await using _ = w;
     const { status, body } = await put((await asked()).url);
     expect([status, body.code]).toEqual([422, 'upload.refused']);
@@ -45,9 +49,9 @@ describe('a film of another kind that is uploaded', () => {
   });
 
   it.each([
-    [{}, 'The file was refused: it is Ogg; expected an mp4.'],
+    [{ normalise: false }, 'The file was refused: it is Ogg; expected an mp4.'],
     [
-      { normalise: true },
+      {},
       'The file was refused: it is Ogg; expected an mp4. WebM, Matroska, MPEG-TS, MPEG-PS, FLV, AVI and QuickTime are taken too, and made an mp4.',
     ],
   ])('that nothing reads is told what is taken: %j', async (config, message) => {
@@ -74,6 +78,58 @@ describe('a film of another kind that is uploaded', () => {
     expect((await get(`/api/task/${task.id}`)).status.phase).toBe('completed');
     const { downloadUrl } = await get(`/api/asset/${asset.id}`);
     expect(await (await w.app.handle(new Request(downloadUrl))).text()).toBe('the film');
+  });
+
+  it('is kept as it came beside that, until the asset is deleted', async () => {
+    const { w, asked, put, get, blobsOf } = await studio();
+    await using _ = w;
+    w.converter.film = 'the film';
+    const { url, asset } = await asked();
+    const { body } = await put(url);
+    expect(body.originalUrl).toBe(body.downloadUrl.replace(/video$/, 'original'));
+    expect(body.hash[1].hash).toBe(Bun.SHA256.hash('the film', 'hex'));
+    const answer = await w.app.handle(new Request(body.originalUrl));
+    expect(Object.fromEntries(answer.headers)).toMatchObject({
+      'content-type': 'video/x-matroska',
+      'x-content-type-options': 'nosniff',
+      'content-disposition': 'inline; filename="Friday.mkv"',
+      etag: `"${Bun.SHA256.hash(foreign, 'hex')}"`,
+    });
+    expect(await answer.text()).toBe(foreign);
+    await w.advance('3h');
+    expect((await blobsOf(asset.id)).filter((key) => key.endsWith('.original'))).toHaveLength(1);
+    expect(await get(`/api/asset/${asset.id}`)).toMatchObject({ originalUrl: body.originalUrl });
+    await w.request('DELETE', `/api/asset/${asset.id}`);
+    await w.settle();
+    expect(await blobsOf(asset.id)).toEqual([]);
+    expect((await w.app.handle(new Request(body.originalUrl))).status).toBe(404);
+  });
+
+  it('leaves nothing when what came cannot be kept', async () => {
+    const { w, asked, put, blobsOf } = await studio();
+    await using _ = w;
+    w.converter.film = 'the film';
+    const { adopt } = w.blobs;
+    w.blobs.adopt = async (key, ...rest) => {
+      if (key.endsWith('.original'))
+        throw new Fault('blobs.full', { status: 507, message: 'The disk is full.' });
+      return adopt(key, ...rest);
+    };
+    const { url, asset } = await asked();
+    expect((await put(url)).status).toBe(507);
+    expect(await blobsOf(asset.id)).toEqual([]);
+    w.blobs.adopt = adopt;
+    expect((await put(url)).status).toBe(200);
+  });
+
+  it('that is an mp4 already has no original', async () => {
+    const { w, asked, put } = await studio();
+    await using _ = w;
+    const { status, body } = await put((await asked()).url, 'a film');
+    expect([status, body.originalUrl, w.converter.asked.length]).toEqual([200, undefined, 0]);
+    expect((await w.app.handle(new Request(body.downloadUrl.replace(/video$/, 'original')))).status).toBe(
+      404,
+    );
   });
 
   it('is encoded anew when what could be taken over of it is no good, and refused when that is none either', async () => {
@@ -130,8 +186,8 @@ describe('a film of another kind that is uploaded', () => {
     expect(await get(`/api/asset/${asset.id}`)).toMatchObject({ status: 'failed', statusMessage: message });
   });
 
-  it('is to be sent again when there is no ffmpeg', async () => {
-    const { w, asked, put, get } = await studio();
+  it('is to be sent again when there is no ffmpeg though the config wants one', async () => {
+    const { w, asked, put, get } = await studio({ normalise: true });
     await using _ = w;
     const message = 'ffmpeg is not installed on the server.';
     w.converter.film = new Fault('conversion.unavailable', { status: 503, message, retryAfter: 60 });
@@ -159,7 +215,7 @@ describe('a film of another kind that is uploaded', () => {
   });
 
   it('may not become larger than what may be uploaded', async () => {
-    const { w, asked, put } = await studio({ normalise: true, maxUploadSize: '1KB' });
+    const { w, asked, put } = await studio({ maxUploadSize: '1KB' });
     await using _ = w;
     w.converter.film = 'x'.repeat(1001);
     const { status, body } = await put((await asked()).url);
@@ -188,8 +244,8 @@ describe('a film of another kind that is imported', () => {
     expect(await reached('completed')).toMatchObject({ asset: { status: 'ready', size: 8 } });
   });
 
-  it('is refused where the deployment does not say otherwise', async () => {
-    const given = await studio({});
+  it('is refused where there is no ffmpeg', async () => {
+    const given = await studio({}, { isThere: false });
     await using _ = given.w;
     const reached = await importing(given);
     expect((await reached('failed')).task.status.errorMessage).toContain('Matroska or WebM');

@@ -14,8 +14,8 @@ let server: Server;
 let strict: Server;
 
 beforeAll(async () => {
-  server = await startServer({ env: { MILLRACE_PLUGINS__ASSETS__NORMALISE: 'true' } });
-  strict = await startServer();
+  server = await startServer();
+  strict = await startServer({ env: { MILLRACE_PLUGINS__ASSETS__NORMALISE: 'false' } });
 });
 afterAll(async () => {
   await server[Symbol.asyncDispose]();
@@ -27,6 +27,22 @@ const seconds = 5;
 const x264 = ['-c:v', 'libx264', '-preset', 'ultrafast', '-pix_fmt', 'yuv420p', '-g', '60'];
 /** File, and how ffmpeg makes it. `isKept`: the pictures are taken over as they are. */
 const films: readonly [name: string, args: readonly string[], isKept?: true][] = [
+  // As phones film.
+  [
+    'of-a-phone.mov',
+    [
+      '-c:v',
+      'libx265',
+      '-preset',
+      'ultrafast',
+      '-x265-params',
+      'log-level=none',
+      '-tag:v',
+      'hvc1',
+      '-c:a',
+      'aac',
+    ],
+  ],
   [
     'vp8.webm',
     ['-c:v', 'libvpx', '-deadline', 'realtime', '-cpu-used', '8', '-b:v', '1M', '-c:a', 'libopus'],
@@ -55,6 +71,9 @@ describe('a film in another form', () => {
 
     const { status, body } = await upload(server, path(name));
     expect([status, body.status, body.statusMessage]).toEqual([200, 'ready', undefined]);
+    const original = await fetch(body.originalUrl);
+    expect(Buffer.from(await original.arrayBuffer()).equals(await readFile(path(name)))).toBe(true);
+    expect(original.headers.get('content-type')).toMatch(/^video\//);
     const { streams } = await probe(body.downloadUrl);
     const codecs = streams.map(({ codec_name }: { codec_name: string }) => codec_name);
     expect(codecs).toEqual(name === 'silent.webm' ? ['h264'] : ['h264', 'aac']);
@@ -69,6 +88,17 @@ describe('a film in another form', () => {
     expect(Math.abs(body.videoSpec.duration - seconds)).toBeLessThan(0.2);
     if (isKept) expect(streams[0].nb_read_packets).toBe((await probe(path(name))).streams[0].nb_read_packets);
   });
+});
+
+it('QuickTime with H.264 and AAC is stored as it came, and says what it is', async () => {
+  const name = path('h264.mov');
+  await ffmpeg(...numbered(2, '640x360'), ...sound(2), ...x264, '-c:a', 'aac', name);
+  for (const of of [server, strict]) {
+    const { status, body } = await upload(of, name);
+    expect([status, body.status, body.videoSpec.format]).toEqual([200, 'ready', 'mov']);
+    expect(body.size).toBe((await readFile(name)).length);
+    expect(body).not.toHaveProperty('originalUrl');
+  }
 });
 
 describe('a film that is cut off', () => {

@@ -10,7 +10,7 @@ import type { AssetsKit } from '../kit.ts';
 import { assetLimits } from '../limits.ts';
 import { assetRow } from '../lookup.ts';
 import { making } from '../making.ts';
-import { acceptAny } from '../normalise.ts';
+import { acceptAny, isNormalised } from '../normalise.ts';
 import { settle } from '../settle.ts';
 import { comeStage, stage } from '../stages.ts';
 import { download } from './download.ts';
@@ -39,11 +39,11 @@ async function run(work: TaskWork, kit: AssetsKit): Promise<TaskResult> {
   if (document.file) return doneBy(document.file, document);
   let file: ReceivedFile | undefined;
   try {
-    file = await fetched(work, kit);
+    const come = comeStage(await isNormalised(kit));
+    file = await fetched(work, { kit, come });
     const { signal } = work;
     const { id: assetId, name } = document;
     const storing = () => work.progress(stage.storing);
-    const come = comeStage(kit);
     const progress = (fraction: number) => work.progress(come + fraction * (stage.normalised - come));
     const made = await acceptAny({ assetId, workId: uuid(), name }, { file, signal, kit, storing, progress });
     const output = await settle(made, { id: assetId, name, signal, kit });
@@ -75,14 +75,15 @@ async function assetOfWork(work: TaskWork, kit: AssetsKit): Promise<AssetDocumen
   return made && assetOf(made);
 }
 
-function fetched(work: TaskWork, kit: AssetsKit): Promise<ReceivedFile> {
+/** `come`: its share of the progress. */
+function fetched(work: TaskWork, { kit, come }: { kit: AssetsKit; come: number }): Promise<ReceivedFile> {
   const { outbound, intake, clock, config } = kit;
   const { account, signal } = work;
   return download(sourceOfWork(work), {
     ...{ outbound, intake, clock, account, signal, limits: assetLimits },
     most: bytesOf(config.maxImportSize),
     time: milliseconds(config.importTime),
-    progress: (fraction) => work.progress(fraction * comeStage(kit)),
+    progress: (fraction) => work.progress(fraction * come),
   });
 }
 

@@ -4,6 +4,7 @@ import type { PartialFile, ReceivedFile } from '../../../core/ports/intake.ts';
 import { tasks } from '../../tasks/contract.ts';
 import type { AssetsKit } from '../kit.ts';
 import { assetLimits } from '../limits.ts';
+import { isNormalised } from '../normalise.ts';
 import { comeStage } from '../stages.ts';
 import { accepted, cancelled, stopping } from '../uploads/faults.ts';
 import { leastPace } from '../uploads/pace.ts';
@@ -112,7 +113,7 @@ export class TusUpload {
       if (!this.#isBegun) await this.#tries.begin(of);
       this.#isBegun = true;
       this.#report ??= progressOf(
-        { ...of, expected: file.size, to: comeStage(this.#kit) },
+        { ...of, expected: file.size, to: comeStage(await isNormalised(this.#kit)) },
         { tasks: this.#kit.use(tasks), clock: this.#kit.clock, unwanted: () => this.#end(cancelled) },
       );
       await this.#tries.awaitAnew(document);

@@ -4,6 +4,7 @@ import { bytesOf } from '../../../core/size.ts';
 import { tasks } from '../../tasks/contract.ts';
 import type { AssetDocument } from '../document.ts';
 import type { AssetsKit } from '../kit.ts';
+import { isNormalised } from '../normalise.ts';
 import { comeStage } from '../stages.ts';
 import { accepted, cancelled, stopping } from './faults.ts';
 import { leastPace } from './pace.ts';
@@ -27,9 +28,9 @@ export function uploader(
     const unwanted = () => ending.abort(cancelled);
     const stop = () => ending.abort(stopping);
     kit.signal.addEventListener('abort', stop);
-    const watch = { taskId, workId, expected, to: comeStage(kit) };
     let file: ReceivedFile | undefined;
     try {
+      const watch = { taskId, workId, expected, to: comeStage(await isNormalised(kit)) };
       file = await intake.receive(request.body, {
         most,
         ...(expected !== undefined && { expected }),

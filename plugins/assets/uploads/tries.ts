@@ -6,7 +6,7 @@ import { type AssetDocument, assetOf } from '../document.ts';
 import type { AssetsKit } from '../kit.ts';
 import { assetRow } from '../lookup.ts';
 import { making } from '../making.ts';
-import { acceptAny } from '../normalise.ts';
+import { acceptAny, isNormalised } from '../normalise.ts';
 import { comeStage, stage } from '../stages.ts';
 import { accepted, busy, cancelled, deleted } from './faults.ts';
 import { uploadPlaces } from './places.ts';
@@ -62,7 +62,7 @@ export function uploadTries(kit: AssetsKit) {
       // While a film is normalised nothing else notices that nobody wants it any more.
       const leaving = new AbortController();
       const wanted = { tasks: kit.use(tasks), clock, unwanted: () => leaving.abort(cancelled) };
-      const share = { from: comeStage(kit), to: stage.normalised };
+      const share = { from: comeStage(await isNormalised(kit)), to: stage.normalised };
       const made = await acceptAny(work, {
         ...{ file, kit, storing, signal: AbortSignal.any([signal, leaving.signal]) },
         progress: progressOf({ taskId, workId, expected: 1, ...share }, wanted),

@@ -2,6 +2,7 @@ import { canHaveHead, takeHead } from '../on-demand/head.ts';
 import { type Box, typeAt } from './boxes.ts';
 import { declaredDuration } from './declared-duration.ts';
 import { type FileBox, fileBoxes } from './file-boxes.ts';
+import { isQuickTime } from './file-type.ts';
 import { FragmentCursor } from './fragment-cursor.ts';
 import { type FragmentRun, Fragments } from './fragments.ts';
 import { inspectionLimits } from './limits.ts';
@@ -103,7 +104,8 @@ function readNative(
     return readMovie(film.moov);
   } catch (error) {
     if (!(error instanceof ForeignRefusal)) throw error;
-    const foreign = { ...error.foreign, ...declared(claimedOf(film.moov)) };
+    const brand = isQuickTime(film.start) ? ({ isQuickTime: true } as const) : {};
+    const foreign = { ...error.foreign, ...brand, ...declared(claimedOf(film.moov)) };
     if (!film.hasMedia) throw new ForeignRefusal(error.message, foreign);
     // Some of what lies there is read from places that would not be its own any more: it is left as it is refused.
     const plain = { ...film, isFragmented: false };

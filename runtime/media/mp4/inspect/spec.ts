@@ -1,4 +1,5 @@
 import type { TrackSpec, VideoSpec } from '../../../../core/ports/recorder.ts';
+import { isQuickTime } from './file-type.ts';
 import { inspectionLimits } from './limits.ts';
 import type { Film, FilmTrack } from './read-film.ts';
 import { Refusal } from './refusal.ts';
@@ -19,7 +20,7 @@ export function describe(film: Film): VideoSpec {
   if (film.passedOver.length === 0 && (film.claimed ?? 0) > end + excessDuration.value)
     throw new Refusal(claims('it', { claimed: film.claimed ?? 0, found: duration }));
   return {
-    format: 'mp4',
+    format: isQuickTime(film.start) ? 'mov' : 'mp4',
     duration: round(duration),
     bitrate: duration > 0 ? Math.round((film.size * 8) / duration) : 0,
     tracks: film.tracks.map((track, index) => describeTrack(track, spans[index].duration)),
