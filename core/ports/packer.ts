@@ -44,4 +44,22 @@ export interface PackedFile {
   readonly key: string;
   /** Bytes of the CAR. */
   readonly size: number;
+  readonly places: CarPlaces;
+}
+
+/** Where things lie in a CAR, in bytes. */
+export interface CarPlaces {
+  /** Its header begins the CAR, and ends here. */
+  readonly header: number;
+  /** The section of the root block, which is that and its length and CID in front. */
+  readonly rootSection: BytePlace;
+  readonly root: BytePlace;
+  /** The file itself, where it is a single block. */
+  readonly content?: BytePlace;
+}
+
+/** `to` is not part of it. */
+export interface BytePlace {
+  readonly from: number;
+  readonly to: number;
 }

@@ -1,3 +1,4 @@
+import { Elysia } from 'elysia';
 import { authenticator } from '../../core/auth.ts';
 import { definePlugin } from '../../core/plugin.ts';
 import { offer } from '../../core/token.ts';
@@ -6,6 +7,7 @@ import { ipfsSettings, taskKinds, tasks } from '../tasks/contract.ts';
 import { config } from './config.ts';
 import { exportReactions } from './follow.ts';
 import { ipfsFaults } from './ipfs/faults.ts';
+import { gatewayRoutes } from './ipfs/gateway.ts';
 import { exportKind } from './kind.ts';
 import { routes } from './request.ts';
 
@@ -25,5 +27,5 @@ export default definePlugin({
     },
   },
   reactions: exportReactions,
-  routes,
+  routes: (kit) => new Elysia().use(routes(kit)).use(gatewayRoutes(kit)),
 });

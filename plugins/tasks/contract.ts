@@ -106,8 +106,8 @@ export interface Renewal {
 
 /** How exports reach IPFS: `plugins.tasks.ipfs`, checked. URLs have no slash at their end. */
 export type IpfsSettings = {
-  /** `<gateway>/ipfs/<cid>` shows what was exported. */
-  readonly gateway: string;
+  /** `<gateway>/ipfs/<cid>` shows what was exported. Absent: this server, of what it keeps itself, else a public one. */
+  readonly gateway?: string;
   /** Of `local` and `kubo`: how a file is cut into blocks. */
   readonly cidProfile: 'unixfs-v1-2025' | 'unixfs-v0-2015';
   /** The pinning service, also for credentials that a caller brings where another driver is set. */

@@ -21,12 +21,14 @@ export const ipfsSchema = Type.Object(
     jwt: secret('Token of the pinning service: this, or apiKey and apiSecret.'),
     apiKey: secret('Key of the pinning service, with apiSecret.'),
     apiSecret: secret('Its secret.'),
-    gateway: Type.String({
-      default: 'https://ipfs.io',
-      pattern: '^https?://[^/?#@\\s]{1,255}/?$',
-      expected: 'a URL without a path, such as https://ipfs.io',
-      description: 'Gateway that the links of an export name: `<gateway>/ipfs/<cid>`.',
-    }),
+    gateway: Type.Optional(
+      Type.String({
+        pattern: '^https?://[^/?#@\\s]{1,255}/?$',
+        expected: 'a URL without a path, such as https://ipfs.io',
+        description:
+          'Gateway that the links of an export name: `<gateway>/ipfs/<cid>`. Default: this server with `local`, otherwise `https://ipfs.io`.',
+      }),
+    ),
     cidProfile: Type.Union([Type.Literal('unixfs-v1-2025'), Type.Literal('unixfs-v0-2015')], {
       default: 'unixfs-v1-2025',
       expected: '"unixfs-v1-2025" or "unixfs-v0-2015"',
@@ -64,7 +66,8 @@ export function ipfsContradictions(given: Given): string[] {
 /** The same for those who export. Only for what has no contradictions. */
 export function ipfsSettingsOf(given: Given): IpfsSettings {
   const { driver, endpoint, cidProfile } = given;
-  const common = { gateway: bare(given.gateway), cidProfile };
+  const { gateway } = given;
+  const common = { ...(gateway !== undefined && { gateway: bare(gateway) }), cidProfile };
   switch (driver) {
     case 'local':
       return { ...common, driver, pinningEndpoint };

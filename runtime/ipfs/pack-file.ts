@@ -2,7 +2,7 @@ import { createWriter, headerLength } from '@ipld/car/buffer-writer';
 import { varint } from 'multiformats';
 import { CID } from 'multiformats/cid';
 import { create } from 'multiformats/hashes/digest';
-import type { CidProfile } from '../../core/ports/packer.ts';
+import type { CarPlaces, CidProfile } from '../../core/ports/packer.ts';
 import { type Block, type BlockForm, leafOf, lengthOf } from './block.ts';
 import { FileDag } from './file-dag.ts';
 
@@ -29,23 +29,40 @@ export interface Cut extends BlockForm {
 export async function packFile(
   content: AsyncIterable<Uint8Array>,
   { profile, sink }: { readonly profile: CidProfile | Cut; readonly sink: CarSink },
-): Promise<{ readonly cid: string; readonly name: string }> {
+): Promise<{ readonly cid: string; readonly name: string; readonly places: CarPlaces }> {
   const cut = typeof profile === 'string' ? cuts[profile] : profile;
+  let at = 0;
+  let last: Pick<CarPlaces, 'rootSection' | 'root'> | undefined;
+  const append = (bytes: Uint8Array) => {
+    sink.append(bytes);
+    at += bytes.byteLength;
+  };
   const write = ({ cid, pieces }: Block) => {
-    sink.append(varintOf(cid.byteLength + lengthOf(pieces)));
-    sink.append(cid.bytes);
-    for (const piece of pieces) sink.append(piece);
+    const section = at;
+    append(varintOf(cid.byteLength + lengthOf(pieces)));
+    append(cid.bytes);
+    const from = at;
+    for (const piece of pieces) append(piece);
+    last = { rootSection: { from: section, to: at }, root: { from, to: at } };
   };
   const dag = new FileDag(cut, { links: cut.links, write });
-  sink.append(headerOf(CID.create(cut.cidVersion, dagPb, nothing)));
+  append(headerOf(CID.create(cut.cidVersion, dagPb, nothing)));
+  const header = at;
+  let leaf: { from: number; to: number } | undefined;
+  let leaves = 0;
   for await (const chunk of chunksOf(content, cut.chunk)) {
     const { node, block } = leafOf(chunk, cut);
     write(block);
     dag.add(node);
+    leaves += 1;
+    const end = at - (cut.isRaw ? 0 : (block.pieces.at(-1)?.byteLength ?? 0));
+    leaf = { from: end - node.fileSize, to: end };
   }
   const { cid } = dag.end();
   sink.overwrite(headerOf(cid));
-  return { cid: cid.toString(), name: cid.toV1().toString() };
+  if (!last) throw new Error('a CAR has a block');
+  const places = { header, ...last, ...(leaves === 1 && leaf && { content: leaf }) };
+  return { cid: cid.toString(), name: cid.toV1().toString(), places };
 }
 
 /** IPIP-499. */

@@ -24,7 +24,7 @@ export function packer(options: {
   const { folder, blobs, clock, reserve } = options;
   const limits = { ...valuesOf(packingLimits), ...options.limits };
   const running = new Map<Packing, Promise<unknown>>();
-  const places = new Places(limits);
+  const turns = new Places(limits);
   const thread = new PackingThread({ clock, limits, worker: options.worker });
   let isClosed = false;
   const shared: Shared = {
@@ -45,11 +45,11 @@ export function packer(options: {
     try {
       const run = packing.run(path);
       running.set(packing, run);
-      const { cid, name, size } = await run;
+      const { cid, name, size, places } = await run;
       const key = `${given.folder}${name}.car`;
       // One that is there holds the same file: whoever reads it is not disturbed.
       await blobs.adopt(key, path, { size, ifAbsent: true, signal: given.signal });
-      return { cid, key, size };
+      return { cid, key, size, places };
     } finally {
       running.delete(packing);
       // What the disk does not remove now, the next start does.
@@ -71,7 +71,7 @@ export function packer(options: {
     },
     async pack(source, given) {
       if (isClosed) throw unavailable(closing);
-      const leave = await places.take(given.signal);
+      const leave = await turns.take(given.signal);
       if (leave === 'full') throw unavailable(`${limits.waiting} files wait to be packed`);
       try {
         return await packed(source, given);
@@ -81,7 +81,7 @@ export function packer(options: {
     },
     async close() {
       isClosed = true;
-      places.refuse(unavailable(closing));
+      turns.refuse(unavailable(closing));
       const left = [...running];
       for (const [packing] of left) packing.end(unavailable(closing));
       await Promise.allSettled(left.map(([, run]) => run));

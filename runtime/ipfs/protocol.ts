@@ -1,4 +1,4 @@
-import type { CidProfile } from '../../core/ports/packer.ts';
+import type { CarPlaces, CidProfile } from '../../core/ports/packer.ts';
 
 /** What the thread that packs is told. Of one file in order; after `end` nothing but `drop`, after that nothing more. */
 export type ToWorker =
@@ -32,4 +32,5 @@ export interface Packed {
   readonly name: string;
   /** Bytes of the CAR. */
   readonly size: number;
+  readonly places: CarPlaces;
 }

@@ -19,7 +19,6 @@ const never = new AbortController().signal;
 const jwt = 'eyJhbGciOiJub25lIn0.eyJzdWIiOiJhIn0.c2VjcmV0';
 const apiSecret = 'TOP_SECRET_WORD';
 const common = {
-  gateway: 'https://ipfs.io',
   cidProfile: 'unixfs-v1-2025',
   pinningEndpoint: 'https://api.pinata.cloud',
 } as const;
@@ -34,7 +33,8 @@ function opened(
   const blobs = modelBlobs();
   const outbound = client(rest);
   const packer = scriptedPacker(blobs);
-  const kit: IpfsKit = { ...{ blobs, clock, outbound, packer }, use: () => settings as never };
+  const deployment = { publicUrl: 'https://video.example' } as IpfsKit['deployment'];
+  const kit: IpfsKit = { ...{ blobs, clock, deployment, outbound, packer }, use: () => settings as never };
   const driver = ipfsDriver(kit, { assetId, ...(credentials && { credentials }) });
   return {
     ...{ driver, blobs },
@@ -490,7 +490,7 @@ describe('nobody else', () => {
       if (car.outcome !== 'ok') throw new Error(car.outcome);
       expect(await unpacked(await new Response(car.body).bytes())).toEqual({ root: one, bytes: content });
     }
-    expect(d.driver.gatewayUrl(cid)).toBe(`https://ipfs.io/ipfs/${cid}`);
+    expect(d.driver.gatewayUrl(cid)).toBe(`https://video.example/ipfs/${cid}`);
   });
 });
 

@@ -23,13 +23,13 @@ export function scriptedPacker(blobs: Blobs): Packer {
       const content = (async function* () {
         yield bytes;
       })();
-      const { cid, name } = await packFile(content, { profile, sink });
+      const { cid, name, places } = await packFile(content, { profile, sink });
       signal.throwIfAborted();
       const car = Buffer.concat(pieces);
       const key = `${folder}${name}.car`;
       await blobs.put(key, car, { ifAbsent: true });
       progress?.(1);
-      return { cid, key, size: car.length };
+      return { cid, key, size: car.length, places };
     },
     close: async () => {},
   };

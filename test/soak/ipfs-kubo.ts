@@ -124,7 +124,8 @@ function driverOf(driver: 'kubo' | 'local', cidProfile: CidProfile) {
     ...{ gateway: 'https://ipfs.io', cidProfile, pinningEndpoint: 'https://x' },
     ...(driver === 'kubo' ? { driver, endpoint } : { driver }),
   };
-  const kit: IpfsKit = { blobs, clock, outbound, packer, use: () => settings as never };
+  const deployment = { publicUrl: 'http://localhost:8080' } as IpfsKit['deployment'];
+  const kit: IpfsKit = { blobs, clock, deployment, outbound, packer, use: () => settings as never };
   return ipfsDriver(kit, { assetId: 'a' });
 }
 

@@ -11,11 +11,14 @@ export function ipfsDriver(
 ): IpfsDriver {
   const settings = kit.use(ipfsSettings);
   const { gateway, cidProfile: profile, pinningEndpoint } = settings;
-  const gatewayUrl = (cid: string) => `${gateway}/ipfs/${cid}`;
+  const linksTo = (base: string) => ({ gatewayUrl: (cid: string) => `${gateway ?? base}/ipfs/${cid}` });
   const own = settings.driver === 'pinning' ? settings.credentials : undefined;
   const known = credentials ?? own;
-  if (known) return { ...pinning(kit, { endpoint: pinningEndpoint, credentials: known }), gatewayUrl };
+  if (known)
+    return { ...pinning(kit, { endpoint: pinningEndpoint, credentials: known }), ...linksTo(publicGateway) };
   if (settings.driver === 'kubo')
-    return { ...kubo(kit, { endpoint: settings.endpoint, profile }), gatewayUrl };
-  return { ...local(kit, { assetId, profile }), gatewayUrl };
+    return { ...kubo(kit, { endpoint: settings.endpoint, profile }), ...linksTo(publicGateway) };
+  return { ...local(kit, { assetId, profile }), ...linksTo(kit.deployment.publicUrl) };
 }
+
+const publicGateway = 'https://ipfs.io';

@@ -1,7 +1,7 @@
 import { Fault } from '../../../core/fault.ts';
 import type { FaultTable } from '../../../core/plugin.ts';
 
-/** How an export to IPFS fails. Nobody is answered so: the message is the task's. */
+/** How an export to IPFS fails, which is the message of its task, and what `/ipfs/{cid}` is refused with. */
 export const ipfsFaults: FaultTable = {
   'ipfs.refused': {
     status: 422,
@@ -16,6 +16,11 @@ export const ipfsFaults: FaultTable = {
     meaning: 'What it answered is no answer of a pinning service or a Kubo node: it is not tried again.',
   },
   'ipfs.trouble': { status: 503, meaning: 'It could not be reached, or failed. It is tried again.' },
+  'ipfs.not_found': { status: 404, meaning: 'Nothing that was exported and is kept here has this CID.' },
+  'ipfs.bad_request': {
+    status: 400,
+    meaning: 'This is no CID, or no form in which files of IPFS are answered.',
+  },
   'ipfs.changed': { status: 409, meaning: 'The file was replaced or deleted meanwhile. It is tried again.' },
 };
 

@@ -1,23 +1,40 @@
 import type { Kit } from '../../../core/plugin.ts';
-import type { CidProfile } from '../../../core/ports/packer.ts';
+import { typeOf } from '../../../core/ports/blobs.ts';
+import type { CidProfile, PackSource } from '../../../core/ports/packer.ts';
 import { exportsFolder } from '../../assets/contract.ts';
 import type { IpfsDriver } from './ipfs-driver.ts';
+import { publish } from './published.ts';
 
-/** Nobody else: CARs beside the asset's file, to be imported anywhere. They stay as long as the asset. */
+/** Nobody else: CARs beside the asset's file, to be imported anywhere, and served at `/ipfs/{cid}`. They stay as long as the asset. */
 export function local(
-  { packer }: Pick<Kit, 'packer'>,
+  { packer, blobs }: Pick<Kit, 'packer' | 'blobs'>,
   { assetId, profile }: { readonly assetId: string; readonly profile: CidProfile },
 ): Pick<IpfsDriver, 'addFile' | 'addJson'> {
   const folder = exportsFolder(assetId);
+  const add = async (source: PackSource, options: AddOptions) => {
+    const { signal, progress, type } = options;
+    const car = await packer.pack(source, { folder, profile, signal, ...(progress && { progress }) });
+    const { content } = car.places;
+    const file =
+      'key' in source
+        ? { key: source.key, from: 0, to: source.size }
+        : content && { key: car.key, ...content };
+    await publish({ ...car, assetId, type, ...(file && { file }) }, blobs);
+    return { cid: car.cid };
+  };
   return {
-    async addFile({ key, size }, { signal, progress }) {
-      const { cid } = await packer.pack({ key, size }, { folder, profile, signal, progress });
-      return { cid };
-    },
-    async addJson(document, { signal }) {
+    addFile: ({ key, size }, { signal, progress }) =>
+      add({ key, size }, { signal, progress, type: typeOf(key) }),
+    addJson(document, { signal }) {
       const bytes = Buffer.from(JSON.stringify(document));
-      const { cid } = await packer.pack({ bytes }, { folder, profile, signal });
-      return { cid };
+      return add({ bytes }, { signal, type: 'application/json' });
     },
   };
+}
+
+interface AddOptions {
+  readonly signal: AbortSignal;
+  /** Media type of the file. */
+  readonly type: string;
+  progress?(fraction: number): void;
 }
