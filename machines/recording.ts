@@ -41,6 +41,7 @@ export const recordingMachine = setup({
   },
   actions: {
     takeStream: assign(({ event }) => ('stream' in event && event.stream ? { stream: event.stream } : {})),
+    noteEnd: assign(({ event }) => ({ endsAt: event.type === 'idle' ? (event.endsAt ?? 0) : 0 })),
     noteOver: assign(({ event }) => ({ overAt: event.at })),
     noteDeleted: assign({ isDeleted: true }),
     countTry: assign(({ context, event }) => ({
@@ -71,7 +72,7 @@ export const recordingMachine = setup({
     recording: {
       on: {
         started: { actions: 'takeStream' },
-        idle: { target: 'waiting', actions: ['takeStream', 'emitWaiting'] },
+        idle: { target: 'waiting', actions: ['takeStream', 'noteEnd', 'emitWaiting'] },
         // Nobody said that it was idle: whoever waits for that hears of it all the same.
         over: { target: 'finishing', actions: ['takeStream', 'emitWaiting', 'noteOver'] },
       },
@@ -194,6 +195,8 @@ export interface RecordingContext {
   readonly recording: Recording;
   /** The parent stream as events show it, at the last change of the session that was heard of. */
   readonly stream: Shown;
+  /** Until when the session may come back, epoch ms, since it went off the air; 0 when not known. States from before have none. */
+  readonly endsAt?: number;
   /** When the session was over, epoch ms; 0 before that. */
   readonly overAt: number;
   /** Tries to finish that met trouble. */
@@ -211,7 +214,8 @@ export interface RecordingContext {
 }
 
 type RecordingEvent = { readonly at: number } & (
-  | { readonly type: 'started' | 'idle'; readonly stream: Shown }
+  | { readonly type: 'started'; readonly stream: Shown }
+  | { readonly type: 'idle'; readonly stream: Shown; readonly endsAt?: number }
   | { readonly type: 'over'; readonly stream?: Shown }
   | { readonly type: 'assetDeleted' }
 );

@@ -5,9 +5,12 @@ import { flagSchema, json } from '../../core/operation.ts';
 import { definePlugin } from '../../core/plugin.ts';
 import { openly, preflight, saysPreflight } from '../../core/public-access.ts';
 import { flagOf } from '../../core/query.ts';
+import { offer } from '../../core/token.ts';
+import { ingestAddresses } from '../streams/contract.ts';
 import { ingestLimits } from './limits.ts';
 import { databaseLocator, locator, noLocator } from './locator.ts';
-import { nearestFirst, placeSchema, regionSchema, regionsOf } from './regions.ts';
+import { type PlacesKit, placesFor } from './places.ts';
+import { placeSchema, regionSchema } from './regions.ts';
 
 /** `GET /api/ingest`: where to broadcast to and to watch from, nearest first, for everyone. */
 export default definePlugin({
@@ -30,6 +33,12 @@ export default definePlugin({
   }),
   needs: [locator],
   provides: [locator],
+  offers: [
+    offer(ingestAddresses, (kit: PlacesKit) => {
+      const places = placesFor(kit);
+      return (caller) => places(caller)[0].ingest;
+    }),
+  ],
   async start(kit) {
     const { database } = kit.config;
     const own = database === undefined ? noLocator : await databaseLocator(database, kit);
@@ -37,16 +46,14 @@ export default definePlugin({
     return () => own.stop();
   },
   routes(kit) {
-    const { locate } = kit.use(locator);
-    const regions = regionsOf(kit.config.regions, kit.deployment);
+    const places = placesFor(kit);
     return new Elysia()
       .get(
         '/api/ingest',
         ({ request }) =>
           openly(() => {
             const isAll = flagOf(new URL(request.url).searchParams, 'first') === false;
-            const { address } = kit.caller(request);
-            const sorted = nearestFirst(regions, { address, location: locate(address) });
+            const sorted = places(kit.caller(request));
             const entries = isAll
               ? sorted.map(({ ingest, playback, base }) => ({ ingest, playback, base }))
               : sorted.slice(0, 1).map(({ ingest, playback }) => ({ ingest, playback }));

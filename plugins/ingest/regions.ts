@@ -32,6 +32,8 @@ export const regionSchema = Type.Object(
   { additionalProperties: false },
 );
 
+export type RegionConfig = Static<typeof regionSchema>;
+
 /** A place as it is shown; `base` where all are. */
 export const placeSchema = Type.Object(
   {
@@ -55,7 +57,7 @@ export interface Region {
 
 /** The regions of the config; without any, the deployment's own address. Throws a Fault `config.invalid`. */
 export function regionsOf(
-  configured: readonly Static<typeof regionSchema>[],
+  configured: readonly RegionConfig[],
   { publicUrl, rtmpPort }: Pick<Deployment, 'publicUrl' | 'rtmpPort'>,
 ): Region[] {
   if (configured.length === 0) {

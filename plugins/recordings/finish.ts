@@ -91,7 +91,8 @@ async function finish({ input, signal }: Attempt<Finish>, kit: RecordingsKit): P
     ...((session?.body.issues as readonly string[] | undefined) ?? []),
     ...issuesOf({ status: 'ready', problem: '', ...notes }),
   ];
-  const shown = { ...session?.body, issues, recordingStatus: 'ready', ...links };
+  const playbackUrl = links.recordingUrl;
+  const shown = { ...session?.body, issues, recordingStatus: 'ready', ...links, playbackUrl };
   const stream = await noteReady(input, kit);
   return { outcome: 'ready', ...notes, stream, payload: { ...links, session: shown, assetId } };
 }

@@ -52,9 +52,9 @@ export function sessionChanged(
   return async (event, kit) => {
     const { stream, payload: session } = bodyOf(event);
     if (!isRecorded(session)) return;
-    await kit.actors
-      .ask(recording, session.id, { type, stream }, { cause: causeOf(event) })
-      .catch(unlessRefused);
+    const { endsAt } = session;
+    const change = { type, stream, ...(type === 'idle' && endsAt !== undefined && { endsAt }) };
+    await kit.actors.ask(recording, session.id, change, { cause: causeOf(event) }).catch(unlessRefused);
   };
 }
 

@@ -34,6 +34,8 @@ export interface RecordingDocument {
   readonly missing: readonly string[];
   /** Times that a node could not write down what was broadcast. */
   readonly gaps: number;
+  /** When it will be ready unless there is trouble, epoch ms; absent while that cannot be known. */
+  readonly readyBy?: number;
 }
 
 type RecordingStatus = 'recording' | 'waiting' | 'finishing' | 'retrying' | 'ready' | 'failed';
@@ -59,10 +61,20 @@ export function isUnfinished({ status }: RecordingDocument): boolean {
 function documentFor(context: RecordingContext, status: RecordingStatus): RecordingDocument {
   const { sessionId, streamId, assetId } = context.recording;
   const { problem, missing, gaps } = context;
+  const readyBy = readyByOf(context, status);
   return {
     ...{ sessionId, streamId, assetId, status, missing, gaps },
+    ...(readyBy !== undefined && { readyBy }),
     problem: status === 'ready' ? '' : problem,
   };
+}
+
+/** Finishing takes seconds whatever the length; 5 min is what clients may count on. */
+const finishBound = 300_000;
+
+function readyByOf({ endsAt = 0, overAt }: RecordingContext, status: RecordingStatus): number | undefined {
+  if (status === 'waiting' && endsAt > 0) return endsAt + finishBound;
+  return status === 'finishing' ? overAt + finishBound : undefined;
 }
 
 function statusOf(state: unknown): RecordingStatus {

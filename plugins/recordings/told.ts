@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox';
 import type { Caller } from '../../core/caller.ts';
 import type { Derivation, Derived } from '../../core/resource.ts';
-import { stream } from '../streams/contract.ts';
+import { stream, watchPages } from '../streams/contract.ts';
 import type { RecordingsKit } from './kit.ts';
 import { linksOf } from './names.ts';
 import {
@@ -21,6 +21,11 @@ export const recordingFields: Derivation<RecordingsKit> = {
     recordingStatus: Type.Union([Type.Literal('waiting'), Type.Literal('ready')], {
       description: 'Only while `record` is true: of a stream that of its newest recorded session.',
       examples: ['ready'],
+    }),
+    recordingReadyBy: Type.Integer({
+      description:
+        'Of a session that is off the air: when its recording will be ready unless it comes back, epoch ms.',
+      examples: [1767225600000],
     }),
     recordingUrl: Type.String({
       description: 'HLS of the recording. Only when it is ready.',
@@ -46,7 +51,14 @@ interface Asked {
 
 async function ofSession(id: string, { kit, caller }: Asked): Promise<Derived | undefined> {
   const found = await recordingOf(id, kit.resources);
-  return found && { ...told(found, caller), issues: issuesOf(found) };
+  if (!found) return undefined;
+  const { values } = told(found, caller);
+  // A session that is off the air is watched at its recording.
+  const watched = found.status === 'ready' && {
+    playbackUrl: linksOf(id, caller).recordingUrl,
+    watchUrl: kit.offered(watchPages)[0]?.(id, caller),
+  };
+  return { values: { ...values, ...watched, recordingReadyBy: found.readyBy }, issues: issuesOf(found) };
 }
 
 /**

@@ -15,7 +15,8 @@ export const broadcast: ActorType<typeof broadcastMachine, StepKit<typeof config
   rows: rowsOf,
   describe({ type }, context, { at, tools }) {
     const fields = tools.fields(stream);
-    const shown = { stream: presentForEvent(streamDocument(context), { at, fields }) };
+    const now = { at, fields, baseUrl: tools.publicUrl };
+    const shown = { stream: presentForEvent(streamDocument(context), now) };
     const { id, account } = context.stream;
     if (!type.startsWith('session.')) return { account, stream: id, body: shown };
     // For plugins alone: an event of no account.

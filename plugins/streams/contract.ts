@@ -1,4 +1,5 @@
 import type { Principal } from '../../core/auth.ts';
+import type { Caller } from '../../core/caller.ts';
 import type { Operation } from '../../core/operation.ts';
 import type { LiveReading, PublishGrant } from '../../core/ports/media.ts';
 import { resource } from '../../core/resource.ts';
@@ -80,11 +81,23 @@ export interface SessionFacts {
   readonly account: string;
   /** Epoch ms of its first connection. */
   readonly createdAt: number;
+  /** Until when it may come back while it is off the air, epoch ms. Events from before have none. */
+  readonly endsAt?: number;
   readonly name: string;
   readonly createdByTokenName: string;
   /** Values of the fields that plugins add to streams, by name, as they were when it began. */
   readonly fields: Readonly<Record<string, unknown>>;
 }
+
+/**
+ * Where a client sends broadcasts to: an RTMP address without the key, as `/api/ingest` names it first. Absent plugin: this server's
+ * own.
+ */
+export const ingestAddresses =
+  collection<(caller: Caller) => string | Promise<string>>('streams.ingest-address');
+
+/** The page on which a client watches what has this playback id, or the recording of the session with this id. */
+export const watchPages = collection<(id: string, caller: Caller) => string>('streams.watch-page');
 
 /** What a plugin adds to the grant of each publish of a session; called again with each reconnect. */
 export type PublishTerms = (session: SessionFacts) => Pick<PublishGrant, 'recording' | 'profiles'>;

@@ -91,7 +91,8 @@ export default definePlugin({
         const document = documentOf(row);
         const { account, isActive, isOver = false, nodes = [] } = document;
         const state = await readLive(document, kit);
-        const now = { at: kit.clock.now(), fields: shown, state };
+        const { publicUrl: baseUrl } = kit.deployment;
+        const now = { at: kit.clock.now(), fields: shown, state, baseUrl };
         return { account, isActive, isOver, nodes, body: presentForEvent(document, now) };
       },
       async current(id) {

@@ -9,9 +9,9 @@ import type { StoredResource } from '../../core/ports/store.ts';
 import { flagOf, invalidQuery } from '../../core/query.ts';
 import { owned, sessionNotFound } from './change.ts';
 import { stream } from './contract.ts';
-import { activeIndex, documentOf, type StreamDocument } from './document.ts';
+import { activeIndex, documentOf } from './document.ts';
 import type { StreamsKit } from './kit.ts';
-import { presentLive } from './present.ts';
+import { presenter } from './present.ts';
 import { streamSchema } from './schema.ts';
 
 /** Lists of streams and sessions, and sessions by their own name. */
@@ -29,8 +29,7 @@ export function listRoutes(kit: StreamsKit): AnyElysia {
   const derived = kit.derived(stream);
   const shown = streamSchema(extended, derived);
   const query = listParameters(fields);
-  const shownNow = (document: StreamDocument, caller: Caller) =>
-    presentLive(document, { kit, fields: extended, derived, caller });
+  const shownNow = presenter(kit);
   const present = (row: StoredResource, caller: Caller) => shownNow(documentOf(row), caller);
 
   return new Elysia()

@@ -1,23 +1,41 @@
 import type { Caller } from '../../core/caller.ts';
-import type { DerivationSet, FieldSet } from '../../core/resource.ts';
+import type { FieldSet } from '../../core/resource.ts';
+import { ingestAddresses, stream, watchPages } from './contract.ts';
 import type { StreamDocument } from './document.ts';
 import type { StreamsKit } from './kit.ts';
 import { type LiveState, readLive, unknownState } from './live-figures.ts';
 
-/** The stream object as its owner sees it, with live figures and what other plugins say about it. */
-export async function presentLive(
-  document: StreamDocument,
-  options: { kit: StreamsKit; fields: FieldSet; derived: DerivationSet; caller: Caller },
-): Promise<Record<string, unknown>> {
-  const { kit, fields, derived, caller } = options;
-  const state = await readLive(document, kit);
-  return derived.complete(presentStream(document, { state, at: kit.clock.now(), fields }), caller);
+/** The stream object as its owner sees it, with live figures and what other plugins say about it. Asks for their offers once. */
+export function presenter(
+  kit: StreamsKit,
+): (document: StreamDocument, caller: Caller) => Promise<Record<string, unknown>> {
+  const fields = kit.fields(stream);
+  const derived = kit.derived(stream);
+  const [watchPage] = kit.offered(watchPages);
+  const own = ({ baseUrl }: Caller) => `rtmp://${new URL(baseUrl).hostname}:${kit.deployment.rtmpPort}/live`;
+  const [ingestAddress = own] = kit.offered(ingestAddresses);
+
+  return async (document, caller) => {
+    const { parentId, streamKey: key, playbackId } = document;
+    const state = await readLive(document, kit);
+    const { baseUrl } = caller;
+    const shown = presentStream(document, { state, at: kit.clock.now(), fields, baseUrl });
+    const url = parentId === null ? await ingestAddress(caller) : undefined;
+    return derived.complete(
+      {
+        ...shown,
+        ...(url !== undefined && { ingestUrl: `${url}/${key}`, ingest: { url, key } }),
+        watchUrl: shown.playbackUrl === undefined ? undefined : watchPage?.(playbackId, caller),
+      },
+      caller,
+    );
+  };
 }
 
 /** The same as it is at a moment (epoch ms), from the row and what is known then. Pure. */
 function presentStream(
   document: StreamDocument,
-  { state, at, fields }: { state: LiveState; at: number; fields: FieldSet },
+  { state, at, fields, baseUrl }: { state: LiveState; at: number; fields: FieldSet; baseUrl: string },
 ): Record<string, unknown> {
   const known = document.isActive ? state.figures : undefined;
   const live = known !== undefined && known.token === document.token ? known : undefined;
@@ -26,6 +44,8 @@ function presentStream(
   const issues = document.isHeld ? [lost] : (live?.issues ?? []);
   const isContested = document.incarnation !== null && state.isContested;
   const isBraked = (document.brakedUntil ?? 0) > at;
+  // A stream is embedded before it is on the air; a session that is off the air plays at its recording's address, if any.
+  const isPlayable = document.parentId === null || document.isActive;
   // Of a session that is over nothing can be mended.
   const shown = fields.present(document.fields);
   const fieldIssues = document.parentId === null || document.isActive ? fields.issues(shown) : [];
@@ -37,10 +57,12 @@ function presentStream(
     parentId: document.parentId ?? undefined,
     userId: document.account,
     createdAt: Math.floor(document.createdAt / 1000),
+    createdAtMs: document.createdAt,
     createdByTokenName: document.createdByTokenName,
     streamKey: document.parentId === null ? document.streamKey : undefined,
     suspended: document.parentId === null ? document.suspended : undefined,
     playbackId: document.playbackId,
+    playbackUrl: isPlayable ? `${baseUrl}/hls/${document.playbackId}/index.m3u8` : undefined,
     userTags: document.userTags,
     holdSeconds: document.holdSeconds ?? undefined,
     isActive: document.isActive,
@@ -100,9 +122,9 @@ const fight =
  */
 export function presentForEvent(
   document: StreamDocument,
-  { at, fields, state = unknownState }: { at: number; fields: FieldSet; state?: LiveState },
+  options: { at: number; fields: FieldSet; baseUrl: string; state?: LiveState },
 ): Record<string, unknown> {
-  const { streamKey: _, ...rest } = presentStream(document, { state, at, fields });
+  const { streamKey: _, ...rest } = presentStream(document, { state: unknownState, ...options });
   return rest;
 }
 

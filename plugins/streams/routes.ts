@@ -2,7 +2,6 @@ import type { TSchema } from '@sinclair/typebox';
 import { type AnyElysia, Elysia } from 'elysia';
 import { authenticate, authenticator, type Principal } from '../../core/auth.ts';
 import { bodyReader } from '../../core/body.ts';
-import type { Caller } from '../../core/caller.ts';
 import { Fault, hasCode, unlessRefused } from '../../core/fault.ts';
 import { says } from '../../core/http.ts';
 import { idempotent } from '../../core/idempotency.ts';
@@ -19,7 +18,7 @@ import type { StreamsKit } from './kit.ts';
 import { listRoutes } from './lists.ts';
 import { readLive } from './live-figures.ts';
 import { publishFigures } from './media-facts.ts';
-import { presentLive } from './present.ts';
+import { presenter } from './present.ts';
 import { changeable, optional, readOnly, streamName, streamSchema } from './schema.ts';
 
 export function routes(kit: StreamsKit): AnyElysia {
@@ -30,8 +29,7 @@ export function routes(kit: StreamsKit): AnyElysia {
   const ignored = { readOnly: [...readOnly, ...Object.keys(derived.schemas)], optional };
   const creation = bodyReader({ ...changes, name: streamName } as Record<string, TSchema>, ignored);
   const change = bodyReader(changes, ignored);
-  const present = (document: StreamDocument, caller: Caller) =>
-    presentLive(document, { kit, fields, derived, caller });
+  const present = presenter(kit);
   const shown = streamSchema(fields, derived);
   const once = idempotent(kit);
   const places = quota({

@@ -11,6 +11,7 @@ export const readOnly = [
   ...['id', 'kind', 'userId', 'createdAt', 'streamKey', 'playbackId', 'createdByTokenName', 'parentId'],
   ...['sourceSegmentsDuration', 'sourceBytes', 'sourceSegments', 'ingestRate', 'lastSeen', 'recordingStatus'],
   ...['isActive', 'isHealthy', 'issues', 'viewerCount'],
+  ...['createdAtMs', 'ingestUrl', 'ingest', 'playbackUrl', 'watchUrl', 'recordingReadyBy'],
 ];
 
 /** Fields that clients name whatever they want: accepted without their plugin while they ask for nothing. */
@@ -52,6 +53,10 @@ export function streamSchema(fields: FieldSet, derived: DerivationSet): TObject 
       ),
       userId: Type.String({ description: 'Account that it belongs to.', examples: idSchema.examples }),
       createdAt: Type.Integer({ description: 'Epoch seconds.', examples: [1767225600] }),
+      createdAtMs: Type.Integer({
+        description: 'The same in milliseconds.',
+        examples: momentSchema.examples,
+      }),
       createdByTokenName: Type.String({ examples: ['Studio'] }),
       streamKey: Type.Optional(
         Type.String({
@@ -59,8 +64,38 @@ export function streamSchema(fields: FieldSet, derived: DerivationSet): TObject 
           examples: ['x3k9-a8fh-20pq-7mzc'],
         }),
       ),
+      ingestUrl: Type.Optional(
+        Type.String({
+          description: 'Where the encoder sends to, with the key: a secret. Not of sessions.',
+          examples: ['rtmp://video.example.com:1935/live/x3k9-a8fh-20pq-7mzc'],
+        }),
+      ),
+      ingest: Type.Optional(
+        Type.Object(
+          {
+            url: Type.String({ examples: ['rtmp://video.example.com:1935/live'] }),
+            key: Type.String({ examples: ['x3k9-a8fh-20pq-7mzc'] }),
+          },
+          {
+            description: 'The same for encoders that ask for server and key apart.',
+            additionalProperties: false,
+          },
+        ),
+      ),
       suspended: Type.Optional(Type.Boolean({ description: 'Not of sessions.' })),
       playbackId: Type.String({ description: 'Names it to viewers.', examples: ['6pukxh2m0ydr9h3q'] }),
+      playbackUrl: Type.Optional(
+        Type.String({
+          description: 'HLS. Of a session while it is on the air, and of its recording when that is ready.',
+          examples: ['https://video.example.com/hls/6pukxh2m0ydr9h3q/index.m3u8'],
+        }),
+      ),
+      watchUrl: Type.Optional(
+        Type.String({
+          description: 'A page that plays the same.',
+          examples: ['https://video.example.com/watch/6pukxh2m0ydr9h3q'],
+        }),
+      ),
       userTags: userTagsSchema,
       holdSeconds: Type.Optional(Type.Integer({ minimum: 0, examples: [30] })),
       isActive: Type.Boolean({ description: 'The playlist works.', examples: [true] }),

@@ -6,9 +6,10 @@ import type { SessionFacts } from './contract.ts';
 export function sessionFacts({ stream, session }: BroadcastContext, fields: FieldSet): SessionFacts {
   if (!session) throw new Error('there is no session to tell of');
   const { account, createdByTokenName } = stream;
-  const { id, createdAt, name } = session;
+  const { id, createdAt, name, lastMediaAt, reconnectWindow } = session;
+  const endsAt = lastMediaAt + reconnectWindow;
   return {
-    ...{ id, streamId: stream.id, account, createdAt, name, createdByTokenName },
+    ...{ id, streamId: stream.id, account, createdAt, endsAt, name, createdByTokenName },
     fields: fields.present(session.fields),
   };
 }

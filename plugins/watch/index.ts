@@ -5,11 +5,21 @@ import { Elysia } from 'elysia';
 import { says } from '../../core/http.ts';
 import { text } from '../../core/operation.ts';
 import { definePlugin } from '../../core/plugin.ts';
+import { offer } from '../../core/token.ts';
+import { watchPages } from '../streams/contract.ts';
 
 /** A page that plays a stream, an asset or a recording: `/watch/{playbackId}`. */
 export default definePlugin({
   id: 'watch',
   summary: 'the watch page',
+  offers: [
+    offer(
+      watchPages,
+      () =>
+        (id, { baseUrl }) =>
+          `${baseUrl}/watch/${id}`,
+    ),
+  ],
   routes() {
     const file = (path: string) => Bun.file(join(import.meta.dir, 'page', path));
     const player = createRequire(import.meta.url).resolve('hls.js/dist/hls.min.js');

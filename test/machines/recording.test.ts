@@ -21,7 +21,7 @@ const input = {
   stream: { id: 'stream', isActive: true },
 };
 const stream = { id: 'stream', isActive: false };
-const ready: Finished = { outcome: 'ready', missing: [], gaps: 0, payload: { assetId: 'asset' } };
+const ready: Finished = { outcome: 'ready', missing: [], gaps: 0, stream, payload: { assetId: 'asset' } };
 
 describe('the recording machine', () => {
   it('reaches every state', () => {

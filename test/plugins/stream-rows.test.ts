@@ -23,6 +23,14 @@ const former = {
     `"past":${past},"current":${none}}`,
 };
 
+const server = 'rtmp://localhost:1935/live';
+const links = {
+  ingestUrl: `${server}/aaaa-bbbb-cccc-dddd`,
+  ingest: { url: server, key: 'aaaa-bbbb-cccc-dddd' },
+  playbackUrl: 'http://localhost:8080/hls/0123456789abcdef/index.m3u8',
+  watchUrl: 'http://localhost:8080/watch/0123456789abcdef',
+};
+
 it.each(Object.entries(former))('a row of a former release is shown: %s', async (_, body) => {
   await using w = await world({ plugins: await allPlugins() });
   const { userId: account } = (await w.request('POST', '/api/stream', { body: { name: 'B' } })).body;
@@ -31,6 +39,8 @@ it.each(Object.entries(former))('a row of a former release is shown: %s', async 
   expect((await w.store.write({ at: w.now(), rows: [row], events: [] })).outcome).toBe('ok');
   const shown = {
     ...{ id, kind: 'stream', name: 'A', userId: account, createdAt: 1767225600 },
+    createdAtMs: 1767225600500,
+    ...links,
     ...{ createdByTokenName: 'bootstrap', streamKey: 'aaaa-bbbb-cccc-dddd', suspended: false },
     ...{ playbackId: '0123456789abcdef', userTags: { a: 1 }, isActive: false, issues: [] },
     ...{ lastSeen: 1767225700000, sourceBytes: 130, sourceSegments: 6, sourceSegmentsDuration: 12.5 },

@@ -24,7 +24,7 @@ it('is the same in events and answers, from the first session on and through the
   const stream = await w.given.stream({ record: true });
   const first = await w.onAir(stream);
   const { started } = Object.groupBy(await w.events(), ({ event }) => event.split('.')[1]);
-  expect(started.map((one: Shown) => [one.event, one.stream.recordingStatus])).toEqual([
+  expect(started?.map((one: Shown) => [one.event, one.stream.recordingStatus])).toEqual([
     ['stream.started', undefined],
     ['recording.started', 'waiting'],
   ]);
