@@ -37,6 +37,8 @@ export interface PublishGrant {
   readonly discontinuitySequence: number;
   /** EXT-X-TARGETDURATION is never below this many seconds. */
   readonly targetDuration: number;
+  /** The stream is on the air: viewers come from what an earlier publish listed, here or in another process. */
+  readonly isReturn?: boolean;
   /** It is recorded; absent, it is not. */
   readonly recording?: {
     /** Where the blobs of the recording go, without a slash at the end. */

@@ -59,6 +59,7 @@ export async function admit(
       mediaSequence: Math.max(0, Math.floor(age / 250)),
       discontinuitySequence: context.publishCount - 1,
       targetDuration: context.targetDuration,
+      isReturn: context.isActive,
     };
   } catch (error) {
     if (error instanceof Fault && error.status === 404) return unauthorized;

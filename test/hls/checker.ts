@@ -7,6 +7,8 @@ export interface ListedSegment {
   readonly discontinuities: number;
   readonly uri: string;
   readonly duration: number;
+  /** EXT-X-GAP: there is no media of it. */
+  readonly isGap: boolean;
   readonly map: string;
   /** Epoch milliseconds. */
   readonly wall: number | undefined;
@@ -26,7 +28,7 @@ export interface MediaPlaylist {
   /** Seconds; undefined when the server makes no delta updates. */
   readonly canSkipUntil: number | undefined;
   /** Parts of the segment that is being made. */
-  readonly open: Omit<ListedSegment, 'uri' | 'duration'>;
+  readonly open: Omit<ListedSegment, 'uri' | 'duration' | 'isGap'>;
   readonly hint: string | undefined;
   /** Seconds. */
   readonly holdBack: number;
@@ -80,6 +82,7 @@ export function parsePlaylist(text: string, options: PlaylistOptions = {}): Medi
   let duration: number | undefined;
   let hint: string | undefined;
   let isDiscontinuity = false;
+  let isGap = false;
   let isReported = false;
   const reports = new Map<string, { sequence: number; part: number }>();
   const head = () => ({ sequence: sequence + segments.length, discontinuities, map, wall, parts });
@@ -115,7 +118,11 @@ export function parsePlaylist(text: string, options: PlaylistOptions = {}): Medi
       must(parts.length === 0, 'the date stands before the parts');
       wall = Date.parse(value);
       must(Number.isFinite(wall), `a date, not ${value}`);
+    } else if (tag === 'EXT-X-GAP') {
+      must(!isGap && parts.length === 0, 'a gap is said once, and has no parts');
+      isGap = true;
     } else if (tag === 'EXT-X-PART') {
+      must(!isGap, 'a gap has no parts');
       const list = attributes(value);
       const part = {
         uri: list.get('URI') ?? '',
@@ -148,19 +155,36 @@ export function parsePlaylist(text: string, options: PlaylistOptions = {}): Medi
         const sum = parts.reduce((total, part) => total + part.duration, 0);
         must(Math.abs(sum - lasts) < 1e-4 * parts.length, `parts last ${sum}, segment ${lasts}`);
       }
-      segments.push({ ...head(), uri: line, duration: lasts });
+      if (isGap) gap({ duration: lasts, target, isDiscontinuity, number: segments.length });
+      else must(!segments.at(-1)?.isGap || isDiscontinuity, 'a discontinuity stands behind a gap');
+      segments.push({ ...head(), uri: line, duration: lasts, isGap });
       // PDT runs on when the next segment has no date of its own.
       wall = wall === undefined ? undefined : wall + lasts * 1000;
       parts = [];
       duration = undefined;
-      isDiscontinuity = false;
+      isDiscontinuity = isGap = false;
       // A line with # and no EXT is a comment, RFC 8216bis 4.1.
     } else if (!line.startsWith('#') || line.startsWith('#EXT'))
       must(KNOWN.has(tag), `known tag, not ${line}`);
   }
-  must(duration === undefined, 'no EXTINF is left over');
+  must(duration === undefined && !isGap, 'no EXTINF and no EXT-X-GAP is left over');
+  // A player of whole segments finds nothing in it.
+  must(segments.length === 0 || segments.some((segment) => !segment.isGap), 'more than a gap is listed');
   const numbers = { target, partTarget, sequence, discontinuitySequence, canSkipUntil };
   return { ...numbers, segments, open: head(), hint, holdBack, reports };
+}
+
+/**
+ * What ends the media of a playlist that another process had: one segment of a target duration, the first of all, with
+ * the numbers that come before those of what is new.
+ */
+function gap(found: { duration: number; target: number; isDiscontinuity: boolean; number: number }): void {
+  must(found.number === 0, 'a gap is the first segment');
+  must(!found.isDiscontinuity, 'a gap ends what was before it: the discontinuity stands behind it');
+  must(
+    found.duration <= found.target && found.duration >= 4,
+    `a gap lasts a target duration, not ${found.duration}`,
+  );
 }
 
 const KNOWN = new Set([
@@ -196,6 +220,7 @@ export class PlaylistChecker {
     const text = given.includes('#EXT-X-SKIP') ? applyDelta(this.#text, given) : given;
     const playlist = parsePlaylist(text, this.#options);
     const { last } = this;
+    this.#resume(playlist);
     if (last !== undefined) {
       must(playlist.target >= last.target, 'the target duration does not shrink');
       must(playlist.sequence >= last.sequence, 'the media sequence does not go back');
@@ -230,11 +255,38 @@ export class PlaylistChecker {
     return playlist;
   }
 
+  /**
+   * Where nothing is listed any more of what was, a gap and a discontinuity lead from one timeline to the other. Where
+   * a publisher comes back to what is listed, its first segment has its parts, as any: players go on with them.
+   */
+  #resume(playlist: MediaPlaylist): void {
+    const { last } = this;
+    if (last === undefined) return;
+    const { sequence, segments } = playlist;
+    const [first] = segments;
+    const ends = last.open.discontinuities;
+    if (sequence > last.sequence + last.segments.length) {
+      must(
+        first.isGap || first.discontinuities === ends,
+        `a gap leads from segment ${last.open.sequence} to ${sequence}`,
+      );
+      must(first.discontinuities >= ends, `the gap is numbered as what it ends, ${ends}, or above`);
+    } else if (first?.isGap)
+      must(this.segments.get(sequence)?.isGap === true, `segment ${sequence} does not become a gap`);
+    let behind = playlist.open.parts.reduce((total, part) => total + part.duration, 0);
+    for (let i = segments.length - 1; i > 0 && behind < 3 * playlist.target - ROUNDED; i -= 1) {
+      const { discontinuities, parts, uri, duration } = segments[i];
+      const isSeam = discontinuities !== segments[i - 1].discontinuities;
+      must(!isSeam || parts.length > 0, `the parts of ${uri}, behind a discontinuity, are listed`);
+      behind += duration;
+    }
+  }
+
   #segment(segment: ListedSegment): void {
     const known = this.segments.get(segment.sequence);
     if (known === undefined) this.segments.set(segment.sequence, segment);
     else
-      for (const field of ['uri', 'duration', 'discontinuities', 'wall', 'map'] as const)
+      for (const field of ['uri', 'duration', 'discontinuities', 'wall', 'map', 'isGap'] as const)
         must(
           known[field] === segment[field],
           `${field} of ${segment.uri} stays ${known[field]}, not ${segment[field]}`,

@@ -24,7 +24,7 @@ export function applyDelta(before: string, delta: string): string {
   const head = lines.slice(0, at);
   const tail = lines.slice(at + 1);
   must(!tail.some((line) => line.startsWith('#EXT-X-SKIP:')), 'one EXT-X-SKIP');
-  const perSegment = /^#EXT(INF|-X-(DISCONTINUITY$|MAP|PROGRAM-DATE-TIME|PART:|BYTERANGE|KEY))/;
+  const perSegment = /^#EXT(INF|-X-(DISCONTINUITY$|GAP$|MAP|PROGRAM-DATE-TIME|PART:|BYTERANGE|KEY))/;
   must(!head.some((line) => perSegment.test(line)), 'no tag of a segment stands before EXT-X-SKIP');
   const first = numberOf(head, 'EXT-X-MEDIA-SEQUENCE');
   must(Number(/^#EXT-X-VERSION:(\d+)/m.exec(delta)?.[1]) >= 9, 'a skip needs version 9');
@@ -69,7 +69,11 @@ function blocksOf(lines: readonly string[]): { blocks: Block[]; open: string[] }
     if (line === '#EXT-X-DISCONTINUITY') isDiscontinuity = true;
     else if (line.startsWith('#EXT-X-MAP:')) map = line;
     else if (line.startsWith('#EXT-X-PART:')) parts.push(line);
-    else if (line.startsWith('#EXTINF:') || line.startsWith('#EXT-X-PROGRAM-DATE-TIME:')) {
+    else if (
+      line === '#EXT-X-GAP' ||
+      line.startsWith('#EXTINF:') ||
+      line.startsWith('#EXT-X-PROGRAM-DATE-TIME:')
+    ) {
       own.push(line);
       if (line.startsWith('#EXTINF:')) duration = Number.parseFloat(line.slice(8));
     } else if (!line.startsWith('#')) {

@@ -69,7 +69,7 @@ export function parseSegmentPlaylist(text: string, { borrows = false } = {}): Se
       const before = Number(header.get('EXT-X-DISCONTINUITY-SEQUENCE') ?? 0);
       const lasts = duration ?? 0;
       const common = { sequence, discontinuities: before + discontinuities, map, wall, parts: [] };
-      segments.push({ ...common, uri: line, duration: lasts });
+      segments.push({ ...common, uri: line, duration: lasts, isGap: false });
       wall = wall === undefined ? undefined : wall + lasts * 1000;
       duration = undefined;
       isDiscontinuity = isBegun = false;

@@ -20,6 +20,7 @@ export class Follower {
     const playlist = this.checker.see(text);
     for (const segment of [...playlist.segments, playlist.open]) {
       if (segment.sequence <= this.#done || segment.map === '') continue;
+      if (isWhole(segment) && segment.isGap) continue;
       this.media.init(segment.map, await this.#once(segment.map));
       const parts: Uint8Array[] = [];
       for (const part of segment.parts) {

@@ -10,31 +10,60 @@ interface Recording {
 }
 
 let sound: Recording;
+/** As `sound`, but with a restart of the server in place of the break. */
+let restarted: Recording;
 
-/** A broadcast with a break in it, as it is served. */
-beforeAll(async () => {
-  const feed = new Feed({ window: 40 });
-  sound = { playlists: [], files: new Map() };
+/** Notes what a viewer of these feeds, one after the other, is given. */
+function recorder() {
+  const recording: Recording = { playlists: [], files: new Map() };
+  let feed: Feed;
   const follower = new Follower(async (uri) => {
     const bytes = await feed.bytes(uri);
-    sound.files.set(uri, bytes);
+    recording.files.set(uri, bytes);
     return bytes;
   });
   const look = async () => {
     if (!feed.output.isPlayable) return;
     const text = await feed.text('source.m3u8', '_HLS_skip=YES');
-    if (text === sound.playlists.at(-1)) return;
-    sound.playlists.push(text);
+    if (text === recording.playlists.at(-1)) return;
+    recording.playlists.push(text);
     await follower.see(text);
   };
+  return {
+    recording,
+    look,
+    watch: (another: Feed) => {
+      feed = another;
+    },
+  };
+}
+
+beforeAll(async () => {
+  const viewer = recorder();
+  sound = viewer.recording;
+  const feed = new Feed({ window: 40 });
+  viewer.watch(feed);
   const first = feed.attach();
   sendHeaders(first.sink);
-  await play(feed, first.sink, { seconds: 13, after: look });
+  await play(feed, first.sink, { seconds: 13, after: viewer.look });
   feed.output.detach(first.grant.token);
-  await look();
+  await viewer.look();
   const second = feed.attach();
   sendHeaders(second.sink);
-  await play(feed, second.sink, { seconds: 40, after: look });
+  await play(feed, second.sink, { seconds: 40, after: viewer.look });
+});
+
+beforeAll(async () => {
+  const viewer = recorder();
+  restarted = viewer.recording;
+  for (const [turn, isReturn] of [false, true].entries()) {
+    const feed = new Feed({ window: 40 });
+    feed.clock.advance(10_000 * turn);
+    viewer.watch(feed);
+    const { sink } = feed.attach({ mediaSequence: 100 + 40 * turn, discontinuitySequence: turn, isReturn });
+    sendHeaders(sink);
+    await play(feed, sink, { seconds: turn === 0 ? 7 : 40, after: viewer.look });
+  }
 });
 
 async function replay({ playlists, files }: Recording): Promise<void> {
@@ -125,6 +154,11 @@ const mutants: [string, (recording: Recording) => void, RegExp][] = [
     'a segment that vanishes',
     swap(/#EXT-X-PROGRAM.*\n(#EXT-X-PART.*\n)*#EXTINF.*\n.*seg102.mp4\n/, '', 24),
     /stays|vanishes/,
+  ],
+  [
+    'a return whose parts are not listed',
+    swap(/(DISCONTINUITY\n.*\n.*DATE-TIME.*\n)(#EXT-X-PART:.*\n)+(#EXTINF)/, '$1$3'),
+    /behind a discontinuity, are listed/,
   ],
   ['a last line that names a segment', swap(/#EXT-X-PRELOAD-HINT.*\n|# nobody.*\n/, ''), /last line/],
   ['a wrong hint', swap(/(HINT.*part102\.3)\.mp4/, '$19.mp4'), /hinted/],
@@ -236,12 +270,60 @@ const mutants: [string, (recording: Recording) => void, RegExp][] = [
   ['an init without trex', init((file) => void file.write('free', file.lastIndexOf('trex'))), /trex/],
 ];
 
+const afterRestart: [string, (recording: Recording) => void, RegExp][] = [
+  ['no gap', swap(/#EXT-X-GAP\n/, ''), /a gap leads|404/],
+  [
+    'neither gap nor discontinuity',
+    swap(
+      /MEDIA-SEQUENCE:140((?:\n.*)*?)SEQUENCE:0((?:\n.*)*?)#EXT-X-PROGRAM.*\n#EXT-X-GAP\n.*\n.*\n.*DISCONTINUITY\n/,
+      'MEDIA-SEQUENCE:141$1SEQUENCE:1$2',
+    ),
+    /a gap leads/,
+  ],
+  [
+    'a gap without a discontinuity behind it',
+    swap(/(seg140.*\n)#EXT-X-DISCONTINUITY\n/, '$1'),
+    /behind a gap/,
+  ],
+  [
+    'a discontinuity in front of the gap',
+    swap('#EXT-X-GAP', '#EXT-X-DISCONTINUITY\n#EXT-X-GAP'),
+    /behind it/,
+  ],
+  ['a gap of another length', swap(/(GAP\n#EXTINF:)4/, '$12'), /target duration, not 2/],
+  [
+    'a gap whose date changes',
+    texts((text) => text.replace(/:\d\d(\.\d+Z\n#EXT-X-GAP)/, ':00$1'), 45),
+    /wall of/,
+  ],
+  [
+    'a gap dated after what follows it',
+    texts((text) => text.replace(/:\d\d(\.\d+Z\n#EXT-X-GAP)/, ':59$1')),
+    /goes back/,
+  ],
+  ['a gap with parts', swap(/(#EXT-X-GAP\n)/, '$1#EXT-X-PART:DURATION=0.3,URI="x"\n'), /no parts/],
+  ['a gap in the middle', swap(/(#EXTINF.*\n.*seg142)/, '#EXT-X-GAP\n$1'), /first segment|said once/],
+  ['a gap that becomes media', swap(/#EXT-X-GAP\n/, '', 40), /isGap of|404|behind a gap/],
+  ['a gap alone', swap(/#EXT-X-DISCONTINUITY\n(.*\n)*?.*seg141.mp4\n/, ''), /more than a gap/],
+  [
+    'a gap that goes back behind what it ends',
+    texts((text) => text.replace(/SEQUENCE:0(\n(?:.*\n)*.*seg10\d)/, 'SEQUENCE:1$1')),
+    /nor the discontinuity|as what it ends/,
+  ],
+];
+
 test('the recording is sound, and has what the mutants change', async () => {
   await replay(sound);
   const all = sound.playlists.join('');
   expect(sound.playlists.length).toBeGreaterThan(120);
   for (const tag of ['EXT-X-SKIP:', 'EXT-X-DISCONTINUITY\n', '# nobody publishes now'])
     expect(all).toContain(tag);
+});
+
+test.each(afterRestart)('after a restart the checker catches %s', async (_, mutate, complaint) => {
+  const recording = { playlists: [...restarted.playlists], files: new Map(restarted.files) };
+  mutate(recording);
+  await expect(replay(recording)).rejects.toThrow(complaint);
 });
 
 test.each(mutants)('the checker catches %s', async (_, mutate, complaint) => {

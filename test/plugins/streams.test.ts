@@ -182,6 +182,7 @@ describe('a broadcast', () => {
     expect(held).toMatchObject({ isActive: true, isHealthy: false });
     const second = await w.given.broadcast(stream);
     expect(second.grant.sessionId).toBe(first.grant.sessionId);
+    expect([first.grant.isReturn, second.grant.isReturn]).toEqual([false, true]);
     await w.advance('10m');
     expect(types(await w.events())).toEqual(['stream.started']);
   });
@@ -208,6 +209,7 @@ describe('a broadcast', () => {
     expect(second.grant.sessionId).toBe(first.grant.sessionId);
     expect(second.grant.mediaSequence).toBe(4 * 358 + 3);
     expect(second.grant.discontinuitySequence).toBe(1);
+    expect(second.grant.isReturn).toBe(false);
     second.end({ clean: true, duration: 2.5, bytes: 30, segments: 1 });
     await w.settle();
     expect(types(await w.events())).toEqual([
@@ -237,6 +239,7 @@ describe('a broadcast', () => {
     const second = await w.given.broadcast(stream);
     expect(first.closedBecause).toBe('Another broadcast with the same key took over.');
     expect(second.grant.sessionId).toBe(first.grant.sessionId);
+    expect(second.grant.isReturn).toBe(true);
     // What the loser still reports counts no more.
     first.end({ clean: true });
     await w.settle();
@@ -302,6 +305,8 @@ describe('a process that dies in a broadcast', () => {
     });
     const second = await w.given.broadcast(stream);
     expect(second.grant.sessionId).toBe(first.grant.sessionId);
+    // Its viewers come from a playlist that is gone with the process.
+    expect(second.grant.isReturn).toBe(true);
     expect(types(await w.events())).toEqual(['stream.started']);
   });
 
@@ -319,6 +324,7 @@ describe('a process that dies in a broadcast', () => {
     expect(idle.timestamp).toBeGreaterThan(died);
     const back = await w.given.broadcast(stream);
     expect(back.grant.discontinuitySequence).toBe(1);
+    expect(back.grant.isReturn).toBe(false);
   });
 
   it('fires what fell due while it was down', async () => {

@@ -7,8 +7,10 @@ export const PART = 1;
 export const SEGMENT = 2;
 
 /**
- * When parts and segments end. The first segment of a publish is one part, as short as may be, so that
- * players of any kind can start at once; the second ends at the next key frame; then segments last as configured.
+ * When parts and segments end. Where a playlist begins afresh, its first segment is one part, as short as may be,
+ * so that players of any kind can start at once; the second ends at the next key frame; then, and from the start
+ * where players come from earlier segments, segments last as configured. Only the first of a playlist never waits
+ * long for a key frame, because players wait for it.
  */
 export class CutRule {
   /** Where the part and the segment that are being made began, ticks of the leading track. */
@@ -16,6 +18,7 @@ export class CutRule {
   segmentStart = 0;
   /** Segments ended in this publish. */
   segments = 0;
+  #stage = ORDINARY;
   readonly #partTarget: number;
   readonly #segmentTarget: number;
   readonly #segmentLimit: number;
@@ -31,7 +34,12 @@ export class CutRule {
     this.#segmentBytes = config.segmentBytes;
   }
 
-  begin(start: number): void {
+  /**
+   * `isFresh`: no player comes from earlier segments. One that does plays parts, and stalls on a segment that is one.
+   * `isAwaited`: the playlist works when this segment is listed.
+   */
+  begin(start: number, { isFresh, isAwaited }: { isFresh: boolean; isAwaited: boolean }): void {
+    this.#stage = isFresh ? SHORT : isAwaited ? AWAITED : ORDINARY;
     this.partStart = this.segmentStart = start;
     this.#stride = 0;
     this.#seen = -1;
@@ -48,10 +56,12 @@ export class CutRule {
     const target = this.#partTarget;
     const part = (end - this.partStart) / timescale;
     const isFull =
-      this.segments === 0
+      this.#stage === SHORT
         ? part >= SHORTEST
         : part >= target * 0.85 && part + this.#stride / timescale > target + 1e-6;
-    const endsHere = lead.isVideo && this.segments > 0 ? lead.isSync(cursor) : isFull;
+    const endsHere = lead.isVideo && this.#stage !== SHORT ? lead.isSync(cursor) : isFull;
+    if (this.#stage === AWAITED && isFull && (end - this.segmentStart) / timescale >= LONGEST_AWAITED)
+      return SEGMENT;
     if (endsHere && (end - this.segmentStart) / timescale >= this.#minimum(lead)) return SEGMENT;
     return isFull ? PART : NOTHING;
   }
@@ -67,14 +77,23 @@ export class CutRule {
     if (!isSegment) return;
     this.segmentStart = end;
     this.segments += 1;
+    this.#stage = this.#stage === SHORT ? REST : ORDINARY;
   }
 
   /** Seconds. */
   #minimum(lead: Track): number {
-    if (this.segments === 0) return 0;
-    return this.segments === 1 && lead.isVideo ? SHORTEST : this.#segmentTarget;
+    if (this.#stage === SHORT) return 0;
+    return this.#stage === REST && lead.isVideo ? SHORTEST : this.#segmentTarget;
   }
 }
+
+/** Which segment it is: the short first one, the rest of its group of pictures, the first after a gap, any other. */
+const SHORT = 0;
+const REST = 1;
+const AWAITED = 2;
+const ORDINARY = 3;
+/** Seconds: half of the time that a request waits for a playlist after a restart. */
+const LONGEST_AWAITED = 4;
 
 /** Shortest segment, seconds: media sequence numbers of later processes count on it. */
 export const SHORTEST = 0.25;

@@ -281,7 +281,7 @@ export class Cutter {
     this.#videoSeen = this.#audioSeen = this.#options.timeline.latest;
     this.#isRunning = true;
     this.#lineup.settle();
-    this.#rule.begin(start);
+    this.#rule.begin(start, { isFresh: window.isFresh, isAwaited: !window.hasListed });
     this.#cursor = 1;
     this.#delay = this.#hasVideo && this.#hasAudio ? Math.max(0, this.#lead.cts(0)) : 0;
     this.#drain();
@@ -310,12 +310,12 @@ export class Cutter {
   }
 
   /**
-   * Whether a part may end at `end` ticks of the lead. Its sound must reach the end of its pictures, which are
+   * Whether a part may end at `end` ticks of the lead. Its sound must reach the end of its pictures, which may be
    * shown later than they are decoded: hls.js 1.7 goes no further where the buffered range ends before the
-   * part does. Sound that lags is waited for only so long.
+   * part does, even by one frame of sound. Sound that lags is waited for only so long.
    */
   #isSoundThere(end: number): boolean {
-    if (this.#delay === 0) return true;
+    if (!this.#hasVideo || !this.#hasAudio) return true;
     const lead = this.#lead;
     const sound = (this.#audio.newest / this.#audio.timescale) * lead.timescale;
     return sound >= end + this.#delay || lead.newest - end >= this.#delay + SOUND_PATIENCE * lead.timescale;

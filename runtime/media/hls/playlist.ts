@@ -29,7 +29,7 @@ export function mediaPlaylist(source: PlaylistSource, options: { isDelta: boolea
   for (let i = skipped; i < listed.length; i += 1) {
     const segment = listed[i];
     body += heading(segment, { former, prefix });
-    if (i >= withParts && !isFirstOfPublish(segment)) {
+    if (i >= withParts && !isFirstOfAll(segment)) {
       body += dateLine(segment) + partLines(segment, prefix) + segmentLines(segment, prefix);
       partTarget = longest(segment.parts, partTarget);
     } else {
@@ -115,15 +115,16 @@ function dateLine(segment: Segment): string {
 }
 
 function segmentLines(segment: Segment, prefix: string): string {
-  return `#EXTINF:${segment.duration.toFixed(5)},\n${segmentName(prefix, segment.sequence)}\n`;
+  const gap = segment.isGap ? '#EXT-X-GAP\n' : '';
+  return `${gap}#EXTINF:${segment.duration.toFixed(5)},\n${segmentName(prefix, segment.sequence)}\n`;
 }
 
 /**
- * The first segment of a publish is one part, and is listed as a segment only. A player that came for the
+ * The first segment of a playlist is one part, and is listed as a segment only. A player that came for the
  * part would take the segment too, over what it is just showing: Chromium then drops every picture up to the
  * next key frame (seen with hls.js 1.7).
  */
-function isFirstOfPublish(segment: Segment): boolean {
+function isFirstOfAll(segment: Segment): boolean {
   return segment.parts.length === 1 && segment.isFirst && !segment.isShown;
 }
 

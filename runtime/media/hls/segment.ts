@@ -32,7 +32,9 @@ export class Segment {
   readonly sequence: number;
   readonly init: Init;
   readonly isDiscontinuity: boolean;
-  /** Nothing is listed before it that a player could come from: it is the first of all, or behind a discontinuity. */
+  /** It has no media (EXT-X-GAP): its URI is listed, and answers 404. */
+  readonly isGap: boolean;
+  /** Nothing is listed before it that a player could come from. */
   readonly isFirst: boolean;
   /** Its first sample in epoch milliseconds. */
   readonly wallStart: number;
@@ -59,11 +61,13 @@ export class Segment {
     isDiscontinuity: boolean;
     isFirst: boolean;
     wallStart: number;
+    isGap?: boolean;
   }) {
     this.#pool = options.pool;
     this.sequence = options.sequence;
     this.init = options.init;
     this.isDiscontinuity = options.isDiscontinuity;
+    this.isGap = options.isGap ?? false;
     this.isFirst = options.isFirst;
     this.wallStart = options.wallStart;
   }

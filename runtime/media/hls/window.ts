@@ -24,6 +24,15 @@ export interface NewInit extends Omit<Init, 'id' | 'blob' | 'audio'> {
   readonly audio?: AudioEntry | undefined;
 }
 
+/** Where a playlist begins to count. */
+export interface WindowNumbers {
+  readonly mediaSequence: number;
+  readonly discontinuitySequence: number;
+  /** Seconds. */
+  readonly targetDuration: number;
+  readonly isReturn?: boolean | undefined;
+}
+
 /** The live window of one playlist: the segments listed, those just unlisted, and the one being made. */
 export class LiveWindow {
   readonly #clock: Clock;
@@ -42,6 +51,8 @@ export class LiveWindow {
   #next = 0;
   #discontinuities = 0;
   #isDiscontinuityDue = false;
+  /** A gap is to be listed in front of what comes: players come from a playlist that is gone. */
+  #isGapDue = false;
   #fragments = 0;
   #target: number;
   #hint: { sequence: number; part: number } | undefined;
@@ -97,8 +108,13 @@ export class LiveWindow {
   get listed(): readonly Segment[] {
     return this.#segments.slice(this.#firstListed);
   }
+  /** Media is listed, and not a gap alone. */
   get hasListed(): boolean {
-    return this.#segments.length > this.#firstListed;
+    return this.#segments.at(-1)?.isGap === false && this.#segments.length > this.#firstListed;
+  }
+  /** No player comes from earlier segments, of this playlist or of one that it follows. */
+  get isFresh(): boolean {
+    return this.#segments.length === this.#firstListed && !this.#isGapDue;
   }
   /** EXT-X-DISCONTINUITY-SEQUENCE: of the tags that have left the list. */
   get discontinuitySequence(): number {
@@ -131,12 +147,19 @@ export class LiveWindow {
     return this.#rate;
   }
 
-  /** A publish comes with these numbers; they count only while nothing is listed. */
-  number(options: { mediaSequence: number; discontinuitySequence: number; targetDuration: number }): void {
+  /**
+   * A publish comes with these numbers; they count only while nothing is listed. `isReturn`: viewers come from a
+   * playlist that another process had. Its numbers do not meet those of this one, and hls.js 1.7 then finds neither
+   * where to go on nor that there is a seam. So a gap stands first, which ends the media of before, and what is
+   * new follows behind a discontinuity.
+   */
+  number(options: WindowNumbers): void {
     this.#target = Math.max(this.#target, Math.ceil(options.targetDuration));
     if (this.#segments.length > 0 || this.#open !== undefined) return;
+    this.#isGapDue = options.isReturn ?? false;
+    const discontinuities = options.discontinuitySequence - (this.#isGapDue ? 1 : 0);
     this.#next = Math.max(this.#next, options.mediaSequence);
-    this.#discontinuities = Math.max(this.#discontinuities, options.discontinuitySequence);
+    this.#discontinuities = Math.max(this.#discontinuities, discontinuities);
   }
 
   /** What follows has this init, and a discontinuity before it unless it is the first of all. */
@@ -144,7 +167,7 @@ export class LiveWindow {
     const blob = new Blob([bytes], { type: 'video/mp4' });
     this.#init = { ...told, id: this.#inits, blob, audio };
     this.#inits += 1;
-    this.#isDiscontinuityDue = this.hasListed;
+    this.#isDiscontinuityDue = !this.isFresh;
     this.tap?.begin({ ...told, bytes });
   }
 
@@ -221,7 +244,7 @@ export class LiveWindow {
     this.#segments.length = 0;
     this.#firstListed = 0;
     this.#open = this.#init = this.#hint = undefined;
-    this.#isDiscontinuityDue = false;
+    this.#isDiscontinuityDue = this.#isGapDue = false;
     this.#rate = new Rate();
     this.#memory?.resize(0);
     this.#version += 1;
@@ -246,8 +269,9 @@ export class LiveWindow {
   #openSegment(wallStart: number): Segment | undefined {
     const init = this.#init;
     if (init === undefined) return undefined;
+    if (this.#isGapDue) this.#listGap(init, wallStart);
     const isDiscontinuity = this.#isDiscontinuityDue;
-    const isFirst = isDiscontinuity || !this.hasListed;
+    const isFirst = this.isFresh;
     return new Segment({
       pool: this.#pool,
       sequence: this.#next,
@@ -256,6 +280,25 @@ export class LiveWindow {
       isFirst,
       wallStart,
     });
+  }
+
+  /** A gap of a target duration that ends at `wallEnd`, epoch milliseconds. */
+  #listGap(init: Init, wallEnd: number): void {
+    this.#isGapDue = false;
+    const duration = this.#target;
+    const gap = new Segment({
+      pool: this.#pool,
+      sequence: this.#next,
+      init,
+      isDiscontinuity: false,
+      isFirst: true,
+      isGap: true,
+      wallStart: wallEnd - duration * 1000,
+    });
+    gap.duration = duration;
+    gap.close();
+    this.#segments.push(gap);
+    this.#next += 1;
   }
 
   /** Makes the segment's buffer large enough for `size` more bytes. */

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { type Browser, chromium, type Page } from 'playwright-core';
 import { type Picture, readFrameNumber } from '../../../demo/frame-number.ts';
+import type { Shown } from './hls-page.ts';
 import { until } from './wait.ts';
 
 /** A viewer: one tab on a stream's watch page. */
@@ -11,6 +12,8 @@ export interface Viewer extends AsyncDisposable {
   picture(): Promise<Picture | null>;
   /** The number painted into the demo clip's picture on show; null when it cannot be read. */
   frameNumber(): Promise<number | null>;
+  /** Of a page of `hlsPage` that plays the demo clip: what came on show so far. */
+  shown(): Promise<readonly Shown[]>;
   /** Waits until `frames` more pictures were decoded than now. */
   watch(frames: number, options: { within: number }): Promise<Sample>;
   screenshot(path: string): Promise<void>;
@@ -95,6 +98,7 @@ export async function openViewer(
       const picture = await paint(page);
       return picture && readFrameNumber(picture);
     },
+    shown: () => page.evaluate(() => (window as unknown as { millrace: { shown: Shown[] } }).millrace.shown),
     async watch(frames, { within }) {
       const target = (await samplePage(page)).frames + frames;
       return until(`${frames} more pictures`, async () => enough(await samplePage(page), target), {

@@ -25,8 +25,9 @@ export interface Broadcast extends AsyncDisposable {
   stop(): Promise<void>;
 }
 
+const demoClip = 'demo/clip.flv';
 const inputs: Record<Source, string[]> = {
-  clip: ['-re', '-stream_loop', '-1', '-i', 'demo/clip.flv', '-c', 'copy'],
+  clip: ['-re', '-stream_loop', '-1', '-i', demoClip, '-c', 'copy'],
   encode: [
     ...['-re', '-f', 'lavfi', '-i', 'testsrc2=size=640x360:rate=30'],
     ...['-re', '-f', 'lavfi', '-i', 'sine=frequency=440:sample_rate=48000'],
@@ -55,7 +56,15 @@ const inputs: Record<Source, string[]> = {
 };
 
 /** Broadcasts to an RTMP url until it is ended. With `retry`, like an encoder in the field, it dials again when it was cut off. */
-export function broadcast(url: string, options: { source?: Source; retry?: boolean } = {}): Broadcast {
+export function broadcast(
+  url: string,
+  options: {
+    source?: Source;
+    /** In place of the demo clip: path of an FLV file, sent as it is, in a loop. */
+    clip?: string;
+    retry?: boolean;
+  } = {},
+): Broadcast {
   const printed: string[] = [];
   let isWanted = true;
   let child = dial();
@@ -68,7 +77,9 @@ export function broadcast(url: string, options: { source?: Source; retry?: boole
         '-nostats',
         '-loglevel',
         'warning',
-        ...inputs[options.source ?? 'clip'],
+        ...inputs[options.source ?? 'clip'].map((text) =>
+          text === demoClip ? (options.clip ?? text) : text,
+        ),
         '-f',
         'flv',
         url,

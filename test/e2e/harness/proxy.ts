@@ -54,3 +54,36 @@ export async function proxyTo(port: number): Promise<Proxy> {
     },
   };
 }
+
+/** In front of a server as a balancer is: what comes while the server is down waits until it is up. */
+export async function frontOf(port: number): Promise<AsyncDisposable & { readonly port: number }> {
+  const sockets = new Set<Socket>();
+  const server = createServer((near) => {
+    sockets.add(near);
+    near.on('error', () => {});
+    near.on('close', () => sockets.delete(near));
+    near.pause();
+    const dial = () => {
+      const far = connect({ port, host: '127.0.0.1' });
+      far.on('connect', () => {
+        near.pipe(far).pipe(near);
+        near.on('close', () => far.destroy());
+      });
+      far.on('close', () => {
+        // Refused: nothing of the request was taken from it yet.
+        if (far.bytesRead + far.bytesWritten === 0 && !near.destroyed) setTimeout(dial, 50);
+        else near.destroy();
+      });
+      far.on('error', () => {});
+    };
+    dial();
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    port: (server.address() as { port: number }).port,
+    async [Symbol.asyncDispose]() {
+      for (const socket of sockets) socket.destroy();
+      server.close();
+    },
+  };
+}

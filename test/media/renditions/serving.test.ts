@@ -194,6 +194,27 @@ test('too slow for the window: 404, also for who waits; then they come back with
   expectAligned(renditions[0], source);
 });
 
+test('after a restart renditions begin with the gap of the source, and its discontinuity', async () => {
+  const { feed, maker, source, renditions, attach, look } = broadcast();
+  const { sink } = attach({ mediaSequence: 400, discontinuitySequence: 3, isReturn: true });
+  sendHeaders(sink);
+  await play(feed, sink, { seconds: 7, after: look });
+  await look();
+  expect(maker.errors).toEqual([]);
+  const of = ({ segments }: typeof source) =>
+    segments.map(({ sequence, isGap, discontinuities, duration, wall }) => ({
+      ...{ sequence, isGap, discontinuities, duration, wall },
+    }));
+  expect(of(source)[0]).toMatchObject({ sequence: 400, isGap: true, discontinuities: 2 });
+  for (const rendition of renditions) {
+    const listed = of(rendition);
+    expect(listed.length).toBeGreaterThan(2);
+    expect(listed).toEqual(of(source).slice(0, listed.length));
+    expect((await feed.output.serve(rendition.segments[0].uri)).status).toBe(404);
+  }
+  expect((await feed.text('index.m3u8')).match(/STREAM-INF/g)).toHaveLength(3);
+});
+
 test('who comes back with the same profiles: one playlist goes on, with the discontinuity of the source', async () => {
   const { feed, maker, source, renditions, attach, look } = broadcast();
   for (let turn = 0; turn < 4; turn += 1) {

@@ -283,7 +283,9 @@ export class LiveLadder implements Ladder {
   #make(run: LiveRun, { parts, endsSegment }: ReadyParts): void {
     const { targetDuration } = this.#source;
     const publish = this.#publishes.of(run.init);
-    this.#windows.begin(run, { sequence: parts[0].sequence, targetDuration, publish });
+    const first = parts[0].sequence;
+    const isReturn = this.#source.segment(first - 1)?.isGap ?? false;
+    this.#windows.begin(run, { sequence: first, targetDuration, isReturn, publish });
     if (!this.#windows.write(run, parts)) {
       const error = new LadderFull('no memory is left for the playlists of renditions');
       this.#lose(error);

@@ -24,7 +24,7 @@ export function newestPlace(source: LiveWindow, { floor }: { readonly floor: num
 /** The nearest segment that a decoder can begin with: this one, mostly; undefined: there is none any more. */
 export function decodableBefore(source: LiveWindow, segment: Segment): Segment | undefined {
   let found: Segment | undefined = segment;
-  while (found !== undefined && !found.parts[0].isIndependent) found = source.segment(found.sequence - 1);
+  while (found !== undefined && !found.parts[0]?.isIndependent) found = source.segment(found.sequence - 1);
   return found?.init.id === segment.init.id ? found : undefined;
 }
 

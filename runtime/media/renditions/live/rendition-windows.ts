@@ -73,13 +73,22 @@ export class RenditionWindows {
     return tracks.every(({ record }, i) => Buffer.compare(record, begun.tracks[i].record) === 0);
   }
 
-  /** What follows is of this run, from segment `sequence` on: an init is written where it has another than what is there. */
+  /**
+   * What follows is of this run, from segment `sequence` on: an init is written where it has another than what is there.
+   * `isReturn`: the source has a gap in front of that segment, and so have they.
+   */
   begin(
     run: LiveRun,
-    options: { sequence: number; targetDuration: number; publish: KnownPublish | undefined },
+    options: {
+      sequence: number;
+      targetDuration: number;
+      isReturn: boolean;
+      publish: KnownPublish | undefined;
+    },
   ): void {
     if (this.#begun?.init.id === run.init.id) return;
-    const { sequence, targetDuration, publish } = options;
+    const { sequence, targetDuration, isReturn, publish } = options;
+    const mediaSequence = isReturn ? sequence - 1 : sequence;
     const { init, discontinuities } = run;
     const tracks = run.tracks as readonly OutputTrack[];
     const isOther = publish !== this.#recorded;
@@ -91,7 +100,12 @@ export class RenditionWindows {
         const { open, onTrouble } = publish.recording;
         window.tap = new RecordingTap({ open: () => open(profile.name), onTrouble });
       }
-      window.number({ mediaSequence: sequence, discontinuitySequence: discontinuities, targetDuration });
+      window.number({
+        mediaSequence,
+        discontinuitySequence: discontinuities,
+        targetDuration,
+        isReturn,
+      });
       const video = { id: VIDEO_TRACK, timescale: 90_000, config, record };
       const { audio } = init;
       // Counted in slots of a clock that ticks faster, it says nothing in the header of what is encoded live.
