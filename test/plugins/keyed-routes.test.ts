@@ -8,7 +8,13 @@ import { bootstrapKey, type World, world } from '../kit/world.ts';
 const open = [
   ...['GET /health/live', 'GET /health/ready', 'GET /metrics', 'GET /openapi.json', 'OPTIONS /api/*'],
   ...['GET /hls/:playbackId/*', 'OPTIONS /hls/*'],
-  ...['GET /asset/:playbackId/video', 'GET /asset/:playbackId/*', 'OPTIONS /asset/*'],
+  ...[
+    'GET /asset/:playbackId/video',
+    'GET /asset/:playbackId/original',
+    'GET /asset/:playbackId/*',
+    'OPTIONS /asset/*',
+  ],
+  ...['GET /ipfs/:cid', 'OPTIONS /ipfs/*'],
   ...['PUT /upload/:assetId', 'OPTIONS /upload/:assetId'],
   ...['OPTIONS', 'POST'].map((method) => `${method} /upload/:assetId/tus`),
   ...['OPTIONS', 'HEAD', 'PATCH', 'DELETE', 'POST'].map(
