@@ -177,8 +177,9 @@ describe('a film of another server', () => {
     const asked = await imported('/moved?signature=hushhush', { name: 'Friday' });
     const progress = async () => (await get(`/api/task/${asked.task.id}`)).status.progress;
     const seen = await until('its progress', async () => (await progress()) || undefined, patience);
-    expect(seen).toBeGreaterThan(0.4);
-    expect(seen).toBeLessThan(0.5);
+    // Where ffmpeg may have to make an mp4 of it, fetching is half of the work.
+    expect(seen).toBeGreaterThan(0.2);
+    expect(seen).toBeLessThan(0.25);
     expect((await get(`/api/asset/${asked.asset.id}`)).status).toBe('waiting');
     halt.goOn();
     await check(asked);
