@@ -115,7 +115,7 @@ test('alone it loads no client of any engine', async () => {
   try {
     await until('the start', () => output.includes('"message":"ready"'), { within: 20_000 });
     child.kill('SIGUSR1');
-    const line = await until('the modules', () => /^loaded: (.*)$/m.exec(output), { within: 10_000 });
+    const line = await until('the modules', () => /^loaded: (.*)\n/m.exec(output), { within: 10_000 });
     const imports = JSON.parse(line[1]) as string[];
     // It can see what is loaded: this has been.
     expect(imports.some((one) => one.includes('/drivers/store/sqlite/'))).toBe(true);
