@@ -1,8 +1,22 @@
+/** The same in every copy of this package. */
+const brand = Symbol.for('millrace.fault');
+
 /**
  * A failure that someone outside can act on. Everything else that is thrown is a bug and is answered
  * as `internal` without details.
  */
 export class Fault extends Error {
+  /** A Fault of another copy of this package, as a plugin of its own may bring along, is one too. */
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    // biome-ignore lint/complexity/noThisInStatic: of a class that extends it, which has no brand of its own
+    if (this !== Fault) return Function.prototype[Symbol.hasInstance].call(this, value);
+    return value !== null && typeof value === 'object' && brand in value;
+  }
+
+  get [brand](): true {
+    return true;
+  }
+
   /** Stable and documented: `stream.not_found`. */
   readonly code: string;
   /** HTTP status it is answered with. */

@@ -1,4 +1,4 @@
-import { Elysia } from 'elysia';
+import { type AnyElysia, Elysia } from 'elysia';
 import { callers } from '../core/caller.ts';
 import type { Cidr } from '../core/cidr.ts';
 import { Fault } from '../core/fault.ts';
@@ -36,6 +36,7 @@ import { ActorTypes } from './actors/actor-types.ts';
 import { EventHub } from './actors/events.ts';
 import type { HostOptions } from './actors/host.ts';
 import { nameBeside } from './actors/partition.ts';
+import { ReactionWatch } from './actors/reaction-watch.ts';
 import { react } from './actors/reactions.ts';
 import { StepCounts } from './actors/step-counts.ts';
 import { BootTree } from './boot-tree.ts';
@@ -61,6 +62,8 @@ import { measureProgram, metricsRoute } from './program-metrics.ts';
 import { sweeping } from './sweeping.ts';
 
 const phaseLimit = processLimits.phase.value;
+/** ms. Jobs may take 4 s; after one part that hangs, the others still have their turn in the 9 s of a whole stop. */
+const partStopLimit = 5_000;
 
 /**
  * Checks the plugins as a whole, takes over the data, and starts them in the order of their needs.
@@ -75,13 +78,14 @@ export async function boot(options: BootOptions): Promise<Booted> {
   const { publicUrl } = options.deployment;
   const caller = callers({ peers: known, publicUrl, isFixed: options.isPublicUrlSet ?? false });
   const held = holds();
+  const reactions = new ReactionWatch({ clock, log: options.log });
   let isReady = false;
   let watch: EngineWatch | undefined;
   const readiness = (): Readiness => {
     if (!isReady) return { status: 'stopping' };
     const engines = watch?.silent() ?? [];
     if (engines.length > 0) return { status: 'waiting', engines };
-    const issues = disks?.issues ?? [];
+    const issues = [...(disks?.issues ?? []), ...reactions.issues];
     return { status: 'ready', ...(issues.length > 0 && { issues }) };
   };
 
@@ -91,7 +95,7 @@ export async function boot(options: BootOptions): Promise<Booted> {
     stopping.abort();
     for (let last = stops.pop(); last; last = stops.pop()) {
       const { name } = last;
-      await within(phaseLimit, { clock, what: `stopping ${name}`, work: async () => last?.stop() }).catch(
+      await within(partStopLimit, { clock, what: `stopping ${name}`, work: async () => last?.stop() }).catch(
         (error: unknown) => options.log.error('a part did not stop cleanly', { part: name, error }),
       );
     }
@@ -145,6 +149,7 @@ export async function boot(options: BootOptions): Promise<Booted> {
     const deployment: Deployment = { ...options.deployment, node: { id, incarnation }, isAlone };
     const metrics = new Metrics();
     disks?.measure(metrics);
+    reactions.measure(metrics);
     countRemoved(metrics, 'spools')(spools);
     if (spools.count > 0)
       options.log.info('files that were never taken to their end were removed', { spools });
@@ -159,7 +164,10 @@ export async function boot(options: BootOptions): Promise<Booted> {
       async tell(lost) {
         const freed = await freeJobs(lost, { jobs, clock, log: options.log });
         if (freed > 0) workers.wake();
-        for (const { plugin } of plan) await plugin.lostNode?.(lost, kits.get(plugin.id) as Kit);
+        for (const { plugin, culprit } of plan) {
+          const hear = async () => plugin.lostNode?.(lost, kits.get(plugin.id) as Kit);
+          await blamed(`plugin ${culprit} could not see to a lost node`, hear);
+        }
       },
       onEnd: (reason) => options.onFatal(reason),
     });
@@ -275,39 +283,40 @@ export async function boot(options: BootOptions): Promise<Booted> {
     await tree.timed('actors', () => runtime.start());
     // Alone nobody else can answer, and nothing else happens before it is done.
     if (isAlone) await tree.timed('former', () => nodes.tellFormer());
-    for (const { plugin } of plan) {
+    for (const { plugin, culprit } of plan) {
       const kit = kits.get(plugin.id) as Kit;
       const started = await tree.timed(plugin.id, () =>
         within(phaseLimit, {
           clock,
-          what: `starting plugin ${plugin.id}`,
-          work: async () => plugin.start?.(kit),
+          what: `starting plugin ${culprit}`,
+          work: () => blamed(`plugin ${culprit} could not be started`, async () => plugin.start?.(kit)),
         }),
       );
-      if (started) stops.push({ name: plugin.id, stop: started });
+      if (started) stops.push({ name: `plugin ${culprit}`, stop: started });
       for (const token of plugin.provides ?? []) {
-        if (!provided.has(token.id)) throw new Error(`plugin ${plugin.id} did not provide ${token.id}`);
+        if (!provided.has(token.id)) throw new Error(`plugin ${culprit} did not provide ${token.id}`);
       }
     }
-    for (const { plugin } of plan) {
+    for (const { plugin, culprit } of plan) {
       if (!plugin.reactions || !roles.includes('actors')) continue;
       const kit = kits.get(plugin.id) as Kit;
-      const reactions = Object.fromEntries(
+      const own = Object.fromEntries(
         Object.entries(plugin.reactions).map(([event, run]) => [event, (e: LoggedEvent) => run(e, kit)]),
       );
       const { log } = kit;
-      const begin = () => react({ plugin: plugin.id, reactions, store, hub, clock, log });
+      const begin = () =>
+        react({ plugin: plugin.id, reactions: own, store, hub, clock, log, watch: reactions });
       stops.push({
-        name: `${plugin.id} reactions`,
+        name: `reactions of plugin ${culprit}`,
         stop: await runtime.onDuty(`reactions/${plugin.id}`, begin),
       });
     }
-    for (const { plugin } of plan) {
+    for (const { plugin, culprit } of plan) {
       if (!roles.includes('actors')) break;
       const kit = kits.get(plugin.id) as Kit;
       for (const [name, begin] of Object.entries(plugin.duties ?? {})) {
         const stop = await runtime.onDuty(`${plugin.id}/${name}`, async () => begin(kit));
-        stops.push({ name: `${plugin.id} ${name}`, stop });
+        stops.push({ name: `${name} of plugin ${culprit}`, stop });
       }
     }
     if (roles.includes('worker')) {
@@ -337,7 +346,7 @@ export async function boot(options: BootOptions): Promise<Booted> {
         id: plugin.id,
         culprit,
         summary: plugin.summary,
-        app: plugin.routes?.(kits.get(plugin.id) as Kit) ?? new Elysia(),
+        app: routesOf(plugin, { culprit, kit: kits.get(plugin.id) as Kit }),
       })),
     ];
     const faults = Object.assign({}, coreFaults, ...plan.map(({ plugin }) => plugin.faults ?? {}));
@@ -467,6 +476,31 @@ function onEveryNode(groups: readonly RouteGroup[]): (route: string) => boolean 
   const everywhere = declaredRoutes(groups).filter(({ operation }) => operation?.isOnEveryNode);
   const patterns = new Set(everywhere.map(({ pattern }) => pattern));
   return (route) => patterns.has(route);
+}
+
+function routesOf(plugin: Plugin, { culprit, kit }: { culprit: string; kit: Kit }): AnyElysia {
+  try {
+    return plugin.routes?.(kit) ?? new Elysia();
+  } catch (error) {
+    throw blame(`plugin ${culprit} could not declare its routes`, error);
+  }
+}
+
+async function blamed<T>(what: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    throw blame(what, error);
+  }
+}
+
+/** The error with what could not be done before it. A Fault says itself what is wrong and what to do. */
+function blame(what: string, error: unknown): unknown {
+  if (error instanceof Fault) return error;
+  const { message, stack } = error instanceof Error ? error : new Error(String(error));
+  const blaming = new Error(`${what}: ${message}`, { cause: error });
+  blaming.stack = `${blaming.message}\n${stack}`;
+  return blaming;
 }
 
 function resourcesOf(options: {

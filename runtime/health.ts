@@ -55,7 +55,8 @@ const readyNow = Type.Object(
     status: Type.Literal('ready'),
     issues: Type.Optional(
       Type.Array(Type.String(), {
-        description: 'What an operator should mend: disks that are nearly full.',
+        description:
+          'What an operator should look at: disks that are nearly full, reactions of plugins that hang or fail.',
         examples: [['A disk is nearly full: nothing is recorded. Free some space.']],
       }),
     ),

@@ -3,6 +3,7 @@ import type { Clock } from '../../core/ports/clock.ts';
 import type { LoggedEvent, Store } from '../../core/ports/store.ts';
 import { eventLimits } from '../limits.ts';
 import type { EventHub } from './events.ts';
+import type { ReactionWatch } from './reaction-watch.ts';
 
 const batch = eventLimits.reactionBatch.value;
 const mostHeld = eventLimits.reactionHeld.value;
@@ -17,7 +18,7 @@ const beforeAll = -1;
  * succeeds or the log has forgotten the event; the stored place stays before it. Returns the stop.
  */
 export async function react(options: ReactOptions): Promise<() => Promise<void>> {
-  const { store, plugin, clock, log } = options;
+  const { store, plugin, clock, log, watch } = options;
   const consumer = `reactions/${plugin}`;
   // An engine that lost its last writes may have kept a place beyond the log's end, where other events come now.
   const [place, end] = [await store.events.cursor(consumer), await store.events.last()];
@@ -43,11 +44,15 @@ export async function react(options: ReactOptions): Promise<() => Promise<void>>
     for (const event of events) {
       if (isStopped) return;
       const { [event.type]: own = options.reactions['*'] } = options.reactions;
+      if (!own) continue;
+      const ended = watch.began(plugin, event);
       try {
-        await own?.(event);
+        await own(event);
       } catch (error) {
         hold(stream, { event, error });
         return;
+      } finally {
+        ended();
       }
     }
     held.delete(stream);
@@ -57,6 +62,7 @@ export async function react(options: ReactOptions): Promise<() => Promise<void>>
     const before = held.get(stream);
     const tries = before?.position === at ? before.tries + 1 : 1;
     held.set(stream, { account, position: at, tries });
+    watch.failed(plugin);
     // The first time and then ever more rarely: it may fail for a day.
     if (isStopped || (tries & (tries - 1)) !== 0) return;
     log.error('a reaction failed; it is tried again', { plugin, event: id, tries, error });
@@ -77,6 +83,7 @@ export async function react(options: ReactOptions): Promise<() => Promise<void>>
     held.delete(stream);
   };
   const storePlace = async () => {
+    watch.failing(plugin, held.size);
     const first = Math.min(position + 1, ...[...held.values()].map((one) => one.position));
     const place = first - 1 || beforeAll;
     if (place === stored) return;
@@ -138,6 +145,8 @@ export async function react(options: ReactOptions): Promise<() => Promise<void>>
     unsubscribe();
     cancelRetry?.();
     await running;
+    // Whoever goes on with them has them now.
+    watch.failing(plugin, 0);
   };
 }
 
@@ -172,4 +181,5 @@ interface ReactOptions {
   readonly hub: Pick<EventHub, 'subscribe'>;
   readonly clock: Clock;
   readonly log: Log;
+  readonly watch: ReactionWatch;
 }

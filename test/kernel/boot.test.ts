@@ -1,4 +1,5 @@
 import { Type } from '@sinclair/typebox';
+import { Elysia } from 'elysia';
 import { describe, expect, it } from 'vitest';
 import { setup } from 'xstate';
 import { Fault } from '../../core/fault.ts';
@@ -27,6 +28,54 @@ function problemsOf(plugins: Plugin[], config: Record<string, unknown> = {}): re
 const plugin = (id: string, more: Partial<Plugin> = {}): Plugin => definePlugin({ id, summary: id, ...more });
 
 describe('boot', () => {
+  it.each([
+    [
+      'start',
+      { start: () => Promise.reject(new TypeError('no disk')) },
+      'plugin captions could not be started: no disk',
+    ],
+    [
+      'routes',
+      {
+        routes: () => {
+          throw new Error('no path');
+        },
+      },
+      'plugin captions could not declare its routes: no path',
+    ],
+  ])('names the plugin whose %s throws', async (_, broken, message) => {
+    await expect(world({ plugins: [plugin('captions', broken)] })).rejects.toThrow(message);
+  });
+
+  it('names the plugin whose stop hangs or throws, and stops the others all the same', async () => {
+    const stopped: string[] = [];
+    const w = await world({
+      plugins: [
+        plugin('first', { start: () => () => void stopped.push('first') }),
+        plugin('hangs', { start: () => () => new Promise<void>(() => {}) }),
+        plugin('throws', { start: () => () => Promise.reject(new Error('it was open')) }),
+      ],
+    });
+    await w.stop();
+    expect(stopped).toEqual(['first']);
+    const told = w.lines.filter((line) => line.includes('a part did not stop cleanly'));
+    expect(told).toEqual([
+      expect.stringMatching(/"part":"plugin throws".*it was open/),
+      expect.stringMatching(/"part":"plugin hangs".*stopping plugin hangs took longer than 5 s/),
+    ]);
+  });
+
+  it('refuses a route that two plugins declare, and names both', async () => {
+    const routes = (path: string) => () => new Elysia().get(path, () => new Response());
+    const plugins = [
+      plugin('a', { routes: routes('/api/thing/:id') }),
+      plugin('b', { routes: routes('/api/thing/:name') }),
+    ];
+    await expect(world({ plugins })).rejects.toThrow(
+      'route GET /api/thing/:name is declared twice: by a and b',
+    );
+  });
+
   it('reports every problem at once, each naming its culprit', () => {
     const stream = resource('stream');
     const problems = problemsOf(

@@ -3,7 +3,7 @@ import { definePlugin, type Plugin } from '../../core/plugin.ts';
 import accounts from '../../plugins/accounts/index.ts';
 import streams from '../../plugins/streams/index.ts';
 import { emitter } from '../kit/emitter.ts';
-import { world } from '../kit/world.ts';
+import { type World, world } from '../kit/world.ts';
 
 function reacting(run: (type: string) => Promise<void>): Plugin {
   return definePlugin({
@@ -134,4 +134,47 @@ describe('reactions', () => {
     await stopped;
     expect(w.lines.join()).not.toContain('it is tried again');
   });
+
+  it('that hang are told after 10 s: in the log, in the metrics and to whoever asks whether all is well', async () => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    await using w = await world({ plugins: [accounts, streams, reacting(() => promise)] as Plugin[] });
+    await w.given.broadcast(await w.given.stream());
+    const told = () => w.lines.filter((line) => line.includes('a reaction does not end'));
+    const ready = async () => (await w.request('GET', '/health/ready')).body;
+    await w.advance('9s');
+    expect([told(), await ready()]).toEqual([[], { status: 'ready' }]);
+    await w.advance('1s');
+    expect(told()).toEqual([expect.stringMatching(/"plugin":"reacting".*"type":"stream.started"/)]);
+    const issue = 'Reactions of the plugin reacting do not end: later events wait. The log names them.';
+    expect(await ready()).toEqual({ status: 'ready', issues: [issue] });
+    expect(await metricsOf(w)).toContain('millrace_reactions_hanging{plugin="reacting"} 1');
+    resolve();
+    await w.advance('1m');
+    expect([told().length, await ready()]).toEqual([1, { status: 'ready' }]);
+    expect(await metricsOf(w)).toContain('millrace_reactions_hanging{plugin="reacting"} 0');
+  });
+
+  it('that fail are told for as long as events wait for them', async () => {
+    let isBroken = true;
+    const plugin = reacting(async () => {
+      if (isBroken) throw new Error('a bug');
+    });
+    await using w = await world({ plugins: [accounts, streams, plugin] as Plugin[] });
+    await w.given.broadcast(await w.given.stream());
+    await w.advance('1s');
+    const ready = async () => (await w.request('GET', '/health/ready')).body;
+    const issue =
+      'Reactions of the plugin reacting fail and are tried again: later events of their streams wait.';
+    expect(await ready()).toEqual({ status: 'ready', issues: [issue] });
+    expect(await metricsOf(w)).toContain('millrace_reaction_failures_total{plugin="reacting"} 2');
+    expect(await metricsOf(w)).toContain('millrace_reaction_streams_held{plugin="reacting"} 1');
+    isBroken = false;
+    await w.advance('1s');
+    expect(await ready()).toEqual({ status: 'ready' });
+    expect(await metricsOf(w)).toContain('millrace_reaction_streams_held{plugin="reacting"} 0');
+  });
 });
+
+async function metricsOf(w: World): Promise<string> {
+  return (await w.app.handle(new Request('http://localhost:8080/metrics'))).text();
+}
