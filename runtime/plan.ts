@@ -63,11 +63,6 @@ export function planOf(entries: readonly ConfiguredPlugin[]): { plan: PlannedPlu
         problems.push(`plugin ${plugin.id}: extends ${field.resource.kind}, a resource of no enabled plugin`);
       }
     }
-    for (const { resource } of plugin.derives ?? []) {
-      if (!kinds.has(resource.kind)) {
-        problems.push(`plugin ${plugin.id}: tells of ${resource.kind}, a resource of no enabled plugin`);
-      }
-    }
     for (const event of Object.keys(plugin.reactions ?? {})) {
       if (event !== '*' && !events.has(event)) {
         problems.push(`plugin ${plugin.id}: reacts to ${event}, an event that no enabled plugin emits`);
@@ -82,6 +77,8 @@ export function planOf(entries: readonly ConfiguredPlugin[]): { plan: PlannedPlu
       }
     }
   }
+
+  problems.push(...stranded(plugins, provider));
 
   const configs = new Map(
     entries.map(({ plugin, config }) => [plugin.id, checkedConfig(plugin, config, problems)]),
@@ -162,6 +159,26 @@ function checkedConfig(
   }
   problems.push(...wrong);
   return { value, isValid: wrong.length === 0 };
+}
+
+/** Plugins that would have all they need, were it not for others that have not: one report names all of them. */
+function stranded(plugins: readonly Plugin[], provider: ReadonlyMap<string, Plugin>): string[] {
+  const lacks = (plugin: Plugin) => (plugin.needs ?? []).some(({ id }) => !provider.has(id));
+  const broken = new Set(plugins.filter(lacks));
+  const problems: string[] = [];
+  for (let before = -1; before !== broken.size; ) {
+    before = broken.size;
+    for (const plugin of plugins) {
+      if (broken.has(plugin)) continue;
+      const need = (plugin.needs ?? []).find(({ id }) => broken.has(provider.get(id) as Plugin));
+      if (!need) continue;
+      broken.add(plugin);
+      problems.push(
+        `plugin ${plugin.id}: needs plugin ${provider.get(need.id)?.id}, which lacks what it needs itself`,
+      );
+    }
+  }
+  return problems;
 }
 
 /** Providers before those who need them; otherwise in the given order. */

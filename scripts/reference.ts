@@ -12,6 +12,7 @@ import type { LimitNote } from '../core/limit-schema.ts';
 import type { FaultTable, Plugin } from '../core/plugin.ts';
 import { world } from '../test/kit/world.ts';
 import { allLimits, shown } from './limits.ts';
+import { pluginNeeds } from './plugin-needs.ts';
 
 export async function reference(): Promise<string> {
   const plugins = (await enabledPlugins(await loadConfig({}))).map(({ plugin }) => plugin);
@@ -21,6 +22,9 @@ export async function reference(): Promise<string> {
     '## Routes',
     'Parameters, bodies, answers and errors of each are in `/openapi.json` of a running server, and to be read at `/docs`. HEAD is answered where GET is.',
     await routes(plugins),
+    '## Plugins',
+    'Each is on unless `plugins.<id>` is `false`. One that others need can only be switched off together with all of these; a start that would lack something is refused with the whole list.',
+    pluginTable(plugins),
     '## Config',
     'A file named by `MILLRACE_CONFIG` (`.json`, `.yaml`, `.ts`), then the environment: `MILLRACE_HTTP__PORT=80` sets `http.port`.',
     table(['key', 'default', 'meaning'], configRows(configSchema, '')),
@@ -76,6 +80,18 @@ async function routes(plugins: readonly Plugin[]): Promise<string> {
       }),
   );
   return table(['route', 'what it does', 'key', 'plugin'], rows);
+}
+
+function pluginTable(plugins: readonly Plugin[]): string {
+  const summaries = new Map(plugins.map(({ id, summary }) => [id, summary]));
+  const named = (ids: readonly string[]) => ids.map((id) => `\`${id}\``).join(', ');
+  return table(
+    ['plugin', 'what it does', 'needs', 'is needed by', 'adds to, where they are on'],
+    pluginNeeds(plugins).map(({ id, needs, neededBy, addsTo }) => [
+      ...[`\`${id}\``, summaries.get(id) ?? ''],
+      ...[named(needs), named(neededBy), named(addsTo)],
+    ]),
+  );
 }
 
 async function limits(plugins: readonly Plugin[]): Promise<string> {

@@ -19,7 +19,9 @@ const keyFrame = (version: string): LiveKeyFrame => ({
 
 async function given(options: { plugins?: readonly Plugin[]; segments?: number; duration?: number } = {}) {
   const maker = assetMaker();
-  const w = await world({ plugins: [...(options.plugins ?? shipped), maker.plugin] });
+  const { plugins = shipped } = options;
+  const hasAssets = plugins.some(({ id }) => id === 'assets');
+  const w = await world({ plugins: [...plugins, ...(hasAssets ? [maker.plugin] : [])] });
   const ask = async (path: string, headers: Record<string, string> = {}) => {
     const answer = await w.app.fetch(new Request(`${origin}${path}`, { headers }));
     const text = await answer.text();
@@ -30,7 +32,7 @@ async function given(options: { plugins?: readonly Plugin[]; segments?: number; 
     return { status: answer.status, headers: answer.headers, text, code };
   };
   const asset = async (source: 'directUpload' | 'recording' = 'directUpload') => {
-    const account = (await w.given.stream()).userId as string;
+    const account = (await w.store.resources.find('account', 'role', 'admin'))?.id ?? '';
     const id = uuid();
     const { segments = 5, duration = 2 } = options;
     const film = await givenFilm(w.blobs, { id, index: indexOf(segments, () => ({ duration })) });
@@ -60,6 +62,31 @@ async function given(options: { plugins?: readonly Plugin[]; segments?: number; 
   };
   return { w, ask, asset };
 }
+
+describe('where one of streams and assets is off', () => {
+  const without = (...off: string[]) => shipped.filter(({ id }) => !off.includes(id));
+
+  it('broadcasts have their thumbnail all the same', async () => {
+    const { w, ask } = await given({ plugins: without('assets', 'transcode', 'exports', 'recordings') });
+    await using _ = w;
+    const stream = await w.given.stream();
+    await w.given.broadcast(stream);
+    w.media.keyFrames.set(stream.playbackId, keyFrame('7'));
+    const { thumbnailUrl } = (await w.request('GET', `/api/stream/${stream.id}`)).body;
+    expect(await ask(thumbnailUrl.slice(origin.length))).toMatchObject({ status: 200 });
+  });
+
+  it('films have their pictures all the same', async () => {
+    const off = ['streams', 'health', 'renditions', 'multistream', 'recordings'];
+    const { w, ask, asset } = await given({ plugins: without(...off) });
+    await using _ = w;
+    const film = await asset();
+    await film.ready();
+    const { thumbnailUrl, storyboardUrl } = await film.shown();
+    expect(await ask(thumbnailUrl.slice(origin.length))).toMatchObject({ status: 200 });
+    expect(await ask(storyboardUrl.slice(origin.length))).toMatchObject({ status: 200 });
+  });
+});
 
 describe('the thumbnail of a broadcast', () => {
   it('is told while it is on the air, of the stream and its session, and shows its newest key frame', async () => {
