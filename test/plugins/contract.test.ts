@@ -10,7 +10,6 @@ import { allPlugins, anotherAccount } from '../kit/all-plugins.ts';
 import { bootstrapKey, type World, world } from '../kit/world.ts';
 
 // Lines of the contract that concern no single feature, and those that nothing else happens to test.
-// test/decisions.ts says which test holds which line.
 
 const plugins = await allPlugins();
 const uuid4 = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
