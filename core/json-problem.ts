@@ -33,7 +33,7 @@ const wordAt = /true|false|null/y;
 function firstProblem(text: string): Problem | undefined {
   /** The brackets that close what is open. */
   const open: string[] = [];
-  let next: Next = 'value';
+  let next = 'value' as Next;
   let at = 0;
   for (;;) {
     at = skipSpace(text, at);
