@@ -62,8 +62,8 @@ import { measureProgram, metricsRoute } from './program-metrics.ts';
 import { sweeping } from './sweeping.ts';
 
 const phaseLimit = processLimits.phase.value;
-/** ms. Jobs may take 4 s; after one part that hangs, the others still have their turn in the 9 s of a whole stop. */
-const partStopLimit = 5_000;
+/** ms. Jobs may take 4 s; and two parts that hang are both named within the 9 s of a whole stop. */
+const partStopLimit = 4_250;
 
 /**
  * Checks the plugins as a whole, takes over the data, and starts them in the order of their needs.

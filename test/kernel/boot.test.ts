@@ -61,7 +61,7 @@ describe('boot', () => {
     const told = w.lines.filter((line) => line.includes('a part did not stop cleanly'));
     expect(told).toEqual([
       expect.stringMatching(/"part":"plugin throws".*it was open/),
-      expect.stringMatching(/"part":"plugin hangs".*stopping plugin hangs took longer than 5 s/),
+      expect.stringMatching(/"part":"plugin hangs".*stopping plugin hangs took longer than 4.25 s/),
     ]);
   });
 

@@ -467,6 +467,10 @@ describe('config', () => {
       expect(await problemsOf(id)).toEqual([expect.stringContaining('there is no such plugin or package')]);
     });
 
+    it('an id that is nearly one of ours says which was meant, though Node has a module of that name', async () => {
+      expect((await problemsOf('stream'))[0]).toMatch(/; did you mean streams\?$/);
+    });
+
     it('a path that was written like a package is named', async () => {
       expect((await problemsOf('captions.ts'))[0]).toMatch(
         /; for the file or folder of this name write \.\/captions\.ts$/,
