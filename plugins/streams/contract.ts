@@ -4,7 +4,6 @@ import type { Operation } from '../../core/operation.ts';
 import type { LiveReading, PublishGrant } from '../../core/ports/media.ts';
 import { resource } from '../../core/resource.ts';
 import { collection, token } from '../../core/token.ts';
-import type { SessionRecording } from '../../machines/broadcast.ts';
 
 /** The stream object; sessions are of the same kind. Other plugins add fields to it. */
 export const stream = resource('stream');
@@ -35,6 +34,15 @@ export interface Streams {
   noteRecording(streamId: string, options: { recording: SessionRecording; instead?: string }): Promise<void>;
   /** Called once a second while something is on the air on this node. Returns its end. */
   observe(observer: LiveObserver): () => void;
+}
+
+/** What became of the recording of a session. */
+export interface SessionRecording {
+  readonly sessionId: string;
+  /** When the session began, epoch ms: the newest one counts. */
+  readonly sessionCreatedAt: number;
+  /** `none`: it failed or was deleted. */
+  readonly status: 'waiting' | 'ready' | 'none';
 }
 
 export interface StreamReference {
