@@ -21,7 +21,7 @@ export const configSchema = Type.Object(
         default: [],
         maxItems: configLimits.trustedProxies.value,
         description:
-          'Address blocks of reverse proxies, such as ["10.0.0.0/8"], whose X-Forwarded-For is believed. Nobody else\'s is.',
+          'Address blocks of reverse proxies, such as ["10.0.0.0/8"], whose X-Forwarded-For, -Proto, -Host and -Port are believed. Nobody else\'s are.',
       }),
       requests: limitSchema({
         default: 100_000,
@@ -81,7 +81,8 @@ export const configSchema = Type.Object(
         pattern: '^https?://[^/?#]+$',
         schemes: ['http', 'https'],
         expected: 'a URL without a path, such as https://video.example.com',
-        description: 'Base of every URL shown to clients. Default: http://localhost:<http.port>.',
+        description:
+          'What every URL shown to clients begins with. Default: the address that a request came to; in events and webhooks, where there is none, http://localhost:<http.port>, or http.host where that is one address.',
       }),
     ),
     dataDir: Type.String({ default: './data', description: 'Folder for everything that must last.' }),
@@ -92,6 +93,14 @@ export const configSchema = Type.Object(
         expected: '16 to 200 letters, digits or signs, without spaces',
         description:
           'API key of the admin account. Default: made at the first start, in dataDir; of several nodes in that of the one that starts first. The same on all nodes with the role `api`.',
+      }),
+    ),
+    region: Type.Optional(
+      Type.String({
+        pattern: '^[a-z]{3}$',
+        expected: 'three lower-case letters, such as the airport code "fra"',
+        description:
+          'Where this node is: three lower-case letters. `/api/ingest?first=false` shows it, and nodes name media nodes of their own region first.',
       }),
     ),
     preset: Type.Union([Type.Literal('embedded'), Type.Literal('cluster')], {
@@ -134,6 +143,14 @@ export const configSchema = Type.Object(
           expected: 'a URL without a path, such as http://10.0.0.7:8080',
           description:
             'Where other nodes reach this one. Default: http.port at http.host, or at the first address of this machine when it listens on all.',
+        }),
+      ),
+      ingestUrl: Type.Optional(
+        Type.String({
+          pattern: '^rtmps?://[^/?#@\\s]+/[^?#@\\s]*[^/?#@\\s]$',
+          expected: 'a URL such as rtmp://fra-rtmp.example.com/live, without a stream key',
+          description:
+            'Where encoders reach this node; clients are told so while it lives. Several nodes behind one balancer name the same. Default: rtmp.port at the host of node.url; alone at the address that a request came to.',
         }),
       ),
       secret: Type.Optional(

@@ -11,6 +11,10 @@ export interface NodeInfo {
   /** Where other nodes reach it, without a trailing slash; undefined when it has said none. */
   readonly url: string | undefined;
   readonly roles: readonly Role[];
+  /** Where encoders reach it, without the stream key; undefined when it takes no broadcasts, or is the only node. */
+  readonly ingestUrl: string | undefined;
+  /** Three letters, where its config names a region. */
+  readonly region: string | undefined;
   /** Its last heartbeat, epoch ms by its own clock: to be shown, never to be compared with the clock of another machine. */
   readonly aliveAt: number;
 }

@@ -143,7 +143,10 @@ export async function boot(options: BootOptions): Promise<Booted> {
     await tree.timed('packer', () => packer.open());
     const { roles = allRoles, isAlone = bus === undefined, nodeUrl: url } = options;
     const presence = await tree.timed('node', () =>
-      nodePresence({ id: options.nodeId, url, roles, store, clock }),
+      nodePresence({
+        ...{ id: options.nodeId, url, roles, store, clock },
+        ...announced(options, { isAlone, roles }),
+      }),
     );
     const { id, incarnation } = presence.info;
     const deployment: Deployment = { ...options.deployment, node: { id, incarnation }, isAlone };
@@ -422,6 +425,10 @@ export interface BootOptions {
   /** Where other nodes reach this one. */
   readonly nodeUrl?: string;
   readonly askNode?: AskNode;
+  /** Where encoders reach this node. Default, where there may be others: the RTMP port at the host of `nodeUrl`. */
+  readonly ingestUrl?: string;
+  /** Region of this node. */
+  readonly region?: string;
   /**
    * Hands an order to the process that it names: resolves when that will hear of it for sure, should it live on.
    * Default: over the bus.
@@ -501,6 +508,16 @@ function blame(what: string, error: unknown): unknown {
   const blaming = new Error(`${what}: ${message}`, { cause: error });
   blaming.stack = `${blaming.message}\n${stack}`;
   return blaming;
+}
+
+/** What other nodes tell clients about this one. */
+function announced(
+  { ingestUrl, region, nodeUrl, deployment }: BootOptions,
+  { isAlone, roles }: { isAlone: boolean; roles: readonly Role[] },
+): { ingestUrl?: string | undefined; region: string | undefined } {
+  if (!roles.includes('media')) return { region };
+  if (ingestUrl !== undefined || isAlone || nodeUrl === undefined) return { ingestUrl, region };
+  return { ingestUrl: `rtmp://${new URL(nodeUrl).hostname}:${deployment.rtmpPort}/live`, region };
 }
 
 function resourcesOf(options: {

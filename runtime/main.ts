@@ -193,6 +193,8 @@ async function main(): Promise<void> {
       bootstrapKey: config.bootstrapKey,
       rtmpPort: config.rtmp.port,
     },
+    ...(config.node.ingestUrl !== undefined && { ingestUrl: config.node.ingestUrl }),
+    ...(config.region !== undefined && { region: config.region }),
     isPublicUrlSet: config.publicUrl !== undefined,
     nodeId: config.node.id ?? 'local',
     nodeUrl: config.node.url ?? ownUrl(config.http),

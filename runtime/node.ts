@@ -12,7 +12,7 @@ import { infoOf, type NodeRow, nodeKind, nodeRowOf, nodeWrite } from './node-row
  * `node.taken` when others take the id again and again while this one tries.
  */
 export async function nodePresence(options: PresenceOptions): Promise<NodePresence> {
-  const { id, url, roles, store, clock } = options;
+  const { id, url, roles, ingestUrl, region, store, clock } = options;
   const incarnation = uuid();
   let isSettled = false;
   let former: NodePresence['former'];
@@ -22,6 +22,8 @@ export async function nodePresence(options: PresenceOptions): Promise<NodePresen
   const row = (at: number): NodeRow => ({
     ...{ incarnation, aliveAt: at, roles },
     ...(url !== undefined && { url }),
+    ...(ingestUrl !== undefined && { ingestUrl }),
+    ...(region !== undefined && { region }),
     ...(!isSettled && former && { former: { aliveAt: former.before } }),
   });
   const write = async (next: NodeRow): Promise<boolean> => {
@@ -82,6 +84,8 @@ export interface PresenceOptions {
   readonly id: string;
   readonly url: string | undefined;
   readonly roles: readonly Role[];
+  readonly ingestUrl?: string | undefined;
+  readonly region?: string | undefined;
   readonly store: Store;
   readonly clock: Clock;
 }

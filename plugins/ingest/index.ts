@@ -1,7 +1,8 @@
 import { Type } from '@sinclair/typebox';
 import { Elysia } from 'elysia';
+import { Fault } from '../../core/fault.ts';
 import { says } from '../../core/http.ts';
-import { flagSchema, json } from '../../core/operation.ts';
+import { flagSchema, json, storeFaults } from '../../core/operation.ts';
 import { definePlugin } from '../../core/plugin.ts';
 import { openly, preflight, saysPreflight } from '../../core/public-access.ts';
 import { flagOf } from '../../core/query.ts';
@@ -12,31 +13,36 @@ import { databaseLocator, locator, noLocator } from './locator.ts';
 import { type PlacesKit, placesFor } from './places.ts';
 import { placeSchema, regionSchema } from './regions.ts';
 
+const config = Type.Object({
+  regions: Type.Array(regionSchema, {
+    maxItems: ingestLimits.regions.value,
+    default: [],
+    description:
+      'Places of this deployment: `{region, ingest, playback, base, cidrs?, location?: {latitude, longitude}}`. Default: the living nodes that take broadcasts, see node.ingestUrl and region.',
+  }),
+  database: Type.Optional(
+    Type.String({
+      minLength: 1,
+      description:
+        'Path of a database in MaxMind DB format that knows where addresses are, such as GeoLite2-City.mmdb. Read again when it changes.',
+    }),
+  ),
+});
+
 /** `GET /api/ingest`: where to broadcast to and to watch from, nearest first, for everyone. */
 export default definePlugin({
   id: 'ingest',
   summary: 'ingest discovery',
-  config: Type.Object({
-    regions: Type.Array(regionSchema, {
-      maxItems: ingestLimits.regions.value,
-      default: [],
-      description:
-        'Places of this deployment: `{region, ingest, playback, base, cidrs?, location?: {latitude, longitude}}`. Default: one, from publicUrl and rtmp.port.',
-    }),
-    database: Type.Optional(
-      Type.String({
-        minLength: 1,
-        description:
-          'Path of a database in MaxMind DB format that knows where addresses are, such as GeoLite2-City.mmdb. Read again when it changes.',
-      }),
-    ),
-  }),
+  config,
   needs: [locator],
+  faults: {
+    'ingest.no_node': { status: 503, meaning: 'No node that takes broadcasts is up.' },
+  },
   provides: [locator],
   offers: [
     offer(ingestAddresses, (kit: PlacesKit) => {
       const places = placesFor(kit);
-      return (caller) => places(caller)[0].ingest;
+      return async (caller) => (await places(caller))[0]?.ingest;
     }),
   ],
   async start(kit) {
@@ -51,11 +57,12 @@ export default definePlugin({
       .get(
         '/api/ingest',
         ({ request }) =>
-          openly(() => {
+          openly(async () => {
             const isAll = flagOf(new URL(request.url).searchParams, 'first') === false;
-            const sorted = places(kit.caller(request));
+            const sorted = await places(kit.caller(request));
+            if (sorted.length === 0) throw noNode;
             const entries = isAll
-              ? sorted.map(({ ingest, playback, base }) => ({ ingest, playback, base }))
+              ? sorted
               : sorted.slice(0, 1).map(({ ingest, playback }) => ({ ingest, playback }));
             return Response.json(entries, { headers: { 'cache-control': 'no-store' } });
           }),
@@ -68,10 +75,16 @@ export default definePlugin({
               first: flagSchema('The nearest alone, which is the default; `false`: all, nearest first.'),
             },
             answers: { 200: json(Type.Array(placeSchema), 'Places, nearest first.') },
-            faults: ['query.invalid'],
+            faults: ['query.invalid', 'ingest.no_node', ...storeFaults],
           },
         ),
       )
       .options('/api/ingest', preflight, saysPreflight('preflightIngest'));
   },
+});
+
+const noNode = new Fault('ingest.no_node', {
+  status: 503,
+  message: 'No node takes broadcasts now. Start one that has "media" among its roles, or ask again.',
+  retryAfter: 5,
 });

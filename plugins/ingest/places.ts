@@ -1,21 +1,19 @@
-import type { Caller } from '../../core/caller.ts';
 import type { Kit } from '../../core/plugin.ts';
 import { locator } from './locator.ts';
-import { nearestFirst, type Region, type RegionConfig, regionsOf } from './regions.ts';
+import { type IngestAddresses, nodeAddresses } from './node-addresses.ts';
+import { nearestFirst, type RegionConfig, regionsOf } from './regions.ts';
 
-/** Where a client broadcasts to and watches from, nearest first: at least one place. */
-export function placesFor(kit: PlacesKit): (caller: Caller) => Region[] {
+/** Where a client broadcasts to and watches from, nearest first: the regions of the config, or without any the living nodes. */
+export function placesFor(kit: PlacesKit): IngestAddresses {
   const { locate } = kit.use(locator);
-  const { rtmpPort, publicUrl } = kit.deployment;
-  const { regions: configured } = kit.config;
-  const known = regionsOf(configured, { publicUrl, rtmpPort });
-  return ({ address, baseUrl }) => {
-    // Without regions the one place is this server, under the address by which it is called.
-    const regions = configured.length > 0 ? known : regionsOf([], { publicUrl: baseUrl, rtmpPort });
-    return nearestFirst(regions, { address, location: locate(address) });
-  };
+  const regions = regionsOf(kit.config.regions);
+  if (regions.length === 0) return nodeAddresses(kit);
+  return async ({ address }) =>
+    nearestFirst(regions, { address, location: locate(address) }).map(({ ingest, playback, base }) => ({
+      ...{ ingest, playback, base },
+    }));
 }
 
-export type PlacesKit = Pick<Kit, 'deployment' | 'use'> & {
+export type PlacesKit = Pick<Kit, 'deployment' | 'nodes' | 'use'> & {
   readonly config: { readonly regions: readonly RegionConfig[] };
 };

@@ -1,7 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { type Cidr, cidr, matchLength } from '../../core/cidr.ts';
 import { Fault } from '../../core/fault.ts';
-import type { Deployment } from '../../core/plugin.ts';
 import { distance, type Location } from './distance.ts';
 import { ingestLimits } from './limits.ts';
 
@@ -14,7 +13,7 @@ const url = (schemes: readonly string[], example: string) =>
 
 export const regionSchema = Type.Object(
   {
-    region: Type.String({ pattern: '^[a-z]{3}$', expected: 'three small letters, such as an airport code' }),
+    region: Type.String({ pattern: '^[a-z]{3}$', expected: 'three lower-case letters, such as an airport code' }),
     ingest: url(['rtmp', 'rtmps'], 'rtmp://fra-rtmp.example.com/live'),
     playback: url(['http', 'https'], 'https://fra-cdn.example.com/hls'),
     base: url(['http', 'https'], 'https://fra-cdn.example.com'),
@@ -42,6 +41,9 @@ export const placeSchema = Type.Object(
     base: Type.Optional(
       Type.String({ description: 'With `first=false`.', examples: ['https://fra-cdn.example.com'] }),
     ),
+    region: Type.Optional(
+      Type.String({ description: 'With `first=false`: of a node that names one.', examples: ['fra'] }),
+    ),
   },
   { $id: 'Ingest', additionalProperties: false },
 );
@@ -55,15 +57,8 @@ export interface Region {
   readonly location?: Location;
 }
 
-/** The regions of the config; without any, the deployment's own address. Throws a Fault `config.invalid`. */
-export function regionsOf(
-  configured: readonly RegionConfig[],
-  { publicUrl, rtmpPort }: Pick<Deployment, 'publicUrl' | 'rtmpPort'>,
-): Region[] {
-  if (configured.length === 0) {
-    const ingest = `rtmp://${new URL(publicUrl).hostname}:${rtmpPort}/live`;
-    return [{ ingest, playback: `${publicUrl}/hls`, base: publicUrl, blocks: [] }];
-  }
+/** The regions of the config. Throws a Fault `config.invalid`. */
+export function regionsOf(configured: readonly RegionConfig[]): Region[] {
   const problems: string[] = [];
   const regions = configured.map(({ ingest, playback, base, location, cidrs = [] }, index) => {
     const blocks = cidrs.flatMap((text, place) => {

@@ -98,11 +98,11 @@ export interface SessionFacts {
 }
 
 /**
- * Where a client sends broadcasts to: an RTMP address without the key, as `/api/ingest` names it first. Absent plugin: this server's
- * own.
+ * Where a client sends broadcasts to: an RTMP address without the key, as `/api/ingest` names it first. Undefined while no node takes
+ * broadcasts. Absent plugin: a living node that does.
  */
 export const ingestAddresses =
-  collection<(caller: Caller) => string | Promise<string>>('streams.ingest-address');
+  collection<(caller: Caller) => Promise<string | undefined>>('streams.ingest-address');
 
 /** The page on which a client watches what has this playback id, or the recording of the session with this id. */
 export const watchPages = collection<(id: string, caller: Caller) => string>('streams.watch-page');

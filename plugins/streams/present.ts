@@ -1,5 +1,6 @@
 import type { Caller } from '../../core/caller.ts';
 import type { FieldSet } from '../../core/resource.ts';
+import { nodeAddresses } from '../ingest/contract.ts';
 import { ingestAddresses, stream, watchPages } from './contract.ts';
 import type { StreamDocument } from './document.ts';
 import type { StreamsKit } from './kit.ts';
@@ -12,8 +13,9 @@ export function presenter(
   const fields = kit.fields(stream);
   const derived = kit.derived(stream);
   const [watchPage] = kit.offered(watchPages);
-  const own = ({ baseUrl }: Caller) => `rtmp://${new URL(baseUrl).hostname}:${kit.deployment.rtmpPort}/live`;
-  const [ingestAddress = own] = kit.offered(ingestAddresses);
+  const nodes = nodeAddresses(kit);
+  const ofNodes = async (caller: Caller) => (await nodes(caller))[0]?.ingest;
+  const [ingestAddress = ofNodes] = kit.offered(ingestAddresses);
 
   return async (document, caller) => {
     const { parentId, streamKey: key, playbackId } = document;

@@ -105,6 +105,8 @@ export async function fleet(options: FleetOptions): Promise<Fleet> {
       },
       ...{ nodeId: id, nodeUrl: `http://${id}`, nodeTimeout: 10_000, isAlone: false },
       roles: more.roles ?? ['api', 'media', 'actors', 'worker'],
+      ...(more.region !== undefined && { region: more.region }),
+      ...(more.ingestUrl !== undefined && { ingestUrl: more.ingestUrl }),
       ...{ partitions: 16, hotActors: 1000 },
       log: jsonLog({ level: 'debug', now: () => clock.now(), write: (line) => lines.push(`${id} ${line}`) }),
       onFatal: (reason) => {
@@ -206,12 +208,19 @@ export interface Fleet {
   readonly lines: readonly string[];
   /** What does not answer, to whichever node. */
   readonly state: { isStoreDown: boolean; areActorsDown: boolean };
-  start(id: string, options?: { roles?: readonly Role[]; bootstrapKey?: string }): Promise<FleetNode>;
+  start(id: string, options?: NodeOptions): Promise<FleetNode>;
   settle(): Promise<void>;
   advance(duration: string): Promise<void>;
   // biome-ignore lint/suspicious/noExplicitAny: bodies of all events
   events(): Promise<any[]>;
   [Symbol.asyncDispose](): Promise<void>;
+}
+
+export interface NodeOptions {
+  readonly roles?: readonly Role[];
+  readonly bootstrapKey?: string;
+  readonly region?: string;
+  readonly ingestUrl?: string;
 }
 
 export interface FleetNode {

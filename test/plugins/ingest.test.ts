@@ -85,7 +85,7 @@ describe('ingest discovery', () => {
   });
 
   it.each([
-    [{ region: 'Frankfurt' }, 'regions.0.region: expected three small letters'],
+    [{ region: 'Frankfurt' }, 'regions.0.region: expected three lower-case letters'],
     [{ ingest: 'http://x/live' }, 'regions.0.ingest: expected a URL such as'],
     [{ playback: 'nowhere' }, 'regions.0.playback: expected a URL such as'],
     [{ base: undefined }, 'regions.0.base: expected a URL such as'],
