@@ -19,11 +19,13 @@ export interface Principal {
 export interface Authenticator {
   /** Undefined for a key that is unknown or revoked; asked for every request. */
   principal(key: string): Promise<Principal | undefined>;
+  /** Whether a key still exists, by its id: for what was signed with its leave. The bootstrap key (undefined) always does. */
+  exists(keyId: string | undefined): boolean | Promise<boolean>;
   /**
    * Calls back once when the key is revoked, also when that has happened already: for answers that go on for
    * long. Returns the unsubscribe.
    */
-  onRevoked(principal: Principal, revoked: () => void): () => void;
+  onRevoked(principal: Pick<Principal, 'keyId'>, revoked: () => void): () => void;
 }
 
 export const authenticator = token<Authenticator>('accounts.authenticator');

@@ -79,6 +79,10 @@ export function storedKeys(
       if (timingSafeEqual(hash, options.bootstrap.hash)) return admin;
       return memory ? memory.learn(hash, () => find(hash)) : find(hash);
     },
+    exists(keyId) {
+      if (keyId === undefined || memory?.knows(keyId)) return true;
+      return kit.resources.get('api-token', keyId, { isPlain: true }).then((row) => row !== undefined);
+    },
     onRevoked({ keyId }, listener) {
       if (keyId === undefined) return () => {};
       const called = listeners.get(keyId) ?? new Set();

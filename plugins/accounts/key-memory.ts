@@ -7,6 +7,8 @@ export interface KeyMemory {
   get(hash: Uint8Array): Principal | undefined;
   /** Looks a key up and remembers it, unless one was forgotten meanwhile: what was read may have been that one. */
   learn(hash: Uint8Array, find: () => Promise<Principal | undefined>): Promise<Principal | undefined>;
+  /** The key with this id was used lately, and is not deleted. */
+  knows(keyId: string): boolean;
   forget(keyId: string): void;
 }
 
@@ -25,6 +27,7 @@ export function keyMemory(): KeyMemory {
       known.set(nameOf(hash), principal);
       return principal;
     },
+    knows: (keyId) => known.values().some((principal) => principal.keyId === keyId),
     forget(keyId) {
       forgotten += 1;
       for (const [name, principal] of known) if (principal.keyId === keyId) known.delete(name);

@@ -56,10 +56,10 @@ export interface TaskReference {
 /** What tasks of one type are: offered by the plugin that makes them. */
 export interface TaskKind {
   readonly type: TaskType;
-  /** Called before a failed or cancelled one becomes `pending` again. Throws a Fault when that cannot be. `caller`: who asks for it. */
+  /** Called before a failed or cancelled one becomes `pending` again. Throws a Fault when that cannot be. `caller`, `keyId`: who asks for it, and with which API key. */
   renew(
     task: { readonly id: string } & TaskReference,
-    options: { readonly caller: Caller },
+    options: { readonly caller: Caller; readonly keyId: string | undefined },
   ): Promise<Renewal>;
   /**
    * Does the work of one task of this type, on some node and off the threads that read sockets. Types without it are worked at by

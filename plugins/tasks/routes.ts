@@ -66,7 +66,7 @@ export function routes(kit: TasksKit): AnyElysia {
           run: async ({ isRepeat, caller }) => {
             const document = await owned(principal, id);
             const renew = async () => {
-              const renewal = await renewed(document, { kit, caller });
+              const renewal = await renewed(document, { kit, caller, keyId: principal.keyId });
               await told(id, { type: 'retry', deadline: renewal.deadline });
               return renewal;
             };
@@ -122,13 +122,13 @@ const fields = {
 
 function renewed(
   document: TaskDocument,
-  { kit, caller }: { kit: TasksKit; caller: Caller },
+  { kit, ...by }: { kit: TasksKit; caller: Caller; keyId: string | undefined },
 ): Promise<Renewal> {
   const { id, type, phase, account, inputAssetId, outputAssetId } = document;
   const kind = kit.offered(taskKinds).find((one) => one.type === type);
   const isEnded = phase === 'failed' || phase === 'cancelled';
   if (!isEnded || !kind) return Promise.reject(notPossible(document, 'retry'));
-  return kind.renew({ id, phase, account, inputAssetId, outputAssetId }, { caller });
+  return kind.renew({ id, phase, account, inputAssetId, outputAssetId }, by);
 }
 
 /** For an attempt that comes again: an earlier one of the same request may have done it already. */

@@ -5,6 +5,7 @@ import { type Answer, idSchema, nothing, type Operation, storeFaults } from '../
 const query = (more: Readonly<Record<string, TSchema>> = {}) => ({
   ...more,
   expires: Type.String({ isRequired: true, examples: ['1767268800'] }),
+  key: Type.String({ description: 'Id of the API key that asked for it.', examples: idSchema.examples }),
   signature: Type.String({ isRequired: true, examples: ['6Xk…'] }),
 });
 const header = (example: string, description = ''): TSchema =>
@@ -22,7 +23,14 @@ const one: Open = {
   query: query({ node: Type.String({ isRequired: true, examples: ['local'] }) }),
 };
 type Open = Pick<Operation, 'isOpen' | 'path' | 'query'>;
-const ofAll = ['upload.altered', 'upload.wrong_version', 'upload.invalid', 'asset.not_found', ...storeFaults];
+const ofAll = [
+  'upload.altered',
+  'upload.revoked',
+  'upload.wrong_version',
+  'upload.invalid',
+  'asset.not_found',
+  ...storeFaults,
+];
 const ofOne = [...ofAll, 'upload.ended', 'upload.not_found', 'upload.locked', 'node.unreachable'];
 const ofBytes = [
   ...[

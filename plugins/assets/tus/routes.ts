@@ -17,12 +17,15 @@ export function tusRoutes(kit: AssetsKit, { urls }: { urls: UploadUrls }): AnyEl
 
   const created = async (request: Request, assetId: string): Promise<Response> => {
     checkVersion(request);
-    const expires = await urls.checkTus(assetId, new URL(request.url).searchParams);
+    const { expires, keyId } = await urls.checkTus(assetId, new URL(request.url).searchParams);
     const { hasBytes, ...creation } = creationOf(request);
     const begun = await tus.create({ assetId, ...creation, expires });
     const { uploadId } = begun;
     const at = { assetId, uploadId };
-    const location = await urls.makeTusUpload({ ...at, node }, { expires, caller: kit.caller(request) });
+    const location = await urls.makeTusUpload(
+      { ...at, node },
+      { expires, keyId, caller: kit.caller(request) },
+    );
     // Nothing more will come of an empty one: it is seen to now.
     const isWhole = creation.size === 0;
     const now = hasBytes || isWhole ? await tus.append(at, { request, offset: 0 }) : begun;

@@ -5,6 +5,7 @@ import type { FaultTable } from '../../../core/plugin.ts';
 export const uploadFaults: FaultTable = {
   'upload.altered': { status: 403, meaning: 'This is not an upload URL of ours, or it was altered.' },
   'upload.expired': { status: 403, meaning: 'The upload URL has expired.' },
+  'upload.revoked': { status: 403, meaning: 'The API key that asked for the upload URL was deleted.' },
   'upload.accepted': { status: 409, meaning: 'A file of this URL was accepted already, maybe meanwhile.' },
   'upload.cancelled': { status: 409, meaning: 'The task of the upload was cancelled; retry it first.' },
   'upload.busy': { status: 409, meaning: 'As many uploads to this asset run as may.' },

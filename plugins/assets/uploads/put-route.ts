@@ -19,8 +19,10 @@ export function putRoute(kit: AssetsKit, { urls }: { urls: UploadUrls }): AnyEly
       '/upload/:assetId',
       ({ request, params: { assetId } }) =>
         openly(async () => {
-          await urls.check(assetId, new URL(request.url).searchParams);
-          return Response.json(await shown.present(await upload(request, assetId), kit.caller(request)));
+          const by = await urls.check(assetId, new URL(request.url).searchParams);
+          return Response.json(
+            await shown.present(await upload(request, { assetId, by }), kit.caller(request)),
+          );
         }),
       {
         // Elysia would read a body whole, by what its type claims to be.
@@ -33,12 +35,23 @@ export function putRoute(kit: AssetsKit, { urls }: { urls: UploadUrls }): AnyEly
             path: { assetId: idSchema },
             query: {
               expires: Type.String({ isRequired: true, examples: ['1767268800'] }),
+              key: Type.String({
+                description: 'Id of the API key that asked for it.',
+                examples: idSchema.examples,
+              }),
               signature: Type.String({ isRequired: true, examples: ['6Xk…'] }),
             },
             file: ['video/mp4'],
             answers: { 200: json(shown.schema, 'The asset, ready.') },
             faults: [
-              ...['upload.altered', 'upload.expired', 'upload.accepted', 'upload.cancelled', 'upload.busy'],
+              ...[
+                'upload.altered',
+                'upload.expired',
+                'upload.revoked',
+                'upload.accepted',
+                'upload.cancelled',
+                'upload.busy',
+              ],
               ...['upload.refused', 'upload.too_many', 'server.busy', 'asset.not_found'],
               ...['intake.too_large', 'intake.broken', 'intake.silent', 'intake.slow', 'intake.full'],
               'intake.unavailable',

@@ -1,3 +1,4 @@
+import { authenticator } from '../../../core/auth.ts';
 import { uuid } from '../../../core/ids.ts';
 import type { ReceivedFile } from '../../../core/ports/intake.ts';
 import { bytesOf } from '../../../core/size.ts';
@@ -11,23 +12,28 @@ import { leastPace } from './pace.ts';
 import { progressOf } from './progress.ts';
 import { taskIdOf } from './task-of.ts';
 import type { Try, UploadTries } from './tries.ts';
+import { revoked, type SignedFor } from './url.ts';
 
 /** Takes the file of an asset in one request: writes it down as it comes, looks into it, stores it, makes the asset ready. */
 export function uploader(
   kit: AssetsKit,
   { tries }: { tries: UploadTries },
-): (request: Request, assetId: string) => Promise<AssetDocument> {
+): (request: Request, to: { assetId: string; by: Pick<SignedFor, 'keyId'> }) => Promise<AssetDocument> {
   const { clock, config, intake, log } = kit;
   const most = bytesOf(config.maxUploadSize);
 
   /** Throws a Fault of `settle` when it is no use to try the same again. */
-  const attempt = async (request: Request, of: Try): Promise<AssetDocument> => {
+  const attempt = async (
+    request: Request,
+    { of, by }: { of: Try; by: Pick<SignedFor, 'keyId'> },
+  ): Promise<AssetDocument> => {
     const { taskId, workId } = of;
     const ending = new AbortController();
     const expected = lengthOf(request);
     const unwanted = () => ending.abort(cancelled);
     const stop = () => ending.abort(stopping);
     kit.signal.addEventListener('abort', stop);
+    const unsubscribe = kit.use(authenticator).onRevoked(by, () => ending.abort(revoked));
     let file: ReceivedFile | undefined;
     try {
       const watch = { taskId, workId, expected, to: comeStage(await isNormalised(kit)) };
@@ -38,15 +44,17 @@ export function uploader(
         signal: ending.signal,
         onBytes: progressOf(watch, { tasks: kit.use(tasks), clock, unwanted }),
       });
+      unsubscribe();
       // All is here: from now on it goes on without the client too.
       return await tries.take(file, { of, name: workId, signal: ending.signal });
     } finally {
+      unsubscribe();
       kit.signal.removeEventListener('abort', stop);
       await file?.discard();
     }
   };
 
-  return async (request, assetId) => {
+  return async (request, { assetId, by }) => {
     const document = await tries.documentOf(assetId);
     if (document.status === 'ready') throw accepted;
     // Before anything is changed, or a byte is taken. What is too long for us is refused for that.
@@ -60,7 +68,7 @@ export function uploader(
       letGo = kit.hold(request);
       try {
         await tries.awaitAnew(document);
-        return await attempt(request, of);
+        return await attempt(request, { of, by });
       } catch (error) {
         await tries.settle(error, of).catch((trouble: unknown) => {
           // It is told when this process ends, or when the next try has an end.

@@ -39,7 +39,7 @@ export function requestRoute(
         principal,
         run: async ({ id, caller }) => {
           const { name, userTags } = await body.read(request);
-          const { accountId: account, keyName } = principal;
+          const { accountId: account, keyName, keyId } = principal;
           await places.admit(account);
           await kit.intake.checkRoom(0);
           const expires = clock.now() + assetLimits.uploadUrl;
@@ -55,8 +55,8 @@ export function requestRoute(
           const row = await assetRow(id, kit);
           if (!row) throw new Fault('asset.not_found', { status: 404, message: 'The asset was deleted.' });
           return Response.json({
-            url: await urls.make(id, { expires, caller }),
-            tusEndpoint: await urls.makeTus(id, { expires, caller }),
+            url: await urls.make(id, { expires, caller, keyId }),
+            tusEndpoint: await urls.makeTus(id, { expires, caller, keyId }),
             asset: await shown.present(assetOf(row), caller),
             task: await kit.use(tasks).show(taskId),
           });

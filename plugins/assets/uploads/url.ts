@@ -1,4 +1,5 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import { authenticator } from '../../../core/auth.ts';
 import type { Caller } from '../../../core/caller.ts';
 import { Fault } from '../../../core/fault.ts';
 import type { Kit } from '../../../core/plugin.ts';
@@ -8,17 +9,17 @@ import type { Kit } from '../../../core/plugin.ts';
  * seconds count.
  */
 export interface UploadUrls {
-  /** Takes a PUT. */
+  /** Takes a PUT. All URLs end with the API key that asked for them. */
   make(assetId: string, options: UrlOptions): Promise<string>;
-  /** Faults `upload.altered` and `upload.expired` (403). */
-  check(assetId: string, query: URLSearchParams): Promise<void>;
+  /** Answers whose URL it is. Faults `upload.altered`, `upload.expired` and `upload.revoked` (403). */
+  check(assetId: string, query: URLSearchParams): Promise<SignedFor>;
   /** Where tus uploads are created. */
   makeTus(assetId: string, options: UrlOptions): Promise<string>;
-  /** Answers when it expires. Faults as above. */
-  checkTus(assetId: string, query: URLSearchParams): Promise<number>;
+  /** The same of an endpoint of tus. */
+  checkTus(assetId: string, query: URLSearchParams): Promise<SignedFor>;
   /** One tus upload, and the node that has it. */
   makeTusUpload(place: TusPlace, options: UrlOptions): Promise<string>;
-  /** Faults `upload.altered` (403), `upload.ended` (410). */
+  /** Faults `upload.altered` and `upload.revoked` (403), `upload.ended` (410). */
   checkTusUpload(at: Omit<TusPlace, 'node'>, query: URLSearchParams): Promise<TusPlace>;
 }
 
@@ -27,6 +28,14 @@ export interface UrlOptions {
   readonly expires: number;
   /** Who is given the URL. */
   readonly caller: Caller;
+  /** Id of the API key with whose leave; undefined for the bootstrap key. */
+  readonly keyId: string | undefined;
+}
+
+export interface SignedFor {
+  /** Epoch ms. */
+  readonly expires: number;
+  readonly keyId: string | undefined;
 }
 
 export interface TusPlace {
@@ -35,7 +44,7 @@ export interface TusPlace {
   readonly node: string;
 }
 
-export function uploadUrls({ resources, clock }: UrlKit): UploadUrls {
+export function uploadUrls({ resources, clock, use }: UrlKit): UploadUrls {
   let known: Promise<Buffer> | undefined;
   const secret = () => {
     known ??= ownSecret({ resources, clock }).catch((error) => {
@@ -49,23 +58,26 @@ export function uploadUrls({ resources, clock }: UrlKit): UploadUrls {
     createHmac('sha256', await secret())
       .update(words.join('\n'))
       .digest();
-  const signed = async (path: string, { words, given, caller }: Signed) => {
-    const signature = (await signatureOf(words)).toString('base64url');
-    return `${caller.baseUrl}/upload/${path}?${new URLSearchParams({ ...given, signature })}`;
+  const signed = async (path: string, { words, given, caller, keyId }: Signed) => {
+    const signature = (await signatureOf(withKey(words, keyId))).toString('base64url');
+    const all = { ...given, ...(keyId !== undefined && { key: keyId }), signature };
+    return `${caller.baseUrl}/upload/${path}?${new URLSearchParams(all)}`;
   };
-  /** When it expires, epoch ms. */
   const checked = async (
     query: URLSearchParams,
     { words, late }: { words(expires: string): readonly string[]; late: Fault },
-  ): Promise<number> => {
+  ): Promise<SignedFor> => {
     const expires = query.get('expires') ?? '';
     const given = Buffer.from(query.get('signature') ?? '', 'base64url');
-    const right = await signatureOf(words(expires));
+    const keyId = query.get('key') ?? undefined;
+    const right = await signatureOf(withKey(words(expires), keyId));
+    // A line break in it could stand for the one before the key.
+    if (!/^\d+$/.test(expires)) throw altered;
     if (given.length !== right.length || !timingSafeEqual(given, right)) throw altered;
-    // Signed by us, so it is a number.
     const time = Number(expires) * 1000;
     if (clock.now() >= time) throw late;
-    return time;
+    if (!(await use(authenticator).exists(keyId))) throw revoked;
+    return { expires: time, keyId };
   };
   const ofPut = (assetId: string) => (expires: string) => ['PUT', assetId, expires];
   const ofTus = (assetId: string) => (expires: string) => ['TUS', assetId, expires];
@@ -74,23 +86,21 @@ export function uploadUrls({ resources, clock }: UrlKit): UploadUrls {
     (expires: string) => ['TUS upload', assetId, uploadId, node, expires];
 
   return {
-    make(assetId, { expires: time, caller }) {
+    make(assetId, { expires: time, ...by }) {
       const expires = inSeconds(time);
-      return signed(assetId, { words: ofPut(assetId)(expires), given: { expires }, caller });
+      return signed(assetId, { words: ofPut(assetId)(expires), given: { expires }, ...by });
     },
-    async check(assetId, query) {
-      await checked(query, { words: ofPut(assetId), late: expired });
-    },
-    makeTus(assetId, { expires: time, caller }) {
+    check: (assetId, query) => checked(query, { words: ofPut(assetId), late: expired }),
+    makeTus(assetId, { expires: time, ...by }) {
       const expires = inSeconds(time);
-      return signed(`${assetId}/tus`, { words: ofTus(assetId)(expires), given: { expires }, caller });
+      return signed(`${assetId}/tus`, { words: ofTus(assetId)(expires), given: { expires }, ...by });
     },
     checkTus: (assetId, query) => checked(query, { words: ofTus(assetId), late: expired }),
-    makeTusUpload(place, { expires: time, caller }) {
+    makeTusUpload(place, { expires: time, ...by }) {
       const { assetId, uploadId, node } = place;
       const expires = inSeconds(time);
       const given = { node, expires };
-      return signed(`${assetId}/tus/${uploadId}`, { words: ofTusUpload(place)(expires), given, caller });
+      return signed(`${assetId}/tus/${uploadId}`, { words: ofTusUpload(place)(expires), given, ...by });
     },
     async checkTusUpload(at, query) {
       const place = { ...at, node: query.get('node') ?? '' };
@@ -108,9 +118,14 @@ interface Signed {
   readonly words: readonly string[];
   readonly given: Readonly<Record<string, string>>;
   readonly caller: Caller;
+  readonly keyId: string | undefined;
 }
 
-type UrlKit = Pick<Kit, 'resources' | 'clock'>;
+function withKey(words: readonly string[], keyId: string | undefined): readonly string[] {
+  return keyId === undefined ? words : [...words, keyId];
+}
+
+type UrlKit = Pick<Kit, 'resources' | 'clock' | 'use'>;
 
 /** The deployment's secret for such URLs: made by the first node that needs it, the same on all. */
 async function ownSecret({ resources, clock }: Pick<UrlKit, 'resources' | 'clock'>): Promise<Buffer> {
@@ -137,6 +152,11 @@ const expired = new Fault('upload.expired', {
   status: 403,
   message:
     'This upload URL has expired. Ask for another with POST /api/asset/request-upload, or by a retry of its task.',
+});
+/** Of a URL, or of a file that comes by it. */
+export const revoked = new Fault('upload.revoked', {
+  status: 403,
+  message: 'The API key that asked for this upload URL was deleted. Ask for another URL with another key.',
 });
 const ended = new Fault('upload.ended', {
   status: 410,
