@@ -13,7 +13,10 @@ const url = (schemes: readonly string[], example: string) =>
 
 export const regionSchema = Type.Object(
   {
-    region: Type.String({ pattern: '^[a-z]{3}$', expected: 'three lower-case letters, such as an airport code' }),
+    region: Type.String({
+      pattern: '^[a-z]{3}$',
+      expected: 'three lower-case letters, such as an airport code',
+    }),
     ingest: url(['rtmp', 'rtmps'], 'rtmp://fra-rtmp.example.com/live'),
     playback: url(['http', 'https'], 'https://fra-cdn.example.com/hls'),
     base: url(['http', 'https'], 'https://fra-cdn.example.com'),
