@@ -1,2 +1,42 @@
-/** Where to broadcast to while ingest discovery is off: streams name it all the same. */
-export { nodeAddresses } from './node-addresses.ts';
+import type { Caller } from '../../core/caller.ts';
+import type { KnownNode } from '../../core/nodes.ts';
+import type { Kit } from '../../core/plugin.ts';
+
+/** Where to broadcast to and to watch from. */
+export interface IngestAddress {
+  /** RTMP, without the stream key. */
+  readonly ingest: string;
+  /** HLS. */
+  readonly playback: string;
+  readonly base: string;
+  /** Three letters, where the deployment names its regions. */
+  readonly region?: string;
+}
+
+/** Nearest to the caller first; none while no node takes broadcasts. Faults `store.*` (503). */
+export type IngestAddresses = (caller: Caller) => Promise<readonly IngestAddress[]>;
+
+/**
+ * The living nodes that take broadcasts; all of them play everything. First those in the region of this node, this node itself
+ * before others, then by id. Nodes behind one balancer name the same address, which is there once.
+ */
+export function nodeAddresses({ nodes, deployment }: Pick<Kit, 'nodes' | 'deployment'>): IngestAddresses {
+  return async ({ baseUrl }) => {
+    const { own } = nodes;
+    const found = new Map<string, IngestAddress>();
+    const media = (await nodes.list()).filter(({ isAlive, roles }) => isAlive && roles.includes('media'));
+    const distance = ({ id, region }: KnownNode) => (id === own.id ? 0 : 1) + (region === own.region ? 0 : 2);
+    for (const { ingestUrl, region } of media.toSorted((a, b) => distance(a) - distance(b))) {
+      // Alone it has one only where the config names it. Of a fleet, each node of this version has one.
+      const ingest = ingestUrl ?? (deployment.isAlone ? ownIngest(baseUrl, deployment) : undefined);
+      if (ingest === undefined || found.has(ingest)) continue;
+      const address = { ingest, playback: `${baseUrl}/hls`, base: baseUrl };
+      found.set(ingest, region === undefined ? address : { ...address, region });
+    }
+    return [...found.values()];
+  };
+}
+
+function ownIngest(baseUrl: string, { rtmpPort }: Pick<Kit['deployment'], 'rtmpPort'>): string {
+  return `rtmp://${new URL(baseUrl).hostname}:${rtmpPort}/live`;
+}

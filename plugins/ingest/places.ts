@@ -1,6 +1,6 @@
 import type { Kit } from '../../core/plugin.ts';
+import { type IngestAddresses, nodeAddresses } from './contract.ts';
 import { locator } from './locator.ts';
-import { type IngestAddresses, nodeAddresses } from './node-addresses.ts';
 import { nearestFirst, type RegionConfig, regionsOf } from './regions.ts';
 
 /** Where a client broadcasts to and watches from, nearest first: the regions of the config, or without any the living nodes. */
