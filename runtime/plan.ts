@@ -121,7 +121,7 @@ function unique(
 }
 
 /** How an error names a plugin: with its file, as two may have one id. */
-export function culprit(id: string, file: string | undefined): string {
+function culprit(id: string, file: string | undefined): string {
   return file === undefined ? id : `${id} (${file})`;
 }
 

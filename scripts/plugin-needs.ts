@@ -1,7 +1,7 @@
 import type { Plugin } from '../core/plugin.ts';
 
 /** What a plugin and the others have to do with each other. All are ids, in the order in which plugins start. */
-export interface PluginNeeds {
+interface PluginNeeds {
   readonly id: string;
   /** It does not start without them. */
   readonly needs: readonly string[];
