@@ -17,6 +17,12 @@ const shipped = await allPlugins();
 /** Of three blocks, and a root above them. */
 const film = tableBytes(2_500_000);
 
+interface IpfsOutput {
+  readonly videoFileCid: string;
+  readonly videoFileGatewayUrl: string;
+  readonly erc1155MetadataCid: string;
+}
+
 /** A world in which assets of these bytes are exported by the driver `local`. */
 async function studio(ipfs: Record<string, unknown> = {}) {
   const maker = assetMaker();
@@ -35,7 +41,7 @@ async function studio(ipfs: Record<string, unknown> = {}) {
       const { body } = await w.request('POST', `/api/asset/${id}/export`, { body: { ipfs: {} } });
       await w.settle();
       const task = (await w.request('GET', `/api/task/${body.task.id}`)).body;
-      return { id, ...(task.output.export.ipfs as Record<string, string>) };
+      return { id, ...(task.output.export.ipfs as IpfsOutput) };
     },
     async get(path: string, headers: Record<string, string> = {}, method = 'GET') {
       const answer = await w.app.handle(new Request(`http://localhost:8080${path}`, { method, headers }));
