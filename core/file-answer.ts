@@ -37,10 +37,7 @@ export const fileFaults = [
  * Answers a GET or HEAD of a file, with ranges and preconditions (RFC 9110 §13, §14): 200, 206, 304, 412 or 416. Undefined: a
  * blob of it is not there. A HEAD reads nothing. The body is read as fast as the client takes it and no further
  * ahead than the blob store reads; a client that goes away ends the reading. A body that cannot be had to its end breaks the
- * connection, so that no client takes a part for the whole.
- *
- * Bun 1.4 writes no `Content-Length` before a stream (oven-sh/bun #10507) but chunks, so short answers are read first; HEAD and
- * `Content-Range` tell the size of the others.
+ * connection, so that no client takes a part for the whole. Every answer has its `Content-Length`, which `runtime/http` sends.
  */
 export async function fileAnswer(
   request: Request,
@@ -72,8 +69,7 @@ export async function fileAnswer(
   const body = await bodyOf(part(file.pieces, { from, to }), { blobs, signal: request.signal });
   if (body === undefined) return undefined;
   headers.set('content-length', String(to - from));
-  if (to - from > atOnce) return new Response(body, { status, headers });
-  return new Response(await new Response(body).bytes(), { status, headers });
+  return new Response(body, { status, headers });
 }
 
 /** Bytes `from` up to `to` of the pieces put one behind the other, in memory; undefined where a blob of them is not there. */
@@ -85,8 +81,6 @@ export async function readPieces(
   const body = await bodyOf(part(pieces, options), options);
   return body && (await new Response(body as ReadableStream<Uint8Array<ArrayBuffer>>).bytes());
 }
-
-const atOnce = requestLimits.fileAtOnce.value;
 
 function headersOf(file: AnsweredFile): Headers {
   const { type, name, ending } = file;

@@ -3,7 +3,6 @@ import { type AnyElysia, Elysia } from 'elysia';
 import type { Fault } from './fault.ts';
 import { type AnsweredFile, fileAnswer, fileFaults } from './file-answer.ts';
 import { says } from './http.ts';
-import { requestLimits } from './limits.ts';
 import { nothing, type Operation, type Parameters, storeFaults, text } from './operation.ts';
 import type { Blobs } from './ports/blobs.ts';
 import { openly } from './public-access.ts';
@@ -50,7 +49,7 @@ export function fileRoute(path: string, options: FileRoute & { blobs: Pick<Blobs
   return new Elysia().get(path, answer, says(summary, operation));
 }
 
-const whole = `The file. Of more than ${requestLimits.fileAtOnce.value / 1024} KiB it comes in chunks, without \`Content-Length\`: HEAD and \`Content-Range\` tell the size.`;
+const whole = 'The file.';
 
 /** What scripts of other origins may read, beyond what they may read of any answer. */
 const exposed = 'Accept-Ranges, Content-Disposition, Content-Length, Content-Range, ETag, Last-Modified';
@@ -59,6 +58,7 @@ const etag = Type.String({ description: 'The version, in quotes.', examples: ['"
 const contentRange = Type.String({ examples: ['bytes 0-1023/146515'] });
 const headers = {
   'Accept-Ranges': Type.String({ examples: ['bytes'] }),
+  'Content-Length': Type.String({ description: 'Bytes of the body.', examples: ['146515'] }),
   'Content-Disposition': Type.String({ description: 'Its name.', examples: ['inline; filename="Film.mp4"'] }),
   ETag: etag,
   'Last-Modified': Type.String({ examples: ['Fri, 02 Jan 2026 03:04:05 GMT'] }),

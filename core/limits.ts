@@ -57,12 +57,6 @@ export const requestLimits = limitTable('http', {
     meaning: 'The name that a file is saved as, in UTF-8, without its ending.',
     beyond: 'It is cut off.',
   },
-  fileAtOnce: {
-    value: 65_536,
-    unit: 'bytes',
-    meaning: 'A file, or range of one, that is read before it is answered, and so has a `Content-Length`.',
-    beyond: 'It is answered as it is read, in chunks.',
-  },
   causeWindow: {
     value: 10_000,
     unit: 'ms',

@@ -5,8 +5,8 @@ export const serverLimits = limitTable('http', {
   headerBytes: {
     value: 16_384,
     unit: 'bytes',
-    meaning: 'Request line and headers together: so much Bun reads.',
-    beyond: '431 without a body.',
+    meaning: 'Request line and headers together.',
+    beyond: '431 without a body, or 414 for a request line alone.',
   },
   fileBytes: {
     value: 2 ** 43,

@@ -4,10 +4,12 @@ import { faultResponse, type HttpCore } from '../core/http.ts';
 import { valuesOf } from '../core/limit-table.ts';
 import type { Log } from '../core/log.ts';
 import type { Peers } from '../core/peers.ts';
+import { ServedRequest } from './http/served-request.ts';
+import { serveHttp } from './http/server.ts';
 import { serverLimits } from './limits.ts';
 import type { NodeGate } from './node-gate.ts';
 
-const { fileBytes: maxRequestBodySize, idleTimeout } = valuesOf(serverLimits);
+const { fileBytes: maxBody, headerBytes, idleTimeout } = valuesOf(serverLimits);
 
 /**
  * Serves an app over HTTP. Throws a Fault that names the port when it cannot be had.
@@ -27,32 +29,30 @@ export async function listen(
 ): Promise<{ port: number; stop(): Promise<void> }> {
   try {
     const { host: hostname, port, gate, requests = Number.POSITIVE_INFINITY } = options;
-    const isUrl = urlCheck();
-    const server = Bun.serve({
+    const server = serveHttp({
       hostname,
       port,
       idleTimeout,
-      maxRequestBodySize,
-      // Otherwise an error that reaches Bun is answered with a page that shows the source.
-      development: false,
-      // With `development: false` Bun shares the port with whoever asks alike: a second server would take half of the
-      // first one's requests, and nobody would be told.
-      reusePort: false,
-      fetch: (request, own) => {
-        if (!isUrl(request.url)) return faultResponse(badAddress);
-        if (own.pendingRequests > requests && !isForOperators(request)) return faultResponse(busy);
+      maxHead: headerBytes,
+      maxBody,
+      isUrl: urlCheck(),
+      answer(request, pending) {
+        if (pending > requests && !isForOperators(request)) return faultResponse(busy);
         return gate?.(request) ?? app.fetch(request);
       },
-      error(error) {
+      badAddress: () => faultResponse(badAddress),
+      failed(error) {
         options.log.error('a request failed outside its route', { error });
         return faultResponse(internal);
       },
     });
-    options.peers?.knownBy((request) => server.requestIP(request)?.address);
-    options.holds?.heldBy((request, isHeld) => server.timeout(request, isHeld ? 0 : idleTimeout));
+    options.peers?.knownBy((request) => (request instanceof ServedRequest ? request.origin.peer : undefined));
+    options.holds?.heldBy((request, isHeld) => {
+      if (request instanceof ServedRequest) request.isHeld = isHeld;
+    });
     return {
-      port: server.port ?? port,
-      stop: () => server.stop(true),
+      port: server.port,
+      stop: async () => server.stop(),
     };
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;

@@ -1,0 +1,118 @@
+import { STATUS_CODES } from 'node:http';
+
+/** Where an answer goes. */
+export interface AnswerTarget {
+  /** Sends bytes; settles `true` when the client may be sent more, `false` when it has left. */
+  write(bytes: Uint8Array): Promise<boolean> | boolean;
+  /** Called when the client leaves, so that a source which is waited for is let go. */
+  onLeft: () => void;
+}
+
+export interface AnswerOptions {
+  readonly target: AnswerTarget;
+  readonly isHead: boolean;
+  readonly isHttp10: boolean;
+  /** The connection closes after this answer, and the answer says so. */
+  readonly isLast: boolean;
+}
+
+/**
+ * Writes a Response as HTTP/1.1. Resolves `true` when the answer is whole; otherwise the connection must be broken, so that no
+ * client takes a part for the whole. How a body is sent, its headers say, as they would on the wire:
+ *
+ * - `Content-Length`: so many bytes, read as fast as the client takes them. Less or more of them break the connection.
+ * - `Transfer-Encoding: chunked`, or an event stream: in chunks, each as soon as it is there.
+ * - neither: the body is taken into memory first, and its length is that.
+ */
+export function writeAnswer(answer: Response, options: AnswerOptions): Promise<boolean> | boolean {
+  const { isHead, target } = options;
+  const { status, headers } = answer;
+  if (isHead || status === 204 || status === 304)
+    return target.write(withHead(answer, { ...options, framing: 'none' }));
+  const length = headers.get('content-length');
+  const isStreamed = headers.has('transfer-encoding') || headers.get('content-type') === 'text/event-stream';
+  if (length === null && !isStreamed) return writeWhole(answer, options);
+  if (answer.body === null) return target.write(withHead(answer, { ...options, framing: 0 }));
+  return writeStream(answer, { ...options, ...(length !== null && { length: Number(length) }) });
+}
+
+async function writeWhole(answer: Response, options: AnswerOptions): Promise<boolean> {
+  let body: Uint8Array;
+  try {
+    body = await answer.bytes();
+  } catch {
+    return false;
+  }
+  return options.target.write(withHead(answer, { ...options, framing: body.length, body }));
+}
+
+async function writeStream(answer: Response, options: AnswerOptions & { length?: number }): Promise<boolean> {
+  const { target, isHttp10, length } = options;
+  const framing = length ?? (isHttp10 ? 'none' : 'chunked');
+  const reader = (answer.body as ReadableStream<Uint8Array>).getReader();
+  // A source that is waited for is let go when the client leaves, and one that is not read to its end always.
+  const cancel = () => void reader.cancel().catch(() => {});
+  target.onLeft = cancel;
+  try {
+    let left = length ?? Number.POSITIVE_INFINITY;
+    if (!(await target.write(withHead(answer, { ...options, framing })))) return false;
+    while (left > 0) {
+      const { done, value } = await reader.read();
+      if (done) break;
+      if (value.length > left) return false;
+      left -= value.length;
+      if (value.length > 0 && !(await target.write(framing === 'chunked' ? chunkOf(value) : value)))
+        return false;
+    }
+    if (length !== undefined) return left === 0;
+    return framing === 'none' || target.write(Buffer.from('0\r\n\r\n'));
+  } catch {
+    // The source failed, and has said why in the log; the client sees the connection break.
+    return false;
+  } finally {
+    target.onLeft = () => {};
+    cancel();
+  }
+}
+
+function chunkOf(bytes: Uint8Array): Uint8Array {
+  return Buffer.concat([Buffer.from(`${bytes.length.toString(16)}\r\n`), bytes, Buffer.from('\r\n')]);
+}
+
+/** Headers that belong to the connection, which are ours to write. */
+const own = new Set(['connection', 'keep-alive', 'transfer-encoding', 'content-length']);
+
+/** The head of an answer, and its body where it is there: one packet for most. */
+function withHead(
+  answer: Response,
+  {
+    framing,
+    isLast,
+    isHead,
+    body,
+  }: AnswerOptions & { framing: number | 'chunked' | 'none'; body?: Uint8Array },
+): Uint8Array {
+  const { status } = answer;
+  let text = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n`;
+  answer.headers.forEach((value, name) => {
+    // What HEAD says of the length, the body would have had.
+    if (!own.has(name) || (isHead && name === 'content-length')) text += `${name}: ${value}\r\n`;
+  });
+  text += `date: ${dateNow()}\r\n`;
+  if (isLast) text += 'connection: close\r\n';
+  if (framing === 'chunked') text += 'transfer-encoding: chunked\r\n';
+  else if (framing !== 'none') text += `content-length: ${framing}\r\n`;
+  text += '\r\n';
+  const bytes = Buffer.allocUnsafe(text.length + (body?.length ?? 0));
+  bytes.write(text, 0, 'latin1');
+  if (body) bytes.set(body, text.length);
+  return bytes;
+}
+
+let [dateSecond, dateText] = [0, ''];
+/** The date of an answer (RFC 9110 §6.6.1), made once a second. */
+function dateNow(): string {
+  const second = Math.floor(Date.now() / 1000);
+  if (second !== dateSecond) [dateSecond, dateText] = [second, new Date(second * 1000).toUTCString()];
+  return dateText;
+}

@@ -1,0 +1,253 @@
+import type { Socket } from 'bun';
+import { type AnswerTarget, writeAnswer } from './answer-writer.ts';
+import { RequestBody } from './request-body.ts';
+import { type RequestHead, requestHead } from './request-head.ts';
+import { type Origin, ServedRequest } from './served-request.ts';
+
+/** What connections of one server have in common. */
+export interface ConnectionContext {
+  /** `host:port`, for a request that names none. */
+  readonly host: string;
+  readonly maxBody: number;
+  readonly maxHead: number;
+  /** Milliseconds without a byte in or out. */
+  readonly idle: number;
+  /** Requests under way in all connections. */
+  pending: number;
+  answer(request: ServedRequest): Response | Promise<Response>;
+  /** Answer to a head of whose host and path no URL can be made. */
+  badAddress(): Response;
+  failed(error: unknown): Response;
+  isUrl(url: string): boolean;
+}
+
+/** Milliseconds in which a client may still send what nobody reads, so that it sees the answer before the connection ends. */
+const lingering = 5000;
+/** Bytes of further requests that wait for the answer to the one before them. */
+const mostAhead = 65_536;
+
+/** One connection: reads requests, one behind the other, and writes their answers in the same order. */
+export class Connection implements AnswerTarget, Origin {
+  onLeft = () => {};
+  readonly #socket: Socket<Connection>;
+  readonly #context: ConnectionContext;
+  /** What came and belongs to no request yet. */
+  #input: Buffer = empty;
+  #state: 'idle' | 'busy' | 'ending' | 'closed' = 'idle';
+  #request: ServedRequest | undefined;
+  #body: RequestBody | undefined;
+  /** The body was malformed or too long: where it ends nobody can say, so no request behind it is read. */
+  #isSpoiled = false;
+  #isPaused = false;
+  #unsent: Uint8Array | undefined;
+  #onSent: (isSent: boolean) => void = () => {};
+  /** When a byte came or went. */
+  #moved = performance.now();
+  /** When the head that is incomplete began. */
+  #headSince: number | undefined;
+  /** When it is closed whatever the client does. */
+  #end = Number.POSITIVE_INFINITY;
+
+  constructor(socket: Socket<Connection>, context: ConnectionContext) {
+    this.#socket = socket;
+    this.#context = context;
+  }
+
+  get peer(): string | undefined {
+    return this.#socket.remoteAddress;
+  }
+
+  /** Bytes from the client. */
+  take(bytes: Buffer): void {
+    this.#moved = performance.now();
+    if (this.#state === 'ending' || this.#state === 'closed') return;
+    let rest = bytes;
+    if (this.#body && !this.#body.isComplete) {
+      const taken = this.#isSpoiled ? undefined : this.#body.take(bytes);
+      if (taken === undefined) return;
+      if ('refusal' in taken) {
+        this.#spoil();
+        return;
+      }
+      rest = bytes.subarray(taken.consumed);
+    }
+    if (rest.length === 0) return;
+    this.#input = this.#input.length === 0 ? rest : Buffer.concat([this.#input, rest]);
+    if (this.#state === 'idle') this.#next();
+    else if (this.#input.length > mostAhead) this.#flow(false);
+  }
+
+  write(bytes: Uint8Array): Promise<boolean> | boolean {
+    if (this.#state === 'closed') return false;
+    const sent = this.#socket.write(bytes);
+    if (sent > 0) this.#moved = performance.now();
+    if (sent >= bytes.length) return true;
+    if (sent < 0) return false;
+    this.#unsent = bytes.subarray(sent);
+    return new Promise((resolve) => {
+      this.#onSent = resolve;
+    });
+  }
+
+  /** The socket takes bytes again. */
+  drain(): void {
+    if (!this.#unsent) return;
+    const sent = this.#socket.write(this.#unsent);
+    if (sent > 0) this.#moved = performance.now();
+    if (sent < 0) return;
+    if (sent < this.#unsent.length) {
+      this.#unsent = this.#unsent.subarray(sent);
+      return;
+    }
+    this.#unsent = undefined;
+    this.#onSent(true);
+  }
+
+  /** The connection is gone. */
+  closed(): void {
+    if (this.#state === 'closed') return;
+    this.#state = 'closed';
+    const reason = new DOMException('The client has closed the connection.', 'AbortError');
+    this.#request?.abort(reason);
+    this.#body?.fail(reason);
+    this.onLeft();
+    this.#unsent = undefined;
+    this.#onSent(false);
+  }
+
+  /** Ends a connection that is silent for too long, or sends its head too slowly. */
+  check(now: number): void {
+    const { idle } = this.#context;
+    if (this.#request?.isHeld) this.#moved = now;
+    const isSilent = now - this.#moved > idle;
+    const isSlow = this.#headSince !== undefined && now - this.#headSince > idle;
+    if (isSilent || isSlow || now > this.#end) this.#socket.terminate();
+  }
+
+  /** Begins with the next request, if all of its head is there. */
+  #next(): void {
+    if (this.#input[0] === 13 && this.#input[1] === 10) this.#input = this.#input.subarray(2);
+    const { maxHead } = this.#context;
+    const end = this.#input.indexOf('\r\n\r\n');
+    if (end < 0 || end > maxHead) {
+      this.#headSince ??= this.#input.length > 0 ? performance.now() : undefined;
+      const text = this.#input.toString('latin1', 0, maxHead);
+      if (/(?:^|[^\r])\n/.test(text)) this.#refuse(400);
+      else if (this.#input.length > maxHead) this.#refuse(text.includes('\r\n') ? 431 : 414);
+      return;
+    }
+    this.#headSince = undefined;
+    const head = requestHead(this.#input.toString('latin1', 0, end), this.#context);
+    if (typeof head === 'number') {
+      this.#refuse(head);
+      return;
+    }
+    this.#input = this.#input.subarray(end + 4);
+    this.#state = 'busy';
+    void this.#serve(head);
+  }
+
+  async #serve(head: RequestHead): Promise<void> {
+    const context = this.#context;
+    context.pending += 1;
+    try {
+      let answer: Response | Promise<Response>;
+      try {
+        answer = this.#ask(head);
+        if (answer instanceof Promise) answer = await answer;
+      } catch (error) {
+        answer = context.failed(error);
+      }
+      const isLast = !head.isKeptAlive || (this.#body !== undefined && !this.#body.isComplete);
+      const { isHttp10, method } = head;
+      const written = writeAnswer(answer, { target: this, isHttp10, isLast, isHead: method === 'HEAD' });
+      const isWhole = written === true || (await written);
+      if (!isWhole) this.#socket.terminate();
+      else if (isLast) this.#finish();
+      else this.#reuse();
+    } finally {
+      context.pending -= 1;
+    }
+  }
+
+  #ask(head: RequestHead): Response | Promise<Response> {
+    const context = this.#context;
+    const { method, headers, url } = head;
+    const body = head.body === 0 ? undefined : this.#bodyOf(head);
+    if (!context.isUrl(url)) return context.badAddress();
+    const init = body === undefined ? { method, headers } : { method, headers, body };
+    this.#request = new ServedRequest(url, init, this);
+    return context.answer(this.#request);
+  }
+
+  /** The body as it came with the head, or a stream of what is to come. */
+  #bodyOf({ body: framing, isExpecting }: Pick<RequestHead, 'body' | 'isExpecting'>): BodyInit {
+    if (framing !== 'chunked' && this.#input.length >= framing) {
+      const bytes = this.#input.subarray(0, framing);
+      this.#input = this.#input.subarray(framing);
+      return bytes as Uint8Array<ArrayBuffer>;
+    }
+    const body = new RequestBody({
+      framing,
+      max: this.#context.maxBody,
+      onRead: () => {
+        if (isExpecting && !body.isComplete && this.#state === 'busy') this.#socket.write(goOn);
+      },
+      onFlow: (isOpen) => this.#flow(isOpen),
+    });
+    this.#body = body;
+    const input = this.#input;
+    this.#input = empty;
+    if (input.length > 0) this.take(input);
+    return body.stream;
+  }
+
+  /** Chunks that are none, or more than may come: nothing behind them can be found. */
+  #spoil(): void {
+    this.#isSpoiled = true;
+    this.#body?.fail(new TypeError('The body is not framed as HTTP/1.1 wants it.'));
+    this.#body?.drop();
+    this.#input = empty;
+  }
+
+  /** The answer was written, and the connection waits for the next request, or has it already. */
+  #reuse(): void {
+    if (this.#state !== 'busy') return;
+    this.#state = 'idle';
+    this.#request = undefined;
+    this.#body = undefined;
+    this.#flow(true);
+    if (this.#input.length > 0) this.#next();
+  }
+
+  /** Nothing more is sent. What the client still sends is read for a while: closed now, it might lose the answer (RFC 9112 §9.6). */
+  #finish(): void {
+    if (this.#state === 'closed') return;
+    const isWholeRead = this.#input.length === 0 && (this.#body?.isComplete ?? true);
+    this.#state = 'ending';
+    this.#request = undefined;
+    this.#end = performance.now() + lingering;
+    this.#body?.drop();
+    this.#input = empty;
+    if (isWholeRead) this.#socket.end();
+    else this.#socket.shutdown();
+  }
+
+  #refuse(status: number): void {
+    this.#headSince = undefined;
+    this.#state = 'busy';
+    const answer = new Response(null, { status });
+    const options = { target: this, isHead: false, isHttp10: false, isLast: true };
+    void Promise.resolve(writeAnswer(answer, options)).then(() => this.#finish());
+  }
+
+  #flow(isOpen: boolean): void {
+    if (this.#isPaused !== isOpen || this.#state === 'closed') return;
+    this.#isPaused = !isOpen;
+    if (isOpen) this.#socket.resume();
+    else this.#socket.pause();
+  }
+}
+
+const empty = Buffer.alloc(0);
+const goOn = Buffer.from('HTTP/1.1 100 Continue\r\n\r\n');
