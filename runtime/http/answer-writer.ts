@@ -26,28 +26,61 @@ export interface AnswerOptions {
  */
 export function writeAnswer(answer: Response, options: AnswerOptions): Promise<boolean> | boolean {
   const { isHead, target } = options;
-  const { status, headers } = answer;
+  const { status } = answer;
+  const fields = fieldsOf(answer.headers, options);
   if (isHead || status === 204 || status === 304)
-    return target.write(withHead(answer, { ...options, framing: 'none' }));
-  const length = headers.get('content-length');
-  const isStreamed = headers.has('transfer-encoding') || headers.get('content-type') === 'text/event-stream';
-  if (length === null && !isStreamed) return writeWhole(answer, options);
-  if (answer.body === null) return target.write(withHead(answer, { ...options, framing: 0 }));
-  return writeStream(answer, { ...options, ...(length !== null && { length: Number(length) }) });
+    return target.write(headOf(status, { ...options, fields, framing: 'none' }));
+  const { length, isStreamed } = fields;
+  if (length === undefined && !isStreamed) return writeWhole(answer, { ...options, fields });
+  if (answer.body === null) return target.write(headOf(status, { ...options, fields, framing: 0 }));
+  return writeStream(answer, { ...options, fields });
 }
 
-async function writeWhole(answer: Response, options: AnswerOptions): Promise<boolean> {
+/** What the headers of an answer say. */
+interface Fields {
+  /** Those that are sent as they are. */
+  readonly text: string;
+  /** Bytes of the body. */
+  readonly length: number | undefined;
+  readonly isStreamed: boolean;
+}
+
+function fieldsOf(headers: Headers, { isHead }: AnswerOptions): Fields {
+  let text = '';
+  let length: number | undefined;
+  let isStreamed = false;
+  headers.forEach((value, name) => {
+    if (name === 'content-length') length = Number(value);
+    if (name === 'transfer-encoding' || (name === 'content-type' && value === 'text/event-stream'))
+      isStreamed = true;
+    // What HEAD says of the length, the body would have had.
+    if (!own.has(name) || (isHead && name === 'content-length')) text += `${name}: ${value}\r\n`;
+  });
+  return { text, length, isStreamed };
+}
+
+async function writeWhole(answer: Response, options: AnswerOptions & { fields: Fields }): Promise<boolean> {
+  const { target } = options;
   let body: Uint8Array;
   try {
     body = await answer.bytes();
   } catch {
     return false;
   }
-  return options.target.write(withHead(answer, { ...options, framing: body.length, body }));
+  const head = headOf(answer.status, { ...options, framing: body.length });
+  if (body.length > longestInOne) return (await target.write(head)) && target.write(body);
+  const bytes = Buffer.allocUnsafe(head.length + body.length);
+  bytes.set(head);
+  bytes.set(body, head.length);
+  return target.write(bytes);
 }
 
-async function writeStream(answer: Response, options: AnswerOptions & { length?: number }): Promise<boolean> {
-  const { target, isHttp10, length } = options;
+/** Bytes of a body that is copied behind its head, so that both are one packet; to copy more costs more than a second call. */
+const longestInOne = 16_384;
+
+async function writeStream(answer: Response, options: AnswerOptions & { fields: Fields }): Promise<boolean> {
+  const { target, isHttp10 } = options;
+  const { length } = options.fields;
   const framing = length ?? (isHttp10 ? 'none' : 'chunked');
   const reader = (answer.body as ReadableStream<Uint8Array>).getReader();
   // A source that is waited for is let go when the client leaves, and one that is not read to its end always.
@@ -55,7 +88,7 @@ async function writeStream(answer: Response, options: AnswerOptions & { length?:
   target.onLeft = cancel;
   try {
     let left = length ?? Number.POSITIVE_INFINITY;
-    if (!(await target.write(withHead(answer, { ...options, framing })))) return false;
+    if (!(await target.write(headOf(answer.status, { ...options, framing })))) return false;
     while (left > 0) {
       const { done, value } = await reader.read();
       if (done) break;
@@ -82,31 +115,15 @@ function chunkOf(bytes: Uint8Array): Uint8Array {
 /** Headers that belong to the connection, which are ours to write. */
 const own = new Set(['connection', 'keep-alive', 'transfer-encoding', 'content-length']);
 
-/** The head of an answer, and its body where it is there: one packet for most. */
-function withHead(
-  answer: Response,
-  {
-    framing,
-    isLast,
-    isHead,
-    body,
-  }: AnswerOptions & { framing: number | 'chunked' | 'none'; body?: Uint8Array },
-): Uint8Array {
-  const { status } = answer;
-  let text = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n`;
-  answer.headers.forEach((value, name) => {
-    // What HEAD says of the length, the body would have had.
-    if (!own.has(name) || (isHead && name === 'content-length')) text += `${name}: ${value}\r\n`;
-  });
-  text += `date: ${dateNow()}\r\n`;
+function headOf(
+  status: number,
+  { framing, isLast, fields }: AnswerOptions & { framing: number | 'chunked' | 'none'; fields: Fields },
+): Buffer {
+  let text = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n${fields.text}date: ${dateNow()}\r\n`;
   if (isLast) text += 'connection: close\r\n';
   if (framing === 'chunked') text += 'transfer-encoding: chunked\r\n';
   else if (framing !== 'none') text += `content-length: ${framing}\r\n`;
-  text += '\r\n';
-  const bytes = Buffer.allocUnsafe(text.length + (body?.length ?? 0));
-  bytes.write(text, 0, 'latin1');
-  if (body) bytes.set(body, text.length);
-  return bytes;
+  return Buffer.from(`${text}\r\n`, 'latin1');
 }
 
 let [dateSecond, dateText] = [0, ''];

@@ -23,9 +23,9 @@ const maxHeaders = 200;
 const methods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
 const requestLine = /^([!#$%&'*+.^_`|~\w-]+) ([!-~]+) HTTP\/(\d\.\d)$/;
 const nameOf = /^[!#$%&'*+.^_`|~\w-]+$/;
-/** Control characters have no place in a value, and a bare CR or LF least of all. */
+/** Control characters have no place in a head, and a bare CR or LF least of all. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is refused
-const forbidden = /[\x00-\x08\x0a-\x1f\x7f]/;
+const forbidden = /[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]|\r(?!\n)|(?<!\r)\n/;
 const length = /^\d{1,15}$/;
 
 /**
@@ -39,6 +39,7 @@ export function requestHead(
   text: string,
   options: { host: string; maxBody: number },
 ): RequestHead | HeadRefusal {
+  if (forbidden.test(text)) return 400;
   const lineEnd = text.indexOf('\r\n');
   const line = requestLine.exec(lineEnd < 0 ? text : text.slice(0, lineEnd));
   if (!line) return 400;
@@ -78,7 +79,7 @@ function headersOf(text: string, start: number): Record<string, string> | undefi
     if (colon < at || colon > end || count > maxHeaders) return undefined;
     const name = text.slice(at, colon);
     const value = trimmed(text, colon + 1, end);
-    if (!nameOf.test(name) || forbidden.test(value)) return undefined;
+    if (!nameOf.test(name)) return undefined;
     const key = name.toLowerCase();
     const before = headers[key];
     if (before === undefined) headers[key] = value;

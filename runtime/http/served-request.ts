@@ -4,17 +4,35 @@ export interface Origin {
   readonly peer: string | undefined;
 }
 
-/** A request of a connection of ours. Its signal is made when it is asked for: few handlers do, and each would pay for it. */
+export interface ServedHead {
+  readonly url: string;
+  readonly method: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: BodyInit;
+}
+
+/** A request of a connection of ours. Its signal and headers are made when they are asked for: few handlers do, and each would pay for it. */
 export class ServedRequest extends Request {
   readonly origin: Origin;
   /** Silence does not end the connection (`core/holds.ts`). */
   isHeld = false;
+  readonly #fields: Readonly<Record<string, string>>;
+  #headers: Headers | undefined;
   #abort: AbortController | undefined;
   #reason: Error | undefined;
 
-  constructor(url: string, init: RequestInit, origin: Origin) {
-    super(url, init);
+  /** @param head its `body`: what comes with it; without one its headers wait to be asked for */
+  constructor(head: ServedHead, origin: Origin) {
+    const { url, method, headers, body } = head;
+    if (body === undefined) super(url, method === 'GET' ? undefined : { method });
+    else super(url, { method, headers, body });
+    this.#fields = headers;
     this.origin = origin;
+  }
+
+  override get headers(): Headers {
+    this.#headers ??= new Headers(this.#fields);
+    return this.#headers;
   }
 
   /** Aborted when the client leaves before it has the whole answer. */
