@@ -54,6 +54,7 @@ describe('nodes', () => {
     const { incarnation } = b.booted.nodes.own;
     expect(await a.booted.nodes.find('b')).toEqual({
       ...{ id: 'b', incarnation, url: 'http://b', roles: ['media'], isAlive: true },
+      ...{ ingestUrl: 'rtmp://b:1935/live', region: undefined },
       aliveAt: expect.any(Number),
       heardAt: expect.any(Number),
     });
