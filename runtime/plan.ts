@@ -48,6 +48,10 @@ export function planOf(entries: readonly ConfiguredPlugin[]): { plan: PlannedPlu
     problems,
   });
 
+  for (const { plugin, file } of entries) {
+    if (kebabCase.test(plugin.id)) continue;
+    problems.push(`plugin ${culprit(plugin.id, file)}: its id must be in kebab-case, such as live-captions`);
+  }
   for (const plugin of plugins) for (const token of plugin.provides ?? []) provider.set(token.id, plugin);
   const kinds = new Set(plugins.flatMap((plugin) => (plugin.resources ?? []).map(({ kind }) => kind)));
   const events = new Set(plugins.flatMap((plugin) => Object.keys(plugin.emits ?? {})));
@@ -94,6 +98,8 @@ export function planOf(entries: readonly ConfiguredPlugin[]): { plan: PlannedPlu
     problems,
   };
 }
+
+const kebabCase = /^[a-z][a-z0-9]*(-[a-z0-9]+)*$/;
 
 interface PlannedPlugin {
   readonly plugin: Plugin;

@@ -86,12 +86,14 @@ describe('boot', () => {
         plugin('c', { reactions: { 'no.such': async () => {} } }),
         plugin('d', { config: Type.Object({ n: Type.Integer({ default: 1 }) }) }),
         plugin('e', { orders: { stop: () => {} } }),
+        plugin('Live Captions', {}),
       ],
       { d: { n: 'x', m: 1 } },
     );
     expect(problems).toEqual([
       'plugin a is declared twice: by a and a',
       'event x.y is declared twice: by a and a',
+      'plugin Live Captions: its id must be in kebab-case, such as live-captions',
       'plugin a: needs greeting, which no enabled plugin provides',
       'plugin b: extends stream, a resource of no enabled plugin',
       'plugin c: reacts to no.such, an event that no enabled plugin emits',
