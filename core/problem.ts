@@ -1,3 +1,4 @@
+import type { TSchema } from '@sinclair/typebox';
 import type { ValueError } from '@sinclair/typebox/errors';
 import { didYouMean, didYouMeanScheme } from './near-miss.ts';
 
@@ -39,12 +40,22 @@ function whatIsWrong(error: ValueError): string {
   }
   if (error.message === 'Expected required property') return 'is required';
   if (expected !== undefined) {
-    const isUrl = schemes !== undefined && typeof error.value === 'string';
-    return `expected ${expected}${isUrl ? didYouMeanScheme(error.value as string, schemes) : ''}`;
+    if (typeof error.value !== 'string') return `expected ${expected}`;
+    const hint = schemes
+      ? didYouMeanScheme(error.value, schemes)
+      : didYouMean(error.value, choicesOf(error.schema));
+    return `expected ${expected}${hint}`;
   }
   // Of a limit in config: "10GB" is one place, and MiB without a unit another.
   if (error.message === 'Expected integer' && limit) return `expected a whole number of ${limit.unit}`;
   return error.message.charAt(0).toLowerCase() + error.message.slice(1);
+}
+
+/** The texts that a schema allows, where it lists them. */
+function choicesOf(schema: TSchema): string[] {
+  const options = (schema.anyOf ?? []) as readonly { const?: unknown }[];
+  const choices = options.map((option) => option.const);
+  return choices.filter((choice) => typeof choice === 'string');
 }
 
 /** The last name of a JSON Pointer (RFC 6901). */

@@ -400,6 +400,20 @@ describe('config', () => {
     await expect(loadConfig({ MILLRACE_CONFIG: code })).rejects.toMatchObject({ code: 'config.invalid' });
     const path = await file('list.json', '[]');
     await expect(loadConfig({ MILLRACE_CONFIG: path })).rejects.toThrow('expected an object');
+    const cut = await file('cut.json', '{\n  "http": {"port": 80,}\n}');
+    await expect(loadConfig({ MILLRACE_CONFIG: cut })).rejects.toThrow(
+      `MILLRACE_CONFIG=${cut}: not valid JSON: line 2, column 23: expected a name in double quotes behind the comma, found "}"`,
+    );
+  });
+
+  it('names the choice that was probably meant', async () => {
+    const path = await file('choices.json', '{"preset": "clustr", "roles": ["api", "medai"]}');
+    await expect(loadConfig({ MILLRACE_CONFIG: path })).rejects.toMatchObject({
+      problems: [
+        'preset: expected "embedded" or "cluster"; did you mean cluster?',
+        'roles.1: expected one of api, media, actors and worker; did you mean media?',
+      ],
+    });
   });
 
   it.each([
