@@ -172,7 +172,7 @@ function nothingThere(
       new Fault('route.not_found', { status: 404, message: `There is nothing at this path.${hint}` }),
     );
   }
-  const message = `There is no ${method} at this path, but ${allowed.join(', ')}.`;
+  const message = `${method} is not allowed here. Allowed: ${allowed.join(', ')}.`;
   const fault = new Fault('route.method_not_allowed', { status: 405, message });
   return faultResponse(fault, { allow: allowed.join(', ') });
 }

@@ -262,9 +262,7 @@ function isUnfit(code: string): boolean {
 function refused(error: unknown): never {
   if (error instanceof Fault) {
     const isConfig = isUnfit(error.code);
-    const head = isConfig
-      ? 'Millrace cannot start. Please mend this in the config:'
-      : 'Millrace cannot start:';
+    const head = isConfig ? 'Millrace cannot start. Fix these config errors:' : 'Millrace cannot start:';
     const problems = error.problems.map((problem) => `  - ${concealed(problem, secrets)}\n`);
     process.stderr.write(`${head}\n${problems.join('')}`);
     process.exit(isConfig ? badConfig : 1);

@@ -53,6 +53,16 @@ describe('the HTTP server', () => {
     expect(await answer.text()).toBe('');
   });
 
+  it('names the methods that a path has to a request with another one', async () => {
+    await using w = await world({ plugins: [accounts, events] as unknown as Plugin[] });
+    const answer = await w.app.handle(new Request('http://localhost/api/events', { method: 'PUT' }));
+    expect([answer.status, answer.headers.get('allow')]).toEqual([405, 'GET, HEAD, OPTIONS']);
+    expect(await answer.json()).toEqual({
+      code: 'route.method_not_allowed',
+      errors: ['PUT is not allowed here. Allowed: GET, HEAD, OPTIONS.'],
+    });
+  });
+
   it("hides whether another account's event exists", async () => {
     await using w = await world({ plugins: [accounts, events] as unknown as Plugin[] });
     const id = 'd0.1/0/x';

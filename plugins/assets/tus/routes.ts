@@ -112,5 +112,5 @@ const below = '/upload/:assetId/tus/:uploadId';
 
 const noPost = new Fault('route.method_not_allowed', {
   status: 405,
-  message: 'There is no POST at this path without X-HTTP-Method-Override, but DELETE, HEAD, PATCH.',
+  message: 'POST is not allowed here without X-HTTP-Method-Override. Allowed: DELETE, HEAD, PATCH.',
 });
