@@ -1,36 +1,61 @@
 /**
  * A URL as its owner is shown it: whole, but `***` in place of what is secret in known places: user and password, values named
- * like a signature, token or key in the query or path, tokens that are JWTs, and the same in a URL that is such a value. Without
+ * like a signature, token or key in the query or path, tokens that are JWTs, and the same in what such a value holds. Without
  * its fragment, which is never sent.
  */
-export function shownUrl(given: URL, depth = 0): string {
+export function shownUrl(given: URL): string {
   const url = new URL(given);
   const hasUser = url.username !== '' || url.password !== '';
   url.username = '';
   url.password = '';
   url.hash = '';
-  const show = (text: string) =>
-    text.replace(pair, (_, name: string, value: string) => `${name}=${shownValue(value, { name, depth })}`);
-  // `/exp=1~hmac=5f1c/` and `;jsessionid=5f1c` are found in paths.
-  url.pathname = show(url.pathname);
-  const query = show(url.search);
+  url.pathname = shownPath(url.pathname);
+  const query = shownQuery(url.search, 0);
   url.search = '';
   const text = `${url.href}${query}`;
   return hasUser ? text.replace('://', `://${hidden}@`) : text;
 }
 
-function shownValue(value: string, { name, depth }: { name: string; depth: number }): string {
+/** In a query, which begins with `?` or `&`, nothing but `&` ends a value: signatures in base64 hold `/`, and tokens of CDNs `~`. */
+function shownQuery(query: string, depth: number): string {
+  const pairs = query.slice(1).split('&');
+  const shown = pairs.map((one) => {
+    const [, name, value] = /^([^=]*)=(.+)$/s.exec(one) ?? [];
+    if (name === undefined) return shownValue(one, depth);
+    return `${name}=${isSecretName(decoded(name)) ? hidden : shownValue(value, depth)}`;
+  });
+  return `${query.slice(0, 1)}${shown.join('&')}`;
+}
+
+/** A value may be a URL with a query of its own, whole or without its beginning, or end with more pairs. */
+function shownValue(value: string, depth: number): string {
   const plain = decoded(value);
-  if (isSecretName(decoded(name)) || jwt.test(plain)) return hidden;
-  const inner = /^https?:/i.test(plain) ? URL.parse(plain) : null;
-  if (!inner) return value;
-  return depth < deepest ? encodeURIComponent(shownUrl(inner, depth + 1)) : hidden;
+  if (jwt.test(plain)) return hidden;
+  const end = plain.search(/[?&]/);
+  const path = end < 0 ? plain : plain.slice(0, end);
+  const query = plain.slice(path.length);
+  if (query !== '' && depth >= deepest) return hidden;
+  const shown = `${shownPath(path).replace(user, `//${hidden}@`)}${query && shownQuery(query, depth + 1)}`;
+  if (shown === plain) return value;
+  return value === plain ? shown : encodeURIComponent(shown);
+}
+
+/** `exp=1~hmac=5f1c` and `;jsessionid=5f1c` are found in paths. */
+function shownPath(path: string): string {
+  const parts = path.split(/([/;~])/).map((part) => {
+    const plain = decoded(part);
+    if (jwt.test(plain)) return hidden;
+    const [, name, value] = /^([^=]*)=(.+)$/s.exec(plain) ?? [];
+    const isSecret = name !== undefined && (isSecretName(name) || jwt.test(value));
+    return isSecret ? `${part.slice(0, part.search(/=|%3d/i))}=${hidden}` : part;
+  });
+  return parts.join('');
 }
 
 const hidden = '***';
 /** A URL in a value of a URL, and one in that. */
 const deepest = 2;
-const pair = /([^?&/;~=]+)=([^&/;~]*)/g;
+const user = /\/\/[^/#@]*@/;
 const jwt = /^(bearer\s+)?eyJ[\w-]+\.[\w-]+\.[\w-]*$/i;
 
 /**
@@ -63,6 +88,8 @@ const secretWords = new Set([
   ],
   ...[
     'auth',
+    'oauth',
+    'bearer',
     'authorization',
     'credential',
     'credentials',
@@ -73,7 +100,21 @@ const secretWords = new Set([
     'jsessionid',
     'sid',
   ],
-  ...['pass', 'passwd', 'pwd', 'pin', 'user', 'username', 'hdnts', 'hdnea', 'hdntl', 'gda', 'wmsauthsign'],
+  ...[
+    'pass',
+    'passwd',
+    'passcode',
+    'pwd',
+    'pw',
+    'pin',
+    'user',
+    'username',
+    'hdnts',
+    'hdnea',
+    'hdntl',
+    'gda',
+    'wmsauthsign',
+  ],
 ]);
 const secretEnd = /(key|token|secret|signature|password|passphrase)$/;
 
