@@ -167,7 +167,9 @@ function nothingThere(
 ): Response {
   if (allowed.length === 0) {
     const meant = near();
-    const hint = meant === undefined ? '' : ` Did you mean ${meant}?`;
+    // What would be masked helps nobody.
+    const isShown = meant !== undefined && withoutSecrets(meant) === meant;
+    const hint = isShown ? ` Did you mean ${meant}?` : '';
     return faultResponse(
       new Fault('route.not_found', { status: 404, message: `There is nothing at this path.${hint}` }),
     );

@@ -108,9 +108,8 @@ function cidOf(text: string): CID {
     if (text.length > ipfsLimits.cid) throw new RangeError('too long');
     return CID.parse(text, text.startsWith('k') ? base36 : text.startsWith('z') ? base58btc : undefined);
   } catch {
-    throw badRequest(
-      'cid: expected a CID, such as bafybeigdyrzt5sfp7udm7hu76uh7y26nf3efuylqabf3oclgtqy55fbzdi',
-    );
+    // A whole one would be taken for a secret, and masked.
+    throw badRequest('cid: expected a CID; most begin with "bafy", "bafk" or "Qm"');
   }
 }
 
