@@ -157,7 +157,7 @@ it('to IPFS, packed beside the asset: the CAR has the file under the CID that wa
   });
   expect(ipfs).toMatchObject({
     ...{ videoFileUrl: `ipfs://${ipfs.videoFileCid}`, nftMetadataCid: ipfs.erc1155MetadataCid },
-    videoFileGatewayUrl: `https://ipfs.io/ipfs/${ipfs.videoFileCid}`,
+    videoFileGatewayUrl: `${server.url}/ipfs/${ipfs.videoFileCid}`,
   });
   const again = await completed(await exported({ ipfs: { nftMetadata: metadata } }));
   expect(again.ipfs).toEqual(ipfs);

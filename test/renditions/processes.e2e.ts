@@ -143,7 +143,7 @@ describe.skipIf(process.platform !== 'linux')('processes that make renditions', 
     await using server = await startServer();
     await using live = await onAir(server, fast(10));
     await live.encoder.ended;
-    expect(server.output).toMatch(/ended: The encoder sends too many frames in too little time/);
+    expect(server.output).toContain('The encoder sends too many frames in too little time');
     await gone(() => marked(server.pid));
   });
 });

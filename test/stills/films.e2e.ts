@@ -121,7 +121,7 @@ it('a storyboard has at each of its cues the picture of that time', async () => 
   const cues = cuesOf(`${Buffer.from(bytes)}`);
   expect(cues.length).toBeGreaterThan(3);
   expect([cues[0].from, cues.at(-1)?.to]).toEqual([0, 20]);
-  const sheet = await (await fetch(cues[0].sheet)).bytes();
+  const sheet = await (await fetch(new URL(cues[0].sheet, answer.url))).bytes();
   for (const [row, { from, place }] of cues.entries()) {
     if (row > 0) expect(from).toBe(cues[row - 1].to);
     expect([from, await numberIn(sheet, place)]).toEqual([from, await frameAt(path('plain'), from)]);
