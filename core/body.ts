@@ -5,7 +5,8 @@ import { jsonProblem } from './json-problem.ts';
 import { requestLimits } from './limits.ts';
 import { problemsOf } from './problem.ts';
 
-const maxBytes = requestLimits.jsonBytes.value;
+/** Bytes of a JSON body: far more than any object here has, and parsed within a millisecond or two. */
+export const maxJsonBytes = 262_144;
 const maxDepth = requestLimits.jsonDepth.value;
 const chunksInTurn = requestLimits.chunksInTurn.value;
 
@@ -94,15 +95,15 @@ export function bodyBytes(request: Request): Promise<Uint8Array> {
 
 async function readBytes(request: Request): Promise<Uint8Array> {
   const tooLarge = () =>
-    new Fault('body.too_large', { status: 413, message: `The body is larger than ${maxBytes} bytes.` });
-  if (Number(request.headers.get('content-length') ?? 0) > maxBytes) throw tooLarge();
+    new Fault('body.too_large', { status: 413, message: `The body is larger than ${maxJsonBytes} bytes.` });
+  if (Number(request.headers.get('content-length') ?? 0) > maxJsonBytes) throw tooLarge();
   if (!request.body) return new Uint8Array();
   const chunks: Uint8Array[] = [];
   let size = 0;
   try {
     for await (const chunk of request.body as unknown as AsyncIterable<Uint8Array>) {
       size += chunk.byteLength;
-      if (size > maxBytes) throw tooLarge();
+      if (size > maxJsonBytes) throw tooLarge();
       chunks.push(chunk);
       // Chunks may be of one byte, and what lies ready is read without a turn for anybody else.
       if (chunks.length % chunksInTurn === 0) await new Promise<void>((resolve) => setImmediate(resolve));

@@ -8,7 +8,7 @@ export const coreFaults: FaultTable = {
     status: 400,
     meaning: `The body is not JSON in UTF-8, not complete, or nested deeper than ${requestLimits.jsonDepth.value} levels.`,
   },
-  'body.too_large': { status: 413, meaning: 'The body is larger than 1 MiB.' },
+  'body.too_large': { status: 413, meaning: 'The body is larger than 256 KiB.' },
   'body.invalid': { status: 422, meaning: 'A field is missing, unknown or wrong; each is named.' },
   'query.invalid': { status: 422, meaning: 'A query parameter is wrong; it is named.' },
   'idempotency.key_invalid': {

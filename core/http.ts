@@ -1,8 +1,8 @@
 import { type AnyElysia, Elysia } from 'elysia';
+import { maxJsonBytes } from './body.ts';
 import { shareAnswer } from './cors.ts';
 import { Fault } from './fault.ts';
 import { type FaultCauses, madeOf } from './fault-causes.ts';
-import { requestLimits } from './limits.ts';
 import type { Log } from './log.ts';
 import { methodsAt } from './methods-at.ts';
 import { nearPath } from './near-path.ts';
@@ -67,7 +67,7 @@ export function httpCore(options: {
   const takeFiles = fileRoutesOf(options.routes);
   app.onBeforeHandle(({ request, route }) => {
     const length = Number(request.headers.get('content-length') ?? 0);
-    if (length > bodyBytes && !takeFiles.has(`${request.method} ${route}`)) throw tooLarge;
+    if (length > maxJsonBytes && !takeFiles.has(`${request.method} ${route}`)) throw tooLarge;
   });
   if (answers) {
     app.onBeforeHandle(({ request, route }) => {
@@ -149,10 +149,9 @@ interface RouterRoute {
   readonly hooks?: { readonly detail?: { readonly operation?: Operation } };
 }
 
-const bodyBytes = requestLimits.bodyBytes.value;
 const tooLarge = new Fault('body.too_large', {
   status: 413,
-  message: `The body is larger than ${bodyBytes} bytes.`,
+  message: `The body is larger than ${maxJsonBytes} bytes.`,
 });
 const noApi = new Fault('node.no_api', {
   status: 404,

@@ -8,19 +8,6 @@ export const requestLimits = limitTable('http', {
     meaning: 'Chunks of a JSON body that are read one behind the other.',
     beyond: 'Other requests have their turn first.',
   },
-  jsonBytes: {
-    value: 1_048_576,
-    unit: 'bytes',
-    meaning: 'A JSON request body.',
-    beyond: '413 `body.too_large`.',
-  },
-  bodyBytes: {
-    value: 16 * 1_048_576,
-    unit: 'bytes',
-    meaning:
-      'A request body that says how long it is, but for that of a file, whether a route reads it or not.',
-    beyond: '413 `body.too_large`, unread; the connection is closed.',
-  },
   jsonDepth: {
     value: 32,
     unit: 'levels',

@@ -1,6 +1,6 @@
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type HttpServer, serveHttp } from '../../runtime/http/server.ts';
+import { type HttpServer, serveHttp } from '../../../runtime/http/server.ts';
 
 /** What handlers saw, in order. */
 const seen: string[] = [];
