@@ -1,6 +1,6 @@
 /**
  * Films as files through the whole program: their length, their bytes, and what they cost those who watch beside them. What an
- * answer is made of is in test/kernel/file-answer.test.ts, how it is sent in test/kernel/http-server.test.ts.
+ * answer is made of is in test/kernel/file-answer.test.ts, how it is sent in test/conformance/http/server.test.ts.
  */
 import { execFile } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
