@@ -20,12 +20,16 @@ test.each(['SIGTERM', 'SIGKILL'] as const)(
     const hook = { events: ['stream.started'] };
     const made = await server.api.request('POST', '/api/webhook', { ...hook, name: 'never', url: never });
     const { id } = (await made.json()) as { id: string };
-    await server.api.request('POST', '/api/webhook', { ...hook, name: 'ok', url: ok });
+    const good = await server.api.request('POST', '/api/webhook', { ...hook, name: 'ok', url: ok });
+    const goodLog = `/api/webhook/${((await good.json()) as { id: string }).id}/log`;
     const emission = { type: 'stream.started', streams: ['a', 'b', 'c'], each: 2 };
     await server.api.request('POST', '/emit', emission);
     // One of each stream; the second waits for the first, which gets no answer.
     await until('attempts under way', () => receiver.received('never').length === 3, { within: 15_000 });
     await until('all at the good endpoint', () => receiver.received('ok').length === 6, { within: 15_000 });
+    // What has arrived and is not yet committed is sent again after a kill, as it must be.
+    const noted = async () => ((await (await server.api.request('GET', goodLog)).json()) as unknown[]).length;
+    await until('all of them noted', async () => (await noted()) === 6, { within: 15_000 });
     const ids = () => receiver.received('never').map(({ headers }) => headers['webhook-id']);
     const first = ids().toSorted();
 
