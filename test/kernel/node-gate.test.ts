@@ -74,12 +74,12 @@ describe('requests between nodes', () => {
         headers: { 'upload-offset': '5' },
         body: { length, chunks: () => pieces(count) },
       });
-    const answer = await patch('/internal/taken', 100);
-    expect(await answer.json()).toEqual({ bytes: 5_000_000, isWhole: true });
-    await expect(patch('/internal/taken', 10, 1_000_000)).rejects.toThrow('the body has 500000 bytes');
-    while (takings.length < 2 || takings[1].bytes < 500_000)
+    const answer = await patch('/internal/taken', 5);
+    expect(await answer.json()).toEqual({ bytes: 250_000, isWhole: true });
+    await expect(patch('/internal/taken', 3, 250_000)).rejects.toThrow('the body has 150000 bytes');
+    while (takings.length < 2 || takings[1].bytes < 150_000)
       await new Promise((resolve) => setImmediate(resolve));
-    expect(takings[1]).toEqual({ bytes: 500_000, isWhole: false });
+    expect(takings[1]).toEqual({ bytes: 150_000, isWhole: false });
     // Who refuses does not want the rest.
     let isAsked = 0;
     const refused = await client.ask(url, '/internal/taken', {
