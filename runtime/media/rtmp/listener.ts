@@ -5,7 +5,7 @@ import { freeBytes } from '../free-bytes.ts';
 import { networkOf, plainAddress } from './address.ts';
 import { type RtmpLimits, rtmpLimits } from './limits.ts';
 import type { PublishHandlers } from './publish.ts';
-import { RtmpSession } from './session.ts';
+import { leaving, RtmpSession } from './session.ts';
 import { SocketWriter } from './socket-writer.ts';
 import { WindowCount, WindowCounts } from './window-count.ts';
 
@@ -112,7 +112,9 @@ export function rtmpListener(options: RtmpListenerOptions): RtmpListener {
         socket.terminate();
       },
     });
-    let hasPublished = false;
+    let isPublishing = false;
+    /** Why the last publish ended: that has a line of its own. */
+    let toldReason: string | undefined;
     const session: RtmpSession = new RtmpSession({
       clock,
       limits,
@@ -122,11 +124,13 @@ export function rtmpListener(options: RtmpListenerOptions): RtmpListener {
       handlers: {
         authorise: (request) => handlers.authorise(request),
         attach(grant, request) {
-          hasPublished = true;
+          isPublishing = true;
           running.set(grant.token, session);
           return handlers.attach(grant, request);
         },
         detached(grant, end) {
+          isPublishing = false;
+          toldReason = end.reason;
           running.delete(grant.token);
           handlers.detached(grant, end);
         },
@@ -136,8 +140,8 @@ export function rtmpListener(options: RtmpListenerOptions): RtmpListener {
       onEnd(reason, error) {
         if (error !== undefined)
           complain('rtmp connection failed', { connection: id, address, reason, error });
-        // The end of a broadcast has a line of its own.
-        else if (hasPublished) log.debug('rtmp connection ended', { connection: id, address, reason });
+        else if (isPublishing || reason === toldReason || (toldReason !== undefined && reason === leaving))
+          log.debug('rtmp connection ended', { connection: id, address, reason });
         else note('rtmp connection ended', { connection: id, address, reason });
       },
     });

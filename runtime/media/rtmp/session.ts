@@ -10,6 +10,9 @@ import { Publish, type PublishEnd, type PublishHandlers } from './publish.ts';
 import { replies, windowAckSize } from './replies.ts';
 import { WindowCount } from './window-count.ts';
 
+/** Why a connection ended that the peer closed. */
+export const leaving = 'the connection closed';
+
 export interface RtmpSessionOptions {
   readonly handlers: PublishHandlers;
   readonly clock: Clock;
@@ -97,8 +100,8 @@ export class RtmpSession {
     if (this.#phase === 'closed') return;
     const isNews = this.#phase !== 'closing';
     this.#phase = 'closed';
-    this.#release({ clean: false, by: 'encoder', reason: 'the connection closed' });
-    if (isNews) this.#options.onEnd('the connection closed');
+    this.#release({ clean: false, by: 'encoder', reason: leaving });
+    if (isNews) this.#options.onEnd(leaving);
   }
 
   /** Ends the publish on the server's behalf: the encoder is told `reason`, then disconnected. */
