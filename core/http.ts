@@ -1,6 +1,7 @@
 import { type AnyElysia, Elysia } from 'elysia';
 import { maxJsonBytes } from './body.ts';
 import { shareAnswer } from './cors.ts';
+import { routesOf } from './elysia-routes.ts';
 import { Fault } from './fault.ts';
 import { type FaultCauses, madeOf } from './fault-causes.ts';
 import type { Log } from './log.ts';
@@ -123,7 +124,7 @@ export function faultResponse(fault: Fault, more: Readonly<Record<string, string
 /** `METHOD pattern` of the routes that take files. */
 function fileRoutesOf(routes: readonly AnyElysia[]): ReadonlySet<string> {
   return new Set(
-    declared(routes).flatMap(({ method, path, hooks }) =>
+    routesOf(routes).flatMap(({ method, path, hooks }) =>
       hooks?.detail?.operation?.file ? [`${method} ${path}`] : [],
     ),
   );
@@ -132,21 +133,11 @@ function fileRoutesOf(routes: readonly AnyElysia[]): ReadonlySet<string> {
 /** Of two routes with the same name the router would answer with one, and nobody would miss the other. */
 function refuseTwins(routes: readonly AnyElysia[]): void {
   const known = new Set<string>();
-  for (const { method, path } of declared(routes)) {
+  for (const { method, path } of routesOf(routes)) {
     const name = `${method} ${path}`;
     if (known.has(name)) throw new Error(`the route ${name} is declared twice`);
     known.add(name);
   }
-}
-
-function declared(routes: readonly AnyElysia[]): RouterRoute[] {
-  return routes.flatMap((app) => (app as unknown as { routes: RouterRoute[] }).routes);
-}
-
-interface RouterRoute {
-  readonly method: string;
-  readonly path: string;
-  readonly hooks?: { readonly detail?: { readonly operation?: Operation } };
 }
 
 const tooLarge = new Fault('body.too_large', {

@@ -1,13 +1,12 @@
 import type { AnyElysia } from 'elysia';
+import { routesOf } from './elysia-routes.ts';
 
 /**
  * Which methods a path has, for a request with another one: sorted, HEAD with every GET; empty for a path that is
  * nobody's. Routes that answer OPTIONS alone make no path known.
  */
 export function methodsAt(routes: readonly AnyElysia[]): (pathname: string) => string[] {
-  const known = routes
-    .flatMap((app) => (app as unknown as { routes: { method: string; path: string }[] }).routes)
-    .map(({ method, path }) => ({ method, matches: pathPattern(path) }));
+  const known = routesOf(routes).map(({ method, path }) => ({ method, matches: pathPattern(path) }));
   return (pathname) => {
     const methods = new Set(
       known.filter(({ matches }) => matches.test(pathname)).map(({ method }) => method),

@@ -1,4 +1,5 @@
 import type { AnyElysia } from 'elysia';
+import { routesOf } from './elysia-routes.ts';
 import { nearMiss } from './near-miss.ts';
 
 /** Deeper paths than any route has, which come from outside. */
@@ -9,8 +10,7 @@ const maxSegments = 12;
  * text it has that of the request. Routes that end in `*` are not among them.
  */
 export function nearPath(routes: readonly AnyElysia[]): (pathname: string) => string | undefined {
-  const patterns = routes
-    .flatMap((app) => (app as unknown as { routes: { method: string; path: string }[] }).routes)
+  const patterns = routesOf(routes)
     .filter(({ method, path }) => method !== 'OPTIONS' && !path.includes('*') && path !== '/')
     .map(({ path }) => path.slice(1).split('/'));
   const known = [...new Map(patterns.map((pattern) => [pattern.join('/'), pattern])).values()];

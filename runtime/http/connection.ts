@@ -175,7 +175,7 @@ export class Connection implements AnswerTarget, Origin {
     const { method, headers, url } = head;
     const body = head.body === 0 ? undefined : this.#bodyOf(head);
     if (!context.isUrl(url)) return context.badAddress();
-    this.#request = new ServedRequest({ url, method, headers, ...(body !== undefined && { body }) }, this);
+    this.#request = new ServedRequest({ url, method, headers, body }, this);
     return context.answer(this.#request);
   }
 

@@ -8,7 +8,8 @@ export interface ServedHead {
   readonly url: string;
   readonly method: string;
   readonly headers: Readonly<Record<string, string>>;
-  readonly body?: BodyInit;
+  /** Undefined: it has none. */
+  readonly body: BodyInit | undefined;
 }
 
 /** A request of a connection of ours. Its signal and headers are made when they are asked for: few handlers do, and each would pay for it. */

@@ -1,4 +1,5 @@
 import type { AnyElysia } from 'elysia';
+import { routesOf } from '../../core/elysia-routes.ts';
 import type { Operation } from '../../core/operation.ts';
 
 /** The routes of one owner: a plugin, or the core. */
@@ -24,7 +25,7 @@ export interface DeclaredRoute {
 
 export function declaredRoutes(groups: readonly RouteGroup[]): DeclaredRoute[] {
   return groups.flatMap(({ id, culprit = id, app }) =>
-    (app as unknown as { routes: RouterRoute[] }).routes.map(({ method, path, hooks }) => ({
+    routesOf([app]).map(({ method, path, hooks }) => ({
       owner: id,
       culprit,
       method,
@@ -63,10 +64,4 @@ export function templateOf(route: DeclaredRoute): string {
 /** Whether a pattern that ends in `*` stands for all that another stands for. */
 export function isBelow(pattern: string, wide: string): boolean {
   return wide.endsWith('/*') && pattern.startsWith(wide.slice(0, -1));
-}
-
-interface RouterRoute {
-  readonly method: string;
-  readonly path: string;
-  readonly hooks?: { readonly detail?: { readonly summary?: string; readonly operation?: Operation } };
 }
