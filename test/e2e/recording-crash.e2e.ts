@@ -17,7 +17,7 @@ const lost = 1000;
 
 test.concurrent('kill -9 while recording and in the window: what was there a second before is in the recording', async () => {
   await using server = await startServer({
-    env: { MILLRACE_PLUGINS__STREAMS__HOLD: '6s', MILLRACE_PLUGINS__STREAMS__RECONNECT_WINDOW: '15s' },
+    env: { MILLRACE_PLUGINS__STREAMS__HOLD: '12s', MILLRACE_PLUGINS__STREAMS__RECONNECT_WINDOW: '15s' },
   });
   await using witness = readyWitness(server);
   const events = await server.openEvents();

@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { Browser } from 'playwright-core';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import { findFreePorts } from '../kit/free-ports.ts';
 import { launchBrowser } from './harness/chromium.ts';
 import { type Server, startServer } from './harness/server.ts';
@@ -41,7 +41,17 @@ afterAll(async () => {
 });
 
 const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex');
-const spool = () => readdirSync(join(server.dataDir, 'uploads'));
+const uploads = () => join(server.dataDir, 'uploads');
+/** What lies there of this test: a test that failed before may have left something. */
+let left: string[] = [];
+beforeEach(() => {
+  left = readdirSync(uploads());
+});
+const spool = () => readdirSync(uploads()).filter((name) => !left.includes(name));
+const partSizes = () =>
+  spool()
+    .filter((name) => name.endsWith('.part'))
+    .map((name) => statSync(join(uploads(), name)).size);
 // biome-ignore lint/suspicious/noExplicitAny: answers of all kinds
 const get = async (url: string): Promise<any> => (await server.api.request('GET', url)).json();
 
@@ -121,6 +131,10 @@ it('cut off and killed twenty times at random offsets: nothing that was told is 
       told = from + count;
     }
     const socket = await halfSent(url, { from: told, count: Math.min(count, film.length - told - 1) });
+    // Else the server may not have read even the head yet.
+    if (round % 4 !== 0) {
+      await until('some of it to be written', () => partSizes()[0] > told, { within: 20_000, every: 1 });
+    }
     if (round % 3 === 2) {
       await server.kill();
       socket.destroy();
@@ -138,7 +152,8 @@ it('cut off and killed twenty times at random offsets: nothing that was told is 
     }
   }
   expect(['running', 'waiting']).toContain(await phase());
-  expect(new Set(offsets).size).toBeGreaterThan(10);
+  // Each of the five whole requests, and whatever was kept of the others.
+  expect(new Set(offsets).size).toBeGreaterThan(5);
   const from = await offsetOf(url);
   const headers = { 'content-type': bytesType, 'upload-offset': String(from) };
   expect((await send('PATCH', url, { body: film.subarray(from), headers })).status).toBe(204);
@@ -156,8 +171,7 @@ it('kill -9 around the last byte: the asset is made, with or without the client,
       ({ status }) => status,
       () => 0,
     );
-    const file = () => readdirSync(join(server.dataDir, 'uploads')).find((name) => name.endsWith('.part'));
-    await until('the file to begin', () => file() !== undefined, { within: 10_000, every: 5 });
+    await until('the file to begin', () => partSizes().length > 0, { within: 10_000, every: 5 });
     await new Promise((resolve) => setTimeout(resolve, wait));
     await server.kill();
     const status = await answer;
@@ -177,11 +191,7 @@ it('uploads that are begun and silent cost no file descriptor, and end when they
   const given = await asked();
   const all = await Promise.all(Array.from({ length: 4 }, () => created(given.tusEndpoint, film.length)));
   const sockets = await Promise.all(all.map((url) => halfSent(url, { from: 0, count: 1000 })));
-  const sizes = () =>
-    spool()
-      .filter((name) => name.endsWith('.part'))
-      .map((name) => statSync(join(server.dataDir, 'uploads', name)).size);
-  await until('what was sent to come', () => sizes().join() === '1000,1000,1000,1000', {
+  await until('what was sent to come', () => partSizes().join() === '1000,1000,1000,1000', {
     within: 10_000,
     every: 20,
   });

@@ -48,16 +48,16 @@ test.skipIf(isMissing)(
     await fleet.node('m1').restart();
     await lasting(3000);
     await viewer[Symbol.asyncDispose]();
-    const waiting = events.expect('recording.waiting', { within: 30_000, streamId: id });
+    const [waiting, ready] = ['recording.waiting', 'recording.ready'].map((name) =>
+      events.expect(name, { within: 120_000, streamId: id }),
+    );
     await encoder.stop();
     await waiting;
-    const asset = await until(
-      'a recording that is ready',
-      async () => (await listAssets(server)).find(({ status }) => status === 'ready'),
-      { within: 90_000, every: 200 },
-    );
+    // The asset has its file some commits before the session says so.
+    await ready;
+    const [asset, ...others] = await listAssets(server);
+    expect(others).toEqual([]);
     const made = await download(server, { id: session, asset });
-    expect(await listAssets(server)).toHaveLength(1);
     expect((await server.api.listSessions(id)).map((one) => one.id)).toEqual([session]);
 
     // All that was seen of the first node, then all of the second; between them what the death took.
