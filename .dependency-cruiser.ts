@@ -90,9 +90,9 @@ const rules: IConfiguration = {
     },
     {
       name: 'fluent-ffmpeg-in-one-file',
-      comment: 'what is unsafe in it is kept in one place: runtime/ffmpeg/README.md',
+      comment: 'what is unsafe in it is kept in one place: runtime/media/ffmpeg/README.md',
       severity: 'error',
-      from: { pathNot: '^runtime/ffmpeg/command\\.ts$' },
+      from: { pathNot: '^runtime/media/ffmpeg/command\\.ts$' },
       to: { path: '(^|/)node_modules/fluent-ffmpeg/|^fluent-ffmpeg(/|$)' },
     },
     {

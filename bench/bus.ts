@@ -5,7 +5,7 @@
  *     npm run bench -- bus [seconds]
  */
 import { randomUUID } from 'node:crypto';
-import { jsonLog } from '../core/log.ts';
+import { jsonLog } from '../core/base/log.ts';
 import { kafkaBus } from '../runtime/drivers/bus/kafka/index.ts';
 import { systemClock } from '../runtime/drivers/clock/system.ts';
 import { kafka } from '../scripts/engines/kafka.ts';

@@ -1,4 +1,4 @@
-import type { Plugin } from '../core/plugin.ts';
+import type { Plugin } from '../core/plugin/plugin.ts';
 import accounts from '../plugins/accounts/index.ts';
 import assets from '../plugins/assets/index.ts';
 import recordings from '../plugins/recordings/index.ts';

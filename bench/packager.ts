@@ -3,16 +3,16 @@
  * `bun bench/packager.ts [streams] [seconds] [targets]`. 3.2 Mb/s, 720p30 with 2 s between key frames, AAC at 48 kHz.
  */
 
-import { valuesOf } from '../core/limit-table.ts';
-import type { Log } from '../core/log.ts';
+import { valuesOf } from '../core/base/limit-table.ts';
+import type { Log } from '../core/base/log.ts';
 import type { Clock } from '../core/ports/clock.ts';
-import { copyBytes } from '../runtime/media/copy-bytes.ts';
-import { LiveOutput } from '../runtime/media/hls/output.ts';
-import { BufferPool } from '../runtime/media/hls/pool.ts';
+import { copyBytes } from '../runtime/base/copy-bytes.ts';
+import { LiveOutput } from '../runtime/media/live/output.ts';
+import { BufferPool } from '../runtime/media/live/pool.ts';
+import type { Arena, MediaSink } from '../runtime/media/publish/sink.ts';
 import type { Framing, OpenPush } from '../runtime/media/push/connection.ts';
 import { pushLimits } from '../runtime/media/push/limits.ts';
 import { nodePusher } from '../runtime/media/push/pusher.ts';
-import type { Arena, MediaSink } from '../runtime/media/sink.ts';
 import { AAC_48000_STEREO, AVC_360P, audioHeader, frame, sound, videoHeader } from '../test/hls/feed.ts';
 
 const streams = Number(process.argv[2] ?? 50);

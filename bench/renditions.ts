@@ -1,5 +1,5 @@
 import { setPriority } from 'node:os';
-import { argumentsOf } from '../runtime/ffmpeg/command.ts';
+import { argumentsOf } from '../runtime/media/ffmpeg/command.ts';
 import { transcodingLimits as limits } from '../runtime/media/renditions/limits.ts';
 import { liveCommand } from '../runtime/media/renditions/live-command.ts';
 import { planOf } from '../runtime/media/renditions/plan.ts';

@@ -3,9 +3,10 @@
  * every 2 s) and AAC, in reads of 64 KiB, 16 KiB and 1,460 bytes, into a sink that only releases.
  * Run: node_modules/.bin/bun bench/rtmp-parse.ts
  */
+
+import { Arena, type MediaSink } from '../runtime/media/publish/sink.ts';
 import { ChunkParser } from '../runtime/media/rtmp/chunk-parser.ts';
 import { rtmpLimits } from '../runtime/media/rtmp/limits.ts';
-import { Arena, type MediaSink } from '../runtime/media/sink.ts';
 
 const SECONDS = 60;
 

@@ -1,4 +1,4 @@
-import { cidr } from '../core/cidr.ts';
+import { cidr } from '../core/base/cidr.ts';
 import { driversOf, isLegalSet } from './drivers.ts';
 import type { Config } from './schema.ts';
 

@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox';
-import { configLimits } from '../core/limits.ts';
+import { configLimits } from '../core/base/limits.ts';
 
 /** Names that Kafka and Redis take as part of theirs. */
 const namespace = (description: string) =>

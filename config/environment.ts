@@ -1,5 +1,5 @@
 import { type TSchema, Type } from '@sinclair/typebox';
-import { nearMiss } from '../core/near-miss.ts';
+import { nearMiss } from '../core/base/near-miss.ts';
 import { configSchema } from './schema.ts';
 
 const prefix = 'MILLRACE_';

@@ -1,9 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import { dirname, extname, resolve } from 'node:path';
 import { parse as parseYaml } from 'yaml';
-import { Fault } from '../core/fault.ts';
-import { jsonProblem } from '../core/json-problem.ts';
-import { settingsOf } from '../core/settings.ts';
+import { Fault } from '../core/base/fault.ts';
+import { jsonProblem } from '../core/http/json-problem.ts';
+import { settingsOf } from '../core/plugin/settings.ts';
 import { contradictions } from './contradictions.ts';
 import { addEnvironment } from './environment.ts';
 import { type Config, configSchema } from './schema.ts';

@@ -1,6 +1,6 @@
-import { Fault } from '../core/fault.ts';
-import { didYouMean, nearMiss } from '../core/near-miss.ts';
-import { contractVersion, type Plugin } from '../core/plugin.ts';
+import { Fault } from '../core/base/fault.ts';
+import { didYouMean, nearMiss } from '../core/base/near-miss.ts';
+import { contractVersion, type Plugin } from '../core/plugin/plugin.ts';
 import { findPlugin, importProblem, pathHint } from './import-plugin.ts';
 import type { Config } from './schema.ts';
 

@@ -1,8 +1,8 @@
 import { type Static, Type } from '@sinclair/typebox';
-import { durationSchema } from '../core/duration.ts';
-import { limitSchema } from '../core/limit-schema.ts';
-import { configLimits } from '../core/limits.ts';
-import { allRoles } from '../core/nodes.ts';
+import { durationSchema } from '../core/base/duration.ts';
+import { limitSchema } from '../core/base/limit-schema.ts';
+import { configLimits } from '../core/base/limits.ts';
+import { allRoles } from '../core/plugin/nodes.ts';
 import { driversSchema, kafkaSchema, redisSchema, s3Schema } from './engines.ts';
 
 /** `isNoLimit`: a number that bounds nothing, and so is not in the table of limits. */

@@ -1,5 +1,5 @@
 import type { TSchema } from '@sinclair/typebox';
-import type { Plugin } from '../core/plugin.ts';
+import type { Plugin } from '../core/plugin/plugin.ts';
 import type { Config } from './schema.ts';
 
 /**

@@ -1,7 +1,7 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Fault } from '../core/fault.ts';
+import { Fault } from '../core/base/fault.ts';
 import { broadcast } from './broadcast.ts';
 import { readFlvFile } from './flv-file.ts';
 import { findServer } from './server.ts';

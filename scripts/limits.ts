@@ -4,8 +4,8 @@
  */
 import type { TSchema } from '@sinclair/typebox';
 import { Glob } from 'bun';
-import type { LimitNote } from '../core/limit-schema.ts';
-import { areaOf, type Limit, type LimitTable } from '../core/limit-table.ts';
+import type { LimitNote } from '../core/base/limit-schema.ts';
+import { areaOf, type Limit, type LimitTable } from '../core/base/limit-table.ts';
 
 const root = new URL('../', import.meta.url).pathname;
 

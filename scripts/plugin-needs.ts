@@ -1,4 +1,4 @@
-import type { Plugin } from '../core/plugin.ts';
+import type { Plugin } from '../core/plugin/plugin.ts';
 
 /** What a plugin and the others have to do with each other. All are ids, in the order in which plugins start. */
 interface PluginNeeds {

@@ -2,9 +2,9 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { isRefusedPort } from '../core/host.ts';
+import { isRefusedPort } from '../core/base/host.ts';
 import { pushUrl } from '../core/push-url/push-url.ts';
-import { planOf } from '../runtime/plan.ts';
+import { planOf } from '../runtime/boot/plan.ts';
 import { allPlugins } from './kit/all-plugins.ts';
 import { world } from './kit/world.ts';
 

@@ -1,8 +1,8 @@
 import type { Socket } from 'bun';
 import { systemClock } from '../../runtime/drivers/clock/system.ts';
+import { Arena, type MediaSink } from '../../runtime/media/publish/sink.ts';
 import { rtmpLimits } from '../../runtime/media/rtmp/limits.ts';
 import { RtmpSession } from '../../runtime/media/rtmp/session.ts';
-import { Arena, type MediaSink } from '../../runtime/media/sink.ts';
 
 /**
  * A floor to measure against: takes every RTMP publish and throws its media away, `messages` as they come out

@@ -1,5 +1,5 @@
-import { valuesOf } from '../limit-table.ts';
-import { blobLimitTable } from '../limits.ts';
+import { valuesOf } from '../base/limit-table.ts';
+import { blobLimitTable } from '../base/limits.ts';
 
 /**
  * Files that are written once and read often: recordings, uploads, pictures, archives. A blob is there as a whole or

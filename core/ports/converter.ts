@@ -1,6 +1,6 @@
-import { Fault } from '../fault.ts';
-import { valuesOf } from '../limit-table.ts';
-import { conversionLimitTable } from '../limits.ts';
+import { Fault } from '../base/fault.ts';
+import { valuesOf } from '../base/limit-table.ts';
+import { conversionLimitTable } from '../base/limits.ts';
 import type { Film } from '../vod/films.ts';
 import type { ForeignFilm } from './inspector.ts';
 import type { VideoSpec } from './recorder.ts';

@@ -76,9 +76,9 @@ export interface FilmPlayback {
 
 /** What HLS on demand needs: two blobs, some hundredths of the file's size at most. */
 export interface FilmSegments {
-  /** `core/segment-index.ts`; its places are those in `heads`. */
+  /** `core/vod/segment-index.ts`; its places are those in `heads`. */
   readonly index: Uint8Array<ArrayBuffer>;
-  /** Init segments, and a block for each segment (`core/segment-block.ts`): pieces of one blob. */
+  /** Init segments, and a block for each segment (`core/vod/segment-block.ts`): pieces of one blob. */
   readonly heads: readonly Uint8Array<ArrayBuffer>[];
 }
 

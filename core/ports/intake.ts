@@ -1,4 +1,4 @@
-import type { Amount } from '../sweep-counts.ts';
+import type { Amount } from '../plugin/sweep-counts.ts';
 
 /**
  * Files that somebody sends, written down on this node while they come: `<dataDir>/uploads`. They are hashed as they pass, and

@@ -87,7 +87,7 @@ export interface FinishedTake {
    * want the index first.
    */
   readonly head: { readonly key: string; readonly size: number; readonly from: number; readonly to: number };
-  /** What `core/segment-index.ts` reads: where each HLS segment lies in `video`. */
+  /** What `core/vod/segment-index.ts` reads: where each HLS segment lies in `video`. */
   readonly index: { readonly key: string; readonly size: number };
   readonly spec: VideoSpec;
   /** Epoch ms of its first sample. */
@@ -104,7 +104,7 @@ export interface FinishedRendition {
   readonly name: string;
   /** Its segments; no film by itself. */
   readonly video: FinishedTake['video'];
-  /** As long as that of the take (`core/segment-index.ts`). */
+  /** As long as that of the take (`core/vod/segment-index.ts`). */
   readonly index: FinishedTake['index'];
   readonly variant: Variant;
   /** How much of the film it has, by time: 0 to 1. Where it has nothing the index shows the source. */

@@ -261,7 +261,7 @@ export interface ListScope {
 }
 
 export interface ListQuery extends ListScope {
-  /** Completed by `fullOrder` (core/listing.ts). Default newest first. By name or id it should name an account. */
+  /** Completed by `fullOrder` (core/http/http/listing.ts). Default newest first. By name or id it should name an account. */
   readonly order?: readonly OrderTerm[];
   /** Ranks by likeness of the name to this text (`nameRank`), the default order within each rank; no `order` then. */
   readonly likeName?: string;
@@ -284,7 +284,7 @@ export interface Place {
   readonly name?: string;
 }
 
-/** What one value of a document must be, as `fits` (core/listing.ts) tells it. */
+/** What one value of a document must be, as `fits` (core/http/http/listing.ts) tells it. */
 export interface Filter {
   /** Names that lead to the value. */
   readonly path: readonly string[];

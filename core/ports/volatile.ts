@@ -1,5 +1,5 @@
-import { valuesOf } from '../limit-table.ts';
-import { volatileLimitTable } from '../limits.ts';
+import { valuesOf } from '../base/limit-table.ts';
+import { volatileLimitTable } from '../base/limits.ts';
 
 /**
  * Small facts that are of use for seconds and that every node can read: live figures, presence. Nothing here

@@ -1,4 +1,4 @@
-import { type Host, hostOf, isRefusedPort } from '../host.ts';
+import { type Host, hostOf, isRefusedPort } from '../base/host.ts';
 
 /** The server that a URL leads to. */
 export interface Destination extends Host {

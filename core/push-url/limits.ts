@@ -1,4 +1,4 @@
-import { limitTable } from '../limit-table.ts';
+import { limitTable } from '../base/limit-table.ts';
 
 const beyond =
   '400 `multistream.invalid`. Where it was accepted by a version before, nothing is pushed to it: `url`.';

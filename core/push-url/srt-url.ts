@@ -1,4 +1,4 @@
-import { valuesOf } from '../limit-table.ts';
+import { valuesOf } from '../base/limit-table.ts';
 import { type BadPushUrl, badUrl as bad, type Destination, destination } from './destination.ts';
 import { srtUrlLimits } from './limits.ts';
 

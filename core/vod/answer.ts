@@ -1,14 +1,14 @@
 import { createHash } from 'node:crypto';
-import { Fault } from '../fault.ts';
-import { fileAnswer, fileFaults } from '../file-answer.ts';
+import { Fault } from '../base/fault.ts';
+import { fileAnswer, fileFaults } from '../http/file-answer.ts';
+import { preconditions } from '../http/preconditions.ts';
 import type { Blobs } from '../ports/blobs.ts';
-import { preconditions } from '../preconditions.ts';
-import type { SegmentIndex } from '../segment-index.ts';
 import { initName, type NumberedFile, parseFileName, segmentName, wholeName } from './file-name.ts';
 import { type FilmFile, filmMedia, piecesOf } from './film-media.ts';
 import { type Film, Films, type IndexedFilm } from './films.ts';
 import { vodLimits } from './limits.ts';
 import { multivariantPlaylist } from './multivariant-playlist.ts';
+import type { SegmentIndex } from './segment-index.ts';
 import { variantOf } from './variant.ts';
 
 /** Playback of films that lie in the blob store, over HLS and as files. */

@@ -1,11 +1,11 @@
-import { Fault } from '../fault.ts';
-import { type FilePiece, readPieces } from '../file-answer.ts';
-import type { Parameters } from '../operation.ts';
+import { Fault } from '../base/fault.ts';
+import { type FilePiece, readPieces } from '../http/file-answer.ts';
+import type { Parameters } from '../http/operation.ts';
 import type { Blobs } from '../ports/blobs.ts';
-import { readSegmentBlock } from '../segment-block.ts';
-import type { SegmentIndex } from '../segment-index.ts';
 import type { NumberedFile } from './file-name.ts';
 import type { IndexedFilm } from './films.ts';
+import { readSegmentBlock } from './segment-block.ts';
+import type { SegmentIndex } from './segment-index.ts';
 
 /** A file beside the playlists of every film, made of its media: others offer it to whoever serves films. */
 export interface FilmFile {

@@ -1,13 +1,13 @@
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
-import { Fault } from '../fault.ts';
-import { Kept } from '../kept.ts';
-import { valuesOf } from '../limit-table.ts';
+import { ByteLru } from '../base/byte-lru.ts';
+import { Fault } from '../base/fault.ts';
+import { valuesOf } from '../base/limit-table.ts';
+import { SingleFlight } from '../base/single-flight.ts';
 import type { Blobs } from '../ports/blobs.ts';
-import { readSegmentIndex, type SegmentIndex } from '../segment-index.ts';
-import { SharedWork } from '../shared-work.ts';
 import { vodLimits } from './limits.ts';
 import { mediaPlaylist, mostBytes } from './media-playlist.ts';
+import { readSegmentIndex, type SegmentIndex } from './segment-index.ts';
 import type { Variant } from './variant.ts';
 
 const { running, waiting } = valuesOf(vodLimits);
@@ -32,7 +32,7 @@ export interface Film {
 export interface FilmRendition {
   /** Segments and nothing else: no film by itself. */
   readonly video: Film['video'];
-  /** As long as that of the film (`core/segment-index.ts`). */
+  /** As long as that of the film (`core/vod/segment-index.ts`). */
   readonly index: { readonly key: string; readonly size: number };
   readonly variant: Variant;
 }
@@ -44,12 +44,15 @@ export interface FilmRendition {
  */
 export class Films {
   readonly #blobs: Pick<Blobs, 'get'>;
-  readonly #kept: Kept<SegmentIndex | Uint8Array<ArrayBuffer>>;
-  readonly #shared = new SharedWork<SegmentIndex | Uint8Array<ArrayBuffer> | undefined>({ running, waiting });
+  readonly #kept: ByteLru<SegmentIndex | Uint8Array<ArrayBuffer>>;
+  readonly #shared = new SingleFlight<SegmentIndex | Uint8Array<ArrayBuffer> | undefined>({
+    running,
+    waiting,
+  });
 
   constructor(options: { blobs: Pick<Blobs, 'get'>; bytes: number }) {
     this.#blobs = options.blobs;
-    this.#kept = new Kept(options);
+    this.#kept = new ByteLru(options);
   }
 
   /** Held now, kept or being made. */

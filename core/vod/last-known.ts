@@ -1,4 +1,4 @@
-import { Fault } from '../fault.ts';
+import { Fault } from '../base/fault.ts';
 
 /**
  * Finds things as `look` does. While that is answered with 503 (an outage of the store), what it found last counts, so that

@@ -1,4 +1,4 @@
-import { limitTable } from '../limit-table.ts';
+import { limitTable } from '../base/limit-table.ts';
 
 /** Playback of films that lie in the blob store: recordings, and what else has an index of segments. */
 export const vodLimits = limitTable('vod', {

@@ -1,6 +1,6 @@
-import type { SegmentIndex } from '../segment-index.ts';
 import { initName, segmentName } from './file-name.ts';
 import { vodLimits } from './limits.ts';
+import type { SegmentIndex } from './segment-index.ts';
 
 const perTurn = vodLimits.turn.value;
 const drift = vodLimits.dateDrift.value;

@@ -1,10 +1,10 @@
 import { type TSchema, Type } from '@sinclair/typebox';
 import { type AnyElysia, Elysia } from 'elysia';
-import { Fault } from '../fault.ts';
-import { requestHeaders } from '../file-route.ts';
-import { faultResponse, says } from '../http.ts';
-import { nothing, type Operation, storeFaults, text } from '../operation.ts';
-import { readableByAll } from '../public-access.ts';
+import { Fault } from '../base/fault.ts';
+import { requestHeaders } from '../http/file-route.ts';
+import { faultResponse, says } from '../http/http.ts';
+import { nothing, type Operation, storeFaults, text } from '../http/operation.ts';
+import { readableByAll } from '../http/public-access.ts';
 import { exposed, type Vod, vodFaults } from './answer.ts';
 import type { Film } from './films.ts';
 import { lastKnown } from './last-known.ts';

@@ -1,4 +1,4 @@
-import type { SegmentIndex } from '../segment-index.ts';
+import type { SegmentIndex } from './segment-index.ts';
 
 /** What a multivariant playlist says of one of its playlists (RFC 8216bis 4.4.6.2). Plain JSON: it is kept with the file. */
 export interface Variant {

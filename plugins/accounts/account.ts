@@ -1,13 +1,13 @@
 import { Type } from '@sinclair/typebox';
 import { type AnyElysia, Elysia } from 'elysia';
-import { authenticate, authenticator, notAllowed } from '../../core/auth.ts';
-import { bodyReader } from '../../core/body.ts';
-import { says } from '../../core/http.ts';
-import { idempotent } from '../../core/idempotency.ts';
-import { uuid } from '../../core/ids.ts';
-import { nameSchema } from '../../core/name.ts';
-import { idSchema, json, momentSchema } from '../../core/operation.ts';
-import type { Kit } from '../../core/plugin.ts';
+import { uuid } from '../../core/base/ids.ts';
+import { nameSchema } from '../../core/base/name.ts';
+import { authenticate, authenticator, notAllowed } from '../../core/http/auth.ts';
+import { bodyReader } from '../../core/http/body.ts';
+import { says } from '../../core/http/http.ts';
+import { idempotent } from '../../core/http/idempotency.ts';
+import { idSchema, json, momentSchema } from '../../core/http/operation.ts';
+import type { Kit } from '../../core/plugin/plugin.ts';
 import type { ResourceCommit } from '../../core/ports/store.ts';
 
 /**

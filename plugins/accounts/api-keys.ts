@@ -1,8 +1,8 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
-import type { Authenticator, Principal } from '../../core/auth.ts';
-import type { Kit } from '../../core/plugin.ts';
-import { regularly } from '../../core/regularly.ts';
-import { token } from '../../core/token.ts';
+import { regularly } from '../../core/base/regularly.ts';
+import type { Authenticator, Principal } from '../../core/http/auth.ts';
+import type { Kit } from '../../core/plugin/plugin.ts';
+import { token } from '../../core/plugin/token.ts';
 import { keyMemory } from './key-memory.ts';
 import { accountLimits } from './limits.ts';
 import { documentOf } from './token-document.ts';

@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox';
-import { limitSchema } from '../../core/limit-schema.ts';
-import type { Kit } from '../../core/plugin.ts';
+import { limitSchema } from '../../core/base/limit-schema.ts';
+import type { Kit } from '../../core/plugin/plugin.ts';
 
 export const config = Type.Object({
   maxKeys: limitSchema({

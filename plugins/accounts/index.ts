@@ -1,6 +1,6 @@
 import { Elysia } from 'elysia';
-import { authenticator } from '../../core/auth.ts';
-import { definePlugin } from '../../core/plugin.ts';
+import { authenticator } from '../../core/http/auth.ts';
+import { definePlugin } from '../../core/plugin/plugin.ts';
 import { accountRoutes, adminAccount } from './account.ts';
 import { apiKeys, storedKeys } from './api-keys.ts';
 import { tokenRoutes } from './api-token.ts';

@@ -1,6 +1,6 @@
 import { mkdir, open, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { Fault } from '../../core/fault.ts';
+import { Fault } from '../../core/base/fault.ts';
 
 /**
  * The bootstrap key of this data directory: `<dataDir>/bootstrap-key`, mode 0600, made and synced at the first

@@ -1,4 +1,4 @@
-import type { Principal } from '../../core/auth.ts';
+import type { Principal } from '../../core/http/auth.ts';
 import { accountLimits } from './limits.ts';
 
 /** The keys that were used lately, so that a request reads no row to learn whose it is. */

@@ -1,4 +1,4 @@
-import { limitTable } from '../../core/limit-table.ts';
+import { limitTable } from '../../core/base/limit-table.ts';
 
 /** What an API key may hold. How many there may be is in the config. */
 export const accountLimits = limitTable('accounts', {

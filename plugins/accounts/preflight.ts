@@ -1,8 +1,8 @@
 import { type AnyElysia, Elysia } from 'elysia';
-import { originNotAllowed, preflightAnswer } from '../../core/cors.ts';
-import { says } from '../../core/http.ts';
-import { nothing, storeFaults } from '../../core/operation.ts';
-import type { Kit } from '../../core/plugin.ts';
+import { originNotAllowed, preflightAnswer } from '../../core/http/cors.ts';
+import { says } from '../../core/http/http.ts';
+import { nothing, storeFaults } from '../../core/http/operation.ts';
+import type { Kit } from '../../core/plugin/plugin.ts';
 import { originIndex } from './token-document.ts';
 
 /**

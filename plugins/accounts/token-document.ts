@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import type { Access } from '../../core/access.ts';
+import type { Access } from '../../core/http/access.ts';
 import type { ResourceWrite, StoredResource } from '../../core/ports/store.ts';
 
 /** What is stored of an API key. Its secret is not: only a hash, as an index. */

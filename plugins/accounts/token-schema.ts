@@ -1,9 +1,9 @@
 import { Type } from '@sinclair/typebox';
-import { type Access, accessMethods, resourcePattern } from '../../core/access.ts';
-import { Fault } from '../../core/fault.ts';
-import { requestLimits } from '../../core/limits.ts';
-import { nameSchema } from '../../core/name.ts';
-import { idSchema, momentSchema } from '../../core/operation.ts';
+import { Fault } from '../../core/base/fault.ts';
+import { requestLimits } from '../../core/base/limits.ts';
+import { nameSchema } from '../../core/base/name.ts';
+import { type Access, accessMethods, resourcePattern } from '../../core/http/access.ts';
+import { idSchema, momentSchema } from '../../core/http/operation.ts';
 import { accountLimits } from './limits.ts';
 
 const { originLength, origins, resourceLength, resources, rules } = accountLimits;

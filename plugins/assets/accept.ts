@@ -1,4 +1,4 @@
-import { Fault } from '../../core/fault.ts';
+import { Fault } from '../../core/base/fault.ts';
 import type { BlobSource } from '../../core/ports/blobs.ts';
 import type { FilmPlayback, ForeignFilm } from '../../core/ports/inspector.ts';
 import type { ReceivedFile } from '../../core/ports/intake.ts';

@@ -1,5 +1,5 @@
-import type { ActorType } from '../../core/actor.ts';
-import type { StepKit } from '../../core/plugin.ts';
+import type { ActorType } from '../../core/plugin/actor.ts';
+import type { StepKit } from '../../core/plugin/plugin.ts';
 import { assetMachine } from '../../machines/asset.ts';
 import type { config } from './config.ts';
 import { type AssetDocument, assetKind, documentOf } from './document.ts';

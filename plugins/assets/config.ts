@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox';
-import { durationSchema } from '../../core/duration.ts';
-import { limitSchema } from '../../core/limit-schema.ts';
-import { sizeSchema } from '../../core/size.ts';
+import { durationSchema } from '../../core/base/duration.ts';
+import { limitSchema } from '../../core/base/limit-schema.ts';
+import { sizeSchema } from '../../core/base/size.ts';
 
 /** How much is kept of assets that come from one source. Each account has these bounds for itself. */
 const kept = (what: string) =>

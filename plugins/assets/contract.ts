@@ -1,10 +1,10 @@
 import type { TObject } from '@sinclair/typebox';
-import type { Caller } from '../../core/caller.ts';
-import { derivedId } from '../../core/ids.ts';
+import { derivedId } from '../../core/base/ids.ts';
+import type { Caller } from '../../core/http/caller.ts';
+import { resource } from '../../core/plugin/resource.ts';
+import { collection, token } from '../../core/plugin/token.ts';
 import type { Container } from '../../core/ports/inspector.ts';
 import type { FinishedRendition, VideoSpec } from '../../core/ports/recorder.ts';
-import { resource } from '../../core/resource.ts';
-import { collection, token } from '../../core/token.ts';
 import type { Vod } from '../../core/vod/answer.ts';
 import type { FilmFile } from '../../core/vod/film-media.ts';
 
@@ -102,7 +102,7 @@ export interface AssetFile {
   };
   /** Followed by the bytes `from` up to `to` of the video it is the same film with its index in front. */
   readonly head?: { readonly key: string; readonly size: number; readonly from: number; readonly to: number };
-  /** Where its HLS segments lie: core/segment-index.ts. */
+  /** Where its HLS segments lie: core/vod/segment-index.ts. */
   readonly index?: { readonly key: string; readonly size: number };
   /** Of a film that was not packaged for HLS: what the index names lies here (core/vod/films.ts). */
   readonly heads?: { readonly key: string; readonly size: number };

@@ -1,4 +1,4 @@
-import { effect } from '../../core/plugin.ts';
+import { effect } from '../../core/plugin/plugin.ts';
 import { blobLimits } from '../../core/ports/blobs.ts';
 import type { Erasure } from '../../machines/asset.ts';
 import type { config } from './config.ts';

@@ -1,6 +1,6 @@
-import { authenticator } from '../../core/auth.ts';
-import { definePlugin } from '../../core/plugin.ts';
-import { offer } from '../../core/token.ts';
+import { authenticator } from '../../core/http/auth.ts';
+import { definePlugin } from '../../core/plugin/plugin.ts';
+import { offer } from '../../core/plugin/token.ts';
 import { vod } from '../../core/vod/answer.ts';
 import { playables } from '../playback/contract.ts';
 import { taskKinds, tasks } from '../tasks/contract.ts';

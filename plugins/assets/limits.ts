@@ -1,4 +1,4 @@
-import { limitTable, valuesOf } from '../../core/limit-table.ts';
+import { limitTable, valuesOf } from '../../core/base/limit-table.ts';
 
 /** Bounds of assets that no deployment changes; config.ts has the other one. Those of the machine are its own. */
 export const assetLimitTable = limitTable('assets', {

@@ -1,5 +1,5 @@
-import { hasCode, unlessRefused } from '../../core/fault.ts';
-import { newPlaybackId } from '../../core/ids.ts';
+import { hasCode, unlessRefused } from '../../core/base/fault.ts';
+import { newPlaybackId } from '../../core/base/ids.ts';
 import { asset } from './asset.ts';
 import { type AssetFile, type AssetReference, type Assets, keysOf } from './contract.ts';
 import { type AssetDocument, assetOf, folderOf } from './document.ts';

@@ -1,4 +1,4 @@
-import { uuid } from '../../core/ids.ts';
+import { uuid } from '../../core/base/ids.ts';
 import { assetFolder } from './document.ts';
 import type { AssetsKit } from './kit.ts';
 import { assetLimits } from './limits.ts';

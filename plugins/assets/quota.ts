@@ -1,5 +1,5 @@
-import { Fault } from '../../core/fault.ts';
-import { type Quota, quota } from '../../core/quota.ts';
+import { Fault } from '../../core/base/fault.ts';
+import { type Quota, quota } from '../../core/http/quota.ts';
 import { assetKind } from './document.ts';
 import type { AssetsKit } from './kit.ts';
 

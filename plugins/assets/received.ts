@@ -1,6 +1,6 @@
-import { Fault, hasCode } from '../../core/fault.ts';
+import { Fault, hasCode } from '../../core/base/fault.ts';
+import { bytesOf } from '../../core/base/size.ts';
 import type { ReceivedFile } from '../../core/ports/intake.ts';
-import { bytesOf } from '../../core/size.ts';
 import type { AssetsKit } from './kit.ts';
 import { assetLimits } from './limits.ts';
 

@@ -1,10 +1,10 @@
-import { milliseconds } from '../../core/duration.ts';
-import { unlessRefused } from '../../core/fault.ts';
-import type { Stop } from '../../core/plugin.ts';
+import { milliseconds } from '../../core/base/duration.ts';
+import { unlessRefused } from '../../core/base/fault.ts';
+import { regularly } from '../../core/base/regularly.ts';
+import { bytesOf as bytesIn } from '../../core/base/size.ts';
+import type { Stop } from '../../core/plugin/plugin.ts';
+import { type Amount, Removed } from '../../core/plugin/sweep-counts.ts';
 import type { ListQuery } from '../../core/ports/store.ts';
-import { regularly } from '../../core/regularly.ts';
-import { bytesOf as bytesIn } from '../../core/size.ts';
-import { type Amount, Removed } from '../../core/sweep-counts.ts';
 import { endedAt } from '../../machines/asset.ts';
 import { asset } from './asset.ts';
 import { type AssetSource, bytesOf } from './contract.ts';

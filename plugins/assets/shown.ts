@@ -1,5 +1,5 @@
 import { type TObject, Type } from '@sinclair/typebox';
-import type { Caller } from '../../core/caller.ts';
+import type { Caller } from '../../core/http/caller.ts';
 import { assetResource } from './contract.ts';
 import type { AssetDocument } from './document.ts';
 import type { AssetsKit } from './kit.ts';

@@ -1,8 +1,8 @@
-import { milliseconds } from '../../core/duration.ts';
-import type { Stop } from '../../core/plugin.ts';
+import { milliseconds } from '../../core/base/duration.ts';
+import { regularly } from '../../core/base/regularly.ts';
+import type { Stop } from '../../core/plugin/plugin.ts';
+import { countRemoved, Removed } from '../../core/plugin/sweep-counts.ts';
 import { type BlobFacts, blobLimits, type UnfinishedUpload } from '../../core/ports/blobs.ts';
-import { regularly } from '../../core/regularly.ts';
-import { countRemoved, Removed } from '../../core/sweep-counts.ts';
 import { exportsFolder, keysOf, picturesFolder } from './contract.ts';
 import { type AssetDocument, assetFolder, assetOf } from './document.ts';
 import type { AssetsKit } from './kit.ts';

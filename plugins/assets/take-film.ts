@@ -1,4 +1,4 @@
-import { uuid } from '../../core/ids.ts';
+import { uuid } from '../../core/base/ids.ts';
 import { accept } from './accept.ts';
 import type { FileOutput, TakeOptions } from './contract.ts';
 import { assetOf } from './document.ts';

@@ -1,9 +1,9 @@
 import { Type } from '@sinclair/typebox';
 import { type AnyElysia, Elysia } from 'elysia';
-import { Fault } from '../../core/fault.ts';
-import { fileRoute } from '../../core/file-route.ts';
+import { Fault } from '../../core/base/fault.ts';
+import { fileRoute } from '../../core/http/file-route.ts';
+import { preflight, saysPreflight } from '../../core/http/public-access.ts';
 import { typeOf } from '../../core/ports/blobs.ts';
-import { preflight, saysPreflight } from '../../core/public-access.ts';
 import { filmRoute } from '../../core/vod/route.ts';
 import { films, type Original } from './contract.ts';
 import { assetOf } from './document.ts';

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { Elysia } from 'elysia';
-import { says } from '../../core/http.ts';
-import { text } from '../../core/operation.ts';
-import { definePlugin } from '../../core/plugin.ts';
+import { says } from '../../core/http/http.ts';
+import { text } from '../../core/http/operation.ts';
+import { definePlugin } from '../../core/plugin/plugin.ts';
 
 /** `/docs`: the API reference for people, made by the browser from `/openapi.json`. Nothing comes from elsewhere. */
 export default definePlugin({

@@ -1,5 +1,5 @@
-import type { EventFeed } from '../../core/events.ts';
-import { every } from '../../core/every.ts';
+import { every } from '../../core/base/every.ts';
+import type { EventFeed } from '../../core/plugin/events.ts';
 import type { Clock } from '../../core/ports/clock.ts';
 import type { LoggedEvent } from '../../core/ports/store.ts';
 import { eventStreamLimits } from './limits.ts';

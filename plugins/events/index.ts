@@ -1,13 +1,13 @@
 import { Type } from '@sinclair/typebox';
 import { Elysia } from 'elysia';
-import { authenticate, authenticator } from '../../core/auth.ts';
-import { Fault } from '../../core/fault.ts';
-import { says } from '../../core/http.ts';
-import { limitSchema } from '../../core/limit-schema.ts';
-import { nearMiss } from '../../core/near-miss.ts';
-import { idSchema, text } from '../../core/operation.ts';
-import { definePlugin } from '../../core/plugin.ts';
-import { invalidQuery } from '../../core/query.ts';
+import { Fault } from '../../core/base/fault.ts';
+import { limitSchema } from '../../core/base/limit-schema.ts';
+import { nearMiss } from '../../core/base/near-miss.ts';
+import { authenticate, authenticator } from '../../core/http/auth.ts';
+import { says } from '../../core/http/http.ts';
+import { idSchema, text } from '../../core/http/operation.ts';
+import { invalidQuery } from '../../core/http/query.ts';
+import { definePlugin } from '../../core/plugin/plugin.ts';
 import { eventNames } from './contract.ts';
 import { eventStream, eventStreamHeaders } from './event-stream.ts';
 
@@ -100,7 +100,7 @@ export default definePlugin({
         },
         headers: {
           'Last-Event-ID': Type.String({
-            description: 'The last event that was seen: those after it come first. Kept for 24 h.',
+            description: 'The last event that was seen: those after it come first. ByteLru for 24 h.',
           }),
         },
         answers: {

@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox';
-import { type BodyReader, bodyReader } from '../../core/body.ts';
+import { type BodyReader, bodyReader } from '../../core/http/body.ts';
 import { exportLimits } from './limits.ts';
 
 /** Line ends are no end of it: check.ts says what is wrong with a name. */

@@ -1,4 +1,4 @@
-import { Fault } from '../../core/fault.ts';
+import { Fault } from '../../core/base/fault.ts';
 import type { Outbound } from '../../core/ports/outbound.ts';
 import { methodOf } from './asked.ts';
 import type { ExportBody } from './body.ts';

@@ -1,4 +1,4 @@
-import { Fault } from '../../core/fault.ts';
+import { Fault } from '../../core/base/fault.ts';
 import { assets } from '../assets/contract.ts';
 import type { TaskKind, TaskResult, TaskWork } from '../tasks/contract.ts';
 import type { CustomParams, CustomSecret, IpfsParams, IpfsSecret } from './asked.ts';

@@ -1,4 +1,4 @@
-import { limitTable, valuesOf } from '../../core/limit-table.ts';
+import { limitTable, valuesOf } from '../../core/base/limit-table.ts';
 
 /** Bounds of exports that no deployment changes; config.ts has the others. */
 export const exportLimitTable = limitTable('exports', {

@@ -1,11 +1,11 @@
 import { Type } from '@sinclair/typebox';
 import { type AnyElysia, Elysia } from 'elysia';
-import { authenticate, authenticator } from '../../core/auth.ts';
-import { Fault } from '../../core/fault.ts';
-import { says } from '../../core/http.ts';
-import { idempotent } from '../../core/idempotency.ts';
-import { json } from '../../core/operation.ts';
-import { idOrNone } from '../../core/secrets.ts';
+import { Fault } from '../../core/base/fault.ts';
+import { idOrNone } from '../../core/base/secrets.ts';
+import { authenticate, authenticator } from '../../core/http/auth.ts';
+import { says } from '../../core/http/http.ts';
+import { idempotent } from '../../core/http/idempotency.ts';
+import { json } from '../../core/http/operation.ts';
 import { assets } from '../assets/contract.ts';
 import { taskSchema, tasks } from '../tasks/contract.ts';
 import { askedBy } from './asked.ts';

@@ -1,4 +1,4 @@
-import { fileName } from '../../core/file-name.ts';
+import { fileName } from '../../core/http/file-name.ts';
 import type { AssetFile } from '../assets/contract.ts';
 import type { TaskResult, TaskWork } from '../tasks/contract.ts';
 import type { IpfsDriver } from './ipfs/ipfs-driver.ts';

@@ -1,7 +1,7 @@
-import { milliseconds } from '../../core/duration.ts';
-import { Fault } from '../../core/fault.ts';
+import { milliseconds } from '../../core/base/duration.ts';
+import { Fault } from '../../core/base/fault.ts';
+import { retryAfter } from '../../core/base/retry-after.ts';
 import type { OutboundAnswer, OutboundFailure, OutboundReason } from '../../core/ports/outbound.ts';
-import { retryAfter } from '../../core/retry-after.ts';
 import type { AssetFile } from '../assets/contract.ts';
 import type { TaskResult, TaskWork } from '../tasks/contract.ts';
 import type { CustomMethod, CustomSecret } from './asked.ts';

@@ -1,4 +1,4 @@
-import { Fault } from '../../core/fault.ts';
+import { Fault } from '../../core/base/fault.ts';
 import type { OutboundSource } from '../../core/ports/outbound.ts';
 import type { AssetFile } from '../assets/contract.ts';
 import type { TaskWork } from '../tasks/contract.ts';

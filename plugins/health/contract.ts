@@ -1,5 +1,5 @@
+import { collection, token } from '../../core/plugin/token.ts';
 import type { LiveReading } from '../../core/ports/media.ts';
-import { collection, token } from '../../core/token.ts';
 
 /** How the broadcasts of this node do. */
 export interface Health {

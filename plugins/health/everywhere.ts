@@ -1,5 +1,5 @@
 import { type AnyElysia, Elysia } from 'elysia';
-import { Fault } from '../../core/fault.ts';
+import { Fault } from '../../core/base/fault.ts';
 import { health, type Point } from './contract.ts';
 import type { HealthKit } from './kit.ts';
 import { mostPoints } from './limits.ts';

@@ -1,8 +1,8 @@
 import { Elysia } from 'elysia';
-import { authenticate, authenticator } from '../../core/auth.ts';
-import { says } from '../../core/http.ts';
-import { json } from '../../core/operation.ts';
-import { definePlugin } from '../../core/plugin.ts';
+import { authenticate, authenticator } from '../../core/http/auth.ts';
+import { says } from '../../core/http/http.ts';
+import { json } from '../../core/http/operation.ts';
+import { definePlugin } from '../../core/plugin/plugin.ts';
 import { streams } from '../streams/contract.ts';
 import { config } from './config.ts';
 import { health } from './contract.ts';

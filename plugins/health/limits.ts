@@ -1,4 +1,4 @@
-import { limitTable, valuesOf } from '../../core/limit-table.ts';
+import { limitTable, valuesOf } from '../../core/base/limit-table.ts';
 
 /** What is kept of the health of broadcasts, and how often it is told. */
 export const healthLimits = limitTable('health', {

@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox';
-import { momentSchema } from '../../core/operation.ts';
+import { momentSchema } from '../../core/http/operation.ts';
 
 const measured = (description: string, example: number) =>
   Type.Number({ minimum: 0, description, examples: [example] });

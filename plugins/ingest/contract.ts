@@ -1,6 +1,6 @@
-import type { Caller } from '../../core/caller.ts';
-import type { KnownNode } from '../../core/nodes.ts';
-import type { Kit } from '../../core/plugin.ts';
+import type { Caller } from '../../core/http/caller.ts';
+import type { KnownNode } from '../../core/plugin/nodes.ts';
+import type { Kit } from '../../core/plugin/plugin.ts';
 
 /** Where to broadcast to and to watch from. */
 export interface IngestAddress {

@@ -1,8 +1,8 @@
 import { readFile, stat } from 'node:fs/promises';
 import { type CityResponse, Reader } from 'mmdb-lib';
-import { Fault } from '../../core/fault.ts';
-import type { Kit } from '../../core/plugin.ts';
-import { token } from '../../core/token.ts';
+import { Fault } from '../../core/base/fault.ts';
+import type { Kit } from '../../core/plugin/plugin.ts';
+import { token } from '../../core/plugin/token.ts';
 import type { Location } from './distance.ts';
 import { ingestLimits } from './limits.ts';
 

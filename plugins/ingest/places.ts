@@ -1,4 +1,4 @@
-import type { Kit } from '../../core/plugin.ts';
+import type { Kit } from '../../core/plugin/plugin.ts';
 import { type IngestAddresses, nodeAddresses } from './contract.ts';
 import { locator } from './locator.ts';
 import { nearestFirst, type RegionConfig, regionsOf } from './regions.ts';

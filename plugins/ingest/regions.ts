@@ -1,6 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox';
-import { type Cidr, cidr, matchLength } from '../../core/cidr.ts';
-import { Fault } from '../../core/fault.ts';
+import { type Cidr, cidr, matchLength } from '../../core/base/cidr.ts';
+import { Fault } from '../../core/base/fault.ts';
 import { distance, type Location } from './distance.ts';
 import { ingestLimits } from './limits.ts';
 

@@ -1,4 +1,4 @@
-import { valuesOf } from '../../core/limit-table.ts';
+import { valuesOf } from '../../core/base/limit-table.ts';
 import type { LiveReading, PublishGrant } from '../../core/ports/media.ts';
 import type { PushReading } from '../../core/ports/pusher.ts';
 import type { LadderReading } from '../../core/ports/transcoder.ts';

@@ -1,7 +1,7 @@
-import type { CommandOf } from '../../core/actor.ts';
-import { hasCode, isRefusal, unlessRefused } from '../../core/fault.ts';
-import { valuesOf } from '../../core/limit-table.ts';
-import { pause } from '../../core/pause.ts';
+import { hasCode, isRefusal, unlessRefused } from '../../core/base/fault.ts';
+import { valuesOf } from '../../core/base/limit-table.ts';
+import { pause } from '../../core/base/pause.ts';
+import type { CommandOf } from '../../core/plugin/actor.ts';
 import type { Push, pushMachine } from '../../machines/push.ts';
 import { streams } from '../streams/contract.ts';
 import type { MultistreamKit } from './config.ts';

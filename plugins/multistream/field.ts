@@ -1,9 +1,9 @@
 import { type Static, Type } from '@sinclair/typebox';
-import { Fault } from '../../core/fault.ts';
-import { requestLimits } from '../../core/limits.ts';
-import { nameSchema } from '../../core/name.ts';
-import { idSchema } from '../../core/operation.ts';
-import { type FieldChange, field } from '../../core/resource.ts';
+import { Fault } from '../../core/base/fault.ts';
+import { requestLimits } from '../../core/base/limits.ts';
+import { nameSchema } from '../../core/base/name.ts';
+import { idSchema } from '../../core/http/operation.ts';
+import { type FieldChange, field } from '../../core/plugin/resource.ts';
 import { type Profile, profilesField } from '../renditions/contract.ts';
 import { stream } from '../streams/contract.ts';
 import type { MultistreamKit } from './config.ts';

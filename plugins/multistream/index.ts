@@ -1,5 +1,5 @@
-import { authenticator } from '../../core/auth.ts';
-import { definePlugin } from '../../core/plugin.ts';
+import { authenticator } from '../../core/http/auth.ts';
+import { definePlugin } from '../../core/plugin/plugin.ts';
 import { streams } from '../streams/contract.ts';
 import { comparing } from './compare.ts';
 import { config } from './config.ts';

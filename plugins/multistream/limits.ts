@@ -1,4 +1,4 @@
-import { limitTable } from '../../core/limit-table.ts';
+import { limitTable } from '../../core/base/limit-table.ts';
 import { slowPause } from '../../machines/push.ts';
 
 export const multistreamLimits = limitTable('multistream', {

@@ -1,10 +1,10 @@
-import { unlessRefused } from '../../core/fault.ts';
-import type { LostNode } from '../../core/nodes.ts';
-import type { Stop } from '../../core/plugin.ts';
+import { unlessRefused } from '../../core/base/fault.ts';
+import { regularly } from '../../core/base/regularly.ts';
+import { sideBySide } from '../../core/base/side-by-side.ts';
+import type { LostNode } from '../../core/plugin/nodes.ts';
+import type { Stop } from '../../core/plugin/plugin.ts';
+import { rowPages } from '../../core/plugin/row-pages.ts';
 import type { LoggedEvent, StoredResource } from '../../core/ports/store.ts';
-import { regularly } from '../../core/regularly.ts';
-import { rowPages } from '../../core/row-pages.ts';
-import { sideBySide } from '../../core/side-by-side.ts';
 import { type SessionFacts, type Streams, streams } from '../streams/contract.ts';
 import type { MultistreamKit } from './config.ts';
 import { multistreamLimits } from './limits.ts';

@@ -1,6 +1,6 @@
-import type { ActorType } from '../../core/actor.ts';
-import { derivedId } from '../../core/ids.ts';
-import type { Kit } from '../../core/plugin.ts';
+import { derivedId } from '../../core/base/ids.ts';
+import type { ActorType } from '../../core/plugin/actor.ts';
+import type { Kit } from '../../core/plugin/plugin.ts';
 import type { StoredResource } from '../../core/ports/store.ts';
 import { type PushContext, type PushEmitted, pushMachine } from '../../machines/push.ts';
 

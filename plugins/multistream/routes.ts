@@ -1,13 +1,13 @@
 import { Type } from '@sinclair/typebox';
 import { type AnyElysia, Elysia } from 'elysia';
-import { authenticate, authenticator } from '../../core/auth.ts';
-import { bodyReader } from '../../core/body.ts';
-import { Fault } from '../../core/fault.ts';
-import { says } from '../../core/http.ts';
-import { idempotent } from '../../core/idempotency.ts';
-import { nameSchema } from '../../core/name.ts';
-import { json, nothing } from '../../core/operation.ts';
-import { listAnswer, listParameters, resourceList } from '../../core/pagination.ts';
+import { Fault } from '../../core/base/fault.ts';
+import { nameSchema } from '../../core/base/name.ts';
+import { authenticate, authenticator } from '../../core/http/auth.ts';
+import { bodyReader } from '../../core/http/body.ts';
+import { says } from '../../core/http/http.ts';
+import { idempotent } from '../../core/http/idempotency.ts';
+import { json, nothing } from '../../core/http/operation.ts';
+import { listAnswer, listParameters, resourceList } from '../../core/http/pagination.ts';
 import type { MultistreamKit } from './config.ts';
 import { kind, type Target, targetSchema, targetsOf, urlProblem, urlSchema } from './target.ts';
 

@@ -1,14 +1,14 @@
 import { type Static, Type } from '@sinclair/typebox';
-import type { Principal } from '../../core/auth.ts';
-import { Fault } from '../../core/fault.ts';
-import { uuid } from '../../core/ids.ts';
-import { requestLimits } from '../../core/limits.ts';
-import { nameSchema } from '../../core/name.ts';
-import { idSchema, momentSchema } from '../../core/operation.ts';
-import { type PlainResource, plainResources } from '../../core/plain-resource.ts';
+import { Fault } from '../../core/base/fault.ts';
+import { uuid } from '../../core/base/ids.ts';
+import { requestLimits } from '../../core/base/limits.ts';
+import { nameSchema } from '../../core/base/name.ts';
+import { idOrNone } from '../../core/base/secrets.ts';
+import type { Principal } from '../../core/http/auth.ts';
+import { idSchema, momentSchema } from '../../core/http/operation.ts';
+import { type Quota, quota } from '../../core/http/quota.ts';
+import { type PlainResource, plainResources } from '../../core/plugin/plain-resource.ts';
 import { pushUrl } from '../../core/push-url/push-url.ts';
-import { type Quota, quota } from '../../core/quota.ts';
-import { idOrNone } from '../../core/secrets.ts';
 import type { MultistreamKit } from './config.ts';
 import { multistreamLimits } from './limits.ts';
 

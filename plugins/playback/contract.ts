@@ -1,8 +1,8 @@
 import { type Static, Type } from '@sinclair/typebox';
-import type { Caller } from '../../core/caller.ts';
-import { Fault } from '../../core/fault.ts';
-import { idSchema } from '../../core/operation.ts';
-import { collection } from '../../core/token.ts';
+import { Fault } from '../../core/base/fault.ts';
+import type { Caller } from '../../core/http/caller.ts';
+import { idSchema } from '../../core/http/operation.ts';
+import { collection } from '../../core/plugin/token.ts';
 
 const sourceSchema = Type.Object(
   {

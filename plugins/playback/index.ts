@@ -1,11 +1,11 @@
 import { Type } from '@sinclair/typebox';
 import { Elysia } from 'elysia';
-import type { Caller } from '../../core/caller.ts';
-import { Fault } from '../../core/fault.ts';
-import { says } from '../../core/http.ts';
-import { json, storeFaults } from '../../core/operation.ts';
-import { definePlugin } from '../../core/plugin.ts';
-import { openly, preflight, saysPreflight } from '../../core/public-access.ts';
+import { Fault } from '../../core/base/fault.ts';
+import type { Caller } from '../../core/http/caller.ts';
+import { says } from '../../core/http/http.ts';
+import { json, storeFaults } from '../../core/http/operation.ts';
+import { openly, preflight, saysPreflight } from '../../core/http/public-access.ts';
+import { definePlugin } from '../../core/plugin/plugin.ts';
 import {
   type Found,
   neverReady,

@@ -1,4 +1,4 @@
-import type { Metrics } from '../../core/metrics.ts';
+import type { Metrics } from '../../core/base/metrics.ts';
 import type { Finished } from '../../machines/recording.ts';
 
 /** Counts attempts at finishing recordings on this node, by how they ended. */

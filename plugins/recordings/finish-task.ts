@@ -1,5 +1,5 @@
-import { Fault, hasCode } from '../../core/fault.ts';
-import { derivedId } from '../../core/ids.ts';
+import { Fault, hasCode } from '../../core/base/fault.ts';
+import { derivedId } from '../../core/base/ids.ts';
 import type { Recording } from '../../machines/recording.ts';
 import { type AssetFile, specOf } from '../assets/contract.ts';
 import { type TaskKind, tasks } from '../tasks/contract.ts';

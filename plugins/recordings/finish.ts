@@ -1,7 +1,7 @@
-import type { Attempt } from '../../core/effect.ts';
-import { Fault } from '../../core/fault.ts';
-import { valuesOf } from '../../core/limit-table.ts';
-import { effect } from '../../core/plugin.ts';
+import { Fault } from '../../core/base/fault.ts';
+import { valuesOf } from '../../core/base/limit-table.ts';
+import type { Attempt } from '../../core/plugin/effect.ts';
+import { effect } from '../../core/plugin/plugin.ts';
 import type { FinishedRendition, FinishedTake } from '../../core/ports/recorder.ts';
 import type { Abandon, Finish, Finished, Recording } from '../../machines/recording.ts';
 import { type AssetFile, assets, keysOf } from '../assets/contract.ts';

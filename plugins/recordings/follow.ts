@@ -1,5 +1,5 @@
-import { milliseconds } from '../../core/duration.ts';
-import { hasCode, unlessRefused } from '../../core/fault.ts';
+import { milliseconds } from '../../core/base/duration.ts';
+import { hasCode, unlessRefused } from '../../core/base/fault.ts';
 import type { LoggedEvent } from '../../core/ports/store.ts';
 import type { SessionFacts } from '../streams/contract.ts';
 import { tasks } from '../tasks/contract.ts';

@@ -1,4 +1,4 @@
-import type { Kit } from '../../core/plugin.ts';
+import type { Kit } from '../../core/plugin/plugin.ts';
 import type { config } from './config.ts';
 
 /** What this plugin is given. */

@@ -1,4 +1,4 @@
-import { limitTable } from '../../core/limit-table.ts';
+import { limitTable } from '../../core/base/limit-table.ts';
 import { finishPauses } from '../../machines/recording.ts';
 
 export const recordingLimitTable = limitTable('recordings', {

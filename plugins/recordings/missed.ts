@@ -1,7 +1,7 @@
-import { unlessRefused } from '../../core/fault.ts';
-import type { Stop } from '../../core/plugin.ts';
+import { unlessRefused } from '../../core/base/fault.ts';
+import { regularly } from '../../core/base/regularly.ts';
+import type { Stop } from '../../core/plugin/plugin.ts';
 import type { StoredResource } from '../../core/ports/store.ts';
-import { regularly } from '../../core/regularly.ts';
 import { assets } from '../assets/contract.ts';
 import { streams } from '../streams/contract.ts';
 import type { RecordingsKit } from './kit.ts';

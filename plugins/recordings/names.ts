@@ -1,4 +1,4 @@
-import { derivedId } from '../../core/ids.ts';
+import { derivedId } from '../../core/base/ids.ts';
 
 /** The asset that the recording of a session becomes. It has its id from the first, so that its files can have their place. */
 export function assetIdOf(sessionId: string): string {

@@ -1,8 +1,8 @@
 import { type AnyElysia, Elysia } from 'elysia';
-import { Fault } from '../../core/fault.ts';
-import { idSchema } from '../../core/operation.ts';
-import type { FaultTable } from '../../core/plugin.ts';
-import { preflight, saysPreflight } from '../../core/public-access.ts';
+import { Fault } from '../../core/base/fault.ts';
+import { idSchema } from '../../core/http/operation.ts';
+import { preflight, saysPreflight } from '../../core/http/public-access.ts';
+import type { FaultTable } from '../../core/plugin/plugin.ts';
 import { filmRoute } from '../../core/vod/route.ts';
 import { type AssetFile, type AssetReference, assets, films } from '../assets/contract.ts';
 import { notReady as notWatchable, type Playable } from '../playback/contract.ts';

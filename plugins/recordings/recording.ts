@@ -1,4 +1,4 @@
-import type { ActorType } from '../../core/actor.ts';
+import type { ActorType } from '../../core/plugin/actor.ts';
 import type { ResourceReader, StoredResource } from '../../core/ports/store.ts';
 import { type RecordingContext, type RecordingEmitted, recordingMachine } from '../../machines/recording.ts';
 

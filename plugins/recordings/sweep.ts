@@ -1,7 +1,7 @@
-import type { Stop } from '../../core/plugin.ts';
+import { regularly } from '../../core/base/regularly.ts';
+import type { Stop } from '../../core/plugin/plugin.ts';
+import { countRemoved, Removed } from '../../core/plugin/sweep-counts.ts';
 import type { TakeState } from '../../core/ports/recorder.ts';
-import { regularly } from '../../core/regularly.ts';
-import { countRemoved, Removed } from '../../core/sweep-counts.ts';
 import type { RecordingsKit } from './kit.ts';
 import { recordingLimitTable } from './limits.ts';
 import { isUnfinished, recordingOf } from './recording.ts';

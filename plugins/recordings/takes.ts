@@ -1,6 +1,6 @@
 import { type AnyElysia, Elysia } from 'elysia';
-import { Fault } from '../../core/fault.ts';
-import { valuesOf } from '../../core/limit-table.ts';
+import { Fault } from '../../core/base/fault.ts';
+import { valuesOf } from '../../core/base/limit-table.ts';
 import type { FinishedTake } from '../../core/ports/recorder.ts';
 import type { RecordingsKit } from './kit.ts';
 import { recordingLimitTable } from './limits.ts';

@@ -1,5 +1,5 @@
 import { type Static, Type } from '@sinclair/typebox';
-import { nameSchema } from '../../core/name.ts';
+import { nameSchema } from '../../core/base/name.ts';
 
 /** Name of the field on streams. */
 export const profilesField = 'profiles';

@@ -1,11 +1,11 @@
 import { Type } from '@sinclair/typebox';
-import { Fault } from '../../core/fault.ts';
-import { plainText } from '../../core/plain-text.ts';
-import { definePlugin, type Kit } from '../../core/plugin.ts';
+import { Fault } from '../../core/base/fault.ts';
+import { plainText } from '../../core/base/plain-text.ts';
+import { definePlugin, type Kit } from '../../core/plugin/plugin.ts';
+import { field } from '../../core/plugin/resource.ts';
+import { offer } from '../../core/plugin/token.ts';
+import { profileProblems } from '../../core/ports/profile-problems.ts';
 import type { RenditionProfile } from '../../core/ports/transcoder.ts';
-import { profileProblems } from '../../core/profile-problems.ts';
-import { field } from '../../core/resource.ts';
-import { offer } from '../../core/token.ts';
 import { concerns } from '../health/contract.ts';
 import { type PublishTerms, publishTerms, stream, streams } from '../streams/contract.ts';
 import { type Profile, profileSchema, profilesField } from './contract.ts';

@@ -1,4 +1,4 @@
-import { plainText } from '../../core/plain-text.ts';
+import { plainText } from '../../core/base/plain-text.ts';
 import type { LadderReading, TranscodeReason } from '../../core/ports/transcoder.ts';
 
 /** What is wrong with the renditions of a broadcast, in plain words that do not change while it does not. */

@@ -1,4 +1,4 @@
-import { limitTable } from '../../core/limit-table.ts';
+import { limitTable } from '../../core/base/limit-table.ts';
 
 export const renditionLimits = limitTable('renditions', {
   profiles: {

@@ -1,4 +1,4 @@
-import type { Kit } from '../../core/plugin.ts';
+import type { Kit } from '../../core/plugin/plugin.ts';
 import { transcodeReasons } from '../../core/ports/transcoder.ts';
 
 /** How transcoding does, for operators. */

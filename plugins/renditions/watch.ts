@@ -1,4 +1,4 @@
-import type { Kit } from '../../core/plugin.ts';
+import type { Kit } from '../../core/plugin/plugin.ts';
 import type { LiveReading } from '../../core/ports/media.ts';
 import type { LadderReading } from '../../core/ports/transcoder.ts';
 import type { Concern } from '../health/contract.ts';

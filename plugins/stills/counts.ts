@@ -1,4 +1,4 @@
-import type { Kit } from '../../core/plugin.ts';
+import type { Kit } from '../../core/plugin/plugin.ts';
 import { type StillCounts, stillKinds } from '../../core/ports/stills.ts';
 
 /** Shows what the pictures of this node come to. */

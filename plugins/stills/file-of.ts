@@ -1,5 +1,5 @@
-import { Fault } from '../../core/fault.ts';
-import { preconditions } from '../../core/preconditions.ts';
+import { Fault } from '../../core/base/fault.ts';
+import { preconditions } from '../../core/http/preconditions.ts';
 import { stillsLimits } from './limits.ts';
 
 /** Answers with a small file that never changes under its tag (RFC 9110 §13). Fault `file.changed` (412). */

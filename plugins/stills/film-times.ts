@@ -1,4 +1,4 @@
-import type { SegmentIndex } from '../../core/segment-index.ts';
+import type { SegmentIndex } from '../../core/vod/segment-index.ts';
 
 /** Where the segments of a film begin, seconds; behind the last one its end. */
 export type FilmTimes = Float64Array;

@@ -1,6 +1,6 @@
-import { definePlugin, type Kit } from '../../core/plugin.ts';
-import type { Derivation } from '../../core/resource.ts';
-import { offer } from '../../core/token.ts';
+import { definePlugin, type Kit } from '../../core/plugin/plugin.ts';
+import type { Derivation } from '../../core/plugin/resource.ts';
+import { offer } from '../../core/plugin/token.ts';
 import { filmFiles } from '../assets/contract.ts';
 import { liveFiles } from '../streams/contract.ts';
 import { count } from './counts.ts';

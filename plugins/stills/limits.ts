@@ -1,4 +1,4 @@
-import { limitTable } from '../../core/limit-table.ts';
+import { limitTable } from '../../core/base/limit-table.ts';
 
 /** What viewers get of the pictures. */
 export const stillsLimits = limitTable('thumbnails', {

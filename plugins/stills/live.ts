@@ -1,5 +1,5 @@
-import { text } from '../../core/operation.ts';
-import type { Kit } from '../../core/plugin.ts';
+import { text } from '../../core/http/operation.ts';
+import type { Kit } from '../../core/plugin/plugin.ts';
 import type { LiveKeyFrame } from '../../core/ports/media.ts';
 import type { StillMedia } from '../../core/ports/stills.ts';
 import type { LiveFile } from '../streams/contract.ts';

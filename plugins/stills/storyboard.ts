@@ -1,4 +1,4 @@
-import type { Kit } from '../../core/plugin.ts';
+import type { Kit } from '../../core/plugin/plugin.ts';
 import type { Still, StillStore } from '../../core/ports/stills.ts';
 import type { FilmFile, FilmMedia } from '../../core/vod/film-media.ts';
 import type { IndexedFilm } from '../../core/vod/films.ts';

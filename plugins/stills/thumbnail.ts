@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox';
-import type { Kit } from '../../core/plugin.ts';
-import { invalidQuery } from '../../core/query.ts';
+import { invalidQuery } from '../../core/http/query.ts';
+import type { Kit } from '../../core/plugin/plugin.ts';
 import type { FilmFile } from '../../core/vod/film-media.ts';
 import { stillFaults } from './faults.ts';
 import { fileOf } from './file-of.ts';

@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox';
-import type { Kit } from '../../core/plugin.ts';
-import type { Derivation } from '../../core/resource.ts';
+import type { Kit } from '../../core/plugin/plugin.ts';
+import type { Derivation } from '../../core/plugin/resource.ts';
 import { assetResource } from '../assets/contract.ts';
 import { stream } from '../streams/contract.ts';
 import { cuesName, thumbnailName } from './names.ts';

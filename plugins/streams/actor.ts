@@ -1,5 +1,5 @@
-import type { ActorType } from '../../core/actor.ts';
-import type { StepKit } from '../../core/plugin.ts';
+import type { ActorType } from '../../core/plugin/actor.ts';
+import type { StepKit } from '../../core/plugin/plugin.ts';
 import { broadcastMachine } from '../../machines/broadcast.ts';
 import type { config } from './config.ts';
 import { stream } from './contract.ts';

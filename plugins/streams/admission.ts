@@ -1,6 +1,6 @@
-import { milliseconds } from '../../core/duration.ts';
-import { Fault } from '../../core/fault.ts';
-import { uuid } from '../../core/ids.ts';
+import { milliseconds } from '../../core/base/duration.ts';
+import { Fault } from '../../core/base/fault.ts';
+import { uuid } from '../../core/base/ids.ts';
 import type { PublishGrant, PublishRefusal, PublishRequest } from '../../core/ports/media.ts';
 import type { StoredResource } from '../../core/ports/store.ts';
 import { broadcast } from './actor.ts';

@@ -1,6 +1,6 @@
-import type { Principal } from '../../core/auth.ts';
-import { Fault, hasCode } from '../../core/fault.ts';
-import { idOrNone } from '../../core/secrets.ts';
+import { Fault, hasCode } from '../../core/base/fault.ts';
+import { idOrNone } from '../../core/base/secrets.ts';
+import type { Principal } from '../../core/http/auth.ts';
 import { broadcast } from './actor.ts';
 import { stream } from './contract.ts';
 import { documentOf, type StreamDocument } from './document.ts';

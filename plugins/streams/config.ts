@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox';
-import { durationSchema } from '../../core/duration.ts';
-import { limitSchema } from '../../core/limit-schema.ts';
+import { durationSchema } from '../../core/base/duration.ts';
+import { limitSchema } from '../../core/base/limit-schema.ts';
 
 export const config = Type.Object({
   hold: Type.Optional(

@@ -1,9 +1,9 @@
-import type { Principal } from '../../core/auth.ts';
-import type { Caller } from '../../core/caller.ts';
-import type { Operation } from '../../core/operation.ts';
+import type { Principal } from '../../core/http/auth.ts';
+import type { Caller } from '../../core/http/caller.ts';
+import type { Operation } from '../../core/http/operation.ts';
+import { resource } from '../../core/plugin/resource.ts';
+import { collection, token } from '../../core/plugin/token.ts';
 import type { LiveReading, PublishGrant } from '../../core/ports/media.ts';
-import { resource } from '../../core/resource.ts';
-import { collection, token } from '../../core/token.ts';
 
 /** The stream object; sessions are of the same kind. Other plugins add fields to it. */
 export const stream = resource('stream');

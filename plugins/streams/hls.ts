@@ -1,12 +1,12 @@
 import { Type } from '@sinclair/typebox';
 import { type AnyElysia, Elysia } from 'elysia';
-import { Fault } from '../../core/fault.ts';
-import { faultResponse, says } from '../../core/http.ts';
-import { corsLimits } from '../../core/limits.ts';
-import { flagSchema, storeFaults, text } from '../../core/operation.ts';
+import { Fault } from '../../core/base/fault.ts';
+import { corsLimits } from '../../core/base/limits.ts';
+import { faultResponse, says } from '../../core/http/http.ts';
+import { flagSchema, storeFaults, text } from '../../core/http/operation.ts';
+import { saysPreflight } from '../../core/http/public-access.ts';
+import { flagOf } from '../../core/http/query.ts';
 import type { ViewerRequest } from '../../core/ports/media.ts';
-import { saysPreflight } from '../../core/public-access.ts';
-import { flagOf } from '../../core/query.ts';
 import { documentOf } from './document.ts';
 import type { StreamsKit } from './kit.ts';
 import { streamLimits } from './limits.ts';

@@ -1,8 +1,8 @@
-import { authenticator } from '../../core/auth.ts';
-import { milliseconds } from '../../core/duration.ts';
-import { unlessRefused } from '../../core/fault.ts';
-import { definePlugin } from '../../core/plugin.ts';
-import { offer } from '../../core/token.ts';
+import { milliseconds } from '../../core/base/duration.ts';
+import { unlessRefused } from '../../core/base/fault.ts';
+import { authenticator } from '../../core/http/auth.ts';
+import { definePlugin } from '../../core/plugin/plugin.ts';
+import { offer } from '../../core/plugin/token.ts';
 import { playables } from '../playback/contract.ts';
 import { broadcast } from './actor.ts';
 import { admit } from './admission.ts';

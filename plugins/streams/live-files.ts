@@ -1,8 +1,8 @@
 import { Type } from '@sinclair/typebox';
 import { type AnyElysia, Elysia } from 'elysia';
-import { says } from '../../core/http.ts';
-import { storeFaults } from '../../core/operation.ts';
-import { preconditions } from '../../core/preconditions.ts';
+import { says } from '../../core/http/http.ts';
+import { storeFaults } from '../../core/http/operation.ts';
+import { preconditions } from '../../core/http/preconditions.ts';
 import { type LiveFile, liveFiles } from './contract.ts';
 import type { StreamsKit } from './kit.ts';
 import { notOn } from './not-on.ts';

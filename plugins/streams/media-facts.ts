@@ -1,5 +1,5 @@
-import type { CommandOf } from '../../core/actor.ts';
-import { isRefusal } from '../../core/fault.ts';
+import { isRefusal } from '../../core/base/fault.ts';
+import type { CommandOf } from '../../core/plugin/actor.ts';
 import type { MediaFact } from '../../core/ports/media.ts';
 import type { broadcastMachine, MediaFigures } from '../../machines/broadcast.ts';
 import { broadcast } from './actor.ts';

@@ -1,4 +1,4 @@
-import { Fault } from '../../core/fault.ts';
+import { Fault } from '../../core/base/fault.ts';
 
 /** There is no such playlist now, or no such part of it. */
 export function notOn(): Fault {

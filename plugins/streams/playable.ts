@@ -1,4 +1,4 @@
-import type { Caller } from '../../core/caller.ts';
+import type { Caller } from '../../core/http/caller.ts';
 import type { Found, Playable } from '../playback/contract.ts';
 import { documentOf, type StreamDocument } from './document.ts';
 import type { StreamsKit } from './kit.ts';

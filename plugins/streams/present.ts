@@ -1,5 +1,5 @@
-import type { Caller } from '../../core/caller.ts';
-import type { FieldSet } from '../../core/resource.ts';
+import type { Caller } from '../../core/http/caller.ts';
+import type { FieldSet } from '../../core/plugin/resource.ts';
 import { nodeAddresses } from '../ingest/contract.ts';
 import { ingestAddresses, stream, watchPages } from './contract.ts';
 import type { StreamDocument } from './document.ts';

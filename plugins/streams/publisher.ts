@@ -1,4 +1,4 @@
-import { valuesOf } from '../../core/limit-table.ts';
+import { valuesOf } from '../../core/base/limit-table.ts';
 import type { LiveReading } from '../../core/ports/media.ts';
 import type { Json } from '../../core/ports/volatile.ts';
 import type { LiveObserver } from './contract.ts';

@@ -1,9 +1,9 @@
 import { type TObject, type TSchema, Type } from '@sinclair/typebox';
-import { milliseconds } from '../../core/duration.ts';
-import { nameSchema } from '../../core/name.ts';
-import { idSchema, momentSchema } from '../../core/operation.ts';
-import type { DerivationSet, FieldSet } from '../../core/resource.ts';
-import { userTagsSchema } from '../../core/user-tags.ts';
+import { milliseconds } from '../../core/base/duration.ts';
+import { nameSchema } from '../../core/base/name.ts';
+import { idSchema, momentSchema } from '../../core/http/operation.ts';
+import { userTagsSchema } from '../../core/http/user-tags.ts';
+import type { DerivationSet, FieldSet } from '../../core/plugin/resource.ts';
 import type { StreamsKit } from './kit.ts';
 
 /** Fields of the stream object that the service sets; accepted and ignored in bodies. */

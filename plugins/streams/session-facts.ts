@@ -1,4 +1,4 @@
-import type { FieldSet } from '../../core/resource.ts';
+import type { FieldSet } from '../../core/plugin/resource.ts';
 import type { BroadcastContext } from '../../machines/broadcast.ts';
 import type { SessionFacts } from './contract.ts';
 

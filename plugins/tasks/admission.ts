@@ -1,4 +1,4 @@
-import { hasCode, isRefusal, unlessRefused } from '../../core/fault.ts';
+import { hasCode, isRefusal, unlessRefused } from '../../core/base/fault.ts';
 import type { LoggedEvent } from '../../core/ports/store.ts';
 import type { Place } from '../../machines/task-lane.ts';
 import { type TaskPhase, taskKinds } from './contract.ts';

@@ -1,8 +1,8 @@
 import { Type } from '@sinclair/typebox';
-import type { Caller } from '../../core/caller.ts';
-import { nameSchema } from '../../core/name.ts';
-import { idSchema, momentSchema } from '../../core/operation.ts';
-import { collection, token } from '../../core/token.ts';
+import { nameSchema } from '../../core/base/name.ts';
+import type { Caller } from '../../core/http/caller.ts';
+import { idSchema, momentSchema } from '../../core/http/operation.ts';
+import { collection, token } from '../../core/plugin/token.ts';
 
 /** How other plugins make tasks, and say how far they are. What is refused (`false`) changes nothing. */
 export interface Tasks {
@@ -37,7 +37,7 @@ export interface NewTask {
   readonly outputAssetId?: string;
   /** Shown as they are: no secrets. */
   readonly params?: Readonly<Record<string, unknown>>;
-  /** What its work needs beside `params` and is not shown: credentials, URLs that hold some. Kept until the result is there. */
+  /** What its work needs beside `params` and is not shown: credentials, URLs that hold some. ByteLru until the result is there. */
   readonly secret?: Readonly<Record<string, unknown>>;
   readonly createdByTokenName?: string;
   /** Until when it must have begun, epoch ms. */

@@ -1,6 +1,6 @@
-import { authenticator } from '../../core/auth.ts';
-import { Fault } from '../../core/fault.ts';
-import { definePlugin } from '../../core/plugin.ts';
+import { Fault } from '../../core/base/fault.ts';
+import { authenticator } from '../../core/http/auth.ts';
+import { definePlugin } from '../../core/plugin/plugin.ts';
 import { admissionReactions } from './admission.ts';
 import { config } from './config.ts';
 import { ipfsSettings, tasks } from './contract.ts';

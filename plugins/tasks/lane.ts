@@ -1,4 +1,4 @@
-import type { ActorType } from '../../core/actor.ts';
+import type { ActorType } from '../../core/plugin/actor.ts';
 import { type LaneEmitted, taskLaneMachine } from '../../machines/task-lane.ts';
 
 /** One per account and type of tasks that the server works at, from the first of them. */

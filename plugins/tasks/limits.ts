@@ -1,4 +1,4 @@
-import { limitTable } from '../../core/limit-table.ts';
+import { limitTable } from '../../core/base/limit-table.ts';
 
 /** Bounds of tasks that no deployment changes. */
 export const taskLimits = limitTable('tasks', {

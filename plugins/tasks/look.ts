@@ -1,4 +1,4 @@
-import { effect } from '../../core/plugin.ts';
+import { effect } from '../../core/plugin/plugin.ts';
 import type { Look, Looked, Place } from '../../machines/task-lane.ts';
 import type { config } from './config.ts';
 import { taskKind, taskOf } from './document.ts';

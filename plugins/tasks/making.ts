@@ -1,6 +1,6 @@
-import { milliseconds } from '../../core/duration.ts';
-import { Fault, hasCode, unlessRefused } from '../../core/fault.ts';
-import { quota } from '../../core/quota.ts';
+import { milliseconds } from '../../core/base/duration.ts';
+import { Fault, hasCode, unlessRefused } from '../../core/base/fault.ts';
+import { quota } from '../../core/http/quota.ts';
 import { type Tasks, taskKinds } from './contract.ts';
 import { taskKind, taskOf } from './document.ts';
 import type { TasksKit } from './kit.ts';

@@ -1,7 +1,7 @@
-import { milliseconds } from '../../core/duration.ts';
-import { Fault, isRefusal } from '../../core/fault.ts';
-import { uuid } from '../../core/ids.ts';
-import { effect } from '../../core/plugin.ts';
+import { milliseconds } from '../../core/base/duration.ts';
+import { Fault, isRefusal } from '../../core/base/fault.ts';
+import { uuid } from '../../core/base/ids.ts';
+import { effect } from '../../core/plugin/plugin.ts';
 import type { Run, RunResult, TaskContext } from '../../machines/task.ts';
 import type { config } from './config.ts';
 import { type TaskResult, type TaskWork, taskKinds } from './contract.ts';

@@ -1,4 +1,4 @@
-import type { ActorType } from '../../core/actor.ts';
+import type { ActorType } from '../../core/plugin/actor.ts';
 import { phaseOf, type TaskEmitted, taskMachine } from '../../machines/task.ts';
 import { documentOf, taskKind } from './document.ts';
 import { presentTask } from './present.ts';

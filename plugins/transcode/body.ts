@@ -1,9 +1,9 @@
 import { Type } from '@sinclair/typebox';
-import { type BodyReader, bodyReader } from '../../core/body.ts';
-import { Fault } from '../../core/fault.ts';
-import { conversionLimitTable } from '../../core/limits.ts';
-import { nameSchema } from '../../core/name.ts';
-import { profileProblems } from '../../core/profile-problems.ts';
+import { Fault } from '../../core/base/fault.ts';
+import { conversionLimitTable } from '../../core/base/limits.ts';
+import { nameSchema } from '../../core/base/name.ts';
+import { type BodyReader, bodyReader } from '../../core/http/body.ts';
+import { profileProblems } from '../../core/ports/profile-problems.ts';
 import { profileSchema } from '../renditions/contract.ts';
 import { transcodeLimits } from './limits.ts';
 

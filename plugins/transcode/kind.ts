@@ -1,4 +1,4 @@
-import { Fault, hasCode } from '../../core/fault.ts';
+import { Fault, hasCode } from '../../core/base/fault.ts';
 import { checkLength } from '../../core/ports/converter.ts';
 import type { RenditionProfile } from '../../core/ports/transcoder.ts';
 import { type AssetReference, assets, outputOf } from '../assets/contract.ts';

@@ -1,4 +1,4 @@
-import type { Kit } from '../../core/plugin.ts';
+import type { Kit } from '../../core/plugin/plugin.ts';
 
 /** What this plugin is given. */
 export type TranscodeKit = Kit;

@@ -1,4 +1,4 @@
-import { limitTable, valuesOf } from '../../core/limit-table.ts';
+import { limitTable, valuesOf } from '../../core/base/limit-table.ts';
 
 /** What one transcode may be; `conversion` has what it may cost. */
 export const transcodeLimitTable = limitTable('transcode', {

@@ -1,5 +1,5 @@
-import { valuesOf } from '../../core/limit-table.ts';
-import { conversionLimitTable } from '../../core/limits.ts';
+import { valuesOf } from '../../core/base/limit-table.ts';
+import { conversionLimitTable } from '../../core/base/limits.ts';
 import { beyondConversion } from '../../core/ports/converter.ts';
 import type { VideoSpec } from '../../core/ports/recorder.ts';
 

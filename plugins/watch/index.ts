@@ -2,10 +2,10 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { Type } from '@sinclair/typebox';
 import { Elysia } from 'elysia';
-import { says } from '../../core/http.ts';
-import { text } from '../../core/operation.ts';
-import { definePlugin } from '../../core/plugin.ts';
-import { offer } from '../../core/token.ts';
+import { says } from '../../core/http/http.ts';
+import { text } from '../../core/http/operation.ts';
+import { definePlugin } from '../../core/plugin/plugin.ts';
+import { offer } from '../../core/plugin/token.ts';
 import { watchPages } from '../streams/contract.ts';
 
 /** A page that plays a stream, an asset or a recording: `/watch/{playbackId}`. */

@@ -1,7 +1,7 @@
-import { milliseconds } from '../../core/duration.ts';
-import { isRefusal } from '../../core/fault.ts';
-import { uuid } from '../../core/ids.ts';
-import { effect } from '../../core/plugin.ts';
+import { milliseconds } from '../../core/base/duration.ts';
+import { isRefusal } from '../../core/base/fault.ts';
+import { uuid } from '../../core/base/ids.ts';
+import { effect } from '../../core/plugin/plugin.ts';
 import type { LoggedEvent } from '../../core/ports/store.ts';
 import { type Attempt, type AttemptOutcome, retryAt } from '../../machines/webhook-delivery.ts';
 import { deliveryBody } from './body.ts';

@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox';
-import { durationSchema } from '../../core/duration.ts';
-import { limitSchema } from '../../core/limit-schema.ts';
-import { listLimits } from '../../core/limits.ts';
+import { durationSchema } from '../../core/base/duration.ts';
+import { limitSchema } from '../../core/base/limit-schema.ts';
+import { listLimits } from '../../core/base/limits.ts';
 
 export const config = Type.Object({
   maxPerAccount: limitSchema({

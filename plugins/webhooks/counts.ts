@@ -1,5 +1,5 @@
-import type { Counter } from '../../core/metrics.ts';
-import { token } from '../../core/token.ts';
+import type { Counter } from '../../core/base/metrics.ts';
+import { token } from '../../core/plugin/token.ts';
 import { deliveryKind } from './delivery.ts';
 import type { Endpoints } from './endpoints.ts';
 import type { WebhooksKit } from './kit.ts';

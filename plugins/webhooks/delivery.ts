@@ -1,4 +1,4 @@
-import type { ActorType } from '../../core/actor.ts';
+import type { ActorType } from '../../core/plugin/actor.ts';
 import { webhookDeliveryMachine } from '../../machines/webhook-delivery.ts';
 import { type LogEntry, logRow } from './log-entry.ts';
 

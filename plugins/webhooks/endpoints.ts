@@ -1,6 +1,6 @@
-import { milliseconds } from '../../core/duration.ts';
-import { isRefusal } from '../../core/fault.ts';
-import { token } from '../../core/token.ts';
+import { milliseconds } from '../../core/base/duration.ts';
+import { isRefusal } from '../../core/base/fault.ts';
+import { token } from '../../core/plugin/token.ts';
 import type { WebhooksKit } from './kit.ts';
 import { lane } from './lane.ts';
 import { webhookLimits } from './limits.ts';

@@ -1,4 +1,4 @@
-import { nearMiss } from '../../core/near-miss.ts';
+import { nearMiss } from '../../core/base/near-miss.ts';
 import { eventNames } from '../events/contract.ts';
 import { webhookLimits } from './limits.ts';
 

@@ -1,5 +1,5 @@
-import { hasCode } from '../../core/fault.ts';
-import { listLimits } from '../../core/limits.ts';
+import { hasCode } from '../../core/base/fault.ts';
+import { listLimits } from '../../core/base/limits.ts';
 import type { LoggedEvent, StoredResource } from '../../core/ports/store.ts';
 import type { WebhooksKit } from './kit.ts';
 import { lane, laneKey, laneKind } from './lane.ts';

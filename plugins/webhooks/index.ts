@@ -1,7 +1,7 @@
-import { authenticator } from '../../core/auth.ts';
-import { milliseconds } from '../../core/duration.ts';
-import { definePlugin, type Stop } from '../../core/plugin.ts';
-import { regularly } from '../../core/regularly.ts';
+import { milliseconds } from '../../core/base/duration.ts';
+import { regularly } from '../../core/base/regularly.ts';
+import { authenticator } from '../../core/http/auth.ts';
+import { definePlugin, type Stop } from '../../core/plugin/plugin.ts';
 import { attemptEffect } from './attempt.ts';
 import { config } from './config.ts';
 import { countWebhooks, webhookCounts } from './counts.ts';

@@ -1,4 +1,4 @@
-import type { ActorType } from '../../core/actor.ts';
+import type { ActorType } from '../../core/plugin/actor.ts';
 import type { ResourceWrite } from '../../core/ports/store.ts';
 import { webhookLaneMachine } from '../../machines/webhook-lane.ts';
 import { type LogEntry, logRow } from './log-entry.ts';

@@ -1,7 +1,7 @@
-import { unlessRefused } from '../../core/fault.ts';
-import type { LostNode } from '../../core/nodes.ts';
-import { rowPages } from '../../core/row-pages.ts';
-import { sideBySide } from '../../core/side-by-side.ts';
+import { unlessRefused } from '../../core/base/fault.ts';
+import { sideBySide } from '../../core/base/side-by-side.ts';
+import type { LostNode } from '../../core/plugin/nodes.ts';
+import { rowPages } from '../../core/plugin/row-pages.ts';
 import type { WebhooksKit } from './kit.ts';
 import { lane, laneKind } from './lane.ts';
 

@@ -1,4 +1,4 @@
-import { unlessRefused } from '../../core/fault.ts';
+import { unlessRefused } from '../../core/base/fault.ts';
 import type { StoredResource } from '../../core/ports/store.ts';
 import { delivery, deliveryKind } from './delivery.ts';
 import type { WebhooksKit } from './kit.ts';

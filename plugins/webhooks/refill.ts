@@ -1,4 +1,4 @@
-import { effect } from '../../core/plugin.ts';
+import { effect } from '../../core/plugin/plugin.ts';
 import type { Refill, Refilled } from '../../machines/webhook-lane.ts';
 import type { config } from './config.ts';
 import { webhookLimits } from './limits.ts';

@@ -1,8 +1,8 @@
 import { type Static, Type } from '@sinclair/typebox';
-import type { Principal } from '../../core/auth.ts';
-import { bodyReader } from '../../core/body.ts';
-import { Fault } from '../../core/fault.ts';
-import { requestLimits } from '../../core/limits.ts';
+import { Fault } from '../../core/base/fault.ts';
+import { requestLimits } from '../../core/base/limits.ts';
+import type { Principal } from '../../core/http/auth.ts';
+import { bodyReader } from '../../core/http/body.ts';
 import { eventNames } from '../events/contract.ts';
 import { stream } from '../streams/contract.ts';
 import { eventProblem } from './event-names.ts';

@@ -1,4 +1,4 @@
-import { token } from '../../core/token.ts';
+import { token } from '../../core/plugin/token.ts';
 import { deliveryKind } from './delivery.ts';
 import type { WebhooksKit } from './kit.ts';
 import { webhookLimits } from './limits.ts';

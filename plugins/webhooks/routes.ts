@@ -1,11 +1,11 @@
 import { type AnyElysia, Elysia } from 'elysia';
-import { authenticate, authenticator, type Principal } from '../../core/auth.ts';
-import { Fault } from '../../core/fault.ts';
-import { says } from '../../core/http.ts';
-import { idempotent } from '../../core/idempotency.ts';
-import { json, nothing } from '../../core/operation.ts';
-import { listAnswer, listParameters, resourceList } from '../../core/pagination.ts';
-import { quota } from '../../core/quota.ts';
+import { Fault } from '../../core/base/fault.ts';
+import { authenticate, authenticator, type Principal } from '../../core/http/auth.ts';
+import { says } from '../../core/http/http.ts';
+import { idempotent } from '../../core/http/idempotency.ts';
+import { json, nothing } from '../../core/http/operation.ts';
+import { listAnswer, listParameters, resourceList } from '../../core/http/pagination.ts';
+import { quota } from '../../core/http/quota.ts';
 import { endpoints } from './endpoints.ts';
 import type { WebhooksKit } from './kit.ts';
 import { statusOf } from './log-entry.ts';

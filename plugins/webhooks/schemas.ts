@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox';
-import { idSchema, momentSchema } from '../../core/operation.ts';
+import { idSchema, momentSchema } from '../../core/http/operation.ts';
 
 const closed = { additionalProperties: false };
 

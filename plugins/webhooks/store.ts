@@ -1,6 +1,6 @@
-import type { Principal } from '../../core/auth.ts';
-import { Fault } from '../../core/fault.ts';
-import { type PlainResource, plainResources } from '../../core/plain-resource.ts';
+import { Fault } from '../../core/base/fault.ts';
+import type { Principal } from '../../core/http/auth.ts';
+import { type PlainResource, plainResources } from '../../core/plugin/plain-resource.ts';
 import type { WebhooksKit } from './kit.ts';
 import { webhookLimits } from './limits.ts';
 import { rowOf, type Webhook, webhookKind } from './webhook.ts';

@@ -1,4 +1,4 @@
-import type { ActorType } from '../../core/actor.ts';
+import type { ActorType } from '../../core/plugin/actor.ts';
 import { typeOf } from './actor-name.ts';
 
 export interface RegisteredType {

@@ -1,5 +1,5 @@
-import type { EventFeed } from '../../core/events.ts';
-import type { Log } from '../../core/log.ts';
+import type { Log } from '../../core/base/log.ts';
+import type { EventFeed } from '../../core/plugin/events.ts';
 import type { LoggedEvent, Store } from '../../core/ports/store.ts';
 
 /** Tells subscribers of committed events, and reads the log for those who come later. */

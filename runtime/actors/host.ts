@@ -1,12 +1,12 @@
 import type { AnyMachineSnapshot } from 'xstate';
-import type { Actors, ActorType } from '../../core/actor.ts';
-import { Fault, hasCode, unlessRefused } from '../../core/fault.ts';
-import type { Log } from '../../core/log.ts';
+import { Fault, hasCode, unlessRefused } from '../../core/base/fault.ts';
+import type { Log } from '../../core/base/log.ts';
+import type { Actors, ActorType } from '../../core/plugin/actor.ts';
+import { begin, conclude, type JobResult, type Step, step, thaw } from '../../core/plugin/step.ts';
 import type { Clock } from '../../core/ports/clock.ts';
 import type { Job, JobWrite } from '../../core/ports/jobs.ts';
 import type { CommitOutcome, Lease, LoggedEvent, Order, StepCommit, Store } from '../../core/ports/store.ts';
-import { begin, conclude, type JobResult, type Step, step, thaw } from '../../core/step.ts';
-import { actorLimits } from '../limits.ts';
+import { actorLimits } from '../boot/limits.ts';
 import { idOf, nameOf } from './actor-name.ts';
 import type { ActorTypes } from './actor-types.ts';
 import { HotActors } from './hot.ts';

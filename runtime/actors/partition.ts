@@ -1,4 +1,4 @@
-import { actorLimits } from '../limits.ts';
+import { actorLimits } from '../boot/limits.ts';
 
 /** A name that lies in the partition of the id, the first of those that are drawn. */
 export function nameBeside(id: string, options: { draw: () => string; partitions: number }): string {

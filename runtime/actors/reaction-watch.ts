@@ -1,8 +1,8 @@
-import type { Log } from '../../core/log.ts';
-import type { Metrics } from '../../core/metrics.ts';
+import type { Log } from '../../core/base/log.ts';
+import type { Metrics } from '../../core/base/metrics.ts';
 import type { Clock } from '../../core/ports/clock.ts';
 import type { LoggedEvent } from '../../core/ports/store.ts';
-import { Alarm } from '../jobs/alarm.ts';
+import { Alarm } from './jobs/alarm.ts';
 
 /** A reaction is a few commits. One that takes longer than this many ms waits for something that may never come. */
 const hangsAfter = 10_000;

@@ -1,7 +1,7 @@
-import type { Log } from '../../core/log.ts';
+import type { Log } from '../../core/base/log.ts';
 import type { Clock } from '../../core/ports/clock.ts';
 import type { LoggedEvent, Store } from '../../core/ports/store.ts';
-import { eventLimits } from '../limits.ts';
+import { eventLimits } from '../boot/limits.ts';
 import type { EventHub } from './events.ts';
 import type { ReactionWatch } from './reaction-watch.ts';
 

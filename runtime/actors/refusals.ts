@@ -1,4 +1,4 @@
-import { Fault } from '../../core/fault.ts';
+import { Fault } from '../../core/base/fault.ts';
 
 /** What a command is answered with when nothing was changed, or nobody knows. */
 export const refusals = {

@@ -1,7 +1,7 @@
 import type { AnyMachineSnapshot } from 'xstate';
-import type { ActorView, Emitted } from '../../core/actor.ts';
+import type { ActorView, Emitted } from '../../core/plugin/actor.ts';
+import { freeze, jobsOf, type Step, type Wanted, withJobs } from '../../core/plugin/step.ts';
 import type { EventWrite, Order, StepCommit } from '../../core/ports/store.ts';
-import { freeze, jobsOf, type Step, type Wanted, withJobs } from '../../core/step.ts';
 import type { RegisteredType } from './actor-types.ts';
 
 /**

@@ -1,4 +1,4 @@
-import type { Counter, Histogram, Metrics } from '../../core/metrics.ts';
+import type { Counter, Histogram, Metrics } from '../../core/base/metrics.ts';
 
 /** `refused`: its state did not allow it. `failed`: the store threw. The others are outcomes of its commit. */
 const outcomes = ['ok', 'duplicate', 'conflict', 'fenced', 'gap', 'lost', 'refused', 'failed'] as const;

@@ -1,5 +1,5 @@
+import type { Wanted } from '../../core/plugin/step.ts';
 import type { JobWrite } from '../../core/ports/jobs.ts';
-import type { Wanted } from '../../core/step.ts';
 
 /** Who does the jobs, as far as steps are concerned. */
 export interface Workshop {

@@ -1,4 +1,4 @@
-import { Fault } from '../../core/fault.ts';
+import { Fault } from '../../core/base/fault.ts';
 
 /** What comes back for a command: a view of the actor, what became of a result, or why not. */
 export type Answer =

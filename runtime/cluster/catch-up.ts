@@ -1,5 +1,5 @@
-import { Fault } from '../../core/fault.ts';
-import type { Log } from '../../core/log.ts';
+import { Fault } from '../../core/base/fault.ts';
+import type { Log } from '../../core/base/log.ts';
 import type { Clock } from '../../core/ports/clock.ts';
 import { partitionOf } from '../actors/partition.ts';
 import { isWorthTelling, retried } from './retried.ts';

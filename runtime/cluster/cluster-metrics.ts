@@ -1,4 +1,4 @@
-import type { Metrics } from '../../core/metrics.ts';
+import type { Metrics } from '../../core/base/metrics.ts';
 import type { Bus } from '../../core/ports/bus.ts';
 import type { Clock } from '../../core/ports/clock.ts';
 import type { CatchUp } from './catch-up.ts';

@@ -1,11 +1,11 @@
-import type { Log } from '../../core/log.ts';
-import type { Metrics } from '../../core/metrics.ts';
+import type { Log } from '../../core/base/log.ts';
+import type { Metrics } from '../../core/base/metrics.ts';
+import type { JobResult } from '../../core/plugin/step.ts';
 import type { Bus } from '../../core/ports/bus.ts';
 import type { Clock } from '../../core/ports/clock.ts';
 import type { Job, Jobs, QueuedJobs } from '../../core/ports/jobs.ts';
 import type { Order, Store } from '../../core/ports/store.ts';
 import type { Volatile } from '../../core/ports/volatile.ts';
-import type { JobResult } from '../../core/step.ts';
 import type { ActorTypes } from '../actors/actor-types.ts';
 import type { EventHub } from '../actors/events.ts';
 import type { HostOptions } from '../actors/host.ts';

@@ -1,4 +1,4 @@
-import type { JobResult } from '../../core/step.ts';
+import type { JobResult } from '../../core/plugin/step.ts';
 
 /** What is asked of an actor, as it stands on the log of its partition; the key of the record is the actor. */
 export type Command = {

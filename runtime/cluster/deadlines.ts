@@ -1,7 +1,7 @@
-import { step } from '../../core/step.ts';
+import { step } from '../../core/plugin/step.ts';
 import { timerCause } from '../actors/step-commit.ts';
 import { type Timer, TimerQueue } from '../actors/timers.ts';
-import { actorLimits } from '../limits.ts';
+import { actorLimits } from '../boot/limits.ts';
 import { clusterLimits } from './limits.ts';
 import { LogTime } from './log-time.ts';
 import type { Judge, PartitionParts } from './parts.ts';

@@ -1,4 +1,4 @@
-import { begin, conclude, type Step, step } from '../../core/step.ts';
+import { begin, conclude, type Step, step } from '../../core/plugin/step.ts';
 import type { RegisteredType } from '../actors/actor-types.ts';
 import { refusals } from '../actors/refusals.ts';
 import { viewOf } from '../actors/step-commit.ts';

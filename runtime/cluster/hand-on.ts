@@ -1,5 +1,5 @@
-import { Fault } from '../../core/fault.ts';
-import type { Log } from '../../core/log.ts';
+import { Fault } from '../../core/base/fault.ts';
+import type { Log } from '../../core/base/log.ts';
 import type { Bus } from '../../core/ports/bus.ts';
 import type { QueuedJobs } from '../../core/ports/jobs.ts';
 import type { OutboxEntry } from '../../core/ports/store.ts';

@@ -1,6 +1,6 @@
-import { Fault } from '../../core/fault.ts';
+import { Fault } from '../../core/base/fault.ts';
+import { thaw } from '../../core/plugin/step.ts';
 import type { LogRecord } from '../../core/ports/bus.ts';
-import { thaw } from '../../core/step.ts';
 import { idOf } from '../actors/actor-name.ts';
 import { partitionOf } from '../actors/partition.ts';
 import { refusals } from '../actors/refusals.ts';

@@ -1,4 +1,4 @@
-import { limitTable, valuesOf } from '../../core/limit-table.ts';
+import { limitTable, valuesOf } from '../../core/base/limit-table.ts';
 
 /** Commands that nodes send each other, and the partitions that take them. */
 export const clusterLimitTable = limitTable('cluster', {

@@ -1,4 +1,4 @@
-import { Fault } from '../../core/fault.ts';
+import { Fault } from '../../core/base/fault.ts';
 import type { LogRange, LogRecord } from '../../core/ports/bus.ts';
 import { idOf } from '../actors/actor-name.ts';
 import { partitionOf } from '../actors/partition.ts';

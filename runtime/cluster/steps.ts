@@ -1,6 +1,6 @@
-import { Fault } from '../../core/fault.ts';
+import { Fault } from '../../core/base/fault.ts';
+import { type Step, thaw } from '../../core/plugin/step.ts';
 import type { CommitOutcome, ConsumedPlace, StepCommit, StoredActor } from '../../core/ports/store.ts';
-import { type Step, thaw } from '../../core/step.ts';
 import type { RegisteredType } from '../actors/actor-types.ts';
 import { stepCommit } from '../actors/step-commit.ts';
 import { clusterLimits } from './limits.ts';

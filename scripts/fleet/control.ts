@@ -1,6 +1,6 @@
 import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { didYouMean } from '../../core/near-miss.ts';
+import { didYouMean } from '../../core/base/near-miss.ts';
 import type { Engine } from '../engines/engine.ts';
 
 /** What can be done to a part of a fleet that runs. */

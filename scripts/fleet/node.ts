@@ -1,4 +1,4 @@
-import type { Role } from '../../core/nodes.ts';
+import type { Role } from '../../core/plugin/nodes.ts';
 import { type Engine, startEngine } from '../engines/engine.ts';
 
 /** A node of a fleet: the real program in a process of its own, with everything that an engine can do. */

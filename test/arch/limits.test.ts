@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { configSchema } from '../../config/schema.ts';
-import { milliseconds } from '../../core/duration.ts';
-import type { LimitNote } from '../../core/limit-schema.ts';
-import { areaOf } from '../../core/limit-table.ts';
+import { milliseconds } from '../../core/base/duration.ts';
+import type { LimitNote } from '../../core/base/limit-schema.ts';
+import { areaOf } from '../../core/base/limit-table.ts';
 import { configKeys, limitFiles, limitTables, shown } from '../../scripts/limits.ts';
 import { allPlugins } from '../kit/all-plugins.ts';
 

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { importPlugins } from '../../config/plugins.ts';
-import { planOf } from '../../runtime/plan.ts';
+import { planOf } from '../../runtime/boot/plan.ts';
 import { pluginNeeds } from '../../scripts/plugin-needs.ts';
 import { allPlugins } from '../kit/all-plugins.ts';
 

@@ -6,11 +6,11 @@ const root = new URL('../../', import.meta.url).pathname;
 const starts =
   /\bBun\.(spawn|spawnSync|\$)|['"](node:)?child_process['"]|['"]node:cluster['"]|\{[^}]*(\bspawn\b|\$)[^}]*\} from 'bun'/;
 
-test('only runtime/ffmpeg/process.ts starts processes: there each has bounds, and is ended', () => {
+test('only runtime/media/ffmpeg/process.ts starts processes: there each has bounds, and is ended', () => {
   const found = [...new Glob('{core,machines,config,plugins,runtime}/**/*.ts').scanSync(root)].filter(
     (path) => starts.test(readFileSync(`${root}${path}`, 'utf8')),
   );
-  expect(found).toEqual(['runtime/ffmpeg/process.ts']);
+  expect(found).toEqual(['runtime/media/ffmpeg/process.ts']);
 });
 
 test.each([

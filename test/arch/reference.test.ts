@@ -3,7 +3,7 @@ import { Glob } from 'bun';
 import { describe, expect, it } from 'vitest';
 import { loadConfig } from '../../config/load.ts';
 import { enabledPlugins } from '../../config/plugins.ts';
-import { coreFaults, jobFaults, startFaults } from '../../core/fault-table.ts';
+import { coreFaults, jobFaults, startFaults } from '../../core/plugin/fault-table.ts';
 import { reference } from '../../scripts/reference.ts';
 
 const root = new URL('../../', import.meta.url).pathname;

@@ -1,7 +1,7 @@
-import type { Actors } from '../../core/actor.ts';
-import { milliseconds } from '../../core/duration.ts';
-import { jsonLog } from '../../core/log.ts';
-import { Metrics } from '../../core/metrics.ts';
+import { milliseconds } from '../../core/base/duration.ts';
+import { jsonLog } from '../../core/base/log.ts';
+import { Metrics } from '../../core/base/metrics.ts';
+import type { Actors } from '../../core/plugin/actor.ts';
 import type { Bus } from '../../core/ports/bus.ts';
 import type { CommitOutcome, LoggedEvent, Order, StepCommit, Store } from '../../core/ports/store.ts';
 import { ActorTypes } from '../../runtime/actors/actor-types.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { Fault } from '../../core/fault.ts';
+import { Fault } from '../../core/base/fault.ts';
 import type { CommitOutcome, StepCommit } from '../../core/ports/store.ts';
 import { partitionOf } from '../../runtime/actors/partition.ts';
 import { clusterLimits } from '../../runtime/cluster/limits.ts';

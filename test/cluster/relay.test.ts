@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { Fault } from '../../core/fault.ts';
+import { Fault } from '../../core/base/fault.ts';
 import { partitionOf } from '../../runtime/actors/partition.ts';
 import { clusterLimits } from '../../runtime/cluster/limits.ts';
 import { clusterNodes, partitions } from './nodes.ts';

@@ -1,5 +1,5 @@
 import { assign, emit, setup } from 'xstate';
-import type { ActorType } from '../../core/actor.ts';
+import type { ActorType } from '../../core/plugin/actor.ts';
 import { job } from '../../machines/job.ts';
 
 /** Adds numbers up: an actor whose state shows every step that it took, and with a timer, a job and an end. */

@@ -1,10 +1,10 @@
 import { openSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Actors } from '../../core/actor.ts';
-import type { Attempt } from '../../core/effect.ts';
-import { jsonLog } from '../../core/log.ts';
-import { type AnyEffect, definePlugin, type Plugin } from '../../core/plugin.ts';
-import { boot } from '../../runtime/boot.ts';
+import { jsonLog } from '../../core/base/log.ts';
+import type { Actors } from '../../core/plugin/actor.ts';
+import type { Attempt } from '../../core/plugin/effect.ts';
+import { type AnyEffect, definePlugin, type Plugin } from '../../core/plugin/plugin.ts';
+import { boot } from '../../runtime/boot/boot.ts';
 import { systemClock } from '../../runtime/drivers/clock/system.ts';
 import { sqliteStore } from '../../runtime/drivers/store/sqlite/index.ts';
 import { memoryVolatile } from '../../runtime/drivers/volatile/memory.ts';

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { jsonLog } from '../../core/log.ts';
+import { jsonLog } from '../../core/base/log.ts';
 import type { StepCommit, Store } from '../../core/ports/store.ts';
 import { ActorTypes } from '../../runtime/actors/actor-types.ts';
 import { ActorHost, type HostOptions } from '../../runtime/actors/host.ts';

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { pause } from '../../core/pause.ts';
-import { definePlugin, type Kit, type Plugin } from '../../core/plugin.ts';
+import { pause } from '../../core/base/pause.ts';
+import { definePlugin, type Kit, type Plugin } from '../../core/plugin/plugin.ts';
+import { offer } from '../../core/plugin/token.ts';
 import type { Jobs } from '../../core/ports/jobs.ts';
-import { offer } from '../../core/token.ts';
 import accounts from '../../plugins/accounts/index.ts';
 import { type Tasks, type TaskWork, taskKinds, tasks as token } from '../../plugins/tasks/contract.ts';
 import tasks from '../../plugins/tasks/index.ts';

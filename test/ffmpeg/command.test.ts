@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { argumentsOf, type FfmpegCommand, hiddenText } from '../../runtime/ffmpeg/command.ts';
+import { argumentsOf, type FfmpegCommand, hiddenText } from '../../runtime/media/ffmpeg/command.ts';
 
 const told = (command: FfmpegCommand) => argumentsOf(command, { hides: true });
 

@@ -1,6 +1,6 @@
 /** A server that starts processes of a fake ffmpeg (`argv[2]`) that never end by themselves, and prints their ids. */
 import { systemClock } from '../../runtime/drivers/clock/system.ts';
-import { ffmpegRunner } from '../../runtime/ffmpeg/runner.ts';
+import { ffmpegRunner } from '../../runtime/media/ffmpeg/runner.ts';
 import { silentLog } from '../kit/silent-log.ts';
 import { anyCommand } from './fake.ts';
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../runtime/drivers/clock/system.ts';
-import { ffmpegLimits } from '../../runtime/ffmpeg/limits.ts';
-import { type FfmpegHandlers, type FfmpegProcess, startProcess } from '../../runtime/ffmpeg/process.ts';
+import { ffmpegLimits } from '../../runtime/media/ffmpeg/limits.ts';
+import { type FfmpegHandlers, type FfmpegProcess, startProcess } from '../../runtime/media/ffmpeg/process.ts';
 
 const clock = systemClock();
 const lasting = (ms: number) => new Promise<void>((resolve) => void clock.at(clock.now() + ms, resolve));

@@ -3,13 +3,13 @@ import { mkdtemp, rename, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { jsonLog } from '../../core/log.ts';
+import { jsonLog } from '../../core/base/log.ts';
 import { systemClock } from '../../runtime/drivers/clock/system.ts';
 import { virtualClock } from '../../runtime/drivers/clock/virtual.ts';
-import { hiddenFile } from '../../runtime/ffmpeg/hidden-file.ts';
-import { ffmpegLimits } from '../../runtime/ffmpeg/limits.ts';
-import type { FfmpegProcess } from '../../runtime/ffmpeg/process.ts';
-import { ffmpegRunner, type RunnerOptions } from '../../runtime/ffmpeg/runner.ts';
+import { hiddenFile } from '../../runtime/media/ffmpeg/hidden-file.ts';
+import { ffmpegLimits } from '../../runtime/media/ffmpeg/limits.ts';
+import type { FfmpegProcess } from '../../runtime/media/ffmpeg/process.ts';
+import { ffmpegRunner, type RunnerOptions } from '../../runtime/media/ffmpeg/runner.ts';
 import { anyCommand, fakeFfmpeg, heeds } from './fake.ts';
 
 const clock = systemClock();

@@ -7,8 +7,8 @@
  *
  * Ends with 1 when a rule was broken, and prints the seeds that did it.
  */
-import { MemoryBudget } from '../../runtime/media/memory-budget.ts';
-import type { MediaSink } from '../../runtime/media/sink.ts';
+import { MemoryBudget } from '../../runtime/media/publish/memory-budget.ts';
+import type { MediaSink } from '../../runtime/media/publish/sink.ts';
 import {
   AAC_44100_MONO,
   AAC_48000_STEREO,

@@ -5,7 +5,7 @@ import { parseAvc } from '../../runtime/media/codecs/avc.ts';
 import { Bits } from '../../runtime/media/codecs/bits.ts';
 import { parseHevc } from '../../runtime/media/codecs/hevc.ts';
 import { opusDuration, opusSpecific, parseOpus } from '../../runtime/media/codecs/opus.ts';
-import { BufferPool } from '../../runtime/media/hls/pool.ts';
+import { BufferPool } from '../../runtime/media/live/pool.ts';
 import {
   AAC_44100_MONO,
   AAC_48000_STEREO,

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import type { IndexedInit, IndexedSegment } from '../../core/segment-index.ts';
-import { EventPlaylist } from '../../runtime/media/hls/event-playlist.ts';
-import { outputDefaults } from '../../runtime/media/hls/limits.ts';
-import { MemoryBudget } from '../../runtime/media/memory-budget.ts';
+import type { IndexedInit, IndexedSegment } from '../../core/vod/segment-index.ts';
+import { EventPlaylist } from '../../runtime/media/live/event-playlist.ts';
+import { outputDefaults } from '../../runtime/media/live/limits.ts';
+import { MemoryBudget } from '../../runtime/media/publish/memory-budget.ts';
 import type { WrittenTake } from '../../runtime/media/recording/feed.ts';
 import { applyDelta } from './delta.ts';
 import { EventFollower, parseSegmentPlaylist } from './event-checker.ts';

@@ -1,11 +1,11 @@
 import type { Clock } from '../../core/ports/clock.ts';
 import type { Figures, PublishGrant } from '../../core/ports/media.ts';
-import type { OutputConfig } from '../../runtime/media/hls/limits.ts';
-import { type Attachment, LiveOutput } from '../../runtime/media/hls/output.ts';
-import { BufferPool } from '../../runtime/media/hls/pool.ts';
-import type { MemoryShare } from '../../runtime/media/memory-budget.ts';
+import type { OutputConfig } from '../../runtime/media/live/limits.ts';
+import { type Attachment, LiveOutput } from '../../runtime/media/live/output.ts';
+import { BufferPool } from '../../runtime/media/live/pool.ts';
+import type { MemoryShare } from '../../runtime/media/publish/memory-budget.ts';
+import type { Arena, MediaSink } from '../../runtime/media/publish/sink.ts';
 import type { RenditionMaker } from '../../runtime/media/renditions/ladder.ts';
-import type { Arena, MediaSink } from '../../runtime/media/sink.ts';
 
 /** A clock that stands still until told to go on. */
 export class FakeClock implements Clock {

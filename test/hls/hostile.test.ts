@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { issues } from '../../runtime/media/hls/issues.ts';
-import { MemoryBudget } from '../../runtime/media/memory-budget.ts';
-import { Arena } from '../../runtime/media/sink.ts';
+import { issues } from '../../runtime/media/live/issues.ts';
+import { MemoryBudget } from '../../runtime/media/publish/memory-budget.ts';
+import { Arena } from '../../runtime/media/publish/sink.ts';
 import { parsePlaylist } from './checker.ts';
 import {
   AAC_44100_MONO,

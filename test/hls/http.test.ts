@@ -1,6 +1,6 @@
 import { connect } from 'node:net';
 import { afterAll, expect, test } from 'vitest';
-import { httpCore } from '../../core/http.ts';
+import { httpCore } from '../../core/http/http.ts';
 import { hlsRoutes } from '../../plugins/streams/hls.ts';
 import { until } from '../media/kit.ts';
 import { parsePlaylist } from './checker.ts';

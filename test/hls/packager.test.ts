@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { issues } from '../../runtime/media/hls/issues.ts';
+import { issues } from '../../runtime/media/live/issues.ts';
 import { readInit } from './boxes.ts';
 import {
   AAC_44100_MONO,

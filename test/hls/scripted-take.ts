@@ -1,4 +1,4 @@
-import type { IndexedInit, IndexedSegment } from '../../core/segment-index.ts';
+import type { IndexedInit, IndexedSegment } from '../../core/vod/segment-index.ts';
 import type { FedInit, FedPart, TakeFeed, WrittenTake } from '../../runtime/media/recording/feed.ts';
 
 /** A take in memory: it remembers every call, and has what was fed as a real one has it, a segment when it is whole. */

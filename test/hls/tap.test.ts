@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { Attachment } from '../../runtime/media/hls/output.ts';
+import type { Attachment } from '../../runtime/media/live/output.ts';
 import { AVC_240P, Feed, frame, play, send, sendHeaders, videoHeader } from './feed.ts';
 import { ScriptedTake } from './scripted-take.ts';
 import { Viewer } from './viewer.ts';

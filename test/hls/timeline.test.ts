@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { issues as texts } from '../../runtime/media/hls/issues.ts';
+import { issues as texts } from '../../runtime/media/live/issues.ts';
 import { Feed, type PlayOptions, type Publisher, play, sendHeaders } from './feed.ts';
 import { Viewer } from './viewer.ts';
 

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { issues } from '../../runtime/media/hls/issues.ts';
-import { outputDefaults } from '../../runtime/media/hls/limits.ts';
-import { BufferPool } from '../../runtime/media/hls/pool.ts';
-import { LiveWindow } from '../../runtime/media/hls/window.ts';
+import { issues } from '../../runtime/media/live/issues.ts';
+import { outputDefaults } from '../../runtime/media/live/limits.ts';
+import { BufferPool } from '../../runtime/media/live/pool.ts';
+import { LiveWindow } from '../../runtime/media/live/window.ts';
 import { readFragments } from './boxes.ts';
 import { PlaylistChecker, parsePlaylist } from './checker.ts';
 import { AVC_240P, AVC_360P, Feed, frame, play, send, sendHeaders } from './feed.ts';

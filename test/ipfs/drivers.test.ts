@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { describe, expect, it } from 'vitest';
-import { Fault } from '../../core/fault.ts';
+import { Fault } from '../../core/base/fault.ts';
 import type { Clock } from '../../core/ports/clock.ts';
 import { ipfsDriver } from '../../plugins/exports/ipfs/driver.ts';
 import type { IpfsKit } from '../../plugins/exports/ipfs/ipfs-driver.ts';

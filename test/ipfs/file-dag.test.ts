@@ -2,9 +2,9 @@ import { importFile } from 'ipfs-unixfs-importer';
 import { fixedSize } from 'ipfs-unixfs-importer/chunker';
 import { balanced } from 'ipfs-unixfs-importer/layout';
 import { describe, expect, it } from 'vitest';
-import { type BlockForm, leafOf } from '../../runtime/ipfs/block.ts';
-import { FileDag } from '../../runtime/ipfs/file-dag.ts';
-import { type Cut, packFile } from '../../runtime/ipfs/pack-file.ts';
+import { type BlockForm, leafOf } from '../../runtime/drivers/packer/block.ts';
+import { FileDag } from '../../runtime/drivers/packer/file-dag.ts';
+import { type Cut, packFile } from '../../runtime/drivers/packer/pack-file.ts';
 import { tableBytes } from './cid-table.ts';
 import { unpacked } from './unpack.ts';
 

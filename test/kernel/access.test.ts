@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type Access, allows, demandOf, excessOf, resourcePattern } from '../../core/access.ts';
+import { type Access, allows, demandOf, excessOf, resourcePattern } from '../../core/http/access.ts';
 
 const rules = (...resources: string[]): Access => ({ rules: [{ resources }] });
 const asks = (path: string, method = 'GET') =>

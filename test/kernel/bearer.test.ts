@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { type Authenticator, authenticate, type Principal } from '../../core/auth.ts';
+import { type Authenticator, authenticate, type Principal } from '../../core/http/auth.ts';
 
 const principal: Principal = { accountId: 'a', isAdmin: false, keyId: 'k', keyName: 'k', access: {} };
 

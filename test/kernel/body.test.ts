@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox';
 import { describe, expect, it } from 'vitest';
-import { bodyReader, maxJsonBytes } from '../../core/body.ts';
-import { jsonProblem } from '../../core/json-problem.ts';
+import { bodyReader, maxJsonBytes } from '../../core/http/body.ts';
+import { jsonProblem } from '../../core/http/json-problem.ts';
 import { randomOf } from '../kit/random.ts';
 
 const reader = bodyReader({ list: Type.Optional(Type.Array(Type.Unknown())) }, { readOnly: ['id'] });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { callers } from '../../core/caller.ts';
-import { cidr } from '../../core/cidr.ts';
-import { peers } from '../../core/peers.ts';
+import { cidr } from '../../core/base/cidr.ts';
+import { callers } from '../../core/http/caller.ts';
+import { peers } from '../../core/http/peers.ts';
 
 const shown = 'http://localhost:8080';
 

@@ -6,7 +6,7 @@ import { driversOf } from '../../config/drivers.ts';
 import { loadConfig, readConfig } from '../../config/load.ts';
 import { enabledPlugins, importPlugins } from '../../config/plugins.ts';
 import { concealed, secretsOf } from '../../config/secrets.ts';
-import { planOf } from '../../runtime/plan.ts';
+import { planOf } from '../../runtime/boot/plan.ts';
 
 const credentials = { MILLRACE_S3__ACCESS_KEY_ID: 'AKIA', MILLRACE_S3__SECRET_ACCESS_KEY: 'a"b\\c' };
 let folder: string;

@@ -2,7 +2,7 @@ import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { prepareDataFolder } from '../../runtime/data-folder.ts';
+import { prepareDataFolder } from '../../runtime/boot/data-folder.ts';
 
 let folder: string;
 beforeAll(async () => {

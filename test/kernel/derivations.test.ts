@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { type Derivation, derivationSet, resource } from '../../core/resource.ts';
+import { type Derivation, derivationSet, resource } from '../../core/plugin/resource.ts';
 
 const thing = resource('thing');
 const caller = { baseUrl: 'http://localhost', address: undefined };

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
-import type { ActorType } from '../../core/actor.ts';
-import { uuid } from '../../core/ids.ts';
-import type { Plugin } from '../../core/plugin.ts';
+import { uuid } from '../../core/base/ids.ts';
+import type { ActorType } from '../../core/plugin/actor.ts';
+import type { Plugin } from '../../core/plugin/plugin.ts';
 import type { Assets } from '../../plugins/assets/contract.ts';
 import { allPlugins } from '../kit/all-plugins.ts';
 import { assetMaker, storeFile } from '../kit/asset-maker.ts';

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { jsonLog } from '../../core/log.ts';
-import { Metrics } from '../../core/metrics.ts';
+import { jsonLog } from '../../core/base/log.ts';
+import { Metrics } from '../../core/base/metrics.ts';
 import { DiskWatch } from '../../runtime/disk/disk-watch.ts';
 import type { DiskLook, DiskState } from '../../runtime/disk/look.ts';
 import { diskPlaces } from '../../runtime/disk/places.ts';
 import { virtualClock } from '../../runtime/drivers/clock/virtual.ts';
-import { Room } from '../../runtime/intake/room.ts';
+import { Room } from '../../runtime/drivers/intake/room.ts';
 
 const mebibyte = 1_048_576;
 

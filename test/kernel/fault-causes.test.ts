@@ -1,11 +1,11 @@
 import { Elysia } from 'elysia';
 import { expect, it } from 'vitest';
-import { Fault } from '../../core/fault.ts';
-import { FaultCauses } from '../../core/fault-causes.ts';
-import { httpCore } from '../../core/http.ts';
-import { requestLimits } from '../../core/limits.ts';
-import { jsonLog } from '../../core/log.ts';
-import { openly } from '../../core/public-access.ts';
+import { Fault } from '../../core/base/fault.ts';
+import { requestLimits } from '../../core/base/limits.ts';
+import { jsonLog } from '../../core/base/log.ts';
+import { FaultCauses } from '../../core/http/fault-causes.ts';
+import { httpCore } from '../../core/http/http.ts';
+import { openly } from '../../core/http/public-access.ts';
 import { asTus } from '../../plugins/assets/tus/protocol.ts';
 import { virtualClock } from '../../runtime/drivers/clock/virtual.ts';
 

@@ -4,17 +4,17 @@ import { join } from 'node:path';
 import { Type } from '@sinclair/typebox';
 import { Elysia } from 'elysia';
 import { expect, it } from 'vitest';
-import { Fault, hasCode, isRefusal } from '../../core/fault.ts';
-import { says } from '../../core/http.ts';
-import { json } from '../../core/operation.ts';
-import { definePlugin } from '../../core/plugin.ts';
+import { Fault, hasCode, isRefusal } from '../../core/base/fault.ts';
+import { says } from '../../core/http/http.ts';
+import { json } from '../../core/http/operation.ts';
+import { definePlugin } from '../../core/plugin/plugin.ts';
 import { world } from '../kit/world.ts';
 
 /** The Fault of a package that a plugin brings along. */
 async function anotherFault(): Promise<typeof Fault> {
   const folder = await mkdtemp(join(tmpdir(), 'millrace-fault-'));
   const path = join(folder, 'fault.ts');
-  await copyFile(new URL('../../core/fault.ts', import.meta.url), path);
+  await copyFile(new URL('../../core/base/fault.ts', import.meta.url), path);
   try {
     return ((await import(path)) as { Fault: typeof Fault }).Fault;
   } finally {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { fileAnswer } from '../../core/file-answer.ts';
+import { fileAnswer } from '../../core/http/file-answer.ts';
 import type { Blobs, GetOptions } from '../../core/ports/blobs.ts';
 import { modelBlobs } from '../conformance/blobs/model.ts';
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { contentDisposition } from '../../core/file-name.ts';
+import { contentDisposition } from '../../core/http/file-name.ts';
 
 const disposition = (name: string) => contentDisposition(name, { ending: 'mp4' });
 

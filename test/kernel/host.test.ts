@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { Actors } from '../../core/actor.ts';
-import { jsonLog } from '../../core/log.ts';
+import { jsonLog } from '../../core/base/log.ts';
+import type { Actors } from '../../core/plugin/actor.ts';
 import type { Clock } from '../../core/ports/clock.ts';
 import { ActorTypes } from '../../runtime/actors/actor-types.ts';
 import { ActorHost } from '../../runtime/actors/host.ts';
+import { actorLimits } from '../../runtime/boot/limits.ts';
 import { type SqliteStore, sqliteStore } from '../../runtime/drivers/store/sqlite/index.ts';
-import { actorLimits } from '../../runtime/limits.ts';
 import { bareBroadcast, figures, publish, settings } from '../kit/broadcast-actor.ts';
 
 const began = 1_000_000;

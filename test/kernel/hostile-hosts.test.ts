@@ -1,9 +1,9 @@
 import { connect } from 'node:net';
 import { Elysia } from 'elysia';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { httpCore } from '../../core/http.ts';
-import { jsonLog } from '../../core/log.ts';
-import { listen, urlCheck } from '../../runtime/listen.ts';
+import { jsonLog } from '../../core/base/log.ts';
+import { httpCore } from '../../core/http/http.ts';
+import { listen, urlCheck } from '../../runtime/http/listen.ts';
 
 const log = jsonLog({ level: 'error', now: () => 0, write: () => {} });
 let server: Awaited<ReturnType<typeof listen>>;

@@ -1,11 +1,11 @@
 import { connect } from 'node:net';
 import { Elysia } from 'elysia';
 import { describe, expect, it } from 'vitest';
-import { bodyBytes, maxJsonBytes } from '../../core/body.ts';
-import { httpCore } from '../../core/http.ts';
-import { jsonLog } from '../../core/log.ts';
-import { serverLimits } from '../../runtime/limits.ts';
-import { listen } from '../../runtime/listen.ts';
+import { jsonLog } from '../../core/base/log.ts';
+import { bodyBytes, maxJsonBytes } from '../../core/http/body.ts';
+import { httpCore } from '../../core/http/http.ts';
+import { serverLimits } from '../../runtime/boot/limits.ts';
+import { listen } from '../../runtime/http/listen.ts';
 import { allPlugins } from '../kit/all-plugins.ts';
 import { bootstrapKey, world } from '../kit/world.ts';
 

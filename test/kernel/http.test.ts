@@ -1,12 +1,12 @@
 import { connect } from 'node:net';
 import { Elysia } from 'elysia';
 import { describe, expect, it } from 'vitest';
-import { httpCore } from '../../core/http.ts';
-import { jsonLog } from '../../core/log.ts';
-import type { Plugin } from '../../core/plugin.ts';
+import { jsonLog } from '../../core/base/log.ts';
+import { httpCore } from '../../core/http/http.ts';
+import type { Plugin } from '../../core/plugin/plugin.ts';
 import accounts from '../../plugins/accounts/index.ts';
 import events from '../../plugins/events/index.ts';
-import { listen } from '../../runtime/listen.ts';
+import { listen } from '../../runtime/http/listen.ts';
 import { bootstrapKey, world } from '../kit/world.ts';
 
 const log = jsonLog({ level: 'error', now: () => 0, write: () => {} });

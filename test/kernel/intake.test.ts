@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
 import type { DiskLook } from '../../runtime/disk/look.ts';
 import { type VirtualClock, virtualClock } from '../../runtime/drivers/clock/virtual.ts';
-import { diskIntake } from '../../runtime/intake/intake.ts';
+import { diskIntake } from '../../runtime/drivers/intake/intake.ts';
 
 const never = new AbortController().signal;
 

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import type { Actors } from '../../core/actor.ts';
-import { Fault } from '../../core/fault.ts';
-import { definePlugin } from '../../core/plugin.ts';
+import { Fault } from '../../core/base/fault.ts';
+import type { Actors } from '../../core/plugin/actor.ts';
+import { definePlugin } from '../../core/plugin/plugin.ts';
 import type { Jobs } from '../../core/ports/jobs.ts';
 import type { StepCommit } from '../../core/ports/store.ts';
+import { backoffOf } from '../../runtime/actors/jobs/kind.ts';
 import type { SqliteStore } from '../../runtime/drivers/store/sqlite/index.ts';
-import { backoffOf } from '../../runtime/jobs/kind.ts';
 import { courierActor, courierPlugin, type Parcel } from '../kit/courier.ts';
 import { scriptedEffect } from '../kit/scripted-effect.ts';
 import { world } from '../kit/world.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { Metrics } from '../../core/metrics.ts';
+import { Metrics } from '../../core/base/metrics.ts';
 import { allPlugins } from '../kit/all-plugins.ts';
 import { parseExposition, type Sample } from '../kit/exposition.ts';
 import { bootstrapKey, type World, world } from '../kit/world.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { newPlaybackId, newStreamKey, uuid } from '../../core/ids.ts';
+import { newPlaybackId, newStreamKey, uuid } from '../../core/base/ids.ts';
 import { nameBeside, partitionOf } from '../../runtime/actors/partition.ts';
 import { sqliteStore } from '../../runtime/drivers/store/sqlite/index.ts';
 import { row, step } from '../conformance/store/fixtures.ts';

@@ -1,13 +1,13 @@
 import { connect } from 'node:net';
 import { Elysia } from 'elysia';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { httpCore } from '../../core/http.ts';
-import { jsonLog } from '../../core/log.ts';
+import { jsonLog } from '../../core/base/log.ts';
+import { httpCore } from '../../core/http/http.ts';
 import { systemClock } from '../../runtime/drivers/clock/system.ts';
-import { listen } from '../../runtime/listen.ts';
-import { type NodeClient, nodeClient } from '../../runtime/node-client.ts';
-import { nodeGate } from '../../runtime/node-gate.ts';
-import { ownUrl } from '../../runtime/own-url.ts';
+import { listen } from '../../runtime/http/listen.ts';
+import { type NodeClient, nodeClient } from '../../runtime/nodes/node-client.ts';
+import { nodeGate } from '../../runtime/nodes/node-gate.ts';
+import { ownUrl } from '../../runtime/nodes/own-url.ts';
 
 const secret = 'a secret of all nodes'.replaceAll(' ', '-');
 const log = jsonLog({ level: 'error', now: () => 0, write: () => {} });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { LostNode } from '../../core/nodes.ts';
-import { definePlugin, type Plugin } from '../../core/plugin.ts';
+import type { LostNode } from '../../core/plugin/nodes.ts';
+import { definePlugin, type Plugin } from '../../core/plugin/plugin.ts';
 import { step } from '../conformance/store/fixtures.ts';
 import { type Fleet, type FleetNode, fleet } from '../kit/fleet.ts';
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { definePlugin, type Kit } from '../../core/plugin.ts';
+import { definePlugin, type Kit } from '../../core/plugin/plugin.ts';
 import { world } from '../kit/world.ts';
 
 it('a plugin calls out through its kit, until the program has stopped', async () => {

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { PartialFile } from '../../core/ports/intake.ts';
 import { virtualClock } from '../../runtime/drivers/clock/virtual.ts';
-import { diskIntake } from '../../runtime/intake/intake.ts';
+import { diskIntake } from '../../runtime/drivers/intake/intake.ts';
 
 const never = new AbortController().signal;
 type Options = Parameters<typeof diskIntake>[0];

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { Fault } from '../../core/fault.ts';
-import { jsonLog } from '../../core/log.ts';
+import { Fault } from '../../core/base/fault.ts';
+import { jsonLog } from '../../core/base/log.ts';
+import { patiently } from '../../runtime/boot/patience.ts';
 import { virtualClock } from '../../runtime/drivers/clock/virtual.ts';
-import { patiently } from '../../runtime/patience.ts';
 
 const silent = new Fault('store.unreachable', { status: 503, message: 'redis:6379 does not answer' });
 

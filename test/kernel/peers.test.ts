@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { cidr, plainAddress } from '../../core/cidr.ts';
-import { requestLimits } from '../../core/limits.ts';
-import { peers } from '../../core/peers.ts';
+import { cidr, plainAddress } from '../../core/base/cidr.ts';
+import { requestLimits } from '../../core/base/limits.ts';
+import { peers } from '../../core/http/peers.ts';
 
 const trusted = ['10.0.0.0/8', '2001:db8::/32'].flatMap((text) => cidr(text) ?? []);
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { Fault } from '../../core/fault.ts';
-import { quotaLimits } from '../../core/limits.ts';
-import { quota } from '../../core/quota.ts';
+import { Fault } from '../../core/base/fault.ts';
+import { quotaLimits } from '../../core/base/limits.ts';
+import { quota } from '../../core/http/quota.ts';
 import { virtualClock } from '../../runtime/drivers/clock/virtual.ts';
 
 const full = new Fault('test.too_many', { status: 403, message: 'Full.' });

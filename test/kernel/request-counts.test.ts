@@ -1,9 +1,9 @@
 import { Elysia } from 'elysia';
 import { expect, it } from 'vitest';
-import { httpCore } from '../../core/http.ts';
-import { jsonLog } from '../../core/log.ts';
-import { Metrics } from '../../core/metrics.ts';
-import { RequestCounts } from '../../core/request-counts.ts';
+import { jsonLog } from '../../core/base/log.ts';
+import { Metrics } from '../../core/base/metrics.ts';
+import { httpCore } from '../../core/http/http.ts';
+import { RequestCounts } from '../../core/http/request-counts.ts';
 import { virtualClock } from '../../runtime/drivers/clock/virtual.ts';
 
 const log = jsonLog({ level: 'error', now: () => 0, write: () => {} });

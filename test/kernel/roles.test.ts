@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { definePlugin, type Plugin } from '../../core/plugin.ts';
+import { definePlugin, type Plugin } from '../../core/plugin/plugin.ts';
 import { allPlugins } from '../kit/all-plugins.ts';
 import { world } from '../kit/world.ts';
 

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
-import { newStreamKey, uuid } from '../../core/ids.ts';
-import { jsonLog } from '../../core/log.ts';
-import { withoutSecrets } from '../../core/secrets.ts';
+import { newStreamKey, uuid } from '../../core/base/ids.ts';
+import { jsonLog } from '../../core/base/log.ts';
+import { withoutSecrets } from '../../core/base/secrets.ts';
 
 it.each([
   ['a stream key', 'There is no stream ab12-cd34-ef56-gh78.', 'There is no stream ***.'],

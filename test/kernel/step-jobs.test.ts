@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { type AnyMachineSnapshot, type AnyStateMachine, assign, fromPromise, setup } from 'xstate';
-import type { ActorType } from '../../core/actor.ts';
-import { begin, conclude, freeze, jobsOf, type Step, step, thaw, withJobs } from '../../core/step.ts';
+import type { ActorType } from '../../core/plugin/actor.ts';
+import { begin, conclude, freeze, jobsOf, type Step, step, thaw, withJobs } from '../../core/plugin/step.ts';
 import { job } from '../../machines/job.ts';
 
 const machine = setup({

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { type AnyMachineSnapshot, type AnyStateMachine, setup, transition } from 'xstate';
-import type { ActorType } from '../../core/actor.ts';
-import { begin, freeze, step, withJobs } from '../../core/step.ts';
+import type { ActorType } from '../../core/plugin/actor.ts';
+import { begin, freeze, step, withJobs } from '../../core/plugin/step.ts';
 import { job } from '../../machines/job.ts';
 import { bareBroadcast, broadcastScript, settings } from '../kit/broadcast-actor.ts';
 

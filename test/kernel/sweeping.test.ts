@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
+import { sweeping } from '../../runtime/actors/sweeping.ts';
 import { virtualClock } from '../../runtime/drivers/clock/virtual.ts';
-import { sweeping } from '../../runtime/sweeping.ts';
 import { silentLog } from '../kit/silent-log.ts';
 
 const HOUR = 3_600_000;

@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import type { Role } from '../../core/nodes.ts';
+import type { Role } from '../../core/plugin/nodes.ts';
 import { issueTexts } from '../../plugins/health/issues.ts';
-import type { Booted } from '../../runtime/boot.ts';
-import { welcome } from '../../runtime/welcome.ts';
+import type { Booted } from '../../runtime/boot/boot.ts';
+import { welcome } from '../../runtime/boot/welcome.ts';
 
 const said = (roles: readonly Role[]) =>
   welcome({

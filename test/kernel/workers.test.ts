@@ -1,12 +1,12 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { Attempt } from '../../core/effect.ts';
-import { jsonLog } from '../../core/log.ts';
-import type { Kit } from '../../core/plugin.ts';
+import { jsonLog } from '../../core/base/log.ts';
+import type { Attempt } from '../../core/plugin/effect.ts';
+import type { Kit } from '../../core/plugin/plugin.ts';
 import type { Jobs, JobWrite } from '../../core/ports/jobs.ts';
+import { jobKind } from '../../runtime/actors/jobs/kind.ts';
+import { JobWorkers } from '../../runtime/actors/jobs/workers.ts';
 import { type VirtualClock, virtualClock } from '../../runtime/drivers/clock/virtual.ts';
 import { type SqliteStore, sqliteStore } from '../../runtime/drivers/store/sqlite/index.ts';
-import { jobKind } from '../../runtime/jobs/kind.ts';
-import { JobWorkers } from '../../runtime/jobs/workers.ts';
 import { begin, kind } from '../conformance/jobs/fixtures.ts';
 import { virtualTime } from '../conformance/jobs/time.ts';
 import { start } from '../conformance/store/fixtures.ts';

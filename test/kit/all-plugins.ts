@@ -1,6 +1,6 @@
 import { loadConfig } from '../../config/load.ts';
 import { enabledPlugins } from '../../config/plugins.ts';
-import type { Plugin } from '../../core/plugin.ts';
+import type { Plugin } from '../../core/plugin/plugin.ts';
 import type { World } from './world.ts';
 
 /** Every plugin that ships. */

@@ -1,4 +1,4 @@
-import { definePlugin, type Plugin } from '../../core/plugin.ts';
+import { definePlugin, type Plugin } from '../../core/plugin/plugin.ts';
 import type { Blobs } from '../../core/ports/blobs.ts';
 import { type AssetFile, type Assets, assets } from '../../plugins/assets/contract.ts';
 

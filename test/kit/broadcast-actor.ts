@@ -1,4 +1,4 @@
-import type { ActorType } from '../../core/actor.ts';
+import type { ActorType } from '../../core/plugin/actor.ts';
 import { type BroadcastEvent, broadcastMachine, type StreamSettings } from '../../machines/broadcast.ts';
 import { rowsOf } from '../../plugins/streams/document.ts';
 

@@ -1,8 +1,8 @@
 import { Type } from '@sinclair/typebox';
 import { assign, emit, setup } from 'xstate';
-import type { ActorType } from '../../core/actor.ts';
-import type { EffectError } from '../../core/effect.ts';
-import { definePlugin, effect, type Plugin } from '../../core/plugin.ts';
+import type { ActorType } from '../../core/plugin/actor.ts';
+import type { EffectError } from '../../core/plugin/effect.ts';
+import { definePlugin, effect, type Plugin } from '../../core/plugin/plugin.ts';
 import { job } from '../../machines/job.ts';
 
 export interface Parcel {

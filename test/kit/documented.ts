@@ -1,4 +1,4 @@
-import type { OpenApi } from '../../runtime/openapi/document.ts';
+import type { OpenApi } from '../../runtime/http/openapi/document.ts';
 import { misfits, pointed, type Schema } from './json-schema.ts';
 
 /**

@@ -1,4 +1,4 @@
-import { begin, conclude, freeze, jobsOf, type Step, step, thaw, withJobs } from '../../core/step.ts';
+import { begin, conclude, freeze, jobsOf, type Step, step, thaw, withJobs } from '../../core/plugin/step.ts';
 
 type Type = Parameters<typeof begin>[0];
 

@@ -1,8 +1,8 @@
 import { Type } from '@sinclair/typebox';
 import { Elysia } from 'elysia';
-import { says } from '../../core/http.ts';
-import { json } from '../../core/operation.ts';
-import { definePlugin } from '../../core/plugin.ts';
+import { says } from '../../core/http/http.ts';
+import { json } from '../../core/http/operation.ts';
+import { definePlugin } from '../../core/plugin/plugin.ts';
 
 /**
  * A plugin for tests of the whole program, named by its path in the config: `POST /emit {type, streams, each, batch}` emits

@@ -1,4 +1,4 @@
-import { definePlugin, type Kit, type Plugin } from '../../core/plugin.ts';
+import { definePlugin, type Kit, type Plugin } from '../../core/plugin/plugin.ts';
 
 /** A plugin that emits whatever event a test names, as another feature would. */
 export function emitter(): { plugin: Plugin; emit(event: Emission): Promise<string> } {

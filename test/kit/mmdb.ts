@@ -1,4 +1,4 @@
-import { cidr } from '../../core/cidr.ts';
+import { cidr } from '../../core/base/cidr.ts';
 
 /** What a block of addresses has in the database. */
 export type MmdbRecord = Readonly<Record<string, unknown>>;

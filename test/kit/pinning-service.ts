@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { CidProfile } from '../../core/ports/packer.ts';
-import { packFile } from '../../runtime/ipfs/pack-file.ts';
+import { packFile } from '../../runtime/drivers/packer/pack-file.ts';
 import { type FormPart, formParts } from './form-data.ts';
 
 /** What was pinned. */

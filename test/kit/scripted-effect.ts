@@ -1,4 +1,4 @@
-import type { Attempt } from '../../core/effect.ts';
+import type { Attempt } from '../../core/plugin/effect.ts';
 
 /** One attempt that a test decides over. */
 export interface ScriptedAttempt<Input, Output> extends Attempt<Input> {

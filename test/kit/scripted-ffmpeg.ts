@@ -1,7 +1,7 @@
-import type { FfmpegAbout } from '../../runtime/ffmpeg/about.ts';
-import { libavformat } from '../../runtime/ffmpeg/about.ts';
-import type { FfmpegEnd, FfmpegProcess } from '../../runtime/ffmpeg/process.ts';
-import type { FfmpegOrder, FfmpegRefusal, FfmpegRunner } from '../../runtime/ffmpeg/runner.ts';
+import type { FfmpegAbout } from '../../runtime/media/ffmpeg/about.ts';
+import { libavformat } from '../../runtime/media/ffmpeg/about.ts';
+import type { FfmpegEnd, FfmpegProcess } from '../../runtime/media/ffmpeg/process.ts';
+import type { FfmpegOrder, FfmpegRefusal, FfmpegRunner } from '../../runtime/media/ffmpeg/runner.ts';
 
 /** One process that was started: what it was told, and what the test makes of it. */
 export interface ScriptedProcess {

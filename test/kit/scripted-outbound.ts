@@ -1,4 +1,4 @@
-import { cidr } from '../../core/cidr.ts';
+import { cidr } from '../../core/base/cidr.ts';
 import type {
   Outbound,
   OutboundAnswer,

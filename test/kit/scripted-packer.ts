@@ -1,7 +1,7 @@
-import { Fault } from '../../core/fault.ts';
+import { Fault } from '../../core/base/fault.ts';
 import type { Blobs } from '../../core/ports/blobs.ts';
 import type { Packer } from '../../core/ports/packer.ts';
-import { packFile } from '../../runtime/ipfs/pack-file.ts';
+import { packFile } from '../../runtime/drivers/packer/pack-file.ts';
 
 /** Packs at once and in memory, without a thread; the CARs and CIDs are real. */
 export function scriptedPacker(blobs: Blobs): Packer {

@@ -1,4 +1,4 @@
-import { Fault } from '../../core/fault.ts';
+import { Fault } from '../../core/base/fault.ts';
 import { type StillOrder, type Stills, stillKinds } from '../../core/ports/stills.ts';
 
 export interface ScriptedStills extends Stills {

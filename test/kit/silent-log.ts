@@ -1,4 +1,4 @@
-import type { Log } from '../../core/log.ts';
+import type { Log } from '../../core/base/log.ts';
 
 /** For what must have a log that no test looks at. */
 export const silentLog: Log = {

@@ -1,5 +1,5 @@
-import { definePlugin, type Plugin } from '../../core/plugin.ts';
-import { offer } from '../../core/token.ts';
+import { definePlugin, type Plugin } from '../../core/plugin/plugin.ts';
+import { offer } from '../../core/plugin/token.ts';
 import {
   type Renewal,
   type TaskKind,

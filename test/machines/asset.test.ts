@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { begin } from '../../core/step.ts';
+import type { begin } from '../../core/plugin/step.ts';
 import { asset } from '../../plugins/assets/asset.ts';
 import { assetLimits } from '../../plugins/assets/limits.ts';
 import { durableMachine } from '../kit/durable-machine.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { AnyMachineSnapshot } from 'xstate';
-import { jsonLog } from '../../core/log.ts';
-import { begin, freeze, step, thaw } from '../../core/step.ts';
+import { jsonLog } from '../../core/base/log.ts';
+import { begin, freeze, step, thaw } from '../../core/plugin/step.ts';
 import type { BroadcastContext } from '../../machines/broadcast.ts';
 import { ActorTypes } from '../../runtime/actors/actor-types.ts';
 import { ActorHost } from '../../runtime/actors/host.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { AnyMachineSnapshot } from 'xstate';
 import { getShortestPaths } from 'xstate/graph';
-import { begin, freeze, type Step, step, thaw } from '../../core/step.ts';
+import { begin, freeze, type Step, step, thaw } from '../../core/plugin/step.ts';
 import { type Holder, type PushContext, pushMachine } from '../../machines/push.ts';
 import { push } from '../../plugins/multistream/push.ts';
 import { randomOf } from '../kit/random.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { begin, freeze, step, thaw } from '../../core/step.ts';
+import { begin, freeze, step, thaw } from '../../core/plugin/step.ts';
 import type { BroadcastContext } from '../../machines/broadcast.ts';
 import { bareBroadcast, figures, publish, settings } from '../kit/broadcast-actor.ts';
 

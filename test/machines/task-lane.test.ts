@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { begin } from '../../core/step.ts';
+import type { begin } from '../../core/plugin/step.ts';
 import { type LaneContext, type Looked, laneLimits, type Place } from '../../machines/task-lane.ts';
 import { lane } from '../../plugins/tasks/lane.ts';
 import { taskLimits } from '../../plugins/tasks/limits.ts';

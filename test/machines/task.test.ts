@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { begin } from '../../core/step.ts';
+import type { begin } from '../../core/plugin/step.ts';
 import { taskLimits } from '../../plugins/tasks/limits.ts';
 import { task } from '../../plugins/tasks/task.ts';
 import { durableMachine } from '../kit/durable-machine.ts';

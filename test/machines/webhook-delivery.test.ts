@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { begin } from '../../core/step.ts';
+import type { begin } from '../../core/plugin/step.ts';
 import { type DeliveryContext, retryAt } from '../../machines/webhook-delivery.ts';
 import { delivery } from '../../plugins/webhooks/delivery.ts';
 import { webhookLimits } from '../../plugins/webhooks/limits.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { begin } from '../../core/step.ts';
+import type { begin } from '../../core/plugin/step.ts';
 import { type LaneContext, laneLimits } from '../../machines/webhook-lane.ts';
 import { lane } from '../../plugins/webhooks/lane.ts';
 import { webhookLimits } from '../../plugins/webhooks/limits.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { MemoryBudget } from '../../runtime/media/memory-budget.ts';
+import { MemoryBudget } from '../../runtime/media/publish/memory-budget.ts';
 import { Feed, frame, play, send, sendHeaders, sound } from '../hls/feed.ts';
 import { grant, sendHeaders as headers, sendMedia, station, until } from './kit.ts';
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { VIDEO } from '../../runtime/media/hls/timeline.ts';
-import { VitalsMeter } from '../../runtime/media/hls/vitals.ts';
-import { OwnDelay } from '../../runtime/media/own-delay.ts';
+import { VIDEO } from '../../runtime/media/live/timeline.ts';
+import { VitalsMeter } from '../../runtime/media/live/vitals.ts';
+import { OwnDelay } from '../../runtime/media/publish/own-delay.ts';
 
 const start = Date.UTC(2026, 0, 1);
 

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { inspectFile } from '../../runtime/media/mp4/inspect/inspect-file.ts';
 import { readFilm } from '../../runtime/media/mp4/inspect/read-film.ts';
-import { takeHead } from '../../runtime/media/mp4/on-demand/head.ts';
+import { takeHead } from '../../runtime/media/vod/head.ts';
 import {
   avc1,
   type Bytes,

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Blobs } from '../../core/ports/blobs.ts';
-import { writeSegmentIndex } from '../../core/segment-index.ts';
 import { vod } from '../../core/vod/answer.ts';
+import { writeSegmentIndex } from '../../core/vod/segment-index.ts';
 import { AAC_44100_MONO } from '../hls/feed.ts';
 import { avc1, type Bytes, box, edts, ftyp, join, mp4a, mvhd, sampleTables, text, trak } from './build.ts';
 import { cut, readSamples } from './cut.ts';

@@ -1,6 +1,7 @@
 import type { Socket } from 'bun';
-import { every } from '../../core/every.ts';
+import { every } from '../../core/base/every.ts';
 import { systemClock } from '../../runtime/drivers/clock/system.ts';
+import { Arena, type MediaSink } from '../../runtime/media/publish/sink.ts';
 import { encodeAmf0 } from '../../runtime/media/rtmp/amf0.ts';
 import { encodeMessage } from '../../runtime/media/rtmp/chunk-writer.ts';
 import { rtmpLimits } from '../../runtime/media/rtmp/limits.ts';
@@ -8,7 +9,6 @@ import { messageType } from '../../runtime/media/rtmp/message-type.ts';
 import type { PublishEnd } from '../../runtime/media/rtmp/publish.ts';
 import { RtmpSession } from '../../runtime/media/rtmp/session.ts';
 import { SocketWriter } from '../../runtime/media/rtmp/socket-writer.ts';
-import { Arena, type MediaSink } from '../../runtime/media/sink.ts';
 import type { Heard } from './heard.ts';
 
 /** Somebody else's RTMP server, good or bad, that remembers what it hears. In this process. */

@@ -1,9 +1,9 @@
 import { Type } from '@sinclair/typebox';
 import { Elysia } from 'elysia';
 import { describe, expect, it } from 'vitest';
-import { says } from '../../core/http.ts';
-import { json, nothing, type Operation } from '../../core/operation.ts';
-import { definePlugin, type Plugin } from '../../core/plugin.ts';
+import { says } from '../../core/http/http.ts';
+import { json, nothing, type Operation } from '../../core/http/operation.ts';
+import { definePlugin, type Plugin } from '../../core/plugin/plugin.ts';
 import { allPlugins } from '../kit/all-plugins.ts';
 import { misfits, type Schema } from '../kit/json-schema.ts';
 import { type World, world } from '../kit/world.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { cidr } from '../../core/cidr.ts';
+import { cidr } from '../../core/base/cidr.ts';
 import { systemClock } from '../../runtime/drivers/clock/system.ts';
 import { outboundLimits } from '../../runtime/drivers/outbound/limits.ts';
 import { resolver } from '../../runtime/drivers/outbound/resolver.ts';

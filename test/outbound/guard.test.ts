@@ -1,5 +1,5 @@
 import { describe, expect, it, test } from 'vitest';
-import { cidr } from '../../core/cidr.ts';
+import { cidr } from '../../core/base/cidr.ts';
 import { refusalOf } from '../../runtime/drivers/outbound/guard.ts';
 import { client, receiver, said } from './kit.ts';
 

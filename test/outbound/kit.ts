@@ -1,6 +1,6 @@
 import { createServer, type Socket } from 'node:net';
 import { createServer as createTlsServer } from 'node:tls';
-import { cidr } from '../../core/cidr.ts';
+import { cidr } from '../../core/base/cidr.ts';
 import type { Clock } from '../../core/ports/clock.ts';
 import { systemClock } from '../../runtime/drivers/clock/system.ts';
 import { outboundClient } from '../../runtime/drivers/outbound/client.ts';

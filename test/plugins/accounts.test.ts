@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import type { Principal } from '../../core/auth.ts';
-import { uuid } from '../../core/ids.ts';
-import type { Kit } from '../../core/plugin.ts';
+import { uuid } from '../../core/base/ids.ts';
+import type { Principal } from '../../core/http/auth.ts';
+import type { Kit } from '../../core/plugin/plugin.ts';
 import { storedKeys } from '../../plugins/accounts/api-keys.ts';
 import { allPlugins, anotherAccount } from '../kit/all-plugins.ts';
 import { bootstrapKey, type World, world } from '../kit/world.ts';

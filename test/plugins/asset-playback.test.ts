@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
-import type { Fault } from '../../core/fault.ts';
-import { uuid } from '../../core/ids.ts';
-import type { Kit, Plugin } from '../../core/plugin.ts';
+import type { Fault } from '../../core/base/fault.ts';
+import { uuid } from '../../core/base/ids.ts';
+import type { Kit, Plugin } from '../../core/plugin/plugin.ts';
 import { allPlugins } from '../kit/all-plugins.ts';
 import { assetMaker } from '../kit/asset-maker.ts';
 import { world } from '../kit/world.ts';

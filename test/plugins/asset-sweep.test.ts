@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest';
-import { milliseconds } from '../../core/duration.ts';
-import { uuid } from '../../core/ids.ts';
-import { Metrics } from '../../core/metrics.ts';
+import { milliseconds } from '../../core/base/duration.ts';
+import { uuid } from '../../core/base/ids.ts';
+import { Metrics } from '../../core/base/metrics.ts';
+import type { Amount } from '../../core/plugin/sweep-counts.ts';
 import type { Blobs } from '../../core/ports/blobs.ts';
 import type { StoredResource } from '../../core/ports/store.ts';
-import type { Amount } from '../../core/sweep-counts.ts';
 import type { AssetFile } from '../../plugins/assets/contract.ts';
 import type { AssetDocument } from '../../plugins/assets/document.ts';
 import type { AssetsKit } from '../../plugins/assets/kit.ts';

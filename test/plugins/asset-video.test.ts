@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { uuid } from '../../core/ids.ts';
+import { uuid } from '../../core/base/ids.ts';
 import { allPlugins } from '../kit/all-plugins.ts';
 import { assetMaker, storeFile, videoBytes } from '../kit/asset-maker.ts';
 import { type World, world } from '../kit/world.ts';
@@ -88,7 +88,7 @@ it('is 404 when its blob is gone, and 503 when the blob store does not answer', 
   const { ask, id } = await film(w);
   await w.blobs.delete([`assets/${id}/source.mp4`]);
   expect((await ask()).status).toBe(404);
-  const { Fault } = await import('../../core/fault.ts');
+  const { Fault } = await import('../../core/base/fault.ts');
   const blobs = w.blobs as { get: World['blobs']['get'] };
   blobs.get = () => Promise.reject(new Fault('blobs.unavailable', { status: 503, message: 'No answer.' }));
   const away = await ask();

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { connect } from 'node:net';
 import { describe, expect, it } from 'vitest';
-import { Fault } from '../../core/fault.ts';
+import { Fault } from '../../core/base/fault.ts';
 import type { Blobs } from '../../core/ports/blobs.ts';
 import type { AssetReference } from '../../plugins/assets/contract.ts';
 import type { IpfsDriver } from '../../plugins/exports/ipfs/ipfs-driver.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { uuid } from '../../core/ids.ts';
+import { uuid } from '../../core/base/ids.ts';
 import type { OutboundRequest, OutboundSource } from '../../core/ports/outbound.ts';
 import { exportLimits } from '../../plugins/exports/limits.ts';
 import { metadataOf } from '../../plugins/exports/metadata.ts';

@@ -1,12 +1,12 @@
 import { Type } from '@sinclair/typebox';
 import { Elysia } from 'elysia';
 import { describe, expect, it } from 'vitest';
-import { authenticate, authenticator } from '../../core/auth.ts';
-import { Fault } from '../../core/fault.ts';
-import { says } from '../../core/http.ts';
-import { type Attempt, idempotent } from '../../core/idempotency.ts';
-import { json, nothing } from '../../core/operation.ts';
-import { definePlugin, type Plugin } from '../../core/plugin.ts';
+import { Fault } from '../../core/base/fault.ts';
+import { authenticate, authenticator } from '../../core/http/auth.ts';
+import { says } from '../../core/http/http.ts';
+import { type Attempt, idempotent } from '../../core/http/idempotency.ts';
+import { json, nothing } from '../../core/http/operation.ts';
+import { definePlugin, type Plugin } from '../../core/plugin/plugin.ts';
 import { allPlugins, anotherAccount } from '../kit/all-plugins.ts';
 import { bootstrapKey, type World, world } from '../kit/world.ts';
 

@@ -4,14 +4,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import type { Fault } from '../../core/fault.ts';
+import type { Fault } from '../../core/base/fault.ts';
 import type { Clock } from '../../core/ports/clock.ts';
 import type { Intake } from '../../core/ports/intake.ts';
 import { type DownloadOptions, download } from '../../plugins/assets/imports/download.ts';
 import { type Source, sourceOf } from '../../plugins/assets/imports/source.ts';
 import { assetLimits } from '../../plugins/assets/limits.ts';
 import { systemClock } from '../../runtime/drivers/clock/system.ts';
-import { diskIntake } from '../../runtime/intake/intake.ts';
+import { diskIntake } from '../../runtime/drivers/intake/intake.ts';
 import { client, type Received, receiver, said } from '../outbound/kit.ts';
 
 const film = Buffer.from(Array.from({ length: 300_000 }, (_, at) => (at * 7919) % 251));

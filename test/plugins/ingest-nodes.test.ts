@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { readConfig } from '../../config/load.ts';
-import type { Plugin } from '../../core/plugin.ts';
+import type { Plugin } from '../../core/plugin/plugin.ts';
 import accounts from '../../plugins/accounts/index.ts';
 import ingest from '../../plugins/ingest/index.ts';
 import { type FleetNode, fleet } from '../kit/fleet.ts';

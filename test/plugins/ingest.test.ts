@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { cidr, matchLength } from '../../core/cidr.ts';
-import type { Plugin } from '../../core/plugin.ts';
+import { cidr, matchLength } from '../../core/base/cidr.ts';
+import type { Plugin } from '../../core/plugin/plugin.ts';
 import ingest from '../../plugins/ingest/index.ts';
-import { listen } from '../../runtime/listen.ts';
+import { listen } from '../../runtime/http/listen.ts';
 import { world } from '../kit/world.ts';
 
 const plugins = [ingest] as unknown as Plugin[];

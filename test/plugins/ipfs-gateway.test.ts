@@ -6,7 +6,7 @@ import { base36 } from 'multiformats/bases/base36';
 import { CID } from 'multiformats/cid';
 import { sha256 } from 'multiformats/hashes/sha2';
 import { describe, expect, it } from 'vitest';
-import { uuid } from '../../core/ids.ts';
+import { uuid } from '../../core/base/ids.ts';
 import { tableBytes } from '../ipfs/cid-table.ts';
 import { unpacked } from '../ipfs/unpack.ts';
 import { allPlugins } from '../kit/all-plugins.ts';

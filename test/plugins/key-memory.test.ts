@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { expect, it } from 'vitest';
-import type { Principal } from '../../core/auth.ts';
+import type { Principal } from '../../core/http/auth.ts';
 import { keyMemory } from '../../plugins/accounts/key-memory.ts';
 import { accountLimits } from '../../plugins/accounts/limits.ts';
 

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { uuid } from '../../core/ids.ts';
+import { uuid } from '../../core/base/ids.ts';
 import { allPlugins, anotherAccount } from '../kit/all-plugins.ts';
 import { assetMaker } from '../kit/asset-maker.ts';
 import { bootstrapKey, type World, world } from '../kit/world.ts';

@@ -2,7 +2,7 @@ import { mkdtemp, rm, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Plugin } from '../../core/plugin.ts';
+import type { Plugin } from '../../core/plugin/plugin.ts';
 import { distance } from '../../plugins/ingest/distance.ts';
 import ingest from '../../plugins/ingest/index.ts';
 import { mmdb } from '../kit/mmdb.ts';

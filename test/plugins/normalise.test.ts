@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from 'vitest';
-import { Fault } from '../../core/fault.ts';
+import { Fault } from '../../core/base/fault.ts';
 import { allPlugins } from '../kit/all-plugins.ts';
 import { patient } from '../kit/patient.ts';
 import { world } from '../kit/world.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { definePlugin, type Plugin } from '../../core/plugin.ts';
-import { offer } from '../../core/token.ts';
+import { definePlugin, type Plugin } from '../../core/plugin/plugin.ts';
+import { offer } from '../../core/plugin/token.ts';
 import accounts from '../../plugins/accounts/index.ts';
 import { neverReady, notReady, playables } from '../../plugins/playback/contract.ts';
 import playback from '../../plugins/playback/index.ts';

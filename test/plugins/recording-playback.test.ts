@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { definePlugin, type Plugin } from '../../core/plugin.ts';
+import { definePlugin, type Plugin } from '../../core/plugin/plugin.ts';
 import { vod } from '../../core/vod/answer.ts';
 import accounts from '../../plugins/accounts/index.ts';
 import { type AssetReference, type Assets, assets, films } from '../../plugins/assets/contract.ts';

@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { Fault } from '../../core/fault.ts';
-import { jsonLog } from '../../core/log.ts';
-import { Metrics } from '../../core/metrics.ts';
-import type { NodeRequest } from '../../core/nodes.ts';
+import { Fault } from '../../core/base/fault.ts';
+import { jsonLog } from '../../core/base/log.ts';
+import { Metrics } from '../../core/base/metrics.ts';
+import type { NodeRequest } from '../../core/plugin/nodes.ts';
 import type { StreamsKit } from '../../plugins/streams/kit.ts';
 import { viewersHeader } from '../../plugins/streams/relay/internal.ts';
 import { relayLimits } from '../../plugins/streams/relay/limits.ts';

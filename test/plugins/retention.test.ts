@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { uuid } from '../../core/ids.ts';
-import type { Kit, Plugin } from '../../core/plugin.ts';
+import { uuid } from '../../core/base/ids.ts';
+import type { Kit, Plugin } from '../../core/plugin/plugin.ts';
 import type { AssetSource } from '../../plugins/assets/contract.ts';
 import type { AssetsKit } from '../../plugins/assets/kit.ts';
 import { assetLimits } from '../../plugins/assets/limits.ts';

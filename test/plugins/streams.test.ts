@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Plugin } from '../../core/plugin.ts';
+import type { Plugin } from '../../core/plugin/plugin.ts';
 import accounts from '../../plugins/accounts/index.ts';
 import assets from '../../plugins/assets/index.ts';
 import events from '../../plugins/events/index.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Plugin } from '../../core/plugin.ts';
+import type { Plugin } from '../../core/plugin/plugin.ts';
 import accounts from '../../plugins/accounts/index.ts';
 import streams from '../../plugins/streams/index.ts';
 import { world } from '../kit/world.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { Fault } from '../../core/fault.ts';
-import type { Plugin } from '../../core/plugin.ts';
+import { Fault } from '../../core/base/fault.ts';
+import type { Plugin } from '../../core/plugin/plugin.ts';
 import accounts from '../../plugins/accounts/index.ts';
 import type { NewTask } from '../../plugins/tasks/contract.ts';
 import tasks from '../../plugins/tasks/index.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from 'vitest';
-import { Fault } from '../../core/fault.ts';
-import { uuid } from '../../core/ids.ts';
+import { Fault } from '../../core/base/fault.ts';
+import { uuid } from '../../core/base/ids.ts';
 import type { AssetFile } from '../../plugins/assets/contract.ts';
 import { taskLimits } from '../../plugins/tasks/limits.ts';
 import { allPlugins, anotherAccount } from '../kit/all-plugins.ts';

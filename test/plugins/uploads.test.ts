@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { Fault } from '../../core/fault.ts';
+import { Fault } from '../../core/base/fault.ts';
 import { allPlugins, anotherAccount } from '../kit/all-plugins.ts';
 import { type World, world } from '../kit/world.ts';
 

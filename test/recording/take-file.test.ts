@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { readSegmentIndex } from '../../core/segment-index.ts';
+import { readSegmentIndex } from '../../core/vod/segment-index.ts';
 import { openTakeFile } from '../../runtime/media/recording/file/open-take-file.ts';
 import type { Steps } from '../../runtime/media/recording/steps.ts';
 import type { FinishedFile } from '../../runtime/media/recording/take-file.ts';

@@ -1,7 +1,7 @@
-import { Ingest } from '../../runtime/media/hls/ingest.ts';
-import { outputDefaults } from '../../runtime/media/hls/limits.ts';
-import { BufferPool } from '../../runtime/media/hls/pool.ts';
-import { LiveWindow } from '../../runtime/media/hls/window.ts';
+import { Ingest } from '../../runtime/media/live/ingest.ts';
+import { outputDefaults } from '../../runtime/media/live/limits.ts';
+import { BufferPool } from '../../runtime/media/live/pool.ts';
+import { LiveWindow } from '../../runtime/media/live/window.ts';
 import { fragmentSize, writeFragment } from '../../runtime/media/mp4/fragment.ts';
 import type { TakeFile } from '../../runtime/media/recording/take-file.ts';
 import { FakeClock, send } from '../hls/feed.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { RenditionProfile } from '../../core/ports/transcoder.ts';
 import { systemClock } from '../../runtime/drivers/clock/system.ts';
-import { ffmpegRunner } from '../../runtime/ffmpeg/runner.ts';
+import { ffmpegRunner } from '../../runtime/media/ffmpeg/runner.ts';
 import { transcodingLimits as limits } from '../../runtime/media/renditions/limits.ts';
 import { liveCommand } from '../../runtime/media/renditions/live-command.ts';
 import { planOf } from '../../runtime/media/renditions/plan.ts';

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { RenditionProfile } from '../../core/ports/transcoder.ts';
-import { argumentsOf } from '../../runtime/ffmpeg/command.ts';
+import { argumentsOf } from '../../runtime/media/ffmpeg/command.ts';
 import { transcodingLimits as limits } from '../../runtime/media/renditions/limits.ts';
 import { liveCommand } from '../../runtime/media/renditions/live-command.ts';
 import { type Plan, planOf } from '../../runtime/media/renditions/plan.ts';

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { jsonLog } from '../../core/log.ts';
+import { jsonLog } from '../../core/base/log.ts';
 import { type VirtualClock, virtualClock } from '../../runtime/drivers/clock/virtual.ts';
 import {
   LadderBroken,

@@ -1,4 +1,4 @@
-import { pause } from '../../core/pause.ts';
+import { pause } from '../../core/base/pause.ts';
 import { systemClock } from '../../runtime/drivers/clock/system.ts';
 import { until } from '../e2e/harness/wait.ts';
 import type { InitTrack, ParsedRun } from '../hls/boxes.ts';

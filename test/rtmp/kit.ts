@@ -1,11 +1,11 @@
 import type { Clock } from '../../core/ports/clock.ts';
 import type { PublishGrant, PublishRefusal, PublishRequest } from '../../core/ports/media.ts';
+import { Arena, type MediaSink } from '../../runtime/media/publish/sink.ts';
 import { type AmfValue, encodeAmf0, readAmf0 } from '../../runtime/media/rtmp/amf0.ts';
 import { ChunkParser } from '../../runtime/media/rtmp/chunk-parser.ts';
 import { type RtmpLimits, rtmpLimits } from '../../runtime/media/rtmp/limits.ts';
 import type { PublishEnd, PublishHandlers } from '../../runtime/media/rtmp/publish.ts';
 import { RtmpSession } from '../../runtime/media/rtmp/session.ts';
-import { Arena, type MediaSink } from '../../runtime/media/sink.ts';
 
 /** A clock that stands still until it is told to move. */
 export function virtualClock(start = 1_000_000) {

@@ -16,7 +16,7 @@ import type { IpfsKit } from '../../plugins/exports/ipfs/ipfs-driver.ts';
 import type { IpfsSettings } from '../../plugins/tasks/contract.ts';
 import { fsBlobs } from '../../runtime/drivers/blobs/fs/index.ts';
 import { systemClock } from '../../runtime/drivers/clock/system.ts';
-import { packer as filePacker } from '../../runtime/ipfs/packer.ts';
+import { packer as filePacker } from '../../runtime/drivers/packer/packer.ts';
 import { until } from '../e2e/harness/wait.ts';
 import { cidTable, tableBytes } from '../ipfs/cid-table.ts';
 import { findFreePorts } from '../kit/free-ports.ts';

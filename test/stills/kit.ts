@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { StillMedia, StillOrder, StillSource } from '../../core/ports/stills.ts';
 import { systemClock } from '../../runtime/drivers/clock/system.ts';
-import { ffmpegRunner } from '../../runtime/ffmpeg/runner.ts';
-import type { StillLimits } from '../../runtime/stills/limits.ts';
-import { ffmpegStills } from '../../runtime/stills/stills.ts';
+import { ffmpegRunner } from '../../runtime/media/ffmpeg/runner.ts';
+import type { StillLimits } from '../../runtime/media/stills/limits.ts';
+import { ffmpegStills } from '../../runtime/media/stills/stills.ts';
 import { silentLog } from '../kit/silent-log.ts';
 
 const run = promisify(execFile);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { Fault } from '../../core/fault.ts';
-import { uuid } from '../../core/ids.ts';
-import type { Plugin } from '../../core/plugin.ts';
+import { Fault } from '../../core/base/fault.ts';
+import { uuid } from '../../core/base/ids.ts';
+import type { Plugin } from '../../core/plugin/plugin.ts';
 import type { LiveKeyFrame } from '../../core/ports/media.ts';
 import { allPlugins } from '../kit/all-plugins.ts';
 import { assetMaker } from '../kit/asset-maker.ts';

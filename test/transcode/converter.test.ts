@@ -2,13 +2,13 @@ import { rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it, vi } from 'vitest';
-import { uuid } from '../../core/ids.ts';
+import { uuid } from '../../core/base/ids.ts';
 import type { Container } from '../../core/ports/inspector.ts';
 import { virtualClock } from '../../runtime/drivers/clock/virtual.ts';
-import { argumentsOf } from '../../runtime/ffmpeg/command.ts';
-import type { FfmpegEnd } from '../../runtime/ffmpeg/process.ts';
-import type { FfmpegRunner } from '../../runtime/ffmpeg/runner.ts';
-import { ffmpegConverter } from '../../runtime/transcode/converter.ts';
+import { argumentsOf } from '../../runtime/media/ffmpeg/command.ts';
+import type { FfmpegEnd } from '../../runtime/media/ffmpeg/process.ts';
+import type { FfmpegRunner } from '../../runtime/media/ffmpeg/runner.ts';
+import { ffmpegConverter } from '../../runtime/media/transcode/converter.ts';
 import { patient } from '../kit/patient.ts';
 import { type ScriptedProcess, scriptedFfmpeg } from '../kit/scripted-ffmpeg.ts';
 

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Blobs } from '../../core/ports/blobs.ts';
-import { type IndexedInit, type IndexedSegment, writeSegmentIndex } from '../../core/segment-index.ts';
+import { type IndexedInit, type IndexedSegment, writeSegmentIndex } from '../../core/vod/segment-index.ts';
 import type { AssetFile } from '../../plugins/assets/contract.ts';
 
 export const wall = Date.UTC(2026, 0, 1);

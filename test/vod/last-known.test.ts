@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { Fault } from '../../core/fault.ts';
+import { Fault } from '../../core/base/fault.ts';
 import { lastKnown } from '../../core/vod/last-known.ts';
 
 const away = new Fault('store.unreachable', { status: 503, message: 'away' });

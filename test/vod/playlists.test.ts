@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
-import { readSegmentIndex } from '../../core/segment-index.ts';
 import { parseFileName } from '../../core/vod/file-name.ts';
 import { mediaPlaylist, mostBytes } from '../../core/vod/media-playlist.ts';
 import { multivariantPlaylist } from '../../core/vod/multivariant-playlist.ts';
+import { readSegmentIndex } from '../../core/vod/segment-index.ts';
 import { variantOf } from '../../core/vod/variant.ts';
 import { parseSegmentPlaylist } from '../hls/event-checker.ts';
 import { avc, indexOf, wall } from './film.ts';

@@ -1,9 +1,9 @@
 import { gunzipSync } from 'node:zlib';
 import { expect, it } from 'vitest';
-import { readSegmentIndex } from '../../core/segment-index.ts';
 import { vod } from '../../core/vod/answer.ts';
 import { Films } from '../../core/vod/films.ts';
 import { mediaPlaylist, mostBytes } from '../../core/vod/media-playlist.ts';
+import { readSegmentIndex } from '../../core/vod/segment-index.ts';
 import type { AssetFile } from '../../plugins/assets/contract.ts';
 import { besideSource } from '../../runtime/media/recording/file/beside-source.ts';
 import { modelBlobs } from '../conformance/blobs/model.ts';

@@ -1,4 +1,4 @@
-import { httpCore } from '../../core/http.ts';
+import { httpCore } from '../../core/http/http.ts';
 import type { Blobs } from '../../core/ports/blobs.ts';
 import { vod } from '../../core/vod/answer.ts';
 import { type AssetFile, films } from '../../plugins/assets/contract.ts';

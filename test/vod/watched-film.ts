@@ -1,6 +1,6 @@
 import { gunzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import { Fault } from '../../core/fault.ts';
+import { Fault } from '../../core/base/fault.ts';
 import { parseSegmentPlaylist } from '../hls/event-checker.ts';
 import type { World } from '../kit/world.ts';
 import { type givenFilm, indexOf } from './film.ts';

@@ -1,6 +1,6 @@
-import type { Fault } from '../../../core/fault.ts';
+import type { Fault } from '../../../core/base/fault.ts';
+import { retryAfter } from '../../../core/base/retry-after.ts';
 import type { OutboundFailure, OutboundReason, OutboundStream } from '../../../core/ports/outbound.ts';
-import { retryAfter } from '../../../core/retry-after.ts';
 import { assetLimits } from '../limits.ts';
 import { broken, failed, tooLarge } from './faults.ts';
 

@@ -1,4 +1,4 @@
-import { hasCode } from '../../../core/fault.ts';
+import { hasCode } from '../../../core/base/fault.ts';
 import type { Clock } from '../../../core/ports/clock.ts';
 import type { Intake, ReceivedFile } from '../../../core/ports/intake.ts';
 import { assetLimits } from '../limits.ts';

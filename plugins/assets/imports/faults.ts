@@ -1,5 +1,5 @@
-import { Fault } from '../../../core/fault.ts';
-import type { FaultTable } from '../../../core/plugin.ts';
+import { Fault } from '../../../core/base/fault.ts';
+import type { FaultTable } from '../../../core/plugin/plugin.ts';
 
 /** Of imports. What happens while a file is fetched is told by its task: no request is answered with it. */
 export const importFaults: FaultTable = {

@@ -1,8 +1,8 @@
-import { milliseconds } from '../../../core/duration.ts';
-import { Fault, hasCode } from '../../../core/fault.ts';
-import { uuid } from '../../../core/ids.ts';
+import { milliseconds } from '../../../core/base/duration.ts';
+import { Fault, hasCode } from '../../../core/base/fault.ts';
+import { uuid } from '../../../core/base/ids.ts';
+import { bytesOf } from '../../../core/base/size.ts';
 import type { ReceivedFile } from '../../../core/ports/intake.ts';
-import { bytesOf } from '../../../core/size.ts';
 import type { TaskKind, TaskResult, TaskWork } from '../../tasks/contract.ts';
 import { type AssetFile, outputOf } from '../contract.ts';
 import { type AssetDocument, assetOf } from '../document.ts';

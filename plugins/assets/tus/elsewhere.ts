@@ -1,5 +1,5 @@
-import { hasCode } from '../../../core/fault.ts';
-import type { NodeBody } from '../../../core/nodes.ts';
+import { hasCode } from '../../../core/base/fault.ts';
+import type { NodeBody } from '../../../core/plugin/nodes.ts';
 import type { AssetsKit } from '../kit.ts';
 import { assetLimits } from '../limits.ts';
 import { lengthOf } from '../uploads/put.ts';

@@ -1,4 +1,4 @@
-import { Fault } from '../../../core/fault.ts';
+import { Fault } from '../../../core/base/fault.ts';
 
 /** How tus requests are refused; their codes are in the table of uploads/faults.ts. */
 export const locked = new Fault('upload.locked', {

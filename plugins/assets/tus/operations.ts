@@ -1,6 +1,6 @@
 import { type TSchema, Type } from '@sinclair/typebox';
-import { says } from '../../../core/http.ts';
-import { type Answer, idSchema, nothing, type Operation, storeFaults } from '../../../core/operation.ts';
+import { says } from '../../../core/http/http.ts';
+import { type Answer, idSchema, nothing, type Operation, storeFaults } from '../../../core/http/operation.ts';
 
 const query = (more: Readonly<Record<string, TSchema>> = {}) => ({
   ...more,
@@ -71,7 +71,10 @@ export const said = {
     ...{ ...open, name: 'createTusUpload', query: query(), file: bytes },
     headers: {
       ...{ 'Tus-Resumable': resumable, 'Upload-Length': required(header('104857600', 'Bytes of the file.')) },
-      'Upload-Metadata': header('filename ZmlsbS5tcDQ=', 'Kept and told by HEAD; nothing else comes of it.'),
+      'Upload-Metadata': header(
+        'filename ZmlsbS5tcDQ=',
+        'ByteLru and told by HEAD; nothing else comes of it.',
+      ),
     },
     answers: {
       201: {

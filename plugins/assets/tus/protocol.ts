@@ -1,8 +1,8 @@
-import { Fault } from '../../../core/fault.ts';
-import { madeOf } from '../../../core/fault-causes.ts';
-import { faultResponse } from '../../../core/http.ts';
-import { corsLimits } from '../../../core/limits.ts';
-import { readableByAll } from '../../../core/public-access.ts';
+import { Fault } from '../../../core/base/fault.ts';
+import { corsLimits } from '../../../core/base/limits.ts';
+import { madeOf } from '../../../core/http/fault-causes.ts';
+import { faultResponse } from '../../../core/http/http.ts';
+import { readableByAll } from '../../../core/http/public-access.ts';
 import { assetLimits } from '../limits.ts';
 import { lengthOf } from '../uploads/put.ts';
 import { invalid, wrongType, wrongVersion } from './faults.ts';

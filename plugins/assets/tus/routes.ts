@@ -1,5 +1,5 @@
 import { type AnyElysia, Elysia } from 'elysia';
-import { Fault } from '../../../core/fault.ts';
+import { Fault } from '../../../core/base/fault.ts';
 import type { AssetsKit } from '../kit.ts';
 import { uploading } from '../uploads/uploading.ts';
 import type { UploadUrls } from '../uploads/url.ts';

@@ -1,5 +1,5 @@
-import { Fault, hasCode } from '../../../core/fault.ts';
-import { uuid } from '../../../core/ids.ts';
+import { Fault, hasCode } from '../../../core/base/fault.ts';
+import { uuid } from '../../../core/base/ids.ts';
 import type { PartialFile, ReceivedFile } from '../../../core/ports/intake.ts';
 import { tasks } from '../../tasks/contract.ts';
 import type { AssetsKit } from '../kit.ts';

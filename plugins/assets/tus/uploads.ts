@@ -1,8 +1,8 @@
-import { hasCode, isRefusal } from '../../../core/fault.ts';
-import { uuid } from '../../../core/ids.ts';
+import { hasCode, isRefusal } from '../../../core/base/fault.ts';
+import { uuid } from '../../../core/base/ids.ts';
+import { regularly } from '../../../core/base/regularly.ts';
+import { bytesOf } from '../../../core/base/size.ts';
 import type { NewPartialFile, PartialFile } from '../../../core/ports/intake.ts';
-import { regularly } from '../../../core/regularly.ts';
-import { bytesOf } from '../../../core/size.ts';
 import { tasks } from '../../tasks/contract.ts';
 import { assetOf, folderOf } from '../document.ts';
 import type { AssetsKit } from '../kit.ts';

@@ -1,5 +1,5 @@
-import { Fault } from '../../../core/fault.ts';
-import type { FaultTable } from '../../../core/plugin.ts';
+import { Fault } from '../../../core/base/fault.ts';
+import type { FaultTable } from '../../../core/plugin/plugin.ts';
 
 /** What the URL of an upload may answer. */
 export const uploadFaults: FaultTable = {

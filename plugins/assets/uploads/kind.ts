@@ -1,4 +1,4 @@
-import { Fault } from '../../../core/fault.ts';
+import { Fault } from '../../../core/base/fault.ts';
 import type { TaskKind } from '../../tasks/contract.ts';
 import type { AssetsKit } from '../kit.ts';
 import { assetLimits } from '../limits.ts';

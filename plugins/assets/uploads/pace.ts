@@ -1,5 +1,5 @@
+import { bytesOf } from '../../../core/base/size.ts';
 import type { Pace } from '../../../core/ports/intake.ts';
-import { bytesOf } from '../../../core/size.ts';
 import type { AssetsKit } from '../kit.ts';
 import { assetLimits } from '../limits.ts';
 

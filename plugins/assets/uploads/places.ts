@@ -1,4 +1,4 @@
-import { Fault } from '../../../core/fault.ts';
+import { Fault } from '../../../core/base/fault.ts';
 
 /** Bounds how many uploads this node takes at one time, in all and of one account. */
 export function uploadPlaces({ uploads, uploadsPerAccount }: Bounds) {

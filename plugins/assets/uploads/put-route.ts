@@ -1,9 +1,9 @@
 import { Type } from '@sinclair/typebox';
 import { type AnyElysia, Elysia } from 'elysia';
-import { says } from '../../../core/http.ts';
-import { corsLimits } from '../../../core/limits.ts';
-import { idSchema, json, nothing, storeFaults } from '../../../core/operation.ts';
-import { openly, readableByAll } from '../../../core/public-access.ts';
+import { corsLimits } from '../../../core/base/limits.ts';
+import { says } from '../../../core/http/http.ts';
+import { idSchema, json, nothing, storeFaults } from '../../../core/http/operation.ts';
+import { openly, readableByAll } from '../../../core/http/public-access.ts';
 import type { AssetsKit } from '../kit.ts';
 import { shownAsset } from '../shown.ts';
 import { uploader } from './put.ts';

@@ -1,7 +1,7 @@
-import { authenticator } from '../../../core/auth.ts';
-import { uuid } from '../../../core/ids.ts';
+import { uuid } from '../../../core/base/ids.ts';
+import { bytesOf } from '../../../core/base/size.ts';
+import { authenticator } from '../../../core/http/auth.ts';
 import type { ReceivedFile } from '../../../core/ports/intake.ts';
-import { bytesOf } from '../../../core/size.ts';
 import { tasks } from '../../tasks/contract.ts';
 import type { AssetDocument } from '../document.ts';
 import type { AssetsKit } from '../kit.ts';

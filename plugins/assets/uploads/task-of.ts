@@ -1,4 +1,4 @@
-import { derivedId } from '../../../core/ids.ts';
+import { derivedId } from '../../../core/base/ids.ts';
 
 /** The task of an upload has its id from that of its asset, so that each is found from the other. */
 export function taskIdOf(assetId: string): string {

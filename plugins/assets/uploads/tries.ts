@@ -1,4 +1,4 @@
-import { type Fault, hasCode } from '../../../core/fault.ts';
+import { type Fault, hasCode } from '../../../core/base/fault.ts';
 import type { ReceivedFile } from '../../../core/ports/intake.ts';
 import { tasks } from '../../tasks/contract.ts';
 import { keysOf, outputOf } from '../contract.ts';

@@ -1,5 +1,5 @@
-import type { Quota } from '../../../core/quota.ts';
-import { token } from '../../../core/token.ts';
+import type { Quota } from '../../../core/http/quota.ts';
+import { token } from '../../../core/plugin/token.ts';
 import type { TusUploads } from '../tus/uploads.ts';
 import type { UploadTries } from './tries.ts';
 

@@ -1,8 +1,8 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
-import { authenticator } from '../../../core/auth.ts';
-import type { Caller } from '../../../core/caller.ts';
-import { Fault } from '../../../core/fault.ts';
-import type { Kit } from '../../../core/plugin.ts';
+import { Fault } from '../../../core/base/fault.ts';
+import { authenticator } from '../../../core/http/auth.ts';
+import type { Caller } from '../../../core/http/caller.ts';
+import type { Kit } from '../../../core/plugin/plugin.ts';
 
 /**
  * Makes and checks URLs that may be used to upload the file of one asset, by whoever has them, for a while. `expires`: epoch ms;

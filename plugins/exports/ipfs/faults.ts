@@ -1,5 +1,5 @@
-import { Fault } from '../../../core/fault.ts';
-import type { FaultTable } from '../../../core/plugin.ts';
+import { Fault } from '../../../core/base/fault.ts';
+import type { FaultTable } from '../../../core/plugin/plugin.ts';
 
 /** How an export to IPFS fails, which is the message of its task, and what `/ipfs/{cid}` is refused with. */
 export const ipfsFaults: FaultTable = {

@@ -1,4 +1,4 @@
-import type { Kit } from '../../../core/plugin.ts';
+import type { Kit } from '../../../core/plugin/plugin.ts';
 
 /**
  * How a file gets to IPFS. What it answers is there: pinned, or in blob storage. Repeating it is harmless: the same bytes are the

@@ -1,4 +1,4 @@
-import { limitTable, valuesOf } from '../../../core/limit-table.ts';
+import { limitTable, valuesOf } from '../../../core/base/limit-table.ts';
 
 /** Bounds of what is sent to IPFS. Those of packing are the core's. */
 export const ipfsLimitTable = limitTable('exports.ipfs', {

@@ -1,4 +1,4 @@
-import type { Kit } from '../../../core/plugin.ts';
+import type { Kit } from '../../../core/plugin/plugin.ts';
 import { typeOf } from '../../../core/ports/blobs.ts';
 import type { CidProfile, PackSource } from '../../../core/ports/packer.ts';
 import { exportsFolder } from '../../assets/contract.ts';

@@ -1,4 +1,4 @@
-import { uuid } from '../../../core/ids.ts';
+import { uuid } from '../../../core/base/ids.ts';
 import type { Blobs } from '../../../core/ports/blobs.ts';
 import type { OutboundSource } from '../../../core/ports/outbound.ts';
 import { changed } from './faults.ts';

@@ -1,4 +1,5 @@
 import { CID } from 'multiformats/cid';
+import { retryAfter } from '../../../core/base/retry-after.ts';
 import type { Clock } from '../../../core/ports/clock.ts';
 import type {
   Outbound,
@@ -6,7 +7,6 @@ import type {
   OutboundFailure,
   OutboundRequest,
 } from '../../../core/ports/outbound.ts';
-import { retryAfter } from '../../../core/retry-after.ts';
 import { exportLimits } from '../limits.ts';
 import { notAllowed, refused, trouble, wrongAnswer } from './faults.ts';
 import { ipfsLimits } from './limits.ts';

@@ -1,4 +1,4 @@
-import type { FilePiece } from '../../../core/file-answer.ts';
+import type { FilePiece } from '../../../core/http/file-answer.ts';
 import type { Blobs } from '../../../core/ports/blobs.ts';
 import type { PackedFile } from '../../../core/ports/packer.ts';
 import { type Assets, exportsFolder } from '../../assets/contract.ts';

@@ -1,4 +1,4 @@
-import { limitTable } from '../../../core/limit-table.ts';
+import { limitTable } from '../../../core/base/limit-table.ts';
 
 /** Playback through a node that does not have the playlist itself. */
 export const relayLimits = limitTable('relay', {

@@ -1,10 +1,10 @@
-import { every } from '../../../core/every.ts';
-import { Fault, hasCode } from '../../../core/fault.ts';
-import { Kept } from '../../../core/kept.ts';
-import { valuesOf } from '../../../core/limit-table.ts';
-import { pause } from '../../../core/pause.ts';
+import { ByteLru } from '../../../core/base/byte-lru.ts';
+import { every } from '../../../core/base/every.ts';
+import { Fault, hasCode } from '../../../core/base/fault.ts';
+import { valuesOf } from '../../../core/base/limit-table.ts';
+import { pause } from '../../../core/base/pause.ts';
+import { SingleFlight } from '../../../core/base/single-flight.ts';
 import type { ViewerRequest } from '../../../core/ports/media.ts';
-import { SharedWork } from '../../../core/shared-work.ts';
 import { liveFiles } from '../contract.ts';
 import type { StreamsKit } from '../kit.ts';
 import { streamLimits } from '../limits.ts';
@@ -25,8 +25,8 @@ export function relay(kit: StreamsKit): Relay {
   const { clock, log, media, nodes } = kit;
   const places = new Places(kit);
   const beside = new Set(kit.offered(liveFiles).map(({ name }) => name));
-  const kept = new Kept<Answer>({ bytes: kit.config.relayMemory * 1_048_576 });
-  const shared = new SharedWork<Answer | 'here'>({ running: limits.requests, waiting: limits.waiting });
+  const kept = new ByteLru<Answer>({ bytes: kit.config.relayMemory * 1_048_576 });
+  const shared = new SingleFlight<Answer | 'here'>({ running: limits.requests, waiting: limits.waiting });
   const tally = new ViewerTally();
   const counts = count(kit, { kept, shared });
 
@@ -223,7 +223,7 @@ const passedHeaders = [
 
 function count(
   { metrics }: Pick<StreamsKit, 'metrics'>,
-  { kept, shared }: { kept: Kept<Answer>; shared: SharedWork<unknown> },
+  { kept, shared }: { kept: ByteLru<Answer>; shared: SingleFlight<unknown> },
 ) {
   metrics.reading('millrace_relay_held_bytes', {
     help: 'Answers of other nodes that are kept for viewers here.',

@@ -1,4 +1,4 @@
-import { valuesOf } from '../../../core/limit-table.ts';
+import { valuesOf } from '../../../core/base/limit-table.ts';
 import { relayLimits } from './limits.ts';
 
 const { slice, viewers: mostViewers, viewersTold } = valuesOf(relayLimits);

@@ -1,4 +1,4 @@
-import { Fault } from '../../../core/fault.ts';
+import { Fault } from '../../../core/base/fault.ts';
 
 /** Nothing is known of a write; a read failed. */
 export function unavailable(message: string, cause?: unknown): Fault {

@@ -1,6 +1,6 @@
-import { Fault } from '../../../core/fault.ts';
-import { valuesOf } from '../../../core/limit-table.ts';
-import { busLimitTable } from '../../../core/limits.ts';
+import { Fault } from '../../../core/base/fault.ts';
+import { valuesOf } from '../../../core/base/limit-table.ts';
+import { busLimitTable } from '../../../core/base/limits.ts';
 
 const limits = valuesOf(busLimitTable);
 

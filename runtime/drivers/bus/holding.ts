@@ -1,4 +1,4 @@
-import type { Log } from '../../../core/log.ts';
+import type { Log } from '../../../core/base/log.ts';
 import type { LogRange, LogRecord, PartitionOwner } from '../../../core/ports/bus.ts';
 import type { Clock } from '../../../core/ports/clock.ts';
 import { assignRetry, longestAssignRetry, restartPace } from './limits.ts';

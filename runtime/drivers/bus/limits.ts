@@ -1,4 +1,4 @@
-import { limitTable, valuesOf } from '../../../core/limit-table.ts';
+import { limitTable, valuesOf } from '../../../core/base/limit-table.ts';
 
 /** How partitions are held, whatever the engine. */
 export const holdingLimits = limitTable('bus', {

@@ -1,4 +1,4 @@
-import type { Cidr } from '../../../core/cidr.ts';
+import type { Cidr } from '../../../core/base/cidr.ts';
 import type { Clock } from '../../../core/ports/clock.ts';
 import type {
   Outbound,

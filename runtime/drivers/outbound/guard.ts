@@ -1,4 +1,4 @@
-import { addressBits, type Cidr, cidr, matchLength } from '../../../core/cidr.ts';
+import { addressBits, type Cidr, cidr, matchLength } from '../../../core/base/cidr.ts';
 
 /**
  * What an address is that must not be connected to: `"a loopback address"`; undefined when it may be. Text that is

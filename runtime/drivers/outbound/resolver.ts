@@ -1,5 +1,5 @@
 import { dns } from 'bun';
-import type { Cidr } from '../../../core/cidr.ts';
+import type { Cidr } from '../../../core/base/cidr.ts';
 import type { Clock } from '../../../core/ports/clock.ts';
 import type { OutboundFailure } from '../../../core/ports/outbound.ts';
 import { failure } from './failure.ts';

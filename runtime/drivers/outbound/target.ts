@@ -1,5 +1,5 @@
-import { type Host, hostOf, isRefusedPort } from '../../../core/host.ts';
-import { didYouMeanScheme } from '../../../core/near-miss.ts';
+import { type Host, hostOf, isRefusedPort } from '../../../core/base/host.ts';
+import { didYouMeanScheme } from '../../../core/base/near-miss.ts';
 import type { OutboundFailure } from '../../../core/ports/outbound.ts';
 import { failure } from './failure.ts';
 import type { OutboundLimits } from './limits.ts';

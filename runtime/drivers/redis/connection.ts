@@ -1,5 +1,5 @@
-import { Fault } from '../../../core/fault.ts';
-import type { Log } from '../../../core/log.ts';
+import { Fault } from '../../../core/base/fault.ts';
+import type { Log } from '../../../core/base/log.ts';
 import { redisLimits } from './limits.ts';
 
 /** Of the `redis` package, which is loaded with the first connection and not before. */

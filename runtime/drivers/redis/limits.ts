@@ -1,4 +1,4 @@
-import { limitTable, valuesOf } from '../../../core/limit-table.ts';
+import { limitTable, valuesOf } from '../../../core/base/limit-table.ts';
 
 /** Connections to Redis, but for the store's own. */
 export const redisLimitTable = limitTable('redis connections', {

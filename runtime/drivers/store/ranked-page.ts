@@ -1,4 +1,4 @@
-import { lastNameRank, nameRank } from '../../../core/listing.ts';
+import { lastNameRank, nameRank } from '../../../core/http/listing.ts';
 import type { Place, StoredResource } from '../../../core/ports/store.ts';
 
 /**

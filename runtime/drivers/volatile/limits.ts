@@ -1,4 +1,4 @@
-import { limitTable, valuesOf } from '../../../core/limit-table.ts';
+import { limitTable, valuesOf } from '../../../core/base/limit-table.ts';
 
 /** Facts of seconds, kept in the memory of one process, or in Redis. */
 export const volatileDriverLimits = limitTable('volatile', {

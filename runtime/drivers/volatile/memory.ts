@@ -1,4 +1,4 @@
-import { Fault } from '../../../core/fault.ts';
+import { Fault } from '../../../core/base/fault.ts';
 import type { Clock } from '../../../core/ports/clock.ts';
 import {
   announced,
@@ -13,7 +13,7 @@ import { mostEntries, sweepInterval } from './limits.ts';
 /** Facts in the memory of this process, for a deployment of one node. It sets no timers. */
 export function memoryVolatile(options: { clock: Clock; entries?: number }): Volatile {
   const { clock, entries: most = mostEntries } = options;
-  const kept = new Map<string, Kept>();
+  const kept = new Map<string, ByteLru>();
   const listeners = new Map<string, Set<(message: Json) => void>>();
   let sweptAt = clock.now();
 
@@ -21,7 +21,7 @@ export function memoryVolatile(options: { clock: Clock; entries?: number }): Vol
     sweptAt = now;
     for (const [key, { until }] of kept) if (until <= now) kept.delete(key);
   };
-  const alive = (key: string, now: number): Kept | undefined => {
+  const alive = (key: string, now: number): ByteLru | undefined => {
     const found = kept.get(key);
     return found && found.until > now ? found : undefined;
   };
@@ -76,7 +76,7 @@ export function memoryVolatile(options: { clock: Clock; entries?: number }): Vol
   };
 }
 
-interface Kept {
+interface ByteLru {
   /** JSON: nobody can change what is kept by changing what was given or got. */
   readonly text: string;
   /** Epoch ms. */

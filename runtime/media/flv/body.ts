@@ -1,4 +1,4 @@
-import { copyBytes } from '../copy-bytes.ts';
+import { copyBytes } from '../../base/copy-bytes.ts';
 
 /*
  * FLV message bodies as encoders send them: H.264 and AAC in the old format (Adobe FLV 10.1, E.4.2 and E.4.3), which every server

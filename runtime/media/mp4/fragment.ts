@@ -1,4 +1,4 @@
-import { copyBytes } from '../copy-bytes.ts';
+import { copyBytes } from '../../base/copy-bytes.ts';
 import {
   DATA_OFFSET,
   DEPENDS,

@@ -1,4 +1,4 @@
-import { limitTable } from '../../../core/limit-table.ts';
+import { limitTable } from '../../../core/base/limit-table.ts';
 
 /** What pushes to servers that clients chose may take. */
 export const pushLimits = limitTable('push', {

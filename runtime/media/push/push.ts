@@ -1,9 +1,9 @@
-import type { Log } from '../../../core/log.ts';
+import type { Log } from '../../../core/base/log.ts';
 import type { Clock } from '../../../core/ports/clock.ts';
 import type { PushFact, PushOrder, PushReading, PushTrouble } from '../../../core/ports/pusher.ts';
-import { Backoff } from '../backoff.ts';
-import type { BufferPool } from '../hls/pool.ts';
-import type { MemoryShare } from '../memory-budget.ts';
+import { Backoff } from '../../base/backoff.ts';
+import type { BufferPool } from '../live/pool.ts';
+import type { MemoryShare } from '../publish/memory-budget.ts';
 import type { OpeningPush, OpenPush, PushConnection } from './connection.ts';
 import { pushLimits } from './limits.ts';
 import { Outlet, type PushSource } from './outlet.ts';

@@ -1,10 +1,10 @@
-import { every } from '../../../core/every.ts';
-import type { Log } from '../../../core/log.ts';
+import { every } from '../../../core/base/every.ts';
+import type { Log } from '../../../core/base/log.ts';
 import type { Clock } from '../../../core/ports/clock.ts';
 import type { Pusher, PushFact, PushOrder, PushReason, PushTotals } from '../../../core/ports/pusher.ts';
 import { pushUrl } from '../../../core/push-url/push-url.ts';
-import { BufferPool } from '../hls/pool.ts';
-import { MemoryBudget } from '../memory-budget.ts';
+import { BufferPool } from '../live/pool.ts';
+import { MemoryBudget } from '../publish/memory-budget.ts';
 import { WindowCounts } from '../rtmp/window-count.ts';
 import type { OpenPush } from './connection.ts';
 import { FairPlaces } from './fair-places.ts';

@@ -1,5 +1,5 @@
-import type { BufferPool } from '../hls/pool.ts';
-import type { MemoryHold } from '../memory-budget.ts';
+import type { BufferPool } from '../live/pool.ts';
+import type { MemoryHold } from '../publish/memory-budget.ts';
 import type { PushConnection } from './connection.ts';
 
 /**

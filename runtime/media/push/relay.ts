@@ -1,6 +1,6 @@
 import type { PushOrder } from '../../../core/ports/pusher.ts';
 import type { AudioConfig, VideoConfig } from '../codecs/config.ts';
-import { encoderLimits } from '../hls/limits.ts';
+import { encoderLimits } from '../live/limits.ts';
 import { type Announced, type AudioTrack, onMetaData, type VideoTrack } from './on-meta-data.ts';
 import { Push, type PushedBroadcast, type PushHost } from './push.ts';
 

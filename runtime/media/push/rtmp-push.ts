@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
-import type { Cidr } from '../../../core/cidr.ts';
-import { valuesOf } from '../../../core/limit-table.ts';
-import type { Log } from '../../../core/log.ts';
+import type { Cidr } from '../../../core/base/cidr.ts';
+import { valuesOf } from '../../../core/base/limit-table.ts';
+import type { Log } from '../../../core/base/log.ts';
 import type { Clock } from '../../../core/ports/clock.ts';
 import type { OutboundFailure } from '../../../core/ports/outbound.ts';
 import type { PushTrouble } from '../../../core/ports/pusher.ts';

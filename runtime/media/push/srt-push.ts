@@ -1,13 +1,13 @@
-import type { Cidr } from '../../../core/cidr.ts';
-import type { Log } from '../../../core/log.ts';
+import type { Cidr } from '../../../core/base/cidr.ts';
+import type { Log } from '../../../core/base/log.ts';
 import type { Clock } from '../../../core/ports/clock.ts';
 import type { PushTrouble } from '../../../core/ports/pusher.ts';
 import { srtUrl } from '../../../core/push-url/srt-url.ts';
 import { outboundLimits } from '../../drivers/outbound/limits.ts';
 import { type Lookup, resolver } from '../../drivers/outbound/resolver.ts';
-import type { FfmpegCommand } from '../../ffmpeg/command.ts';
-import type { FfmpegProcess } from '../../ffmpeg/process.ts';
-import type { FfmpegRunner } from '../../ffmpeg/runner.ts';
+import type { FfmpegCommand } from '../ffmpeg/command.ts';
+import type { FfmpegProcess } from '../ffmpeg/process.ts';
+import type { FfmpegRunner } from '../ffmpeg/runner.ts';
 import type { OpenPush } from './connection.ts';
 import { type SrtLimits, srtLimits } from './srt/limits.ts';
 import { srtCommand } from './srt/srt-command.ts';

@@ -1,6 +1,6 @@
 import type { PublishGrant } from '../../../core/ports/media.ts';
 import type { Recorder } from '../../../core/ports/recorder.ts';
-import type { IndexedInit, IndexedSegment } from '../../../core/segment-index.ts';
+import type { IndexedInit, IndexedSegment } from '../../../core/vod/segment-index.ts';
 
 /** The recorder as the media of this process sees it. */
 export interface MediaRecorder extends Recorder {

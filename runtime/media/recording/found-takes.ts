@@ -1,6 +1,6 @@
 import { mkdir, readdir, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Log } from '../../../core/log.ts';
+import type { Log } from '../../../core/base/log.ts';
 import type { RecorderLimits } from './limits.ts';
 import { readMeta, spoolFiles, spoolName, type TakeMeta } from './take-meta.ts';
 import { codeOf } from './trouble.ts';

@@ -1,8 +1,8 @@
-import type { Log } from '../../../core/log.ts';
+import type { Log } from '../../../core/base/log.ts';
 import type { Blobs } from '../../../core/ports/blobs.ts';
 import type { Clock } from '../../../core/ports/clock.ts';
 import type { FinishedTake } from '../../../core/ports/recorder.ts';
-import { type IndexedSegment, readSegmentIndex } from '../../../core/segment-index.ts';
+import { type IndexedSegment, readSegmentIndex } from '../../../core/vod/segment-index.ts';
 import { BlobReader } from './blob-reader.ts';
 import type { FedPart } from './feed.ts';
 import type { RecorderLimits } from './limits.ts';

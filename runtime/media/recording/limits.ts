@@ -1,4 +1,4 @@
-import { limitTable, valuesOf } from '../../../core/limit-table.ts';
+import { limitTable, valuesOf } from '../../../core/base/limit-table.ts';
 
 /** What the recorder of a node holds in memory, on disk and under way. */
 export const recorderLimits = limitTable('recording', {

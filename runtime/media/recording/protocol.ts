@@ -1,4 +1,4 @@
-import type { IndexedInit } from '../../../core/segment-index.ts';
+import type { IndexedInit } from '../../../core/vod/segment-index.ts';
 import type { FedInit, FedPart } from './feed.ts';
 import type { RecorderLimits } from './limits.ts';
 import type { RingMemory } from './part-ring.ts';

@@ -1,7 +1,7 @@
-import { Fault } from '../../../core/fault.ts';
-import type { Log } from '../../../core/log.ts';
+import { Fault } from '../../../core/base/fault.ts';
+import type { Log } from '../../../core/base/log.ts';
 import type { Clock } from '../../../core/ports/clock.ts';
-import { type OwnThread, ownThread } from '../../own-thread.ts';
+import { type OwnThread, ownThread } from '../../base/own-thread.ts';
 import type { FedPart } from './feed.ts';
 import type { RecorderLimits } from './limits.ts';
 import { PartRing, ringMemory } from './part-ring.ts';

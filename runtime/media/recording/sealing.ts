@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { readSegmentIndex } from '../../../core/segment-index.ts';
+import { readSegmentIndex } from '../../../core/vod/segment-index.ts';
 import { besideSource } from './file/beside-source.ts';
 import { inTurns, turn } from './steps.ts';
 import type { FinishedFile, TakeFile, TakeIo } from './take-file.ts';

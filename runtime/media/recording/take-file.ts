@@ -1,5 +1,5 @@
 import type { VideoSpec } from '../../../core/ports/recorder.ts';
-import type { IndexedInit, IndexedSegment } from '../../../core/segment-index.ts';
+import type { IndexedInit, IndexedSegment } from '../../../core/vod/segment-index.ts';
 import type { FedInit, FedPart } from './feed.ts';
 import type { Steps } from './steps.ts';
 

@@ -1,4 +1,4 @@
-import type { IndexedInit, IndexedSegment } from '../../../core/segment-index.ts';
+import type { IndexedInit, IndexedSegment } from '../../../core/vod/segment-index.ts';
 import type { WrittenTake } from './feed.ts';
 
 /** Where the segments of a take lie, as the main thread keeps it: 48 bytes for each. */

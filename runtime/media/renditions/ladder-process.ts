@@ -1,8 +1,8 @@
 import type { Clock } from '../../../core/ports/clock.ts';
 import type { TranscodeTrouble } from '../../../core/ports/transcoder.ts';
-import type { FfmpegCommand } from '../../ffmpeg/command.ts';
-import type { FfmpegEnd, FfmpegProcess } from '../../ffmpeg/process.ts';
-import type { FfmpegRefusal, FfmpegRunner } from '../../ffmpeg/runner.ts';
+import type { FfmpegCommand } from '../ffmpeg/command.ts';
+import type { FfmpegEnd, FfmpegProcess } from '../ffmpeg/process.ts';
+import type { FfmpegRefusal, FfmpegRunner } from '../ffmpeg/runner.ts';
 import { LadderBroken, LadderFull, LadderLost, type LadderRun } from './ladder.ts';
 import { PictureRate } from './picture-rate.ts';
 import { noMemory, stallTrouble, tooSlow, unexpected, unreadable } from './troubles.ts';

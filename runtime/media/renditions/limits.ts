@@ -1,4 +1,4 @@
-import { limitTable, valuesOf } from '../../../core/limit-table.ts';
+import { limitTable, valuesOf } from '../../../core/base/limit-table.ts';
 
 /** What making renditions may take, and how long it is waited for. */
 export const transcodingTable = limitTable('renditions', {

@@ -1,8 +1,8 @@
-import { every } from '../../../core/every.ts';
-import type { Log } from '../../../core/log.ts';
+import { every } from '../../../core/base/every.ts';
+import type { Log } from '../../../core/base/log.ts';
 import type { Clock } from '../../../core/ports/clock.ts';
 import type { TranscodeReason, Transcoder } from '../../../core/ports/transcoder.ts';
-import type { FfmpegRunner } from '../../ffmpeg/runner.ts';
+import type { FfmpegRunner } from '../ffmpeg/runner.ts';
 import { Capacity } from './capacity.ts';
 import type { RenditionMaker } from './ladder.ts';
 import { type TranscodingLimits, transcodingLimits } from './limits.ts';

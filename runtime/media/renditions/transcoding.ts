@@ -1,10 +1,10 @@
-import type { Log } from '../../../core/log.ts';
-import { pause } from '../../../core/pause.ts';
+import type { Log } from '../../../core/base/log.ts';
+import { pause } from '../../../core/base/pause.ts';
 import type { Clock } from '../../../core/ports/clock.ts';
 import type { LadderReading, TranscodeReason, TranscodeTrouble } from '../../../core/ports/transcoder.ts';
-import type { FfmpegEnd } from '../../ffmpeg/process.ts';
-import type { FfmpegRunner } from '../../ffmpeg/runner.ts';
-import { Backoff } from '../backoff.ts';
+import { Backoff } from '../../base/backoff.ts';
+import type { FfmpegEnd } from '../ffmpeg/process.ts';
+import type { FfmpegRunner } from '../ffmpeg/runner.ts';
 import type { Capacity } from './capacity.ts';
 import type { Ladder, LadderRun } from './ladder.ts';
 import { LadderProcess, type ProcessEnd } from './ladder-process.ts';

@@ -1,6 +1,6 @@
 import type { TranscodeReason, TranscodeTrouble } from '../../../core/ports/transcoder.ts';
-import type { FfmpegEnd } from '../../ffmpeg/process.ts';
-import type { FfmpegRefusal } from '../../ffmpeg/runner.ts';
+import type { FfmpegEnd } from '../ffmpeg/process.ts';
+import type { FfmpegRefusal } from '../ffmpeg/runner.ts';
 import type { Plan } from './plan.ts';
 
 /** Why ffmpeg was not started, for people. */

@@ -1,4 +1,4 @@
-import type { MediaSink } from '../sink.ts';
+import type { MediaSink } from '../publish/sink.ts';
 import { ChunkStreams, EXTENDED, FIELD, LEFT, LENGTH, STREAM, TIME, TYPE } from './chunk-stream.ts';
 import { MessageInbox, type MessageLimits } from './message-inbox.ts';
 import { messageType } from './message-type.ts';

@@ -1,4 +1,4 @@
-import type { MediaSink } from '../sink.ts';
+import type { MediaSink } from '../publish/sink.ts';
 import { Acknowledgements } from './acknowledgements.ts';
 import { ChunkParser, type ChunkParserOptions } from './chunk-parser.ts';
 import { Handshake } from './handshake.ts';

@@ -1,4 +1,4 @@
-import { limitTable, valuesOf } from '../../../core/limit-table.ts';
+import { limitTable, valuesOf } from '../../../core/base/limit-table.ts';
 
 const perPublish = 'Closed; the publish, if one runs, ends uncleanly.';
 

@@ -1,7 +1,7 @@
 import type { Socket, TCPSocketListener } from 'bun';
-import { every } from '../../../core/every.ts';
+import { every } from '../../../core/base/every.ts';
 import type { Clock } from '../../../core/ports/clock.ts';
-import { freeBytes } from '../free-bytes.ts';
+import { freeBytes } from '../../base/free-bytes.ts';
 import { networkOf, plainAddress } from './address.ts';
 import { type RtmpLimits, rtmpLimits } from './limits.ts';
 import type { PublishHandlers } from './publish.ts';

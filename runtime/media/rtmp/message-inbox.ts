@@ -1,5 +1,5 @@
-import { copyBytes } from '../copy-bytes.ts';
-import type { Arena, MediaSink } from '../sink.ts';
+import { copyBytes } from '../../base/copy-bytes.ts';
+import type { Arena, MediaSink } from '../publish/sink.ts';
 import { type ChunkStreams, LEFT, LENGTH, STREAM, STRIDE, TARGET, TIME, TYPE } from './chunk-stream.ts';
 import { isControl, isMedia, messageType } from './message-type.ts';
 import { ProtocolError } from './protocol-error.ts';

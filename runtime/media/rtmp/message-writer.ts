@@ -1,4 +1,4 @@
-import { copyBytes } from '../copy-bytes.ts';
+import { copyBytes } from '../../base/copy-bytes.ts';
 
 /** Bytes that a message with a body of `length` bytes takes at most, in chunks of `chunkSize`. */
 export function chunkedSize(length: number, chunkSize: number): number {

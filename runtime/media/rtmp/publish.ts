@@ -1,5 +1,5 @@
 import type { PublishGrant, PublishRefusal, PublishRequest } from '../../../core/ports/media.ts';
-import type { MediaSink } from '../sink.ts';
+import type { MediaSink } from '../publish/sink.ts';
 
 /** What owns publishes: the same for every session of a listener. */
 export interface PublishHandlers {

@@ -1,4 +1,4 @@
-import { copyBytes } from '../copy-bytes.ts';
+import { copyBytes } from '../../base/copy-bytes.ts';
 import { ProtocolError } from './protocol-error.ts';
 
 /** Bytes that cannot be used where they arrive, put together here, one run per number. */

@@ -1,5 +1,5 @@
 import { readFile, unlink } from 'node:fs/promises';
-import { checkBlobKeys, checkListing, missingParts, rangeOf } from '../../../core/blob-key.ts';
+import { checkBlobKeys, checkListing, missingParts, rangeOf } from '../../../core/plugin/blob-key.ts';
 import {
   type BlobFacts,
   type Blobs,

@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
-import { Fault } from '../../../core/fault.ts';
-import { busLimitTable } from '../../../core/limits.ts';
+import { Fault } from '../../../core/base/fault.ts';
+import { busLimitTable } from '../../../core/base/limits.ts';
 import { type BusCheck, held, numbers, witness } from './check.ts';
 
 /** What is sent is delivered, in order, once for each ownership. */

@@ -1,5 +1,5 @@
 /** A node of its own process that consumes, for a test that kills it. Prints a line for each partition it gets and each delivery. */
-import { jsonLog } from '../../../core/log.ts';
+import { jsonLog } from '../../../core/base/log.ts';
 import { kafkaBus } from '../../../runtime/drivers/bus/kafka/index.ts';
 import { systemClock } from '../../../runtime/drivers/clock/system.ts';
 

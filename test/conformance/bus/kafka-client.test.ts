@@ -1,5 +1,5 @@
 import { afterEach, expect, it, vi } from 'vitest';
-import { withoutSecrets } from '../../../core/secrets.ts';
+import { withoutSecrets } from '../../../core/base/secrets.ts';
 import { kafkaClient, withoutClasses } from '../../../runtime/drivers/bus/kafka/client.ts';
 import { silentLog } from '../../kit/silent-log.ts';
 

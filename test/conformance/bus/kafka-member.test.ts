@@ -1,6 +1,6 @@
 import { EventEmitter } from 'node:events';
 import { describe, expect, it } from 'vitest';
-import { jsonLog } from '../../../core/log.ts';
+import { jsonLog } from '../../../core/base/log.ts';
 import type { kafkaClient } from '../../../runtime/drivers/bus/kafka/client.ts';
 import { member } from '../../../runtime/drivers/bus/kafka/member.ts';
 import { virtualClock } from '../../../runtime/drivers/clock/virtual.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { Fault } from '../../../core/fault.ts';
+import { Fault } from '../../../core/base/fault.ts';
 import { engineFor } from '../../kit/engines.ts';
 import { openedKafka } from './kafka-opened.ts';
 import { checkOf, mutants } from './mutants.ts';

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { jsonLog } from '../../../core/log.ts';
+import { jsonLog } from '../../../core/base/log.ts';
 import type { Bus } from '../../../core/ports/bus.ts';
 import { type KafkaBusOptions, kafkaBus } from '../../../runtime/drivers/bus/kafka/index.ts';
 import { systemClock } from '../../../runtime/drivers/clock/system.ts';

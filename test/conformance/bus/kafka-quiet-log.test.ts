@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { jsonLog } from '../../../core/log.ts';
+import { jsonLog } from '../../../core/base/log.ts';
 import { quietLog } from '../../../runtime/drivers/bus/kafka/quiet-log.ts';
 import { virtualClock } from '../../../runtime/drivers/clock/virtual.ts';
 

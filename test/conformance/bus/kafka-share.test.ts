@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { jsonLog } from '../../../core/log.ts';
+import { jsonLog } from '../../../core/base/log.ts';
 import { lead } from '../../../runtime/drivers/bus/kafka/lead.ts';
 import type { Fetched } from '../../../runtime/drivers/bus/kafka/reader.ts';
 import { share } from '../../../runtime/drivers/bus/kafka/share.ts';

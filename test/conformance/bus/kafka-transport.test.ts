@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { jsonLog } from '../../../core/log.ts';
+import { jsonLog } from '../../../core/base/log.ts';
 import type { Link, RawBroker } from '../../../runtime/drivers/bus/kafka/link.ts';
 import { pump } from '../../../runtime/drivers/bus/kafka/pump.ts';
 import { kafkaTransport } from '../../../runtime/drivers/bus/kafka/transport.ts';

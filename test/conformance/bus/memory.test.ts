@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { jsonLog } from '../../../core/log.ts';
+import { jsonLog } from '../../../core/base/log.ts';
 import type { Bus } from '../../../core/ports/bus.ts';
 import { memoryBroker } from '../../../runtime/drivers/bus/memory/broker.ts';
 import { memoryBus } from '../../../runtime/drivers/bus/memory/index.ts';

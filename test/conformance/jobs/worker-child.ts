@@ -2,12 +2,12 @@
  * Runs jobs of one kind as a node of its own until it is ended; prints `ready`, and then `<job> <attempt>` of each that
  * it begins.
  */
-import type { Kit } from '../../../core/plugin.ts';
+import type { Kit } from '../../../core/plugin/plugin.ts';
+import { jobKind } from '../../../runtime/actors/jobs/kind.ts';
+import { freeJobs } from '../../../runtime/actors/jobs/lost-nodes.ts';
+import { JobWorkers } from '../../../runtime/actors/jobs/workers.ts';
 import { systemClock } from '../../../runtime/drivers/clock/system.ts';
 import { bullmqJobs } from '../../../runtime/drivers/jobs/bullmq/index.ts';
-import { jobKind } from '../../../runtime/jobs/kind.ts';
-import { freeJobs } from '../../../runtime/jobs/lost-nodes.ts';
-import { JobWorkers } from '../../../runtime/jobs/workers.ts';
 import { silentLog } from '../../kit/silent-log.ts';
 import type { ChildOptions } from './worker-process.ts';
 

@@ -3,8 +3,8 @@ import { existsSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import type { Fault } from '../../../core/fault.ts';
-import { fullOrder } from '../../../core/listing.ts';
+import type { Fault } from '../../../core/base/fault.ts';
+import { fullOrder } from '../../../core/http/listing.ts';
 import { channel } from '../../../runtime/drivers/store/sqlite/channel.ts';
 import { database, readOnlyDatabase } from '../../../runtime/drivers/store/sqlite/database.ts';
 import { group } from '../../../runtime/drivers/store/sqlite/group.ts';

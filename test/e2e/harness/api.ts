@@ -1,4 +1,4 @@
-import type { OpenApi } from '../../../runtime/openapi/document.ts';
+import type { OpenApi } from '../../../runtime/http/openapi/document.ts';
 import { documentedBy } from '../../kit/documented.ts';
 
 /** What the tests read of a stream object, and of a session. */

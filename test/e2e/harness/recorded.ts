@@ -58,7 +58,7 @@ export async function download(server: Pick<Server, 'api'>, { id, asset }: { id:
 
 /**
  * One run of all that was sent. At the end of a publish viewers are not shown what would be a segment of less than 0.25 s
- * (`SHORTEST` in runtime/media/hls/cut-rule.ts): that much the recording may lack too.
+ * (`SHORTEST` in runtime/media/live/cut-rule.ts): that much the recording may lack too.
  */
 export function expectWhole(runs: readonly [number, number][], { sent }: { sent: number }): void {
   expect(runs).toHaveLength(1);

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { cidr } from '../../../core/cidr.ts';
-import { valuesOf } from '../../../core/limit-table.ts';
+import { cidr } from '../../../core/base/cidr.ts';
+import { valuesOf } from '../../../core/base/limit-table.ts';
 import type { PushFact } from '../../../core/ports/pusher.ts';
 import { systemClock } from '../../../runtime/drivers/clock/system.ts';
 import { pushLimits } from '../../../runtime/media/push/limits.ts';

@@ -1,11 +1,11 @@
 /** What servers get that a rendition is pushed to: media from the hand of an encoder, a scripted transcoder, and scripted servers. */
 import { expect, it } from 'vitest';
 import type { PushOrder } from '../../../core/ports/pusher.ts';
-import type { OutputConfig } from '../../../runtime/media/hls/limits.ts';
-import { LiveOutput } from '../../../runtime/media/hls/output.ts';
-import { BufferPool } from '../../../runtime/media/hls/pool.ts';
+import type { OutputConfig } from '../../../runtime/media/live/limits.ts';
+import { LiveOutput } from '../../../runtime/media/live/output.ts';
+import { BufferPool } from '../../../runtime/media/live/pool.ts';
+import type { MediaSink } from '../../../runtime/media/publish/sink.ts';
 import { readAmf0 } from '../../../runtime/media/rtmp/amf0.ts';
-import type { MediaSink } from '../../../runtime/media/sink.ts';
 import { AVC_240P, OPUS_STEREO, type PlayOptions, play, send, sendHeaders } from '../../hls/feed.ts';
 import { ScriptedMaker, settled, TWO } from '../renditions/kit.ts';
 import { shownOf } from '../renditions/process.ts';

@@ -1,4 +1,4 @@
-import { cidr } from '../../../core/cidr.ts';
+import { cidr } from '../../../core/base/cidr.ts';
 import type { Clock } from '../../../core/ports/clock.ts';
 import type { PushTrouble } from '../../../core/ports/pusher.ts';
 import type { OpeningPush, PushConnection } from '../../../runtime/media/push/connection.ts';

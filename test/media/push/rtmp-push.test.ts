@@ -1,6 +1,6 @@
 import { readdirSync, readlinkSync } from 'node:fs';
 import { afterEach, describe, expect, test } from 'vitest';
-import { cidr } from '../../../core/cidr.ts';
+import { cidr } from '../../../core/base/cidr.ts';
 import type { PushTrouble } from '../../../core/ports/pusher.ts';
 import { systemClock } from '../../../runtime/drivers/clock/system.ts';
 import { encodeAmf0 } from '../../../runtime/media/rtmp/amf0.ts';

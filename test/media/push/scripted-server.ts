@@ -1,5 +1,5 @@
 import type { PushReason } from '../../../core/ports/pusher.ts';
-import { copyBytes } from '../../../runtime/media/copy-bytes.ts';
+import { copyBytes } from '../../../runtime/base/copy-bytes.ts';
 import type { Framing, OpenPush, PushHandlers } from '../../../runtime/media/push/connection.ts';
 
 /** A message as a server received it. */

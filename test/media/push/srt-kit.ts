@@ -1,10 +1,10 @@
 import { spawnSync } from 'node:child_process';
-import { cidr } from '../../../core/cidr.ts';
-import { jsonLog } from '../../../core/log.ts';
+import { cidr } from '../../../core/base/cidr.ts';
+import { jsonLog } from '../../../core/base/log.ts';
 import type { PushTrouble } from '../../../core/ports/pusher.ts';
 import { systemClock } from '../../../runtime/drivers/clock/system.ts';
-import type { FfmpegProcess } from '../../../runtime/ffmpeg/process.ts';
-import { type FfmpegRunner, ffmpegRunner, type RunnerOptions } from '../../../runtime/ffmpeg/runner.ts';
+import type { FfmpegProcess } from '../../../runtime/media/ffmpeg/process.ts';
+import { type FfmpegRunner, ffmpegRunner, type RunnerOptions } from '../../../runtime/media/ffmpeg/runner.ts';
 import type { PushConnection } from '../../../runtime/media/push/connection.ts';
 import type { SrtLimits } from '../../../runtime/media/push/srt/limits.ts';
 import { srtPush } from '../../../runtime/media/push/srt-push.ts';

@@ -1,11 +1,11 @@
 import type { PublishGrant } from '../../../core/ports/media.ts';
 import type { PushFact, PushOrder } from '../../../core/ports/pusher.ts';
-import { LiveOutput } from '../../../runtime/media/hls/output.ts';
-import { BufferPool } from '../../../runtime/media/hls/pool.ts';
+import { LiveOutput } from '../../../runtime/media/live/output.ts';
+import { BufferPool } from '../../../runtime/media/live/pool.ts';
+import type { MediaSink } from '../../../runtime/media/publish/sink.ts';
 import { pushLimits } from '../../../runtime/media/push/limits.ts';
 import { type NodePusherOptions, nodePusher } from '../../../runtime/media/push/pusher.ts';
 import { encodeAmf0, readAmf0 } from '../../../runtime/media/rtmp/amf0.ts';
-import type { MediaSink } from '../../../runtime/media/sink.ts';
 import {
   AAC_48000_STEREO,
   AVC_240P,

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'vitest';
 import type { FinishedTake } from '../../../core/ports/recorder.ts';
-import { readSegmentIndex } from '../../../core/segment-index.ts';
+import { readSegmentIndex } from '../../../core/vod/segment-index.ts';
 import type { S3BlobsOptions } from '../../../runtime/drivers/blobs/s3/options.ts';
 import type { MediaRecorder } from '../../../runtime/media/recording/feed.ts';
 import type { RecorderLimits } from '../../../runtime/media/recording/limits.ts';

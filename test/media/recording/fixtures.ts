@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import type { Blobs } from '../../../core/ports/blobs.ts';
 import type { PublishGrant } from '../../../core/ports/media.ts';
 import type { FinishedTake } from '../../../core/ports/recorder.ts';
-import { readSegmentIndex } from '../../../core/segment-index.ts';
+import { readSegmentIndex } from '../../../core/vod/segment-index.ts';
 import { fsBlobs } from '../../../runtime/drivers/blobs/fs/index.ts';
 import { systemClock } from '../../../runtime/drivers/clock/system.ts';
 import { readVideoHeader } from '../../../runtime/media/codecs/headers.ts';

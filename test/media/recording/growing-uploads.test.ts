@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { Fault } from '../../../core/fault.ts';
+import { Fault } from '../../../core/base/fault.ts';
 import type { Blobs } from '../../../core/ports/blobs.ts';
 import { Film, feedSegments, grantOf, noSignal, type Place, place, segmentsIn, until } from './fixtures.ts';
 

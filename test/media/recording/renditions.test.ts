@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import type { Blobs } from '../../../core/ports/blobs.ts';
 import type { PublishGrant } from '../../../core/ports/media.ts';
 import type { FinishedRendition, FinishedTake } from '../../../core/ports/recorder.ts';
-import { readSegmentIndex } from '../../../core/segment-index.ts';
+import { readSegmentIndex } from '../../../core/vod/segment-index.ts';
 import { virtualClock } from '../../../runtime/drivers/clock/virtual.ts';
 import type { FedPart, MediaRecorder, TakeFeed } from '../../../runtime/media/recording/feed.ts';
 import { FreeSpace } from '../../../runtime/media/recording/free-space.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { MemoryBudget } from '../../../runtime/media/memory-budget.ts';
+import { MemoryBudget } from '../../../runtime/media/publish/memory-budget.ts';
 import { ladderLimits } from '../../../runtime/media/renditions/live/limits.ts';
 import { parsePlaylist } from '../../hls/checker.ts';
 import { play, sendHeaders } from '../../hls/feed.ts';

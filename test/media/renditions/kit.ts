@@ -1,7 +1,7 @@
 import type { RenditionProfile } from '../../../core/ports/transcoder.ts';
-import type { OutputConfig } from '../../../runtime/media/hls/limits.ts';
-import type { Attachment } from '../../../runtime/media/hls/output.ts';
-import type { MemoryShare } from '../../../runtime/media/memory-budget.ts';
+import type { OutputConfig } from '../../../runtime/media/live/limits.ts';
+import type { Attachment } from '../../../runtime/media/live/output.ts';
+import type { MemoryShare } from '../../../runtime/media/publish/memory-budget.ts';
 import type {
   FedPictures,
   Ladder,

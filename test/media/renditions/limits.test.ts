@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { MemoryBudget } from '../../../runtime/media/memory-budget.ts';
+import { MemoryBudget } from '../../../runtime/media/publish/memory-budget.ts';
 import { LadderBroken, LadderFull } from '../../../runtime/media/renditions/ladder.ts';
 import { parsePlaylist } from '../../hls/checker.ts';
 import { play, sendHeaders } from '../../hls/feed.ts';

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import { box, full, join, u32, u64 } from '../../../runtime/media/mp4/box.ts';
+import { Arena } from '../../../runtime/media/publish/sink.ts';
 import { LadderBroken } from '../../../runtime/media/renditions/ladder.ts';
 import { ladderLimits } from '../../../runtime/media/renditions/live/limits.ts';
 import { OutputReader } from '../../../runtime/media/renditions/live/output-reader.ts';
-import { Arena } from '../../../runtime/media/sink.ts';
 import { AVC_360P } from '../../hls/feed.ts';
 import { outputFragment, outputHead, pictureBytes, recordsOf } from './process.ts';
 

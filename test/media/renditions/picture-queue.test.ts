@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { MemoryBudget } from '../../../runtime/media/memory-budget.ts';
+import { MemoryBudget } from '../../../runtime/media/publish/memory-budget.ts';
 import { LadderBroken, LadderFull } from '../../../runtime/media/renditions/ladder.ts';
 import { ladderLimits } from '../../../runtime/media/renditions/live/limits.ts';
 import { PictureQueue } from '../../../runtime/media/renditions/live/picture-queue.ts';

@@ -1,4 +1,4 @@
-import type { Plugin } from '../../../core/plugin.ts';
+import type { Plugin } from '../../../core/plugin/plugin.ts';
 import accounts from '../../../plugins/accounts/index.ts';
 import events from '../../../plugins/events/index.ts';
 import multistream from '../../../plugins/multistream/index.ts';

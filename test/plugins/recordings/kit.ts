@@ -1,4 +1,4 @@
-import type { Kit, Plugin } from '../../../core/plugin.ts';
+import type { Kit, Plugin } from '../../../core/plugin/plugin.ts';
 import accounts from '../../../plugins/accounts/index.ts';
 import { type AssetFile, type Assets, assets as token } from '../../../plugins/assets/contract.ts';
 import assets from '../../../plugins/assets/index.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { Metrics } from '../../../core/metrics.ts';
+import { Metrics } from '../../../core/base/metrics.ts';
 import type { FinishedTake } from '../../../core/ports/recorder.ts';
 import { taskIdOf } from '../../../plugins/recordings/finish-task.ts';
 import { folderOf } from '../../../plugins/recordings/names.ts';

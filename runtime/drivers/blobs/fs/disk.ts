@@ -1,4 +1,4 @@
-import type { Fault } from '../../../../core/fault.ts';
+import type { Fault } from '../../../../core/base/fault.ts';
 import { busy, denied, full, tooLarge, unavailable } from '../faults.ts';
 
 /** Awaits what the disk does. Its errors become Faults that say what failed; a mistake of ours stays what it is. */

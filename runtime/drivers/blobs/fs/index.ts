@@ -7,7 +7,7 @@ import {
   checkListing,
   checkRange,
   rangeOf,
-} from '../../../../core/blob-key.ts';
+} from '../../../../core/plugin/blob-key.ts';
 import type { Blobs, PutCondition, PutOutcome } from '../../../../core/ports/blobs.ts';
 import { endings } from '../endings.ts';
 import { closed, wrongLength } from '../faults.ts';

@@ -1,4 +1,4 @@
-import { limitTable, valuesOf } from '../../../../core/limit-table.ts';
+import { limitTable, valuesOf } from '../../../../core/base/limit-table.ts';
 
 /** Blobs in a directory. */
 export const directoryLimits = limitTable('blobs', {

@@ -10,7 +10,7 @@ import {
   checkPartSize,
   missingParts,
   partsOf,
-} from '../../../../core/blob-key.ts';
+} from '../../../../core/plugin/blob-key.ts';
 import type {
   BlobPart,
   BlobUploads,

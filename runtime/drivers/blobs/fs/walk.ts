@@ -1,6 +1,6 @@
 import { lstat, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { keyProblem } from '../../../../core/blob-key.ts';
+import { keyProblem } from '../../../../core/plugin/blob-key.ts';
 import type { BlobFacts, BlobPage, ListOptions } from '../../../../core/ports/blobs.ts';
 import { absent, unless } from './disk.ts';
 import { factsOf } from './etag.ts';

@@ -1,4 +1,4 @@
-import { Fault } from '../../../../core/fault.ts';
+import { Fault } from '../../../../core/base/fault.ts';
 import { busy, denied, full, tooLarge, unavailable } from '../faults.ts';
 import { TransportError } from './http-handler.ts';
 

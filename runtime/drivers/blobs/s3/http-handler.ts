@@ -1,4 +1,4 @@
-import { cidr } from '../../../../core/cidr.ts';
+import { cidr } from '../../../../core/base/cidr.ts';
 import type { Clock } from '../../../../core/ports/clock.ts';
 import type { OutboundFailure, OutboundMethod, OutboundSource } from '../../../../core/ports/outbound.ts';
 import { outboundClient } from '../../outbound/client.ts';

@@ -8,7 +8,7 @@ import {
   checkListing,
   checkRange,
   keyProblem,
-} from '../../../../core/blob-key.ts';
+} from '../../../../core/plugin/blob-key.ts';
 import { type BlobFacts, type BlobPage, type Blobs, typeOf } from '../../../../core/ports/blobs.ts';
 import { endings } from '../endings.ts';
 import { closed, wrongLength } from '../faults.ts';

@@ -1,4 +1,4 @@
-import { limitTable, valuesOf } from '../../../../core/limit-table.ts';
+import { limitTable, valuesOf } from '../../../../core/base/limit-table.ts';
 
 /** Blobs in S3. */
 export const s3LimitTable = limitTable('blobs', {

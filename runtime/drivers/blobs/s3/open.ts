@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { GetObjectCommandOutput } from '@aws-sdk/client-s3';
-import { Fault } from '../../../../core/fault.ts';
+import { Fault } from '../../../../core/base/fault.ts';
 import { startFault } from '../faults.ts';
 import type { Connection } from './connection.ts';
 import { hasS3Code, isPassing, s3Error } from './errors.ts';

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { PutObjectCommandOutput } from '@aws-sdk/client-s3';
-import { partsOf } from '../../../../core/blob-key.ts';
+import { partsOf } from '../../../../core/plugin/blob-key.ts';
 import {
   type BlobSource,
   blobLimits,

@@ -1,5 +1,5 @@
 import type { GetObjectCommandOutput } from '@aws-sdk/client-s3';
-import { rangeOf } from '../../../../core/blob-key.ts';
+import { rangeOf } from '../../../../core/plugin/blob-key.ts';
 import { type BlobRange, type GetOptions, type GetOutcome, typeOf } from '../../../../core/ports/blobs.ts';
 import { unavailable } from '../faults.ts';
 import type { Connection } from './connection.ts';

@@ -14,7 +14,7 @@ import {
   keyProblem,
   missingParts,
   partsOf,
-} from '../../../../core/blob-key.ts';
+} from '../../../../core/plugin/blob-key.ts';
 import {
   type BlobUpload,
   type BlobUploads,

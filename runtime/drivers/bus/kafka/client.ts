@@ -1,7 +1,7 @@
 import { connect as connectPlain, isIP, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import type { ISocketFactory, Kafka, KafkaConfig, logCreator } from 'kafkajs';
-import type { Log } from '../../../../core/log.ts';
+import type { Log } from '../../../../core/base/log.ts';
 import type { Clock } from '../../../../core/ports/clock.ts';
 import { group } from './limits.ts';
 import { mendedKafkajs } from './mended.ts';

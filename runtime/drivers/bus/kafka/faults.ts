@@ -1,4 +1,4 @@
-import { Fault } from '../../../../core/fault.ts';
+import { Fault } from '../../../../core/base/fault.ts';
 import { unreachableFault } from '../checks.ts';
 
 export function fullFault(count: number): Fault {

@@ -1,5 +1,5 @@
 import type { Broker, Cluster } from 'kafkajs';
-import type { Log } from '../../../../core/log.ts';
+import type { Log } from '../../../../core/base/log.ts';
 import type { LogRange } from '../../../../core/ports/bus.ts';
 import type { Clock } from '../../../../core/ports/clock.ts';
 import { within } from '../within.ts';

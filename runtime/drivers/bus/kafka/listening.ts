@@ -1,4 +1,4 @@
-import type { Log } from '../../../../core/log.ts';
+import type { Log } from '../../../../core/base/log.ts';
 import type { Clock } from '../../../../core/ports/clock.ts';
 import type { Link } from './link.ts';
 import { reader } from './reader.ts';

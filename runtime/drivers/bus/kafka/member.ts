@@ -1,5 +1,5 @@
 import type { Consumer } from 'kafkajs';
-import type { Log } from '../../../../core/log.ts';
+import type { Log } from '../../../../core/base/log.ts';
 import type { Clock } from '../../../../core/ports/clock.ts';
 import { pause, within } from '../within.ts';
 import { type KafkaClient, type KafkaConnection, kafkaClient, withoutClasses } from './client.ts';

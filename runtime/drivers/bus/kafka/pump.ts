@@ -1,5 +1,5 @@
-import type { Fault } from '../../../../core/fault.ts';
-import type { Log } from '../../../../core/log.ts';
+import type { Fault } from '../../../../core/base/fault.ts';
+import type { Log } from '../../../../core/base/log.ts';
 import type { Clock } from '../../../../core/ports/clock.ts';
 import { closedFault, unknownFault } from '../checks.ts';
 import { fullFault, unsentFault } from './faults.ts';

@@ -1,4 +1,4 @@
-import type { Log, LogFields } from '../../../../core/log.ts';
+import type { Log, LogFields } from '../../../../core/base/log.ts';
 import type { Clock } from '../../../../core/ports/clock.ts';
 import { group } from './limits.ts';
 

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Admin } from 'kafkajs';
-import { Fault } from '../../../../core/fault.ts';
-import type { Log } from '../../../../core/log.ts';
+import { Fault } from '../../../../core/base/fault.ts';
+import type { Log } from '../../../../core/base/log.ts';
 import type { Clock } from '../../../../core/ports/clock.ts';
 import { pause, within } from '../within.ts';
 import { type KafkaConnection, kafkaClient } from './client.ts';

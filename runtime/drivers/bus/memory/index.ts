@@ -1,5 +1,5 @@
-import { Fault, hasCode } from '../../../../core/fault.ts';
-import type { Log } from '../../../../core/log.ts';
+import { Fault, hasCode } from '../../../../core/base/fault.ts';
+import type { Log } from '../../../../core/base/log.ts';
 import type { Bus, PartitionOwner } from '../../../../core/ports/bus.ts';
 import type { Clock } from '../../../../core/ports/clock.ts';
 import {

@@ -1,5 +1,5 @@
 import type { JobJson, MinimalJob } from 'bullmq';
-import type { Log } from '../../../../core/log.ts';
+import type { Log } from '../../../../core/base/log.ts';
 import type { Job, JobOutcome, QueuedJob, QueuedJobs } from '../../../../core/ports/jobs.ts';
 import { RedisChannels } from '../../redis/channels.ts';
 import { type RedisClient, RedisConnection } from '../../redis/connection.ts';

@@ -1,4 +1,4 @@
-import { limitTable, valuesOf } from '../../../../core/limit-table.ts';
+import { limitTable, valuesOf } from '../../../../core/base/limit-table.ts';
 
 /** Jobs in BullMQ. */
 export const bullmqLimitTable = limitTable('bullmq', {

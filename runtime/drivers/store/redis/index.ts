@@ -1,6 +1,6 @@
-import { Fault } from '../../../../core/fault.ts';
-import { valuesOf } from '../../../../core/limit-table.ts';
-import type { Log } from '../../../../core/log.ts';
+import { Fault } from '../../../../core/base/fault.ts';
+import { valuesOf } from '../../../../core/base/limit-table.ts';
+import type { Log } from '../../../../core/base/log.ts';
 import type { Outbox, Store } from '../../../../core/ports/store.ts';
 import { appender } from './appender.ts';
 import { commits } from './commits.ts';

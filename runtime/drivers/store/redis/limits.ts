@@ -1,4 +1,4 @@
-import { limitTable } from '../../../../core/limit-table.ts';
+import { limitTable } from '../../../../core/base/limit-table.ts';
 
 /** The Redis store. One connection a node; Redis does one thing at a time, so nothing may take it long. */
 export const redisLimits = limitTable('redis', {

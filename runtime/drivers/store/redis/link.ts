@@ -1,6 +1,6 @@
 import type { createClient } from 'redis';
-import { Fault } from '../../../../core/fault.ts';
-import type { Log } from '../../../../core/log.ts';
+import { Fault } from '../../../../core/base/fault.ts';
+import type { Log } from '../../../../core/base/log.ts';
 import {
   BadAnswer,
   certificateRefusalOf,

@@ -1,4 +1,4 @@
-import { Fault } from '../../../../core/fault.ts';
+import { Fault } from '../../../../core/base/fault.ts';
 import type { Store } from '../../../../core/ports/store.ts';
 import type { Appender } from './appender.ts';
 import type { Engine } from './engine.ts';

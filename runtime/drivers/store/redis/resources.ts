@@ -1,4 +1,4 @@
-import { fits, fullOrder } from '../../../../core/listing.ts';
+import { fits, fullOrder } from '../../../../core/http/listing.ts';
 import type {
   ListQuery,
   ListScope,

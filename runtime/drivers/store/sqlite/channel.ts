@@ -1,4 +1,4 @@
-import { Fault } from '../../../../core/fault.ts';
+import { Fault } from '../../../../core/base/fault.ts';
 import type { Answer, AnswerBatch, Calls, Problem, Request } from './protocol.ts';
 
 export interface Channel {

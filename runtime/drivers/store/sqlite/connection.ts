@@ -1,5 +1,5 @@
-import type { Fault } from '../../../../core/fault.ts';
-import type { Log } from '../../../../core/log.ts';
+import type { Fault } from '../../../../core/base/fault.ts';
+import type { Log } from '../../../../core/base/log.ts';
 import { type Channel, channel } from './channel.ts';
 import { readOnlyDatabase } from './database.ts';
 import { storeLimits } from './limits.ts';

@@ -1,7 +1,7 @@
 import { Database } from 'bun:sqlite';
 import { closeSync, fsyncSync, mkdirSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { Fault } from '../../../../core/fault.ts';
+import { Fault } from '../../../../core/base/fault.ts';
 import { isFull } from './errors.ts';
 import { storeLimits } from './limits.ts';
 import { migrate } from './schema.ts';

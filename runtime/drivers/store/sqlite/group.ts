@@ -1,5 +1,5 @@
 import type { Database } from 'bun:sqlite';
-import { Fault } from '../../../../core/fault.ts';
+import { Fault } from '../../../../core/base/fault.ts';
 import { isDamage, isFull } from './errors.ts';
 import type { Answer, Problem, Request } from './protocol.ts';
 import type { Statements } from './statements.ts';

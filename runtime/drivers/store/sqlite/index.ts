@@ -1,4 +1,4 @@
-import { Fault } from '../../../../core/fault.ts';
+import { Fault } from '../../../../core/base/fault.ts';
 import type { Jobs } from '../../../../core/ports/jobs.ts';
 import type { Store } from '../../../../core/ports/store.ts';
 import { type Connection, connection, type Reads, type SqliteStoreOptions } from './connection.ts';

@@ -1,4 +1,4 @@
-import { limitTable } from '../../../../core/limit-table.ts';
+import { limitTable } from '../../../../core/base/limit-table.ts';
 
 /** The SQLite store. One thread writes; reads are made where they are asked for. */
 export const storeLimits = limitTable('store', {

@@ -1,5 +1,5 @@
 import type { SQLQueryBindings } from 'bun:sqlite';
-import { fits } from '../../../../core/listing.ts';
+import { fits } from '../../../../core/http/listing.ts';
 import type { ListScope, OrderTerm, Place, StoredResource } from '../../../../core/ports/store.ts';
 import { storeLimits } from './limits.ts';
 import { afterValues, keysSql, listSql } from './list-sql.ts';

@@ -1,4 +1,4 @@
-import { fullOrder } from '../../../../core/listing.ts';
+import { fullOrder } from '../../../../core/http/listing.ts';
 import type { ListQuery, ListScope, Place, StoredResource } from '../../../../core/ports/store.ts';
 import { rankedPage } from '../ranked-page.ts';
 import type { Reads } from './connection.ts';

@@ -1,5 +1,5 @@
 import type { Database } from 'bun:sqlite';
-import { Fault } from '../../../../core/fault.ts';
+import { Fault } from '../../../../core/base/fault.ts';
 
 /** Marks the file as ours ("Mlrc"), so that a wrong path never gets our tables into another program's database. */
 const applicationId = 0x4d6c7263;

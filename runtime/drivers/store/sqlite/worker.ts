@@ -1,4 +1,4 @@
-import { valuesOf } from '../../../../core/limit-table.ts';
+import { valuesOf } from '../../../../core/base/limit-table.ts';
 import { database, type OpenDatabase } from './database.ts';
 import { isFull } from './errors.ts';
 import { BrokenStore, group, problem } from './group.ts';

@@ -1,6 +1,6 @@
 import type { FilmPlayback, FilmSegments, Inspection } from '../../../../core/ports/inspector.ts';
-import { takeHead } from '../on-demand/head.ts';
-import { indexFilm } from '../on-demand/index-film.ts';
+import { takeHead } from '../../vod/head.ts';
+import { indexFilm } from '../../vod/index-film.ts';
 import { type Film, readFilm } from './read-film.ts';
 import { ForeignRefusal, Refusal } from './refusal.ts';
 import { describe } from './spec.ts';

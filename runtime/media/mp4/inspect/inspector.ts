@@ -1,8 +1,8 @@
-import { Fault } from '../../../../core/fault.ts';
-import { valuesOf } from '../../../../core/limit-table.ts';
+import { Fault } from '../../../../core/base/fault.ts';
+import { valuesOf } from '../../../../core/base/limit-table.ts';
 import type { Clock } from '../../../../core/ports/clock.ts';
 import type { FilmPlayback, InspectedFile, Inspection, Inspector } from '../../../../core/ports/inspector.ts';
-import { type OwnThread, ownThread } from '../../../own-thread.ts';
+import { type OwnThread, ownThread } from '../../../base/own-thread.ts';
 import { inspectionLimits } from './limits.ts';
 import type { FromWorker, ToWorker } from './protocol.ts';
 

@@ -1,4 +1,4 @@
-import { limitTable } from '../../../../core/limit-table.ts';
+import { limitTable } from '../../../../core/base/limit-table.ts';
 
 const refused = 'The file is refused, and what is too much is named.';
 

@@ -1,4 +1,4 @@
-import { canHaveHead, takeHead } from '../on-demand/head.ts';
+import { canHaveHead, takeHead } from '../../vod/head.ts';
 import { type Box, typeAt } from './boxes.ts';
 import { declaredDuration } from './declared-duration.ts';
 import { type FileBox, fileBoxes } from './file-boxes.ts';

@@ -1,4 +1,4 @@
-import { copyBytes } from '../../copy-bytes.ts';
+import { copyBytes } from '../../../base/copy-bytes.ts';
 import { AUDIO_AAC, AUDIO_OPUS, VIDEO_AV1, VIDEO_AVC, VIDEO_HEVC } from '../../flv/codec.ts';
 import { AudioMessage, FRAME, HEADER, VideoMessage } from '../../flv/message.ts';
 import type { Framing } from '../connection.ts';

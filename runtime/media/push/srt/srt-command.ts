@@ -1,5 +1,5 @@
 import type { SrtUrl } from '../../../../core/push-url/srt-url.ts';
-import type { FfmpegCommand, HiddenOptions } from '../../../ffmpeg/command.ts';
+import type { FfmpegCommand, HiddenOptions } from '../../ffmpeg/command.ts';
 import type { SrtLimits } from './limits.ts';
 
 /** FLV in, MPEG-TS to `address` out; nothing is encoded. */

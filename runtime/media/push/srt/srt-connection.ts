@@ -1,7 +1,7 @@
 import type { Clock } from '../../../../core/ports/clock.ts';
 import type { PushTrouble } from '../../../../core/ports/pusher.ts';
-import { libavformat } from '../../../ffmpeg/about.ts';
-import type { FfmpegHandlers, FfmpegProcess } from '../../../ffmpeg/process.ts';
+import { libavformat } from '../../ffmpeg/about.ts';
+import type { FfmpegHandlers, FfmpegProcess } from '../../ffmpeg/process.ts';
 import type { PushHandlers } from '../connection.ts';
 import { trouble } from '../troubles.ts';
 import { flvFraming } from './flv-framing.ts';

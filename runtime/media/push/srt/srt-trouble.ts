@@ -1,6 +1,6 @@
 import type { PushTrouble } from '../../../../core/ports/pusher.ts';
-import type { FfmpegEnd } from '../../../ffmpeg/process.ts';
-import type { FfmpegRefusal } from '../../../ffmpeg/runner.ts';
+import type { FfmpegEnd } from '../../ffmpeg/process.ts';
+import type { FfmpegRefusal } from '../../ffmpeg/runner.ts';
 import { trouble, troubles } from '../troubles.ts';
 
 /** Why ffmpeg was not started, for people. */

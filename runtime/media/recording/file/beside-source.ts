@@ -3,7 +3,7 @@ import {
   type IndexedSegment,
   newSegmentIndex,
   type SegmentIndex,
-} from '../../../../core/segment-index.ts';
+} from '../../../../core/vod/segment-index.ts';
 import { type Variant, variantOf } from '../../../../core/vod/variant.ts';
 import type { Steps } from '../steps.ts';
 import type { Segments } from '../take-file.ts';
@@ -12,7 +12,7 @@ import { takeFileLimits } from './limits.ts';
 
 /** A rendition next to its source. */
 export interface BesideSource {
-  /** As long as the source's; where the rendition has no segment the source's stands (`core/segment-index.ts`). */
+  /** As long as the source's; where the rendition has no segment the source's stands (`core/vod/segment-index.ts`). */
   readonly index: Uint8Array<ArrayBuffer>;
   /** Of its own segments alone: that it lacks some is the exception, and players choose by the rule. */
   readonly variant: Variant;

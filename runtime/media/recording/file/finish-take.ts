@@ -1,5 +1,9 @@
-import { type IndexedSegment, newSegmentIndex, type SegmentIndex } from '../../../../core/segment-index.ts';
-import { Rate } from '../../hls/rate.ts';
+import {
+  type IndexedSegment,
+  newSegmentIndex,
+  type SegmentIndex,
+} from '../../../../core/vod/segment-index.ts';
+import { Rate } from '../../live/rate.ts';
 import type { Steps } from '../steps.ts';
 import type { FinishedFile, Segments, TakeIo } from '../take-file.ts';
 import { FileWindow } from './file-window.ts';

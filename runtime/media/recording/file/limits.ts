@@ -1,4 +1,4 @@
-import { limitTable } from '../../../../core/limit-table.ts';
+import { limitTable } from '../../../../core/base/limit-table.ts';
 
 /** The file of a take. */
 export const takeFileLimits = limitTable('media', {

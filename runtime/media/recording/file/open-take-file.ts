@@ -1,4 +1,4 @@
-import type { IndexedInit, IndexedSegment } from '../../../../core/segment-index.ts';
+import type { IndexedInit, IndexedSegment } from '../../../../core/vod/segment-index.ts';
 import { join } from '../../mp4/box.ts';
 import type { FedInit, FedPart } from '../feed.ts';
 import type { Steps } from '../steps.ts';

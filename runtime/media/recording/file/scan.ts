@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { IndexedInit } from '../../../../core/segment-index.ts';
+import type { IndexedInit } from '../../../../core/vod/segment-index.ts';
 import type { Steps } from '../steps.ts';
 import type { TakeIo } from '../take-file.ts';
 import { type FragmentReader, SYNC } from './fragment-reader.ts';

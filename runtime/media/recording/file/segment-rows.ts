@@ -1,4 +1,4 @@
-import type { IndexedSegment } from '../../../../core/segment-index.ts';
+import type { IndexedSegment } from '../../../../core/vod/segment-index.ts';
 
 /** Segments as rows of numbers: a day of them takes 1.7 MB and no objects. */
 export class SegmentRows {

@@ -1,4 +1,4 @@
-import { limitTable, valuesOf } from '../../../../core/limit-table.ts';
+import { limitTable, valuesOf } from '../../../../core/base/limit-table.ts';
 
 const broken = 'What the process writes counts as unreadable; it is ended, and the next one begun.';
 

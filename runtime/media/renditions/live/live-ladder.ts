@@ -1,10 +1,10 @@
 import type { Clock } from '../../../../core/ports/clock.ts';
 import type { RenditionProfile } from '../../../../core/ports/transcoder.ts';
-import type { OutputConfig } from '../../hls/limits.ts';
-import type { MediaPlaylist } from '../../hls/media-playlist.ts';
-import type { Init, Segment } from '../../hls/segment.ts';
-import type { LiveWindow } from '../../hls/window.ts';
-import type { MemoryShare } from '../../memory-budget.ts';
+import type { OutputConfig } from '../../live/limits.ts';
+import type { MediaPlaylist } from '../../live/media-playlist.ts';
+import type { Init, Segment } from '../../live/segment.ts';
+import type { LiveWindow } from '../../live/window.ts';
+import type { MemoryShare } from '../../publish/memory-budget.ts';
 import type { RenditionRelay } from '../../push/rendition-relay.ts';
 import {
   type Ladder,

@@ -1,8 +1,8 @@
-import type { Init } from '../../hls/segment.ts';
-import type { LiveWindow } from '../../hls/window.ts';
-import type { MemoryShare } from '../../memory-budget.ts';
+import type { Init } from '../../live/segment.ts';
+import type { LiveWindow } from '../../live/window.ts';
+import type { MemoryShare } from '../../publish/memory-budget.ts';
+import type { Arena } from '../../publish/sink.ts';
 import { FragmentReader } from '../../recording/file/fragment-reader.ts';
-import type { Arena } from '../../sink.ts';
 import { type FedPictures, LadderBroken, LadderLost, type LadderMedia, type LadderRun } from '../ladder.ts';
 import { type ReadyParts, readyParts } from './assembly.ts';
 import type { LadderLimits } from './limits.ts';

@@ -1,7 +1,7 @@
-import { copyBytes } from '../../copy-bytes.ts';
+import { copyBytes } from '../../../base/copy-bytes.ts';
 import { MDAT, MOOF, MOOV } from '../../mp4/fragment-boxes.ts';
 import { typeAt } from '../../mp4/inspect/boxes.ts';
-import type { Arena } from '../../sink.ts';
+import type { Arena } from '../../publish/sink.ts';
 import { LadderBroken } from '../ladder.ts';
 import type { LadderLimits } from './limits.ts';
 import { OFFSET, OutputFragment, SHOWN, SIZE, STRIDE, SYNC, TRACK } from './output-fragment.ts';

@@ -1,9 +1,9 @@
-import { Track, VIDEO_TRACK } from '../../hls/track.ts';
-import type { LiveWindow } from '../../hls/window.ts';
-import type { MemoryHold } from '../../memory-budget.ts';
+import { Track, VIDEO_TRACK } from '../../live/track.ts';
+import type { LiveWindow } from '../../live/window.ts';
 import { CTS, DTS } from '../../mp4/fragment.ts';
+import type { MemoryHold } from '../../publish/memory-budget.ts';
+import { Arena } from '../../publish/sink.ts';
 import type { RenditionRelay } from '../../push/rendition-relay.ts';
-import { Arena } from '../../sink.ts';
 import { LadderBroken, LadderFull } from '../ladder.ts';
 import type { LadderLimits } from './limits.ts';
 import { joinSounds, type SourcePart } from './source-part.ts';

@@ -1,5 +1,5 @@
-import type { Init, Segment } from '../../hls/segment.ts';
-import type { LiveWindow } from '../../hls/window.ts';
+import type { Init, Segment } from '../../live/segment.ts';
+import type { LiveWindow } from '../../live/window.ts';
 
 /** A part of the source, by its segment and its number in it. */
 export interface Place {

@@ -1,4 +1,4 @@
-import type { Init } from '../../hls/segment.ts';
+import type { Init } from '../../live/segment.ts';
 import type { TakeFeed } from '../../recording/feed.ts';
 import type { Place } from './place.ts';
 

@@ -1,9 +1,9 @@
 import type { RenditionProfile } from '../../../../core/ports/transcoder.ts';
-import type { MediaPlaylist } from '../../hls/media-playlist.ts';
-import type { Init } from '../../hls/segment.ts';
-import { RecordingTap } from '../../hls/tap.ts';
-import { VIDEO_TRACK } from '../../hls/track.ts';
-import type { LiveWindow } from '../../hls/window.ts';
+import type { MediaPlaylist } from '../../live/media-playlist.ts';
+import type { Init } from '../../live/segment.ts';
+import { RecordingTap } from '../../live/tap.ts';
+import { VIDEO_TRACK } from '../../live/track.ts';
+import type { LiveWindow } from '../../live/window.ts';
 import { writeInit } from '../../mp4/init.ts';
 import type { RenditionRelay } from '../../push/rendition-relay.ts';
 import { renditionRate } from '../rendition-rate.ts';

@@ -1,5 +1,5 @@
-import { copyBytes } from '../../copy-bytes.ts';
-import { AUDIO_TRACK, VIDEO_TRACK } from '../../hls/track.ts';
+import { copyBytes } from '../../../base/copy-bytes.ts';
+import { AUDIO_TRACK, VIDEO_TRACK } from '../../live/track.ts';
 import { CTS, DTS, OFFSET, type Run, SIZE, STRIDE, SYNC } from '../../mp4/fragment.ts';
 import {
   type FragmentReader,

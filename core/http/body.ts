@@ -1,0 +1,165 @@
+import { type Static, type TSchema, Type } from '@sinclair/typebox';
+import { TypeCompiler } from '@sinclair/typebox/compiler';
+import { Fault } from '../base/fault.ts';
+import { requestLimits } from '../base/limits.ts';
+import { problemsOf } from '../base/problem.ts';
+import { jsonProblem } from './json-problem.ts';
+
+/** Bytes of a JSON body: far more than any object here has, and parsed within a millisecond or two. */
+export const maxJsonBytes = 262_144;
+const maxDepth = requestLimits.jsonDepth.value;
+const chunksInTurn = requestLimits.chunksInTurn.value;
+
+/** Reads JSON bodies of one shape. */
+export interface BodyReader<T> {
+  /**
+   * The body, read as JSON whatever the content type says.
+   * Faults: `body.malformed` (400), `body.too_large` (413), `body.invalid` (422, naming each field).
+   */
+  read(request: Request): Promise<T>;
+  /** What the body is checked against. */
+  readonly schema: TSchema;
+  /** Fields that are accepted and ignored. */
+  readonly readOnly: readonly string[];
+}
+
+/**
+ * @param fields the fields a client may set
+ * @param options `readOnly`: fields that the resource's own table lists as read-only; accepted and ignored,
+ * so that what was read can be sent back. `optional`: fields that some deployments have and this one may not; where they are
+ * not among `fields` they are ignored as long as they ask for nothing (`false`, `[]`, `{}`). Every other field is a 422.
+ * `example`: what the reference shows, where not all fields go together.
+ */
+export function bodyReader<P extends Record<string, TSchema>>(
+  fields: P,
+  options: { readOnly?: readonly string[]; optional?: readonly string[]; example?: unknown } = {},
+): BodyReader<Static<ReturnType<typeof Type.Object<P>>>> {
+  const { example } = options;
+  const examples = example === undefined ? {} : { examples: [example] };
+  const schema = Type.Object(fields, { additionalProperties: false, ...examples });
+  const check = TypeCompiler.Compile(schema);
+  const ignored = new Set(options.readOnly?.filter((name) => !(name in fields)));
+  const absent = new Set(options.optional?.filter((name) => !(name in fields)));
+  return {
+    schema,
+    readOnly: [...ignored],
+    async read(request) {
+      const { value, hasPairs } = await readJson(request);
+      const body = withoutFields(
+        value,
+        (name, one) => ignored.has(name) || (absent.has(name) && isNothing(one)),
+      );
+      const counted = hasPairs ? withoutPairs(body) : body;
+      if (check.Check(counted)) return body as Static<typeof schema>;
+      const problems = problemsOf(check.Errors(counted), {
+        whole: 'body',
+        most: requestLimits.bodyProblems.value,
+      });
+      throw new Fault('body.invalid', { status: 422, message: problems });
+    },
+  };
+}
+
+/** `hasPairs`: there may be characters that are two units of UTF-16. */
+async function readJson(request: Request): Promise<{ value: unknown; hasPairs: boolean }> {
+  const malformed = (message: string) => new Fault('body.malformed', { status: 400, message });
+  const bytes = await bodyBytes(request);
+  // Before it is parsed: half a million brackets cost a tenth of a second of the thread that serves everyone.
+  if (isDeep(bytes)) throw malformed(`The body is nested deeper than ${maxDepth} levels.`);
+  let text: string;
+  try {
+    text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch {
+    throw malformed('The body is not valid UTF-8.');
+  }
+  if (text.trim() === '') return { value: {}, hasPairs: false };
+  try {
+    return { value: JSON.parse(text), hasPairs: /[\ud800-\udfff]|\\u[dD][89a-bA-B]/.test(text) };
+  } catch {
+    // Of a form, as curl sends it when it is given one.
+    const isForm = /^[\w.-]+=/.test(text);
+    const hint = isForm ? '; it looks like a form: send JSON such as {"name": "First"}' : '';
+    throw malformed(`The body is not valid JSON: ${jsonProblem(text)}${hint}.`);
+  }
+}
+
+/** Bodies that were read; a request gives its own only once. */
+const bodies = new WeakMap<Request, Promise<Uint8Array>>();
+
+/** The body as it came, as often as it is asked for. Faults: `body.too_large` (413). */
+export function bodyBytes(request: Request): Promise<Uint8Array> {
+  const bytes = bodies.get(request) ?? readBytes(request);
+  bodies.set(request, bytes);
+  return bytes;
+}
+
+async function readBytes(request: Request): Promise<Uint8Array> {
+  const tooLarge = () =>
+    new Fault('body.too_large', { status: 413, message: `The body is larger than ${maxJsonBytes} bytes.` });
+  if (Number(request.headers.get('content-length') ?? 0) > maxJsonBytes) throw tooLarge();
+  if (!request.body) return new Uint8Array();
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  try {
+    for await (const chunk of request.body as unknown as AsyncIterable<Uint8Array>) {
+      size += chunk.byteLength;
+      if (size > maxJsonBytes) throw tooLarge();
+      chunks.push(chunk);
+      // Chunks may be of one byte, and what lies ready is read without a turn for anybody else.
+      if (chunks.length % chunksInTurn === 0) await new Promise<void>((resolve) => setImmediate(resolve));
+    }
+  } catch (error) {
+    if (error instanceof Fault) throw error;
+    // The connection ended, by the client or for its silence. Nobody reads the answer, and nothing of ours failed.
+    throw new Fault('body.malformed', { status: 400, message: 'The body ended before it was complete.' });
+  }
+  return Buffer.concat(chunks);
+}
+
+/**
+ * The same with texts in which every character is one unit: JSON Schema counts characters (2020-12 validation §6.3.1),
+ * the check counts units.
+ */
+function withoutPairs(value: unknown): unknown {
+  if (typeof value === 'string') return value.replace(/[\ud800-\udbff][\udc00-\udfff]/g, '\ufffd');
+  if (Array.isArray(value)) return value.map(withoutPairs);
+  if (value === null || typeof value !== 'object') return value;
+  return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, withoutPairs(one)]));
+}
+
+function withoutFields(body: unknown, isLeftOut: (name: string, value: unknown) => boolean): unknown {
+  if (body === null || typeof body !== 'object' || Array.isArray(body)) return body;
+  return Object.fromEntries(Object.entries(body).filter(([name, value]) => !isLeftOut(name, value)));
+}
+
+/** `false`, `[]`, `{}`, and an object of nothing else, as `{"targets": []}`. */
+function isNothing(value: unknown): boolean {
+  if (Array.isArray(value)) return value.length === 0;
+  if (value === null || typeof value !== 'object') return value === false;
+  return Object.values(value).every(isNothing);
+}
+
+/** Whether brackets outside strings nest deeper than `maxDepth`. What is not JSON may count wrongly. */
+function isDeep(bytes: Uint8Array): boolean {
+  let depth = 0;
+  let isText = false;
+  for (let at = 0; at < bytes.length; at += 1) {
+    const byte = bytes[at];
+    if (isText) {
+      if (byte === BACKSLASH) at += 1;
+      else if (byte === QUOTE) isText = false;
+    } else if (byte === QUOTE) isText = true;
+    else if (byte === OPEN_LIST || byte === OPEN_OBJECT) {
+      depth += 1;
+      if (depth > maxDepth) return true;
+    } else if (byte === CLOSE_LIST || byte === CLOSE_OBJECT) depth -= 1;
+  }
+  return false;
+}
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const OPEN_LIST = 0x5b;
+const CLOSE_LIST = 0x5d;
+const OPEN_OBJECT = 0x7b;
+const CLOSE_OBJECT = 0x7d;

@@ -1,0 +1,72 @@
+import { hostOf } from '../base/host.ts';
+import type { Peers } from './peers.ts';
+
+/** The client of a request, as far as its answer depends on it. */
+export interface Caller {
+  /** What the URLs in the answer begin with, without a trailing slash. */
+  readonly baseUrl: string;
+  /** Its IP address, as `Peers.of` tells it; undefined when that is not known. */
+  readonly address: string | undefined;
+}
+
+/**
+ * Tells who calls. URLs begin with the address that the request came to, so that whoever reaches the server also reaches what its
+ * answers name; with `publicUrl` where the request names no plain host, and always when it `isFixed`.
+ */
+export function callers(options: {
+  peers: Peers;
+  publicUrl: string;
+  isFixed: boolean;
+}): (request: Request) => Caller {
+  const { peers, publicUrl, isFixed } = options;
+  return (request) => {
+    const asked = isFixed ? undefined : baseOf(request, { isForwarded: peers.isForwarded(request) });
+    return { baseUrl: asked ?? publicUrl, address: peers.of(request) };
+  };
+}
+
+/**
+ * For an answer that is stored and given to others later: URLs made for this caller begin with a host that stands for the real one until
+ * `addressed` puts that in. `id`: unknown to clients until they have the answer, so nothing that they sent can look like it.
+ */
+export function unaddressed({ address }: Caller, id: string): Caller {
+  return { baseUrl: `http://${placeholder(id)}`, address };
+}
+
+/** The same text for one caller. */
+export function addressed(text: string, { id, caller }: { id: string; caller: Caller }): string {
+  const host = placeholder(id);
+  return text.replaceAll(`http://${host}`, caller.baseUrl).replaceAll(host, new URL(caller.baseUrl).hostname);
+}
+
+/** No such host exists (RFC 6761 §6.4). */
+const placeholder = (id: string) => `${id}.invalid`;
+
+/**
+ * The address that a request came to: its `Host`, or what a trusted proxy says in `X-Forwarded-Proto`, `-Host` and `-Port`. Of several
+ * values the last counts, which the nearest proxy wrote. Undefined unless it is a plain host with or without a port: clients write
+ * what they like into these headers.
+ */
+function baseOf({ headers }: Request, { isForwarded }: { isForwarded: boolean }): string | undefined {
+  const forwarded = (name: string) =>
+    isForwarded ? headers.get(`x-forwarded-${name}`)?.split(',').at(-1)?.trim().toLowerCase() : undefined;
+  const proto = forwarded('proto') ?? 'http';
+  const named = plainHost(forwarded('host') ?? headers.get('host') ?? '');
+  if (!named || (proto !== 'http' && proto !== 'https')) return undefined;
+  const port = named.port ?? forwarded('port');
+  if (port !== undefined && !isPort(port)) return undefined;
+  const isDefault = port === undefined || Number(port) === (proto === 'https' ? 443 : 80);
+  return `${proto}://${named.host}${isDefault ? '' : `:${Number(port)}`}`;
+}
+
+/** `host[:port]` of RFC 9110 §7.2. The host is a name that DNS can have, or an address. */
+function plainHost(text: string): { host: string; port: string | undefined } | undefined {
+  const [, host, port] = /^([a-z0-9._-]{1,253}|\[[0-9a-f:.]{2,45}\])(?::(\d{1,5}))?$/i.exec(text) ?? [];
+  const known = host === undefined ? undefined : hostOf(host);
+  if (!known || host?.startsWith('[') !== known.host.includes(':')) return undefined;
+  return { host: known.host.includes(':') ? `[${known.host}]` : known.host, port };
+}
+
+function isPort(text: string): boolean {
+  return /^\d{1,5}$/.test(text) && Number(text) >= 1 && Number(text) <= 65_535;
+}

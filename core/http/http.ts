@@ -1,0 +1,170 @@
+import { type AnyElysia, Elysia } from 'elysia';
+import { Fault } from '../base/fault.ts';
+import type { Log } from '../base/log.ts';
+import { withoutSecrets } from '../base/secrets.ts';
+import { maxJsonBytes } from './body.ts';
+import { shareAnswer } from './cors.ts';
+import { routesOf } from './elysia-routes.ts';
+import { type FaultCauses, madeOf } from './fault-causes.ts';
+import { methodsAt } from './methods-at.ts';
+import { nearPath } from './near-path.ts';
+import type { Operation } from './operation.ts';
+import type { RequestCounts } from './request-counts.ts';
+
+/**
+ * The HTTP core that plugin routes are mounted on: error bodies, the 404 and the 405. Handlers throw a Fault;
+ * everything else that is thrown is answered 500 without details and logged with them.
+ */
+export function httpCore(options: {
+  log: Log;
+  routes: readonly AnyElysia[];
+  counts?: RequestCounts;
+  causes?: FaultCauses;
+  /** Whether this node answers a route, by its pattern; default: all. */
+  answers?: (route: string) => boolean;
+}): HttpCore {
+  const { counts, causes, answers } = options;
+  const allowed = methodsAt(options.routes);
+  const near = nearPath(options.routes);
+  /** Counts an answer, and lets the page that asked read it. */
+  const answered = (answer: Response, { request, route, began }: Call): Response => {
+    const { method } = request;
+    counts?.end({ began, method, route, status: answer.status });
+    causes?.tell(answer, { method, route });
+    return shareAnswer(request, answer);
+  };
+  const failed = (error: unknown, call: Call): Response => {
+    if (error instanceof Fault) return answered(faultResponse(error), call);
+    const { method, url } = call.request;
+    options.log.error('request failed', { method, path: new URL(url).pathname, error });
+    const internal = new Fault('internal', { status: 500, message: 'Something went wrong on our side.' });
+    return answered(faultResponse(internal), call);
+  };
+
+  // Without `standardHostname: false` the path is looked for behind a host of four letters or more: behind
+  // `http://api/` nothing would be found.
+  const app = new Elysia({
+    normalize: false,
+    strictPath: true,
+    handler: { standardHostname: false },
+  })
+    // When the request came, epoch ms. In its context: a WeakMap of requests is work for the garbage collector.
+    .decorate('began', 0)
+    // No call in the place of an answer: Elysia would take the hook for async, and let every request wait for it.
+    .onRequest((context) => {
+      if (counts) context.began = counts.begin();
+    })
+    .onAfterHandle(({ request, responseValue, route, set, began }) => {
+      if (responseValue instanceof Response) return void answered(responseValue, { request, route, began });
+      counts?.end({ began, method: request.method, route, status: Number(set.status ?? 200) });
+    })
+    .onError(({ error, code, request, route, began = 0 }) => {
+      if (code !== 'NOT_FOUND') return failed(error, { request, route, began });
+      const { pathname } = new URL(request.url);
+      const answer = nothingThere(request, { allowed: allowed(pathname), near: () => near(pathname) });
+      counts?.end({ began, method: request.method, route, status: answer.status });
+      return answer;
+    });
+  const takeFiles = fileRoutesOf(options.routes);
+  app.onBeforeHandle(({ request, route }) => {
+    const length = Number(request.headers.get('content-length') ?? 0);
+    if (length > maxJsonBytes && !takeFiles.has(`${request.method} ${route}`)) throw tooLarge;
+  });
+  if (answers) {
+    app.onBeforeHandle(({ request, route }) => {
+      // A preflight tells nothing that would be this node's to keep.
+      if (request.method !== 'OPTIONS' && !answers(route)) throw noApi;
+    });
+  }
+  refuseTwins(options.routes);
+  for (const routes of options.routes) app.use(routes);
+
+  const core: HttpCore = {
+    routes: app.routes,
+    fetch: app.fetch,
+    // Whatever stands in for `fetch` by then.
+    handle: async (request) => core.fetch(request),
+  };
+  return core;
+}
+
+/** Answers requests. */
+export interface HttpCore {
+  readonly routes: readonly { readonly method: string; readonly path: string }[];
+  readonly fetch: (request: Request) => Response | Promise<Response>;
+  /** The same, always as a promise. */
+  readonly handle: (request: Request) => Promise<Response>;
+}
+
+interface Call {
+  readonly request: Request;
+  /** Pattern of its route; undefined for a path that no route has. */
+  readonly route: string | undefined;
+  /** Epoch ms. */
+  readonly began: number;
+}
+
+/** What a route does, in one sentence, and what a client must know to call it: given to the route beside its handler. */
+export function says(
+  summary: string,
+  operation: Operation,
+): { detail: { summary: string; operation: Operation } } {
+  return { detail: { summary, operation } };
+}
+
+/** `{"errors": ["…"], "code": "…"}` with the fault's status; what looks like a secret is not repeated. */
+export function faultResponse(fault: Fault, more: Readonly<Record<string, string>> = {}): Response {
+  const headers = new Headers({ 'content-type': 'application/json', ...more });
+  if (fault.retryAfter !== undefined) headers.set('retry-after', String(fault.retryAfter));
+  if (fault.status === 401) headers.set('www-authenticate', 'Bearer');
+  const body = JSON.stringify({ errors: fault.problems.map(withoutSecrets), code: fault.code });
+  return madeOf(fault, new Response(body, { status: fault.status, headers }));
+}
+
+/** `METHOD pattern` of the routes that take files. */
+function fileRoutesOf(routes: readonly AnyElysia[]): ReadonlySet<string> {
+  return new Set(
+    routesOf(routes).flatMap(({ method, path, hooks }) =>
+      hooks?.detail?.operation?.file ? [`${method} ${path}`] : [],
+    ),
+  );
+}
+
+/** Of two routes with the same name the router would answer with one, and nobody would miss the other. */
+function refuseTwins(routes: readonly AnyElysia[]): void {
+  const known = new Set<string>();
+  for (const { method, path } of routesOf(routes)) {
+    const name = `${method} ${path}`;
+    if (known.has(name)) throw new Error(`the route ${name} is declared twice`);
+    known.add(name);
+  }
+}
+
+const tooLarge = new Fault('body.too_large', {
+  status: 413,
+  message: `The body is larger than ${maxJsonBytes} bytes.`,
+});
+const noApi = new Fault('node.no_api', {
+  status: 404,
+  message:
+    'This node has no role "api": it answers playback, /health/* and /metrics alone. Ask another node.',
+});
+
+/** No route for the request. `allowed`: methods that its path has all the same; `near`: the path that was probably meant. */
+function nothingThere(
+  { method }: Request,
+  { allowed, near }: { allowed: readonly string[]; near: () => string | undefined },
+): Response {
+  if (allowed.length === 0) {
+    const meant = near();
+    // What would be masked helps nobody.
+    const isShown = meant !== undefined && withoutSecrets(meant) === meant;
+    const hint = isShown ? ` Did you mean ${meant}?` : '';
+    return faultResponse(
+      new Fault('route.not_found', { status: 404, message: `There is nothing at this path.${hint}` }),
+    );
+  }
+  const message = `${method} is not allowed here. Allowed: ${allowed.join(', ')}.`;
+  const fault = new Fault('route.method_not_allowed', { status: 405, message });
+  return faultResponse(fault, { allow: allowed.join(', ') });
+}

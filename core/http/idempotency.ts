@@ -1,0 +1,278 @@
+import { createHash } from 'node:crypto';
+import { Fault } from '../base/fault.ts';
+import { uuid } from '../base/ids.ts';
+import { idempotencyLimits } from '../base/limits.ts';
+import type { Kit } from '../plugin/plugin.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { ResourceCommit, Store, StoredResource } from '../ports/store.ts';
+import type { Principal } from './auth.ts';
+import { bodyBytes } from './body.ts';
+import { addressed, type Caller, unaddressed } from './caller.ts';
+import { faultResponse } from './http.ts';
+import { quota } from './quota.ts';
+
+const kind = 'idempotency';
+const lifetime = idempotencyLimits.lifetime.value;
+const patience = idempotencyLimits.patience.value;
+const poll = idempotencyLimits.poll.value;
+/** These depend on which key asks, and when; the account may be answered differently next time. */
+const passing: ReadonlySet<number> = new Set([401, 403, 429]);
+const kept = ['content-type', 'location'] as const;
+const batch = idempotencyLimits.sweepBatch.value;
+const keyPattern = new RegExp(`^[\\x21-\\x7e]{1,${idempotencyLimits.keyLength.value}}$`);
+
+/** One of the attempts to carry out a request. Without `Idempotency-Key` there is only one. */
+export interface Attempt {
+  /** For what the request makes. All attempts with one key have the same, so that none makes a second one. */
+  readonly id: string;
+  /** An earlier attempt ended without an answer (crash, 5xx): what it made may be there. */
+  readonly isRepeat: boolean;
+  /**
+   * Makes the URLs in the answer, in the place of `kit.caller(request)`: a repeat that came to another address gets URLs that begin
+   * with that.
+   */
+  readonly caller: Caller;
+}
+
+/**
+ * Runs a POST once for each `Idempotency-Key`: a repeat gets the first answer. Answers of 5xx are not remembered;
+ * the next attempt has the same id. Without the header it just runs.
+ * Faults: `idempotency.key_invalid`, `idempotency.key_reused` (422), `idempotency.running` (409),
+ * `idempotency.too_many` (429).
+ */
+export type Once = (request: Request, options: OnceOptions) => Promise<Response>;
+
+interface OnceOptions {
+  readonly principal: Principal;
+  /** Must be harmless in a repeated attempt when the first one did its work. */
+  run(attempt: Attempt): Promise<Response>;
+  /** What a success shows is not to be stored: repeats get `shownOnce`. */
+  readonly isSecret?: boolean;
+}
+
+/** What is stored. Of the request's body and the key no more than hashes. */
+interface Memory {
+  readonly request: string;
+  readonly id: string;
+  /** The process that runs the request, where there are several. */
+  readonly by?: { readonly node: string; readonly incarnation: string };
+  /** Undefined while the request runs, and when it ended without one. */
+  readonly answer?: StoredAnswer;
+}
+
+/** Its URLs name no address yet. */
+interface StoredAnswer {
+  readonly status: number;
+  readonly headers: [string, string][];
+  readonly body: string;
+}
+
+/**
+ * For one plugin: requests with one path must all go through the same. Where there are several nodes the record says
+ * which process runs a request; others wait for it as they would for one of their own, as long as it lives.
+ */
+export function idempotent(
+  kit: Pick<Kit, 'caller' | 'clock' | 'log' | 'resources' | 'nodes' | 'deployment'>,
+  options: { recordsPerAccount?: number } = {},
+): Once {
+  const { clock, log, resources, nodes } = kit;
+  const { isAlone, node } = kit.deployment;
+  const own = isAlone ? {} : { by: { node: node.id, incarnation: node.incarnation } };
+  const records = quota({
+    clock,
+    most: options.recordsPerAccount ?? idempotencyLimits.recordsPerAccount.value,
+    count: (account) => resources.count(kind, { account }),
+    full: tooMany,
+  });
+  const running = new Map<string, { readonly request: string; readonly end: Promise<void> }>();
+
+  const write = (memory: Memory, place: Omit<StoredResource, 'body'>) =>
+    resources.write({ rows: [{ ...rowOf(place), body: JSON.stringify(memory) }], events: [] });
+
+  const runsElsewhere = async ({ by }: Memory): Promise<boolean> => {
+    if (isAlone || !by || by.incarnation === node.incarnation) return false;
+    const other = await nodes.find(by.node);
+    return other?.incarnation === by.incarnation && other.isAlive;
+  };
+  const pause = () => new Promise<void>((resolve) => clock.at(clock.now() + poll, resolve));
+
+  const attempt = async (
+    place: { id: string; account: string; request: string; until: number; caller: Caller },
+    options: OnceOptions,
+  ): Promise<Response> => {
+    const { id, account, request, until, caller } = place;
+    const stored = await resources.get(kind, id, { isPlain: true });
+    const isFresh = stored !== undefined && !isExpired(stored, clock.now());
+    const memory: Memory = isFresh ? JSON.parse(stored.body) : { request, id: uuid() };
+    if (memory.request !== request) throw reused();
+    const given = (answer: StoredAnswer) => answerTo(caller, { ...answer, id: memory.id });
+    if (memory.answer) return given(memory.answer);
+    if (isFresh && (await runsElsewhere(memory))) {
+      if (clock.now() >= until) throw stillRunning();
+      await pause();
+      return attempt(place, options);
+    }
+
+    const createdAt = isFresh ? stored.createdAt : clock.now();
+    let revision = stored?.revision ?? 0;
+    const at = () => ({ id, account, createdAt, name: '', revision });
+    if (!isFresh) await records.admit(account);
+    // An earlier attempt of this process has ended: nobody else can run it now.
+    if (!isFresh || !isAlone) {
+      if ((await write({ ...memory, ...own }, at())) === 'conflict') {
+        if (isAlone) throw stillRunning();
+        return attempt(place, options);
+      }
+      revision += 1;
+    }
+    /** What cannot be written is no failure of the request: the next attempt has the same id and finds what was made. */
+    const remember = (last: Memory) =>
+      write(last, at()).catch((error: unknown) =>
+        log.warn('an answer could not be remembered for its Idempotency-Key', { error }),
+      );
+    const { by: _, ...unanswered } = memory;
+    try {
+      const one = { id: memory.id, isRepeat: isFresh, caller: unaddressed(caller, memory.id) };
+      const response = await options.run(one).catch(answerOf);
+      if (response.status >= 500 || passing.has(response.status)) {
+        if (!isAlone) await remember(unanswered);
+        return response;
+      }
+      const shown = options.isSecret && response.ok ? faultResponse(shownOnce(memory.id)) : response;
+      const answer = await answerFrom(shown);
+      await remember({ ...unanswered, answer });
+      if (!response.ok) return response;
+      return given(shown === response ? answer : await answerFrom(response));
+    } catch (error) {
+      if (!isAlone) await remember(unanswered);
+      throw error;
+    }
+  };
+
+  return async (request, options) => {
+    const key = keyOf(request);
+    const caller = kit.caller(request);
+    if (key === undefined) return options.run({ id: uuid(), isRepeat: false, caller });
+    const { pathname, search } = new URL(request.url);
+    const account = options.principal.accountId;
+    const id = hashOf(JSON.stringify([account, request.method, pathname, key]));
+    const content = hashOf(`${search}\n`, await bodyBytes(request));
+
+    const until = clock.now() + patience;
+    for (let other = running.get(id); other; other = running.get(id)) {
+      if (other.request !== content) throw reused();
+      if (!(await endsBy(until, { clock, end: other.end }))) throw stillRunning();
+    }
+    const { promise: end, resolve } = Promise.withResolvers<void>();
+    running.set(id, { request: content, end });
+    try {
+      return await attempt({ id, account, request: content, until, caller }, options);
+    } finally {
+      running.delete(id);
+      resolve();
+    }
+  };
+}
+
+/** For a request whose answer held a secret, when it comes again. */
+export function shownOnce(id: string): Fault {
+  return new Fault('idempotency.shown_once', {
+    status: 409,
+    message: `This request made ${id}. Its secret was in the first answer and is not kept. Delete it and make another with another Idempotency-Key.`,
+  });
+}
+
+/** Removes records that are too old to count, oldest first. */
+export async function forgetExpired(store: Pick<Store, 'resources' | 'write'>, now: number): Promise<void> {
+  const order = [{ by: 'createdAt', descending: false }] as const;
+  for (;;) {
+    const oldest = await store.resources.list(kind, { order, limit: batch });
+    const expired = oldest.filter((row) => isExpired(row, now));
+    if (expired.length === 0) return;
+    const { outcome } = await store.write({ rows: expired.map(rowOf), events: [], at: now });
+    // One of the keys was used again in this moment. The next sweep finds the others.
+    if (outcome !== 'ok' || expired.length < batch) return;
+  }
+}
+
+function keyOf(request: Request): string | undefined {
+  const key = request.headers.get('idempotency-key');
+  if (key === null || keyPattern.test(key)) return key ?? undefined;
+  throw new Fault('idempotency.key_invalid', {
+    status: 422,
+    message: `Idempotency-Key: expected 1 to ${idempotencyLimits.keyLength.value} visible ASCII characters without spaces.`,
+  });
+}
+
+/** A row of this kind, deleted unless it is given a body. */
+function rowOf(place: Omit<StoredResource, 'body'>): ResourceCommit['rows'][number] {
+  const { id, account, createdAt, name, revision } = place;
+  return { kind, id, account, createdAt, name, body: null, indexes: {}, revision };
+}
+
+function isExpired(row: StoredResource, now: number): boolean {
+  return row.createdAt + lifetime <= now;
+}
+
+function answerOf(error: unknown): Response {
+  if (error instanceof Fault) return faultResponse(error);
+  throw error;
+}
+
+/** What is stored, with the URLs of this caller. */
+function answerTo(caller: Caller, { id, status, headers, body }: StoredAnswer & { id: string }): Response {
+  const forCaller = (text: string) => addressed(text, { id, caller });
+  return new Response(forCaller(body) || null, {
+    status,
+    headers: headers.map(([name, value]): [string, string] => [name, forCaller(value)]),
+  });
+}
+
+async function answerFrom(response: Response): Promise<StoredAnswer> {
+  const headers = kept.flatMap((name): [string, string][] => {
+    const value = response.headers.get(name);
+    return value === null ? [] : [[name, value]];
+  });
+  return { status: response.status, headers, body: await response.clone().text() };
+}
+
+/** Whether it ended in time. */
+async function endsBy(due: number, options: { clock: Clock; end: Promise<void> }): Promise<boolean> {
+  const late = Promise.withResolvers<boolean>();
+  const cancel = options.clock.at(due, () => late.resolve(false));
+  try {
+    return await Promise.race([options.end.then(() => true), late.promise]);
+  } finally {
+    cancel();
+  }
+}
+
+function hashOf(...parts: readonly (string | Uint8Array)[]): string {
+  const hash = createHash('sha256');
+  for (const part of parts) hash.update(part);
+  return hash.digest('hex');
+}
+
+function reused(): Fault {
+  return new Fault('idempotency.key_reused', {
+    status: 422,
+    message: 'Idempotency-Key: it was used with another body here. Take a new key for a new request.',
+  });
+}
+
+function tooMany(): Fault {
+  return new Fault('idempotency.too_many', {
+    status: 429,
+    message:
+      'Idempotency-Key: this account has used too many of them within 24 h. Send the request without, or later.',
+    retryAfter: 3600,
+  });
+}
+
+function stillRunning(): Fault {
+  return new Fault('idempotency.running', {
+    status: 409,
+    message: 'The first request with this Idempotency-Key is still running. Repeat it later.',
+    retryAfter: 1,
+  });
+}

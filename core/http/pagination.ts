@@ -1,0 +1,170 @@
+import { type TSchema, Type } from '@sinclair/typebox';
+import { listLimits } from '../base/limits.ts';
+import { didYouMean, nearMiss } from '../base/near-miss.ts';
+import type { Filter, ListQuery, OrderTerm, Place, ResourceReader, StoredResource } from '../ports/store.ts';
+import type { Caller } from './caller.ts';
+import { cursorOf, placeOf } from './cursor.ts';
+import { type FilterField, filterSchema, filtersOf } from './filters.ts';
+import { type Answer, flagSchema, json, type Parameters } from './operation.ts';
+import { flagOf, invalidQuery, limitOf } from './query.ts';
+
+/** What is to be known of a resource to list it. */
+export interface ListedResource {
+  readonly kind: string;
+  /** The fields that `filters` may name. */
+  readonly fields: Readonly<Record<string, FilterField>>;
+  /** Who asks: the link to the next page begins with their base URL. */
+  readonly caller: (request: Request) => Caller;
+  readonly resources: ResourceReader;
+  /** Query parameters of its routes on top of those that all lists have. */
+  readonly parameters?: readonly string[];
+}
+
+/** Parameters that the link to the next page has as well. What nobody knows may be a key that went astray. */
+const common = ['limit', 'order', 'filters', 'name', 'count'];
+
+/** What one route lists of it. */
+export interface ListScopeOfRoute {
+  readonly account?: string;
+  readonly where?: Readonly<Record<string, string>>;
+  /** On top of those in the query. */
+  readonly filters?: readonly Filter[];
+  /** A row as it is shown, or a promise of it; the rows of a page are presented at the same time. */
+  readonly present: (row: StoredResource, caller: Caller) => unknown;
+}
+
+/**
+ * Answers list requests, alike for every resource: `limit`, `cursor`, `order`, `filters`, `name`, `count`; the body
+ * is the bare array, `Link` leads to the next page when there is one, `X-Total-Count` says how many there are.
+ * Pages go by key: a row that was there throughout is on one page exactly, whatever comes and goes meanwhile.
+ * Throws 422 `query.invalid`.
+ */
+export function resourceList(resource: ListedResource) {
+  return async (request: Request, scope: ListScopeOfRoute): Promise<Response> => {
+    const url = new URL(request.url);
+    const caller = resource.caller(request);
+    const query = url.searchParams;
+    const limit = limitOf(query);
+    const sorting = sortingOf(query);
+    const list = `${resource.kind} ${JSON.stringify(sorting)}`;
+    const cursor = query.get('cursor');
+    const passedOn = new Set<string>([...common, ...(resource.parameters ?? [])]);
+    refuseMisspelt(query, new Set([...passedOn, 'cursor']));
+    const after = cursor === null ? undefined : placeOf(cursor, list);
+    if (after && needsName(sorting) && after.name === undefined) throw invalidQuery('cursor: incomplete');
+    const { account } = scope;
+    const wanted = filtersOf(query, resource.fields);
+    const where = { ...wanted.where, ...scope.where };
+    const filters = [...(wanted.filters ?? []), ...(scope.filters ?? [])];
+    const isCounted = flagOf(query, 'count') ?? false;
+    const within = { account, where, filters };
+
+    const rows = await resource.resources.list(resource.kind, {
+      ...within,
+      ...sorting,
+      ...(after && { after }),
+      limit: limit + 1,
+    });
+    const page = rows.slice(0, limit);
+    const headers = new Headers();
+    const last = page.at(-1);
+    if (last && rows.length > limit) {
+      const next = new URLSearchParams();
+      for (const name of passedOn) if (query.has(name)) next.set(name, query.get(name) as string);
+      next.set('cursor', cursorOf(placeAt(last, sorting), list));
+      headers.set('link', `<${caller.baseUrl}${url.pathname}?${next}>; rel="next"`);
+    }
+    if (isCounted) {
+      headers.set('x-total-count', String(await resource.resources.count(resource.kind, within)));
+    }
+    return Response.json(await Promise.all(page.map((row) => scope.present(row, caller))), { headers });
+  };
+}
+
+/** The query parameters of every list, for `says`. */
+export function listParameters(fields: ListedResource['fields']): Parameters {
+  const names = orderable.join('|');
+  const once = orderable.map((name) => `(?!.*${name}-.*${name}-)`).join('');
+  return {
+    limit: Type.Integer({
+      minimum: 1,
+      maximum: listLimits.page.value,
+      default: 20,
+      description: 'Rows of one page.',
+    }),
+    cursor: Type.String({
+      description:
+        'Where to go on: from the `Link` of the page before, good for this list in this order only.',
+    }),
+    order: Type.String({
+      pattern: `^${once}(${names})-(true|false)(,(${names})-(true|false))*$`,
+      description: 'Fields with `-true` (descending) or `-false`. Not together with `name`.',
+      examples: ['createdAt-true,name-false'],
+    }),
+    name: Type.String({
+      description: '`asc` or `desc` sorts by name; any other text brings the names most like it first.',
+      examples: ['asc'],
+    }),
+    filters: filterSchema(fields),
+    count: flagSchema('Adds `X-Total-Count`.'),
+  };
+}
+
+/** The answer of every list, for `says`. */
+export function listAnswer(row: TSchema): Answer {
+  return json(Type.Array(row), 'One page, a bare array.', {
+    Link: Type.String({ description: 'Where the next page is, when there is one: `<url>; rel="next"`.' }),
+    'X-Total-Count': Type.Integer({ description: 'Rows on all pages; with `count=1`.' }),
+  });
+}
+
+/** Parameters that nobody knows are ignored, but for those that are nearly one of ours: the list would be another one. */
+function refuseMisspelt(query: URLSearchParams, known: ReadonlySet<string>): void {
+  for (const name of query.keys()) {
+    if (known.has(name)) continue;
+    const meant = nearMiss(name, known);
+    if (meant !== undefined) throw invalidQuery(`${name}: unknown parameter; did you mean ${meant}?`);
+  }
+}
+
+type Sorting = Pick<ListQuery, 'order' | 'likeName'>;
+
+/** `order` or `name` of a list request. */
+function sortingOf(query: URLSearchParams): Sorting {
+  const [order, name] = [query.get('order'), query.get('name')];
+  if (order !== null && name !== null) throw invalidQuery('order: cannot be combined with name');
+  if (order !== null) return { order: orderOf(order) };
+  if (name === 'asc' || name === 'desc') return { order: [{ by: 'name', descending: name === 'desc' }] };
+  const most = listLimits.likeNameLength.value;
+  if (name !== null && name.length > most) throw invalidQuery(`name: expected at most ${most} characters`);
+  // No text is like every name.
+  return name === null || name === '' ? {} : { likeName: name };
+}
+
+/** `field-true,field2-false`; true = descending. */
+function orderOf(text: string): OrderTerm[] {
+  const terms: OrderTerm[] = [];
+  for (const part of text.split(',')) {
+    const [, field = '', direction] = /^(.*)-(true|false)$/.exec(part) ?? [];
+    if (!direction) throw invalidQuery('order: expected field-true (descending) or field-false, with commas');
+    const by = orderable.find((name) => name === field);
+    if (!by)
+      throw invalidQuery(
+        `order: lists cannot be ordered by ${field}; they can by ${orderable.join(', ')}${didYouMean(field, orderable)}`,
+      );
+    if (terms.some((term) => term.by === by)) throw invalidQuery(`order: ${field} is named twice`);
+    terms.push({ by, descending: direction === 'true' });
+  }
+  return terms;
+}
+
+/** A row moves in the list when what it is ordered by changes: these do not, but for the name. */
+const orderable = ['createdAt', 'name', 'id'] as const;
+
+function needsName({ order, likeName }: Sorting): boolean {
+  return likeName !== undefined || (order ?? []).some(({ by }) => by === 'name');
+}
+
+function placeAt({ createdAt, id, name }: StoredResource, sorting: Sorting): Place {
+  return { createdAt, id, ...(needsName(sorting) && { name }) };
+}

@@ -1,0 +1,43 @@
+import { Fault } from '../base/fault.ts';
+import { corsLimits } from '../base/limits.ts';
+import { faultResponse, says } from './http.ts';
+import { nothing } from './operation.ts';
+
+/** Headers of an answer that pages of every origin may read. */
+export const readableByAll = { 'access-control-allow-origin': '*' };
+
+/** The answer, or the fault instead of it, readable by pages of every origin: a browser hides a refusal too. No cache keeps a fault. */
+export async function openly(answer: () => Response | Promise<Response>): Promise<Response> {
+  try {
+    const response = await answer();
+    response.headers.set('access-control-allow-origin', '*');
+    return response;
+  } catch (error) {
+    // What is not there may be there in a moment: no cache is to keep that.
+    if (error instanceof Fault)
+      return faultResponse(error, { ...readableByAll, 'cache-control': 'no-store' });
+    throw error;
+  }
+}
+
+/** What `preflight` does, for the API reference. */
+export function saysPreflight(name: string) {
+  return says('Tells a browser that pages of every origin may ask here.', {
+    name,
+    isOpen: true,
+    answers: { 204: nothing },
+  });
+}
+
+/** Answers a browser that asks before it sends a request to such a route. */
+export function preflight(): Response {
+  return new Response(null, {
+    status: 204,
+    headers: {
+      ...readableByAll,
+      'access-control-allow-methods': 'GET, HEAD, OPTIONS',
+      'access-control-allow-headers': '*',
+      'access-control-max-age': String(corsLimits.publicMaxAge.value),
+    },
+  });
+}

@@ -1,0 +1,209 @@
+import type { Static, TObject } from '@sinclair/typebox';
+import type { AnyElysia } from 'elysia';
+import type { Log } from '../base/log.ts';
+import type { Metrics } from '../base/metrics.ts';
+import type { Caller } from '../http/caller.ts';
+import type { Blobs } from '../ports/blobs.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { Converter } from '../ports/converter.ts';
+import type { Inspector } from '../ports/inspector.ts';
+import type { Intake } from '../ports/intake.ts';
+import type { Media } from '../ports/media.ts';
+import type { Outbound } from '../ports/outbound.ts';
+import type { Packer } from '../ports/packer.ts';
+import type { Pusher } from '../ports/pusher.ts';
+import type { Recorder } from '../ports/recorder.ts';
+import type { Stills } from '../ports/stills.ts';
+import type { LoggedEvent, ResourceCommit, ResourceReader } from '../ports/store.ts';
+import type { Transcoder } from '../ports/transcoder.ts';
+import type { Volatile } from '../ports/volatile.ts';
+import type { Actors, ActorType } from './actor.ts';
+import type { Effect } from './effect.ts';
+import type { EventFeed } from './events.ts';
+import type { LostNode, Nodes } from './nodes.ts';
+import type { Derivation, DerivationSet, Field, FieldSet, ResourceKind } from './resource.ts';
+import type { Collection, Offer, Token } from './token.ts';
+
+/**
+ * Version of what a plugin declares and is given. Grows with each change that a plugin written before would not
+ * survive; the start refuses a plugin of another version.
+ */
+export const contractVersion = 2;
+
+/**
+ * A feature, as data: importing and defining it does no I/O. Boot reads the declarations of all enabled
+ * plugins, reports every problem at once, and starts them in the order of their `needs`.
+ */
+export interface Plugin<C extends TObject = TObject> {
+  /** Kebab-case; the key of its slice of config. */
+  readonly id: string;
+  /** One sentence, shown in the boot tree. */
+  readonly summary: string;
+  /** The `contractVersion` it was written for. Plugins that do not ship with the program must say it. */
+  readonly contract?: number;
+  /** Schema of its slice of config. `{}` must be valid: every key has a default. */
+  readonly config?: C;
+  /** What a schema cannot say of its config: problems of keys that do not go together, each beginning with the key. */
+  readonly contradictions?: (config: Static<C>) => readonly string[];
+  /** Tokens of other plugins that it uses. */
+  readonly needs?: readonly Token<unknown>[];
+  /** Tokens that its `start` provides. */
+  readonly provides?: readonly Token<unknown>[];
+  /** Resources of its own that others may extend. */
+  readonly resources?: readonly ResourceKind[];
+  /** Fields that it adds to resources of other plugins. */
+  readonly extends?: readonly Field<unknown, Kit<C>>[];
+  /** Fields that it tells of resources of other plugins when they are shown. */
+  readonly derives?: readonly Derivation<Kit<C>>[];
+  /** What it offers to other plugins' collections, whether anybody asks or not. */
+  readonly offers?: readonly Offer<Kit<C>>[];
+  // biome-ignore lint/suspicious/noExplicitAny: the machines of one plugin have different types
+  readonly actors?: readonly ActorType<any, StepKit<C>>[];
+  /**
+   * Events that it emits, with one sentence each. One of the account '' is for other plugins alone: no client hears of it.
+   */
+  readonly emits?: Readonly<Record<string, string>>;
+  /**
+   * Orders that its machines emit (`order.*`), and how a node carries them out. Must be harmless twice. One that names a
+   * `node` and its `incarnation` is for that process alone, and is dropped when it has ended; others are carried out
+   * by whoever runs the step.
+   */
+  readonly orders?: Readonly<Record<string, (body: never, kit: Kit<C>) => void>>;
+  /** Work outside its machines, by the name that they invoke it by; done by jobs, at least once. */
+  // biome-ignore lint/suspicious/noExplicitAny: the effects of one plugin have different types
+  readonly effects?: Readonly<Record<string, Effect<any, any, C, Kit<C>>>>;
+  /** Fault codes that its routes answer with: code → status and meaning. */
+  readonly faults?: FaultTable;
+  /**
+   * What it does when an event has happened, `*` for every event without a reaction of its own; at least once, after the
+   * commit. Events of one stream come in order, those of different streams side by side. One that fails is tried again each
+   * second, and the events of its stream wait for it.
+   */
+  readonly reactions?: Readonly<Record<string, (event: LoggedEvent, kit: Kit<C>) => Promise<void>>>;
+  /**
+   * What it does when processes of a node are gone, its own former ones among them: tells whoever they fed. Repeated until
+   * it succeeds, so it must be harmless twice. May be called before `start`.
+   */
+  readonly lostNode?: (lost: LostNode, kit: Kit<C>) => Promise<void>;
+  /**
+   * What one node with the role `actors` does at a time, by name; another begins it when that node is gone. For a moment two
+   * may have it, so that must do no harm. Each returns its stop.
+   */
+  readonly duties?: Readonly<Record<string, (kit: Kit<C>) => Stop>>;
+  readonly routes?: (kit: Kit<C>) => AnyElysia;
+  /** Routes below `/internal/`, for other nodes alone: what `kit.nodes.request` asks. Nobody else gets there. */
+  readonly nodeRoutes?: (kit: Kit<C>) => AnyElysia;
+  /** Starts it; returns its stop. What it provides is provided before this resolves. */
+  readonly start?: (kit: Kit<C>) => Promise<Stop | undefined> | Stop | undefined;
+}
+
+export type Stop = () => Promise<void> | void;
+export type FaultTable = Readonly<Record<string, { readonly status: number; readonly meaning: string }>>;
+
+/** All that a plugin is given. Nothing is global. */
+export interface Kit<C extends TObject = TObject> {
+  readonly config: Static<C>;
+  readonly log: Log;
+  readonly clock: Clock;
+  readonly actors: Actors;
+  readonly resources: ResourceReader & {
+    write(commit: Omit<ResourceCommit, 'at'>): Promise<'ok' | 'conflict'>;
+    /**
+     * A name for something of the actor with this id, drawn until it lies beside that: the row is then read by it with
+     * `isBeside`. Costs as many draws as there are partitions, on average, and as much of its chance: 4 bits of 16 partitions.
+     */
+    nameBeside(id: string, draw: () => string): string;
+  };
+  readonly events: EventFeed;
+  readonly media: Media;
+  /** Recordings that grow on this node. */
+  readonly recorder: Recorder;
+  /** What is broadcast on this node, sent on to other servers. One plugin alone hears of it: `tell` is called once. */
+  readonly pusher: Pusher;
+  /** Renditions of what is broadcast on this node. */
+  readonly transcoder: Transcoder;
+  readonly blobs: Blobs;
+  /** Files that clients send to this node. */
+  readonly intake: Intake;
+  /** Looks into such files. */
+  readonly inspector: Inspector;
+  /** Makes films of films. */
+  readonly converter: Converter;
+  /** Packs files for IPFS. */
+  readonly packer: Packer;
+  /** Pictures of broadcasts and films. */
+  readonly stills: Stills;
+  readonly volatile: Volatile;
+  /** To count what is of use to an operator; no label may hold an id. */
+  readonly metrics: Metrics;
+  /** The only way to call an address that a user chose. */
+  readonly outbound: Outbound;
+  /** Address from which a request came, behind a trusted proxy by its word; undefined when it is not known. */
+  peer(request: Request): string | undefined;
+  /** The client of a request: its address, and what the URLs in its answer begin with. */
+  caller(request: Request): Caller;
+  /**
+   * Silence does not end the connection of this request any more: for one that takes its time, which is then yours to bound.
+   * Call what it answers before the request is answered: then it is as before.
+   */
+  hold(request: Request): () => void;
+  /** Aborted when the program begins to stop. */
+  readonly signal: AbortSignal;
+  readonly deployment: Deployment;
+  readonly nodes: Nodes;
+  /** What a token stands for. Throws for a token that is not among the plugin's `needs`. */
+  use<T>(token: Token<T>): T;
+  provide<T>(token: Token<T>, value: T): void;
+  /** What the enabled plugins offer to a collection, in the order in which they start. */
+  offered<T>(to: Collection<T>): readonly T[];
+  /** The fields that enabled plugins add to a resource. */
+  fields(kind: ResourceKind): FieldSet;
+  /** What enabled plugins tell of a resource when it is shown. */
+  derived(kind: ResourceKind): DerivationSet;
+}
+
+/**
+ * What a step may know beside its state and its event: what is the same on every node and in every repeat. No clock, no
+ * memory, nothing that is stored elsewhere, or a step that is repeated elsewhere would say something else.
+ */
+export type StepKit<C extends TObject = TObject> = Pick<Kit<C>, 'config' | 'fields'> &
+  Pick<Deployment, 'publicUrl'>;
+
+/** What is the same for all plugins of a running program. */
+export interface Deployment {
+  /**
+   * What URLs begin with where there is no request: in events, webhooks and tasks. Without a trailing slash. Answers take
+   * `kit.caller(request).baseUrl`.
+   */
+  readonly publicUrl: string;
+  readonly dataDir: string;
+  /** Given in config, or undefined: then the accounts plugin makes one at the first start. */
+  readonly bootstrapKey: string | undefined;
+  readonly rtmpPort: number;
+  readonly node: NodeIdentity;
+  /**
+   * This process is the only one that ever writes to the data. Otherwise other nodes change rows without its knowledge:
+   * what it remembers of them may be wrong.
+   */
+  readonly isAlone: boolean;
+}
+
+export interface NodeIdentity {
+  readonly id: string;
+  /** New with each process. */
+  readonly incarnation: string;
+}
+
+/** Declares an effect: `effects: { 'webhook.attempt': effect<Input, Output, typeof config>({ … }) }`. */
+export function effect<Input, Output, C extends TObject = TObject>(
+  declared: Effect<Input, Output, C, Kit<C>>,
+): Effect<Input, Output, C, Kit<C>> {
+  return declared;
+}
+
+/** What a plugin says of one effect, whatever its input. */
+export type AnyEffect = NonNullable<Plugin['effects']>[string];
+
+export function definePlugin<C extends TObject>(plugin: Plugin<C>): Plugin<C> {
+  return plugin;
+}

@@ -1,0 +1,140 @@
+import type { Log } from '../../../core/base/log.ts';
+import type { Clock } from '../../../core/ports/clock.ts';
+import type { Job, Jobs } from '../../../core/ports/jobs.ts';
+import { Alarm } from './alarm.ts';
+import type { Bench, Benches } from './benches.ts';
+import { jobLimits } from './limits.ts';
+
+/**
+ * Fills free places with jobs. It looks when told to, by this process or by the queue, and when the time of the next job
+ * or lease has come; with nothing to do it does nothing.
+ */
+export class Claims {
+  readonly #options: ClaimsOptions;
+  readonly #alarm: Alarm;
+  /** Ends of leases of ours that nobody here may be working under; `Jobs.next` does not tell of them. */
+  readonly #lapses = new Set<number>();
+  #looking: Promise<void> | undefined;
+  #isWanted = false;
+  #isOpen = false;
+  #unsubscribe = () => {};
+
+  constructor(options: ClaimsOptions) {
+    this.#options = options;
+    this.#alarm = new Alarm(options.clock, () => this.wake());
+  }
+
+  /** Whether jobs are taken: from `open` to `close`. */
+  get isOpen(): boolean {
+    return this.#isOpen;
+  }
+
+  open(): void {
+    this.#isOpen = true;
+    this.#unsubscribe = this.#options.jobs.subscribe(() => this.wake());
+    this.wake();
+  }
+
+  /** Resolves when the last claim has been answered; what it got has begun. */
+  async close(): Promise<void> {
+    this.#isOpen = false;
+    this.#unsubscribe();
+    this.#alarm.clear();
+    await this.#looking;
+  }
+
+  wake(): void {
+    this.#isWanted = true;
+    if (this.#looking || !this.#isOpen) return;
+    this.#looking = this.#look()
+      .catch((error: unknown) => {
+        if (!this.#isOpen) return;
+        const { clock, log } = this.#options;
+        log.error('jobs could not be claimed; it is tried again', { error });
+        this.#isWanted = false;
+        this.wakeAt(clock.now() + jobLimits.retry);
+      })
+      .finally(() => {
+        this.#looking = undefined;
+        if (this.#isWanted) this.wake();
+      });
+  }
+
+  wakeAt(at: number): void {
+    if (this.#isOpen) this.#alarm.setFor(at);
+  }
+
+  /** This process may hold a lease until then without knowing of it, or with nobody at work: then it looks again. */
+  wakeAfterLease(until: number): void {
+    if (!this.#isOpen) return;
+    // In whole seconds, so that there are never many.
+    const at = Math.ceil(until / 1000) * 1000;
+    this.#lapses.add(at);
+    this.#alarm.setFor(at);
+  }
+
+  async #look(): Promise<void> {
+    const { benches, jobs, owner, clock } = this.#options;
+    const began = clock.now();
+    while (this.#isWanted && this.#isOpen) {
+      this.#isWanted = false;
+      await Promise.all(benches.all.map((bench) => this.#fill(bench)));
+    }
+    for (const at of this.#lapses) {
+      if (at <= began) this.#lapses.delete(at);
+      else this.wakeAt(at);
+    }
+    // Those that are behind wait for a place, not for a time.
+    const kinds = benches.all.filter(({ isBehind }) => !isBehind).map(({ kind }) => kind.kind);
+    if (!this.#isOpen || kinds.length === 0) return;
+    const next = await jobs.next(kinds, owner);
+    if (next !== undefined) this.wakeAt(next);
+  }
+
+  async #fill(bench: Bench): Promise<void> {
+    const { kind } = bench;
+    const limit = Math.min(kind.concurrency - bench.taken, jobLimits.claim);
+    if (limit <= 0) {
+      bench.isBehind = true;
+      return;
+    }
+    const { jobs, owner, clock, isRunning, begin } = this.#options;
+    const now = clock.now();
+    const until = now + kind.lease;
+    bench.taken += limit;
+    try {
+      const claimed = await jobs.claim(kind.kind, { owner, limit, now, until }).finally(() => {
+        bench.taken -= limit;
+      });
+      bench.isBehind = claimed.length === limit;
+      if (bench.isBehind) this.#isWanted = true;
+      const stillRunning = claimed.filter(({ id }) => isRunning(id));
+      for (const job of claimed) {
+        if (stillRunning.includes(job)) continue;
+        bench.taken += 1;
+        begin(bench, { job, until });
+      }
+      for (const { id } of stillRunning) {
+        // Its lease ran out, it was told to stop and has not done so yet: not a second time beside it.
+        const due = now + jobLimits.retry;
+        await jobs.release(owner, { id, due, isUncounted: true });
+        this.wakeAt(due);
+      }
+    } catch (error) {
+      // Claimed all the same, perhaps, or not handed back.
+      this.wakeAfterLease(until);
+      throw error;
+    }
+  }
+}
+
+interface ClaimsOptions {
+  readonly benches: Benches;
+  readonly jobs: Jobs;
+  readonly owner: string;
+  readonly clock: Clock;
+  readonly log: Log;
+  isRunning(id: string): boolean;
+  /** Gets a job for a place that was taken for it. */
+  begin(bench: Bench, claimed: { job: Job; until: number }): void;
+}

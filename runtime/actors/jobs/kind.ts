@@ -1,0 +1,72 @@
+import type { AnyEffect, Kit } from '../../../core/plugin/plugin.ts';
+import { effectDefaults, jobLimits } from './limits.ts';
+
+/** A kind of job, as its plugin declares it and the deployment configures it. Times in ms. */
+export interface JobKind {
+  readonly kind: string;
+  readonly concurrency: number;
+  readonly timeout: number;
+  readonly lease: number;
+  readonly attempts: number;
+  readonly backoff: { readonly first: number; readonly most: number };
+  readonly queue: number;
+  notBefore(input: unknown): number | undefined;
+  run: AnyEffect['run'];
+  /** Of the plugin that declares it. */
+  readonly kit: () => Kit;
+}
+
+const name = /^[a-z][a-zA-Z0-9.-]{0,99}$/;
+
+/** What an effect says, completed and checked: each problem names the effect and what was expected. */
+export function jobKind(
+  kind: string,
+  options: { effect: AnyEffect; config: unknown; kit: () => Kit },
+): { kind: JobKind; problems: string[] } {
+  const { effect, kit } = options;
+  const problems: string[] = [];
+  const number = (key: keyof typeof jobLimits & string, given: unknown): number => {
+    const { least, most } = jobLimits[key] as { least: number; most: number };
+    if (!(Number.isInteger(given) && (given as number) >= least && (given as number) <= most)) {
+      problems.push(`effect ${kind}: ${key} must be a whole number from ${least} to ${most}, not ${given}`);
+    }
+    return given as number;
+  };
+  const configured = (value: number | ((config: never) => number)) =>
+    typeof value === 'function' ? value(options.config as never) : value;
+
+  if (!name.test(kind)) problems.push(`effect ${kind}: its name must match ${name}`);
+  const { first, most } = effect.backoff ?? effectDefaults.backoff;
+  const whole: JobKind = {
+    kind,
+    concurrency: number('concurrency', configured(effect.concurrency)),
+    timeout: number('timeout', configured(effect.timeout)),
+    lease: number('lease', effect.lease ?? effectDefaults.lease),
+    attempts: number('attempts', effect.attempts ?? effectDefaults.attempts),
+    backoff: { first: number('backoff', first), most: number('backoff', most) },
+    queue: number('queue', effect.queue ?? effectDefaults.queue),
+    notBefore: (input) => effect.notBefore?.(input),
+    run: effect.run,
+    kit,
+  };
+  if (first > most) problems.push(`effect ${kind}: backoff.first must not be above backoff.most`);
+  return { kind: whole, problems };
+}
+
+/**
+ * Wait after a failed attempt, ms: doubling, and up to a quarter less by chance, so that jobs that failed together do
+ * not come back together. The chance is drawn from the id: the same job waits the same time in every run of a test.
+ * At least `retryAfter` ms, up to an hour: so long the other side wants to be left alone.
+ */
+export function backoffOf(
+  { backoff }: Pick<JobKind, 'backoff'>,
+  job: { readonly id: string; readonly attempt: number; readonly retryAfter?: number | undefined },
+): number {
+  const whole = Math.min(backoff.most, backoff.first * 2 ** Math.min(job.attempt - 1, 30));
+  let hash = job.attempt;
+  for (let index = 0; index < job.id.length; index += 1) {
+    hash = (Math.imul(hash, 31) + job.id.charCodeAt(index)) >>> 0;
+  }
+  const asked = Math.min(job.retryAfter ?? 0, jobLimits.retryAfter);
+  return Math.max(Math.ceil(whole * (1 - (hash % 1000) / 4000)), asked);
+}

@@ -1,0 +1,97 @@
+import type { Log } from '../../../core/base/log.ts';
+import type { Clock } from '../../../core/ports/clock.ts';
+import type { Jobs } from '../../../core/ports/jobs.ts';
+import { Alarm } from './alarm.ts';
+import { jobLimits } from './limits.ts';
+
+interface Lease {
+  until: number;
+  readonly length: number;
+}
+
+/**
+ * Keeps the leases of running jobs alive: each is moved on when a third of it has passed, all that are due in one
+ * write. A lease that somebody else has is lost, and so is one whose end has come, whatever became of the write:
+ * from then on another may have the job.
+ */
+export class Leases {
+  readonly #options: LeasesOptions;
+  readonly #leases = new Map<string, Lease>();
+  readonly #alarm: Alarm;
+  #isBeating = false;
+  #retryAt = 0;
+
+  constructor(options: LeasesOptions) {
+    this.#options = options;
+    this.#alarm = new Alarm(options.clock, () => this.#look());
+  }
+
+  hold(id: string, lease: { until: number; length: number }): void {
+    this.#leases.set(id, { ...lease });
+    this.#arm();
+  }
+
+  drop(id: string): void {
+    this.#leases.delete(id);
+    if (this.#leases.size === 0) this.#alarm.clear();
+  }
+
+  stop(): void {
+    this.#leases.clear();
+    this.#alarm.clear();
+  }
+
+  #look(): void {
+    const now = this.#options.clock.now();
+    for (const [id, { until }] of [...this.#leases]) if (until <= now) this.#lose(id);
+    const due = [...this.#leases].filter(([, lease]) => beatOf(lease) <= now);
+    if (due.length > 0 && !this.#isBeating && this.#retryAt <= now) {
+      this.#isBeating = true;
+      void this.#beat(due.map(([id, { length }]) => ({ id, until: now + length }))).finally(() => {
+        this.#isBeating = false;
+        this.#arm();
+      });
+    }
+    this.#arm();
+  }
+
+  async #beat(moved: { id: string; until: number }[]): Promise<void> {
+    const { clock, jobs, owner, log } = this.#options;
+    try {
+      const lost = new Set(await jobs.beat(owner, moved));
+      for (const { id, until } of moved) {
+        const lease = this.#leases.get(id);
+        if (lost.has(id)) this.#lose(id);
+        else if (lease) lease.until = until;
+      }
+    } catch (error) {
+      log.error('leases of jobs could not be kept; it is tried again', { jobs: moved.length, error });
+      this.#retryAt = clock.now() + jobLimits.retry;
+    }
+  }
+
+  #lose(id: string): void {
+    if (this.#leases.delete(id)) this.#options.onLost(id);
+  }
+
+  #arm(): void {
+    for (const lease of this.#leases.values()) {
+      const beat = this.#isBeating ? lease.until : Math.max(beatOf(lease), this.#retryAt);
+      this.#alarm.setFor(Math.min(beat, lease.until));
+    }
+  }
+}
+
+interface LeasesOptions {
+  readonly jobs: Jobs;
+  readonly owner: string;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Another may have this job from now on. */
+  onLost(id: string): void;
+}
+
+/** When a third of it has passed. */
+function beatOf({ until, length }: Lease): number {
+  return until - Math.floor((length * 2) / 3);
+}

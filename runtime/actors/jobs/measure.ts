@@ -1,0 +1,38 @@
+import type { Metrics } from '../../../core/base/metrics.ts';
+import type { Clock } from '../../../core/ports/clock.ts';
+import type { Jobs, JobTotals } from '../../../core/ports/jobs.ts';
+import type { JobKind } from './kind.ts';
+import type { JobWorkers } from './workers.ts';
+
+/** How much work there is, by kind: asked for when somebody reads the metrics. */
+export function measureJobs(metrics: Metrics, parts: MeasuredJobs): void {
+  const { clock, jobs, workers, kinds } = parts;
+  let totals = new Map<string, JobTotals>();
+  metrics.beforeReading(async () => {
+    totals = new Map((await jobs.totals()).map((one) => [one.kind, one]));
+  });
+  const byKind = (value: (kind: string) => number) => () =>
+    kinds.map(({ kind }) => ({ labels: { kind }, value: value(kind) }));
+  metrics.readings('millrace_jobs_running', {
+    help: 'Jobs that this process runs, by kind.',
+    read: byKind((kind) => workers.running(kind)),
+  });
+  metrics.readings('millrace_jobs_waiting', {
+    help: 'Jobs that wait for a place, for their time or for another attempt, by kind.',
+    read: byKind((kind) => Math.max(0, (totals.get(kind)?.count ?? 0) - workers.running(kind))),
+  });
+  metrics.readings('millrace_job_oldest_seconds', {
+    help: 'Age of the oldest job that is not finished, by kind; 0 when there is none.',
+    read: byKind((kind) => {
+      const oldest = totals.get(kind)?.oldest;
+      return oldest === undefined ? 0 : Math.max(0, clock.now() - oldest) / 1000;
+    }),
+  });
+}
+
+interface MeasuredJobs {
+  readonly clock: Clock;
+  readonly jobs: Jobs;
+  readonly workers: JobWorkers;
+  readonly kinds: readonly JobKind[];
+}

@@ -1,0 +1,217 @@
+import type { Job, JobWrite } from '../../../core/ports/jobs.ts';
+import type { CommittedJobs, Workshop } from '../workshop.ts';
+import { type Bench, Benches } from './benches.ts';
+import { Claims } from './claims.ts';
+import type { JobCounts } from './job-counts.ts';
+import type { JobKind } from './kind.ts';
+import { Leases } from './leases.ts';
+import { jobLimits } from './limits.ts';
+import { type Interruption, interrupt, type Run, type RunOptions, worked } from './run.ts';
+
+/**
+ * Runs jobs, at most as many of a kind as it has places. It wakes when a commit adds one, when a place gets free, and
+ * when the time of the next has come. A job that a step adds while a place is free is leased in the step's commit.
+ */
+export class JobWorkers implements Workshop {
+  readonly #options: WorkersOptions;
+  readonly #benches: Benches;
+  readonly #runs = new Map<string, Run>();
+  readonly #leases: Leases;
+  readonly #claims: Claims;
+  #givenUp = 0;
+  #onEnded = () => {};
+  #recounting: Promise<void> | undefined;
+  #countedAt = Number.NEGATIVE_INFINITY;
+  readonly #stops: (() => void)[] = [];
+
+  constructor(options: WorkersOptions) {
+    this.#options = options;
+    this.#benches = new Benches(options.kinds);
+    this.#leases = new Leases({ ...options, onLost: (id) => this.#interrupt(id, 'lost') });
+    this.#claims = new Claims({
+      ...options,
+      benches: this.#benches,
+      isRunning: (id) => this.#runs.has(id),
+      begin: (bench, claimed) => this.#begin(bench, claimed),
+    });
+  }
+
+  async start(): Promise<void> {
+    const { jobs, log } = this.#options;
+    for (const { kind, count } of await jobs.totals()) {
+      const bench = this.#benches.find(kind);
+      if (bench) bench.unfinished = count;
+      else log.warn('jobs wait for an effect of no enabled plugin', { kind, count });
+    }
+    this.#claims.open();
+    this.#stops.push(jobs.subscribe(() => this.#claims.wake()));
+  }
+
+  /**
+   * Claims no more, tells every effect to stop, and hands its job back. Resolves when all have ended, or when they
+   * have had the time to.
+   */
+  async stop(): Promise<void> {
+    const { clock, log } = this.#options;
+    for (const stop of this.#stops.splice(0)) stop();
+    const closed = this.#claims.close();
+    for (const id of this.#runs.keys()) this.#interrupt(id, 'stopping');
+    let cancel = () => {};
+    const late = new Promise<void>((resolve) => {
+      cancel = clock.at(clock.now() + jobLimits.stop, resolve);
+    });
+    await Promise.race([late, closed.then(() => this.#idle())]);
+    cancel();
+    this.#leases.stop();
+    for (const { job } of this.#runs.values()) log.error('an effect did not stop', { job: job.id });
+  }
+
+  /** Looks for jobs now: some may have become ready that the queue does not announce to this process. */
+  wake(): void {
+    this.#claims.wake();
+  }
+
+  /** Jobs of this kind that are being run here. */
+  running(kind: string): number {
+    let running = 0;
+    for (const { job } of this.#runs.values()) if (job.kind === kind) running += 1;
+    return running;
+  }
+
+  /** Jobs of all kinds that are being run here, with those that were given up and go on all the same. */
+  get allRunning(): number {
+    return this.#runs.size + this.#givenUp;
+  }
+
+  prepare(...[wanted, { at, isResult }]: Parameters<Workshop['prepare']>): JobWrite[] {
+    const { owner, isShared = false, clock } = this.#options;
+    if (isShared && clock.now() - this.#countedAt >= jobLimits.recount) this.#recount();
+    try {
+      const isOpen = this.#claims.isOpen && !isShared;
+      return this.#benches.admitted(wanted, { at, isResult, owner, isOpen });
+    } catch (error) {
+      this.#recount();
+      throw error;
+    }
+  }
+
+  committed({ actor, at, jobs, claimed, cancels }: CommittedJobs): void {
+    for (const id of cancels) {
+      const bench = this.#benches.find(kindOf(id));
+      if (bench) bench.unfinished -= 1;
+      this.#interrupt(id, 'cancelled');
+    }
+    for (const { id, kind, child, input, due, lease } of jobs) {
+      const bench = this.#benches.of(kind);
+      bench.unfinished += 1;
+      if (lease && claimed.includes(id)) {
+        const job: Job = { id, kind, actor, child, input, addedAt: at, attempt: 1 };
+        this.#begin(bench, { job, until: lease.until });
+        continue;
+      }
+      if (lease) bench.taken -= 1;
+      if (due > at) this.#claims.wakeAt(due);
+      else {
+        bench.isBehind = true;
+        this.#claims.wake();
+      }
+    }
+  }
+
+  dropped(jobs: readonly JobWrite[]): void {
+    for (const { kind, lease } of jobs) {
+      if (!lease) continue;
+      const bench = this.#benches.of(kind);
+      bench.taken -= 1;
+      if (bench.isBehind) this.#claims.wake();
+      // Should it have been written after all, then with a lease that nobody here knows of.
+      this.#claims.wakeAfterLease(lease.until);
+    }
+  }
+
+  #begin(bench: Bench, { job, until }: { job: Job; until: number }): void {
+    const { counts, log } = this.#options;
+    const run: Run = { job, bench, abort: new AbortController() };
+    this.#runs.set(job.id, run);
+    this.#leases.hold(job.id, { until, length: bench.kind.lease });
+    // What was claimed while the program began to stop goes back like the others.
+    if (!this.#claims.isOpen) interrupt(run, 'stopping');
+    worked(run, {
+      ...this.#options,
+      onPutBack: (due) => this.#claims.wakeAt(due),
+      onGivenUp: (ended) => {
+        this.#givenUp += 1;
+        void ended.then(() => {
+          this.#givenUp -= 1;
+        });
+      },
+    })
+      .then((end) => {
+        counts?.count(job.kind, end);
+        if (end !== 'lost') return;
+        // Somebody else has it, and should they die over it, it comes back; or it is ours by a beat that was answered late.
+        this.#claims.wake();
+        this.#claims.wakeAfterLease(this.#options.clock.now() + bench.kind.lease);
+        this.#recount();
+      })
+      .catch((error: unknown) => {
+        log.error('a job could not be put back; its lease must end first', { job: job.id, error });
+        this.#claims.wakeAfterLease(this.#options.clock.now() + bench.kind.lease);
+      })
+      .finally(() => this.#ended(run));
+  }
+
+  #ended({ job, bench }: Run): void {
+    this.#leases.drop(job.id);
+    this.#runs.delete(job.id);
+    bench.taken -= 1;
+    if (bench.isBehind) this.#claims.wake();
+    this.#onEnded();
+  }
+
+  /** Resolves when no job is being run. */
+  #idle(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#onEnded = () => {
+        if (this.#runs.size === 0) resolve();
+      };
+      this.#onEnded();
+    });
+  }
+
+  /** What others did with jobs is seen in the queue alone. */
+  #recount(): void {
+    const { jobs, log, clock } = this.#options;
+    this.#countedAt = clock.now();
+    this.#recounting ??= jobs
+      .totals()
+      .then((totals) => {
+        const counts = new Map(totals.map(({ kind, count }) => [kind, count]));
+        for (const bench of this.#benches.all) bench.unfinished = counts.get(bench.kind.kind) ?? 0;
+      })
+      .catch((error: unknown) => log.warn('jobs could not be counted', { error }))
+      .finally(() => {
+        this.#recounting = undefined;
+      });
+  }
+
+  #interrupt(id: string, why: Interruption): void {
+    const run = this.#runs.get(id);
+    if (run) interrupt(run, why);
+  }
+}
+
+export interface WorkersOptions extends Omit<RunOptions, 'onPutBack' | 'onGivenUp'> {
+  readonly kinds: readonly JobKind[];
+  readonly counts?: JobCounts;
+  /**
+   * The queue is shared with other nodes: jobs come to it after the commit, so that none begins with it, and how many
+   * there are is known from now and then.
+   */
+  readonly isShared?: boolean;
+}
+
+/** An effect id ends with its kind, which has no slash. */
+function kindOf(id: string): string {
+  return id.slice(id.lastIndexOf('/') + 1);
+}

@@ -1,0 +1,56 @@
+/** How many do something at one time; others wait for their turn, in the order of asking. */
+export class Semaphore {
+  readonly #most: number;
+  readonly #waitingMost: number;
+  readonly #waiting = new Set<{ begin(): void; refuse(reason: unknown): void }>();
+  #running = 0;
+
+  constructor(limits: { readonly running: number; readonly waiting: number }) {
+    this.#most = limits.running;
+    this.#waitingMost = limits.waiting;
+  }
+
+  /** Resolves when there is a place; the answer gives it back. `full`: too many wait. Throws the reason of an aborted signal. */
+  async take(signal: AbortSignal): Promise<(() => void) | 'full'> {
+    signal.throwIfAborted();
+    if (this.#running >= this.#most) {
+      if (this.#waiting.size >= this.#waitingMost) return 'full';
+      await this.#turn(signal);
+    } else this.#running += 1;
+    return () => this.#leave();
+  }
+
+  /** Nobody who waits gets a place any more. */
+  refuse(reason: unknown): void {
+    for (const one of this.#waiting) one.refuse(reason);
+  }
+
+  #turn(signal: AbortSignal): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const leave = () => {
+        this.#waiting.delete(one);
+        signal.removeEventListener('abort', abort);
+      };
+      const one = {
+        begin() {
+          leave();
+          resolve();
+        },
+        refuse(reason: unknown) {
+          leave();
+          reject(reason);
+        },
+      };
+      const abort = () => one.refuse(signal.reason);
+      signal.addEventListener('abort', abort);
+      this.#waiting.add(one);
+    });
+  }
+
+  /** The place goes to whoever waits longest. */
+  #leave(): void {
+    const [next] = this.#waiting;
+    if (next) next.begin();
+    else this.#running -= 1;
+  }
+}

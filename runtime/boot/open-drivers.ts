@@ -1,0 +1,176 @@
+import { join } from 'node:path';
+import { Fault } from '../../core/base/fault.ts';
+import type { Log } from '../../core/base/log.ts';
+import type { Blobs } from '../../core/ports/blobs.ts';
+import type { Bus } from '../../core/ports/bus.ts';
+import type { Clock } from '../../core/ports/clock.ts';
+import type { Jobs } from '../../core/ports/jobs.ts';
+import type { Store } from '../../core/ports/store.ts';
+import type { Volatile } from '../../core/ports/volatile.ts';
+import { readPem } from '../base/read-pem.ts';
+import type { KafkaBusOptions } from '../drivers/bus/kafka/index.ts';
+import { engineLimits } from './limits.ts';
+
+/**
+ * The drivers that a config names. Of the others neither code nor client is loaded. Nothing is connected yet: that
+ * begins with the first call.
+ */
+export async function openDrivers(settings: DriverSettings, context: DriverContext): Promise<OpenDrivers> {
+  const [main, blobs] = await Promise.all([
+    settings.drivers.store === 'redis' ? ofCluster(settings, context) : embedded(settings, context),
+    openBlobs(settings, context),
+  ]);
+  return { ...main, blobs };
+}
+
+/** What `config/schema.ts` says, checked: what a driver of the set needs is there. */
+export interface DriverSettings {
+  readonly drivers: { readonly store: 'sqlite' | 'redis'; readonly blobs: 'fs' | 's3' };
+  readonly dataDir: string;
+  readonly redis: {
+    readonly url?: string;
+    /** Path of a PEM file. */
+    readonly ca?: string;
+    readonly namespace: string;
+    readonly fsync: 'everysec' | 'always';
+    readonly allowLoss: boolean;
+  };
+  readonly kafka: {
+    readonly brokers: readonly string[];
+    readonly ssl: boolean;
+    /** Paths of PEM files. */
+    readonly ca?: string;
+    readonly cert?: string;
+    readonly key?: string;
+    readonly sasl?: KafkaBusOptions['sasl'];
+    readonly replication?: number;
+    readonly minInsync?: number;
+    readonly namespace: string;
+    readonly partitions: number;
+  };
+  readonly s3: {
+    readonly endpoint?: string;
+    readonly bucket?: string;
+    readonly region: string;
+    readonly accessKeyId?: string;
+    readonly secretAccessKey?: string;
+    readonly forcePathStyle?: boolean;
+  };
+  readonly node: { readonly id?: string };
+}
+
+interface DriverContext {
+  readonly clock: Clock;
+  readonly log: Log;
+  /** The store cannot go on. */
+  onFailure(error: Error): void;
+}
+
+export interface OpenDrivers extends DriversOfSet {
+  readonly blobs: Blobs;
+}
+
+interface DriversOfSet {
+  readonly store: Store;
+  readonly jobs: Jobs;
+  readonly volatile: Volatile;
+  /** Where there may be several nodes. */
+  readonly bus?: Bus;
+  /** Engines that the API needs: name → a question that it answers when it can. */
+  readonly engines?: Readonly<Record<string, () => Promise<unknown>>>;
+}
+
+async function embedded(
+  { dataDir }: DriverSettings,
+  { clock, onFailure }: DriverContext,
+): Promise<DriversOfSet> {
+  const [{ sqliteStore }, { memoryVolatile }] = await Promise.all([
+    import('../drivers/store/sqlite/index.ts'),
+    import('../drivers/volatile/memory.ts'),
+  ]);
+  const store = sqliteStore({ file: join(dataDir, 'millrace.db'), onFailure });
+  return { store, jobs: store.jobs, volatile: memoryVolatile({ clock }) };
+}
+
+async function ofCluster(settings: DriverSettings, { clock, log }: DriverContext): Promise<DriversOfSet> {
+  const [{ redisStore }, { redisVolatile }, { bullmqJobs }, { kafkaBus }] = await Promise.all([
+    import('../drivers/store/redis/index.ts'),
+    import('../drivers/volatile/redis/index.ts'),
+    import('../drivers/jobs/bullmq/index.ts'),
+    import('../drivers/bus/kafka/index.ts'),
+  ]);
+  const { redis, kafka, node } = settings;
+  const ca = await pemOf('redis.ca', redis.ca);
+  const redisOptions = {
+    ...{ url: needed(redis.url, 'redis.url'), namespace: redis.namespace, log },
+    ...(ca !== undefined && { ca }),
+  };
+  const { fsync, allowLoss } = redis;
+  const id = needed(node.id, 'node.id');
+  const store = redisStore({ ...redisOptions, fsync, allowLoss });
+  const bus = kafkaBus({ ...(await kafkaOptions(kafka)), node: id, clock, log });
+  return {
+    ...{ store, bus },
+    jobs: bullmqJobs(redisOptions),
+    volatile: redisVolatile(redisOptions),
+    engines: {
+      redis: () => store.resources.get('node', id),
+      async kafka() {
+        await bus.ping();
+        checkHeard(bus, clock.now());
+      },
+    },
+  };
+}
+
+async function kafkaOptions(
+  kafka: DriverSettings['kafka'],
+): Promise<Omit<KafkaBusOptions, 'node' | 'clock' | 'log'>> {
+  const { brokers, namespace, partitions, ssl, sasl, replication, minInsync } = kafka;
+  const [ca, cert, key] = await Promise.all([
+    pemOf('kafka.ca', kafka.ca),
+    pemOf('kafka.cert', kafka.cert),
+    pemOf('kafka.key', kafka.key),
+  ]);
+  const files = { ...(ca !== undefined && { ca }), ...(cert !== undefined && { cert, key }) };
+  return {
+    ...{ brokers, namespace, partitions },
+    ...(ssl && { ssl: Object.keys(files).length > 0 ? files : true }),
+    ...(sasl && { sasl }),
+    ...(replication !== undefined && { replication }),
+    ...(minInsync !== undefined && { minInsync }),
+  };
+}
+
+async function pemOf(key: string, path: string | undefined): Promise<string | undefined> {
+  return path === undefined ? undefined : readPem(key, path);
+}
+
+/** Throws when nothing was heard of any partition that this node consumes, whatever else Kafka answers. */
+function checkHeard(bus: Bus, now: number): void {
+  const lags = bus.lags();
+  const isSilent = lags.every(({ heardAt }) => now - heardAt > engineLimits.silence.value);
+  if (lags.length > 0 && isSilent) throw new Error('Kafka does not answer');
+}
+
+async function openBlobs({ drivers, dataDir, s3 }: DriverSettings, { clock }: DriverContext): Promise<Blobs> {
+  if (drivers.blobs === 'fs') {
+    const { fsBlobs } = await import('../drivers/blobs/fs/index.ts');
+    return fsBlobs({ folder: join(dataDir, 'blobs') });
+  }
+  const { s3Blobs } = await import('../drivers/blobs/s3/index.ts');
+  const { bucket, accessKeyId, secretAccessKey } = s3;
+  return s3Blobs({
+    ...s3,
+    clock,
+    bucket: needed(bucket, 's3.bucket'),
+    accessKeyId: needed(accessKeyId, 's3.accessKeyId'),
+    secretAccessKey: needed(secretAccessKey, 's3.secretAccessKey'),
+  });
+}
+
+/** The check of the config lets none of these through. */
+function needed(value: string | undefined, key: string): string {
+  if (value !== undefined) return value;
+  throw new Fault('config.invalid', { status: 500, message: `${key}: is required with these drivers` });
+}

@@ -1,0 +1,45 @@
+import { join } from 'node:path';
+import type { Role } from '../../core/plugin/nodes.ts';
+import type { Booted } from './boot.ts';
+
+/** What a person sees when the server is up: what runs, where, and what to do next, as far as this node does it. */
+export function welcome(options: {
+  booted: Booted;
+  config: { dataDir: string; bootstrapKey?: string; rtmp: { port: number }; roles: readonly Role[] };
+  publicUrl: string;
+  /** The API key itself, for a terminal; undefined where it could end up in a log. */
+  key: string | undefined;
+  took: number;
+}): string {
+  const { booted, config, publicUrl, took } = options;
+  const notes = Object.fromEntries(booted.plugins.map(({ id, summary }) => [id, summary]));
+  const rtmp = `rtmp://${new URL(publicUrl).hostname}:${config.rtmp.port}/live`;
+  const keyFile = join(config.dataDir, 'bootstrap-key');
+  const place = config.bootstrapKey === undefined ? `in the file ${keyFile}` : 'the one in your config';
+  const key = options.key === undefined ? place : `${options.key} (${place})`;
+  const bearer = config.bootstrapKey === undefined ? `$(cat ${keyFile})` : '<your key>';
+  const api = `  API       ${publicUrl}/api\n`;
+  const keyLine = `  API key   ${key}\n`;
+  const steps = [
+    `Create a stream:
+   curl -s ${publicUrl}/api/stream -H "Authorization: Bearer ${bearer}" -d '{"name":"First"}'`,
+    `Broadcast to it, with its streamKey:
+   OBS       Settings → Stream → Custom: server ${rtmp}, stream key <streamKey>
+   ffmpeg    ffmpeg -re -i video.mp4 -c copy -f flv ${rtmp}/<streamKey>
+   Send a key frame every 2 s: in OBS Settings → Output → Keyframe Interval 2 s, with an ffmpeg that encodes
+   -g 60 at 30 frames a second (x264: keyint=60).`,
+    `Watch it at ${publicUrl}/watch/<playbackId>. Or let "npm run demo" do all three.`,
+  ];
+  const { roles } = config;
+  const [isApi, isMedia] = [roles.includes('api'), roles.includes('media')];
+  const told = isApi && isMedia ? steps.map((step, at) => `${at + 1}. ${step}`) : [];
+  const part = `  Roles     ${roles.join(', ')}; the other nodes do the rest\n`;
+  const broadcast = isMedia ? `  Broadcast ${rtmp}/<streamKey>\n` : '';
+  return `
+Millrace is up (${took} ms)
+${booted.tree.lines(notes).join('\n')}
+
+${isApi ? api : ''}${told.length > 0 ? '' : broadcast}  Watch     ${publicUrl}/watch/{playbackId}
+${isApi ? keyLine : ''}${told.length > 0 ? `\n${told.join('\n')}\n` : part}
+`;
+}

@@ -1,0 +1,98 @@
+import { mkdir, readdir, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { uuid } from '../../../core/base/ids.ts';
+import { valuesOf } from '../../../core/base/limit-table.ts';
+import { Removed } from '../../../core/plugin/sweep-counts.ts';
+import type { Clock } from '../../../core/ports/clock.ts';
+import type { Intake } from '../../../core/ports/intake.ts';
+import { type DiskLook, lookAtDisk } from '../../disk/look.ts';
+import { intakeLimits } from './limits.ts';
+import type { PartialShared } from './partial-file.ts';
+import { partialFiles } from './partial-files.ts';
+import type { Hashes } from './protocol.ts';
+import { type Destination, Receiving, tooLarge } from './receiving.ts';
+import { Room } from './room.ts';
+import { unavailable, Writer } from './writer.ts';
+
+/** Takes files in by a thread that writes and hashes them. `reserve`: bytes of the disk that are not for files that come. */
+export function diskIntake(options: {
+  readonly folder: string;
+  readonly clock: Clock;
+  readonly reserve: number;
+  /** Folder in which they end, where that is one of this machine: on a disk of its own it must have room for them too. */
+  readonly store?: string | undefined;
+  /** Of tests, as are `limits`. */
+  readonly look?: DiskLook;
+  readonly limits?: Partial<Record<keyof typeof intakeLimits, number>>;
+}): Intake {
+  const { folder, clock, reserve } = options;
+  const limits = { ...valuesOf(intakeLimits), ...options.limits };
+  const running = new Map<Receiving<unknown>, Promise<unknown>>();
+  const room = new Room({ spool: folder, store: options.store, reserve, look: options.look ?? lookAtDisk });
+  let isClosed = false;
+  const shared: PartialShared = {
+    ...{ clock, limits, room, unwritten: 0 },
+    writer: new Writer({ clock, idle: limits.idle }),
+    async track(receiving, body) {
+      if (isClosed) throw unavailable('the server is about to end');
+      const run = receiving.run(body);
+      running.set(receiving, run);
+      return run.finally(() => running.delete(receiving));
+    },
+  };
+  const partial = partialFiles({ folder, another: ending, shared });
+
+  return {
+    partial,
+    async open() {
+      await mkdir(folder, { recursive: true });
+      const left = (await readdir(folder)).filter((name) => name.endsWith(ending));
+      const removed = new Removed();
+      for (const name of left) {
+        const path = join(folder, name);
+        const { size } = await stat(path);
+        await rm(path, { force: true });
+        removed.add(size);
+      }
+      for (const size of await partial.open()) removed.add(size);
+      return removed.told;
+    },
+    checkRoom: (bytes) => room.check(bytes),
+    async receive(body, given) {
+      given.signal.throwIfAborted();
+      if (isClosed) throw unavailable('the server is about to end');
+      if ((given.expected ?? 0) > given.most) throw tooLarge(given.most);
+      const path = join(folder, `${uuid()}${ending}`);
+      const { writer } = shared;
+      const to: Destination<{ readonly size: number } & Hashes> = {
+        ...{ base: 0, most: given.most },
+        tooMuch: () => tooLarge(given.most),
+        begin: (ears) => writer.begin({ path, sync: limits.sync }, ears),
+        end: (id) => writer.end(id),
+        breakOff: (id) => writer.drop(id),
+        outcome: (size, hashes) => ({ size, ...(hashes as Hashes) }),
+      };
+      const receiving = new Receiving(to, { shared, given });
+      const discard = async () => {
+        // What the disk does not remove now, the next start does.
+        await rm(path, { force: true }).catch(() => {});
+        receiving.release();
+      };
+      try {
+        return { path, ...(await shared.track(receiving, body)), discard };
+      } catch (error) {
+        await discard();
+        throw error;
+      }
+    },
+    async close() {
+      isClosed = true;
+      const left = [...running];
+      for (const [receiving] of left) receiving.end(unavailable('the server is about to end'));
+      await Promise.allSettled(left.map(([, run]) => run));
+      shared.writer.close();
+    },
+  };
+}
+
+const ending = '.upload';

@@ -1,0 +1,115 @@
+import { open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { uuid } from '../../../core/base/ids.ts';
+import type { NewPartialFile, PartialFile, PartialFiles } from '../../../core/ports/intake.ts';
+import { diskReason } from '../../disk/reason.ts';
+import { factsText, readFacts } from './mark.ts';
+import { OwnPartialFile, type PartialShared, type Paths } from './partial-file.ts';
+import { noRoom, unavailable } from './writer.ts';
+
+/**
+ * The partial files of a folder: `<id>.part`, and `<id>.mark` beside it, without which it is none.
+ * `another`: ending of the names of files that are whole.
+ */
+export function partialFiles(options: {
+  readonly folder: string;
+  readonly another: string;
+  readonly shared: PartialShared;
+}): OpenedPartialFiles {
+  const { folder, another, shared } = options;
+  const kept = new Map<string, PartialFile>();
+  const pathsOf = (id: string): Paths => ({
+    file: join(folder, `${id}.part`),
+    mark: join(folder, `${id}.mark`),
+    another: () => join(folder, `${uuid()}${another}`),
+  });
+
+  const known = (file: NewPartialFile, offset: number): PartialFile => {
+    const onRemoved = () => void kept.delete(file.id);
+    const one = new OwnPartialFile(file, { offset, paths: pathsOf(file.id), shared, onRemoved });
+    kept.set(file.id, one);
+    return one;
+  };
+
+  /** What a former process left of one, if that is of use. */
+  const find = async (id: string): Promise<void> => {
+    const paths = pathsOf(id);
+    const facts = readFacts(await readFile(paths.mark, 'utf8'));
+    if (!facts || shared.clock.now() >= facts.expires) return;
+    const { marked, ...file } = facts;
+    // What is behind the mark may be torn; it is cut when it is gone on with.
+    const { size } = await stat(paths.file);
+    if (size >= marked) known({ id, ...file }, marked);
+  };
+
+  return {
+    async open() {
+      kept.clear();
+      const names = await readdir(folder);
+      for (const name of names) {
+        const id = /^([0-9a-z-]+)\.mark$/.exec(name)?.[1];
+        if (id !== undefined) await find(id).catch(() => {});
+      }
+      const strays = names.filter((name) => {
+        const [id, ending] = name.split('.');
+        return (ending === 'part' || ending === 'mark') && !kept.has(id);
+      });
+      const sizes: number[] = [];
+      for (const name of strays) {
+        const path = join(folder, name);
+        sizes.push((await stat(path)).size);
+        await rm(path, { force: true });
+      }
+      return sizes;
+    },
+    async begin(file) {
+      const { id, size, expires, note } = file;
+      if (!/^[0-9a-z-]+$/.test(id)) throw new RangeError(`${JSON.stringify(id)} is no id of a partial file`);
+      if (kept.has(id)) throw new RangeError(`there is a partial file ${id} already`);
+      await shared.room.check(0);
+      const paths = pathsOf(id);
+      const text = factsText({ size, expires, note });
+      try {
+        await write(paths.file, '');
+        // The mark last, and whole at once: with it the file is one.
+        await write(`${paths.mark}.new`, text);
+        await rename(`${paths.mark}.new`, paths.mark);
+        await synced(folder);
+      } catch (error) {
+        for (const path of [paths.mark, `${paths.mark}.new`, paths.file])
+          await rm(path, { force: true }).catch(() => {});
+        const { code } = error as NodeJS.ErrnoException;
+        const isFull = code === 'ENOSPC' || code === 'EDQUOT';
+        throw isFull ? noRoom() : unavailable(diskReason(error as Error), error);
+      }
+      return known(file, 0);
+    },
+    find: (id) => kept.get(id),
+    list: () => [...kept.values()],
+  };
+}
+
+export interface OpenedPartialFiles extends PartialFiles {
+  /** Finds what former processes left, and removes what is of no use: answers the bytes of each such file. */
+  open(): Promise<readonly number[]>;
+}
+
+async function write(path: string, text: string): Promise<void> {
+  const file = await open(path, 'wx', 0o600);
+  try {
+    await file.writeFile(text);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+}
+
+/** The names in a folder are on disk. */
+async function synced(folder: string): Promise<void> {
+  const file = await open(folder, 'r');
+  try {
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+}

@@ -1,0 +1,275 @@
+import { Fault } from '../../../core/base/fault.ts';
+import type { Clock } from '../../../core/ports/clock.ts';
+import type { Pace } from '../../../core/ports/intake.ts';
+import { Interruption } from './interruption.ts';
+import { SenderPace } from './pace.ts';
+import type { Hashes } from './protocol.ts';
+import type { Claim, Room } from './room.ts';
+import type { FileEars, Writer } from './writer.ts';
+
+/** What all files that are received at one time share. */
+export interface Shared {
+  readonly writer: Writer;
+  readonly clock: Clock;
+  readonly limits: {
+    readonly perFile: number;
+    readonly inMemory: number;
+    readonly gather: number;
+    readonly turn: number;
+    readonly silence: number;
+    readonly sync: number;
+    readonly look: number;
+  };
+  /** Bytes of all files that are not written yet. */
+  unwritten: number;
+  readonly room: Room;
+}
+
+/** Where the bytes of a body go. */
+export interface Destination<T> {
+  /** Bytes that are there before it. */
+  readonly base: number;
+  /** Bytes that it may have, and the fault when it has more. */
+  readonly most: number;
+  tooMuch(): Fault;
+  begin(ears: FileEars): number;
+  /** All has come. */
+  end(id: number): void;
+  /** It broke off. */
+  breakOff(id: number): void;
+  /** What is told at the end of all. */
+  outcome(size: number, hashes: Hashes | undefined): T;
+}
+
+/** One body, from its first piece to its last. */
+export class Receiving<T> {
+  readonly #shared: Shared;
+  readonly #options: ReceivingOptions;
+  readonly #to: Destination<T>;
+  readonly #interruption = new Interruption();
+  readonly #done = Promise.withResolvers<Hashes | undefined>();
+  /** Nobody writes any more. */
+  readonly #stopped = Promise.withResolvers<void>();
+  #id: number | undefined;
+  #size = 0;
+  #written = 0;
+  /** Bytes for which it has room. */
+  #allowed = 0;
+  #claim: Claim | undefined;
+  #unwritten = 0;
+  /** What is not with the thread yet. */
+  #gathering: Uint8Array | undefined;
+  #gathered = 0;
+  #wake = () => {};
+  #isReading = false;
+  #heardAt: number;
+  #cancelWatch = () => {};
+
+  constructor(to: Destination<T>, options: { shared: Shared; given: ReceivingOptions }) {
+    this.#to = to;
+    this.#shared = options.shared;
+    this.#options = options.given;
+    this.#heardAt = this.#shared.clock.now();
+  }
+
+  end(reason: unknown): void {
+    this.#interruption.end(reason);
+  }
+
+  /** Its room is there for others. */
+  release(): void {
+    this.#claim?.release();
+  }
+
+  /** To its end, and on disk. After a throw nobody writes any more. */
+  async run(body: ReadableStream<Uint8Array> | null): Promise<T> {
+    const { signal } = this.#options;
+    const { writer } = this.#shared;
+    const abort = () => this.end(signal.reason);
+    signal.addEventListener('abort', abort);
+    const reader = body?.getReader();
+    try {
+      this.#allowed = this.#ahead();
+      this.#claim = await this.#shared.room.claim(this.#allowed, { before: this.#to.base });
+      this.#id = this.#to.begin(this.#ears());
+      this.#watch();
+      if (reader) await this.#read(reader);
+      this.#flush();
+      this.#allow(this.#size);
+      this.#to.end(this.#id);
+      return this.#to.outcome(this.#size, await this.#interruption.over(this.#done.promise));
+    } catch (error) {
+      reader?.cancel().catch(() => {});
+      if (this.#id !== undefined) {
+        this.#flush();
+        this.#to.breakOff(this.#id);
+        await this.#stopped.promise;
+      }
+      throw error;
+    } finally {
+      this.#shared.unwritten -= this.#unwritten;
+      this.#cancelWatch();
+      signal.removeEventListener('abort', abort);
+      if (this.#id !== undefined) writer.forget(this.#id);
+    }
+  }
+
+  async #read(reader: ReadableStreamDefaultReader<Uint8Array>): Promise<void> {
+    const { clock, limits } = this.#shared;
+    let lookedAt = 0;
+    let pieces = 0;
+    const pace = new SenderPace(this.#options.least);
+    for (;;) {
+      const before = clock.now();
+      // What we did before took our time, not his.
+      this.#heardAt = before;
+      this.#isReading = true;
+      const { done, value } = await this.#interruption.over(reader.read().catch(cutOff));
+      this.#isReading = false;
+      this.#heardAt = clock.now();
+      if (done) return;
+      this.#take(value);
+      pace.note({ bytes: value.byteLength, waited: this.#heardAt - before });
+      pieces += 1;
+      // What lies ready is read without a turn for anybody else.
+      if (pieces % limits.turn === 0) await new Promise<void>((resolve) => setImmediate(resolve));
+      if (this.#isFull()) this.#flush();
+      while (this.#isFull()) await this.#interruption.over(this.#writing());
+      if (this.#size <= this.#allowed && this.#size - lookedAt < limits.look) continue;
+      lookedAt = this.#size;
+      await this.#look();
+    }
+  }
+
+  /** How long it may become before it is looked again how much room there is: as long as it is said to be, or one step more. */
+  #ahead(): number {
+    const { expected = 0 } = this.#options;
+    const isSaid = expected > 0 && expected >= this.#size;
+    return isSaid ? expected : Math.min(this.#to.most, this.#size + this.#shared.limits.look);
+  }
+
+  async #look(): Promise<void> {
+    const wanted = this.#ahead();
+    const claim = this.#claim as Claim;
+    await this.#shared.room.extend(claim, {
+      toWrite: wanted - this.#written,
+      size: this.#to.base + wanted,
+    });
+    this.#allow(wanted);
+  }
+
+  /** It has room for so many bytes. */
+  #allow(bytes: number): void {
+    this.#allowed = bytes;
+    if (!this.#claim) return;
+    this.#claim.size = this.#to.base + bytes;
+    this.#claim.toWrite = Math.max(0, bytes - this.#written);
+  }
+
+  #take(piece: Uint8Array): void {
+    const { onBytes } = this.#options;
+    const { byteLength: length } = piece;
+    if (length === 0) return;
+    if (this.#size + length > this.#to.most) throw this.#to.tooMuch();
+    this.#size += length;
+    this.#unwritten += length;
+    this.#shared.unwritten += length;
+    this.#pass(piece);
+    onBytes?.(this.#size);
+  }
+
+  /** Small pieces go to the thread together: a message costs more than a byte, and a sender cuts a body as he likes. */
+  #pass(piece: Uint8Array): void {
+    const { gather } = this.#shared.limits;
+    if (this.#gathered + piece.byteLength > gather) this.#flush();
+    if (piece.byteLength * 2 > gather) {
+      this.#flush();
+      this.#shared.writer.write(this.#id as number, piece);
+      return;
+    }
+    if (!this.#gathering) {
+      this.#gathering = new Uint8Array(gather);
+      // What comes in one turn goes together; nothing waits for what may never come.
+      setImmediate(() => this.#flush());
+    }
+    this.#gathering.set(piece, this.#gathered);
+    this.#gathered += piece.byteLength;
+  }
+
+  #flush(): void {
+    const bytes = this.#gathering?.subarray(0, this.#gathered);
+    this.#gathering = undefined;
+    this.#gathered = 0;
+    if (bytes?.byteLength) this.#shared.writer.write(this.#id as number, bytes);
+  }
+
+  #isFull(): boolean {
+    const { unwritten, limits } = this.#shared;
+    return this.#unwritten > limits.perFile || (unwritten > limits.inMemory && this.#unwritten > 0);
+  }
+
+  #writing(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#wake = resolve;
+    });
+  }
+
+  #ears(): FileEars {
+    return {
+      written: (bytes) => {
+        this.#unwritten -= bytes;
+        this.#shared.unwritten -= bytes;
+        this.#written += bytes;
+        this.#allow(this.#allowed);
+        this.#wake();
+      },
+      done: this.#done.resolve,
+      dropped: this.#stopped.resolve,
+      paused: () => {
+        this.#done.resolve(undefined);
+        this.#stopped.resolve();
+      },
+      failed: (error) => {
+        this.end(error);
+        this.#stopped.resolve();
+      },
+    };
+  }
+
+  #watch(): void {
+    const { clock, limits } = this.#shared;
+    const { silence = limits.silence } = this.#options;
+    const due = Math.max(clock.now(), this.#heardAt) + silence;
+    this.#cancelWatch = clock.at(Math.min(due, this.#heardAt + silence), () => {
+      const now = clock.now();
+      // Where we do not read, it is not his silence.
+      if (!this.#isReading) this.#heardAt = now;
+      if (now - this.#heardAt >= silence) this.end(silent(silence));
+      else this.#watch();
+    });
+  }
+}
+
+export function tooLarge(most: number): Fault {
+  const message = `The file is larger than ${most} bytes, which is the most that is taken.`;
+  return new Fault('intake.too_large', { status: 413, message });
+}
+
+/** The sender's connection ended. */
+function cutOff(): never {
+  throw new Fault('intake.broken', { status: 400, message: 'The body ended before it was complete.' });
+}
+
+function silent(limit: number): Fault {
+  return new Fault('intake.silent', { status: 408, message: `Nothing was sent for ${limit / 1000} s.` });
+}
+
+interface ReceivingOptions {
+  readonly expected?: number;
+  /** ms */
+  readonly silence?: number;
+  readonly least?: Pace;
+  readonly signal: AbortSignal;
+  /** Bytes of this body. */
+  onBytes?(count: number): void;
+}

@@ -1,0 +1,75 @@
+import { Type } from '@sinclair/typebox';
+import { type AnyElysia, Elysia } from 'elysia';
+import { says } from '../../core/http/http.ts';
+import { json } from '../../core/http/operation.ts';
+
+/** `/health/live` and `/health/ready`, for whoever starts and watches the process. */
+export function healthRoutes(readiness: () => Readiness): AnyElysia {
+  return new Elysia()
+    .get(
+      '/health/live',
+      () => Response.json({ status: 'live' }),
+      says('200 while the process runs.', {
+        name: 'getLiveness',
+        isOpen: true,
+        isOnEveryNode: true,
+        answers: { 200: json(status(Type.Literal('live'))) },
+      }),
+    )
+    .get(
+      '/health/ready',
+      () => {
+        const now = readiness();
+        if (now.status === 'ready') return Response.json(now);
+        return Response.json(now, { status: 503, headers: { 'retry-after': '1' } });
+      },
+      says(
+        '200 when it can serve, with `issues` where an operator should look; 503 while an engine that it needs does not answer, and from the moment it begins to stop.',
+        {
+          name: 'getReadiness',
+          isOpen: true,
+          isOnEveryNode: true,
+          answers: {
+            200: json(readyNow, 'It can serve.'),
+            503: json(notReady, 'It is about to end, or waits for an engine.', {
+              'Retry-After': Type.Integer({ description: 'Seconds.' }),
+            }),
+          },
+        },
+      ),
+    );
+}
+
+export type Readiness =
+  | { readonly status: 'ready'; readonly issues?: readonly string[] }
+  | { readonly status: 'stopping' }
+  /** Engines of the deployment that do not answer. */
+  | { readonly status: 'waiting'; readonly engines: readonly string[] };
+
+function status(word: ReturnType<typeof Type.Literal>) {
+  return Type.Object({ status: word }, { additionalProperties: false });
+}
+
+const readyNow = Type.Object(
+  {
+    status: Type.Literal('ready'),
+    issues: Type.Optional(
+      Type.Array(Type.String(), {
+        description:
+          'What an operator should look at: disks that are nearly full, reactions of plugins that hang or fail.',
+        examples: [['A disk is nearly full: nothing is recorded. Free some space.']],
+      }),
+    ),
+  },
+  { additionalProperties: false },
+);
+
+const notReady = Type.Object(
+  {
+    status: Type.Union([Type.Literal('stopping'), Type.Literal('waiting')]),
+    engines: Type.Optional(
+      Type.Array(Type.String(), { description: 'Those that do not answer.', examples: [['store']] }),
+    ),
+  },
+  { additionalProperties: false },
+);

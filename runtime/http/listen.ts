@@ -1,0 +1,101 @@
+import { Fault } from '../../core/base/fault.ts';
+import { valuesOf } from '../../core/base/limit-table.ts';
+import type { Log } from '../../core/base/log.ts';
+import type { Holds } from '../../core/http/holds.ts';
+import { faultResponse, type HttpCore } from '../../core/http/http.ts';
+import type { Peers } from '../../core/http/peers.ts';
+import { serverLimits } from '../boot/limits.ts';
+import type { NodeGate } from '../nodes/node-gate.ts';
+import { ServedRequest } from './served-request.ts';
+import { serveHttp } from './server.ts';
+
+const { fileBytes: maxBody, headerBytes, idleTimeout } = valuesOf(serverLimits);
+
+/**
+ * Serves an app over HTTP. Throws a Fault that names the port when it cannot be had.
+ * `requests`: how many may be in hand at one time; without it any number. `gate`: answers other nodes.
+ */
+export async function listen(
+  app: Pick<HttpCore, 'fetch'>,
+  options: {
+    host: string;
+    port: number;
+    log: Log;
+    peers?: Peers;
+    holds?: Holds;
+    requests?: number;
+    gate?: NodeGate;
+  },
+): Promise<{ port: number; stop(): Promise<void> }> {
+  try {
+    const { host: hostname, port, gate, requests = Number.POSITIVE_INFINITY } = options;
+    const server = serveHttp({
+      hostname,
+      port,
+      idleTimeout,
+      maxHead: headerBytes,
+      maxBody,
+      isUrl: urlCheck(),
+      answer(request, pending) {
+        if (pending > requests && !isForOperators(request)) return faultResponse(busy);
+        return gate?.(request) ?? app.fetch(request);
+      },
+      badAddress: () => faultResponse(badAddress),
+      failed(error) {
+        options.log.error('a request failed outside its route', { error });
+        return faultResponse(internal);
+      },
+    });
+    options.peers?.knownBy((request) => (request instanceof ServedRequest ? request.origin.peer : undefined));
+    options.holds?.heldBy((request, isHeld) => {
+      if (request instanceof ServedRequest) request.isHeld = isHeld;
+    });
+    return {
+      port: server.port,
+      stop: async () => server.stop(),
+    };
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    if (code === 'EADDRINUSE') {
+      throw new Fault('http.port_in_use', {
+        status: 500,
+        message: `Port ${options.port} (http.port) is in use by another program.`,
+      });
+    }
+    throw new Fault('http.cannot_listen', {
+      status: 500,
+      message: `Port ${options.port} on ${options.host} (http.port, http.host) cannot be opened: ${message}`,
+    });
+  }
+}
+
+/**
+ * Says of a text what `URL.canParse` does. That takes long beside an answer that is there, and nearly all requests name one
+ * host: behind a plain one that was found good any path will do, since the parser refuses nothing there (WHATWG URL §4.4).
+ */
+export function urlCheck(): (url: string) => boolean {
+  let good: string | undefined;
+  return (url) => {
+    if (good !== undefined && url.startsWith(good)) return true;
+    if (!URL.canParse(url)) return false;
+    good = /^http:\/\/[\w.-]+(?::\d+)?\//.exec(url)?.[0] ?? good;
+    return true;
+  };
+}
+
+/** Whoever watches over the server must see it, above all when it is busy. */
+function isForOperators({ url }: Request): boolean {
+  return /^\/(health\/|metrics$)/.test(new URL(url).pathname);
+}
+
+/** A Host header can be anything, and the URL of a request is made with it. */
+const badAddress = new Fault('request.malformed', {
+  status: 400,
+  message: 'The Host header and the path do not make a URL.',
+});
+const busy = new Fault('server.busy', {
+  status: 503,
+  message: 'The server has too many requests in hand. Try again.',
+  retryAfter: 1,
+});
+const internal = new Fault('internal', { status: 500, message: 'Something went wrong on our side.' });

@@ -1,0 +1,149 @@
+import type { Clock } from '../../../core/ports/clock.ts';
+import type { MemoryHold } from '../publish/memory-budget.ts';
+import type { WrittenTake } from '../recording/feed.ts';
+import { EventPlaylist } from './event-playlist.ts';
+import type { OutputConfig } from './limits.ts';
+import { DVR_PLAYLIST } from './names.ts';
+import { answers } from './responses.ts';
+
+export interface DvrOptions {
+  readonly clock: Clock;
+  /** Begins every file name. */
+  readonly prefix: string;
+  readonly config: OutputConfig;
+  /** What its text counts against. */
+  readonly memory?: MemoryHold | undefined;
+}
+
+/** A live broadcast from its first second, out of the recording that grows on this node. */
+export class Dvr {
+  readonly #options: DvrOptions;
+  #sessionId: string | undefined;
+  /** Of that session, as it was last seen. */
+  #take: WrittenTake | undefined;
+  /** Its publish that came last is recorded. */
+  #isOn = false;
+  /** With which numbers its playlist and its files begin: no name ever stands for two things. */
+  #first = { sequence: 0, discontinuities: 0, init: 0 };
+  #playlist: EventPlaylist | undefined;
+  #catchingUp: Promise<void> | undefined;
+  #askedAt = 0;
+  #cancel: (() => void) | undefined;
+
+  constructor(options: DvrOptions) {
+    this.#options = options;
+  }
+
+  /** Another publish has come. `take`: where it is recorded; undefined: it is not. */
+  follow(sessionId: string, take: WrittenTake | undefined): void {
+    if (this.#take !== undefined && this.#sessionId !== sessionId) {
+      const { sequence, discontinuities, init } = this.#first;
+      this.#first = {
+        sequence: sequence + this.#take.count,
+        discontinuities: discontinuities + (this.#playlist?.discontinuities ?? 0) + 1,
+        init: init + this.#take.inits.length,
+      };
+      this.end();
+    }
+    this.#sessionId = sessionId;
+    this.#isOn = take !== undefined;
+    if (take === undefined) return;
+    this.#take = take;
+    if (this.#playlist !== undefined) this.#playlist.take = take;
+  }
+
+  /** `target`: EXT-X-TARGETDURATION of the live playlist, seconds. */
+  playlist(kind: DvrKind, target: number): Response | Promise<Response> {
+    if (!this.#hasMedia) return answers.unrecorded();
+    this.#askedAt = this.#options.clock.now();
+    this.#cancel ??= this.#forgetLater();
+    this.#playlist ??= this.#begin();
+    if (!this.#playlist.isFarBehind) return this.#answer(kind, target);
+    this.#catchingUp ??= this.#catchUp(target).finally(() => {
+      this.#catchingUp = undefined;
+    });
+    return this.#catchingUp.then(() => this.#answer(kind, target));
+  }
+
+  segment(number: number): Response {
+    const place = number - this.#first.sequence;
+    const { count = 0 } = this.#take ?? {};
+    return this.#media(place >= 0 && place < count ? this.#take?.segment(place) : undefined);
+  }
+
+  init(number: number): Response {
+    return this.#media(this.#take?.inits[number - this.#first.init]);
+  }
+
+  /** Lets go of what was written; it is written anew when somebody asks. */
+  forget(): void {
+    this.#cancel?.();
+    this.#cancel = this.#playlist = undefined;
+    this.#options.memory?.resize(0);
+  }
+
+  /** There is nothing of it any more. */
+  end(): void {
+    this.#isOn = false;
+    this.#take = undefined;
+    this.forget();
+  }
+
+  get #hasMedia(): boolean {
+    return this.#isOn && this.#take !== undefined && this.#take.count > 0;
+  }
+
+  #media(place: { at: number; size: number } | undefined): Response {
+    if (!this.#isOn || place === undefined) return answers.missing();
+    return answers.media(this.#take?.read(place.at, place.at + place.size));
+  }
+
+  #begin(): EventPlaylist {
+    const { prefix, config } = this.#options;
+    const { dvrChunk: chunk, dvrSegments: most, dvrCodecs: mostCodecs } = config;
+    return new EventPlaylist(this.#take as WrittenTake, {
+      prefix,
+      first: this.#first,
+      chunk,
+      most,
+      mostCodecs,
+    });
+  }
+
+  /** A long recording that nobody asked for yet: the thread that reads sockets has other work in between. */
+  async #catchUp(target: number): Promise<void> {
+    while (this.#playlist?.isFarBehind) {
+      if (!this.#advance(this.#playlist, target)) return;
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+  }
+
+  #answer(kind: DvrKind, target: number): Response {
+    const playlist = this.#playlist;
+    // Gone while it was caught up with: it is over, or there is no memory.
+    if (playlist === undefined) return this.#hasMedia ? answers.busy() : answers.unrecorded();
+    if (!this.#advance(playlist, target)) return answers.busy();
+    if (kind === 'multivariant') return answers.playlist(playlist.multivariant(DVR_PLAYLIST), target);
+    const delta = kind === 'delta' ? playlist.delta(target) : undefined;
+    return answers.playlist(delta ?? playlist.whole(target), 1);
+  }
+
+  /** False when there is no memory for more text. */
+  #advance(playlist: EventPlaylist, target: number): boolean {
+    playlist.advance(target);
+    if (this.#options.memory?.resize(playlist.bytes) !== false) return true;
+    this.forget();
+    return false;
+  }
+
+  #forgetLater(): () => void {
+    const { clock, config } = this.#options;
+    return clock.at(this.#askedAt + config.dvrKept, () => {
+      this.#cancel = undefined;
+      if (clock.now() - this.#askedAt >= config.dvrKept) this.forget();
+      else this.#cancel = this.#forgetLater();
+    });
+  }
+}
+
+export type DvrKind = 'multivariant' | 'media' | 'delta';

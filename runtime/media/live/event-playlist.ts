@@ -1,0 +1,211 @@
+import type { IndexedInit } from '../../../core/vod/segment-index.ts';
+import type { WrittenTake } from '../recording/feed.ts';
+import { dvrInitName, dvrSegmentName } from './names.ts';
+import { Rate } from './rate.ts';
+
+export interface EventPlaylistOptions {
+  /** Begins every file name. */
+  readonly prefix: string;
+  /** The numbers with which it begins. */
+  readonly first: PlaylistNumbers;
+  /** Segments rendered by one `advance`. */
+  readonly chunk: number;
+  /** Most segments listed; beyond, the oldest go, a chunk at a time. */
+  readonly most: number;
+  /** Most codecs that CODECS names, before it is those of the newest segment alone. */
+  readonly mostCodecs: number;
+}
+
+export interface PlaylistNumbers {
+  readonly sequence: number;
+  readonly discontinuities: number;
+  readonly init: number;
+}
+
+/**
+ * The EVENT playlist (RFC 8216bis 4.4.3.5) of a take that grows: every whole segment, no parts. Text that was rendered
+ * once is kept as bytes; another segment costs its own lines.
+ */
+export class EventPlaylist {
+  /** It may be seen through another object from publish to publish; what it has stays. */
+  take: WrittenTake;
+  readonly #options: EventPlaylistOptions;
+  /** Whole chunks of text, those behind the first `dropped`. */
+  readonly #chunks: Chunk[] = [];
+  #dropped = 0;
+  #droppedDiscontinuities = 0;
+  #open = '';
+  #openDiscontinuities = 0;
+  #count = 0;
+  #bytes = 0;
+  #longest = 0;
+  readonly #rate = new Rate();
+  #codecs = new Set<string>();
+  #isCrowded = false;
+  #whole: { count: number; target: number; blob: Blob } | undefined;
+  #delta: { count: number; target: number; text: string } | undefined;
+
+  constructor(take: WrittenTake, options: EventPlaylistOptions) {
+    this.take = take;
+    this.#options = options;
+  }
+
+  /** Segments rendered. */
+  get count(): number {
+    return this.#count;
+  }
+
+  /** Bytes of text that are kept, the answer among them. */
+  get bytes(): number {
+    return 2 * (this.#bytes + this.#open.length);
+  }
+
+  /** There is more in the take than one `advance` renders. */
+  get isFarBehind(): boolean {
+    return this.take.count - this.#count > this.#options.chunk;
+  }
+
+  /** Tags of discontinuity that were rendered. */
+  get discontinuities(): number {
+    let sum = this.#droppedDiscontinuities + this.#openDiscontinuities;
+    for (const { discontinuities } of this.#chunks) sum += discontinuities;
+    return sum;
+  }
+
+  /** Renders what the take has more than before, a chunk at most. `target` as for `whole`. */
+  advance(target: number): void {
+    const { take } = this;
+    const { chunk, most } = this.#options;
+    const until = Math.min(take.count, this.#count + chunk);
+    while (this.#count < until) {
+      const segment = take.segment(this.#count);
+      this.#open += this.#lines(this.#count);
+      if (this.#isDiscontinuity(this.#count)) this.#openDiscontinuities += 1;
+      this.#longest = Math.max(this.#longest, Math.round(segment.duration + 0.000_005));
+      this.#rate.add(segment.size, segment.duration, Math.max(target, this.#longest));
+      this.#nameCodecs(take.inits[segment.init]);
+      this.#count += 1;
+      if (this.#count % chunk === 0) this.#closeChunk();
+    }
+    while ((this.#chunks.length - 1) * chunk >= most) this.#dropChunk();
+  }
+
+  /** The whole playlist, as bytes that all answers share. `target`: seconds that no segment may exceed, as far as is known. */
+  whole(target: number): Blob {
+    const known = this.#whole;
+    if (known !== undefined && known.count === this.#count && known.target === target) return known.blob;
+    const head = this.#head(target, { isWhole: true });
+    const blob = new Blob([head, ...this.#chunks.map(({ text }) => text), this.#open]);
+    this.#whole = { count: this.#count, target, blob };
+    return blob;
+  }
+
+  /** A delta update (RFC 8216bis 6.2.5.1); undefined where nothing would be skipped. */
+  delta(target: number): string | undefined {
+    const known = this.#delta;
+    if (known !== undefined && known.count === this.#count && known.target === target) return known.text;
+    let from = this.#count;
+    for (let left = this.#skipBoundary(target); from > this.#first && left > 0; ) {
+      from -= 1;
+      left -= this.take.segment(from).duration;
+    }
+    const skipped = from - this.#first;
+    if (skipped === 0) return undefined;
+    let text = `${this.#head(target, { isWhole: false })}#EXT-X-SKIP:SKIPPED-SEGMENTS=${skipped}\n`;
+    for (let number = from; number < this.#count; number += 1) text += this.#lines(number);
+    this.#delta = { count: this.#count, target, text };
+    return text;
+  }
+
+  /** A multivariant playlist of which this is the one variant, under the name `uri`. */
+  multivariant(uri: string): string {
+    const { take } = this;
+    const { peak, average } = this.#rate;
+    const init = take.inits[take.segment(this.#count - 1).init];
+    const codecs = this.#isCrowded ? init.codecs : [...this.#codecs];
+    let line = `BANDWIDTH=${Math.max(1, peak)},AVERAGE-BANDWIDTH=${Math.max(1, average)},CODECS="${codecs.join(',')}"`;
+    if (init.width !== undefined) line += `,RESOLUTION=${init.width}x${init.height}`;
+    if (init.frameRate !== undefined) line += `,FRAME-RATE=${init.frameRate.toFixed(3)}`;
+    return `#EXTM3U\n#EXT-X-VERSION:9\n#EXT-X-STREAM-INF:${line}\n${uri}\n`;
+  }
+
+  /** Place in the take of the first segment listed. */
+  get #first(): number {
+    return this.#dropped * this.#options.chunk;
+  }
+
+  #head(target: number, options: { isWhole: boolean }): string {
+    const { first } = this.#options;
+    const longest = Math.max(target, this.#longest);
+    const from = this.#first;
+    // What is listed from its beginning is an EVENT: nothing of it ever goes.
+    const type = from === 0 ? '#EXT-X-PLAYLIST-TYPE:EVENT\n' : '';
+    const map =
+      options.isWhole && from > 0 && !this.#hasMap(from) ? this.#mapLine(this.take.segment(from).init) : '';
+    return (
+      `#EXTM3U\n#EXT-X-VERSION:9\n#EXT-X-TARGETDURATION:${longest}\n${type}` +
+      `#EXT-X-SERVER-CONTROL:CAN-SKIP-UNTIL=${this.#skipBoundary(target).toFixed(1)}\n` +
+      `#EXT-X-MEDIA-SEQUENCE:${first.sequence + from}\n` +
+      `#EXT-X-DISCONTINUITY-SEQUENCE:${first.discontinuities + this.#droppedDiscontinuities}\n${map}`
+    );
+  }
+
+  /** Seconds: six target durations, the least that RFC 8216bis 4.4.3.8 allows. */
+  #skipBoundary(target: number): number {
+    return 6 * Math.max(target, this.#longest);
+  }
+
+  #lines(number: number): string {
+    const { prefix, first } = this.#options;
+    const { duration, wallStart, init } = this.take.segment(number);
+    return (
+      (this.#isDiscontinuity(number) ? '#EXT-X-DISCONTINUITY\n' : '') +
+      (this.#hasMap(number) ? this.#mapLine(init) : '') +
+      `#EXT-X-PROGRAM-DATE-TIME:${new Date(wallStart).toISOString()}\n#EXTINF:${duration.toFixed(5)},\n` +
+      `${dvrSegmentName(prefix, first.sequence + number)}\n`
+    );
+  }
+
+  #mapLine(init: number): string {
+    const { prefix, first } = this.#options;
+    return `#EXT-X-MAP:URI="${dvrInitName(prefix, first.init + init)}"\n`;
+  }
+
+  /** Nothing is before the first of all, so nothing is interrupted. */
+  #isDiscontinuity(number: number): boolean {
+    return number > 0 && this.take.segment(number).isDiscontinuity;
+  }
+
+  #hasMap(number: number): boolean {
+    const { take } = this;
+    return number === 0 || take.segment(number).init !== take.segment(number - 1).init;
+  }
+
+  #nameCodecs(init: IndexedInit): void {
+    if (this.#isCrowded) return;
+    for (const codec of init.codecs) this.#codecs.add(codec);
+    this.#isCrowded = this.#codecs.size > this.#options.mostCodecs;
+    if (this.#isCrowded) this.#codecs = new Set();
+  }
+
+  #closeChunk(): void {
+    const text = Buffer.from(this.#open);
+    this.#chunks.push({ text, discontinuities: this.#openDiscontinuities });
+    this.#bytes += text.length;
+    this.#open = '';
+    this.#openDiscontinuities = 0;
+  }
+
+  #dropChunk(): void {
+    const chunk = this.#chunks.shift();
+    if (chunk === undefined) return;
+    this.#bytes -= chunk.text.length;
+    this.#dropped += 1;
+    this.#droppedDiscontinuities += chunk.discontinuities;
+  }
+}
+
+interface Chunk {
+  readonly text: Uint8Array<ArrayBuffer>;
+  readonly discontinuities: number;
+}

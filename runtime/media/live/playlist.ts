@@ -1,0 +1,145 @@
+import { initName, partName, segmentName } from './names.ts';
+import type { Part, Segment } from './segment.ts';
+import type { LiveWindow } from './window.ts';
+
+/** What a playlist is rendered from. `prefix` begins every file name. */
+export interface PlaylistSource {
+  readonly window: LiveWindow;
+  readonly prefix: string;
+  /** Seconds, least PART-TARGET. */
+  readonly partTarget: number;
+  /** Seconds that PART-HOLD-BACK is above the least that is allowed. */
+  readonly reserve: number;
+}
+
+/**
+ * The media playlist, RFC 8216bis 4.4.3 and 4.4.4, with parts for the last three target durations. As a delta
+ * update (6.2.5.1) EXT-X-SKIP stands for what is older than the skip boundary, tags included; when nothing
+ * is, it is the whole playlist.
+ */
+export function mediaPlaylist(source: PlaylistSource, options: { isDelta: boolean }): string {
+  const { window, prefix } = source;
+  const { listed, open, hint, targetDuration, skipBoundary } = window;
+  const end = open?.duration ?? 0;
+  const skipped = options.isDelta ? countBefore(listed, { distance: skipBoundary, end }) : 0;
+  const withParts = countBefore(listed, { distance: 3 * targetDuration, end });
+  let partTarget = source.partTarget;
+  let body = skipped > 0 ? `#EXT-X-SKIP:SKIPPED-SEGMENTS=${skipped}\n` : '';
+  let former: Segment | undefined = listed[skipped - 1];
+  for (let i = skipped; i < listed.length; i += 1) {
+    const segment = listed[i];
+    body += heading(segment, { former, prefix });
+    if (i >= withParts && !isFirstOfAll(segment)) {
+      body += dateLine(segment) + partLines(segment, prefix) + segmentLines(segment, prefix);
+      partTarget = longest(segment.parts, partTarget);
+    } else {
+      // ByteLru, because a long window would otherwise be written out anew with each part.
+      segment.lines ??= dateLine(segment) + segmentLines(segment, prefix);
+      body += segment.lines;
+    }
+    former = segment;
+  }
+  if (open !== undefined && open.parts.length > 0) {
+    body += heading(open, { former, prefix }) + dateLine(open) + partLines(open, prefix);
+    partTarget = longest(open.parts, partTarget);
+  }
+  // hls.js 1.7 takes a last line that names a segment for one that still grows, and gives up for good when
+  // the playlist then goes on with another: so the last line never does, also while nobody publishes.
+  body +=
+    hint === undefined
+      ? '# nobody publishes now\n'
+      : `#EXT-X-PRELOAD-HINT:TYPE=PART,URI="${partName(prefix, hint.sequence, hint.part)}"\n`;
+  // Rounded up, so that no part is longer than it and the hold-back is three of it.
+  const target = Math.ceil(partTarget * 1000 - 1e-6) / 1000;
+  const sequence = listed[0]?.sequence ?? window.nextSequence;
+  const canSkip =
+    skipBoundary === Number.POSITIVE_INFINITY ? '' : `CAN-SKIP-UNTIL=${skipBoundary.toFixed(1)},`;
+  return (
+    `#EXTM3U\n#EXT-X-VERSION:9\n#EXT-X-TARGETDURATION:${targetDuration}\n` +
+    `#EXT-X-SERVER-CONTROL:CAN-BLOCK-RELOAD=YES,${canSkip}PART-HOLD-BACK=${(target * 3 + source.reserve).toFixed(3)}\n` +
+    `#EXT-X-PART-INF:PART-TARGET=${target.toFixed(3)}\n#EXT-X-MEDIA-SEQUENCE:${sequence}\n` +
+    `#EXT-X-DISCONTINUITY-SEQUENCE:${window.discontinuitySequence}\n${body}`
+  );
+}
+
+/** How many of the listed segments end at least `distance` seconds before the end; `end`: seconds behind the last. */
+function countBefore(listed: readonly Segment[], options: { distance: number; end: number }): number {
+  let left = options.distance - options.end;
+  let count = listed.length;
+  while (count > 0 && left > 0) {
+    count -= 1;
+    left -= listed[count].duration;
+  }
+  return count;
+}
+
+/**
+ * EXT-X-RENDITION-REPORT (RFC 8216bis 4.4.5.4): what another playlist of the same broadcast lists last, so that a player that
+ * goes there asks for the right part at once.
+ */
+export function renditionReport(window: LiveWindow, name: string): string {
+  const made = window.open?.parts.length ?? 0;
+  const last = made > 0 ? window.open : window.segment(window.nextSequence - 1);
+  if (last === undefined) return '';
+  const { sequence, parts } = last;
+  return `#EXT-X-RENDITION-REPORT:URI="${name}",LAST-MSN=${sequence},LAST-PART=${parts.length - 1}\n`;
+}
+
+/** The multivariant playlist, RFC 8216bis 4.4.6: the variants in this order, measured. */
+export function multivariantPlaylist(variants: readonly { window: LiveWindow; name: string }[]): string {
+  return `#EXTM3U\n#EXT-X-VERSION:9\n${variants.map(variantLines).join('')}`;
+}
+
+function variantLines({ window, name }: { window: LiveWindow; name: string }): string {
+  const { rate, init } = window;
+  let line = `BANDWIDTH=${Math.max(1, rate.peak)},AVERAGE-BANDWIDTH=${Math.max(1, rate.average)}`;
+  if (init !== undefined) {
+    line += `,CODECS="${init.codecs.join(',')}"`;
+    if (init.width !== undefined) line += `,RESOLUTION=${init.width}x${init.height}`;
+    if (init.frameRate !== undefined) line += `,FRAME-RATE=${init.frameRate.toFixed(3)}`;
+  }
+  return `#EXT-X-STREAM-INF:${line}\n${name}\n`;
+}
+
+/** The tags by which a segment differs from the one before it. */
+function heading(segment: Segment, options: { former: Segment | undefined; prefix: string }): string {
+  const map = `#EXT-X-MAP:URI="${initName(options.prefix, segment.init.id)}"\n`;
+  return (
+    (segment.isDiscontinuity ? '#EXT-X-DISCONTINUITY\n' : '') +
+    (segment.init.id === options.former?.init.id ? '' : map)
+  );
+}
+
+function dateLine(segment: Segment): string {
+  return `#EXT-X-PROGRAM-DATE-TIME:${new Date(segment.wallStart).toISOString()}\n`;
+}
+
+function segmentLines(segment: Segment, prefix: string): string {
+  const gap = segment.isGap ? '#EXT-X-GAP\n' : '';
+  return `${gap}#EXTINF:${segment.duration.toFixed(5)},\n${segmentName(prefix, segment.sequence)}\n`;
+}
+
+/**
+ * The first segment of a playlist is one part, and is listed as a segment only. A player that came for the
+ * part would take the segment too, over what it is just showing: Chromium then drops every picture up to the
+ * next key frame (seen with hls.js 1.7).
+ */
+function isFirstOfAll(segment: Segment): boolean {
+  return segment.parts.length === 1 && segment.isFirst && !segment.isShown;
+}
+
+function partLines(segment: Segment, prefix: string): string {
+  let lines = '';
+  for (let i = 0; i < segment.parts.length; i += 1) {
+    const { duration, isIndependent } = segment.parts[i];
+    const name = partName(prefix, segment.sequence, i);
+    lines += `#EXT-X-PART:DURATION=${duration.toFixed(5)},URI="${name}"${isIndependent ? ',INDEPENDENT=YES' : ''}\n`;
+  }
+  return lines;
+}
+
+function longest(parts: readonly Part[], least: number): number {
+  let most = least;
+  for (const { duration } of parts) if (duration > most) most = duration;
+  return most;
+}

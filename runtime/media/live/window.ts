@@ -1,0 +1,367 @@
+import type { Clock } from '../../../core/ports/clock.ts';
+import { fragmentSize, type Run, writeFragment } from '../mp4/fragment.ts';
+import type { AudioEntry } from '../mp4/init.ts';
+import type { MemoryHold } from '../publish/memory-budget.ts';
+import type { OutputConfig } from './limits.ts';
+import type { BufferPool } from './pool.ts';
+import { Rate } from './rate.ts';
+import { type Init, Segment } from './segment.ts';
+import type { RecordingTap } from './tap.ts';
+
+/** A part to be made of what the runs hold. */
+interface NewPart {
+  readonly runs: readonly Run[];
+  /** Seconds. */
+  readonly duration: number;
+  readonly isIndependent: boolean;
+  /** Its first sample, epoch milliseconds. */
+  readonly wallStart: number;
+}
+
+/** What the parts that follow need. */
+export interface NewInit extends Omit<Init, 'id' | 'blob' | 'audio'> {
+  readonly bytes: Uint8Array<ArrayBuffer>;
+  readonly audio?: AudioEntry | undefined;
+}
+
+/** Where a playlist begins to count. */
+export interface WindowNumbers {
+  readonly mediaSequence: number;
+  readonly discontinuitySequence: number;
+  /** Seconds. */
+  readonly targetDuration: number;
+  readonly isReturn?: boolean | undefined;
+}
+
+/** The live window of one playlist: the segments listed, those just unlisted, and the one being made. */
+export class LiveWindow {
+  readonly #clock: Clock;
+  readonly #pool: BufferPool;
+  readonly #config: OutputConfig;
+  readonly #memory: MemoryHold | undefined;
+  /** `addPart` failed for want of memory in this process, and not by the limit of one window. */
+  isOutOfMemory = false;
+  /** Consecutive sequence numbers: kept ones first, listed ones behind, without the open one. */
+  readonly #segments: Segment[] = [];
+  #rate = new Rate();
+  #firstListed = 0;
+  #open: Segment | undefined;
+  #init: Init | undefined;
+  #inits = 0;
+  #next = 0;
+  #discontinuities = 0;
+  #isDiscontinuityDue = false;
+  /** A gap is to be listed in front of what comes: players come from a playlist that is gone. */
+  #isGapDue = false;
+  #fragments = 0;
+  #target: number;
+  #hint: { sequence: number; part: number } | undefined;
+  #version = 0;
+  #wallEnd = 0;
+  onChange: () => void = () => {};
+  /** Where the publish that is running is recorded. */
+  tap: RecordingTap | undefined;
+
+  constructor(options: { clock: Clock; pool: BufferPool; config: OutputConfig; memory?: MemoryHold }) {
+    this.#clock = options.clock;
+    this.#pool = options.pool;
+    this.#config = options.config;
+    this.#memory = options.memory;
+    this.#target = options.config.targetDuration;
+  }
+
+  /** Grows with every change of what a playlist says. */
+  get version(): number {
+    return this.#version;
+  }
+  /** EXT-X-TARGETDURATION, whole seconds; never shrinks. */
+  get targetDuration(): number {
+    return this.#target;
+  }
+  /**
+   * Seconds from the end of the playlist beyond which a delta update leaves segments out: six target durations,
+   * the least that RFC 8216bis 4.4.3.8 allows. Infinity where so little is listed that none ever would.
+   */
+  get skipBoundary(): number {
+    const boundary = 6 * this.#target;
+    return this.#wanted >= boundary + this.#config.segmentTarget ? boundary : Number.POSITIVE_INFINITY;
+  }
+  /** Where the media ends on the wall clock, epoch milliseconds. */
+  get wallEnd(): number {
+    return this.#wallEnd;
+  }
+  /** Bytes held, the unused ends of buffers included. */
+  get bytes(): number {
+    let bytes = this.#kept();
+    for (const segment of this.#segments) bytes += segment.copied;
+    return bytes + (this.#open?.copied ?? 0);
+  }
+  get isOpen(): boolean {
+    return this.#open !== undefined;
+  }
+  get openBytes(): number {
+    return this.#open?.length ?? 0;
+  }
+  get open(): Segment | undefined {
+    return this.#open;
+  }
+  get listed(): readonly Segment[] {
+    return this.#segments.slice(this.#firstListed);
+  }
+  /** Media is listed, and not a gap alone. */
+  get hasListed(): boolean {
+    return this.#segments.at(-1)?.isGap === false && this.#segments.length > this.#firstListed;
+  }
+  /** No player comes from earlier segments, of this playlist or of one that it follows. */
+  get isFresh(): boolean {
+    return this.#segments.length === this.#firstListed && !this.#isGapDue;
+  }
+  /** EXT-X-DISCONTINUITY-SEQUENCE: of the tags that have left the list. */
+  get discontinuitySequence(): number {
+    return this.#discontinuities;
+  }
+  /** The numbers with which a playlist that follows this one begins. */
+  get reached(): { mediaSequence: number; discontinuitySequence: number } {
+    let discontinuitySequence = this.#discontinuities + 1;
+    for (let i = this.#firstListed; i < this.#segments.length; i += 1)
+      if (this.#segments[i].isDiscontinuity) discontinuitySequence += 1;
+    return { mediaSequence: this.#next, discontinuitySequence };
+  }
+  /** Number of the segment that is or will be made next. */
+  get nextSequence(): number {
+    return this.#next;
+  }
+  /** The part that comes next, while media flows. */
+  get hint(): { sequence: number; part: number } | undefined {
+    return this.#hint;
+  }
+  get init(): Init | undefined {
+    return this.#init;
+  }
+  /** How many inits there were: the number of the next one. */
+  get inits(): number {
+    return this.#inits;
+  }
+  /** Bits per second. */
+  get rate(): { peak: number; average: number } {
+    return this.#rate;
+  }
+
+  /**
+   * A publish comes with these numbers; they count only while nothing is listed. `isReturn`: viewers come from a
+   * playlist that another process had. Its numbers do not meet those of this one, and hls.js 1.7 then finds neither
+   * where to go on nor that there is a seam. So a gap stands first, which ends the media of before, and what is
+   * new follows behind a discontinuity.
+   */
+  number(options: WindowNumbers): void {
+    this.#target = Math.max(this.#target, Math.ceil(options.targetDuration));
+    if (this.#segments.length > 0 || this.#open !== undefined) return;
+    this.#isGapDue = options.isReturn ?? false;
+    const discontinuities = options.discontinuitySequence - (this.#isGapDue ? 1 : 0);
+    this.#next = Math.max(this.#next, options.mediaSequence);
+    this.#discontinuities = Math.max(this.#discontinuities, discontinuities);
+  }
+
+  /** What follows has this init, and a discontinuity before it unless it is the first of all. */
+  begin({ bytes, audio, ...told }: NewInit): void {
+    const blob = new Blob([bytes], { type: 'video/mp4' });
+    this.#init = { ...told, id: this.#inits, blob, audio };
+    this.#inits += 1;
+    this.#isDiscontinuityDue = !this.isFresh;
+    this.tap?.begin({ ...told, bytes });
+  }
+
+  /**
+   * Writes a part behind the open segment, or opens one with it. False when the window may not hold more;
+   * then nothing was written.
+   */
+  addPart(part: NewPart): boolean {
+    const size = fragmentSize(part.runs);
+    const segment = this.#open ?? this.#openSegment(part.wallStart);
+    const startsSegment = segment !== this.#open;
+    this.#fragments += 1;
+    if (segment === undefined || !this.#makeRoom(segment, size)) {
+      this.#recordAlone(part, { size, startsSegment });
+      return false;
+    }
+    if (startsSegment) this.#isDiscontinuityDue = false;
+    this.#open = segment;
+    const { runs, duration, isIndependent, wallStart } = part;
+    segment.append({ runs, size, duration, isIndependent, fragment: this.#fragments });
+    this.tap?.part(segment.newest(), { wallStart, duration, isIndependent, startsSegment });
+    this.#wallEnd = part.wallStart + duration * 1000;
+    // As EXTINF says it, with five digits: 6.4999999 is 6.50000 there, and 7 when rounded (4.4.3.1).
+    this.#target = Math.max(this.#target, Math.round(segment.duration + 0.000_005));
+    return true;
+  }
+
+  closeSegment(): void {
+    const segment = this.#open;
+    if (segment === undefined) return;
+    this.#open = undefined;
+    this.#rate.add(segment.length, segment.duration, this.#target);
+    this.#segments.push(segment);
+    this.#next += 1;
+    segment.close();
+  }
+
+  /** Shows what was added. `isLive`: more will follow right away. */
+  commit(options: { isLive: boolean }): void {
+    this.#trim();
+    this.#hint = options.isLive ? { sequence: this.#next, part: this.#open?.parts.length ?? 0 } : undefined;
+    if (this.#open !== undefined) this.#open.isShown = true;
+    this.#version += 1;
+    this.onChange();
+  }
+
+  /** The segment of this number, listed or still kept or open. */
+  segment(sequence: number): Segment | undefined {
+    if (sequence === this.#next) return this.#open;
+    return this.#segments[this.#segments.length - (this.#next - sequence)];
+  }
+
+  /** Discontinuity sequence number (RFC 8216bis 4.4.3.3) of a segment that is still here. */
+  discontinuitiesUpTo(sequence: number): number {
+    let count = this.#discontinuities;
+    for (const [index, segment] of this.#segments.entries()) {
+      if (!segment.isDiscontinuity) continue;
+      if (index >= this.#firstListed && segment.sequence <= sequence) count += 1;
+      else if (index < this.#firstListed && segment.sequence > sequence) count -= 1;
+    }
+    return this.#open?.isDiscontinuity && this.#next <= sequence ? count + 1 : count;
+  }
+
+  initBlob(id: number): Blob | undefined {
+    if (this.#init?.id === id) return this.#init.blob;
+    return this.#segments.find((segment) => segment.init.id === id)?.init.blob;
+  }
+
+  /** Lets go of everything. What is made afterwards has other names than anything before. */
+  clear(): void {
+    if (this.#open !== undefined) this.#next += 1;
+    this.#open?.drop();
+    for (const segment of this.#segments) segment.drop();
+    this.#segments.length = 0;
+    this.#firstListed = 0;
+    this.#open = this.#init = this.#hint = undefined;
+    this.#isDiscontinuityDue = this.#isGapDue = false;
+    this.#rate = new Rate();
+    this.#memory?.resize(0);
+    this.#version += 1;
+  }
+
+  /** What no viewer will see for want of room is recorded all the same: it is the last of its publish. */
+  #recordAlone(part: NewPart, options: { size: number; startsSegment: boolean }): void {
+    if (this.tap === undefined) return;
+    const { size, startsSegment } = options;
+    const { runs, duration, isIndependent, wallStart } = part;
+    const buffer = this.#pool.take(size);
+    writeFragment(buffer, { at: 0, sequence: this.#fragments, runs });
+    this.tap.part(buffer.subarray(0, size), { wallStart, duration, isIndependent, startsSegment });
+    this.#pool.give(buffer);
+  }
+
+  /** At least this many seconds are listed. */
+  get #wanted(): number {
+    return Math.max(this.#config.window, 3 * this.#target);
+  }
+
+  #openSegment(wallStart: number): Segment | undefined {
+    const init = this.#init;
+    if (init === undefined) return undefined;
+    if (this.#isGapDue) this.#listGap(init, wallStart);
+    const isDiscontinuity = this.#isDiscontinuityDue;
+    const isFirst = this.isFresh;
+    return new Segment({
+      pool: this.#pool,
+      sequence: this.#next,
+      init,
+      isDiscontinuity,
+      isFirst,
+      wallStart,
+    });
+  }
+
+  /** A gap of a target duration that ends at `wallEnd`, epoch milliseconds. */
+  #listGap(init: Init, wallEnd: number): void {
+    this.#isGapDue = false;
+    const duration = this.#target;
+    const gap = new Segment({
+      pool: this.#pool,
+      sequence: this.#next,
+      init,
+      isDiscontinuity: false,
+      isFirst: true,
+      isGap: true,
+      wallStart: wallEnd - duration * 1000,
+    });
+    gap.duration = duration;
+    gap.close();
+    this.#segments.push(gap);
+    this.#next += 1;
+  }
+
+  /** Makes the segment's buffer large enough for `size` more bytes. */
+  #makeRoom(segment: Segment, size: number): boolean {
+    const need = segment.length + size;
+    const { capacity } = segment;
+    if (need <= capacity) return true;
+    // The first time for a whole segment as they have been; when that was too little, for half as much again.
+    const usual = (this.#rate.average / 8) * this.#config.segmentTarget * 1.1;
+    const buffer = this.#pool.take(Math.max(need, capacity === 0 ? usual : capacity * 1.5));
+    const most = this.#config.windowBytes - (buffer.length - capacity);
+    // Copies for viewers do not count: it is not for them to end a publish.
+    while (this.#kept() > most && this.#firstListed > 0) this.#shift();
+    const fits = this.#kept() <= most;
+    this.isOutOfMemory = fits && !this.#mayKeep(buffer.length - capacity);
+    if (!fits || this.isOutOfMemory) {
+      this.#pool.give(buffer);
+      return false;
+    }
+    segment.move(buffer);
+    return true;
+  }
+
+  /** Asks for `more` bytes than are kept now; what only lags behind the list goes before it gives up. */
+  #mayKeep(more: number): boolean {
+    if (this.#memory === undefined) return true;
+    while (!this.#memory.resize(this.#kept() + more)) {
+      if (this.#firstListed === 0) return false;
+      this.#shift();
+    }
+    return true;
+  }
+
+  #kept(): number {
+    let bytes = this.#open?.kept ?? 0;
+    for (const segment of this.#segments) bytes += segment.kept;
+    return bytes;
+  }
+
+  #trim(): void {
+    const now = this.#clock.now();
+    const wanted = this.#wanted;
+    let duration = 0;
+    for (let i = this.#firstListed; i < this.#segments.length; i += 1) duration += this.#segments[i].duration;
+    while (this.#firstListed < this.#segments.length) {
+      const first = this.#segments[this.#firstListed];
+      duration -= first.duration;
+      if (duration < wanted) break;
+      first.leftAt = now;
+      if (first.isDiscontinuity) this.#discontinuities += 1;
+      this.#firstListed += 1;
+    }
+    const { unlistedSegments } = this.#config;
+    while (
+      this.#firstListed > unlistedSegments ||
+      (this.#firstListed > 0 && now - this.#segments[0].leftAt >= this.#target * 1000)
+    )
+      this.#shift();
+  }
+
+  #shift(): void {
+    this.#segments.shift()?.drop();
+    this.#firstListed -= 1;
+    this.#memory?.resize(this.#kept());
+  }
+}

@@ -1,0 +1,326 @@
+import { every } from '../../../core/base/every.ts';
+import { Fault } from '../../../core/base/fault.ts';
+import { valuesOf } from '../../../core/base/limit-table.ts';
+import type { Log } from '../../../core/base/log.ts';
+import type { Clock } from '../../../core/ports/clock.ts';
+import {
+  type Figures,
+  type Media,
+  type MediaHandlers,
+  noFigures,
+  noVitals,
+  type PublishGrant,
+  type PublishRefusal,
+  type PublishRequest,
+} from '../../../core/ports/media.ts';
+import { readPem } from '../../base/read-pem.ts';
+import { LiveOutput } from '../live/output.ts';
+import { BufferPool } from '../live/pool.ts';
+import type { PushRelay } from '../push/relay.ts';
+import type { MediaRecorder } from '../recording/feed.ts';
+import type { RenditionMaker } from '../renditions/ladder.ts';
+import type { RtmpLimits } from '../rtmp/limits.ts';
+import { type RtmpListener, rtmpListener } from '../rtmp/listener.ts';
+import type { PublishEnd } from '../rtmp/publish.ts';
+import { Arrivals } from './arrivals.ts';
+import { Closings } from './closings.ts';
+import { mediaLimits } from './limits.ts';
+import { MemoryBudget } from './memory-budget.ts';
+import { Numbers } from './numbers.ts';
+import { OwnDelay } from './own-delay.ts';
+import { publishLog } from './publish-log.ts';
+import type { MediaSink } from './sink.ts';
+import { ViewerCount } from './viewer-count.ts';
+
+const { idleBuffers, progressInterval } = valuesOf(mediaLimits);
+
+/** The media of this process: an RTMP listener, and one packager and playlist for each stream on the air. */
+export function inProcessMedia(options: InProcessMediaOptions): Media {
+  const { clock, log, pusher } = options;
+  const pool = new BufferPool({ limit: idleBuffers });
+  const memory = new MemoryBudget({ limit: options.hls.memory });
+  const outputs = new Map<string, Airing>();
+  /** Over, and the end of their renditions is made yet. */
+  const draining = new Set<LiveOutput>();
+  const running = new Map<string, Running>();
+  const arrivals = new Arrivals(clock);
+  const closings = new Closings(clock);
+  const numbers = new Numbers();
+  const delay = new OwnDelay(clock);
+  let listener: RtmpListener | undefined;
+  /** Bytes of publishes that have ended. */
+  let endedBytes = 0;
+
+  const open = (grant: PublishGrant): Airing => {
+    const output = new LiveOutput({
+      clock,
+      pool,
+      memory: memory.open(),
+      delay,
+      relay: pusher?.relayFor(grant.playbackId),
+      relayOf: pusher && ((profile) => pusher.relayFor(grant.playbackId, profile)),
+      transcoder: options.transcoder,
+      after: numbers.endOf(grant.playbackId),
+      log: (line) => log.info(line, { streamId: grant.streamId }),
+      config: {
+        partTarget: options.hls.part / 1000,
+        window: options.hls.window / 1000,
+        waiterLimit: options.hls.waitingRequests,
+      },
+    });
+    const [seed] = crypto.getRandomValues(new Uint32Array(1));
+    const airing = { output, publish: undefined, latest: grant, viewers: new ViewerCount({ seed }) };
+    outputs.set(grant.playbackId, airing);
+    return airing;
+  };
+
+  const attach = (
+    granted: PublishGrant,
+    { request, handlers }: { request: PublishRequest; handlers: MediaHandlers },
+  ): MediaSink | PublishRefusal => {
+    const closed = closings.take(granted.token);
+    if (closed !== undefined) return rejected(closed);
+    const current = outputs.get(granted.playbackId)?.publish;
+    // Grants may arrive here in another order than they were given: the newest has the output.
+    if (current !== undefined && current.discontinuitySequence > granted.discontinuitySequence)
+      return rejected('Another broadcast with the same key took over.');
+    const known = outputs.get(granted.playbackId);
+    if (known === undefined && memory.isSpent) {
+      log.warn('a broadcast was refused: live media holds all the memory it may (hls.memory)', {
+        streamId: granted.streamId,
+        held: memory.held,
+      });
+      return rejected('The server has no memory left for another broadcast. Try again later.');
+    }
+    const grant = numbers.raise(granted);
+    const last = numbers.lastOf(granted.playbackId);
+    const airing = known ?? open(grant);
+    airing.publish = airing.latest = granted;
+    const { recorder } = options;
+    const sink = airing.output.attach({
+      grant,
+      // A grant that came to nothing leaves a number out. Where the playlist is still there nobody is to be thrown forward for that.
+      isNext: known !== undefined || last === granted.discontinuitySequence - 1,
+      ...(recorder &&
+        grant.recording && {
+          recording: {
+            open: (rendition) => recorder.feed(grant, rendition),
+            onTrouble: (error) =>
+              log.error('a broadcast could not be handed to its recording', {
+                streamId: grant.streamId,
+                sessionId: grant.sessionId,
+                error,
+              }),
+          },
+        }),
+      onPlayable() {
+        publish.log.began();
+        tell('playable', publish, handlers);
+        arrivals.announce(grant.playbackId);
+      },
+      onTargetGrown: () => tell('progress', publish, handlers),
+      onFatal: (reason) => listener?.close(grant.token, reason),
+    });
+    const details = () => ({ encoder: sink.encoder, codecs: sink.codecs });
+    const publish: Running = {
+      ...{ grant: granted, told: 0 },
+      figures: () => sink.figures(),
+      log: publishLog(request, { grant, log, details }),
+    };
+    running.set(grant.token, publish);
+    return sink;
+  };
+
+  const detached = (grant: PublishGrant, end: PublishEnd, handlers: MediaHandlers) => {
+    const airing = outputs.get(grant.playbackId);
+    airing?.output.detach(grant.token);
+    if (airing?.publish?.token === grant.token) airing.publish = undefined;
+    const publish = running.get(grant.token);
+    const figures = publish?.figures() ?? noFigures;
+    publish?.log.ended(end.reason, figures);
+    running.delete(grant.token);
+    endedBytes += figures.bytes;
+    const clean = end.clean && end.by === 'encoder';
+    handlers.report({ type: 'closed', grant, clean, figures });
+  };
+
+  return {
+    async accept(handlers) {
+      const { rtmp, tls } = options;
+      const secure =
+        rtmp.tlsPort !== undefined && tls
+          ? {
+              tls: {
+                port: rtmp.tlsPort,
+                cert: await readPem('tls.cert', tls.cert),
+                key: await readPem('tls.key', tls.key),
+              },
+            }
+          : {};
+      try {
+        listener = rtmpListener({
+          host: rtmp.host,
+          port: rtmp.port,
+          ...secure,
+          clock,
+          log,
+          limits: rtmp.limits,
+          handlers: {
+            authorise: (request) => handlers.authorise(request),
+            attach: (grant, request) => attach(grant, { request, handlers }),
+            detached: (grant, end) => detached(grant, end, handlers),
+          },
+        });
+      } catch (error) {
+        const { code, port, cause } = error as { code?: string; port?: number; cause?: Error };
+        // A certificate that is none has no port to blame.
+        if (port === undefined) throw error;
+        const setting = port === rtmp.port ? 'rtmp.port' : 'rtmp.tlsPort';
+        if (code === 'EADDRINUSE')
+          throw new Fault('rtmp.port_in_use', {
+            status: 500,
+            message: `Port ${port} (${setting}) is in use by another program.`,
+          });
+        if (setting === 'rtmp.tlsPort' && code?.startsWith('ERR_'))
+          throw new Fault('config.invalid', { status: 500, message: `tls.cert, tls.key: ${cause?.message}` });
+        const why = code ?? 'this is not an address of this machine';
+        throw new Fault('rtmp.cannot_listen', {
+          status: 500,
+          message: `Port ${port} on ${rtmp.host} (${setting}, rtmp.host) cannot be opened: ${why}`,
+        });
+      }
+      const stopProgress = every(progressInterval, {
+        clock,
+        work() {
+          for (const publish of running.values())
+            if (publish.figures().bytes > publish.told) tell('progress', publish, handlers);
+        },
+      });
+      const stopWatching = delay.watch();
+      return async () => {
+        stopProgress();
+        stopWatching();
+        listener?.stop();
+        // The process is about to go, and those that encode with it.
+        for (const { output } of outputs.values()) {
+          draining.add(output);
+          void output.end();
+        }
+        for (const output of draining) void output.end();
+        draining.clear();
+        outputs.clear();
+        arrivals.end();
+      };
+    },
+    close(token, reason) {
+      if (running.has(token)) listener?.close(token, reason);
+      else closings.add(token, reason);
+    },
+    retire(playbackId, { upTo = Number.POSITIVE_INFINITY } = {}) {
+      const airing = outputs.get(playbackId);
+      // An order that comes late: whoever publishes now came after it, or would have been closed before.
+      if (airing === undefined || airing.publish !== undefined) return;
+      if (airing.latest.discontinuitySequence > upTo) return;
+      numbers.keep(airing.latest, airing.output.reached);
+      const { output } = airing;
+      outputs.delete(playbackId);
+      const drained = output.end();
+      if (drained === undefined) return;
+      draining.add(output);
+      void drained.then(() => draining.delete(output));
+    },
+    figures: (token) => running.get(token)?.figures(),
+    readings: () =>
+      [...outputs.values()].map(({ output, publish, latest, viewers }) => ({
+        grant: latest,
+        isPublishing: publish !== undefined,
+        isDelayed: delay.isRecent(clock.now()),
+        figures: output.figures() ?? noFigures,
+        vitals: output.vitals() ?? noVitals,
+        viewers: viewers.count(clock.now()),
+      })),
+    totals() {
+      let bytes = endedBytes;
+      for (const publish of running.values()) bytes += publish.figures().bytes;
+      let waitingViewers = arrivals.size;
+      let viewers = 0;
+      for (const airing of outputs.values()) {
+        waitingViewers += airing.output.waiting;
+        viewers += airing.viewers.count(clock.now());
+      }
+      return { publishes: running.size, outputs: outputs.size, bytes, waitingViewers, viewers };
+    },
+    serve({ playbackId, file, query, signal, viewers }) {
+      const airing = outputs.get(playbackId);
+      // Until the first segment there is nothing to play, but it may come any moment.
+      if (!airing?.output.isPlayable) return undefined;
+      // Players keep asking for the media playlist; who asks for the multivariant one alone only looks.
+      if (viewers !== undefined && airing.output.isWatched(file))
+        for (const viewer of viewers) airing.viewers.saw(viewer, clock.now());
+      return airing.output.serve(file, query, signal);
+    },
+    keyFrame: (playbackId) => outputs.get(playbackId)?.output.keyFrame(),
+    appears: (playbackId, { timeout, signal }) =>
+      outputs.get(playbackId)?.output.isPlayable
+        ? Promise.resolve(true)
+        : arrivals.wait(playbackId, { timeout, signal }),
+  };
+}
+
+/** One playlist, and who feeds it now. */
+interface Airing {
+  readonly output: LiveOutput;
+  publish: PublishGrant | undefined;
+  /** Of the publish that came last, running or not. */
+  latest: PublishGrant;
+  readonly viewers: ViewerCount;
+}
+
+/** A publish that has attached and not ended. */
+interface Running {
+  readonly grant: PublishGrant;
+  readonly log: ReturnType<typeof publishLog>;
+  figures(): Figures;
+  /** Bytes that were last told. */
+  told: number;
+}
+
+export interface InProcessMediaOptions {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly rtmp: {
+    readonly host: string;
+    readonly port: number;
+    readonly tlsPort?: number;
+    /** Those that differ from `rtmpLimits`. */
+    readonly limits?: Partial<RtmpLimits>;
+  };
+  /** Where publishes that are granted with `recording` are written down; without one they are not. */
+  readonly recorder?: MediaRecorder;
+  /** What makes the renditions that grants want; without one there are none. */
+  readonly transcoder?: RenditionMaker;
+  /** What pushes playlists on to other servers; without one none is. */
+  readonly pusher?: { relayFor(playbackId: string, profile?: string): PushRelay };
+  /** Paths of PEM files. */
+  readonly tls: { readonly cert: string; readonly key: string } | undefined;
+  readonly hls: {
+    /** Longest part, ms. */
+    readonly part: number;
+    /** ms */
+    readonly window: number;
+    readonly waitingRequests: number;
+    /** Bytes that the windows and arenas of all broadcasts may hold together. */
+    readonly memory: number;
+  };
+}
+
+function tell(type: 'playable' | 'progress', publish: Running, handlers: MediaHandlers): void {
+  const { grant } = publish;
+  const figures = publish.figures();
+  publish.told = figures.bytes;
+  handlers.report({ type, grant, figures });
+}
+
+function rejected(message: string): PublishRefusal {
+  return { granted: false, reason: 'rejected', message };
+}

@@ -1,0 +1,165 @@
+import type { FfmpegOptions } from '../ffmpeg/command.ts';
+import type { FfmpegRunner } from '../ffmpeg/runner.ts';
+import {
+  CTS,
+  DTS,
+  fragmentSize,
+  OFFSET,
+  type Run,
+  SIZE,
+  STRIDE,
+  SYNC,
+  writeFragment,
+} from '../mp4/fragment.ts';
+import type { FoundPictures } from './found-pictures.ts';
+import type { StillLimits } from './limits.ts';
+
+/** One process of ffmpeg: what it reads, and what it makes of that. */
+export interface Drawing {
+  readonly format: string;
+  readonly input?: FfmpegOptions;
+  readonly filter: string;
+  readonly media: AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
+  /** JPEGs that it gives, one behind the other. */
+  readonly pictures: number;
+}
+
+/** What a process gave, or why it gave nothing. `none`: it ended by itself, and had nothing to show. */
+export type Drawn =
+  | { readonly ok: true; readonly bytes: Uint8Array<ArrayBuffer> }
+  | {
+      readonly ok: false;
+      readonly reason: 'missing' | 'full' | 'none' | 'broken' | 'late';
+      readonly errors: string;
+    };
+
+interface DrawOptions {
+  readonly runner: FfmpegRunner;
+  readonly limits: StillLimits;
+  /** Aborted: the process is killed (`late`). */
+  readonly signal: AbortSignal;
+  /** ms that it may take in all; whoever aborts the signal does so earlier. */
+  readonly deadline: number;
+}
+
+/**
+ * Feeds a process and takes its JPEGs. It is given nothing but its standard input, and is gone when this resolves. What `media` throws
+ * is thrown.
+ */
+export async function draw(drawing: Drawing, options: DrawOptions): Promise<Drawn> {
+  const { runner, limits, signal, deadline } = options;
+  const taken: Uint8Array[] = [];
+  let size = 0;
+  let isTooMuch = false;
+  let drained = Promise.withResolvers<void>();
+  let kill = () => {};
+  const started = await runner.start({
+    command: {
+      input: {
+        format: drawing.format,
+        // One picture or single key frames: threads would only cost memory.
+        options: {
+          threads: 1,
+          max_pixels: limits.sourcePixels,
+          an: true,
+          sn: true,
+          dn: true,
+          ...drawing.input,
+        },
+      },
+      output: {
+        target: 'pipe:1',
+        format: 'image2pipe',
+        protocol: 'pipe',
+        options: {
+          map: '0:v:0',
+          vf: drawing.filter,
+          'frames:v': drawing.pictures,
+          'c:v': 'mjpeg',
+          'q:v': limits.quality,
+          map_metadata: -1,
+        },
+      },
+    },
+    niceness: limits.niceness,
+    deadline,
+    isWanted: () => !signal.aborted,
+    handlers: {
+      onOutput(bytes) {
+        size += bytes.length;
+        isTooMuch = size > limits.outputBytes;
+        if (isTooMuch) kill();
+        else taken.push(bytes.slice());
+      },
+      onDrain: () => drained.resolve(),
+    },
+  });
+  if (!started.ok) {
+    const reason = { missing: 'missing', unwanted: 'late', full: 'full' } as const;
+    return {
+      ok: false,
+      reason: reason[started.reason as keyof typeof reason] ?? 'broken',
+      errors: started.reason,
+    };
+  }
+  let isGone = false;
+  kill = () => started.kill();
+  const ended = started.ended.then((end) => {
+    isGone = true;
+    drained.resolve();
+    return end;
+  });
+  const leave = () => kill();
+  signal.addEventListener('abort', leave);
+  try {
+    if (signal.aborted) kill();
+    for await (const bytes of drawing.media) {
+      for (let at = 0; at < bytes.length && !isGone; ) {
+        at += started.write(bytes.subarray(at));
+        if (at >= bytes.length) break;
+        await drained.promise;
+        drained = Promise.withResolvers();
+      }
+      if (isGone) break;
+    }
+    started.end({ within: deadline });
+    const { by, code, errors } = await ended;
+    if (signal.aborted || by === 'deadline') return { ok: false, reason: 'late', errors };
+    if (isTooMuch || code === undefined) return { ok: false, reason: 'broken', errors };
+    if (size === 0) return { ok: false, reason: 'none', errors };
+    return { ok: true, bytes: new Uint8Array(Buffer.concat(taken)) };
+  } finally {
+    signal.removeEventListener('abort', leave);
+    kill();
+    await ended;
+  }
+}
+
+/** Of pictures that fit into `width` × `height`: shape kept, turned as the film says (which ffmpeg does first), never made larger. */
+export function scaled({ width, height }: { width: number; height: number }): string {
+  const wide = `min(min(${width},iw*sar),${height}*dar)`;
+  const even = (text: string) => `max(2,trunc((${text})/2)*2)`;
+  return `scale=w='${even(wide)}':h='${even('ow/dar')}':out_range=pc,setsar=1,format=yuvj420p`;
+}
+
+/** Fragmented mp4 of these pictures alone. `first`: the decode time of the first, ticks. */
+export function fragmentOf(
+  { init, pictures, bytes }: FoundPictures,
+  { sequence, first }: { sequence: number; first: number },
+): Uint8Array {
+  const table = new Float64Array(pictures.length * STRIDE);
+  pictures.forEach(({ at, size, dts, pts, isSync }, row) => {
+    const from = row * STRIDE;
+    table[from + DTS] = first + dts;
+    table[from + CTS] = pts - dts;
+    table[from + OFFSET] = at;
+    table[from + SIZE] = size;
+    table[from + SYNC] = Number(isSync);
+  });
+  const { id, timescale } = init.track;
+  const until = table[(pictures.length - 1) * STRIDE + DTS] + timescale;
+  const runs: Run[] = [{ id, isVideo: true, table, taken: pictures.length, until, bytes }];
+  const written = new Uint8Array(fragmentSize(runs));
+  writeFragment(written, { at: 0, sequence, runs });
+  return written;
+}

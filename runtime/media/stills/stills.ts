@@ -1,0 +1,199 @@
+import { createHash } from 'node:crypto';
+import { ByteLru } from '../../../core/base/byte-lru.ts';
+import { Fault } from '../../../core/base/fault.ts';
+import type { Log } from '../../../core/base/log.ts';
+import { SingleFlight } from '../../../core/base/single-flight.ts';
+import type { Clock } from '../../../core/ports/clock.ts';
+import {
+  type Still,
+  type StillKind,
+  type StillMedia,
+  type StillOrder,
+  type Stills,
+  stillKinds,
+} from '../../../core/ports/stills.ts';
+import { ffmpegLimits } from '../ffmpeg/limits.ts';
+import type { FfmpegRunner } from '../ffmpeg/runner.ts';
+import type { Drawn } from './drawing.ts';
+import { NoPicture } from './found-pictures.ts';
+import { jpegSize } from './jpeg-size.ts';
+import { type StillLimits, stillLimits } from './limits.ts';
+import { drawSheet } from './sheet.ts';
+import { Turns } from './turns.ts';
+
+export interface FfmpegStillsOptions {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly runner: FfmpegRunner;
+  /** Those that differ from `stillLimits`. */
+  readonly limits?: Partial<StillLimits>;
+}
+
+/** Pictures by processes of ffmpeg. Nothing is started before one is asked for. */
+export function ffmpegStills(options: FfmpegStillsOptions): Stills {
+  const { clock, log, runner } = options;
+  const limits: StillLimits = { ...stillLimits, ...options.limits };
+  const { running: most, waiting, requests, patience } = limits;
+  const kept = new ByteLru<Outcome>({ bytes: limits.memory });
+  const shared = new SingleFlight<Outcome>({ running: most + waiting, waiting: requests });
+  const turns = new Turns({ clock, most, patience });
+  /** What is made or waits: key → what it is of. */
+  const begun = new Map<string, string>();
+  const closing = new AbortController();
+  const counts = Object.fromEntries(
+    stillKinds.map((kind) => [kind, { made: 0, shared: 0, refused: 0, failed: 0 }]),
+  ) as Record<StillKind, Record<'made' | 'shared' | 'refused' | 'failed', number>>;
+
+  /** What is remembered, if that is good enough for the order. */
+  const known = ({ key, freshFor }: StillOrder): Outcome | undefined => {
+    const found = kept.get(key, clock.now());
+    if (!found || 'fault' in found || freshFor === undefined) return found;
+    return clock.now() - found.still.at < freshFor ? found : undefined;
+  };
+
+  const keep = (key: string, outcome: Outcome, until?: number): Outcome => {
+    const bytes = 2 * key.length + ('still' in outcome ? outcome.still.bytes.length : 0);
+    const room = kept.reserve(bytes);
+    room?.keep(key, outcome, until === undefined ? {} : { until });
+    return outcome;
+  };
+
+  const make = async (order: StillOrder, media: StillMedia, signal: AbortSignal): Promise<Outcome> => {
+    const { key, kind } = order;
+    const deadline = limits.deadline * (media.pictures.length > 1 ? limits.sheetDeadlines : 1);
+    const late = new AbortController();
+    const cancel = clock.at(clock.now() + deadline, () => late.abort());
+    // A change may be what it needs.
+    const again = order.freshFor ?? limits.noneKept;
+    const none = (message: string) => keep(key, { fault: noneFault(message) }, clock.now() + again);
+    try {
+      const ended = AbortSignal.any([signal, late.signal]);
+      const drawn = await drawSheet(media, { runner, limits, signal: ended, deadline });
+      signal.throwIfAborted();
+      const size = drawn.ok ? jpegSize(drawn.bytes) : undefined;
+      if (drawn.ok && size) {
+        await order.store
+          ?.save(drawn.bytes)
+          .catch((error: unknown) => log.warn('a still could not be stored', { kind, error }));
+        return keep(key, { still: stillOf(drawn.bytes, size), version: media.version });
+      }
+      if (!drawn.ok && drawn.reason === 'none') return none('None of its pictures can be decoded.');
+      return refused(order, drawn);
+    } catch (error) {
+      if (error instanceof NoPicture) return none(error.message);
+      if (late.signal.aborted && !signal.aborted)
+        return refused(order, { ok: false, reason: 'late', errors: '' });
+      throw error;
+    } finally {
+      cancel();
+    }
+  };
+
+  const stillOf = (bytes: Uint8Array<ArrayBuffer>, size: { width: number; height: number }): Still => {
+    const etag = createHash('sha256').update(bytes).digest('hex').slice(0, 32);
+    return { bytes, ...size, etag, at: clock.now() };
+  };
+
+  const refused = ({ key, kind }: StillOrder, drawn: Drawn): Outcome => {
+    const reason = drawn.ok ? 'broken' : drawn.reason;
+    if (reason === 'missing') return { fault: unavailable };
+    if (reason === 'full') return { fault: busy };
+    log.warn('a still could not be made', { kind, reason });
+    if (!drawn.ok) log.debug('what ffmpeg said', { errors: drawn.errors });
+    return keep(key, { fault: failed }, clock.now() + limits.failureKept);
+  };
+
+  const work = async (order: StillOrder, signal: AbortSignal): Promise<Outcome> => {
+    const leave = await turns.take(signal);
+    if (!leave) return { fault: busy };
+    try {
+      const stored = await order.store?.load(signal);
+      const size = stored && jpegSize(stored);
+      if (stored && size) return keep(order.key, { still: stillOf(stored, size) });
+      // Known before anything is read.
+      if (!(await runner.about())) return { fault: unavailable };
+      const media = await order.open(signal);
+      if (!media) return { fault: noneFault('There is no picture of it.') };
+      const before = kept.get(order.key, clock.now());
+      const isSame = media.version !== undefined && before?.version === media.version;
+      if (isSame && before && 'still' in before)
+        return keep(order.key, { ...before, still: { ...before.still, at: clock.now() } });
+      return await make(order, media, signal);
+    } finally {
+      leave();
+    }
+  };
+
+  return {
+    async make(order) {
+      const { key, kind, of } = order;
+      const count = counts[kind];
+      const told = (outcome: Outcome, how: 'made' | 'shared'): Still => {
+        if ('still' in outcome) {
+          count[how] += 1;
+          return outcome.still;
+        }
+        const { fault } = outcome;
+        count[fault === busy || fault === unavailable ? 'refused' : 'failed'] += 1;
+        throw fault;
+      };
+      const found = known(order);
+      if (found) return told(found, 'shared');
+      if (closing.signal.aborted) return told({ fault: unavailable }, 'made');
+      const isNew = !begun.has(key);
+      if (isNew && countOf(begun, of) >= limits.perSource) return told({ fault: busy }, 'made');
+      const outcome = await shared.wait(key, {
+        signal: order.signal,
+        async work(signal) {
+          begun.set(key, of);
+          try {
+            return await work(order, AbortSignal.any([signal, closing.signal]));
+          } finally {
+            begun.delete(key);
+          }
+        },
+      });
+      // Nobody reads the answer to one who left.
+      if (outcome === 'full' || outcome === 'left') return told({ fault: busy }, 'made');
+      return told(outcome, isNew ? 'made' : 'shared');
+    },
+    totals: () => ({
+      kinds: counts,
+      running: turns.taken,
+      waiting: shared.waiting,
+      bytes: kept.bytes,
+    }),
+    close: () => closing.abort(),
+  };
+}
+
+type Outcome =
+  | { readonly still: Still; readonly version?: string | undefined }
+  | { readonly fault: Fault; readonly version?: undefined };
+
+function countOf(begun: ReadonlyMap<string, string>, of: string): number {
+  let count = 0;
+  for (const one of begun.values()) if (one === of) count += 1;
+  return count;
+}
+
+function noneFault(message: string): Fault {
+  return new Fault('still.none', { status: 404, message });
+}
+
+const unavailable = new Fault('still.unavailable', {
+  status: 503,
+  message: 'There is no ffmpeg on this server, so it makes no pictures.',
+  // Until then it is not looked for again.
+  retryAfter: ffmpegLimits.lookAgain / 1000,
+});
+const busy = new Fault('still.busy', {
+  status: 503,
+  message: 'Too many pictures are being made at this moment. Try again.',
+  retryAfter: 1,
+});
+const failed = new Fault('still.failed', {
+  status: 503,
+  message: 'The picture took too long, or could not be made. Try again.',
+  retryAfter: 5,
+});

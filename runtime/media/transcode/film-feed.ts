@@ -1,0 +1,90 @@
+import { Fault } from '../../../core/base/fault.ts';
+import type { Blobs } from '../../../core/ports/blobs.ts';
+import type { Film, IndexedFilm } from '../../../core/vod/films.ts';
+import { readSegmentBlock } from '../../../core/vod/segment-block.ts';
+import { readSegmentIndex } from '../../../core/vod/segment-index.ts';
+
+/** A film of the blob store as a process reads it that can only read on: never back, and never ahead. */
+export interface FilmFeed {
+  /** Which tracks it has: those that HLS has, or all of the file. */
+  readonly form: 'segments' | 'whole';
+  /** Told with each piece how much of it was read, 0..1. */
+  pieces(progress: (fraction: number) => void): AsyncGenerator<Uint8Array>;
+}
+
+interface Reading {
+  readonly blobs: Pick<Blobs, 'get'>;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * An upload is fed as its HLS segments, because those have picture and sound side by side, however the file has them. A
+ * recording is fed as a file with its index in front: there the runs of several publishes stand one behind the other, while its
+ * segments keep the pauses between them. So is what has no segments, or several init segments.
+ */
+export async function filmFeed(film: Film, reading: Reading): Promise<FilmFeed> {
+  const index = film.index && film.heads && readSegmentIndex(await bytesOf(film.index, reading));
+  if (index?.inits.length !== 1)
+    return { form: 'whole', pieces: (progress) => wholePieces(film, { ...reading, progress }) };
+  const { inits, count } = index;
+  const { heads, video } = film as IndexedFilm & Required<Pick<Film, 'heads'>>;
+  const segments = async function* (progress: (fraction: number) => void): AsyncGenerator<Uint8Array> {
+    const [init] = inits;
+    yield* stretch(heads, { ...reading, from: init.at, to: init.at + init.size });
+    for (let number = 0; number < count; number += 1) {
+      const { at, size } = index.segment(number);
+      const block = await gathered(stretch(heads, { ...reading, from: at, to: at + size }));
+      const { headAt, ranges } = readSegmentBlock(block);
+      yield block.subarray(headAt);
+      for (const [from, to] of ranges) yield* stretch(video, { ...reading, from, to });
+      progress((number + 1) / count);
+    }
+  };
+  return { form: 'segments', pieces: segments };
+}
+
+async function* wholePieces(
+  { video, head }: Film,
+  { progress, ...reading }: Reading & { progress(fraction: number): void },
+): AsyncGenerator<Uint8Array> {
+  const { from, to } = head ?? { from: 0, to: video.size };
+  if (head) yield* stretch(head, { ...reading, from: 0, to: head.size });
+  let read = 0;
+  for await (const piece of stretch(video, { ...reading, from, to })) {
+    yield piece;
+    read += piece.byteLength;
+    progress(read / (to - from));
+  }
+}
+
+/** Bytes `from` up to `to` of a blob. */
+async function* stretch(
+  { key }: { readonly key: string },
+  { blobs, signal, from, to }: Reading & { from: number; to: number },
+): AsyncGenerator<Uint8Array> {
+  if (from === to) return;
+  const found = await blobs.get(key, { range: { from, to }, signal });
+  if (found.outcome !== 'ok') throw gone;
+  const reader = found.body.getReader();
+  try {
+    for (let next = await reader.read(); !next.done; next = await reader.read()) yield next.value;
+  } finally {
+    await reader.cancel().catch(() => {});
+  }
+}
+
+function bytesOf({ key, size }: { key: string; size: number }, reading: Reading): Promise<Uint8Array> {
+  return gathered(stretch({ key }, { ...reading, from: 0, to: size }));
+}
+
+async function gathered(pieces: AsyncIterable<Uint8Array>): Promise<Uint8Array<ArrayBuffer>> {
+  const all: Uint8Array[] = [];
+  for await (const piece of pieces) all.push(piece);
+  return new Uint8Array(Buffer.concat(all));
+}
+
+const gone = new Fault('conversion.refused', {
+  status: 422,
+  message: 'The film is not converted: its file was deleted or replaced.',
+  retry: false,
+});

@@ -1,0 +1,111 @@
+import { hasCode } from '../../../core/base/fault.ts';
+import type { Container } from '../../../core/ports/inspector.ts';
+import { type Box, Children, Fields } from '../mp4/inspect/boxes.ts';
+import { Refusal } from '../mp4/inspect/refusal.ts';
+import { readSampleEntry } from '../mp4/inspect/sample-entry.ts';
+import { type ConversionPlan, type ConversionSettings, conversionCommand } from './command.ts';
+import { type RunTools, run } from './run.ts';
+
+interface Normalising {
+  readonly container: Container;
+  /** The film from its beginning, each time. */
+  input(): AsyncGenerator<Uint8Array>;
+  readonly signal: AbortSignal;
+  /** Nothing is taken over as it is. */
+  readonly isAnew: boolean;
+  /** Pictures a second. */
+  readonly frameRate: number;
+  readonly settings: ConversionSettings;
+  readonly tools: RunTools;
+}
+
+/**
+ * A film of any kind as mp4 with H.264 and AAC. What is in it shows when it is written: the first process takes everything over as it
+ * is, and when the index of that names a codec which is not wanted, or ffmpeg says that it cannot be written, another process begins
+ * anew and encodes it, sound first. Nothing of the former was handed on by then. So most films of cameras and OBS keep their pictures as they are.
+ */
+export async function* normalising(order: Normalising): AsyncGenerator<Uint8Array> {
+  const { tools, settings, container, signal } = order;
+  const sound = Array.from({ length: tools.limits.audioTracks });
+  let taken: Taken = { video: !order.isAnew, audio: !order.isAnew };
+  for (;;) {
+    const audio = sound.map(() => (taken.audio ? 'copy' : 'aac')) as ConversionPlan['audio'];
+    const video = taken.video ? 'copy' : 'good';
+    const tried = trying(
+      taken,
+      run(
+        {
+          ...{ signal, input: order.input(), frameRate: order.frameRate },
+          command: conversionCommand({ container, video, audio }, settings),
+          onMovie: (moov) => checkMovie(moov, taken),
+        },
+        tools,
+      ),
+    );
+    const next = yield* tried;
+    if (next === undefined) return;
+    taken = next;
+  }
+}
+
+/** What is taken over as it is. */
+interface Taken {
+  readonly video: boolean;
+  readonly audio: boolean;
+}
+
+/** What it wrote; returns what the next one is to take over when it wrote nothing that is wanted. */
+async function* trying(
+  taken: Taken,
+  pieces: AsyncGenerator<Uint8Array>,
+): AsyncGenerator<Uint8Array, Taken | undefined> {
+  let hasBegun = false;
+  try {
+    for await (const piece of pieces) {
+      hasBegun = true;
+      yield piece;
+    }
+    return undefined;
+  } catch (error) {
+    if (error instanceof Other) return error.next;
+    const isLast = !taken.video && !taken.audio;
+    if (hasBegun || isLast || !hasCode(error, 'conversion.refused')) throw error;
+    // It could not be written as it is: mostly for sound that mp4 does not know.
+    return { video: taken.video && taken.audio, audio: false };
+  }
+}
+
+/** Another codec than is wanted was taken over. */
+class Other extends Error {
+  readonly next: Taken;
+
+  constructor(next: Taken) {
+    super('another codec');
+    this.next = next;
+  }
+}
+
+function checkMovie(moov: Box, taken: Taken): void {
+  const isGood = { vide: true, soun: true };
+  for (const trak of new Children(moov).all.filter(({ type }) => type === 'trak')) {
+    const mdia = new Children(new Children(trak).need('mdia'));
+    const handler = new Fields(mdia.need('hdlr'));
+    handler.skip(8);
+    const type = handler.type();
+    if (type === 'vide') isGood.vide &&= hasOnly('h264', mdia.need('minf'));
+    if (type === 'soun') isGood.soun &&= hasOnly('aac', mdia.need('minf'));
+  }
+  const next = { video: taken.video && isGood.vide, audio: taken.audio && isGood.soun };
+  if (next.video !== taken.video || next.audio !== taken.audio) throw new Other(next);
+}
+
+function hasOnly(kind: 'h264' | 'aac', minf: Box): boolean {
+  const stsd = new Children(new Children(minf).need('stbl')).need('stsd');
+  try {
+    return new Children(stsd, 8).all.every((entry) => readSampleEntry(entry, 'a track').kind === kind);
+  } catch (error) {
+    // H.264 whose parameters cannot be read is encoded anew.
+    if (error instanceof Refusal) return false;
+    throw error;
+  }
+}
