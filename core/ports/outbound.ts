@@ -45,7 +45,7 @@ export interface OutboundRequest {
    */
   readonly repeatable?: boolean;
   /**
-   * On whose behalf it is sent. ByteLru connections are not shared between owners: a peer that answers ahead of what it is
+   * On whose behalf it is sent. Kept connections are not shared between owners: a peer that answers ahead of what it is
    * asked on a connection spoils requests of its own owner alone. Default: nobody's.
    */
   readonly owner?: string;

@@ -103,7 +103,7 @@ export interface StillTotals {
   /** Being made, and waiting for that. */
   readonly running: number;
   readonly waiting: number;
-  /** ByteLru now. */
+  /** Kept now. */
   readonly bytes: number;
 }
 

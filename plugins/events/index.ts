@@ -100,7 +100,7 @@ export default definePlugin({
         },
         headers: {
           'Last-Event-ID': Type.String({
-            description: 'The last event that was seen: those after it come first. ByteLru for 24 h.',
+            description: 'The last event that was seen: those after it come first. Kept for 24 h.',
           }),
         },
         answers: {

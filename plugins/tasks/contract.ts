@@ -37,7 +37,7 @@ export interface NewTask {
   readonly outputAssetId?: string;
   /** Shown as they are: no secrets. */
   readonly params?: Readonly<Record<string, unknown>>;
-  /** What its work needs beside `params` and is not shown: credentials, URLs that hold some. ByteLru until the result is there. */
+  /** What its work needs beside `params` and is not shown: credentials, URLs that hold some. Kept until the result is there. */
   readonly secret?: Readonly<Record<string, unknown>>;
   readonly createdByTokenName?: string;
   /** Until when it must have begun, epoch ms. */

@@ -56,7 +56,7 @@ export const nodeClientLimits = limitTable('nodes', {
   idleConnections: {
     value: 2000,
     unit: 'connections',
-    meaning: 'ByteLru connections to other nodes that nothing uses just now.',
+    meaning: 'Idle connections to other nodes.',
     beyond: 'The one unused for longest is closed.',
   },
   idlePerNode: {

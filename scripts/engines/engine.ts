@@ -34,7 +34,7 @@ export interface Engine extends AsyncDisposable {
 
 /** Where an engine keeps its things. */
 export interface EngineOptions {
-  /** ByteLru when the engine ends. Default: a temporary one, removed with the engine. */
+  /** Kept when the engine ends. Default: a temporary one, removed with the engine. */
   readonly folder?: string;
   /** As many as it takes, the first for clients; for those that are not given, free ones. */
   readonly ports?: readonly number[];

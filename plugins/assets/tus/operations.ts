@@ -73,7 +73,7 @@ export const said = {
       ...{ 'Tus-Resumable': resumable, 'Upload-Length': required(header('104857600', 'Bytes of the file.')) },
       'Upload-Metadata': header(
         'filename ZmlsbS5tcDQ=',
-        'ByteLru and told by HEAD; nothing else comes of it.',
+        'Stored, and shown by HEAD; nothing else comes of it.',
       ),
     },
     answers: {

@@ -13,7 +13,7 @@ import { mostEntries, sweepInterval } from './limits.ts';
 /** Facts in the memory of this process, for a deployment of one node. It sets no timers. */
 export function memoryVolatile(options: { clock: Clock; entries?: number }): Volatile {
   const { clock, entries: most = mostEntries } = options;
-  const kept = new Map<string, ByteLru>();
+  const kept = new Map<string, Entry>();
   const listeners = new Map<string, Set<(message: Json) => void>>();
   let sweptAt = clock.now();
 
@@ -21,7 +21,7 @@ export function memoryVolatile(options: { clock: Clock; entries?: number }): Vol
     sweptAt = now;
     for (const [key, { until }] of kept) if (until <= now) kept.delete(key);
   };
-  const alive = (key: string, now: number): ByteLru | undefined => {
+  const alive = (key: string, now: number): Entry | undefined => {
     const found = kept.get(key);
     return found && found.until > now ? found : undefined;
   };
@@ -76,7 +76,7 @@ export function memoryVolatile(options: { clock: Clock; entries?: number }): Vol
   };
 }
 
-interface ByteLru {
+interface Entry {
   /** JSON: nobody can change what is kept by changing what was given or got. */
   readonly text: string;
   /** Epoch ms. */

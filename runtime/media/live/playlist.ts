@@ -33,7 +33,7 @@ export function mediaPlaylist(source: PlaylistSource, options: { isDelta: boolea
       body += dateLine(segment) + partLines(segment, prefix) + segmentLines(segment, prefix);
       partTarget = longest(segment.parts, partTarget);
     } else {
-      // ByteLru, because a long window would otherwise be written out anew with each part.
+      // Kept, because a long window would otherwise be written out anew with each part.
       segment.lines ??= dateLine(segment) + segmentLines(segment, prefix);
       body += segment.lines;
     }

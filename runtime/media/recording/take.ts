@@ -57,7 +57,7 @@ export class Take {
     if (!isFed) for (const done of this.#onUnfed.splice(0)) done();
   }
 
-  /** ByteLru when nobody feeds it, or the signal is aborted. */
+  /** Kept when nobody feeds it, or the signal is aborted. */
   whenUnfed(signal: AbortSignal): Promise<void> {
     return new Promise((resolve) => {
       if (!this.#isFed || signal.aborted) return resolve();
