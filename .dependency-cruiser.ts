@@ -52,15 +52,15 @@ const rules: IConfiguration = {
     },
     only(
       'runtime-to-core',
-      { path: '^runtime/', pathNot: '^runtime/main\\.ts$' },
+      { path: '^runtime/', pathNot: '^runtime/(main|boot/open-[a-z]+)\\.ts$' },
       '^(core|runtime)/',
-      'runtime imports core and itself; only runtime/main.ts knows config',
+      'runtime imports core and itself; only main.ts and what opens drivers and services know the config',
     ),
     only(
       'main-to-config',
-      '^runtime/main\\.ts$',
+      '^runtime/(main|boot/open-[a-z]+)\\.ts$',
       '^(core|runtime|config)/',
-      'main.ts joins runtime and config',
+      'main.ts and what opens drivers and services join runtime and config',
     ),
     only(
       'config-to-core-and-plugins',

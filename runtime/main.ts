@@ -1,5 +1,4 @@
 import { readFile } from 'node:fs/promises';
-import { availableParallelism, totalmem } from 'node:os';
 import { join } from 'node:path';
 import { driversOf } from '../config/drivers.ts';
 import { readConfig } from '../config/load.ts';
@@ -15,25 +14,15 @@ import { type Booted, boot } from './boot/boot.ts';
 import { prepareDataFolder } from './boot/data-folder.ts';
 import { processLimits } from './boot/limits.ts';
 import { openDrivers } from './boot/open-drivers.ts';
-import { openPusher } from './boot/open-pusher.ts';
-import { openTranscoder } from './boot/open-transcoder.ts';
+import { servicesOf } from './boot/open-services.ts';
 import { planOf } from './boot/plan.ts';
 import { welcome } from './boot/welcome.ts';
 import { DiskWatch } from './disk/disk-watch.ts';
 import { diskPlaces } from './disk/places.ts';
 import { holdProcess } from './drivers/clock/hold.ts';
 import { systemClock } from './drivers/clock/system.ts';
-import { diskIntake } from './drivers/intake/intake.ts';
 import { outboundClient } from './drivers/outbound/client.ts';
-import { packer as filePacker } from './drivers/packer/packer.ts';
 import { listen } from './http/listen.ts';
-import { ffmpegRunner } from './media/ffmpeg/runner.ts';
-import { inspector as fileInspector } from './media/mp4/inspect/inspector.ts';
-import { inProcessMedia } from './media/publish/in-process.ts';
-import { diskRecorder } from './media/recording/recorder.ts';
-import { ffmpegStills } from './media/stills/stills.ts';
-import { ffmpegConverter } from './media/transcode/converter.ts';
-import { encoderOf } from './media/transcode/encoder.ts';
 import { nodeClient } from './nodes/node-client.ts';
 import { nodeGate } from './nodes/node-gate.ts';
 import { ownUrl, shownUrl } from './nodes/own-url.ts';
@@ -80,69 +69,12 @@ async function main(): Promise<void> {
     { ...config, drivers },
     { clock, log, onFailure: (error) => fatal(String(error)) },
   );
-  const recorder = diskRecorder({
-    ...{ clock, log },
-    folder: join(config.dataDir, 'recordings'),
-    blobs: opened.blobs,
-    limits: {
-      queue: config.recording.queue * 1_048_576,
-      queuePerTake: config.recording.queuePerTake * 1_048_576,
-      sync: milliseconds(config.recording.sync),
-      reserve: config.recording.reserve * 1_048_576,
-      uploads: config.recording.uploads,
-    },
-  });
   const places = diskPlaces({ ...config, drivers });
   const disks = new DiskWatch(places, { clock, log });
-  const { uploads, blobs } = places;
-  const intake = diskIntake({ clock, ...uploads, store: blobs?.folder });
-  const inspector = fileInspector({ clock });
-  const packer = filePacker({
-    ...{ clock, blobs: opened.blobs, folder: join(config.dataDir, 'packing') },
-    reserve: uploads.reserve,
-  });
+  const { services, closeFfmpeg } = servicesOf(config, { clock, log, places, blobs: opened.blobs });
   const allow = config.outbound.allow.flatMap((text) => cidr(text) ?? []);
-  const ffmpeg = ffmpegRunner({ clock, log, ...config.ffmpeg, env: process.env });
-  const { running, threads = Math.ceil(availableParallelism() / 2) } = config.conversion;
-  const converter = ffmpegConverter({
-    ...{ clock, runner: ffmpeg, blobs: opened.blobs, running, threads },
-    h264: encoderOf(config.renditions),
-  });
-  const pusher = openPusher(config, { clock, log, allow, ffmpeg, machineMemory: machineMemory() });
-  const transcoder = openTranscoder(config, { clock, log, ffmpeg });
-  const stills = ffmpegStills({
-    ...{ clock, log, runner: ffmpeg },
-    limits: {
-      running: config.stills.running,
-      memory: config.stills.memory * 1_048_576,
-      deadline: milliseconds(config.stills.deadline),
-    },
-  });
-  const media = inProcessMedia({
-    ...{ clock, log, recorder, pusher, transcoder },
-    rtmp: {
-      ...config.rtmp,
-      limits: {
-        connections: config.rtmp.connections,
-        connectionsPerAddress: config.rtmp.connectionsPerAddress,
-        publishTimeout: milliseconds(config.rtmp.publishTimeout),
-        idleTimeout: milliseconds(config.rtmp.idleTimeout),
-        messageBytes: config.rtmp.messageSize * 1_048_576,
-      },
-    },
-    tls: config.tls,
-    hls: {
-      part: milliseconds(config.hls.part),
-      window: milliseconds(config.hls.window),
-      waitingRequests: config.hls.waitingRequests,
-      memory: config.hls.memory === undefined ? machineMemory() / 2 : config.hls.memory * 1_048_576,
-    },
-  });
-  const outbound = outboundClient({
-    clock,
-    allow,
-    limits: { requests: config.outbound.requests },
-  });
+  const { requests } = config.outbound;
+  const outbound = outboundClient({ clock, allow, limits: { requests } });
   const { secret } = config.node;
   const others = secret === undefined ? undefined : nodeClient({ clock, secret });
   let booted: Booted | undefined;
@@ -159,8 +91,7 @@ async function main(): Promise<void> {
     await booted?.stop();
     await server?.stop();
     others?.close();
-    transcoder.close();
-    ffmpeg.close();
+    closeFfmpeg();
     stopped();
   };
   const stop = (signal: string) => {
@@ -183,10 +114,8 @@ async function main(): Promise<void> {
   const publicUrl = config.publicUrl ?? shownUrl(config.http);
   const begun = boot({
     plugins,
-    drivers: {
-      ...{ ...opened, clock, media, recorder, pusher, transcoder, intake, inspector, converter },
-      ...{ packer, stills, outbound, disks },
-    },
+    drivers: { ...opened, clock, outbound, disks },
+    services,
     deployment: {
       publicUrl,
       dataDir: config.dataDir,
@@ -217,9 +146,9 @@ async function main(): Promise<void> {
     throw error;
   });
   if (stopping !== undefined) return await end();
-  const { app, internal, peers, holds, stop: undo } = booted;
+  const { app, internal, peers, stop: undo } = booted;
   const gate = secret === undefined ? {} : { gate: nodeGate({ app: internal, secret }) };
-  server = await listen(app, { ...config.http, log, peers, holds, ...gate }).catch(async (error: unknown) => {
+  server = await listen(app, { ...config.http, log, peers, ...gate }).catch(async (error: unknown) => {
     await undo();
     throw error;
   });
@@ -230,12 +159,6 @@ async function main(): Promise<void> {
   );
   const rtmp = config.roles.includes('media') ? { rtmp: config.rtmp.port } : {};
   log.info('ready', { http: server.port, ...rtmp, ms: clock.now() - began });
-}
-
-/** Bytes this process could have at most: of the machine, or of the container it runs in. */
-function machineMemory(): number {
-  const allowed = process.constrainedMemory() || Number.POSITIVE_INFINITY;
-  return Math.min(totalmem(), allowed);
 }
 
 /** Config and plugins, or one Fault with every problem of either. */

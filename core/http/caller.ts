@@ -20,8 +20,14 @@ export function callers(options: {
 }): (request: Request) => Caller {
   const { peers, publicUrl, isFixed } = options;
   return (request) => {
-    const asked = isFixed ? undefined : baseOf(request, { isForwarded: peers.isForwarded(request) });
-    return { baseUrl: asked ?? publicUrl, address: peers.of(request) };
+    const asked = () => (isFixed ? undefined : baseOf(request, { isForwarded: peers.isForwarded(request) }));
+    return {
+      // Most handlers need the address alone.
+      get baseUrl() {
+        return asked() ?? publicUrl;
+      },
+      address: peers.of(request),
+    };
   };
 }
 

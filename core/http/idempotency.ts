@@ -72,10 +72,11 @@ interface StoredAnswer {
  * which process runs a request; others wait for it as they would for one of their own, as long as it lives.
  */
 export function idempotent(
-  kit: Pick<Kit, 'caller' | 'clock' | 'log' | 'resources' | 'nodes' | 'deployment'>,
+  kit: Pick<Kit, 'caller' | 'clock' | 'log' | 'resources' | 'deployment' | 'use'>,
   options: { recordsPerAccount?: number } = {},
 ): Once {
-  const { clock, log, resources, nodes } = kit;
+  const { clock, log, resources } = kit;
+  const { nodes } = kit.deployment;
   const { isAlone, node } = kit.deployment;
   const own = isAlone ? {} : { by: { node: node.id, incarnation: node.incarnation } };
   const records = quota({

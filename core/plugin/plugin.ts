@@ -5,18 +5,8 @@ import type { Metrics } from '../base/metrics.ts';
 import type { Caller } from '../http/caller.ts';
 import type { Blobs } from '../ports/blobs.ts';
 import type { Clock } from '../ports/clock.ts';
-import type { Converter } from '../ports/converter.ts';
-import type { Inspector } from '../ports/inspector.ts';
-import type { Intake } from '../ports/intake.ts';
-import type { Media } from '../ports/media.ts';
 import type { Outbound } from '../ports/outbound.ts';
-import type { Packer } from '../ports/packer.ts';
-import type { Pusher } from '../ports/pusher.ts';
-import type { Recorder } from '../ports/recorder.ts';
-import type { Stills } from '../ports/stills.ts';
 import type { LoggedEvent, ResourceCommit, ResourceReader } from '../ports/store.ts';
-import type { Transcoder } from '../ports/transcoder.ts';
-import type { Volatile } from '../ports/volatile.ts';
 import type { Actors, ActorType } from './actor.ts';
 import type { Effect } from './effect.ts';
 import type { EventFeed } from './events.ts';
@@ -106,68 +96,49 @@ export interface Kit<C extends TObject = TObject> {
   readonly log: Log;
   readonly clock: Clock;
   readonly actors: Actors;
-  readonly resources: ResourceReader & {
-    write(commit: Omit<ResourceCommit, 'at'>): Promise<'ok' | 'conflict'>;
-    /**
-     * A name for something of the actor with this id, drawn until it lies beside that: the row is then read by it with
-     * `isBeside`. Costs as many draws as there are partitions, on average, and as much of its chance: 4 bits of 16 partitions.
-     */
-    nameBeside(id: string, draw: () => string): string;
-  };
+  readonly resources: Resources;
   readonly events: EventFeed;
-  readonly media: Media;
-  /** Recordings that grow on this node. */
-  readonly recorder: Recorder;
-  /** What is broadcast on this node, sent on to other servers. One plugin alone hears of it: `tell` is called once. */
-  readonly pusher: Pusher;
-  /** Renditions of what is broadcast on this node. */
-  readonly transcoder: Transcoder;
   readonly blobs: Blobs;
-  /** Files that clients send to this node. */
-  readonly intake: Intake;
-  /** Looks into such files. */
-  readonly inspector: Inspector;
-  /** Makes films of films. */
-  readonly converter: Converter;
-  /** Packs files for IPFS. */
-  readonly packer: Packer;
-  /** Pictures of broadcasts and films. */
-  readonly stills: Stills;
-  readonly volatile: Volatile;
-  /** To count what is of use to an operator; no label may hold an id. */
-  readonly metrics: Metrics;
   /** The only way to call an address that a user chose. */
   readonly outbound: Outbound;
-  /** Address from which a request came, behind a trusted proxy by its word; undefined when it is not known. */
-  peer(request: Request): string | undefined;
-  /** The client of a request: its address, and what the URLs in its answer begin with. */
-  caller(request: Request): Caller;
-  /**
-   * Silence does not end the connection of this request any more: for one that takes its time, which is then yours to bound.
-   * Call what it answers before the request is answered: then it is as before.
-   */
-  hold(request: Request): () => void;
+  /** Counts what is of use to an operator; no label may hold an id. */
+  readonly metrics: Metrics;
   /** Aborted when the program begins to stop. */
   readonly signal: AbortSignal;
   readonly deployment: Deployment;
-  readonly nodes: Nodes;
-  /** What a token stands for. Throws for a token that is not among the plugin's `needs`. */
+  /** The client of a request: its address, and what the URLs in its answer begin with. */
+  caller(request: Request): Caller;
+  /** What a token stands for: a service of the runtime, or what another plugin provides. Throws unless it is in the plugin's `needs`. */
   use<T>(token: Token<T>): T;
+  /** Gives what one of the plugin's `provides` stands for. */
   provide<T>(token: Token<T>, value: T): void;
   /** What the enabled plugins offer to a collection, in the order in which they start. */
   offered<T>(to: Collection<T>): readonly T[];
+}
+
+/** The JSON documents of the platform. */
+export interface Resources extends ResourceReader {
+  /** Writes rows that no actor owns. `conflict`: one of them was changed since it was read. */
+  write(commit: Omit<ResourceCommit, 'at'>): Promise<'ok' | 'conflict'>;
+  /**
+   * A name for something of the actor with this id, drawn until it lies beside that: the row is then read by it with
+   * `isBeside`. Costs as many draws as there are partitions, on average, and as much of its chance: 4 bits of 16 partitions.
+   */
+  nameBeside(id: string, draw: () => string): string;
   /** The fields that enabled plugins add to a resource. */
   fields(kind: ResourceKind): FieldSet;
-  /** What enabled plugins tell of a resource when it is shown. */
+  /** The derived fields that enabled plugins show with a resource. */
   derived(kind: ResourceKind): DerivationSet;
 }
 
 /**
- * What a step may know beside its state and its event: what is the same on every node and in every repeat. No clock, no
- * memory, nothing that is stored elsewhere, or a step that is repeated elsewhere would say something else.
+ * What a step may know beside its state and its event: what is the same on every node and in every repeat. It has no clock, no
+ * memory and no stored values, so that a step that is repeated elsewhere decides the same.
  */
-export type StepKit<C extends TObject = TObject> = Pick<Kit<C>, 'config' | 'fields'> &
-  Pick<Deployment, 'publicUrl'>;
+export interface StepKit<C extends TObject = TObject> extends Pick<Deployment, 'publicUrl'> {
+  readonly config: Static<C>;
+  fields(kind: ResourceKind): FieldSet;
+}
 
 /** What is the same for all plugins of a running program. */
 export interface Deployment {
@@ -181,6 +152,8 @@ export interface Deployment {
   readonly bootstrapKey: string | undefined;
   readonly rtmpPort: number;
   readonly node: NodeIdentity;
+  /** All nodes, this one among them. */
+  readonly nodes: Nodes;
   /**
    * This process is the only one that ever writes to the data. Otherwise other nodes change rows without its knowledge:
    * what it remembers of them may be wrong.

@@ -8,6 +8,8 @@ export interface Transcoder {
   readings(): readonly LadderReading[];
   /** Of all of them, for metrics. Counts only grow. */
   totals(): TranscoderTotals;
+  /** Ends all encoders. */
+  close(): void;
 }
 
 /** A rendition that is wanted: the field `profiles` of a stream. */

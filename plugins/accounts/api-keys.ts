@@ -2,6 +2,7 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import { regularly } from '../../core/base/regularly.ts';
 import type { Authenticator, Principal } from '../../core/http/auth.ts';
 import type { Kit } from '../../core/plugin/plugin.ts';
+import { services } from '../../core/plugin/services.ts';
 import { token } from '../../core/plugin/token.ts';
 import { keyMemory } from './key-memory.ts';
 import { accountLimits } from './limits.ts';
@@ -64,7 +65,9 @@ export function storedKeys(
   const stops = isAlone
     ? []
     : [
-        kit.volatile.listen(revokedTopic, (keyId) => typeof keyId === 'string' && revoked(keyId)),
+        kit
+          .use(services.volatile)
+          .listen(revokedTopic, (keyId) => typeof keyId === 'string' && revoked(keyId)),
         regularly(accountLimits.lookAgain.value, {
           ...{ clock: kit.clock, work: lookAtAll },
           failed: (error) => kit.log.warn('API keys could not be looked up again', { error }),
@@ -98,7 +101,8 @@ export function storedKeys(
     revoked(keyId) {
       revoked(keyId);
       if (isAlone) return;
-      kit.volatile
+      kit
+        .use(services.volatile)
         .announce(revokedTopic, keyId)
         .catch((error: unknown) => kit.log.warn('a deleted API key could not be announced', { error }));
     },

@@ -12,7 +12,7 @@ export async function bootstrapHash(kit: AccountsKit): Promise<Buffer> {
   const { bootstrapKey, dataDir, isAlone, node } = kit.deployment;
   if (bootstrapKey !== undefined) return hashOf(bootstrapKey);
   // It asks nobody for a key, and its folder is no place to look for one.
-  if (!kit.nodes.own.roles.includes('api')) return randomBytes(32);
+  if (!kit.deployment.nodes.own.roles.includes('api')) return randomBytes(32);
   const shared = isAlone ? undefined : await sharedKey(kit);
   if (shared) return shared;
   const create = () => randomBytes(24).toString('base64url');

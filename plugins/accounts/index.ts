@@ -1,6 +1,7 @@
 import { Elysia } from 'elysia';
 import { authenticator } from '../../core/http/auth.ts';
 import { definePlugin } from '../../core/plugin/plugin.ts';
+import { services } from '../../core/plugin/services.ts';
 import { accountRoutes, adminAccount } from './account.ts';
 import { apiKeys, storedKeys } from './api-keys.ts';
 import { tokenRoutes } from './api-token.ts';
@@ -14,7 +15,7 @@ import { agreeOnKey } from './same-key.ts';
 export default definePlugin({
   id: 'accounts',
   summary: 'accounts and API keys',
-  needs: [apiKeys, authenticator],
+  needs: [apiKeys, authenticator, services.volatile],
   provides: [apiKeys, authenticator],
   config,
   faults: {
@@ -35,7 +36,7 @@ export default definePlugin({
   async start(kit: AccountsKit) {
     const hash = await bootstrapHash(kit);
     const { isAlone } = kit.deployment;
-    if (!isAlone && kit.nodes.own.roles.includes('api')) await agreeOnKey(kit, hash);
+    if (!isAlone && kit.deployment.nodes.own.roles.includes('api')) await agreeOnKey(kit, hash);
     const keys = storedKeys(kit, { bootstrap: { hash, accountId: await adminAccount(kit) } });
     kit.provide(apiKeys, keys);
     kit.provide(authenticator, keys);

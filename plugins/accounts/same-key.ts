@@ -39,7 +39,8 @@ interface KeyInUse {
 
 /** Id of a node whose process lives for sure: it is seen to beat. A dead one's row looks as if it lived for a while. */
 async function livingOf(holders: KeyInUse['holders'], kit: AccountsKit): Promise<string | undefined> {
-  const { clock, signal, nodes } = kit;
+  const { clock, signal } = kit;
+  const { nodes } = kit.deployment;
   const seen = new Map<string, number>();
   const until = clock.now() + accountLimits.holderBeat.value;
   for (;;) {
@@ -57,7 +58,7 @@ async function livingOf(holders: KeyInUse['holders'], kit: AccountsKit): Promise
 
 /** Without those that nobody knows any more: names of nodes may be new with each start. */
 async function knownOf(holders: KeyInUse['holders'], kit: AccountsKit): Promise<KeyInUse['holders']> {
-  const there = new Set((await kit.nodes.list()).map(({ incarnation }) => incarnation));
+  const there = new Set((await kit.deployment.nodes.list()).map(({ incarnation }) => incarnation));
   return Object.fromEntries(Object.entries(holders).filter(([, incarnation]) => there.has(incarnation)));
 }
 

@@ -1,4 +1,5 @@
 import { Fault } from '../../core/base/fault.ts';
+import { services } from '../../core/plugin/services.ts';
 import type { BlobSource } from '../../core/ports/blobs.ts';
 import type { FilmPlayback, ForeignFilm } from '../../core/ports/inspector.ts';
 import type { ReceivedFile } from '../../core/ports/intake.ts';
@@ -31,7 +32,7 @@ export async function accept(
   const keys = blobKeys(work);
   let played: Pick<AssetFile, 'index' | 'heads' | 'head'> = {};
   try {
-    const inspection = await kit.inspector.inspect(
+    const inspection = await kit.use(services.inspector).inspect(
       { path },
       {
         signal,

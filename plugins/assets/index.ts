@@ -1,5 +1,6 @@
 import { authenticator } from '../../core/http/auth.ts';
 import { definePlugin } from '../../core/plugin/plugin.ts';
+import { services } from '../../core/plugin/services.ts';
 import { offer } from '../../core/plugin/token.ts';
 import { vod } from '../../core/vod/answer.ts';
 import { playables } from '../playback/contract.ts';
@@ -33,7 +34,10 @@ export default definePlugin({
   id: 'assets',
   summary: 'video files: uploaded, imported, or what becomes of recordings',
   config,
-  needs: [authenticator, films, tasks, uploading],
+  needs: [
+    ...[authenticator, films, tasks, uploading],
+    ...[services.converter, services.inspector, services.intake],
+  ],
   provides: [assets, films, uploading],
   resources: [assetResource],
   offers: [offer(playables, assetPlayable), offer(taskKinds, uploadKind), offer(taskKinds, importKind)],
@@ -66,7 +70,7 @@ export default definePlugin({
       ...others,
       async admit(account) {
         await places.admit(account);
-        await kit.intake.checkRoom(0);
+        await kit.use(services.intake).checkRoom(0);
       },
       schema: shown.schema,
       async show(id, caller) {

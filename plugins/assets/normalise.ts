@@ -1,3 +1,4 @@
+import { services } from '../../core/plugin/services.ts';
 import { checkLength } from '../../core/ports/converter.ts';
 import type { ReceivedFile } from '../../core/ports/intake.ts';
 import type { VideoSpec } from '../../core/ports/recorder.ts';
@@ -7,11 +8,8 @@ import type { AssetsKit } from './kit.ts';
 import { received } from './received.ts';
 
 /** Whether films of other containers and codecs are taken here now. */
-export async function isNormalised({
-  config,
-  converter,
-}: Pick<AssetsKit, 'config' | 'converter'>): Promise<boolean> {
-  return config.normalise ?? (await converter.isAvailable());
+export async function isNormalised({ config, use }: Pick<AssetsKit, 'config' | 'use'>): Promise<boolean> {
+  return config.normalise ?? use(services.converter).isAvailable();
 }
 
 /**
@@ -36,7 +34,9 @@ export async function acceptAny(
     const { path, size } = file;
     const { foreign } = error;
     const make = async (isAnew: boolean): Promise<AssetFile> => {
-      const film = kit.converter.normalise({ path, size, foreign }, { signal, isAnew, progress });
+      const film = kit
+        .use(services.converter)
+        .normalise({ path, size, foreign }, { signal, isAnew, progress });
       const made = await received(film, { kit, signal });
       const storing = async (spec: VideoSpec) => {
         if (foreign.duration !== undefined) checkLength(spec.duration, foreign.duration);

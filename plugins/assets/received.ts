@@ -1,5 +1,6 @@
 import { Fault, hasCode } from '../../core/base/fault.ts';
 import { bytesOf } from '../../core/base/size.ts';
+import { services } from '../../core/plugin/services.ts';
 import type { ReceivedFile } from '../../core/ports/intake.ts';
 import type { AssetsKit } from './kit.ts';
 import { assetLimits } from './limits.ts';
@@ -34,7 +35,9 @@ export async function received(
   );
   try {
     const most = bytesOf(maxUploadSize);
-    return await kit.intake.receive(body, { most, signal, silence: assetLimits.conversionSilence });
+    return await kit
+      .use(services.intake)
+      .receive(body, { most, signal, silence: assetLimits.conversionSilence });
   } catch (error) {
     signal.throwIfAborted();
     if (why) throw why.error;

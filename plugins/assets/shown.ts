@@ -13,8 +13,8 @@ export interface ShownAsset {
   present(document: AssetDocument, caller: Caller): Promise<Record<string, unknown>>;
 }
 
-export function shownAsset(kit: Pick<AssetsKit, 'derived'>): ShownAsset {
-  const derived = kit.derived(assetResource);
+export function shownAsset(kit: Pick<AssetsKit, 'resources'>): ShownAsset {
+  const derived = kit.resources.derived(assetResource);
   const told = Object.entries(derived.schemas).map(([name, schema]) => [name, Type.Optional(schema)]);
   const { $id } = assetSchema;
   return {

@@ -1,6 +1,7 @@
 import { Elysia } from 'elysia';
 import { authenticator } from '../../core/http/auth.ts';
 import { definePlugin } from '../../core/plugin/plugin.ts';
+import { services } from '../../core/plugin/services.ts';
 import { offer } from '../../core/plugin/token.ts';
 import { assets } from '../assets/contract.ts';
 import { ipfsSettings, taskKinds, tasks } from '../tasks/contract.ts';
@@ -16,7 +17,7 @@ export default definePlugin({
   id: 'exports',
   summary: 'files of assets on their way to IPFS, or to a URL of the caller',
   config,
-  needs: [authenticator, assets, tasks, ipfsSettings],
+  needs: [authenticator, assets, tasks, ipfsSettings, services.packer],
   offers: [offer(taskKinds, exportKind)],
   faults: {
     ...ipfsFaults,

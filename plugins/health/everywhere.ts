@@ -16,8 +16,10 @@ export async function pointsEverywhere(
   const found = await Promise.all(
     of.nodes.map(async (id) => {
       if (id === kit.deployment.node.id) return kit.use(health).points({ streamId, sessionId });
-      if (!(await kit.nodes.find(id))?.isAlive) return [];
-      const answer = await kit.nodes.request(id, `/internal/health/${streamId}/${sessionId}`, { signal });
+      if (!(await kit.deployment.nodes.find(id))?.isAlive) return [];
+      const answer = await kit.deployment.nodes.request(id, `/internal/health/${streamId}/${sessionId}`, {
+        signal,
+      });
       if (answer.ok) return (await answer.json()) as Point[];
       const message = `The node "${id}", which knows, answered with ${answer.status}. Try again.`;
       throw new Fault('node.unreachable', { status: 503, message, retryAfter: 1 });

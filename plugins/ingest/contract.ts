@@ -20,8 +20,9 @@ export type IngestAddresses = (caller: Caller) => Promise<readonly IngestAddress
  * The living nodes that take broadcasts; all of them play everything. First those in the region of this node, this node itself
  * before others, then by id. Nodes behind one balancer name the same address, which is there once.
  */
-export function nodeAddresses({ nodes, deployment }: Pick<Kit, 'nodes' | 'deployment'>): IngestAddresses {
+export function nodeAddresses({ deployment }: Pick<Kit, 'deployment'>): IngestAddresses {
   return async ({ baseUrl }) => {
+    const { nodes } = deployment;
     const { own } = nodes;
     const found = new Map<string, IngestAddress>();
     const media = (await nodes.list()).filter(({ isAlive, roles }) => isAlive && roles.includes('media'));

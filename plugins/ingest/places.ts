@@ -14,6 +14,6 @@ export function placesFor(kit: PlacesKit): IngestAddresses {
     }));
 }
 
-export type PlacesKit = Pick<Kit, 'deployment' | 'nodes' | 'use'> & {
+export type PlacesKit = Pick<Kit, 'deployment' | 'use'> & {
   readonly config: { readonly regions: readonly RegionConfig[] };
 };

@@ -1,4 +1,5 @@
 import { valuesOf } from '../../core/base/limit-table.ts';
+import { services } from '../../core/plugin/services.ts';
 import type { LiveReading, PublishGrant } from '../../core/ports/media.ts';
 import type { PushReading } from '../../core/ports/pusher.ts';
 import type { LadderReading } from '../../core/ports/transcoder.ts';
@@ -17,7 +18,9 @@ const { comparedAtOnce } = valuesOf(multistreamLimits);
  * cannot be read stays as it is.
  */
 export function comparing(kit: MultistreamKit, follower: PushFollower): Comparing {
-  const { pusher, transcoder, log } = kit;
+  const { log } = kit;
+  const pusher = kit.use(services.pusher);
+  const transcoder = kit.use(services.transcoder);
   const current = kit.use(streams).current;
   /** Of the last round, and those that are looked at for the next: playlist → the publish that came last. */
   let here = new Map<string, PublishGrant>();

@@ -1,5 +1,6 @@
 import { authenticator } from '../../core/http/auth.ts';
 import { definePlugin } from '../../core/plugin/plugin.ts';
+import { services } from '../../core/plugin/services.ts';
 import { streams } from '../streams/contract.ts';
 import { comparing } from './compare.ts';
 import { config } from './config.ts';
@@ -14,7 +15,7 @@ import { routes } from './routes.ts';
 export default definePlugin({
   id: 'multistream',
   summary: 'broadcasts are pushed to multistream targets',
-  needs: [authenticator, streams],
+  needs: [authenticator, streams, services.pusher, services.transcoder],
   extends: [multistream],
   config,
   actors: [push],
@@ -48,11 +49,11 @@ export default definePlugin({
   },
   routes,
   start(kit) {
-    if (!kit.nodes.own.roles.includes('media')) return undefined;
+    if (!kit.deployment.nodes.own.roles.includes('media')) return undefined;
     const follower = pushFollower(kit);
     measurePushes(kit, follower);
     const compare = comparing(kit, follower);
-    kit.pusher.tell((fact) => follower.report(fact));
+    kit.use(services.pusher).tell((fact) => follower.report(fact));
     const unobserve = kit.use(streams).observe(compare);
     return async () => {
       unobserve();

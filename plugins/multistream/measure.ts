@@ -1,9 +1,12 @@
+import { services } from '../../core/plugin/services.ts';
 import { pushReasons } from '../../core/ports/pusher.ts';
 import type { MultistreamKit } from './config.ts';
 import type { PushFollower } from './follow.ts';
 
 /** How pushing does, for operators. */
-export function measurePushes({ metrics, pusher }: MultistreamKit, follower: PushFollower): void {
+export function measurePushes(kit: MultistreamKit, follower: PushFollower): void {
+  const { metrics } = kit;
+  const pusher = kit.use(services.pusher);
   metrics.readings('millrace_multistream_pushes', {
     help: 'Pushes to multistream targets on this node, by state: connecting is also between attempts.',
     read: () => {

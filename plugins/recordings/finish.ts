@@ -2,6 +2,7 @@ import { Fault } from '../../core/base/fault.ts';
 import { valuesOf } from '../../core/base/limit-table.ts';
 import type { Attempt } from '../../core/plugin/effect.ts';
 import { effect } from '../../core/plugin/plugin.ts';
+import { services } from '../../core/plugin/services.ts';
 import type { FinishedRendition, FinishedTake } from '../../core/ports/recorder.ts';
 import type { Abandon, Finish, Finished, Recording } from '../../machines/recording.ts';
 import { type AssetFile, assets, keysOf } from '../assets/contract.ts';
@@ -129,7 +130,7 @@ async function joined(
 ): Promise<AssetFile> {
   const [first, second] = takes;
   const whole: FinishedTake = second
-    ? await kit.recorder.join(
+    ? await kit.use(services.recorder).join(
         takes.map(({ take }) => take),
         { folder: folderOf(sessionId), signal },
       )

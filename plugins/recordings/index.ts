@@ -6,6 +6,7 @@ import { says } from '../../core/http/http.ts';
 import { nothing } from '../../core/http/operation.ts';
 import { definePlugin } from '../../core/plugin/plugin.ts';
 import { field } from '../../core/plugin/resource.ts';
+import { services } from '../../core/plugin/services.ts';
 import { offer } from '../../core/plugin/token.ts';
 import { assets, films } from '../assets/contract.ts';
 import { playables } from '../playback/contract.ts';
@@ -31,7 +32,7 @@ export default definePlugin({
   id: 'recordings',
   summary: 'sessions are recorded, and recordings become assets',
   config,
-  needs: [authenticator, streams, assets, films, tasks],
+  needs: [authenticator, streams, assets, films, tasks, services.recorder],
   extends: [field(stream, 'record', { schema: recordSchema, initial: false })],
   derives: [recordingFields],
   offers: [

@@ -1,5 +1,6 @@
 import { regularly } from '../../core/base/regularly.ts';
 import type { Stop } from '../../core/plugin/plugin.ts';
+import { services } from '../../core/plugin/services.ts';
 import { countRemoved, Removed } from '../../core/plugin/sweep-counts.ts';
 import type { TakeState } from '../../core/ports/recorder.ts';
 import type { RecordingsKit } from './kit.ts';
@@ -24,7 +25,8 @@ export function sweeping(kit: RecordingsKit): Stop {
  * news of what happened before may still be on its way.
  */
 function sweeper(kit: RecordingsKit): (signal: AbortSignal) => Promise<void> {
-  const { recorder, log } = kit;
+  const { log } = kit;
+  const recorder = kit.use(services.recorder);
   const count = countRemoved(kit.metrics, 'takes');
   let suspects: ReadonlySet<string> = new Set();
   return async (signal) => {

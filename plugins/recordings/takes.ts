@@ -1,6 +1,7 @@
 import { type AnyElysia, Elysia } from 'elysia';
 import { Fault } from '../../core/base/fault.ts';
 import { valuesOf } from '../../core/base/limit-table.ts';
+import { services } from '../../core/plugin/services.ts';
 import type { FinishedTake } from '../../core/ports/recorder.ts';
 import type { RecordingsKit } from './kit.ts';
 import { recordingLimitTable } from './limits.ts';
@@ -26,7 +27,7 @@ export async function finishTakes(
   const ends = await Promise.allSettled(
     asked.map((node) =>
       node === deployment.node.id
-        ? kit.recorder.finish(sessionId, { signal })
+        ? kit.use(services.recorder).finish(sessionId, { signal })
         : finishThere(sessionId, { node, signal, kit }),
     ),
   );
@@ -52,10 +53,13 @@ export async function dropTake(
   { node, signal, kit }: { node: string; signal: AbortSignal; kit: TakesKit },
 ): Promise<void> {
   if (node === kit.deployment.node.id) {
-    await kit.recorder.drop(sessionId);
+    await kit.use(services.recorder).drop(sessionId);
     return;
   }
-  const answer = await kit.nodes.request(node, pathOf(sessionId, 'drop'), { method: 'POST', signal });
+  const answer = await kit.deployment.nodes.request(node, pathOf(sessionId, 'drop'), {
+    method: 'POST',
+    signal,
+  });
   await answer.body?.cancel();
   if (!answer.ok) throw refused(node, answer.status);
 }
@@ -67,7 +71,8 @@ export function takeRoutes(kit: TakesKit): AnyElysia {
   const finish = (sessionId: string) => {
     const known = running.get(sessionId);
     if (known) return known;
-    const begun = kit.recorder
+    const begun = kit
+      .use(services.recorder)
       .finish(sessionId, { signal: kit.signal })
       .finally(() => running.delete(sessionId));
     // Whoever waits hears of a failure; it is no matter when nobody does.
@@ -88,12 +93,12 @@ export function takeRoutes(kit: TakesKit): AnyElysia {
       }
     })
     .post('/internal/recordings/:sessionId/drop', async ({ params }) => {
-      await kit.recorder.drop(checked(params.sessionId));
+      await kit.use(services.recorder).drop(checked(params.sessionId));
       return new Response(null, { status: 204 });
     });
 }
 
-type TakesKit = Pick<RecordingsKit, 'recorder' | 'nodes' | 'deployment' | 'clock' | 'signal'>;
+type TakesKit = Pick<RecordingsKit, 'use' | 'deployment' | 'clock' | 'signal'>;
 
 const notYet = Symbol('not yet');
 
@@ -104,7 +109,7 @@ async function finishThere(
   const options = { method: 'POST', signal, timeout: nodeSilence } as const;
   for (;;) {
     signal.throwIfAborted();
-    const answer = await kit.nodes.request(node, pathOf(sessionId, 'finish'), options);
+    const answer = await kit.deployment.nodes.request(node, pathOf(sessionId, 'finish'), options);
     if (answer.status === 200) return (await answer.json()) as FinishedTake;
     await answer.body?.cancel();
     if (answer.status === 204) return undefined;

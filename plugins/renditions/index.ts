@@ -3,6 +3,7 @@ import { Fault } from '../../core/base/fault.ts';
 import { plainText } from '../../core/base/plain-text.ts';
 import { definePlugin, type Kit } from '../../core/plugin/plugin.ts';
 import { field } from '../../core/plugin/resource.ts';
+import { services } from '../../core/plugin/services.ts';
 import { offer } from '../../core/plugin/token.ts';
 import { profileProblems } from '../../core/ports/profile-problems.ts';
 import type { RenditionProfile } from '../../core/ports/transcoder.ts';
@@ -32,7 +33,7 @@ export default definePlugin({
   id: 'renditions',
   summary: 'broadcasts are given renditions beside the source',
   config,
-  needs: [streams],
+  needs: [streams, services.transcoder],
   faults: {
     'renditions.invalid': {
       status: 400,
@@ -64,7 +65,7 @@ export default definePlugin({
   start(kit) {
     const message = problemsOf(kit.config.profiles).map((problem) => `plugins.renditions.${problem}`);
     if (message.length > 0) throw new Fault('config.invalid', { status: 500, message });
-    if (!kit.nodes.own.roles.includes('media')) return undefined;
+    if (!kit.deployment.nodes.own.roles.includes('media')) return undefined;
     measureRenditions(kit);
     return kit.use(streams).observe(renditionWatch(kit));
   },

@@ -1,8 +1,11 @@
 import type { Kit } from '../../core/plugin/plugin.ts';
+import { services } from '../../core/plugin/services.ts';
 import { transcodeReasons } from '../../core/ports/transcoder.ts';
 
 /** How transcoding does, for operators. */
-export function measureRenditions({ metrics, transcoder }: Pick<Kit, 'metrics' | 'transcoder'>): void {
+export function measureRenditions(kit: Pick<Kit, 'metrics' | 'use'>): void {
+  const { metrics } = kit;
+  const transcoder = kit.use(services.transcoder);
   metrics.reading('millrace_renditions_broadcasts', {
     help: 'Broadcasts on this node whose renditions are being made, each by one process of ffmpeg.',
     read: () => transcoder.totals().ladders,

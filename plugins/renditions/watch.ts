@@ -1,4 +1,5 @@
 import type { Kit } from '../../core/plugin/plugin.ts';
+import { services } from '../../core/plugin/services.ts';
 import type { LiveReading } from '../../core/ports/media.ts';
 import type { LadderReading } from '../../core/ports/transcoder.ts';
 import type { Concern } from '../health/contract.ts';
@@ -6,8 +7,8 @@ import type { LiveObserver } from '../streams/contract.ts';
 import { beyondMost, issueAt, issueOf, wishes } from './issues.ts';
 
 /** Tells what is wrong with the renditions of what is on the air here. */
-export function renditionWatch({ transcoder }: Pick<Kit, 'transcoder'>): LiveObserver {
-  const readingOf = readings({ transcoder });
+export function renditionWatch(kit: Pick<Kit, 'use'>): LiveObserver {
+  const readingOf = readings(kit);
   const said = (reading: LiveReading, now: number, isWish: boolean) => {
     const found = readingOf(reading, now);
     if (!found?.trouble || wishes.has(found.trouble.reason) !== isWish) return [];
@@ -25,8 +26,8 @@ export function renditionWatch({ transcoder }: Pick<Kit, 'transcoder'>): LiveObs
 }
 
 /** What of it makes a broadcast unhealthy. */
-export function renditionConcern({ transcoder }: Pick<Kit, 'transcoder'>): Concern {
-  const readingOf = readings({ transcoder });
+export function renditionConcern(kit: Pick<Kit, 'use'>): Concern {
+  const readingOf = readings(kit);
   return (reading, now) => {
     const found = readingOf(reading, now);
     if (!found?.trouble || wishes.has(found.trouble.reason)) return [];
@@ -35,7 +36,8 @@ export function renditionConcern({ transcoder }: Pick<Kit, 'transcoder'>): Conce
 }
 
 /** All are asked for at once, however many broadcasts are looked at in one round. */
-function readings({ transcoder }: Pick<Kit, 'transcoder'>) {
+function readings(kit: Pick<Kit, 'use'>) {
+  const transcoder = kit.use(services.transcoder);
   let at = Number.NaN;
   let known = new Map<string, LadderReading>();
   return ({ grant }: LiveReading, now: number): LadderReading | undefined => {

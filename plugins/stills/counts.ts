@@ -1,8 +1,11 @@
 import type { Kit } from '../../core/plugin/plugin.ts';
+import { services } from '../../core/plugin/services.ts';
 import { type StillCounts, stillKinds } from '../../core/ports/stills.ts';
 
 /** Shows what the pictures of this node come to. */
-export function count({ metrics, stills }: Pick<Kit, 'metrics' | 'stills'>): void {
+export function count(kit: Pick<Kit, 'metrics' | 'use'>): void {
+  const { metrics } = kit;
+  const stills = kit.use(services.stills);
   metrics.readings('millrace_stills_total', {
     help: 'Requests for thumbnails and storyboards on this node, by what became of them.',
     type: 'counter',

@@ -1,5 +1,6 @@
 import { definePlugin, type Kit } from '../../core/plugin/plugin.ts';
 import type { Derivation } from '../../core/plugin/resource.ts';
+import { services } from '../../core/plugin/services.ts';
 import { offer } from '../../core/plugin/token.ts';
 import { filmFiles } from '../assets/contract.ts';
 import { liveFiles } from '../streams/contract.ts';
@@ -13,6 +14,7 @@ import { assetFields, streamFields } from './told.ts';
 export default definePlugin({
   id: 'stills',
   summary: 'thumbnails of broadcasts and assets, storyboards of assets',
+  needs: [services.media, services.stills],
   derives: [streamFields, assetFields] as readonly Derivation<Kit>[],
   offers: [
     offer(liveFiles, liveThumbnail),

@@ -1,5 +1,6 @@
 import { text } from '../../core/http/operation.ts';
 import type { Kit } from '../../core/plugin/plugin.ts';
+import { services } from '../../core/plugin/services.ts';
 import type { LiveKeyFrame } from '../../core/ports/media.ts';
 import type { StillMedia } from '../../core/ports/stills.ts';
 import type { LiveFile } from '../streams/contract.ts';
@@ -11,7 +12,10 @@ const refresh = stillsLimits.refresh.value;
 const box = stillsLimits.width.value;
 
 /** `/hls/{playbackId}/thumbnail.jpg`: the newest key frame, made anew when it is asked for and 5 s old. */
-export function liveThumbnail({ media, stills, clock }: Pick<Kit, 'media' | 'stills' | 'clock'>): LiveFile {
+export function liveThumbnail(kit: Pick<Kit, 'clock' | 'use'>): LiveFile {
+  const { clock } = kit;
+  const media = kit.use(services.media);
+  const stills = kit.use(services.stills);
   const answer = async (playbackId: string, signal: AbortSignal): Promise<Response> => {
     const still = await stills.make({
       ...{ kind: 'live', key: `live/${playbackId}`, of: `live/${playbackId}`, freshFor: refresh, signal },

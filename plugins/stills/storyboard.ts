@@ -1,4 +1,5 @@
 import type { Kit } from '../../core/plugin/plugin.ts';
+import { services } from '../../core/plugin/services.ts';
 import type { Still, StillStore } from '../../core/ports/stills.ts';
 import type { FilmFile, FilmMedia } from '../../core/vod/film-media.ts';
 import type { IndexedFilm } from '../../core/vod/films.ts';
@@ -49,7 +50,7 @@ export function storyboardCues(kit: StoryboardKit): FilmFile {
   };
 }
 
-type StoryboardKit = Pick<Kit, 'stills' | 'blobs'>;
+type StoryboardKit = Pick<Kit, 'blobs' | 'use'>;
 
 interface Plan {
   readonly cues: readonly (Cue & { readonly segment: number })[];
@@ -79,7 +80,7 @@ function sheetOf(
 ): Promise<Still> {
   const { sha256 } = film.video;
   const store = storeOf(film, kit);
-  return kit.stills.make({
+  return kit.use(services.stills).make({
     // There is one: who asks for many moments of the film does not take its place.
     ...{ kind: 'storyboard', key: `film/${sha256}/storyboard`, of: `film/${sha256}/storyboard`, signal },
     ...(store && { store }),

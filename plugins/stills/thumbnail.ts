@@ -1,6 +1,7 @@
 import { Type } from '@sinclair/typebox';
 import { invalidQuery } from '../../core/http/query.ts';
 import type { Kit } from '../../core/plugin/plugin.ts';
+import { services } from '../../core/plugin/services.ts';
 import type { FilmFile } from '../../core/vod/film-media.ts';
 import { stillFaults } from './faults.ts';
 import { fileOf } from './file-of.ts';
@@ -12,7 +13,8 @@ import { thumbnailName } from './names.ts';
 const { opening, lookBack, width: box } = stillsLimits;
 
 /** `thumbnail.jpg?time=`: the picture that a player shows at that moment. */
-export function filmThumbnail({ stills }: Pick<Kit, 'stills'>): FilmFile {
+export function filmThumbnail(kit: Pick<Kit, 'use'>): FilmFile {
+  const stills = kit.use(services.stills);
   const known = new TimesOf();
   return {
     name: thumbnailName,

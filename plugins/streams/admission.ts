@@ -48,7 +48,7 @@ export async function admit(
     });
     if (context.session?.publish?.token !== token) return takenOver;
     const age = kit.clock.now() - context.stream.createdAt;
-    const session = sessionFacts(context, kit.fields(stream));
+    const session = sessionFacts(context, kit.resources.fields(stream));
     return {
       ...Object.assign({}, ...kit.offered(publishTerms).map((terms) => terms(session))),
       granted: true,

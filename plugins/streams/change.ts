@@ -57,7 +57,7 @@ export async function changeStream(
   const { body, principal, kit } = options;
   if (Object.keys(body).length === 0) return;
   const { name, suspended, holdSeconds, userTags } = body;
-  const fields = await kit.fields(stream).named(body, { principal, stored: document.fields });
+  const fields = await kit.resources.fields(stream).named(body, { principal, stored: document.fields });
   const change = {
     type: 'change' as const,
     changes: {

@@ -6,6 +6,7 @@ import { faultResponse, says } from '../../core/http/http.ts';
 import { flagSchema, storeFaults, text } from '../../core/http/operation.ts';
 import { saysPreflight } from '../../core/http/public-access.ts';
 import { flagOf } from '../../core/http/query.ts';
+import { services } from '../../core/plugin/services.ts';
 import type { ViewerRequest } from '../../core/ports/media.ts';
 import { documentOf } from './document.ts';
 import type { StreamsKit } from './kit.ts';
@@ -24,18 +25,18 @@ export function hlsRoutes(kit: StreamsKit): AnyElysia {
   const others = kit.deployment.isAlone ? undefined : relay(kit);
 
   const answer = async (viewer: ViewerRequest): Promise<Response> => {
-    const served = kit.media.serve(viewer);
+    const served = kit.use(services.media).serve(viewer);
     if (served) return served;
     if (others) return others.serve(viewer);
     if (waiting >= kit.config.maxWaitingViewers || !(await isExpected(viewer))) throw notOn();
     waiting += 1;
     try {
       const { signal } = viewer;
-      await kit.media.appears(viewer.playbackId, { timeout: longestWait, signal });
+      await kit.use(services.media).appears(viewer.playbackId, { timeout: longestWait, signal });
     } finally {
       waiting -= 1;
     }
-    return kit.media.serve(viewer) ?? Promise.reject(notOn());
+    return kit.use(services.media).serve(viewer) ?? Promise.reject(notOn());
   };
 
   /** A playlist of a stream that is on the air by the book while this process has nothing of it yet. */

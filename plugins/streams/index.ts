@@ -2,6 +2,7 @@ import { milliseconds } from '../../core/base/duration.ts';
 import { unlessRefused } from '../../core/base/fault.ts';
 import { authenticator } from '../../core/http/auth.ts';
 import { definePlugin } from '../../core/plugin/plugin.ts';
+import { services } from '../../core/plugin/services.ts';
 import { offer } from '../../core/plugin/token.ts';
 import { playables } from '../playback/contract.ts';
 import { broadcast } from './actor.ts';
@@ -29,7 +30,7 @@ export default definePlugin({
     hold !== undefined && milliseconds(hold) > milliseconds(reconnectWindow)
       ? [`hold: expected at most plugins.streams.reconnectWindow, which is ${reconnectWindow}; it is ${hold}`]
       : [],
-  needs: [authenticator],
+  needs: [authenticator, services.media, services.volatile],
   provides: [streams],
   resources: [stream],
   offers: [offer(playables, livePlayable)],
@@ -43,9 +44,9 @@ export default definePlugin({
   },
   orders: {
     'order.publish.close': (order: { token: string; reason: string }, kit) =>
-      kit.media.close(order.token, order.reason),
+      kit.use(services.media).close(order.token, order.reason),
     'order.output.retire': ({ playbackId, publish }: { playbackId: string; publish?: number }, kit) =>
-      kit.media.retire(playbackId, publish === undefined ? {} : { upTo: publish - 1 }),
+      kit.use(services.media).retire(playbackId, publish === undefined ? {} : { upTo: publish - 1 }),
   },
   lostNode,
   faults: {
@@ -75,7 +76,7 @@ export default definePlugin({
   nodeRoutes: internalHls,
   async start(kit: StreamsKit) {
     const live = livePublisher(kit);
-    const shown = kit.fields(stream);
+    const shown = kit.resources.fields(stream);
     kit.provide(streams, {
       async setFields(principal, { id, fields }) {
         const document = await parent(principal, { id, kit });
@@ -118,9 +119,9 @@ export default definePlugin({
       },
       observe: live.observe,
     });
-    if (!kit.nodes.own.roles.includes('media')) return () => live.stop();
+    if (!kit.deployment.nodes.own.roles.includes('media')) return () => live.stop();
     const facts = mediaFacts(kit);
-    const close = await kit.media.accept({
+    const close = await kit.use(services.media).accept({
       async authorise(request) {
         const answer = await admit(request, { kit, abandoned: facts.abandon });
         if (answer.granted) live.wake();

@@ -16,7 +16,7 @@ import { streamSchema } from './schema.ts';
 
 /** Lists of streams and sessions, and sessions by their own name. */
 export function listRoutes(kit: StreamsKit): AnyElysia {
-  const extended = kit.fields(stream);
+  const extended = kit.resources.fields(stream);
   const keys = kit.use(authenticator);
   const fields = { ...ownFields, ...extended.filterable('fields') };
   const list = resourceList({
@@ -26,7 +26,7 @@ export function listRoutes(kit: StreamsKit): AnyElysia {
     resources: kit.resources,
     parameters: ['streamsonly', 'sessionsonly', 'active', 'record'],
   });
-  const derived = kit.derived(stream);
+  const derived = kit.resources.derived(stream);
   const shown = streamSchema(extended, derived);
   const query = listParameters(fields);
   const shownNow = presenter(kit);

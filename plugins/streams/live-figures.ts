@@ -1,3 +1,4 @@
+import { services } from '../../core/plugin/services.ts';
 import type { LiveReading } from '../../core/ports/media.ts';
 import type { StreamDocument } from './document.ts';
 import type { StreamsKit } from './kit.ts';
@@ -60,7 +61,7 @@ export async function readLive(document: StreamDocument, kit: StreamsKit): Promi
   const id = document.parentId ?? document.id;
   const keys = mayBeContested ? [liveKey(id), refusalKey(id)] : [liveKey(id)];
   try {
-    const [figures, refusal] = await kit.volatile.get(keys);
+    const [figures, refusal] = await kit.use(services.volatile).get(keys);
     return {
       figures: figures as unknown as LiveFigures | undefined,
       isContested: refusal !== undefined,

@@ -10,8 +10,8 @@ import { type LiveState, readLive, unknownState } from './live-figures.ts';
 export function presenter(
   kit: StreamsKit,
 ): (document: StreamDocument, caller: Caller) => Promise<Record<string, unknown>> {
-  const fields = kit.fields(stream);
-  const derived = kit.derived(stream);
+  const fields = kit.resources.fields(stream);
+  const derived = kit.resources.derived(stream);
   const [watchPage] = kit.offered(watchPages);
   const nodes = nodeAddresses(kit);
   const ofNodes = async (caller: Caller) => (await nodes(caller))[0]?.ingest;

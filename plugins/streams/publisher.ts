@@ -1,4 +1,5 @@
 import { valuesOf } from '../../core/base/limit-table.ts';
+import { services } from '../../core/plugin/services.ts';
 import type { LiveReading } from '../../core/ports/media.ts';
 import type { Json } from '../../core/ports/volatile.ts';
 import type { LiveObserver } from './contract.ts';
@@ -13,7 +14,9 @@ const { attachTime, figuresLast, mostIssues, publishInterval, turnLength } = val
  * the figures to where every node can read them. While nothing is on the air it does nothing at all.
  */
 export function livePublisher(kit: StreamsKit): LivePublisher {
-  const { clock, media, volatile, log } = kit;
+  const { clock, log } = kit;
+  const media = kit.use(services.media);
+  const volatile = kit.use(services.volatile);
   const observers = new Set<LiveObserver>();
   let cancel: (() => void) | undefined;
   let isStopped = false;

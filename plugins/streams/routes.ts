@@ -8,6 +8,7 @@ import { says } from '../../core/http/http.ts';
 import { idempotent } from '../../core/http/idempotency.ts';
 import { json, nothing } from '../../core/http/operation.ts';
 import { quota } from '../../core/http/quota.ts';
+import { services } from '../../core/plugin/services.ts';
 import type { MediaFigures, StreamSettings } from '../../machines/broadcast.ts';
 import { broadcast } from './actor.ts';
 import { changeStream, deletedMeanwhile, owned, parent, type StreamBody } from './change.ts';
@@ -22,10 +23,10 @@ import { presenter } from './present.ts';
 import { changeable, optional, readOnly, streamName, streamSchema } from './schema.ts';
 
 export function routes(kit: StreamsKit): AnyElysia {
-  const fields = kit.fields(stream);
+  const fields = kit.resources.fields(stream);
   const keys = kit.use(authenticator);
   const changes = changeable(kit, fields);
-  const derived = kit.derived(stream);
+  const derived = kit.resources.derived(stream);
   const ignored = { readOnly: [...readOnly, ...Object.keys(derived.schemas)], optional };
   const creation = bodyReader({ ...changes, name: streamName } as Record<string, TSchema>, ignored);
   const change = bodyReader(changes, ignored);
@@ -174,7 +175,7 @@ async function lastFigures(
   document: StreamDocument,
   { token, kit }: { token: string; kit: StreamsKit },
 ): Promise<{ token?: string; figures?: MediaFigures }> {
-  const live = kit.media.figures(token);
+  const live = kit.use(services.media).figures(token);
   if (live) return { token, figures: publishFigures(live) };
   const { figures } = await readLive(document, kit);
   return figures?.token === token ? { token, figures: publishFigures(figures) } : {};

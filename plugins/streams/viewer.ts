@@ -8,7 +8,7 @@ import { streamLimits } from './limits.ts';
  */
 export function viewerOf(
   request: Request,
-  options: { file: string; query: URLSearchParams; kit: Pick<StreamsKit, 'peer'> },
+  options: { file: string; query: URLSearchParams; kit: Pick<StreamsKit, 'caller'> },
 ): string | undefined {
   const { file, query, kit } = options;
   if (!file.endsWith('.m3u8')) return undefined;
@@ -17,7 +17,7 @@ export function viewerOf(
     headers.get('x-playback-session-id') ??
     sessionOf(headers.get('cmcd-session')) ??
     sessionOf(query.get('CMCD'));
-  const seen = own ?? `${kit.peer(request) ?? ''}\n${headers.get('user-agent') ?? ''}`;
+  const seen = own ?? `${kit.caller(request).address ?? ''}\n${headers.get('user-agent') ?? ''}`;
   return seen.slice(0, longest);
 }
 

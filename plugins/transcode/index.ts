@@ -1,5 +1,6 @@
 import { authenticator } from '../../core/http/auth.ts';
 import { definePlugin } from '../../core/plugin/plugin.ts';
+import { services } from '../../core/plugin/services.ts';
 import { offer } from '../../core/plugin/token.ts';
 import { assets } from '../assets/contract.ts';
 import { taskKinds, tasks } from '../tasks/contract.ts';
@@ -11,7 +12,7 @@ import { routes } from './request.ts';
 export default definePlugin({
   id: 'transcode',
   summary: 'assets made of assets, as a profile says',
-  needs: [authenticator, assets, tasks],
+  needs: [authenticator, assets, tasks, services.converter],
   offers: [offer(taskKinds, transcodeKind)],
   faults: {
     'transcode.refused': {

@@ -1,4 +1,5 @@
 import { Fault, hasCode } from '../../core/base/fault.ts';
+import { services } from '../../core/plugin/services.ts';
 import { checkLength } from '../../core/ports/converter.ts';
 import type { RenditionProfile } from '../../core/ports/transcoder.ts';
 import { type AssetReference, assets, outputOf } from '../assets/contract.ts';
@@ -44,7 +45,7 @@ async function run(work: TaskWork, kit: TranscodeKit): Promise<TaskResult> {
   // As it was checked when it was asked for.
   const { profile } = work.params as { profile: RenditionProfile };
   const progress = (fraction: number) => work.progress(fraction * converted);
-  const made = kit.converter.transcode(film, { profile, signal, progress });
+  const made = kit.use(services.converter).transcode(film, { profile, signal, progress });
   const taken = await kit.use(assets).take(id, made, {
     signal,
     check: ({ duration }) => checkLength(duration, film.spec.duration - intervalOf(profile)),

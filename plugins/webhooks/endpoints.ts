@@ -1,5 +1,6 @@
 import { milliseconds } from '../../core/base/duration.ts';
 import { isRefusal } from '../../core/base/fault.ts';
+import { services } from '../../core/plugin/services.ts';
 import { token } from '../../core/plugin/token.ts';
 import type { WebhooksKit } from './kit.ts';
 import { lane } from './lane.ts';
@@ -47,12 +48,15 @@ interface Endpoint {
 /** The gate of this process, which hears of every webhook that another node has changed. */
 export function sharedGate(kit: WebhooksKit): { gate: Endpoints; stop: () => void } {
   const gate = endpointGate(kit);
-  const unlisten = kit.volatile.listen(resetTopic, (id) => typeof id === 'string' && gate.reset(id));
+  const unlisten = kit
+    .use(services.volatile)
+    .listen(resetTopic, (id) => typeof id === 'string' && gate.reset(id));
   const reset = (webhookId: string) => {
     gate.reset(webhookId);
     if (kit.deployment.isAlone) return;
     // Whoever does not hear of it tries again by itself, after `longestBreak` at the latest.
-    kit.volatile
+    kit
+      .use(services.volatile)
       .announce(resetTopic, webhookId)
       .catch((error: unknown) =>
         kit.log.warn('a changed webhook could not be announced', { webhookId, error }),

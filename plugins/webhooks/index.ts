@@ -2,6 +2,7 @@ import { milliseconds } from '../../core/base/duration.ts';
 import { regularly } from '../../core/base/regularly.ts';
 import { authenticator } from '../../core/http/auth.ts';
 import { definePlugin, type Stop } from '../../core/plugin/plugin.ts';
+import { services } from '../../core/plugin/services.ts';
 import { attemptEffect } from './attempt.ts';
 import { config } from './config.ts';
 import { countWebhooks, webhookCounts } from './counts.ts';
@@ -22,7 +23,7 @@ export default definePlugin({
   id: 'webhooks',
   summary: 'events sent to addresses of the account',
   config,
-  needs: [authenticator, endpoints, retries, webhookCounts],
+  needs: [authenticator, endpoints, retries, webhookCounts, services.volatile],
   provides: [endpoints, retries, webhookCounts],
   actors: [lane, delivery],
   effects: { 'webhook.attempt': attemptEffect, 'webhook.refill': refillEffect },

@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import type { Config } from '../../config/schema.ts';
 import { Fault } from '../../core/base/fault.ts';
 import type { Log } from '../../core/base/log.ts';
 import type { Blobs } from '../../core/ports/blobs.ts';
@@ -23,41 +24,10 @@ export async function openDrivers(settings: DriverSettings, context: DriverConte
   return { ...main, blobs };
 }
 
-/** What `config/schema.ts` says, checked: what a driver of the set needs is there. */
-export interface DriverSettings {
+/** The sections of the config that drivers need, and which drivers it chooses. */
+export type DriverSettings = Pick<Config, 'dataDir' | 'redis' | 'kafka' | 's3' | 'node'> & {
   readonly drivers: { readonly store: 'sqlite' | 'redis'; readonly blobs: 'fs' | 's3' };
-  readonly dataDir: string;
-  readonly redis: {
-    readonly url?: string;
-    /** Path of a PEM file. */
-    readonly ca?: string;
-    readonly namespace: string;
-    readonly fsync: 'everysec' | 'always';
-    readonly allowLoss: boolean;
-  };
-  readonly kafka: {
-    readonly brokers: readonly string[];
-    readonly ssl: boolean;
-    /** Paths of PEM files. */
-    readonly ca?: string;
-    readonly cert?: string;
-    readonly key?: string;
-    readonly sasl?: KafkaBusOptions['sasl'];
-    readonly replication?: number;
-    readonly minInsync?: number;
-    readonly namespace: string;
-    readonly partitions: number;
-  };
-  readonly s3: {
-    readonly endpoint?: string;
-    readonly bucket?: string;
-    readonly region: string;
-    readonly accessKeyId?: string;
-    readonly secretAccessKey?: string;
-    readonly forcePathStyle?: boolean;
-  };
-  readonly node: { readonly id?: string };
-}
+};
 
 interface DriverContext {
   readonly clock: Clock;

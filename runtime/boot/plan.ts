@@ -1,7 +1,9 @@
 import type { TObject } from '@sinclair/typebox';
 import { Fault } from '../../core/base/fault.ts';
 import type { Plugin } from '../../core/plugin/plugin.ts';
+import { services } from '../../core/plugin/services.ts';
 import { settingsOf } from '../../core/plugin/settings.ts';
+import type { Token } from '../../core/plugin/token.ts';
 import { invokeProblems } from '../actors/jobs/invokes.ts';
 import { jobKind } from '../actors/jobs/kind.ts';
 
@@ -58,7 +60,7 @@ export function planOf(entries: readonly ConfiguredPlugin[]): { plan: PlannedPlu
   const effects = new Set(plugins.flatMap((plugin) => Object.keys(plugin.effects ?? {})));
   for (const plugin of plugins) {
     for (const token of plugin.needs ?? []) {
-      if (!provider.has(token.id)) {
+      if (!provider.has(token.id) && !isService(token)) {
         problems.push(`plugin ${plugin.id}: needs ${token.id}, which no enabled plugin provides`);
       }
     }
@@ -99,9 +101,15 @@ export function planOf(entries: readonly ConfiguredPlugin[]): { plan: PlannedPlu
   };
 }
 
+const serviceIds: ReadonlySet<string> = new Set(Object.values(services).map(({ id }) => id));
+
+function isService({ id }: Token<unknown>): boolean {
+  return serviceIds.has(id);
+}
+
 const kebabCase = /^[a-z][a-z0-9]*(-[a-z0-9]+)*$/;
 
-interface PlannedPlugin {
+export interface PlannedPlugin {
   readonly plugin: Plugin;
   /** Checked and filled. */
   readonly config: never;
@@ -169,7 +177,8 @@ function checkedConfig(
 
 /** Plugins that would have all they need, were it not for others that have not: one report names all of them. */
 function stranded(plugins: readonly Plugin[], provider: ReadonlyMap<string, Plugin>): string[] {
-  const lacks = (plugin: Plugin) => (plugin.needs ?? []).some(({ id }) => !provider.has(id));
+  const lacks = (plugin: Plugin) =>
+    (plugin.needs ?? []).some((need) => !provider.has(need.id) && !isService(need));
   const broken = new Set(plugins.filter(lacks));
   const problems: string[] = [];
   for (let before = -1; before !== broken.size; ) {

@@ -2,6 +2,7 @@ import { type AnyElysia, Elysia } from 'elysia';
 import { type Counter, type Metrics, metricsType } from '../../core/base/metrics.ts';
 import { says } from '../../core/http/http.ts';
 import { text } from '../../core/http/operation.ts';
+import type { Services } from '../../core/plugin/services.ts';
 import type { Clock } from '../../core/ports/clock.ts';
 import type { Converter } from '../../core/ports/converter.ts';
 import type { Media } from '../../core/ports/media.ts';
@@ -11,7 +12,8 @@ import type { ActorRuntime } from '../actors/actor-runtime.ts';
 
 /** What the parts of a running program know anyway; they are asked when somebody reads the metrics. */
 export function measureProgram(metrics: Metrics, parts: ProgramParts): void {
-  const { clock, runtime, media } = parts;
+  const { clock, runtime } = parts;
+  const { media, recorder, converter } = parts.services;
   const { version } = packageJson;
   const began = clock.now();
   metrics.reading('millrace_build_info', { help: 'Always 1.', labels: { version }, read: () => 1 });
@@ -28,6 +30,35 @@ export function measureProgram(metrics: Metrics, parts: ProgramParts): void {
     help: 'Deadlines of actors that are pending.',
     read: () => runtime.pendingTimers,
   });
+  if (media) measureMedia(metrics, media);
+  if (recorder) measureRecorder(metrics, recorder);
+  if (converter) measureConverter(metrics, converter);
+  countEvents(metrics, parts);
+}
+
+/** For whoever can reach it: it tells how busy the server is, and nothing of whom. */
+export function metricsRoute(metrics: Metrics): AnyElysia {
+  return new Elysia().get(
+    '/metrics',
+    async () => new Response(await metrics.fresh(), { headers: { 'content-type': metricsType } }),
+    says('How busy the server is, in Prometheus text format 0.0.4. Open, without ids or secrets.', {
+      name: 'getMetrics',
+      isOpen: true,
+      isOnEveryNode: true,
+      answers: { 200: text(['text/plain'], 'Prometheus text format 0.0.4.') },
+    }),
+  );
+}
+
+interface ProgramParts {
+  readonly clock: Clock;
+  readonly runtime: Pick<ActorRuntime, 'hotActors' | 'pendingTimers' | 'ownEvents'>;
+  readonly services: Partial<Pick<Services, 'media' | 'recorder' | 'converter'>>;
+  /** Types of the events that enabled plugins emit. */
+  readonly eventTypes: readonly string[];
+}
+
+function measureMedia(metrics: Metrics, media: Media): void {
   metrics.reading('millrace_media_publishes', {
     help: 'Broadcasts that are being received.',
     read: () => media.totals().publishes,
@@ -49,36 +80,9 @@ export function measureProgram(metrics: Metrics, parts: ProgramParts): void {
     help: 'Different viewers of live playlists over the last 20 s, an estimate.',
     read: () => media.totals().viewers,
   });
-  measureRecorder(metrics, parts);
-  measureConverter(metrics, parts);
-  countEvents(metrics, parts);
 }
 
-/** For whoever can reach it: it tells how busy the server is, and nothing of whom. */
-export function metricsRoute(metrics: Metrics): AnyElysia {
-  return new Elysia().get(
-    '/metrics',
-    async () => new Response(await metrics.fresh(), { headers: { 'content-type': metricsType } }),
-    says('How busy the server is, in Prometheus text format 0.0.4. Open, without ids or secrets.', {
-      name: 'getMetrics',
-      isOpen: true,
-      isOnEveryNode: true,
-      answers: { 200: text(['text/plain'], 'Prometheus text format 0.0.4.') },
-    }),
-  );
-}
-
-interface ProgramParts {
-  readonly clock: Clock;
-  readonly runtime: Pick<ActorRuntime, 'hotActors' | 'pendingTimers' | 'ownEvents'>;
-  readonly media: Media;
-  readonly recorder: Recorder;
-  readonly converter: Converter;
-  /** Types of the events that enabled plugins emit. */
-  readonly eventTypes: readonly string[];
-}
-
-function measureRecorder(metrics: Metrics, { recorder }: ProgramParts): void {
+function measureRecorder(metrics: Metrics, recorder: Recorder): void {
   metrics.reading('millrace_recordings_growing', {
     help: 'Recordings that are being written on this node.',
     read: () => recorder.totals().growing,
@@ -113,7 +117,7 @@ function measureRecorder(metrics: Metrics, { recorder }: ProgramParts): void {
   });
 }
 
-function measureConverter(metrics: Metrics, { converter }: ProgramParts): void {
+function measureConverter(metrics: Metrics, converter: Converter): void {
   metrics.reading('millrace_conversions_running', {
     help: 'Films that are converted on this node: transcodes, and uploads and imports that are normalised.',
     read: () => converter.totals().running,

@@ -37,7 +37,7 @@ export function welcome(options: {
   const broadcast = isMedia ? `  Broadcast ${rtmp}/<streamKey>\n` : '';
   return `
 Millrace is up (${took} ms)
-${booted.tree.lines(notes).join('\n')}
+${booted.lines(notes).join('\n')}
 
 ${isApi ? api : ''}${told.length > 0 ? '' : broadcast}  Watch     ${publicUrl}/watch/{playbackId}
 ${isApi ? keyLine : ''}${told.length > 0 ? `\n${told.join('\n')}\n` : part}

@@ -1,7 +1,6 @@
 import { Fault } from '../../core/base/fault.ts';
 import { valuesOf } from '../../core/base/limit-table.ts';
 import type { Log } from '../../core/base/log.ts';
-import type { Holds } from '../../core/http/holds.ts';
 import { faultResponse, type HttpCore } from '../../core/http/http.ts';
 import type { Peers } from '../../core/http/peers.ts';
 import { serverLimits } from '../boot/limits.ts';
@@ -22,7 +21,6 @@ export async function listen(
     port: number;
     log: Log;
     peers?: Peers;
-    holds?: Holds;
     requests?: number;
     gate?: NodeGate;
   },
@@ -47,9 +45,6 @@ export async function listen(
       },
     });
     options.peers?.knownBy((request) => (request instanceof ServedRequest ? request.origin.peer : undefined));
-    options.holds?.heldBy((request, isHeld) => {
-      if (request instanceof ServedRequest) request.isHeld = isHeld;
-    });
     return {
       port: server.port,
       stop: async () => server.stop(),

@@ -15,7 +15,7 @@ export interface ServedHead {
 /** A request of a connection of ours. Its signal and headers are made when they are asked for: few handlers do, and each would pay for it. */
 export class ServedRequest extends Request {
   readonly origin: Origin;
-  /** Silence does not end the connection (`core/http/http/holds.ts`). */
+  /** Silence does not end the connection (`core/http/hold.ts`). */
   isHeld = false;
   readonly #fields: Readonly<Record<string, string>>;
   #headers: Headers | undefined;

@@ -25,7 +25,7 @@ export function orderRunner(options: OrderRunnerOptions): OrderRunner {
   /** Throws what the handler throws. */
   const carryOut = (order: Order): void => {
     const handler = handlers.get(order.type);
-    const kit = handler && options.kits.get(handler.plugin.id);
+    const kit = handler && options.kits.find(handler.plugin.id);
     if (handler && kit) handler.run(JSON.parse(order.body) as never, kit);
     else log.warn('an order has no handler and is dropped', { order: order.type });
   };
@@ -133,7 +133,7 @@ export interface OrderRunner {
 
 export interface OrderRunnerOptions {
   readonly plan: readonly { plugin: Plugin }[];
-  readonly kits: ReadonlyMap<string, Kit>;
+  readonly kits: { find(pluginId: string): Kit | undefined };
   readonly own: { readonly id: string; readonly incarnation: string };
   readonly store: Pick<Store, 'acknowledge'>;
   readonly clock: Clock;

@@ -8,7 +8,7 @@ import { welcome } from '../../runtime/boot/welcome.ts';
 
 const said = (roles: readonly Role[]) =>
   welcome({
-    booted: { plugins: [], tree: { lines: () => [] } } as unknown as Booted,
+    booted: { plugins: [], lines: () => [] } as unknown as Booted,
     config: { dataDir: '/data', rtmp: { port: 1935 }, roles },
     publicUrl: 'http://video.example.com',
     key: undefined,

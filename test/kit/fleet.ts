@@ -90,14 +90,18 @@ export async function fleet(options: FleetOptions): Promise<Fleet> {
         jobs: isFirst
           ? store.jobs
           : ({ ...store.jobs, claim: async () => [], next: async () => undefined } as never),
-        ...{ clock, media, recorder, pusher, blobs, volatile: ownVolatile },
-        outbound: scriptedOutbound(),
-        intake: scriptedIntake(join(dataDir, id, 'uploads')),
-        inspector: scriptedInspector(),
-        converter: scriptedConverter(),
-        packer: scriptedPacker(blobs),
-        stills: scriptedStills(() => clock.now()),
-        transcoder: scriptedTranscoder(),
+        ...{ clock, blobs, volatile: ownVolatile, outbound: scriptedOutbound() },
+      },
+      services: {
+        converter: scriptedConverter,
+        inspector: scriptedInspector,
+        intake: () => scriptedIntake(join(dataDir, id, 'uploads')),
+        media: () => media,
+        packer: () => scriptedPacker(blobs),
+        pusher: () => pusher,
+        recorder: () => recorder,
+        stills: () => scriptedStills(() => clock.now()),
+        transcoder: scriptedTranscoder,
       },
       deployment: {
         ...{ publicUrl: 'http://localhost:8080', dataDir: join(dataDir, id), rtmpPort: 1935 },

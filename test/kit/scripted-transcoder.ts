@@ -17,6 +17,7 @@ export function scriptedTranscoder(): ScriptedTranscoder {
   return {
     readings: () => [...shown.values()],
     totals: () => totals,
+    close() {},
     shows(playbackId, reading) {
       if (reading === undefined) shown.delete(playbackId);
       else shown.set(playbackId, { playbackId, state: 'running', renditions: [], lag: 0, ...reading });

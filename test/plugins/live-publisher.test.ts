@@ -4,6 +4,7 @@ import type { VolatileEntry } from '../../core/ports/volatile.ts';
 import type { StreamsKit } from '../../plugins/streams/kit.ts';
 import { livePublisher } from '../../plugins/streams/publisher.ts';
 import { virtualClock } from '../../runtime/drivers/clock/virtual.ts';
+import { useOf } from '../kit/use.ts';
 import { grant } from '../media/kit.ts';
 
 /** `count` broadcasts on a node whose event loop takes `turn` ms for each turn. */
@@ -30,7 +31,8 @@ function busyNode({ count, turn }: { count: number; turn: number }) {
     now: clock.now,
     at: (due: number, action: () => void) => clock.at(Math.max(due, clock.now() + turn), action),
   };
-  const kit = { clock: slow, media: { readings: () => readings }, volatile, log: { warn() {} } };
+  const media = { readings: () => readings };
+  const kit = { clock: slow, use: useOf({ media, volatile }), log: { warn() {} } };
   return { clock, published, live: livePublisher(kit as unknown as StreamsKit) };
 }
 

@@ -8,6 +8,7 @@ import { viewersHeader } from '../../plugins/streams/relay/internal.ts';
 import { relayLimits } from '../../plugins/streams/relay/limits.ts';
 import { relay } from '../../plugins/streams/relay/relay.ts';
 import { virtualClock } from '../../runtime/drivers/clock/virtual.ts';
+import { useOf } from '../kit/use.ts';
 
 const playbackId = '6pukxh2m0ydr9h3q';
 const playlist = 'source.m3u8';
@@ -31,6 +32,30 @@ function station(options: { relayMemory?: number } = {}) {
   const place = { node: 'a' as string | undefined, isActive: true, fails: false, reads: 0 };
   const own = { has: false };
   const dead = new Set<string>();
+  const media = {
+    serve: () => (own.has ? new Response('own') : undefined),
+    appears: async () => own.has,
+  };
+  const nodes = {
+    own: { id: 'edge' },
+    find: async (id: string) => ({ id, isAlive: !dead.has(id) }),
+    request: (node: string, path: string, given: NodeRequest) =>
+      new Promise<Response>((resolve, reject) => {
+        given.signal.addEventListener('abort', () => reject(new Error('aborted')));
+        asked.push({
+          ...{ node, path, options: given },
+          answer: (body, init = {}) => {
+            const headers = {
+              'content-type': 'x/y',
+              'content-length': String(body.length),
+              ...init.headers,
+            };
+            resolve(new Response(body, { ...init, headers }));
+          },
+          fail: reject,
+        });
+      }),
+  };
   const kit = {
     clock,
     log: jsonLog({ level: 'debug', now: () => 0, write: (line) => lines.push(line) }),
@@ -39,10 +64,7 @@ function station(options: { relayMemory?: number } = {}) {
     config: { relayMemory: options.relayMemory ?? 64 },
     // As plugins offer them.
     offered: () => [{ name: 'thumbnail.jpg' }],
-    media: {
-      serve: () => (own.has ? new Response('own') : undefined),
-      appears: async () => own.has,
-    },
+    use: useOf({ media }),
     resources: {
       async find() {
         place.reads += 1;
@@ -51,26 +73,7 @@ function station(options: { relayMemory?: number } = {}) {
         return { body: JSON.stringify({ feeder, isActive: place.isActive }) };
       },
     },
-    nodes: {
-      own: { id: 'edge' },
-      find: async (id: string) => ({ id, isAlive: !dead.has(id) }),
-      request: (node: string, path: string, given: NodeRequest) =>
-        new Promise<Response>((resolve, reject) => {
-          given.signal.addEventListener('abort', () => reject(new Error('aborted')));
-          asked.push({
-            ...{ node, path, options: given },
-            answer: (body, init = {}) => {
-              const headers = {
-                'content-type': 'x/y',
-                'content-length': String(body.length),
-                ...init.headers,
-              };
-              resolve(new Response(body, { ...init, headers }));
-            },
-            fail: reject,
-          });
-        }),
-    },
+    deployment: { nodes },
   };
   const served = relay(kit as unknown as StreamsKit);
   const view = (file: string, given: { query?: string; viewer?: string; signal?: AbortSignal } = {}) => {

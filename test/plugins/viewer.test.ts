@@ -9,7 +9,7 @@ const viewer = (
   viewerOf(new Request(url, { headers }), {
     file: options.file ?? 'source.m3u8',
     query: new URLSearchParams(options.query),
-    kit: { peer: () => options.peer ?? '10.0.0.1' },
+    kit: { caller: () => ({ address: options.peer ?? '10.0.0.1', baseUrl: 'http://localhost' }) },
   });
 
 test('viewers differ by address and by player', () => {

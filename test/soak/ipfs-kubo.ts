@@ -4,6 +4,7 @@
  * document, and a random file of GIB (3: more than 2 and less than 4 have a bug of their own in some libraries). Exits with 1
  * when a CID or a byte differs.
  */
+
 import { spawn } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
@@ -20,6 +21,7 @@ import { packer as filePacker } from '../../runtime/drivers/packer/packer.ts';
 import { until } from '../e2e/harness/wait.ts';
 import { cidTable, tableBytes } from '../ipfs/cid-table.ts';
 import { findFreePorts } from '../kit/free-ports.ts';
+import { useOf } from '../kit/use.ts';
 import { client } from '../outbound/kit.ts';
 
 const [binary, gib = '3'] = process.argv.slice(2);
@@ -125,7 +127,7 @@ function driverOf(driver: 'kubo' | 'local', cidProfile: CidProfile) {
     ...(driver === 'kubo' ? { driver, endpoint } : { driver }),
   };
   const deployment = { publicUrl: 'http://localhost:8080' } as IpfsKit['deployment'];
-  const kit: IpfsKit = { blobs, clock, deployment, outbound, packer, use: () => settings as never };
+  const kit: IpfsKit = { blobs, clock, deployment, outbound, use: useOf({ packer }, () => settings) };
   return ipfsDriver(kit, { assetId: 'a' });
 }
 

@@ -2,6 +2,7 @@ import { milliseconds } from '../../../core/base/duration.ts';
 import { Fault, hasCode } from '../../../core/base/fault.ts';
 import { uuid } from '../../../core/base/ids.ts';
 import { bytesOf } from '../../../core/base/size.ts';
+import { services } from '../../../core/plugin/services.ts';
 import type { ReceivedFile } from '../../../core/ports/intake.ts';
 import type { TaskKind, TaskResult, TaskWork } from '../../tasks/contract.ts';
 import { type AssetFile, outputOf } from '../contract.ts';
@@ -77,7 +78,8 @@ async function assetOfWork(work: TaskWork, kit: AssetsKit): Promise<AssetDocumen
 
 /** `come`: its share of the progress. */
 function fetched(work: TaskWork, { kit, come }: { kit: AssetsKit; come: number }): Promise<ReceivedFile> {
-  const { outbound, intake, clock, config } = kit;
+  const { outbound, clock, config } = kit;
+  const intake = kit.use(services.intake);
   const { account, signal } = work;
   return download(sourceOfWork(work), {
     ...{ outbound, intake, clock, account, signal, limits: assetLimits },

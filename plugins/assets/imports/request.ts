@@ -8,6 +8,7 @@ import { idempotent } from '../../../core/http/idempotency.ts';
 import { json } from '../../../core/http/operation.ts';
 import type { Quota } from '../../../core/http/quota.ts';
 import { userTagsSchema } from '../../../core/http/user-tags.ts';
+import { services } from '../../../core/plugin/services.ts';
 import { taskSchema, tasks } from '../../tasks/contract.ts';
 import { assetOf } from '../document.ts';
 import type { AssetsKit } from '../kit.ts';
@@ -41,7 +42,7 @@ export function importRoute(kit: AssetsKit, { places }: { places: Quota }): AnyE
           const name = given.name ?? source.name;
           const { accountId: account, keyName } = principal;
           await places.admit(account);
-          await kit.intake.checkRoom(0);
+          await kit.use(services.intake).checkRoom(0);
           const by = { createdByTokenName: keyName };
           const taskId = importTaskOf(id);
           const asset: NewAsset = { ...(userTags && { userTags }), ...by };

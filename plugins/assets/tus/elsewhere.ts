@@ -1,4 +1,5 @@
 import { hasCode } from '../../../core/base/fault.ts';
+import { hold } from '../../../core/http/hold.ts';
 import type { NodeBody } from '../../../core/plugin/nodes.ts';
 import type { AssetsKit } from '../kit.ts';
 import { assetLimits } from '../limits.ts';
@@ -14,10 +15,11 @@ export async function askedElsewhere(
   place: TusPlace,
   { request, method, kit }: { request: Request; method: 'HEAD' | 'PATCH' | 'DELETE'; kit: AssetsKit },
 ): Promise<Response> {
-  const { nodes, clock } = kit;
+  const { clock } = kit;
+  const { nodes } = kit.deployment;
   const { assetId, uploadId, node } = place;
   const body = method === 'PATCH' ? bodyOf(request) : undefined;
-  const letGo = kit.hold(request);
+  const letGo = hold(request);
   try {
     const answer = await nodes.request(node, `/internal/upload/${assetId}/tus/${uploadId}`, {
       method,

@@ -1,5 +1,6 @@
 import { Fault, hasCode } from '../../../core/base/fault.ts';
 import { uuid } from '../../../core/base/ids.ts';
+import { hold } from '../../../core/http/hold.ts';
 import type { PartialFile, ReceivedFile } from '../../../core/ports/intake.ts';
 import { tasks } from '../../tasks/contract.ts';
 import type { AssetsKit } from '../kit.ts';
@@ -117,7 +118,7 @@ export class TusUpload {
         { tasks: this.#kit.use(tasks), clock: this.#kit.clock, unwanted: () => this.#end(cancelled) },
       );
       await this.#tries.awaitAnew(document);
-      if (step.request) letGo = this.#kit.hold(step.request);
+      if (step.request) letGo = hold(step.request);
       await step.work();
       if (file.offset < file.size) return this.#pause();
       await this.#finish({ ...of, assetName: document.name }, step.signal);

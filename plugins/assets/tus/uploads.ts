@@ -2,6 +2,7 @@ import { hasCode, isRefusal } from '../../../core/base/fault.ts';
 import { uuid } from '../../../core/base/ids.ts';
 import { regularly } from '../../../core/base/regularly.ts';
 import { bytesOf } from '../../../core/base/size.ts';
+import { services } from '../../../core/plugin/services.ts';
 import type { NewPartialFile, PartialFile } from '../../../core/ports/intake.ts';
 import { tasks } from '../../tasks/contract.ts';
 import { assetOf, folderOf } from '../document.ts';
@@ -53,7 +54,7 @@ export interface TusState {
 
 export function tusUploads(kit: AssetsKit, { tries }: { tries: UploadTries }): TusUploads {
   const { clock, config, log } = kit;
-  const { partial } = kit.intake;
+  const { partial } = kit.use(services.intake);
   const most = bytesOf(config.maxUploadSize);
   const known = new Map<string, TusUpload>();
   /** Those that are being begun: they count as well. */
@@ -141,7 +142,7 @@ export function tusUploads(kit: AssetsKit, { tries }: { tries: UploadTries }): T
       if (size > most) throw fileTooLarge(most);
       if ((await kit.use(tasks).find(taskIdOf(assetId)))?.phase === 'cancelled') throw cancelled;
       // Before a byte is taken: nothing is promised by it, for it may come hours later.
-      await kit.intake.checkRoom(size);
+      await kit.use(services.intake).checkRoom(size);
       const file = { id: uuid(), size, expires, note: { assetId, account, metadata } };
       try {
         await admit(file);

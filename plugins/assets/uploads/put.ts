@@ -1,6 +1,8 @@
 import { uuid } from '../../../core/base/ids.ts';
 import { bytesOf } from '../../../core/base/size.ts';
 import { authenticator } from '../../../core/http/auth.ts';
+import { hold } from '../../../core/http/hold.ts';
+import { services } from '../../../core/plugin/services.ts';
 import type { ReceivedFile } from '../../../core/ports/intake.ts';
 import { tasks } from '../../tasks/contract.ts';
 import type { AssetDocument } from '../document.ts';
@@ -19,7 +21,8 @@ export function uploader(
   kit: AssetsKit,
   { tries }: { tries: UploadTries },
 ): (request: Request, to: { assetId: string; by: Pick<SignedFor, 'keyId'> }) => Promise<AssetDocument> {
-  const { clock, config, intake, log } = kit;
+  const { clock, config, log } = kit;
+  const intake = kit.use(services.intake);
   const most = bytesOf(config.maxUploadSize);
 
   /** Throws a Fault of `settle` when it is no use to try the same again. */
@@ -65,7 +68,7 @@ export function uploader(
     let letGo = () => {};
     try {
       await tries.begin(of);
-      letGo = kit.hold(request);
+      letGo = hold(request);
       try {
         await tries.awaitAnew(document);
         return await attempt(request, { of, by });

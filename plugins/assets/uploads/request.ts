@@ -8,6 +8,7 @@ import { idempotent } from '../../../core/http/idempotency.ts';
 import { json } from '../../../core/http/operation.ts';
 import type { Quota } from '../../../core/http/quota.ts';
 import { userTagsSchema } from '../../../core/http/user-tags.ts';
+import { services } from '../../../core/plugin/services.ts';
 import { taskSchema, tasks } from '../../tasks/contract.ts';
 import { assetOf } from '../document.ts';
 import type { AssetsKit } from '../kit.ts';
@@ -41,7 +42,7 @@ export function requestRoute(
           const { name, userTags } = await body.read(request);
           const { accountId: account, keyName, keyId } = principal;
           await places.admit(account);
-          await kit.intake.checkRoom(0);
+          await kit.use(services.intake).checkRoom(0);
           const expires = clock.now() + assetLimits.uploadUrl;
           const taskId = taskIdOf(id);
           const by = { createdByTokenName: keyName };

@@ -20,4 +20,4 @@ export interface IpfsDriver {
 }
 
 /** What of a plugin's kit it takes. */
-export type IpfsKit = Pick<Kit, 'blobs' | 'clock' | 'deployment' | 'outbound' | 'packer' | 'use'>;
+export type IpfsKit = Pick<Kit, 'blobs' | 'clock' | 'deployment' | 'outbound' | 'use'>;

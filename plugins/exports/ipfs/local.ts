@@ -1,4 +1,5 @@
 import type { Kit } from '../../../core/plugin/plugin.ts';
+import { services } from '../../../core/plugin/services.ts';
 import { typeOf } from '../../../core/ports/blobs.ts';
 import type { CidProfile, PackSource } from '../../../core/ports/packer.ts';
 import { exportsFolder } from '../../assets/contract.ts';
@@ -7,9 +8,11 @@ import { publish } from './published.ts';
 
 /** Nobody else: CARs beside the asset's file, to be imported anywhere, and served at `/ipfs/{cid}`. They stay as long as the asset. */
 export function local(
-  { packer, blobs }: Pick<Kit, 'packer' | 'blobs'>,
+  kit: Pick<Kit, 'blobs' | 'use'>,
   { assetId, profile }: { readonly assetId: string; readonly profile: CidProfile },
 ): Pick<IpfsDriver, 'addFile' | 'addJson'> {
+  const { blobs } = kit;
+  const packer = kit.use(services.packer);
   const folder = exportsFolder(assetId);
   const add = async (source: PackSource, options: AddOptions) => {
     const { signal, progress, type } = options;

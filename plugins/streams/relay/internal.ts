@@ -1,4 +1,5 @@
 import { type AnyElysia, Elysia } from 'elysia';
+import { services } from '../../../core/plugin/services.ts';
 import { liveFiles } from '../contract.ts';
 import type { StreamsKit } from '../kit.ts';
 import { notOn } from '../not-on.ts';
@@ -17,7 +18,7 @@ export function internalPath(playbackId: string, file: string, search: string): 
  * What this node has of a playlist, for other nodes: like `/hls/…`, but whoever does not have it says so at once and
  * asks nobody else, so no request goes in circles.
  */
-export function internalHls(kit: Pick<StreamsKit, 'media' | 'offered'>): AnyElysia {
+export function internalHls(kit: Pick<StreamsKit, 'use' | 'offered'>): AnyElysia {
   const beside = new Map(kit.offered(liveFiles).map((one) => [one.name, one]));
   return new Elysia().get('/internal/hls/:playbackId/*', ({ params, request }) => {
     const viewers = viewersIn(request.headers.get(viewersHeader) ?? '');
@@ -26,7 +27,9 @@ export function internalHls(kit: Pick<StreamsKit, 'media' | 'offered'>): AnyElys
     const made = beside.get(file);
     if (made) return made.answer(playbackId, { signal }) ?? Promise.reject(notOn());
     const query = new URL(request.url).searchParams;
-    return kit.media.serve({ playbackId, file, query, signal, viewers }) ?? Promise.reject(notOn());
+    return (
+      kit.use(services.media).serve({ playbackId, file, query, signal, viewers }) ?? Promise.reject(notOn())
+    );
   });
 }
 

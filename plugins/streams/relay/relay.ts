@@ -4,6 +4,7 @@ import { Fault, hasCode } from '../../../core/base/fault.ts';
 import { valuesOf } from '../../../core/base/limit-table.ts';
 import { pause } from '../../../core/base/pause.ts';
 import { SingleFlight } from '../../../core/base/single-flight.ts';
+import { services } from '../../../core/plugin/services.ts';
 import type { ViewerRequest } from '../../../core/ports/media.ts';
 import { liveFiles } from '../contract.ts';
 import type { StreamsKit } from '../kit.ts';
@@ -22,7 +23,9 @@ const longestWait = streamLimits.returnWait.value;
  * whichever node has it next. Media, which never changes, is kept for a while; a playlist answers for a moment alone.
  */
 export function relay(kit: StreamsKit): Relay {
-  const { clock, log, media, nodes } = kit;
+  const { clock, log } = kit;
+  const media = kit.use(services.media);
+  const { nodes } = kit.deployment;
   const places = new Places(kit);
   const beside = new Set(kit.offered(liveFiles).map(({ name }) => name));
   const kept = new ByteLru<Answer>({ bytes: kit.config.relayMemory * 1_048_576 });

@@ -4,6 +4,7 @@ import { noFigures, noVitals } from '../../../core/ports/media.ts';
 import { comparing } from '../../../plugins/multistream/compare.ts';
 import type { MultistreamKit } from '../../../plugins/multistream/config.ts';
 import { multistreamLimits } from '../../../plugins/multistream/limits.ts';
+import { useOf } from '../../kit/use.ts';
 import { grant } from '../../media/kit.ts';
 
 const most = multistreamLimits.comparedAtOnce.value;
@@ -24,14 +25,13 @@ function node(count: number) {
       };
       reads.push({ id, answer });
     });
+  const pusher = {
+    want: (playbackId: string, orders: readonly { id: string }[]) =>
+      wants.push({ playbackId, ids: orders.map(({ id }) => id) }),
+    readings: () => [],
+  };
   const kit = {
-    use: () => ({ current }),
-    pusher: {
-      want: (playbackId: string, orders: readonly { id: string }[]) =>
-        wants.push({ playbackId, ids: orders.map(({ id }) => id) }),
-      readings: () => [],
-    },
-    transcoder: { readings: () => [] },
+    use: useOf({ pusher, transcoder: { readings: () => [] } }, () => ({ current })),
     resources: {
       get: async (_: string, id: string) => ({
         account: 'a',

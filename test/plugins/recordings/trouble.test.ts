@@ -9,6 +9,7 @@ import { virtualClock } from '../../../runtime/drivers/clock/virtual.ts';
 import type { ScriptedPublish } from '../../kit/scripted-media.ts';
 import { scriptedRecorder, scriptedTake } from '../../kit/scripted-recorder.ts';
 import { silentLog } from '../../kit/silent-log.ts';
+import { useOf } from '../../kit/use.ts';
 import { type RecordingWorld, recordingPlugins, recordingWorld } from './kit.ts';
 
 const begun = ['stream.started', 'recording.started'];
@@ -287,7 +288,13 @@ describe('the sweep', () => {
     recorder.shows([take]);
     const state = { isDown: true };
     const stop = sweeping({
-      ...{ recorder, clock, log: silentLog, metrics: new Metrics(), signal: new AbortController().signal },
+      ...{
+        use: useOf({ recorder }),
+        clock,
+        log: silentLog,
+        metrics: new Metrics(),
+        signal: new AbortController().signal,
+      },
       resources: {
         get: async () => (state.isDown ? Promise.reject(new Error('the store does not answer')) : undefined),
       },

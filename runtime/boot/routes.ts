@@ -1,0 +1,78 @@
+import { type AnyElysia, Elysia } from 'elysia';
+import type { Log } from '../../core/base/log.ts';
+import type { Metrics } from '../../core/base/metrics.ts';
+import type { Caller } from '../../core/http/caller.ts';
+import { FaultCauses } from '../../core/http/fault-causes.ts';
+import { type HttpCore, httpCore } from '../../core/http/http.ts';
+import { RequestCounts } from '../../core/http/request-counts.ts';
+import { coreFaults } from '../../core/plugin/fault-table.ts';
+import type { Clock } from '../../core/ports/clock.ts';
+import { healthRoutes, type Readiness } from '../http/health.ts';
+import { type OpenApi, openApi } from '../http/openapi/document.ts';
+import { openApiRoute } from '../http/openapi/route.ts';
+import { declaredRoutes, type RouteGroup } from '../http/openapi/routes.ts';
+import type { Kits } from './kits.ts';
+import { blamed } from './lifetime.ts';
+import type { PlannedPlugin } from './plan.ts';
+import { metricsRoute } from './program-metrics.ts';
+
+/** The routes of core and plugins: `app` for everyone, `internal` for other nodes, and the OpenAPI document of `app`. */
+export async function mountRoutes(options: RoutesOptions): Promise<MountedRoutes> {
+  const { plan, kits, clock, log, metrics, caller, publicUrl } = options;
+  let documentText = '';
+  const core = new Elysia()
+    .use(healthRoutes(options.readiness))
+    .use(metricsRoute(metrics))
+    .use(openApiRoute({ text: () => documentText, caller }));
+  const groups: (RouteGroup & { app: AnyElysia })[] = [
+    { id: 'core', summary: 'the program itself', app: core },
+  ];
+  for (const { plugin, culprit } of plan) {
+    const { id, summary } = plugin;
+    const what = `plugin ${culprit} could not declare its routes`;
+    const app = await blamed(what, () => plugin.routes?.(kits.of(id)) ?? new Elysia());
+    groups.push({ id, culprit, summary, app });
+  }
+  const faults = Object.assign({}, coreFaults, ...plan.map(({ plugin }) => plugin.faults ?? {}));
+  const document = openApi({ groups, faults, publicUrl });
+  documentText = JSON.stringify({ ...document, servers: undefined });
+
+  const causes = new FaultCauses({ clock, log });
+  const app = httpCore({
+    ...{ log, causes },
+    counts: new RequestCounts({ metrics, clock }),
+    routes: groups.map((group) => group.app),
+    ...(!options.hasApi && { answers: onEveryNode(groups) }),
+  });
+  const internal = httpCore({
+    ...{ log, causes },
+    routes: plan.flatMap(({ plugin }) => plugin.nodeRoutes?.(kits.of(plugin.id)) ?? []),
+  });
+  return { app, internal, document };
+}
+
+export interface RoutesOptions {
+  readonly plan: readonly PlannedPlugin[];
+  readonly kits: Kits;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly metrics: Metrics;
+  readonly publicUrl: string;
+  /** This node answers API clients; others answer only routes that are on every node. */
+  readonly hasApi: boolean;
+  caller(request: Request): Caller;
+  readiness(): Readiness;
+}
+
+export interface MountedRoutes {
+  readonly app: HttpCore;
+  readonly internal: HttpCore;
+  readonly document: OpenApi;
+}
+
+/** Whether a route is answered by nodes of every role. */
+function onEveryNode(groups: readonly RouteGroup[]): (route: string) => boolean {
+  const everywhere = declaredRoutes(groups).filter(({ operation }) => operation?.isOnEveryNode);
+  const patterns = new Set(everywhere.map(({ pattern }) => pattern));
+  return (route) => patterns.has(route);
+}

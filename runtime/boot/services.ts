@@ -1,0 +1,60 @@
+import { type Services, services } from '../../core/plugin/services.ts';
+import type { Amount } from '../../core/plugin/sweep-counts.ts';
+import type { Lifetime } from './lifetime.ts';
+import type { PlannedPlugin } from './plan.ts';
+
+/** Services that are made where a plugin needs them; the others every node has. */
+export type OpenableServices = Omit<Services, 'volatile'>;
+
+/** How each service is made. `service` gives another one, and undefined where no enabled plugin needs that. */
+export type ServiceFactories = {
+  readonly [K in keyof OpenableServices]: (service: ServiceLookup) => OpenableServices[K];
+};
+
+export type ServiceLookup = <K extends keyof OpenableServices>(name: K) => OpenableServices[K] | undefined;
+
+export interface OpenedServices {
+  readonly services: Partial<OpenableServices>;
+  /** Uploads that a former process never finished, and that were removed. */
+  readonly leftovers: Amount;
+}
+
+/**
+ * Makes and opens the services that enabled plugins need, and no others: a plugin that is off costs no thread and no memory.
+ * They close in reverse order.
+ */
+export async function openServices(
+  factories: ServiceFactories,
+  { plan, life }: { plan: readonly PlannedPlugin[]; life: Lifetime },
+): Promise<OpenedServices> {
+  const needed = new Set(plan.flatMap(({ plugin }) => plugin.needs?.map(({ id }) => id) ?? []));
+  const opened: Record<string, unknown> = {};
+  const service: ServiceLookup = (name) => {
+    if (!needed.has(services[name].id)) return undefined;
+    opened[name] ??= factories[name](service);
+    return opened[name] as never;
+  };
+  let leftovers: Amount = { count: 0, bytes: 0 };
+  for (const name of order) {
+    const one = service(name) as Partial<Openable> | undefined;
+    if (!one) continue;
+    // The media closes by the stop that `accept` returns.
+    if (name !== 'media') life.atStop(name, () => one.close?.());
+    if (!opening.has(name)) continue;
+    const found = await life.start(name, () => one.open?.());
+    if (name === 'intake') leftovers = found as Amount;
+  }
+  return { services: opened, leftovers };
+}
+
+/** What closes last comes first: what others hand bytes to. */
+const order: readonly (keyof OpenableServices)[] = [
+  ...(['recorder', 'transcoder', 'pusher'] as const),
+  ...(['inspector', 'converter', 'intake', 'stills', 'packer', 'media'] as const),
+];
+const opening: ReadonlySet<string> = new Set(['recorder', 'intake', 'packer']);
+
+interface Openable {
+  open(): Promise<unknown>;
+  close(): Promise<void> | void;
+}
