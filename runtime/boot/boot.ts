@@ -28,6 +28,7 @@ import { react } from '../actors/reactions.ts';
 import { StepCounts } from '../actors/step-counts.ts';
 import { sweeping } from '../actors/sweeping.ts';
 import type { DiskWatch } from '../disk/disk-watch.ts';
+import { sampleLoopDelay } from '../drivers/clock/loop-delay.ts';
 import type { Readiness } from '../http/health.ts';
 import type { OpenApi } from '../http/openapi/document.ts';
 import { nodePresence } from '../nodes/node.ts';
@@ -36,7 +37,6 @@ import { type OrderRunner, orderRunner } from '../nodes/orders.ts';
 import { type EngineWatch, engineWatch } from './engine-watch.ts';
 import { Kits, resourcesOf } from './kits.ts';
 import { blamed, Lifetime } from './lifetime.ts';
-import { sampleLoopDelay } from './loop-delay.ts';
 import { patiently } from './patience.ts';
 import { type ConfiguredPlugin, type PlannedPlugin, planned } from './plan.ts';
 import { measureProgram } from './program-metrics.ts';
@@ -95,7 +95,7 @@ export async function boot(options: BootOptions): Promise<Booted> {
       engines = engineWatch({ engines: options.engines, clock, log });
       life.atStop('engines', engines.stop);
     }
-    life.atStop('loop delay', sampleLoopDelay(metrics, { clock }));
+    life.atStop('loop delay', sampleLoopDelay(metrics));
     const { app, internal, document } = await mountRoutes({
       ...{ plan, kits: base.kits, clock, log, metrics, readiness, caller, publicUrl },
       hasApi: program.roles.includes('api'),

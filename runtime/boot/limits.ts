@@ -37,12 +37,6 @@ export const processLimits = limitTable('process', {
     meaning: 'A stop as a whole.',
     beyond: 'The process ends all the same; what was acknowledged is on disk.',
   },
-  loopSample: {
-    value: 500,
-    unit: 'ms',
-    meaning: 'How often the delay of the event loop is looked at for `/metrics`.',
-    beyond: 'A shorter delay in between is not seen.',
-  },
 });
 
 /** Requests between nodes. */

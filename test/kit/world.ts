@@ -96,7 +96,8 @@ export async function world(options: WorldOptions): Promise<World> {
       nodeId: 'local',
       ...(options.roles && { roles: options.roles }),
       ...(options.engines && { engines: options.engines }),
-      nodeTimeout: 10_000,
+      // Nobody else is there to see it: a shorter one would be a thousand heartbeats an hour in every test.
+      nodeTimeout: 600_000,
       partitions,
       hotActors: 1000,
       trustedProxies: (options.trustedProxies ?? []).flatMap((text) => cidr(text) ?? []),
