@@ -18,7 +18,7 @@ import type { Collection, Offer, Token } from './token.ts';
  * Version of what a plugin declares and is given. Grows with each change that a plugin written before would not
  * survive; the start refuses a plugin of another version.
  */
-export const contractVersion = 2;
+export const contractVersion = 3;
 
 /**
  * A feature, as data: importing and defining it does no I/O. Boot reads the declarations of all enabled

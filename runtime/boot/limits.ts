@@ -23,22 +23,6 @@ export const serverLimits = limitTable('http', {
   },
 });
 
-/** Starting, stopping, and what runs by itself. */
-export const processLimits = limitTable('process', {
-  phase: {
-    value: 10_000,
-    unit: 'ms',
-    meaning: 'The start or stop of one part.',
-    beyond: 'The start fails with `boot.slow`; a stop goes on with the next part.',
-  },
-  stop: {
-    value: 9_000,
-    unit: 'ms',
-    meaning: 'A stop as a whole.',
-    beyond: 'The process ends all the same; what was acknowledged is on disk.',
-  },
-});
-
 /** Requests between nodes. */
 export const nodeClientLimits = limitTable('nodes', {
   requests: {

@@ -417,12 +417,12 @@ describe('config', () => {
   });
 
   it.each([
-    ['contract: 2,', []],
+    ['contract: 3,', []],
     [
       'contract: 1,',
-      ['it was written for version 1 of the plugin contract, and this program has version 2;'],
+      ['it was written for version 1 of the plugin contract, and this program has version 3;'],
     ],
-    ['', ['it does not say which plugin contract it was written for; this program has version 2']],
+    ['', ['it does not say which plugin contract it was written for; this program has version 3']],
   ])('takes a plugin from elsewhere with "%s" or says in one line why not', async (declares, problems) => {
     const folder = await mkdtemp(join(tmpdir(), 'millrace-plugin-'));
     const path = join(folder, 'captions.ts');
@@ -444,7 +444,7 @@ describe('config', () => {
       await write('throws.ts', "\nconst url = new URL('nonsense');\nexport default { id: 'x', url };\n");
       await write('lacks.ts', "import { a } from 'not-installed-anywhere';\nexport default a;\n");
       await write('nothing.ts', 'throw null;\n');
-      await write('captions.ts', "export default { id: 'captions', summary: 'captions', contract: 2 };\n");
+      await write('captions.ts', "export default { id: 'captions', summary: 'captions', contract: 3 };\n");
       await mkdir(join(folder, 'in-folder'));
       await write('in-folder/index.ts', "export { default } from '../captions.ts';\n");
       await mkdir(join(folder, 'node_modules/@acme/captions'), { recursive: true });

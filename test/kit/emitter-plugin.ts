@@ -10,7 +10,7 @@ import { definePlugin } from '../../core/plugin/plugin.ts';
  */
 export default definePlugin({
   id: 'emitter',
-  contract: 2,
+  contract: 3,
   summary: 'emits what a test asks for',
   routes: (kit) =>
     new Elysia().post(

@@ -1,0 +1,100 @@
+import { driversOf } from '../../config/drivers.ts';
+import type { Config } from '../../config/schema.ts';
+import { cidr } from '../../core/base/cidr.ts';
+import { milliseconds } from '../../core/base/duration.ts';
+import type { Log } from '../../core/base/log.ts';
+import type { Clock } from '../../core/ports/clock.ts';
+import { DiskWatch } from '../disk/disk-watch.ts';
+import { diskPlaces } from '../disk/places.ts';
+import { outboundClient } from '../drivers/outbound/client.ts';
+import { listen } from '../http/listen.ts';
+import { nodeClient } from '../nodes/node-client.ts';
+import { nodeGate } from '../nodes/node-gate.ts';
+import { ownUrl, shownUrl } from '../nodes/own-url.ts';
+import { type Booted, boot } from './boot.ts';
+import { prepareDataFolder } from './data-folder.ts';
+import { openDrivers } from './open-drivers.ts';
+import { servicesOf } from './open-services.ts';
+import type { ConfiguredPlugin } from './plan.ts';
+
+/**
+ * Starts the program that a config describes, up to where it serves HTTP. Faults name what is wrong and what to do; what had
+ * started then is stopped.
+ */
+export async function openProgram(config: Config, options: ProgramOptions): Promise<Program> {
+  const { clock, log, onFatal } = options;
+  await prepareDataFolder(config.dataDir);
+  const chosen = driversOf(config);
+  const { engines, ...drivers } = await openDrivers(
+    { ...config, drivers: chosen },
+    { clock, log, onFailure: (error) => onFatal(String(error)) },
+  );
+  const places = diskPlaces({ ...config, drivers: chosen });
+  const disks = new DiskWatch(places, { clock, log });
+  const { services, closeFfmpeg } = servicesOf(config, { clock, log, places, blobs: drivers.blobs });
+  const allow = config.outbound.allow.flatMap((text) => cidr(text) ?? []);
+  const outbound = outboundClient({ clock, allow, limits: { requests: config.outbound.requests } });
+  const { secret } = config.node;
+  const others = secret === undefined ? undefined : nodeClient({ clock, secret });
+  const publicUrl = config.publicUrl ?? shownUrl(config.http);
+  const booted = await boot({
+    plugins: options.plugins,
+    drivers: { ...drivers, clock, outbound, disks },
+    services,
+    deployment: {
+      publicUrl,
+      dataDir: config.dataDir,
+      bootstrapKey: config.bootstrapKey,
+      rtmpPort: config.rtmp.port,
+    },
+    ...(config.node.ingestUrl !== undefined && { ingestUrl: config.node.ingestUrl }),
+    ...(config.region !== undefined && { region: config.region }),
+    isPublicUrlSet: config.publicUrl !== undefined,
+    nodeId: config.node.id ?? 'local',
+    nodeUrl: config.node.url ?? ownUrl(config.http),
+    isAlone: chosen.bus === 'sqlite',
+    ...(others && { askNode: others.ask }),
+    roles: config.roles,
+    nodeTimeout: milliseconds(config.node.timeout),
+    partitions: config.kafka.partitions,
+    hotActors: config.actors.hot,
+    trustedProxies: config.http.trustedProxies.flatMap((text) => cidr(text) ?? []),
+    ...(engines && { engines }),
+    ...{ signal: options.signal, log, onFatal },
+  });
+  let server: Awaited<ReturnType<typeof listen>> | undefined;
+  const stop = async () => {
+    booted.setUnready();
+    await booted.stop();
+    await server?.stop();
+    others?.close();
+    closeFfmpeg();
+  };
+  return {
+    ...{ booted, publicUrl, stop },
+    async serve() {
+      const gate = secret === undefined ? {} : { gate: nodeGate({ app: booted.internal, secret }) };
+      server = await listen(booted.app, { ...config.http, log, peers: booted.peers, ...gate });
+      return server.port;
+    },
+  };
+}
+
+export interface ProgramOptions {
+  readonly plugins: readonly ConfiguredPlugin[];
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Aborted when the program is to end while it starts. */
+  readonly signal: AbortSignal;
+  /** Something happened after which the process must end. */
+  onFatal(reason: string): void;
+}
+
+export interface Program {
+  readonly booted: Booted;
+  /** What URLs begin with where there is no request. */
+  readonly publicUrl: string;
+  /** Opens the HTTP port and returns it. Faults `http.port_in_use`, `http.cannot_listen`. */
+  serve(): Promise<number>;
+  stop(): Promise<void>;
+}

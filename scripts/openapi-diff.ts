@@ -1,0 +1,59 @@
+/**
+ * Compares the OpenAPI document of this program with that of 0.1.0, texts aside: `bun scripts/openapi-diff.ts`. Prints a line for
+ * whatever was added, removed or changed. Exit code 1 when something was removed or changed, since clients may rely on it.
+ */
+import { readFileSync } from 'node:fs';
+import { gunzipSync } from 'node:zlib';
+import { allPlugins } from '../test/kit/all-plugins.ts';
+import { world } from '../test/kit/world.ts';
+
+/** What a person reads; a client does not depend on it. */
+const texts = new Set(['description', 'summary', 'title', 'example', 'examples', 'tags']);
+
+export interface DocumentChange {
+  readonly kind: 'added' | 'removed' | 'changed';
+  /** JSON pointer (RFC 6901). */
+  readonly at: string;
+}
+
+/** What differs between two documents, texts aside. The order of names and of values in a list does not count. */
+export function documentChanges(before: unknown, now: unknown, at = ''): DocumentChange[] {
+  if (Array.isArray(before) && Array.isArray(now) && [...before, ...now].every(isPlain)) {
+    return [
+      ...now
+        .filter((one) => !before.includes(one))
+        .map((one) => ({ kind: 'added' as const, at: `${at}/${one}` })),
+      ...before
+        .filter((one) => !now.includes(one))
+        .map((one) => ({ kind: 'removed' as const, at: `${at}/${one}` })),
+    ];
+  }
+  if (isPlain(before) || isPlain(now)) return before === now ? [] : [{ kind: 'changed', at }];
+  const [old, fresh] = [before as Record<string, unknown>, now as Record<string, unknown>];
+  return [...new Set([...Object.keys(old), ...Object.keys(fresh)])].flatMap((name): DocumentChange[] => {
+    const here = `${at}/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`;
+    // A field may be called like one of the texts.
+    if (texts.has(name) && !at.endsWith('/properties')) return [];
+    if (!Object.hasOwn(fresh, name)) return [{ kind: 'removed', at: here }];
+    if (!Object.hasOwn(old, name)) return [{ kind: 'added', at: here }];
+    return documentChanges(old[name], fresh[name], here);
+  });
+}
+
+/** The document of 0.1.0. */
+export function firstDocument(): unknown {
+  const file = new URL('../test/golden/openapi-0.1.0.json.gz', import.meta.url);
+  return JSON.parse(gunzipSync(readFileSync(file)).toString());
+}
+
+function isPlain(value: unknown): boolean {
+  return value === null || typeof value !== 'object';
+}
+
+if (import.meta.main) {
+  await using w = await world({ plugins: await allPlugins() });
+  const changes = documentChanges(firstDocument(), w.document);
+  for (const { kind, at } of changes) console.log(`${kind.padEnd(8)} ${at}`);
+  console.log(changes.length === 0 ? 'No difference but in texts.' : `${changes.length} differences.`);
+  process.exitCode = changes.some(({ kind }) => kind !== 'added') ? 1 : 0;
+}

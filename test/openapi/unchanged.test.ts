@@ -1,0 +1,28 @@
+import { expect, test } from 'vitest';
+import { documentChanges, firstDocument } from '../../scripts/openapi-diff.ts';
+import { allPlugins } from '../kit/all-plugins.ts';
+import { world } from '../kit/world.ts';
+
+test('what a client of 0.1.0 relies on is there unchanged: routes, fields, codes', async () => {
+  await using w = await world({ plugins: await allPlugins() });
+  const changes = documentChanges(firstDocument(), w.document);
+  expect(changes.filter(({ kind }) => kind !== 'added')).toEqual([]);
+});
+
+test('a route that is gone, a field of another type and a field that is required now are seen', () => {
+  const path = '/paths/~1api~1stream';
+  const before = {
+    paths: { '/api/stream': { get: { summary: 'a' }, post: {} } },
+    fields: { properties: { description: { type: 'string' } }, required: ['name'] },
+  };
+  const now = {
+    paths: { '/api/stream': { get: { summary: 'b' } } },
+    fields: { properties: { description: { type: 'number' } }, required: ['name', 'url'] },
+  };
+  expect(documentChanges(before, now)).toEqual([
+    { kind: 'removed', at: `${path}/post` },
+    { kind: 'changed', at: '/fields/properties/description/type' },
+    { kind: 'added', at: '/fields/required/url' },
+  ]);
+  expect(documentChanges(before, before)).toEqual([]);
+});
