@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox';
-import { configLimits } from '../core/base/limits.ts';
+import { section } from './sections.ts';
 
 /** Names that Kafka and Redis take as part of theirs. */
 const namespace = (description: string) =>
@@ -9,8 +9,6 @@ const namespace = (description: string) =>
     expected: '1 to 50 letters, digits, "_" or "-"',
     description,
   });
-const section = <P extends Parameters<typeof Type.Object>[0]>(properties: P) =>
-  Type.Object(properties, { default: {}, additionalProperties: false });
 const oneOf = <A extends string, B extends string>(a: A, b: B, description: string) =>
   Type.Optional(
     Type.Union([Type.Literal(a), Type.Literal(b)], { expected: `"${a}" or "${b}"`, description }),
@@ -68,7 +66,7 @@ export const kafkaSchema = section({
     }),
     {
       default: [],
-      maxItems: configLimits.brokers.value,
+      maxItems: 100,
       description: 'Some of the brokers, such as ["kafka-1:9092"]; the others are learnt from them.',
     },
   ),
@@ -99,7 +97,6 @@ export const kafkaSchema = section({
     Type.Integer({
       minimum: 1,
       maximum: 100,
-      isNoLimit: true,
       description:
         'Copies of each topic that is made, on as many brokers. Default: what the brokers have. Topics that are there stay as they are.',
     }),
@@ -108,7 +105,6 @@ export const kafkaSchema = section({
     Type.Integer({
       minimum: 1,
       maximum: 100,
-      isNoLimit: true,
       description:
         'How many of these copies must have a record before it is acknowledged (`min.insync.replicas`); 2 of 3 survives the loss of a broker. Default: what the brokers have.',
     }),
@@ -119,7 +115,6 @@ export const kafkaSchema = section({
     minimum: 1,
     maximum: 1024,
     description: 'Partitions that actors are spread over. Fixed for the life of the data.',
-    isNoLimit: true,
   }),
 });
 

@@ -26,10 +26,10 @@ export function problemsOf(
 }
 
 function whatIsWrong(error: ValueError): string {
-  const { expected, expectedNames, limit, properties, schemes } = error.schema as {
+  const { expected, expectedNames, unit, properties, schemes } = error.schema as {
     expected?: string;
     expectedNames?: string;
-    limit?: { unit: string };
+    unit?: string;
     properties?: object;
     /** Of text that is a URL. */
     schemes?: readonly string[];
@@ -47,7 +47,7 @@ function whatIsWrong(error: ValueError): string {
     return `expected ${expected}${hint}`;
   }
   // Of a limit in config: "10GB" is one place, and MiB without a unit another.
-  if (error.message === 'Expected integer' && limit) return `expected a whole number of ${limit.unit}`;
+  if (error.message === 'Expected integer' && unit) return `expected a whole number of ${unit}`;
   return error.message.charAt(0).toLowerCase() + error.message.slice(1);
 }
 

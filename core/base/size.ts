@@ -1,5 +1,5 @@
 import { type TString, Type } from '@sinclair/typebox';
-import type { LimitNote } from './limit-schema.ts';
+import { withBeyond } from './limit-schema.ts';
 
 const units: Readonly<Record<string, number>> = {
   B: 1,
@@ -13,14 +13,14 @@ const units: Readonly<Record<string, number>> = {
   TiB: 2 ** 40,
 };
 
-/** Schema of a size in config: `"500MB"`, `"10GB"` (powers of ten), `"512MiB"` (of two). `beyond` and none as `default`: as for durations. */
-export function sizeSchema(options: { default?: string; description: string; beyond: string }): TString {
-  const { beyond, ...rest } = options;
+/** Schema of a size in config: `"500MB"`, `"10GB"` (powers of ten), `"512MiB"` (of two). The options are as for durations. */
+export function sizeSchema(options: { default?: string; description: string; beyond?: string }): TString {
+  const { beyond, description, ...rest } = options;
   return Type.String({
     pattern: '^[1-9]\\d{0,5}([KMGT]i?)?B$',
     expected: 'a size such as "10GB"',
-    limit: { unit: 'bytes', beyond } satisfies LimitNote,
     ...rest,
+    description: withBeyond(description, beyond),
   });
 }
 

@@ -1,14 +1,17 @@
 import { type Static, type TSchema, Type } from '@sinclair/typebox';
 import { TypeCompiler } from '@sinclair/typebox/compiler';
 import { Fault } from '../base/fault.ts';
-import { requestLimits } from '../base/limits.ts';
 import { problemsOf } from '../base/problem.ts';
 import { jsonProblem } from './json-problem.ts';
 
 /** Bytes of a JSON body: far more than any object here has, and parsed within a millisecond or two. */
 export const maxJsonBytes = 262_144;
-const maxDepth = requestLimits.jsonDepth.value;
-const chunksInTurn = requestLimits.chunksInTurn.value;
+/** Levels of nesting; no body of this API has more than six. */
+const maxJsonDepth = 32;
+/** Chunks read before others get a turn: chunks may be of one byte. */
+const chunksInTurn = 4096;
+/** Fields that one answer names; a body can have thousands that are wrong. */
+const maxProblems = 20;
 
 /** Reads JSON bodies of one shape. */
 export interface BodyReader<T> {
@@ -53,7 +56,7 @@ export function bodyReader<P extends Record<string, TSchema>>(
       if (check.Check(counted)) return body as Static<typeof schema>;
       const problems = problemsOf(check.Errors(counted), {
         whole: 'body',
-        most: requestLimits.bodyProblems.value,
+        most: maxProblems,
       });
       throw new Fault('body.invalid', { status: 422, message: problems });
     },
@@ -65,7 +68,7 @@ async function readJson(request: Request): Promise<{ value: unknown; hasPairs: b
   const malformed = (message: string) => new Fault('body.malformed', { status: 400, message });
   const bytes = await bodyBytes(request);
   // Before it is parsed: half a million brackets cost a tenth of a second of the thread that serves everyone.
-  if (isDeep(bytes)) throw malformed(`The body is nested deeper than ${maxDepth} levels.`);
+  if (isDeep(bytes)) throw malformed(`The body is nested deeper than ${maxJsonDepth} levels.`);
   let text: string;
   try {
     text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
@@ -139,7 +142,7 @@ function isNothing(value: unknown): boolean {
   return Object.values(value).every(isNothing);
 }
 
-/** Whether brackets outside strings nest deeper than `maxDepth`. What is not JSON may count wrongly. */
+/** Whether brackets outside strings nest deeper than `maxJsonDepth`. What is not JSON may count wrongly. */
 function isDeep(bytes: Uint8Array): boolean {
   let depth = 0;
   let isText = false;
@@ -151,7 +154,7 @@ function isDeep(bytes: Uint8Array): boolean {
     } else if (byte === QUOTE) isText = true;
     else if (byte === OPEN_LIST || byte === OPEN_OBJECT) {
       depth += 1;
-      if (depth > maxDepth) return true;
+      if (depth > maxJsonDepth) return true;
     } else if (byte === CLOSE_LIST || byte === CLOSE_OBJECT) depth -= 1;
   }
   return false;

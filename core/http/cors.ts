@@ -1,5 +1,7 @@
 import { Fault } from '../base/fault.ts';
-import { corsLimits } from '../base/limits.ts';
+
+/** Seconds a browser keeps a preflight answer: a deleted key must soon stop working from pages. */
+const preflightAge = 600;
 
 /**
  * Origins whose pages may read the answer to a request. It is known when the key is, long before there is an
@@ -42,7 +44,7 @@ export function preflightAnswer(origin: string): Response {
       'access-control-allow-methods': 'GET, HEAD, POST, PUT, PATCH, DELETE',
       // `*` stands for all but Authorization; browsers that do not know it have the names.
       'access-control-allow-headers': 'Authorization, Content-Type, Idempotency-Key, Last-Event-ID, *',
-      'access-control-max-age': String(corsLimits.apiMaxAge.value),
+      'access-control-max-age': String(preflightAge),
       vary: 'Origin',
     },
   });

@@ -1,7 +1,11 @@
 import type { Fault } from '../base/fault.ts';
-import { requestLimits } from '../base/limits.ts';
 import type { Log } from '../base/log.ts';
 import type { Clock } from '../ports/clock.ts';
+
+/** One line for each error code in so many ms: while the store is away every request meets the same failure. */
+export const causeWindow = 10_000;
+/** Characters; drivers put whole stacks into their messages. */
+const maxCauseLength = 1000;
 
 /** Faults that an answer was made of, for as long as there is the answer. */
 const answered = new WeakMap<Response, Fault>();
@@ -33,7 +37,7 @@ export class FaultCauses {
     if (!fault) return;
     const now = this.#clock.now();
     const last = this.#told.get(fault.code);
-    if (last && now - last.at < requestLimits.causeWindow.value) {
+    if (last && now - last.at < causeWindow) {
       last.unsaid += 1;
       return;
     }
@@ -53,7 +57,7 @@ function textOf(cause: unknown): string {
     words.push(wordsOf(error));
     error = error instanceof Error ? error.cause : undefined;
   }
-  return words.join(', because of ').slice(0, requestLimits.causeLength.value);
+  return words.join(', because of ').slice(0, maxCauseLength);
 }
 
 /** Fields of what is no error may be anything, and are not told. */

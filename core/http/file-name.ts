@@ -1,6 +1,5 @@
-import { requestLimits } from '../base/limits.ts';
-
-const longest = requestLimits.fileName.value;
+/** Bytes in UTF-8 without the ending; file systems take 255. */
+const longest = 200;
 
 /**
  * `Content-Disposition` of a file that is shown in place and saved under the name of whatever it is of (RFC 6266): whoever

@@ -1,5 +1,4 @@
 import { type TSchema, Type } from '@sinclair/typebox';
-import { listLimits } from '../base/limits.ts';
 import { didYouMean } from '../base/near-miss.ts';
 import type { Filter, FilterCondition, ListScope, NumberRange } from '../ports/store.ts';
 import { invalidQuery } from './query.ts';
@@ -17,7 +16,8 @@ export interface FilterField {
   readonly trueIndex?: Readonly<Record<string, string>>;
 }
 
-const most = listLimits.filters.value;
+/** Filters of one list request: each row is held against all of them. */
+const most = 20;
 
 /**
  * `filters=[{"id":"isActive","value":true}]` of a list: text is contained, whatever the case; a number is equal

@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import { Fault } from '../base/fault.ts';
 import { uuid } from '../base/ids.ts';
-import { idempotencyLimits } from '../base/limits.ts';
 import type { Kit } from '../plugin/plugin.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { ResourceCommit, Store, StoredResource } from '../ports/store.ts';
@@ -12,14 +11,20 @@ import { faultResponse } from './http.ts';
 import { quota } from './quota.ts';
 
 const kind = 'idempotency';
-const lifetime = idempotencyLimits.lifetime.value;
-const patience = idempotencyLimits.patience.value;
-const poll = idempotencyLimits.poll.value;
+/** How long an answer is remembered, ms from the moment its request began. */
+const lifetime = 24 * 3_600_000;
+/** How long a repeat waits for the request that is still running, ms. */
+const patience = 10_000;
+/** How often a node looks whether another node has answered, ms. */
+const poll = 250;
+/** Answers remembered for one account; beyond them a request with a key is refused, one without goes on. */
+const maxRecords = 1_000_000;
 /** These depend on which key asks, and when; the account may be answered differently next time. */
 const passing: ReadonlySet<number> = new Set([401, 403, 429]);
 const kept = ['content-type', 'location'] as const;
-const batch = idempotencyLimits.sweepBatch.value;
-const keyPattern = new RegExp(`^[\\x21-\\x7e]{1,${idempotencyLimits.keyLength.value}}$`);
+/** Expired records removed in one write. */
+const batch = 200;
+const keyPattern = /^[\x21-\x7e]{1,255}$/;
 
 /** One of the attempts to carry out a request. Without `Idempotency-Key` there is only one. */
 export interface Attempt {
@@ -81,7 +86,7 @@ export function idempotent(
   const own = isAlone ? {} : { by: { node: node.id, incarnation: node.incarnation } };
   const records = quota({
     clock,
-    most: options.recordsPerAccount ?? idempotencyLimits.recordsPerAccount.value,
+    most: options.recordsPerAccount ?? maxRecords,
     count: (account) => resources.count(kind, { account }),
     full: tooMany,
   });
@@ -201,7 +206,7 @@ function keyOf(request: Request): string | undefined {
   if (key === null || keyPattern.test(key)) return key ?? undefined;
   throw new Fault('idempotency.key_invalid', {
     status: 422,
-    message: `Idempotency-Key: expected 1 to ${idempotencyLimits.keyLength.value} visible ASCII characters without spaces.`,
+    message: 'Idempotency-Key: expected 1 to 255 visible ASCII characters without spaces.',
   });
 }
 

@@ -1,12 +1,12 @@
 import { type TSchema, Type } from '@sinclair/typebox';
-import { listLimits } from '../base/limits.ts';
+import { maxNameLength } from '../base/name.ts';
 import { didYouMean, nearMiss } from '../base/near-miss.ts';
 import type { Filter, ListQuery, OrderTerm, Place, ResourceReader, StoredResource } from '../ports/store.ts';
 import type { Caller } from './caller.ts';
 import { cursorOf, placeOf } from './cursor.ts';
 import { type FilterField, filterSchema, filtersOf } from './filters.ts';
 import { type Answer, flagSchema, json, type Parameters } from './operation.ts';
-import { flagOf, invalidQuery, limitOf } from './query.ts';
+import { flagOf, invalidQuery, limitOf, maxPage } from './query.ts';
 
 /** What is to be known of a resource to list it. */
 export interface ListedResource {
@@ -88,7 +88,7 @@ export function listParameters(fields: ListedResource['fields']): Parameters {
   return {
     limit: Type.Integer({
       minimum: 1,
-      maximum: listLimits.page.value,
+      maximum: maxPage,
       default: 20,
       description: 'Rows of one page.',
     }),
@@ -135,8 +135,8 @@ function sortingOf(query: URLSearchParams): Sorting {
   if (order !== null && name !== null) throw invalidQuery('order: cannot be combined with name');
   if (order !== null) return { order: orderOf(order) };
   if (name === 'asc' || name === 'desc') return { order: [{ by: 'name', descending: name === 'desc' }] };
-  const most = listLimits.likeNameLength.value;
-  if (name !== null && name.length > most) throw invalidQuery(`name: expected at most ${most} characters`);
+  if (name !== null && name.length > maxNameLength)
+    throw invalidQuery(`name: expected at most ${maxNameLength} characters`);
   // No text is like every name.
   return name === null || name === '' ? {} : { likeName: name };
 }

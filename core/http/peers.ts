@@ -1,5 +1,7 @@
 import { type Cidr, matchLength, plainAddress } from '../base/cidr.ts';
-import { requestLimits } from '../base/limits.ts';
+
+/** Trusted proxies in a row. Of a longer `X-Forwarded-For` the last of them counts as the caller. */
+export const maxProxies = 16;
 
 /** Tells from what address a request came. */
 export interface Peers {
@@ -31,7 +33,7 @@ export function peers(options: { trusted: readonly Cidr[] }): Peers {
       let address = connectedFrom(request);
       if (address === undefined || !isTrusted(address)) return address;
       const passed = request.headers.get('x-forwarded-for')?.split(',').reverse() ?? [];
-      for (const text of passed.slice(0, requestLimits.proxies.value)) {
+      for (const text of passed.slice(0, maxProxies)) {
         const before = plainAddress(text.trim());
         // What a proxy wrote is an address; from here on nothing is believed.
         if (before === undefined) return address;

@@ -1,7 +1,9 @@
 import { Fault } from '../base/fault.ts';
-import { corsLimits } from '../base/limits.ts';
 import { faultResponse, says } from './http.ts';
 import { nothing } from './operation.ts';
+
+/** Seconds a browser keeps a preflight answer of routes that are open to all. */
+export const publicPreflightAge = 86_400;
 
 /** Headers of an answer that pages of every origin may read. */
 export const readableByAll = { 'access-control-allow-origin': '*' };
@@ -37,7 +39,7 @@ export function preflight(): Response {
       ...readableByAll,
       'access-control-allow-methods': 'GET, HEAD, OPTIONS',
       'access-control-allow-headers': '*',
-      'access-control-max-age': String(corsLimits.publicMaxAge.value),
+      'access-control-max-age': String(publicPreflightAge),
     },
   });
 }

@@ -1,5 +1,4 @@
 import { Fault } from '../base/fault.ts';
-import { listLimits } from '../base/limits.ts';
 
 /** 422 `query.invalid`: each problem names its parameter and what was expected. */
 export function invalidQuery(problem: string): Fault {
@@ -15,12 +14,14 @@ export function flagOf(query: URLSearchParams, name: string): boolean | undefine
   throw invalidQuery(`${name}: expected 1 or 0`);
 }
 
+/** Rows of one page of a list. */
+export const maxPage = 1000;
+
 /** `limit` of a list request: default 20, 1..1000. Throws 422 `query.invalid`. */
 export function limitOf(query: URLSearchParams): number {
   const text = query.get('limit');
   if (text === null) return 20;
   const limit = Number(text);
-  const most = listLimits.page.value;
-  if (/^\d+$/.test(text) && limit >= 1 && limit <= most) return limit;
-  throw invalidQuery(`limit: expected a whole number from 1 to ${most}`);
+  if (/^\d+$/.test(text) && limit >= 1 && limit <= maxPage) return limit;
+  throw invalidQuery(`limit: expected a whole number from 1 to ${maxPage}`);
 }

@@ -1,5 +1,4 @@
 import type { Fault } from '../base/fault.ts';
-import { quotaLimits } from '../base/limits.ts';
 import type { Clock } from '../ports/clock.ts';
 
 /** Keeps an account from making things for ever. */
@@ -19,7 +18,8 @@ export interface QuotaOptions {
   full(): Fault;
 }
 
-const recountInterval = quotaLimits.recountInterval.value;
+/** Shortest time between two counts of an account that seems to be full, ms: a count reads all its rows. */
+export const recountInterval = 60_000;
 
 /**
  * Counts in memory, so that admitting costs nothing. What went wrong after it was admitted, or was deleted

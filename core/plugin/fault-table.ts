@@ -1,4 +1,3 @@
-import { idempotencyLimits, requestLimits } from '../base/limits.ts';
 import type { FaultTable } from './plugin.ts';
 
 /** Faults of the core and the runtime; each plugin has a table of its own. */
@@ -6,14 +5,14 @@ export const coreFaults: FaultTable = {
   'request.malformed': { status: 400, meaning: 'The Host header and the path do not make a URL.' },
   'body.malformed': {
     status: 400,
-    meaning: `The body is not JSON in UTF-8, not complete, or nested deeper than ${requestLimits.jsonDepth.value} levels.`,
+    meaning: 'The body is not JSON in UTF-8, not complete, or nested deeper than 32 levels.',
   },
   'body.too_large': { status: 413, meaning: 'The body is larger than 256 KiB.' },
   'body.invalid': { status: 422, meaning: 'A field is missing, unknown or wrong; each is named.' },
   'query.invalid': { status: 422, meaning: 'A query parameter is wrong; it is named.' },
   'idempotency.key_invalid': {
     status: 422,
-    meaning: `Idempotency-Key is not 1 to ${idempotencyLimits.keyLength.value} visible ASCII characters.`,
+    meaning: 'Idempotency-Key is not 1 to 255 visible ASCII characters.',
   },
   'idempotency.key_reused': {
     status: 422,

@@ -50,7 +50,7 @@ export interface NodeRequest {
   readonly headers?: Readonly<Record<string, string>>;
   /** Of a PATCH: read only as fast as the other node reads. */
   readonly body?: NodeBody;
-  /** ms until its answer begins; default `nodeLimits.answer`. 0: as long as anything is sent or received. */
+  /** ms until its answer begins; default 5000. 0: as long as anything is sent or received. */
   readonly timeout?: number;
 }
 

@@ -1,8 +1,10 @@
 import type { TObject, TSchema } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
 import { milliseconds } from '../base/duration.ts';
-import { configLimits } from '../base/limits.ts';
 import { problemsOf } from '../base/problem.ts';
+
+/** Problems of one section that are listed at once. */
+const maxProblems = 100;
 
 /**
  * Config as a person wrote it, checked against its schema and filled with defaults. `value` is what the schema
@@ -20,7 +22,7 @@ export function settingsOf(
       ...[...Value.Errors(schema, given)].filter((error) => error.value !== undefined),
       ...Value.Errors(schema, value),
     ],
-    { ...names, most: configLimits.problems.value },
+    { ...names, most: maxProblems },
   );
   checkDurations(schema, { value, path: options.prefix ?? '', problems });
   return { value, problems };

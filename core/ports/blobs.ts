@@ -1,6 +1,3 @@
-import { valuesOf } from '../base/limit-table.ts';
-import { blobLimitTable } from '../base/limits.ts';
-
 /**
  * Files that are written once and read often: recordings, uploads, pictures, archives. A blob is there as a whole or
  * not at all, and is never changed: a put replaces it. Whoever reads one while it is replaced or deleted gets the rest of
@@ -197,7 +194,26 @@ export interface UnfinishedUpload {
 }
 
 /** Bounds of every driver. */
-export const blobLimits = valuesOf(blobLimitTable);
+export const blobLimits = {
+  /** Characters of a key. */
+  keyLength: 256,
+  /** Characters between two slashes of a key. */
+  segmentLength: 100,
+  /** Folders of a key and its name. */
+  segments: 8,
+  /** Characters: the longest key that S3 has, for a page may end at a file of somebody else. */
+  placeLength: 1024,
+  /** Blobs on one page of a list, and keys deleted in one call: what S3 takes. */
+  listed: 1000,
+  /** Parts of one upload: what S3 takes. */
+  parts: 10_000,
+  /** Least bytes of all parts but the last: that of S3. */
+  partLeast: 5 * 1_048_576,
+  /** Most bytes of a part, which lies in memory while it is sent. */
+  partMost: 256 * 1_048_576,
+  /** Missing parts named at once when an upload cannot be completed yet. */
+  missingShown: 100,
+} as const;
 
 /** The content type of a key, by its ending; never one that a browser would run. */
 export function typeOf(key: string): string {

@@ -1,6 +1,4 @@
 import { Fault } from '../base/fault.ts';
-import { valuesOf } from '../base/limit-table.ts';
-import { conversionLimitTable } from '../base/limits.ts';
 import type { Film } from '../vod/films.ts';
 import type { ForeignFilm } from './inspector.ts';
 import type { VideoSpec } from './recorder.ts';
@@ -89,7 +87,17 @@ export function checkLength(made: number, source: number): void {
   throw new Fault('conversion.refused', { status: 422, message, retry: false });
 }
 
-const { shorter, shorterShare } = valuesOf(conversionLimitTable);
+/** What is converted at all, of assets and of files that come in. */
+export const conversionBounds = {
+  /** Pixels of a picture: 8K, as it comes out of cameras. */
+  pixels: 8192 * 4352,
+  /** Pictures a second, on average. */
+  frameRate: 250,
+} as const;
+/** Seconds by which a film may come out shorter than its source is, or says that it is. */
+const shorter = 2;
+/** The same as a share of long ones. */
+const shorterShare = 0.02;
 
 export interface ConversionBounds {
   /** Of one picture. */

@@ -1,6 +1,3 @@
-import { valuesOf } from '../base/limit-table.ts';
-import { volatileLimitTable } from '../base/limits.ts';
-
 /**
  * Small facts that are of use for seconds and that every node can read: live figures, presence. Nothing here
  * outlives the deployment; whoever needs a fact to last writes it to the store.
@@ -37,8 +34,17 @@ export interface VolatileEntry {
 
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [name: string]: Json };
 
-/** Bounds of every driver. */
-export const volatileLimits = valuesOf(volatileLimitTable);
+/** Bounds of every driver; what goes beyond them is a mistake of ours. */
+export const volatileLimits = {
+  /** Characters of a key. */
+  keyLength: 200,
+  /** Characters of a value as JSON. */
+  valueLength: 16_384,
+  /** Entries of one call. */
+  listed: 10_000,
+  /** How long a value may last, ms. */
+  longest: 24 * 3_600_000,
+} as const;
 
 /** The values as JSON, in their order. Throws a RangeError that names the first entry beyond the limits. */
 export function checkedEntries(

@@ -1,7 +1,6 @@
 import { Type } from '@sinclair/typebox';
 import { Fault } from '../../core/base/fault.ts';
-import { requestLimits } from '../../core/base/limits.ts';
-import { nameSchema } from '../../core/base/name.ts';
+import { maxIdLength, nameSchema } from '../../core/base/name.ts';
 import { type Access, accessMethods, resourcePattern } from '../../core/http/access.ts';
 import { idSchema, momentSchema } from '../../core/http/operation.ts';
 import { accountLimits } from './limits.ts';
@@ -58,7 +57,7 @@ export const tokenFields = {
   access: Type.Optional(access),
   accountId: Type.Optional(
     Type.String({
-      maxLength: requestLimits.idLength.value,
+      maxLength: maxIdLength,
       description: 'Account that the key is for; needs a key of the admin account.',
       examples: idSchema.examples,
     }),

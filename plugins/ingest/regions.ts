@@ -23,8 +23,8 @@ export const regionSchema = Type.Object(
     location: Type.Optional(
       Type.Object(
         {
-          latitude: Type.Number({ minimum: -90, maximum: 90, isNoLimit: true }),
-          longitude: Type.Number({ minimum: -180, maximum: 180, isNoLimit: true }),
+          latitude: Type.Number({ minimum: -90, maximum: 90 }),
+          longitude: Type.Number({ minimum: -180, maximum: 180 }),
         },
         { additionalProperties: false },
       ),

@@ -1,7 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { Fault } from '../../core/base/fault.ts';
-import { requestLimits } from '../../core/base/limits.ts';
-import { nameSchema } from '../../core/base/name.ts';
+import { maxIdLength, nameSchema } from '../../core/base/name.ts';
 import { idSchema } from '../../core/http/operation.ts';
 import { type FieldChange, field } from '../../core/plugin/resource.ts';
 import { type Profile, profilesField } from '../renditions/contract.ts';
@@ -19,7 +18,7 @@ const schema = Type.Object(
         Type.Object(
           {
             profile: nameSchema('source'),
-            id: Type.Optional(Type.String({ minLength: 1, maxLength: requestLimits.idLength.value })),
+            id: Type.Optional(Type.String({ minLength: 1, maxLength: maxIdLength })),
             spec: Type.Optional(specSchema),
             videoOnly: Type.Optional(Type.Boolean()),
           },

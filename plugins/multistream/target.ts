@@ -1,8 +1,7 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { Fault } from '../../core/base/fault.ts';
 import { uuid } from '../../core/base/ids.ts';
-import { requestLimits } from '../../core/base/limits.ts';
-import { nameSchema } from '../../core/base/name.ts';
+import { maxNameLength, nameSchema } from '../../core/base/name.ts';
 import { idOrNone } from '../../core/base/secrets.ts';
 import type { Principal } from '../../core/http/auth.ts';
 import { idSchema, momentSchema } from '../../core/http/operation.ts';
@@ -123,7 +122,7 @@ export function urlProblem(url: string): string | undefined {
 
 /** The name of a target that was given none. */
 function hostOf(url: string): string {
-  return new URL(url).hostname.slice(0, requestLimits.nameLength.value);
+  return new URL(url).hostname.slice(0, maxNameLength);
 }
 
 function rowOf(target: Target, { revision, isGone }: { revision: number; isGone?: boolean }) {

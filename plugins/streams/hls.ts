@@ -1,10 +1,9 @@
 import { Type } from '@sinclair/typebox';
 import { type AnyElysia, Elysia } from 'elysia';
 import { Fault } from '../../core/base/fault.ts';
-import { corsLimits } from '../../core/base/limits.ts';
 import { faultResponse, says } from '../../core/http/http.ts';
 import { flagSchema, storeFaults, text } from '../../core/http/operation.ts';
-import { saysPreflight } from '../../core/http/public-access.ts';
+import { publicPreflightAge, saysPreflight } from '../../core/http/public-access.ts';
 import { flagOf } from '../../core/http/query.ts';
 import { services } from '../../core/plugin/services.ts';
 import type { ViewerRequest } from '../../core/ports/media.ts';
@@ -129,7 +128,7 @@ const preflight = {
   'access-control-allow-origin': '*',
   'access-control-allow-methods': 'GET, HEAD, OPTIONS',
   'access-control-allow-headers': 'Range',
-  'access-control-max-age': String(corsLimits.publicMaxAge.value),
+  'access-control-max-age': String(publicPreflightAge),
 };
 
 /** A browser shows a script the status of a refusal only when the refusal allows its origin too. */

@@ -1,8 +1,8 @@
 import { Type } from '@sinclair/typebox';
 import { Fault } from '../../core/base/fault.ts';
-import { conversionLimitTable } from '../../core/base/limits.ts';
 import { nameSchema } from '../../core/base/name.ts';
 import { type BodyReader, bodyReader } from '../../core/http/body.ts';
+import { conversionBounds } from '../../core/ports/converter.ts';
 import { profileProblems } from '../../core/ports/profile-problems.ts';
 import { profileSchema } from '../renditions/contract.ts';
 import { transcodeLimits } from './limits.ts';
@@ -20,7 +20,7 @@ export type TranscodeBody = typeof transcodeBody extends BodyReader<infer B> ? B
 /** What its schema does not say: a stream may ask for more than this server makes. Fault `body.invalid` (422). */
 export function checkProfile({ profile }: TranscodeBody): void {
   const { bitrate, fps, fpsDen = 1 } = profile;
-  const { value: frameRate } = conversionLimitTable.frameRate;
+  const { frameRate } = conversionBounds;
   const problems = profileProblems(profile).map((problem) => `profile.${problem}`);
   // As in the field of streams: there it is what the encoder sends.
   if (profile.name === 'source') problems.push('profile.name: expected another name than "source"');

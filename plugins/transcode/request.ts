@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox';
 import { type AnyElysia, Elysia } from 'elysia';
 import { Fault } from '../../core/base/fault.ts';
-import { requestLimits } from '../../core/base/limits.ts';
+import { maxNameLength } from '../../core/base/name.ts';
 import { idOrNone } from '../../core/base/secrets.ts';
 import { authenticate, authenticator } from '../../core/http/auth.ts';
 import { says } from '../../core/http/http.ts';
@@ -72,7 +72,7 @@ const answerSchema = ({ schema }: Assets) =>
 
 /** Of an asset whose maker gave it none. */
 function nameOf({ name }: { readonly name: string }, profile: { readonly name: string }): string {
-  return [...`${name} (${profile.name})`].slice(0, requestLimits.nameLength.value).join('');
+  return [...`${name} (${profile.name})`].slice(0, maxNameLength).join('');
 }
 
 function notFound(id: string): Fault {

@@ -1,12 +1,12 @@
 import { Type } from '@sinclair/typebox';
 import { durationSchema } from '../../core/base/duration.ts';
 import { limitSchema } from '../../core/base/limit-schema.ts';
-import { listLimits } from '../../core/base/limits.ts';
+import { maxPage } from '../../core/http/query.ts';
 
 export const config = Type.Object({
   maxPerAccount: limitSchema({
     default: 50,
-    maximum: listLimits.page.value,
+    maximum: maxPage,
     unit: 'webhooks',
     description: 'Webhooks an account may have.',
     beyond: '409 `webhook.too_many`.',

@@ -1,5 +1,5 @@
 import { hasCode } from '../../core/base/fault.ts';
-import { listLimits } from '../../core/base/limits.ts';
+import { maxPage } from '../../core/http/query.ts';
 import type { LoggedEvent, StoredResource } from '../../core/ports/store.ts';
 import type { WebhooksKit } from './kit.ts';
 import { lane, laneKey, laneKind } from './lane.ts';
@@ -7,7 +7,7 @@ import { webhookLimits } from './limits.ts';
 import { anyStream, eventIndex, webhookKind } from './webhook.ts';
 
 /** As many webhooks as an account can have, see config.ts. */
-const mostWebhooks = listLimits.page.value;
+const mostWebhooks = maxPage;
 
 /**
  * Puts an event into the lane of each webhook that wants it. The cause names webhook and event, so an event that is heard

@@ -1,6 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { Fault } from '../../core/base/fault.ts';
-import { requestLimits } from '../../core/base/limits.ts';
+import { maxIdLength, maxNameLength } from '../../core/base/name.ts';
 import type { Principal } from '../../core/http/auth.ts';
 import { bodyReader } from '../../core/http/body.ts';
 import { eventNames } from '../events/contract.ts';
@@ -12,7 +12,7 @@ import { plainHeaders } from './send.ts';
 import { secretPattern } from './signature.ts';
 
 const fields = {
-  name: Type.String({ minLength: 1, maxLength: requestLimits.nameLength.value }),
+  name: Type.String({ minLength: 1, maxLength: maxNameLength }),
   url: Type.String({
     maxLength: webhookLimits.url,
     // URL parsers drop line breaks and tabs; what is stored and shown must be what is called.
@@ -27,9 +27,7 @@ const fields = {
     maxItems: webhookLimits.eventNames,
     examples: [['stream.started', 'stream.idle']],
   }),
-  streamId: Type.Optional(
-    Type.Union([Type.String({ minLength: 1, maxLength: requestLimits.idLength.value }), Type.Null()]),
-  ),
+  streamId: Type.Optional(Type.Union([Type.String({ minLength: 1, maxLength: maxIdLength }), Type.Null()])),
   sharedSecret: Type.Optional(
     Type.Union(
       [Type.String({ maxLength: webhookLimits.secretLength, pattern: secretPattern }), Type.Null()],

@@ -6,7 +6,6 @@ import { begin, conclude, type JobResult, type Step, step, thaw } from '../../co
 import type { Clock } from '../../core/ports/clock.ts';
 import type { Job, JobWrite } from '../../core/ports/jobs.ts';
 import type { CommitOutcome, Lease, LoggedEvent, Order, StepCommit, Store } from '../../core/ports/store.ts';
-import { actorLimits } from '../boot/limits.ts';
 import { idOf, nameOf } from './actor-name.ts';
 import type { ActorTypes } from './actor-types.ts';
 import { HotActors } from './hot.ts';
@@ -14,12 +13,13 @@ import { partitionOf } from './partition.ts';
 import { refusals } from './refusals.ts';
 import { stepCommit, timerCause, viewOf } from './step-commit.ts';
 import type { StepCounts } from './step-counts.ts';
-import { TimerQueue } from './timers.ts';
+import { TimerQueue, timerRetry } from './timers.ts';
 import type { Workshop } from './workshop.ts';
 
-const maxConflicts = actorLimits.conflicts.value;
-const retryDelay = actorLimits.timerRetry.value;
-const timersAtOnce = actorLimits.timersAtOnce.value;
+/** Attempts at a step that loses a race. */
+const maxConflicts = 5;
+/** Actors whose due timers are run at one time. */
+export const timersAtOnce = 500;
 
 /**
  * Runs actors: one step at a time for each, every step one commit. Takes commands straight in and timers
@@ -282,7 +282,7 @@ export class ActorHost implements Actors {
         if (this.#isStopped) return;
         this.#options.log.error('a timer could not be run; it is tried again', { actor, error });
         const now = this.#options.clock.now();
-        this.#timers.retry(actor, { now, at: now + retryDelay });
+        this.#timers.retry(actor, { now, at: now + timerRetry });
       })
       .finally(() => {
         this.#firing -= 1;

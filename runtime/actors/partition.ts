@@ -1,14 +1,11 @@
-import { actorLimits } from '../boot/limits.ts';
-
 /** A name that lies in the partition of the id, the first of those that are drawn. */
 export function nameBeside(id: string, options: { draw: () => string; partitions: number }): string {
   const { draw, partitions } = options;
   const partition = partitionOf(id, partitions);
-  for (let draws = 0; draws < actorLimits.draws.value; draws += 1) {
+  for (;;) {
     const name = draw();
     if (partitionOf(name, partitions) === partition) return name;
   }
-  throw new Error(`no name of ${actorLimits.draws.value} lies in partition ${partition} of ${partitions}`);
 }
 
 /** The partition of a key: FNV-1a, 32 bits, of its UTF-16 units, modulo the partition count. */

@@ -1,13 +1,15 @@
 import type { Log } from '../../core/base/log.ts';
 import type { Clock } from '../../core/ports/clock.ts';
 import type { LoggedEvent, Store } from '../../core/ports/store.ts';
-import { eventLimits } from '../boot/limits.ts';
 import type { EventHub } from './events.ts';
 import type { ReactionWatch } from './reaction-watch.ts';
 
-const batch = eventLimits.reactionBatch.value;
-const mostHeld = eventLimits.reactionHeld.value;
-const retryDelay = eventLimits.reactionRetry.value;
+/** Events that a plugin reacts to before its place in the log is stored: a crash repeats at most so many. */
+const batch = 100;
+/** Streams of one plugin that wait for another try; at so many it reacts to no other event either. */
+const mostHeld = 1000;
+/** Wait before a reaction that failed is tried again, ms. */
+const retryDelay = 1000;
 /** A place in the log before its first event. */
 const beforeAll = -1;
 

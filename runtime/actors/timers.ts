@@ -1,5 +1,8 @@
 import type { Clock } from '../../core/ports/clock.ts';
 
+/** Wait before a timer that could not be run is tried again, ms. */
+export const timerRetry = 1000;
+
 export interface Timer {
   readonly actor: string;
   readonly name: string;

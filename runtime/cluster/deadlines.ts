@@ -1,7 +1,6 @@
 import { step } from '../../core/plugin/step.ts';
 import { timerCause } from '../actors/step-commit.ts';
-import { type Timer, TimerQueue } from '../actors/timers.ts';
-import { actorLimits } from '../boot/limits.ts';
+import { type Timer, TimerQueue, timerRetry } from '../actors/timers.ts';
 import { clusterLimits } from './limits.ts';
 import { LogTime } from './log-time.ts';
 import type { Judge, PartitionParts } from './parts.ts';
@@ -56,7 +55,7 @@ export class Deadlines {
           await this.run(actor, { until: now, steps });
         } catch (error) {
           this.failed(actor, error);
-          this.#timers.retry(actor, { now, at: now + actorLimits.timerRetry.value });
+          this.#timers.retry(actor, { now, at: now + timerRetry });
         }
       }
     }

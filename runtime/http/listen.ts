@@ -1,14 +1,17 @@
 import { Fault } from '../../core/base/fault.ts';
-import { valuesOf } from '../../core/base/limit-table.ts';
 import type { Log } from '../../core/base/log.ts';
 import { faultResponse, type HttpCore } from '../../core/http/http.ts';
 import type { Peers } from '../../core/http/peers.ts';
-import { serverLimits } from '../boot/limits.ts';
 import type { NodeGate } from '../nodes/node-gate.ts';
 import { ServedRequest } from './served-request.ts';
 import { serveHttp } from './server.ts';
 
-const { fileBytes: maxBody, headerBytes, idleTimeout } = valuesOf(serverLimits);
+/** Request line and headers together: node's default. */
+export const maxHead = 16_384;
+/** Bytes of any request body; routes that take files have smaller bounds of their own. */
+const maxBody = 2 ** 43;
+/** Seconds of silence. A blocked playlist reload may be silent for 12 s, an event stream for 5 s. */
+const idleTimeout = 30;
 
 /**
  * Serves an app over HTTP. Throws a Fault that names the port when it cannot be had.
@@ -31,7 +34,7 @@ export async function listen(
       hostname,
       port,
       idleTimeout,
-      maxHead: headerBytes,
+      maxHead,
       maxBody,
       isUrl: urlCheck(),
       answer(request, pending) {

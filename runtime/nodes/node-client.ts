@@ -1,13 +1,18 @@
 import { cidr } from '../../core/base/cidr.ts';
-import { valuesOf } from '../../core/base/limit-table.ts';
 import type { AskNode } from '../../core/plugin/nodes.ts';
 import type { Clock } from '../../core/ports/clock.ts';
 import type { OutboundStream } from '../../core/ports/outbound.ts';
-import { nodeClientLimits } from '../boot/limits.ts';
 import { outboundClient } from '../drivers/outbound/client.ts';
 import { nodeHeader } from './node-gate.ts';
 
-const { requests, idleConnections, idlePerNode, silence, answerBytes } = valuesOf(nodeClientLimits);
+/** Under way at one time: blocked reloads of all viewers of this node. */
+const requests = 8000;
+const idleConnections = 2000;
+const idlePerNode = 500;
+/** Silence of another node within an answer, ms: longer than anything waits there. */
+const silence = 35_000;
+/** Bytes of one answer. */
+const answerBytes = 64 * 1_048_576;
 
 /**
  * Asks other nodes over kept connections. The client is that of webhooks, with the whole network open to it: where

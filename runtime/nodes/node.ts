@@ -3,8 +3,10 @@ import { uuid } from '../../core/base/ids.ts';
 import type { NodeInfo, Role } from '../../core/plugin/nodes.ts';
 import type { Clock } from '../../core/ports/clock.ts';
 import type { Store } from '../../core/ports/store.ts';
-import { nodeLimits } from '../boot/limits.ts';
 import { infoOf, type NodeRow, nodeKind, nodeRowOf, nodeWrite } from './node-row.ts';
+
+/** Attempts to take a node id while another process writes the same row. */
+const takeAttempts = 5;
 
 /**
  * Takes a node id for this process. One row per id says which process has it and when that was last alive. Whoever comes
@@ -49,7 +51,7 @@ export async function nodePresence(options: PresenceOptions): Promise<NodePresen
   };
 
   for (let attempt = 1; !(await take()); attempt += 1) {
-    if (attempt < nodeLimits.takeAttempts.value) continue;
+    if (attempt < takeAttempts) continue;
     const message = `Another process runs as node "${id}" on this data. Give each node an id of its own (node.id).`;
     throw new Fault('node.taken', { status: 503, message });
   }

@@ -3,9 +3,15 @@ import type { Log } from '../../core/base/log.ts';
 import type { AskNode, KnownNode, LostNode, NodeRequest, Nodes } from '../../core/plugin/nodes.ts';
 import type { Clock } from '../../core/ports/clock.ts';
 import type { Store, StoredResource } from '../../core/ports/store.ts';
-import { nodeLimits } from '../boot/limits.ts';
 import type { NodePresence } from './node.ts';
 import { infoOf, type NodeRow, nodeKind, nodeRowOf, nodeWrite } from './node-row.ts';
+
+/** Nodes that are watched, with those that died within the last day. */
+const maxNodes = 1000;
+/** How long a node that died is remembered, ms. */
+const lostKept = 24 * 3_600_000;
+/** How long another node may take to answer, where nothing else is said, ms. */
+const answerTimeout = 5000;
 
 /**
  * The nodes of a deployment, as this process hears of them: it beats every third of `timeout` and looks at the rows of the
@@ -51,7 +57,7 @@ export function knownNodes(options: KnownNodesOptions): RunningNodes {
     heardAt: one.at,
   });
   const ownNode = (): KnownNode => ({ ...presence.info, isAlive: true, heardAt: clock.now() });
-  const rows = () => store.resources.list(nodeKind, { limit: nodeLimits.nodes.value });
+  const rows = () => store.resources.list(nodeKind, { limit: maxNodes });
   const read = async (id: string): Promise<Heard | undefined> => {
     const stored = await store.resources.get(nodeKind, id);
     return stored && note(stored);
@@ -112,7 +118,7 @@ export function knownNodes(options: KnownNodesOptions): RunningNodes {
     } else if (!isSettled) {
       // Who declared it dead sees to it, unless that one has died too; of one that has left nobody has to be first.
       if (declared.has(incarnation) || sawAt - one.at > timeout) await settle(id);
-    } else if (clock.now() - lostAt > nodeLimits.lostKept.value) await change(id, one, null);
+    } else if (clock.now() - lostAt > lostKept) await change(id, one, null);
   };
 
   const look = async () => {
@@ -254,7 +260,7 @@ async function inTime(
   options: { node: KnownNode; path: string; given: NodeRequest; clock: Clock },
 ): Promise<Response> {
   const { node, path, given, clock } = options;
-  const { signal, headers, body, method = 'GET', timeout = nodeLimits.answer.value } = given;
+  const { signal, headers, body, method = 'GET', timeout = answerTimeout } = given;
   const late = new AbortController();
   const cancel = timeout === 0 ? () => {} : clock.at(clock.now() + timeout, () => late.abort());
   try {

@@ -2,7 +2,11 @@ import type { Log } from '../../core/base/log.ts';
 import type { Kit, Plugin, Stop } from '../../core/plugin/plugin.ts';
 import type { Clock } from '../../core/ports/clock.ts';
 import type { Order, Store } from '../../core/ports/store.ts';
-import { nodeLimits } from '../boot/limits.ts';
+
+/** Wait before an order that could not be sent to its node is sent again, ms. */
+const orderRetry = 1000;
+/** Orders that wait in memory; further ones wait in the store until its partitions are taken over anew. */
+const maxWaiting = 10_000;
 
 /**
  * Sees to it that orders are carried out: those for this process at once, those for another living one by handing them
@@ -65,7 +69,7 @@ export function orderRunner(options: OrderRunnerOptions): OrderRunner {
   };
   const retryLater = () => {
     if (isStopped) return;
-    cancel ??= clock.at(clock.now() + nodeLimits.orderRetry.value, () => {
+    cancel ??= clock.at(clock.now() + orderRetry, () => {
       cancel = undefined;
       void begin();
     });
@@ -81,7 +85,7 @@ export function orderRunner(options: OrderRunnerOptions): OrderRunner {
     isWorking = false;
   };
   const put = (order: Order, to: Address | undefined, tries: number): void => {
-    if (waiting.size < nodeLimits.ordersWaiting.value) waiting.set(order.id, { order, to, tries });
+    if (waiting.size < maxWaiting) waiting.set(order.id, { order, to, tries });
   };
 
   return {

@@ -1,9 +1,8 @@
 import { Elysia } from 'elysia';
 import { expect, it } from 'vitest';
 import { Fault } from '../../core/base/fault.ts';
-import { requestLimits } from '../../core/base/limits.ts';
 import { jsonLog } from '../../core/base/log.ts';
-import { FaultCauses } from '../../core/http/fault-causes.ts';
+import { causeWindow, FaultCauses } from '../../core/http/fault-causes.ts';
 import { httpCore } from '../../core/http/http.ts';
 import { openly } from '../../core/http/public-access.ts';
 import { asTus } from '../../plugins/assets/tus/protocol.ts';
@@ -64,10 +63,10 @@ it('once for each code in a while; what had no line is counted', async () => {
     ['blobs.unavailable', undefined],
   ]);
   code = 'store.unreachable';
-  await clock.advance(requestLimits.causeWindow.value);
+  await clock.advance(causeWindow);
   await ask('/plain/a');
   expect(lines[2]).toMatchObject({ code, unsaid: 999 });
-  await clock.advance(requestLimits.causeWindow.value);
+  await clock.advance(causeWindow);
   await ask('/plain/a');
   expect(lines[3]).not.toHaveProperty('unsaid');
 });

@@ -3,8 +3,7 @@ import { jsonLog } from '../../core/base/log.ts';
 import type { Actors } from '../../core/plugin/actor.ts';
 import type { Clock } from '../../core/ports/clock.ts';
 import { ActorTypes } from '../../runtime/actors/actor-types.ts';
-import { ActorHost } from '../../runtime/actors/host.ts';
-import { actorLimits } from '../../runtime/boot/limits.ts';
+import { ActorHost, timersAtOnce } from '../../runtime/actors/host.ts';
 import { type SqliteStore, sqliteStore } from '../../runtime/drivers/store/sqlite/index.ts';
 import { bareBroadcast, figures, publish, settings } from '../kit/broadcast-actor.ts';
 
@@ -116,10 +115,7 @@ describe('time and commands', () => {
   });
 
   it('timers of very many at one moment are run so many at a time, and all of them', async () => {
-    const many = Array.from(
-      { length: actorLimits.timersAtOnce.value + 100 },
-      (_, n) => `stream-of-many-${n}`,
-    );
+    const many = Array.from({ length: timersAtOnce + 100 }, (_, n) => `stream-of-many-${n}`);
     for (const own of many) {
       const stream = { ...settings, id: own, streamKey: own, playbackId: own };
       await host.spawn(bareBroadcast, own, stream);
@@ -145,7 +141,7 @@ describe('time and commands', () => {
     const idle = () => events.filter(({ type }) => type === 'stream.idle');
     while (idle().length < many.length + 1) await new Promise((resolve) => setImmediate(resolve));
     expect(events.every(({ at }) => at === began + hold)).toBe(true);
-    expect(most).toBeLessThanOrEqual(actorLimits.timersAtOnce.value);
+    expect(most).toBeLessThanOrEqual(timersAtOnce);
     expect(most).toBeGreaterThan(1);
   }, 30_000);
 

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { cidr, plainAddress } from '../../core/base/cidr.ts';
-import { requestLimits } from '../../core/base/limits.ts';
-import { peers } from '../../core/http/peers.ts';
+import { maxProxies, peers } from '../../core/http/peers.ts';
 
 const trusted = ['10.0.0.0/8', '2001:db8::/32'].flatMap((text) => cidr(text) ?? []);
 
@@ -44,7 +43,7 @@ describe('the address of a request', () => {
   });
 
   it('is looked for behind so many proxies and no more', () => {
-    const many = ['192.0.2.7', ...Array(requestLimits.proxies.value).fill('10.4.4.4')];
+    const many = ['192.0.2.7', ...Array(maxProxies).fill('10.4.4.4')];
     expect(from('10.0.0.1', many.join(', '))).toBe('10.4.4.4');
     expect(from('10.0.0.1', many.slice(0, -1).join(', '))).toBe('192.0.2.7');
   });

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { Fault } from '../../core/base/fault.ts';
-import { quotaLimits } from '../../core/base/limits.ts';
-import { quota } from '../../core/http/quota.ts';
+import { quota, recountInterval } from '../../core/http/quota.ts';
 import { virtualClock } from '../../runtime/drivers/clock/virtual.ts';
 
 const full = new Fault('test.too_many', { status: 403, message: 'Full.' });
@@ -55,7 +54,7 @@ describe('a quota', () => {
     stored.rows = 0;
     await expect(places.admit('a')).rejects.toBe(full);
     expect(counts()).toBe(1);
-    await clock.advance(quotaLimits.recountInterval.value);
+    await clock.advance(recountInterval);
     await places.admit('a');
     expect(counts()).toBe(2);
   });

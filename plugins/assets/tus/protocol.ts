@@ -1,8 +1,7 @@
 import { Fault } from '../../../core/base/fault.ts';
-import { corsLimits } from '../../../core/base/limits.ts';
 import { madeOf } from '../../../core/http/fault-causes.ts';
 import { faultResponse } from '../../../core/http/http.ts';
-import { readableByAll } from '../../../core/http/public-access.ts';
+import { publicPreflightAge, readableByAll } from '../../../core/http/public-access.ts';
 import { assetLimits } from '../limits.ts';
 import { lengthOf } from '../uploads/put.ts';
 import { invalid, wrongType, wrongVersion } from './faults.ts';
@@ -50,7 +49,7 @@ export function optionsAnswer(most: number): Response {
       // `*` stands for all but Authorization, and not for every browser.
       'access-control-allow-headers':
         'Content-Type, Tus-Resumable, Upload-Length, Upload-Offset, Upload-Metadata, Upload-Defer-Length, Upload-Concat, X-HTTP-Method-Override, X-Request-ID, X-Requested-With, *',
-      'access-control-max-age': String(corsLimits.publicMaxAge.value),
+      'access-control-max-age': String(publicPreflightAge),
     },
   });
 }

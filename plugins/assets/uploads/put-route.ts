@@ -1,9 +1,8 @@
 import { Type } from '@sinclair/typebox';
 import { type AnyElysia, Elysia } from 'elysia';
-import { corsLimits } from '../../../core/base/limits.ts';
 import { says } from '../../../core/http/http.ts';
 import { idSchema, json, nothing, storeFaults } from '../../../core/http/operation.ts';
-import { openly, readableByAll } from '../../../core/http/public-access.ts';
+import { openly, publicPreflightAge, readableByAll } from '../../../core/http/public-access.ts';
 import type { AssetsKit } from '../kit.ts';
 import { shownAsset } from '../shown.ts';
 import { uploader } from './put.ts';
@@ -83,7 +82,7 @@ function preflight(): Response {
       ...readableByAll,
       'access-control-allow-methods': 'PUT, OPTIONS',
       'access-control-allow-headers': 'Content-Type, *',
-      'access-control-max-age': String(corsLimits.publicMaxAge.value),
+      'access-control-max-age': String(publicPreflightAge),
     },
   });
 }

@@ -3,7 +3,13 @@ import type { EffectError } from '../../../core/plugin/effect.ts';
 import type { Clock } from '../../../core/ports/clock.ts';
 import type { Job } from '../../../core/ports/jobs.ts';
 import type { JobKind } from './kind.ts';
-import { jobLimits } from './limits.ts';
+
+/** How long an effect may take to end after its signal, ms; then it is given up. */
+const abortTimeout = 5000;
+/** Characters of an error that the machine gets. */
+const maxMessage = 1000;
+/** Bytes of the output of an effect as JSON. */
+const maxOutput = 262_144;
 
 /** How one attempt ended. */
 export type AttemptEnd =
@@ -55,7 +61,7 @@ export async function attempted(
   const ignored = new Promise<AttemptEnd>((resolve) => {
     onAbort = () => {
       cancel();
-      cancel = clock.at(clock.now() + jobLimits.abort, () =>
+      cancel = clock.at(clock.now() + abortTimeout, () =>
         resolve({
           ...{ error: errorOf(signal.reason, attempt), ended: worked },
           ...{ isFinal: false, isGivenUp: true },
@@ -76,7 +82,7 @@ export async function attempted(
 export function errorOf(error: unknown, attempts: number): EffectError {
   return {
     code: error instanceof Fault ? error.code : 'job.failed',
-    message: textOf(error).slice(0, jobLimits.errorMessage),
+    message: textOf(error).slice(0, maxMessage),
     attempts,
   };
 }
@@ -99,8 +105,8 @@ function asStored(output: unknown): unknown {
     throw refused('job.output_invalid', `its output cannot be told as JSON: ${textOf(error)}`);
   }
   if (text === undefined) throw refused('job.output_invalid', `its output, a ${typeof output}, is no JSON`);
-  if (Buffer.byteLength(text) > jobLimits.output) {
-    throw refused('job.output_too_large', `its output is larger than ${jobLimits.output} bytes as JSON`);
+  if (Buffer.byteLength(text) > maxOutput) {
+    throw refused('job.output_too_large', `its output is larger than ${maxOutput} bytes as JSON`);
   }
   return JSON.parse(text);
 }

@@ -3,7 +3,10 @@ import type { Clock } from '../../../core/ports/clock.ts';
 import type { Job, Jobs } from '../../../core/ports/jobs.ts';
 import { Alarm } from './alarm.ts';
 import type { Bench, Benches } from './benches.ts';
-import { jobLimits } from './limits.ts';
+import { jobRetry } from './kind.ts';
+
+/** Jobs that one claim takes. */
+const maxClaim = 100;
 
 /**
  * Fills free places with jobs. It looks when told to, by this process or by the queue, and when the time of the next job
@@ -52,7 +55,7 @@ export class Claims {
         const { clock, log } = this.#options;
         log.error('jobs could not be claimed; it is tried again', { error });
         this.#isWanted = false;
-        this.wakeAt(clock.now() + jobLimits.retry);
+        this.wakeAt(clock.now() + jobRetry);
       })
       .finally(() => {
         this.#looking = undefined;
@@ -93,7 +96,7 @@ export class Claims {
 
   async #fill(bench: Bench): Promise<void> {
     const { kind } = bench;
-    const limit = Math.min(kind.concurrency - bench.taken, jobLimits.claim);
+    const limit = Math.min(kind.concurrency - bench.taken, maxClaim);
     if (limit <= 0) {
       bench.isBehind = true;
       return;
@@ -116,7 +119,7 @@ export class Claims {
       }
       for (const { id } of stillRunning) {
         // Its lease ran out, it was told to stop and has not done so yet: not a second time beside it.
-        const due = now + jobLimits.retry;
+        const due = now + jobRetry;
         await jobs.release(owner, { id, due, isUncounted: true });
         this.wakeAt(due);
       }

@@ -1,5 +1,20 @@
 import type { AnyEffect, Kit } from '../../../core/plugin/plugin.ts';
-import { effectDefaults, jobLimits } from './limits.ts';
+
+/** Wait after a call to the queue or the store that failed, ms. */
+export const jobRetry = 1000;
+/** How long a job waits at most because the other side asks for it (`Retry-After`), ms. */
+const maxRetryAfter = 3_600_000;
+/** What an effect may declare: least and most. Times in ms. */
+const declarable = {
+  concurrency: [1, 1000],
+  timeout: [1, 24 * 3_600_000],
+  lease: [1000, 3_600_000],
+  attempts: [1, 100],
+  backoff: [1, 24 * 3_600_000],
+  queue: [1, 10_000_000],
+} as const;
+/** What an effect that does not say gets. */
+const defaults = { lease: 30_000, attempts: 5, backoff: { first: 1000, most: 60_000 }, queue: 100_000 };
 
 /** A kind of job, as its plugin declares it and the deployment configures it. Times in ms. */
 export interface JobKind {
@@ -25,8 +40,8 @@ export function jobKind(
 ): { kind: JobKind; problems: string[] } {
   const { effect, kit } = options;
   const problems: string[] = [];
-  const number = (key: keyof typeof jobLimits & string, given: unknown): number => {
-    const { least, most } = jobLimits[key] as { least: number; most: number };
+  const number = (key: keyof typeof declarable, given: unknown): number => {
+    const [least, most] = declarable[key];
     if (!(Number.isInteger(given) && (given as number) >= least && (given as number) <= most)) {
       problems.push(`effect ${kind}: ${key} must be a whole number from ${least} to ${most}, not ${given}`);
     }
@@ -36,15 +51,15 @@ export function jobKind(
     typeof value === 'function' ? value(options.config as never) : value;
 
   if (!name.test(kind)) problems.push(`effect ${kind}: its name must match ${name}`);
-  const { first, most } = effect.backoff ?? effectDefaults.backoff;
+  const { first, most } = effect.backoff ?? defaults.backoff;
   const whole: JobKind = {
     kind,
     concurrency: number('concurrency', configured(effect.concurrency)),
     timeout: number('timeout', configured(effect.timeout)),
-    lease: number('lease', effect.lease ?? effectDefaults.lease),
-    attempts: number('attempts', effect.attempts ?? effectDefaults.attempts),
+    lease: number('lease', effect.lease ?? defaults.lease),
+    attempts: number('attempts', effect.attempts ?? defaults.attempts),
     backoff: { first: number('backoff', first), most: number('backoff', most) },
-    queue: number('queue', effect.queue ?? effectDefaults.queue),
+    queue: number('queue', effect.queue ?? defaults.queue),
     notBefore: (input) => effect.notBefore?.(input),
     run: effect.run,
     kit,
@@ -67,6 +82,6 @@ export function backoffOf(
   for (let index = 0; index < job.id.length; index += 1) {
     hash = (Math.imul(hash, 31) + job.id.charCodeAt(index)) >>> 0;
   }
-  const asked = Math.min(job.retryAfter ?? 0, jobLimits.retryAfter);
+  const asked = Math.min(job.retryAfter ?? 0, maxRetryAfter);
   return Math.max(Math.ceil(whole * (1 - (hash % 1000) / 4000)), asked);
 }

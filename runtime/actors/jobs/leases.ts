@@ -2,7 +2,7 @@ import type { Log } from '../../../core/base/log.ts';
 import type { Clock } from '../../../core/ports/clock.ts';
 import type { Jobs } from '../../../core/ports/jobs.ts';
 import { Alarm } from './alarm.ts';
-import { jobLimits } from './limits.ts';
+import { jobRetry } from './kind.ts';
 
 interface Lease {
   until: number;
@@ -66,7 +66,7 @@ export class Leases {
       }
     } catch (error) {
       log.error('leases of jobs could not be kept; it is tried again', { jobs: moved.length, error });
-      this.#retryAt = clock.now() + jobLimits.retry;
+      this.#retryAt = clock.now() + jobRetry;
     }
   }
 

@@ -7,8 +7,12 @@ import type { Job, JobRelease, Jobs } from '../../../core/ports/jobs.ts';
 import { attempted, errorOf } from './attempt.ts';
 import type { Bench } from './benches.ts';
 import type { JobEnd } from './job-counts.ts';
-import { backoffOf } from './kind.ts';
-import { jobLimits } from './limits.ts';
+import { backoffOf, jobRetry } from './kind.ts';
+
+/** When a job is looked at again that nobody here can give a result to (its plugin is off), ms. */
+const absent = 60_000;
+/** Attempts to write a result. */
+const resultTries = 5;
 
 /** A job that this process holds. */
 export interface Run {
@@ -41,7 +45,7 @@ export async function worked(run: Run, options: RunOptions): Promise<JobEnd> {
   const handBack = (due: number) => putBack({ due, isUncounted: true }, 'handed back');
 
   if (abort.signal.aborted) return handBack(clock.now());
-  if (!knows(job.actor)) return handBack(clock.now() + jobLimits.absent);
+  if (!knows(job.actor)) return handBack(clock.now() + absent);
   if (job.attempt > bench.kind.attempts)
     return told(run, { error: errorOf(died(), job.attempt - 1) }, options);
 
@@ -81,11 +85,11 @@ async function told(run: Run, result: JobResult, options: RunOptions): Promise<J
       return 'error' in result ? 'failed' : 'done';
     } catch (error) {
       log.error('the result of a job could not be written', { job: job.id, tries, error });
-      if (tries >= jobLimits.resultTries || why === 'stopping') break;
-      await pause(clock.now() + jobLimits.retry, { clock, signal: abort.signal });
+      if (tries >= resultTries || why === 'stopping') break;
+      await pause(clock.now() + jobRetry, { clock, signal: abort.signal });
     }
   }
-  return released(run, { ...options, release: { due: clock.now() + jobLimits.absent }, as: 'retried' });
+  return released(run, { ...options, release: { due: clock.now() + absent }, as: 'retried' });
 }
 
 async function released(

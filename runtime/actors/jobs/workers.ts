@@ -5,8 +5,12 @@ import { Claims } from './claims.ts';
 import type { JobCounts } from './job-counts.ts';
 import type { JobKind } from './kind.ts';
 import { Leases } from './leases.ts';
-import { jobLimits } from './limits.ts';
 import { type Interruption, interrupt, type Run, type RunOptions, worked } from './run.ts';
+
+/** How long effects may take to end when the program stops, ms; then their leases end by themselves. */
+const stopTimeout = 4000;
+/** Where nodes share a queue: how old the count may be that `queue` is held against, ms. */
+const recountInterval = 5000;
 
 /**
  * Runs jobs, at most as many of a kind as it has places. It wakes when a commit adds one, when a place gets free, and
@@ -58,7 +62,7 @@ export class JobWorkers implements Workshop {
     for (const id of this.#runs.keys()) this.#interrupt(id, 'stopping');
     let cancel = () => {};
     const late = new Promise<void>((resolve) => {
-      cancel = clock.at(clock.now() + jobLimits.stop, resolve);
+      cancel = clock.at(clock.now() + stopTimeout, resolve);
     });
     await Promise.race([late, closed.then(() => this.#idle())]);
     cancel();
@@ -85,7 +89,7 @@ export class JobWorkers implements Workshop {
 
   prepare(...[wanted, { at, isResult }]: Parameters<Workshop['prepare']>): JobWrite[] {
     const { owner, isShared = false, clock } = this.#options;
-    if (isShared && clock.now() - this.#countedAt >= jobLimits.recount) this.#recount();
+    if (isShared && clock.now() - this.#countedAt >= recountInterval) this.#recount();
     try {
       const isOpen = this.#claims.isOpen && !isShared;
       return this.#benches.admitted(wanted, { at, isResult, owner, isOpen });

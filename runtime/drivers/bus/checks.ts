@@ -1,20 +1,27 @@
 import { Fault } from '../../../core/base/fault.ts';
-import { valuesOf } from '../../../core/base/limit-table.ts';
-import { busLimitTable } from '../../../core/base/limits.ts';
 
-const limits = valuesOf(busLimitTable);
+/** What crosses between nodes, whatever driver carries it. */
+export const recordLimits = {
+  /** Characters of a key: the id of an actor, or what events are ordered by. */
+  keyLength: 500,
+  /** Bytes of a command, an answer or an event as JSON: a request body and what we put around it. */
+  valueBytes: 2 * 1_048_576,
+  /** Events of one call. */
+  published: 1000,
+} as const;
 
 /** What every driver checks before anything is sent. Throws RangeErrors that name the culprit, and Fault `bus.too_large`. */
 export function checkRecord({ key, value }: { readonly key: string; readonly value: string }): void {
-  if (key.length < 1 || key.length > limits.keyLength)
-    throw new RangeError(`a key has ${key.length} characters, not 1..${limits.keyLength}`);
+  if (key.length < 1 || key.length > recordLimits.keyLength)
+    throw new RangeError(`a key has ${key.length} characters, not 1..${recordLimits.keyLength}`);
   checkValue(value);
 }
 
 export function checkValue(value: string): void {
   // UTF-8 has at most three bytes for each UTF-16 unit: most values need not be measured.
-  if (value.length * 3 <= limits.valueBytes || Buffer.byteLength(value) <= limits.valueBytes) return;
-  const message = `${Buffer.byteLength(value)} bytes of JSON; at most ${limits.valueBytes}`;
+  if (value.length * 3 <= recordLimits.valueBytes || Buffer.byteLength(value) <= recordLimits.valueBytes)
+    return;
+  const message = `${Buffer.byteLength(value)} bytes of JSON; at most ${recordLimits.valueBytes}`;
   throw new Fault('bus.too_large', { status: 413, message });
 }
 
@@ -24,7 +31,8 @@ export function checkPartition(partition: number, { partitions }: { readonly par
 }
 
 export function checkCount(count: number): void {
-  if (count > limits.published) throw new RangeError(`${count} records at once; at most ${limits.published}`);
+  if (count > recordLimits.published)
+    throw new RangeError(`${count} records at once; at most ${recordLimits.published}`);
 }
 
 export function closedFault(): Fault {

@@ -8,7 +8,11 @@ import {
   type Json,
   type Volatile,
 } from '../../../core/ports/volatile.ts';
-import { mostEntries, sweepInterval } from './limits.ts';
+
+/** Entries of a deployment, about 1 KB each for live figures. */
+export const mostEntries = 200_000;
+/** How often at most what nobody set again is swept, ms. */
+const sweepInterval = 10_000;
 
 /** Facts in the memory of this process, for a deployment of one node. It sets no timers. */
 export function memoryVolatile(options: { clock: Clock; entries?: number }): Volatile {

@@ -1,5 +1,4 @@
-import { valuesOf } from '../../../core/base/limit-table.ts';
-import { conversionLimitTable } from '../../../core/base/limits.ts';
+import { conversionBounds } from '../../../core/ports/converter.ts';
 import type { Container } from '../../../core/ports/inspector.ts';
 import type { RenditionProfile } from '../../../core/ports/transcoder.ts';
 import type { FfmpegCommand, FfmpegOptions } from '../ffmpeg/command.ts';
@@ -27,7 +26,7 @@ export interface ConversionSettings {
   readonly threads: number;
 }
 
-const { pixels } = valuesOf(conversionLimitTable);
+const { pixels } = conversionBounds;
 
 export function conversionCommand(plan: ConversionPlan, settings: ConversionSettings): FfmpegCommand {
   const { container, video, audio } = plan;

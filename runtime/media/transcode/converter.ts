@@ -1,5 +1,3 @@
-import { valuesOf } from '../../../core/base/limit-table.ts';
-import { conversionLimitTable } from '../../../core/base/limits.ts';
 import type { Blobs } from '../../../core/ports/blobs.ts';
 import type { Clock } from '../../../core/ports/clock.ts';
 import {
@@ -7,6 +5,7 @@ import {
   type ConversionEnd,
   type ConversionOrder,
   type Converter,
+  conversionBounds,
   type SourceFilm,
 } from '../../../core/ports/converter.ts';
 import { Semaphore } from '../../base/semaphore.ts';
@@ -29,8 +28,6 @@ export interface ConverterOptions extends ConversionSettings {
   /** Of tests. */
   readonly limits?: Partial<TranscodeLimits>;
 }
-
-const bounds = valuesOf(conversionLimitTable);
 
 /** Converts by processes of ffmpeg on this node. */
 export function ffmpegConverter(options: ConverterOptions): Converter {
@@ -80,7 +77,7 @@ export function ffmpegConverter(options: ConverterOptions): Converter {
     isAvailable: async () => (await runner.about()) !== undefined,
     transcode(film, order) {
       return converted(order, async function* (signal) {
-        const problem = beyondConversion(film.spec, bounds);
+        const problem = beyondConversion(film.spec, conversionBounds);
         if (problem !== undefined) throw refused(problem);
         const feed = await filmFeed(film, { blobs, signal });
         const video = { profile: order.profile };
@@ -96,7 +93,7 @@ export function ffmpegConverter(options: ConverterOptions): Converter {
     normalise(file, { progress, isAnew = false, ...order }) {
       return converted({ ...order, progress }, (signal) =>
         normalising({
-          ...{ signal, isAnew, settings: options, tools, frameRate: bounds.frameRate },
+          ...{ signal, isAnew, settings: options, tools, frameRate: conversionBounds.frameRate },
           container: file.foreign.container,
           input: () => fileFeed(file, { readAtOnce: limits.readAtOnce, progress }),
         }),

@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 import { Fault } from '../../../core/base/fault.ts';
-import { busLimitTable } from '../../../core/base/limits.ts';
+import { recordLimits } from '../../../runtime/drivers/bus/checks.ts';
 import { type BusCheck, held, numbers, witness } from './check.ts';
 
 /** What is sent is delivered, in order, once for each ownership. */
@@ -217,14 +217,14 @@ export const deliveryChecks: readonly BusCheck[] = [
       const bus = await node('a');
       const owner = witness();
       await bus.own(owner);
-      const text = 'x'.repeat(busLimitTable.valueBytes.value - 2);
+      const text = 'x'.repeat(recordLimits.valueBytes - 2);
       await expect(bus.send({ partition: 0, key: 'k', value: `"${text}ü"` })).rejects.toMatchObject({
         code: 'bus.too_large',
         status: 413,
       });
       await expect(bus.send({ partition: partitions, key: 'k', value: '1' })).rejects.toThrow(RangeError);
       await expect(bus.send({ partition: 0, key: '', value: '1' })).rejects.toThrow(RangeError);
-      const key = 'k'.repeat(busLimitTable.keyLength.value);
+      const key = 'k'.repeat(recordLimits.keyLength);
       await expect(bus.send({ partition: 0, key: `${key}k`, value: '1' })).rejects.toThrow(RangeError);
       await bus.send({ partition: 0, key, value: `"${text}"` });
       await until('the largest', () => owner.values(0).length === 1);

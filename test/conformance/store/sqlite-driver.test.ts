@@ -6,11 +6,10 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { Fault } from '../../../core/base/fault.ts';
 import { fullOrder } from '../../../core/http/listing.ts';
 import { channel } from '../../../runtime/drivers/store/sqlite/channel.ts';
-import { database, readOnlyDatabase } from '../../../runtime/drivers/store/sqlite/database.ts';
+import { database, mapped, readOnlyDatabase } from '../../../runtime/drivers/store/sqlite/database.ts';
 import { group } from '../../../runtime/drivers/store/sqlite/group.ts';
 import { type SqliteStore, sqliteStore } from '../../../runtime/drivers/store/sqlite/index.ts';
 import { jobSql } from '../../../runtime/drivers/store/sqlite/job-rows.ts';
-import { storeLimits } from '../../../runtime/drivers/store/sqlite/limits.ts';
 import { keysSql, listSql } from '../../../runtime/drivers/store/sqlite/list-sql.ts';
 import { reader } from '../../../runtime/drivers/store/sqlite/reader.ts';
 import { type Statements, statements } from '../../../runtime/drivers/store/sqlite/statements.ts';
@@ -330,7 +329,7 @@ test('no statement is planned otherwise for being compiled once', async () => {
 test('reading maps as much of the file as the limit says', async () => {
   await open().acquire(1);
   const db = readOnlyDatabase(file);
-  expect(db.query('PRAGMA mmap_size').get()).toEqual({ mmap_size: storeLimits.mapped.value });
+  expect(db.query('PRAGMA mmap_size').get()).toEqual({ mmap_size: mapped });
   db.close();
 });
 

@@ -2,7 +2,6 @@ import type { Fault } from '../../../../core/base/fault.ts';
 import type { Log } from '../../../../core/base/log.ts';
 import { type Channel, channel } from './channel.ts';
 import { readOnlyDatabase } from './database.ts';
-import { storeLimits } from './limits.ts';
 import { type Reader, reader } from './reader.ts';
 import { statements } from './statements.ts';
 import { type TurnSnapshot, turnSnapshot } from './turn-snapshot.ts';
@@ -11,7 +10,7 @@ export interface SqliteStoreOptions {
   /** Path of the database, or `:memory:` for one that ends with the store. Missing folders are made. */
   readonly file: string;
   readonly log?: Log;
-  /** Calls in flight beyond which `store.busy` is answered. Default: `storeLimits.waiting`. */
+  /** Calls in flight beyond which `store.busy` is answered. Default: 10,000. */
   readonly maxWaiting?: number;
   /** The store broke and stays broken: only a restart of the process helps, and loses nothing acknowledged. */
   readonly onFailure?: (failure: Fault) => void;
@@ -35,7 +34,7 @@ export interface Connection {
 export function connection(options: SqliteStoreOptions): Connection {
   const { file, log } = options;
   const worker = channel(new URL('./worker.ts', import.meta.url), {
-    maxWaiting: options.maxWaiting ?? storeLimits.waiting.value,
+    maxWaiting: options.maxWaiting ?? 10_000,
     onAnswers: () => open?.snapshot?.release(),
     onFailure(failure) {
       log?.error('store failed', { file, error: failure });

@@ -3,8 +3,15 @@ import { closeSync, fsyncSync, mkdirSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { Fault } from '../../../../core/base/fault.ts';
 import { isFull } from './errors.ts';
-import { storeLimits } from './limits.ts';
 import { migrate } from './schema.ts';
+
+/** Pages kept in memory, KiB. */
+const writerCache = 65_536;
+const readerCache = 16_384;
+/** Pages of 4 KiB that the write-ahead log may have, should folding back between transactions never suffice. */
+const logPages = 16_384;
+/** Bytes of the file that reading maps: SQLite as Bun builds it maps no more (SQLITE_MAX_MMAP_SIZE). */
+export const mapped = 2 * 1024 ** 3 - 65_536;
 
 export interface OpenDatabase {
   readonly db: Database;
@@ -32,9 +39,9 @@ export function database(file: string): OpenDatabase {
     // macOS answers fsync from the drive's cache unless asked for more; elsewhere these do nothing.
     db.run('PRAGMA fullfsync = ON');
     db.run('PRAGMA checkpoint_fullfsync = ON');
-    db.run(`PRAGMA cache_size = -${storeLimits.writerCache.value / 1024}`);
+    db.run(`PRAGMA cache_size = -${writerCache}`);
     // The worker checkpoints between groups; this is only the bound that holds when that never suffices.
-    db.run(`PRAGMA wal_autocheckpoint = ${storeLimits.logPages.value}`);
+    db.run(`PRAGMA wal_autocheckpoint = ${logPages}`);
     const schema = migrate(db, file);
     syncDirectory(directory);
     return {
@@ -63,9 +70,9 @@ export function database(file: string): OpenDatabase {
 /** For point reads beside the writer. It sees a commit as soon as that is synced. */
 export function readOnlyDatabase(file: string): Database {
   const db = new Database(file, { readonly: true, strict: true });
-  db.run(`PRAGMA cache_size = -${storeLimits.readerCache.value / 1024}`);
+  db.run(`PRAGMA cache_size = -${readerCache}`);
   // Rows beyond that cache come from the page cache of the system without being copied by a call. It is address space.
-  db.run(`PRAGMA mmap_size = ${storeLimits.mapped.value}`);
+  db.run(`PRAGMA mmap_size = ${mapped}`);
   return db;
 }
 

@@ -1,7 +1,6 @@
 import type { SQLQueryBindings } from 'bun:sqlite';
 import { fits } from '../../../../core/http/listing.ts';
 import type { ListScope, OrderTerm, Place, StoredResource } from '../../../../core/ports/store.ts';
-import { storeLimits } from './limits.ts';
 import { afterValues, keysSql, listSql } from './list-sql.ts';
 import type { Statements } from './statements.ts';
 
@@ -46,8 +45,10 @@ export interface Listing {
 
 type WalkedRow = StoredResource & { isMatch?: 0 | 1 };
 
-/** More exact figures would not choose better. */
-const enough = storeLimits.plannedMatches.value;
+/** Matches of a condition that are counted to choose the index; more exact figures would not choose better. */
+const enough = 1000;
+/** Rows of one read: a page of a list, and the row that tells whether another follows. */
+const maxRows = 1001;
 
 /**
  * Walks along an index that is already in the order of the list. With several conditions that is the rarest of
@@ -133,7 +134,7 @@ function optional(account: string | undefined): SQLQueryBindings[] {
 }
 
 /** Bounds what one read can cost the thread it runs on. */
-export function checkLimit(limit: number, most = storeLimits.readRows.value): void {
+export function checkLimit(limit: number, most = maxRows): void {
   if (!Number.isInteger(limit) || limit < 1 || limit > most) {
     throw new RangeError(`limit ${limit} is outside 1..${most}`);
   }

@@ -1,8 +1,6 @@
-import { valuesOf } from '../../../../core/base/limit-table.ts';
 import { database, type OpenDatabase } from './database.ts';
 import { isFull } from './errors.ts';
 import { BrokenStore, group, problem } from './group.ts';
-import { storeLimits } from './limits.ts';
 import type { Answer, AnswerBatch, Calls, Request, RequestBatch } from './protocol.ts';
 import { type Reader, reader } from './reader.ts';
 import { statements } from './statements.ts';
@@ -12,7 +10,14 @@ import { type Writer, writer } from './writer.ts';
  * The thread that owns the database. What arrives while a group is being synced forms the next group; its
  * answers leave after its sync.
  */
-const limits = valuesOf(storeLimits);
+/** Requests in one transaction; more would make the first of them wait for the last. */
+const maxGroup = 256;
+/** Rows that a sweep deletes from each log in one transaction. */
+const sweepChunk = 200;
+/** Written requests after which the write-ahead log is folded back even without a pause. */
+const foldAfter = 4096;
+/** Time without work that counts as a pause, ms. */
+const pauseLength = 25;
 
 interface Running {
   opened: OpenDatabase;
@@ -65,7 +70,7 @@ function turn(): void {
     send({ answers: [lifetime(first)] });
   } else {
     const end = queue.findIndex((request) => request.name === 'close');
-    const size = Math.min(limits.group, end < 0 ? queue.length : end);
+    const size = Math.min(maxGroup, end < 0 ? queue.length : end);
     const requests = queue.slice(0, size);
     queue = queue.slice(size);
     const unfinished = new Set<Request>();
@@ -109,7 +114,7 @@ function open(file: string): Running {
   const handlers: Reader & Writer = { ...reader(sql), ...writer(sql) };
   const perform = (request: Request): unknown => {
     if (request.name === 'sweep') {
-      return handlers.sweepChunk(request.argument as number, limits.sweepChunk) ? sweepAgain : undefined;
+      return handlers.sweepChunk(request.argument as number, sweepChunk) ? sweepAgain : undefined;
     }
     const handler = handlers[request.name as Exclude<keyof Calls, 'open' | 'close' | 'sweep'>];
     return (handler as (argument: unknown) => unknown)(request.argument);
@@ -130,8 +135,8 @@ function open(file: string): Running {
  */
 function fold(store: Running): void {
   clearTimeout(pause);
-  if (unfolded >= limits.checkpoint) checkpoint(store);
-  else pause = setTimeout(() => guard(() => checkpoint(store)), limits.pause);
+  if (unfolded >= foldAfter) checkpoint(store);
+  else pause = setTimeout(() => guard(() => checkpoint(store)), pauseLength);
 }
 
 function checkpoint(store: Running): void {

@@ -12,7 +12,12 @@ import {
 import { RedisChannels } from '../../redis/channels.ts';
 import { RedisConnection } from '../../redis/connection.ts';
 import { redisScript, type ScriptChange } from '../../redis/script.ts';
-import { mostEntries, redisPage, redisSweep } from '../limits.ts';
+import { mostEntries } from '../memory.ts';
+
+/** Expired entries that one `set` sweeps. */
+const redisSweep = 1000;
+/** Entries that are set or listed at one go, while Redis serves nobody else. */
+const redisPage = 500;
 
 export interface RedisVolatileOptions {
   /** `redis://` or `rediss://`. */

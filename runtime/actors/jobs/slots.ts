@@ -2,7 +2,9 @@ import { Fault } from '../../../core/base/fault.ts';
 import type { Wanted } from '../../../core/plugin/step.ts';
 import type { JobWrite } from '../../../core/ports/jobs.ts';
 import type { JobKind } from './kind.ts';
-import { jobLimits } from './limits.ts';
+
+/** Bytes of the input of a job as JSON. */
+export const maxInput = 262_144;
 
 /** The places of one kind of job in this process. */
 export interface Bench {
@@ -48,8 +50,8 @@ export class Benches {
     const checked = wanted.map(({ id, child, kind, input }) => {
       const bench = this.of(kind);
       const text = JSON.stringify(input ?? null);
-      if (Buffer.byteLength(text) > jobLimits.input) {
-        const message = `The input of ${kind} is larger than ${jobLimits.input} bytes as JSON.`;
+      if (Buffer.byteLength(text) > maxInput) {
+        const message = `The input of ${kind} is larger than ${maxInput} bytes as JSON.`;
         throw new Fault('jobs.input_too_large', { status: 413, message });
       }
       if (!isResult && bench.unfinished >= bench.kind.queue) {
