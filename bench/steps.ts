@@ -13,10 +13,10 @@ import { assign, setup } from 'xstate';
 import { jsonLog } from '../core/base/log.ts';
 import { Metrics } from '../core/base/metrics.ts';
 import type { Actors, ActorType } from '../core/plugin/actor.ts';
+import { partitionOf } from '../runtime/actors/actor-name.ts';
 import { ActorTypes } from '../runtime/actors/actor-types.ts';
 import { EventHub } from '../runtime/actors/events.ts';
 import { ActorHost } from '../runtime/actors/host.ts';
-import { partitionOf } from '../runtime/actors/partition.ts';
 import { Cluster } from '../runtime/cluster/cluster.ts';
 import { clusterLimits } from '../runtime/cluster/limits.ts';
 import { kafkaBus } from '../runtime/drivers/bus/kafka/index.ts';
@@ -58,7 +58,7 @@ const counter: ActorType<typeof counterMachine> = {
   describe: () => ({ account: 'a', stream: '', body: {} }),
 };
 const types = new ActorTypes([{ type: counter as never, tools: undefined }]);
-const work = { prepare: () => [], committed: () => {}, dropped: () => {} };
+const work = { prepare: () => [], committed: () => {} };
 
 /** Actors of one partition. */
 const neighbours = Array.from({ length: 100_000 }, (_, n) => `n${n}`)

@@ -113,3 +113,10 @@ function nodeProblems(config: Partial<Config>): string[] {
 function listOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : [];
 }
+
+/** A warning for each key that older versions knew and this one accepts without using it. */
+export function outdated({ recording }: Pick<Config, 'recording'>): string[] {
+  return recording.direct === undefined
+    ? []
+    : ['recording.direct has no effect any more. Remove it from the config.'];
+}

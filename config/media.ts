@@ -1,6 +1,5 @@
 import { Type } from '@sinclair/typebox';
-import { durationSchema } from '../core/base/duration.ts';
-import { limitSchema } from '../core/base/limit-schema.ts';
+import { durationSchema, limitSchema } from '../core/base/config-fields.ts';
 import { mebibytes, port, section } from './sections.ts';
 
 export const rtmp = section({

@@ -1,6 +1,5 @@
 import { type Static, Type } from '@sinclair/typebox';
-import { durationSchema } from '../core/base/duration.ts';
-import { limitSchema } from '../core/base/limit-schema.ts';
+import { durationSchema, limitSchema } from '../core/base/config-fields.ts';
 import { allRoles } from '../core/plugin/nodes.ts';
 import { driversSchema, kafkaSchema, redisSchema, s3Schema } from './engines.ts';
 import { conversion, ffmpeg, hls, push, recording, renditions, rtmp, stills, tls } from './media.ts';

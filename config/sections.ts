@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox';
-import { limitSchema } from '../core/base/limit-schema.ts';
+import { limitSchema } from '../core/base/config-fields.ts';
 
 export const section = <P extends Parameters<typeof Type.Object>[0]>(properties: P) =>
   Type.Object(properties, { default: {}, additionalProperties: false });

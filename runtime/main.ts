@@ -1,7 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { outdated } from '../config/contradictions.ts';
 import { readConfig } from '../config/load.ts';
-import { outdated } from '../config/outdated.ts';
+
 import { importPlugins } from '../config/plugins.ts';
 import type { Config } from '../config/schema.ts';
 import { concealed, secretsOf } from '../config/secrets.ts';

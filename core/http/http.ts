@@ -4,12 +4,10 @@ import type { Log } from '../base/log.ts';
 import { withoutSecrets } from '../base/secrets.ts';
 import { maxJsonBytes } from './body.ts';
 import { shareAnswer } from './cors.ts';
-import { routesOf } from './elysia-routes.ts';
 import { type FaultCauses, madeOf } from './fault-causes.ts';
-import { methodsAt } from './methods-at.ts';
-import { nearPath } from './near-path.ts';
 import type { Operation } from './operation.ts';
 import type { RequestCounts } from './request-counts.ts';
+import { methodsAt, nearPath, routesOf } from './routes.ts';
 
 /**
  * The HTTP core that plugin routes are mounted on: error bodies, the 404 and the 405. Handlers throw a Fault;

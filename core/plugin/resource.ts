@@ -1,7 +1,7 @@
 import type { TSchema } from '@sinclair/typebox';
 import type { Principal } from '../http/auth.ts';
 import type { Caller } from '../http/caller.ts';
-import type { FilterField } from '../http/filters.ts';
+import type { FilterField } from '../http/query.ts';
 
 /** A kind of JSON document that the API shows and that other plugins may extend. */
 export interface ResourceKind {

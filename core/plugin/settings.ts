@@ -1,6 +1,6 @@
 import type { TObject, TSchema } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
-import { milliseconds } from '../base/duration.ts';
+import { milliseconds } from '../base/config-fields.ts';
 import { problemsOf } from '../base/problem.ts';
 
 /** Problems of one section that are listed at once. */

@@ -76,7 +76,7 @@ export interface QueuedJobs extends Jobs {
   close(): Promise<void>;
 }
 
-export interface QueuedJob extends Omit<JobWrite, 'lease'> {
+export interface QueuedJob extends JobWrite {
   readonly actor: string;
   readonly addedAt: number;
 }
@@ -130,11 +130,6 @@ export interface JobWrite {
   readonly input: string;
   /** Not before; a time that is past means now. */
   readonly due: number;
-  /**
-   * Wanted by this owner at once: the job is added as its first attempt, leased, and no claim is needed.
-   * `CommitOutcome.claimed` tells whether it was.
-   */
-  readonly lease?: { readonly owner: JobOwner; readonly until: number };
 }
 
 export interface JobTotals {

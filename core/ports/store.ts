@@ -141,7 +141,7 @@ export interface StepCommit {
   /**
    * Number of a direct command, stored as the partition's counter when it is higher. A cause with a number
    * is unique by construction, and a step that finishes a job happens once because the job is there once; every
-   * other cause is remembered, with `reply`.
+   * other cause is remembered.
    */
   readonly counter?: number;
   /**
@@ -149,8 +149,6 @@ export interface StepCommit {
    * record at `to` is the cause, so that is unique by its place and not remembered.
    */
   readonly consumed?: Consumed & { readonly isCause?: boolean };
-  /** Returned with `duplicate` when the same cause comes again, as JSON. */
-  readonly reply?: string;
   /** Epoch milliseconds of the step. */
   readonly at: number;
   /** Sequence of the state this step was computed from; 0 when the actor must not exist yet. */
@@ -179,18 +177,16 @@ export interface ResourceCommit {
 
 export type CommitOutcome =
   /**
-   * Written and synced. `events`: the log positions of the commit's events, in order. `claimed`: ids of the added
-   * jobs that the owner named with them holds now; left out when there is none. `entry`: the number of its outbox
+   * Written and synced. `events`: the log positions of the commit's events, in order. `entry`: the number of its outbox
    * entry, when it left one.
    */
   | {
       readonly outcome: 'ok';
       readonly events: readonly number[];
-      readonly claimed?: readonly string[];
       readonly entry?: number;
     }
   /** This cause, or this record, was consumed before; nothing was written but, for a new record, the offset. */
-  | { readonly outcome: 'duplicate'; readonly reply?: string }
+  | { readonly outcome: 'duplicate' }
   /** Another owner has the partition; nothing was written, drop it. */
   | { readonly outcome: 'fenced' }
   /** The log is consumed up to `offset`, not to where this step goes on from; nothing was written. */

@@ -1,5 +1,5 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
-import { regularly } from '../../core/base/regularly.ts';
+import { regularly } from '../../core/base/timing.ts';
 import type { Authenticator, Principal } from '../../core/http/auth.ts';
 import type { Kit } from '../../core/plugin/plugin.ts';
 import { services } from '../../core/plugin/services.ts';

@@ -7,8 +7,8 @@ import { authenticate, notAllowed, type Principal } from '../../core/http/auth.t
 import { bodyReader } from '../../core/http/body.ts';
 import { says } from '../../core/http/http.ts';
 import { idempotent, shownOnce } from '../../core/http/idempotency.ts';
+import { listAnswer, listParameters, resourceList } from '../../core/http/list.ts';
 import { json, nothing } from '../../core/http/operation.ts';
-import { listAnswer, listParameters, resourceList } from '../../core/http/pagination.ts';
 import { quota } from '../../core/http/quota.ts';
 import type { Kit } from '../../core/plugin/plugin.ts';
 import type { StoredResource } from '../../core/ports/store.ts';

@@ -1,5 +1,5 @@
 import { Fault } from '../../core/base/fault.ts';
-import { pause } from '../../core/base/pause.ts';
+import { pause } from '../../core/base/timing.ts';
 import type { AccountsKit } from './config.ts';
 import { accountLimits } from './limits.ts';
 

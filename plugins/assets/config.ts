@@ -1,7 +1,5 @@
 import { Type } from '@sinclair/typebox';
-import { durationSchema } from '../../core/base/duration.ts';
-import { limitSchema } from '../../core/base/limit-schema.ts';
-import { sizeSchema } from '../../core/base/size.ts';
+import { durationSchema, limitSchema, sizeSchema } from '../../core/base/config-fields.ts';
 
 /** How much is kept of assets that come from one source. Each account has these bounds for itself. */
 const kept = (what: string) =>

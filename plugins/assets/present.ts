@@ -1,7 +1,6 @@
 import { Type } from '@sinclair/typebox';
-import { nameSchema } from '../../core/base/name.ts';
+import { nameSchema, userTagsSchema } from '../../core/base/name.ts';
 import { idSchema, momentSchema } from '../../core/http/operation.ts';
-import { userTagsSchema } from '../../core/http/user-tags.ts';
 import { multivariantName, wholeName } from '../../core/vod/file-name.ts';
 import { type AssetFile, hashesOf } from './contract.ts';
 import type { AssetDocument } from './document.ts';

@@ -1,7 +1,6 @@
-import { milliseconds } from '../../core/base/duration.ts';
+import { bytesOf as bytesIn, milliseconds } from '../../core/base/config-fields.ts';
 import { unlessRefused } from '../../core/base/fault.ts';
-import { regularly } from '../../core/base/regularly.ts';
-import { bytesOf as bytesIn } from '../../core/base/size.ts';
+import { regularly } from '../../core/base/timing.ts';
 import type { Stop } from '../../core/plugin/plugin.ts';
 import { type Amount, Removed } from '../../core/plugin/sweep-counts.ts';
 import type { ListQuery } from '../../core/ports/store.ts';

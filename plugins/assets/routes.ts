@@ -1,14 +1,14 @@
 import { Type } from '@sinclair/typebox';
 import { type AnyElysia, Elysia } from 'elysia';
 import { Fault, hasCode } from '../../core/base/fault.ts';
+import { userTagsSchema } from '../../core/base/name.ts';
 import { idOrNone } from '../../core/base/secrets.ts';
 import { authenticate, authenticator, type Principal } from '../../core/http/auth.ts';
 import { bodyReader } from '../../core/http/body.ts';
 import type { Caller } from '../../core/http/caller.ts';
 import { says } from '../../core/http/http.ts';
+import { listAnswer, listParameters, resourceList } from '../../core/http/list.ts';
 import { json, nothing } from '../../core/http/operation.ts';
-import { listAnswer, listParameters, resourceList } from '../../core/http/pagination.ts';
-import { userTagsSchema } from '../../core/http/user-tags.ts';
 import type { StoredResource } from '../../core/ports/store.ts';
 import { asset } from './asset.ts';
 import { type AssetDocument, assetKind, assetOf } from './document.ts';

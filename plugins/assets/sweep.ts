@@ -1,5 +1,5 @@
-import { milliseconds } from '../../core/base/duration.ts';
-import { regularly } from '../../core/base/regularly.ts';
+import { milliseconds } from '../../core/base/config-fields.ts';
+import { regularly } from '../../core/base/timing.ts';
 import type { Stop } from '../../core/plugin/plugin.ts';
 import { countRemoved, Removed } from '../../core/plugin/sweep-counts.ts';
 import { type BlobFacts, blobLimits, type UnfinishedUpload } from '../../core/ports/blobs.ts';

@@ -1,4 +1,4 @@
-import { every } from '../../core/base/every.ts';
+import { every } from '../../core/base/timing.ts';
 import type { EventFeed } from '../../core/plugin/events.ts';
 import type { Clock } from '../../core/ports/clock.ts';
 import type { LoggedEvent } from '../../core/ports/store.ts';

@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox';
 import { Elysia } from 'elysia';
+import { limitSchema } from '../../core/base/config-fields.ts';
 import { Fault } from '../../core/base/fault.ts';
-import { limitSchema } from '../../core/base/limit-schema.ts';
 import { nearMiss } from '../../core/base/near-miss.ts';
 import { authenticate, authenticator } from '../../core/http/auth.ts';
 import { says } from '../../core/http/http.ts';

@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox';
-import { durationSchema } from '../../core/base/duration.ts';
+import { durationSchema } from '../../core/base/config-fields.ts';
 
 export const config = Type.Object({
   idleTimeout: durationSchema({

@@ -1,6 +1,6 @@
-import { milliseconds } from '../../core/base/duration.ts';
+import { milliseconds } from '../../core/base/config-fields.ts';
 import { Fault } from '../../core/base/fault.ts';
-import { retryAfter } from '../../core/base/retry-after.ts';
+import { retryAfter } from '../../core/base/http-date.ts';
 import type { OutboundAnswer, OutboundFailure, OutboundReason } from '../../core/ports/outbound.ts';
 import type { AssetFile } from '../assets/contract.ts';
 import type { TaskResult, TaskWork } from '../tasks/contract.ts';

@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox';
-import { limitSchema } from '../../core/base/limit-schema.ts';
+import { limitSchema } from '../../core/base/config-fields.ts';
 import type { Kit } from '../../core/plugin/plugin.ts';
 
 export const config = Type.Object({

@@ -1,6 +1,6 @@
 import { hasCode, isRefusal, unlessRefused } from '../../core/base/fault.ts';
 import { valuesOf } from '../../core/base/limit-table.ts';
-import { pause } from '../../core/base/pause.ts';
+import { pause } from '../../core/base/timing.ts';
 import type { CommandOf } from '../../core/plugin/actor.ts';
 import type { Push, pushMachine } from '../../machines/push.ts';
 import { streams } from '../streams/contract.ts';

@@ -1,6 +1,6 @@
 import { unlessRefused } from '../../core/base/fault.ts';
-import { regularly } from '../../core/base/regularly.ts';
 import { sideBySide } from '../../core/base/side-by-side.ts';
+import { regularly } from '../../core/base/timing.ts';
 import type { LostNode } from '../../core/plugin/nodes.ts';
 import type { Stop } from '../../core/plugin/plugin.ts';
 import { rowPages } from '../../core/plugin/row-pages.ts';

@@ -6,8 +6,8 @@ import { authenticate, authenticator } from '../../core/http/auth.ts';
 import { bodyReader } from '../../core/http/body.ts';
 import { says } from '../../core/http/http.ts';
 import { idempotent } from '../../core/http/idempotency.ts';
+import { listAnswer, listParameters, resourceList } from '../../core/http/list.ts';
 import { json, nothing } from '../../core/http/operation.ts';
-import { listAnswer, listParameters, resourceList } from '../../core/http/pagination.ts';
 import type { MultistreamKit } from './config.ts';
 import { kind, type Target, targetSchema, targetsOf, urlProblem, urlSchema } from './target.ts';
 

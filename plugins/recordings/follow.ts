@@ -1,4 +1,4 @@
-import { milliseconds } from '../../core/base/duration.ts';
+import { milliseconds } from '../../core/base/config-fields.ts';
 import { hasCode, unlessRefused } from '../../core/base/fault.ts';
 import type { LoggedEvent } from '../../core/ports/store.ts';
 import type { SessionFacts } from '../streams/contract.ts';

@@ -1,5 +1,5 @@
 import { unlessRefused } from '../../core/base/fault.ts';
-import { regularly } from '../../core/base/regularly.ts';
+import { regularly } from '../../core/base/timing.ts';
 import type { Stop } from '../../core/plugin/plugin.ts';
 import type { StoredResource } from '../../core/ports/store.ts';
 import { assets } from '../assets/contract.ts';

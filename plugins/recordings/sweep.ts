@@ -1,4 +1,4 @@
-import { regularly } from '../../core/base/regularly.ts';
+import { regularly } from '../../core/base/timing.ts';
 import type { Stop } from '../../core/plugin/plugin.ts';
 import { services } from '../../core/plugin/services.ts';
 import { countRemoved, Removed } from '../../core/plugin/sweep-counts.ts';

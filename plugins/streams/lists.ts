@@ -1,11 +1,10 @@
 import { type AnyElysia, Elysia } from 'elysia';
 import { authenticate, authenticator } from '../../core/http/auth.ts';
 import type { Caller } from '../../core/http/caller.ts';
-import { type FilterField, filterBy } from '../../core/http/filters.ts';
 import { says } from '../../core/http/http.ts';
+import { listAnswer, listParameters, resourceList } from '../../core/http/list.ts';
 import { flagSchema, json } from '../../core/http/operation.ts';
-import { listAnswer, listParameters, resourceList } from '../../core/http/pagination.ts';
-import { flagOf, invalidQuery } from '../../core/http/query.ts';
+import { type FilterField, filterBy, flagOf, invalidQuery } from '../../core/http/query.ts';
 import type { StoredResource } from '../../core/ports/store.ts';
 import { owned, sessionNotFound } from './change.ts';
 import { stream } from './contract.ts';

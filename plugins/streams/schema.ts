@@ -1,8 +1,7 @@
 import { type TObject, type TSchema, Type } from '@sinclair/typebox';
-import { milliseconds } from '../../core/base/duration.ts';
-import { nameSchema } from '../../core/base/name.ts';
+import { milliseconds } from '../../core/base/config-fields.ts';
+import { nameSchema, userTagsSchema } from '../../core/base/name.ts';
 import { idSchema, momentSchema } from '../../core/http/operation.ts';
-import { userTagsSchema } from '../../core/http/user-tags.ts';
 import type { DerivationSet, FieldSet } from '../../core/plugin/resource.ts';
 import type { StreamsKit } from './kit.ts';
 

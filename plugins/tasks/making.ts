@@ -1,4 +1,4 @@
-import { milliseconds } from '../../core/base/duration.ts';
+import { milliseconds } from '../../core/base/config-fields.ts';
 import { Fault, hasCode, unlessRefused } from '../../core/base/fault.ts';
 import { quota } from '../../core/http/quota.ts';
 import { type Tasks, taskKinds } from './contract.ts';

@@ -5,8 +5,8 @@ import { authenticate, authenticator, type Principal } from '../../core/http/aut
 import type { Caller } from '../../core/http/caller.ts';
 import { says } from '../../core/http/http.ts';
 import { idempotent } from '../../core/http/idempotency.ts';
+import { listAnswer, listParameters, resourceList } from '../../core/http/list.ts';
 import { json } from '../../core/http/operation.ts';
-import { listAnswer, listParameters, resourceList } from '../../core/http/pagination.ts';
 import { type Renewal, taskKinds, taskSchema } from './contract.ts';
 import { type TaskDocument, taskKind, taskOf } from './document.ts';
 import type { TasksKit } from './kit.ts';

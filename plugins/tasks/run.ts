@@ -1,4 +1,4 @@
-import { milliseconds } from '../../core/base/duration.ts';
+import { milliseconds } from '../../core/base/config-fields.ts';
 import { Fault, isRefusal } from '../../core/base/fault.ts';
 import { uuid } from '../../core/base/ids.ts';
 import { effect } from '../../core/plugin/plugin.ts';

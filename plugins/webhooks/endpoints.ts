@@ -1,4 +1,4 @@
-import { milliseconds } from '../../core/base/duration.ts';
+import { milliseconds } from '../../core/base/config-fields.ts';
 import { isRefusal } from '../../core/base/fault.ts';
 import { services } from '../../core/plugin/services.ts';
 import { token } from '../../core/plugin/token.ts';

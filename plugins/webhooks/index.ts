@@ -1,5 +1,5 @@
-import { milliseconds } from '../../core/base/duration.ts';
-import { regularly } from '../../core/base/regularly.ts';
+import { milliseconds } from '../../core/base/config-fields.ts';
+import { regularly } from '../../core/base/timing.ts';
 import { authenticator } from '../../core/http/auth.ts';
 import { definePlugin, type Stop } from '../../core/plugin/plugin.ts';
 import { services } from '../../core/plugin/services.ts';

@@ -1,4 +1,4 @@
-import { milliseconds } from '../../core/base/duration.ts';
+import { milliseconds } from '../../core/base/config-fields.ts';
 import type { OutboundReason } from '../../core/ports/outbound.ts';
 import type { WebhooksKit } from './kit.ts';
 import { webhookLimits } from './limits.ts';

@@ -15,8 +15,8 @@ import type { NodeAddress } from '../cluster/command.ts';
 import type { ActorTypes } from './actor-types.ts';
 import { EventHub } from './events.ts';
 import { ActorHost, type HostOptions } from './host.ts';
+import type { JobQueue } from './jobs/queue.ts';
 import type { StepCounts } from './step-counts.ts';
-import type { Workshop } from './workshop.ts';
 
 /** Who runs the actors, and what of their lives others have to do with. */
 export interface ActorRuntime {
@@ -152,7 +152,7 @@ export interface RuntimeOptions {
   /** Actors kept restored in memory. */
   readonly hotActors: number;
   readonly counts: StepCounts;
-  readonly work: Workshop;
+  readonly work: JobQueue;
   readonly probe?: HostOptions['probe'];
   /** Sees to the orders of committed steps, wherever they are to be carried out. */
   runOrders(orders: readonly Order[]): void;

@@ -6,15 +6,14 @@ import { begin, conclude, type JobResult, type Step, step, thaw } from '../../co
 import type { Clock } from '../../core/ports/clock.ts';
 import type { Job, JobWrite } from '../../core/ports/jobs.ts';
 import type { CommitOutcome, Lease, LoggedEvent, Order, StepCommit, Store } from '../../core/ports/store.ts';
-import { idOf, nameOf } from './actor-name.ts';
+import { idOf, nameOf, partitionOf } from './actor-name.ts';
 import type { ActorTypes } from './actor-types.ts';
 import { HotActors } from './hot.ts';
-import { partitionOf } from './partition.ts';
+import type { JobQueue } from './jobs/queue.ts';
 import { refusals } from './refusals.ts';
 import { stepCommit, timerCause, viewOf } from './step-commit.ts';
 import type { StepCounts } from './step-counts.ts';
 import { TimerQueue, timerRetry } from './timers.ts';
-import type { Workshop } from './workshop.ts';
 
 /** Attempts at a step that loses a race. */
 const maxConflicts = 5;
@@ -220,7 +219,6 @@ export class ActorHost implements Actors {
     const jobs = wanted.length === 0 ? [] : this.#prepared(wanted, { at, isResult: finish !== undefined });
     const began = clock.now();
     const outcome = await store.commit({ ...commit, jobs }).catch((error: unknown) => {
-      work?.dropped(jobs);
       // Whether it was written is unknown: the next step must read what the store holds.
       this.#hot.drop(actor);
       counts?.count(entry.type.type, 'failed');
@@ -229,7 +227,6 @@ export class ActorHost implements Actors {
     counts?.committed(clock.now() - began);
     counts?.count(entry.type.type, outcome.outcome);
     this.#options.probe?.('after commit', actor);
-    if (outcome.outcome !== 'ok') work?.dropped(jobs);
     if (outcome.outcome === 'fenced') {
       this.#options.onFenced(partition);
       throw refusals.stopping('Another process has taken over; nothing was written.');
@@ -248,12 +245,12 @@ export class ActorHost implements Actors {
     }
     if (orders.length > 0) this.#options.onOrders(orders);
     if (jobs.length > 0 || cancels.length > 0) {
-      work?.committed({ actor, at, jobs, claimed: outcome.claimed ?? [], cancels });
+      work?.committed({ at, jobs, cancels });
     }
     return outcome;
   }
 
-  #prepared(...[named, options]: Parameters<Workshop['prepare']>): JobWrite[] {
+  #prepared(...[named, options]: Parameters<JobQueue['prepare']>): JobWrite[] {
     const { work } = this.#options;
     if (!work) throw new Error(`nobody does ${named[0]?.kind} here`);
     return work.prepare(named, options);
@@ -338,7 +335,7 @@ export interface HostOptions {
   onFenced(partition: number): void;
   readonly counts?: StepCounts;
   /** Takes the work that machines ask for. */
-  readonly work?: Workshop;
+  readonly work?: JobQueue;
   /** For crash tests: called at each point of a step; may throw to stop there. */
   readonly probe?: (point: 'before commit' | 'after commit' | 'before effects', actor: string) => void;
 }

@@ -1,5 +1,5 @@
 import type { Log } from '../../core/base/log.ts';
-import { regularly } from '../../core/base/regularly.ts';
+import { regularly } from '../../core/base/timing.ts';
 import { forgetExpired } from '../../core/http/idempotency.ts';
 import type { Clock } from '../../core/ports/clock.ts';
 import type { Store } from '../../core/ports/store.ts';

@@ -1,6 +1,6 @@
-import { every } from '../../core/base/every.ts';
 import { valuesOf } from '../../core/base/limit-table.ts';
 import type { Log } from '../../core/base/log.ts';
+import { every } from '../../core/base/timing.ts';
 import type { Stop } from '../../core/plugin/plugin.ts';
 import type { Clock } from '../../core/ports/clock.ts';
 import { engineLimits } from './limits.ts';

@@ -1,7 +1,7 @@
 import { driversOf } from '../../config/drivers.ts';
 import type { Config } from '../../config/schema.ts';
 import { cidr } from '../../core/base/cidr.ts';
-import { milliseconds } from '../../core/base/duration.ts';
+import { milliseconds } from '../../core/base/config-fields.ts';
 import type { Log } from '../../core/base/log.ts';
 import type { Clock } from '../../core/ports/clock.ts';
 import { DiskWatch } from '../disk/disk-watch.ts';

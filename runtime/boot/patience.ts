@@ -1,7 +1,7 @@
 import { Fault } from '../../core/base/fault.ts';
 import { valuesOf } from '../../core/base/limit-table.ts';
 import type { Log } from '../../core/base/log.ts';
-import { pause } from '../../core/base/pause.ts';
+import { pause } from '../../core/base/timing.ts';
 import type { Clock } from '../../core/ports/clock.ts';
 import { engineLimits } from './limits.ts';
 

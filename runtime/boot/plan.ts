@@ -4,8 +4,7 @@ import type { Plugin } from '../../core/plugin/plugin.ts';
 import { services } from '../../core/plugin/services.ts';
 import { settingsOf } from '../../core/plugin/settings.ts';
 import type { Token } from '../../core/plugin/token.ts';
-import { invokeProblems } from '../actors/jobs/invokes.ts';
-import { jobKind } from '../actors/jobs/kind.ts';
+import { invokeProblems, jobKind } from '../actors/jobs/kind.ts';
 
 export interface ConfiguredPlugin {
   readonly plugin: Plugin;

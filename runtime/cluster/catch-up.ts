@@ -1,7 +1,7 @@
 import { Fault } from '../../core/base/fault.ts';
 import type { Log } from '../../core/base/log.ts';
 import type { Clock } from '../../core/ports/clock.ts';
-import { partitionOf } from '../actors/partition.ts';
+import { partitionOf } from '../actors/actor-name.ts';
 import { isWorthTelling, retried } from './retried.ts';
 
 /**

@@ -1,16 +1,15 @@
 import { Fault, hasCode } from '../../core/base/fault.ts';
 import { uuid } from '../../core/base/ids.ts';
 import type { Log } from '../../core/base/log.ts';
-import { pause } from '../../core/base/pause.ts';
+import { pause } from '../../core/base/timing.ts';
 import type { Actors, ActorType } from '../../core/plugin/actor.ts';
 import { type JobResult, thaw } from '../../core/plugin/step.ts';
 import type { Bus } from '../../core/ports/bus.ts';
 import type { Clock } from '../../core/ports/clock.ts';
 import type { Job } from '../../core/ports/jobs.ts';
 import type { Store } from '../../core/ports/store.ts';
-import { idOf, nameOf } from '../actors/actor-name.ts';
+import { idOf, nameOf, partitionOf } from '../actors/actor-name.ts';
 import type { ActorTypes } from '../actors/actor-types.ts';
-import { partitionOf } from '../actors/partition.ts';
 import { refusals } from '../actors/refusals.ts';
 import { viewOf } from '../actors/step-commit.ts';
 import { type Answer, thrownFault, unknownOutcome } from './answer.ts';

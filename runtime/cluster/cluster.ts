@@ -9,8 +9,8 @@ import type { Volatile } from '../../core/ports/volatile.ts';
 import type { ActorTypes } from '../actors/actor-types.ts';
 import type { EventHub } from '../actors/events.ts';
 import type { HostOptions } from '../actors/host.ts';
+import type { JobQueue } from '../actors/jobs/queue.ts';
 import type { StepCounts } from '../actors/step-counts.ts';
-import type { Workshop } from '../actors/workshop.ts';
 import { CatchUp } from './catch-up.ts';
 import { ClusterActors } from './cluster-actors.ts';
 import { measureCluster } from './cluster-metrics.ts';
@@ -187,7 +187,7 @@ export interface ClusterOptions {
   readonly hub: EventHub;
   /** Of what this node commits. */
   readonly own: EventHub;
-  readonly work: Workshop;
+  readonly work: JobQueue;
   readonly partitions: number;
   /** Actors of all partitions that are kept in memory. */
   readonly hotActors: number;

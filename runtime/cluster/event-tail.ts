@@ -1,5 +1,5 @@
-import { every } from '../../core/base/every.ts';
 import type { Log } from '../../core/base/log.ts';
+import { every } from '../../core/base/timing.ts';
 import type { Clock } from '../../core/ports/clock.ts';
 import type { LoggedEvent, Store } from '../../core/ports/store.ts';
 import type { Volatile } from '../../core/ports/volatile.ts';

@@ -1,8 +1,7 @@
 import { Fault } from '../../core/base/fault.ts';
 import { thaw } from '../../core/plugin/step.ts';
 import type { LogRecord } from '../../core/ports/bus.ts';
-import { idOf } from '../actors/actor-name.ts';
-import { partitionOf } from '../actors/partition.ts';
+import { idOf, partitionOf } from '../actors/actor-name.ts';
 import { refusals } from '../actors/refusals.ts';
 import { viewOf } from '../actors/step-commit.ts';
 import { type Answer, faultData, mistake, unknownOutcome } from './answer.ts';

@@ -1,7 +1,6 @@
 import { Fault } from '../../core/base/fault.ts';
 import type { LogRange, LogRecord } from '../../core/ports/bus.ts';
-import { idOf } from '../actors/actor-name.ts';
-import { partitionOf } from '../actors/partition.ts';
+import { idOf, partitionOf } from '../actors/actor-name.ts';
 import { Deadlines } from './deadlines.ts';
 import { Intake } from './intake.ts';
 import { clusterLimits } from './limits.ts';

@@ -4,8 +4,8 @@ import type { Clock } from '../../core/ports/clock.ts';
 import type { CommitOutcome, Order, Store } from '../../core/ports/store.ts';
 import type { ActorTypes } from '../actors/actor-types.ts';
 import type { HostOptions } from '../actors/host.ts';
+import type { JobQueue } from '../actors/jobs/queue.ts';
 import type { StepCounts } from '../actors/step-counts.ts';
-import type { Workshop } from '../actors/workshop.ts';
 import type { FaultData } from './answer.ts';
 import type { EventTail } from './event-tail.ts';
 import type { HandedOn } from './hand-on.ts';
@@ -27,7 +27,7 @@ export interface PartitionParts {
   readonly hotActors: number;
   readonly mail: Mail;
   readonly tail: EventTail;
-  readonly work: Workshop;
+  readonly work: JobQueue;
   readonly counts?: StepCounts;
   readonly probe?: HostOptions['probe'];
   handOn(entries: readonly HandedOn[]): Promise<void>;

@@ -1,4 +1,4 @@
-import { pause } from '../../core/base/pause.ts';
+import { pause } from '../../core/base/timing.ts';
 import type { Clock } from '../../core/ports/clock.ts';
 import type { CommitOutcome } from '../../core/ports/store.ts';
 import { Changes } from './changes.ts';

@@ -1,7 +1,7 @@
 import type { Log } from '../../core/base/log.ts';
 import type { Clock } from '../../core/ports/clock.ts';
 import type { Order, Store } from '../../core/ports/store.ts';
-import type { CommittedJobs } from '../actors/workshop.ts';
+import type { CommittedJobs } from '../actors/jobs/queue.ts';
 import { Changes } from './changes.ts';
 import type { HandedOn } from './hand-on.ts';
 import { clusterLimits } from './limits.ts';
@@ -114,8 +114,8 @@ export class Relay {
       if (numbers.length > 0) await this.#surely(() => outbox.settle(partition, numbers));
     }
     if (signal.aborted) return;
-    for (const { actor, at, jobs, cancels } of entries) {
-      if (jobs.length + cancels.length > 0) work?.({ actor, at, jobs, claimed: [], cancels });
+    for (const { at, jobs, cancels } of entries) {
+      if (jobs.length + cancels.length > 0) work?.({ at, jobs, cancels });
     }
   }
 

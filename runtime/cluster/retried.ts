@@ -1,4 +1,4 @@
-import { pause } from '../../core/base/pause.ts';
+import { pause } from '../../core/base/timing.ts';
 import type { Clock } from '../../core/ports/clock.ts';
 
 import { clusterLimits } from './limits.ts';

@@ -1,7 +1,7 @@
 import { dirname } from 'node:path';
-import { every } from '../../core/base/every.ts';
 import type { Log } from '../../core/base/log.ts';
 import type { Metrics } from '../../core/base/metrics.ts';
+import { every } from '../../core/base/timing.ts';
 import type { Clock } from '../../core/ports/clock.ts';
 import { diskLimits } from './limits.ts';
 import { type DiskLook, type DiskState, lookAtDisk } from './look.ts';

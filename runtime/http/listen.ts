@@ -1,7 +1,7 @@
 import { Fault } from '../../core/base/fault.ts';
 import type { Log } from '../../core/base/log.ts';
 import { faultResponse, type HttpCore } from '../../core/http/http.ts';
-import type { Peers } from '../../core/http/peers.ts';
+import type { Peers } from '../../core/http/caller.ts';
 import type { NodeGate } from '../nodes/node-gate.ts';
 import { ServedRequest } from './served-request.ts';
 import { serveHttp } from './server.ts';

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { idOf } from '../../runtime/actors/actor-name.ts';
-import { partitionOf } from '../../runtime/actors/partition.ts';
+import { idOf, partitionOf } from '../../runtime/actors/actor-name.ts';
 import { clusterLimits } from '../../runtime/cluster/limits.ts';
 import { clusterNodes, type Nodes, partitions } from './nodes.ts';
 import { tally } from './tally.ts';

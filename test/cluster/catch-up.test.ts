@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { partitionOf } from '../../runtime/actors/partition.ts';
+import { partitionOf } from '../../runtime/actors/actor-name.ts';
 import { CatchUp } from '../../runtime/cluster/catch-up.ts';
 import { virtualClock } from '../../runtime/drivers/clock/virtual.ts';
 import { silentLog } from '../kit/silent-log.ts';

@@ -1,4 +1,4 @@
-import { milliseconds } from '../../core/base/duration.ts';
+import { milliseconds } from '../../core/base/config-fields.ts';
 import { jsonLog } from '../../core/base/log.ts';
 import { Metrics } from '../../core/base/metrics.ts';
 import type { Actors } from '../../core/plugin/actor.ts';
@@ -103,7 +103,6 @@ export async function clusterNodes({
           }));
         },
         committed: () => {},
-        dropped: () => {},
       },
       hotActors: options.hotActors ?? 100,
       runOrders(given) {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { Fault } from '../../core/base/fault.ts';
 import type { CommitOutcome, StepCommit } from '../../core/ports/store.ts';
-import { partitionOf } from '../../runtime/actors/partition.ts';
+import { partitionOf } from '../../runtime/actors/actor-name.ts';
 import { clusterLimits } from '../../runtime/cluster/limits.ts';
 import { clusterNodes, type Nodes, partitions } from './nodes.ts';
 import { tally } from './tally.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { Fault } from '../../core/base/fault.ts';
-import { partitionOf } from '../../runtime/actors/partition.ts';
+import { partitionOf } from '../../runtime/actors/actor-name.ts';
 import { clusterLimits } from '../../runtime/cluster/limits.ts';
 import { clusterNodes, partitions } from './nodes.ts';
 import { tally } from './tally.ts';

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { StepCommit } from '../../core/ports/store.ts';
-import { partitionOf } from '../../runtime/actors/partition.ts';
+import { partitionOf } from '../../runtime/actors/actor-name.ts';
 import { clusterLimits } from '../../runtime/cluster/limits.ts';
 import { bareBroadcast, broadcastScript, publish, settings } from '../kit/broadcast-actor.ts';
 import { type ClusterNode, clusterNodes, type Nodes, partitions } from './nodes.ts';

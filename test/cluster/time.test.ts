@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { partitionOf } from '../../runtime/actors/partition.ts';
+import { partitionOf } from '../../runtime/actors/actor-name.ts';
 import { LogTime } from '../../runtime/cluster/log-time.ts';
 import { clusterNodes, partitions } from './nodes.ts';
 import { tally } from './tally.ts';

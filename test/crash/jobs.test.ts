@@ -8,7 +8,7 @@ import type { AnyEffect, Kit } from '../../core/plugin/plugin.ts';
 import { ActorTypes } from '../../runtime/actors/actor-types.ts';
 import { ActorHost, type HostOptions } from '../../runtime/actors/host.ts';
 import { jobKind } from '../../runtime/actors/jobs/kind.ts';
-import { freeJobs } from '../../runtime/actors/jobs/lost-nodes.ts';
+import { freeJobs } from '../../runtime/actors/jobs/leases.ts';
 import { JobWorkers } from '../../runtime/actors/jobs/workers.ts';
 import { virtualClock } from '../../runtime/drivers/clock/virtual.ts';
 import { sqliteStore } from '../../runtime/drivers/store/sqlite/index.ts';

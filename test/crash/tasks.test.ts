@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { pause } from '../../core/base/pause.ts';
+import { pause } from '../../core/base/timing.ts';
 import { definePlugin, type Kit, type Plugin } from '../../core/plugin/plugin.ts';
 import { offer } from '../../core/plugin/token.ts';
 import type { Jobs } from '../../core/ports/jobs.ts';

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { cidr } from '../../core/base/cidr.ts';
-import { callers } from '../../core/http/caller.ts';
-import { peers } from '../../core/http/peers.ts';
+import { callers, peers } from '../../core/http/caller.ts';
 
 const shown = 'http://localhost:8080';
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { newPlaybackId, newStreamKey, uuid } from '../../core/base/ids.ts';
-import { nameBeside, partitionOf } from '../../runtime/actors/partition.ts';
+import { nameBeside, partitionOf } from '../../runtime/actors/actor-name.ts';
 import { sqliteStore } from '../../runtime/drivers/store/sqlite/index.ts';
 import { row, step } from '../conformance/store/fixtures.ts';
 import { allPlugins } from '../kit/all-plugins.ts';

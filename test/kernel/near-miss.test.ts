@@ -1,7 +1,7 @@
 import { Elysia } from 'elysia';
 import { describe, expect, it } from 'vitest';
 import { didYouMeanScheme, nearMiss } from '../../core/base/near-miss.ts';
-import { nearPath } from '../../core/http/near-path.ts';
+import { nearPath } from '../../core/http/routes.ts';
 
 describe('a near miss', () => {
   it.each([

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { cidr, plainAddress } from '../../core/base/cidr.ts';
-import { maxProxies, peers } from '../../core/http/peers.ts';
+import { maxProxies, peers } from '../../core/http/caller.ts';
 
 const trusted = ['10.0.0.0/8', '2001:db8::/32'].flatMap((text) => cidr(text) ?? []);
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { regularly } from '../../core/base/regularly.ts';
+import { regularly } from '../../core/base/timing.ts';
 import { virtualClock } from '../../runtime/drivers/clock/virtual.ts';
 
 function begun(work?: (signal: AbortSignal, turn: number) => Promise<void>) {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { retryAfter } from '../../core/base/retry-after.ts';
+import { retryAfter } from '../../core/base/http-date.ts';
 
 const now = Date.UTC(2026, 10, 22, 8, 49, 30, 500);
 

@@ -214,25 +214,6 @@ describe('workers of several nodes', () => {
     expect(await store.jobs.totals()).toEqual([]);
   });
 
-  it('come back to a job whose commit was not answered, also when they had another to do before', async () => {
-    const { commit } = await steps(store);
-    const worker = await node('one', { work: 10 });
-    await clock.advance(0);
-    const wanted = [{ child: 'work', kind, id: 'j1', input: {} }];
-    const jobs = worker.prepare(wanted, { at: start, isResult: false });
-    expect(jobs).toMatchObject([{ lease: { until: start + 6000 } }]);
-    await commit({ jobs });
-    worker.dropped(jobs);
-    await commit({ jobs: [job('j2', { due: start + 1000 })] }, 'a/2');
-    const later = [job('j2', { due: start + 1000 })];
-    worker.committed({ actor: 'a/2', at: start, jobs: later, claimed: [], cancels: [] });
-    await clock.advance(60_000);
-    expect(work.map(({ id, from }) => [id, from - start])).toEqual([
-      ['j2', 1000],
-      ['j1', 6000],
-    ]);
-  });
-
   it('come back to what they claimed and could not hand back', async () => {
     const { commit } = await steps(store);
     await commit({ jobs: [job('j1'), job('j2', { due: start + 7000 })] });

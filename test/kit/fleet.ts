@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { milliseconds } from '../../core/base/duration.ts';
+import { milliseconds } from '../../core/base/config-fields.ts';
 import { jsonLog } from '../../core/base/log.ts';
 import type { Actors } from '../../core/plugin/actor.ts';
 import type { Role } from '../../core/plugin/nodes.ts';

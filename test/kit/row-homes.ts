@@ -1,5 +1,5 @@
 import type { ResourceReader, RowPlace, Store, StoredResource } from '../../core/ports/store.ts';
-import { partitionOf } from '../../runtime/actors/partition.ts';
+import { partitionOf } from '../../runtime/actors/actor-name.ts';
 
 /**
  * Sees to it that readers who say where a row is are right: a store on one shard finds it wherever it is, one on several

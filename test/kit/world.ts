@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { cidr } from '../../core/base/cidr.ts';
-import { milliseconds } from '../../core/base/duration.ts';
+import { milliseconds } from '../../core/base/config-fields.ts';
 import { jsonLog } from '../../core/base/log.ts';
 import type { AnyEffect, Plugin } from '../../core/plugin/plugin.ts';
 import { services } from '../../core/plugin/services.ts';

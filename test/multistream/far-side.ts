@@ -1,5 +1,5 @@
 import type { Socket } from 'bun';
-import { every } from '../../core/base/every.ts';
+import { every } from '../../core/base/timing.ts';
 import { systemClock } from '../../runtime/drivers/clock/system.ts';
 import { Arena, type MediaSink } from '../../runtime/media/publish/sink.ts';
 import { encodeAmf0 } from '../../runtime/media/rtmp/amf0.ts';

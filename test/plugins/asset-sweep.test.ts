@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { milliseconds } from '../../core/base/duration.ts';
+import { milliseconds } from '../../core/base/config-fields.ts';
 import { uuid } from '../../core/base/ids.ts';
 import { Metrics } from '../../core/base/metrics.ts';
 import type { Amount } from '../../core/plugin/sweep-counts.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { type Area, type Picture, readFrameNumber, SQUARES } from '../../demo/frame-number.ts';
+import { type Area, type Picture, readFrameNumber, SQUARES } from '../kit/frame-number.ts';
 
 const NUMBERS = [0, 1, 719, 0x5555, 0xaaaa, 0xffff];
 

@@ -2,8 +2,8 @@ import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Clip, readFlvFile } from '../../demo/flv-file.ts';
-import { SQUARES } from '../../demo/frame-number.ts';
 import { encode } from '../e2e/harness/encoders.ts';
+import { SQUARES } from '../kit/frame-number.ts';
 import { enhancedClip } from '../publisher/enhanced-clip.ts';
 
 export interface PaintedOptions {
@@ -67,7 +67,7 @@ export async function paintFile(path: string, options: PaintedOptions = {}): Pro
 
 const endingOf = ({ codec }: PaintedOptions) => (codec === 'h265' ? '.mp4' : '.flv');
 
-/** The filters that paint what demo/make-clip.ts paints. */
+/** The filters that paint what test/kit/clip/make-clip.ts paints. */
 function paint(width: number, height: number): string[] {
   const { frameWidth, frameHeight, bits, size, pitch, left, top, margin } = SQUARES;
   const [wide, high] = [width / frameWidth, height / frameHeight];

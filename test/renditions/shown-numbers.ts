@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFrameNumber } from '../../demo/frame-number.ts';
+import { readFrameNumber } from '../kit/frame-number.ts';
 import { presentationTimes, runOf, type SeenSegment } from './variants.ts';
 
 /** A picture of a variant. */

@@ -67,7 +67,7 @@ export function switchingSite(): AsyncDisposable & { url(playlist: string): stri
     '/hls.js': () => Bun.file(join(root, 'node_modules/hls.js/dist/hls.min.js')).text(),
     '/frame-number.js': async () =>
       new Bun.Transpiler({ loader: 'ts' }).transformSync(
-        await Bun.file(join(root, 'demo/frame-number.ts')).text(),
+        await Bun.file(join(root, 'test/kit/frame-number.ts')).text(),
       ),
     '/recorder.js': async () => recorder,
     '/page.js': async () => script,

@@ -1,8 +1,7 @@
-import { pause } from '../../core/base/pause.ts';
+import { pause } from '../../core/base/timing.ts';
 import { systemClock } from '../../runtime/drivers/clock/system.ts';
 import { until } from '../e2e/harness/wait.ts';
-import type { InitTrack, ParsedRun } from '../hls/boxes.ts';
-import { readFragments } from '../hls/boxes.ts';
+import { type InitTrack, type ParsedRun, readFragments } from '../hls/boxes.ts';
 import type { ListedSegment, PlaylistOptions } from '../hls/checker.ts';
 import { Follower } from '../hls/follower.ts';
 import { attributes, must } from '../hls/rules.ts';

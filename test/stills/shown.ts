@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { type Picture, readFrameNumber } from '../../demo/frame-number.ts';
+import { type Picture, readFrameNumber } from '../kit/frame-number.ts';
 
 /** A picture as pixels, whatever its format; it is decoded by ffmpeg. */
 export async function pixelsOf(

@@ -1,8 +1,8 @@
 import { createRequire } from 'node:module';
 import type { Browser, Page } from 'playwright-core';
-import { readFrameNumber } from '../../demo/frame-number.ts';
 import { paint } from '../e2e/harness/chromium.ts';
 import { until } from '../e2e/harness/wait.ts';
+import { readFrameNumber } from '../kit/frame-number.ts';
 
 /** A page that plays one film, by hls.js or, an mp4, by the browser alone. */
 export interface FilmPage extends AsyncDisposable {

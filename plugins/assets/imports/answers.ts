@@ -1,5 +1,5 @@
 import type { Fault } from '../../../core/base/fault.ts';
-import { retryAfter } from '../../../core/base/retry-after.ts';
+import { retryAfter } from '../../../core/base/http-date.ts';
 import type { OutboundFailure, OutboundReason, OutboundStream } from '../../../core/ports/outbound.ts';
 import { assetLimits } from '../limits.ts';
 import { broken, failed, tooLarge } from './faults.ts';

@@ -1,7 +1,6 @@
-import { milliseconds } from '../../../core/base/duration.ts';
+import { milliseconds, bytesOf } from '../../../core/base/config-fields.ts';
 import { Fault, hasCode } from '../../../core/base/fault.ts';
 import { uuid } from '../../../core/base/ids.ts';
-import { bytesOf } from '../../../core/base/size.ts';
 import { services } from '../../../core/plugin/services.ts';
 import type { ReceivedFile } from '../../../core/ports/intake.ts';
 import type { TaskKind, TaskResult, TaskWork } from '../../tasks/contract.ts';

@@ -7,7 +7,7 @@ import { says } from '../../../core/http/http.ts';
 import { idempotent } from '../../../core/http/idempotency.ts';
 import { json } from '../../../core/http/operation.ts';
 import type { Quota } from '../../../core/http/quota.ts';
-import { userTagsSchema } from '../../../core/http/user-tags.ts';
+import { userTagsSchema } from '../../../core/base/name.ts';
 import { services } from '../../../core/plugin/services.ts';
 import { taskSchema, tasks } from '../../tasks/contract.ts';
 import { assetOf } from '../document.ts';

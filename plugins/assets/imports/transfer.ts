@@ -1,4 +1,4 @@
-import { pause } from '../../../core/base/pause.ts';
+import { pause } from '../../../core/base/timing.ts';
 import type { Clock } from '../../../core/ports/clock.ts';
 import type { Outbound, OutboundFailure, OutboundStream } from '../../../core/ports/outbound.ts';
 import { faultOfFailure, faultOfStatus } from './answers.ts';

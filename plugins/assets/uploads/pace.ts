@@ -1,4 +1,4 @@
-import { bytesOf } from '../../../core/base/size.ts';
+import { bytesOf } from '../../../core/base/config-fields.ts';
 import type { Pace } from '../../../core/ports/intake.ts';
 import type { AssetsKit } from '../kit.ts';
 import { assetLimits } from '../limits.ts';

@@ -1,5 +1,5 @@
+import { bytesOf } from '../../../core/base/config-fields.ts';
 import { uuid } from '../../../core/base/ids.ts';
-import { bytesOf } from '../../../core/base/size.ts';
 import { authenticator } from '../../../core/http/auth.ts';
 import { hold } from '../../../core/http/hold.ts';
 import { services } from '../../../core/plugin/services.ts';

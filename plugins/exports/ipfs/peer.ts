@@ -1,5 +1,5 @@
 import { CID } from 'multiformats/cid';
-import { retryAfter } from '../../../core/base/retry-after.ts';
+import { retryAfter } from '../../../core/base/http-date.ts';
 import type { Clock } from '../../../core/ports/clock.ts';
 import type {
   Outbound,

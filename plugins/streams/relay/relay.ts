@@ -1,8 +1,7 @@
 import { ByteLru } from '../../../core/base/byte-lru.ts';
-import { every } from '../../../core/base/every.ts';
+import { every, pause } from '../../../core/base/timing.ts';
 import { Fault, hasCode } from '../../../core/base/fault.ts';
 import { valuesOf } from '../../../core/base/limit-table.ts';
-import { pause } from '../../../core/base/pause.ts';
 import { SingleFlight } from '../../../core/base/single-flight.ts';
 import { services } from '../../../core/plugin/services.ts';
 import type { ViewerRequest } from '../../../core/ports/media.ts';

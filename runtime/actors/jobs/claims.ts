@@ -2,15 +2,15 @@ import type { Log } from '../../../core/base/log.ts';
 import type { Clock } from '../../../core/ports/clock.ts';
 import type { Job, Jobs } from '../../../core/ports/jobs.ts';
 import { Alarm } from './alarm.ts';
-import type { Bench, Benches } from './benches.ts';
 import { jobRetry } from './kind.ts';
+import type { Slots, SlotTable } from './slots.ts';
 
 /** Jobs that one claim takes. */
 const maxClaim = 100;
 
 /**
- * Fills free places with jobs. It looks when told to, by this process or by the queue, and when the time of the next job
- * or lease has come; with nothing to do it does nothing.
+ * Fills free slots with jobs. It looks when this process or the queue wakes it, and when the time of the next job or lease
+ * has come.
  */
 export class Claims {
   readonly #options: ClaimsOptions;
@@ -77,48 +77,48 @@ export class Claims {
   }
 
   async #look(): Promise<void> {
-    const { benches, jobs, owner, clock } = this.#options;
+    const { slots, jobs, owner, clock } = this.#options;
     const began = clock.now();
     while (this.#isWanted && this.#isOpen) {
       this.#isWanted = false;
-      await Promise.all(benches.all.map((bench) => this.#fill(bench)));
+      await Promise.all(slots.all.map((one) => this.#fill(one)));
     }
     for (const at of this.#lapses) {
       if (at <= began) this.#lapses.delete(at);
       else this.wakeAt(at);
     }
-    // Those that are behind wait for a place, not for a time.
-    const kinds = benches.all.filter(({ isBehind }) => !isBehind).map(({ kind }) => kind.kind);
+    // Those that are behind wait for a slot, not for a time.
+    const kinds = slots.all.filter(({ isBehind }) => !isBehind).map(({ kind }) => kind.kind);
     if (!this.#isOpen || kinds.length === 0) return;
     const next = await jobs.next(kinds, owner);
     if (next !== undefined) this.wakeAt(next);
   }
 
-  async #fill(bench: Bench): Promise<void> {
-    const { kind } = bench;
-    const limit = Math.min(kind.concurrency - bench.taken, maxClaim);
+  async #fill(slots: Slots): Promise<void> {
+    const { kind } = slots;
+    const limit = Math.min(kind.concurrency - slots.taken, maxClaim);
     if (limit <= 0) {
-      bench.isBehind = true;
+      slots.isBehind = true;
       return;
     }
     const { jobs, owner, clock, isRunning, begin } = this.#options;
     const now = clock.now();
     const until = now + kind.lease;
-    bench.taken += limit;
+    slots.taken += limit;
     try {
       const claimed = await jobs.claim(kind.kind, { owner, limit, now, until }).finally(() => {
-        bench.taken -= limit;
+        slots.taken -= limit;
       });
-      bench.isBehind = claimed.length === limit;
-      if (bench.isBehind) this.#isWanted = true;
+      slots.isBehind = claimed.length === limit;
+      if (slots.isBehind) this.#isWanted = true;
       const stillRunning = claimed.filter(({ id }) => isRunning(id));
       for (const job of claimed) {
         if (stillRunning.includes(job)) continue;
-        bench.taken += 1;
-        begin(bench, { job, until });
+        slots.taken += 1;
+        begin(slots, { job, until });
       }
       for (const { id } of stillRunning) {
-        // Its lease ran out, it was told to stop and has not done so yet: not a second time beside it.
+        // Its lease ran out, and its run has not ended yet: it must not run twice at once.
         const due = now + jobRetry;
         await jobs.release(owner, { id, due, isUncounted: true });
         this.wakeAt(due);
@@ -132,12 +132,12 @@ export class Claims {
 }
 
 interface ClaimsOptions {
-  readonly benches: Benches;
+  readonly slots: SlotTable;
   readonly jobs: Jobs;
   readonly owner: string;
   readonly clock: Clock;
   readonly log: Log;
   isRunning(id: string): boolean;
-  /** Gets a job for a place that was taken for it. */
-  begin(bench: Bench, claimed: { job: Job; until: number }): void;
+  /** Gets a job for a slot that was taken for it. */
+  begin(slots: Slots, claimed: { job: Job; until: number }): void;
 }

@@ -1,13 +1,13 @@
 import { Fault } from '../../../core/base/fault.ts';
 import type { Log } from '../../../core/base/log.ts';
-import { pause } from '../../../core/base/pause.ts';
+import { pause } from '../../../core/base/timing.ts';
 import type { JobResult } from '../../../core/plugin/step.ts';
 import type { Clock } from '../../../core/ports/clock.ts';
 import type { Job, JobRelease, Jobs } from '../../../core/ports/jobs.ts';
 import { attempted, errorOf } from './attempt.ts';
-import type { Bench } from './benches.ts';
-import type { JobEnd } from './job-counts.ts';
 import { backoffOf, jobRetry } from './kind.ts';
+import type { JobEnd } from './metrics.ts';
+import type { Slots } from './slots.ts';
 
 /** When a job is looked at again that nobody here can give a result to (its plugin is off), ms. */
 const absent = 60_000;
@@ -17,7 +17,7 @@ const resultTries = 5;
 /** A job that this process holds. */
 export interface Run {
   readonly job: Job;
-  readonly bench: Bench;
+  readonly slots: Slots;
   readonly abort: AbortController;
 }
 
@@ -39,17 +39,17 @@ export function interrupt({ abort }: Run, why: Interruption): void {
  * reached; then the lease ends by itself.
  */
 export async function worked(run: Run, options: RunOptions): Promise<JobEnd> {
-  const { job, bench, abort } = run;
+  const { job, slots, abort } = run;
   const { clock, log, knows } = options;
   const putBack = (release: Omit<JobRelease, 'id'>, as: JobEnd) => released(run, { ...options, release, as });
   const handBack = (due: number) => putBack({ due, isUncounted: true }, 'handed back');
 
   if (abort.signal.aborted) return handBack(clock.now());
   if (!knows(job.actor)) return handBack(clock.now() + absent);
-  if (job.attempt > bench.kind.attempts)
+  if (job.attempt > slots.kind.attempts)
     return told(run, { error: errorOf(died(), job.attempt - 1) }, options);
 
-  const end = await attempted(bench.kind, { job, abort, clock });
+  const end = await attempted(slots.kind, { job, abort, clock });
   if ('output' in end) return told(run, end, options);
   const why = interruptionOf(abort.signal);
   if (end.isGivenUp) {
@@ -60,17 +60,17 @@ export async function worked(run: Run, options: RunOptions): Promise<JobEnd> {
   // It may still be at work.
   if (why === 'stopping' && end.isGivenUp) return 'lost';
   if (why === 'stopping' && !end.isFinal) return handBack(clock.now());
-  if (end.isFinal || job.attempt >= bench.kind.attempts) return told(run, { error: end.error }, options);
+  if (end.isFinal || job.attempt >= slots.kind.attempts) return told(run, { error: end.error }, options);
   log.debug('an attempt failed; the job is tried again', {
     ...{ job: job.id, attempt: job.attempt, code: end.error.code, reason: end.error.message },
   });
-  const wait = backoffOf(bench.kind, { ...job, retryAfter: end.retryAfter });
+  const wait = backoffOf(slots.kind, { ...job, retryAfter: end.retryAfter });
   return putBack({ due: clock.now() + wait }, 'retried');
 }
 
 /** While the machine cannot be told, the job stays leased, so that the work is not done again. */
 async function told(run: Run, result: JobResult, options: RunOptions): Promise<JobEnd> {
-  const { job, bench, abort } = run;
+  const { job, slots, abort } = run;
   const { conclude, jobs, owner, log, clock } = options;
   for (let tries = 1; ; tries += 1) {
     const why = interruptionOf(abort.signal);
@@ -80,7 +80,7 @@ async function told(run: Run, result: JobResult, options: RunOptions): Promise<J
       if (outcome === 'lost') return 'lost';
       // Cancelling has removed and counted it already.
       const isGone = outcome === 'stale' && (await jobs.finish(owner, job.id)) === 'lost';
-      if (!isGone) bench.unfinished -= 1;
+      if (!isGone) slots.unfinished -= 1;
       if (outcome === 'stale') return 'stale';
       return 'error' in result ? 'failed' : 'done';
     } catch (error) {

@@ -1,11 +1,11 @@
 import type { Job, JobWrite } from '../../../core/ports/jobs.ts';
-import type { CommittedJobs, Workshop } from '../workshop.ts';
-import { type Bench, Benches } from './benches.ts';
 import { Claims } from './claims.ts';
-import type { JobCounts } from './job-counts.ts';
 import type { JobKind } from './kind.ts';
 import { Leases } from './leases.ts';
+import type { JobCounts } from './metrics.ts';
+import type { CommittedJobs, JobQueue } from './queue.ts';
 import { type Interruption, interrupt, type Run, type RunOptions, worked } from './run.ts';
+import { type Slots, SlotTable } from './slots.ts';
 
 /** How long effects may take to end when the program stops, ms; then their leases end by themselves. */
 const stopTimeout = 4000;
@@ -13,12 +13,12 @@ const stopTimeout = 4000;
 const recountInterval = 5000;
 
 /**
- * Runs jobs, at most as many of a kind as it has places. It wakes when a commit adds one, when a place gets free, and
- * when the time of the next has come. A job that a step adds while a place is free is leased in the step's commit.
+ * Runs jobs, at most as many of a kind as it has slots. It wakes when a commit adds one, when a slot becomes free, and
+ * when the time of the next has come.
  */
-export class JobWorkers implements Workshop {
+export class JobWorkers implements JobQueue {
   readonly #options: WorkersOptions;
-  readonly #benches: Benches;
+  readonly #slots: SlotTable;
   readonly #runs = new Map<string, Run>();
   readonly #leases: Leases;
   readonly #claims: Claims;
@@ -30,21 +30,21 @@ export class JobWorkers implements Workshop {
 
   constructor(options: WorkersOptions) {
     this.#options = options;
-    this.#benches = new Benches(options.kinds);
+    this.#slots = new SlotTable(options.kinds);
     this.#leases = new Leases({ ...options, onLost: (id) => this.#interrupt(id, 'lost') });
     this.#claims = new Claims({
       ...options,
-      benches: this.#benches,
+      slots: this.#slots,
       isRunning: (id) => this.#runs.has(id),
-      begin: (bench, claimed) => this.#begin(bench, claimed),
+      begin: (slots, claimed) => this.#begin(slots, claimed),
     });
   }
 
   async start(): Promise<void> {
     const { jobs, log } = this.#options;
     for (const { kind, count } of await jobs.totals()) {
-      const bench = this.#benches.find(kind);
-      if (bench) bench.unfinished = count;
+      const slots = this.#slots.find(kind);
+      if (slots) slots.unfinished = count;
       else log.warn('jobs wait for an effect of no enabled plugin', { kind, count });
     }
     this.#claims.open();
@@ -87,57 +87,39 @@ export class JobWorkers implements Workshop {
     return this.#runs.size + this.#givenUp;
   }
 
-  prepare(...[wanted, { at, isResult }]: Parameters<Workshop['prepare']>): JobWrite[] {
-    const { owner, isShared = false, clock } = this.#options;
+  prepare(...[wanted, options]: Parameters<JobQueue['prepare']>): JobWrite[] {
+    const { isShared = false, clock } = this.#options;
     if (isShared && clock.now() - this.#countedAt >= recountInterval) this.#recount();
     try {
-      const isOpen = this.#claims.isOpen && !isShared;
-      return this.#benches.admitted(wanted, { at, isResult, owner, isOpen });
+      return this.#slots.admitted(wanted, options);
     } catch (error) {
       this.#recount();
       throw error;
     }
   }
 
-  committed({ actor, at, jobs, claimed, cancels }: CommittedJobs): void {
+  committed({ at, jobs, cancels }: CommittedJobs): void {
     for (const id of cancels) {
-      const bench = this.#benches.find(kindOf(id));
-      if (bench) bench.unfinished -= 1;
+      const slots = this.#slots.find(kindOf(id));
+      if (slots) slots.unfinished -= 1;
       this.#interrupt(id, 'cancelled');
     }
-    for (const { id, kind, child, input, due, lease } of jobs) {
-      const bench = this.#benches.of(kind);
-      bench.unfinished += 1;
-      if (lease && claimed.includes(id)) {
-        const job: Job = { id, kind, actor, child, input, addedAt: at, attempt: 1 };
-        this.#begin(bench, { job, until: lease.until });
-        continue;
-      }
-      if (lease) bench.taken -= 1;
+    for (const { kind, due } of jobs) {
+      const slots = this.#slots.of(kind);
+      slots.unfinished += 1;
       if (due > at) this.#claims.wakeAt(due);
       else {
-        bench.isBehind = true;
+        slots.isBehind = true;
         this.#claims.wake();
       }
     }
   }
 
-  dropped(jobs: readonly JobWrite[]): void {
-    for (const { kind, lease } of jobs) {
-      if (!lease) continue;
-      const bench = this.#benches.of(kind);
-      bench.taken -= 1;
-      if (bench.isBehind) this.#claims.wake();
-      // Should it have been written after all, then with a lease that nobody here knows of.
-      this.#claims.wakeAfterLease(lease.until);
-    }
-  }
-
-  #begin(bench: Bench, { job, until }: { job: Job; until: number }): void {
+  #begin(slots: Slots, { job, until }: { job: Job; until: number }): void {
     const { counts, log } = this.#options;
-    const run: Run = { job, bench, abort: new AbortController() };
+    const run: Run = { job, slots, abort: new AbortController() };
     this.#runs.set(job.id, run);
-    this.#leases.hold(job.id, { until, length: bench.kind.lease });
+    this.#leases.hold(job.id, { until, length: slots.kind.lease });
     // What was claimed while the program began to stop goes back like the others.
     if (!this.#claims.isOpen) interrupt(run, 'stopping');
     worked(run, {
@@ -155,21 +137,21 @@ export class JobWorkers implements Workshop {
         if (end !== 'lost') return;
         // Somebody else has it, and should they die over it, it comes back; or it is ours by a beat that was answered late.
         this.#claims.wake();
-        this.#claims.wakeAfterLease(this.#options.clock.now() + bench.kind.lease);
+        this.#claims.wakeAfterLease(this.#options.clock.now() + slots.kind.lease);
         this.#recount();
       })
       .catch((error: unknown) => {
         log.error('a job could not be put back; its lease must end first', { job: job.id, error });
-        this.#claims.wakeAfterLease(this.#options.clock.now() + bench.kind.lease);
+        this.#claims.wakeAfterLease(this.#options.clock.now() + slots.kind.lease);
       })
       .finally(() => this.#ended(run));
   }
 
-  #ended({ job, bench }: Run): void {
+  #ended({ job, slots }: Run): void {
     this.#leases.drop(job.id);
     this.#runs.delete(job.id);
-    bench.taken -= 1;
-    if (bench.isBehind) this.#claims.wake();
+    slots.taken -= 1;
+    if (slots.isBehind) this.#claims.wake();
     this.#onEnded();
   }
 
@@ -191,7 +173,7 @@ export class JobWorkers implements Workshop {
       .totals()
       .then((totals) => {
         const counts = new Map(totals.map(({ kind, count }) => [kind, count]));
-        for (const bench of this.#benches.all) bench.unfinished = counts.get(bench.kind.kind) ?? 0;
+        for (const slots of this.#slots.all) slots.unfinished = counts.get(slots.kind.kind) ?? 0;
       })
       .catch((error: unknown) => log.warn('jobs could not be counted', { error }))
       .finally(() => {
@@ -209,8 +191,7 @@ export interface WorkersOptions extends Omit<RunOptions, 'onPutBack' | 'onGivenU
   readonly kinds: readonly JobKind[];
   readonly counts?: JobCounts;
   /**
-   * The queue is shared with other nodes: jobs come to it after the commit, so that none begins with it, and how many
-   * there are is known from now and then.
+   * The queue is shared with other nodes: jobs come to it after the commit, and they are counted now and then.
    */
   readonly isShared?: boolean;
 }

@@ -4,7 +4,6 @@ import { type Answer, idSchema, type Operation, type Parameters } from '../../..
 import type { FaultTable } from '../../../core/plugin/plugin.ts';
 import packageJson from '../../../package.json' with { type: 'json' };
 import { ErrorResponses, errorSchema, faultsOf } from './errors.ts';
-import { exampleOf } from './example.ts';
 import {
   type DeclaredRoute,
   declaredRoutes,
@@ -14,7 +13,7 @@ import {
   templateOf,
   twinProblems,
 } from './routes.ts';
-import { type JsonSchema, Schemas } from './schema.ts';
+import { exampleOf, type JsonSchema, Schemas } from './schema.ts';
 
 /**
  * The OpenAPI 3.1 document of the running program, from what its routes say of themselves.

@@ -1,6 +1,6 @@
 import type { AnyElysia } from 'elysia';
-import { routesOf } from '../../../core/http/elysia-routes.ts';
 import type { Operation } from '../../../core/http/operation.ts';
+import { routesOf } from '../../../core/http/routes.ts';
 
 /** The routes of one owner: a plugin, or the core. */
 export interface RouteGroup {

@@ -1,6 +1,6 @@
 import { access } from 'node:fs/promises';
 import type { Log } from '../../../core/base/log.ts';
-import { pause } from '../../../core/base/pause.ts';
+import { pause } from '../../../core/base/timing.ts';
 import type { Clock } from '../../../core/ports/clock.ts';
 import { askFfmpeg, doesHide, type FfmpegAbout, type FfmpegFound } from './about.ts';
 import type { FfmpegCommand } from './command.ts';

@@ -1,7 +1,7 @@
-import { every } from '../../../core/base/every.ts';
 import { Fault } from '../../../core/base/fault.ts';
 import { valuesOf } from '../../../core/base/limit-table.ts';
 import type { Log } from '../../../core/base/log.ts';
+import { every } from '../../../core/base/timing.ts';
 import type { Clock } from '../../../core/ports/clock.ts';
 import {
   type Figures,

@@ -1,5 +1,5 @@
-import { every } from '../../../core/base/every.ts';
 import type { Log } from '../../../core/base/log.ts';
+import { every } from '../../../core/base/timing.ts';
 import type { Clock } from '../../../core/ports/clock.ts';
 import type { Pusher, PushFact, PushOrder, PushReason, PushTotals } from '../../../core/ports/pusher.ts';
 import { pushUrl } from '../../../core/push-url/push-url.ts';

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { every } from '../../../core/base/every.ts';
+import { every } from '../../../core/base/timing.ts';
 import type { Clock } from '../../../core/ports/clock.ts';
 import { FreeSpace } from './free-space.ts';
 import { HashTurns } from './hash-turns.ts';

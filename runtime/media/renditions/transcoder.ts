@@ -1,5 +1,5 @@
-import { every } from '../../../core/base/every.ts';
 import type { Log } from '../../../core/base/log.ts';
+import { every } from '../../../core/base/timing.ts';
 import type { Clock } from '../../../core/ports/clock.ts';
 import type { TranscodeReason, Transcoder } from '../../../core/ports/transcoder.ts';
 import type { FfmpegRunner } from '../ffmpeg/runner.ts';

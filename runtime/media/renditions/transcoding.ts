@@ -1,5 +1,5 @@
 import type { Log } from '../../../core/base/log.ts';
-import { pause } from '../../../core/base/pause.ts';
+import { pause } from '../../../core/base/timing.ts';
 import type { Clock } from '../../../core/ports/clock.ts';
 import type { LadderReading, TranscodeReason, TranscodeTrouble } from '../../../core/ports/transcoder.ts';
 import { Backoff } from '../../base/backoff.ts';

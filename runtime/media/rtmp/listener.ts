@@ -1,5 +1,5 @@
 import type { Socket, TCPSocketListener } from 'bun';
-import { every } from '../../../core/base/every.ts';
+import { every } from '../../../core/base/timing.ts';
 import type { Clock } from '../../../core/ports/clock.ts';
 import { freeBytes } from '../../base/free-bytes.ts';
 import { networkOf, plainAddress } from './address.ts';

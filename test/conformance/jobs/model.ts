@@ -12,7 +12,7 @@ export interface ModelJobs {
   readonly jobs: Jobs;
   canFinish(step: StepCommit): boolean;
   /** The step's part, once it is sure to be written; the ids that it added with a lease. */
-  write(step: StepCommit): string[];
+  write(step: StepCommit): void;
 }
 
 /**
@@ -102,21 +102,16 @@ export function modelJobs(options: { endsAt?: () => number } = {}): ModelJobs {
       if (step.finish) remove(({ id }) => id === step.finish?.id);
       if (step.state === null) {
         remove(({ actor }) => actor === step.actor);
-        return [];
+        return;
       }
       remove(({ id, actor }) => actor === step.actor && step.cancels.includes(id));
-      const claimed: string[] = [];
-      for (const { id, kind, child, input, due, lease } of step.jobs) {
+      for (const { id, kind, child, input, due } of step.jobs) {
         if (all.some((job) => job.id === id)) continue;
         all.push({
           ...{ id, kind, child, input, actor: step.actor, addedAt: step.at },
-          attempt: lease ? 1 : 0,
-          ready: lease?.until ?? due,
-          owner: lease?.owner,
+          ...{ attempt: 0, ready: due, owner: undefined },
         });
-        if (lease) claimed.push(id);
       }
-      return claimed;
     },
   };
 }

@@ -111,23 +111,6 @@ export const ruleChecks: readonly JobCheck[] = [
     },
   },
   {
-    name: 'a job that is wanted at once is leased with its step',
-    async run(opened) {
-      const { jobs, time } = opened;
-      const { start, commit, job, claim } = await begin(opened);
-      const lease = { owner: own, until: start + 1000 };
-      const added = await commit({ jobs: [job(j1, { lease }), job(j2)] });
-      // A driver may not be able to, and says so.
-      const claimed = added.outcome === 'ok' && added.claimed ? added.claimed : [];
-      const left = await jobs.claim(kind, claim({ now: start, owner: other }));
-      expect([...claimed, ...left.map(({ id }) => id)].sort()).toEqual([j1, j2]);
-      if (claimed.length === 0) return;
-      expect(await jobs.beat(own, [{ id: j1, until: start + 1000 }])).toEqual([]);
-      const again = await jobs.claim(kind, claim({ now: await time.at(start + 1000), owner: other }));
-      expect(again).toMatchObject([{ id: j1, attempt: 2 }]);
-    },
-  },
-  {
     name: 'a beat keeps leases, and names those that are lost',
     async run(opened) {
       const { jobs, time } = opened;

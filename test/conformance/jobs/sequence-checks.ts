@@ -20,7 +20,7 @@ interface Call {
  * Generated calls, several in flight at once, against the model. They hit each other often: few jobs, few owners, and
  * time that moves on by about a lease. For drivers of one engine, which go by the times of their callers.
  */
-export const sequenceChecks: readonly JobCheck[] = seedsTo(12).map((seed) => ({
+export const sequenceChecks: readonly JobCheck[] = seedsTo(16).map((seed) => ({
   name: `generated calls are answered as the model answers them, seed ${seed}`,
   async run({ store, jobs, reopen }) {
     const model = modelStore();
@@ -150,8 +150,6 @@ interface Pace {
   /** For a claim. */
   now(now: number): number;
   readonly limit: number;
-  /** Whether a step may lease its jobs at once. */
-  readonly canLease: boolean;
 }
 
 function numbers({ below }: Chances): Pace {
@@ -160,7 +158,6 @@ function numbers({ below }: Chances): Pace {
     end: (now) => now + 10 + below(30),
     now: (now) => now,
     limit: 4,
-    canLease: true,
   };
 }
 
@@ -173,7 +170,6 @@ function ticks({ below }: Chances, { tick, settled }: Ticks): Pace {
     end: (now) => moment(now, 1 + below(4)),
     now: () => Date.now(),
     limit: 1000,
-    canLease: false,
   };
 }
 
@@ -218,7 +214,6 @@ function generator(
         const id = anyId();
         return {
           ...{ id, kind: id.slice(-2), child: pick(['x', 'y']), input: `${below(100)}`, due: pace.due(time) },
-          ...(pace.canLease && chance(0.4) && { lease: { owner: pick(owners), until: pace.end(time) } }),
         };
       }),
       cancels: some(3, anyId),

@@ -4,7 +4,7 @@
  */
 import type { Kit } from '../../../core/plugin/plugin.ts';
 import { jobKind } from '../../../runtime/actors/jobs/kind.ts';
-import { freeJobs } from '../../../runtime/actors/jobs/lost-nodes.ts';
+import { freeJobs } from '../../../runtime/actors/jobs/leases.ts';
 import { JobWorkers } from '../../../runtime/actors/jobs/workers.ts';
 import { systemClock } from '../../../runtime/drivers/clock/system.ts';
 import { bullmqJobs } from '../../../runtime/drivers/jobs/bullmq/index.ts';

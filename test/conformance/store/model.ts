@@ -27,7 +27,7 @@ export function modelStore(options: Parameters<typeof modelJobs>[0] = {}): Store
   let boundTo: string | undefined;
   const actors = new Map<string, StoredActor>();
   const ended = new Map<string, number>();
-  const causes = new Map<string, { at: number; reply: string | undefined }>();
+  const causes = new Map<string, { at: number }>();
   let timers: (StoredTimer & { partition: number })[] = [];
   let rows: ModelRow[] = [];
   let log: LoggedEvent[] = [];
@@ -59,15 +59,13 @@ export function modelStore(options: Parameters<typeof modelJobs>[0] = {}): Store
     const consumed = isUnique ? undefined : causes.get(step.cause);
     if (consumed) {
       if (step.consumed) owned.offset = step.consumed.to;
-      return { outcome: 'duplicate', ...(consumed.reply !== undefined && { reply: consumed.reply }) };
+      return { outcome: 'duplicate' };
     }
     if (!work.canFinish(step)) return { outcome: 'lost' };
     const sequence = actors.get(step.actor)?.sequence ?? 0;
     if (sequence !== step.sequence || ended.has(step.actor)) return { outcome: 'conflict' };
 
-    if (!isUnique) {
-      causes.set(step.cause, { at: step.at, reply: step.reply });
-    }
+    if (!isUnique) causes.set(step.cause, { at: step.at });
     if (step.consumed) owned.offset = step.consumed.to;
     if (step.counter !== undefined) owned.counter = Math.max(owned.counter, step.counter);
     if (step.state === null) {
@@ -85,9 +83,9 @@ export function modelStore(options: Parameters<typeof modelJobs>[0] = {}): Store
     for (const order of step.orders) {
       if (!orders.some((one) => one.id === order.id)) orders.push({ ...order, partition: step.partition });
     }
-    const claimed = work.write(step);
+    work.write(step);
     const events = append(step.events, step.at);
-    return { outcome: 'ok', events, ...(claimed.length > 0 && { claimed }) };
+    return { outcome: 'ok', events };
   };
 
   const present = ({ id, account, createdAt, name, body, revision }: ModelRow): StoredResource => ({

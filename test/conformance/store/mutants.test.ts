@@ -27,7 +27,7 @@ const mutants: Record<string, { breaks: string; mutate: (store: Store) => Store 
     },
   },
   'forgets causes': {
-    breaks: 'a cause is consumed once and answers with its reply',
+    breaks: 'a cause is consumed once',
     mutate(store) {
       let number = 0;
       return { ...store, commit: (step) => store.commit({ ...step, cause: `${step.cause}#${++number}` }) };

@@ -122,7 +122,6 @@ export function generator(seed: number): Generator {
       ...(chance(0.4) && {
         consumed: { ...anyConsumed(lease.partition), ...(chance(0.5) && { isCause: true }) },
       }),
-      ...(chance(0.5) && { reply: `{"r":${below(10)}}` }),
       rows: some(3, () => anyRow(home)),
       timers: some(3, () => ({ name: pick(['t', 'u']), due: chance(0.3) ? null : time + below(50) })),
       events: some(3, anyEvent),

@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 import type { CommitOutcome, Consumed, Lease, StepCommit, Store } from '../../../core/ports/store.ts';
-import { partitionOf } from '../../../runtime/actors/partition.ts';
+import { partitionOf } from '../../../runtime/actors/actor-name.ts';
 import type { Check } from './check.ts';
 import { bothLives, event, row, start, step } from './fixtures.ts';
 
@@ -76,7 +76,7 @@ export const partitionChecks: readonly Check[] = [
         const expected = outcome === 'gap' ? { outcome, offset: 10 } : { outcome };
         const parts: Partial<StepCommit> = {
           ...{ actor: `a/${index}`, rows: [row()], events: [event('e1')], orders: [order] },
-          ...{ cause: `case-${index}`, reply: 'never', timers: [{ name: 't', due: 1 }] },
+          ...{ cause: `case-${index}`, timers: [{ name: 't', due: 1 }] },
         };
         for (const isCause of [true, false]) {
           const consumed = { from, to, isCause };
@@ -98,7 +98,7 @@ export const partitionChecks: readonly Check[] = [
     async run({ store }) {
       const [former] = await leasesOf(store, 1);
       const [lease] = await leasesOf(store, 1);
-      const whole = { cause: 'c', reply: 'r', consumed: { from: -1, to: 5 } };
+      const whole = { cause: 'c', consumed: { from: -1, to: 5 } };
       await ok(store.commit(step(lease, whole)));
       expect(await store.commit(step(former, whole))).toEqual({ outcome: 'fenced' });
       expect(await store.consume({ ...former, from: 5, to: 6 })).toEqual({ outcome: 'fenced' });
@@ -106,7 +106,7 @@ export const partitionChecks: readonly Check[] = [
       const further = { ...whole, consumed: { from: 6, to: 7 } };
       expect(await store.commit(step(lease, further))).toEqual({ outcome: 'gap', offset: 5 });
       const next = { ...whole, sequence: 9, consumed: { from: 5, to: 6 } };
-      expect(await store.commit(step(lease, next))).toEqual({ outcome: 'duplicate', reply: 'r' });
+      expect(await store.commit(step(lease, next))).toEqual({ outcome: 'duplicate' });
     },
   },
   {
@@ -114,9 +114,9 @@ export const partitionChecks: readonly Check[] = [
     async run({ store }) {
       const [lease] = await leasesOf(store, 1);
       const at = async () => (await store.consume({ ...lease, from: 99, to: 99 })) as { offset?: number };
-      await ok(store.commit(step(lease, { cause: 'c', reply: 'r', consumed: { from: -1, to: 0 } })));
+      await ok(store.commit(step(lease, { cause: 'c', consumed: { from: -1, to: 0 } })));
       const again = step(lease, { cause: 'c', consumed: { from: 0, to: 3 } });
-      expect(await store.commit(again)).toEqual({ outcome: 'duplicate', reply: 'r' });
+      expect(await store.commit(again)).toEqual({ outcome: 'duplicate' });
       expect((await at()).offset).toBe(3);
       const stale = step(lease, { sequence: 7, consumed: { from: 3, to: 4 } });
       expect(await store.commit(stale)).toEqual({ outcome: 'conflict' });

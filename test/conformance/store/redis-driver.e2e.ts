@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { createClient } from 'redis';
 import { afterEach, describe, expect, test } from 'vitest';
 import type { Lease, StepCommit } from '../../../core/ports/store.ts';
-import { partitionOf } from '../../../runtime/actors/partition.ts';
+import { partitionOf } from '../../../runtime/actors/actor-name.ts';
 import {
   type RedisStore,
   type RedisStoreOptions,

@@ -25,7 +25,7 @@ const mutants: Record<string, { script: ScriptName; from: string; to: string; br
     script: 'commit',
     from: 'if reply then',
     to: 'if false then',
-    breaks: 'a cause is consumed once and answers with its reply',
+    breaks: 'a cause is consumed once',
   },
   'does not consume the record of a cause that was consumed': {
     script: 'commit',

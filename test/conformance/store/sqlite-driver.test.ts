@@ -176,7 +176,6 @@ test.each(['throws', 'exits'])(
     const failures: Fault[] = [];
     const broken = channel(new URL(`file://${script}`), {
       maxWaiting: 10,
-      onAnswers: () => {},
       onFailure: (failure) => failures.push(failure),
     });
     const waiting = await Promise.allSettled([broken.call('acquire', { count: 1 }), broken.call('sweep', 0)]);

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { type Browser, chromium, type Page } from 'playwright-core';
-import { type Picture, readFrameNumber } from '../../../demo/frame-number.ts';
+import { type Picture, readFrameNumber } from '../../kit/frame-number.ts';
 import type { Shown } from './hls-page.ts';
 import { until } from './wait.ts';
 

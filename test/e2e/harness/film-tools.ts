@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { readFile, rm } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import type { Browser } from 'playwright-core';
-import { type Picture, readFrameNumber } from '../../../demo/frame-number.ts';
+import { type Picture, readFrameNumber } from '../../kit/frame-number.ts';
 import { playByGstreamer } from '../../vod/players.ts';
 
 export const run = promisify(execFile);

@@ -58,7 +58,7 @@ export function hlsPage(): HlsPage {
       if (pathname === '/hls.js')
         return new Response(Bun.file(join(root, 'node_modules/hls.js/dist/hls.min.js')));
       if (pathname === '/frame-number.js') {
-        const source = await Bun.file(join(root, 'demo/frame-number.ts')).text();
+        const source = await Bun.file(join(root, 'test/kit/frame-number.ts')).text();
         const script = new Bun.Transpiler({ loader: 'ts' }).transformSync(source);
         return new Response(script, { headers: { 'content-type': 'text/javascript' } });
       }

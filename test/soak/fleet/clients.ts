@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { partitionOf } from '../../../runtime/actors/partition.ts';
+import { partitionOf } from '../../../runtime/actors/actor-name.ts';
 import type { Ledger, StreamEntry } from './ledger.ts';
 import { type WriterOptions, write } from './writer.ts';
 

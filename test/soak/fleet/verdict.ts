@@ -1,5 +1,5 @@
 import type { LoggedEvent } from '../../../core/ports/store.ts';
-import { partitionOf } from '../../../runtime/actors/partition.ts';
+import { partitionOf } from '../../../runtime/actors/actor-name.ts';
 import type { RedisStore } from '../../../runtime/drivers/store/redis/index.ts';
 import type { Ledger } from './ledger.ts';
 import type { Record } from './records.ts';

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import type { Browser } from 'playwright-core';
-import { readFrameNumber } from '../../../demo/frame-number.ts';
+import { readFrameNumber } from '../../kit/frame-number.ts';
 import { numbersPainted } from '../../renditions/shown-numbers.ts';
 import { filmPageFile, openFilm } from '../../vod/film-page.ts';
 import { playByFfmpeg } from '../../vod/players.ts';

@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, renameSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { start } from '../../../bench/harness/children.ts';
-import { SQUARES } from '../../../demo/frame-number.ts';
+import { SQUARES } from '../../kit/frame-number.ts';
 
 /** 11 min of 360p30, a key frame every 2 s, B-frames; every picture has its own number, which `readFrameNumber` reads. */
 export const numbered = { fps: 30, seconds: 660, gop: 2, rate: 2_400_000, soundRate: 96_000 } as const;
@@ -34,7 +34,7 @@ export async function numberedClip(): Promise<string> {
 
 const width = 640;
 
-/** The filters that paint what demo/make-clip.ts paints, at half its size. */
+/** The filters that paint what test/kit/clip/make-clip.ts paints, at half its size. */
 function paintNumber(): string {
   const { frameWidth, bits, size, pitch, left, top, margin } = SQUARES;
   const scale = width / frameWidth;

@@ -1,5 +1,5 @@
 import type { S3Client, S3ClientConfig } from '@aws-sdk/client-s3';
-import { pause } from '../../../../core/base/pause.ts';
+import { pause } from '../../../../core/base/timing.ts';
 import type { Clock } from '../../../../core/ports/clock.ts';
 import { closed } from '../faults.ts';
 import { faultOf, isPassing } from './errors.ts';

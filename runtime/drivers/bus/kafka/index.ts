@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { every } from '../../../../core/base/every.ts';
 import type { Log } from '../../../../core/base/log.ts';
+import { every } from '../../../../core/base/timing.ts';
 import type { Bus, PartitionOwner } from '../../../../core/ports/bus.ts';
 import type { Clock } from '../../../../core/ports/clock.ts';
 import {

@@ -109,7 +109,6 @@ export function commits(options: CommitsOptions): Pick<Store, 'commit' | 'consum
 
 function refusalOf([outcome, value]: readonly string[]): CommitOutcome {
   if (outcome === 'gap') return { outcome, offset: Number(value) };
-  if (outcome === 'duplicate') return { outcome, ...(value !== undefined && { reply: value }) };
-  if (outcome === 'fenced' || outcome === 'conflict') return { outcome };
+  if (outcome === 'duplicate' || outcome === 'fenced' || outcome === 'conflict') return { outcome };
   throw new Error(`redis: a script answered ${outcome}`);
 }

@@ -1,4 +1,4 @@
-import { partitionOf } from '../../../actors/partition.ts';
+import { partitionOf } from '../../../actors/actor-name.ts';
 
 /** What has keys of its own: a partition, or the rows that no partition writes. One call touches one shard. */
 export type Shard = number | 'plain';

@@ -4,7 +4,7 @@ import { headerOf } from './rows.ts';
 
 /** The arguments of `lua/commit.lua`. */
 export function stepArguments(step: StepCommit): string[] {
-  const { consumed, cause, reply, orders, rows } = step;
+  const { consumed, cause, orders, rows } = step;
   checkRows(rows.length);
   // A job is in another engine here, so a step that finishes one happens once because its cause is remembered.
   const isRemembered = step.counter === undefined && !consumed?.isCause;
@@ -14,7 +14,7 @@ export function stepArguments(step: StepCommit): string[] {
     consumed ? String(consumed.from) : '',
     consumed ? String(consumed.to) : '',
     cause,
-    isRemembered ? (reply === undefined ? 'n' : `r${reply}`) : '',
+    isRemembered ? 'n' : '',
     step.counter === undefined ? '' : String(step.counter),
     String(step.at),
     step.actor,

@@ -24,8 +24,6 @@ export function channel(
   url: URL,
   options: {
     maxWaiting: number;
-    /** Before answers are given on. */
-    onAnswers: () => void;
     onFailure: (failure: Fault) => void;
   },
 ): Channel {
@@ -39,7 +37,6 @@ export function channel(
   const worker = new Worker(url);
   worker.onmessage = (message: MessageEvent<AnswerBatch>) => {
     if ('failed' in message.data) return fail(message.data.failed);
-    options.onAnswers();
     for (const answer of message.data.answers) settle(answer);
   };
   worker.onerror = (error) => {

@@ -4,7 +4,6 @@ import { type Channel, channel } from './channel.ts';
 import { readOnlyDatabase } from './database.ts';
 import { type Reader, reader } from './reader.ts';
 import { statements } from './statements.ts';
-import { type TurnSnapshot, turnSnapshot } from './turn-snapshot.ts';
 
 export interface SqliteStoreOptions {
   /** Path of the database, or `:memory:` for one that ends with the store. Missing folders are made. */
@@ -33,9 +32,9 @@ export interface Connection {
 /** Starts the worker and has it open the database. */
 export function connection(options: SqliteStoreOptions): Connection {
   const { file, log } = options;
+  let open: Opened | undefined;
   const worker = channel(new URL('./worker.ts', import.meta.url), {
     maxWaiting: options.maxWaiting ?? 10_000,
-    onAnswers: () => open?.snapshot?.release(),
     onFailure(failure) {
       log?.error('store failed', { file, error: failure });
       options.onFailure?.(failure);
@@ -44,25 +43,18 @@ export function connection(options: SqliteStoreOptions): Connection {
   const opened = worker.call('open', { file }).then(({ schema, migrated }): Opened => {
     log?.info('store opened', { file, schema, migrated });
     // A database in memory belongs to its connection, so there the worker reads as well.
-    return file === ':memory:' ? { reads: remote(worker), close: () => {} } : local(file);
+    open = file === ':memory:' ? { reads: remote(worker), close: () => {} } : local(file);
+    return open;
   });
   // Whoever asks gets the reason; without a handler of our own it would also count as unhandled.
   opened.catch(() => {});
-  let open: Opened | undefined;
 
   return {
     worker,
     reads() {
       const failure = worker.failure();
       if (failure) throw failure;
-      if (open) {
-        open.snapshot?.hold();
-        return open.reads;
-      }
-      return opened.then((now) => {
-        open = now;
-        return this.reads();
-      });
+      return open?.reads ?? opened.then(({ reads }) => reads);
     },
     async close() {
       await worker.idle();
@@ -82,20 +74,15 @@ export function connection(options: SqliteStoreOptions): Connection {
 
 interface Opened {
   readonly reads: Reads;
-  /** Where this thread reads. */
-  readonly snapshot?: TurnSnapshot;
   close(): void;
 }
 
 function local(file: string): Opened {
   const db = readOnlyDatabase(file);
   const sql = statements(db);
-  const snapshot = turnSnapshot(db, sql);
   return {
     reads: reader(sql),
-    snapshot,
     close() {
-      snapshot.release();
       sql.finalize();
       db.close();
     },
@@ -103,20 +90,9 @@ function local(file: string): Opened {
 }
 
 function remote(worker: Channel): Reads {
-  return {
-    isConsumed: (cause) => worker.call('isConsumed', cause),
-    load: (actor) => worker.call('load', actor),
-    timers: (partitions) => worker.call('timers', partitions),
-    orders: (partitions) => worker.call('orders', partitions),
-    get: (key) => worker.call('get', key),
-    find: (key) => worker.call('find', key),
-    walk: (query) => worker.call('walk', query),
-    countRows: (query) => worker.call('countRows', query),
-    after: (query) => worker.call('after', query),
-    position: (id) => worker.call('position', id),
-    last: () => worker.call('last', null),
-    cursor: (consumer) => worker.call('cursor', consumer),
-    nextJob: (scope) => worker.call('nextJob', scope),
-    jobTotals: () => worker.call('jobTotals', null),
-  };
+  return new Proxy({} as Reads, {
+    // With a `then` it would be taken for a promise.
+    get: (_, name) =>
+      name === 'then' ? undefined : (argument: never) => worker.call(name as keyof Reads, argument),
+  });
 }

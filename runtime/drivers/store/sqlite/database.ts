@@ -8,8 +8,8 @@ import { migrate } from './schema.ts';
 /** Pages kept in memory, KiB. */
 const writerCache = 65_536;
 const readerCache = 16_384;
-/** Pages of 4 KiB that the write-ahead log may have, should folding back between transactions never suffice. */
-const logPages = 16_384;
+/** Pages of 4 KiB in the write-ahead log after which a commit moves it back into the file. */
+const logPages = 4096;
 /** Bytes of the file that reading maps: SQLite as Bun builds it maps no more (SQLITE_MAX_MMAP_SIZE). */
 export const mapped = 2 * 1024 ** 3 - 65_536;
 
@@ -40,7 +40,6 @@ export function database(file: string): OpenDatabase {
     db.run('PRAGMA fullfsync = ON');
     db.run('PRAGMA checkpoint_fullfsync = ON');
     db.run(`PRAGMA cache_size = -${writerCache}`);
-    // The worker checkpoints between groups; this is only the bound that holds when that never suffices.
     db.run(`PRAGMA wal_autocheckpoint = ${logPages}`);
     const schema = migrate(db, file);
     syncDirectory(directory);

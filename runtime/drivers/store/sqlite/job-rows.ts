@@ -18,8 +18,8 @@ export const jobSql = {
 export interface StepJobs {
   /** Whether the job that the step finishes is still its owner's. */
   canFinish(step: StepCommit): boolean;
-  /** Finishes, cancels and adds; answers the ids of those that were added with a lease. */
-  write(step: StepCommit): string[];
+  /** Finishes, cancels and adds. */
+  write(step: StepCommit): void;
 }
 
 /** What workers write, one argument each. */
@@ -39,7 +39,7 @@ export interface JobWrites {
 export function jobRows(sql: Statements): StepJobs & JobWrites {
   const insert = sql.prepare(`
     INSERT INTO jobs (id, kind, actor, child, input, added_at, attempt, ready, owner)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`);
+    VALUES (?, ?, ?, ?, ?, ?, 0, ?, NULL) ON CONFLICT (id) DO NOTHING`);
   const count = sql.prepare(`
     INSERT INTO job_totals (kind, count) VALUES (?1, ?2)
     ON CONFLICT (kind) DO UPDATE SET count = count + excluded.count`);
@@ -71,21 +71,13 @@ export function jobRows(sql: Statements): StepJobs & JobWrites {
       if (step.finish) discount(removeHeld.all(step.finish.id, step.finish.owner));
       if (step.state === null) {
         discount(removeAllOf.all(step.actor));
-        return [];
+        return;
       }
       for (const id of step.cancels) discount(removeOf.all(id, step.actor));
-      const claimed: string[] = [];
-      for (const job of step.jobs) {
-        const { id, kind, child, input, due } = job;
-        const head = [id, kind, step.actor, child, input, step.at];
-        const added = job.lease
-          ? insert.run(...head, 1, job.lease.until, job.lease.owner)
-          : insert.run(...head, 0, due, null);
-        if (added.changes === 0) continue;
-        count.run(kind, 1);
-        if (job.lease) claimed.push(id);
+      for (const { id, kind, child, input, due } of step.jobs) {
+        const { changes } = insert.run(id, kind, step.actor, child, input, step.at, due);
+        if (changes > 0) count.run(kind, 1);
       }
-      return claimed;
     },
 
     claimJobs({ kind, owner, limit, now, until }) {

@@ -1,5 +1,4 @@
 import { database, type OpenDatabase } from './database.ts';
-import { isFull } from './errors.ts';
 import { BrokenStore, group, problem } from './group.ts';
 import type { Answer, AnswerBatch, Calls, Request, RequestBatch } from './protocol.ts';
 import { type Reader, reader } from './reader.ts';
@@ -14,10 +13,6 @@ import { type Writer, writer } from './writer.ts';
 const maxGroup = 256;
 /** Rows that a sweep deletes from each log in one transaction. */
 const sweepChunk = 200;
-/** Written requests after which the write-ahead log is folded back even without a pause. */
-const foldAfter = 4096;
-/** Time without work that counts as a pause, ms. */
-const pauseLength = 25;
 
 interface Running {
   opened: OpenDatabase;
@@ -31,8 +26,6 @@ let running: Running | undefined;
 let refusal: unknown;
 let isScheduled = false;
 let isBroken = false;
-let unfolded = 0;
-let pause: ReturnType<typeof setTimeout> | undefined;
 
 port.onmessage = (message: MessageEvent<RequestBatch>) => {
   if (isBroken) return;
@@ -83,8 +76,6 @@ function turn(): void {
     // A long sweep goes to the back: commits that came meanwhile pass it.
     queue.push(...unfinished);
     if (answers.length > 0) send({ answers });
-    unfolded += size;
-    fold(running);
   }
   if (queue.length > 0) schedule();
 }
@@ -99,7 +90,6 @@ function lifetime(request: Request): Answer {
       return { id: request.id, value: { schema, migrated } };
     }
     if (request.name !== 'close') throw refusal;
-    clearTimeout(pause);
     running?.close();
     return { id: request.id, value: undefined };
   } catch (error) {
@@ -127,26 +117,6 @@ function open(file: string): Running {
       opened.close();
     },
   };
-}
-
-/**
- * Moves the write-ahead log back into the file, after the answers are out. Best in a pause, when nobody
- * waits; under steady load every few thousand writes, so that the log cannot grow without end.
- */
-function fold(store: Running): void {
-  clearTimeout(pause);
-  if (unfolded >= foldAfter) checkpoint(store);
-  else pause = setTimeout(() => guard(() => checkpoint(store)), pauseLength);
-}
-
-function checkpoint(store: Running): void {
-  unfolded = 0;
-  try {
-    store.opened.db.run('PRAGMA wal_checkpoint(PASSIVE)');
-  } catch (error) {
-    // Everything is still in the log, and the next checkpoint tries again.
-    if (!isFull(error)) throw error;
-  }
 }
 
 function send(batch: AnswerBatch): void {

@@ -35,8 +35,8 @@ export function writer(sql: Statements): Writer {
   const fact = sql.prepare<{ value: string }>('SELECT value FROM facts WHERE name = ?');
   const count = sql.prepare('UPDATE partitions SET counter = ?2 WHERE partition = ?1 AND counter < ?2');
 
-  const findCause = sql.prepare<{ reply: string | null }>('SELECT reply FROM causes WHERE cause = ?');
-  const addCause = sql.prepare('INSERT INTO causes (cause, at, reply) VALUES (?, ?, ?)');
+  const findCause = sql.prepare('SELECT 1 FROM causes WHERE cause = ?');
+  const addCause = sql.prepare('INSERT INTO causes (cause, at) VALUES (?, ?)');
 
   const isEnded = sql.prepare('SELECT 1 FROM ended WHERE actor = ?');
   const hasActor = sql.prepare('SELECT 1 FROM actors WHERE actor = ?');
@@ -158,18 +158,15 @@ export function writer(sql: Statements): Writer {
       if (problem) return problem;
       const isRemembered = step.counter === undefined && !step.finish && !log?.isCause;
       if (isRemembered) {
-        const consumed = findCause.get(step.cause);
-        if (consumed) {
+        if (findCause.get(step.cause)) {
           if (log) consume.run(partition, log.to);
-          return consumed.reply === null
-            ? { outcome: 'duplicate' }
-            : { outcome: 'duplicate', reply: consumed.reply };
+          return { outcome: 'duplicate' };
         }
       }
       if (!canFinish(step)) return { outcome: 'lost' };
       if (!move(step)) return { outcome: 'conflict' };
 
-      if (isRemembered) addCause.run(step.cause, step.at, step.reply ?? null);
+      if (isRemembered) addCause.run(step.cause, step.at);
       if (step.counter !== undefined) count.run(partition, step.counter);
       if (log) consume.run(partition, log.to);
       for (const row of step.rows) resources.write(row);
@@ -181,8 +178,8 @@ export function writer(sql: Statements): Writer {
       }
       const events = logEvents(step.events, step.at);
       addOrders(step);
-      const claimed = writeJobs(step);
-      return { outcome: 'ok', events, ...(claimed.length > 0 && { claimed }) };
+      writeJobs(step);
+      return { outcome: 'ok', events };
     },
 
     write(write: ResourceCommit): CommitOutcome {

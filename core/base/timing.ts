@@ -1,5 +1,18 @@
 import type { Clock } from '../ports/clock.ts';
-import { every } from './every.ts';
+
+/** Does something again and again, the first time after `interval` ms. What it begins is not waited for. Returns the stop. */
+export function every(interval: number, options: { clock: Clock; work: () => void }): () => void {
+  const { clock, work } = options;
+  let cancel = () => {};
+  const schedule = () => {
+    cancel = clock.at(clock.now() + interval, () => {
+      schedule();
+      work();
+    });
+  };
+  schedule();
+  return () => cancel();
+}
 
 /**
  * Does something now and then each `interval` ms, never twice at once: a turn that comes while the last one still works is left
@@ -33,4 +46,19 @@ export function regularly(
     ending.abort();
     await running;
   };
+}
+
+/** Resolves at `due` (epoch ms), or as soon as the signal is aborted. */
+export function pause(due: number, options: { clock: Clock; signal: AbortSignal }): Promise<void> {
+  const { clock, signal } = options;
+  return new Promise((resolve) => {
+    const end = () => {
+      cancel();
+      signal.removeEventListener('abort', end);
+      resolve();
+    };
+    const cancel = clock.at(due, end);
+    if (signal.aborted) end();
+    else signal.addEventListener('abort', end);
+  });
 }

@@ -1,13 +1,13 @@
 /**
- * Makes demo/clip.flv: `bun demo/make-clip.ts`. By hand, needs ffmpeg with libx264 and the DejaVu fonts;
+ * Makes demo/clip.flv: `bun test/kit/clip/make-clip.ts`. By hand, needs ffmpeg with libx264 and the DejaVu fonts;
  * the result is committed. Pictures and sound are drawn here, ffmpeg encodes them, and the two tracks are
  * joined here again so that both are exactly as long as the loop.
  */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type FlvTag, readFlvFile } from './flv-file.ts';
-import { SQUARES } from './frame-number.ts';
+import { type FlvTag, readFlvFile } from '../../../demo/flv-file.ts';
+import { SQUARES } from '../frame-number.ts';
 import { HEIGHT, sceneOf, WIDTH } from './scene.ts';
 
 /** 24 s: 720 pictures, and 1,125 AAC frames of 1,024 samples at 48 kHz to the sample. */
@@ -42,7 +42,7 @@ try {
     { type: 'audio', timestamp: 0, body: audio.audioHeader! },
   ];
   const file = flvOf([...headers, ...media]);
-  await writeFile(join(import.meta.dir, 'clip.flv'), file);
+  await writeFile(join(import.meta.dirname, '../../../demo/clip.flv'), file);
   console.log(`demo/clip.flv: ${file.length} bytes, ${SECONDS} s`);
 } finally {
   await rm(folder, { recursive: true });

@@ -1,0 +1,86 @@
+import { type TInteger, type TString, Type } from '@sinclair/typebox';
+
+/**
+ * Schema of a bound in the config: a whole number of `unit`, at least 1 unless `minimum` says otherwise. Without `default` the code
+ * chooses. `beyond`: what happens beyond it, the end of the description.
+ */
+export function limitSchema(options: {
+  default?: number;
+  description: string;
+  unit: string;
+  beyond?: string;
+  minimum?: number;
+  maximum?: number;
+}): TInteger {
+  const { beyond, description, ...rest } = options;
+  return Type.Integer({ minimum: 1, ...rest, description: withBeyond(description, beyond) });
+}
+
+function withBeyond(description: string, beyond: string | undefined): string {
+  return beyond === undefined ? description : `${description} ${beyond}`;
+}
+
+const durationUnits: Readonly<Record<string, number>> = {
+  ms: 1,
+  s: 1000,
+  m: 60_000,
+  h: 3_600_000,
+  d: 86_400_000,
+};
+
+/**
+ * Schema of a duration in config: `"500ms"`, `"30s"`, `"6m"`, `"24h"`, `"7d"`. `atLeast` and `atMost` are durations too.
+ * `beyond`: what happens after so long, the end of the description. Without `default` the code chooses.
+ */
+export function durationSchema(options: {
+  default?: string;
+  description: string;
+  beyond?: string;
+  atLeast?: string;
+  atMost?: string;
+}): TString {
+  const { beyond, description, ...rest } = options;
+  return Type.String({
+    pattern: '^\\d{1,9}(ms|s|m|h|d)$',
+    expected: 'a duration such as "30s"',
+    ...rest,
+    description: withBeyond(description, beyond),
+  });
+}
+
+/** A duration in milliseconds. Throws on text that the schema would refuse. */
+export function milliseconds(text: string): number {
+  const match = /^(\d{1,9})(ms|s|m|h|d)$/.exec(text);
+  if (!match) throw new Error(`not a duration: ${text}`);
+  return Number(match[1]) * durationUnits[match[2]];
+}
+
+const sizeUnits: Readonly<Record<string, number>> = {
+  B: 1,
+  KB: 1e3,
+  MB: 1e6,
+  GB: 1e9,
+  TB: 1e12,
+  KiB: 2 ** 10,
+  MiB: 2 ** 20,
+  GiB: 2 ** 30,
+  TiB: 2 ** 40,
+};
+
+/** Schema of a size in config: `"500MB"`, `"10GB"` (powers of ten), `"512MiB"` (of two). The options are as for durations. */
+export function sizeSchema(options: { default?: string; description: string; beyond?: string }): TString {
+  const { beyond, description, ...rest } = options;
+  return Type.String({
+    pattern: '^[1-9]\\d{0,5}([KMGT]i?)?B$',
+    expected: 'a size such as "10GB"',
+    ...rest,
+    description: withBeyond(description, beyond),
+  });
+}
+
+/** A size in bytes. Throws on text that the schema would refuse. */
+export function bytesOf(text: string): number {
+  const match = /^([1-9]\d{0,5})((?:[KMGT]i?)?B)$/.exec(text);
+  if (!match) throw new Error(`not a size: ${text}`);
+  return Number(match[1]) * sizeUnits[match[2]];
+}
