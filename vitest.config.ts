@@ -1,5 +1,5 @@
 import { defineConfig } from 'vitest/config';
-import { LongestFirst } from './scripts/tests/longest-first.ts';
+import { LongestFirst } from './test/runner/longest-first.ts';
 
 const inCi = Boolean(process.env.CI);
 
@@ -43,8 +43,6 @@ export default defineConfig({
           name: 'unit',
           include: ['test/**/*.test.ts'],
           exclude: ['test/e2e/**'],
-          // Only there: a test that needs it is named by the report, and is to be mended all the same.
-          retry: inCi ? 2 : 0,
           // Far more than they need: a busy machine must not decide.
           testTimeout: 30_000,
           hookTimeout: 30_000,

@@ -8,7 +8,7 @@ import { randomUUID } from 'node:crypto';
 import { jsonLog } from '../core/base/log.ts';
 import { kafkaBus } from '../runtime/drivers/bus/kafka/index.ts';
 import { systemClock } from '../runtime/drivers/clock/system.ts';
-import { kafka } from '../scripts/engines/kafka.ts';
+import { kafka } from '../test/kit/engines/kafka.ts';
 
 const seconds = Number(process.argv[2] ?? 10);
 const rate = 200;

@@ -7,7 +7,7 @@ import type { Jobs, QueuedJob, QueuedJobs } from '../core/ports/jobs.ts';
 import type { Lease } from '../core/ports/store.ts';
 import { bullmqJobs } from '../runtime/drivers/jobs/bullmq/index.ts';
 import { sqliteStore } from '../runtime/drivers/store/sqlite/index.ts';
-import { redis } from '../scripts/engines/redis.ts';
+import { redis } from '../test/kit/engines/redis.ts';
 import { silentLog } from '../test/kit/silent-log.ts';
 
 /**

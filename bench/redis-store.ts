@@ -3,7 +3,7 @@ import type { StepCommit } from '../core/ports/store.ts';
 import { type RedisStore, redisStore } from '../runtime/drivers/store/redis/index.ts';
 import { scripts } from '../runtime/drivers/store/redis/scripts.ts';
 import { stepArguments } from '../runtime/drivers/store/redis/step-arguments.ts';
-import { redis } from '../scripts/engines/redis.ts';
+import { redis } from '../test/kit/engines/redis.ts';
 import { atDepth, bareLua } from './harness/bare-calls.ts';
 
 /**

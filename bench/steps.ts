@@ -25,8 +25,8 @@ import { bullmqJobs } from '../runtime/drivers/jobs/bullmq/index.ts';
 import { redisStore } from '../runtime/drivers/store/redis/index.ts';
 import { sqliteStore } from '../runtime/drivers/store/sqlite/index.ts';
 import { redisVolatile } from '../runtime/drivers/volatile/redis/index.ts';
-import { kafka } from '../scripts/engines/kafka.ts';
-import { redis } from '../scripts/engines/redis.ts';
+import { kafka } from '../test/kit/engines/kafka.ts';
+import { redis } from '../test/kit/engines/redis.ts';
 import { atDepth, bareCommits, bareLua } from './harness/bare-calls.ts';
 import { machine, median, percentile, printTable, spread } from './harness/figures.ts';
 

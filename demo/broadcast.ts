@@ -1,9 +1,45 @@
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { broadcastCommand } from './broadcast-command.ts';
-import type { Broadcast, BroadcastOptions } from './broadcast-options.ts';
+import { parseArgs } from 'node:util';
+import { type Clip, readFlvFile } from './flv-file.ts';
 import { loopOf } from './loop.ts';
-import { pacer } from './pacer.ts';
+import { type Pacer, pacer } from './pacer.ts';
 import { type PublishEnd, type Publisher, PublishRefused, publish } from './publisher.ts';
+
+export interface BroadcastOptions {
+  /** `rtmp://host:port/app/key`. */
+  url: string;
+  clip: Clip;
+  /** Default true. Otherwise it ends cleanly after the clip. */
+  loop?: boolean;
+  /** Where in the clip to begin, in milliseconds; the next key frame is taken. Default 0. */
+  startAt?: number;
+  /** RTMP timestamp of each connection's first tag. Default 0. */
+  firstTimestamp?: number;
+  /** 2 sends twice as fast as real time. Default 1. */
+  speed?: number;
+  /** Connect again after a lost connection, with growing waits. A refusal ends the broadcast all the same. */
+  retry?: boolean | { firstMs?: number; maxMs?: number };
+  chunkSize?: number;
+  pacer?: Pacer;
+  /** Plain lines for people, without the key. */
+  log?: (line: string) => void;
+  /**
+   * For each picture as it is handed to the network, in decoding order: its number counted on over loops
+   * (the picture shows it modulo `clip.frames`), its RTMP timestamp, and the wall clock in milliseconds.
+   */
+  onFrame?: (frame: number, timestamp: number, sentAtEpochMs: number) => void;
+}
+
+export interface Broadcast {
+  /** The server accepted the first publish. Rejects when the broadcast ends without that. */
+  readonly started: Promise<void>;
+  /** Why it is over; never rejects. */
+  readonly ended: Promise<PublishEnd>;
+  /** Counts so far. `dropped`: tags the network was too slow for. */
+  readonly stats: { tags: number; bytes: number; dropped: number; connections: number };
+  stop(options: { clean: boolean }): Promise<void>;
+}
 
 /**
  * Sends a clip to an RTMP server in real time, over and over, as an encoder would. Every connection begins
@@ -124,4 +160,37 @@ async function run(
   }
 }
 
-if (import.meta.main) await broadcastCommand(process.argv.slice(2), { broadcast });
+const usage = `bun demo/broadcast.ts rtmp://host/live/KEY [options]
+  --file x.flv  another clip than demo/clip.flv
+  --retry       connect again after a lost connection
+  --seconds S   stop cleanly after S seconds`;
+
+/** The command line. Exit code 1 when the broadcast ended and nobody stopped it. */
+async function main(args: string[]): Promise<void> {
+  const { values, positionals } = parseArgs({
+    args,
+    allowPositionals: true,
+    options: {
+      file: { type: 'string' },
+      retry: { type: 'boolean' },
+      seconds: { type: 'string' },
+      help: { type: 'boolean' },
+    },
+  });
+  const [url] = positionals;
+  if (!url || values.help) {
+    console.error(usage);
+    process.exit(values.help ? 0 : 64);
+  }
+  const clip = await readFlvFile(values.file ?? join(import.meta.dir, 'clip.flv'));
+  const running = broadcast({ url, clip, retry: values.retry, log: (line) => console.error(line) });
+  const stop = () => void running.stop({ clean: true });
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, stop);
+  if (values.seconds) setTimeout(stop, Number(values.seconds) * 1000).unref();
+  const end = await running.ended;
+  const { tags, bytes, dropped } = running.stats;
+  console.error(`${end.message}; ${tags} tags, ${bytes} bytes sent, ${dropped} tags dropped`);
+  process.exit(end.cause === 'closed' ? 0 : 1);
+}
+
+if (import.meta.main) await main(process.argv.slice(2));

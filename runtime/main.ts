@@ -13,8 +13,7 @@ import { freePort } from './base/free-port.ts';
 import { openProgram } from './boot/open-program.ts';
 import { type ConfiguredPlugin, planOf } from './boot/plan.ts';
 import { welcome } from './boot/welcome.ts';
-import { holdProcess } from './drivers/clock/hold.ts';
-import { systemClock } from './drivers/clock/system.ts';
+import { holdProcess, systemClock } from './drivers/clock/system.ts';
 
 /** What sysexits.h calls EX_CONFIG: the start was refused, and a restart will not help. */
 const badConfig = 78;

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Makes sure that what the e2e tests drive is on this machine: encoders, receivers and a browser (scripts/tools.sh), and
-# the real engines Redis, Kafka and S3 (scripts/engines). Looks first, installs only what is missing. Exits 1 when a
+# the real engines Redis, Kafka and S3 (test/kit/engines). Looks first, installs only what is missing. Exits 1 when a
 # tool could not be had. Tests of an engine that could not, or of nginx-rtmp, are skipped, except in CI.
 set -u
 cd "$(dirname "$0")/.."
@@ -8,6 +8,6 @@ cd "$(dirname "$0")/.."
 sh scripts/tools.sh ffmpeg chromium font gstreamer librtmp || exit 1
 # Not every system packages its RTMP module.
 sh scripts/tools.sh nginx || [ -z "${CI:-}" ] || exit 1
-sh scripts/bun.sh scripts/engines/fetch.ts && exit 0
+sh scripts/bun.sh test/kit/engines/fetch.ts && exit 0
 [ -z "${CI:-}" ] || exit 1
 echo "e2e: tests of the engines that are missing will be skipped" >&2

@@ -12,7 +12,7 @@ import { spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { readJournal, summarize } from './tests/summary.ts';
+import { readJournal, summarize } from '../test/runner/summary.ts';
 
 const [project, limit, ...rest] = process.argv.slice(2);
 if (!project || !(Number(limit) > 0)) {
@@ -50,7 +50,7 @@ function runVitest(): Promise<number> {
       `--project=${project}`,
       `--project=${project}-alone`,
       '--reporter=default',
-      '--reporter=./scripts/tests/journal.ts',
+      '--reporter=./test/runner/journal.ts',
       ...rest,
     ],
     {

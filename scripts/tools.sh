@@ -15,7 +15,7 @@ done; }
 has_librtmp() { find /usr/lib* /lib* /usr/local/lib* -name 'librtmp.so.1' 2>/dev/null | grep -q .; }
 # With its RTMP module, which is a package of its own.
 has_nginx() { [ -x /usr/sbin/nginx ] && find /usr/lib/nginx /usr/lib64/nginx /usr/share/nginx -name 'ngx_rtmp_module.so' 2>/dev/null | grep -q .; }
-# Debian's redis-tools holds the whole program (scripts/engines/redis.ts); its redis-server would start a service.
+# Debian's redis-tools holds the whole program (test/kit/engines/redis.ts); its redis-server would start a service.
 has_redis() { has redis-server || has redis-check-rdb; }
 has_java() { for java in java /usr/lib/jvm/*/bin/java; do
   "$java" -version 2>&1 | grep -Eq 'version "(1[7-9]|[2-9][0-9])' && return 0

@@ -101,7 +101,7 @@ export class Metrics {
 export const metricsType = 'text/plain; version=0.0.4; charset=utf-8';
 
 /** All numbers of one name, one for each set of labels. */
-class Family<T> {
+export class Family<T> {
   readonly members = new Map<string, T>();
   readonly #make: () => T;
 

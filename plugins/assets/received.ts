@@ -1,5 +1,5 @@
-import { Fault, hasCode } from '../../core/base/fault.ts';
 import { bytesOf } from '../../core/base/config-fields.ts';
+import { Fault, hasCode } from '../../core/base/fault.ts';
 import { services } from '../../core/plugin/services.ts';
 import type { ReceivedFile } from '../../core/ports/intake.ts';
 import type { AssetsKit } from './kit.ts';

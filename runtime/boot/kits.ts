@@ -3,8 +3,8 @@ import { derivationSet, fieldSet } from '../../core/plugin/resource.ts';
 import { type Services, services } from '../../core/plugin/services.ts';
 import type { Collection, Token } from '../../core/plugin/token.ts';
 import type { RowPlace, Store } from '../../core/ports/store.ts';
-import type { ActorRuntime } from '../actors/actor-runtime.ts';
 import { nameBeside } from '../actors/actor-name.ts';
+import type { ActorRuntime } from '../actors/actor-runtime.ts';
 import type { PlannedPlugin } from './plan.ts';
 
 /** The kit of each plugin. They are there once `fill` was called: the actors start before the plugins, and are in them. */

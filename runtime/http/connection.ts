@@ -18,7 +18,6 @@ export interface ConnectionContext {
   /** Answer to a head of whose host and path no URL can be made. */
   badAddress(): Response;
   failed(error: unknown): Response;
-  isUrl(url: string): boolean;
 }
 
 /** Milliseconds in which a client may still send what nobody reads, so that it sees the answer before the connection ends. */
@@ -174,7 +173,7 @@ export class Connection implements AnswerTarget, Origin {
     const context = this.#context;
     const { method, headers, url } = head;
     const body = head.body === 0 ? undefined : this.#bodyOf(head);
-    if (!context.isUrl(url)) return context.badAddress();
+    if (!URL.canParse(url)) return context.badAddress();
     this.#request = new ServedRequest({ url, method, headers, body }, this);
     return context.answer(this.#request);
   }

@@ -1,7 +1,7 @@
 import { Fault } from '../../core/base/fault.ts';
 import type { Log } from '../../core/base/log.ts';
-import { faultResponse, type HttpCore } from '../../core/http/http.ts';
 import type { Peers } from '../../core/http/caller.ts';
+import { faultResponse, type HttpCore } from '../../core/http/http.ts';
 import type { NodeGate } from '../nodes/node-gate.ts';
 import { ServedRequest } from './served-request.ts';
 import { serveHttp } from './server.ts';
@@ -14,8 +14,8 @@ const maxBody = 2 ** 43;
 const idleTimeout = 30;
 
 /**
- * Serves an app over HTTP. Throws a Fault that names the port when it cannot be had.
- * `requests`: how many may be in hand at one time; without it any number. `gate`: answers other nodes.
+ * Serves an app over HTTP. Throws a Fault that names the port when it cannot be opened.
+ * `requests`: most concurrent requests; without it any number. `gate`: answers other nodes.
  */
 export async function listen(
   app: Pick<HttpCore, 'fetch'>,
@@ -36,7 +36,6 @@ export async function listen(
       idleTimeout,
       maxHead,
       maxBody,
-      isUrl: urlCheck(),
       answer(request, pending) {
         if (pending > requests && !isForOperators(request)) return faultResponse(busy);
         return gate?.(request) ?? app.fetch(request);
@@ -67,21 +66,7 @@ export async function listen(
   }
 }
 
-/**
- * Says of a text what `URL.canParse` does. That takes long beside an answer that is there, and nearly all requests name one
- * host: behind a plain one that was found good any path will do, since the parser refuses nothing there (WHATWG URL §4.4).
- */
-export function urlCheck(): (url: string) => boolean {
-  let good: string | undefined;
-  return (url) => {
-    if (good !== undefined && url.startsWith(good)) return true;
-    if (!URL.canParse(url)) return false;
-    good = /^http:\/\/[\w.-]+(?::\d+)?\//.exec(url)?.[0] ?? good;
-    return true;
-  };
-}
-
-/** Whoever watches over the server must see it, above all when it is busy. */
+/** Monitoring must see the server above all when it is busy. */
 function isForOperators({ url }: Request): boolean {
   return /^\/(health\/|metrics$)/.test(new URL(url).pathname);
 }
@@ -93,7 +78,7 @@ const badAddress = new Fault('request.malformed', {
 });
 const busy = new Fault('server.busy', {
   status: 503,
-  message: 'The server has too many requests in hand. Try again.',
+  message: 'Too many concurrent requests. Try again.',
   retryAfter: 1,
 });
 const internal = new Fault('internal', { status: 500, message: 'Something went wrong on our side.' });

@@ -14,7 +14,6 @@ export interface ServerOptions {
   answer(request: ServedRequest, pending: number): Response | Promise<Response>;
   badAddress(): Response;
   failed(error: unknown): Response;
-  isUrl(url: string): boolean;
 }
 
 export interface HttpServer {
@@ -28,7 +27,7 @@ const checkEvery = 1000;
 
 /** Serves HTTP/1.1 on a port of its own (docs/architecture.md, "Who answers HTTP"). Throws what `Bun.listen` does. */
 export function serveHttp(options: ServerOptions): HttpServer {
-  const { hostname, port, idleTimeout, maxHead, maxBody, badAddress, failed, isUrl } = options;
+  const { hostname, port, idleTimeout, maxHead, maxBody, badAddress, failed } = options;
   const connections = new Set<Connection>();
   let context: ConnectionContext;
   const listener = Bun.listen<Connection>({
@@ -52,7 +51,7 @@ export function serveHttp(options: ServerOptions): HttpServer {
     },
   });
   context = {
-    ...{ maxHead, maxBody, badAddress, failed, isUrl, pending: 0 },
+    ...{ maxHead, maxBody, badAddress, failed, pending: 0 },
     host: `localhost:${listener.port}`,
     idle: idleTimeout * 1000,
     answer: (request) => options.answer(request, context.pending),

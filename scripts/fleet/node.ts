@@ -1,5 +1,5 @@
 import type { Role } from '../../core/plugin/nodes.ts';
-import { type Engine, startEngine } from '../engines/engine.ts';
+import { type Engine, startEngine } from '../../test/kit/engines/engine.ts';
 
 /** A node of a fleet: the real program in a process of its own, with everything that an engine can do. */
 export interface FleetNode extends Engine {

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { partitionOf } from '../../runtime/actors/actor-name.ts';
 import { CatchUp } from '../../runtime/cluster/catch-up.ts';
-import { virtualClock } from '../../runtime/drivers/clock/virtual.ts';
 import { silentLog } from '../kit/silent-log.ts';
+import { virtualClock } from '../kit/virtual-clock.ts';
 import { clusterNodes, type Nodes, partitions } from './nodes.ts';
 import { tally } from './tally.ts';
 

@@ -10,9 +10,9 @@ import { ActorHost, type HostOptions } from '../../runtime/actors/host.ts';
 import { jobKind } from '../../runtime/actors/jobs/kind.ts';
 import { freeJobs } from '../../runtime/actors/jobs/leases.ts';
 import { JobWorkers } from '../../runtime/actors/jobs/workers.ts';
-import { virtualClock } from '../../runtime/drivers/clock/virtual.ts';
 import { sqliteStore } from '../../runtime/drivers/store/sqlite/index.ts';
 import { courierActor, courierPlugin, type Parcel } from '../kit/courier.ts';
+import { virtualClock } from '../kit/virtual-clock.ts';
 
 type Point = Parameters<NonNullable<HostOptions['probe']>>[0] | 'at work' | 'work done';
 const points: Point[] = ['before commit', 'after commit', 'before effects', 'at work', 'work done'];

@@ -9,8 +9,8 @@ import type { pushMachine } from '../../machines/push.ts';
 import { push } from '../../plugins/multistream/push.ts';
 import { ActorTypes } from '../../runtime/actors/actor-types.ts';
 import { ActorHost } from '../../runtime/actors/host.ts';
-import { virtualClock } from '../../runtime/drivers/clock/virtual.ts';
 import { sqliteStore } from '../../runtime/drivers/store/sqlite/index.ts';
+import { virtualClock } from '../kit/virtual-clock.ts';
 import { world } from '../kit/world.ts';
 import { givenTarget, inShort, pushPlugins as plugins, targets } from '../plugins/pushes/kit.ts';
 

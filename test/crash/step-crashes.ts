@@ -3,8 +3,8 @@ import { jsonLog } from '../../core/base/log.ts';
 import type { StepCommit, Store } from '../../core/ports/store.ts';
 import { ActorTypes } from '../../runtime/actors/actor-types.ts';
 import { ActorHost, type HostOptions } from '../../runtime/actors/host.ts';
-import { virtualClock } from '../../runtime/drivers/clock/virtual.ts';
 import { bareBroadcast, broadcastScript, settings } from '../kit/broadcast-actor.ts';
+import { virtualClock } from '../kit/virtual-clock.ts';
 
 /** What is stored by one deployment, over all its processes. */
 export interface StoredData {

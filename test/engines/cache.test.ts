@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSyn
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { cached, cacheFolder } from '../../scripts/engines/cache.ts';
+import { cached, cacheFolder } from '../kit/engines/cache.ts';
 
 const { XDG_CACHE_HOME } = process.env;
 let root: string;

@@ -1,7 +1,7 @@
 import { Kafka as Client, logLevel } from 'kafkajs';
 import { describe, expect, it } from 'vitest';
-import type { Kafka } from '../../scripts/engines/kafka-broker.ts';
 import { until } from '../e2e/harness/wait.ts';
+import type { Kafka } from '../kit/engines/kafka-broker.ts';
 import { engineFor } from '../kit/engines.ts';
 
 const kafka = await engineFor('kafka');

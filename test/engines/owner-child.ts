@@ -1,7 +1,7 @@
 /** Starts two of an engine, one frozen, tells who they are, and then only waits to be killed: `bun owner-child.ts <engine>`. */
-import { kafka } from '../../scripts/engines/kafka.ts';
-import { redis } from '../../scripts/engines/redis.ts';
-import { s3 } from '../../scripts/engines/s3.ts';
+import { kafka } from '../kit/engines/kafka.ts';
+import { redis } from '../kit/engines/redis.ts';
+import { s3 } from '../kit/engines/s3.ts';
 
 const start = { redis, kafka, s3 }[process.argv[2] as 'redis' | 'kafka' | 's3'];
 const engines = [await start(), await start()];

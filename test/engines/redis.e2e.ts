@@ -1,6 +1,6 @@
 import { createClient } from 'redis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Redis } from '../../scripts/engines/redis.ts';
+import type { Redis } from '../kit/engines/redis.ts';
 import { engineFor } from '../kit/engines.ts';
 
 const redis = await engineFor('redis');

@@ -6,7 +6,7 @@ import {
   S3Client,
 } from '@aws-sdk/client-s3';
 import { describe, expect, it } from 'vitest';
-import type { S3 } from '../../scripts/engines/s3.ts';
+import type { S3 } from '../kit/engines/s3.ts';
 import { engineFor } from '../kit/engines.ts';
 
 const s3 = await engineFor('s3');

@@ -5,11 +5,11 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { jsonLog } from '../../core/base/log.ts';
 import { systemClock } from '../../runtime/drivers/clock/system.ts';
-import { virtualClock } from '../../runtime/drivers/clock/virtual.ts';
 import { hiddenFile } from '../../runtime/media/ffmpeg/hidden-file.ts';
 import { ffmpegLimits } from '../../runtime/media/ffmpeg/limits.ts';
 import type { FfmpegProcess } from '../../runtime/media/ffmpeg/process.ts';
 import { ffmpegRunner, type RunnerOptions } from '../../runtime/media/ffmpeg/runner.ts';
+import { virtualClock } from '../kit/virtual-clock.ts';
 import { anyCommand, fakeFfmpeg, heeds } from './fake.ts';
 
 const clock = systemClock();

@@ -5,9 +5,9 @@ import { describe, expect, it } from 'vitest';
 import type { Blobs } from '../../core/ports/blobs.ts';
 import type { CidProfile, PackOptions } from '../../core/ports/packer.ts';
 import { fsBlobs } from '../../runtime/drivers/blobs/fs/index.ts';
-import { virtualClock } from '../../runtime/drivers/clock/virtual.ts';
 import { packer as filePacker } from '../../runtime/drivers/packer/packer.ts';
 import { asTimePasses } from '../kit/as-time-passes.ts';
+import { virtualClock } from '../kit/virtual-clock.ts';
 import { cidTable, tableBytes } from './cid-table.ts';
 import { unpacked } from './unpack.ts';
 

@@ -4,8 +4,8 @@ import { Metrics } from '../../core/base/metrics.ts';
 import { DiskWatch } from '../../runtime/disk/disk-watch.ts';
 import type { DiskLook, DiskState } from '../../runtime/disk/look.ts';
 import { diskPlaces } from '../../runtime/disk/places.ts';
-import { virtualClock } from '../../runtime/drivers/clock/virtual.ts';
 import { Room } from '../../runtime/drivers/intake/room.ts';
+import { virtualClock } from '../kit/virtual-clock.ts';
 
 const mebibyte = 1_048_576;
 

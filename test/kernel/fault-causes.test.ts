@@ -6,7 +6,7 @@ import { causeWindow, FaultCauses } from '../../core/http/fault-causes.ts';
 import { httpCore } from '../../core/http/http.ts';
 import { openly } from '../../core/http/public-access.ts';
 import { asTus } from '../../plugins/assets/tus/protocol.ts';
-import { virtualClock } from '../../runtime/drivers/clock/virtual.ts';
+import { virtualClock } from '../kit/virtual-clock.ts';
 
 /** Whatever is asked for throws that. */
 function server(thrown: () => unknown) {

@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
 import type { DiskLook } from '../../runtime/disk/look.ts';
-import { type VirtualClock, virtualClock } from '../../runtime/drivers/clock/virtual.ts';
 import { diskIntake } from '../../runtime/drivers/intake/intake.ts';
+import { type VirtualClock, virtualClock } from '../kit/virtual-clock.ts';
 
 const never = new AbortController().signal;
 

@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { PartialFile } from '../../core/ports/intake.ts';
-import { virtualClock } from '../../runtime/drivers/clock/virtual.ts';
 import { diskIntake } from '../../runtime/drivers/intake/intake.ts';
+import { virtualClock } from '../kit/virtual-clock.ts';
 
 const never = new AbortController().signal;
 type Options = Parameters<typeof diskIntake>[0];

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { Fault } from '../../core/base/fault.ts';
 import { jsonLog } from '../../core/base/log.ts';
 import { patiently } from '../../runtime/boot/patience.ts';
-import { virtualClock } from '../../runtime/drivers/clock/virtual.ts';
+import { virtualClock } from '../kit/virtual-clock.ts';
 
 const silent = new Fault('store.unreachable', { status: 503, message: 'redis:6379 does not answer' });
 

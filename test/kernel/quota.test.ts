@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { Fault } from '../../core/base/fault.ts';
 import { quota, recountInterval } from '../../core/http/quota.ts';
-import { virtualClock } from '../../runtime/drivers/clock/virtual.ts';
+import { virtualClock } from '../kit/virtual-clock.ts';
 
 const full = new Fault('test.too_many', { status: 403, message: 'Full.' });
 

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { regularly } from '../../core/base/timing.ts';
-import { virtualClock } from '../../runtime/drivers/clock/virtual.ts';
+import { virtualClock } from '../kit/virtual-clock.ts';
 
 function begun(work?: (signal: AbortSignal, turn: number) => Promise<void>) {
   const clock = virtualClock({ start: 0 });

@@ -4,7 +4,7 @@ import { jsonLog } from '../../core/base/log.ts';
 import { Metrics } from '../../core/base/metrics.ts';
 import { httpCore } from '../../core/http/http.ts';
 import { RequestCounts } from '../../core/http/request-counts.ts';
-import { virtualClock } from '../../runtime/drivers/clock/virtual.ts';
+import { virtualClock } from '../kit/virtual-clock.ts';
 
 const log = jsonLog({ level: 'error', now: () => 0, write: () => {} });
 

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { sweeping } from '../../runtime/actors/sweeping.ts';
-import { virtualClock } from '../../runtime/drivers/clock/virtual.ts';
 import { silentLog } from '../kit/silent-log.ts';
+import { virtualClock } from '../kit/virtual-clock.ts';
 
 const HOUR = 3_600_000;
 

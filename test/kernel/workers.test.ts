@@ -5,11 +5,11 @@ import type { Kit } from '../../core/plugin/plugin.ts';
 import type { Jobs, JobWrite } from '../../core/ports/jobs.ts';
 import { jobKind } from '../../runtime/actors/jobs/kind.ts';
 import { JobWorkers } from '../../runtime/actors/jobs/workers.ts';
-import { type VirtualClock, virtualClock } from '../../runtime/drivers/clock/virtual.ts';
 import { type SqliteStore, sqliteStore } from '../../runtime/drivers/store/sqlite/index.ts';
 import { begin, kind } from '../conformance/jobs/fixtures.ts';
 import { virtualTime } from '../conformance/jobs/time.ts';
 import { start } from '../conformance/store/fixtures.ts';
+import { type VirtualClock, virtualClock } from '../kit/virtual-clock.ts';
 
 interface Worked {
   readonly id: string;

@@ -1,10 +1,10 @@
 import { afterAll } from 'vitest';
-import type { Engine } from '../../scripts/engines/engine.ts';
-import type { Finding } from '../../scripts/engines/find.ts';
-import { kafka } from '../../scripts/engines/kafka.ts';
-import { findKafka } from '../../scripts/engines/kafka-jars.ts';
-import { findRedis, redis } from '../../scripts/engines/redis.ts';
-import { findS3, s3 } from '../../scripts/engines/s3.ts';
+import type { Engine } from './engines/engine.ts';
+import type { Finding } from './engines/find.ts';
+import { kafka } from './engines/kafka.ts';
+import { findKafka } from './engines/kafka-jars.ts';
+import { findRedis, redis } from './engines/redis.ts';
+import { findS3, s3 } from './engines/s3.ts';
 
 const engines = { redis, kafka, s3 };
 const find: Record<EngineName, () => Promise<Finding>> = { redis: findRedis, kafka: findKafka, s3: findS3 };

@@ -10,7 +10,6 @@ import type { Blobs } from '../../core/ports/blobs.ts';
 import type { Store } from '../../core/ports/store.ts';
 import type { Volatile } from '../../core/ports/volatile.ts';
 import { type Booted, boot } from '../../runtime/boot/boot.ts';
-import { virtualClock } from '../../runtime/drivers/clock/virtual.ts';
 import { sqliteStore } from '../../runtime/drivers/store/sqlite/index.ts';
 import { memoryVolatile } from '../../runtime/drivers/volatile/memory.ts';
 import { nodeGate, nodeHeader } from '../../runtime/nodes/node-gate.ts';
@@ -25,6 +24,7 @@ import { type ScriptedRecorder, scriptedRecorder } from './scripted-recorder.ts'
 import { scriptedStills } from './scripted-stills.ts';
 import { scriptedTranscoder } from './scripted-transcoder.ts';
 import { trackedStore } from './tracked-store.ts';
+import { virtualClock } from './virtual-clock.ts';
 import { bootstrapKey } from './world.ts';
 
 /**

@@ -13,7 +13,6 @@ import type { Volatile } from '../../core/ports/volatile.ts';
 import { type Booted, type BootOptions, boot } from '../../runtime/boot/boot.ts';
 import { memoryBroker } from '../../runtime/drivers/bus/memory/broker.ts';
 import { memoryBus } from '../../runtime/drivers/bus/memory/index.ts';
-import { virtualClock } from '../../runtime/drivers/clock/virtual.ts';
 import { type SqliteStore, sqliteStore } from '../../runtime/drivers/store/sqlite/index.ts';
 import { memoryVolatile } from '../../runtime/drivers/volatile/memory.ts';
 import { modelBlobs } from '../conformance/blobs/model.ts';
@@ -28,6 +27,7 @@ import { type ScriptedRecorder, scriptedRecorder } from './scripted-recorder.ts'
 import { type ScriptedStills, scriptedStills } from './scripted-stills.ts';
 import { type ScriptedTranscoder, scriptedTranscoder } from './scripted-transcoder.ts';
 import { trackedStore } from './tracked-store.ts';
+import { virtualClock } from './virtual-clock.ts';
 
 /** `MILLRACE_WORLD=cluster`: the same tests on the runtime of several nodes, as one of them. */
 const isClustered = process.env.MILLRACE_WORLD === 'cluster';

@@ -5,9 +5,9 @@ import { begin, freeze, step, thaw } from '../../core/plugin/step.ts';
 import type { BroadcastContext } from '../../machines/broadcast.ts';
 import { ActorTypes } from '../../runtime/actors/actor-types.ts';
 import { ActorHost } from '../../runtime/actors/host.ts';
-import { virtualClock } from '../../runtime/drivers/clock/virtual.ts';
 import { sqliteStore } from '../../runtime/drivers/store/sqlite/index.ts';
 import { bareBroadcast, figures, publish, settings } from '../kit/broadcast-actor.ts';
+import { virtualClock } from '../kit/virtual-clock.ts';
 
 const type = bareBroadcast as never as Parameters<typeof begin>[0];
 const began = 1_000_000;

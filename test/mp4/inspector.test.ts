@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join as path } from 'node:path';
 import { afterAll, afterEach, expect, it } from 'vitest';
 import type { FilmPlayback, Inspector } from '../../core/ports/inspector.ts';
-import { virtualClock } from '../../runtime/drivers/clock/virtual.ts';
 import { inspector } from '../../runtime/media/mp4/inspect/inspector.ts';
+import { virtualClock } from '../kit/virtual-clock.ts';
 import { film, ftyp, join, mdat, mvhd, trak } from './build.ts';
 
 const good = film(mvhd(), trak());

@@ -9,10 +9,10 @@ import type { AssetFile } from '../../plugins/assets/contract.ts';
 import type { AssetDocument } from '../../plugins/assets/document.ts';
 import type { AssetsKit } from '../../plugins/assets/kit.ts';
 import { sweeping } from '../../plugins/assets/sweep.ts';
-import { virtualClock } from '../../runtime/drivers/clock/virtual.ts';
 import { modelBlobs } from '../conformance/blobs/model.ts';
 import { allPlugins } from '../kit/all-plugins.ts';
 import { storeFile } from '../kit/asset-maker.ts';
+import { virtualClock } from '../kit/virtual-clock.ts';
 import { world } from '../kit/world.ts';
 
 const partSize = 5 * 1_048_576;

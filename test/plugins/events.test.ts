@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { LoggedEvent } from '../../core/ports/store.ts';
 import { eventStream } from '../../plugins/events/event-stream.ts';
-import { virtualClock } from '../../runtime/drivers/clock/virtual.ts';
+import { virtualClock } from '../kit/virtual-clock.ts';
 
 const event = (position: number, more: Partial<LoggedEvent> = {}): LoggedEvent => ({
   id: `e${position}`,

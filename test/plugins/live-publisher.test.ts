@@ -3,8 +3,8 @@ import { type LiveReading, noFigures, noVitals } from '../../core/ports/media.ts
 import type { VolatileEntry } from '../../core/ports/volatile.ts';
 import type { StreamsKit } from '../../plugins/streams/kit.ts';
 import { livePublisher } from '../../plugins/streams/publisher.ts';
-import { virtualClock } from '../../runtime/drivers/clock/virtual.ts';
 import { useOf } from '../kit/use.ts';
+import { virtualClock } from '../kit/virtual-clock.ts';
 import { grant } from '../media/kit.ts';
 
 /** `count` broadcasts on a node whose event loop takes `turn` ms for each turn. */

@@ -7,8 +7,8 @@ import type { StreamsKit } from '../../plugins/streams/kit.ts';
 import { viewersHeader } from '../../plugins/streams/relay/internal.ts';
 import { relayLimits } from '../../plugins/streams/relay/limits.ts';
 import { relay } from '../../plugins/streams/relay/relay.ts';
-import { virtualClock } from '../../runtime/drivers/clock/virtual.ts';
 import { useOf } from '../kit/use.ts';
+import { virtualClock } from '../kit/virtual-clock.ts';
 
 const playbackId = '6pukxh2m0ydr9h3q';
 const playlist = 'source.m3u8';

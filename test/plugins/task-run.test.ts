@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import type { TaskWork } from '../../plugins/tasks/contract.ts';
 import { runEffect } from '../../plugins/tasks/run.ts';
-import { virtualClock } from '../../runtime/drivers/clock/virtual.ts';
+import { virtualClock } from '../kit/virtual-clock.ts';
 
 it('says nothing of its progress behind the end of a try', async () => {
   const clock = virtualClock({ start: 0, idle: async () => {} });

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { virtualClock } from '../../runtime/drivers/clock/virtual.ts';
 import { type Hashable, HashTurns } from '../../runtime/media/recording/hash-turns.ts';
 import { TakeHash } from '../../runtime/media/recording/take-hash.ts';
+import { virtualClock } from '../kit/virtual-clock.ts';
 import { MemoryIo } from './memory-io.ts';
 
 const limits = { hashPiece: 1024 };

@@ -1,5 +1,4 @@
-import { broadcast } from '../../demo/broadcast.ts';
-import type { Broadcast } from '../../demo/broadcast-options.ts';
+import { type Broadcast, broadcast } from '../../demo/broadcast.ts';
 import type { Clip } from '../../demo/flv-file.ts';
 import type { NewStream } from '../e2e/harness/api.ts';
 import type { Server } from '../e2e/harness/server.ts';

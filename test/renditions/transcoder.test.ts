@@ -1,6 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { jsonLog } from '../../core/base/log.ts';
-import { type VirtualClock, virtualClock } from '../../runtime/drivers/clock/virtual.ts';
 import {
   LadderBroken,
   LadderFull,
@@ -10,6 +9,7 @@ import {
 import { type NodeTranscoderOptions, nodeTranscoder } from '../../runtime/media/renditions/transcoder.ts';
 import { type ScriptedProcess, scriptedFfmpeg } from '../kit/scripted-ffmpeg.ts';
 import { profile480, type ScriptedLadder, scriptedLadder, video720 } from '../kit/scripted-ladder.ts';
+import { type VirtualClock, virtualClock } from '../kit/virtual-clock.ts';
 
 const settings = { encoder: 'libx264', preset: 'veryfast', device: undefined, threads: 2, niceness: 5 };
 /** What each process counts as. */

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import type { Entry } from '../../scripts/tests/journal.ts';
-import { readJournal, summarize } from '../../scripts/tests/summary.ts';
+import type { Entry } from '../runner/journal.ts';
+import { readJournal, summarize } from '../runner/summary.ts';
 
 const file = 'test/a.test.ts';
 

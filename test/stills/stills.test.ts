@@ -1,7 +1,6 @@
 import { describe, expect, it, vi } from 'vitest';
 import type { LiveKeyFrame } from '../../core/ports/media.ts';
 import type { StillOrder } from '../../core/ports/stills.ts';
-import { virtualClock } from '../../runtime/drivers/clock/virtual.ts';
 import { findPictures, NoPicture } from '../../runtime/media/stills/found-pictures.ts';
 import { jpegSize } from '../../runtime/media/stills/jpeg-size.ts';
 import { type StillLimits, stillLimits } from '../../runtime/media/stills/limits.ts';
@@ -10,6 +9,7 @@ import { Feed, play, sendHeaders } from '../hls/feed.ts';
 import { patient } from '../kit/patient.ts';
 import { scriptedFfmpeg } from '../kit/scripted-ffmpeg.ts';
 import { silentLog } from '../kit/silent-log.ts';
+import { virtualClock } from '../kit/virtual-clock.ts';
 import { jpeg, livePart, orderOf, pictureOf, sourceOf } from './media.ts';
 
 const { found } = await livePart();

@@ -4,13 +4,13 @@ import { join } from 'node:path';
 import { expect, it, vi } from 'vitest';
 import { uuid } from '../../core/base/ids.ts';
 import type { Container } from '../../core/ports/inspector.ts';
-import { virtualClock } from '../../runtime/drivers/clock/virtual.ts';
 import { argumentsOf } from '../../runtime/media/ffmpeg/command.ts';
 import type { FfmpegEnd } from '../../runtime/media/ffmpeg/process.ts';
 import type { FfmpegRunner } from '../../runtime/media/ffmpeg/runner.ts';
 import { ffmpegConverter } from '../../runtime/media/transcode/converter.ts';
 import { patient } from '../kit/patient.ts';
 import { type ScriptedProcess, scriptedFfmpeg } from '../kit/scripted-ffmpeg.ts';
+import { virtualClock } from '../kit/virtual-clock.ts';
 
 const profile = { name: '480p', width: 854, height: 480, bitrate: 1_000_000, fps: 0 };
 const spec = {

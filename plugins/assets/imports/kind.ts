@@ -1,4 +1,4 @@
-import { milliseconds, bytesOf } from '../../../core/base/config-fields.ts';
+import { bytesOf, milliseconds } from '../../../core/base/config-fields.ts';
 import { Fault, hasCode } from '../../../core/base/fault.ts';
 import { uuid } from '../../../core/base/ids.ts';
 import { services } from '../../../core/plugin/services.ts';

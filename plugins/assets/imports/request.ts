@@ -1,13 +1,13 @@
 import { Type } from '@sinclair/typebox';
 import { type AnyElysia, Elysia } from 'elysia';
 import { Fault } from '../../../core/base/fault.ts';
+import { userTagsSchema } from '../../../core/base/name.ts';
 import { authenticate, authenticator } from '../../../core/http/auth.ts';
 import { bodyReader } from '../../../core/http/body.ts';
 import { says } from '../../../core/http/http.ts';
 import { idempotent } from '../../../core/http/idempotency.ts';
 import { json } from '../../../core/http/operation.ts';
 import type { Quota } from '../../../core/http/quota.ts';
-import { userTagsSchema } from '../../../core/base/name.ts';
 import { services } from '../../../core/plugin/services.ts';
 import { taskSchema, tasks } from '../../tasks/contract.ts';
 import { assetOf } from '../document.ts';

@@ -1,7 +1,7 @@
+import { bytesOf } from '../../../core/base/config-fields.ts';
 import { hasCode, isRefusal } from '../../../core/base/fault.ts';
 import { uuid } from '../../../core/base/ids.ts';
 import { regularly } from '../../../core/base/timing.ts';
-import { bytesOf } from '../../../core/base/config-fields.ts';
 import { services } from '../../../core/plugin/services.ts';
 import type { NewPartialFile, PartialFile } from '../../../core/ports/intake.ts';
 import { tasks } from '../../tasks/contract.ts';

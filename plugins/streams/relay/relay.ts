@@ -1,8 +1,8 @@
 import { ByteLru } from '../../../core/base/byte-lru.ts';
-import { every, pause } from '../../../core/base/timing.ts';
 import { Fault, hasCode } from '../../../core/base/fault.ts';
 import { valuesOf } from '../../../core/base/limit-table.ts';
 import { SingleFlight } from '../../../core/base/single-flight.ts';
+import { every, pause } from '../../../core/base/timing.ts';
 import { services } from '../../../core/plugin/services.ts';
 import type { ViewerRequest } from '../../../core/ports/media.ts';
 import { liveFiles } from '../contract.ts';

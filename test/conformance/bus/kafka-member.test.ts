@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { jsonLog } from '../../../core/base/log.ts';
 import type { kafkaClient } from '../../../runtime/drivers/bus/kafka/client.ts';
 import { member } from '../../../runtime/drivers/bus/kafka/member.ts';
-import { virtualClock } from '../../../runtime/drivers/clock/virtual.ts';
+import { virtualClock } from '../../kit/virtual-clock.ts';
 
 const names = ['GROUP_JOIN', 'HEARTBEAT', 'REBALANCING', 'CRASH'] as const;
 

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { Fault } from '../../../core/base/fault.ts';
 import { jsonLog } from '../../../core/base/log.ts';
 import { type Batch, type Outcome, type Outgoing, pump } from '../../../runtime/drivers/bus/kafka/pump.ts';
-import { virtualClock } from '../../../runtime/drivers/clock/virtual.ts';
+import { virtualClock } from '../../kit/virtual-clock.ts';
 import { numbers } from './check.ts';
 
 /** What befalls one request. */

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { jsonLog } from '../../../core/base/log.ts';
 import { quietLog } from '../../../runtime/drivers/bus/kafka/quiet-log.ts';
-import { virtualClock } from '../../../runtime/drivers/clock/virtual.ts';
+import { virtualClock } from '../../kit/virtual-clock.ts';
 
 it('a warning is told once in a while, whoever repeats it, with the count of what was left out', async () => {
   const clock = virtualClock({ start: 0, idle: () => Promise.resolve() });

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { jsonLog } from '../../../core/base/log.ts';
 import type { Link, RawBroker } from '../../../runtime/drivers/bus/kafka/link.ts';
 import { type Fetched, reader } from '../../../runtime/drivers/bus/kafka/reader.ts';
-import { virtualClock } from '../../../runtime/drivers/clock/virtual.ts';
+import { virtualClock } from '../../kit/virtual-clock.ts';
 
 interface Question {
   readonly node: string;

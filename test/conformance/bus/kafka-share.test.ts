@@ -3,7 +3,7 @@ import { jsonLog } from '../../../core/base/log.ts';
 import { lead } from '../../../runtime/drivers/bus/kafka/lead.ts';
 import type { Fetched } from '../../../runtime/drivers/bus/kafka/reader.ts';
 import { share } from '../../../runtime/drivers/bus/kafka/share.ts';
-import { virtualClock } from '../../../runtime/drivers/clock/virtual.ts';
+import { virtualClock } from '../../kit/virtual-clock.ts';
 import { numbers, witness } from './check.ts';
 
 async function shared(options: Parameters<typeof witness>[0] = {}) {

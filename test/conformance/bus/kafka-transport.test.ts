@@ -3,7 +3,7 @@ import { jsonLog } from '../../../core/base/log.ts';
 import type { Link, RawBroker } from '../../../runtime/drivers/bus/kafka/link.ts';
 import { pump } from '../../../runtime/drivers/bus/kafka/pump.ts';
 import { kafkaTransport } from '../../../runtime/drivers/bus/kafka/transport.ts';
-import { virtualClock } from '../../../runtime/drivers/clock/virtual.ts';
+import { virtualClock } from '../../kit/virtual-clock.ts';
 
 interface Request {
   readonly producerId: string;

@@ -3,7 +3,7 @@ import { jsonLog } from '../../../core/base/log.ts';
 import type { Bus } from '../../../core/ports/bus.ts';
 import { memoryBroker } from '../../../runtime/drivers/bus/memory/broker.ts';
 import { memoryBus } from '../../../runtime/drivers/bus/memory/index.ts';
-import { virtualClock } from '../../../runtime/drivers/clock/virtual.ts';
+import { virtualClock } from '../../kit/virtual-clock.ts';
 import { held, numbers, type OpenedBus, witness } from './check.ts';
 import { checkOf, mutants } from './mutants.ts';
 import { busChecks } from './suite.ts';

@@ -11,7 +11,6 @@ let server: HttpServer;
 beforeAll(() => {
   server = serveHttp({
     ...{ hostname: '127.0.0.1', port: 0, idleTimeout: 30, maxHead: 16_384, maxBody: 1_000_000 },
-    isUrl: (url) => URL.canParse(url),
     badAddress: () => new Response('no address', { status: 400 }),
     failed: () => new Response('failed', { status: 500 }),
     answer,

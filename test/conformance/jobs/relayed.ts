@@ -25,7 +25,7 @@ export function relayed(store: Store, jobs: QueuedJobs): Halves {
   const pass = async (written: Pick<StepCommit, 'actor' | 'at' | 'jobs' | 'cancels'>) => {
     const { actor, at, jobs: added, cancels } = written;
     await jobs.cancel(cancels);
-    await jobs.add(added.map(({ lease, ...job }) => ({ ...job, actor, addedAt: at })));
+    await jobs.add(added.map((job) => ({ ...job, actor, addedAt: at })));
   };
   const relay = async (outbox: Outbox, partition: number) => {
     const entries = await outbox.pending(partition, { limit: 1000 });

@@ -5,7 +5,7 @@ import { view } from './fixtures.ts';
 import { modelStore } from './model.ts';
 import { type Call, generator } from './operations.ts';
 
-const seeds = Array.from({ length: 12 }, (_, index) => index + 21);
+const seeds = Array.from({ length: 12 }, (_, index) => index + 41);
 const batches = 60;
 
 /** Generated calls, several in flight at once, against the model: every answer and everything stored is equal. */

@@ -189,17 +189,6 @@ test.each(['throws', 'exits'])(
   },
 );
 
-test('a call that cannot be copied to the worker fails alone', async () => {
-  const store = open();
-  const lease = await acquireOne(store);
-  const outcomes = await Promise.allSettled([
-    store.commit(step(lease, { actor: 'a/1' })),
-    store.commit(step(lease, { actor: 'a/2', state: (() => '') as unknown as string })),
-    store.commit(step(lease, { actor: 'a/3' })),
-  ]);
-  expect(outcomes.map((one) => one.status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
-});
-
 test('whoever hears of a write sees it, also when others read earlier in the same turn', async () => {
   const store = open();
   await store.acquire(1);

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { virtualClock } from '../../../runtime/drivers/clock/virtual.ts';
 import { memoryVolatile } from '../../../runtime/drivers/volatile/memory.ts';
+import { virtualClock } from '../../kit/virtual-clock.ts';
 import { volatileChecks } from './suite.ts';
 
 function open(entries?: number) {

@@ -2,12 +2,12 @@ import { describe, expect, it, test } from 'vitest';
 import { cidr } from '../../../core/base/cidr.ts';
 import { jsonLog } from '../../../core/base/log.ts';
 import type { PushTrouble } from '../../../core/ports/pusher.ts';
-import { virtualClock } from '../../../runtime/drivers/clock/virtual.ts';
 import type { Lookup } from '../../../runtime/drivers/outbound/resolver.ts';
 import { libavformat } from '../../../runtime/media/ffmpeg/about.ts';
 import type { PushConnection } from '../../../runtime/media/push/connection.ts';
 import { srtPush } from '../../../runtime/media/push/srt-push.ts';
 import { scriptedFfmpeg } from '../../kit/scripted-ffmpeg.ts';
+import { virtualClock } from '../../kit/virtual-clock.ts';
 
 const good = 'srt://stream.example:9000?streamid=my-key-1&passphrase=wonderland-9&latency=300';
 

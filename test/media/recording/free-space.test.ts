@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync, statfsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { virtualClock } from '../../../runtime/drivers/clock/virtual.ts';
 import { FreeSpace } from '../../../runtime/media/recording/free-space.ts';
+import { virtualClock } from '../../kit/virtual-clock.ts';
 
 it('counts what is written between two looks at the disk', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'millrace-space-'));

@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, test } from 'vitest';
 import type { Blobs } from '../../../core/ports/blobs.ts';
 import { s3Blobs } from '../../../runtime/drivers/blobs/s3/index.ts';
-import type { S3 } from '../../../scripts/engines/s3.ts';
+import type { S3 } from '../../kit/engines/s3.ts';
 import { engineFor } from '../../kit/engines.ts';
 import { killWhileRecording } from './crash.ts';
 import { clock, Film, feedSegments, grantOf, noSignal, pause, place, segmentsIn, until } from './fixtures.ts';

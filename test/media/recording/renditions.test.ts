@@ -6,11 +6,11 @@ import type { Blobs } from '../../../core/ports/blobs.ts';
 import type { PublishGrant } from '../../../core/ports/media.ts';
 import type { FinishedRendition, FinishedTake } from '../../../core/ports/recorder.ts';
 import { readSegmentIndex } from '../../../core/vod/segment-index.ts';
-import { virtualClock } from '../../../runtime/drivers/clock/virtual.ts';
 import type { FedPart, MediaRecorder, TakeFeed } from '../../../runtime/media/recording/feed.ts';
 import { FreeSpace } from '../../../runtime/media/recording/free-space.ts';
 import { PartRing, ringMemory } from '../../../runtime/media/recording/part-ring.ts';
 import { silentLog } from '../../kit/silent-log.ts';
+import { virtualClock } from '../../kit/virtual-clock.ts';
 import { bytesOf, checkFinished, Film, grantOf, noSignal, place, until } from './fixtures.ts';
 
 const names = ['480p', '240p'] as const;

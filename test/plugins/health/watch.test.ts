@@ -3,7 +3,7 @@ import { type LiveReading, noFigures, noVitals } from '../../../core/ports/media
 import type { HealthKit } from '../../../plugins/health/kit.ts';
 import { healthLimits } from '../../../plugins/health/limits.ts';
 import { healthWatch } from '../../../plugins/health/watch.ts';
-import { virtualClock } from '../../../runtime/drivers/clock/virtual.ts';
+import { virtualClock } from '../../kit/virtual-clock.ts';
 import { grant } from '../../media/kit.ts';
 
 const reading = (index: number): LiveReading => ({

@@ -5,11 +5,11 @@ import { taskIdOf } from '../../../plugins/recordings/finish-task.ts';
 import { folderOf } from '../../../plugins/recordings/names.ts';
 import { sweeping } from '../../../plugins/recordings/sweep.ts';
 import webhooks from '../../../plugins/webhooks/index.ts';
-import { virtualClock } from '../../../runtime/drivers/clock/virtual.ts';
 import type { ScriptedPublish } from '../../kit/scripted-media.ts';
 import { scriptedRecorder, scriptedTake } from '../../kit/scripted-recorder.ts';
 import { silentLog } from '../../kit/silent-log.ts';
 import { useOf } from '../../kit/use.ts';
+import { virtualClock } from '../../kit/virtual-clock.ts';
 import { type RecordingWorld, recordingPlugins, recordingWorld } from './kit.ts';
 
 const begun = ['stream.started', 'recording.started'];

@@ -80,19 +80,7 @@ export function channel(
   const flush = () => {
     const batch = outbox;
     outbox = [];
-    if (batch.length === 0) return;
-    try {
-      worker.postMessage(batch);
-    } catch {
-      // One of them holds what cannot be copied between threads, which is its caller's mistake alone.
-      for (const request of batch) {
-        try {
-          worker.postMessage([request]);
-        } catch (error) {
-          settle({ id: request.id, problem: { message: String(error) } });
-        }
-      }
-    }
+    worker.postMessage(batch);
   };
 
   return {

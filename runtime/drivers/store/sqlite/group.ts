@@ -7,10 +7,7 @@ import type { Statements } from './statements.ts';
 /** Thrown when nobody can say what is on disk any more: the store must stop, not try again. */
 export class BrokenStore extends Error {}
 
-/**
- * Runs requests as one transaction with one sync, and answers each. A request that throws is undone alone:
- * that is rare, so savepoints are set only in a second attempt, after a first one without them met an error.
- */
+/** Runs requests as one transaction with one sync, and answers each. A request that throws is undone alone. */
 export function group(
   { db, sql }: { db: Database; sql: Statements },
   run: (request: Request) => unknown,
@@ -21,37 +18,25 @@ export function group(
   const undo = sql.prepare('ROLLBACK TO step');
   const release = sql.prepare('RELEASE step');
 
-  const together = (requests: readonly Request[]): Answer[] | undefined => {
-    begin.run();
+  const answered = (request: Request): Answer => {
+    savepoint.run();
+    let answer: Answer;
     try {
-      return requests.map((request) => ({ id: request.id, value: run(request) }));
-    } catch {
-      rollback(db);
-      return undefined;
+      answer = { id: request.id, value: run(request) };
+    } catch (error) {
+      // SQLite ends the whole transaction by itself on some errors, and with it the neighbours' steps.
+      if (isDamage(error) || !db.inTransaction) throw error;
+      undo.run();
+      answer = { id: request.id, problem: problem(error) };
     }
-  };
-
-  const isolated = (requests: readonly Request[]): Answer[] => {
-    begin.run();
-    return requests.map((request) => {
-      savepoint.run();
-      let answer: Answer;
-      try {
-        answer = { id: request.id, value: run(request) };
-      } catch (error) {
-        // SQLite ends the whole transaction by itself on some errors, and with it the neighbours' steps.
-        if (isDamage(error) || !db.inTransaction) throw error;
-        undo.run();
-        answer = { id: request.id, problem: problem(error) };
-      }
-      release.run();
-      return answer;
-    });
+    release.run();
+    return answer;
   };
 
   return (requests) => {
     try {
-      const answers = together(requests) ?? isolated(requests);
+      begin.run();
+      const answers = requests.map(answered);
       commit.run();
       return answers;
     } catch (error) {

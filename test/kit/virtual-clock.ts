@@ -1,4 +1,4 @@
-import type { Clock } from '../../../core/ports/clock.ts';
+import type { Clock } from '../../core/ports/clock.ts';
 
 export interface VirtualClock extends Clock {
   /** Moves time on by `ms`, running what falls due on the way in the order of its due times. */

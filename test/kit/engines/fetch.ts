@@ -1,5 +1,5 @@
 /**
- * Makes sure that the real engines are on this machine: `bun scripts/engines/fetch.ts [redis|kafka|s3 …]`. Looks first,
+ * Makes sure that the real engines are on this machine: `bun test/kit/engines/fetch.ts [redis|kafka|s3 …]`. Looks first,
  * fetches only what is missing. Exit code 1 when one could not be had; the line on stderr says why.
  */
 import { fetchKafka } from './kafka.ts';

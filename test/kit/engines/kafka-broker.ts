@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { cpSync, existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { mendedKafkajs } from '../../runtime/drivers/bus/kafka/mended.ts';
+import { mendedKafkajs } from '../../../runtime/drivers/bus/kafka/mended.ts';
 import { type Engine, type EngineOptions, type Place, startEngine } from './engine.ts';
 import type { KafkaJars } from './kafka-jars.ts';
 import {

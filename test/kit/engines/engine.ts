@@ -5,8 +5,8 @@ import { closeSync, existsSync, mkdirSync, mkdtempSync, openSync, readFileSync, 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Writable } from 'node:stream';
-import { until } from '../../test/e2e/harness/wait.ts';
-import { findFreePorts } from '../../test/kit/free-ports.ts';
+import { until } from '../../e2e/harness/wait.ts';
+import { findFreePorts } from '../free-ports.ts';
 
 /** Ports and data stay the same over any number of stops and restarts. `await using` ends it, and removes its data if temporary. */
 export interface Engine extends AsyncDisposable {
