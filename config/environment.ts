@@ -33,7 +33,7 @@ function pathProblem(path: readonly string[], name: string): string | undefined 
   return meant && `${name}: there is no such key; did you mean ${meant}?`;
 }
 
-/** A section that is switched off, or is a value, and a key of it: nobody can mean both. */
+/** A section that is switched off, or is a value, and a key of it: a contradiction. */
 function wholeProblem(
   config: Record<string, unknown>,
   options: { name: string; path: readonly string[]; environment: Readonly<Record<string, unknown>> },

@@ -19,7 +19,7 @@ export async function loadConfig(environment: Readonly<Record<string, string | u
 }
 
 /**
- * The same, with the problems beside it, so that they can be told together with those of the plugins. With
+ * The same, with the problems beside it, so that they can be reported together with those of the plugins. With
  * problems the config is as written. `folder` is what paths in it are relative to. Throws a Fault `config.invalid` when the file cannot be read.
  */
 export async function readConfig(

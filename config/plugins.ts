@@ -25,7 +25,7 @@ const shipped: ReadonlyMap<string, () => Promise<{ default: unknown }>> = new Ma
   ['docs', () => import('../plugins/docs/index.ts')],
 ] as [string, () => Promise<{ default: unknown }>][]);
 
-/** Imports the enabled plugins. Throws one Fault that names every one that could not be had. */
+/** Imports the enabled plugins. Throws one Fault that names every one that could not be loaded. */
 export async function enabledPlugins(config: Config): Promise<EnabledPlugin[]> {
   const { plugins, problems } = await importPlugins(config.plugins);
   if (problems.length > 0) throw new Fault('config.invalid', { status: 500, message: problems });

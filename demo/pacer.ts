@@ -1,6 +1,6 @@
 /**
  * One timer that many broadcasts share: it calls everyone who joined about every `tickMs` (default 10)
- * with the monotone clock in milliseconds, and rests while nobody is there.
+ * with the monotone clock in milliseconds, and rests while there is none.
  */
 export function pacer(options: { tickMs?: number } = {}): Pacer {
   const members = new Set<(now: number) => void>();

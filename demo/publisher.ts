@@ -219,7 +219,7 @@ class Connection implements Publisher {
     this.#socket?.terminate();
     this.#settleClosed(outcome);
     this.#accept.reject(outcome.code ? new PublishRefused(outcome.code) : new Error(outcome.message));
-    // Nobody waits for `accepted` once it was resolved; a rejection after that is no news.
+    // Without a waiter the rejection would count as unhandled.
     this.accepted.catch(() => {});
     this.#out = new Uint8Array(0);
     this.#sent = this.#filled = 0;

@@ -32,7 +32,7 @@ export async function findServer(options: {
   const { environment, signal, say } = options;
   const config = await loadConfig(environment);
   const { dataDir, bootstrapKey } = config;
-  // Any free port is one that nobody else can know: nothing is looked for there.
+  // Port 0 is any free port, so no server can be found there.
   const http = config.http.port || freePort();
   const rtmp = config.rtmp.port || freePort();
   const local = `http://${reachable(config.http.host)}:${http}`;

@@ -75,7 +75,7 @@ function runVitest(): Promise<number> {
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
     process.on(signal, () => {
       end(signal);
-      // Whoever ends us does not wait for long, and is to have the counts.
+      // The caller does not wait for long, and needs the counts.
       setTimeout(() => end('SIGKILL'), 5000).unref();
     });
   return new Promise((resolve) => {

@@ -1,6 +1,6 @@
 /**
- * Things that can be made again and are worth keeping meanwhile, in a fixed number of bytes: those asked for longest ago
- * make room. What is still being made counts too. What is kept may be shared by all who get it, so nobody changes it.
+ * An LRU cache bounded by bytes, for values that can be made again. A value that is being made counts too. Values are shared by
+ * all callers: do not change them.
  */
 export class ByteLru<T> {
   readonly #limit: number;

@@ -1,6 +1,6 @@
 /**
- * What a running program counts of itself, in Prometheus text format 0.0.4. Handles are taken once, by whoever
- * counts; counting with one allocates nothing. Label values must come from the program, never from a client:
+ * What a running program counts of itself, in Prometheus text format 0.0.4. Take a handle once; counting with it allocates
+ * nothing. Label values must come from the program, never from a client:
  * each new one lives as long as the process.
  */
 export class Metrics {
@@ -8,7 +8,7 @@ export class Metrics {
   readonly #counters = new Map<string, { readonly help: string; readonly family: Family<Counter> }>();
   readonly #asks: (() => Promise<void>)[] = [];
 
-  /** A number that only grows. Its name ends in `_total`. Whoever asks with the same name and help counts with the others. */
+  /** A number that only grows. Its name ends in `_total`. The same name and help give the same counter. */
   counter(name: string, help: string): Family<Counter> {
     const known = this.#counters.get(name);
     if (known?.help === help) return known.family;
@@ -47,7 +47,7 @@ export class Metrics {
     return family;
   }
 
-  /** Something that somebody else knows; asked for when the metrics are read. */
+  /** A value that is read when the metrics are. */
   reading(name: string, options: ReadingOptions): void {
     const { help, type = 'gauge', labels = {}, read } = options;
     const head = `${name}${braced(written(labels))}`;
@@ -73,7 +73,7 @@ export class Metrics {
     this.#asks.push(ask);
   }
 
-  /** `text`, after asking whoever must be asked. */
+  /** `text`, after everything of `beforeReading`. */
   async fresh(): Promise<string> {
     await Promise.allSettled(this.#asks.map((ask) => ask()));
     return this.text();

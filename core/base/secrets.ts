@@ -1,8 +1,8 @@
 import { isUuid } from './ids.ts';
 
 /**
- * Text with what looks like a secret left out. Whoever puts a key where it does not belong (a path, the name of a
- * field) must not find it again in an answer, a log or whatever keeps those.
+ * Text with everything that looks like a secret masked. A key in the wrong place (a path, the name of a field) must not
+ * come back in an answer or a log.
  */
 export function withoutSecrets(text: string): string {
   return text
@@ -13,7 +13,7 @@ export function withoutSecrets(text: string): string {
 
 /** `xxxx-xxxx-xxxx-xxxx`, as `newStreamKey` makes it; others have a fifth group. */
 const streamKey = /(?<![0-9a-z-])[0-9a-z]{4}(?:-[0-9a-z]{4}){3,4}(?![0-9a-z-])/g;
-/** Where a broadcast is pushed to: the end of such a URL is somebody's key. A scheme alone, `rtmp://,`, or with a placeholder, `rtmp://<host>`, is none. */
+/** Where a broadcast is pushed to: the end of such a URL is a stream key. A scheme alone, `rtmp://,`, or with a placeholder, `rtmp://<host>`, is none. */
 const target = /\b(rtmps?|srt):\/\/[^\s"',<][^\s"']*/gi;
 /** API keys and the bootstrap key that is made are at least this long. Ids of streams and the like are uuids. */
 const run = /[A-Za-z0-9_-]{24,}/g;

@@ -1,6 +1,6 @@
 /**
- * Work that many want at one time and that is done once. Whoever loses interest leaves the others what they wait for;
- * when nobody is left it is aborted.
+ * Work that many callers want at the same time and that is done once. A caller that gives up leaves the work to the others;
+ * when the last one gives up it is aborted.
  */
 export class SingleFlight<T> {
   readonly #limit: number;

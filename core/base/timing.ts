@@ -15,9 +15,8 @@ export function every(interval: number, options: { clock: Clock; work: () => voi
 }
 
 /**
- * Does something now and then each `interval` ms, never twice at once: a turn that comes while the last one still works is left
- * out. What fails is tried again at the next turn, and told unless it was broken off. Returns the stop, which breaks off what
- * runs, by the signal, and waits for it.
+ * Does something now and then every `interval` ms, never twice at once: a turn is skipped while the last one still runs. A failure
+ * is reported and tried again at the next turn. Returns the stop, which aborts a running turn and waits for it.
  */
 export function regularly(
   interval: number,

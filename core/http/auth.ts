@@ -41,7 +41,7 @@ export async function authenticate(request: Request, keys: Authenticator): Promi
   if (key === undefined) {
     throw new Fault('auth.missing', {
       status: 401,
-      message: 'An API key is needed: send the header "Authorization: Bearer <key>".',
+      message: 'An API key is required. Send the header "Authorization: Bearer <key>".',
     });
   }
   const principal = await keys.principal(key);

@@ -108,12 +108,12 @@ async function readBytes(request: Request): Promise<Uint8Array> {
       size += chunk.byteLength;
       if (size > maxJsonBytes) throw tooLarge();
       chunks.push(chunk);
-      // Chunks may be of one byte, and what lies ready is read without a turn for anybody else.
+      // Chunks that are ready are read without a turn of the event loop.
       if (chunks.length % chunksInTurn === 0) await new Promise<void>((resolve) => setImmediate(resolve));
     }
   } catch (error) {
     if (error instanceof Fault) throw error;
-    // The connection ended, by the client or for its silence. Nobody reads the answer, and nothing of ours failed.
+    // The connection ended, so the answer is not read; it is not a failure of the server.
     throw new Fault('body.malformed', { status: 400, message: 'The body ended before it was complete.' });
   }
   return Buffer.concat(chunks);

@@ -10,8 +10,8 @@ export interface Caller {
 }
 
 /**
- * Tells who calls. URLs begin with the address that the request came to, so that whoever reaches the server also reaches what its
- * answers name; with `publicUrl` where the request names no plain host, and always when it `isFixed`.
+ * The caller of a request. URLs begin with the address that the request came to, which the client can reach; with `publicUrl` where
+ * the request has no plain host, and always when it `isFixed`.
  */
 export function callers(options: {
   peers: Peers;
@@ -89,13 +89,13 @@ export interface Peers {
   of(request: Request): string | undefined;
   /** The connection is a trusted proxy's: what it says of the client in `X-Forwarded-*` is believed. */
   isForwarded(request: Request): boolean;
-  /** The server that accepts the connections says who the peers are; before it does, nobody is known. */
+  /** Set by the server that accepts the connections; no address is known before. */
   knownBy(source: (request: Request) => string | undefined): void;
 }
 
 /**
- * @param options `trusted`: blocks of proxies whose `X-Forwarded-For` is believed. Anybody can write that header, but
- * each proxy adds the address it was asked from at the end; so it is read from there, as far as trusted proxies wrote.
+ * @param options `trusted`: blocks of proxies whose `X-Forwarded-For` is believed. Clients can forge that header, but
+ * each proxy appends the address it was called from; so it is read from the end, as far as trusted proxies wrote it.
  */
 export function peers(options: { trusted: readonly Cidr[] }): Peers {
   const { trusted } = options;

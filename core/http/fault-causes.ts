@@ -17,14 +17,14 @@ export function madeOf(fault: Fault, answer: Response): Response {
 }
 
 /**
- * Tells the log why the server could not do what it was asked: the client hears that it is so, and nothing of machines and disks. A line
- * for each code in `http.causeWindow`, which says how many others went without: while a store is away every request meets that.
+ * Logs the cause of 5xx answers, which the client does not see: one line per code in `causeWindow`, with the number of answers
+ * that were not logged.
  */
 export class FaultCauses {
   readonly #clock: Clock;
   readonly #log: Log;
   /** By code, of which there are as many as the program has. */
-  readonly #told = new Map<string, { at: number; unsaid: number }>();
+  readonly #logged = new Map<string, { at: number; unsaid: number }>();
 
   constructor(options: { clock: Clock; log: Log }) {
     this.#clock = options.clock;
@@ -36,12 +36,12 @@ export class FaultCauses {
     const fault = answered.get(answer);
     if (!fault) return;
     const now = this.#clock.now();
-    const last = this.#told.get(fault.code);
+    const last = this.#logged.get(fault.code);
     if (last && now - last.at < causeWindow) {
       last.unsaid += 1;
       return;
     }
-    this.#told.set(fault.code, { at: now, unsaid: 0 });
+    this.#logged.set(fault.code, { at: now, unsaid: 0 });
     const { code, status, message } = fault;
     this.#log.warn('a request could not be answered', {
       ...{ method, route, status, code, fault: message, cause: textOf(fault.cause) },
@@ -60,7 +60,7 @@ function textOf(cause: unknown): string {
   return words.join(', because of ').slice(0, maxCauseLength);
 }
 
-/** Fields of what is no error may be anything, and are not told. */
+/** A thrown value that is not an error may hold anything, so only its type is logged. */
 function wordsOf(error: unknown, level = 1): string {
   if (typeof error === 'string') return error;
   if (!(error instanceof Error)) return typeof error;

@@ -38,7 +38,7 @@ export const fileFaults = [
 /**
  * Answers a GET or HEAD of a file, with ranges and preconditions (RFC 9110 §13, §14): 200, 206, 304, 412 or 416. Undefined: a
  * blob of it is not there. A HEAD reads nothing. The body is read as fast as the client takes it and no further
- * ahead than the blob store reads; a client that goes away ends the reading. A body that cannot be had to its end breaks the
+ * ahead than the blob store reads; a client that goes away ends the reading. A body that cannot be read to its end breaks the
  * connection, so that no client takes a part for the whole. Every answer has its `Content-Length`, which `runtime/http` sends.
  */
 export async function fileAnswer(

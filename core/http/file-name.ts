@@ -2,9 +2,8 @@
 const longest = 200;
 
 /**
- * `Content-Disposition` of a file that is shown in place and saved under the name of whatever it is of (RFC 6266): whoever
- * chose that name is a stranger to whoever saves it, so nothing of it may be a path, a device, another ending, or turn
- * around what is shown of it.
+ * `Content-Disposition` of a file that is shown in place and saved under the name of its object (RFC 6266). A stranger may have
+ * chosen that name, so it must not hold a path, a device, another ending, or characters that change the text direction.
  * @param ending without its dot
  */
 export function contentDisposition(name: string, { ending }: { ending: string }): string {

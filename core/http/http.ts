@@ -35,7 +35,10 @@ export function httpCore(options: {
     if (error instanceof Fault) return answered(faultResponse(error), call);
     const { method, url } = call.request;
     options.log.error('request failed', { method, path: new URL(url).pathname, error });
-    const internal = new Fault('internal', { status: 500, message: 'Something went wrong on our side.' });
+    const internal = new Fault('internal', {
+      status: 500,
+      message: 'Internal error. The log of the server has the details.',
+    });
     return answered(faultResponse(internal), call);
   };
 
@@ -128,7 +131,7 @@ function fileRoutesOf(routes: readonly AnyElysia[]): ReadonlySet<string> {
   );
 }
 
-/** Of two routes with the same name the router would answer with one, and nobody would miss the other. */
+/** The router would use one of two equal routes and silently ignore the other. */
 function refuseTwins(routes: readonly AnyElysia[]): void {
   const known = new Set<string>();
   for (const { method, path } of routesOf(routes)) {
@@ -145,7 +148,7 @@ const tooLarge = new Fault('body.too_large', {
 const noApi = new Fault('node.no_api', {
   status: 404,
   message:
-    'This node has no role "api": it answers playback, /health/* and /metrics alone. Ask another node.',
+    'This node does not have the role "api". It answers only playback, /health/* and /metrics. Ask another node.',
 });
 
 /** No route for the request. `allowed`: methods that its path has all the same; `near`: the path that was probably meant. */
@@ -155,11 +158,11 @@ function nothingThere(
 ): Response {
   if (allowed.length === 0) {
     const meant = near();
-    // What would be masked helps nobody.
+    // A masked hint is useless.
     const isShown = meant !== undefined && withoutSecrets(meant) === meant;
     const hint = isShown ? ` Did you mean ${meant}?` : '';
     return faultResponse(
-      new Fault('route.not_found', { status: 404, message: `There is nothing at this path.${hint}` }),
+      new Fault('route.not_found', { status: 404, message: `There is no route at this path.${hint}` }),
     );
   }
   const message = `${method} is not allowed here. Allowed: ${allowed.join(', ')}.`;

@@ -123,7 +123,7 @@ export function idempotent(
     let revision = stored?.revision ?? 0;
     const at = () => ({ id, account, createdAt, name: '', revision });
     if (!isFresh) await records.admit(account);
-    // An earlier attempt of this process has ended: nobody else can run it now.
+    // With a single node an earlier attempt has ended: no other process can run it now.
     if (!isFresh || !isAlone) {
       if ((await write({ ...memory, ...own }, at())) === 'conflict') {
         if (isAlone) throw stillRunning();
@@ -262,7 +262,7 @@ function hashOf(...parts: readonly (string | Uint8Array)[]): string {
 function reused(): Fault {
   return new Fault('idempotency.key_reused', {
     status: 422,
-    message: 'Idempotency-Key: it was used with another body here. Take a new key for a new request.',
+    message: 'Idempotency-Key: this key was used with another body. Use a new key for a new request.',
   });
 }
 
@@ -270,7 +270,7 @@ function tooMany(): Fault {
   return new Fault('idempotency.too_many', {
     status: 429,
     message:
-      'Idempotency-Key: this account has used too many of them within 24 h. Send the request without, or later.',
+      'Idempotency-Key: this account used too many keys within 24 h. Send the request without a key, or later.',
     retryAfter: 3600,
   });
 }

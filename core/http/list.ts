@@ -27,7 +27,7 @@ export interface ListedResource {
   readonly parameters?: readonly string[];
 }
 
-/** Parameters that the link to the next page has as well. What nobody knows may be a key that went astray. */
+/** Parameters that the link to the next page repeats. An unknown one may be a misplaced key. */
 const common = ['limit', 'order', 'filters', 'name', 'count'];
 
 /** What one route lists of it. */
@@ -101,15 +101,16 @@ export function listParameters(fields: ListedResource['fields']): Parameters {
     }),
     cursor: Type.String({
       description:
-        'Where to go on: from the `Link` of the page before, good for this list in this order only.',
+        'Start of the page, from the `Link` of the page before; only for the same list in the same order.',
     }),
     order: Type.String({
       pattern: `^${once}(${names})-(true|false)(,(${names})-(true|false))*$`,
-      description: 'Fields with `-true` (descending) or `-false`. Not together with `name`.',
+      description:
+        'Fields with `-true` (descending) or `-false`, separated by commas. Cannot be combined with `name`.',
       examples: ['createdAt-true,name-false'],
     }),
     name: Type.String({
-      description: '`asc` or `desc` sorts by name; any other text brings the names most like it first.',
+      description: '`asc` or `desc` sorts by name; any other text ranks names by similarity to it.',
       examples: ['asc'],
     }),
     filters: filterSchema(fields),
@@ -120,12 +121,12 @@ export function listParameters(fields: ListedResource['fields']): Parameters {
 /** The answer of every list, for `says`. */
 export function listAnswer(row: TSchema): Answer {
   return json(Type.Array(row), 'One page, a bare array.', {
-    Link: Type.String({ description: 'Where the next page is, when there is one: `<url>; rel="next"`.' }),
+    Link: Type.String({ description: 'URL of the next page, if there is one: `<url>; rel="next"`.' }),
     'X-Total-Count': Type.Integer({ description: 'Rows on all pages; with `count=1`.' }),
   });
 }
 
-/** Parameters that nobody knows are ignored, but for those that are nearly one of ours: the list would be another one. */
+/** Unknown parameters are ignored, except misspelt ones: they would give another list than the client wants. */
 function refuseMisspelt(query: URLSearchParams, known: ReadonlySet<string>): void {
   for (const name of query.keys()) {
     if (known.has(name)) continue;

@@ -24,7 +24,7 @@ export async function openly(answer: () => Response | Promise<Response>): Promis
 
 /** What `preflight` does, for the API reference. */
 export function saysPreflight(name: string) {
-  return says('Tells a browser that pages of every origin may ask here.', {
+  return says('CORS preflight: pages of every origin may send requests.', {
     name,
     isOpen: true,
     answers: { 204: nothing },

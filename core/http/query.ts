@@ -86,7 +86,7 @@ export function filterSchema(fields: Readonly<Record<string, FilterField>>): TSc
     maxItems: most,
     isJson: true,
     description:
-      'All must hold. Text is contained, whatever the case; a number is equal or within `{gt, gte, lt, lte}`; true or false is equal.',
+      'All filters must match: text is contained (any case), a number is equal or within `{gt, gte, lt, lte}`, true or false is equal.',
     examples: [[{ id: first, value: 'a' }]],
   });
 }

@@ -15,8 +15,8 @@ export function routesOf(apps: readonly AnyElysia[]): ElysiaRoute[] {
 }
 
 /**
- * Which methods a path has, for a request with another one: sorted, HEAD with every GET; empty for a path that is
- * nobody's. Routes that answer OPTIONS alone make no path known.
+ * Which methods a path has, for a request with another one: sorted, HEAD with every GET; empty for an unknown
+ * path. Routes that answer only OPTIONS do not make a path known.
  */
 export function methodsAt(routes: readonly AnyElysia[]): (pathname: string) => string[] {
   const known = routesOf(routes).map(({ method, path }) => ({ method, matches: pathPattern(path) }));
@@ -39,12 +39,12 @@ function pathPattern(path: string): RegExp {
   return new RegExp(`^${source}$`);
 }
 
-/** Deeper paths than any route has, which come from outside. */
+/** More segments than any route has. */
 const maxSegments = 12;
 
 /**
- * The path that was probably meant by one that no route has: a segment misspelt, or `/api` forgotten. Where a route takes any
- * text it has that of the request. Routes that end in `*` are not among them.
+ * The path that was probably meant by an unknown one: a misspelt segment, or `/api` is missing. Parameters keep the text of
+ * the request. Routes that end in `*` are left out.
  */
 export function nearPath(routes: readonly AnyElysia[]): (pathname: string) => string | undefined {
   const patterns = routesOf(routes)

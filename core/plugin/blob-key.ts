@@ -133,6 +133,6 @@ const nameShape = /^[a-z0-9]([a-z0-9_-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9_-]*[a-z0-9
 /** Names that Windows gives to devices, whatever their ending (Win32 file namespaces). */
 const devices = /^(con|prn|aux|nul|com\d|lpt\d)(\.|$)/;
 const prefixShape = /^[a-z0-9._/-]*$/;
-/** A page may end at a file of somebody else. */
+/** A page may end at a foreign file. */
 const placeShape = /^[^\0\r\n]+$/;
 const etagShape = /^[!#-~]{1,128}$/;

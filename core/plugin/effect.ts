@@ -5,10 +5,10 @@ import type { Static, TObject } from '@sinclair/typebox';
  * gets what `run` returns as `onDone`, or why it failed as `onError` (an `EffectError`).
  *
  * It is done at least once: a process may die after the work and before its result is stored, so `run` must be
- * harmless to repeat, and tell whoever it talks to the `id`, which stays the same.
+ * harmless to repeat. Pass the `id`, which stays the same, to the other side.
  *
  * A throw is trouble on the way (a connection, a timeout): the job tries again by itself, and the machine hears of it
- * after the last attempt. `Fault` with `retry: false` ends it at once, one with `retryAfter` is not tried again before that. What the other side *answered*, be it a no, is
+ * after the last attempt. `Fault` with `retry: false` ends it at once, one with `retryAfter` is not tried again before that. What the other side *answered*, also a refusal, is
  * an output: the machine decides what follows.
  */
 export interface Effect<Input, Output, C extends TObject, Kit> {
@@ -21,7 +21,7 @@ export interface Effect<Input, Output, C extends TObject, Kit> {
   readonly timeout: number | ((config: Static<C>) => number);
   /** A job whose worker was not heard of for this long, ms, goes to another. Default 30 s, at least 1 s. */
   readonly lease?: number;
-  /** Attempts before the machine is told of a failure, 1..100. Default 5. */
+  /** Attempts before the machine gets the failure, 1..100. Default 5. */
   readonly attempts?: number;
   /** Wait before the second attempt, and the longest wait, ms; it doubles in between. Default 1 s and 60 s. */
   readonly backoff?: { readonly first: number; readonly most: number };
@@ -41,7 +41,7 @@ export interface Attempt<Input = unknown> {
   readonly input: Input;
   /** `type/id` of the actor that asked for it. */
   readonly actor: string;
-  /** Aborted when nobody wants the result any more, when the time is up, or when the program stops. */
+  /** Aborted when the result is not needed any more, when the time is up, or when the program stops. */
   readonly signal: AbortSignal;
 }
 

@@ -72,8 +72,8 @@ export type AskNode = (
 export interface LostNode {
   readonly id: string;
   /**
-   * Tells of an incarnation when it was last known alive, epoch ms; undefined when it may live. It knows what lives
-   * at the moment of the call, so whatever it is asked about must have been read before.
+   * When an incarnation was last known alive, epoch ms; undefined when it may be alive. It reads the nodes at the moment of the
+   * call, so read what you ask about before.
    */
   lastSigns(): Promise<(incarnation: string) => number | undefined>;
 }

@@ -23,7 +23,7 @@ export function plainResources<T>(
     if (stored?.account !== account) return undefined;
     return { document: JSON.parse(stored.body) as T, revision: stored.revision };
   };
-  /** Writes what `next` makes of the one that is there, until nobody else was faster. */
+  /** Writes what `next` makes of the stored one, again while others change it. */
   const rewrite = async (
     id: string,
     next: (before: T) => Promise<{ document: T; isGone?: boolean }>,

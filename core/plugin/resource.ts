@@ -17,7 +17,7 @@ export interface Field<T = unknown, K = unknown> extends FieldRules<T, K> {
   readonly resource: ResourceKind;
   readonly name: string;
   readonly schema: TSchema;
-  /** Value of a resource for which nobody named one. `kit` is that of the plugin which adds the field. */
+  /** Value of a resource that was created without one. `kit` is that of the plugin which adds the field. */
   initial(kit: K): T;
 }
 
@@ -50,7 +50,7 @@ export interface Derived {
 export interface DerivationSet {
   /** JSON schemas by field name. */
   readonly schemas: Readonly<Record<string, TSchema>>;
-  /** The object with what is told of it; itself where nothing is. */
+  /** The object with its derived fields. */
   complete<T extends Readonly<Record<string, unknown>>>(shown: T, caller: Caller): Promise<T>;
 }
 
@@ -61,23 +61,23 @@ export function derivationSet(
   return {
     schemas: Object.assign({}, ...derivations.map(({ derivation }) => derivation.schemas)),
     async complete(shown, caller) {
-      const told = await Promise.all(
+      const derived = await Promise.all(
         derivations.map(({ derivation, kit }) => derivation.of(shown, { kit, caller })),
       );
-      return withTold(shown, told);
+      return withDerived(shown, derived);
     },
   };
 }
 
-function withTold<T extends Readonly<Record<string, unknown>>>(
+function withDerived<T extends Readonly<Record<string, unknown>>>(
   shown: T,
-  told: readonly (Derived | undefined)[],
+  derived: readonly (Derived | undefined)[],
 ): T {
-  const issues = told.flatMap((one) => one?.issues ?? []);
+  const issues = derived.flatMap((one) => one?.issues ?? []);
   const own = (shown.issues as readonly string[] | undefined) ?? [];
   return Object.assign(
     shown,
-    ...told.map((one) => one?.values),
+    ...derived.map((one) => one?.values),
     issues.length > 0 ? { issues: [...own, ...issues] } : undefined,
   );
 }

@@ -137,9 +137,8 @@ export function thaw(type: AnyActor, stored: { state: string; version: number })
 }
 
 /**
- * What XState's own `transition` does. That makes an actor for each call, which computes the first state of the machine for
- * nobody: half of its time. Here the machine has one for all of them; it is asked for nothing, and nothing of a
- * step stays in it.
+ * What XState's own `transition` does. That creates an actor for each call, which computes an initial state that is not used: half
+ * of its time. Here all calls of a machine share one inert actor, which keeps nothing of a step.
  */
 function transition(
   machine: AnyStateMachine,

@@ -35,7 +35,7 @@ export class EventHub implements EventFeed {
   async position(id: string, { account }: { account: string }): Promise<number | undefined> {
     const position = await this.#store.events.position(id);
     if (position === undefined) return undefined;
-    // Ids can be guessed, and whether another account's exists is nobody's business.
+    // Ids can be guessed; do not reveal those of other accounts.
     const [event] = await this.#store.events.after(position - 1, { account, limit: 1 });
     return event?.id === id ? position : undefined;
   }

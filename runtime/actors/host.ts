@@ -48,7 +48,7 @@ export class ActorHost implements Actors {
   }
 
   /**
-   * Arms the timers that the store remembers; those that are past fire now. To be called before anybody asks:
+   * Arms the timers that the store remembers; those that are past fire now. Call it before commands:
    * a command must find what fell due before it. Timers of plugins that are off stay in the store.
    */
   async start(): Promise<void> {
@@ -57,7 +57,7 @@ export class ActorHost implements Actors {
     }
   }
 
-  /** No timer fires and no new step begins; resolves when the steps in hand are committed. */
+  /** No timer fires and no new step begins; resolves when the running steps are committed. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     this.#timers.stop();
@@ -252,7 +252,7 @@ export class ActorHost implements Actors {
 
   #prepared(...[named, options]: Parameters<JobQueue['prepare']>): JobWrite[] {
     const { work } = this.#options;
-    if (!work) throw new Error(`nobody does ${named[0]?.kind} here`);
+    if (!work) throw new Error(`there is no job queue for ${named[0]?.kind}`);
     return work.prepare(named, options);
   }
 
@@ -277,7 +277,7 @@ export class ActorHost implements Actors {
     this.#queue(actor, () => this.#runDue(actor))
       .catch((error: unknown) => {
         if (this.#isStopped) return;
-        this.#options.log.error('a timer could not be run; it is tried again', { actor, error });
+        this.#options.log.error('a timer could not be run; trying again', { actor, error });
         const now = this.#options.clock.now();
         this.#timers.retry(actor, { now, at: now + timerRetry });
       })

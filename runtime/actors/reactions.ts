@@ -67,7 +67,7 @@ export async function react(options: ReactOptions): Promise<() => Promise<void>>
     watch.failed(plugin);
     // The first time and then ever more rarely: it may fail for a day.
     if (isStopped || (tries & (tries - 1)) !== 0) return;
-    log.error('a reaction failed; it is tried again', { plugin, event: id, tries, error });
+    log.error('a reaction failed; trying again', { plugin, event: id, tries, error });
   };
   /** Goes on with a stream that is held, up to where the others are. */
   const resume = async (stream: string, { account, position: from }: Held) => {
@@ -122,7 +122,7 @@ export async function react(options: ReactOptions): Promise<() => Promise<void>>
       .catch((error: unknown) => {
         if (isStopped) return;
         isBlocked = true;
-        log.error('the event log could not be gone through; it is tried again', { plugin, error });
+        log.error('the event log could not be read; trying again', { plugin, error });
       })
       .then(() => {
         running = undefined;
@@ -147,7 +147,7 @@ export async function react(options: ReactOptions): Promise<() => Promise<void>>
     unsubscribe();
     cancelRetry?.();
     await running;
-    // Whoever goes on with them has them now.
+    // Another node goes on with them.
     watch.failing(plugin, 0);
   };
 }

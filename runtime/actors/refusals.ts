@@ -1,6 +1,6 @@
 import { Fault } from '../../core/base/fault.ts';
 
-/** What a command is answered with when nothing was changed, or nobody knows. */
+/** Answers to commands that changed nothing, or whose outcome is unknown. */
 export const refusals = {
   exists: (actor: string) =>
     new Fault('actor.exists', { status: 409, message: `${actor} exists already or has existed.` }),

@@ -5,7 +5,7 @@ import type { EventWrite, Order, StepCommit } from '../../core/ports/store.ts';
 import type { RegisteredType } from './actor-types.ts';
 
 /**
- * What a step writes, whoever hosts the actor: the effect ids come from the cause alone, so a repeat of the step is
+ * What a step writes, on one node or several: the effect ids come from the cause alone, so a repeat of the step is
  * recognisable everywhere. Where it is written, and by which right, is the host's to add.
  */
 export function stepCommit(
@@ -58,7 +58,7 @@ interface ComposedStep {
   readonly commit: Omit<StepCommit, 'partition' | 'epoch' | 'counter' | 'consumed' | 'finish' | 'jobs'>;
 }
 
-/** A state, as whoever asked sees it. */
+/** A state as the caller sees it. */
 export function viewOf(snapshot: AnyMachineSnapshot): ActorView<never> {
   return { value: snapshot.value, context: snapshot.context } as ActorView<never>;
 }

@@ -20,7 +20,7 @@ export interface ConnectionContext {
   failed(error: unknown): Response;
 }
 
-/** Milliseconds in which a client may still send what nobody reads, so that it sees the answer before the connection ends. */
+/** Milliseconds in which a client may still send, so that it sees the answer before the connection ends. */
 const lingering = 5000;
 /** Bytes of further requests that wait for the answer to the one before them. */
 const mostAhead = 65_536;
@@ -35,7 +35,7 @@ export class Connection implements AnswerTarget, Origin {
   #state: 'idle' | 'busy' | 'ending' | 'closed' = 'idle';
   #request: ServedRequest | undefined;
   #body: RequestBody | undefined;
-  /** The body was malformed or too long: where it ends nobody can say, so no request behind it is read. */
+  /** The body was malformed or too long: its end is unknown, so no request after it is read. */
   #isSpoiled = false;
   #isPaused = false;
   #unsent: Uint8Array | undefined;

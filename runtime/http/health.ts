@@ -3,7 +3,7 @@ import { type AnyElysia, Elysia } from 'elysia';
 import { says } from '../../core/http/http.ts';
 import { json } from '../../core/http/operation.ts';
 
-/** `/health/live` and `/health/ready`, for whoever starts and watches the process. */
+/** `/health/live` and `/health/ready`, for process supervisors and load balancers. */
 export function healthRoutes(readiness: () => Readiness): AnyElysia {
   return new Elysia()
     .get(
@@ -24,14 +24,14 @@ export function healthRoutes(readiness: () => Readiness): AnyElysia {
         return Response.json(now, { status: 503, headers: { 'retry-after': '1' } });
       },
       says(
-        '200 when it can serve, with `issues` where an operator should look; 503 while an engine that it needs does not answer, and from the moment it begins to stop.',
+        '200 when the server is ready, with `issues` for operators; 503 while an engine does not answer, and while the server is stopping.',
         {
           name: 'getReadiness',
           isOpen: true,
           isOnEveryNode: true,
           answers: {
-            200: json(readyNow, 'It can serve.'),
-            503: json(notReady, 'It is about to end, or waits for an engine.', {
+            200: json(readyNow, 'The server is ready.'),
+            503: json(notReady, 'The server is stopping, or waits for an engine.', {
               'Retry-After': Type.Integer({ description: 'Seconds.' }),
             }),
           },
@@ -56,7 +56,7 @@ const readyNow = Type.Object(
     issues: Type.Optional(
       Type.Array(Type.String(), {
         description:
-          'What an operator should look at: disks that are nearly full, reactions of plugins that hang or fail.',
+          'Problems for operators: disks that are nearly full, reactions of plugins that hang or fail.',
         examples: [['A disk is nearly full: nothing is recorded. Free some space.']],
       }),
     ),
@@ -68,7 +68,7 @@ const notReady = Type.Object(
   {
     status: Type.Union([Type.Literal('stopping'), Type.Literal('waiting')]),
     engines: Type.Optional(
-      Type.Array(Type.String(), { description: 'Those that do not answer.', examples: [['store']] }),
+      Type.Array(Type.String(), { description: 'Engines that do not answer.', examples: [['store']] }),
     ),
   },
   { additionalProperties: false },

@@ -81,4 +81,7 @@ const busy = new Fault('server.busy', {
   message: 'Too many concurrent requests. Try again.',
   retryAfter: 1,
 });
-const internal = new Fault('internal', { status: 500, message: 'Something went wrong on our side.' });
+const internal = new Fault('internal', {
+  status: 500,
+  message: 'Internal error. The log of the server has the details.',
+});

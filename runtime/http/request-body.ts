@@ -58,14 +58,14 @@ export class RequestBody {
     return { consumed: taken.consumed };
   }
 
-  /** The client left, or what it sent was wrong: who reads the body is told. */
+  /** The client left, or its body is malformed: reading it fails. */
   fail(error: Error): void {
     if (this.isComplete) return;
     this.#failure ??= error;
     this.#wake();
   }
 
-  /** Nobody reads it any more: the rest is taken and forgotten. */
+  /** It is not read any more: the rest is discarded. */
   drop(): void {
     this.#isDropped = true;
     this.#waiting = [];

@@ -14,7 +14,7 @@ export interface NodeRow {
   readonly former?: { readonly aliveAt: number };
   /** It was declared dead, or has stopped, at this time (epoch ms). It must write no more. */
   readonly lostAt?: number;
-  /** Lost, and whoever it fed has been told. */
+  /** Lost, and its broadcasts have been ended. */
   readonly isSettled?: true;
 }
 

@@ -9,8 +9,8 @@ import { infoOf, type NodeRow, nodeKind, nodeRowOf, nodeWrite } from './node-row
 const takeAttempts = 5;
 
 /**
- * Takes a node id for this process. One row per id says which process has it and when that was last alive. Whoever comes
- * last has the id: a process that finds another's name in the row, or that it was declared dead, must end. Fault
+ * Takes a node id for this process. One row per id says which process has it and when that was last alive. The process that
+ * comes last has the id: a process that finds another's name in the row, or that it was declared dead, must end. Fault
  * `node.taken` when others take the id again and again while this one tries.
  */
 export async function nodePresence(options: PresenceOptions): Promise<NodePresence> {

@@ -35,7 +35,7 @@ export function knownNodes(options: KnownNodesOptions): RunningNodes {
   let hasFailed = false;
   let isTold = false;
   let watches = false;
-  /** Node ids whose lost processes are being told of, and incarnations that this process declared dead. */
+  /** Node ids whose loss is being announced, and incarnations that this process declared dead. */
   const telling = new Set<string>();
   const declared = new Set<string>();
   let cancel = () => {};
@@ -49,7 +49,7 @@ export function knownNodes(options: KnownNodesOptions): RunningNodes {
     heard.set(stored.id, now);
     return now;
   };
-  /** As of the last look: while nothing is seen nobody falls silent. */
+  /** As of the last look: while the store cannot be read no node counts as silent. */
   const isSilent = ({ at }: Heard) => sawAt - Math.max(at, seesSince) > timeout;
   const known = (id: string, one: Heard): KnownNode => ({
     ...infoOf(id, one.row),
@@ -73,7 +73,7 @@ export function knownNodes(options: KnownNodesOptions): RunningNodes {
         // Another process may have taken this node's own id since.
         if (row?.incarnation === incarnation) return row.lostAt === undefined ? undefined : row.aliveAt;
         if (before) return incarnation === before.incarnation ? before.last : before.before;
-        // Whoever had the id before the process that has it now is gone.
+        // Former processes of this id are gone.
         return row?.former?.aliveAt ?? 0;
       };
     },
@@ -112,11 +112,11 @@ export function knownNodes(options: KnownNodesOptions): RunningNodes {
     if (lostAt === undefined) {
       if (!isSilent(one)) return;
       if (!(await change(id, one, { ...one.row, lostAt: clock.now() }))) return;
-      log.warn('a node is dead: its broadcasts go on elsewhere', { node: id, incarnation, aliveAt });
+      log.warn('a node is dead; its broadcasts continue on other nodes', { node: id, incarnation, aliveAt });
       declared.add(incarnation);
       await settle(id);
     } else if (!isSettled) {
-      // Who declared it dead sees to it, unless that one has died too; of one that has left nobody has to be first.
+      // The node that declared it dead settles it, unless that one has died too; one that left by itself any node settles.
       if (declared.has(incarnation) || sawAt - one.at > timeout) await settle(id);
     } else if (clock.now() - lostAt > lostKept) await change(id, one, null);
   };
@@ -134,9 +134,7 @@ export function knownNodes(options: KnownNodesOptions): RunningNodes {
       for (const [id, one] of heard) if (id !== ownId) work.push(see(id, one));
     }
     for (const one of work) {
-      one.catch((error: unknown) =>
-        log.warn('a lost node could not be seen to; it is tried again', { error }),
-      );
+      one.catch((error: unknown) => log.warn('a lost node could not be settled; trying again', { error }));
     }
   };
   const round = async () => {
@@ -165,7 +163,9 @@ export function knownNodes(options: KnownNodesOptions): RunningNodes {
         .catch((error: unknown) => {
           // Once for each outage.
           if (!hasFailed)
-            log.error('the heartbeat could not be written, or those of others not be read', { error });
+            log.error('the heartbeat could not be written, or those of the other nodes not be read', {
+              error,
+            });
           hasFailed = true;
         })
         .finally(() => !isStopped && schedule());
@@ -210,13 +210,13 @@ export function knownNodes(options: KnownNodesOptions): RunningNodes {
       if (isAlone) return;
       await presence
         .leave()
-        .catch((error: unknown) => log.warn('the others were not told of the stop', { error }));
+        .catch((error: unknown) => log.warn('the other nodes were not informed of the stop', { error }));
     },
   };
 }
 
 export interface RunningNodes extends Nodes {
-  /** Whether a process has ended, or must: nobody can tell it anything any more. Faults `store.*`. */
+  /** Whether a process has ended, or must. Faults `store.*`. */
   isGone(process: { node: string; incarnation: string }): Promise<boolean>;
   /** Tells those whom former processes of this node fed. */
   tellFormer(): Promise<void>;
@@ -250,7 +250,7 @@ interface Heard {
 }
 
 function unreachable(id: string, cause?: unknown): Fault {
-  const message = `The node "${id}", which knows, cannot be reached. Try again.`;
+  const message = `The node "${id}", which has the answer, cannot be reached. Try again.`;
   return new Fault('node.unreachable', { status: 503, message, retryAfter: 1, cause });
 }
 

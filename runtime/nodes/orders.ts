@@ -62,7 +62,7 @@ export function orderRunner(options: OrderRunnerOptions): OrderRunner {
         // The first time and then ever more rarely.
         if ((one.tries & (one.tries - 1)) !== 0) continue;
         const { tries, order } = one;
-        log.error('an order failed; it is tried again', { order: order.type, node, tries, error });
+        log.error('an order failed; trying again', { order: order.type, node, tries, error });
       }
     }
     if (failed.size > 0) retryLater();
@@ -107,7 +107,7 @@ export function orderRunner(options: OrderRunnerOptions): OrderRunner {
           seenTo.push(order);
         } catch (error) {
           // The step that gave it is committed: its caller is not to hear of this.
-          log.error('an order failed; it is tried again', { order: order.type, error });
+          log.error('an order failed; trying again', { order: order.type, error });
           put(order, to, 1);
           retryLater();
         }

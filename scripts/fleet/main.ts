@@ -1,6 +1,6 @@
 /**
  * `npm run fleet -- [folder] [--port 8800]`: a deployment of three nodes on this machine, with Redis, Kafka and an S3
- * server that it finds or fetches, on the same ports at every start. Data in ./fleet-data unless told otherwise; a second
+ * server that it finds or fetches, on the same ports at every start. Data in ./fleet-data by default; a second
  * run goes on with them. Ctrl-C stops everything. `npm run fleet -- restart media [folder]`, in another terminal,
  * restarts a part of it, and `kill` ends one as a crash would.
  */
@@ -12,7 +12,7 @@ import { defaultNodes, type Fleet, startFleet } from './fleet.ts';
 import { follow } from './follow.ts';
 import { defaultBase, portsFrom, takenPorts } from './ports.ts';
 
-/** A wrong command line, and nobody to answer it. */
+/** A wrong command line, and no fleet to answer it. */
 const exits = { usage: 2, unavailable: 69 };
 const usage = `npm run fleet -- [folder] [--port ${defaultBase}]     starts it; --port 0: on any free ports
 npm run fleet -- restart|kill <node> [folder]   while it runs; also redis, kafka and s3`;
@@ -52,7 +52,7 @@ try {
     }),
   });
   const parts = [...fleet.nodes, fleet.redis, fleet.kafka, ...(fleet.s3 ? [fleet.s3] : [])];
-  /** Those that end because somebody said so. */
+  /** Those that end on command. */
   const commanded = new Set<Engine>();
   const watch = (part: Engine) =>
     void part.ended.then((how) => {
@@ -74,7 +74,7 @@ try {
   if (!isStopping) console.log(welcome(fleet, Math.round(performance.now() - began) / 1000));
   await asked;
   takeNoMore();
-  console.log('Stopping: first who takes broadcasts, then the others, then the engines …');
+  console.log('Stopping the media nodes, then the other nodes, then the engines …');
   await fleet.stop();
 } catch (error) {
   console.error(`The fleet could not start: ${error instanceof Error ? error.message : error}`);

@@ -132,7 +132,7 @@ describe('reactions', () => {
     for (let turn = 0; turn < 3; turn += 1) await new Promise((resolve) => setImmediate(resolve));
     fail();
     await stopped;
-    expect(w.lines.join()).not.toContain('it is tried again');
+    expect(w.lines.join()).not.toContain('trying again');
   });
 
   it('that hang are told after 10 s: in the log, in the metrics and to whoever asks whether all is well', async () => {

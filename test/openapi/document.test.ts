@@ -142,7 +142,7 @@ describe('a program does not start', () => {
 
   it('with a route of which nothing is said', async () => {
     await expect(start(new Elysia().get('/x/:id', gone) as never)).rejects.toThrow(
-      'plugin a: GET /x/:id: nothing is said of it; give the route says(…)',
+      'plugin a: GET /x/:id: it has no description; give the route says(…)',
     );
   });
 

@@ -52,7 +52,7 @@ it('what is like nothing we know is refused or ignored as before, without a hint
   // What looks like a secret is masked in every error, and a hint of `***` says nothing.
   for (const nothing of ['/favicon.ico', `/api/streams/${'k3Y_'.repeat(8)}`]) {
     const path = await w.request('GET', nothing);
-    expect(path).toMatchObject({ status: 404, body: { errors: ['There is nothing at this path.'] } });
+    expect(path).toMatchObject({ status: 404, body: { errors: ['There is no route at this path.'] } });
   }
 });
 

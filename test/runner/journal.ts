@@ -20,7 +20,6 @@ export type Entry =
   /** An error outside any test: of a hook, a file that does not load, or (without a file) of nothing we know. */
   | { kind: 'error'; file: string; reason: string };
 
-// biome-ignore lint/style/noDefaultExport: so vitest loads it
 export default class Journal implements Reporter {
   readonly #path = process.env.TEST_JOURNAL;
 

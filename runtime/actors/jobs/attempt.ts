@@ -21,7 +21,7 @@ export type AttemptEnd =
       readonly isGivenUp: false;
       readonly retryAfter: number;
     }
-  /** It goes on working long after it was told to stop; `ended` resolves when it ends. */
+  /** It still runs long after it was aborted; `ended` resolves when it ends. */
   | {
       readonly error: EffectError;
       readonly isFinal: false;
@@ -78,7 +78,7 @@ export async function attempted(
   }
 }
 
-/** As the machine is told of it. Never throws, whatever was thrown. */
+/** As the machine gets it. Never throws. */
 export function errorOf(error: unknown, attempts: number): EffectError {
   return {
     code: error instanceof Fault ? error.code : 'job.failed',
@@ -91,7 +91,7 @@ function textOf(error: unknown): string {
   try {
     return String(error instanceof Error ? error.message : error);
   } catch {
-    return 'what was thrown cannot be told as text';
+    return 'the thrown value has no text';
   }
 }
 
@@ -102,7 +102,7 @@ function asStored(output: unknown): unknown {
   try {
     text = JSON.stringify(output ?? null);
   } catch (error) {
-    throw refused('job.output_invalid', `its output cannot be told as JSON: ${textOf(error)}`);
+    throw refused('job.output_invalid', `its output is not JSON: ${textOf(error)}`);
   }
   if (text === undefined) throw refused('job.output_invalid', `its output, a ${typeof output}, is no JSON`);
   if (Buffer.byteLength(text) > maxOutput) {

@@ -15,7 +15,7 @@ const maxClaim = 100;
 export class Claims {
   readonly #options: ClaimsOptions;
   readonly #alarm: Alarm;
-  /** Ends of leases of ours that nobody here may be working under; `Jobs.next` does not tell of them. */
+  /** Ends of our own leases that may have no run here; `Jobs.next` leaves them out. */
   readonly #lapses = new Set<number>();
   #looking: Promise<void> | undefined;
   #isWanted = false;
@@ -53,7 +53,7 @@ export class Claims {
       .catch((error: unknown) => {
         if (!this.#isOpen) return;
         const { clock, log } = this.#options;
-        log.error('jobs could not be claimed; it is tried again', { error });
+        log.error('jobs could not be claimed; trying again', { error });
         this.#isWanted = false;
         this.wakeAt(clock.now() + jobRetry);
       })
@@ -67,7 +67,7 @@ export class Claims {
     if (this.#isOpen) this.#alarm.setFor(at);
   }
 
-  /** This process may hold a lease until then without knowing of it, or with nobody at work: then it looks again. */
+  /** This process may hold a lease until then without a run: then it looks again. */
   wakeAfterLease(until: number): void {
     if (!this.#isOpen) return;
     // In whole seconds, so that there are never many.

@@ -12,7 +12,7 @@ interface Lease {
 
 /**
  * Keeps the leases of running jobs alive: each is moved on when a third of it has passed, all that are due in one
- * write. A lease that somebody else has is lost, and so is one whose end has come, whatever became of the write:
+ * write. A lease that another has is lost, and so is one whose end has come, whatever the outcome of the write:
  * from then on another may have the job.
  */
 export class Leases {
@@ -66,7 +66,7 @@ export class Leases {
         else if (lease) lease.until = until;
       }
     } catch (error) {
-      log.error('leases of jobs could not be kept; it is tried again', { jobs: moved.length, error });
+      log.error('leases of jobs could not be renewed; trying again', { jobs: moved.length, error });
       this.#retryAt = clock.now() + jobRetry;
     }
   }

@@ -5,8 +5,8 @@ import type { JobKind } from './kind.ts';
 import type { JobWorkers } from './workers.ts';
 
 /**
- * `done`, `failed`: the machine was told. `retried`: put back after a failed attempt. `handed back`: because the
- * program stops. `stale`: nobody waited for the result any more. `lost`: the lease ended first. `cancelled`: the
+ * `done`, `failed`: the machine got the result. `retried`: put back after a failed attempt. `handed back`: because the
+ * program stops. `stale`: the result was not needed any more. `lost`: the lease ended first. `cancelled`: the
  * machine left the state that wanted it.
  */
 const outcomes = ['done', 'failed', 'retried', 'handed back', 'stale', 'lost', 'cancelled'] as const;
@@ -32,7 +32,7 @@ export class JobCounts {
   }
 }
 
-/** How much work there is, by kind: asked for when somebody reads the metrics. */
+/** How much work there is, by kind, read with the metrics. */
 export function measureJobs(metrics: Metrics, parts: MeasuredJobs): void {
   const { clock, jobs, workers, kinds } = parts;
   let totals = new Map<string, JobTotals>();
@@ -46,7 +46,7 @@ export function measureJobs(metrics: Metrics, parts: MeasuredJobs): void {
     read: byKind((kind) => workers.running(kind)),
   });
   metrics.readings('millrace_jobs_waiting', {
-    help: 'Jobs that wait for a place, for their time or for another attempt, by kind.',
+    help: 'Jobs that wait for a slot, their time or another attempt, by kind.',
     read: byKind((kind) => Math.max(0, (totals.get(kind)?.count ?? 0) - workers.running(kind))),
   });
   metrics.readings('millrace_job_oldest_seconds', {

@@ -9,7 +9,7 @@ import { backoffOf, jobRetry } from './kind.ts';
 import type { JobEnd } from './metrics.ts';
 import type { Slots } from './slots.ts';
 
-/** When a job is looked at again that nobody here can give a result to (its plugin is off), ms. */
+/** When a job is looked at again whose actor is of no enabled plugin, ms. */
 const absent = 60_000;
 /** Attempts to write a result. */
 const resultTries = 5;
@@ -21,11 +21,11 @@ export interface Run {
   readonly abort: AbortController;
 }
 
-/** Why an attempt is told to stop, where that is no failure of the work. */
+/** Why an attempt is interrupted, which is no failure of the work. */
 export type Interruption = 'cancelled' | 'lost' | 'stopping';
 
 const reasons: Record<Interruption, string> = {
-  cancelled: 'nobody wants the result any more',
+  cancelled: 'the result is not needed any more',
   lost: 'the lease of this job has ended',
   stopping: 'the server is stopping',
 };
@@ -35,8 +35,8 @@ export function interrupt({ abort }: Run, why: Interruption): void {
 }
 
 /**
- * One attempt, and what follows from it: the machine is told, or the job is put back. Rejects when the queue cannot be
- * reached; then the lease ends by itself.
+ * One attempt, and what follows from it: the machine gets the result, or the job goes back to the queue. Rejects when the queue
+ * cannot be reached; then the lease ends by itself.
  */
 export async function worked(run: Run, options: RunOptions): Promise<JobEnd> {
   const { job, slots, abort } = run;
@@ -47,10 +47,10 @@ export async function worked(run: Run, options: RunOptions): Promise<JobEnd> {
   if (abort.signal.aborted) return handBack(clock.now());
   if (!knows(job.actor)) return handBack(clock.now() + absent);
   if (job.attempt > slots.kind.attempts)
-    return told(run, { error: errorOf(died(), job.attempt - 1) }, options);
+    return delivered(run, { error: errorOf(died(), job.attempt - 1) }, options);
 
   const end = await attempted(slots.kind, { job, abort, clock });
-  if ('output' in end) return told(run, end, options);
+  if ('output' in end) return delivered(run, end, options);
   const why = interruptionOf(abort.signal);
   if (end.isGivenUp) {
     log.error('an effect ignores its signal', { job: job.id, kind: job.kind });
@@ -60,7 +60,7 @@ export async function worked(run: Run, options: RunOptions): Promise<JobEnd> {
   // It may still be at work.
   if (why === 'stopping' && end.isGivenUp) return 'lost';
   if (why === 'stopping' && !end.isFinal) return handBack(clock.now());
-  if (end.isFinal || job.attempt >= slots.kind.attempts) return told(run, { error: end.error }, options);
+  if (end.isFinal || job.attempt >= slots.kind.attempts) return delivered(run, { error: end.error }, options);
   log.debug('an attempt failed; the job is tried again', {
     ...{ job: job.id, attempt: job.attempt, code: end.error.code, reason: end.error.message },
   });
@@ -68,8 +68,8 @@ export async function worked(run: Run, options: RunOptions): Promise<JobEnd> {
   return putBack({ due: clock.now() + wait }, 'retried');
 }
 
-/** While the machine cannot be told, the job stays leased, so that the work is not done again. */
-async function told(run: Run, result: JobResult, options: RunOptions): Promise<JobEnd> {
+/** Gives the result to the machine. Until that succeeds the job stays leased, so that the work is not done again. */
+async function delivered(run: Run, result: JobResult, options: RunOptions): Promise<JobEnd> {
   const { job, slots, abort } = run;
   const { conclude, jobs, owner, log, clock } = options;
   for (let tries = 1; ; tries += 1) {
@@ -115,7 +115,7 @@ export interface RunOptions {
   conclude(job: Job, options: { owner: string; result: JobResult }): Promise<'ok' | 'stale' | 'lost'>;
   /** The job can be claimed again from then on. */
   onPutBack(due: number): void;
-  /** An effect goes on although it was told to stop long ago; `ended` resolves when it ends. */
+  /** An effect still runs long after it was aborted; `ended` resolves when it ends. */
   onGivenUp(ended: Promise<unknown>): void;
 }
 
@@ -125,6 +125,6 @@ function interruptionOf({ reason }: AbortSignal): Interruption | undefined {
 }
 
 function died(): Fault {
-  const message = 'whoever ran the last attempt died, or lost touch with the queue';
+  const message = 'the process of the last attempt died or lost its connection to the queue';
   return new Fault('job.worker_died', { status: 500, message });
 }

@@ -135,7 +135,7 @@ export class JobWorkers implements JobQueue {
       .then((end) => {
         counts?.count(job.kind, end);
         if (end !== 'lost') return;
-        // Somebody else has it, and should they die over it, it comes back; or it is ours by a beat that was answered late.
+        // Another worker has it, and it comes back should that one die; or it is ours by a beat that was answered late.
         this.#claims.wake();
         this.#claims.wakeAfterLease(this.#options.clock.now() + slots.kind.lease);
         this.#recount();

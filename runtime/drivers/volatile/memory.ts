@@ -11,7 +11,7 @@ import {
 
 /** Entries of a deployment, about 1 KB each for live figures. */
 export const mostEntries = 200_000;
-/** How often at most what nobody set again is swept, ms. */
+/** Least time between two sweeps of expired entries, ms. */
 const sweepInterval = 10_000;
 
 /** Facts in the memory of this process, for a deployment of one node. It sets no timers. */
@@ -62,7 +62,7 @@ export function memoryVolatile(options: { clock: Clock; entries?: number }): Vol
     },
     async announce(topic, message) {
       const text = announced(topic, message);
-      // A copy, and a listener that ends itself while it is told disturbs nobody.
+      // A copy, so that a listener may remove itself meanwhile.
       for (const hear of [...(listeners.get(topic) ?? [])]) hear(JSON.parse(text));
     },
     listen(topic, hear) {
@@ -81,7 +81,7 @@ export function memoryVolatile(options: { clock: Clock; entries?: number }): Vol
 }
 
 interface Entry {
-  /** JSON: nobody can change what is kept by changing what was given or got. */
+  /** JSON, so that no caller can change what is stored. */
   readonly text: string;
   /** Epoch ms. */
   readonly until: number;

@@ -35,7 +35,7 @@ export const errorSchema: JsonSchema = {
       type: 'array',
       items: { type: 'string' },
       minItems: 1,
-      description: 'What is wrong, in plain words; each names the culprit.',
+      description: 'What is wrong; each names the culprit.',
     },
     code: { type: 'string', description: 'Stable; for programs.' },
   },

@@ -5,7 +5,7 @@ import { says } from '../../../core/http/http.ts';
 import { json } from '../../../core/http/operation.ts';
 
 /**
- * `/openapi.json`, for everyone: it tells nothing that a client could not try. Its server is the address that was asked.
+ * `/openapi.json`, open to everyone. Its server is the address of the request.
  *
  * @param text the document as JSON, without its servers; it is large, so it is not made anew for each request
  */
@@ -25,7 +25,7 @@ export function openApiRoute(options: {
       const servers = JSON.stringify([{ url: caller(request).baseUrl }]);
       return new Response(`{"servers":${servers},${text().slice(1)}`, { headers });
     },
-    says('This document: what the running server can do, in OpenAPI 3.1.', {
+    says('The routes of the running server, in OpenAPI 3.1 (this document).', {
       name: 'getOpenApi',
       isOpen: true,
       answers: {

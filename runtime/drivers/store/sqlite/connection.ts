@@ -46,7 +46,7 @@ export function connection(options: SqliteStoreOptions): Connection {
     open = file === ':memory:' ? { reads: remote(worker), close: () => {} } : local(file);
     return open;
   });
-  // Whoever asks gets the reason; without a handler of our own it would also count as unhandled.
+  // Callers get the reason; without this handler it would also count as unhandled.
   opened.catch(() => {});
 
   return {
@@ -61,7 +61,7 @@ export function connection(options: SqliteStoreOptions): Connection {
       const own = await opened.catch(() => undefined);
       // Ours first: the last connection to go is the one that can remove the write-ahead log.
       own?.close();
-      // A failure was reported when it happened, and there is nobody left to ask.
+      // A failure was reported when it happened, and the worker is gone.
       if (worker.failure()) return;
       try {
         await worker.call('close', null);

@@ -29,7 +29,7 @@ export function database(file: string): OpenDatabase {
   const directory = dirname(file);
   let unlock = () => {};
   try {
-    // What is stored holds stream keys: nobody else on the machine needs to read it.
+    // The data holds stream keys, so other users of the machine cannot read it.
     mkdirSync(directory, { recursive: true, mode: 0o700 });
     unlock = lock(file);
     closeSync(openSync(file, 'a', 0o600));

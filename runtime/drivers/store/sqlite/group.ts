@@ -4,7 +4,7 @@ import { isDamage, isFull } from './errors.ts';
 import type { Answer, Problem, Request } from './protocol.ts';
 import type { Statements } from './statements.ts';
 
-/** Thrown when nobody can say what is on disk any more: the store must stop, not try again. */
+/** Thrown when the state on disk is unknown: the store must stop, not try again. */
 export class BrokenStore extends Error {}
 
 /** Runs requests as one transaction with one sync, and answers each. A request that throws is undone alone. */

@@ -66,7 +66,7 @@ export function sqliteStore(options: SqliteStoreOptions): SqliteStore {
       free: async (owners, now) => connected().worker.call('freeJobs', { owners, now }),
       next: (kinds, owner) => read((reads) => reads.nextJob({ kinds, owner })),
       totals: () => read((reads) => reads.jobTotals(null)),
-      // Nobody else works on this file.
+      // No other process works on this file.
       subscribe: () => () => {},
     },
     idle: async () => open?.worker.idle(),

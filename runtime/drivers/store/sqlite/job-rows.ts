@@ -34,7 +34,7 @@ export interface JobWrites {
 
 /**
  * Jobs as rows. `ready` is when a job can be claimed: its due time while it waits, the end of its lease while
- * somebody has it. `job_totals` keeps the counts, because counting would take longer the longer the queue.
+ * a worker has it. `job_totals` keeps the counts, because counting would take longer the longer the queue.
  */
 export function jobRows(sql: Statements): StepJobs & JobWrites {
   const insert = sql.prepare(`

@@ -16,7 +16,7 @@ import { mostEntries } from '../memory.ts';
 
 /** Expired entries that one `set` sweeps. */
 const redisSweep = 1000;
-/** Entries that are set or listed at one go, while Redis serves nobody else. */
+/** Entries that are set or listed at one go, while Redis serves no other client. */
 const redisPage = 500;
 
 export interface RedisVolatileOptions {
