@@ -75,6 +75,24 @@ const rules: IConfiguration = {
       'the demo is a client: core, what an RTMP client says, and the config to find the server by',
     ),
     {
+      name: 'publisher-below-its-subscribers',
+      comment: 'what receives and packages a publish knows none of those that subscribe to it',
+      severity: 'error',
+      from: { path: '^runtime/media/(publish|live|rtmp|flv|codecs)/' },
+      to: {
+        path: '^runtime/',
+        pathNot: '^runtime/(base|media/(publish|live|rtmp|flv|codecs|mp4))/',
+      },
+    },
+    {
+      name: 'broadcast-on-top',
+      comment:
+        'runtime/media/broadcast joins a publisher with its subscribers: nothing below imports back up',
+      severity: 'error',
+      from: { path: '^runtime/media/', pathNot: '^runtime/media/broadcast/' },
+      to: { path: '^runtime/media/broadcast/' },
+    },
+    {
       name: 'nothing-imports-tests',
       comment: 'test, bench and scripts are no part of the product',
       severity: 'error',

@@ -7,7 +7,7 @@ import { valuesOf } from '../core/base/limit-table.ts';
 import type { Log } from '../core/base/log.ts';
 import type { Clock } from '../core/ports/clock.ts';
 import { copyBytes } from '../runtime/base/copy-bytes.ts';
-import { LiveOutput } from '../runtime/media/live/output.ts';
+import { Broadcast } from '../runtime/media/broadcast/broadcast.ts';
 import { BufferPool } from '../runtime/media/live/pool.ts';
 import type { Arena, MediaSink } from '../runtime/media/publish/sink.ts';
 import type { Framing, OpenPush } from '../runtime/media/push/connection.ts';
@@ -59,7 +59,7 @@ const pusher = nodePusher({
 });
 const outputs = Array.from(
   { length: streams },
-  (_, i) => new LiveOutput({ clock, pool, relay: pusher.relayFor(`${i}`) }),
+  (_, i) => new Broadcast({ clock, pool, relay: pusher.relayFor(`${i}`) }),
 );
 const sinks = outputs.map((output, i) =>
   output.attach({
@@ -143,7 +143,7 @@ const cached = process.cpuUsage(reloads);
 const media = streams * seconds;
 const total = (spent.user + spent.system) / media;
 const copy = (copied.user + copied.system) / media;
-const kept = outputs.reduce((sum, output) => sum + output.bytes, 0) / streams;
+const kept = outputs.reduce((sum, output) => sum + output.output.bytes, 0) / streams;
 console.log(`${streams} streams, ${seconds} s, ${((bytes * 8) / seconds / 1e6).toFixed(2)} Mb/s`);
 console.log(
   `packager with the copy into the arena: ${total.toFixed(1)} µs per s = ${(total / 1e4).toFixed(4)} % of a core`,

@@ -11,7 +11,7 @@ import { diskIntake } from '../drivers/intake/intake.ts';
 import { packer } from '../drivers/packer/packer.ts';
 import { type FfmpegRunner, ffmpegRunner } from '../media/ffmpeg/runner.ts';
 import { inspector } from '../media/mp4/inspect/inspector.ts';
-import { inProcessMedia } from '../media/publish/in-process.ts';
+import { inProcessMedia } from '../media/broadcast/in-process.ts';
 import { type NodePusher, nodePusher } from '../media/push/pusher.ts';
 import { rtmpPush } from '../media/push/rtmp-push.ts';
 import { srtPush } from '../media/push/srt-push.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { IndexedInit, IndexedSegment } from '../../core/vod/segment-index.ts';
-import { EventPlaylist } from '../../runtime/media/live/event-playlist.ts';
+import { EventPlaylist } from '../../runtime/media/dvr/event-playlist.ts';
 import { outputDefaults } from '../../runtime/media/live/limits.ts';
 import { MemoryBudget } from '../../runtime/media/publish/memory-budget.ts';
 import type { WrittenTake } from '../../runtime/media/recording/feed.ts';

@@ -1,11 +1,36 @@
 import type { Clock } from '../../core/ports/clock.ts';
 import type { Figures, PublishGrant } from '../../core/ports/media.ts';
+import { Broadcast, type BroadcastAttachment } from '../../runtime/media/broadcast/broadcast.ts';
 import type { OutputConfig } from '../../runtime/media/live/limits.ts';
-import { type Attachment, LiveOutput } from '../../runtime/media/live/output.ts';
 import { BufferPool } from '../../runtime/media/live/pool.ts';
 import type { MemoryShare } from '../../runtime/media/publish/memory-budget.ts';
 import type { Arena, MediaSink } from '../../runtime/media/publish/sink.ts';
 import type { RenditionMaker } from '../../runtime/media/renditions/ladder.ts';
+
+/** A broadcast with the readings of its output. */
+export class OnAir extends Broadcast {
+  get isPlayable() {
+    return this.output.isPlayable;
+  }
+  get bytes() {
+    return this.output.bytes;
+  }
+  get reached() {
+    return this.output.reached;
+  }
+  get waiting() {
+    return this.output.waiting;
+  }
+  figures() {
+    return this.output.figures();
+  }
+  vitals() {
+    return this.output.vitals();
+  }
+  keyFrame() {
+    return this.output.keyFrame();
+  }
+}
 
 /** A clock that stands still until told to go on. */
 export class FakeClock implements Clock {
@@ -66,18 +91,18 @@ export interface Publisher {
   readonly fatal: string[];
 }
 
-/** A LiveOutput, a clock and the hand of an encoder. */
+/** A broadcast, a clock and the hand of an encoder. */
 export class Feed {
   readonly clock = new FakeClock();
   readonly pool = new BufferPool({ limit: 64 << 20 });
-  readonly output: LiveOutput;
+  readonly output: OnAir;
   #tokens = 0;
 
   constructor(config: Partial<OutputConfig> = {}, memory?: MemoryShare, transcoder?: RenditionMaker) {
-    this.output = new LiveOutput({ clock: this.clock, pool: this.pool, config, memory, transcoder });
+    this.output = new OnAir({ clock: this.clock, pool: this.pool, config, memory, transcoder });
   }
 
-  attach(numbers: Partial<PublishGrant> = {}, recording?: Attachment['recording']): Publisher {
+  attach(numbers: Partial<PublishGrant> = {}, recording?: BroadcastAttachment['recording']): Publisher {
     this.#tokens += 1;
     const grant: PublishGrant = {
       granted: true,

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { Attachment } from '../../runtime/media/live/output.ts';
+import type { BroadcastAttachment } from '../../runtime/media/broadcast/broadcast.ts';
 import { AVC_240P, Feed, frame, play, send, sendHeaders, videoHeader } from './feed.ts';
 import { ScriptedTake } from './scripted-take.ts';
 import { Viewer } from './viewer.ts';
@@ -100,7 +100,7 @@ test('another configuration begins anew without an end, and an init that no part
 });
 
 /** All that viewers see of a broadcast, without the random prefix of its files. */
-async function seen(recording?: Attachment['recording']) {
+async function seen(recording?: BroadcastAttachment['recording']) {
   const feed = new Feed();
   const texts: string[] = [];
   const { sink, grant, fatal } = feed.attach({}, recording);
@@ -118,7 +118,7 @@ async function seen(recording?: Attachment['recording']) {
   return { texts, figures, fatal, issues };
 }
 
-const troubles: [string, Partial<NonNullable<Attachment['recording']>>, ScriptedTake['takes']][] = [
+const troubles: [string, Partial<NonNullable<BroadcastAttachment['recording']>>, ScriptedTake['takes']][] = [
   ['takes nothing', {}, false],
   ['throws at each part', {}, 'throws'],
   ['has no feed', { open: () => undefined }, true],

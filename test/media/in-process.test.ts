@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { PublishGrant } from '../../core/ports/media.ts';
-import { inProcessMedia } from '../../runtime/media/publish/in-process.ts';
+import { inProcessMedia } from '../../runtime/media/broadcast/in-process.ts';
 import { encodeAmf0 } from '../../runtime/media/rtmp/amf0.ts';
 import { readFragments } from '../hls/boxes.ts';
 import { parsePlaylist } from '../hls/checker.ts';

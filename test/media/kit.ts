@@ -1,7 +1,7 @@
 import type { MediaFact, PublishGrant, PublishRefusal, PublishRequest } from '../../core/ports/media.ts';
 import { type Publisher, publish } from '../../demo/publisher.ts';
 import { systemClock } from '../../runtime/drivers/clock/system.ts';
-import { inProcessMedia } from '../../runtime/media/publish/in-process.ts';
+import { inProcessMedia } from '../../runtime/media/broadcast/in-process.ts';
 import type { NodePusher } from '../../runtime/media/push/pusher.ts';
 import type { MediaRecorder } from '../../runtime/media/recording/feed.ts';
 import type { RenditionMaker } from '../../runtime/media/renditions/ladder.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { ViewerCount } from '../../runtime/media/publish/viewer-count.ts';
+import { ViewerCount } from '../../runtime/media/broadcast/viewer-count.ts';
 
 const now = Date.UTC(2026, 0, 1);
 const seen = (many: number, options: { from?: number; count?: ViewerCount; at?: number } = {}) => {

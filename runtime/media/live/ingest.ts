@@ -16,12 +16,11 @@ import { AudioMessage, HEADER, NOTHING, OTHER_TRACK, VideoMessage } from '../flv
 import type { MemoryShare } from '../publish/memory-budget.ts';
 import type { OwnDelay } from '../publish/own-delay.ts';
 import { Arena, type MediaSink } from '../publish/sink.ts';
-import type { PushRelay } from '../push/relay.ts';
+import type { SampleSubscriber, Subscriber } from '../publish/subscriber.ts';
 import { Cutter } from './cutter.ts';
 import { issues } from './issues.ts';
 import { encoderLimits, type OutputConfig } from './limits.ts';
 import { Meter } from './meter.ts';
-import type { RecordingTap } from './tap.ts';
 import { AUDIO, Timeline, VIDEO } from './timeline.ts';
 import { VitalsMeter } from './vitals.ts';
 import type { LiveWindow } from './window.ts';
@@ -33,12 +32,10 @@ export interface IngestOptions {
   readonly config: OutputConfig;
   /** What the arenas count against; nothing when undefined. */
   readonly memory?: MemoryShare;
-  /** What is wrong with its recording is an issue of it too; not recorded when undefined. */
-  readonly tap?: RecordingTap | undefined;
+  /** What is wrong on their side is an issue of the publish too. */
+  readonly subscribers?: readonly Subscriber[];
   /** Of this process; none is known when undefined. */
   readonly delay?: OwnDelay | undefined;
-  /** Where it is pushed on from; nowhere when undefined. */
-  readonly relay?: PushRelay | undefined;
   /** Milliseconds on the output's timeline at which this publish begins. */
   readonly origin: number;
   /** The first segment of this publish is listed. */
@@ -59,7 +56,8 @@ export class Ingest implements MediaSink {
   readonly #timeline: Timeline;
   readonly #meter: Meter;
   readonly #vitals: VitalsMeter;
-  readonly #relay: PushRelay | undefined;
+  readonly #subscribers: readonly Subscriber[];
+  readonly #samples: readonly SampleSubscriber[];
   #isOver = false;
   /** When its first media would have come at the speed of time, epoch milliseconds. */
   #beganAt = -1;
@@ -82,7 +80,8 @@ export class Ingest implements MediaSink {
   constructor(options: IngestOptions) {
     const { config, clock, grant } = options;
     this.#options = options;
-    this.#relay = options.relay;
+    this.#subscribers = options.subscribers ?? [];
+    this.#samples = this.#subscribers.flatMap(({ samples }) => samples ?? []);
     this.grant = grant;
     const { memory } = options;
     this.video = new Arena({ initial: 64 * 1024, limit: config.arenaLimit, memory: memory?.hold() });
@@ -145,10 +144,10 @@ export class Ingest implements MediaSink {
     this.#refusedSince[VIDEO] = -1;
     const time = this.#place(VIDEO, timestamp, now);
     if (message.isKey) this.#vitals.key();
-    const relay = this.#relay;
-    if (relay?.isActive) {
+    for (const samples of this.#samples) {
+      if (!samples.isActive) continue;
       const { bytes } = this.video;
-      relay.video(bytes, message.unwrap(bytes, start), message.end, time, message.isKey, now);
+      samples.video(bytes, message.unwrap(bytes, start), message.end, time, message.isKey, now);
     }
     return this.#cutter.video(at, message.end, time, message.cts, message.isKey, now);
   }
@@ -170,8 +169,8 @@ export class Ingest implements MediaSink {
     this.#refusedSince[AUDIO] = -1;
     const length = codec === AUDIO_OPUS ? opusDuration(bytes, at, message.end) : 0;
     const time = this.#place(AUDIO, timestamp, now);
-    const relay = this.#relay;
-    if (relay?.isActive) relay.audio(bytes, message.unwrap(bytes, start), message.end, time, now);
+    for (const samples of this.#samples)
+      if (samples.isActive) samples.audio(bytes, message.unwrap(bytes, start), message.end, time, now);
     return this.#cutter.audio(at, message.end, time, length, now);
   }
 
@@ -201,7 +200,7 @@ export class Ingest implements MediaSink {
       this.#cutter.expect(expected);
       this.#vitals.expect({ ...expected, frameRate: expected.frameRate ?? 0 });
       const rates = { videoRate: bitrate('videodatarate'), audioRate: bitrate('audiodatarate') };
-      this.#relay?.announce({ ...expected, ...rates });
+      for (const samples of this.#samples) samples.announce({ ...expected, ...rates });
       return;
     }
   }
@@ -215,13 +214,13 @@ export class Ingest implements MediaSink {
   }
 
   figures(): Figures {
-    const { tap, window, clock } = this.#options;
+    const { window, clock } = this.#options;
     const read = this.#meter.read(clock.now());
     const { segments } = this.#cutter;
     const { targetDuration } = window;
     return {
       ...read,
-      issues: tap === undefined ? read.issues : [...read.issues, ...tap.issues],
+      issues: [...read.issues, ...this.#subscribers.flatMap(({ issues }) => issues ?? [])],
       segments,
       targetDuration,
     };
@@ -312,7 +311,8 @@ export class Ingest implements MediaSink {
         this.#refusedSince[VIDEO] = -1;
         const { bytes } = this.video;
         const from = this.#videoMessage.unwrap(bytes, start);
-        this.#relay?.configureVideo({ bytes, start: from, end: to, codec, config });
+        for (const samples of this.#samples)
+          samples.configureVideo({ bytes, start: from, end: to, codec, config });
         moved = this.#cutter.configureVideo({ record, config });
       }
     }
@@ -334,7 +334,8 @@ export class Ingest implements MediaSink {
         this.#refusedSince[AUDIO] = -1;
         const { bytes } = this.audio;
         const from = this.#audioMessage.unwrap(bytes, start);
-        this.#relay?.configureAudio({ bytes, start: from, end: to, codec, config });
+        for (const samples of this.#samples)
+          samples.configureAudio({ bytes, start: from, end: to, codec, config });
         moved = this.#cutter.configureAudio({ record, config });
       }
     }

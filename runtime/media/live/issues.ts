@@ -27,10 +27,6 @@ export const issues = {
     'The encoder changes its settings too often. Keep codec, size and audio as they are during a broadcast.',
   tooManyFrames: 'The encoder sends too many frames in too little time. Lower its frame rate, or restart it.',
   tooMuchData: 'The stream has more data than the live window may keep. Lower the bitrate of the encoder.',
-  notRecorded:
-    'This broadcast is not recorded: its recording is finished already, or the server has no room for another. Check its disk.',
-  recordingBroken:
-    'Parts of the recording are missing, by a fault of the server; viewers are not affected. Check its log.',
   badVideoHeader: (why: string) =>
     `The video header cannot be read: ${why}. Use H.264, or restart the encoder.`,
   badAudioHeader: (why: string) =>

@@ -1,8 +1,6 @@
 export const MULTIVARIANT_PLAYLIST = 'index.m3u8';
 /** What the encoder sends. */
 export const MEDIA_PLAYLIST = 'source.m3u8';
-/** The same broadcast from its first second. */
-export const DVR_PLAYLIST = 'dvr.m3u8';
 
 /** The media playlist of a rendition, counted from 1; 0: of the source. */
 export function mediaPlaylistName(rendition: number): string {
@@ -25,8 +23,6 @@ export function renditionPrefix(prefix: string, rendition: number): string {
 export type FileRef =
   | { readonly type: 'init'; readonly rendition: number; readonly id: number }
   | { readonly type: 'segment'; readonly rendition: number; readonly sequence: number }
-  | { readonly type: 'dvrInit'; readonly id: number }
-  | { readonly type: 'dvrSegment'; readonly sequence: number }
   | { readonly type: 'part'; readonly rendition: number; readonly sequence: number; readonly part: number };
 
 /** The inverse of the names below; undefined for any other name. `prefix`: of the source. */
@@ -37,26 +33,13 @@ export function parseName(file: string, prefix: string): FileRef | undefined {
   const [, of, type, digits, partDigits] = match;
   if ((type === 'part') !== (partDigits !== undefined)) return undefined;
   const number = Number(digits);
-  if (type === 'dvr' || type === 'dvrinit') {
-    if (of !== undefined) return undefined;
-    return type === 'dvr' ? { type: 'dvrSegment', sequence: number } : { type: 'dvrInit', id: number };
-  }
   const rendition = Number(of ?? 0);
   if (type === 'init') return { type, rendition, id: number };
   if (type === 'seg') return { type: 'segment', rendition, sequence: number };
   return { type: 'part', rendition, sequence: number, part: Number(partDigits) };
 }
 
-const PATTERN =
-  /^(?:_r([1-9]\d?))?_(init|seg|part|dvr|dvrinit)(0|[1-9]\d{0,14})(?:\.(0|[1-9]\d{0,5}))?\.mp4$/;
-
-export function dvrSegmentName(prefix: string, sequence: number): string {
-  return `${prefix}_dvr${sequence}.mp4`;
-}
-
-export function dvrInitName(prefix: string, id: number): string {
-  return `${prefix}_dvrinit${id}.mp4`;
-}
+const PATTERN = /^(?:_r([1-9]\d?))?_(init|seg|part)(0|[1-9]\d{0,14})(?:\.(0|[1-9]\d{0,5}))?\.mp4$/;
 
 export function initName(prefix: string, id: number): string {
   return `${prefix}_init${id}.mp4`;

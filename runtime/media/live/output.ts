@@ -2,18 +2,12 @@ import type { Clock } from '../../../core/ports/clock.ts';
 import type { Figures, LiveKeyFrame, PublishGrant, Vitals } from '../../../core/ports/media.ts';
 import type { MemoryShare } from '../publish/memory-budget.ts';
 import type { OwnDelay } from '../publish/own-delay.ts';
-import type { PushRelay } from '../push/relay.ts';
-import { RenditionRelay } from '../push/rendition-relay.ts';
-import type { TakeFeed } from '../recording/feed.ts';
-import type { RenditionMaker } from '../renditions/ladder.ts';
-import { LiveLadder } from '../renditions/live/live-ladder.ts';
-import { Dvr } from './dvr.ts';
+import type { Subscriber } from '../publish/subscriber.ts';
 import { Ingest } from './ingest.ts';
 import { newestKeyFrame } from './key-frame.ts';
 import { type OutputConfig, outputDefaults } from './limits.ts';
-import { type Broadcast, kindAsked, MediaPlaylist } from './media-playlist.ts';
+import { type Broadcast, MediaPlaylist } from './media-playlist.ts';
 import {
-  DVR_PLAYLIST,
   MULTIVARIANT_PLAYLIST,
   mediaPlaylistName,
   parseName,
@@ -23,7 +17,6 @@ import {
 import { multivariantPlaylist } from './playlist.ts';
 import type { BufferPool } from './pool.ts';
 import { answers } from './responses.ts';
-import { RecordingTap } from './tap.ts';
 import { LiveWindow } from './window.ts';
 
 export interface LiveOutputOptions {
@@ -33,16 +26,8 @@ export interface LiveOutputOptions {
   readonly memory?: MemoryShare;
   /** Of this process, for the vitals. */
   readonly delay?: OwnDelay;
-  /** Where it is pushed on from; ends with it. */
-  readonly relay?: PushRelay | undefined;
-  /** The same of its rendition of this name; asked for once for each that it begins. */
-  readonly relayOf?: ((profile: string) => PushRelay) | undefined;
-  /** Makes the renditions that a grant wants; without one there are none. */
-  readonly transcoder?: RenditionMaker | undefined;
   /** Where the media of an earlier output of this playbackId ended, milliseconds on its timeline. */
   readonly after?: number;
-  /** One line for the operator; no secrets. */
-  readonly log?: (line: string) => void;
   readonly config?: Partial<OutputConfig>;
 }
 
@@ -53,16 +38,8 @@ export interface Attachment {
    * others may have gone on with the timeline meanwhile, at most as fast as the stream ages.
    */
   readonly isNext?: boolean;
-  /** Where it is recorded; undefined: it is not. */
-  readonly recording?: {
-    /**
-     * Its feed; undefined when it is not to be had. Called once, when a former publish is over; and once for each rendition, by
-     * the name of its profile, when there is something of it.
-     */
-    open(rendition?: string): TakeFeed | undefined;
-    /** The recorder threw; the broadcast goes on. */
-    onTrouble(error: unknown): void;
-  };
+  /** Who takes what it brings, until the next `attach`, `detach` or `end`. */
+  readonly subscribers?: readonly Subscriber[];
   /** The first segment of this publish is listed. Called at most once, during a call of the sink. */
   onPlayable(): void;
   /** EXT-X-TARGETDURATION has grown. Called seldom, during a call of the sink. */
@@ -71,29 +48,34 @@ export interface Attachment {
   onFatal(reason: string): void;
 }
 
+/** The other variants of a broadcast, beside what the encoder sends. */
+export interface Variants {
+  /** Grows with everything that changes which of them are listed, and how. */
+  readonly version: number;
+  /** There are some to go to, or there will be soon. */
+  readonly isPromising: boolean;
+  /** Whether viewers who come now are offered the variant of this index. */
+  isListed(index: number): boolean;
+}
+
 /**
  * The live playlist of one playbackId, across all the connections of its publisher: one comes, goes, comes
  * back, and viewers see one playlist go on. Between two of them it is held: it answers what it has.
  */
 export class LiveOutput {
+  readonly window: LiveWindow;
+  readonly config: OutputConfig;
+  /** Random, so that no cache answers with files of an older output of this playbackId. */
+  readonly prefix = Buffer.from(crypto.getRandomValues(new Uint8Array(6))).toString('hex');
   readonly #clock: Clock;
-  readonly #log: (line: string) => void;
-  readonly #config: OutputConfig;
   readonly #memory: MemoryShare | undefined;
   readonly #delay: OwnDelay | undefined;
-  readonly #relay: PushRelay | undefined;
-  readonly #relayOf: LiveOutputOptions['relayOf'];
   readonly #pool: BufferPool;
-  readonly #transcoder: RenditionMaker | undefined;
-  readonly #window: LiveWindow;
   readonly #source: MediaPlaylist;
-  /** That of the source, then those of renditions; kept, so that none of their names ever stands for something else. */
+  /** That of the source, then those of variants; kept, so that none of their names ever stands for something else. */
   readonly #playlists: MediaPlaylist[] = [];
   readonly #broadcast: Broadcast;
-  #ladder: LiveLadder | undefined;
-  /** Random, so that no cache answers with files of an older output of this playbackId. */
-  readonly #prefix: string;
-  readonly #dvr: Dvr;
+  #variants: Variants | undefined;
   #ingest: Ingest | undefined;
   #attachment: Attachment | undefined;
   /** The target duration that the owner knows of. */
@@ -102,38 +84,28 @@ export class LiveOutput {
   #vitals: Vitals | undefined;
   #isPublishing = false;
   #hasEnded = false;
-  /** Has the end of what was published to make yet, though nobody can watch it. */
-  #draining: LiveLadder | undefined;
   /** Where media ends on the timeline, milliseconds. What earlier outputs gave to viewers and recordings lies before. */
   #end: number;
   /** Rendered when first asked for, shared by all who ask before the next part. */
   readonly #multivariant = { version: -1, text: '' };
 
   constructor(options: LiveOutputOptions) {
-    const { clock, pool, memory, delay, after = 0, log = () => {}, config } = options;
+    const { clock, pool, memory, delay, after = 0, config } = options;
     this.#end = after;
     this.#memory = memory;
     this.#delay = delay;
-    this.#relay = options.relay;
-    this.#relayOf = options.relayOf;
     this.#clock = clock;
-    this.#log = log;
-    this.#config = { ...outputDefaults, ...config };
+    this.config = { ...outputDefaults, ...config };
     this.#pool = pool;
-    this.#transcoder = options.transcoder;
-    this.#window = new LiveWindow({ clock, pool, config: this.#config, memory: memory?.hold() });
-    this.#window.onChange = () => this.#onChange();
-    this.#prefix = Buffer.from(crypto.getRandomValues(new Uint8Array(6))).toString('hex');
+    this.window = new LiveWindow({ clock, pool, config: this.config, memory: memory?.hold() });
+    this.window.onChange = () => this.#onChange();
     this.#broadcast = this.#asBroadcast();
-    this.#source = this.#addPlaylist(this.#window);
-    if (memory !== undefined) memory.onShort = () => this.#ladder?.giveWay() ?? false;
-    const dvrMemory = memory?.hold({ isExpendable: true });
-    this.#dvr = new Dvr({ clock, prefix: this.#prefix, config: this.#config, memory: dvrMemory });
+    this.#source = this.#addPlaylist(this.window);
   }
 
   /** True from the first listed segment until `end`. */
   get isPlayable(): boolean {
-    return !this.#hasEnded && this.#window.hasListed;
+    return !this.#hasEnded && this.window.hasListed;
   }
 
   /** Bytes the windows hold. */
@@ -143,7 +115,7 @@ export class LiveOutput {
 
   /** Where a playlist that follows this one may begin to count. */
   get reached(): { mediaSequence: number; discontinuitySequence: number; end: number } {
-    return { ...this.#window.reached, end: this.#end };
+    return { ...this.window.reached, end: this.#end };
   }
 
   /** Requests that wait now. */
@@ -155,81 +127,82 @@ export class LiveOutput {
 
   /** Takes a new publish; a former one that is still here is over at once, its sink inert. */
   attach(attachment: Attachment): Ingest {
-    const { grant } = attachment;
-    this.#release();
-    this.#window.number(grant);
+    const { grant, subscribers = [] } = attachment;
+    this.release();
+    this.window.number(grant);
     if (!attachment.isNext) this.#end = Math.max(this.#end, ORIGIN + grant.mediaSequence * QUARTER);
-    this.#knownTarget = Math.max(this.#knownTarget, grant.targetDuration, this.#config.targetDuration);
+    this.#knownTarget = Math.max(this.#knownTarget, grant.targetDuration, this.config.targetDuration);
     this.#attachment = attachment;
-    this.#isPublishing = !this.#hasEnded;
-    const { recording } = attachment;
-    const tap =
-      recording === undefined || this.#hasEnded
-        ? undefined
-        : new RecordingTap({ ...recording, open: () => recording.open() });
-    this.#window.tap = tap;
-    if (!this.#hasEnded) this.#attachLadder(attachment);
-    this.#dvr.follow(grant.sessionId, tap?.written);
-    this.#relay?.begin();
+    this.#isPublishing = true;
+    this.window.subscribers = subscribers;
     this.#ingest = new Ingest({
       grant,
       clock: this.#clock,
-      window: this.#window,
-      config: this.#config,
+      window: this.window,
+      config: this.config,
       memory: this.#memory,
-      tap,
+      subscribers,
       delay: this.#delay,
-      relay: this.#relay,
       // A second later than the last media, so that what comes a little early still has a time of its own.
       origin: Math.ceil(this.#end) + 1000,
       onPlayable: () => attachment.onPlayable(),
       onFatal: (reason) => attachment.onFatal(reason),
     });
-    const ingest = this.#ingest;
-    if (this.#hasEnded) this.#release();
-    return ingest;
+    return this.#ingest;
   }
 
-  /** The publisher that holds this token has gone. What is whole is listed, then the playlist is held. */
-  detach(token: string): void {
-    if (this.#ingest?.grant.token !== token) return;
+  /** The publisher that holds this token has gone: what is whole is listed, then the playlist is held. False: it is another. */
+  detach(token: string): boolean {
+    if (this.#ingest?.grant.token !== token) return false;
     this.#isPublishing = false;
-    this.#release();
-    this.#relay?.hold();
+    this.release();
     for (const playlist of this.#playlists) playlist.shorten();
+    return true;
   }
 
-  /**
-   * Over for good: everything is 404, and the memory is let go; that of renditions that are recorded or pushed when the end of them
-   * is made as well, within `ladderLimits.drain`. Called again, it is let go at once.
-   *
-   * @returns kept when the memory is let go; undefined: it is already
-   */
-  end(): Promise<void> | undefined {
-    if (this.#hasEnded) {
-      this.#draining?.end();
-      return undefined;
-    }
+  /** The publish is over. Its arenas, which may be large, are not held on to. */
+  release(): void {
+    const ingest = this.#ingest;
+    if (ingest === undefined) return;
+    this.#ingest = undefined;
+    ingest.finish();
+    const { subscribers } = this.window;
+    this.window.subscribers = [];
+    for (const subscriber of subscribers) subscriber.end?.();
+    this.#attachment = undefined;
+    this.#end = Math.max(this.#end, ingest.end);
+    this.#figures = ingest.figures();
+    this.#vitals = ingest.vitals();
+  }
+
+  /** Over for good: everything is 404 from now on. */
+  end(): void {
     this.#hasEnded = true;
     this.#isPublishing = false;
-    this.#release();
-    this.#relay?.end();
-    this.#dvr.end();
-    const ladder = this.#ladder;
-    this.#ladder = undefined;
-    const drained = ladder?.drain();
-    const letGo = () => {
-      this.#draining = undefined;
-      this.#window.clear();
-      this.#memory?.close();
-    };
+    this.release();
     for (const playlist of this.#playlists) playlist.wake();
-    if (drained === undefined) {
-      letGo();
-      return undefined;
+  }
+
+  /** Gives its memory back, when nobody reads its window any more. */
+  clear(): void {
+    this.window.clear();
+    this.#memory?.close();
+  }
+
+  /** Playlists for this many variants. `variants` says which of them are offered. */
+  variants(count: number): readonly MediaPlaylist[] {
+    while (this.#playlists.length <= count) {
+      const memory = this.#memory?.hold({ isExpendable: true });
+      this.#addPlaylist(
+        new LiveWindow({ clock: this.#clock, pool: this.#pool, config: this.config, memory }),
+      );
     }
-    this.#draining = ladder;
-    return drained.then(letGo);
+    return this.#playlists.slice(1, count + 1);
+  }
+
+  offer(variants: Variants | undefined): void {
+    this.#variants = variants;
+    this.#multivariant.version = -1;
   }
 
   /** Of the publish attached last; undefined before any. Still readable after `detach`. */
@@ -244,14 +217,13 @@ export class LiveOutput {
 
   /** Whether it is a media playlist that is there: players keep asking for that. */
   isWatched(file: string): boolean {
-    if (file === DVR_PLAYLIST) return true;
     const asked = renditionOf(file);
     return asked !== undefined && this.#playlists[asked]?.isPlayable === true;
   }
 
   /** For `Media.keyFrame`. */
   keyFrame(): LiveKeyFrame | 'none' | undefined {
-    return this.isPlayable ? (newestKeyFrame(this.#window, this.#prefix) ?? 'none') : undefined;
+    return this.isPlayable ? (newestKeyFrame(this.window, this.prefix) ?? 'none') : undefined;
   }
 
   /** Answers a GET for one file. `query` counts for playlists only. */
@@ -261,14 +233,10 @@ export class LiveOutput {
     if (asked !== undefined) return this.#playlists[asked]?.serve(query, signal) ?? answers.missing();
     if (file === MULTIVARIANT_PLAYLIST) {
       if (!this.isPlayable) return answers.missing();
-      if (query?.get('dvr') === '1') return this.#serveDvr('multivariant');
-      return answers.playlist(this.#renderMultivariant(), this.#window.targetDuration);
+      return answers.playlist(this.#renderMultivariant(), this.window.targetDuration);
     }
-    if (file === DVR_PLAYLIST) return this.#serveDvr(kindAsked(query));
-    const ref = parseName(file, this.#prefix);
+    const ref = parseName(file, this.prefix);
     if (ref === undefined) return answers.missing();
-    if (ref.type === 'dvrSegment') return this.#dvr.segment(ref.sequence);
-    if (ref.type === 'dvrInit') return this.#dvr.init(ref.id);
     const playlist = this.#playlists[ref.rendition];
     if (playlist === undefined) return answers.missing();
     if (ref.type === 'init') return playlist.init(ref.id);
@@ -276,74 +244,12 @@ export class LiveOutput {
     return playlist.part(ref, signal);
   }
 
-  #serveDvr(kind: 'multivariant' | 'media' | 'delta'): Response | Promise<Response> {
-    if (!this.isPlayable) return answers.missing();
-    return this.#dvr.playlist(kind, this.#window.targetDuration);
-  }
-
   #onChange(): void {
     this.#source.wake();
-    this.#ladder?.notify();
-    if (this.#window.targetDuration <= this.#knownTarget) return;
-    this.#knownTarget = this.#window.targetDuration;
+    for (const subscriber of this.window.subscribers) subscriber.changed?.();
+    if (this.window.targetDuration <= this.#knownTarget) return;
+    this.#knownTarget = this.window.targetDuration;
     this.#attachment?.onTargetGrown?.();
-  }
-
-  /** The publish is over. Its arenas, which may be large, are not held on to. */
-  #release(): void {
-    const ingest = this.#ingest;
-    if (ingest === undefined) return;
-    this.#ingest = undefined;
-    ingest.finish();
-    this.#window.tap?.end();
-    this.#window.tap = undefined;
-    this.#attachment = undefined;
-    this.#end = Math.max(this.#end, ingest.end);
-    this.#figures = ingest.figures();
-    this.#vitals = ingest.vitals();
-    this.#ladder?.release();
-  }
-
-  /** Renditions go on across publishes that want the same ones. */
-  #attachLadder(attachment: Attachment): void {
-    const { grant } = attachment;
-    const profiles = (grant.profiles ?? []).slice(0, this.#config.renditions);
-    if (this.#ladder?.isOf(profiles)) {
-      this.#ladder.attach(attachment);
-      return;
-    }
-    this.#endLadder();
-    if (this.#transcoder === undefined || profiles.length === 0) return;
-    while (this.#playlists.length <= profiles.length) this.#addPlaylist(this.#renditionWindow());
-    const relayOf = this.#relayOf;
-    const given = { clock: this.#clock, pool: this.#pool };
-    this.#ladder = new LiveLadder({
-      ...{ playbackId: grant.playbackId, streamId: grant.streamId, profiles },
-      clock: this.#clock,
-      source: this.#window,
-      playlists: this.#playlists.slice(1, profiles.length + 1),
-      ...(relayOf && {
-        relays: profiles.map(({ name }) => new RenditionRelay({ ...given, relay: relayOf(name) })),
-      }),
-      config: this.#config,
-      memory: this.#memory,
-      maker: this.#transcoder,
-      log: this.#log,
-    });
-    this.#ladder.attach(attachment);
-    this.#ladder.begin();
-  }
-
-  #endLadder(): void {
-    const ladder = this.#ladder;
-    this.#ladder = undefined;
-    this.#multivariant.version = -1;
-    ladder?.end();
-  }
-
-  #renditionWindow(): LiveWindow {
-    const memory = this.#memory?.hold({ isExpendable: true });
-    return new LiveWindow({ clock: this.#clock, pool: this.#pool, config: this.#config, memory });
   }
 
   #addPlaylist(window: LiveWindow): MediaPlaylist {
@@ -352,8 +258,8 @@ export class LiveOutput {
       clock: this.#clock,
       window,
       name: mediaPlaylistName(number),
-      prefix: renditionPrefix(this.#prefix, number),
-      config: this.#config,
+      prefix: renditionPrefix(this.prefix, number),
+      config: this.config,
       broadcast: this.#broadcast,
     });
     if (number > 0) window.onChange = () => playlist.wake();
@@ -372,29 +278,29 @@ export class LiveOutput {
         return output.#patience();
       },
       get isFull() {
-        return output.waiting >= output.#config.waiterLimit;
+        return output.waiting >= output.config.waiterLimit;
       },
       // A player shows media that is `PART-HOLD-BACK` old. Renditions end earlier than the source, so whoever goes from the source
       // to one of them finds it too young by just that much, and would stand still. So all viewers of the source are that much
       // further behind while there are renditions to go to, or about to be. Those of a rendition are already.
       reserveOf: (playlist) =>
-        playlist === this.#source && this.#ladder?.isPromising ? this.#config.renditionLag : 0,
+        playlist === this.#source && this.#variants?.isPromising ? this.config.renditionLag : 0,
     };
   }
 
   /** Longest a request may wait now, milliseconds. */
   #patience(): number {
-    const ordinary = 3000 * this.#window.targetDuration;
-    return this.#isPublishing ? ordinary : Math.min(ordinary, this.#config.heldWait);
+    const ordinary = 3000 * this.window.targetDuration;
+    return this.#isPublishing ? ordinary : Math.min(ordinary, this.config.heldWait);
   }
 
   #renderMultivariant(): string {
-    const { version: own } = this.#window;
-    const version = own + (this.#ladder?.version ?? 0);
+    const { version: own } = this.window;
+    const version = own + (this.#variants?.version ?? 0);
     const cached = this.#multivariant;
     if (cached.version !== version) {
       const [source, ...others] = this.#playlists;
-      cached.text = multivariantPlaylist([source, ...others.filter((_, i) => this.#ladder?.isListed(i))]);
+      cached.text = multivariantPlaylist([source, ...others.filter((_, i) => this.#variants?.isListed(i))]);
       cached.version = version;
     }
     return cached.text;

@@ -2,11 +2,11 @@ import type { Clock } from '../../../core/ports/clock.ts';
 import { fragmentSize, type Run, writeFragment } from '../mp4/fragment.ts';
 import type { AudioEntry } from '../mp4/init.ts';
 import type { MemoryHold } from '../publish/memory-budget.ts';
+import type { PublishedInit, Subscriber } from '../publish/subscriber.ts';
 import type { OutputConfig } from './limits.ts';
 import type { BufferPool } from './pool.ts';
 import { Rate } from './rate.ts';
 import { type Init, Segment } from './segment.ts';
-import type { RecordingTap } from './tap.ts';
 
 /** A part to be made of what the runs hold. */
 interface NewPart {
@@ -19,7 +19,7 @@ interface NewPart {
 }
 
 /** What the parts that follow need. */
-export interface NewInit extends Omit<Init, 'id' | 'blob' | 'audio'> {
+export interface NewInit extends PublishedInit {
   readonly bytes: Uint8Array<ArrayBuffer>;
   readonly audio?: AudioEntry | undefined;
 }
@@ -59,8 +59,8 @@ export class LiveWindow {
   #version = 0;
   #wallEnd = 0;
   onChange: () => void = () => {};
-  /** Where the publish that is running is recorded. */
-  tap: RecordingTap | undefined;
+  /** Of the publish that is running. */
+  subscribers: readonly Subscriber[] = [];
 
   constructor(options: { clock: Clock; pool: BufferPool; config: OutputConfig; memory?: MemoryHold }) {
     this.#clock = options.clock;
@@ -168,7 +168,7 @@ export class LiveWindow {
     this.#init = { ...told, id: this.#inits, blob, audio };
     this.#inits += 1;
     this.#isDiscontinuityDue = !this.isFresh;
-    this.tap?.begin({ ...told, bytes });
+    for (const subscriber of this.subscribers) subscriber.begin?.({ ...told, bytes });
   }
 
   /**
@@ -181,14 +181,15 @@ export class LiveWindow {
     const startsSegment = segment !== this.#open;
     this.#fragments += 1;
     if (segment === undefined || !this.#makeRoom(segment, size)) {
-      this.#recordAlone(part, { size, startsSegment });
+      this.#publishAlone(part, { size, startsSegment });
       return false;
     }
     if (startsSegment) this.#isDiscontinuityDue = false;
     this.#open = segment;
     const { runs, duration, isIndependent, wallStart } = part;
     segment.append({ runs, size, duration, isIndependent, fragment: this.#fragments });
-    this.tap?.part(segment.newest(), { wallStart, duration, isIndependent, startsSegment });
+    const published = { wallStart, duration, isIndependent, startsSegment };
+    for (const subscriber of this.subscribers) subscriber.part?.(segment.newest(), published);
     this.#wallEnd = part.wallStart + duration * 1000;
     // As EXTINF says it, with five digits: 6.4999999 is 6.50000 there, and 7 when rounded (4.4.3.1).
     this.#target = Math.max(this.#target, Math.round(segment.duration + 0.000_005));
@@ -250,14 +251,14 @@ export class LiveWindow {
     this.#version += 1;
   }
 
-  /** What no viewer will see for want of room is recorded all the same: it is the last of its publish. */
-  #recordAlone(part: NewPart, options: { size: number; startsSegment: boolean }): void {
-    if (this.tap === undefined) return;
+  /** There is no room for viewers to see it: subscribers get it all the same, as the last part of its publish. */
+  #publishAlone(part: NewPart, options: { size: number; startsSegment: boolean }): void {
     const { size, startsSegment } = options;
     const { runs, duration, isIndependent, wallStart } = part;
     const buffer = this.#pool.take(size);
     writeFragment(buffer, { at: 0, sequence: this.#fragments, runs });
-    this.tap.part(buffer.subarray(0, size), { wallStart, duration, isIndependent, startsSegment });
+    const published = { wallStart, duration, isIndependent, startsSegment };
+    for (const subscriber of this.subscribers) subscriber.part?.(buffer.subarray(0, size), published);
     this.#pool.give(buffer);
   }
 

@@ -1,5 +1,3 @@
-import { mediaLimits } from './limits.ts';
-
 /** Bytes that live media holds in one process: windows and arenas of all outputs together. */
 export class MemoryBudget {
   readonly #limit: number;
@@ -110,6 +108,7 @@ export interface MemoryHold {
 
 /** Part of the limit that is given to whoever asks. */
 const COMMON = 0.75;
-const BEGINNING = mediaLimits.beginning.value;
+/** What a broadcast takes before its first segment is whole, bytes. */
+const BEGINNING = 1_048_576;
 /** What the encoder is told that has to go. */
 export const OUT_OF_MEMORY = 'the server has no memory left for a broadcast of this size; lower its bitrate';

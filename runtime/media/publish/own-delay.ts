@@ -1,5 +1,4 @@
 import type { Clock } from '../../../core/ports/clock.ts';
-import { mediaLimits } from './limits.ts';
 
 /**
  * Whether this process itself was held up: its thread was busy, or the machine did not let it run. What arrived
@@ -38,8 +37,9 @@ export class OwnDelay {
   }
 }
 
-const interval = mediaLimits.delayLook.value;
-/** So late is too little for any issue of a broadcast. */
-const tolerance = mediaLimits.delayTolerated.value;
-/** A process may have slept for hours. */
-const longest = mediaLimits.delayExcused.value;
+/** How often it looks, ms. */
+const interval = 250;
+/** A busy machine is this late, ms; too little for any issue of a broadcast. */
+const tolerance = 250;
+/** A process may have slept for hours; encoders are judged again after this, ms. */
+const longest = 5000;

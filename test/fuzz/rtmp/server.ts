@@ -6,7 +6,7 @@ import { readdirSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import type { PublishGrant } from '../../../core/ports/media.ts';
 import { systemClock } from '../../../runtime/drivers/clock/system.ts';
-import { inProcessMedia } from '../../../runtime/media/publish/in-process.ts';
+import { inProcessMedia } from '../../../runtime/media/broadcast/in-process.ts';
 
 /** What the server tells about itself. */
 export interface Report {

@@ -2,11 +2,10 @@
 import { expect, it } from 'vitest';
 import type { PushOrder } from '../../../core/ports/pusher.ts';
 import type { OutputConfig } from '../../../runtime/media/live/limits.ts';
-import { LiveOutput } from '../../../runtime/media/live/output.ts';
 import { BufferPool } from '../../../runtime/media/live/pool.ts';
 import type { MediaSink } from '../../../runtime/media/publish/sink.ts';
 import { readAmf0 } from '../../../runtime/media/rtmp/amf0.ts';
-import { AVC_240P, OPUS_STEREO, type PlayOptions, play, send, sendHeaders } from '../../hls/feed.ts';
+import { AVC_240P, OnAir, OPUS_STEREO, type PlayOptions, play, send, sendHeaders } from '../../hls/feed.ts';
 import { ScriptedMaker, settled, TWO } from '../renditions/kit.ts';
 import { shownOf } from '../renditions/process.ts';
 import type { Received } from './scripted-server.ts';
@@ -20,7 +19,7 @@ function onAir(config: Partial<OutputConfig> = {}, limits: ConstructorParameters
   const stage = new Stage(limits);
   const maker = new ScriptedMaker();
   const { clock, pusher } = stage;
-  const output = new LiveOutput({
+  const output = new OnAir({
     ...{ clock, config, transcoder: maker, pool: new BufferPool({ limit: 1 << 24 }) },
     relay: pusher.relayFor('p'),
     relayOf: (profile) => pusher.relayFor('p', profile),

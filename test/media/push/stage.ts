@@ -1,6 +1,5 @@
 import type { PublishGrant } from '../../../core/ports/media.ts';
 import type { PushFact, PushOrder } from '../../../core/ports/pusher.ts';
-import { LiveOutput } from '../../../runtime/media/live/output.ts';
 import { BufferPool } from '../../../runtime/media/live/pool.ts';
 import type { MediaSink } from '../../../runtime/media/publish/sink.ts';
 import { pushLimits } from '../../../runtime/media/push/limits.ts';
@@ -12,6 +11,7 @@ import {
   AVC_360P,
   audioHeader,
   FakeClock,
+  OnAir,
   send,
   videoHeader,
 } from '../../hls/feed.ts';
@@ -102,7 +102,7 @@ export interface PlayOptions {
 
 /** One playlist, and the encoder that publishes to it. */
 export class Broadcast {
-  readonly output: LiveOutput;
+  readonly output: OnAir;
   readonly fatal: string[] = [];
   readonly #stage: Stage;
   readonly #playbackId: string;
@@ -117,7 +117,7 @@ export class Broadcast {
   constructor(stage: Stage, playbackId: string) {
     this.#stage = stage;
     this.#playbackId = playbackId;
-    this.output = new LiveOutput({
+    this.output = new OnAir({
       clock: stage.clock,
       pool: new BufferPool({ limit: 1 << 24 }),
       relay: stage.pusher.relayFor(playbackId),

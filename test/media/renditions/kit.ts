@@ -1,6 +1,6 @@
 import type { RenditionProfile } from '../../../core/ports/transcoder.ts';
+import type { BroadcastAttachment } from '../../../runtime/media/broadcast/broadcast.ts';
 import type { OutputConfig } from '../../../runtime/media/live/limits.ts';
-import type { Attachment } from '../../../runtime/media/live/output.ts';
 import type { MemoryShare } from '../../../runtime/media/publish/memory-budget.ts';
 import type {
   FedPictures,
@@ -118,7 +118,7 @@ export function broadcast(
     config?: Partial<OutputConfig>;
     memory?: MemoryShare;
     isUneven?: boolean;
-    recording?: Attachment['recording'];
+    recording?: BroadcastAttachment['recording'];
   } = {},
 ) {
   const { profiles = TWO, config, memory, isUneven = false, recording } = options;

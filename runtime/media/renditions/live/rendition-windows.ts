@@ -1,11 +1,11 @@
 import type { RenditionProfile } from '../../../../core/ports/transcoder.ts';
 import type { MediaPlaylist } from '../../live/media-playlist.ts';
 import type { Init } from '../../live/segment.ts';
-import { RecordingTap } from '../../live/tap.ts';
 import { VIDEO_TRACK } from '../../live/track.ts';
 import type { LiveWindow } from '../../live/window.ts';
 import { writeInit } from '../../mp4/init.ts';
 import type { RenditionRelay } from '../../push/rendition-relay.ts';
+import { RecordingTap } from '../../recording/recording-tap.ts';
 import { renditionRate } from '../rendition-rate.ts';
 import type { LiveRun } from './live-run.ts';
 import type { OutputTrack } from './output-movie.ts';
@@ -98,7 +98,7 @@ export class RenditionWindows {
       const { config, record } = tracks[index];
       if (isOther && publish?.recording) {
         const { open, onTrouble } = publish.recording;
-        window.tap = new RecordingTap({ open: () => open(profile.name), onTrouble });
+        window.subscribers = [new RecordingTap({ open: () => open(profile.name), onTrouble })];
       }
       window.number({
         mediaSequence,
@@ -169,8 +169,8 @@ export class RenditionWindows {
   endTakes(): void {
     this.#recorded = undefined;
     for (const window of this.#windows) {
-      window.tap?.end();
-      window.tap = undefined;
+      for (const subscriber of window.subscribers) subscriber.end?.();
+      window.subscribers = [];
     }
   }
 

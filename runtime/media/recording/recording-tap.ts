@@ -1,5 +1,5 @@
-import type { FedInit, FedPart, TakeFeed, WrittenTake } from '../recording/feed.ts';
-import { issues } from './issues.ts';
+import type { Subscriber } from '../publish/subscriber.ts';
+import type { FedInit, FedPart, TakeFeed, WrittenTake } from './feed.ts';
 
 export interface RecordingTapOptions {
   /** The feed of this publish; undefined when it is not to be had. */
@@ -12,7 +12,7 @@ export interface RecordingTapOptions {
  * What a packager hands to the recorder of one publish. Nothing here throws or waits: whatever the recorder does, viewers
  * do not notice. Nothing is fed before there is a part, so that a publish that never plays leaves no recording.
  */
-export class RecordingTap {
+export class RecordingTap implements Subscriber {
   readonly #options: RecordingTapOptions;
   #feed: TakeFeed | undefined;
   /** Told before the next part. */
@@ -30,12 +30,12 @@ export class RecordingTap {
 
   /** What is wrong with the recording now. */
   get issues(): readonly string[] {
-    if (this.#isBroken) return [issues.recordingBroken];
-    if (this.#feed === undefined) return [issues.notRecorded];
+    if (this.#isBroken) return [broken];
+    if (this.#feed === undefined) return [notRecorded];
     try {
       return this.#feed.issues;
     } catch {
-      return [issues.recordingBroken];
+      return [broken];
     }
   }
 
@@ -82,3 +82,9 @@ export class RecordingTap {
     }
   }
 }
+
+/** Shown as `issues` of the stream. */
+const notRecorded =
+  'This broadcast is not recorded: its recording is finished already, or the server has no room for another. Check its disk.';
+const broken =
+  'Parts of the recording are missing because of a server fault; viewers are not affected. Check the server log.';

@@ -1,5 +1,3 @@
-import { mediaLimits } from './limits.ts';
-
 /**
  * How many different viewers a playlist has had of late, in a fixed amount of memory however many there are.
  *
@@ -90,5 +88,5 @@ const places = 2 ** placeBits;
 const ranks = 34 - placeBits;
 const bias = 0.7213 / (1 + 1.079 / places);
 /** A player asks for a playlist at least once in a target duration, which is 4 s for most streams. */
-const sliceLength = mediaLimits.viewerSlice.value;
+const sliceLength = 8000;
 const slices = 3;

@@ -1,7 +1,6 @@
 import type { IndexedInit } from '../../../core/vod/segment-index.ts';
+import { Rate } from '../live/rate.ts';
 import type { WrittenTake } from '../recording/feed.ts';
-import { dvrInitName, dvrSegmentName } from './names.ts';
-import { Rate } from './rate.ts';
 
 export interface EventPlaylistOptions {
   /** Begins every file name. */
@@ -162,13 +161,13 @@ export class EventPlaylist {
       (this.#isDiscontinuity(number) ? '#EXT-X-DISCONTINUITY\n' : '') +
       (this.#hasMap(number) ? this.#mapLine(init) : '') +
       `#EXT-X-PROGRAM-DATE-TIME:${new Date(wallStart).toISOString()}\n#EXTINF:${duration.toFixed(5)},\n` +
-      `${dvrSegmentName(prefix, first.sequence + number)}\n`
+      `${segmentName(prefix, first.sequence + number)}\n`
     );
   }
 
   #mapLine(init: number): string {
     const { prefix, first } = this.#options;
-    return `#EXT-X-MAP:URI="${dvrInitName(prefix, first.init + init)}"\n`;
+    return `#EXT-X-MAP:URI="${initName(prefix, first.init + init)}"\n`;
   }
 
   /** Nothing is before the first of all, so nothing is interrupted. */
@@ -208,4 +207,24 @@ export class EventPlaylist {
 interface Chunk {
   readonly text: Uint8Array<ArrayBuffer>;
   readonly discontinuities: number;
+}
+
+export const DVR_PLAYLIST = 'dvr.m3u8';
+
+function segmentName(prefix: string, sequence: number): string {
+  return `${prefix}_dvr${sequence}.mp4`;
+}
+
+function initName(prefix: string, id: number): string {
+  return `${prefix}_dvrinit${id}.mp4`;
+}
+
+/** The inverse; undefined for any other name. */
+export function parseDvrName(
+  file: string,
+  prefix: string,
+): { readonly isInit: boolean; readonly number: number } | undefined {
+  if (!file.startsWith(prefix)) return undefined;
+  const match = /^_dvr(init)?(0|[1-9]\d{0,14})\.mp4$/.exec(file.slice(prefix.length));
+  return match ? { isInit: match[1] !== undefined, number: Number(match[2]) } : undefined;
 }

@@ -1,5 +1,4 @@
 import { Fault } from '../../../core/base/fault.ts';
-import { valuesOf } from '../../../core/base/limit-table.ts';
 import type { Log } from '../../../core/base/log.ts';
 import { every } from '../../../core/base/timing.ts';
 import type { Clock } from '../../../core/ports/clock.ts';
@@ -14,8 +13,10 @@ import {
   type PublishRequest,
 } from '../../../core/ports/media.ts';
 import { readPem } from '../../base/read-pem.ts';
-import { LiveOutput } from '../live/output.ts';
 import { BufferPool } from '../live/pool.ts';
+import { MemoryBudget } from '../publish/memory-budget.ts';
+import { OwnDelay } from '../publish/own-delay.ts';
+import type { MediaSink } from '../publish/sink.ts';
 import type { PushRelay } from '../push/relay.ts';
 import type { MediaRecorder } from '../recording/feed.ts';
 import type { RenditionMaker } from '../renditions/ladder.ts';
@@ -23,16 +24,16 @@ import type { RtmpLimits } from '../rtmp/limits.ts';
 import { type RtmpListener, rtmpListener } from '../rtmp/listener.ts';
 import type { PublishEnd } from '../rtmp/publish.ts';
 import { Arrivals } from './arrivals.ts';
+import { Broadcast } from './broadcast.ts';
 import { Closings } from './closings.ts';
-import { mediaLimits } from './limits.ts';
-import { MemoryBudget } from './memory-budget.ts';
 import { Numbers } from './numbers.ts';
-import { OwnDelay } from './own-delay.ts';
 import { publishLog } from './publish-log.ts';
-import type { MediaSink } from './sink.ts';
 import { ViewerCount } from './viewer-count.ts';
 
-const { idleBuffers, progressInterval } = valuesOf(mediaLimits);
+/** Segment buffers kept for reuse, bytes; further ones are freed at once. */
+const idleBuffers = 8 * 1_048_576;
+/** How often the figures of a running broadcast are reported, ms: after a crash those of the last time count. */
+const progressInterval = 30_000;
 
 /** The media of this process: an RTMP listener, and one packager and playlist for each stream on the air. */
 export function inProcessMedia(options: InProcessMediaOptions): Media {
@@ -41,7 +42,7 @@ export function inProcessMedia(options: InProcessMediaOptions): Media {
   const memory = new MemoryBudget({ limit: options.hls.memory });
   const outputs = new Map<string, Airing>();
   /** Over, and the end of their renditions is made yet. */
-  const draining = new Set<LiveOutput>();
+  const draining = new Set<Broadcast>();
   const running = new Map<string, Running>();
   const arrivals = new Arrivals(clock);
   const closings = new Closings(clock);
@@ -52,7 +53,7 @@ export function inProcessMedia(options: InProcessMediaOptions): Media {
   let endedBytes = 0;
 
   const open = (grant: PublishGrant): Airing => {
-    const output = new LiveOutput({
+    const broadcast = new Broadcast({
       clock,
       pool,
       memory: memory.open(),
@@ -69,7 +70,7 @@ export function inProcessMedia(options: InProcessMediaOptions): Media {
       },
     });
     const [seed] = crypto.getRandomValues(new Uint32Array(1));
-    const airing = { output, publish: undefined, latest: grant, viewers: new ViewerCount({ seed }) };
+    const airing = { broadcast, publish: undefined, latest: grant, viewers: new ViewerCount({ seed }) };
     outputs.set(grant.playbackId, airing);
     return airing;
   };
@@ -97,7 +98,7 @@ export function inProcessMedia(options: InProcessMediaOptions): Media {
     const airing = known ?? open(grant);
     airing.publish = airing.latest = granted;
     const { recorder } = options;
-    const sink = airing.output.attach({
+    const sink = airing.broadcast.attach({
       grant,
       // A grant that came to nothing leaves a number out. Where the playlist is still there nobody is to be thrown forward for that.
       isNext: known !== undefined || last === granted.discontinuitySequence - 1,
@@ -133,7 +134,7 @@ export function inProcessMedia(options: InProcessMediaOptions): Media {
 
   const detached = (grant: PublishGrant, end: PublishEnd, handlers: MediaHandlers) => {
     const airing = outputs.get(grant.playbackId);
-    airing?.output.detach(grant.token);
+    airing?.broadcast.detach(grant.token);
     if (airing?.publish?.token === grant.token) airing.publish = undefined;
     const publish = running.get(grant.token);
     const figures = publish?.figures() ?? noFigures;
@@ -202,11 +203,11 @@ export function inProcessMedia(options: InProcessMediaOptions): Media {
         stopWatching();
         listener?.stop();
         // The process is about to go, and those that encode with it.
-        for (const { output } of outputs.values()) {
-          draining.add(output);
-          void output.end();
+        for (const { broadcast } of outputs.values()) {
+          draining.add(broadcast);
+          void broadcast.end();
         }
-        for (const output of draining) void output.end();
+        for (const broadcast of draining) void broadcast.end();
         draining.clear();
         outputs.clear();
         arrivals.end();
@@ -221,17 +222,17 @@ export function inProcessMedia(options: InProcessMediaOptions): Media {
       // An order that comes late: whoever publishes now came after it, or would have been closed before.
       if (airing === undefined || airing.publish !== undefined) return;
       if (airing.latest.discontinuitySequence > upTo) return;
-      numbers.keep(airing.latest, airing.output.reached);
-      const { output } = airing;
+      const { broadcast, latest } = airing;
+      numbers.keep(latest, broadcast.output.reached);
       outputs.delete(playbackId);
-      const drained = output.end();
+      const drained = broadcast.end();
       if (drained === undefined) return;
-      draining.add(output);
-      void drained.then(() => draining.delete(output));
+      draining.add(broadcast);
+      void drained.then(() => draining.delete(broadcast));
     },
     figures: (token) => running.get(token)?.figures(),
     readings: () =>
-      [...outputs.values()].map(({ output, publish, latest, viewers }) => ({
+      [...outputs.values()].map(({ broadcast: { output }, publish, latest, viewers }) => ({
         grant: latest,
         isPublishing: publish !== undefined,
         isDelayed: delay.isRecent(clock.now()),
@@ -245,7 +246,7 @@ export function inProcessMedia(options: InProcessMediaOptions): Media {
       let waitingViewers = arrivals.size;
       let viewers = 0;
       for (const airing of outputs.values()) {
-        waitingViewers += airing.output.waiting;
+        waitingViewers += airing.broadcast.output.waiting;
         viewers += airing.viewers.count(clock.now());
       }
       return { publishes: running.size, outputs: outputs.size, bytes, waitingViewers, viewers };
@@ -253,15 +254,15 @@ export function inProcessMedia(options: InProcessMediaOptions): Media {
     serve({ playbackId, file, query, signal, viewers }) {
       const airing = outputs.get(playbackId);
       // Until the first segment there is nothing to play, but it may come any moment.
-      if (!airing?.output.isPlayable) return undefined;
+      if (!airing?.broadcast.output.isPlayable) return undefined;
       // Players keep asking for the media playlist; who asks for the multivariant one alone only looks.
-      if (viewers !== undefined && airing.output.isWatched(file))
+      if (viewers !== undefined && airing.broadcast.isWatched(file))
         for (const viewer of viewers) airing.viewers.saw(viewer, clock.now());
-      return airing.output.serve(file, query, signal);
+      return airing.broadcast.serve(file, query, signal);
     },
-    keyFrame: (playbackId) => outputs.get(playbackId)?.output.keyFrame(),
+    keyFrame: (playbackId) => outputs.get(playbackId)?.broadcast.output.keyFrame(),
     appears: (playbackId, { timeout, signal }) =>
-      outputs.get(playbackId)?.output.isPlayable
+      outputs.get(playbackId)?.broadcast.output.isPlayable
         ? Promise.resolve(true)
         : arrivals.wait(playbackId, { timeout, signal }),
   };
@@ -269,7 +270,7 @@ export function inProcessMedia(options: InProcessMediaOptions): Media {
 
 /** One playlist, and who feeds it now. */
 interface Airing {
-  readonly output: LiveOutput;
+  readonly broadcast: Broadcast;
   publish: PublishGrant | undefined;
   /** Of the publish that came last, running or not. */
   latest: PublishGrant;

@@ -1,5 +1,4 @@
 import type { PublishGrant } from '../../../core/ports/media.ts';
-import { mediaLimits } from './limits.ts';
 
 type Counted = Pick<PublishGrant, 'mediaSequence' | 'discontinuitySequence'> & {
   /** Where its media ended on its timeline, milliseconds. */
@@ -48,4 +47,5 @@ export class Numbers {
   }
 }
 
-const MOST = mediaLimits.numbersKept.value;
+/** Ended playlists, some hundred bytes each; an older one goes on by the clock. */
+const MOST = 10_000;

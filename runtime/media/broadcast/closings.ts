@@ -1,5 +1,4 @@
 import type { Clock } from '../../../core/ports/clock.ts';
-import { mediaLimits } from './limits.ts';
 
 /**
  * Orders to close a publish that is not here. Most are for one that has ended by itself; but one may be for
@@ -30,5 +29,5 @@ export class Closings {
   }
 }
 
-/** Longer than a grant can be on its way: the listener gives up waiting for one before. */
-const KEPT = mediaLimits.closingsKept.value;
+/** ms; longer than the listener waits for a grant. */
+const KEPT = 30_000;

@@ -1,10 +1,11 @@
 import type { Clock } from '../../../core/ports/clock.ts';
+import type { OutputConfig } from '../live/limits.ts';
+import { kindAsked } from '../live/media-playlist.ts';
+import { MULTIVARIANT_PLAYLIST } from '../live/names.ts';
+import { answers } from '../live/responses.ts';
 import type { MemoryHold } from '../publish/memory-budget.ts';
 import type { WrittenTake } from '../recording/feed.ts';
-import { EventPlaylist } from './event-playlist.ts';
-import type { OutputConfig } from './limits.ts';
-import { DVR_PLAYLIST } from './names.ts';
-import { answers } from './responses.ts';
+import { DVR_PLAYLIST, EventPlaylist, parseDvrName } from './event-playlist.ts';
 
 export interface DvrOptions {
   readonly clock: Clock;
@@ -52,8 +53,20 @@ export class Dvr {
     if (this.#playlist !== undefined) this.#playlist.take = take;
   }
 
-  /** `target`: EXT-X-TARGETDURATION of the live playlist, seconds. */
-  playlist(kind: DvrKind, target: number): Response | Promise<Response> {
+  /** Answers a GET; undefined: it is no file of DVR. `target`: EXT-X-TARGETDURATION of the live playlist, seconds. */
+  serve(
+    file: string,
+    { query, target }: { query: URLSearchParams | undefined; target: number },
+  ): Response | Promise<Response> | undefined {
+    if (file === DVR_PLAYLIST) return this.#answerPlaylist(kindAsked(query), target);
+    if (file === MULTIVARIANT_PLAYLIST)
+      return query?.get('dvr') === '1' ? this.#answerPlaylist('multivariant', target) : undefined;
+    const asked = parseDvrName(file, this.#options.prefix);
+    if (asked === undefined) return undefined;
+    return asked.isInit ? this.#init(asked.number) : this.#segment(asked.number);
+  }
+
+  #answerPlaylist(kind: DvrKind, target: number): Response | Promise<Response> {
     if (!this.#hasMedia) return answers.unrecorded();
     this.#askedAt = this.#options.clock.now();
     this.#cancel ??= this.#forgetLater();
@@ -65,13 +78,13 @@ export class Dvr {
     return this.#catchingUp.then(() => this.#answer(kind, target));
   }
 
-  segment(number: number): Response {
+  #segment(number: number): Response {
     const place = number - this.#first.sequence;
     const { count = 0 } = this.#take ?? {};
     return this.#media(place >= 0 && place < count ? this.#take?.segment(place) : undefined);
   }
 
-  init(number: number): Response {
+  #init(number: number): Response {
     return this.#media(this.#take?.inits[number - this.#first.init]);
   }
 
@@ -146,4 +159,4 @@ export class Dvr {
   }
 }
 
-export type DvrKind = 'multivariant' | 'media' | 'delta';
+type DvrKind = 'multivariant' | 'media' | 'delta';

@@ -1,0 +1,154 @@
+import { Dvr } from '../dvr/dvr.ts';
+import { DVR_PLAYLIST } from '../dvr/event-playlist.ts';
+import type { Ingest } from '../live/ingest.ts';
+import { type Attachment, LiveOutput, type LiveOutputOptions } from '../live/output.ts';
+import { answers } from '../live/responses.ts';
+import type { Subscriber } from '../publish/subscriber.ts';
+import type { PushRelay } from '../push/relay.ts';
+import { RenditionRelay } from '../push/rendition-relay.ts';
+import type { TakeFeed } from '../recording/feed.ts';
+import { RecordingTap } from '../recording/recording-tap.ts';
+import type { RenditionMaker } from '../renditions/ladder.ts';
+import { LiveLadder } from '../renditions/live/live-ladder.ts';
+
+export interface BroadcastOptions extends LiveOutputOptions {
+  /** Where it is pushed from; ends with it. */
+  readonly relay?: PushRelay | undefined;
+  /** The same for its rendition of this name; asked for once for each that it begins. */
+  readonly relayOf?: ((profile: string) => PushRelay) | undefined;
+  /** Makes the renditions that a grant wants; without one there are none. */
+  readonly transcoder?: RenditionMaker | undefined;
+  /** One line for the operator; no secrets. */
+  readonly log?: (line: string) => void;
+}
+
+export interface BroadcastAttachment extends Omit<Attachment, 'subscribers'> {
+  /** Where it is recorded; undefined: it is not. */
+  readonly recording?: {
+    /**
+     * Its feed; undefined when it cannot be recorded. Called once, when a former publish is over; and once for each rendition, by
+     * the name of its profile, when there is something of it.
+     */
+    open(rendition?: string): TakeFeed | undefined;
+    /** The recorder threw; the broadcast goes on. */
+    onTrouble(error: unknown): void;
+  };
+}
+
+/** One playbackId on the air: its live playlist, and what subscribes to its publishes: recorder, pushes, renditions, DVR. */
+export class Broadcast {
+  readonly output: LiveOutput;
+  readonly #options: BroadcastOptions;
+  readonly #relay: PushRelay | undefined;
+  readonly #dvr: Dvr;
+  #ladder: LiveLadder | undefined;
+  /** Still encodes the end of what was published, though nobody can watch it. */
+  #draining: LiveLadder | undefined;
+  #hasEnded = false;
+
+  constructor(options: BroadcastOptions) {
+    const { clock, memory, relay } = options;
+    this.#options = options;
+    this.#relay = relay;
+    this.output = new LiveOutput(options);
+    const { prefix, config } = this.output;
+    if (memory !== undefined) memory.onShort = () => this.#ladder?.giveWay() ?? false;
+    this.#dvr = new Dvr({ clock, prefix, config, memory: memory?.hold({ isExpendable: true }) });
+  }
+
+  /** Takes a new publish; a former one that is still here is over at once. */
+  attach(attachment: BroadcastAttachment): Ingest {
+    const { grant, recording } = attachment;
+    this.output.release();
+    const subscribers: Subscriber[] = [];
+    const tap = recording && new RecordingTap({ ...recording, open: () => recording.open() });
+    if (tap) subscribers.push(tap);
+    const ladder = this.#attachLadder(attachment);
+    if (ladder) subscribers.push({ changed: () => ladder.notify(), end: () => ladder.release() });
+    this.#dvr.follow(grant.sessionId, tap?.written);
+    this.#relay?.begin();
+    subscribers.push({ samples: this.#relay });
+    return this.output.attach({ ...attachment, subscribers });
+  }
+
+  /** The publisher that holds this token has gone. What is whole is listed, then the playlist is held. */
+  detach(token: string): void {
+    if (this.output.detach(token)) this.#relay?.hold();
+  }
+
+  /**
+   * Over for good: everything is 404, and the memory is let go; that of renditions that are recorded or pushed when the end of them
+   * is made as well, within `ladderLimits.drain`. Called again, it is let go at once.
+   *
+   * @returns kept when the memory is let go; undefined: it is already
+   */
+  end(): Promise<void> | undefined {
+    if (this.#hasEnded) {
+      this.#draining?.end();
+      return undefined;
+    }
+    this.#hasEnded = true;
+    this.output.end();
+    this.#relay?.end();
+    this.#dvr.end();
+    const ladder = this.#ladder;
+    this.#ladder = undefined;
+    const drained = ladder?.drain();
+    if (drained === undefined) {
+      this.output.clear();
+      return undefined;
+    }
+    this.#draining = ladder;
+    return drained.then(() => {
+      this.#draining = undefined;
+      this.output.clear();
+    });
+  }
+
+  /** Whether it is a media playlist that is there: players keep asking for that. */
+  isWatched(file: string): boolean {
+    return file === DVR_PLAYLIST || this.output.isWatched(file);
+  }
+
+  /** Answers a GET for one file. `query` counts for playlists only. */
+  serve(file: string, query?: URLSearchParams, signal?: AbortSignal): Response | Promise<Response> {
+    if (!this.output.isPlayable) return answers.missing();
+    const target = this.output.window.targetDuration;
+    return this.#dvr.serve(file, { query, target }) ?? this.output.serve(file, query, signal);
+  }
+
+  /** Renditions go on across publishes that want the same ones. */
+  #attachLadder(attachment: BroadcastAttachment): LiveLadder | undefined {
+    const { grant } = attachment;
+    const { output } = this;
+    const { transcoder, relayOf, clock, pool, memory, log = () => {} } = this.#options;
+    const profiles = (grant.profiles ?? []).slice(0, output.config.renditions);
+    if (this.#ladder?.isOf(profiles)) {
+      this.#ladder.attach(attachment);
+      return this.#ladder;
+    }
+    const former = this.#ladder;
+    this.#ladder = undefined;
+    output.offer(undefined);
+    former?.end();
+    if (transcoder === undefined || profiles.length === 0) return undefined;
+    const relay = (name: string, relays: NonNullable<typeof relayOf>) =>
+      new RenditionRelay({ clock, pool, relay: relays(name) });
+    const ladder = new LiveLadder({
+      ...{ playbackId: grant.playbackId, streamId: grant.streamId, profiles },
+      clock,
+      source: output.window,
+      playlists: output.variants(profiles.length),
+      ...(relayOf && { relays: profiles.map(({ name }) => relay(name, relayOf)) }),
+      config: output.config,
+      memory,
+      maker: transcoder,
+      log,
+    });
+    this.#ladder = ladder;
+    output.offer(ladder);
+    ladder.attach(attachment);
+    ladder.begin();
+    return ladder;
+  }
+}
