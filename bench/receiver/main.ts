@@ -1,7 +1,7 @@
 import type { Socket } from 'bun';
 import { systemClock } from '../../runtime/drivers/clock/system.ts';
 import { Arena, type MediaSink } from '../../runtime/media/publish/sink.ts';
-import { rtmpLimits } from '../../runtime/media/rtmp/limits.ts';
+import { rtmpDefaults } from '../../runtime/media/rtmp/config.ts';
 import { RtmpSession } from '../../runtime/media/rtmp/session.ts';
 
 /**
@@ -59,7 +59,7 @@ setInterval(() => {
 function connect(socket: Socket<Connection>): Connection {
   const session = new RtmpSession({
     clock,
-    limits: rtmpLimits,
+    config: rtmpDefaults,
     app: 'live',
     connection: crypto.randomUUID(),
     address: socket.remoteAddress,

@@ -63,13 +63,9 @@ export function servicesOf(
         ...{ clock, log, recorder: recorder(), pusher: pusher(), transcoder: transcoder() },
         rtmp: {
           ...config.rtmp,
-          limits: {
-            connections: config.rtmp.connections,
-            connectionsPerAddress: config.rtmp.connectionsPerAddress,
-            publishTimeout: milliseconds(config.rtmp.publishTimeout),
-            idleTimeout: milliseconds(config.rtmp.idleTimeout),
-            messageBytes: bytes(config.rtmp.messageSize),
-          },
+          publishTimeout: milliseconds(config.rtmp.publishTimeout),
+          idleTimeout: milliseconds(config.rtmp.idleTimeout),
+          messageBytes: bytes(config.rtmp.messageSize),
         },
         tls: config.tls,
         hls: {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { IndexedInit, IndexedSegment } from '../../core/vod/segment-index.ts';
+import { CHUNK, KEPT } from '../../runtime/media/dvr/dvr.ts';
 import { EventPlaylist } from '../../runtime/media/dvr/event-playlist.ts';
-import { outputDefaults } from '../../runtime/media/live/limits.ts';
 import { MemoryBudget } from '../../runtime/media/publish/memory-budget.ts';
 import type { WrittenTake } from '../../runtime/media/recording/feed.ts';
 import { applyDelta } from './delta.ts';
@@ -57,7 +57,7 @@ function takeOf(count: number, runs: readonly number[] = []) {
 
 function playlistOf(take: WrittenTake, options = {}) {
   const first = { sequence: 0, discontinuities: 0, init: 0 };
-  return new EventPlaylist(take, { prefix: 'abc', first, chunk: 4, most: 1000, mostCodecs: 8, ...options });
+  return new EventPlaylist(take, { prefix: 'abc', first, chunk: 4, most: 1000, ...options });
 }
 
 test('letter by letter', async () => {
@@ -326,15 +326,15 @@ test('the target duration is that of the live playlist, or the longest segment',
 });
 
 test('CODECS names what any of its segments has; those of the newest alone when there are too many', () => {
-  const { take } = takeOf(4, [1, 2, 3]);
-  const inits = take.inits.map((one, index) => ({ ...one, codecs: [`avc1.64000${index}`, 'mp4a.40.2'] }));
-  const codecs = (mostCodecs: number) => {
-    const playlist = playlistOf({ ...take, count: 4, inits, segment: take.segment }, { mostCodecs });
+  const codecs = (count: number) => {
+    const { take } = takeOf(count, [1, 2, 3, 4, 5, 6, 7].slice(0, count - 1));
+    const inits = take.inits.map((one, index) => ({ ...one, codecs: [`avc1.64000${index}`, 'mp4a.40.2'] }));
+    const playlist = playlistOf({ ...take, count, inits, segment: take.segment }, { chunk: 10 });
     playlist.advance(4);
     return /CODECS="([^"]*)"/.exec(playlist.multivariant('dvr.m3u8'))?.[1];
   };
-  expect(codecs(8)).toBe('avc1.640000,mp4a.40.2,avc1.640001,avc1.640002,avc1.640003');
-  expect(codecs(4)).toBe('avc1.640003,mp4a.40.2');
+  expect(codecs(4)).toBe('avc1.640000,mp4a.40.2,avc1.640001,avc1.640002,avc1.640003');
+  expect(codecs(8)).toBe('avc1.640007,mp4a.40.2');
 });
 
 /** An output that begins with a long take, as after a restart of the process. */
@@ -360,7 +360,7 @@ test('a long recording that nobody asked for yet is written in pieces, once for 
     isOver = true;
   });
   for (; !isOver; turns += 1) await new Promise((resolve) => setImmediate(resolve));
-  expect(turns).toBeGreaterThanOrEqual(5000 / outputDefaults.dvrChunk - 2);
+  expect(turns).toBeGreaterThanOrEqual(5000 / CHUNK - 2);
   const texts = await Promise.all((await all).map((answer) => answer.text()));
   expect(parseSegmentPlaylist(texts[1]).segments).toHaveLength(5000);
   expect(texts[2]).toBe(texts[1]);
@@ -374,9 +374,9 @@ test('what is written is held against the memory of live media, and let go when 
   await feed.text('dvr.m3u8');
   const held = memory.held - before;
   expect(held).toBeGreaterThan(2 * 200 * 80);
-  feed.clock.advance(outputDefaults.dvrKept - 1000);
+  feed.clock.advance(KEPT - 1000);
   await feed.text('dvr.m3u8');
-  feed.clock.advance(outputDefaults.dvrKept - 1000);
+  feed.clock.advance(KEPT - 1000);
   expect(memory.held - before).toBe(held);
   feed.clock.advance(1001);
   expect(memory.held).toBe(before);

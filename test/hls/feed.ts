@@ -1,7 +1,7 @@
 import type { Clock } from '../../core/ports/clock.ts';
 import type { Figures, PublishGrant } from '../../core/ports/media.ts';
 import { Broadcast, type BroadcastAttachment } from '../../runtime/media/broadcast/broadcast.ts';
-import type { OutputConfig } from '../../runtime/media/live/limits.ts';
+import type { OutputConfig } from '../../runtime/media/live/config.ts';
 import { BufferPool } from '../../runtime/media/live/pool.ts';
 import type { MemoryShare } from '../../runtime/media/publish/memory-budget.ts';
 import type { Arena, MediaSink } from '../../runtime/media/publish/sink.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
+import { outputDefaults } from '../../runtime/media/live/config.ts';
 import { issues } from '../../runtime/media/live/issues.ts';
-import { outputDefaults } from '../../runtime/media/live/limits.ts';
 import { BufferPool } from '../../runtime/media/live/pool.ts';
 import { LiveWindow } from '../../runtime/media/live/window.ts';
 import { readFragments } from './boxes.ts';

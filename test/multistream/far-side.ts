@@ -4,10 +4,10 @@ import { systemClock } from '../../runtime/drivers/clock/system.ts';
 import { Arena, type MediaSink } from '../../runtime/media/publish/sink.ts';
 import { encodeAmf0 } from '../../runtime/media/rtmp/amf0.ts';
 import { encodeMessage } from '../../runtime/media/rtmp/chunk-writer.ts';
-import { rtmpLimits } from '../../runtime/media/rtmp/limits.ts';
+import { rtmpDefaults } from '../../runtime/media/rtmp/config.ts';
 import { messageType } from '../../runtime/media/rtmp/message-type.ts';
 import type { PublishEnd } from '../../runtime/media/rtmp/publish.ts';
-import { RtmpSession } from '../../runtime/media/rtmp/session.ts';
+import { RtmpSession, SWEEP_INTERVAL } from '../../runtime/media/rtmp/session.ts';
 import { SocketWriter } from '../../runtime/media/rtmp/socket-writer.ts';
 import type { Heard } from './heard.ts';
 
@@ -77,7 +77,7 @@ export function startFarSide(options: {
       error: (socket) => void socket.terminate(),
     },
   });
-  const stopSweeping = every(rtmpLimits.sweepInterval, {
+  const stopSweeping = every(SWEEP_INTERVAL, {
     clock,
     work: () => {
       for (const connection of all) connection.sweep(clock.now());
@@ -120,12 +120,12 @@ class Connection implements FarConnection {
     this.#socket = socket;
     this.#behaviour = options.behaviour;
     this.writer = new SocketWriter(socket, {
-      limit: rtmpLimits.unsentBytes,
+      limit: 65_536,
       onStalled: () => void socket.terminate(),
     });
     this.#session = new RtmpSession({
       clock: options.clock,
-      limits: rtmpLimits,
+      config: rtmpDefaults,
       app: 'live',
       connection: crypto.randomUUID(),
       address: socket.remoteAddress,

@@ -3,12 +3,7 @@ import { ChunkParser } from '../../runtime/media/rtmp/chunk-parser.ts';
 import { ProtocolError } from '../../runtime/media/rtmp/protocol-error.ts';
 import { chunk, command, message, pattern, recordingSink } from './kit.ts';
 
-const limits = {
-  messageBytes: 10 * 1024 * 1024,
-  controlBytes: 64 * 1024,
-  strangerBytes: 16 * 1024,
-  chunkStreams: 64,
-};
+const messageBytes = 10 * 1024 * 1024;
 
 interface Control {
   type: number;
@@ -17,13 +12,11 @@ interface Control {
   timestamp: number;
 }
 
-function parse(
-  options: { attach?: boolean; limits?: Partial<typeof limits>; keep?: number; arena?: number } = {},
-) {
+function parse(options: { attach?: boolean; keep?: number; arena?: number } = {}) {
   const control: Control[] = [];
   const sink = recordingSink({ keep: options.keep, limit: options.arena });
   const parser = new ChunkParser({
-    limits: { ...limits, ...options.limits },
+    messageBytes,
     onControl: (type, stream, bytes, start, end, timestamp) =>
       void control.push({ type, stream, bytes: [...bytes.subarray(start, end)], timestamp }),
   });
@@ -302,7 +295,7 @@ describe('chunk parser', () => {
   it('stops behind the message that pauses it', () => {
     const control: number[] = [];
     const parser = new ChunkParser({
-      limits,
+      messageBytes,
       onControl(type) {
         control.push(type);
         parser.paused = true;
@@ -319,8 +312,8 @@ describe('chunk parser', () => {
 
   it('refuses messages, chunk streams and unfinished bytes beyond the limits', () => {
     const header = (length: number, type: number, csid = 6) => chunk({ fmt: 0, csid, type, length }, []);
-    expect(() => parse().feed(header(limits.messageBytes, 9))).not.toThrow();
-    expect(() => parse().feed(header(limits.messageBytes + 1, 9))).toThrow('larger than the limit');
+    expect(() => parse().feed(header(messageBytes, 9))).not.toThrow();
+    expect(() => parse().feed(header(messageBytes + 1, 9))).toThrow('larger than the limit');
     expect(() => parse({ attach: false }).feed(header(0xffffff, 9))).toThrow('larger than the limit');
     expect(() => parse().feed(header(65_536, 20))).not.toThrow();
     expect(() => parse().feed(header(65_537, 20))).toThrow('larger than the limit');

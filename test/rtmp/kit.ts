@@ -3,7 +3,7 @@ import type { PublishGrant, PublishRefusal, PublishRequest } from '../../core/po
 import { Arena, type MediaSink } from '../../runtime/media/publish/sink.ts';
 import { type AmfValue, encodeAmf0, readAmf0 } from '../../runtime/media/rtmp/amf0.ts';
 import { ChunkParser } from '../../runtime/media/rtmp/chunk-parser.ts';
-import { type RtmpLimits, rtmpLimits } from '../../runtime/media/rtmp/limits.ts';
+import { rtmpDefaults } from '../../runtime/media/rtmp/config.ts';
 import type { PublishEnd, PublishHandlers } from '../../runtime/media/rtmp/publish.ts';
 import { RtmpSession } from '../../runtime/media/rtmp/session.ts';
 
@@ -176,7 +176,7 @@ export function recordingHandlers(
 export function readReplies(bytes: Uint8Array) {
   const said: { type: number; stream: number; values: AmfValue[]; bytes: number[] }[] = [];
   const parser = new ChunkParser({
-    limits: rtmpLimits,
+    messageBytes: rtmpDefaults.messageBytes,
     onControl(type, stream, from, start, end) {
       const values = type === 20 ? readAmf0(from, start, end) : [];
       said.push({ type, stream, values, bytes: [...from.subarray(start, end)] });
@@ -195,18 +195,14 @@ export function readReplies(bytes: Uint8Array) {
 }
 
 /** A session without a socket. */
-export function session(options: {
-  handlers: PublishHandlers;
-  limits?: Partial<RtmpLimits>;
-  now?: () => number;
-}) {
+export function session(options: { handlers: PublishHandlers; now?: () => number }) {
   const written: number[] = [];
   const ended: { reason: string; error?: unknown }[] = [];
   let closed = 0;
   const made = new RtmpSession({
     handlers: options.handlers,
     clock: { now: options.now ?? (() => 0), at: () => () => undefined },
-    limits: { ...rtmpLimits, ...options.limits },
+    config: rtmpDefaults,
     app: 'live',
     connection: 'c1',
     address: '192.0.2.1',

@@ -228,7 +228,7 @@ describe('deadlines', () => {
 
 describe('limits', () => {
   it('holds so many connections of an address, and gives their places back', async () => {
-    const server = listen({ limits: { connectionsPerAddress: 3 } });
+    const server = listen({ config: { connectionsPerAddress: 3 } });
     const held = await Promise.all([server.dial(), server.dial(), server.dial()]);
     for (let count = 0; count < 5; count += 1) await (await server.dial(handshake)).closed();
     expect(held.map((one) => one.isClosed())).toEqual([false, false, false]);
@@ -241,7 +241,7 @@ describe('limits', () => {
   });
 
   it('holds so many connections in all', async () => {
-    const server = listen({ limits: { connections: 2 } });
+    const server = listen({ config: { connections: 2 } });
     const held = await Promise.all([server.dial(), server.dial()]);
     await (await server.dial(handshake)).closed();
     expect(server.listener.connections).toBe(2);

@@ -41,10 +41,10 @@ function later() {
   );
 }
 
-async function publishing(limits = {}) {
+async function publishing() {
   const handlers = recordingHandlers();
   let now = 0;
-  const made = session({ handlers: handlers.handlers, limits, now: () => now });
+  const made = session({ handlers: handlers.handlers, now: () => now });
   made.feed(opening, publish());
   await settle();
   const sweep = (ms: number) => {

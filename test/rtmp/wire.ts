@@ -1,6 +1,6 @@
 import type { Socket } from 'bun';
 import type { PublishGrant, PublishRefusal, PublishRequest } from '../../core/ports/media.ts';
-import type { RtmpLimits } from '../../runtime/media/rtmp/limits.ts';
+import type { RtmpConfig } from '../../runtime/media/rtmp/config.ts';
 import { rtmpListener } from '../../runtime/media/rtmp/listener.ts';
 import { readReplies, recordingHandlers, virtualClock } from './kit.ts';
 
@@ -13,7 +13,7 @@ async function until(condition: () => boolean): Promise<void> {
 export function openListener(
   options: {
     answer?: (request: PublishRequest, token: string) => Promise<PublishGrant | PublishRefusal>;
-    limits?: Partial<RtmpLimits>;
+    config?: Partial<RtmpConfig>;
     tls?: { port: number; cert: string; key: string };
   } = {},
 ) {
@@ -29,7 +29,7 @@ export function openListener(
     tls: options.tls,
     clock: time.clock,
     log: { debug: say('debug'), info: say('info'), warn: say('warn'), error: say('error') },
-    limits: options.limits,
+    config: options.config,
     handlers,
   });
 

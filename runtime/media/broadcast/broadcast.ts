@@ -51,9 +51,9 @@ export class Broadcast {
     this.#options = options;
     this.#relay = relay;
     this.output = new LiveOutput(options);
-    const { prefix, config } = this.output;
+    const { prefix } = this.output;
     if (memory !== undefined) memory.onShort = () => this.#ladder?.giveWay() ?? false;
-    this.#dvr = new Dvr({ clock, prefix, config, memory: memory?.hold({ isExpendable: true }) });
+    this.#dvr = new Dvr({ clock, prefix, memory: memory?.hold({ isExpendable: true }) });
   }
 
   /** Takes a new publish; a former one that is still here is over at once. */
@@ -122,7 +122,7 @@ export class Broadcast {
     const { grant } = attachment;
     const { output } = this;
     const { transcoder, relayOf, clock, pool, memory, log = () => {} } = this.#options;
-    const profiles = (grant.profiles ?? []).slice(0, output.config.renditions);
+    const profiles = (grant.profiles ?? []).slice(0, MOST_RENDITIONS);
     if (this.#ladder?.isOf(profiles)) {
       this.#ladder.attach(attachment);
       return this.#ladder;
@@ -152,3 +152,6 @@ export class Broadcast {
     return ladder;
   }
 }
+
+/** Renditions of one broadcast; further profiles are not made. */
+const MOST_RENDITIONS = 16;

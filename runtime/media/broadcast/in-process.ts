@@ -20,7 +20,7 @@ import type { MediaSink } from '../publish/sink.ts';
 import type { PushRelay } from '../push/relay.ts';
 import type { MediaRecorder } from '../recording/feed.ts';
 import type { RenditionMaker } from '../renditions/ladder.ts';
-import type { RtmpLimits } from '../rtmp/limits.ts';
+import type { RtmpConfig } from '../rtmp/config.ts';
 import { type RtmpListener, rtmpListener } from '../rtmp/listener.ts';
 import type { PublishEnd } from '../rtmp/publish.ts';
 import { Arrivals } from './arrivals.ts';
@@ -165,7 +165,7 @@ export function inProcessMedia(options: InProcessMediaOptions): Media {
           ...secure,
           clock,
           log,
-          limits: rtmp.limits,
+          config: rtmp,
           handlers: {
             authorise: (request) => handlers.authorise(request),
             attach: (grant, request) => attach(grant, { request, handlers }),
@@ -289,12 +289,10 @@ interface Running {
 export interface InProcessMediaOptions {
   readonly clock: Clock;
   readonly log: Log;
-  readonly rtmp: {
+  readonly rtmp: Partial<RtmpConfig> & {
     readonly host: string;
     readonly port: number;
     readonly tlsPort?: number;
-    /** Those that differ from `rtmpLimits`. */
-    readonly limits?: Partial<RtmpLimits>;
   };
   /** Where publishes that are granted with `recording` are written down; without one they are not. */
   readonly recorder?: MediaRecorder;

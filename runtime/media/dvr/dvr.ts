@@ -1,5 +1,4 @@
 import type { Clock } from '../../../core/ports/clock.ts';
-import type { OutputConfig } from '../live/limits.ts';
 import { kindAsked } from '../live/media-playlist.ts';
 import { MULTIVARIANT_PLAYLIST } from '../live/names.ts';
 import { answers } from '../live/responses.ts';
@@ -11,7 +10,6 @@ export interface DvrOptions {
   readonly clock: Clock;
   /** Begins every file name. */
   readonly prefix: string;
-  readonly config: OutputConfig;
   /** What its text counts against. */
   readonly memory?: MemoryHold | undefined;
 }
@@ -112,14 +110,12 @@ export class Dvr {
   }
 
   #begin(): EventPlaylist {
-    const { prefix, config } = this.#options;
-    const { dvrChunk: chunk, dvrSegments: most, dvrCodecs: mostCodecs } = config;
+    const { prefix } = this.#options;
     return new EventPlaylist(this.#take as WrittenTake, {
       prefix,
       first: this.#first,
-      chunk,
-      most,
-      mostCodecs,
+      chunk: CHUNK,
+      most: MOST,
     });
   }
 
@@ -150,13 +146,20 @@ export class Dvr {
   }
 
   #forgetLater(): () => void {
-    const { clock, config } = this.#options;
-    return clock.at(this.#askedAt + config.dvrKept, () => {
+    const { clock } = this.#options;
+    return clock.at(this.#askedAt + KEPT, () => {
       this.#cancel = undefined;
-      if (clock.now() - this.#askedAt >= config.dvrKept) this.forget();
+      if (clock.now() - this.#askedAt >= KEPT) this.forget();
       else this.#cancel = this.#forgetLater();
     });
   }
 }
 
 type DvrKind = 'multivariant' | 'media' | 'delta';
+
+/** How long text is kept for the next who asks, ms. */
+export const KEPT = 60_000;
+/** Segments whose lines are written in one turn of the event loop. */
+export const CHUNK = 256;
+/** Segments that are listed: 27 h of 2 s. Beyond, the oldest go, and the playlist is no EVENT any more. */
+const MOST = 50_000;

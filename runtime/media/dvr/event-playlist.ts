@@ -11,8 +11,6 @@ export interface EventPlaylistOptions {
   readonly chunk: number;
   /** Most segments listed; beyond, the oldest go, a chunk at a time. */
   readonly most: number;
-  /** Most codecs that CODECS names, before it is those of the newest segment alone. */
-  readonly mostCodecs: number;
 }
 
 export interface PlaylistNumbers {
@@ -183,7 +181,7 @@ export class EventPlaylist {
   #nameCodecs(init: IndexedInit): void {
     if (this.#isCrowded) return;
     for (const codec of init.codecs) this.#codecs.add(codec);
-    this.#isCrowded = this.#codecs.size > this.#options.mostCodecs;
+    this.#isCrowded = this.#codecs.size > MOST_CODECS;
     if (this.#isCrowded) this.#codecs = new Set();
   }
 
@@ -228,3 +226,6 @@ export function parseDvrName(
   const match = /^_dvr(init)?(0|[1-9]\d{0,14})\.mp4$/.exec(file.slice(prefix.length));
   return match ? { isInit: match[1] !== undefined, number: Number(match[2]) } : undefined;
 }
+
+/** Codecs of one recording that CODECS names; beyond, it names those of the newest segment alone. */
+const MOST_CODECS = 8;

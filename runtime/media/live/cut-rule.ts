@@ -1,4 +1,4 @@
-import type { OutputConfig } from './limits.ts';
+import { type OutputConfig, segmentLimit, segmentTarget } from './config.ts';
 import type { Track } from './track.ts';
 
 /** What ends in front of a sample. */
@@ -20,8 +20,6 @@ export class CutRule {
   segments = 0;
   #stage = ORDINARY;
   readonly #partTarget: number;
-  readonly #segmentTarget: number;
-  readonly #segmentLimit: number;
   readonly #segmentBytes: number;
   /** Longest sample of late, ticks, and the sample that was last measured. */
   #stride = 0;
@@ -29,8 +27,6 @@ export class CutRule {
 
   constructor(config: OutputConfig) {
     this.#partTarget = config.partTarget;
-    this.#segmentTarget = config.segmentTarget;
-    this.#segmentLimit = config.segmentLimit;
     this.#segmentBytes = config.segmentBytes;
   }
 
@@ -68,7 +64,7 @@ export class CutRule {
 
   /** The segment cannot wait for a key frame any longer. */
   isLong(lead: Track, end: number, openBytes: number): boolean {
-    return (end - this.segmentStart) / lead.timescale >= this.#segmentLimit || openBytes > this.#segmentBytes;
+    return (end - this.segmentStart) / lead.timescale >= segmentLimit || openBytes > this.#segmentBytes;
   }
 
   /** A part ended at `end`, and with it the segment when `isSegment`. */
@@ -83,7 +79,7 @@ export class CutRule {
   /** Seconds. */
   #minimum(lead: Track): number {
     if (this.#stage === SHORT) return 0;
-    return this.#stage === REST && lead.isVideo ? SHORTEST : this.#segmentTarget;
+    return this.#stage === REST && lead.isVideo ? SHORTEST : segmentTarget;
   }
 }
 

@@ -1,9 +1,9 @@
 import { writeInit } from '../mp4/init.ts';
 import { OUT_OF_MEMORY } from '../publish/memory-budget.ts';
 import type { Arena } from '../publish/sink.ts';
+import { type OutputConfig, segmentLimit } from './config.ts';
 import { CutRule, NOTHING, SEGMENT, SHORTEST } from './cut-rule.ts';
 import { issues } from './issues.ts';
-import { encoderLimits, type OutputConfig } from './limits.ts';
 import { AUDIO, type Timeline } from './timeline.ts';
 import { AUDIO_TRACK, Track, VIDEO_TRACK } from './track.ts';
 import { type AudioHeader, type Expected, TrackSelection, type VideoHeader } from './track-selection.ts';
@@ -57,7 +57,7 @@ export class Cutter {
     this.#video = new Track({ id: VIDEO_TRACK, isVideo: true, arena: video, timescale: 90_000, limit });
     this.#audio = new Track({ id: AUDIO_TRACK, isVideo: false, arena: audio, timescale: 48_000, limit });
     this.#lead = this.#video;
-    this.#lineup = new TrackSelection({ patience: options.config.segmentLimit * 1000 });
+    this.#lineup = new TrackSelection({ patience: segmentLimit * 1000 });
     this.#rule = new CutRule(options.config);
   }
 
@@ -205,8 +205,7 @@ export class Cutter {
   #missKey(): false {
     const { latest } = this.#options.timeline;
     if (this.#keylessSince < 0) this.#keylessSince = latest;
-    if (latest - this.#keylessSince >= this.#options.config.segmentLimit * 1000)
-      this.#options.onIssue(issues.noKeyFrame);
+    if (latest - this.#keylessSince >= segmentLimit * 1000) this.#options.onIssue(issues.noKeyFrame);
     return false;
   }
 
@@ -246,12 +245,12 @@ export class Cutter {
 
   #begin(now: number): void {
     const { window } = this.#options;
-    if (now - this.#beginsSince > encoderLimits.beginningWindow.value) {
+    if (now - this.#beginsSince > BEGINNINGS_WINDOW) {
       this.#beginsSince = now;
       this.#begins = 0;
     }
     this.#begins += 1;
-    if (this.#begins > encoderLimits.beginnings.value) {
+    if (this.#begins > MOST_BEGINNINGS) {
       this.#options.onFatal(issues.tooManyChanges);
       return;
     }
@@ -424,10 +423,14 @@ export class Cutter {
   }
 }
 
-const GONE = encoderLimits.trackGone.value;
-/** Seconds. */
-const SOUND_PATIENCE = encoderLimits.soundPatience.value / 1000;
-/** Seconds. */
-const GAP = encoderLimits.gap.value / 1000;
-/** In ticks of the video track. */
-const CTS_LIMIT = encoderLimits.composition.value * 90;
+/** Media without anything of one of its tracks, ms: it goes on without that track. */
+export const GONE = 5000;
+/** How much longer than its pictures a part waits for its sound, seconds. */
+const SOUND_PATIENCE = 0.1;
+/** A longer pause between two frames is a gap, over which nothing is stretched; seconds. */
+const GAP = 1;
+/** How far a picture may be shown from when it is decoded, ticks of the video track: 10 s. */
+const CTS_LIMIT = 10_000 * 90;
+/** Changes of headers or tracks within so many ms, before the broadcast ends. */
+const MOST_BEGINNINGS = 60;
+const BEGINNINGS_WINDOW = 60_000;

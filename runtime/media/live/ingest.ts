@@ -17,9 +17,9 @@ import type { MemoryShare } from '../publish/memory-budget.ts';
 import type { OwnDelay } from '../publish/own-delay.ts';
 import { Arena, type MediaSink } from '../publish/sink.ts';
 import type { SampleSubscriber, Subscriber } from '../publish/subscriber.ts';
+import type { OutputConfig } from './config.ts';
 import { Cutter } from './cutter.ts';
 import { issues } from './issues.ts';
-import { encoderLimits, type OutputConfig } from './limits.ts';
 import { Meter } from './meter.ts';
 import { AUDIO, Timeline, VIDEO } from './timeline.ts';
 import { VitalsMeter } from './vitals.ts';
@@ -270,7 +270,7 @@ export class Ingest implements MediaSink {
     const reason = this.#refusals[track];
     this.#meter.issue(reason, now);
     const other = track === VIDEO ? AUDIO : VIDEO;
-    const isPatient = now - this.#refusedSince[track] < encoderLimits.refusalPatience.value;
+    const isPatient = now - this.#refusedSince[track] < REFUSAL_PATIENCE;
     const isOtherHopeless = this.#refusedSince[other] >= 0 || !this.#cutter.isAwaited(other);
     // One stray message is no change of codec: a track that has a header may go on with it.
     const mayGoOn = this.#hasHeader(track) || !isOtherHopeless;
@@ -291,7 +291,7 @@ export class Ingest implements MediaSink {
   /** A frame came whose header did not. Some are dropped without a word: a header may be late. */
   #missHeader(track: number, now: number): false {
     this.#unheaded[track] += 1;
-    if (this.#unheaded[track] > encoderLimits.unheadedFrames.value)
+    if (this.#unheaded[track] > MOST_UNHEADED)
       this.#meter.issue(track === VIDEO ? issues.noVideoHeader : issues.noAudioHeader, now);
     return false;
   }
@@ -355,12 +355,18 @@ export class Ingest implements MediaSink {
   }
 }
 
-/** No encoder is so early. */
-const AHEAD = encoderLimits.ahead.value;
-const headerBytes = encoderLimits.headerBytes.value;
+/** No encoder is so early, ms. */
+const AHEAD = 30_000;
+/** How long another track is waited for than one in a refused codec, ms. */
+const REFUSAL_PATIENCE = 5000;
+/** Frames in a row that may come before their sequence header. */
+const MOST_UNHEADED = 250;
+/** A sequence header, of which each init segment holds one. */
+const headerBytes = 65_536;
 /** Characters of an encoder's name in the log: those of real ones have about 50. */
 const encoderLength = 100;
-const FASTEST = encoderLimits.announcedRate.value;
+/** kbit/s; a bitrate above is not believed. */
+const FASTEST = 1_000_000;
 
 function tooLong(bytes: number): Malformed {
   return { malformed: `it has ${bytes} bytes, more than ${headerBytes}` };

@@ -1,5 +1,5 @@
 import type { Clock } from '../../../core/ports/clock.ts';
-import type { OutputConfig } from './limits.ts';
+import type { OutputConfig } from './config.ts';
 import { mediaPlaylist, renditionReport } from './playlist.ts';
 import { answers } from './responses.ts';
 import { type Waiter, Waiters } from './waiters.ts';

@@ -1,5 +1,4 @@
 import type { Figures } from '../../../core/ports/media.ts';
-import { encoderLimits } from './limits.ts';
 
 type Reading = Omit<Figures, 'segments' | 'targetDuration'>;
 
@@ -32,7 +31,7 @@ export class Meter {
   /** Something is wrong, at `now`; it is shown for a minute after it last happened. */
   issue(text: string, now: number): void {
     this.#issues.set(text, now);
-    if (this.#issues.size <= encoderLimits.issues.value) return;
+    if (this.#issues.size <= MOST_ISSUES) return;
     let oldest = '';
     let since = Number.POSITIVE_INFINITY;
     for (const [other, at] of this.#issues) {
@@ -70,4 +69,7 @@ export class Meter {
 
 /** The running second and the five before it. */
 const SECONDS = 6;
-const SHOWN = encoderLimits.issueShown.value;
+/** How long an issue is shown after it last happened, ms. */
+const SHOWN = 60_000;
+/** Beyond, the one that happened longest ago is forgotten. */
+const MOST_ISSUES = 16;

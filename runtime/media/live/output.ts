@@ -3,9 +3,9 @@ import type { Figures, LiveKeyFrame, PublishGrant, Vitals } from '../../../core/
 import type { MemoryShare } from '../publish/memory-budget.ts';
 import type { OwnDelay } from '../publish/own-delay.ts';
 import type { Subscriber } from '../publish/subscriber.ts';
+import { type OutputConfig, outputDefaults, targetDuration, variantLag } from './config.ts';
 import { Ingest } from './ingest.ts';
 import { newestKeyFrame } from './key-frame.ts';
-import { type OutputConfig, outputDefaults } from './limits.ts';
 import { type Broadcast, MediaPlaylist } from './media-playlist.ts';
 import {
   MULTIVARIANT_PLAYLIST,
@@ -131,7 +131,7 @@ export class LiveOutput {
     this.release();
     this.window.number(grant);
     if (!attachment.isNext) this.#end = Math.max(this.#end, ORIGIN + grant.mediaSequence * QUARTER);
-    this.#knownTarget = Math.max(this.#knownTarget, grant.targetDuration, this.config.targetDuration);
+    this.#knownTarget = Math.max(this.#knownTarget, grant.targetDuration, targetDuration);
     this.#attachment = attachment;
     this.#isPublishing = true;
     this.window.subscribers = subscribers;
@@ -283,15 +283,14 @@ export class LiveOutput {
       // A player shows media that is `PART-HOLD-BACK` old. Renditions end earlier than the source, so whoever goes from the source
       // to one of them finds it too young by just that much, and would stand still. So all viewers of the source are that much
       // further behind while there are renditions to go to, or about to be. Those of a rendition are already.
-      reserveOf: (playlist) =>
-        playlist === this.#source && this.#variants?.isPromising ? this.config.renditionLag : 0,
+      reserveOf: (playlist) => (playlist === this.#source && this.#variants?.isPromising ? variantLag : 0),
     };
   }
 
   /** Longest a request may wait now, milliseconds. */
   #patience(): number {
     const ordinary = 3000 * this.window.targetDuration;
-    return this.#isPublishing ? ordinary : Math.min(ordinary, this.config.heldWait);
+    return this.#isPublishing ? ordinary : Math.min(ordinary, HELD_WAIT);
   }
 
   #renderMultivariant(): string {
@@ -307,6 +306,8 @@ export class LiveOutput {
   }
 }
 
+/** Longest that a blocked reload waits while nobody publishes, ms. */
+const HELD_WAIT = 8000;
 /** Not 0, so that a composition offset below 0 leads to no time below 0; milliseconds. */
 const ORIGIN = 9000;
 /** Of the stream's age for each number of `PublishGrant.mediaSequence`; milliseconds. */

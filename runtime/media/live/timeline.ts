@@ -1,5 +1,4 @@
 import { issues } from './issues.ts';
-import { encoderLimits } from './limits.ts';
 
 /** Which clock of the sender a stamp is from. */
 export const VIDEO = 0;
@@ -171,9 +170,11 @@ const MOST_LINES = 4;
 
 /** So many more equal stamps in a row than ever before are not believed. */
 const STILL = 3;
-const STANDS = encoderLimits.still.value;
-const BACK = encoderLimits.back.value;
-const FORWARD = encoderLimits.forward.value;
+/** At least 8 messages of one track with the same timestamp for so long: the clock stands still, ms. */
+const STANDS = 1000;
+/** How far timestamps of one track may go back, or ahead, before they count as a jump, ms. */
+const BACK = 100;
+const FORWARD = 10_000;
 
 class Stamps {
   count = 0;

@@ -1,5 +1,4 @@
 import type { AudioConfig, VideoConfig } from '../codecs/config.ts';
-import { encoderLimits } from './limits.ts';
 
 export interface VideoHeader {
   readonly record: Uint8Array;
@@ -72,8 +71,7 @@ export class TrackSelection {
     const isOther = hasPicture ? expected?.hasAudio : expected?.hasVideo;
     const isRefused = hasPicture ? this.isAudioRefused : this.isVideoRefused;
     if (this.#isSettled || isOther === false || isRefused) return true;
-    const patience = encoderLimits.otherTrack.value;
-    return waited >= (expected?.hasVideo && expected.hasAudio ? 2 * patience : patience);
+    return waited >= (expected?.hasVideo && expected.hasAudio ? 2 : 1) * TRACK_PATIENCE;
   }
 
   /** The video header is here, so only a key frame is missing. */
@@ -81,3 +79,6 @@ export class TrackSelection {
     return this.video !== undefined && !this.isVideoGone;
   }
 }
+
+/** How long a second track is waited for that was not announced, ms; one that was, twice as long. */
+export const TRACK_PATIENCE = 1000;

@@ -1,6 +1,5 @@
 import type { Vitals } from '../../../core/ports/media.ts';
 import type { OwnDelay } from '../publish/own-delay.ts';
-import { encoderLimits } from './limits.ts';
 import { AUDIO, VIDEO } from './timeline.ts';
 
 /**
@@ -153,14 +152,14 @@ export class VitalsMeter {
 }
 
 /** Pictures further apart than this, and than four usual steps, are missing some between them; ms. */
-const VIDEO_GAP = encoderLimits.videoGap.value;
+const VIDEO_GAP = 400;
 /** Nobody sends pictures further apart than this on purpose, ms. */
-const LONGEST_STEP = encoderLimits.longestStep.value;
-/** A message of sound holds some 20 ms of it, at most a tenth of a second. */
-const AUDIO_GAP = encoderLimits.audioGap.value;
+const LONGEST_STEP = 2000;
+/** A message of sound holds some 20 ms of it, at most a tenth of a second; ms. */
+const AUDIO_GAP = 200;
 /** Later than the quickest by this many ms: a player near the edge has run out by then. */
-const LATE = encoderLimits.late.value;
+const LATE = 2000;
 /** Over so many, the running one among them, jitter is measured. */
 const SECONDS = 5;
 /** Messages after which a lasting delay counts as usual by two thirds: about a minute of picture and sound. */
-const CREEP = encoderLimits.usualDelay.value;
+const CREEP = 4096;

@@ -3,7 +3,7 @@ import { fragmentSize, type Run, writeFragment } from '../mp4/fragment.ts';
 import type { AudioEntry } from '../mp4/init.ts';
 import type { MemoryHold } from '../publish/memory-budget.ts';
 import type { PublishedInit, Subscriber } from '../publish/subscriber.ts';
-import type { OutputConfig } from './limits.ts';
+import { type OutputConfig, segmentTarget, targetDuration } from './config.ts';
 import type { BufferPool } from './pool.ts';
 import { Rate } from './rate.ts';
 import { type Init, Segment } from './segment.ts';
@@ -54,7 +54,7 @@ export class LiveWindow {
   /** A gap is to be listed in front of what comes: players come from a playlist that is gone. */
   #isGapDue = false;
   #fragments = 0;
-  #target: number;
+  #target = targetDuration;
   #hint: { sequence: number; part: number } | undefined;
   #version = 0;
   #wallEnd = 0;
@@ -67,7 +67,6 @@ export class LiveWindow {
     this.#pool = options.pool;
     this.#config = options.config;
     this.#memory = options.memory;
-    this.#target = options.config.targetDuration;
   }
 
   /** Grows with every change of what a playlist says. */
@@ -84,7 +83,7 @@ export class LiveWindow {
    */
   get skipBoundary(): number {
     const boundary = 6 * this.#target;
-    return this.#wanted >= boundary + this.#config.segmentTarget ? boundary : Number.POSITIVE_INFINITY;
+    return this.#wanted >= boundary + segmentTarget ? boundary : Number.POSITIVE_INFINITY;
   }
   /** Where the media ends on the wall clock, epoch milliseconds. */
   get wallEnd(): number {
@@ -308,7 +307,7 @@ export class LiveWindow {
     const { capacity } = segment;
     if (need <= capacity) return true;
     // The first time for a whole segment as they have been; when that was too little, for half as much again.
-    const usual = (this.#rate.average / 8) * this.#config.segmentTarget * 1.1;
+    const usual = (this.#rate.average / 8) * segmentTarget * 1.1;
     const buffer = this.#pool.take(Math.max(need, capacity === 0 ? usual : capacity * 1.5));
     const most = this.#config.windowBytes - (buffer.length - capacity);
     // Copies for viewers do not count: it is not for them to end a publish.
@@ -352,9 +351,8 @@ export class LiveWindow {
       if (first.isDiscontinuity) this.#discontinuities += 1;
       this.#firstListed += 1;
     }
-    const { unlistedSegments } = this.#config;
     while (
-      this.#firstListed > unlistedSegments ||
+      this.#firstListed > MOST_UNLISTED ||
       (this.#firstListed > 0 && now - this.#segments[0].leftAt >= this.#target * 1000)
     )
       this.#shift();
@@ -366,3 +364,6 @@ export class LiveWindow {
     this.#memory?.resize(this.#kept());
   }
 }
+
+/** Segments kept after they left the list; media far faster than real time loses them before a target duration is over. */
+const MOST_UNLISTED = 100;

@@ -1,6 +1,7 @@
 import type { PushOrder } from '../../../core/ports/pusher.ts';
 import type { AudioConfig, VideoConfig } from '../codecs/config.ts';
-import { encoderLimits } from '../live/limits.ts';
+import { GONE } from '../live/cutter.ts';
+import { TRACK_PATIENCE } from '../live/track-selection.ts';
 import { type Announced, type AudioTrack, onMetaData, type VideoTrack } from './on-meta-data.ts';
 import { Push, type PushedBroadcast, type PushHost } from './push.ts';
 
@@ -75,8 +76,8 @@ export class PushRelay implements PushedBroadcast {
   isVideoDue(time: number): boolean {
     if (this.#video !== undefined) return time - this.#videoSeen <= GONE;
     const waited = time - this.#since;
-    if (this.#announced === undefined) return waited < PATIENCE;
-    return this.#announced.hasVideo && waited < 2 * PATIENCE;
+    if (this.#announced === undefined) return waited < TRACK_PATIENCE;
+    return this.#announced.hasVideo && waited < 2 * TRACK_PATIENCE;
   }
 
   /** A publish begins; a former one is over. */
@@ -210,6 +211,3 @@ export class PushRelay implements PushedBroadcast {
 function kept(former: Uint8Array | undefined, bytes: Uint8Array): Uint8Array {
   return former !== undefined && Buffer.compare(former, bytes) === 0 ? former : bytes;
 }
-
-const GONE = encoderLimits.trackGone.value;
-const PATIENCE = encoderLimits.otherTrack.value;

@@ -1,6 +1,5 @@
 import type { Socket } from 'node:net';
 import type { Cidr } from '../../../core/base/cidr.ts';
-import { valuesOf } from '../../../core/base/limit-table.ts';
 import type { Log } from '../../../core/base/log.ts';
 import type { Clock } from '../../../core/ports/clock.ts';
 import type { OutboundFailure } from '../../../core/ports/outbound.ts';
@@ -13,7 +12,6 @@ import { type Lookup, type Resolver, resolver } from '../../drivers/outbound/res
 import type { Place } from '../../drivers/outbound/target.ts';
 import { ClientSession, chunkStreamOf } from '../rtmp/client-session.ts';
 import { flashVersions } from '../rtmp/flash-version.ts';
-import { type PublisherLimits, publisherLimits } from '../rtmp/limits.ts';
 import { chunkedSize, writeChunks } from '../rtmp/message-writer.ts';
 import { ProtocolError } from '../rtmp/protocol-error.ts';
 import { WindowCount } from '../rtmp/window-count.ts';
@@ -27,7 +25,8 @@ export interface RtmpPushOptions {
   /** Blocks that are open although they are not public: `outbound.allow`. */
   readonly allow: readonly Cidr[];
   readonly log?: Log;
-  readonly limits?: Partial<PublisherLimits>;
+  /** TCP and TLS, ms. Default: 5 s. */
+  readonly connectTimeout?: number;
   /** Default: the system's. */
   readonly lookup?: Lookup;
   /** Certificates trusted in place of the built-in ones, PEM. For tests; a deployment sets NODE_EXTRA_CA_CERTS. */
@@ -40,18 +39,16 @@ export interface RtmpPushOptions {
  */
 export function rtmpPush(options: RtmpPushOptions): OpenPush {
   const { allow, clock, lookup } = options;
-  const limits = { ...valuesOf(publisherLimits), ...options.limits };
   const names = resolver({ allow, clock, limits: outboundLimits, lookup });
   return (url, handlers) => {
-    const push = new RtmpPush({ ...options, limits, names, handlers });
+    const push = new RtmpPush({ ...options, names, handlers });
     // Not during this call, whatever it comes to.
     queueMicrotask(() => void push.open(url));
     return { abort: () => push.abort() };
   };
 }
 
-interface Parts extends Omit<RtmpPushOptions, 'limits'> {
-  readonly limits: PublisherLimits;
+interface Parts extends RtmpPushOptions {
   readonly names: Resolver;
   readonly handlers: PushHandlers;
 }
@@ -60,8 +57,8 @@ class RtmpPush implements PushConnection {
   readonly framing: Framing;
   readonly #parts: Parts;
   readonly #calledOff = new AbortController();
-  readonly #track: ChunkTrack;
-  readonly #orders: WindowCount;
+  readonly #track = new ChunkTrack(CHUNK_BYTES);
+  readonly #orders = new WindowCount({ most: MOST_ORDERS, window: ORDER_WINDOW });
   #session: ClientSession | undefined;
   #socket: Socket | undefined;
   #streamId = 0;
@@ -77,13 +74,10 @@ class RtmpPush implements PushConnection {
   #cancelDeadline = () => {};
 
   constructor(parts: Parts) {
-    const { chunkBytes, orders, orderWindow } = parts.limits;
     this.#parts = parts;
-    this.#track = new ChunkTrack(chunkBytes);
-    this.#orders = new WindowCount({ most: orders, window: orderWindow });
     this.framing = {
       preamble: new Uint8Array(0),
-      sizeOf: (length) => chunkedSize(length, chunkBytes),
+      sizeOf: (length) => chunkedSize(length, CHUNK_BYTES),
       write: (out, at, type, timestamp, bytes, start, end) =>
         writeChunks(
           out,
@@ -95,26 +89,26 @@ class RtmpPush implements PushConnection {
           bytes,
           start,
           end,
-          chunkBytes,
+          CHUNK_BYTES,
         ),
     };
   }
 
   async open(url: string): Promise<void> {
     try {
-      const { names, limits, clock, ca } = this.#parts;
+      const { names, connectTimeout = CONNECT_TIMEOUT, clock, ca } = this.#parts;
       const target = rtmpUrl(url);
       if (!target.ok) return this.#end(badUrl(target));
       const place = placeOf(target);
       const addresses = await names.resolve(place);
       if (this.#isOver) return;
       if ('ok' in addresses) return this.#end(outboundTrouble(addresses));
-      this.#cancelDeadline = clock.at(clock.now() + limits.answerTimeout, () =>
+      this.#cancelDeadline = clock.at(clock.now() + ANSWER_TIMEOUT, () =>
         this.#end(trouble('timeout', 'the server did not accept the stream in time')),
       );
       const reached = await reach(place, {
         addresses,
-        timeout: limits.connectTimeout,
+        timeout: connectTimeout,
         signal: this.#calledOff.signal,
         clock,
         limits: outboundLimits,
@@ -134,10 +128,9 @@ class RtmpPush implements PushConnection {
 
   write(bytes: Uint8Array): number {
     if (this.#isOver || this.#isFull || this.#socket?.destroyed) return 0;
-    const { socketBytes } = this.#parts.limits;
     let at = 0;
     while (at < bytes.length && !this.#isFull) {
-      const to = Math.min(bytes.length, at + socketBytes);
+      const to = Math.min(bytes.length, at + SOCKET_BYTES);
       this.#track.advance(bytes, at, to);
       this.#give(at === 0 && to === bytes.length ? bytes : bytes.subarray(at, to));
       at = to;
@@ -157,18 +150,18 @@ class RtmpPush implements PushConnection {
     this.#stop();
     socket.end();
     // Half a close, then the server's own: closing at once could reset the connection before it has read the goodbye.
-    const { clock, limits } = this.#parts;
-    const cancel = clock.at(clock.now() + limits.leaveTimeout, () => socket.destroy());
+    const { clock } = this.#parts;
+    const cancel = clock.at(clock.now() + LEAVE_TIMEOUT, () => socket.destroy());
     socket.once('close', cancel);
   }
 
   /** The socket is connected and was checked. */
   #begin(socket: Socket, target: RtmpUrl): Socket {
-    const { limits, handlers } = this.#parts;
+    const { handlers } = this.#parts;
     this.#socket = socket;
     const session = new ClientSession({
       target,
-      chunkSize: limits.chunkBytes,
+      chunkSize: CHUNK_BYTES,
       flashVer: flashVersions.push,
       send: (bytes) => this.#say(bytes),
       onPublishing: (streamId) => {
@@ -204,14 +197,13 @@ class RtmpPush implements PushConnection {
   }
 
   #countReceived(count: number): void {
-    const { clock, limits } = this.#parts;
-    const now = clock.now();
-    if (now - this.#receivedSince >= limits.orderWindow) {
+    const now = this.#parts.clock.now();
+    if (now - this.#receivedSince >= ORDER_WINDOW) {
       this.#receivedSince = now;
       this.#receivedBytes = 0;
     }
     this.#receivedBytes += count;
-    if (this.#receivedBytes > limits.receivedBytes)
+    if (this.#receivedBytes > RECEIVED_BYTES)
       throw new ProtocolError('the server sends more than one that is published to has to say');
   }
 
@@ -224,7 +216,7 @@ class RtmpPush implements PushConnection {
       this.#waitingBytes += bytes.length;
     }
     const unsent = this.#waitingBytes + (this.#socket as Socket).writableLength;
-    if (unsent > this.#parts.limits.unsentBytes)
+    if (unsent > UNSENT_BYTES)
       this.#end(trouble('stalled', 'the server asks without end and reads no answer'));
   }
 
@@ -267,6 +259,21 @@ class RtmpPush implements PushConnection {
     this.#calledOff.abort(CALLED_OFF);
   }
 }
+
+/** Commands, pings and control messages of a server within the window (ms), and all bytes that it sends in it. */
+const MOST_ORDERS = 200;
+const RECEIVED_BYTES = 512 * 1024;
+const ORDER_WINDOW = 10_000;
+const CONNECT_TIMEOUT = 5_000;
+/** From the beginning of that to `NetStream.Publish.Start`, ms. */
+const ANSWER_TIMEOUT = 10_000;
+/** How long a server may take to read the goodbye and close, ms. */
+const LEAVE_TIMEOUT = 1_000;
+/** What a socket keeps of a push beside the buffers of the system; and with answers to a server that reads nothing. */
+const SOCKET_BYTES = 64 * 1024;
+const UNSENT_BYTES = 128 * 1024;
+/** Payload of one chunk: the most that SRS takes, and nginx-rtmp sets so much aside for each chunk stream. */
+const CHUNK_BYTES = 64 * 1024;
 
 const CALLED_OFF: OutboundFailure = failure('aborted', 'the push was called off');
 

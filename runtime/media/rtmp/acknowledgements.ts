@@ -1,5 +1,3 @@
-import { rtmpLimits } from './limits.ts';
-
 /**
  * Counts received bytes and says when the peer is owed an Acknowledgement (RTMP 1.0, sections 5.4.3, 5.4.4).
  *
@@ -40,6 +38,6 @@ export class Acknowledgements {
 }
 
 /** A smaller window would have us acknowledge every few bytes. */
-const SMALLEST_WINDOW = rtmpLimits.ackWindowLeast;
+export const SMALLEST_WINDOW = 16_384;
 /** From here on a full window waits for the sweep; a peer that stopped for it would still reach 4 MB/s. */
-const PATIENT_WINDOW = rtmpLimits.ackWindowPatient;
+const PATIENT_WINDOW = 1_000_000;

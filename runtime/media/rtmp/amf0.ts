@@ -1,4 +1,3 @@
-import { type AmfLimits, amfLimits } from './limits.ts';
 import { ProtocolError } from './protocol-error.ts';
 
 /** What AMF0 carries in RTMP commands and metadata. A date is read as its number, epoch milliseconds. */
@@ -15,17 +14,12 @@ export type AmfValue =
  * Reads the AMF0 values in `bytes[from, to)` (Adobe AMF0 specification, section 2).
  *
  * Objects have no prototype, so a key such as `__proto__` is a key like any other; of equal keys the last
- * wins. Work is bounded by the bytes present and by `limits`, whatever counts the message claims.
+ * wins. Work is bounded by the bytes present and by the constants below, whatever counts the message claims.
  * Throws `ProtocolError` on anything else: cut short, too deep, too many, a type RTMP has no use for.
  */
-export function readAmf0(
-  bytes: Uint8Array,
-  from: number,
-  to: number,
-  limits: AmfLimits = amfLimits,
-): AmfValue[] {
+export function readAmf0(bytes: Uint8Array, from: number, to: number): AmfValue[] {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  const reader: Reader = { bytes, view, at: from, to, left: limits.values, limits };
+  const reader: Reader = { bytes, view, at: from, to, left: MOST_VALUES };
   const values: AmfValue[] = [];
   while (reader.at < to) values.push(readValue(reader, 0));
   return values;
@@ -40,6 +34,11 @@ export function encodeAmf0(values: readonly AmfValue[]): Uint8Array<ArrayBuffer>
   for (const value of values) writeValue(out, value);
   return Uint8Array.from(out);
 }
+
+/** Nesting, values and bytes of a string in one message; metadata of real encoders is far below. */
+const DEEPEST = 16;
+const MOST_VALUES = 1000;
+const LONGEST_STRING = 65_535;
 
 /** Type markers, AMF0 2.1. */
 const NUMBER = 0;
@@ -60,7 +59,6 @@ interface Reader {
   at: number;
   readonly to: number;
   left: number;
-  readonly limits: AmfLimits;
 }
 
 const decoder = new TextDecoder();
@@ -68,7 +66,7 @@ const encoder = new TextEncoder();
 
 function readValue(reader: Reader, depth: number): AmfValue {
   if (--reader.left < 0) throw new ProtocolError('an AMF message holds too many values');
-  if (depth > reader.limits.depth) throw new ProtocolError('an AMF message is nested too deeply');
+  if (depth > DEEPEST) throw new ProtocolError('an AMF message is nested too deeply');
   switch (reader.bytes[take(reader, 1)]) {
     case NUMBER:
       return reader.view.getFloat64(take(reader, 8));
@@ -122,7 +120,7 @@ function readItems(reader: Reader, count: number, depth: number): AmfValue {
 }
 
 function readString(reader: Reader, length: number): string {
-  if (length > reader.limits.stringBytes) throw new ProtocolError('an AMF string is too long');
+  if (length > LONGEST_STRING) throw new ProtocolError('an AMF string is too long');
   const start = take(reader, length);
   return length === 0 ? '' : decoder.decode(reader.bytes.subarray(start, start + length));
 }

@@ -1,12 +1,12 @@
 import type { MediaSink } from '../publish/sink.ts';
 import { ChunkStreams, EXTENDED, FIELD, LEFT, LENGTH, STREAM, TIME, TYPE } from './chunk-stream.ts';
-import { MessageInbox, type MessageLimits } from './message-inbox.ts';
+import { MessageInbox } from './message-inbox.ts';
 import { messageType } from './message-type.ts';
 import { ProtocolError } from './protocol-error.ts';
 
 export interface ChunkParserOptions {
-  /** `chunkStreams`: most chunk streams. */
-  readonly limits: MessageLimits & { readonly chunkStreams: number };
+  /** Most bytes of one message. */
+  readonly messageBytes: number;
   /**
    * A whole message that is not media lies in `bytes[start, end)`, which is good during the call only.
    * May call `attach` and `detach` and set `paused`. Data messages come only while a sink is attached.
@@ -35,7 +35,7 @@ export class ChunkParser {
   paused = false;
 
   readonly #options: ChunkParserOptions;
-  readonly #streams: ChunkStreams;
+  readonly #streams = new ChunkStreams();
   readonly #inbox: MessageInbox;
   #chunkSize = 128;
   /** Payload bytes still to come of the chunk being read. 0: a header comes next. */
@@ -47,11 +47,9 @@ export class ChunkParser {
   #stashed = 0;
 
   constructor(options: ChunkParserOptions) {
-    const { limits } = options;
     this.#options = options;
-    this.#streams = new ChunkStreams({ most: limits.chunkStreams });
     const onMessage = this.#onMessage.bind(this);
-    this.#inbox = new MessageInbox({ streams: this.#streams, limits, onMessage });
+    this.#inbox = new MessageInbox({ streams: this.#streams, messageBytes: options.messageBytes, onMessage });
   }
 
   /** From the next message on, media of this message stream goes to the sink. */

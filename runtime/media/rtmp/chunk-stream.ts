@@ -19,17 +19,14 @@ export const STREAM = 6;
 export const LEFT = 7;
 export const TARGET = 8;
 
+/** Most connections use four. */
+const MOST_STREAMS = 64;
+
 /** The chunk streams of one connection. A chunk stream is known by where its cells begin. */
 export class ChunkStreams {
   /** `STRIDE` cells each. Another array once it has grown: read it anew after `find`. */
   cells = new Uint32Array(4 * STRIDE);
   #end = 0;
-  readonly #most: number;
-
-  /** @param options.most chunk streams; most connections use four. */
-  constructor(options: { most: number }) {
-    this.#most = options.most;
-  }
 
   /** Behind the cells of the last one. */
   get end(): number {
@@ -53,7 +50,7 @@ export class ChunkStreams {
     // librtmp opens a chunk stream with fmt 1; without a length there is nothing to begin.
     if (format > 1) throw new ProtocolError('a chunk stream began without a full header');
     const stream = this.#end;
-    if (stream === this.#most * STRIDE) throw new ProtocolError('too many chunk streams');
+    if (stream === MOST_STREAMS * STRIDE) throw new ProtocolError('too many chunk streams');
     if (stream === this.cells.length) {
       const grown = new Uint32Array(stream * 2);
       grown.set(this.cells);

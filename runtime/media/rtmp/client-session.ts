@@ -1,8 +1,8 @@
 import type { RtmpUrl } from '../../../core/push-url/rtmp-url.ts';
+import { SMALLEST_WINDOW } from './acknowledgements.ts';
 import { type AmfValue, encodeAmf0 } from './amf0.ts';
 import { capabilities } from './capabilities.ts';
 import { readCommand } from './command.ts';
-import { publisherLimits } from './limits.ts';
 import { messageType } from './message-type.ts';
 import { chunkedSize, writeMessage } from './message-writer.ts';
 import { ProtocolError } from './protocol-error.ts';
@@ -166,7 +166,7 @@ export class ClientSession {
   #acknowledge(): void {
     const { received } = this.#messages;
     if (this.#window === 0 || this.#phase === 'over') return;
-    if (received - this.#acknowledged < Math.max(this.#window, publisherLimits.ackWindowLeast.value)) return;
+    if (received - this.#acknowledged < Math.max(this.#window, SMALLEST_WINDOW)) return;
     this.#acknowledged = received;
     this.#control(messageType.acknowledgement, [received >>> 0]);
   }

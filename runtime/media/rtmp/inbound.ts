@@ -2,13 +2,13 @@ import type { MediaSink } from '../publish/sink.ts';
 import { Acknowledgements } from './acknowledgements.ts';
 import { ChunkParser, type ChunkParserOptions } from './chunk-parser.ts';
 import { Handshake } from './handshake.ts';
-import type { RtmpLimits } from './limits.ts';
 import { ProtocolError } from './protocol-error.ts';
 import { replies, windowAckSize } from './replies.ts';
 import { SideBuffers } from './side-buffers.ts';
 
 export interface InboundOptions {
-  readonly limits: RtmpLimits;
+  /** Most bytes of one message. */
+  readonly messageBytes: number;
   write(bytes: Uint8Array): void;
   readonly onControl: ChunkParserOptions['onControl'];
 }
@@ -30,12 +30,12 @@ export class Inbound {
   #unpublished = 0;
 
   constructor(options: InboundOptions) {
-    const { limits, onControl } = options;
+    const { messageBytes, onControl } = options;
     this.#options = options;
     this.#handshake = new Handshake((bytes) => options.write(bytes));
-    this.#parser = new ChunkParser({ limits, onControl });
+    this.#parser = new ChunkParser({ messageBytes, onControl });
     this.#queue = new SideBuffers({
-      limit: limits.queuedBytes,
+      limit: QUEUED_BYTES,
       complaint: 'too many bytes came before the publish was answered',
     });
   }
@@ -107,7 +107,7 @@ export class Inbound {
     if (this.#acknowledgements.count(length)) this.#acknowledge();
     if (this.#isPublishing) return;
     this.#unpublished += length;
-    if (this.#unpublished > this.#options.limits.unpublishedBytes)
+    if (this.#unpublished > UNPUBLISHED_BYTES)
       throw new ProtocolError('too many bytes came without a publish');
   }
 
@@ -115,3 +115,8 @@ export class Inbound {
     this.#options.write(replies.acknowledgement(this.#acknowledgements.received));
   }
 }
+
+/** Input kept while a stream key is checked. */
+const QUEUED_BYTES = 256 * 1024;
+/** Received without a publish running. */
+const UNPUBLISHED_BYTES = 1024 * 1024;

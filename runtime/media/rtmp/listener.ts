@@ -3,9 +3,9 @@ import { every } from '../../../core/base/timing.ts';
 import type { Clock } from '../../../core/ports/clock.ts';
 import { freeBytes } from '../../base/free-bytes.ts';
 import { networkOf, plainAddress } from './address.ts';
-import { type RtmpLimits, rtmpLimits } from './limits.ts';
+import { type RtmpConfig, rtmpDefaults } from './config.ts';
 import type { PublishHandlers } from './publish.ts';
-import { leaving, RtmpSession } from './session.ts';
+import { leaving, RtmpSession, SWEEP_INTERVAL } from './session.ts';
 import { SocketWriter } from './socket-writer.ts';
 import { WindowCount, WindowCounts } from './window-count.ts';
 
@@ -27,7 +27,7 @@ export interface RtmpListenerOptions {
   readonly handlers: PublishHandlers;
   readonly clock: Clock;
   readonly log: RtmpLog;
-  readonly limits?: Partial<RtmpLimits>;
+  readonly config?: Partial<RtmpConfig>;
 }
 
 export interface RtmpListener {
@@ -49,19 +49,19 @@ export interface RtmpListener {
  */
 export function rtmpListener(options: RtmpListenerOptions): RtmpListener {
   const { handlers, clock, log, app = 'live' } = options;
-  const limits = { ...rtmpLimits, ...options.limits };
+  const config = { ...rtmpDefaults, ...options.config };
   const connections = new Set<Connection>();
   const perNetwork = new Map<string, number>();
   const running = new Map<string, RtmpSession>();
-  const note = quietly((message, fields) => log.info(message, fields), { clock, limits });
-  const complain = quietly((message, fields) => log.error(message, fields), { clock, limits });
+  const note = quietly((message, fields) => log.info(message, fields), clock);
+  const complain = quietly((message, fields) => log.error(message, fields), clock);
 
   const socketHandlers = {
     open(socket: Socket<Connection>) {
       const address = plainAddress(socket.remoteAddress);
       const network = networkOf(address);
       const ofNetwork = perNetwork.get(network) ?? 0;
-      if (connections.size >= limits.connections || ofNetwork >= limits.connectionsPerAddress) {
+      if (connections.size >= config.connections || ofNetwork >= config.connectionsPerAddress) {
         note('rtmp connection refused', { address, reason: 'too many connections' });
         socket.terminate();
         return;
@@ -106,7 +106,7 @@ export function rtmpListener(options: RtmpListenerOptions): RtmpListener {
   function openConnection(socket: Socket<Connection>, address: string): Connection {
     const id = crypto.randomUUID();
     const writer = new SocketWriter(socket, {
-      limit: limits.unsentBytes,
+      limit: UNSENT_BYTES,
       onStalled: () => {
         note('rtmp connection ended', { connection: id, address, reason: 'the peer does not read' });
         socket.terminate();
@@ -117,7 +117,7 @@ export function rtmpListener(options: RtmpListenerOptions): RtmpListener {
     let toldReason: string | undefined;
     const session: RtmpSession = new RtmpSession({
       clock,
-      limits,
+      config,
       app,
       connection: id,
       address,
@@ -165,7 +165,7 @@ export function rtmpListener(options: RtmpListenerOptions): RtmpListener {
       connection.writer.sweep();
     }
   };
-  const stopSweeping = every(limits.sweepInterval, { clock, work: sweep });
+  const stopSweeping = every(SWEEP_INTERVAL, { clock, work: sweep });
 
   return {
     port: plain.port,
@@ -207,15 +207,20 @@ function listen(
   }
 }
 
+/** Bytes that wait for a peer that does not read, before it is closed. */
+const UNSENT_BYTES = 64 * 1024;
+/** Lines about connections within so many ms, in all and about one address; the next line says how many were left out. */
+const LOG_LINES = 20;
+const LOG_LINES_PER_NETWORK = 5;
+const LOG_WINDOW = 10_000;
+
 /** A line about a connection. */
 type Line = (message: string, fields: { readonly address: string; readonly [name: string]: unknown }) => void;
 
 /** Few lines: a flood of connections must not become a flood of lines, nor one address hide what others did. */
-function quietly(write: Line, options: { clock: Clock; limits: RtmpLimits }): Line {
-  const { clock, limits } = options;
-  const window = limits.logWindow;
-  const lines = new WindowCount({ most: limits.logLines, window });
-  const perNetwork = new WindowCounts({ most: limits.logLinesPerAddress, window, keys: limits.logLines });
+function quietly(write: Line, clock: Clock): Line {
+  const lines = new WindowCount({ most: LOG_LINES, window: LOG_WINDOW });
+  const perNetwork = new WindowCounts({ most: LOG_LINES_PER_NETWORK, window: LOG_WINDOW, keys: LOG_LINES });
   let unsaid = 0;
   return (message, fields) => {
     const now = clock.now();

@@ -5,18 +5,10 @@ import { isControl, isMedia, messageType } from './message-type.ts';
 import { ProtocolError } from './protocol-error.ts';
 import { SideBuffers } from './side-buffers.ts';
 
-export interface MessageLimits {
-  /** Most bytes of one message. */
-  readonly messageBytes: number;
-  /** Most bytes of one command, data or protocol control message. */
-  readonly controlBytes: number;
-  /** Most bytes of unfinished messages while no sink is attached; with one, `messageBytes`. */
-  readonly strangerBytes: number;
-}
-
 export interface MessageInboxOptions {
   readonly streams: ChunkStreams;
-  readonly limits: MessageLimits;
+  /** Most bytes of one message. */
+  readonly messageBytes: number;
   /** A whole message that is not media, of this chunk stream, lies in `bytes[start, end)` during the call. */
   onMessage(stream: number, bytes: Uint8Array, start: number, end: number): void;
 }
@@ -38,8 +30,10 @@ export class MessageInbox {
   constructor(options: MessageInboxOptions) {
     this.#options = options;
     this.#streams = options.streams;
-    const limit = options.limits.strangerBytes;
-    this.#sides = new SideBuffers({ limit, complaint: 'too many bytes in unfinished messages' });
+    this.#sides = new SideBuffers({
+      limit: STRANGER_BYTES,
+      complaint: 'too many bytes in unfinished messages',
+    });
   }
 
   /** From the next message on, media of this message stream goes to the sink. */
@@ -47,7 +41,7 @@ export class MessageInbox {
     this.detach();
     this.#sink = sink;
     this.#mediaStream = streamId;
-    this.#sides.limit = this.#options.limits.messageBytes;
+    this.#sides.limit = this.#options.messageBytes;
   }
 
   /** Nothing reaches the sink any more, not even the rest of a message that has begun. */
@@ -58,22 +52,21 @@ export class MessageInbox {
       if (cells[at + LEFT] > 0 && isMedia(cells[at + TYPE])) this.discard(at);
     this.#sink = undefined;
     this.#mediaStream = -1;
-    this.#sides.limit = this.#options.limits.strangerBytes;
+    this.#sides.limit = STRANGER_BYTES;
   }
 
   /** A message begins: TYPE and LENGTH are known. One of no bytes is over at once. */
   begin(stream: number): void {
     const { cells } = this.#streams;
-    const { limits } = this.#options;
     const length = cells[stream + LENGTH];
     const type = cells[stream + TYPE];
-    if (length > limits.messageBytes) throw new ProtocolError('a message is larger than the limit');
+    if (length > this.#options.messageBytes) throw new ProtocolError('a message is larger than the limit');
     let target = SKIP;
     if (isMedia(type)) {
       if (this.#sink !== undefined && length > 0 && cells[stream + STREAM] === this.#mediaStream)
         target = this.#mediaTarget(this.#sink, type, stream);
     } else if (isControl(type)) target = CONTROL;
-    if (target === CONTROL && length > limits.controlBytes)
+    if (target === CONTROL && length > CONTROL_BYTES)
       throw new ProtocolError('a control message is larger than the limit');
     cells[stream + TARGET] = target;
     cells[stream + LEFT] = length;
@@ -175,6 +168,11 @@ export class MessageInbox {
     else this.#finishAudio(sink, cells[stream + TIME]);
   }
 }
+
+/** Most bytes of one command, data or protocol control message. */
+const CONTROL_BYTES = 64 * 1024;
+/** Most bytes of unfinished messages while no sink is attached; with one, those of a message. */
+const STRANGER_BYTES = 16 * 1024;
 
 /** Values of TARGET: where the payload goes. */
 const SKIP = 0;

@@ -2,14 +2,12 @@ import type { Clock } from '../../../core/ports/clock.ts';
 import { capabilitiesFor } from './capabilities.ts';
 import { type Command, readApp, readCommand, readKey } from './command.ts';
 import { isFromPush } from './flash-version.ts';
-import type { RtmpLimits } from './limits.ts';
 import { ProtocolError } from './protocol-error.ts';
 import { replies } from './replies.ts';
 import { WindowCount } from './window-count.ts';
 
 export interface NetConnectionOptions {
   readonly clock: Clock;
-  readonly limits: RtmpLimits;
   write(bytes: Uint8Array): void;
   /** `key` is empty where the encoder was given none. */
   onPublish(key: string, streamId: number): void;
@@ -31,12 +29,10 @@ export class NetConnection {
   hasFcPublish = false;
   readonly #options: NetConnectionOptions;
   readonly #streams = new Set<number>();
-  readonly #commands: WindowCount;
+  readonly #commands = new WindowCount(commandLimit);
 
   constructor(options: NetConnectionOptions) {
-    const { commands, commandWindow } = options.limits;
     this.#options = options;
-    this.#commands = new WindowCount({ most: commands, window: commandWindow });
   }
 
   /** Counts something the server answers. Throws `ProtocolError` when it becomes too much. */
@@ -104,8 +100,13 @@ export class NetConnection {
   #createStream(): number {
     let id = 1;
     while (this.#streams.has(id)) id += 1;
-    if (id > this.#options.limits.messageStreams) throw new ProtocolError('too many message streams');
+    if (id > MOST_MESSAGE_STREAMS) throw new ProtocolError('too many message streams');
     this.#streams.add(id);
     return id;
   }
 }
+
+/** Commands and pings, and as many messages of metadata, in 10 s. */
+export const commandLimit = { most: 50, window: 10_000 };
+/** Open by `createStream` in one connection; encoders open one. */
+const MOST_MESSAGE_STREAMS = 8;

@@ -1,6 +1,5 @@
 import { type AmfValue, encodeAmf0 } from './amf0.ts';
 import { encodeMessage } from './chunk-writer.ts';
-import { rtmpLimits } from './limits.ts';
 import { messageType } from './message-type.ts';
 
 /**
@@ -72,9 +71,9 @@ export const replies = {
 };
 
 /** How many bytes the peer may send between acknowledgements, until it says otherwise. */
-export const windowAckSize = rtmpLimits.ackWindow;
+export const windowAckSize = 2_500_000;
 
-const chunkSize = rtmpLimits.chunkBytes;
+const chunkSize = 60_000;
 const STREAM_BEGIN = 0;
 const PING_RESPONSE = 7;
 /** Limit type of Set Peer Bandwidth (5.4.5). */

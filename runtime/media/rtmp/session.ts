@@ -1,10 +1,10 @@
 import type { Clock } from '../../../core/ports/clock.ts';
 import type { PublishRefusal } from '../../../core/ports/media.ts';
 import { readMetadata } from './command.ts';
+import type { RtmpConfig } from './config.ts';
 import { Inbound } from './inbound.ts';
-import type { RtmpLimits } from './limits.ts';
 import { messageType } from './message-type.ts';
-import { NetConnection } from './net-connection.ts';
+import { commandLimit, NetConnection } from './net-connection.ts';
 import { ProtocolError } from './protocol-error.ts';
 import { Publish, type PublishEnd, type PublishHandlers } from './publish.ts';
 import { replies, windowAckSize } from './replies.ts';
@@ -16,7 +16,7 @@ export const leaving = 'the connection closed';
 export interface RtmpSessionOptions {
   readonly handlers: PublishHandlers;
   readonly clock: Clock;
-  readonly limits: RtmpLimits;
+  readonly config: RtmpConfig;
   /** The one application that can be published to. */
   readonly app: string;
   /** Id of this connection, and the peer's address without port: for `authorise`. */
@@ -48,26 +48,28 @@ export class RtmpSession {
   /** Bytes came since the last `sweep`: cheaper than to ask for the time on each of them. */
   #heard = false;
   readonly #connection: NetConnection;
-  readonly #metadata: WindowCount;
+  readonly #metadata = new WindowCount(commandLimit);
   #publish: Publish | undefined;
   /** Window Acknowledgement Size that the peer was told last. */
   #toldWindow = windowAckSize;
 
   constructor(options: RtmpSessionOptions) {
-    const { limits, clock } = options;
+    const { config, clock } = options;
     this.#options = options;
     const write = (bytes: Uint8Array) => options.write(bytes);
-    this.#inbound = new Inbound({ limits, write, onControl: this.#onControl.bind(this) });
+    this.#inbound = new Inbound({
+      messageBytes: config.messageBytes,
+      write,
+      onControl: this.#onControl.bind(this),
+    });
     this.#connection = new NetConnection({
       clock,
-      limits,
       write,
       onPublish: (key, streamId) => this.#onPublish(key, streamId),
       onUnpublish: (streamId) => this.#onUnpublish(streamId),
       onPlay: (streamId) => this.#onPlay(streamId),
     });
-    this.#metadata = new WindowCount({ most: limits.commands, window: limits.commandWindow });
-    this.#deadline = clock.now() + limits.publishTimeout;
+    this.#deadline = clock.now() + config.publishTimeout;
   }
 
   /** Bytes from the peer, read during the call only. */
@@ -81,7 +83,7 @@ export class RtmpSession {
     }
   }
 
-  /** Looks at the deadlines and acknowledges what came. To be called every `limits.sweepInterval` or so. */
+  /** Looks at the deadlines and acknowledges what came. To be called every `SWEEP_INTERVAL` or so. */
   sweep(now: number): void {
     if (this.#phase === 'closed') return;
     const heard = this.#heard;
@@ -154,7 +156,7 @@ export class RtmpSession {
   }
 
   #onPublish(key: string, streamId: number): void {
-    const { handlers, limits, clock, app, connection, address } = this.#options;
+    const { handlers, clock, app, connection, address } = this.#options;
     if (this.#publish !== undefined) {
       const message = 'This connection publishes already.';
       this.#options.write(replies.failed(streamId, 'NetStream.Publish.Rejected', message));
@@ -163,7 +165,7 @@ export class RtmpSession {
     const publish = new Publish(streamId, handlers);
     this.#publish = publish;
     this.#phase = 'authorising';
-    this.#deadline = clock.now() + limits.authoriseTimeout;
+    this.#deadline = clock.now() + AUTHORISE_TIMEOUT;
     this.#inbound.hold();
     const refusal = this.#refusalOf(key);
     if (refusal) {
@@ -180,14 +182,14 @@ export class RtmpSession {
 
   /** What needs no look at the store. The app is not repeated: where `live` was left out it is the stream key. */
   #refusalOf(key: string): PublishRefusal | undefined {
-    const { app, limits } = this.#options;
+    const { app } = this.#options;
     const form = `rtmp://<host>/${app}/<streamKey>; in OBS: server rtmp://<host>/${app}, and the stream key in its own field`;
     if (this.#connection.app !== app)
       return unauthorized(
         `The URL does not name the app "${app}", the only one of this server. Publish to ${form}.`,
       );
     if (key === '') return unauthorized(`The stream key is missing. Publish to ${form}.`);
-    return key.length > limits.keyLength
+    return key.length > LONGEST_KEY
       ? unauthorized('This stream key is unknown: it is too long to be one of this server.')
       : undefined;
   }
@@ -222,7 +224,7 @@ export class RtmpSession {
     const publish = this.#publish;
     if (publish === undefined || (streamId !== undefined && streamId !== publish.streamId)) return;
     this.#phase = 'ready';
-    this.#deadline = this.#options.clock.now() + this.#options.limits.publishTimeout;
+    this.#deadline = this.#options.clock.now() + this.#options.config.publishTimeout;
     this.#connection.hasFcPublish = false;
     this.#release({ clean: true, by: 'encoder', reason: 'the encoder ended the broadcast' });
     this.#options.write(replies.unpublished(publish.streamId));
@@ -252,14 +254,13 @@ export class RtmpSession {
 
   /** The last byte came up to one sweep ago, and the deadline is seen up to one sweep late. */
   #idleDeadline(now: number): number {
-    const { idleTimeout, sweepInterval } = this.#options.limits;
-    return now + Math.max(sweepInterval, idleTimeout - 2 * sweepInterval);
+    return now + Math.max(SWEEP_INTERVAL, this.#options.config.idleTimeout - 2 * SWEEP_INTERVAL);
   }
 
   /** Gives the peer time to read what is written next. Its input is not even parsed any more. */
   #linger(reason: string, error?: unknown): void {
     this.#phase = 'closing';
-    this.#deadline = this.#options.clock.now() + this.#options.limits.closeGrace;
+    this.#deadline = this.#options.clock.now() + CLOSE_GRACE;
     this.#inbound.close();
     this.#options.onEnd(reason, error);
   }
@@ -286,7 +287,16 @@ export class RtmpSession {
   }
 }
 
+/** How often deadlines are looked at, ms. */
+export const SWEEP_INTERVAL = 250;
+/** How long the check of a stream key may take, ms. */
+const AUTHORISE_TIMEOUT = 10_000;
+/** How long a refused or ended encoder has to read why, ms. */
+const CLOSE_GRACE = 2_000;
+/** Characters; a longer key is refused without a look at the store. */
+const LONGEST_KEY = 256;
 const PING_REQUEST = 6;
+
 function unauthorized(message: string): PublishRefusal {
   return { granted: false, reason: 'unauthorized', message };
 }

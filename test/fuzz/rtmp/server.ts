@@ -58,7 +58,7 @@ const port = Number(process.argv[2]);
 const media = inProcessMedia({
   clock,
   log: { ...log, child: () => log } as never,
-  rtmp: { host: '0.0.0.0', port, limits: { logLines: 1e9, logLinesPerAddress: 1e9 } },
+  rtmp: { host: '0.0.0.0', port },
   tls: undefined,
   hls: { part: 350, window: 12_000, waitingRequests: 1000, memory: 2 ** 30 },
 });

@@ -1,7 +1,7 @@
 /** What servers get that a rendition is pushed to: media from the hand of an encoder, a scripted transcoder, and scripted servers. */
 import { expect, it } from 'vitest';
 import type { PushOrder } from '../../../core/ports/pusher.ts';
-import type { OutputConfig } from '../../../runtime/media/live/limits.ts';
+import type { OutputConfig } from '../../../runtime/media/live/config.ts';
 import { BufferPool } from '../../../runtime/media/live/pool.ts';
 import type { MediaSink } from '../../../runtime/media/publish/sink.ts';
 import { readAmf0 } from '../../../runtime/media/rtmp/amf0.ts';

@@ -469,7 +469,7 @@ describe('RTMPS', () => {
   test('a server that waits for RTMP without it', async () => {
     await using far = await farSide({ whims: { accept: silent, handshake: silent } });
     const url = far.url().replace('rtmp:', 'rtmps:');
-    const trouble = await troubleOf(pushTo(url, { clock: systemClock(), limits: { connectTimeout: 300 } }));
+    const trouble = await troubleOf(pushTo(url, { clock: systemClock(), connectTimeout: 300 }));
     const message = 'The server did not answer as a TLS server in the time allowed.';
     expect(trouble).toEqual({ reason: 'tls', message });
   });

@@ -1,6 +1,6 @@
 import type { RenditionProfile } from '../../../core/ports/transcoder.ts';
 import type { BroadcastAttachment } from '../../../runtime/media/broadcast/broadcast.ts';
-import type { OutputConfig } from '../../../runtime/media/live/limits.ts';
+import type { OutputConfig } from '../../../runtime/media/live/config.ts';
 import type { MemoryShare } from '../../../runtime/media/publish/memory-budget.ts';
 import type {
   FedPictures,

@@ -63,14 +63,14 @@ test('a broadcast whose neighbours hold all there is gives up its renditions fir
 
 test('no more renditions are made than may be', async () => {
   const profiles = Array.from({ length: 20 }, (_, index) => profileOf(`p${index}`));
-  const { feed, maker, attach } = broadcast({ profiles, config: { renditions: 3 } });
+  const { feed, maker, attach } = broadcast({ profiles });
   const { sink } = attach();
   sendHeaders(sink);
   await play(feed, sink, { seconds: 5, after: () => settled(1) });
   await settled();
-  expect(maker.ladder.profiles).toEqual(profiles.slice(0, 3));
-  expect((await feed.output.serve('r3.m3u8')).status).toBe(200);
-  expect((await feed.output.serve('r4.m3u8')).status).toBe(404);
+  expect(maker.ladder.profiles).toEqual(profiles.slice(0, 16));
+  expect((await feed.output.serve('r16.m3u8')).status).toBe(200);
+  expect((await feed.output.serve('r17.m3u8')).status).toBe(404);
 });
 
 test('a rendition that gives nothing: the others wait for it, and the window ends that', async () => {

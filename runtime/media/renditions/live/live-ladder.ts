@@ -1,6 +1,6 @@
 import type { Clock } from '../../../../core/ports/clock.ts';
 import type { RenditionProfile } from '../../../../core/ports/transcoder.ts';
-import type { OutputConfig } from '../../live/limits.ts';
+import { type OutputConfig, variantLag } from '../../live/config.ts';
 import type { MediaPlaylist } from '../../live/media-playlist.ts';
 import type { Init, Segment } from '../../live/segment.ts';
 import type { LiveWindow } from '../../live/window.ts';
@@ -122,12 +122,12 @@ export class LiveLadder implements Ladder {
   isListed(index: number): boolean {
     const window = this.#windows.at(index);
     if (window === undefined || this.#isSuspended || this.#isOverForGood || !window.hasListed) return false;
-    const { renditionLag, partTarget } = this.#options.config;
-    if (this.lag > renditionLag * 1000) return false;
+    const { partTarget } = this.#options.config;
+    if (this.lag > variantLag * 1000) return false;
     // Who plays the source is so far behind its end, and must find there what follows.
     const { listed } = window;
     const isAll = listed[0].sequence <= (this.#source.listed[0]?.sequence ?? 0);
-    return isAll || durationOf(listed) + (window.open?.duration ?? 0) >= renditionLag + 3 * partTarget;
+    return isAll || durationOf(listed) + (window.open?.duration ?? 0) >= variantLag + 3 * partTarget;
   }
 
   async next(signal: AbortSignal): Promise<LadderRun | undefined> {
