@@ -1,3 +1,4 @@
+import type { Fault } from '../base/fault.ts';
 import type { RenditionProfile } from './transcoder.ts';
 
 /**
@@ -209,6 +210,19 @@ export interface ViewerRequest {
   readonly viewers?: readonly string[];
 }
 
+/** What a viewer asked for. Bytes of a Blob are shared by all who get them. */
+export type LiveFile =
+  | {
+      readonly type: 'playlist';
+      readonly body: string | Blob;
+      /** How long a cache may answer with it, seconds. */
+      readonly maxAge: number;
+    }
+  | { readonly type: 'media'; readonly body: Blob | ReadableStream<Uint8Array>; readonly size: number };
+
+/** Or why there is none: `playback.not_live`, `.not_recorded`, `.not_soon`, `.too_many_waiting`. */
+export type LiveAnswer = LiveFile | Fault;
+
 /** The newest place where a decoder can begin in a live playlist. */
 export interface LiveKeyFrame {
   /** Another one, another version; of no other playlist, before or after. */
@@ -243,7 +257,7 @@ export interface Media {
    * Answers a viewer, or undefined when there is no output of that id on this node. Asking for what is
    * not there allocates nothing.
    */
-  serve(request: ViewerRequest): Response | Promise<Response> | undefined;
+  serve(request: ViewerRequest): LiveAnswer | Promise<LiveAnswer> | undefined;
   /**
    * For a picture of what is on the air, or held. `none`: there is no picture in it. Undefined: no output of that id plays on this
    * node.

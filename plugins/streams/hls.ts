@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox';
 import { type AnyElysia, Elysia } from 'elysia';
 import { Fault } from '../../core/base/fault.ts';
-import { faultResponse, says } from '../../core/http/http.ts';
+import { says } from '../../core/http/http.ts';
 import { flagSchema, storeFaults, text } from '../../core/http/operation.ts';
 import { publicPreflightAge, saysPreflight } from '../../core/http/public-access.ts';
 import { flagOf } from '../../core/http/query.ts';
@@ -10,6 +10,7 @@ import type { ViewerRequest } from '../../core/ports/media.ts';
 import { documentOf } from './document.ts';
 import type { StreamsKit } from './kit.ts';
 import { streamLimits } from './limits.ts';
+import { liveResponse, refusalResponse } from './live-answer.ts';
 import { liveFileRoutes } from './live-files.ts';
 import { notOn } from './not-on.ts';
 import { relay } from './relay/relay.ts';
@@ -25,7 +26,7 @@ export function hlsRoutes(kit: StreamsKit): AnyElysia {
 
   const answer = async (viewer: ViewerRequest): Promise<Response> => {
     const served = kit.use(services.media).serve(viewer);
-    if (served) return served;
+    if (served) return liveResponse(await served);
     if (others) return others.serve(viewer);
     if (waiting >= kit.config.maxWaitingViewers || !(await isExpected(viewer))) throw notOn();
     waiting += 1;
@@ -35,7 +36,9 @@ export function hlsRoutes(kit: StreamsKit): AnyElysia {
     } finally {
       waiting -= 1;
     }
-    return kit.use(services.media).serve(viewer) ?? Promise.reject(notOn());
+    const appeared = kit.use(services.media).serve(viewer);
+    if (!appeared) throw notOn();
+    return liveResponse(await appeared);
   };
 
   /** A playlist of a stream that is on the air by the book while this process has nothing of it yet. */
@@ -131,12 +134,7 @@ const preflight = {
   'access-control-max-age': String(publicPreflightAge),
 };
 
-/** A browser shows a script the status of a refusal only when the refusal allows its origin too. */
 function withCors(error: unknown): Response {
   if (!(error instanceof Fault)) throw error;
-  return faultResponse(error, {
-    'access-control-allow-origin': '*',
-    'access-control-expose-headers': 'Age, Date, Retry-After',
-    'cache-control': 'no-store',
-  });
+  return refusalResponse(error);
 }

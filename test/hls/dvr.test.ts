@@ -1,9 +1,15 @@
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { open } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { IndexedInit, IndexedSegment } from '../../core/vod/segment-index.ts';
 import { CHUNK, KEPT } from '../../runtime/media/dvr/dvr.ts';
 import { EventPlaylist } from '../../runtime/media/dvr/event-playlist.ts';
 import { MemoryBudget } from '../../runtime/media/publish/memory-budget.ts';
 import type { WrittenTake } from '../../runtime/media/recording/feed.ts';
+import { rowsOf, Written } from '../../runtime/media/recording/written.ts';
 import { applyDelta } from './delta.ts';
 import { EventFollower, parseSegmentPlaylist } from './event-checker.ts';
 import { AVC_240P, Feed, play, send, sendHeaders, videoHeader } from './feed.ts';
@@ -50,7 +56,7 @@ function takeOf(count: number, runs: readonly number[] = []) {
       const ahead = runs.filter((run) => run <= number).length;
       return { ...place, wallStart: origin + number * 2000 + ahead * 5000, init: ahead, isDiscontinuity };
     },
-    read: () => new Blob(),
+    read: async () => undefined,
   };
   return { take: take as WrittenTake & { count: number }, looked: () => looked };
 }
@@ -236,11 +242,7 @@ test('another session on the same playlist: numbers and names go on, and none st
   const names = [...before.segments, ...after.segments].flatMap(({ uri, map }) => [uri, map]);
   expect(new Set(names).size).toBe(before.segments.length + after.segments.length + 2);
   const { at, size } = take('b').segment(0);
-  expect(await feed.bytes(after.segments[0].uri)).toEqual(
-    await take('b')
-      .read(at, at + size)
-      .bytes(),
-  );
+  expect(await feed.bytes(after.segments[0].uri)).toEqual(await take('b').bytes(at, at + size));
 });
 
 test('a segment more costs its own lines, however many there are', async () => {
@@ -392,6 +394,39 @@ test('without memory for it: 503, and the broadcast goes on', async () => {
   expect(await status('index.m3u8', 'dvr=1')).toBe(503);
   expect(await status('source.m3u8')).toBe(200);
   feed.output.end();
+});
+
+test('a segment is read off the thread that serves, however long the disk takes, and 404 when the file is gone', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'millrace-dvr-'));
+  const path = join(folder, 'source.mp4');
+  const bytes = crypto.getRandomValues(new Uint8Array(6000));
+  writeFileSync(path, bytes);
+  const written = new Written(path);
+  const segment = { at: 800, size: 5200, duration: 2, wallStart: origin, init: 0, isDiscontinuity: true };
+  const rows = rowsOf({ count: 1, segment: () => segment }, 0);
+  written.add({ inits: [init], firstInit: 0, first: 0, rows });
+  const { feed } = recorded();
+  const fed = { begin: () => {}, part: () => true, end: () => {}, issues: [], written };
+  const publisher = feed.attach({}, { open: () => fed, onTrouble: () => {} });
+  sendHeaders(publisher.sink);
+  await play(feed, publisher.sink, { seconds: 1 });
+  const [{ uri }] = parseSegmentPlaylist(await feed.text('dvr.m3u8')).segments;
+  const answer = await feed.output.serve(uri);
+  expect(answer.headers.get('content-length')).toBe('5200');
+  expect(Buffer.compare(await answer.bytes(), bytes.subarray(800))).toBe(0);
+  // A pipe that nobody writes to is a disk that does not answer.
+  rmSync(path);
+  execFileSync('mkfifo', [path]);
+  let isAnswered = false;
+  const slow = Promise.resolve(feed.output.serve(uri)).finally(() => {
+    isAnswered = true;
+  });
+  for (let turn = 0; turn < 20; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+  expect(isAnswered).toBe(false);
+  await (await open(path, 'r+')).close();
+  await (await slow).body?.cancel();
+  rmSync(folder, { recursive: true });
+  expect((await feed.output.serve(uri)).status).toBe(404);
 });
 
 test('over while it is being written: 404', async () => {

@@ -1,35 +1,65 @@
 import type { Clock } from '../../core/ports/clock.ts';
-import type { Figures, PublishGrant } from '../../core/ports/media.ts';
-import { Broadcast, type BroadcastAttachment } from '../../runtime/media/broadcast/broadcast.ts';
+import type { Figures, LiveAnswer, PublishGrant } from '../../core/ports/media.ts';
+import { liveResponse } from '../../plugins/streams/live-answer.ts';
+import {
+  Broadcast,
+  type BroadcastAttachment,
+  type BroadcastOptions,
+} from '../../runtime/media/broadcast/broadcast.ts';
 import type { OutputConfig } from '../../runtime/media/live/config.ts';
 import { BufferPool } from '../../runtime/media/live/pool.ts';
 import type { MemoryShare } from '../../runtime/media/publish/memory-budget.ts';
 import type { Arena, MediaSink } from '../../runtime/media/publish/sink.ts';
 import type { RenditionMaker } from '../../runtime/media/renditions/ladder.ts';
 
-/** A broadcast with the readings of its output. */
-export class OnAir extends Broadcast {
+/** A broadcast, answering as the server does. */
+export class OnAir {
+  readonly broadcast: Broadcast;
+
+  constructor(options: BroadcastOptions) {
+    this.broadcast = new Broadcast(options);
+  }
+
   get isPlayable() {
-    return this.output.isPlayable;
+    return this.broadcast.output.isPlayable;
   }
   get bytes() {
-    return this.output.bytes;
+    return this.broadcast.output.bytes;
   }
   get reached() {
-    return this.output.reached;
+    return this.broadcast.output.reached;
   }
   get waiting() {
-    return this.output.waiting;
+    return this.broadcast.output.waiting;
+  }
+  attach(attachment: BroadcastAttachment) {
+    return this.broadcast.attach(attachment);
+  }
+  detach(token: string) {
+    this.broadcast.detach(token);
+  }
+  end() {
+    return this.broadcast.end();
   }
   figures() {
-    return this.output.figures();
+    return this.broadcast.output.figures();
   }
   vitals() {
-    return this.output.vitals();
+    return this.broadcast.output.vitals();
   }
   keyFrame() {
-    return this.output.keyFrame();
+    return this.broadcast.output.keyFrame();
   }
+  serve(file: string, query?: URLSearchParams, signal?: AbortSignal): Response | Promise<Response> {
+    return responseOf(this.broadcast.serve(file, query, signal)) as Response | Promise<Response>;
+  }
+}
+
+/** At once where the answer is there at once. */
+export function responseOf(
+  answer: LiveAnswer | Promise<LiveAnswer> | undefined,
+): Response | Promise<Response> | undefined {
+  return answer instanceof Promise ? answer.then(liveResponse) : answer && liveResponse(answer);
 }
 
 /** A clock that stands still until told to go on. */

@@ -16,7 +16,7 @@ const kit = {
   media: {
     serve({ playbackId, file, query, signal }: Parameters<Feed['output']['serve']>[1] & never) {
       signals.push(signal);
-      return playbackId === 'on' ? feed.output.serve(file, query, signal) : undefined;
+      return playbackId === 'on' ? feed.output.broadcast.serve(file, query, signal) : undefined;
     },
     appears: async () => false,
   },

@@ -27,8 +27,12 @@ export class ScriptedTake implements WrittenTake {
     return found;
   }
 
-  read(from: number, to: number): Blob {
-    return new Blob(this.#bytes as Uint8Array<ArrayBuffer>[]).slice(from, to);
+  async read(from: number, to: number): Promise<ReadableStream<Uint8Array>> {
+    return new Response(await this.bytes(from, to)).body as ReadableStream<Uint8Array>;
+  }
+
+  bytes(from: number, to: number): Promise<Uint8Array<ArrayBuffer>> {
+    return new Blob(this.#bytes as Uint8Array<ArrayBuffer>[]).slice(from, to).bytes();
   }
 
   /** A publish of it. */

@@ -25,7 +25,7 @@ test('the recorder gets each part as it is cut, byte for byte what viewers get',
   expect(take.calls.at(-1)).toBe('end');
   expect(take.calls.filter((call) => !call.startsWith('part'))).toEqual(['begin', 'end']);
   const [first] = viewer.segments;
-  expect(await take.read(take.inits[0].at, take.inits[0].at + take.inits[0].size).bytes()).toEqual(
+  expect(await take.bytes(take.inits[0].at, take.inits[0].at + take.inits[0].size)).toEqual(
     viewer.fetched.get(first.map),
   );
   expect(take.inits[0]).toMatchObject({
@@ -39,7 +39,7 @@ test('the recorder gets each part as it is cut, byte for byte what viewers get',
   for (const [number, listed] of viewer.segments.entries()) {
     const { at, size, duration, wallStart } = take.segment(number);
     expect(
-      Buffer.compare(await take.read(at, at + size).bytes(), viewer.fetched.get(listed.uri) as Uint8Array),
+      Buffer.compare(await take.bytes(at, at + size), viewer.fetched.get(listed.uri) as Uint8Array),
     ).toBe(0);
     expect(duration).toBeCloseTo(listed.duration, 4);
     expect(Math.abs(wallStart - (listed.wall ?? 0))).toBeLessThanOrEqual(1);

@@ -5,7 +5,15 @@ import { inProcessMedia } from '../../runtime/media/broadcast/in-process.ts';
 import type { NodePusher } from '../../runtime/media/push/pusher.ts';
 import type { MediaRecorder } from '../../runtime/media/recording/feed.ts';
 import type { RenditionMaker } from '../../runtime/media/renditions/ladder.ts';
-import { AAC_48000_STEREO, AVC_360P, audioHeader, frame, sound, videoHeader } from '../hls/feed.ts';
+import {
+  AAC_48000_STEREO,
+  AVC_360P,
+  audioHeader,
+  frame,
+  responseOf,
+  sound,
+  videoHeader,
+} from '../hls/feed.ts';
 
 export type Authorise = (request: PublishRequest) => Promise<PublishGrant | PublishRefusal>;
 
@@ -57,12 +65,14 @@ export async function station(
     grant({ token: `t${++count}`, playbackId: key, turn: count });
   const stop = await media.accept({ authorise: authorise ?? grantAll, report: (fact) => facts.push(fact) });
   const serve = (file: string, options: { id?: string; query?: string; signal?: AbortSignal } = {}) =>
-    media.serve({
-      playbackId: options.id ?? 'key',
-      file,
-      query: new URLSearchParams(options.query),
-      signal: options.signal ?? new AbortController().signal,
-    });
+    responseOf(
+      media.serve({
+        playbackId: options.id ?? 'key',
+        file,
+        query: new URLSearchParams(options.query),
+        signal: options.signal ?? new AbortController().signal,
+      }),
+    );
   return {
     media,
     port,

@@ -2,6 +2,7 @@ import { type AnyElysia, Elysia } from 'elysia';
 import { services } from '../../../core/plugin/services.ts';
 import { liveFiles } from '../contract.ts';
 import type { StreamsKit } from '../kit.ts';
+import { liveResponse } from '../live-answer.ts';
 import { notOn } from '../not-on.ts';
 import { viewerIdLength } from '../viewer.ts';
 import { relayLimits } from './limits.ts';
@@ -20,16 +21,16 @@ export function internalPath(playbackId: string, file: string, search: string): 
  */
 export function internalHls(kit: Pick<StreamsKit, 'use' | 'offered'>): AnyElysia {
   const beside = new Map(kit.offered(liveFiles).map((one) => [one.name, one]));
-  return new Elysia().get('/internal/hls/:playbackId/*', ({ params, request }) => {
+  return new Elysia().get('/internal/hls/:playbackId/*', async ({ params, request }) => {
     const viewers = viewersIn(request.headers.get(viewersHeader) ?? '');
     const { playbackId, '*': file } = params;
     const { signal } = request;
     const made = beside.get(file);
     if (made) return made.answer(playbackId, { signal }) ?? Promise.reject(notOn());
     const query = new URL(request.url).searchParams;
-    return (
-      kit.use(services.media).serve({ playbackId, file, query, signal, viewers }) ?? Promise.reject(notOn())
-    );
+    const served = kit.use(services.media).serve({ playbackId, file, query, signal, viewers });
+    if (!served) throw notOn();
+    return liveResponse(await served);
   });
 }
 

@@ -8,6 +8,7 @@ import type { ViewerRequest } from '../../../core/ports/media.ts';
 import { liveFiles } from '../contract.ts';
 import type { StreamsKit } from '../kit.ts';
 import { streamLimits } from '../limits.ts';
+import { liveResponse } from '../live-answer.ts';
 import { notOn, tooMany } from '../not-on.ts';
 import { internalPath, viewersHeader } from './internal.ts';
 import { relayLimits } from './limits.ts';
@@ -141,7 +142,11 @@ export function relay(kit: StreamsKit): Relay {
       if (answer === 'full') throw tooMany();
       // Nobody reads the answer to a viewer who has gone.
       if (answer === 'left') throw notOn();
-      if (answer === 'here') return media.serve(viewer) ?? Promise.reject(notOn());
+      if (answer === 'here') {
+        const served = media.serve(viewer);
+        if (!served) throw notOn();
+        return liveResponse(await served);
+      }
       return new Response(answer.body, { status: answer.status, headers: answer.headers });
     },
   };

@@ -1,8 +1,9 @@
+import type { LiveAnswer } from '../../../core/ports/media.ts';
 import { Dvr } from '../dvr/dvr.ts';
 import { DVR_PLAYLIST } from '../dvr/event-playlist.ts';
+import { missing } from '../live/answers.ts';
 import type { Ingest } from '../live/ingest.ts';
 import { type Attachment, LiveOutput, type LiveOutputOptions } from '../live/output.ts';
-import { answers } from '../live/responses.ts';
 import type { Subscriber } from '../publish/subscriber.ts';
 import type { PushRelay } from '../push/relay.ts';
 import { RenditionRelay } from '../push/rendition-relay.ts';
@@ -111,10 +112,10 @@ export class Broadcast {
   }
 
   /** Answers a GET for one file. `query` counts for playlists only. */
-  serve(file: string, query?: URLSearchParams, signal?: AbortSignal): Response | Promise<Response> {
-    if (!this.output.isPlayable) return answers.missing();
+  serve(file: string, query?: URLSearchParams, signal?: AbortSignal): LiveAnswer | Promise<LiveAnswer> {
+    if (!this.output.isPlayable) return missing;
     const target = this.output.window.targetDuration;
-    return this.#dvr.serve(file, { query, target }) ?? this.output.serve(file, query, signal);
+    return this.#dvr.serve(file, { query, target, signal }) ?? this.output.serve(file, query, signal);
   }
 
   /** Renditions go on across publishes that want the same ones. */

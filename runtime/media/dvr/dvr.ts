@@ -1,7 +1,8 @@
 import type { Clock } from '../../../core/ports/clock.ts';
+import type { LiveAnswer } from '../../../core/ports/media.ts';
+import { busy, missing, unrecorded } from '../live/answers.ts';
 import { kindAsked } from '../live/media-playlist.ts';
 import { MULTIVARIANT_PLAYLIST } from '../live/names.ts';
-import { answers } from '../live/responses.ts';
 import type { MemoryHold } from '../publish/memory-budget.ts';
 import type { WrittenTake } from '../recording/feed.ts';
 import { DVR_PLAYLIST, EventPlaylist, parseDvrName } from './event-playlist.ts';
@@ -54,18 +55,22 @@ export class Dvr {
   /** Answers a GET; undefined: it is no file of DVR. `target`: EXT-X-TARGETDURATION of the live playlist, seconds. */
   serve(
     file: string,
-    { query, target }: { query: URLSearchParams | undefined; target: number },
-  ): Response | Promise<Response> | undefined {
+    {
+      query,
+      target,
+      signal,
+    }: { query?: URLSearchParams | undefined; target: number; signal?: AbortSignal | undefined },
+  ): LiveAnswer | Promise<LiveAnswer> | undefined {
     if (file === DVR_PLAYLIST) return this.#answerPlaylist(kindAsked(query), target);
     if (file === MULTIVARIANT_PLAYLIST)
       return query?.get('dvr') === '1' ? this.#answerPlaylist('multivariant', target) : undefined;
     const asked = parseDvrName(file, this.#options.prefix);
     if (asked === undefined) return undefined;
-    return asked.isInit ? this.#init(asked.number) : this.#segment(asked.number);
+    return this.#media(asked.isInit ? this.#init(asked.number) : this.#segment(asked.number), signal);
   }
 
-  #answerPlaylist(kind: DvrKind, target: number): Response | Promise<Response> {
-    if (!this.#hasMedia) return answers.unrecorded();
+  #answerPlaylist(kind: DvrKind, target: number): LiveAnswer | Promise<LiveAnswer> {
+    if (!this.#hasMedia) return unrecorded;
     this.#askedAt = this.#options.clock.now();
     this.#cancel ??= this.#forgetLater();
     this.#playlist ??= this.#begin();
@@ -76,14 +81,14 @@ export class Dvr {
     return this.#catchingUp.then(() => this.#answer(kind, target));
   }
 
-  #segment(number: number): Response {
+  #segment(number: number): Place | undefined {
     const place = number - this.#first.sequence;
     const { count = 0 } = this.#take ?? {};
-    return this.#media(place >= 0 && place < count ? this.#take?.segment(place) : undefined);
+    return place >= 0 && place < count ? this.#take?.segment(place) : undefined;
   }
 
-  #init(number: number): Response {
-    return this.#media(this.#take?.inits[number - this.#first.init]);
+  #init(number: number): Place | undefined {
+    return this.#take?.inits[number - this.#first.init];
   }
 
   /** Lets go of what was written; it is written anew when somebody asks. */
@@ -104,9 +109,12 @@ export class Dvr {
     return this.#isOn && this.#take !== undefined && this.#take.count > 0;
   }
 
-  #media(place: { at: number; size: number } | undefined): Response {
-    if (!this.#isOn || place === undefined) return answers.missing();
-    return answers.media(this.#take?.read(place.at, place.at + place.size));
+  async #media(place: Place | undefined, signal: AbortSignal | undefined): Promise<LiveAnswer> {
+    if (!this.#isOn || place === undefined || this.#take === undefined) return missing;
+    const { at, size } = place;
+    // The recording may have been finished, and its file moved away.
+    const body = await this.#take.read(at, at + size, signal);
+    return body === undefined ? missing : { type: 'media', body, size };
   }
 
   #begin(): EventPlaylist {
@@ -127,14 +135,15 @@ export class Dvr {
     }
   }
 
-  #answer(kind: DvrKind, target: number): Response {
+  #answer(kind: DvrKind, target: number): LiveAnswer {
     const playlist = this.#playlist;
     // Gone while it was caught up with: it is over, or there is no memory.
-    if (playlist === undefined) return this.#hasMedia ? answers.busy() : answers.unrecorded();
-    if (!this.#advance(playlist, target)) return answers.busy();
-    if (kind === 'multivariant') return answers.playlist(playlist.multivariant(DVR_PLAYLIST), target);
+    if (playlist === undefined) return this.#hasMedia ? busy : unrecorded;
+    if (!this.#advance(playlist, target)) return busy;
+    if (kind === 'multivariant')
+      return { type: 'playlist', body: playlist.multivariant(DVR_PLAYLIST), maxAge: target };
     const delta = kind === 'delta' ? playlist.delta(target) : undefined;
-    return answers.playlist(delta ?? playlist.whole(target), 1);
+    return { type: 'playlist', body: delta ?? playlist.whole(target), maxAge: 1 };
   }
 
   /** False when there is no memory for more text. */
@@ -154,6 +163,9 @@ export class Dvr {
     });
   }
 }
+
+/** Bytes of the file of a recording. */
+type Place = { readonly at: number; readonly size: number };
 
 type DvrKind = 'multivariant' | 'media' | 'delta';
 

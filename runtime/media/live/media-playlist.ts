@@ -1,7 +1,8 @@
 import type { Clock } from '../../../core/ports/clock.ts';
+import type { LiveAnswer } from '../../../core/ports/media.ts';
+import { busy, mediaAnswer, missing, refusal } from './answers.ts';
 import type { OutputConfig } from './config.ts';
 import { mediaPlaylist, renditionReport } from './playlist.ts';
-import { answers } from './responses.ts';
 import { type Waiter, Waiters } from './waiters.ts';
 import type { LiveWindow } from './window.ts';
 
@@ -48,7 +49,7 @@ export class MediaPlaylist {
     this.#prefix = options.prefix;
     this.#config = options.config;
     this.#broadcast = options.broadcast;
-    this.#waiters = new Waiters({ clock: options.clock, limit: options.config.waiterLimit });
+    this.#waiters = new Waiters(options.clock);
   }
 
   /** Something is listed. */
@@ -82,62 +83,62 @@ export class MediaPlaylist {
   }
 
   /** The playlist. Delta updates and blocking reload, RFC 8216bis 6.2.5; other directives are let be. */
-  serve(query?: URLSearchParams, signal?: AbortSignal): Response | Promise<Response> {
+  serve(query?: URLSearchParams, signal?: AbortSignal): LiveAnswer | Promise<LiveAnswer> {
     const askedSegment = query?.get('_HLS_msn') ?? undefined;
     const askedPart = query?.get('_HLS_part') ?? undefined;
-    if (!this.isPlayable) return answers.missing();
+    if (!this.isPlayable) return missing;
     const kind = kindAsked(query);
     if (askedSegment === undefined && askedPart === undefined) return this.#answer(kind);
-    if (askedSegment === undefined) return answers.refusal('_HLS_part needs _HLS_msn');
+    if (askedSegment === undefined) return refusal('_HLS_part needs _HLS_msn');
     const sequence = wholeNumber(askedSegment);
     const part = askedPart === undefined ? -1 : wholeNumber(askedPart);
     if (sequence === undefined || part === undefined)
-      return answers.refusal('_HLS_msn and _HLS_part are whole numbers');
-    if (this.#isTooFar(sequence, part)) return answers.refusal('no such part will be made soon');
+      return refusal('_HLS_msn and _HLS_part are whole numbers');
+    if (this.#isTooFar(sequence, part)) return refusal('no such part will be made soon');
     if (this.#has(sequence, part)) return this.#answer(kind);
     return this.#wait(signal, {
       // Once nothing is listed any more, nobody waits for what will not be.
       attempt: () => (!this.isPlayable || this.#has(sequence, part) ? this.#answer(kind) : undefined),
       // No media flows: unchanged, because players give up on repeated errors. Who has only just come back
       // has sent none yet.
-      expire: () => (this.window.hint === undefined ? this.#answer(kind) : answers.busy()),
+      expire: () => (this.window.hint === undefined ? this.#answer(kind) : busy),
     });
   }
 
-  init(id: number): Response {
-    return answers.media(this.window.initBlob(id));
+  init(id: number): LiveAnswer {
+    return mediaAnswer(this.window.initBlob(id));
   }
 
-  segment(sequence: number): Response {
-    return answers.media(this.window.segment(sequence)?.whole());
+  segment(sequence: number): LiveAnswer {
+    return mediaAnswer(this.window.segment(sequence)?.whole());
   }
 
   /** A part, also the one that is hinted: it is waited for. */
   part(
     { sequence, part }: { sequence: number; part: number },
     signal?: AbortSignal,
-  ): Response | Promise<Response> {
+  ): LiveAnswer | Promise<LiveAnswer> {
     const blob = this.window.segment(sequence)?.part(part);
-    if (blob !== undefined || !this.#isHinted(sequence, part)) return answers.media(blob);
+    if (blob !== undefined || !this.#isHinted(sequence, part)) return mediaAnswer(blob);
     return this.#wait(signal, {
       attempt: () => {
-        if (this.#broadcast.hasEnded) return answers.missing();
+        if (this.#broadcast.hasEnded) return missing;
         const made = this.window.segment(sequence)?.part(part);
-        return made === undefined && this.#isHinted(sequence, part) ? undefined : answers.media(made);
+        return made === undefined && this.#isHinted(sequence, part) ? undefined : mediaAnswer(made);
       },
-      expire: () => answers.missing(),
+      expire: () => missing,
     });
   }
 
-  #wait(signal: AbortSignal | undefined, waiter: Waiter): Response | Promise<Response> {
+  #wait(signal: AbortSignal | undefined, waiter: Waiter): LiveAnswer | Promise<LiveAnswer> {
     const { isFull, patience } = this.#broadcast;
-    if (isFull) return answers.busy();
+    if (isFull) return busy;
     return this.#waiters.wait(waiter, { timeout: patience, signal });
   }
 
-  #answer(kind: 'media' | 'delta'): Response {
-    if (!this.isPlayable) return answers.missing();
-    return answers.playlist(this.#render(kind), 1);
+  #answer(kind: 'media' | 'delta'): LiveAnswer {
+    if (!this.isPlayable) return missing;
+    return { type: 'playlist', body: this.#render(kind), maxAge: 1 };
   }
 
   /** True when the playlist holds that part, or that whole segment for part -1. */

@@ -1,8 +1,9 @@
 import type { Clock } from '../../../core/ports/clock.ts';
-import type { Figures, LiveKeyFrame, PublishGrant, Vitals } from '../../../core/ports/media.ts';
+import type { Figures, LiveAnswer, LiveKeyFrame, PublishGrant, Vitals } from '../../../core/ports/media.ts';
 import type { MemoryShare } from '../publish/memory-budget.ts';
 import type { OwnDelay } from '../publish/own-delay.ts';
 import type { Subscriber } from '../publish/subscriber.ts';
+import { missing } from './answers.ts';
 import { type OutputConfig, outputDefaults, targetDuration, variantLag } from './config.ts';
 import { Ingest } from './ingest.ts';
 import { newestKeyFrame } from './key-frame.ts';
@@ -16,7 +17,6 @@ import {
 } from './names.ts';
 import { multivariantPlaylist } from './playlist.ts';
 import type { BufferPool } from './pool.ts';
-import { answers } from './responses.ts';
 import { LiveWindow } from './window.ts';
 
 export interface LiveOutputOptions {
@@ -227,18 +227,18 @@ export class LiveOutput {
   }
 
   /** Answers a GET for one file. `query` counts for playlists only. */
-  serve(file: string, query?: URLSearchParams, signal?: AbortSignal): Response | Promise<Response> {
-    if (this.#hasEnded) return answers.missing();
+  serve(file: string, query?: URLSearchParams, signal?: AbortSignal): LiveAnswer | Promise<LiveAnswer> {
+    if (this.#hasEnded) return missing;
     const asked = renditionOf(file);
-    if (asked !== undefined) return this.#playlists[asked]?.serve(query, signal) ?? answers.missing();
+    if (asked !== undefined) return this.#playlists[asked]?.serve(query, signal) ?? missing;
     if (file === MULTIVARIANT_PLAYLIST) {
-      if (!this.isPlayable) return answers.missing();
-      return answers.playlist(this.#renderMultivariant(), this.window.targetDuration);
+      if (!this.isPlayable) return missing;
+      return { type: 'playlist', body: this.#renderMultivariant(), maxAge: this.window.targetDuration };
     }
     const ref = parseName(file, this.prefix);
-    if (ref === undefined) return answers.missing();
+    if (ref === undefined) return missing;
     const playlist = this.#playlists[ref.rendition];
-    if (playlist === undefined) return answers.missing();
+    if (playlist === undefined) return missing;
     if (ref.type === 'init') return playlist.init(ref.id);
     if (ref.type === 'segment') return playlist.segment(ref.sequence);
     return playlist.part(ref, signal);

@@ -1,40 +1,35 @@
 import type { Clock } from '../../../core/ports/clock.ts';
+import type { LiveAnswer } from '../../../core/ports/media.ts';
 
 /** A request that waits for something to be made. */
 export interface Waiter {
   /** The answer once there is one. Asked after every change. */
-  attempt(): Response | undefined;
+  attempt(): LiveAnswer | undefined;
   /** The answer when its time is up. */
-  expire(): Response;
+  expire(): LiveAnswer;
 }
 
 interface Waiting extends Waiter {
   due: number;
   cancel(): void;
-  settle(response: Response): void;
+  settle(answer: LiveAnswer): void;
 }
 
-/** Requests that wait, at most `limit` of them. */
+/** Requests that wait. */
 export class Waiters {
   readonly #clock: Clock;
-  readonly #limit: number;
   readonly #waiting = new Set<Waiting>();
 
-  constructor(options: { clock: Clock; limit: number }) {
-    this.#clock = options.clock;
-    this.#limit = options.limit;
+  constructor(clock: Clock) {
+    this.#clock = clock;
   }
 
   get size(): number {
     return this.#waiting.size;
   }
 
-  get isFull(): boolean {
-    return this.#waiting.size >= this.#limit;
-  }
-
   /** Waits at most `timeout` milliseconds, and no longer than the viewer does. */
-  wait(waiter: Waiter, options: { timeout: number; signal: AbortSignal | undefined }): Promise<Response> {
+  wait(waiter: Waiter, options: { timeout: number; signal: AbortSignal | undefined }): Promise<LiveAnswer> {
     return new Promise((resolve) => {
       const { signal } = options;
       // Nobody reads the answer to a viewer who has gone.
@@ -45,11 +40,11 @@ export class Waiters {
         expire: () => waiter.expire(),
         due,
         cancel: () => {},
-        settle: (response) => {
+        settle: (answer) => {
           if (!this.#waiting.delete(waiting)) return;
           waiting.cancel();
           signal?.removeEventListener('abort', onAbort);
-          resolve(response);
+          resolve(answer);
         },
       };
       this.#waiting.add(waiting);
@@ -62,8 +57,8 @@ export class Waiters {
   /** Something has changed. */
   wake(): void {
     for (const waiting of this.#waiting) {
-      const response = waiting.attempt();
-      if (response !== undefined) waiting.settle(response);
+      const answer = waiting.attempt();
+      if (answer !== undefined) waiting.settle(answer);
     }
   }
 

@@ -46,6 +46,6 @@ export interface WrittenTake {
   readonly count: number;
   /** 0 ≤ number < count. */
   segment(number: number): IndexedSegment;
-  /** Bytes of the file; the Blob is read when somebody reads it. */
-  read(from: number, to: number): Blob;
+  /** Bytes of the file, read when somebody reads them, off the thread that reads sockets; undefined: the file is gone. */
+  read(from: number, to: number, signal?: AbortSignal): Promise<ReadableStream<Uint8Array> | undefined>;
 }

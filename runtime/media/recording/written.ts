@@ -1,4 +1,6 @@
+import { open } from 'node:fs/promises';
 import type { IndexedInit, IndexedSegment } from '../../../core/vod/segment-index.ts';
+import { fileStream } from '../../drivers/blobs/fs/read.ts';
 import type { WrittenTake } from './feed.ts';
 
 /** Where the segments of a take lie, as the main thread keeps it: 48 bytes for each. */
@@ -19,8 +21,13 @@ export class Written implements WrittenTake {
     return segmentIn(this.#rows, number);
   }
 
-  read(from: number, to: number): Blob {
-    return Bun.file(this.#path).slice(from, to);
+  async read(
+    from: number,
+    to: number,
+    signal?: AbortSignal,
+  ): Promise<ReadableStream<Uint8Array> | undefined> {
+    const handle = await open(this.#path).catch(() => undefined);
+    return handle && fileStream(handle, { what: this.#path, from, to, ...(signal && { signal }) });
   }
 
   /** What the writing thread tells. What is known already, because it was told by one that ended, is passed over. */

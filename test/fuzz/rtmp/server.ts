@@ -7,6 +7,7 @@ import { createInterface } from 'node:readline';
 import type { PublishGrant } from '../../../core/ports/media.ts';
 import { systemClock } from '../../../runtime/drivers/clock/system.ts';
 import { inProcessMedia } from '../../../runtime/media/broadcast/in-process.ts';
+import { responseOf } from '../../hls/feed.ts';
 
 /** What the server tells about itself. */
 export interface Report {
@@ -126,7 +127,7 @@ function countOnce(counter: { count: number; recent: Set<string> }, connection: 
 async function lookBeside(): Promise<string[]> {
   const signal = AbortSignal.timeout(1000);
   const query = new URLSearchParams();
-  const playlist = await media.serve({ playbackId: 'well', file: 'source.m3u8', query, signal });
+  const playlist = await responseOf(media.serve({ playbackId: 'well', file: 'source.m3u8', query, signal }));
   const text = playlist?.status === 200 ? await playlist.text() : '';
   if (text === '') return ['it has no playlist'];
   return text.includes('#EXT-X-DISCONTINUITY\n') ? ['its playlist has a gap'] : [];
@@ -137,7 +138,8 @@ let served = 0;
 setInterval(async () => {
   const playbackId = `fuzz-0${String(served++ % 64).padStart(2, '0')}`;
   const signal = AbortSignal.timeout(1000);
-  const ask = (file: string) => media.serve({ playbackId, file, query: new URLSearchParams(), signal });
+  const ask = (file: string) =>
+    responseOf(media.serve({ playbackId, file, query: new URLSearchParams(), signal }));
   const playlist = await ask('source.m3u8');
   if (playlist?.status !== 200) return;
   const text = await playlist.text();

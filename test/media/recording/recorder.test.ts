@@ -27,7 +27,9 @@ describe('a take', () => {
     expect(fed).toHaveLength(20);
     await until(() => feed.written.count === 4);
     const { at: from, size } = feed.written.segment(1);
-    expect(told([await feed.written.read(from, from + size).bytes()])).toEqual(told(fed.slice(4, 8)));
+    expect(told([await new Response(await feed.written.read(from, from + size)).bytes()])).toEqual(
+      told(fed.slice(4, 8)),
+    );
     expect(feed.issues).toEqual([]);
     feed.end();
     const take = await recorder.finish('s1', { signal: noSignal() });
@@ -39,7 +41,9 @@ describe('a take', () => {
     expect(take?.video.key).toMatch(/^assets\/s1\/[0-9a-f-]{36}\.mp4$/);
     expect(told(await checkFinished(at.blobs, take!))).toEqual(told(fed));
     // What was being read can be read on.
-    expect(told([await feed.written.read(from, from + size).bytes()])).toEqual(told(fed.slice(4, 8)));
+    expect(told([await new Response(await feed.written.read(from, from + size)).bytes()])).toEqual(
+      told(fed.slice(4, 8)),
+    );
     await recorder.close();
   });
 

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { responseOf } from '../../hls/feed.ts';
 import { grant, sendHeaders, sendMedia, station, until } from '../kit.ts';
 import { ScriptedMaker, TWO } from './kit.ts';
 
@@ -11,13 +12,15 @@ test('a grant with profiles has renditions, whose viewers are viewers of the bro
   sendHeaders(encoder);
   sendMedia(encoder, { seconds: 5 });
   const ask = async (file: string, viewer: string) =>
-    s.media.serve({
-      playbackId: 'key',
-      file,
-      query: new URLSearchParams(),
-      signal: new AbortController().signal,
-      viewers: [viewer],
-    });
+    responseOf(
+      s.media.serve({
+        playbackId: 'key',
+        file,
+        query: new URLSearchParams(),
+        signal: new AbortController().signal,
+        viewers: [viewer],
+      }),
+    );
   await until('a rendition', () => maker.ladders.length > 0 && maker.ladder.isListed(1));
   expect(maker.ladder).toMatchObject({ playbackId: 'key', streamId: 'stream of key', profiles: TWO });
   for (const [file, viewer] of [
