@@ -47,6 +47,9 @@ export class OnAir {
   vitals() {
     return this.broadcast.output.vitals();
   }
+  isWatched(file: string) {
+    return this.broadcast.isWatched(file);
+  }
   keyFrame() {
     return this.broadcast.output.keyFrame();
   }

@@ -13,17 +13,17 @@ sendHeaders(publisher.sink);
 await play(feed, publisher.sink, { seconds: 5 });
 const signals: AbortSignal[] = [];
 const kit = {
-  media: {
+  use: () => ({
     serve({ playbackId, file, query, signal }: Parameters<Feed['output']['serve']>[1] & never) {
       signals.push(signal);
       return playbackId === 'on' ? feed.output.broadcast.serve(file, query, signal) : undefined;
     },
     appears: async () => false,
-  },
+  }),
   config: { maxWaitingViewers: 5 },
   deployment: { isAlone: true },
   resources: { find: async () => undefined },
-  peer: () => undefined,
+  caller: () => ({}),
   offered: () => [],
 };
 const app = httpCore({ log: undefined as never, routes: [hlsRoutes(kit as never)] });

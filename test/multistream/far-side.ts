@@ -3,9 +3,9 @@ import { every } from '../../core/base/timing.ts';
 import { systemClock } from '../../runtime/drivers/clock/system.ts';
 import { Arena, type MediaSink } from '../../runtime/media/publish/sink.ts';
 import { encodeAmf0 } from '../../runtime/media/rtmp/amf0.ts';
-import { encodeMessage } from '../../runtime/media/rtmp/chunk-writer.ts';
 import { rtmpDefaults } from '../../runtime/media/rtmp/config.ts';
 import { messageType } from '../../runtime/media/rtmp/message-type.ts';
+import { encodeMessage } from '../../runtime/media/rtmp/message-writer.ts';
 import type { PublishEnd } from '../../runtime/media/rtmp/publish.ts';
 import { RtmpSession, SWEEP_INTERVAL } from '../../runtime/media/rtmp/session.ts';
 import { SocketWriter } from '../../runtime/media/rtmp/socket-writer.ts';
@@ -220,7 +220,10 @@ class Connection implements FarConnection {
     const description = `[ AccessManager.Reject ] : [ code=403 need auth ] : ${echo}`;
     const info = { level: 'error', code: 'NetConnection.Connect.Rejected', description };
     const body = encodeAmf0(['_error', 1, null, info]);
-    this.writer.write(encodeMessage({ type: messageType.commandAmf0, csid: 3, streamId: 0, body }, 128));
+    const { commandAmf0: type } = messageType;
+    this.writer.write(
+      encodeMessage({ type, chunkStream: 3, streamId: 0, timestamp: 0, body, chunkSize: 128 }),
+    );
     this.writer.end();
   }
 }

@@ -43,7 +43,7 @@ export async function recordClip(
     },
     end: () => take.pause(),
     issues: [],
-    written: { inits: [], count: 0, segment: take.segment.bind(take), read: () => new Blob() },
+    written: { inits: [], count: 0, segment: take.segment.bind(take), read: async () => undefined },
   };
   let pictures = 0;
   let sounds = 0;

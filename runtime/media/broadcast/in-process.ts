@@ -14,6 +14,7 @@ import {
 } from '../../../core/ports/media.ts';
 import { readPem } from '../../base/read-pem.ts';
 import { BufferPool } from '../live/pool.ts';
+import { Waiters } from '../live/waiters.ts';
 import { MemoryBudget } from '../publish/memory-budget.ts';
 import { OwnDelay } from '../publish/own-delay.ts';
 import type { MediaSink } from '../publish/sink.ts';
@@ -23,7 +24,6 @@ import type { RenditionMaker } from '../renditions/ladder.ts';
 import type { RtmpConfig } from '../rtmp/config.ts';
 import { type RtmpListener, rtmpListener } from '../rtmp/listener.ts';
 import type { PublishEnd } from '../rtmp/publish.ts';
-import { Arrivals } from './arrivals.ts';
 import { Broadcast } from './broadcast.ts';
 import { Closings } from './closings.ts';
 import { Numbers } from './numbers.ts';
@@ -44,7 +44,9 @@ export function inProcessMedia(options: InProcessMediaOptions): Media {
   /** Over, and the end of their renditions is made yet. */
   const draining = new Set<Broadcast>();
   const running = new Map<string, Running>();
-  const arrivals = new Arrivals(clock);
+  /** Viewers who wait for a playlist to appear. */
+  const arrivals = new Waiters<boolean>(clock);
+  let isStopped = false;
   const closings = new Closings(clock);
   const numbers = new Numbers();
   const delay = new OwnDelay(clock);
@@ -117,7 +119,7 @@ export function inProcessMedia(options: InProcessMediaOptions): Media {
       onPlayable() {
         publish.log.began();
         tell('playable', publish, handlers);
-        arrivals.announce(grant.playbackId);
+        arrivals.wake();
       },
       onTargetGrown: () => tell('progress', publish, handlers),
       onFatal: (reason) => listener?.close(grant.token, reason),
@@ -210,7 +212,8 @@ export function inProcessMedia(options: InProcessMediaOptions): Media {
         for (const broadcast of draining) void broadcast.end();
         draining.clear();
         outputs.clear();
-        arrivals.end();
+        isStopped = true;
+        arrivals.wake();
       };
     },
     close(token, reason) {
@@ -261,10 +264,11 @@ export function inProcessMedia(options: InProcessMediaOptions): Media {
       return airing.broadcast.serve(file, query, signal);
     },
     keyFrame: (playbackId) => outputs.get(playbackId)?.broadcast.output.keyFrame(),
-    appears: (playbackId, { timeout, signal }) =>
-      outputs.get(playbackId)?.broadcast.output.isPlayable
-        ? Promise.resolve(true)
-        : arrivals.wait(playbackId, { timeout, signal }),
+    async appears(playbackId, { timeout, signal }) {
+      const attempt = () =>
+        outputs.get(playbackId)?.broadcast.output.isPlayable || (isStopped ? false : undefined);
+      return attempt() ?? arrivals.wait({ attempt, expire: () => false }, { timeout, signal });
+    },
   };
 }
 

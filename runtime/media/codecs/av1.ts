@@ -1,15 +1,8 @@
 import { Bits } from './bits.ts';
-import type { Malformed } from './config.ts';
+import type { Malformed, VideoConfig } from './config.ts';
 
-/** What a decoder configuration says about AV1 video. */
-export interface Av1Config {
-  /** `av01.P.LLT.DD`, AV1 Codec ISO Media File Format Binding, 5. */
-  readonly codec: string;
-  /** Greatest size of a picture, pixels, 1..65536. */
-  readonly width: number;
-  readonly height: number;
-  readonly frameRate: number | undefined;
-}
+/** `codec` is `av01.P.LLT.DD` (AV1 Codec ISO Media File Format Binding, 5), the size the greatest of a picture. */
+export type Av1Config = Pick<VideoConfig, 'codec' | 'width' | 'height' | 'frameRate'>;
 
 /**
  * Reads an AV1CodecConfigurationRecord (AV1 in ISOBMFF 2.3) and the sequence header in it. Malformed input of

@@ -1,16 +1,8 @@
 import { Bits, withoutEmulation } from './bits.ts';
-import type { Malformed } from './config.ts';
+import type { Malformed, VideoConfig } from './config.ts';
 
-/** What a decoder configuration says about H.265 video. */
-export interface HevcConfig {
-  /** RFC 6381 as of ISO/IEC 14496-15 annex E.3: `hvc1.1.6.L93.B0`. */
-  readonly codec: string;
-  /** Pixels after cropping, 1..16384. */
-  readonly width: number;
-  readonly height: number;
-  /** Pictures per second, 1..300, when the SPS says so. */
-  readonly frameRate: number | undefined;
-}
+/** `codec` is that of ISO/IEC 14496-15 annex E.3: `hvc1.1.6.L93.B0`; a side has at most 16384 pixels. */
+export type HevcConfig = Pick<VideoConfig, 'codec' | 'width' | 'height' | 'frameRate'>;
 
 /**
  * Reads an HEVCDecoderConfigurationRecord (ISO/IEC 14496-15 8.3.3.1) and its first SPS. The aspect ratio of

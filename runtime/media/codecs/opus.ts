@@ -1,17 +1,10 @@
-import type { Malformed } from './config.ts';
+import type { AudioConfig, Malformed } from './config.ts';
 
-/** What an identification header says about Opus audio. Its clock is 48 kHz, whatever was recorded. */
-export interface OpusConfig {
-  readonly codec: 'opus';
-  readonly sampleRate: 48_000;
-  /** 1..255. */
-  readonly channels: number;
-  /** Samples at 48 kHz that packets last as a rule; each tells its own by `opusDuration`. */
-  readonly frameLength: 960;
-}
-
-/** Reads the header that begins with `OpusHead` (RFC 7845 5.1). Malformed input gives `{malformed}`. */
-export function parseOpus(header: Uint8Array): OpusConfig | Malformed {
+/**
+ * Reads the header that begins with `OpusHead` (RFC 7845 5.1). The clock is 48 kHz, whatever was recorded; packets last
+ * `frameLength` as a rule, and each tells its own by `opusDuration`. Malformed input gives `{malformed}`.
+ */
+export function parseOpus(header: Uint8Array): Omit<AudioConfig, 'entry'> | Malformed {
   if (header.length < 19) return { malformed: 'it is too short' };
   for (let i = 0; i < 8; i += 1)
     if (header[i] !== 'OpusHead'.charCodeAt(i)) return { malformed: 'it does not begin with OpusHead' };

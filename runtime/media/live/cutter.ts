@@ -1,4 +1,3 @@
-import { writeInit } from '../mp4/init.ts';
 import { OUT_OF_MEMORY } from '../publish/memory-budget.ts';
 import type { Arena } from '../publish/sink.ts';
 import { type OutputConfig, segmentLimit } from './config.ts';
@@ -6,7 +5,13 @@ import { CutRule, NOTHING, SEGMENT, SHORTEST } from './cut-rule.ts';
 import { issues } from './issues.ts';
 import { AUDIO, type Timeline } from './timeline.ts';
 import { AUDIO_TRACK, Track, VIDEO_TRACK } from './track.ts';
-import { type AudioHeader, type Expected, TrackSelection, type VideoHeader } from './track-selection.ts';
+import {
+  type AudioHeader,
+  type Expected,
+  initOf,
+  TrackSelection,
+  type VideoHeader,
+} from './track-selection.ts';
 import type { LiveWindow } from './window.ts';
 
 export interface CutterOptions {
@@ -29,7 +34,7 @@ export class Cutter {
   readonly #options: CutterOptions;
   readonly #video: Track;
   readonly #audio: Track;
-  readonly #lineup: TrackSelection;
+  readonly #selection: TrackSelection;
   readonly #rule: CutRule;
   #lead: Track;
   #isRunning = false;
@@ -57,7 +62,7 @@ export class Cutter {
     this.#video = new Track({ id: VIDEO_TRACK, isVideo: true, arena: video, timescale: 90_000, limit });
     this.#audio = new Track({ id: AUDIO_TRACK, isVideo: false, arena: audio, timescale: 48_000, limit });
     this.#lead = this.#video;
-    this.#lineup = new TrackSelection({ patience: segmentLimit * 1000 });
+    this.#selection = new TrackSelection({ patience: segmentLimit * 1000 });
     this.#rule = new CutRule(options.config);
   }
 
@@ -70,52 +75,48 @@ export class Cutter {
     return this.#end;
   }
 
-  get isVideoEmpty(): boolean {
-    return this.#video.count === 0;
-  }
-
-  get isAudioEmpty(): boolean {
-    return this.#audio.count === 0;
+  /** No sample of the track waits. */
+  isEmpty(track: number): boolean {
+    return (track === AUDIO ? this.#audio : this.#video).count === 0;
   }
 
   /** What the encoder says it will send. */
   expect(expected: Expected): void {
-    this.#lineup.expect(expected);
+    this.#selection.expect(expected);
   }
 
   /** Whether the encoder may still send this track: it has not said otherwise. */
   isAwaited(track: number): boolean {
-    const { expected } = this.#lineup;
+    const { expected } = this.#selection;
     return expected === undefined || (track === AUDIO ? expected.hasAudio : expected.hasVideo);
   }
 
   /** A track comes in a codec that cannot be passed on: it is not waited for. */
   refuse(track: number): void {
-    if (track === AUDIO) this.#lineup.isAudioRefused = true;
-    else this.#lineup.isVideoRefused = true;
+    if (track === AUDIO) this.#selection.isAudioRefused = true;
+    else this.#selection.isVideoRefused = true;
   }
 
   /** A new video header. Returns by how much the video arena moved. */
   configureVideo(header: VideoHeader): number {
     const isChange = this.#hasVideo;
-    this.#lineup.video = header;
-    this.#lineup.isVideoGone = this.#lineup.isVideoRefused = false;
-    if (!isChange) return this.#isRunning ? 0 : this.#dropWaitingVideo();
+    this.#selection.video = header;
+    this.#selection.isVideoGone = this.#selection.isVideoRefused = false;
+    if (!isChange) return this.#isRunning ? 0 : this.#video.dropBefore(Number.POSITIVE_INFINITY);
     return this.#stop(this.#video.count, -1);
   }
 
   /** A new audio header. Returns by how much the audio arena moved. */
   configureAudio(header: AudioHeader): number {
-    this.#lineup.isAudioRefused = false;
+    this.#selection.isAudioRefused = false;
     if (this.#isRunning && this.#hasVideo) {
-      this.#lineup.nextAudio = header;
+      this.#selection.nextAudio = header;
       return 0;
     }
     const held = this.#audio.arena.length;
     if (this.#isRunning) this.#stop(0, -1);
-    else if (this.#lineup.audio !== undefined) {
-      this.#audio.takeAll(-1);
-      this.#audio.forget();
+    else if (this.#selection.audio !== undefined) {
+      this.#audio.dropBefore(Number.POSITIVE_INFINITY);
     }
     this.#useAudio(header);
     return held - this.#audio.arena.length;
@@ -148,7 +149,7 @@ export class Cutter {
     if (!this.#isRunning) this.#consider(now);
     else if (!this.#hasVideo || (isKey && (isGap || this.#isTrackSetStale(time)))) {
       if (!this.#hasVideo) this.#arrival = now;
-      this.#lineup.isVideoGone = false;
+      this.#selection.isVideoGone = false;
       // A gap is not stretched over: viewers go on with what is new, behind a discontinuity.
       this.#stop(track.count - 1, isGap ? dts - wait + Math.round(track.usual) : dts);
       this.#consider(now);
@@ -162,13 +163,19 @@ export class Cutter {
     this.#audioSeen = this.#options.timeline.latest;
     if (this.#isRunning && !this.#hasAudio) {
       // It came late, or came back: the next key frame begins with it.
-      this.#lineup.nextAudio ??= this.#lineup.audio;
-      this.#lineup.isAudioGone = false;
+      this.#selection.nextAudio ??= this.#selection.audio;
+      this.#selection.isAudioGone = false;
       return false;
     }
-    if (this.#lineup.nextAudio !== undefined) return false;
+    if (this.#selection.nextAudio !== undefined) return false;
     if (track.count === 0 && !this.#isRunning && this.#video.count === 0) this.#arrival = now;
-    const dts = this.#audioDts(time);
+    const { timeline } = this.#options;
+    const tolerance = timeline.isStill(AUDIO)
+      ? Number.POSITIVE_INFINITY
+      : timeline.isByArrival(AUDIO)
+        ? 0.3
+        : 0.05;
+    const dts = track.nextDts(time, tolerance);
     let moved = 0;
     if (this.#isRunning && this.#lead === track && dts - track.newest > GAP * track.timescale) {
       const held = track.arena.length;
@@ -178,12 +185,12 @@ export class Cutter {
     if (!track.push(dts, 0, at - moved, end - at, 1)) return this.#flood();
     if (length > 0) track.usual = length;
     if (!this.#isRunning) {
-      this.#lineup.isAudioGone = false;
+      this.#selection.isAudioGone = false;
       this.#consider(now);
     } else if (this.#lead === track || time <= this.#videoSeen + GONE) this.#drain();
     else {
       this.#options.onIssue(issues.videoGone);
-      this.#lineup.isVideoGone = true;
+      this.#selection.isVideoGone = true;
       this.#stop(this.#video.count, -1);
     }
     return true;
@@ -209,22 +216,11 @@ export class Cutter {
     return false;
   }
 
-  /** Accumulated frames, put right when the sender's clock says something else by more than a tolerance. */
-  #audioDts(time: number): number {
-    const { newest, usual, timescale } = this.#audio;
-    const claimed = (time * timescale) / 1000;
-    if (newest < 0) return Math.round(claimed);
-    const isSteady = !this.#options.timeline.isStill(AUDIO);
-    const tolerance = this.#options.timeline.isByArrival(AUDIO) ? 0.3 : 0.05;
-    const isOff = Math.abs(claimed - newest - usual) > tolerance * timescale;
-    return isOff && isSteady ? Math.max(Math.round(claimed), newest + 1) : newest + usual;
-  }
-
   #isTrackSetStale(time: number): boolean {
-    if (this.#lineup.nextAudio !== undefined) return true;
+    if (this.#selection.nextAudio !== undefined) return true;
     if (!this.#hasAudio || time < this.#audioSeen + GONE) return false;
     this.#options.onIssue(issues.audioGone);
-    this.#lineup.isAudioGone = true;
+    this.#selection.isAudioGone = true;
     return true;
   }
 
@@ -232,15 +228,15 @@ export class Cutter {
   #consider(now: number): void {
     const { latest } = this.#options.timeline;
     const hasPicture = this.#video.count > 0;
-    const isMissing = !hasPicture && this.#lineup.awaitsKeyFrame;
-    if (this.#lineup.canBegin(hasPicture, latest)) {
+    const isMissing = !hasPicture && this.#selection.awaitsKeyFrame;
+    if (this.#selection.canBegin(hasPicture, latest)) {
       if (isMissing) {
         this.#options.onIssue(issues.noKeyFrame);
-        this.#lineup.isVideoGone = true;
+        this.#selection.isVideoGone = true;
       }
       this.#begin(now);
       // The sound before the key frame will not be needed.
-    } else if (isMissing) this.#trimAudio(latest - 1000);
+    } else if (isMissing) this.#audio.dropBefore(latest - 1000);
   }
 
   #begin(now: number): void {
@@ -255,31 +251,20 @@ export class Cutter {
       return;
     }
     const hasVideo = this.#video.count > 0;
-    const videoHeader = hasVideo ? this.#lineup.video : undefined;
-    const audioHeader = this.#lineup.isAudioGone ? undefined : this.#lineup.audio;
+    const videoHeader = hasVideo ? this.#selection.video : undefined;
+    const audioHeader = this.#selection.isAudioGone ? undefined : this.#selection.audio;
     this.#hasVideo = hasVideo;
     this.#hasAudio = audioHeader !== undefined;
     this.#lead = hasVideo ? this.#video : this.#audio;
-    if (hasVideo) this.#trimAudio(this.#hasAudio ? this.#video.dts(0) / 90 : Number.POSITIVE_INFINITY);
+    if (hasVideo) this.#audio.dropBefore(this.#hasAudio ? this.#video.dts(0) / 90 : Number.POSITIVE_INFINITY);
     const start = this.#lead.dts(0);
     const time = (start / this.#lead.timescale) * 1000;
     // Never before what is listed: the last sound may outlast the picture by some milliseconds.
     this.#epoch = Math.max(this.#epoch ?? this.#arrival - time, window.wallEnd - time);
-    const audio = audioHeader && { id: this.#audio.id, ...audioHeader };
-    window.begin({
-      bytes: writeInit({
-        video: videoHeader && { id: this.#video.id, timescale: this.#video.timescale, ...videoHeader },
-        audio,
-      }),
-      audio,
-      codecs: [videoHeader?.config.codec, audioHeader?.config.codec].filter((codec) => codec !== undefined),
-      width: videoHeader?.config.width,
-      height: videoHeader?.config.height,
-      frameRate: videoHeader && (videoHeader.config.frameRate ?? this.#lineup.frameRate),
-    });
+    window.begin(initOf(videoHeader, audioHeader, this.#selection.frameRate));
     this.#videoSeen = this.#audioSeen = this.#options.timeline.latest;
     this.#isRunning = true;
-    this.#lineup.settle();
+    this.#selection.settle();
     this.#rule.begin(start, { isFresh: window.isFresh, isAwaited: !window.hasListed });
     this.#cursor = 1;
     this.#delay = this.#hasVideo && this.#hasAudio ? Math.max(0, this.#lead.cts(0)) : 0;
@@ -390,31 +375,16 @@ export class Cutter {
       }
     }
     this.#hasVideo = this.#hasAudio = false;
-    if (this.#lineup.nextAudio !== undefined) this.#useAudio(this.#lineup.nextAudio);
+    if (this.#selection.nextAudio !== undefined) this.#useAudio(this.#selection.nextAudio);
     return held - this.#video.arena.length;
   }
 
   #useAudio(header: AudioHeader): void {
-    this.#lineup.nextAudio = undefined;
+    this.#selection.nextAudio = undefined;
     if (this.#audio.timescale !== header.config.sampleRate) this.#audio.newest = -1;
-    this.#lineup.audio = header;
+    this.#selection.audio = header;
     this.#audio.timescale = header.config.sampleRate;
     this.#audio.usual = header.config.frameLength;
-  }
-
-  #dropWaitingVideo(): number {
-    this.#video.takeAll(-1);
-    return this.#video.forget();
-  }
-
-  /** Lets go of sound that begins before `time` milliseconds. */
-  #trimAudio(time: number): void {
-    const track = this.#audio;
-    const before = (time * track.timescale) / 1000;
-    let taken = 0;
-    while (taken < track.count && track.dts(taken) < before) taken += 1;
-    track.taken = taken;
-    track.forget();
   }
 
   #flood(): boolean {

@@ -345,12 +345,12 @@ export class Ingest implements MediaSink {
 
   /** A message of no use: it lies at the end of its arena, and with it goes what nothing there waits for. */
   #dropVideo(start: number, end: number): void {
-    if (this.#isOver || this.#cutter.isVideoEmpty) this.video.release(end);
+    if (this.#isOver || this.#cutter.isEmpty(VIDEO)) this.video.release(end);
     else this.video.length = start;
   }
 
   #dropAudio(start: number, end: number): void {
-    if (this.#isOver || this.#cutter.isAudioEmpty) this.audio.release(end);
+    if (this.#isOver || this.#cutter.isEmpty(AUDIO)) this.audio.release(end);
     else this.audio.length = start;
   }
 }

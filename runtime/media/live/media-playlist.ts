@@ -38,7 +38,7 @@ export class MediaPlaylist {
   readonly #prefix: string;
   readonly #config: OutputConfig;
   readonly #broadcast: Broadcast;
-  readonly #waiters: Waiters;
+  readonly #waiters: Waiters<LiveAnswer>;
   /** Rendered when first asked for, shared by all who ask before the next part. */
   readonly #rendered = { media: new Rendered(), delta: new Rendered() };
   readonly #report = { version: -1, line: '' };
@@ -130,7 +130,7 @@ export class MediaPlaylist {
     });
   }
 
-  #wait(signal: AbortSignal | undefined, waiter: Waiter): LiveAnswer | Promise<LiveAnswer> {
+  #wait(signal: AbortSignal | undefined, waiter: Waiter<LiveAnswer>): LiveAnswer | Promise<LiveAnswer> {
     const { isFull, patience } = this.#broadcast;
     if (isFull) return busy;
     return this.#waiters.wait(waiter, { timeout: patience, signal });

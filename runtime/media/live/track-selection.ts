@@ -1,4 +1,7 @@
 import type { AudioConfig, VideoConfig } from '../codecs/config.ts';
+import { writeInit } from '../mp4/init.ts';
+import { AUDIO_TRACK, VIDEO_TRACK } from './track.ts';
+import type { NewInit } from './window.ts';
 
 export interface VideoHeader {
   readonly record: Uint8Array;
@@ -7,6 +10,24 @@ export interface VideoHeader {
 export interface AudioHeader {
   readonly record: Uint8Array;
   readonly config: AudioConfig;
+}
+
+/** The init segment of these tracks. `frameRate`: by the encoder's own word. */
+export function initOf(
+  video: VideoHeader | undefined,
+  audio: AudioHeader | undefined,
+  frameRate: number | undefined,
+): NewInit {
+  const sound = audio && { id: AUDIO_TRACK, ...audio };
+  const picture = video && { id: VIDEO_TRACK, timescale: 90_000, ...video };
+  return {
+    bytes: writeInit({ video: picture, audio: sound }),
+    audio: sound,
+    codecs: [video?.config.codec, audio?.config.codec].filter((codec) => codec !== undefined),
+    width: video?.config.width,
+    height: video?.config.height,
+    frameRate: video && (video.config.frameRate ?? frameRate),
+  };
 }
 
 /** What an encoder says it will send. */

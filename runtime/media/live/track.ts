@@ -92,6 +92,24 @@ export class Track implements Run {
       this.until = end > this.newest ? end : this.newest + Math.max(1, Math.round(this.usual));
   }
 
+  /** When the next sample begins, ticks: behind the newest, or at `time` (ms) where that is off by more than `tolerance` seconds. */
+  nextDts(time: number, tolerance: number): number {
+    const { newest, usual, timescale } = this;
+    const claimed = (time * timescale) / 1000;
+    if (newest < 0) return Math.round(claimed);
+    const isOff = Math.abs(claimed - newest - usual) > tolerance * timescale;
+    return isOff ? Math.max(Math.round(claimed), newest + 1) : newest + usual;
+  }
+
+  /** Forgets the samples that begin before `time` milliseconds. Returns by how much the arena moved. */
+  dropBefore(time: number): number {
+    const before = (time * this.timescale) / 1000;
+    let taken = 0;
+    while (taken < this.count && this.dts(taken) < before) taken += 1;
+    this.taken = taken;
+    return this.forget();
+  }
+
   /** Forgets the taken samples and gives their bytes back. Returns by how much the arena moved. */
   forget(): number {
     const count = this.taken;

@@ -1,24 +1,23 @@
 import type { Clock } from '../../../core/ports/clock.ts';
-import type { LiveAnswer } from '../../../core/ports/media.ts';
 
 /** A request that waits for something to be made. */
-export interface Waiter {
+export interface Waiter<T> {
   /** The answer once there is one. Asked after every change. */
-  attempt(): LiveAnswer | undefined;
+  attempt(): T | undefined;
   /** The answer when its time is up. */
-  expire(): LiveAnswer;
+  expire(): T;
 }
 
-interface Waiting extends Waiter {
+interface Waiting<T> extends Waiter<T> {
   due: number;
   cancel(): void;
-  settle(answer: LiveAnswer): void;
+  settle(answer: T): void;
 }
 
 /** Requests that wait. */
-export class Waiters {
+export class Waiters<T> {
   readonly #clock: Clock;
-  readonly #waiting = new Set<Waiting>();
+  readonly #waiting = new Set<Waiting<T>>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -29,13 +28,13 @@ export class Waiters {
   }
 
   /** Waits at most `timeout` milliseconds, and no longer than the viewer does. */
-  wait(waiter: Waiter, options: { timeout: number; signal: AbortSignal | undefined }): Promise<LiveAnswer> {
+  wait(waiter: Waiter<T>, options: { timeout: number; signal: AbortSignal | undefined }): Promise<T> {
     return new Promise((resolve) => {
       const { signal } = options;
       // Nobody reads the answer to a viewer who has gone.
       const onAbort = () => waiting.settle(waiter.expire());
       const due = this.#clock.now() + options.timeout;
-      const waiting: Waiting = {
+      const waiting: Waiting<T> = {
         attempt: () => waiter.attempt(),
         expire: () => waiter.expire(),
         due,
@@ -73,7 +72,7 @@ export class Waiters {
     }
   }
 
-  #arm(waiting: Waiting): void {
+  #arm(waiting: Waiting<T>): void {
     waiting.cancel = this.#clock.at(waiting.due, () => waiting.settle(waiting.expire()));
   }
 }

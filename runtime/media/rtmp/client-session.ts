@@ -4,7 +4,7 @@ import { type AmfValue, encodeAmf0 } from './amf0.ts';
 import { capabilities } from './capabilities.ts';
 import { readCommand } from './command.ts';
 import { messageType } from './message-type.ts';
-import { chunkedSize, writeMessage } from './message-writer.ts';
+import { encodeMessage } from './message-writer.ts';
 import { ProtocolError } from './protocol-error.ts';
 import { HANDSHAKE, ServerMessages } from './server-messages.ts';
 
@@ -185,9 +185,7 @@ export class ClientSession {
   #send(chunkStream: number, { type, body }: { type: number; body: Uint8Array }): void {
     const { chunkSize } = this.#options;
     const streamId = chunkStream === CONTROL ? 0 : this.#streamId;
-    const out = new Uint8Array(chunkedSize(body.length, chunkSize));
-    const end = writeMessage(out, 0, { chunkStream, type, streamId, timestamp: 0, body, chunkSize });
-    this.#options.send(out.subarray(0, end));
+    this.#options.send(encodeMessage({ chunkStream, type, streamId, timestamp: 0, body, chunkSize }));
   }
 }
 

@@ -5,6 +5,12 @@ export function chunkedSize(length: number, chunkSize: number): number {
   return length + 16 + Math.ceil(length / chunkSize) * 5;
 }
 
+/** One message as chunks. */
+export function encodeMessage(message: Message): Uint8Array {
+  const out = new Uint8Array(chunkedSize(message.body.length, message.chunkSize));
+  return out.subarray(0, writeMessage(out, 0, message));
+}
+
 /** Writes one message as chunks into `out` from `start` on and answers the position after it: see `writeChunks`. */
 export function writeMessage(out: Uint8Array, start: number, message: Message): number {
   const { chunkStream, type, streamId, timestamp, body, chunkSize } = message;

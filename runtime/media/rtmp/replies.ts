@@ -1,6 +1,6 @@
 import { type AmfValue, encodeAmf0 } from './amf0.ts';
-import { encodeMessage } from './chunk-writer.ts';
 import { messageType } from './message-type.ts';
+import { encodeMessage, type Message } from './message-writer.ts';
 
 /**
  * Everything the server says after the handshake, as bytes ready to send (RTMP 1.0, sections 5.4 and 7.2).
@@ -10,7 +10,7 @@ import { messageType } from './message-type.ts';
 export const replies = {
   /** What a server says before it answers `connect`: windows, then its chunk size. */
   settings(): Uint8Array {
-    return concat([
+    return Buffer.concat([
       control(messageType.windowAckSize, uint32(windowAckSize)),
       control(messageType.setPeerBandwidth, [...uint32(windowAckSize), DYNAMIC]),
       control(messageType.setChunkSize, uint32(chunkSize)),
@@ -39,7 +39,7 @@ export const replies = {
   /** Stream Begin, and the answers an encoder waits for. `fcPublish`: it asked by FCPublish too. */
   published(streamId: number, fcPublish: boolean): Uint8Array {
     const info = statusInfo('status', 'NetStream.Publish.Start', 'Publishing.');
-    return concat([
+    return Buffer.concat([
       control(messageType.userControl, [0, STREAM_BEGIN, ...uint32(streamId)]),
       ...(fcPublish ? [command(0, ['onFCPublish', 0, null, info])] : []),
       command(streamId, ['onStatus', 0, null, info]),
@@ -48,7 +48,7 @@ export const replies = {
 
   unpublished(streamId: number): Uint8Array {
     const info = statusInfo('status', 'NetStream.Unpublish.Success', 'The publish has ended.');
-    return concat([
+    return Buffer.concat([
       command(0, ['onFCUnpublish', 0, null, info]),
       command(streamId, ['onStatus', 0, null, info]),
     ]);
@@ -80,15 +80,16 @@ const PING_RESPONSE = 7;
 const DYNAMIC = 2;
 
 function control(type: number, body: readonly number[]): Uint8Array {
-  return encodeMessage({ type, csid: 2, streamId: 0, body }, chunkSize);
+  return say({ type, chunkStream: 2, streamId: 0, body: Uint8Array.from(body) });
 }
 
 function command(streamId: number, values: readonly AmfValue[]): Uint8Array {
-  const body = encodeAmf0(values);
-  return encodeMessage(
-    { type: messageType.commandAmf0, csid: streamId === 0 ? 3 : 5, streamId, body },
-    chunkSize,
-  );
+  const chunkStream = streamId === 0 ? 3 : 5;
+  return say({ type: messageType.commandAmf0, chunkStream, streamId, body: encodeAmf0(values) });
+}
+
+function say(message: Omit<Message, 'timestamp' | 'chunkSize'>): Uint8Array {
+  return encodeMessage({ ...message, timestamp: 0, chunkSize });
 }
 
 function statusInfo(level: string, code: string, description: string) {
@@ -97,14 +98,4 @@ function statusInfo(level: string, code: string, description: string) {
 
 function uint32(value: number): number[] {
   return [(value >>> 24) & 0xff, (value >>> 16) & 0xff, (value >>> 8) & 0xff, value & 0xff];
-}
-
-function concat(parts: readonly Uint8Array[]): Uint8Array {
-  const out = new Uint8Array(parts.reduce((length, part) => length + part.length, 0));
-  let at = 0;
-  for (const part of parts) {
-    out.set(part, at);
-    at += part.length;
-  }
-  return out;
 }
