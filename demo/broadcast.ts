@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { type Clip, readFlvFile } from './flv-file.ts';
-import { loopOf } from './loop.ts';
+import { type ClipLoop, loopOf } from './loop.ts';
 import { type Pacer, pacer } from './pacer.ts';
 import { type PublishEnd, type Publisher, PublishRefused, publish } from './publisher.ts';
 
@@ -80,8 +80,8 @@ async function run(
   options: BroadcastOptions,
   { state, signal, onStart }: { state: State; signal: AbortSignal; onStart: () => void },
 ): Promise<PublishEnd> {
-  const { url, clip, chunkSize, retry, log } = options;
-  const cursor = loopOf(clip, { startAt: options.startAt });
+  const { url, chunkSize, retry, log } = options;
+  const cursor = loopOf(options.clip, { startAt: options.startAt });
   const pace = options.pacer ?? pacer();
   const { firstMs = 500, maxMs = 4000 } = typeof retry === 'object' ? retry : {};
   let wait = firstMs;
@@ -113,51 +113,54 @@ async function run(
     if (signal.aborted) await publisher.close({ clean: state.isClean });
     onStart();
     log?.('on air');
-    const leave = pace.join(sender(publisher));
+    const leave = pace.join(sender(publisher, { options, cursor, stats: state.stats }));
     const end = await publisher.closed;
     leave();
     return end;
   }
+}
 
-  function sender(publisher: Publisher): (now: number) => void {
-    const { speed = 1, firstTimestamp = 0, onFrame, loop = true } = options;
-    const { stats } = state;
-    const startedAt = performance.now();
-    if (clip.metadata) publisher.sendMetadata(clip.metadata);
-    if (clip.videoHeader) publisher.sendVideo(clip.videoHeader, firstTimestamp);
-    if (clip.audioHeader) publisher.sendAudio(clip.audioHeader, firstTimestamp);
-    cursor.seekKey();
-    const base = cursor.position;
-    let isWaitingForKey = false;
-    let isDone = false;
-    return (now) => {
-      const until = base + (now - startedAt) * speed;
-      while (cursor.position <= until && !isDone) {
-        if (!loop && cursor.loops > 0) {
-          isDone = true;
-          void publisher.close({ clean: true });
-          return;
-        }
-        const { tag } = cursor;
-        const timestamp = (cursor.position - base + firstTimestamp) % 2 ** 32;
-        const isVideo = tag.type === 'video';
-        if (isVideo && tag.isKey) isWaitingForKey = false;
-        // After a lost picture those that build on it are of no use.
-        const isTaken = isVideo
-          ? !isWaitingForKey && publisher.sendVideo(tag.body, timestamp)
-          : publisher.sendAudio(tag.body, timestamp);
-        if (isTaken) {
-          stats.tags += 1;
-          stats.bytes += tag.body.length;
-          if (isVideo) onFrame?.(cursor.frame, timestamp, performance.timeOrigin + performance.now());
-        } else {
-          stats.dropped += 1;
-          if (isVideo) isWaitingForKey = true;
-        }
-        cursor.advance();
+/** Sends what is due, each time that it is called with the clock. */
+function sender(
+  publisher: Publisher,
+  { options, cursor, stats }: { options: BroadcastOptions; cursor: ClipLoop; stats: Broadcast['stats'] },
+): (now: number) => void {
+  const { clip, speed = 1, firstTimestamp = 0, onFrame, loop = true } = options;
+  const startedAt = performance.now();
+  if (clip.metadata) publisher.sendMetadata(clip.metadata);
+  if (clip.videoHeader) publisher.sendVideo(clip.videoHeader, firstTimestamp);
+  if (clip.audioHeader) publisher.sendAudio(clip.audioHeader, firstTimestamp);
+  cursor.seekKey();
+  const base = cursor.position;
+  let isWaitingForKey = false;
+  let isDone = false;
+  return (now) => {
+    const until = base + (now - startedAt) * speed;
+    while (cursor.position <= until && !isDone) {
+      if (!loop && cursor.loops > 0) {
+        isDone = true;
+        void publisher.close({ clean: true });
+        return;
       }
-    };
-  }
+      const { tag } = cursor;
+      const timestamp = (cursor.position - base + firstTimestamp) % 2 ** 32;
+      const isVideo = tag.type === 'video';
+      if (isVideo && tag.isKey) isWaitingForKey = false;
+      // After a lost picture those that build on it are of no use.
+      const isTaken = isVideo
+        ? !isWaitingForKey && publisher.sendVideo(tag.body, timestamp)
+        : publisher.sendAudio(tag.body, timestamp);
+      if (isTaken) {
+        stats.tags += 1;
+        stats.bytes += tag.body.length;
+        if (isVideo) onFrame?.(cursor.frame, timestamp, performance.timeOrigin + performance.now());
+      } else {
+        stats.dropped += 1;
+        if (isVideo) isWaitingForKey = true;
+      }
+      cursor.advance();
+    }
+  };
 }
 
 const usage = `bun demo/broadcast.ts rtmp://host/live/KEY [options]

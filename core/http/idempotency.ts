@@ -76,10 +76,51 @@ interface StoredAnswer {
  * For one plugin: requests with one path must all go through the same. Where there are several nodes the record says
  * which process runs a request; others wait for it as they would for one of their own, as long as it lives.
  */
-export function idempotent(
-  kit: Pick<Kit, 'caller' | 'clock' | 'log' | 'resources' | 'deployment' | 'use'>,
-  options: { recordsPerAccount?: number } = {},
-): Once {
+export function idempotent(kit: IdempotencyKit, options: { recordsPerAccount?: number } = {}): Once {
+  const { clock } = kit;
+  const attempt = attempter(kit, options);
+  const running = new Map<string, { readonly request: string; readonly end: Promise<void> }>();
+
+  return async (request, options) => {
+    const key = keyOf(request);
+    const caller = kit.caller(request);
+    if (key === undefined) return options.run({ id: uuid(), isRepeat: false, caller });
+    const { pathname, search } = new URL(request.url);
+    const account = options.principal.accountId;
+    const id = hashOf(JSON.stringify([account, request.method, pathname, key]));
+    const content = hashOf(`${search}\n`, await bodyBytes(request));
+
+    const until = clock.now() + patience;
+    for (let other = running.get(id); other; other = running.get(id)) {
+      if (other.request !== content) throw reused();
+      if (!(await endsBy(until, { clock, end: other.end }))) throw stillRunning();
+    }
+    const { promise: end, resolve } = Promise.withResolvers<void>();
+    running.set(id, { request: content, end });
+    try {
+      return await attempt({ id, account, request: content, until, caller }, options);
+    } finally {
+      running.delete(id);
+      resolve();
+    }
+  };
+}
+
+type IdempotencyKit = Pick<Kit, 'caller' | 'clock' | 'log' | 'resources' | 'deployment' | 'use'>;
+
+interface AttemptPlace {
+  readonly id: string;
+  readonly account: string;
+  readonly request: string;
+  readonly until: number;
+  readonly caller: Caller;
+}
+
+/** Runs a request unless its answer is stored, and stores its answer. */
+function attempter(
+  kit: IdempotencyKit,
+  options: { recordsPerAccount?: number },
+): (place: AttemptPlace, options: OnceOptions) => Promise<Response> {
   const { clock, log, resources } = kit;
   const { nodes } = kit.deployment;
   const { isAlone, node } = kit.deployment;
@@ -90,8 +131,6 @@ export function idempotent(
     count: (account) => resources.count(kind, { account }),
     full: tooMany,
   });
-  const running = new Map<string, { readonly request: string; readonly end: Promise<void> }>();
-
   const write = (memory: Memory, place: Omit<StoredResource, 'body'>) =>
     resources.write({ rows: [{ ...rowOf(place), body: JSON.stringify(memory) }], events: [] });
 
@@ -102,10 +141,7 @@ export function idempotent(
   };
   const pause = () => new Promise<void>((resolve) => clock.at(clock.now() + poll, resolve));
 
-  const attempt = async (
-    place: { id: string; account: string; request: string; until: number; caller: Caller },
-    options: OnceOptions,
-  ): Promise<Response> => {
+  const attempt = async (place: AttemptPlace, options: OnceOptions): Promise<Response> => {
     const { id, account, request, until, caller } = place;
     const stored = await resources.get(kind, id, { isPlain: true });
     const isFresh = stored !== undefined && !isExpired(stored, clock.now());
@@ -154,30 +190,7 @@ export function idempotent(
       throw error;
     }
   };
-
-  return async (request, options) => {
-    const key = keyOf(request);
-    const caller = kit.caller(request);
-    if (key === undefined) return options.run({ id: uuid(), isRepeat: false, caller });
-    const { pathname, search } = new URL(request.url);
-    const account = options.principal.accountId;
-    const id = hashOf(JSON.stringify([account, request.method, pathname, key]));
-    const content = hashOf(`${search}\n`, await bodyBytes(request));
-
-    const until = clock.now() + patience;
-    for (let other = running.get(id); other; other = running.get(id)) {
-      if (other.request !== content) throw reused();
-      if (!(await endsBy(until, { clock, end: other.end }))) throw stillRunning();
-    }
-    const { promise: end, resolve } = Promise.withResolvers<void>();
-    running.set(id, { request: content, end });
-    try {
-      return await attempt({ id, account, request: content, until, caller }, options);
-    } finally {
-      running.delete(id);
-      resolve();
-    }
-  };
+  return attempt;
 }
 
 /** For a request whose answer held a secret, when it comes again. */

@@ -1,4 +1,5 @@
 import type { Log } from '../../core/base/log.ts';
+import { sideBySide } from '../../core/base/side-by-side.ts';
 import type { Clock } from '../../core/ports/clock.ts';
 import type { LoggedEvent, Store } from '../../core/ports/store.ts';
 import type { EventHub } from './events.ts';
@@ -20,7 +21,7 @@ const beforeAll = -1;
  * succeeds or the log has forgotten the event; the stored place stays before it. Returns the stop.
  */
 export async function react(options: ReactOptions): Promise<() => Promise<void>> {
-  const { store, plugin, clock, log, watch } = options;
+  const { store, plugin } = options;
   const consumer = `reactions/${plugin}`;
   // An engine that lost its last writes may have kept a place beyond the log's end, where other events come now.
   const [place, end] = [await store.events.cursor(consumer), await store.events.last()];
@@ -31,125 +32,154 @@ export async function react(options: ReactOptions): Promise<() => Promise<void>>
     position = end || beforeAll;
     await store.events.advance(consumer, position);
   }
-  let stored = place === 0 ? position : place;
-  const held = new Map<string, Held>();
-  let isStopped = false;
-  let running: Promise<void> | undefined;
-  let isWanted = true;
+  const reader = new ReactionReader(options, { position, stored: place === 0 ? position : place });
+  const unsubscribe = options.hub.subscribe(() => reader.wake());
+  reader.wake();
+  return () => {
+    unsubscribe();
+    return reader.stop();
+  };
+}
+
+class ReactionReader {
+  readonly #options: ReactOptions;
+  /** Of the last event that was read. */
+  #position: number;
+  /** The place as it is in the store. */
+  #stored: number;
+  /** By stream. */
+  readonly #held = new Map<string, Held>();
+  #isStopped = false;
+  #running: Promise<void> | undefined;
+  #isWanted = true;
   /** The log could not be read or the place not be stored: nothing is done before the next try. */
-  let isBlocked = false;
-  let isRetryDue = false;
-  let cancelRetry: (() => void) | undefined;
+  #isBlocked = false;
+  #isRetryDue = false;
+  #cancelRetry: (() => void) | undefined;
+
+  constructor(options: ReactOptions, { position, stored }: { position: number; stored: number }) {
+    this.#options = options;
+    this.#position = position;
+    this.#stored = stored;
+  }
+
+  wake(): void {
+    this.#isWanted = true;
+    if (this.#running || this.#isBlocked || this.#isStopped) return;
+    const { log, plugin } = this.#options;
+    this.#running = this.#drain()
+      .catch((error: unknown) => {
+        if (this.#isStopped) return;
+        this.#isBlocked = true;
+        log.error('the event log could not be read; trying again', { plugin, error });
+      })
+      .then(() => {
+        this.#running = undefined;
+        if (this.#isStopped) return;
+        if (this.#isBlocked || this.#held.size > 0) this.#retryLater();
+        // An event may have come after the last look at the log.
+        if (this.#isWanted) this.wake();
+      });
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    this.#cancelRetry?.();
+    await this.#running;
+    // Another node goes on with them.
+    this.#options.watch.failing(this.#options.plugin, 0);
+  }
+
+  async #drain(): Promise<void> {
+    const { events: log } = this.#options.store;
+    while (this.#isWanted && !this.#isStopped) {
+      this.#isWanted = false;
+      if (this.#isRetryDue) {
+        this.#isRetryDue = false;
+        // All of them, so that none is still under way when it is tried again.
+        await sideBySide([...this.#held], ([stream, one]) => this.#resume(stream, one));
+        if (this.#isStopped) return;
+        await this.#storePlace();
+      }
+      while (this.#held.size < mostHeld && !this.#isRetryDue) {
+        const events = await log.after(this.#position, { limit: batch });
+        if (events.length === 0 || this.#isStopped) break;
+        const free = [...byStream(events)].filter(([stream]) => !this.#held.has(stream));
+        await Promise.all(free.map(([stream, own]) => this.#reactInOrder(stream, own)));
+        if (this.#isStopped) return;
+        this.#position = events[events.length - 1].position;
+        await this.#storePlace();
+      }
+    }
+  }
 
   /** Events of one stream. At one that fails the stream is held. */
-  const reactInOrder = async (stream: string, events: readonly LoggedEvent[]) => {
+  async #reactInOrder(stream: string, events: readonly LoggedEvent[]): Promise<void> {
+    const { reactions, plugin, watch } = this.#options;
     for (const event of events) {
-      if (isStopped) return;
-      const { [event.type]: own = options.reactions['*'] } = options.reactions;
+      if (this.#isStopped) return;
+      const { [event.type]: own = reactions['*'] } = reactions;
       if (!own) continue;
       const ended = watch.began(plugin, event);
       try {
         await own(event);
       } catch (error) {
-        hold(stream, { event, error });
+        this.#hold(stream, { event, error });
         return;
       } finally {
         ended();
       }
     }
-    held.delete(stream);
-  };
-  const hold = (stream: string, { event, error }: { event: LoggedEvent; error: unknown }) => {
+    this.#held.delete(stream);
+  }
+
+  #hold(stream: string, { event, error }: { event: LoggedEvent; error: unknown }): void {
+    const { log, plugin, watch } = this.#options;
     const { id, account, position: at } = event;
-    const before = held.get(stream);
+    const before = this.#held.get(stream);
     const tries = before?.position === at ? before.tries + 1 : 1;
-    held.set(stream, { account, position: at, tries });
+    this.#held.set(stream, { account, position: at, tries });
     watch.failed(plugin);
     // The first time and then ever more rarely: it may fail for a day.
-    if (isStopped || (tries & (tries - 1)) !== 0) return;
+    if (this.#isStopped || (tries & (tries - 1)) !== 0) return;
     log.error('a reaction failed; trying again', { plugin, event: id, tries, error });
-  };
+  }
+
   /** Goes on with a stream that is held, up to where the others are. */
-  const resume = async (stream: string, { account, position: from }: Held) => {
+  async #resume(stream: string, { account, position: from }: Held): Promise<void> {
     // The one that failed comes alone: it may fail for long, and each reading is work for this thread.
-    for (let last = from - 1, limit = 1; last < position; limit = batch) {
-      const page = await store.events.after(last, { account, limit });
-      const own = page.filter((event) => streamOf(event) === stream && event.position <= position);
-      await reactInOrder(stream, own);
-      if (isStopped || held.has(stream)) return;
+    for (let last = from - 1, limit = 1; last < this.#position; limit = batch) {
+      const page = await this.#options.store.events.after(last, { account, limit });
+      const own = page.filter((event) => streamOf(event) === stream && event.position <= this.#position);
+      await this.#reactInOrder(stream, own);
+      if (this.#isStopped || this.#held.has(stream)) return;
       if (page.length < limit) return;
       last = page[page.length - 1].position;
       // Until it has caught up.
-      held.set(stream, { account, position: last + 1, tries: 0 });
+      this.#held.set(stream, { account, position: last + 1, tries: 0 });
     }
-    held.delete(stream);
-  };
-  const storePlace = async () => {
-    watch.failing(plugin, held.size);
-    const first = Math.min(position + 1, ...[...held.values()].map((one) => one.position));
+    this.#held.delete(stream);
+  }
+
+  async #storePlace(): Promise<void> {
+    const { store, plugin, watch } = this.#options;
+    watch.failing(plugin, this.#held.size);
+    const first = Math.min(this.#position + 1, ...[...this.#held.values()].map((one) => one.position));
     const place = first - 1 || beforeAll;
-    if (place === stored) return;
-    await store.events.advance(consumer, place);
-    stored = place;
-  };
-  const drain = async () => {
-    while (isWanted && !isStopped) {
-      isWanted = false;
-      if (isRetryDue) {
-        isRetryDue = false;
-        // All of them, so that none is still under way when it is tried again.
-        const ends = await Promise.allSettled([...held].map(([stream, one]) => resume(stream, one)));
-        const failed = ends.find((end) => end.status === 'rejected');
-        if (failed) throw failed.reason;
-        if (isStopped) return;
-        await storePlace();
-      }
-      while (held.size < mostHeld && !isRetryDue) {
-        const events = await store.events.after(position, { limit: batch });
-        if (events.length === 0 || isStopped) break;
-        const free = [...byStream(events)].filter(([stream]) => !held.has(stream));
-        await Promise.all(free.map(([stream, own]) => reactInOrder(stream, own)));
-        if (isStopped) return;
-        position = events[events.length - 1].position;
-        await storePlace();
-      }
-    }
-  };
-  const wake = () => {
-    isWanted = true;
-    if (running || isBlocked || isStopped) return;
-    running = drain()
-      .catch((error: unknown) => {
-        if (isStopped) return;
-        isBlocked = true;
-        log.error('the event log could not be read; trying again', { plugin, error });
-      })
-      .then(() => {
-        running = undefined;
-        if (isStopped) return;
-        if (isBlocked || held.size > 0) retryLater();
-        // An event may have come after the last look at the log.
-        if (isWanted) wake();
-      });
-  };
-  const retryLater = () => {
-    cancelRetry ??= clock.at(clock.now() + retryDelay, () => {
-      cancelRetry = undefined;
-      isBlocked = false;
-      isRetryDue = true;
-      wake();
+    if (place === this.#stored) return;
+    await store.events.advance(`reactions/${plugin}`, place);
+    this.#stored = place;
+  }
+
+  #retryLater(): void {
+    const { clock } = this.#options;
+    this.#cancelRetry ??= clock.at(clock.now() + retryDelay, () => {
+      this.#cancelRetry = undefined;
+      this.#isBlocked = false;
+      this.#isRetryDue = true;
+      this.wake();
     });
-  };
-  const unsubscribe = options.hub.subscribe(wake);
-  wake();
-  return async () => {
-    isStopped = true;
-    unsubscribe();
-    cancelRetry?.();
-    await running;
-    // Another node goes on with them.
-    watch.failing(plugin, 0);
-  };
+  }
 }
 
 /** A stream that waits at an event whose reaction failed. */

@@ -31,7 +31,7 @@ import type { Readiness } from '../http/health.ts';
 import type { OpenApi } from '../http/openapi/document.ts';
 import { nodePresence } from '../nodes/node.ts';
 import { knownNodes, type RunningNodes } from '../nodes/nodes.ts';
-import { type OrderRunner, orderRunner } from '../nodes/orders.ts';
+import { OrderRunner } from '../nodes/orders.ts';
 import { type EngineWatch, engineWatch } from './engine-watch.ts';
 import { Kits, resourcesOf } from './kits.ts';
 import { blamed, Lifetime } from './lifetime.ts';
@@ -103,7 +103,7 @@ export async function boot(options: BootOptions): Promise<Booted> {
       ...{ app, internal, document, deployment, nodes, stop, peers: known },
       plugins: plan.map(({ plugin }) => plugin),
       lines: (notes) => life.lines(notes),
-      takeOrder: orders.take,
+      takeOrder: (order) => orders.take(order),
       jobsRunning: () => workers.allRunning,
       setUnready: () => {
         isReady = false;
@@ -202,12 +202,13 @@ async function startNode(
     },
     onEnd: onFatal,
   });
-  life.atStop('node', nodes.stop);
-  const orders = orderRunner({
-    ...{ plan, kits, store, clock, own: { id, incarnation }, isGone: nodes.isGone, log },
+  life.atStop('node', () => nodes.stop());
+  const orders = new OrderRunner({
+    ...{ plan, kits, store, clock, own: { id, incarnation }, log },
+    isGone: (process) => nodes.isGone(process),
     send: options.sendOrder ?? ((order, to) => runtime.sendOrder(order, to)),
   });
-  life.atStop('orders', orders.stop);
+  life.atStop('orders', () => orders.stop());
   const kinds = plan.flatMap(({ plugin, config }) =>
     Object.entries(plugin.effects ?? {}).map(
       ([kind, effect]) => jobKind(kind, { effect, config, kit: () => kits.of(plugin.id) }).kind,
@@ -239,8 +240,8 @@ async function startNode(
     // Without the role they claim nothing: what steps here ask for is done by others.
     work: workers,
     ...(options.probe && { probe: options.probe }),
-    runOrders: orders.run,
-    takeOrder: orders.take,
+    runOrders: (list) => orders.run(list),
+    takeOrder: (order) => orders.take(order),
   });
   life.atStop('actors', () => runtime.stop());
   const eventTypes = plan.flatMap(({ plugin }) => Object.keys(plugin.emits ?? {}));

@@ -1,15 +1,14 @@
 import { Fault } from '../../core/base/fault.ts';
 import type { Log } from '../../core/base/log.ts';
-import type { AskNode, KnownNode, LostNode, NodeRequest, Nodes } from '../../core/plugin/nodes.ts';
+import type { AskNode, KnownNode, LostNode, NodeInfo, NodeRequest, Nodes } from '../../core/plugin/nodes.ts';
 import type { Clock } from '../../core/ports/clock.ts';
 import type { Store, StoredResource } from '../../core/ports/store.ts';
+import { type Heard, LostNodes } from './lost-nodes.ts';
 import type { NodePresence } from './node.ts';
-import { infoOf, type NodeRow, nodeKind, nodeRowOf, nodeWrite } from './node-row.ts';
+import { infoOf, nodeKind, nodeRowOf } from './node-row.ts';
 
 /** Nodes that are watched, with those that died within the last day. */
 const maxNodes = 1000;
-/** How long a node that died is remembered, ms. */
-const lostKept = 24 * 3_600_000;
 /** How long another node may take to answer, where nothing else is said, ms. */
 const answerTimeout = 5000;
 
@@ -23,196 +22,182 @@ const answerTimeout = 5000;
  * `tell` tell everybody whom they fed, again and again until that succeeded.
  */
 export function knownNodes(options: KnownNodesOptions): RunningNodes {
-  const { presence, store, clock, log, timeout, isAlone } = options;
-  const { id: ownId, incarnation: own } = presence.info;
-  const looksPerBeat = isAlone ? 1 : 2;
-  const interval = Math.floor(timeout / 3 / looksPerBeat);
-  let rounds = 0;
-  const heard = new Map<string, Heard>();
+  return new KnownNodes(options);
+}
+
+class KnownNodes implements RunningNodes {
+  readonly #options: KnownNodesOptions;
+  readonly #ownId: string;
+  readonly #incarnation: string;
+  readonly #heard = new Map<string, Heard>();
+  readonly #lost: LostNodes;
+  #rounds = 0;
   /** Since when this process has seen without a gap, and when it saw last. */
-  let seesSince = clock.now();
-  let sawAt = clock.now();
-  let hasFailed = false;
-  let isTold = false;
-  let watches = false;
-  /** Node ids whose loss is being announced, and incarnations that this process declared dead. */
-  const telling = new Set<string>();
-  const declared = new Set<string>();
-  let cancel = () => {};
-  let isStopped = false;
+  #seesSince: number;
+  #sawAt: number;
+  #hasFailed = false;
+  #watches = false;
+  #isStopped = false;
+  #cancel = () => {};
 
-  const note = (stored: StoredResource): Heard => {
-    const before = heard.get(stored.id);
-    const isNews = before?.revision !== stored.revision;
-    const { revision, createdAt } = stored;
-    const now = { row: nodeRowOf(stored), revision, createdAt, at: isNews ? clock.now() : before.at };
-    heard.set(stored.id, now);
-    return now;
-  };
-  /** As of the last look: while the store cannot be read no node counts as silent. */
-  const isSilent = ({ at }: Heard) => sawAt - Math.max(at, seesSince) > timeout;
-  const known = (id: string, one: Heard): KnownNode => ({
-    ...infoOf(id, one.row),
-    isAlive: id === ownId ? one.row.incarnation === own : one.row.lostAt === undefined && !isSilent(one),
-    heardAt: one.at,
-  });
-  const ownNode = (): KnownNode => ({ ...presence.info, isAlive: true, heardAt: clock.now() });
-  const rows = () => store.resources.list(nodeKind, { limit: maxNodes });
-  const read = async (id: string): Promise<Heard | undefined> => {
-    const stored = await store.resources.get(nodeKind, id);
-    return stored && note(stored);
-  };
+  constructor(options: KnownNodesOptions) {
+    this.#options = options;
+    ({ id: this.#ownId, incarnation: this.#incarnation } = options.presence.info);
+    this.#seesSince = this.#sawAt = options.clock.now();
+    this.#lost = new LostNodes({ ...options, read: (id) => this.#read(id) });
+    this.#schedule();
+  }
 
-  const lostOf = (id: string, before?: NodePresence['former']): LostNode => ({
-    id,
-    async lastSigns() {
-      const now = await store.resources.get(nodeKind, id);
-      const row = now && nodeRowOf(now);
-      return (incarnation) => {
-        if (incarnation === own) return undefined;
-        // Another process may have taken this node's own id since.
-        if (row?.incarnation === incarnation) return row.lostAt === undefined ? undefined : row.aliveAt;
-        if (before) return incarnation === before.incarnation ? before.last : before.before;
-        // Former processes of this id are gone.
-        return row?.former?.aliveAt ?? 0;
-      };
-    },
-  });
-  const tellFormer = async () => {
-    if (isTold || telling.has(ownId)) return;
-    telling.add(ownId);
-    try {
-      if (presence.former) await options.tell(lostOf(ownId, presence.former));
-    } finally {
-      telling.delete(ownId);
+  get own(): NodeInfo {
+    return this.#options.presence.info;
+  }
+
+  async find(id: string): Promise<KnownNode | undefined> {
+    if (id === this.#ownId) return this.#ownNode();
+    if (this.#options.isAlone) return undefined;
+    const one = this.#heard.get(id) ?? (await this.#read(id));
+    return one && this.#known(id, one);
+  }
+
+  async list(): Promise<readonly KnownNode[]> {
+    if (this.#options.isAlone) return [this.#ownNode()];
+    if (this.#heard.size === 0) await this.#look();
+    const all = [...this.#heard].map(([id, one]) => this.#known(id, one));
+    return all.sort((a, b) => (a.id < b.id ? -1 : 1));
+  }
+
+  async request(id: string, path: string, given: NodeRequest): Promise<Response> {
+    const { ask, clock } = this.#options;
+    const node = await this.find(id);
+    if (!node?.isAlive || node.url === undefined || !ask) throw unreachable(id);
+    return inTime(ask, { node, path, given, clock });
+  }
+
+  async isGone({ node, incarnation }: { node: string; incarnation: string }): Promise<boolean> {
+    if (node === this.#ownId) return incarnation !== this.#incarnation;
+    const now = this.#options.isAlone ? undefined : await this.#read(node);
+    return now?.row.incarnation !== incarnation || now.row.lostAt !== undefined;
+  }
+
+  tellFormer(): Promise<void> {
+    return this.#lost.tellFormer();
+  }
+
+  watch(): void {
+    this.#watches = !this.#options.isAlone;
+    if (this.#watches) this.#watch();
+  }
+
+  async stop(): Promise<void> {
+    const { presence, isAlone, log } = this.#options;
+    this.#isStopped = true;
+    this.#cancel();
+    if (isAlone) return;
+    await presence
+      .leave()
+      .catch((error: unknown) => log.warn('the other nodes were not informed of the stop', { error }));
+  }
+
+  #schedule(): void {
+    const { clock, log, timeout, isAlone } = this.#options;
+    const interval = Math.floor(timeout / 3 / looksPerBeat(isAlone));
+    this.#cancel = clock.at(clock.now() + interval, () => {
+      this.#round()
+        .catch((error: unknown) => {
+          // Once for each outage.
+          if (!this.#hasFailed)
+            log.error('the heartbeat could not be written, or those of the other nodes not be read', {
+              error,
+            });
+          this.#hasFailed = true;
+        })
+        .finally(() => !this.#isStopped && this.#schedule());
+    });
+  }
+
+  async #round(): Promise<void> {
+    const { presence, clock, timeout, isAlone, onEnd } = this.#options;
+    this.#rounds += 1;
+    if (this.#hasFailed || this.#rounds % looksPerBeat(isAlone) === 0) {
+      const end = await presence.beat();
+      if (end !== undefined) {
+        this.#isStopped = true;
+        return onEnd(end);
+      }
     }
-    isTold = true;
-    presence.settled();
-  };
-  /** False: the row is another by now. */
-  const change = async (id: string, one: Heard, row: NodeRow | null): Promise<boolean> => {
-    const { createdAt, revision } = one;
-    const write = { at: clock.now(), rows: [nodeWrite(id, { row, createdAt, revision })], events: [] };
-    return (await store.write(write)).outcome === 'ok';
-  };
-  const settle = async (id: string) => {
-    if (telling.has(id)) return;
-    telling.add(id);
-    try {
-      await options.tell(lostOf(id));
-      const now = await read(id);
-      if (now?.row.lostAt === undefined) return;
-      if (await change(id, now, { ...now.row, isSettled: true })) declared.delete(now.row.incarnation);
-    } finally {
-      telling.delete(id);
+    if (isAlone) {
+      this.#hasFailed = false;
+      return;
     }
-  };
-  const see = async (id: string, one: Heard) => {
-    const { lostAt, isSettled, incarnation, aliveAt } = one.row;
-    if (lostAt === undefined) {
-      if (!isSilent(one)) return;
-      if (!(await change(id, one, { ...one.row, lostAt: clock.now() }))) return;
-      log.warn('a node is dead; its broadcasts continue on other nodes', { node: id, incarnation, aliveAt });
-      declared.add(incarnation);
-      await settle(id);
-    } else if (!isSettled) {
-      // The node that declared it dead settles it, unless that one has died too; one that left by itself any node settles.
-      if (declared.has(incarnation) || sawAt - one.at > timeout) await settle(id);
-    } else if (clock.now() - lostAt > lostKept) await change(id, one, null);
-  };
+    await this.#look();
+    // What it did not see for as long as two beats it does not hold against others.
+    if (this.#hasFailed || clock.now() - this.#sawAt > (2 * timeout) / 3) this.#seesSince = clock.now();
+    this.#hasFailed = false;
+    this.#sawAt = clock.now();
+    if (this.#watches) this.#watch();
+  }
 
-  const look = async () => {
-    const found = await rows();
-    for (const one of found) note(one);
+  async #look(): Promise<void> {
+    const found = await this.#options.store.resources.list(nodeKind, { limit: maxNodes });
+    for (const one of found) this.#note(one);
     const there = new Set(found.map(({ id }) => id));
-    for (const id of heard.keys()) if (!there.has(id)) heard.delete(id);
-  };
-  /** Seeing to one node must not keep this one from beating: it may take as long as the actors do not answer. */
-  const watch = () => {
-    const work: Promise<void>[] = [tellFormer()];
-    if (options.declares) {
-      for (const [id, one] of heard) if (id !== ownId) work.push(see(id, one));
+    for (const id of this.#heard.keys()) if (!there.has(id)) this.#heard.delete(id);
+  }
+
+  /** Settling one node must not keep this one from beating: it may take as long as the actors do not answer. */
+  #watch(): void {
+    const { declares, log } = this.#options;
+    const work: Promise<void>[] = [this.tellFormer()];
+    if (declares) {
+      for (const [id, one] of this.#heard) {
+        if (id === this.#ownId) continue;
+        const silence = {
+          isSilent: this.#isSilent(one),
+          isLong: this.#sawAt - one.at > this.#options.timeout,
+        };
+        work.push(this.#lost.see(id, one, silence));
+      }
     }
     for (const one of work) {
       one.catch((error: unknown) => log.warn('a lost node could not be settled; trying again', { error }));
     }
-  };
-  const round = async () => {
-    rounds += 1;
-    if (hasFailed || rounds % looksPerBeat === 0) {
-      const end = await presence.beat();
-      if (end !== undefined) {
-        isStopped = true;
-        return options.onEnd(end);
-      }
-    }
-    if (isAlone) {
-      hasFailed = false;
-      return;
-    }
-    await look();
-    // What it did not see for as long as two beats it does not hold against others.
-    if (hasFailed || clock.now() - sawAt > (2 * timeout) / 3) seesSince = clock.now();
-    hasFailed = false;
-    sawAt = clock.now();
-    if (watches) watch();
-  };
-  const schedule = () => {
-    cancel = clock.at(clock.now() + interval, () => {
-      round()
-        .catch((error: unknown) => {
-          // Once for each outage.
-          if (!hasFailed)
-            log.error('the heartbeat could not be written, or those of the other nodes not be read', {
-              error,
-            });
-          hasFailed = true;
-        })
-        .finally(() => !isStopped && schedule());
-    });
-  };
-  schedule();
+  }
 
-  return {
-    get own() {
-      return presence.info;
-    },
-    async find(id) {
-      if (id === ownId) return ownNode();
-      if (isAlone) return undefined;
-      const one = heard.get(id) ?? (await read(id));
-      return one && known(id, one);
-    },
-    async list() {
-      if (isAlone) return [ownNode()];
-      if (heard.size === 0) await look();
-      const all = [...heard].map(([id, one]) => known(id, one));
-      return all.sort((a, b) => (a.id < b.id ? -1 : 1));
-    },
-    async request(id, path, given) {
-      const node = await this.find(id);
-      if (!node?.isAlive || node.url === undefined || !options.ask) throw unreachable(id);
-      return inTime(options.ask, { node, path, given, clock });
-    },
-    async isGone({ node, incarnation }) {
-      if (node === ownId) return incarnation !== own;
-      const now = isAlone ? undefined : await read(node);
-      return now?.row.incarnation !== incarnation || now.row.lostAt !== undefined;
-    },
-    tellFormer,
-    watch() {
-      watches = !isAlone;
-      if (watches) watch();
-    },
-    async stop() {
-      isStopped = true;
-      cancel();
-      if (isAlone) return;
-      await presence
-        .leave()
-        .catch((error: unknown) => log.warn('the other nodes were not informed of the stop', { error }));
-    },
-  };
+  async #read(id: string): Promise<Heard | undefined> {
+    const stored = await this.#options.store.resources.get(nodeKind, id);
+    return stored && this.#note(stored);
+  }
+
+  #note(stored: StoredResource): Heard {
+    const before = this.#heard.get(stored.id);
+    const { revision, createdAt } = stored;
+    const at = before?.revision === revision ? before.at : this.#options.clock.now();
+    const now = { row: nodeRowOf(stored), revision, createdAt, at };
+    this.#heard.set(stored.id, now);
+    return now;
+  }
+
+  /** As of the last look: while the store cannot be read no node counts as silent. */
+  #isSilent({ at }: Heard): boolean {
+    return this.#sawAt - Math.max(at, this.#seesSince) > this.#options.timeout;
+  }
+
+  #known(id: string, one: Heard): KnownNode {
+    const { incarnation, lostAt } = one.row;
+    const isAlive =
+      id === this.#ownId ? incarnation === this.#incarnation : lostAt === undefined && !this.#isSilent(one);
+    return { ...infoOf(id, one.row), isAlive, heardAt: one.at };
+  }
+
+  #ownNode(): KnownNode {
+    const { presence, clock } = this.#options;
+    return { ...presence.info, isAlive: true, heardAt: clock.now() };
+  }
+}
+
+/** Others are looked at twice as often as this node beats. */
+function looksPerBeat(isAlone: boolean): number {
+  return isAlone ? 1 : 2;
 }
 
 export interface RunningNodes extends Nodes {
@@ -239,14 +224,6 @@ export interface KnownNodesOptions {
   tell(lost: LostNode): Promise<void>;
   /** This process must end. */
   onEnd(reason: string): void;
-}
-
-interface Heard {
-  readonly row: NodeRow;
-  readonly revision: number;
-  readonly createdAt: number;
-  /** When this process saw the row change, by its own clock. */
-  readonly at: number;
 }
 
 function unreachable(id: string, cause?: unknown): Fault {

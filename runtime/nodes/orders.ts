@@ -1,5 +1,5 @@
 import type { Log } from '../../core/base/log.ts';
-import type { Kit, Plugin, Stop } from '../../core/plugin/plugin.ts';
+import type { Kit, Plugin } from '../../core/plugin/plugin.ts';
 import type { Clock } from '../../core/ports/clock.ts';
 import type { Order, Store } from '../../core/ports/store.ts';
 
@@ -9,53 +9,100 @@ const orderRetry = 1000;
 const maxWaiting = 10_000;
 
 /**
- * Sees to it that orders are carried out: those for this process at once, those for another living one by handing them
- * to `send`, again and again until that succeeds. What is for a process that has ended is dropped: its connections and
- * playlists are gone. Seen-to orders are acknowledged.
+ * Carries out orders: those for this process at once, those for another living one by handing them to `send`, again and
+ * again until that succeeds. An order for a process that has ended is dropped: its connections and playlists are gone.
+ * Orders that are done are acknowledged.
  */
-export function orderRunner(options: OrderRunnerOptions): OrderRunner {
-  const { own, store, clock, log } = options;
-  const handlers = new Map(
-    options.plan.flatMap(({ plugin }) =>
-      Object.entries(plugin.orders ?? {}).map(([type, run]) => [type, { plugin, run }] as const),
-    ),
-  );
-  const waiting = new Map<string, Waiting>();
-  let cancel: Stop | undefined;
-  let isWorking = false;
-  let isWanted = false;
-  let isStopped = false;
+export class OrderRunner {
+  readonly #options: OrderRunnerOptions;
+  readonly #handlers: ReadonlyMap<string, Handler>;
+  readonly #waiting = new Map<string, Waiting>();
+  #cancel: (() => void) | undefined;
+  #isWorking = false;
+  #isWanted = false;
+  #isStopped = false;
 
-  /** Throws what the handler throws. */
-  const carryOut = (order: Order): void => {
-    const handler = handlers.get(order.type);
-    const kit = handler && options.kits.find(handler.plugin.id);
-    if (handler && kit) handler.run(JSON.parse(order.body) as never, kit);
-    else log.warn('an order has no handler and is dropped', { order: order.type });
-  };
-  const isHere = (to: Address | undefined) =>
-    to === undefined || (to.node === own.id && to.incarnation === own.incarnation);
-  const acknowledge = (orders: readonly Order[]) => {
-    if (orders.length === 0) return;
-    store
-      .acknowledge(orders.map(({ id }) => id))
-      .catch((error: unknown) => log.warn('orders could not be acknowledged', { error }));
-  };
-  const seeTo = async ({ order, to }: Waiting): Promise<void> => {
-    if (to === undefined || isHere(to)) carryOut(order);
-    else if (options.send && !(await options.isGone(to))) await options.send(order, to);
-  };
+  constructor(options: OrderRunnerOptions) {
+    this.#options = options;
+    this.#handlers = new Map(
+      options.plan.flatMap(({ plugin }) =>
+        Object.entries(plugin.orders ?? {}).map(([type, run]) => [type, { plugin, run }] as const),
+      ),
+    );
+  }
+
+  /** Orders of committed steps. */
+  run(orders: readonly Order[]): void {
+    const done: Order[] = [];
+    for (const order of orders) {
+      const to = addressOf(order);
+      if (!this.#isHere(to)) {
+        // Of a former process of this node there is nothing left.
+        if (to?.node === this.#options.own.id) done.push(order);
+        else this.#put(order, to, 0);
+        continue;
+      }
+      try {
+        this.#carryOut(order);
+        done.push(order);
+      } catch (error) {
+        // The step that gave it is committed: its caller must not fail.
+        this.#options.log.error('an order failed; trying again', { order: order.type, error });
+        this.#wait(order, to, 1);
+        this.#retryLater();
+      }
+    }
+    this.#acknowledge(done);
+  }
+
+  /** One that another node sent, which acknowledges it. One that is not for this process is dropped. */
+  take(order: Order): void {
+    const to = addressOf(order);
+    if (this.#isHere(to)) this.#put(order, to, 0);
+  }
+
+  stop(): void {
+    this.#isStopped = true;
+    this.#cancel?.();
+  }
+
+  #isHere(to: Address | undefined): boolean {
+    const { own } = this.#options;
+    return to === undefined || (to.node === own.id && to.incarnation === own.incarnation);
+  }
+
+  #put(order: Order, to: Address | undefined, tries: number): void {
+    this.#wait(order, to, tries);
+    void this.#begin();
+  }
+
+  #wait(order: Order, to: Address | undefined, tries: number): void {
+    if (this.#waiting.size < maxWaiting) this.#waiting.set(order.id, { order, to, tries });
+  }
+
+  async #begin(): Promise<void> {
+    this.#isWanted = true;
+    if (this.#isWorking) return;
+    this.#isWorking = true;
+    while (this.#isWanted && !this.#isStopped) {
+      this.#isWanted = false;
+      await this.#work();
+    }
+    this.#isWorking = false;
+  }
+
   /** One after the other: those for one node keep their order, and none waits for another node. */
-  const work = async () => {
+  async #work(): Promise<void> {
+    const { own, log } = this.#options;
     const failed = new Set<string>();
-    for (const [id, one] of [...waiting]) {
-      if (isStopped) return;
+    for (const [id, one] of [...this.#waiting]) {
+      if (this.#isStopped) return;
       const node = one.to?.node ?? own.id;
       if (failed.has(node)) continue;
       try {
-        await seeTo(one);
-        waiting.delete(id);
-        acknowledge([one.order]);
+        await this.#deliver(one);
+        this.#waiting.delete(id);
+        this.#acknowledge([one.order]);
       } catch (error) {
         failed.add(node);
         one.tries += 1;
@@ -65,74 +112,39 @@ export function orderRunner(options: OrderRunnerOptions): OrderRunner {
         log.error('an order failed; trying again', { order: order.type, node, tries, error });
       }
     }
-    if (failed.size > 0) retryLater();
-  };
-  const retryLater = () => {
-    if (isStopped) return;
-    cancel ??= clock.at(clock.now() + orderRetry, () => {
-      cancel = undefined;
-      void begin();
+    if (failed.size > 0) this.#retryLater();
+  }
+
+  async #deliver({ order, to }: Waiting): Promise<void> {
+    const { send, isGone } = this.#options;
+    if (to === undefined || this.#isHere(to)) this.#carryOut(order);
+    else if (send && !(await isGone(to))) await send(order, to);
+  }
+
+  /** Throws what the handler throws. */
+  #carryOut(order: Order): void {
+    const handler = this.#handlers.get(order.type);
+    const kit = handler && this.#options.kits.find(handler.plugin.id);
+    if (handler && kit) handler.run(JSON.parse(order.body) as never, kit);
+    else this.#options.log.warn('an order has no handler and is dropped', { order: order.type });
+  }
+
+  #acknowledge(orders: readonly Order[]): void {
+    if (orders.length === 0) return;
+    const { store, log } = this.#options;
+    store
+      .acknowledge(orders.map(({ id }) => id))
+      .catch((error: unknown) => log.warn('orders could not be acknowledged', { error }));
+  }
+
+  #retryLater(): void {
+    if (this.#isStopped) return;
+    const { clock } = this.#options;
+    this.#cancel ??= clock.at(clock.now() + orderRetry, () => {
+      this.#cancel = undefined;
+      void this.#begin();
     });
-  };
-  const begin = async () => {
-    isWanted = true;
-    if (isWorking) return;
-    isWorking = true;
-    while (isWanted && !isStopped) {
-      isWanted = false;
-      await work();
-    }
-    isWorking = false;
-  };
-  const put = (order: Order, to: Address | undefined, tries: number): void => {
-    if (waiting.size < maxWaiting) waiting.set(order.id, { order, to, tries });
-  };
-
-  return {
-    run(orders) {
-      const seenTo: Order[] = [];
-      for (const order of orders) {
-        const to = addressOf(order);
-        if (!isHere(to)) {
-          // Of a former process of this node there is nothing left.
-          if (to?.node === own.id) seenTo.push(order);
-          else {
-            put(order, to, 0);
-            void begin();
-          }
-          continue;
-        }
-        try {
-          carryOut(order);
-          seenTo.push(order);
-        } catch (error) {
-          // The step that gave it is committed: its caller is not to hear of this.
-          log.error('an order failed; trying again', { order: order.type, error });
-          put(order, to, 1);
-          retryLater();
-        }
-      }
-      acknowledge(seenTo);
-    },
-    take(order) {
-      const to = addressOf(order);
-      if (!isHere(to)) return;
-      put(order, to, 0);
-      void begin();
-    },
-    stop() {
-      isStopped = true;
-      cancel?.();
-    },
-  };
-}
-
-export interface OrderRunner {
-  /** Orders of committed steps. */
-  run(orders: readonly Order[]): void;
-  /** One that another node sent; who sent it acknowledges it. One that is not for this process is dropped. */
-  take(order: Order): void;
-  stop(): void;
+  }
 }
 
 export interface OrderRunnerOptions {
@@ -145,6 +157,11 @@ export interface OrderRunnerOptions {
   isGone(process: Address): Promise<boolean>;
   /** Resolves when the other node will hear of it for sure, should it live on. Absent where there is no other. */
   send?(order: Order, to: Address): Promise<void>;
+}
+
+interface Handler {
+  readonly plugin: Plugin;
+  readonly run: (body: never, kit: Kit) => void;
 }
 
 interface Waiting {

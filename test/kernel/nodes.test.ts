@@ -37,9 +37,10 @@ async function leased(f: Fleet, nodes: readonly FleetNode[]): Promise<string[]> 
   const owners = nodes.map(({ id, booted }) => `${id}/${booted.nodes.own.incarnation}`);
   for (const owner of owners) {
     const job = { id: `${owner}/0/${parcel}`, kind: parcel, child: 'delivery', input: '{}', due: at };
-    const lease = { owner, until: at + 86_400_000 };
-    const one = { actor: `a/${owner}`, sequence: 0, at, cause: owner, jobs: [{ ...job, lease }] };
-    expect(await f.store.commit(step(leases[0]!, one))).toMatchObject({ claimed: [job.id] });
+    const one = { actor: `a/${owner}`, sequence: 0, at, cause: owner, jobs: [job] };
+    await f.store.commit(step(leases[0]!, one));
+    const claim = { owner, limit: 100, now: at, until: at + 86_400_000 };
+    expect(await f.store.jobs.claim(parcel, claim)).toContainEqual(expect.objectContaining({ id: job.id }));
   }
   return owners;
 }

@@ -161,9 +161,11 @@ export function generator(seed: number): Generator {
     };
     const kind = pick(names.kinds);
     const from = below(events + 1);
+    const { account, where, filters } = query;
+    const scope = { where, ...(account && { account }), ...(filters && { filters }) };
     return pick<Call>([
       { text: `list ${kind} ${JSON.stringify(query)}`, make: (store) => store.resources.list(kind, query) },
-      { text: `count ${kind} ${JSON.stringify(query)}`, make: (store) => store.resources.count(kind, query) },
+      { text: `count ${kind} ${JSON.stringify(scope)}`, make: (store) => store.resources.count(kind, scope) },
       { text: `find ${kind}`, make: (store) => store.resources.find(kind, 'tag', 'x') },
       {
         text: `after ${from}`,

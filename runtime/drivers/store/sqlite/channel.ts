@@ -22,10 +22,7 @@ interface Waiting {
 /** The main thread's end of the worker: gathers the requests of one tick into one message. */
 export function channel(
   url: URL,
-  options: {
-    maxWaiting: number;
-    onFailure: (failure: Fault) => void;
-  },
+  options: { maxWaiting: number; onFailure: (failure: Fault) => void },
 ): Channel {
   const waiting = new Map<number, Waiting>();
   const idlers: (() => void)[] = [];
@@ -63,14 +60,7 @@ export function channel(
     if (failure || isEnded) return;
     failure = new Fault('store.failed', { status: 503, message: `the store has stopped: ${reason}` });
     outbox = [];
-    for (const { reject } of waiting.values()) {
-      reject(
-        new Fault('store.unknown', {
-          status: 503,
-          message: `the store stopped before it answered, the write may have happened: ${reason}`,
-        }),
-      );
-    }
+    for (const { reject } of waiting.values()) reject(unknown(reason));
     waiting.clear();
     releaseIdlers();
     worker.terminate();
@@ -80,15 +70,14 @@ export function channel(
   const flush = () => {
     const batch = outbox;
     outbox = [];
-    worker.postMessage(batch);
+    if (batch.length > 0) worker.postMessage(batch);
   };
 
   return {
     call(name, argument) {
       if (failure) return Promise.reject(failure);
       if (waiting.size >= options.maxWaiting && name !== 'close') {
-        const message = `${waiting.size} requests are waiting for the disk already; nothing was written`;
-        return Promise.reject(new Fault('store.busy', { status: 503, message, retryAfter: 1 }));
+        return Promise.reject(busy(waiting.size));
       }
       const id = ++number;
       if (outbox.push({ id, name, argument }) === 1) setImmediate(flush);
@@ -109,6 +98,16 @@ export function channel(
       worker.terminate();
     },
   };
+}
+
+function busy(requests: number): Fault {
+  const message = `${requests} requests are waiting for the disk already; nothing was written`;
+  return new Fault('store.busy', { status: 503, message, retryAfter: 1 });
+}
+
+function unknown(reason: string): Fault {
+  const message = `the store stopped before it answered, the write may have happened: ${reason}`;
+  return new Fault('store.unknown', { status: 503, message });
 }
 
 function failureOf(problem: Problem): Error {

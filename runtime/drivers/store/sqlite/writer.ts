@@ -7,9 +7,9 @@ import type {
   ResourceCommit,
   StepCommit,
 } from '../../../../core/ports/store.ts';
-import { jobRows } from './job-rows.ts';
+import { jobRows, type StepJobs } from './job-rows.ts';
 import type { Writes } from './protocol.ts';
-import { rows } from './rows.ts';
+import { type Rows, rows } from './rows.ts';
 import type { Statements } from './statements.ts';
 
 export type Writer = Omit<Writes, 'sweep'> & {
@@ -22,45 +22,6 @@ export type Writer = Omit<Writes, 'sweep'> & {
  * or with its first statement, so every outcome but `ok` leaves the transaction as it was.
  */
 export function writer(sql: Statements): Writer {
-  const leases = sql.prepare<Lease>(
-    'SELECT partition, epoch, counter, consumed AS offset FROM partitions ORDER BY partition',
-  );
-  const addPartition = sql.prepare('INSERT INTO partitions (partition, epoch, counter) VALUES (?, 0, 0)');
-  const takeOver = sql.prepare('UPDATE partitions SET epoch = epoch + 1 WHERE partition = ?');
-  const owned = sql.prepare<{ epoch: number; offset: number }>(
-    'SELECT epoch, consumed AS offset FROM partitions WHERE partition = ?',
-  );
-  const consume = sql.prepare('UPDATE partitions SET consumed = ?2 WHERE partition = ?1');
-  const addFact = sql.prepare('INSERT INTO facts (name, value) VALUES (?, ?) ON CONFLICT DO NOTHING');
-  const fact = sql.prepare<{ value: string }>('SELECT value FROM facts WHERE name = ?');
-  const count = sql.prepare('UPDATE partitions SET counter = ?2 WHERE partition = ?1 AND counter < ?2');
-
-  const findCause = sql.prepare('SELECT 1 FROM causes WHERE cause = ?');
-  const addCause = sql.prepare('INSERT INTO causes (cause, at) VALUES (?, ?)');
-
-  const isEnded = sql.prepare('SELECT 1 FROM ended WHERE actor = ?');
-  const hasActor = sql.prepare('SELECT 1 FROM actors WHERE actor = ?');
-  const addActor = sql.prepare(
-    'INSERT INTO actors (actor, state, version, sequence) VALUES (?, ?, ?, 1) ON CONFLICT DO NOTHING',
-  );
-  const moveActor = sql.prepare(
-    'UPDATE actors SET state = ?, version = ?, sequence = sequence + 1 WHERE actor = ? AND sequence = ?',
-  );
-  const removeActor = sql.prepare('DELETE FROM actors WHERE actor = ? AND sequence = ?');
-  const addEnded = sql.prepare('INSERT OR REPLACE INTO ended (actor, at) VALUES (?, ?)');
-
-  const setTimer = sql.prepare(
-    'INSERT OR REPLACE INTO timers (actor, name, due, partition) VALUES (?, ?, ?, ?)',
-  );
-  const removeTimer = sql.prepare('DELETE FROM timers WHERE actor = ? AND name = ?');
-  const removeTimers = sql.prepare('DELETE FROM timers WHERE actor = ?');
-  const addEvent = sql.prepare(
-    'INSERT INTO events (id, type, account, stream, body, at) VALUES (?, ?, ?, ?, ?, ?)',
-  );
-  // An order's id names the effect, so an order that is still pending is the same one.
-  const addOrder = sql.prepare(
-    'INSERT INTO orders (id, type, body, partition) VALUES (?, ?, ?, ?) ON CONFLICT (id) DO NOTHING',
-  );
   const removeOrder = sql.prepare('DELETE FROM orders WHERE id = ?');
   const advance = sql.prepare('INSERT OR REPLACE INTO cursors (consumer, position) VALUES (?, ?)');
   const sweeps = [
@@ -69,118 +30,13 @@ export function writer(sql: Statements): Writer {
     'DELETE FROM ended WHERE actor IN (SELECT actor FROM ended WHERE at < ? ORDER BY at LIMIT ?)',
   ].map((text) => sql.prepare(text));
   const resources = rows(sql);
+  const logEvents = eventWriter(sql);
   const { canFinish, write: writeJobs, ...jobs } = jobRows(sql);
-
-  const logEvents = (events: readonly EventWrite[], at: number): number[] =>
-    events.map((event) => {
-      const { lastInsertRowid } = addEvent.run(
-        event.id,
-        event.type,
-        event.account,
-        event.stream,
-        event.body,
-        at,
-      );
-      return Number(lastInsertRowid);
-    });
-  const addOrders = ({ orders, partition }: StepCommit) => {
-    for (const order of orders) addOrder.run(order.id, order.type, order.body, partition);
-  };
-
-  /** Moves the actor's row, or says that it is not where the step began. */
-  const move = (step: StepCommit): boolean => {
-    if (step.sequence > 0) {
-      const { changes } =
-        step.state === null
-          ? removeActor.run(step.actor, step.sequence)
-          : moveActor.run(step.state, step.version, step.actor, step.sequence);
-      if (changes === 0) return false;
-    } else {
-      if (isEnded.get(step.actor)) return false;
-      if (step.state === null) {
-        if (hasActor.get(step.actor)) return false;
-      } else if (addActor.run(step.actor, step.state, step.version).changes === 0) return false;
-    }
-    if (step.state === null) {
-      addEnded.run(step.actor, step.at);
-      removeTimers.run(step.actor);
-    }
-    return true;
-  };
-
-  /** Why the owner may not go on from there; undefined when it may. */
-  const misplaced = ({ partition, epoch, from, to }: ConsumedPlace): CommitOutcome | undefined => {
-    const stored = owned.get(partition);
-    if (stored?.epoch !== epoch) return { outcome: 'fenced' };
-    const { offset } = stored;
-    if (offset === from) return undefined;
-    return from < to && offset >= to ? { outcome: 'duplicate' } : { outcome: 'gap', offset };
-  };
 
   return {
     ...jobs,
-
-    acquire({ count, partitions, log }) {
-      const stored = leases.all().length;
-      if (stored > 0 && stored !== count) {
-        throw new Fault('store.partitions', {
-          status: 500,
-          message: `the data has ${stored} partitions, which is fixed for its life; ${count} are configured`,
-        });
-      }
-      if (log !== undefined) addFact.run('log', log);
-      const own = fact.get('log')?.value;
-      if (log !== undefined && own !== log) {
-        throw new Fault('store.log', {
-          status: 500,
-          message: `the data was filled from the command log ${own}; this one is ${log}`,
-        });
-      }
-      for (let partition = stored; partition < count; partition++) addPartition.run(partition);
-      const all = leases.all();
-      const wanted = all.filter(({ partition }) => partitions?.includes(partition) ?? true);
-      for (const { partition } of wanted) takeOver.run(partition);
-      return wanted.map((lease) => ({ ...lease, epoch: lease.epoch + 1 }));
-    },
-
-    consume(place): CommitOutcome {
-      const problem = misplaced(place);
-      if (problem) return problem;
-      consume.run(place.partition, place.to);
-      return { outcome: 'ok', events: [] };
-    },
-
-    commit(step): CommitOutcome {
-      const { partition, epoch, consumed: log } = step;
-      const problem = log
-        ? misplaced({ partition, epoch, ...log })
-        : owned.get(partition)?.epoch !== epoch && ({ outcome: 'fenced' } as const);
-      if (problem) return problem;
-      const isRemembered = step.counter === undefined && !step.finish && !log?.isCause;
-      if (isRemembered) {
-        if (findCause.get(step.cause)) {
-          if (log) consume.run(partition, log.to);
-          return { outcome: 'duplicate' };
-        }
-      }
-      if (!canFinish(step)) return { outcome: 'lost' };
-      if (!move(step)) return { outcome: 'conflict' };
-
-      if (isRemembered) addCause.run(step.cause, step.at);
-      if (step.counter !== undefined) count.run(partition, step.counter);
-      if (log) consume.run(partition, log.to);
-      for (const row of step.rows) resources.write(row);
-      if (step.state !== null) {
-        for (const timer of step.timers) {
-          if (timer.due === null) removeTimer.run(step.actor, timer.name);
-          else setTimer.run(step.actor, timer.name, timer.due, partition);
-        }
-      }
-      const events = logEvents(step.events, step.at);
-      addOrders(step);
-      writeJobs(step);
-      return { outcome: 'ok', events };
-    },
+    acquire: acquirer(sql),
+    ...stepWriter(sql, { resources, logEvents, canFinish, writeJobs }),
 
     write(write: ResourceCommit): CommitOutcome {
       const isCurrent = write.rows.every((row) => resources.revision(row) === row.revision);
@@ -202,5 +58,154 @@ export function writer(sql: Statements): Writer {
       for (const sweep of sweeps) isMore = sweep.run(before, chunk).changes === chunk || isMore;
       return isMore;
     },
+  };
+}
+
+function acquirer(sql: Statements): Writer['acquire'] {
+  const leases = sql.prepare<Lease>(
+    'SELECT partition, epoch, counter, consumed AS offset FROM partitions ORDER BY partition',
+  );
+  const addPartition = sql.prepare('INSERT INTO partitions (partition, epoch, counter) VALUES (?, 0, 0)');
+  const takeOver = sql.prepare('UPDATE partitions SET epoch = epoch + 1 WHERE partition = ?');
+  const addFact = sql.prepare('INSERT INTO facts (name, value) VALUES (?, ?) ON CONFLICT DO NOTHING');
+  const fact = sql.prepare<{ value: string }>('SELECT value FROM facts WHERE name = ?');
+
+  return ({ count, partitions, log }) => {
+    const stored = leases.all().length;
+    if (stored > 0 && stored !== count) {
+      throw new Fault('store.partitions', {
+        status: 500,
+        message: `the data has ${stored} partitions, which is fixed for its life; ${count} are configured`,
+      });
+    }
+    if (log !== undefined) addFact.run('log', log);
+    const own = fact.get('log')?.value;
+    if (log !== undefined && own !== log) {
+      throw new Fault('store.log', {
+        status: 500,
+        message: `the data was filled from the command log ${own}; this one is ${log}`,
+      });
+    }
+    for (let partition = stored; partition < count; partition++) addPartition.run(partition);
+    const all = leases.all();
+    const wanted = all.filter(({ partition }) => partitions?.includes(partition) ?? true);
+    for (const { partition } of wanted) takeOver.run(partition);
+    return wanted.map((lease) => ({ ...lease, epoch: lease.epoch + 1 }));
+  };
+}
+
+/** Appends events to the log; their positions. */
+function eventWriter(sql: Statements): (events: readonly EventWrite[], at: number) => number[] {
+  const add = sql.prepare(
+    'INSERT INTO events (id, type, account, stream, body, at) VALUES (?, ?, ?, ?, ?, ?)',
+  );
+  return (events, at) =>
+    events.map(({ id, type, account, stream, body }) =>
+      Number(add.run(id, type, account, stream, body, at).lastInsertRowid),
+    );
+}
+
+interface StepParts {
+  readonly resources: Rows;
+  readonly logEvents: ReturnType<typeof eventWriter>;
+  readonly canFinish: StepJobs['canFinish'];
+  readonly writeJobs: StepJobs['write'];
+}
+
+function stepWriter(sql: Statements, parts: StepParts): Pick<Writer, 'commit' | 'consume'> {
+  const owned = sql.prepare<{ epoch: number; offset: number }>(
+    'SELECT epoch, consumed AS offset FROM partitions WHERE partition = ?',
+  );
+  const consume = sql.prepare('UPDATE partitions SET consumed = ?2 WHERE partition = ?1');
+  const count = sql.prepare('UPDATE partitions SET counter = ?2 WHERE partition = ?1 AND counter < ?2');
+  const findCause = sql.prepare('SELECT 1 FROM causes WHERE cause = ?');
+  const addCause = sql.prepare('INSERT INTO causes (cause, at) VALUES (?, ?)');
+  const setTimer = sql.prepare(
+    'INSERT OR REPLACE INTO timers (actor, name, due, partition) VALUES (?, ?, ?, ?)',
+  );
+  const removeTimer = sql.prepare('DELETE FROM timers WHERE actor = ? AND name = ?');
+  // An order's id names the effect, so an order that is still pending is the same one.
+  const addOrder = sql.prepare(
+    'INSERT INTO orders (id, type, body, partition) VALUES (?, ?, ?, ?) ON CONFLICT (id) DO NOTHING',
+  );
+  const move = actorMover(sql);
+
+  /** Why the owner may not go on from there; undefined when it may. */
+  const misplaced = ({ partition, epoch, from, to }: ConsumedPlace): CommitOutcome | undefined => {
+    const stored = owned.get(partition);
+    if (stored?.epoch !== epoch) return { outcome: 'fenced' };
+    const { offset } = stored;
+    if (offset === from) return undefined;
+    return from < to && offset >= to ? { outcome: 'duplicate' } : { outcome: 'gap', offset };
+  };
+
+  return {
+    consume(place): CommitOutcome {
+      const problem = misplaced(place);
+      if (problem) return problem;
+      consume.run(place.partition, place.to);
+      return { outcome: 'ok', events: [] };
+    },
+
+    commit(step): CommitOutcome {
+      const { partition, epoch, consumed: log } = step;
+      const problem = log
+        ? misplaced({ partition, epoch, ...log })
+        : owned.get(partition)?.epoch !== epoch && ({ outcome: 'fenced' } as const);
+      if (problem) return problem;
+      const isRemembered = step.counter === undefined && !step.finish && !log?.isCause;
+      if (isRemembered && findCause.get(step.cause)) {
+        if (log) consume.run(partition, log.to);
+        return { outcome: 'duplicate' };
+      }
+      if (!parts.canFinish(step)) return { outcome: 'lost' };
+      if (!move(step)) return { outcome: 'conflict' };
+
+      if (isRemembered) addCause.run(step.cause, step.at);
+      if (step.counter !== undefined) count.run(partition, step.counter);
+      if (log) consume.run(partition, log.to);
+      for (const row of step.rows) parts.resources.write(row);
+      for (const { name, due } of step.state === null ? [] : step.timers) {
+        if (due === null) removeTimer.run(step.actor, name);
+        else setTimer.run(step.actor, name, due, partition);
+      }
+      const events = parts.logEvents(step.events, step.at);
+      for (const { id, type, body } of step.orders) addOrder.run(id, type, body, partition);
+      parts.writeJobs(step);
+      return { outcome: 'ok', events };
+    },
+  };
+}
+
+/** Moves the actor's row; false: it is not where the step began. */
+function actorMover(sql: Statements): (step: StepCommit) => boolean {
+  const isEnded = sql.prepare('SELECT 1 FROM ended WHERE actor = ?');
+  const hasActor = sql.prepare('SELECT 1 FROM actors WHERE actor = ?');
+  const add = sql.prepare(
+    'INSERT INTO actors (actor, state, version, sequence) VALUES (?, ?, ?, 1) ON CONFLICT DO NOTHING',
+  );
+  const update = sql.prepare(
+    'UPDATE actors SET state = ?, version = ?, sequence = sequence + 1 WHERE actor = ? AND sequence = ?',
+  );
+  const remove = sql.prepare('DELETE FROM actors WHERE actor = ? AND sequence = ?');
+  const addEnded = sql.prepare('INSERT OR REPLACE INTO ended (actor, at) VALUES (?, ?)');
+  const removeTimers = sql.prepare('DELETE FROM timers WHERE actor = ?');
+
+  return ({ actor, sequence, state, version, at }) => {
+    if (sequence > 0) {
+      const { changes } =
+        state === null ? remove.run(actor, sequence) : update.run(state, version, actor, sequence);
+      if (changes === 0) return false;
+    } else {
+      if (isEnded.get(actor)) return false;
+      if (state === null) {
+        if (hasActor.get(actor)) return false;
+      } else if (add.run(actor, state, version).changes === 0) return false;
+    }
+    if (state === null) {
+      addEnded.run(actor, at);
+      removeTimers.run(actor);
+    }
+    return true;
   };
 }
