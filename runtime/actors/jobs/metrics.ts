@@ -2,7 +2,6 @@ import type { Counter, Metrics } from '../../../core/base/metrics.ts';
 import type { Clock } from '../../../core/ports/clock.ts';
 import type { Jobs, JobTotals } from '../../../core/ports/jobs.ts';
 import type { JobKind } from './kind.ts';
-import type { JobWorkers } from './workers.ts';
 
 /**
  * `done`, `failed`: the machine got the result. `retried`: put back after a failed attempt. `handed back`: because the
@@ -61,6 +60,6 @@ export function measureJobs(metrics: Metrics, parts: MeasuredJobs): void {
 interface MeasuredJobs {
   readonly clock: Clock;
   readonly jobs: Jobs;
-  readonly workers: JobWorkers;
+  readonly workers: { running(kind: string): number };
   readonly kinds: readonly JobKind[];
 }
