@@ -15,9 +15,9 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { openTakeFile } from '../runtime/media/recording/file/open-take-file.ts';
-import type { Steps } from '../runtime/media/recording/steps.ts';
-import type { TakeIo } from '../runtime/media/recording/take-file.ts';
+import { openGrowingFile } from '../runtime/media/recording/file/growing-file.ts';
+import type { Steps } from '../runtime/media/recording/file/steps.ts';
+import type { FileIo } from '../runtime/media/recording/thread/file-io.ts';
 import { atOnce } from '../test/recording/at-once.ts';
 import { fragmentOf, initOf, type Sample } from '../test/recording/fragments.ts';
 
@@ -26,7 +26,7 @@ const fps = Number(process.argv[3] ?? 30);
 const folder = mkdtempSync(join(process.argv[4] ?? tmpdir(), 'millrace-bench-'));
 const BITRATE = 1e6;
 
-class DiskIo implements TakeIo {
+class DiskIo implements FileIo {
   reads = 0;
   readonly #file = openSync(join(folder, 'take.mp4'), 'w+');
   get size(): number {
@@ -36,9 +36,6 @@ class DiskIo implements TakeIo {
     this.reads += 1;
     return readSync(this.#file, into, 0, into.length, at);
   }
-  readOnce(at: number, into: Uint8Array): number {
-    return this.read(at, into);
-  }
   write(at: number, bytes: Uint8Array): void {
     for (let done = 0; done < bytes.length; )
       done += writeSync(this.#file, bytes, done, bytes.length - done, at + done);
@@ -46,7 +43,6 @@ class DiskIo implements TakeIo {
   truncate(size: number): void {
     ftruncateSync(this.#file, size);
   }
-  settle(): void {}
   close(): void {
     closeSync(this.#file);
   }
@@ -115,7 +111,7 @@ const firsts = parts.map((part): [number, number] => {
   return [Number(view.getBigUint64(24 + 8 + 20 + 12)), Number(view.getBigUint64(audioAt))];
 });
 const seconds = hours * 3600;
-const file = atOnce(openTakeFile(io));
+const file = atOnce(openGrowingFile(io));
 timed(`${seconds * 3} parts written`, () => {
   file.begin(initOf());
   for (let at = 0; at < seconds; at += 1)
@@ -126,7 +122,7 @@ timed(`${seconds * 3} parts written`, () => {
     }
   file.pause();
 });
-const again = timed('taken up again', () => inPieces(openTakeFile(io)));
+const again = timed('taken up again', () => inPieces(openGrowingFile(io)));
 const finished = timed('finished', () => inPieces(again.finish()));
 timed('finished once more', () => inPieces(again.finish()));
 console.log(

@@ -2,7 +2,7 @@ import { regularly } from '../../core/base/timing.ts';
 import type { Stop } from '../../core/plugin/plugin.ts';
 import { services } from '../../core/plugin/services.ts';
 import { countRemoved, Removed } from '../../core/plugin/sweep-counts.ts';
-import type { TakeState } from '../../core/ports/recorder.ts';
+import type { RecordingFileState } from '../../core/ports/recorder.ts';
 import type { RecordingsKit } from './kit.ts';
 import { recordingLimitTable } from './limits.ts';
 import { isUnfinished, recordingOf } from './recording.ts';
@@ -32,7 +32,7 @@ function sweeper(kit: RecordingsKit): (signal: AbortSignal) => Promise<void> {
   return async (signal) => {
     const next = new Set<string>();
     const removed = new Removed();
-    for (const take of await recorder.takes()) {
+    for (const take of await recorder.files()) {
       if (signal.aborted) return;
       const { sessionId, bytes } = take;
       if (await isNeeded(take, kit)) continue;
@@ -56,7 +56,7 @@ function sweeper(kit: RecordingsKit): (signal: AbortSignal) => Promise<void> {
 }
 
 async function isNeeded(
-  { sessionId, isFed, writtenAt }: TakeState,
+  { sessionId, isFed, writtenAt }: RecordingFileState,
   { clock, resources }: RecordingsKit,
 ): Promise<boolean> {
   if (isFed || clock.now() - writtenAt <= leftAlone) return true;

@@ -2,7 +2,7 @@ import { type AnyElysia, Elysia } from 'elysia';
 import { Fault } from '../../core/base/fault.ts';
 import { valuesOf } from '../../core/base/limit-table.ts';
 import { services } from '../../core/plugin/services.ts';
-import type { FinishedTake } from '../../core/ports/recorder.ts';
+import type { FinishedRecording } from '../../core/ports/recorder.ts';
 import type { RecordingsKit } from './kit.ts';
 import { recordingLimitTable } from './limits.ts';
 
@@ -11,7 +11,7 @@ const { nodeWait, nodeSilence } = valuesOf(recordingLimitTable);
 /** What a node has of a session, as blobs. */
 export interface NodeTake {
   readonly node: string;
-  readonly take: FinishedTake;
+  readonly take: FinishedRecording;
 }
 
 /**
@@ -67,7 +67,7 @@ export async function dropTake(
 /** What other nodes ask of this one. */
 export function takeRoutes(kit: TakesKit): AnyElysia {
   /** What others wait for: it goes on when they wait no longer, because they come back. */
-  const running = new Map<string, Promise<FinishedTake | undefined>>();
+  const running = new Map<string, Promise<FinishedRecording | undefined>>();
   const finish = (sessionId: string) => {
     const known = running.get(sessionId);
     if (known) return known;
@@ -105,12 +105,12 @@ const notYet = Symbol('not yet');
 async function finishThere(
   sessionId: string,
   { node, signal, kit }: { node: string; signal: AbortSignal; kit: TakesKit },
-): Promise<FinishedTake | undefined> {
+): Promise<FinishedRecording | undefined> {
   const options = { method: 'POST', signal, timeout: nodeSilence } as const;
   for (;;) {
     signal.throwIfAborted();
     const answer = await kit.deployment.nodes.request(node, pathOf(sessionId, 'finish'), options);
-    if (answer.status === 200) return (await answer.json()) as FinishedTake;
+    if (answer.status === 200) return (await answer.json()) as FinishedRecording;
     await answer.body?.cancel();
     if (answer.status === 204) return undefined;
     if (answer.status !== 202) throw refused(node, answer.status);

@@ -15,7 +15,7 @@ import { inProcessMedia } from '../media/broadcast/in-process.ts';
 import { type NodePusher, nodePusher } from '../media/push/pusher.ts';
 import { rtmpPush } from '../media/push/rtmp-push.ts';
 import { srtPush } from '../media/push/srt-push.ts';
-import { diskRecorder } from '../media/recording/recorder.ts';
+import { DiskRecorder } from '../media/recording/recorder.ts';
 import { transcodingLimits } from '../media/renditions/limits.ts';
 import { type NodeTranscoder, nodeTranscoder } from '../media/renditions/transcoder.ts';
 import { ffmpegStills } from '../media/stills/stills.ts';
@@ -92,12 +92,12 @@ interface FfmpegContext extends ServiceContext {
 }
 
 function recorderOf({ dataDir, recording }: Config, { clock, log, blobs }: ServiceContext) {
-  return diskRecorder({
+  return new DiskRecorder({
     ...{ clock, log, blobs },
     folder: join(dataDir, 'recordings'),
-    limits: {
+    settings: {
       queue: bytes(recording.queue),
-      queuePerTake: bytes(recording.queuePerTake),
+      queuePerFile: bytes(recording.queuePerTake),
       sync: milliseconds(recording.sync),
       reserve: bytes(recording.reserve),
       uploads: recording.uploads,

@@ -89,7 +89,7 @@ function measureRecorder(metrics: Metrics, recorder: Recorder): void {
   });
   metrics.reading('millrace_recordings_takes', {
     help: 'Recordings on this node that grow, wait, or are finished and not yet removed.',
-    read: () => recorder.totals().takes,
+    read: () => recorder.totals().files,
   });
   metrics.reading('millrace_recordings_takes_bytes', {
     help: 'What those take on its disk.',

@@ -1,27 +1,32 @@
-import type { FinishedRendition, FinishedTake, Recorder, TakeState } from '../../core/ports/recorder.ts';
+import type {
+  FinishedRecording,
+  FinishedRendition,
+  Recorder,
+  RecordingFileState,
+} from '../../core/ports/recorder.ts';
 
 /** A recorder without files: tests say what it has. */
 export interface ScriptedRecorder extends Recorder {
   /** What `finish` answers for a session from now on, now or later; an Error is thrown, `null` takes it away. */
-  has(sessionId: string, take: FinishedTake | Promise<FinishedTake> | Error | null): void;
+  has(sessionId: string, take: FinishedRecording | Promise<FinishedRecording> | Error | null): void;
   /** What `takes` answers from now on. */
-  shows(takes: readonly TakeState[]): void;
+  shows(takes: readonly RecordingFileState[]): void;
   /** What it has of a session cannot be dropped from now on. */
   keeps(sessionId: string): void;
   /** Folder and takes of each `join`. */
-  readonly joined: readonly { folder: string; takes: readonly FinishedTake[] }[];
+  readonly joined: readonly { folder: string; takes: readonly FinishedRecording[] }[];
   /** Sessions that were finished and dropped, in order, repeats too. */
   readonly finished: readonly string[];
   readonly dropped: readonly string[];
 }
 
 export function scriptedRecorder(): ScriptedRecorder {
-  const known = new Map<string, FinishedTake | Promise<FinishedTake> | Error>();
+  const known = new Map<string, FinishedRecording | Promise<FinishedRecording> | Error>();
   const finished: string[] = [];
   const dropped: string[] = [];
-  const joined: { folder: string; takes: readonly FinishedTake[] }[] = [];
+  const joined: { folder: string; takes: readonly FinishedRecording[] }[] = [];
   const stuck = new Set<string>();
-  let states: readonly TakeState[] = [];
+  let states: readonly RecordingFileState[] = [];
   return {
     finished,
     dropped,
@@ -37,8 +42,8 @@ export function scriptedRecorder(): ScriptedRecorder {
       stuck.add(sessionId);
     },
     open: async () => {},
-    takes: async () => states,
-    totals: () => ({ takes: states.length, growing: 0, bytes: 0, written: 0, gaps: {}, renditionGaps: {} }),
+    files: async () => states,
+    totals: () => ({ files: states.length, growing: 0, bytes: 0, written: 0, gaps: {}, renditionGaps: {} }),
     async finish(sessionId, { signal }) {
       finished.push(sessionId);
       const take = known.get(sessionId);
@@ -84,7 +89,7 @@ export function scriptedTake(options: {
   gaps?: number;
   /** Names of profiles, and how much of each there is. */
   renditions?: Readonly<Record<string, number>>;
-}): FinishedTake {
+}): FinishedRecording {
   const { folder, name = 'video', startedAt = 0, gaps = 0, renditions } = options;
   const key = `${folder}/${name}`;
   return {

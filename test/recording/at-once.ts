@@ -1,4 +1,4 @@
-import type { Steps } from '../../runtime/media/recording/steps.ts';
+import type { Steps } from '../../runtime/media/recording/file/steps.ts';
 
 /** All of it, with nobody else in between. */
 export function atOnce<T>(steps: Steps<T>): T {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { openTakeFile } from '../../runtime/media/recording/file/open-take-file.ts';
+import { openGrowingFile } from '../../runtime/media/recording/file/growing-file.ts';
 import { AAC_44100_MONO, AVC_240P } from '../hls/feed.ts';
 import { atOnce } from './at-once.ts';
 import { apply, fragmentOf, initOf, type Step } from './fragments.ts';
@@ -68,7 +68,7 @@ function anyRun(random: (below: number) => number): Live {
 
 function film(runs: readonly Live[]) {
   const io = new MemoryIo();
-  const file = atOnce(openTakeFile(io));
+  const file = atOnce(openGrowingFile(io));
   for (const { steps } of runs) {
     for (const step of steps) apply(file, step);
     file.pause();

@@ -13,7 +13,7 @@ import {
 } from '../../runtime/media/mp4/fragment.ts';
 import { writeInit } from '../../runtime/media/mp4/init.ts';
 import type { FedInit, FedPart } from '../../runtime/media/recording/feed.ts';
-import type { TakeFile } from '../../runtime/media/recording/take-file.ts';
+import type { GrowingFile } from '../../runtime/media/recording/file/growing-file.ts';
 import { AAC_48000_STEREO, AVC_360P } from '../hls/feed.ts';
 
 /** One sample as a test names it, times in ticks. */
@@ -97,7 +97,7 @@ export type Step =
   | { readonly bytes: Uint8Array; readonly part: FedPart }
   | { readonly pause: true };
 
-export function apply(file: TakeFile, step: Step): void {
+export function apply(file: GrowingFile, step: Step): void {
   if ('begin' in step) file.begin(step.begin);
   else if ('pause' in step) file.pause();
   else file.part(step.bytes, step.part);

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { FedPart } from '../../runtime/media/recording/feed.ts';
-import { openTakeFile } from '../../runtime/media/recording/file/open-take-file.ts';
+import { openGrowingFile } from '../../runtime/media/recording/file/growing-file.ts';
 import { atOnce } from './at-once.ts';
 import { apply, type RunOptions, runSteps, type Step } from './fragments.ts';
 import { MemoryIo } from './memory-io.ts';
@@ -8,7 +8,7 @@ import { MemoryIo } from './memory-io.ts';
 /** Runs of two seconds, two parts a second, in which other parts than usual begin a segment. */
 function given(options: Partial<RunOptions>, ...runs: Partial<FedPart>[][]) {
   const io = new MemoryIo();
-  const file = atOnce(openTakeFile(io));
+  const file = atOnce(openGrowingFile(io));
   for (const changes of runs) {
     let number = -1;
     for (const step of runSteps({ seconds: 2, ...options })) {
@@ -39,7 +39,7 @@ it('the second segment of a run belongs to the first, which has its key frame', 
     if (next && !next.isDiscontinuity) expect(next.at).toBeGreaterThan(at + size);
   }
   // As they are found again.
-  expect(rows(atOnce(openTakeFile(io)))).toEqual(segments);
+  expect(rows(atOnce(openGrowingFile(io)))).toEqual(segments);
 });
 
 it('one that begins with a key frame is a segment of its own', () => {

@@ -1,7 +1,7 @@
-import type { TakeIo } from '../../runtime/media/recording/take-file.ts';
+import type { FileIo } from '../../runtime/media/recording/thread/file-io.ts';
 
 /** A file in memory that can fail, and counts what it is asked. */
-export class MemoryIo implements TakeIo {
+export class MemoryIo implements FileIo {
   #bytes = new Uint8Array(1024);
   size = 0;
   reads = 0;
@@ -48,6 +48,4 @@ export class MemoryIo implements TakeIo {
     this.#bytes.fill(0, size, this.size);
     this.size = size;
   }
-
-  close(): void {}
 }

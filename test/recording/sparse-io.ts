@@ -1,7 +1,7 @@
-import type { TakeIo } from '../../runtime/media/recording/take-file.ts';
+import type { FileIo } from '../../runtime/media/recording/thread/file-io.ts';
 
 /** A file of any size that keeps what lies at the front of each write; the rest of it reads as ones. */
-export class SparseIo implements TakeIo {
+export class SparseIo implements FileIo {
   readonly #pieces: { at: number; bytes: Uint8Array }[] = [];
   readonly #kept: number;
   size = 0;
@@ -23,10 +23,6 @@ export class SparseIo implements TakeIo {
     return count;
   }
 
-  readOnce(at: number, into: Uint8Array): number {
-    return this.read(at, into);
-  }
-
   write(at: number, bytes: Uint8Array): void {
     this.#pieces.push({ at, bytes: bytes.slice(0, this.#kept) });
     this.size = Math.max(this.size, at + bytes.length);
@@ -35,8 +31,4 @@ export class SparseIo implements TakeIo {
   truncate(size: number): void {
     if (size !== this.size) throw new Error('nothing is cut off this one');
   }
-
-  settle(): void {}
-
-  close(): void {}
 }

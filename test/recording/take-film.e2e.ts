@@ -3,8 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { openTakeFile } from '../../runtime/media/recording/file/open-take-file.ts';
-import type { FinishedFile, TakeFile } from '../../runtime/media/recording/take-file.ts';
+import type { FinishedFile } from '../../runtime/media/recording/file/finish-file.ts';
+import type { GrowingFile } from '../../runtime/media/recording/file/growing-file.ts';
+import { openGrowingFile } from '../../runtime/media/recording/file/growing-file.ts';
 import { launchBrowser } from '../e2e/harness/chromium.ts';
 import {
   complaints,
@@ -108,7 +109,7 @@ function tagsOf(mp4: Uint8Array): FlvTag[] {
 }
 
 interface Take {
-  readonly file: TakeFile;
+  readonly file: GrowingFile;
   readonly io: MemoryIo;
   readonly finished: FinishedFile;
   /** Samples that were packaged, by track, and the seconds of parts. */
@@ -118,18 +119,18 @@ interface Take {
 /** Publishes one source after the other, and counts by itself what is packaged. */
 async function take(names: readonly string[]): Promise<Take> {
   const io = new MemoryIo();
-  const file = atOnce(openTakeFile(io));
+  const file = atOnce(openGrowingFile(io));
   const fed = { video: 0, audio: 0, seconds: 0 };
-  const tap: TakeFile = Object.create(file, {
+  const tap: GrowingFile = Object.create(file, {
     part: {
-      value: (bytes: Uint8Array, part: Parameters<TakeFile['part']>[1]) => {
+      value: (bytes: Uint8Array, part: Parameters<GrowingFile['part']>[1]) => {
         fed.seconds += part.duration;
         for (const { runs } of readFragments(bytes))
           for (const { track, samples } of runs) fed[track === 1 ? 'video' : 'audio'] += samples.length;
         file.part(bytes, part);
       },
     },
-    begin: { value: (init: Parameters<TakeFile['begin']>[0]) => file.begin(init) },
+    begin: { value: (init: Parameters<GrowingFile['begin']>[0]) => file.begin(init) },
     pause: { value: () => file.pause() },
   });
   const packager = new TappedPackager(tap);

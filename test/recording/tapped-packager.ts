@@ -3,7 +3,7 @@ import { outputDefaults } from '../../runtime/media/live/config.ts';
 import { BufferPool } from '../../runtime/media/live/pool.ts';
 import { LiveWindow } from '../../runtime/media/live/window.ts';
 import { fragmentSize, writeFragment } from '../../runtime/media/mp4/fragment.ts';
-import type { TakeFile } from '../../runtime/media/recording/take-file.ts';
+import type { GrowingFile } from '../../runtime/media/recording/file/growing-file.ts';
 import { FakeClock, send } from '../hls/feed.ts';
 import type { FlvTag } from '../hls/flv.ts';
 
@@ -11,11 +11,11 @@ import type { FlvTag } from '../hls/flv.ts';
 export class TappedPackager {
   readonly clock = new FakeClock();
   readonly #window: LiveWindow;
-  #file: TakeFile;
+  #file: GrowingFile;
   #end = 9000;
   #publishes = 0;
 
-  constructor(file: TakeFile) {
+  constructor(file: GrowingFile) {
     this.#file = file;
     const tap = () => this.#file;
     class Tapped extends LiveWindow {
@@ -43,7 +43,7 @@ export class TappedPackager {
   }
 
   /** What comes from now on goes there. */
-  use(file: TakeFile): void {
+  use(file: GrowingFile): void {
     this.#file = file;
   }
 

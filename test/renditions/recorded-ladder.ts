@@ -4,11 +4,11 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { Blobs } from '../../core/ports/blobs.ts';
 import type { PublishGrant } from '../../core/ports/media.ts';
-import type { FinishedTake } from '../../core/ports/recorder.ts';
+import type { FinishedRecording } from '../../core/ports/recorder.ts';
 import { type Clip, clipOf, readFlvFile, readFlvTags } from '../../demo/flv-file.ts';
 import { systemClock } from '../../runtime/drivers/clock/system.ts';
 import type { TakeFeed } from '../../runtime/media/recording/feed.ts';
-import { diskRecorder } from '../../runtime/media/recording/recorder.ts';
+import { DiskRecorder } from '../../runtime/media/recording/recorder.ts';
 import { Feed, send } from '../hls/feed.ts';
 import { silentLog } from '../kit/silent-log.ts';
 
@@ -25,7 +25,7 @@ export interface Rung {
 }
 
 export interface RecordedLadder {
-  readonly take: FinishedTake;
+  readonly take: FinishedRecording;
   /** Pictures of the source. */
   readonly pictures: number;
 }
@@ -48,9 +48,9 @@ export async function recordLadder(
 ): Promise<RecordedLadder> {
   const { folder, sessionId, place, stretches, rungs } = options;
   const clip = await readFlvFile('demo/clip.flv');
-  const recorder = diskRecorder({
+  const recorder = new DiskRecorder({
     ...{ folder: join(folder, 'recordings'), blobs, clock: systemClock(), log: silentLog },
-    limits: { reserve: 1, renditionReserve: 1 },
+    settings: { reserve: 1, renditionReserve: 1 },
   });
   await recorder.open();
   const profile = { width: 128, height: 128, bitrate: 1000, fps: 0 };

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Blobs } from '../../core/ports/blobs.ts';
 import { type ClipTag, readFlvFile } from '../../demo/flv-file.ts';
 import type { AssetFile } from '../../plugins/assets/contract.ts';
-import { openTakeFile } from '../../runtime/media/recording/file/open-take-file.ts';
+import { openGrowingFile } from '../../runtime/media/recording/file/growing-file.ts';
 import { Feed, send } from '../hls/feed.ts';
 import { atOnce } from '../recording/at-once.ts';
 import { MemoryIo } from '../recording/memory-io.ts';
@@ -33,7 +33,7 @@ export async function recordClip(
 ): Promise<Recorded> {
   const clip = await readFlvFile('demo/clip.flv');
   const io = new MemoryIo();
-  const take = atOnce(openTakeFile(io));
+  const take = atOnce(openGrowingFile(io));
   const feed = new Feed();
   const fed = {
     begin: take.begin.bind(take),

@@ -5,23 +5,23 @@ import type { IndexedInit, IndexedSegment } from '../../../core/vod/segment-inde
 /** The recorder as the media of this process sees it. */
 export interface MediaRecorder extends Recorder {
   /**
-   * The take of a granted publish with `recording`: begun, or gone on with. Undefined where nothing is recorded: the take was
-   * finished, or there is no room for another. `rendition`: the take of that profile of it, a file of its own beside that of the source.
+   * Begins or continues the recording file of a granted publish with `recording`. Undefined: nothing is recorded, because the
+   * file was finished. `rendition`: the file of the rendition of that profile, beside that of the source.
    */
   feed(grant: PublishGrant, rendition?: string): TakeFeed | undefined;
 }
 
-/** What a packager hands over of one publish. All of it returns at once, on the thread that reads sockets. */
+/** What a packager hands over of one publish. All calls return at once: they run on the thread that reads sockets. */
 export interface TakeFeed {
   /** What follows needs this init segment, and is not continuous with what was before. */
   begin(init: FedInit): void;
   /** A part as it was cut. The bytes are copied during the call. False: it is left out, up to the next key frame. */
   part(bytes: Uint8Array, part: FedPart): boolean;
-  /** The publish is over; another may follow. */
+  /** The publish ended; another may follow. */
   end(): void;
-  /** What is wrong with the recording now, in plain words; empty when nothing is. */
+  /** What is wrong with the recording now, for people. */
   readonly issues: readonly string[];
-  /** What can be read of the take, also what earlier publishes wrote. */
+  /** What can be read of the file, also what earlier publishes wrote. */
   readonly written: WrittenTake;
 }
 
@@ -40,12 +40,12 @@ export interface FedPart {
   readonly startsSegment: boolean;
 }
 
-/** The segments of a take that are whole and in its file; they only become more. */
+/** The segments that are whole and in the file; there are only ever more. */
 export interface WrittenTake {
   readonly inits: readonly IndexedInit[];
   readonly count: number;
   /** 0 ≤ number < count. */
   segment(number: number): IndexedSegment;
-  /** Bytes of the file, read when somebody reads them, off the thread that reads sockets; undefined: the file is gone. */
+  /** Bytes of the file, read lazily and off the thread that reads sockets; undefined: the file is gone. */
   read(from: number, to: number, signal?: AbortSignal): Promise<ReadableStream<Uint8Array> | undefined>;
 }

@@ -1,109 +1,107 @@
 import type { Clock } from '../../../core/ports/clock.ts';
 import type { FedInit, FedPart, TakeFeed, WrittenTake } from './feed.ts';
-import type { RecorderLink } from './recorder-link.ts';
-import type { Take } from './take.ts';
+import type { RecordingFile } from './recording-file.ts';
 import { type GapReason, troubles } from './trouble.ts';
+import type { WritingThread } from './writing-thread.ts';
 
-/** One publish of a take: what it hands over goes to the writing thread, or is left out up to the next key frame. */
+/** One publish of a recording file: parts go to the recording thread, or are left out up to the next key frame. */
 export class PublishFeed implements TakeFeed {
-  readonly #take: Take;
-  readonly #link: RecorderLink;
+  readonly #file: RecordingFile;
+  readonly #thread: WritingThread;
   readonly #clock: Clock;
-  readonly #issueKept: number;
   readonly #onEnd: () => void;
   readonly #number: number;
   #init: FedInit | undefined;
-  /** The thread that heard of `#init`. */
+  /** The thread that got `#init`. */
   #epoch = -1;
   #isSkipping = false;
   #issue = { text: '', at: Number.NEGATIVE_INFINITY };
 
-  /** @param options.issueKept ms */
-  constructor(
-    take: Take,
-    options: { link: RecorderLink; clock: Clock; issueKept: number; onEnd: () => void },
-  ) {
-    this.#take = take;
-    this.#link = options.link;
+  constructor(file: RecordingFile, options: { thread: WritingThread; clock: Clock; onEnd: () => void }) {
+    this.#file = file;
+    this.#thread = options.thread;
     this.#clock = options.clock;
-    this.#issueKept = options.issueKept;
     this.#onEnd = options.onEnd;
-    take.feeds += 1;
-    take.isFed = true;
-    this.#number = take.feeds;
+    this.#number = file.beginFeed();
     // What earlier publishes wrote is read meanwhile.
-    this.#link.announce(take.number);
+    this.#thread.announce(file.number);
   }
 
   begin(init: FedInit): void {
     if (!this.#isOpen) return;
     this.#init = { ...init, bytes: init.bytes.slice() };
     this.#isSkipping = false;
-    this.#place(this.#init);
+    this.#sendInit(this.#init);
   }
 
   part(bytes: Uint8Array, part: FedPart): boolean {
-    const { number } = this.#take;
     if (!this.#isOpen || !this.#init) return false;
     if (this.#isSkipping && !part.isIndependent) return false;
-    if (this.#epoch !== this.#link.epoch && !this.#resume(part)) return false;
-    if (!this.#link.part(number, bytes, part)) {
-      this.#miss(this.#link.isUp ? 'slow' : 'thread');
+    if (this.#epoch !== this.#thread.epoch && !this.#resume(this.#init, part)) return false;
+    if (!this.#thread.part(this.#file.number, bytes, part)) {
+      this.#miss(this.#thread.isUp ? 'slow' : 'thread');
       return false;
     }
     this.#isSkipping = false;
-    this.#take.isBegun = true;
-    return this.#take.trouble === undefined;
+    this.#file.isBegun = true;
+    return this.#file.trouble === undefined;
   }
 
   end(): void {
     if (!this.#isOpen) return;
-    this.#link.send({ op: 'end', take: this.#take.number });
+    this.#thread.send({ op: 'end', file: this.#file.number });
     this.#init = undefined;
-    this.#take.isFed = false;
+    this.#file.endFeed();
     this.#onEnd();
   }
 
   get issues(): readonly string[] {
-    const { trouble, meta } = this.#take;
-    // Who watches the recording misses nothing of the broadcast: one word for all of them.
+    const { trouble, meta } = this.#file;
+    // Viewers of the recording miss nothing of the broadcast, so one text does for all reasons.
     if (meta.rendition) return trouble !== undefined || this.#isSkipping ? [troubles.rendition] : [];
-    if (trouble !== undefined) this.#issue = { text: trouble, at: this.#clock.now() };
-    return this.#clock.now() - this.#issue.at < this.#issueKept ? [this.#issue.text] : [];
+    if (trouble !== undefined) this.#setIssue(trouble);
+    return this.#clock.now() - this.#issue.at < issueMs ? [this.#issue.text] : [];
   }
 
   get written(): WrittenTake {
-    return this.#take.written;
+    return this.#file;
   }
 
   get #isOpen(): boolean {
-    const { feeds, isEnding, isDropped } = this.#take;
-    return feeds === this.#number && !isEnding && !isDropped;
+    const { feeds, isFed, isEnding, isDropped } = this.#file;
+    return isFed && feeds === this.#number && !isEnding && !isDropped;
   }
 
-  /** A thread that never heard of this publish: what the former one had not written is missing. */
-  #resume(part: FedPart): boolean {
-    if (part.isIndependent && this.#gap('thread') && this.#init) {
-      this.#place(this.#init);
+  /** A new thread knows nothing of this publish, and what the former one had not written is missing. */
+  #resume(init: FedInit, part: FedPart): boolean {
+    if (part.isIndependent && this.#gap('thread')) {
+      this.#sendInit(init);
       return true;
     }
     this.#isSkipping = true;
-    this.#issue = { text: troubles.thread, at: this.#clock.now() };
+    this.#setIssue(troubles.thread);
     return false;
   }
 
-  #place(init: FedInit): void {
-    const isHeard = this.#link.send({ op: 'begin', take: this.#take.number, init });
-    this.#epoch = isHeard ? this.#link.epoch : -1;
+  #sendInit(init: FedInit): void {
+    const isSent = this.#thread.send({ op: 'begin', file: this.#file.number, init });
+    this.#epoch = isSent ? this.#thread.epoch : -1;
   }
 
   #miss(reason: 'slow' | 'thread'): void {
     if (!this.#isSkipping) this.#gap(reason);
     this.#isSkipping = true;
-    this.#issue = { text: troubles[reason], at: this.#clock.now() };
+    this.#setIssue(troubles[reason]);
   }
 
   #gap(reason: GapReason): boolean {
-    return this.#link.send({ op: 'gap', take: this.#take.number, reason });
+    return this.#thread.send({ op: 'gap', file: this.#file.number, reason });
+  }
+
+  #setIssue(text: string): void {
+    this.#issue = { text, at: this.#clock.now() };
   }
 }
+
+/** ms for which `issues` show a gap after the last missing part. */
+const issueMs = 30_000;

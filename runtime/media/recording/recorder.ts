@@ -5,228 +5,248 @@ import type { Log } from '../../../core/base/log.ts';
 import type { Blobs } from '../../../core/ports/blobs.ts';
 import type { Clock } from '../../../core/ports/clock.ts';
 import type { PublishGrant } from '../../../core/ports/media.ts';
-import type { FinishedTake } from '../../../core/ports/recorder.ts';
-import type { MediaRecorder } from './feed.ts';
-import { finishTake } from './finishing.ts';
-import { findTakes, joinMark } from './found-takes.ts';
-import { GrowingUploads } from './growing-uploads.ts';
-import { joinRenditions, joinTakes } from './joining.ts';
-import { type RecorderLimits, recorderDefaults } from './limits.ts';
+import type { FinishedRecording, RecorderTotals, RecordingFileState } from '../../../core/ports/recorder.ts';
+import type { MediaRecorder, TakeFeed } from './feed.ts';
+import { finishRecording } from './finish/finish-recording.ts';
+import { joinRecordings, joinRenditions } from './finish/joining.ts';
+import { MultipartUploads } from './finish/multipart-uploads.ts';
+import { findFiles, removeFolder } from './found-files.ts';
+import { folderName, joinMark, type RecordingMeta } from './meta.ts';
 import { PublishFeed } from './publish-feed.ts';
-import { RecorderLink, recordingFault, unavailable } from './recorder-link.ts';
-import { removeSpool } from './remove-spool.ts';
-import { SessionTakes } from './session-takes.ts';
-import { Take } from './take.ts';
-import { spoolName, type TakeMeta } from './take-meta.ts';
+import { RecordingFile } from './recording-file.ts';
+import { RecordingsOfNode } from './recordings-of-node.ts';
+import { type RecorderSettings, recorderDefaults } from './settings.ts';
+import type { FileNote } from './thread/protocol.ts';
 import { codeOf, type GapReason, gapReasons } from './trouble.ts';
+import { recordingFault, unavailable, WritingThread } from './writing-thread.ts';
 
 export interface RecorderOptions {
-  /** Of the spools: `<dataDir>/recordings`. Made with the first take. */
+  /** `<dataDir>/recordings`: a folder for each recording file. Made with the first. */
   readonly folder: string;
   readonly blobs: Blobs;
   readonly clock: Clock;
   readonly log: Log;
   /** Those that are not given are the defaults. */
-  readonly limits?: Partial<RecorderLimits>;
-  /** The writing thread; tests bring one of their own. */
+  readonly settings?: Partial<RecorderSettings>;
+  /** The recording thread; tests bring their own. */
   readonly worker?: URL;
 }
 
-/** Takes in spools on this node's disk. One thread writes them, which begins with the first. */
-export function diskRecorder(options: RecorderOptions): MediaRecorder {
-  const { folder, blobs, clock, log } = options;
-  const { worker = new URL('./recorder-worker.ts', import.meta.url) } = options;
-  const limits: RecorderLimits = { ...recorderDefaults, ...options.limits };
-  const takes = new SessionTakes();
-  const byNumber = new Map<number, Take>();
-  const joining = new Map<string, Promise<FinishedTake>>();
-  const stopping = new AbortController();
-  let lastNumber = 0;
-  let written = 0;
-  const gaps = noGaps();
-  const renditionGaps = noGaps();
+/** Records on this node's disk. One thread writes all files; it starts with the first. */
+export class DiskRecorder implements MediaRecorder {
+  readonly #options: RecorderOptions;
+  readonly #settings: RecorderSettings;
+  readonly #thread: WritingThread;
+  readonly #uploads: MultipartUploads;
+  readonly #recordings = new RecordingsOfNode();
+  readonly #byNumber = new Map<number, RecordingFile>();
+  /** What is being joined, by `takeId`. */
+  readonly #joining = new Map<string, Promise<FinishedRecording>>();
+  readonly #stopping = new AbortController();
+  #lastNumber = 0;
+  #written = 0;
+  readonly #gaps = noGaps();
+  readonly #renditionGaps = noGaps();
 
-  const link = new RecorderLink({
-    ...{ worker, folder, clock, limits, log },
-    metaOf: (number) => byNumber.get(number)?.meta,
-    onNote(note) {
-      const take = byNumber.get(note.take);
-      written += Math.max(0, note.bytes - (take?.bytes ?? note.bytes));
-      const counted = take?.meta.rendition ? renditionGaps : gaps;
-      for (const reason of note.reasons) counted[reason] += 1;
-      take?.note(note);
-      if (take && blobs.adopting === 'copy') uploads.notice(take);
-    },
-  });
-  const uploads = new GrowingUploads({
-    ...{ blobs, clock, limits, log },
-    save: (take, upload) => link.call('save', { take: take.number, fields: { upload } }),
-  });
+  constructor(options: RecorderOptions) {
+    const { folder, blobs, clock, log } = options;
+    const { worker = new URL('./thread/recorder-worker.ts', import.meta.url) } = options;
+    const settings = { ...recorderDefaults, ...options.settings };
+    this.#options = options;
+    this.#settings = settings;
+    this.#thread = new WritingThread({
+      ...{ worker, folder, clock, settings, log },
+      metaOf: (number) => this.#byNumber.get(number)?.meta,
+      onNote: (note) => this.#note(note),
+    });
+    this.#uploads = new MultipartUploads({
+      ...{ blobs, clock, settings, log },
+      save: (file, upload) => this.#thread.call('save', { file: file.number, fields: { upload } }),
+    });
+  }
 
-  const keep = (meta: TakeMeta, about = { bytes: 0, writtenAt: clock.now() }): Take => {
-    const number = ++lastNumber;
-    const take = new Take({ number, folder: join(folder, spoolName(meta)), meta, ...about });
-    byNumber.set(number, take);
-    return take;
-  };
-  const complete = async (take: Take, renditions: readonly Take[]) => {
-    const { signal } = stopping;
-    return finishTake(take, { blobs, link, uploads, clock, limits, log, signal, renditions });
-  };
-  /** Nothing of it stays on this disk. */
-  const remove = async (take: Take) => {
-    // One that ended has no file open.
-    await link.forget(take.number).catch((error: unknown) => {
-      if (link.isUp) throw error;
-    });
-    await removeSpool(take.folder).catch((error: unknown) => {
-      throw recordingFault({ message: String(error), code: codeOf(error) });
-    });
-    byNumber.delete(take.number);
-  };
-  const feedOf = (take: Take) => {
+  async open(): Promise<void> {
+    const { folder, log } = this.#options;
+    for (const { meta, ...about } of await findFiles(folder, log)) {
+      const file = this.#add(meta, about);
+      this.#recordings.add(file);
+      if (!file.isEnding) this.#thread.announce(file.number);
+    }
+  }
+
+  async files(): Promise<readonly RecordingFileState[]> {
+    return this.#recordings.states();
+  }
+
+  totals(): RecorderTotals {
+    const states = this.#recordings.states();
+    return {
+      files: states.length,
+      growing: states.filter(({ isFed }) => isFed).length,
+      bytes: states.reduce((sum, { bytes }) => sum + bytes, 0),
+      ...{ written: this.#written, gaps: this.#gaps, renditionGaps: this.#renditionGaps },
+    };
+  }
+
+  feed(grant: PublishGrant, rendition?: string): TakeFeed | undefined {
+    const { sessionId, streamId, recording } = grant;
+    if (!recording || this.#stopping.signal.aborted || !sessionShape.test(sessionId)) return undefined;
+    const source = this.#recordings.source(sessionId);
+    if (source?.isEnding || source?.isDropped) return undefined;
+    let file = rendition === undefined ? source : this.#recordings.rendition(sessionId, rendition);
+    if (!file) {
+      // A rendition alone is no recording.
+      if (rendition !== undefined && !source) return undefined;
+      const { folder } = source?.meta ?? recording;
+      file = this.#add({
+        ...{ version: 1, sessionId, streamId, folder, takeId: randomUUID(), gaps: 0 },
+        ...(rendition !== undefined && { rendition: { name: rendition, order: orderOf(rendition, grant) } }),
+      });
+      this.#recordings.add(file);
+    }
+    return this.#feedOf(file);
+  }
+
+  async finish(
+    sessionId: string,
+    { signal }: { signal: AbortSignal },
+  ): Promise<FinishedRecording | undefined> {
+    signal.throwIfAborted();
+    const file = this.#recordings.source(sessionId);
+    if (!file || file.isDropped) return undefined;
+    if (!file.finishing) {
+      const finishing = this.#complete(file, this.#recordings.renditions(sessionId));
+      file.finishing = finishing.catch((error: unknown) => {
+        // A repeat continues where it stopped.
+        file.finishing = undefined;
+        throw error;
+      });
+      file.finishing.catch(() => {});
+    }
+    return unlessAborted(file.finishing, signal);
+  }
+
+  async join(
+    parts: readonly FinishedRecording[],
+    { folder, signal }: { folder: string; signal: AbortSignal },
+  ): Promise<FinishedRecording> {
+    signal.throwIfAborted();
+    // The same parts make the same names: a repeat after a crash leaves nothing behind.
+    const text = JSON.stringify([folder, parts.map(({ video }) => video.key)]);
+    const takeId = createHash('sha256').update(text).digest('hex').slice(0, 0x20);
+    let made = this.#joining.get(takeId);
+    if (!made) {
+      made = this.#join(parts, { folder, takeId }).finally(() => this.#joining.delete(takeId));
+      made.catch(() => {});
+      this.#joining.set(takeId, made);
+    }
+    return unlessAborted(made, signal);
+  }
+
+  async drop(sessionId: string): Promise<void> {
+    const source = this.#recordings.source(sessionId);
+    // The source goes last, so that a crash in between leaves a recording to drop again.
+    const all = [...this.#recordings.renditions(sessionId), ...(source ? [source] : [])];
+    for (const file of all) file.isDropped = true;
+    await source?.finishing?.catch(() => {});
+    for (const file of all) {
+      await this.#remove(file);
+      this.#recordings.delete(file);
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#stopping.abort(unavailable('the server is stopping'));
+    this.#uploads.close();
+    await this.#thread.close();
+  }
+
+  #add(meta: RecordingMeta, about?: { bytes: number; writtenAt: number }): RecordingFile {
+    this.#lastNumber += 1;
+    const number = this.#lastNumber;
+    const { bytes, writtenAt } = about ?? { bytes: 0, writtenAt: this.#options.clock.now() };
+    const folder = join(this.#options.folder, folderName(meta));
+    const file = new RecordingFile({ number, folder, meta, bytes, writtenAt });
+    this.#byNumber.set(number, file);
+    return file;
+  }
+
+  #note(note: FileNote): void {
+    const file = this.#byNumber.get(note.file);
+    this.#written += Math.max(0, note.bytes - (file?.bytes ?? note.bytes));
+    const gaps = file?.meta.rendition ? this.#renditionGaps : this.#gaps;
+    for (const reason of note.reasons) gaps[reason] += 1;
+    file?.note(note);
+    if (file && this.#options.blobs.adopting === 'copy') this.#uploads.notice(file);
+  }
+
+  #feedOf(file: RecordingFile): PublishFeed {
     const onEnd = () => {
       // A publish that never played leaves nothing.
-      if (take.isBegun || take.isEnding || take.isDropped) return;
-      takes.delete(take);
-      byNumber.delete(take.number);
-      link.forget(take.number).catch(() => {});
+      if (file.isBegun || file.isEnding || file.isDropped) return;
+      this.#recordings.delete(file);
+      this.#byNumber.delete(file.number);
+      this.#thread.forget(file.number).catch(() => {});
     };
-    return new PublishFeed(take, { link, clock, issueKept: limits.issueKept, onEnd });
-  };
-  /** The take of a rendition, whose source has one; undefined: there is no room for it. */
-  const renditionOf = (
-    { meta: { sessionId, streamId, folder } }: Take,
-    name: string,
-    grant: PublishGrant,
-  ) => {
-    const known = takes.rendition(sessionId, name);
-    if (known) return known;
-    if (takes.renditionCount >= limits.renditionTakes) return undefined;
-    if (takes.renditions(sessionId).length >= limits.renditions) return undefined;
-    const profiles = grant.profiles?.map((profile) => profile.name) ?? [];
-    // One that is not among them comes behind.
-    const order = profiles.includes(name) ? profiles.indexOf(name) : profiles.length;
-    const about = { sessionId, streamId, folder, takeId: randomUUID(), gaps: 0 };
-    const take = keep({ version: 1, ...about, rendition: { name, order } });
-    takes.add(take);
-    return take;
-  };
+    return new PublishFeed(file, { thread: this.#thread, clock: this.#options.clock, onEnd });
+  }
 
-  return {
-    async open() {
-      for (const { meta, ...about } of await findTakes(folder, { log, limits })) {
-        const take = keep(meta, about);
-        takes.add(take);
-        // Its file is mended and hashed meanwhile.
-        if (!take.isEnding) link.announce(take.number);
-      }
-    },
+  #complete(
+    file: RecordingFile,
+    renditions: readonly RecordingFile[],
+  ): Promise<FinishedRecording | undefined> {
+    const { blobs, clock, log } = this.#options;
+    return finishRecording(file, {
+      ...{ blobs, clock, log, renditions, settings: this.#settings, signal: this.#stopping.signal },
+      ...{ thread: this.#thread, uploads: this.#uploads },
+    });
+  }
 
-    takes: async () => takes.states(),
-
-    totals() {
-      const known = takes.states();
-      return {
-        takes: known.length,
-        growing: known.filter(({ isFed }) => isFed).length,
-        bytes: known.reduce((sum, { bytes }) => sum + bytes, 0),
-        ...{ written, gaps, renditionGaps },
-      };
-    },
-
-    feed(grant, rendition) {
-      const { sessionId, streamId, recording } = grant;
-      if (!recording || stopping.signal.aborted || !sessionShape.test(sessionId)) return undefined;
-      let take = takes.source(sessionId);
-      if (take?.isEnding || take?.isDropped) return undefined;
-      if (rendition !== undefined) {
-        const beside = take && renditionOf(take, rendition, grant);
-        return beside && feedOf(beside);
-      }
-      if (!take) {
-        if (takes.count >= limits.takes) return undefined;
-        const takeId = randomUUID();
-        take = keep({ version: 1, sessionId, streamId, folder: recording.folder, takeId, gaps: 0 });
-        takes.add(take);
-      }
-      return feedOf(take);
-    },
-
-    async finish(sessionId, { signal }) {
-      signal.throwIfAborted();
-      const take = takes.source(sessionId);
-      if (!take || take.isDropped) return undefined;
-      if (!take.finishing) {
-        const finishing = complete(take, takes.renditions(sessionId)).catch((error: unknown) => {
-          // A repeat goes on where it stopped.
-          take.finishing = undefined;
-          throw error;
+  async #join(
+    parts: readonly FinishedRecording[],
+    { folder, takeId }: { folder: string; takeId: string },
+  ): Promise<FinishedRecording> {
+    const { blobs, clock, log } = this.#options;
+    const about = { version: 1, sessionId: `${joinMark}${takeId}`, streamId: '', folder, gaps: 0 } as const;
+    const file = this.#add({ ...about, takeId });
+    const names = new Set(parts.flatMap(({ renditions = [] }) => renditions.map(({ name }) => name)));
+    const renditions = [...names].map((name, order) =>
+      this.#add({ ...about, takeId: `${takeId}-${order + 1}`, rendition: { name, order } }),
+    );
+    const options = { blobs, clock, log, thread: this.#thread, signal: this.#stopping.signal };
+    try {
+      for (const one of [file, ...renditions]) await rm(one.folder, { recursive: true, force: true });
+      await joinRecordings(parts, { ...options, into: file });
+      const made = await this.#complete(file, await joinRenditions(parts, { ...options, renditions }));
+      if (!made || file.meta.gaps > 0) throw unavailable('a recording could not be joined as a whole');
+      return { ...made, gaps: parts.reduce((sum, { gaps }) => sum + gaps, 0) };
+    } finally {
+      for (const one of [...renditions, file])
+        await this.#remove(one).catch((error: unknown) => {
+          log.warn('the files of a joined recording could not be removed', { error });
         });
-        take.finishing = finishing;
-        finishing.catch(() => {});
-      }
-      return unlessAborted(take.finishing, signal);
-    },
+    }
+  }
 
-    async join(parts, { folder: into, signal }) {
-      signal.throwIfAborted();
-      // The same takes make the same names: a repeat after a death leaves nothing behind.
-      const text = JSON.stringify([into, parts.map(({ video }) => video.key)]);
-      const takeId = createHash('sha256').update(text).digest('hex').slice(0, 0x20);
-      const make = async () => {
-        const sessionId = `${joinMark}${takeId}`;
-        const about = { version: 1, sessionId, streamId: '', folder: into, gaps: 0 } as const;
-        const take = keep({ ...about, takeId });
-        const names = new Set(parts.flatMap(({ renditions = [] }) => renditions.map(({ name }) => name)));
-        const renditions = [...names].map((name, order) =>
-          keep({ ...about, takeId: `${takeId}-${order + 1}`, rendition: { name, order } }),
-        );
-        const options = { blobs, link, clock, limits, signal: stopping.signal };
-        try {
-          for (const one of [take, ...renditions]) await rm(one.folder, { recursive: true, force: true });
-          await joinTakes(parts, { ...options, into: take });
-          const joined = await joinRenditions(parts, { ...options, renditions, log });
-          const made = await complete(take, joined);
-          if (!made || take.meta.gaps > 0) throw unavailable('a recording could not be joined as a whole');
-          return { ...made, gaps: parts.reduce((sum, { gaps }) => sum + gaps, 0) };
-        } finally {
-          for (const one of [...renditions, take]) {
-            await one.working;
-            await uploads.abandon(one).catch(() => {});
-            await remove(one).catch((error: unknown) => log.warn('a spool stays', { error }));
-          }
-        }
-      };
-      let made = joining.get(takeId);
-      if (!made) {
-        made = make().finally(() => joining.delete(takeId));
-        made.catch(() => {});
-        joining.set(takeId, made);
-      }
-      return unlessAborted(made, signal);
-    },
+  /** Nothing of it stays on this disk, and no unfinished upload. */
+  async #remove(file: RecordingFile): Promise<void> {
+    await file.working;
+    await this.#uploads.abandon(file);
+    // A thread that ended has no file open.
+    await this.#thread.forget(file.number).catch((error: unknown) => {
+      if (this.#thread.isUp) throw error;
+    });
+    await removeFolder(file.folder).catch((error: unknown) => {
+      throw recordingFault({ message: String(error), code: codeOf(error) });
+    });
+    this.#byNumber.delete(file.number);
+  }
+}
 
-    async drop(sessionId) {
-      const source = takes.source(sessionId);
-      // That of the source goes last, so that a death in between leaves a take to drop again.
-      const all = [...takes.renditions(sessionId), ...(source ? [source] : [])];
-      for (const take of all) take.isDropped = true;
-      await source?.finishing?.catch(() => {});
-      for (const take of all) {
-        await take.working;
-        await uploads.abandon(take);
-        await remove(take);
-        takes.delete(take);
-      }
-    },
-
-    async close() {
-      stopping.abort(unavailable('the server is about to end'));
-      uploads.close();
-      await link.close();
-    },
-  };
+/** Place of its profile; one that is not among the profiles comes last. */
+function orderOf(rendition: string, { profiles = [] }: PublishGrant): number {
+  const order = profiles.findIndex(({ name }) => name === rendition);
+  return order < 0 ? profiles.length : order;
 }
 
 function noGaps(): Record<GapReason, number> {

@@ -3,11 +3,11 @@ export const troubles = {
   full: 'The disk of the server is full; this part of the broadcast is missing from the recording. Free some space.',
   low: 'The disk of the server is nearly full; this part of the broadcast is missing from the recording. Free some space.',
   lowFirst:
-    'The disk of the server is nearly full, so the recording of this broadcast has not begun. Free some space; it begins by itself then.',
+    'The disk of the server is nearly full, so the recording of this broadcast has not begun. Free some space and it begins.',
   slow: 'The disk of the server is too slow; a part of the broadcast is missing from the recording.',
-  large: 'The recording is as long as one can be; the rest of this session is missing from it.',
+  large: 'The recording has reached its largest size; the rest of this session is missing from it.',
   changes:
-    'The settings of the encoder were changed too often; what comes with new ones is missing from the recording.',
+    'The settings of the encoder changed too often; what was sent with new ones is missing from the recording.',
   thread: 'The recorder was restarted; a part of the broadcast is missing from the recording.',
   disk: (code: string) =>
     `The disk of the server does not take the recording (${code}); this part of the broadcast is missing from it.`,
@@ -15,7 +15,7 @@ export const troubles = {
   unknown: 'This part of the broadcast cannot be recorded. The log of the server says why.',
 };
 
-/** Why parts are missing, in one word, for metrics. */
+/** Why parts are missing, for metrics. */
 export const gapReasons = ['full', 'low', 'slow', 'large', 'changes', 'thread', 'disk', 'unknown'] as const;
 export type GapReason = (typeof gapReasons)[number];
 
@@ -31,7 +31,7 @@ export function troubleOf(error: unknown): string {
   return code === '' ? troubles.unknown : troubles.disk(code);
 }
 
-/** `ENOSPC`; empty for what is no error of the system. */
+/** `ENOSPC`; empty: no error of the system. */
 export function codeOf(error: unknown): string {
   const code = String((error as { code?: unknown } | undefined)?.code ?? '');
   return /^E[A-Z0-9]+$/.test(code) ? code : '';

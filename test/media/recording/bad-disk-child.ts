@@ -1,9 +1,8 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { systemClock } from '../../../runtime/drivers/clock/system.ts';
-import { openTakeFile } from '../../../runtime/media/recording/file/open-take-file.ts';
-import { recorderThread } from '../../../runtime/media/recording/recorder-thread.ts';
-import type { TakeIo } from '../../../runtime/media/recording/take-file.ts';
+import { diskFile } from '../../../runtime/media/recording/thread/file-io.ts';
+import { recorderThread } from '../../../runtime/media/recording/thread/recorder-thread.ts';
 
 /** The writing thread before a disk that is as bad as `.trouble` beside the spools says. */
 export interface Trouble {
@@ -19,8 +18,8 @@ export interface Trouble {
 
 recorderThread(globalThis as unknown as Parameters<typeof recorderThread>[0], {
   clock: systemClock(),
-  openTakeFile,
-  through(io: TakeIo, path: string): TakeIo {
+  open(path) {
+    const io = diskFile(path);
     const spool = dirname(path);
     const flag = join(spool, '..', '.trouble');
     const trouble = (): Trouble => {
@@ -33,6 +32,7 @@ recorderThread(globalThis as unknown as Parameters<typeof recorderThread>[0], {
       },
       read: (at, into) => io.read(at, into),
       truncate: (size) => io.truncate(size),
+      sync: () => io.sync(),
       close: () => io.close(),
       write(at, bytes) {
         const { code, slow = 0, crash } = trouble();

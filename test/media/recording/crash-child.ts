@@ -1,23 +1,23 @@
 import { writeSync } from 'node:fs';
 import { fsBlobs } from '../../../runtime/drivers/blobs/fs/index.ts';
 import { s3Blobs } from '../../../runtime/drivers/blobs/s3/index.ts';
-import { diskRecorder } from '../../../runtime/media/recording/recorder.ts';
+import { DiskRecorder } from '../../../runtime/media/recording/recorder.ts';
 import { silentLog } from '../../kit/silent-log.ts';
 import { type CrashConfig, filmOf, rendition, type Said } from './crash.ts';
 import { clock, feedSegments, grantOf, noSignal, pause, segmentMs } from './fixtures.ts';
 
 /** Records without end, finishes short takes one after the other, and says what it did. Killed by its parent. */
 const config = JSON.parse(process.argv[2] ?? '') as CrashConfig;
-const { folder, round, limits } = config;
+const { folder, round, settings } = config;
 const blobs = 'folder' in config.blobs ? fsBlobs(config.blobs) : s3Blobs({ ...config.blobs, clock });
 const say = (said: Said) => writeSync(1, `${JSON.stringify(said)}\n`);
 
-const recorder = diskRecorder({
+const recorder = new DiskRecorder({
   folder,
   blobs,
   clock,
   log: silentLog,
-  limits: { reserve: 1, sync: 100, ...limits },
+  settings: { reserve: 1, sync: 100, ...settings },
 });
 await blobs.open();
 await recorder.open();

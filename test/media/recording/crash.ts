@@ -2,11 +2,11 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'vitest';
-import type { FinishedTake } from '../../../core/ports/recorder.ts';
+import type { FinishedRecording } from '../../../core/ports/recorder.ts';
 import { readSegmentIndex } from '../../../core/vod/segment-index.ts';
 import type { S3BlobsOptions } from '../../../runtime/drivers/blobs/s3/options.ts';
 import type { MediaRecorder } from '../../../runtime/media/recording/feed.ts';
-import type { RecorderLimits } from '../../../runtime/media/recording/limits.ts';
+import type { RecorderSettings } from '../../../runtime/media/recording/settings.ts';
 import {
   began,
   bytesOf,
@@ -23,7 +23,7 @@ import {
 export interface CrashConfig {
   readonly folder: string;
   readonly round: number;
-  readonly limits?: Partial<RecorderLimits>;
+  readonly settings?: Partial<RecorderSettings>;
   readonly blobs: { readonly folder: string } | Omit<S3BlobsOptions, 'clock'>;
 }
 
@@ -34,7 +34,7 @@ export interface Said {
   /** The same of its rendition, those that are whole: what is cut off in one of both is not shown of it. */
   readonly beside?: readonly number[];
   readonly finishing?: boolean;
-  readonly take?: FinishedTake;
+  readonly take?: FinishedRecording;
 }
 
 /** Every session has one. */
@@ -77,7 +77,7 @@ export async function killWhileRecording(
       { after: 100 + Math.random() * 1500, segments: isLast ? longSegments : 0 },
     );
     const recorder = await options.recorder();
-    const states = new Map((await recorder.takes()).map((state) => [state.sessionId, state]));
+    const states = new Map((await recorder.files()).map((state) => [state.sessionId, state]));
     for (const sessionId of new Set(said.map((one) => one.sessionId))) {
       if (sessionId === 'ready') continue;
       const its = said.filter((one) => one.sessionId === sessionId);
@@ -121,7 +121,7 @@ export async function killWhileRecording(
 async function checkTake(
   { blobs }: Place,
   options: {
-    take: FinishedTake;
+    take: FinishedRecording;
     sessionId: string;
     written: readonly number[];
     beside: readonly number[];
@@ -152,7 +152,7 @@ function filmsOf(sessionId: string, name?: string): Pick<Film, 'partsOf'> {
 /** Which segments are shown of its rendition; throws when one of them is not what was fed. */
 async function shownOfRendition(
   blobs: Place['blobs'],
-  { take, film }: { take: FinishedTake; film: Pick<Film, 'partsOf'> },
+  { take, film }: { take: FinishedRecording; film: Pick<Film, 'partsOf'> },
 ): Promise<number[]> {
   const [made] = take.renditions ?? [];
   if (!made) return [];

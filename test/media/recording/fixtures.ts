@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Blobs } from '../../../core/ports/blobs.ts';
 import type { PublishGrant } from '../../../core/ports/media.ts';
-import type { FinishedTake } from '../../../core/ports/recorder.ts';
+import type { FinishedRecording } from '../../../core/ports/recorder.ts';
 import { readSegmentIndex } from '../../../core/vod/segment-index.ts';
 import { fsBlobs } from '../../../runtime/drivers/blobs/fs/index.ts';
 import { systemClock } from '../../../runtime/drivers/clock/system.ts';
@@ -13,7 +13,7 @@ import { VIDEO_AVC } from '../../../runtime/media/flv/codec.ts';
 import { fragmentSize, writeFragment } from '../../../runtime/media/mp4/fragment.ts';
 import { writeInit } from '../../../runtime/media/mp4/init.ts';
 import type { FedInit, FedPart, MediaRecorder, TakeFeed } from '../../../runtime/media/recording/feed.ts';
-import { diskRecorder, type RecorderOptions } from '../../../runtime/media/recording/recorder.ts';
+import { DiskRecorder, type RecorderOptions } from '../../../runtime/media/recording/recorder.ts';
 import { AVC_360P } from '../../hls/feed.ts';
 import { silentLog } from '../../kit/silent-log.ts';
 
@@ -136,10 +136,10 @@ export function place(): Place {
     folder,
     blobs,
     async recorder(options = {}) {
-      const made = diskRecorder({
+      const made = new DiskRecorder({
         ...{ folder, blobs, clock, log: silentLog },
         ...options,
-        limits: { reserve: 1, sync: 50, ...options.limits },
+        settings: { reserve: 1, sync: 50, ...options.settings },
       });
       await made.open();
       return made;
@@ -166,7 +166,7 @@ export async function bytesOf(blobs: Blobs, key: string): Promise<Uint8Array> {
 }
 
 /** What is wrong with the blobs of a take: sizes, hashes, index, boxes. Its segments' bytes otherwise. */
-export async function checkFinished(blobs: Blobs, take: FinishedTake): Promise<Uint8Array[]> {
+export async function checkFinished(blobs: Blobs, take: FinishedRecording): Promise<Uint8Array[]> {
   const [video, head, index] = await Promise.all(
     [take.video, take.head, take.index].map(async ({ key, size }) => {
       const bytes = await bytesOf(blobs, key);
@@ -202,7 +202,7 @@ export async function checkFinished(blobs: Blobs, take: FinishedTake): Promise<U
  */
 export async function segmentsIn(
   blobs: Blobs,
-  { take, film }: { take: FinishedTake; film: Pick<Film, 'partsOf'> },
+  { take, film }: { take: FinishedRecording; film: Pick<Film, 'partsOf'> },
 ): Promise<{ whole: number[]; begun: number[] }> {
   const found = await checkFinished(blobs, take);
   const read = readSegmentIndex(await bytesOf(blobs, take.index.key));

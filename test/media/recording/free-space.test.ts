@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, statfsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { FreeSpace } from '../../../runtime/media/recording/free-space.ts';
+import { FreeSpace } from '../../../runtime/media/recording/thread/free-space.ts';
 import { virtualClock } from '../../kit/virtual-clock.ts';
 
 it('counts what is written between two looks at the disk', async () => {
@@ -11,7 +11,13 @@ it('counts what is written between two looks at the disk', async () => {
     const { bavail, bsize } = statfsSync(folder);
     const free = bavail * bsize;
     const clock = virtualClock({ start: 0 });
-    const space = new FreeSpace(folder, { clock, reserve: free / 2, slack: 1, interval: 1000 });
+    const space = new FreeSpace(folder, {
+      clock,
+      reserve: free / 2,
+      renditionReserve: 0,
+      slack: 1,
+      interval: 1000,
+    });
     expect(space.isLowFor('source')).toBe(false);
     space.wrote(free);
     expect(space.isLowFor('source')).toBe(true);

@@ -1,7 +1,7 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fsBlobs } from '../../../runtime/drivers/blobs/fs/index.ts';
-import { diskRecorder } from '../../../runtime/media/recording/recorder.ts';
+import { DiskRecorder } from '../../../runtime/media/recording/recorder.ts';
 import { silentLog } from '../../kit/silent-log.ts';
 import { clock, Film, feedSegments, grantOf, noSignal, pause, segmentsIn, until } from './fixtures.ts';
 
@@ -9,10 +9,10 @@ import { clock, Film, feedSegments, grantOf, noSignal, pause, segmentsIn, until 
 const [disk = '', reserve = ''] = process.argv.slice(2);
 const blobs = fsBlobs({ folder: join(disk, 'blobs') });
 await blobs.open();
-const recorder = diskRecorder({
+const recorder = new DiskRecorder({
   ...{ blobs, clock, log: silentLog },
   folder: join(disk, 'recordings'),
-  limits: { reserve: Number(reserve), reserveSlack: 1, spaceLook: 20, retry: 50, sync: 50 },
+  settings: { reserve: Number(reserve), reserveSlack: 1, spaceLook: 20, retry: 50, sync: 50 },
 });
 await recorder.open();
 const filler = join(disk, 'filler');

@@ -8,7 +8,12 @@ import { clock, Film, feedSegments, grantOf, noSignal, pause, place, segmentsIn,
 
 const server = await engineFor('s3');
 const mebibyte = 1_048_576;
-const limits = { uploadPart: 5 * mebibyte, uploadWait: 50, uploadWaitMost: 500, queuePerTake: 48 * mebibyte };
+const settings = {
+  uploadPart: 5 * mebibyte,
+  uploadWait: 50,
+  uploadWaitMost: 500,
+  queuePerFile: 48 * mebibyte,
+};
 
 describe.skipIf(server.isMissing)('a recording in S3', () => {
   const opened: Blobs[] = [];
@@ -37,7 +42,7 @@ describe.skipIf(server.isMissing)('a recording in S3', () => {
     using at = place();
     const engine = await server.start();
     const blobs = await open(engine);
-    const recorder = await at.recorder({ blobs, limits });
+    const recorder = await at.recorder({ blobs, settings });
     const film = new Film({ partBytes: mebibyte });
     const feed = recorder.feed(grantOf('s1'))!;
     feed.begin(film.init);
@@ -72,7 +77,7 @@ describe.skipIf(server.isMissing)('a recording in S3', () => {
     using at = place();
     const engine = await server.start();
     const blobs = await open(engine);
-    const recorder = await at.recorder({ blobs, limits });
+    const recorder = await at.recorder({ blobs, settings });
     for (const [sessionId, segments] of [
       ['short', 1],
       ['long', 4],
@@ -91,7 +96,7 @@ describe.skipIf(server.isMissing)('a recording in S3', () => {
       expect(whole).toHaveLength(segments);
       await recorder.drop(sessionId);
     }
-    expect(await recorder.takes()).toEqual([]);
+    expect(await recorder.files()).toEqual([]);
     await recorder.close();
   });
 
@@ -103,8 +108,8 @@ describe.skipIf(server.isMissing)('a recording in S3', () => {
       { ...at, blobs },
       {
         rounds: 6,
-        config: { blobs: optionsOf(engine), limits },
-        recorder: () => at.recorder({ blobs, limits }),
+        config: { blobs: optionsOf(engine), settings },
+        recorder: () => at.recorder({ blobs, settings }),
       },
     );
     expect(killed.takes + killed.finishing).toBeGreaterThan(0);

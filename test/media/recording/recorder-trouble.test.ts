@@ -22,7 +22,7 @@ it.each([
   ['EIO', /does not take the recording \(EIO\)/, 'disk'],
 ])('a disk that says %s costs one recording a gap and the others nothing', async (code, issue, reason) => {
   using at = place();
-  const recorder = await at.recorder({ worker, limits: { retry: 50 } });
+  const recorder = await at.recorder({ worker, settings: { retry: 50 } });
   const [ill, well] = [feeding(recorder, 's0'), feeding(recorder, 's1')];
   for (const one of [ill, well]) feedSegments(one.feed, one.film, 2);
   // The last segment of each is not whole yet.
@@ -48,9 +48,9 @@ it.each([
     begun: [],
     missing: [],
   });
-  const { gaps, written, takes, growing, bytes } = recorder.totals();
+  const { gaps, written, files, growing, bytes } = recorder.totals();
   const counted = Object.entries(gaps).filter(([, count]) => count > 0);
-  expect([counted, takes, growing]).toEqual([[[reason, 1]], 2, 0]);
+  expect([counted, files, growing]).toEqual([[[reason, 1]], 2, 0]);
   expect([bytes, written]).toEqual([expect.any(Number), bytes]);
   expect(bytes).toBeGreaterThan(0);
   await recorder.close();
@@ -58,8 +58,8 @@ it.each([
 
 it('a slow disk leaves parts out up to a key frame, and keeps nobody waiting', async () => {
   using at = place();
-  const limits = { queue: 4 << 20, queuePerTake: 256 << 10 };
-  const recorder = await at.recorder({ worker, limits });
+  const settings = { queue: 4 << 20, queuePerFile: 256 << 10 };
+  const recorder = await at.recorder({ worker, settings });
   const [large, small] = [feeding(recorder, 's0'), feeding(recorder, 's1')];
   for (const one of [large, small]) feedSegments(one.feed, one.film, 1);
   await pause(100);
@@ -91,7 +91,7 @@ it('a slow disk leaves parts out up to a key frame, and keeps nobody waiting', a
 
 it('leaves a reserve of the disk alone, and says so', async () => {
   using at = place();
-  const recorder = await at.recorder({ limits: { reserve: Number.MAX_SAFE_INTEGER } });
+  const recorder = await at.recorder({ settings: { reserve: Number.MAX_SAFE_INTEGER } });
   const { feed, film } = feeding(recorder, 's1');
   feedSegments(feed, film, 1);
   await until(() => feed.issues.length > 0);
@@ -103,7 +103,7 @@ it('leaves a reserve of the disk alone, and says so', async () => {
 
 it('goes on with another thread when the first ends, and says what is missing', async () => {
   using at = place();
-  const recorder = await at.recorder({ worker, limits: { threadWait: 50 } });
+  const recorder = await at.recorder({ worker, settings: { threadWait: 50 } });
   const one = feeding(recorder, 's1');
   const { feed, film } = one;
   feedSegments(feed, film, 2);
@@ -129,7 +129,7 @@ it.each([
   [{ code: 'ENOSPC' }, 'recording.full'],
 ])('%o while a take is finished is the fault %s, and the next call finishes it', async (its, code) => {
   using at = place();
-  const recorder = await at.recorder({ worker, limits: { threadWait: 50 } });
+  const recorder = await at.recorder({ worker, settings: { threadWait: 50 } });
   const one = feeding(recorder, 's1');
   feedSegments(one.feed, one.film, 2);
   await until(() => one.feed.written.count === 1);

@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -59,11 +58,11 @@ describe('a take', () => {
     expect(feedSegments(first, new Film(), 1)).toEqual([]);
     first.end();
     feedSegments(second, film, 2, fed);
-    expect(await recorder.takes()).toMatchObject([
+    expect(await recorder.files()).toMatchObject([
       { sessionId: 's1', streamId: 'stream-of-s1', isFed: true, isFinished: false },
     ]);
     second.end();
-    expect(await recorder.takes()).toMatchObject([{ isFed: false }]);
+    expect(await recorder.files()).toMatchObject([{ isFed: false }]);
     const take = await recorder.finish('s1', { signal: noSignal() });
     expect(told(await checkFinished(at.blobs, take!))).toEqual(told(fed));
     expect(Array.from({ length: 4 }, (_, n) => second.written.segment(n).isDiscontinuity)).toEqual([
@@ -88,7 +87,7 @@ describe('a take', () => {
     expect(before.feed(grantOf('s1'))).toBeUndefined();
 
     const recorder = await at.recorder();
-    const [found] = await recorder.takes();
+    const [found] = await recorder.files();
     expect(found).toMatchObject({ sessionId: 's1', isFed: false, isFinished: false });
     expect(found?.bytes).toBeGreaterThan(12_000_000);
     const feed = recorder.feed(grantOf('s1'))!;
@@ -111,9 +110,9 @@ describe('a take', () => {
     await recorder.close();
   });
 
-  it('keeps few files open however many wait', async () => {
+  it('keeps no file open that nobody feeds', async () => {
     using at = place();
-    const recorder = await at.recorder({ limits: { openFiles: 4, idleFile: 100 } });
+    const recorder = await at.recorder();
     for (let number = 0; number < 12; number++) {
       const film = new Film({ seed: number + 1 });
       const feed = recorder.feed(grantOf(`s${number}`))!;
@@ -121,7 +120,6 @@ describe('a take', () => {
       feedSegments(feed, film, 1);
       feed.end();
       await until(() => feed.written.count === 1);
-      expect(openFiles(at).length).toBeLessThanOrEqual(4);
     }
     await until(() => openFiles(at).length === 0);
     const take = await recorder.finish('s3', { signal: noSignal() });
@@ -133,7 +131,7 @@ describe('a take', () => {
 describe('finishing', () => {
   it('can be dropped at any moment, also while the disk is asked to keep it', async () => {
     using at = place();
-    const recorder = await at.recorder({ limits: { sync: 1 } });
+    const recorder = await at.recorder({ settings: { sync: 1 } });
     for (let round = 0; round < 10; round++) {
       const names = Array.from({ length: 8 }, (_, number) => `s${round}-${number}`);
       await Promise.all(
@@ -171,11 +169,11 @@ describe('finishing', () => {
     await recorder.close();
 
     const again = await at.recorder();
-    expect(await again.takes()).toMatchObject([{ sessionId: 's1', isFinished: true }]);
+    expect(await again.files()).toMatchObject([{ sessionId: 's1', isFinished: true }]);
     expect(again.feed(grantOf('s1'))).toBeUndefined();
     expect(await again.finish('s1', { signal: noSignal() })).toEqual(one);
     await again.drop('s1');
-    expect(await again.takes()).toEqual([]);
+    expect(await again.files()).toEqual([]);
     expect(readdirSync(at.folder)).toEqual([]);
     expect(await again.finish('s1', { signal: noSignal() })).toBeUndefined();
     // Its blobs stay.
@@ -196,12 +194,12 @@ describe('finishing', () => {
     const other = recorder.feed(grantOf('s2'))!;
     other.begin(film.init);
     other.end();
-    expect((await recorder.takes()).map(({ sessionId }) => sessionId)).toEqual(['s1']);
+    expect((await recorder.files()).map(({ sessionId }) => sessionId)).toEqual(['s1']);
     expect(recorder.feed(grantOf('s2'))).toBeDefined();
     await recorder.drop('s1');
     await recorder.close();
     const again = await at.recorder();
-    expect(await again.takes()).toEqual([]);
+    expect(await again.files()).toEqual([]);
     await again.close();
   });
 
@@ -283,7 +281,7 @@ describe('at the start', () => {
     };
     const recorder = await at.recorder({ log });
     expect(lines).toHaveLength(2);
-    expect((await recorder.takes()).map(({ sessionId }) => sessionId)).toEqual(['good']);
+    expect((await recorder.files()).map(({ sessionId }) => sessionId)).toEqual(['good']);
     expect(readdirSync(join(at.folder, '.aside')).sort()).toEqual(['other', 'torn']);
     expect(readdirSync(at.folder).sort()).toEqual(['.aside', 'good']);
     expect(fileOf(at.folder, '.aside', 'torn', 'source.mp4').toString()).toBe('media');
@@ -300,16 +298,7 @@ describe('at the start', () => {
     const log = { ...silentLog, error: (line: string) => void lines.push(line) };
     const recorder = await at.recorder({ log });
     expect(lines).toEqual(['a recording cannot be read or moved aside']);
-    expect(await recorder.takes()).toEqual([]);
-    await recorder.close();
-  });
-
-  it('a pipe that is called take.json is not waited for', async () => {
-    using at = place();
-    mkdirSync(join(at.folder, 'pipe'), { recursive: true });
-    execFileSync('mkfifo', [join(at.folder, 'pipe', 'take.json')]);
-    const recorder = await at.recorder();
-    expect(readdirSync(join(at.folder, '.aside'))).toEqual(['pipe']);
+    expect(await recorder.files()).toEqual([]);
     await recorder.close();
   });
 });
@@ -332,14 +321,14 @@ describe('joining', () => {
     }
     // Less room under way than there is to feed.
     using third = place();
-    const limits = { queue: 1 << 20, queuePerTake: 1 << 20 };
-    const narrow = await third.recorder({ blobs: at.blobs, limits });
+    const settings = { queue: 1 << 20, queuePerFile: 1 << 20 };
+    const narrow = await third.recorder({ blobs: at.blobs, settings });
     const joining = { folder: 'assets/joined', signal: noSignal() };
     const take = await narrow.join(takes, joining);
     expect(take).toMatchObject({ gaps: 0, spec: { duration: 24 } });
     expect(told(await checkFinished(at.blobs, take))).toEqual(told(fed));
     expect(await narrow.join(takes, joining)).toEqual(take);
-    expect(await narrow.takes()).toEqual([]);
+    expect(await narrow.files()).toEqual([]);
     for (const one of takes) await checkFinished(at.blobs, one);
     await Promise.all([recorder, other, narrow].map((one) => one.close()));
   });

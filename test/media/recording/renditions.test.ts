@@ -4,11 +4,10 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { Blobs } from '../../../core/ports/blobs.ts';
 import type { PublishGrant } from '../../../core/ports/media.ts';
-import type { FinishedRendition, FinishedTake } from '../../../core/ports/recorder.ts';
+import type { FinishedRecording, FinishedRendition } from '../../../core/ports/recorder.ts';
 import { readSegmentIndex } from '../../../core/vod/segment-index.ts';
 import type { FedPart, MediaRecorder, TakeFeed } from '../../../runtime/media/recording/feed.ts';
-import { FreeSpace } from '../../../runtime/media/recording/free-space.ts';
-import { PartRing, ringMemory } from '../../../runtime/media/recording/part-ring.ts';
+import { FreeSpace } from '../../../runtime/media/recording/thread/free-space.ts';
 import { silentLog } from '../../kit/silent-log.ts';
 import { virtualClock } from '../../kit/virtual-clock.ts';
 import { bytesOf, checkFinished, Film, grantOf, noSignal, place, until } from './fixtures.ts';
@@ -75,7 +74,11 @@ class Broadcast {
 /** Whose each segment of a rendition is, as it is played: its own as `r`, the source's as `s`; throws when bytes or hashes are wrong. */
 async function shownIn(
   blobs: Blobs,
-  { take, rendition, broadcast }: { take: FinishedTake; rendition: FinishedRendition; broadcast: Broadcast },
+  {
+    take,
+    rendition,
+    broadcast,
+  }: { take: FinishedRecording; rendition: FinishedRendition; broadcast: Broadcast },
 ): Promise<string> {
   const [video, bytes] = await Promise.all([
     bytesOf(blobs, take.video.key),
@@ -115,7 +118,7 @@ async function shownIn(
 
 async function allShown(
   blobs: Blobs,
-  take: FinishedTake,
+  take: FinishedRecording,
   broadcast: Broadcast,
 ): Promise<Record<string, string>> {
   await checkFinished(blobs, take);
@@ -130,9 +133,9 @@ describe('a take with renditions', () => {
     using at = place();
     const recorder = await at.recorder();
     const broadcast = new Broadcast().on(recorder).segments(0, 5);
-    expect(await recorder.takes()).toMatchObject([{ sessionId: 's1', isFed: true, isFinished: false }]);
+    expect(await recorder.files()).toMatchObject([{ sessionId: 's1', isFed: true, isFinished: false }]);
     broadcast.end();
-    await until(async () => (await recorder.takes())[0]!.bytes > 4 * 5 * (4000 + 2 * 2000));
+    await until(async () => (await recorder.files())[0]!.bytes > 4 * 5 * (4000 + 2 * 2000));
     expect(readdirSync(at.folder)).toHaveLength(3);
     const take = (await recorder.finish('s1', { signal: noSignal() }))!;
     expect(take.renditions?.map(({ name }) => name)).toEqual(names);
@@ -146,7 +149,7 @@ describe('a take with renditions', () => {
     expect(first!.variant.bandwidth.average).toBeLessThan(3000 * 8 * 2);
     // Whatever else there is, the take is what it would be alone.
     expect(take.spec.tracks).toHaveLength(1);
-    expect(await recorder.takes()).toMatchObject([{ isFinished: true, isFed: false }]);
+    expect(await recorder.files()).toMatchObject([{ isFinished: true, isFed: false }]);
     // A source, its head and index, and two of each rendition.
     expect((await at.blobs.list('assets/s1/', { limit: 20 })).blobs).toHaveLength(7);
     await recorder.close();
@@ -158,8 +161,8 @@ describe('a take with renditions', () => {
       ['ends', true],
       ['hangs', false],
     ] as const) {
-      const limits = { renditionEnd: isEnded ? 600_000 : 300 };
-      const recorder = await at.recorder({ limits });
+      const settings = { renditionEnd: isEnded ? 600_000 : 300 };
+      const recorder = await at.recorder({ settings });
       const source = new Film({ partBytes: 4000 });
       const rendition = new Film({ partBytes: 2000, seed: 7 });
       const grant = grantWith(sessionId);
@@ -276,7 +279,7 @@ describe('a take with renditions', () => {
     broadcast.on(before).segments(0, 3);
     await before.close();
     const recorder = await at.recorder();
-    expect(await recorder.takes()).toMatchObject([{ sessionId: 's1', isFed: false }]);
+    expect(await recorder.files()).toMatchObject([{ sessionId: 's1', isFed: false }]);
     broadcast.on(recorder).segments(3, 5).end();
     broadcast.on(recorder).segments(5, 7).end();
     const take = (await recorder.finish('s1', { signal: noSignal() }))!;
@@ -296,7 +299,7 @@ describe('a take with renditions', () => {
 
   it('takes nothing of them when it is over, and is answered the same until it is dropped with them', async () => {
     using at = place();
-    const recorder = await at.recorder({ limits: { renditionEnd: 1 } });
+    const recorder = await at.recorder({ settings: { renditionEnd: 1 } });
     const broadcast = new Broadcast().on(recorder).segments(0, 2);
     const take = (await recorder.finish('s1', { signal: noSignal() }))!;
     broadcast.segments(2, 4);
@@ -304,9 +307,9 @@ describe('a take with renditions', () => {
     await recorder.close();
     const again = await at.recorder();
     expect(await again.finish('s1', { signal: noSignal() })).toEqual(take);
-    expect(await again.takes()).toHaveLength(1);
+    expect(await again.files()).toHaveLength(1);
     await again.drop('s1');
-    expect([await again.takes(), readdirSync(at.folder)]).toEqual([[], []]);
+    expect([await again.files(), readdirSync(at.folder)]).toEqual([[], []]);
     // Its blobs stay.
     expect(await allShown(at.blobs, take, broadcast)).toEqual({ '480p': 'rr', '240p': 'rr' });
     await again.close();
@@ -325,8 +328,8 @@ describe('a take with renditions', () => {
         if (count >= dies) await new Promise(() => {});
         return at.blobs.adopt(...given);
       };
-      const limits = { renditionWait: 3_600_000 };
-      const recorder = await at.recorder({ blobs: store, limits });
+      const settings = { renditionWait: 3_600_000 };
+      const recorder = await at.recorder({ blobs: store, settings });
       const broadcast = new Broadcast().on(recorder).segments(0, 2);
       broadcast.end();
       const finishing = recorder.finish('s1', { signal: noSignal() }).catch(() => {});
@@ -377,7 +380,7 @@ describe('a rendition that cannot be had', () => {
     };
     const warned: unknown[] = [];
     const log = { ...silentLog, warn: (line: string, fields?: object) => void warned.push([line, fields]) };
-    const recorder = await at.recorder({ blobs: store, log, limits: { uploadWait: 1 } });
+    const recorder = await at.recorder({ blobs: store, log, settings: { uploadWait: 1 } });
     const broadcast = new Broadcast().on(recorder).segments(0, 2);
     broadcast.end();
     // A folder is there before what says whose it is.
@@ -410,7 +413,7 @@ describe('a rendition that cannot be had', () => {
       }
       return at.blobs.adopt(key, path, options);
     };
-    const recorder = await at.recorder({ blobs: store, limits: { renditionWait: 200 } });
+    const recorder = await at.recorder({ blobs: store, settings: { renditionWait: 200 } });
     const broadcast = new Broadcast().on(recorder).segments(0, 2);
     broadcast.end();
     const take = (await recorder.finish('s1', { signal: noSignal() }))!;
@@ -432,7 +435,7 @@ describe('a rendition that cannot be had', () => {
     const spools = readdirSync(at.folder).filter((name) => name !== 's1');
     for (const name of spools) writeFileSync(join(at.folder, name, 'source.mp4'), 'nonsense');
     writeFileSync(join(at.folder, spools[0]!, 'take.json'), '{"version":1,"sess');
-    const recorder = await at.recorder({ limits: { uploadWait: 1 } });
+    const recorder = await at.recorder({ settings: { uploadWait: 1 } });
     const take = (await recorder.finish('s1', { signal: noSignal() }))!;
     expect(take.renditions).toBeUndefined();
     expect(await allShown(at.blobs, take, broadcast)).toEqual({});
@@ -440,31 +443,39 @@ describe('a rendition that cannot be had', () => {
     await recorder.close();
   });
 
-  it('is not begun beyond the bounds, nor without a source that is recorded', async () => {
+  it('is not begun without a source that is recorded', async () => {
     using at = place();
-    const recorder = await at.recorder({ limits: { renditions: 2, renditionTakes: 3 } });
+    const recorder = await at.recorder();
     expect(recorder.feed(grantWith('s1'), '480p')).toBeUndefined();
     const broadcast = new Broadcast().on(recorder).segments(0, 1);
-    expect(recorder.feed(grantWith('s1'), 'third')).toBeUndefined();
     expect(recorder.feed(grantWith('s1'), '480p')).toBeDefined();
-    const other = recorder.feed(grantWith('s2'))!;
-    expect(recorder.feed(grantWith('s2'), '480p')).toBeDefined();
-    expect(recorder.feed(grantWith('s2'), '240p')).toBeUndefined();
     const { recording: _, ...plain } = grantWith('s1');
     expect(recorder.feed(plain, '480p')).toBeUndefined();
     broadcast.end();
-    other.end();
     await recorder.close();
   });
 
-  it('is what is given up first where the queue is full', () => {
-    const ring = new PartRing(ringMemory(64 * 4096), { perTake: 64 * 4096, spare: 32 * 4096 });
-    const part = new Uint8Array(4096);
-    for (let count = 0; count < 20; count += 1) expect(ring.put(1, part)).toBeDefined();
-    for (let count = 0; count < 12; count += 1) expect(ring.put(2, part, { isSpare: true })).toBeDefined();
-    expect(ring.put(2, part, { isSpare: true })).toBeUndefined();
-    for (let count = 0; count < 32; count += 1) expect(ring.put(1, part)).toBeDefined();
-    expect(ring.put(1, part)).toBeUndefined();
+  it('is what is given up first where the queue is full', async () => {
+    using at = place();
+    const recorder = await at.recorder({ settings: { queue: 64 * 4000, queuePerFile: 64 * 4000 } });
+    const [source, rendition] = [undefined, '480p'].map((name) => {
+      const feed = recorder.feed(grantWith('s1'), name)!;
+      const film = new Film({ partBytes: 3500 });
+      feed.begin(film.init);
+      // In one turn: nothing is written in between.
+      return (count: number) => {
+        let taken = 0;
+        for (let part = 0; part < count; part += 1) {
+          const { bytes, part: about } = film.next();
+          if (feed.part(bytes, about)) taken += 1;
+        }
+        return taken;
+      };
+    });
+    expect([source!(20), rendition!(40), source!(20)]).toEqual([20, expect.any(Number), 20]);
+    expect(rendition!(40)).toBe(0);
+    await recorder.drop('s1');
+    await recorder.close();
   });
 
   it('is what is given up first where the disk is nearly full', async () => {
@@ -482,8 +493,8 @@ describe('a rendition that cannot be had', () => {
 
   it('says so with one word, and counts apart from what is missing of recordings', async () => {
     using at = place();
-    const limits = { renditionReserve: Number.MAX_SAFE_INTEGER, renditionEnd: 1 };
-    const recorder = await at.recorder({ limits });
+    const settings = { renditionReserve: Number.MAX_SAFE_INTEGER, renditionEnd: 1 };
+    const recorder = await at.recorder({ settings });
     const grant = grantWith('s1');
     const feeds = [recorder.feed(grant)!, recorder.feed(grant, '480p')!];
     const films = [new Film({ partBytes: 1000 }), new Film({ partBytes: 1000 })];
@@ -518,7 +529,7 @@ describe('joining takes of several nodes', () => {
       await third.recorder({ blobs: at.blobs }),
     ];
     const broadcast = new Broadcast();
-    const takes: FinishedTake[] = [];
+    const takes: FinishedRecording[] = [];
     const lacking = [
       (name: string) => name === '240p',
       () => false,
@@ -551,7 +562,7 @@ describe('joining takes of several nodes', () => {
     using at = place();
     const recorder = await at.recorder();
     const broadcast = new Broadcast();
-    const takes: FinishedTake[] = [];
+    const takes: FinishedRecording[] = [];
     for (const [number, sessionId] of ['s1', 's2'].entries()) {
       broadcast
         .on(recorder, grantWith(sessionId))

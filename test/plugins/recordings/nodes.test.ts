@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { FinishedTake } from '../../../core/ports/recorder.ts';
+import type { FinishedRecording } from '../../../core/ports/recorder.ts';
 import { assetIdOf, folderOf } from '../../../plugins/recordings/names.ts';
 import { type Fleet, type FleetNode, fleet } from '../../kit/fleet.ts';
 import { scriptedTake } from '../../kit/scripted-recorder.ts';
@@ -111,8 +111,8 @@ describe('a session that two nodes fed', () => {
     const { plugins } = recordingPlugins();
     await using f = await fleet({ plugins });
     const { n, second, sessionId, late, told } = await session(f);
-    let finish: (take: FinishedTake) => void = () => {};
-    n.recorder.has(sessionId, new Promise<FinishedTake>((resolve) => (finish = resolve)));
+    let finish: (take: FinishedRecording) => void = () => {};
+    n.recorder.has(sessionId, new Promise<FinishedRecording>((resolve) => (finish = resolve)));
     second.end({ clean: true });
     await f.advance('10m');
     expect(await told()).toEqual([...begun, ...idle, 'asset.created']);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { Metrics } from '../../../core/base/metrics.ts';
-import type { FinishedTake } from '../../../core/ports/recorder.ts';
+import type { FinishedRecording } from '../../../core/ports/recorder.ts';
 import { taskIdOf } from '../../../plugins/recordings/finish-task.ts';
 import { folderOf } from '../../../plugins/recordings/names.ts';
 import { sweeping } from '../../../plugins/recordings/sweep.ts';
@@ -20,7 +20,7 @@ const takeOf = ({ grant }: ScriptedPublish, more: { gaps?: number } = {}) =>
   scriptedTake({ folder: folderOf(grant.sessionId), ...more });
 
 /** A recorded session that is over; its take is what `has` says. */
-async function over(w: RecordingWorld, has: (publish: ScriptedPublish) => FinishedTake | Error | null) {
+async function over(w: RecordingWorld, has: (publish: ScriptedPublish) => FinishedRecording | Error | null) {
   const stream = await w.given.stream({ record: true });
   const publish = await w.onAir(stream);
   w.recorder.has(publish.grant.sessionId, has(publish));
@@ -53,7 +53,7 @@ describe('a restart', () => {
     const stream = await w.given.stream({ record: true });
     const publish = await w.onAir(stream);
     const { sessionId } = publish.grant;
-    w.recorder.has(sessionId, new Promise<FinishedTake>(() => {}));
+    w.recorder.has(sessionId, new Promise<FinishedRecording>(() => {}));
     publish.end({ clean: true });
     await w.advance('7m');
     expect((await w.assetOf(publish))?.status).toBe('waiting');

@@ -1,12 +1,11 @@
 import { CTS, DURATION, type FragmentReader, type ReadRun, SIZE, STRIDE, SYNC } from './fragment-reader.ts';
-import { takeFileLimits } from './limits.ts';
 import type { InitTrack } from './read-init.ts';
 import { TrackTable } from './track-table.ts';
 
 /**
- * Puts the runs of a take one behind the other on one timeline: no hole between them, and within each the tracks as they
- * were to one another. A track that ends before the others is held until the next run, one that is missing in a run until it
- * comes back. 0 is when the first picture is shown, or the first sound heard where there is no picture.
+ * Puts the runs of a recording file on one timeline without holes, and keeps the offsets between tracks within a run. The last
+ * sample of a track that ends early, or is missing in a run, lasts until the track goes on. 0 is when the first picture is
+ * shown, or the first sound heard where there is no picture.
  */
 export class Film {
   readonly tracks: TrackTable[] = [];
@@ -32,7 +31,7 @@ export class Film {
       const { table, entry } = bound;
       let offset = at + run.offset;
       let time = run.start;
-      // One track that has jumped while the others have not is damaged: it goes on where it was.
+      // One track that jumps while the others do not is damaged: it continues where it was.
       const shift = this.#hasJumped(run) ? table.end - time : Math.round(this.#shift * table.timescale);
       bound.isGoing = true;
       table.chunk({ at: offset, samples: run.count, entry, time: time + shift });
@@ -59,7 +58,7 @@ export class Film {
     return { table, entry: table.entryOf(track.entry), isGoing: false };
   }
 
-  /** Within a run one part begins where the one before ended; when none of its tracks does, it is from another time. */
+  /** Within a run a part begins where the one before ended; when no track does, the clock has jumped. */
   #isAnotherTime(fragment: FragmentReader): boolean {
     const runs = fragment.runs.slice(0, fragment.count);
     return runs.every((run) => this.#hasJumped(run));
@@ -73,7 +72,7 @@ export class Film {
     return away < -BACK || away > AHEAD;
   }
 
-  /** Shifts what follows so far that it comes behind everything that is there, decoded and shown. */
+  /** Shifts what follows behind everything that is there, in decode and in display time. */
   #align(fragment: FragmentReader): void {
     let decoded = Number.POSITIVE_INFINITY;
     let shown = Number.POSITIVE_INFINITY;
@@ -113,9 +112,9 @@ interface Bound {
   isGoing: boolean;
 }
 
-/** Seconds by which a part may begin before or behind the end of the one before: sound may be away for a while. */
+/** Seconds by which a part may begin before or after the end of the one before: sound may be missing for a while. */
 const BACK = 0.5;
-const AHEAD = takeFileLimits.takeAway.value;
+const AHEAD = 60;
 /** Seconds of sound before the first picture that are left out, so that both begin at 0. */
 const TRIMMED = 0.5;
 

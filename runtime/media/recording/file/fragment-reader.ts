@@ -1,6 +1,6 @@
 import { PICTURE_RUN, SOUND_RUN } from '../../mp4/fragment.ts';
 import { NON_SYNC, TFDT, TFHD, TRACK_FLAGS, TRAF, TRUN, VERSION_1 } from '../../mp4/fragment-boxes.ts';
-import { takeFileLimits } from './limits.ts';
+import { mostTracks } from './read-init.ts';
 
 /** Numbers of one sample in a flat table, times in ticks of its track. */
 export const STRIDE = 4;
@@ -32,8 +32,8 @@ export class ReadRun {
 }
 
 /**
- * Reads the moof of a fragment that `mp4/fragment.ts` wrote, into tables that are used again. It believes nothing: what is
- * not such a fragment, by whatever damage, is none.
+ * Reads the moof of a fragment that `mp4/fragment.ts` wrote, into tables that are reused. Anything else, however damaged, is
+ * refused.
  */
 export class FragmentReader {
   /** The first `count` of `runs` are of the fragment read last. */
@@ -67,7 +67,7 @@ export class FragmentReader {
   }
 
   #readTrack(view: DataView, at: number, size: number): boolean {
-    if (this.count === takeFileLimits.takeTracks.value) return false;
+    if (this.count === mostTracks) return false;
     this.runs[this.count] ??= new ReadRun();
     const run = this.runs[this.count];
     run.track = 0;

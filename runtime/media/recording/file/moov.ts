@@ -1,11 +1,8 @@
 import { box, full, MATRIX, text, u16, u32, u64 } from '../../mp4/box.ts';
-import type { Steps } from '../steps.ts';
-import { takeFileLimits } from './limits.ts';
 import { children } from './read-init.ts';
-import type { TrackTable } from './track-table.ts';
-import type { Words } from './words.ts';
+import type { TrackTable, Words } from './track-table.ts';
 
-/** Ticks of the film's own clock in a second, in which edits are told: those of pictures, so that nothing is rounded. */
+/** Ticks a second of the film's own clock, in which edits are written: those of pictures, so that nothing is rounded. */
 const TIMESCALE = 90_000;
 
 /**
@@ -46,7 +43,7 @@ export function pictureSize(entry: Uint8Array): { width: number; height: number;
 }
 
 /** The chunk offsets of this moov become greater by `by`, in place. */
-export function* moveChunks(moov: Uint8Array, by: number): Steps<void> {
+export function moveChunks(moov: Uint8Array, by: number): void {
   let found = [moov];
   for (const type of ['trak', 'mdia', 'minf', 'stbl', 'co64'])
     found = found.flatMap((parent) =>
@@ -54,14 +51,9 @@ export function* moveChunks(moov: Uint8Array, by: number): Steps<void> {
     );
   for (const co64 of found) {
     const view = viewOf(co64);
-    for (let at = 16; at < co64.length; at += 8) {
-      view.setBigUint64(at, view.getBigUint64(at) + BigInt(by));
-      if (at % PIECE === 0) yield;
-    }
+    for (let at = 16; at < co64.length; at += 8) view.setBigUint64(at, view.getBigUint64(at) + BigInt(by));
   }
 }
-
-const PIECE = takeFileLimits.takePiece.value;
 
 /** Seconds from 1904, where these boxes count from, to 1970. */
 const EPOCH = 0x7c25b080;

@@ -1,4 +1,8 @@
-import { takeFileLimits } from './limits.ts';
+/** Bytes of an init segment: it holds two headers of 64 KiB at most. */
+export const initBytes = 262_144;
+
+/** Tracks of an init segment or a fragment. The packager writes two. */
+export const mostTracks = 8;
 
 /** One track of an init segment. */
 export interface InitTrack {
@@ -13,12 +17,12 @@ export interface InitTrack {
 
 /** The tracks of an init segment, ftyp and moov (ISO/IEC 14496-12 8.2 to 8.5). Undefined: it is none. */
 export function readInit(bytes: Uint8Array): readonly InitTrack[] | undefined {
-  if (bytes.length > takeFileLimits.takeInit.value) return undefined;
+  if (bytes.length > initBytes) return undefined;
   const top = children(bytes, 0);
   if (top?.length !== 2 || top[0].type !== 'ftyp' || top[1].type !== 'moov') return undefined;
   const traks = (children(top[1].bytes, 8) ?? []).filter(({ type }) => type === 'trak');
   const tracks = traks.map(({ bytes: trak }) => readTrack(trak));
-  if (tracks.length === 0 || tracks.length > takeFileLimits.takeTracks.value) return undefined;
+  if (tracks.length === 0 || tracks.length > mostTracks) return undefined;
   return tracks.every((track) => track !== undefined) ? tracks : undefined;
 }
 

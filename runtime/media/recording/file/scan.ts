@@ -1,42 +1,41 @@
 import { createHash } from 'node:crypto';
 import type { IndexedInit } from '../../../../core/vod/segment-index.ts';
-import type { Steps } from '../steps.ts';
-import type { TakeIo } from '../take-file.ts';
+import type { FileIo } from '../thread/file-io.ts';
 import { type FragmentReader, SYNC } from './fragment-reader.ts';
-import { takeFileLimits } from './limits.ts';
 import type { InitTrack } from './read-init.ts';
 import { SegmentRows } from './segment-rows.ts';
-import { type TakeInit, type Visitor, type Walk, walkTake } from './walk.ts';
+import type { Steps } from './steps.ts';
+import { type FileInit, type Visitor, type Walk, walkFile } from './walk.ts';
 
-/** The inits of a take, each told once however often it is come back to. */
-export class TakeInits {
+/** The different inits of a recording file. */
+export class Inits {
   readonly list: IndexedInit[] = [];
   readonly tracks: (readonly InitTrack[])[] = [];
   readonly #numbers = new Map<string, number>();
 
-  add({ at, bytes, tracks, described }: TakeInit): void {
+  add({ at, bytes, tracks, described }: FileInit): void {
     this.#numbers.set(digest(bytes, described), this.list.length);
     this.list.push({ at, size: bytes.length, ...described });
     this.tracks.push(tracks);
   }
 
-  /** Which one this is; undefined: it is new. */
-  numberOf({ bytes, described }: Pick<TakeInit, 'bytes' | 'described'>): number | undefined {
+  /** Undefined: it is new. */
+  numberOf({ bytes, described }: Pick<FileInit, 'bytes' | 'described'>): number | undefined {
     return this.#numbers.get(digest(bytes, described));
   }
 }
 
 export interface Scan {
-  readonly inits: TakeInits;
+  readonly inits: Inits;
   readonly segments: SegmentRows;
   readonly walk: Walk;
-  /** What is not whole behind the last part; undefined: nothing is there, or a moov. */
+  /** Why the bytes after the last whole part are no part; undefined: there are none, or a moov. */
   readonly reason: string | undefined;
 }
 
-/** What is whole in a file that may be torn anywhere. */
-export function* scanTake(io: TakeIo, until?: number): Steps<Scan> {
-  const inits = new TakeInits();
+/** Reads the whole parts of a file that may be torn anywhere. */
+export function* scanFile(io: FileIo, until?: number): Steps<Scan> {
+  const inits = new Inits();
   const segments = new SegmentRows();
   let init = 0;
   const visitor: Visitor = {
@@ -53,8 +52,8 @@ export function* scanTake(io: TakeIo, until?: number): Steps<Scan> {
       }
     },
   };
-  const walk = yield* walkTake(io, { visitor, until });
-  if (walk.end > 0 && walk.moov === undefined && endsInZeros(io, walk)) return yield* scanTake(io, walk.last);
+  const walk = yield* walkFile(io, { visitor, until });
+  if (walk.end > 0 && walk.moov === undefined && endsInZeros(io, walk)) return yield* scanFile(io, walk.last);
   const reason = until === undefined ? walk.broken?.reason : 'a part that ends in zeros';
   return { inits, segments, walk, reason };
 }
@@ -80,15 +79,17 @@ export function beginsWithKey(fragment: FragmentReader, tracks: readonly InitTra
   return pictures.size === 0 || run?.table[SYNC] === 1;
 }
 
-/** A file whose size was on disk before its bytes were: no codec ends so. */
-function endsInZeros(io: TakeIo, { last, end }: Walk): boolean {
-  const size = Math.min(takeFileLimits.takeZeros.value, end - last);
+/** After a power failure a file may have its size but not yet its bytes. No codec ends in so many zeros. */
+const zeros = 64;
+
+function endsInZeros(io: FileIo, { last, end }: Walk): boolean {
+  const size = Math.min(zeros, end - last);
   const tail = new Uint8Array(size);
   return io.read(end - size, tail) === size && tail.every((byte) => byte === 0);
 }
 
-function digest(bytes: Uint8Array, described: TakeInit['described']): string {
+function digest(bytes: Uint8Array, described: FileInit['described']): string {
   const { codecs, width, height, frameRate } = described;
-  const told = JSON.stringify([codecs, width, height, frameRate]);
-  return createHash('sha256').update(bytes).update(told).digest('base64');
+  const about = JSON.stringify([codecs, width, height, frameRate]);
+  return createHash('sha256').update(bytes).update(about).digest('base64');
 }

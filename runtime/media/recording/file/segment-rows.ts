@@ -9,39 +9,49 @@ export class SegmentRows {
     return this.#count;
   }
 
-  push(segment: IndexedSegment): void {
-    const row = this.#count * STRIDE;
-    if (row === this.#rows.length) {
-      const grown = new Float64Array(row * 2);
-      grown.set(this.#rows);
-      this.#rows = grown;
-    }
-    const { at, size, duration, wallStart, init, isDiscontinuity } = segment;
-    this.#rows[row] = at;
-    this.#rows[row + SIZE] = size;
-    this.#rows[row + DURATION] = duration;
-    this.#rows[row + 3] = wallStart;
-    this.#rows[row + 4] = init * 2 + Number(isDiscontinuity);
-    this.#count += 1;
+  push({ at, size, duration, wallStart, init, isDiscontinuity }: IndexedSegment): void {
+    this.#add([at, size, duration, wallStart, init * 2 + Number(isDiscontinuity)]);
   }
 
-  /** The last one has become longer. */
+  /** Adds rows that `since` copied, the first of which has the number `first`. Those that are there already are skipped. */
+  append(rows: Float64Array, first: number): void {
+    this.#add(rows.subarray((this.#count - first) * STRIDE));
+  }
+
+  /** A copy of the rows from `first` up to `end`. */
+  since(first: number, end = this.#count): Float64Array<ArrayBuffer> {
+    return this.#rows.slice(first * STRIDE, end * STRIDE);
+  }
+
+  /** The last segment has become longer. */
   extend(size: number, duration: number): void {
     const row = (this.#count - 1) * STRIDE;
     this.#rows[row + SIZE] += size;
     this.#rows[row + DURATION] += duration;
   }
 
-  /** RangeError when there is none of that number. */
+  /** RangeError when there is no segment of that number. */
   get(number: number): IndexedSegment {
     if (!(Number.isInteger(number) && number >= 0 && number < this.#count))
-      throw new RangeError(`there is no segment ${number}`);
+      throw new RangeError(`there is no segment ${number}; there are ${this.#count}`);
     const row = number * STRIDE;
     const [at, size, duration, wallStart, last] = this.#rows.subarray(row, row + STRIDE);
     return { at, size, duration, wallStart, init: Math.floor(last / 2), isDiscontinuity: last % 2 === 1 };
   }
+
+  #add(rows: ArrayLike<number>): void {
+    const end = this.#count * STRIDE + rows.length;
+    if (end > this.#rows.length) {
+      const grown = new Float64Array(Math.max(end, this.#rows.length * 2));
+      grown.set(this.#rows);
+      this.#rows = grown;
+    }
+    this.#rows.set(rows, this.#count * STRIDE);
+    this.#count = end / STRIDE;
+  }
 }
 
+/** Numbers in a row. */
 const STRIDE = 5;
 const SIZE = 1;
 const DURATION = 2;

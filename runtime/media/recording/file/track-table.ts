@@ -1,10 +1,8 @@
-import { takeFileLimits } from './limits.ts';
 import type { InitTrack } from './read-init.ts';
-import { Words } from './words.ts';
 
 /**
  * The sample tables of one track of the finished film (ISO/IEC 14496-12 8.6, 8.7), as bytes. Times are ticks of the track on
- * the film's timeline. A sample lasts until the next one is decoded, however long that takes; the last one as it says.
+ * the film's timeline. A sample lasts until the next one is decoded; the last one has its own duration.
  */
 export class TrackTable {
   readonly format: string;
@@ -94,7 +92,7 @@ export class TrackTable {
     this.offsets.push(this.#offset.value);
   }
 
-  /** Never before the one that was decoded last. What is too far ahead was damaged, and comes at once. */
+  /** Never before the sample decoded last. A time too far ahead is damaged, and the sample follows at once. */
   #place(time: number): number {
     if (this.count === 0) return time;
     const isSensible = time - this.end <= LONGEST * this.timescale;
@@ -155,6 +153,48 @@ export class TrackTable {
   }
 }
 
-const LONGEST = takeFileLimits.takeStretch.value;
+/** Seconds that one track may wait for another; a longer wait is a damaged time, and the track continues at once. */
+const LONGEST = 86_400;
 /** ffmpeg and others read 32 bits as signed. */
 const MOST = 0x7fffffff;
+
+/** A growing list of big-endian 32-bit numbers, as boxes have them. In pieces, so that it is never copied to grow. */
+export class Words {
+  readonly #pieces: Uint8Array[] = [];
+  #piece = new Uint8Array(FIRST);
+  #view = new DataView(this.#piece.buffer);
+  #at = 0;
+  #count = 0;
+
+  /** How many numbers there are. */
+  get count(): number {
+    return this.#count;
+  }
+
+  /** @param value −2^31..2^32 − 1 */
+  push(value: number): void {
+    if (this.#at === this.#piece.length) {
+      this.#pieces.push(this.#piece);
+      this.#piece = new Uint8Array(Math.min(this.#piece.length * 2, LARGEST));
+      this.#view = new DataView(this.#piece.buffer);
+      this.#at = 0;
+    }
+    this.#view.setUint32(this.#at, value);
+    this.#at += 4;
+    this.#count += 1;
+  }
+
+  /** @param value 0..2^53 − 1, in two of them */
+  pushLong(value: number): void {
+    this.push(Math.floor(value / 0x1_0000_0000));
+    this.push(value % 0x1_0000_0000);
+  }
+
+  pieces(): readonly Uint8Array[] {
+    return [...this.#pieces, this.#piece.subarray(0, this.#at)];
+  }
+}
+
+/** Sizes of pieces, bytes. */
+const FIRST = 0x400;
+const LARGEST = 0x40000;

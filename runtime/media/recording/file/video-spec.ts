@@ -1,11 +1,11 @@
 import type { TrackSpec, VideoSpec } from '../../../../core/ports/recorder.ts';
 import { parseAac } from '../../codecs/aac.ts';
+import { parseAvc } from '../../codecs/avc.ts';
 import { lengthOf, pictureSize } from './moov.ts';
-import { pixelFormat } from './pixel-format.ts';
 import { children } from './read-init.ts';
 import type { TrackTable } from './track-table.ts';
 
-/** What a film is, measured from its samples; of several configurations of a track, the one that lasts longest. */
+/** Describes a film by its samples; of several configurations of a track, the one that lasts longest. */
 export function videoSpec(tracks: readonly TrackTable[], options: { size: number }): VideoSpec {
   const duration = Math.max(...tracks.map((track) => lengthOf(track)));
   return {
@@ -56,7 +56,45 @@ function sound(entry: Uint8Array, format: string): { channels: number; sampleRat
 /** Box and version, then three descriptors' heads and fields. */
 const ES_CONFIG = 0x2b;
 
-/** Thousandths: what is measured in ticks says no more. */
+/** Thousandths: ticks are no more precise. */
 function round(value: number): number {
   return Math.round(value * 1000) / 1000;
+}
+
+/** ffmpeg's name of the pixels that this sample entry is decoded to, such as `yuv420p10le`; undefined: unknown. */
+function pixelFormat(entry: Uint8Array): string | undefined {
+  const boxes = children(entry, 86);
+  const avcC = boxes?.find(({ type }) => type === 'avcC');
+  if (avcC !== undefined) {
+    const avc = parseAvc(avcC.bytes.subarray(8));
+    return 'malformed' in avc ? undefined : avc.pixelFormat;
+  }
+  const found = boxes?.find(({ type }) => readers[type] !== undefined);
+  const shape = found && readers[found.type](found.bytes.subarray(8));
+  if (shape === undefined) return undefined;
+  const { chroma, depth } = shape;
+  const layout = ['gray', 'yuv420p', 'yuv422p', 'yuv444p'][chroma];
+  if (layout === undefined || ![8, 10, 12].includes(depth)) return undefined;
+  return depth === 8 ? layout : `${layout}${depth}le`;
+}
+
+interface Shape {
+  /** chroma_format_idc: none, 4:2:0, 4:2:2, 4:4:4. */
+  readonly chroma: number;
+  /** Bits. */
+  readonly depth: number;
+}
+
+const readers: Readonly<Record<string, (record: Uint8Array) => Shape>> = {
+  // ISO/IEC 14496-15 8.3.3.1.2.
+  hvcC: (record) => ({ chroma: record[16] & 3, depth: (record[17] & 7) + 8 }),
+  av1C: readAv1,
+};
+
+/** AV1 in ISOBMFF 2.3.3. */
+function readAv1(record: Uint8Array): Shape {
+  const flags = record[2];
+  const depth = flags & 0x40 ? (flags & 0x20 ? 12 : 10) : 8;
+  if (flags & 0x10) return { chroma: 0, depth };
+  return { chroma: flags & 0x08 ? (flags & 0x04 ? 1 : 2) : 3, depth };
 }

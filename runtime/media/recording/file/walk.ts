@@ -1,22 +1,24 @@
 import { MDAT, MOOF, MOOV } from '../../mp4/fragment-boxes.ts';
-import type { Steps } from '../steps.ts';
-import type { TakeIo } from '../take-file.ts';
-import { FileWindow } from './file-window.ts';
+import type { FileIo } from '../thread/file-io.ts';
 import { FragmentReader } from './fragment-reader.ts';
-import { FILE_TYPE } from './layout.ts';
-import { takeFileLimits } from './limits.ts';
 import {
+  FILE_TYPE,
+  markerBytes,
   RUN,
   type RunMarker,
   readRunMarker,
   readSegmentMarker,
   SEGMENT,
   type SegmentMarker,
-} from './marker.ts';
-import { type InitTrack, readInit } from './read-init.ts';
+} from './layout.ts';
+import { type InitTrack, initBytes, readInit } from './read-init.ts';
+import type { Steps } from './steps.ts';
+
+/** Bytes of the `moof` of one part: room for some 60,000 samples. */
+export const indexBytes = 1_048_576;
 
 /** An init segment as it lies in a file. */
-export interface TakeInit {
+export interface FileInit {
   readonly at: number;
   readonly bytes: Uint8Array;
   readonly tracks: readonly InitTrack[];
@@ -25,8 +27,8 @@ export interface TakeInit {
 
 export interface Visitor {
   /** Segments of the init of this number follow. `init` when it is there for the first time. */
-  run(number: number, init: TakeInit | undefined): void;
-  /** A whole fragment. It is used again for the next one. `segment`: it is the first of this. */
+  run(number: number, init: FileInit | undefined): void;
+  /** A whole fragment; the object is reused for the next one. `segment`: this fragment begins it. */
   fragment(fragment: FragmentReader, place: { at: number; size: number; segment?: SegmentMarker }): void;
 }
 
@@ -39,18 +41,17 @@ export interface Walk {
   readonly extent: { readonly at: number; readonly declared: number };
   /** Extents before it whose headers say something else than their size. */
   readonly wrong: readonly { readonly at: number; readonly size: number }[];
-  /** The moov behind the extents, as far as its header is there. */
+  /** The moov behind the extents, if its header is there. */
   readonly moov: { readonly at: number; readonly size: number } | undefined;
-  /** Why it went no further than `at`; undefined: the file ends there. */
+  /** Why it stopped at `at`; undefined: the file ends there. */
   readonly broken: { readonly at: number; readonly reason: string } | undefined;
 }
 
 /**
- * Reads a take from the front, as far as all is as it was written and before `until`. Sizes of extents are not needed for
- * that: an `mdat` that follows no `moof` is the next one. Throws what the disk says, and nothing else. A step of it looks at
- * `takeTurn`, and at the one box more with which that is reached.
+ * Reads a recording file from the front, up to the first damage and before `until`. It does not need the sizes of extents: an
+ * `mdat` that follows no `moof` is the next extent. Throws only what the disk says.
  */
-export function* walkTake(io: TakeIo, options: { visitor: Visitor; until?: number }): Steps<Walk> {
+export function* walkFile(io: FileIo, options: { visitor: Visitor; until?: number }): Steps<Walk> {
   const { visitor, until = io.size } = options;
   const window = new FileWindow(io);
   const reader = new FragmentReader();
@@ -61,11 +62,11 @@ export function* walkTake(io: TakeIo, options: { visitor: Visitor; until?: numbe
   let inits = 0;
   let segments = 0;
   let isBegun = false;
-  let next: { number: number; init: TakeInit | undefined } | undefined;
+  let next: { number: number; init: FileInit | undefined } | undefined;
   let marker: SegmentMarker | undefined;
   let isOpen = false;
   let at = 0;
-  /** Bytes looked at in this step. */
+  /** Bytes read in this step. */
   let looked = 0;
 
   const load = (from: number, size: number) => {
@@ -75,7 +76,7 @@ export function* walkTake(io: TakeIo, options: { visitor: Visitor; until?: numbe
   const sizeAt = (here: number) => window.view.getUint32(here);
   const typeAt = (here: number) => window.view.getUint32(here + 4);
 
-  /** The box at `at` is taken in; or why not. */
+  /** Reads the box at `at`. Returns why it cannot. */
   function step(): string | undefined {
     const here = load(at, 8);
     if (here < 0) return 'half a box';
@@ -83,33 +84,33 @@ export function* walkTake(io: TakeIo, options: { visitor: Visitor; until?: numbe
     const type = typeAt(here);
     if (type === MDAT) return enterExtent(size);
     if (extent.at === 0) return 'no extent';
-    if (type === MOOF) return takeFragment(size);
-    if (type === RUN) return takeRun(size);
-    if (type === SEGMENT) return takeSegment(size);
+    if (type === MOOF) return readFragment(size);
+    if (type === RUN) return readRun(size);
+    if (type === SEGMENT) return readSegment(size);
     if (type === MOOV) {
       moov = { at, size };
       return undefined;
     }
-    return 'no box of a take';
+    return 'an unknown box';
   }
 
   function enterExtent(declared: number): string | undefined {
     if (extent.at > 0 && extent.declared !== at - extent.at)
       wrong.push({ at: extent.at, size: at - extent.at });
-    if (next !== undefined || marker !== undefined) return 'a note about nothing';
+    if (next !== undefined || marker !== undefined) return 'a marker about nothing';
     extent = { at, declared };
     isOpen = false;
     at += 8;
     return undefined;
   }
 
-  function takeRun(size: number): string | undefined {
-    if (size > takeFileLimits.takeMarker.value) return 'a note that is too long';
+  function readRun(size: number): string | undefined {
+    if (size > markerBytes) return 'a marker that is too long';
     const here = load(at, size);
-    if (here < 0) return 'half a note';
+    if (here < 0) return 'half a marker';
     const run = readRunMarker(window.bytes.subarray(here, here + size));
-    if (run === undefined || run.init > inits || next !== undefined) return 'a damaged note';
-    const init = run.init === inits ? takeInit(at + size, run) : undefined;
+    if (run === undefined || run.init > inits || next !== undefined) return 'a damaged marker';
+    const init = run.init === inits ? loadInit(at + size, run) : undefined;
     if (typeof init === 'string') return init;
     at += size + (init?.bytes.length ?? 0);
     next = { number: run.init, init };
@@ -117,13 +118,13 @@ export function* walkTake(io: TakeIo, options: { visitor: Visitor; until?: numbe
     return undefined;
   }
 
-  function takeInit(from: number, { described }: RunMarker): TakeInit | string {
+  function loadInit(from: number, { described }: RunMarker): FileInit | string {
     let size = 0;
     for (let boxes = 0; boxes < 2; boxes += 1) {
       const here = load(from + size, 8);
       if (here < 0) return 'half an init';
       size += sizeAt(here);
-      if (size > takeFileLimits.takeInit.value) return 'an init that is too long';
+      if (size > initBytes) return 'an init that is too long';
     }
     const here = load(from, size);
     if (here < 0) return 'half an init';
@@ -132,19 +133,19 @@ export function* walkTake(io: TakeIo, options: { visitor: Visitor; until?: numbe
     return tracks === undefined ? 'a damaged init' : { at: from, bytes, tracks, described };
   }
 
-  function takeSegment(size: number): string | undefined {
-    if (size > takeFileLimits.takeMarker.value) return 'a note that is too long';
+  function readSegment(size: number): string | undefined {
+    if (size > markerBytes) return 'a marker that is too long';
     const here = load(at, size);
-    if (here < 0) return 'half a note';
-    if (marker !== undefined || (next === undefined && !isBegun)) return 'a note about nothing';
+    if (here < 0) return 'half a marker';
+    if (marker !== undefined || (next === undefined && !isBegun)) return 'a marker about nothing';
     marker = readSegmentMarker(window.bytes.subarray(here, here + size));
-    if (marker?.number !== segments) return 'a damaged note';
+    if (marker?.number !== segments) return 'a damaged marker';
     at += size;
     return undefined;
   }
 
-  function takeFragment(size: number): string | undefined {
-    if (size > takeFileLimits.takeFragmentIndex.value) return 'an index that is too long';
+  function readFragment(size: number): string | undefined {
+    if (size > indexBytes) return 'an index that is too long';
     if (marker === undefined && !isOpen) return 'a part of no segment';
     const here = load(at, size + 8);
     if (here < 0) return 'half a part';
@@ -168,7 +169,7 @@ export function* walkTake(io: TakeIo, options: { visitor: Visitor; until?: numbe
     return undefined;
   }
 
-  let reason = isTake() ? undefined : 'no beginning of a take';
+  let reason = isRecording() ? undefined : 'no ftyp of a recording';
   if (reason === undefined) {
     at = FILE_TYPE.length;
     while (at < until && moov === undefined && reason === undefined) {
@@ -185,10 +186,43 @@ export function* walkTake(io: TakeIo, options: { visitor: Visitor; until?: numbe
     broken: reason === undefined ? undefined : { at, reason },
   };
 
-  function isTake(): boolean {
+  function isRecording(): boolean {
     const here = load(0, FILE_TYPE.length);
     return here >= 0 && FILE_TYPE.every((byte, index) => window.bytes[here + index] === byte);
   }
 }
 
-const TURN = takeFileLimits.takeTurn.value;
+/** Bytes of indexes that one step looks at, some 2 ms of work. */
+const TURN = 65_536;
+
+/** Reads a file through a buffer that is reused: a small read brings what lies near with it. */
+class FileWindow {
+  bytes = new Uint8Array(LARGE);
+  view = new DataView(this.bytes.buffer);
+  readonly #io: FileIo;
+  #from = 0;
+  #length = 0;
+
+  constructor(io: FileIo) {
+    this.#io = io;
+  }
+
+  /** Where in `bytes` the `size` bytes of the file from `at` on lie, until the next call; -1: the file is shorter. */
+  load(at: number, size: number): number {
+    if (at >= this.#from && at + size <= this.#from + this.#length) return at - this.#from;
+    if (size > this.bytes.length) {
+      this.bytes = new Uint8Array(size);
+      this.view = new DataView(this.bytes.buffer);
+    }
+    // After a large part only the next few boxes are read.
+    const isNear = at >= this.#from && at - this.#from <= LARGE;
+    const wanted = Math.max(size, isNear ? LARGE : SMALL);
+    this.#from = at;
+    this.#length = 0;
+    this.#length = this.#io.read(at, this.bytes.subarray(0, wanted));
+    return size <= this.#length ? 0 : -1;
+  }
+}
+
+const LARGE = 65_536;
+const SMALL = 4096;
