@@ -3,7 +3,6 @@
  * `bun bench/packager.ts [streams] [seconds] [targets]`. 3.2 Mb/s, 720p30 with 2 s between key frames, AAC at 48 kHz.
  */
 
-import { valuesOf } from '../core/base/limit-table.ts';
 import type { Log } from '../core/base/log.ts';
 import type { Clock } from '../core/ports/clock.ts';
 import { copyBytes } from '../runtime/base/copy-bytes.ts';
@@ -11,9 +10,9 @@ import { Broadcast } from '../runtime/media/broadcast/broadcast.ts';
 import { BufferPool } from '../runtime/media/live/pool.ts';
 import type { Arena, MediaSink } from '../runtime/media/publish/sink.ts';
 import type { Framing, OpenPush } from '../runtime/media/push/connection.ts';
-import { pushLimits } from '../runtime/media/push/limits.ts';
 import { nodePusher } from '../runtime/media/push/pusher.ts';
 import { AAC_48000_STEREO, AVC_360P, audioHeader, frame, sound, videoHeader } from '../test/hls/feed.ts';
+import { pushSettings } from '../test/media/push/stage.ts';
 
 const streams = Number(process.argv[2] ?? 50);
 const seconds = Number(process.argv[3] ?? 60);
@@ -55,7 +54,7 @@ const pusher = nodePusher({
   log,
   random: () => 0,
   open: { rtmp: swallow, rtmps: swallow, srt: swallow },
-  limits: { ...valuesOf(pushLimits), processes: 50, memory: 1 << 30 },
+  settings: { ...pushSettings, memory: 1 << 30 },
 });
 const outputs = Array.from(
   { length: streams },

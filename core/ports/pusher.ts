@@ -1,52 +1,49 @@
 /**
- * Sends what is broadcast on this node on to servers that clients chose (multistream), from the packets in memory. It is
- * told what should be sent where, again and again and as a whole; connecting, connecting again and leaving out what a slow
- * server cannot take are its own affair. Whatever a server does, the broadcast and the other pushes do not notice.
+ * Sends what is broadcast on this node to servers that clients chose (multistream), from the packets in memory. It is given the
+ * whole list of targets, again and again; it connects, reconnects, and leaves out what a slow server cannot take. Whatever a
+ * server does, the broadcast and the other pushes do not notice.
  *
- * A push lives as long as its playlist on this node: across a reconnect of the encoder, and in hold, its connection is kept.
- * Nothing here throws. Secrets (`url`) come in and never go out: no fact, reading, log line or message holds a part of one,
- * not even the name of the host.
+ * A push lives as long as its playlist on this node: its connection is kept while the encoder reconnects, and in hold. Nothing
+ * here throws. Secrets (`url`) come in and never go out: no fact, reading, log line or message holds any part of one, not even
+ * the name of the host.
  */
 export interface Pusher {
-  /** Facts go to `report` from now on, those of one push in order. Called at most once. */
+  /** Reports facts from now on, those of one push in order. Called at most once. */
   tell(report: (fact: PushFact) => void): void;
   /**
-   * What is broadcast under `playbackId` here is to be pushed to exactly these from now on. Those that are new begin, those
-   * that are missing end, one whose `url`, `videoOnly` or `profile` differs ends and begins anew, all others go on untouched. An
-   * unknown playlist, or a profile that it has not: nothing happens. When the playlist ends, its pushes do.
+   * From now on the broadcast of `playbackId` is pushed to exactly these targets. New ones begin, missing ones end, one whose
+   * `url`, `videoOnly` or `profile` differs ends and begins again, the others continue. Ignored for an unknown playlist or
+   * profile. When the playlist ends, its pushes end.
    */
   want(playbackId: string, wanted: readonly PushOrder[]): void;
-  /** Every push on this node as it is now: for whoever looks about once a second. */
+  /** Every push on this node as it is now. May be called about once a second. */
   readings(): readonly PushReading[];
-  /** Of all of them, for metrics. Counts only grow. */
+  /** Of all pushes, for metrics. Counts only grow. */
   totals(): PushTotals;
-  /** Ends all of them, as when their playlists end. */
+  /** Ends all of them. */
   close(): void;
 }
 
 export interface PushOrder {
-  /** Names the push among those of its playlist: what facts and readings say. No secret. */
+  /** Names the push among those of its playlist, in facts and readings. No secret. */
   readonly id: string;
   /** `rtmp:`, `rtmps:` or `srt:`. A secret as a whole. */
   readonly url: string;
   /** Sound is left out. */
   readonly videoOnly: boolean;
   /**
-   * Name of the rendition that is sent, of those that the broadcast is to have; absent or `source`: what the encoder sends. While
-   * it is not made the push has nothing to send: it connects when there is something, and then stays as it is.
+   * Name of the rendition that is sent; absent or `source`: what the encoder sends. While the rendition is not made the push has
+   * nothing to send; it connects when there is something.
    */
   readonly profile?: string;
   /**
-   * Whose it is, such as an account: beyond three quarters of the places and of the memory for what waits, one owner gets no more
-   * than its part, however many pushes it has. Absent: each playlist is an owner.
+   * Such as an account: beyond three quarters of the slots and of the memory one owner gets no more than an equal share, however
+   * many pushes it has. Absent: each playlist is an owner.
    */
   readonly owner?: string;
 }
 
-/**
- * What happens to a push. `connected` and `lost` alternate; `ended` is the last of its push, comes once, and is the `lost` of
- * one that was connected.
- */
+/** What happens to a push. `connected` and `lost` alternate; `ended` is the last, comes once, and replaces `lost`. */
 export type PushFact = {
   readonly playbackId: string;
   readonly id: string;
@@ -55,18 +52,18 @@ export type PushFact = {
 } & Happening;
 
 type Happening =
-  /** The server said yes, and the first picture (of sound alone the first sound) was handed to the network. */
+  /** The server accepted, and the first picture (of sound alone the first sound) was handed to the network. */
   | { readonly type: 'connected' }
-  /** An attempt to connect failed; the next comes by itself. Told for each attempt. */
+  /** An attempt to connect failed; the next one comes by itself. */
   | { readonly type: 'failed'; readonly trouble: PushTrouble }
-  /** It is connected, but takes less than is broadcast: pictures are being left out. Told once until it has kept up for 10 s. */
+  /** It takes less than is broadcast: pictures are left out. Once until it has kept up for 10 s. */
   | { readonly type: 'slow'; readonly trouble: PushTrouble }
-  /** The connection is gone and not by our wish; it is made anew by itself. */
+  /** The connection broke; it is made again by itself. */
   | { readonly type: 'lost'; readonly trouble: PushTrouble }
-  /** It is not wanted any more, or its broadcast is over. */
+  /** It is no longer wanted, or its broadcast is over. */
   | { readonly type: 'ended' };
 
-/** What is wrong, for people: one plain sentence without any part of the URL, and nothing in the server's own words but known codes. */
+/** What is wrong, for people: one sentence without any part of the URL, and of the server's words only known codes. */
 export interface PushTrouble {
   readonly reason: PushReason;
   readonly message: string;
@@ -76,7 +73,7 @@ export interface PushTrouble {
  * - `url`: nothing can be sent to such a URL. `unsupported`: this server lacks what it takes (SRT without ffmpeg).
  * - `forbidden`: its address is not allowed here (`outbound.allow`).
  * - `dns`, `connect`, `tls`: it could not be reached.
- * - `timeout`: it was reached and did not answer. `rejected`: it said no. `protocol`: it answered what nobody understands.
+ * - `timeout`: it did not answer. `rejected`: it refused. `protocol`: its answer was not understood.
  * - `closed`: it closed the connection. `slow`: it takes less than is broadcast. `stalled`: it took nothing for too long.
  * - `full`: this node pushes to as many servers as it may.
  */
@@ -101,9 +98,9 @@ export type PushReason = (typeof pushReasons)[number];
 export interface PushReading {
   readonly playbackId: string;
   readonly id: string;
-  /** `connecting`: also between attempts. `waiting`: the server said yes, but nothing was sent yet (no key frame came). */
+  /** `connecting`: also between attempts. `waiting`: the server accepted, but no key frame was sent yet. */
   readonly state: 'connecting' | 'waiting' | 'connected';
-  /** What was wrong last and is not over yet. */
+  /** The latest trouble, until it is over. */
   readonly trouble?: PushTrouble;
   /** Epoch ms of the next attempt, while there is none. */
   readonly retryAt?: number;

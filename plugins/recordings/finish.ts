@@ -3,7 +3,7 @@ import { valuesOf } from '../../core/base/limit-table.ts';
 import type { Attempt } from '../../core/plugin/effect.ts';
 import { effect } from '../../core/plugin/plugin.ts';
 import { services } from '../../core/plugin/services.ts';
-import type { FinishedRendition, FinishedRecording } from '../../core/ports/recorder.ts';
+import type { FinishedRecording, FinishedRendition } from '../../core/ports/recorder.ts';
 import type { Abandon, Finish, Finished, Recording } from '../../machines/recording.ts';
 import { type AssetFile, assets, keysOf } from '../assets/contract.ts';
 import { streams } from '../streams/contract.ts';

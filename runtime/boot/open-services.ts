@@ -14,7 +14,7 @@ import { inspector } from '../media/mp4/inspect/inspector.ts';
 import { inProcessMedia } from '../media/broadcast/in-process.ts';
 import { type NodePusher, nodePusher } from '../media/push/pusher.ts';
 import { rtmpPush } from '../media/push/rtmp-push.ts';
-import { srtPush } from '../media/push/srt-push.ts';
+import { srtPush } from '../media/push/srt/srt-push.ts';
 import { DiskRecorder } from '../media/recording/recorder.ts';
 import { transcodingLimits } from '../media/renditions/limits.ts';
 import { type NodeTranscoder, nodeTranscoder } from '../media/renditions/transcoder.ts';
@@ -112,7 +112,7 @@ function pusherOf(config: Config, { clock, log, ffmpeg }: FfmpegContext): NodePu
   return nodePusher({
     ...{ clock, log, random: Math.random },
     open: { rtmp, rtmps: rtmp, srt: srtPush({ clock, log, allow, runner: ffmpeg }) },
-    limits: {
+    settings: {
       queue: bytes(push.queue),
       memory: push.memory === undefined ? machineMemory() / 8 : bytes(push.memory),
       batch: milliseconds(push.batch),

@@ -1,13 +1,12 @@
 import type { PushConnection } from './connection.ts';
-import { pushLimits } from './limits.ts';
 import type { PushQueue } from './queue.ts';
 
-/** What is broadcast now, as far as one who begins with it must know. Its bytes are the same object until they change. */
-export interface PushSource {
+/** The headers of what is broadcast. Their bytes are the same object until they change. */
+export interface PushedMedia {
   /** Whole FLV bodies. */
   readonly videoHeader: Uint8Array | undefined;
   readonly audioHeader: Uint8Array | undefined;
-  /** The data message; with `videoOnly` without a word of sound. */
+  /** The data message; `videoOnly`: without the fields of sound. */
   metadata(videoOnly: boolean): Uint8Array;
   /** A picture may still come at `time`, so that sound alone must not begin. */
   isVideoDue(time: number): boolean;
@@ -15,7 +14,7 @@ export interface PushSource {
 
 export interface OutletOptions {
   readonly connection: PushConnection;
-  readonly source: PushSource;
+  readonly source: PushedMedia;
   readonly queue: PushQueue;
   readonly videoOnly: boolean;
   /** ms */
@@ -27,9 +26,9 @@ export interface OutletOptions {
 }
 
 /**
- * The media of one connection, from the first key frame on. What it cannot take waits in the queue; beyond its bounds whole
- * groups of pictures are left out, and it goes on at a key frame with all headers before it. Times in ms of one timeline, which
- * rise by track; `now` in epoch ms. May throw what the connection throws: it is over then.
+ * Writes media to one connection, from the first key frame on. What it cannot take waits in the queue; beyond the bounds of the
+ * queue whole groups of pictures are left out, and it continues at a key frame with all headers before it. Times are ms of one
+ * timeline and rise by track; `now` is epoch ms. Throws what the connection throws; then it must not be used again.
  */
 export class Outlet {
   readonly #options: OutletOptions;
@@ -65,7 +64,7 @@ export class Outlet {
     this.#queue = options.queue;
   }
 
-  /** Begins with what comes before all messages. False: there is no memory even for that. */
+  /** Writes what comes before all messages. False: there is no memory for it. */
   open(now: number): boolean {
     this.#takenAt = now;
     if (!this.#queue.lead(this.#connection.framing.preamble)) return false;
@@ -73,7 +72,7 @@ export class Outlet {
     return true;
   }
 
-  /** Another publish begins, or another video header is in force: what comes before its first key frame is of no use. */
+  /** Another publish begins: nothing before its first key frame is of use. */
   restart(): void {
     this.#videoWaits = this.#audioWaits = true;
     this.#isGap = false;
@@ -137,7 +136,7 @@ export class Outlet {
     if (queue.sentBytes > sentBytes) this.#takenAt = now;
     this.#isBlocked = !isAll;
     if (isAll) {
-      if (now - this.#emptyAt > BEHIND) this.#upSince = now;
+      if (now - this.#emptyAt > behindMs) this.#upSince = now;
       this.#emptyAt = now;
     }
     if (!queue.hasSentMedia || this.#hasBegun) return;
@@ -151,7 +150,7 @@ export class Outlet {
     this.flush(now);
   }
 
-  /** To be called about twice a second: writes what no message came after. */
+  /** To be called about twice a second: writes what waits although no message follows. */
   look(now: number): void {
     if (!this.#queue.isEmpty && now - this.#gatheredSince >= this.#options.batch) this.flush(now);
   }
@@ -163,7 +162,7 @@ export class Outlet {
 
   /** It has taken all there was for a while. */
   get hasKeptUp(): boolean {
-    return this.#emptyAt - this.#upSince >= KEPT_UP;
+    return this.#emptyAt - this.#upSince >= keptUpMs;
   }
 
   /** Ends with what it still takes. False: it stands in the middle of a message, and nothing can be said. */
@@ -174,12 +173,12 @@ export class Outlet {
     return true;
   }
 
-  /** Room for what media may begin with, and all headers before it. False: there is none even when nothing else waits. */
+  /** Reserves room for the first message and all headers before it. False: there is none even when nothing else waits. */
   #enter(size: number, now: number): boolean {
     const queue = this.#queue;
-    // What came before goes out by itself: should it wait, a gap may end here.
+    // What came before is flushed by itself, so that a later gap may end here.
     if (!queue.isEmpty) this.flush(now);
-    // What waits may be let go later, and the headers in it.
+    // What waits may be dropped later, with the headers in it.
     if (!queue.isEmpty) this.#isHeadDue = true;
     const whole = size + this.#headSize();
     if (queue.reserve(whole, true)) return true;
@@ -257,12 +256,12 @@ export class Outlet {
     const queue = this.#queue;
     if (queue.bytes === 0) {
       this.#gatheredSince = now;
-      // Even when all that waited was let go: who is blocked has been offered something before.
+      // Also when all that waited was dropped: a blocked connection was offered something before.
       if (!this.#isBlocked) this.#takenAt = now;
     }
     queue.commit(isPicture);
     if (this.#isBlocked) return;
-    const isDue = queue.bytes >= BATCH_BYTES || now - this.#gatheredSince >= this.#options.batch;
+    const isDue = queue.bytes >= batchBytes || now - this.#gatheredSince >= this.#options.batch;
     if (isDue || !this.#hasBegun) this.flush(now);
   }
 }
@@ -272,6 +271,9 @@ const AUDIO = 0x08;
 const VIDEO = 0x09;
 const DATA = 0x12;
 
-const BATCH_BYTES = pushLimits.batchBytes.value;
-const KEPT_UP = pushLimits.keptUp.value;
-const BEHIND = pushLimits.behind.value;
+/** Media gathered for a target is written at once beyond this; also the size of the buffers it is gathered in. */
+export const batchBytes = 131_072;
+/** ms after which a slow target that kept up is no longer slow. */
+const keptUpMs = 10_000;
+/** ms for which something may wait for a target that keeps up. */
+const behindMs = 1000;

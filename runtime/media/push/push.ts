@@ -5,8 +5,7 @@ import { Backoff } from '../../base/backoff.ts';
 import type { BufferPool } from '../live/pool.ts';
 import type { MemoryShare } from '../publish/memory-budget.ts';
 import type { OpeningPush, OpenPush, PushConnection } from './connection.ts';
-import { pushLimits } from './limits.ts';
-import { Outlet, type PushSource } from './outlet.ts';
+import { batchBytes, Outlet, type PushedMedia } from './outlet.ts';
 import { PushQueue } from './queue.ts';
 import { mishap, troubles } from './troubles.ts';
 
@@ -16,23 +15,19 @@ export interface PushHost {
   readonly log: Log;
   readonly random: () => number;
   readonly pool: BufferPool;
-  readonly limits: PushSettings;
-  /** The way to the server of this URL, or why there is none. */
+  readonly settings: PushSettings;
+  /** How to reach the server of this URL, or why it cannot be. */
   opener(url: string): OpenPush | PushTrouble;
-  /** A new push of this playlist may connect at once. False: too many did. */
+  /** Whether a new push of this playlist may connect at once: not when too many did. */
   mayBegin(playbackId: string): boolean;
-  /**
-   * One of so many connections at a time, and over SRT one of so many processes; given back at the end of the push. Answers why not
-   * when all that this owner may have are taken.
-   */
-  takePlace(push: Push): PushTrouble | undefined;
+  /** Takes one of the connections (over SRT also a process) until the end of the push. Returns why there is none left. */
+  takeSlot(push: Push): PushTrouble | undefined;
   openMemory(owner: string): MemoryShare;
   report(fact: PushFact): void;
-  /** The push is over. */
-  ended(push: Push, hadPlace: boolean): void;
+  ended(push: Push, hadSlot: boolean): void;
 }
 
-/** ms and bytes; see `pushLimits`. */
+/** Of the section `push` of the config; ms and bytes. */
 export interface PushSettings {
   readonly queue: number;
   readonly batch: number;
@@ -42,111 +37,108 @@ export interface PushSettings {
 }
 
 /** The broadcast that is pushed. */
-export interface PushedBroadcast extends PushSource {
+export interface PushedBroadcast extends PushedMedia {
   readonly playbackId: string;
   /** Somebody publishes: it is not held. */
   readonly isLive: boolean;
 }
 
+type State =
+  /** Connects as soon as somebody publishes. */
+  | { readonly is: 'idle' }
+  /** Connects at `retryAt`, epoch ms. */
+  | { readonly is: 'waiting'; readonly retryAt: number; cancel(): void }
+  | Attempt
+  | { readonly is: 'ended' };
+
+/** One connection, from the first try to its loss. What an earlier one says is ignored, because it is another object. */
+interface Attempt {
+  readonly is: 'attempt';
+  opening?: OpeningPush;
+  /** Since when the server's yes is awaited, epoch ms. */
+  askedAt: number | undefined;
+  /** There is one when media may be written. */
+  outlet?: Outlet;
+  /** The server said yes, and media was handed over: it is connected when both are so. */
+  isAccepted: boolean;
+  hasMedia: boolean;
+  /** Epoch ms. */
+  connectedAt?: number;
+}
+
 /**
- * One push: a connection that is made, fed by an `Outlet`, and made anew when it breaks, until `end`. No method throws, whatever
+ * One push: a connection that is made, fed by an `Outlet`, and made again when it breaks, until `end`. No method throws, whatever
  * the connection does, so that a broadcast and the other pushes never notice.
  */
 export class Push {
   readonly order: PushOrder;
-  /** See `PushOrder`. */
   readonly owner: string;
   readonly #host: PushHost;
   readonly #broadcast: PushedBroadcast;
   readonly #queue: PushQueue;
   readonly #memory: MemoryShare;
   readonly #backoff: Backoff;
-  /** What was said to the former connections is not heard. */
-  #turn = 0;
-  #opening: OpeningPush | undefined;
-  /** Since when its server's yes is awaited, epoch ms; -1: it is not. */
-  #askedAt = -1;
-  /** The server said yes, and media was handed over: it is connected when both are so. */
-  #isAccepted = false;
-  #hasMedia = false;
-  #outlet: Outlet | undefined;
-  /** Epoch ms; -1: it is not connected. */
-  #connectedAt = -1;
-  #hasPlace = false;
-  /** An attempt is due as soon as somebody publishes. */
-  #isDue = false;
-  #retryAt: number | undefined;
-  #cancelRetry = () => {};
+  #state: State = { is: 'idle' };
+  #hasSlot = false;
   #trouble: PushTrouble | undefined;
   #isSlow = false;
-  #isEnded = false;
-  /** A call of the outlet is under way; what the connection says meanwhile is heard after it. */
-  #isBusy = false;
-  #isDrained = false;
-  #brokenBy: PushTrouble | undefined;
 
   constructor(order: PushOrder, options: { host: PushHost; broadcast: PushedBroadcast }) {
     const { host, broadcast } = options;
     this.order = order;
+    this.owner = order.owner ?? broadcast.playbackId;
     this.#host = host;
     this.#broadcast = broadcast;
-    this.owner = order.owner ?? broadcast.playbackId;
     this.#memory = host.openMemory(this.owner);
     this.#queue = new PushQueue({
-      limit: host.limits.queue,
-      pieceBytes: pushLimits.batchBytes.value,
+      limit: host.settings.queue,
+      pieceBytes: batchBytes,
       pool: host.pool,
       memory: this.#memory.hold(),
     });
-    const { retryFirst: first, retryMost: most } = host.limits;
+    const { retryFirst: first, retryMost: most } = host.settings;
     this.#backoff = new Backoff({ first, most, random: host.random });
   }
 
   get isConnected(): boolean {
-    return this.#connectedAt >= 0;
+    return this.#state.is === 'attempt' && this.#state.connectedAt !== undefined;
+  }
+
+  get #outlet(): Outlet | undefined {
+    return this.#state.is === 'attempt' ? this.#state.outlet : undefined;
   }
 
   /**
-   * Begins to connect, or will when somebody publishes. Called once. Each change of a target is a push that knows nothing of the
-   * waits of the one before it: where there are too many it waits for the longest time first, and nothing is told of it.
+   * Begins to connect, or will when somebody publishes. Called once. A changed target is a new push that knows nothing of the
+   * waits before it: where there are too many, it waits for the longest time first.
    */
   start(): void {
-    if (this.#isEnded) return;
-    if (this.#host.mayBegin(this.#broadcast.playbackId)) {
-      this.#attempt();
-      return;
-    }
+    if (this.#host.mayBegin(this.#broadcast.playbackId)) return void this.#attempt();
     this.#trouble = troubles.hasty;
-    this.#retryIn(this.#host.limits.retryMost);
+    this.#waitFor(this.#host.settings.retryMost);
   }
 
-  /** A picture. Numbers one by one, because this is called for every one of them; see `Outlet`. */
+  /** A picture. Its arguments come one by one because this runs for each of them; see `Outlet`. */
   video(bytes: Uint8Array, start: number, end: number, time: number, isKey: boolean, now: number): void {
-    if (this.#outlet === undefined) return;
-    this.#isBusy = true;
     try {
-      this.#outlet.video(bytes, start, end, time, isKey, now);
+      this.#outlet?.video(bytes, start, end, time, isKey, now);
     } catch (error) {
-      this.#brokenBy = this.#mishap(error, 'closed');
+      this.#broke(error);
     }
-    this.#settle();
   }
 
   audio(bytes: Uint8Array, start: number, end: number, time: number, now: number): void {
-    if (this.#outlet === undefined) return;
-    this.#isBusy = true;
     try {
-      this.#outlet.audio(bytes, start, end, time, now);
+      this.#outlet?.audio(bytes, start, end, time, now);
     } catch (error) {
-      this.#brokenBy = this.#mishap(error, 'closed');
+      this.#broke(error);
     }
-    this.#settle();
   }
 
   /** A publish begins. */
   begin(): void {
     this.#outlet?.restart();
-    if (this.#isDue) this.#attempt();
+    if (this.#state.is === 'idle') this.#attempt();
   }
 
   /** Another video header is in force. */
@@ -156,53 +148,49 @@ export class Push {
 
   /** Nobody publishes for now. The connection is kept. */
   hold(): void {
-    this.#tend((outlet, now) => outlet.flush(now));
+    this.#try((outlet, now) => outlet.flush(now));
   }
 
-  /** To be called about twice a second: looks at the deadlines. */
+  /** Looks at the deadlines, about twice a second. */
   look(): void {
+    if (this.#state.is !== 'attempt') return;
     const now = this.#host.clock.now();
-    if (this.#askedAt >= 0 && now - this.#askedAt >= OPENING) {
-      this.#giveUp(troubles.timeout);
-      return;
-    }
-    this.#tend((outlet) => outlet.look(now));
+    const { askedAt } = this.#state;
+    if (askedAt !== undefined && now - askedAt >= openingMs) return void this.#giveUp(troubles.timeout);
+    this.#try((outlet) => outlet.look(now));
     const outlet = this.#outlet;
+    const { stall } = this.#host.settings;
     if (outlet === undefined) return;
-    const { stall } = this.#host.limits;
-    if (outlet.stalledFor(now) >= stall) {
-      this.#giveUp(troubles.stalled(stall));
-    } else if (this.#isSlow && outlet.hasKeptUp) {
+    if (outlet.stalledFor(now) >= stall) this.#giveUp(troubles.stalled(stall));
+    else if (this.#isSlow && outlet.hasKeptUp) {
       this.#isSlow = false;
       if (this.#trouble === troubles.slow) this.#trouble = undefined;
     }
   }
 
-  /** It is not wanted any more: says goodbye where that is possible. */
+  /** It is no longer wanted: says goodbye where that is possible. */
   end(): void {
-    if (this.#isEnded) return;
-    this.#isEnded = true;
-    this.#cancelRetry();
-    this.#retryAt = undefined;
-    let hasLeft = false;
-    this.#tend((outlet, now) => {
-      hasLeft = outlet.leave(now);
-    });
-    if (!hasLeft) this.#abort();
-    this.#close();
+    const state = this.#state;
+    if (state.is === 'ended') return;
+    this.#state = { is: 'ended' };
+    if (state.is === 'waiting') state.cancel();
+    if (state.is === 'attempt') this.#leave(state);
+    this.#queue.clear();
     this.#memory.close();
-    this.#host.ended(this, this.#hasPlace);
-    this.#tell('ended');
+    this.#host.ended(this, this.#hasSlot);
+    this.#report('ended');
   }
 
   reading(): PushReading {
+    const state = this.#state;
     const { sentBytes, bytes, droppedFrames } = this.#queue;
+    const isAccepted = state.is === 'attempt' && state.isAccepted;
     return {
       playbackId: this.#broadcast.playbackId,
       id: this.order.id,
-      state: this.isConnected ? 'connected' : this.#isAccepted ? 'waiting' : 'connecting',
+      state: this.isConnected ? 'connected' : isAccepted ? 'waiting' : 'connecting',
       ...(this.#trouble && { trouble: this.#trouble }),
-      ...(this.#retryAt !== undefined && { retryAt: this.#retryAt }),
+      ...(state.is === 'waiting' && { retryAt: state.retryAt }),
       sentBytes,
       queuedBytes: bytes,
       droppedFrames,
@@ -210,181 +198,158 @@ export class Push {
   }
 
   #attempt(): void {
-    this.#retryAt = undefined;
-    this.#isDue = !this.#broadcast.isLive;
-    if (this.#isDue) return;
+    this.#state = { is: 'idle' };
+    if (!this.#broadcast.isLive) return;
     const open = this.#host.opener(this.order.url);
-    // Before the place: what leads nowhere takes none from others.
-    if (typeof open !== 'function') {
-      this.#fail(open);
-      return;
-    }
-    const refused = this.#hasPlace ? undefined : this.#host.takePlace(this);
-    this.#hasPlace = refused === undefined;
-    if (refused === undefined) this.#connect(open);
-    else this.#fail(refused);
+    // Before the slot: a bad URL takes none from others.
+    if (typeof open !== 'function') return void this.#fail(open);
+    const refused = this.#hasSlot ? undefined : this.#host.takeSlot(this);
+    this.#hasSlot = refused === undefined;
+    if (refused) this.#fail(refused);
+    else this.#connect(open);
   }
 
   #connect(open: OpenPush): void {
-    this.#turn += 1;
-    const turn = this.#turn;
-    this.#askedAt = this.#host.clock.now();
-    try {
-      const opening = open(this.order.url, {
-        onOpen: (connection) => {
-          if (turn === this.#turn && this.#outlet === undefined) this.#opened(connection);
-        },
-        onAccepted: () => {
-          if (turn === this.#turn) this.#accepted();
-        },
-        onDrain: () => {
-          if (turn !== this.#turn) return;
-          if (this.#isBusy) this.#isDrained = true;
-          else this.#tend((outlet, now) => outlet.drain(now));
-        },
-        onEnd: (trouble) => {
-          if (turn !== this.#turn) return;
-          this.#opening = undefined;
-          if (this.#isBusy) this.#brokenBy = trouble;
-          else this.#fail(trouble);
-        },
+    const attempt: Attempt = {
+      is: 'attempt',
+      askedAt: this.#host.clock.now(),
+      isAccepted: false,
+      hasMedia: false,
+    };
+    this.#state = attempt;
+    // In a turn of its own, because a connection may break within a call of ours; only while this is the connection.
+    const hear = (work: () => void) =>
+      queueMicrotask(() => {
+        if (this.#state === attempt) work();
       });
-      if (turn === this.#turn) this.#opening = opening;
+    try {
+      attempt.opening = open(this.order.url, {
+        onOpen: (connection) => hear(() => this.#opened(attempt, connection)),
+        onAccepted: () => hear(() => this.#accepted(attempt)),
+        onDrain: () => {
+          if (this.#state === attempt) this.#try((outlet, now) => outlet.drain(now));
+        },
+        onEnd: (trouble) => hear(() => this.#fail(trouble)),
+      });
     } catch (error) {
-      this.#fail(this.#mishap(error, 'connect'));
+      this.#log(error);
+      this.#fail(troubles.notBegun);
     }
   }
 
-  #opened(connection: PushConnection): void {
-    this.#askedAt = -1;
-    this.#isAccepted = connection.isAccepted !== false;
-    this.#outlet = new Outlet({
+  #opened(attempt: Attempt, connection: PushConnection): void {
+    attempt.askedAt = undefined;
+    attempt.isAccepted = connection.isAccepted !== false;
+    attempt.outlet = new Outlet({
       connection,
       source: this.#broadcast,
       queue: this.#queue,
       videoOnly: this.order.videoOnly,
-      batch: this.#host.limits.batch,
+      batch: this.#host.settings.batch,
       onSlow: () => this.#slow(),
-      onMedia: () => this.#begun(),
+      onMedia: () => this.#handedOver(attempt),
     });
-    this.#tend((outlet, now) => {
-      if (!outlet.open(now)) this.#brokenBy = troubles.memory;
+    this.#try((outlet, now) => {
+      if (!outlet.open(now)) this.#giveUp(troubles.memory);
     });
   }
 
-  /** Media was handed over. */
-  #begun(): void {
-    this.#hasMedia = true;
-    if (this.#isAccepted) this.#connected();
-    else this.#askedAt = this.#host.clock.now();
+  #handedOver(attempt: Attempt): void {
+    attempt.hasMedia = true;
+    if (attempt.isAccepted) this.#connected(attempt);
+    else attempt.askedAt = this.#host.clock.now();
   }
 
-  #accepted(): void {
-    if (this.#isAccepted || this.#outlet === undefined) return;
-    this.#isAccepted = true;
-    this.#askedAt = -1;
-    if (this.#hasMedia) this.#connected();
+  #accepted(attempt: Attempt): void {
+    if (attempt.isAccepted || attempt.outlet === undefined) return;
+    attempt.isAccepted = true;
+    attempt.askedAt = undefined;
+    if (attempt.hasMedia) this.#connected(attempt);
   }
 
-  #connected(): void {
-    this.#connectedAt = this.#host.clock.now();
+  #connected(attempt: Attempt): void {
+    if (this.#state !== attempt) return;
+    attempt.connectedAt = this.#host.clock.now();
     this.#trouble = this.#isSlow ? troubles.slow : undefined;
-    this.#tell('connected');
+    this.#report('connected');
   }
 
   #slow(): void {
     if (this.#isSlow || !this.isConnected) return;
     this.#isSlow = true;
     this.#trouble = troubles.slow;
-    this.#tell('slow', troubles.slow);
+    this.#report('slow', troubles.slow);
   }
 
-  /** A call of the outlet, if there is one, in which nothing is thrown. */
-  #tend(work: (outlet: Outlet, now: number) => void): void {
+  /** A call of the outlet, if there is one. */
+  #try(work: (outlet: Outlet, now: number) => void): void {
     const outlet = this.#outlet;
     if (outlet === undefined) return;
-    this.#isBusy = true;
     try {
       work(outlet, this.#host.clock.now());
     } catch (error) {
-      this.#brokenBy = this.#mishap(error, 'closed');
+      this.#broke(error);
     }
-    this.#settle();
   }
 
-  /** The call is over: what the connection said during it. */
-  #settle(): void {
-    this.#isBusy = false;
-    if (this.#brokenBy !== undefined) {
-      this.#giveUp(this.#brokenBy);
-    } else if (this.#isDrained) {
-      this.#isDrained = false;
-      this.#tend((outlet, now) => outlet.drain(now));
-    }
+  #broke(error: unknown): void {
+    this.#log(error);
+    this.#giveUp(troubles.broken);
+  }
+
+  /** Ends a connection that may still be there. */
+  #giveUp(trouble: PushTrouble): void {
+    if (this.#state.is === 'attempt') this.#abort(this.#state);
+    this.#fail(trouble);
   }
 
   /** The attempt or the connection is over. */
   #fail(trouble: PushTrouble): void {
-    const connectedAt = this.#connectedAt;
-    this.#close();
-    if (this.#isEnded) return;
-    const now = this.#host.clock.now();
-    if (connectedAt >= 0 && now - connectedAt >= STEADY) this.#backoff.reset();
-    this.#trouble = trouble;
-    this.#retryIn(this.#backoff.next());
-    this.#tell(connectedAt >= 0 ? 'lost' : 'failed', trouble);
-  }
-
-  #retryIn(ms: number): void {
-    this.#retryAt = this.#host.clock.now() + ms;
-    this.#cancelRetry = this.#host.clock.at(this.#retryAt, () => this.#attempt());
-  }
-
-  /** Forgets the connection and what waited for it. */
-  #close(): void {
-    this.#turn += 1;
-    this.#opening = undefined;
-    this.#askedAt = -1;
-    this.#outlet = undefined;
-    this.#connectedAt = -1;
-    this.#isAccepted = this.#hasMedia = false;
-    this.#isDrained = false;
-    this.#brokenBy = undefined;
+    const connectedAt = this.#state.is === 'attempt' ? this.#state.connectedAt : undefined;
     this.#queue.clear();
+    if (connectedAt !== undefined && this.#host.clock.now() - connectedAt >= steadyMs) this.#backoff.reset();
+    this.#trouble = trouble;
+    this.#waitFor(this.#backoff.next());
+    this.#report(connectedAt === undefined ? 'failed' : 'lost', trouble);
   }
 
-  /** Gives up a connection that may still be there. */
-  #giveUp(trouble: PushTrouble): void {
-    this.#turn += 1;
-    this.#abort();
-    this.#fail(trouble);
+  #waitFor(ms: number): void {
+    const { clock } = this.#host;
+    const retryAt = clock.now() + ms;
+    this.#state = { is: 'waiting', retryAt, cancel: clock.at(retryAt, () => this.#attempt()) };
   }
 
-  #abort(): void {
+  #leave(attempt: Attempt): void {
     try {
-      this.#opening?.abort();
+      if (attempt.outlet?.leave(this.#host.clock.now())) return;
     } catch (error) {
-      this.#mishap(error, 'closed');
+      this.#log(error);
+    }
+    this.#abort(attempt);
+  }
+
+  #abort({ opening }: Attempt): void {
+    try {
+      opening?.abort();
+    } catch (error) {
+      this.#log(error);
     }
   }
 
-  #mishap(error: unknown, reason: 'connect' | 'closed'): PushTrouble {
+  #log(error: unknown): void {
     const { playbackId } = this.#broadcast;
-    this.#host.log.error('a push broke by an error of this server', {
-      ...{ playbackId, push: this.order.id },
-      ...mishap(error),
-    });
-    return reason === 'connect' ? troubles.notBegun : troubles.broken;
+    const fields = { playbackId, push: this.order.id, ...mishap(error) };
+    this.#host.log.error('a push broke by an error of this server', fields);
   }
 
-  #tell(type: 'connected' | 'ended'): void;
-  #tell(type: 'failed' | 'slow' | 'lost', trouble: PushTrouble): void;
-  #tell(type: PushFact['type'], trouble?: PushTrouble): void {
+  #report(type: PushFact['type'], trouble?: PushTrouble): void {
     const { playbackId } = this.#broadcast;
     const at = this.#host.clock.now();
     this.#host.report({ playbackId, id: this.order.id, at, type, ...(trouble && { trouble }) } as PushFact);
   }
 }
 
-const OPENING = pushLimits.opening.value;
-const STEADY = pushLimits.steady.value;
+/** How long connecting may take, whatever the protocol. */
+const openingMs = 60_000;
+/** After so long a connection the waits begin with the shortest again. */
+const steadyMs = 60_000;

@@ -7,8 +7,7 @@ import { BufferPool } from '../live/pool.ts';
 import { MemoryBudget } from '../publish/memory-budget.ts';
 import { WindowCounts } from '../rtmp/window-count.ts';
 import type { OpenPush } from './connection.ts';
-import { FairPlaces } from './fair-places.ts';
-import { pushLimits } from './limits.ts';
+import { FairSlots } from './fair-slots.ts';
 import type { Push, PushHost, PushSettings } from './push.ts';
 import { PushRelay } from './relay.ts';
 import { badUrl, mishap, troubles } from './troubles.ts';
@@ -20,7 +19,7 @@ export interface NodePusherOptions {
   readonly random: () => number;
   /** How the servers of each kind of URL are spoken to. */
   readonly open: Readonly<Record<'rtmp' | 'rtmps' | 'srt', OpenPush>>;
-  readonly limits: PushSettings & {
+  readonly settings: PushSettings & {
     /** Bytes that wait for all targets together. */
     readonly memory: number;
     /** Pushes at one time. */
@@ -36,22 +35,18 @@ export interface NodePusher extends Pusher {
   relayFor(playbackId: string, profile?: string): PushRelay;
 }
 
-/** Pushes what is broadcast in this process to other servers. Facts are told in a turn of their own, never within a call. */
+/** Pushes what is broadcast in this process to other servers. Facts are reported in a turn of their own, never within a call. */
 export function nodePusher(options: NodePusherOptions): NodePusher {
-  const { clock, log, limits, open } = options;
+  const { clock, log, settings, open } = options;
   /** By playlist and profile. */
   const playlists = new Map<string, Map<string, PushRelay>>();
-  const memory = new MemoryBudget({ limit: limits.memory });
+  const memory = new MemoryBudget({ limit: settings.memory });
   const counts: Partial<Record<PushReason, number>> = {};
   /** Of pushes that ended. */
   const past = { sentBytes: 0, droppedFrames: 0 };
-  const beginnings = new WindowCounts({
-    most: pushLimits.beginnings.value,
-    window: pushLimits.beginningsWindow.value,
-    keys: pushLimits.beginningsKept.value,
-  });
-  const places = new FairPlaces(limits.targets);
-  const processes = new FairPlaces(limits.processes);
+  const beginnings = new WindowCounts({ most: mostBeginnings, window: 60_000, keys: 10_000 });
+  const slots = new FairSlots(settings.targets);
+  const processes = new FairSlots(settings.processes);
   let report: (fact: PushFact) => void = () => {};
   let isClosed = false;
   let stopLooking: (() => void) | undefined;
@@ -66,17 +61,17 @@ export function nodePusher(options: NodePusherOptions): NodePusher {
     clock,
     log,
     random: options.random,
-    limits,
-    pool: new BufferPool({ limit: pushLimits.idleBuffers.value }),
+    settings,
+    pool: new BufferPool({ limit: idleBytes }),
     opener(url) {
       const read = pushUrl(url);
       return read.ok ? open[read.scheme] : badUrl(read);
     },
     mayBegin: (playbackId) => beginnings.admit(playbackId, clock.now()),
-    takePlace(push) {
+    takeSlot(push) {
       const { owner } = push;
       if (isSrt(push) && !processes.take(owner)) return troubles.processes;
-      if (places.take(owner)) return undefined;
+      if (slots.take(owner)) return undefined;
       if (isSrt(push)) processes.give(owner);
       return troubles.full;
     },
@@ -90,13 +85,13 @@ export function nodePusher(options: NodePusherOptions): NodePusher {
         try {
           report(fact);
         } catch (error) {
-          log.error('what happened to a push could not be told', mishap(error));
+          log.error('the fact of a push could not be reported', mishap(error));
         }
       });
     },
-    ended(push, hadPlace) {
-      if (hadPlace) places.give(push.owner);
-      if (hadPlace && isSrt(push)) processes.give(push.owner);
+    ended(push, hadSlot) {
+      if (hadSlot) slots.give(push.owner);
+      if (hadSlot && isSrt(push)) processes.give(push.owner);
       const { sentBytes, droppedFrames } = push.reading();
       past.sentBytes += sentBytes;
       past.droppedFrames += droppedFrames;
@@ -109,8 +104,7 @@ export function nodePusher(options: NodePusherOptions): NodePusher {
     if (isIdle) {
       stopLooking?.();
       stopLooking = undefined;
-    } else
-      stopLooking ??= every(pushLimits.look.value, { clock, work: () => everyPush((push) => push.look()) });
+    } else stopLooking ??= every(lookMs, { clock, work: () => everyPush((push) => push.look()) });
   };
 
   return {
@@ -122,7 +116,7 @@ export function nodePusher(options: NodePusherOptions): NodePusher {
       if (isClosed || playlist === undefined) return;
       const orders = new Map<string, PushOrder>();
       for (const order of wanted) if (!orders.has(order.id)) orders.set(order.id, order);
-      // One that goes over to another profile ends before it begins there, so that its facts are in order.
+      // A push that changes its profile ends before it begins there, so that its facts are in order.
       for (const [profile, relay] of playlist) {
         const own = relay.pushes.map(({ order }) => order);
         const staying = own.filter(({ id }) => profileOf(orders.get(id)) === profile || !orders.has(id));
@@ -168,6 +162,13 @@ export function nodePusher(options: NodePusherOptions): NodePusher {
     },
   };
 }
+
+/** Pushes of one playlist that may connect at once within a minute, so that changed targets call nobody every second. */
+export const mostBeginnings = 150;
+/** Buffers kept for reuse. */
+const idleBytes = 32 * 1_048_576;
+/** How often the deadlines of all pushes are looked at. */
+const lookMs = 500;
 
 const SOURCE = 'source';
 

@@ -3,11 +3,11 @@ import type { MemoryHold } from '../publish/memory-budget.ts';
 import type { PushConnection } from './connection.ts';
 
 /**
- * What waits for one server: whole messages, written down, in large pieces that are used again. Dropping lets go of whole
- * pieces. A piece of which a byte was handed over is begun: it is written to its end, and nothing is added to it.
+ * What waits for one server: whole messages in large buffers that are reused. Only whole pieces are dropped. A piece of which a
+ * byte was handed over is written to its end, and nothing is added to it.
  */
 export class PushQueue {
-  /** Where the message for which room was reserved is to be written: `out[at]`, and `at` is moved on. */
+  /** Where to write the message for which room was reserved: at `out[at]`; then `at` is its end. */
   out: Uint8Array = NOTHING;
   at = 0;
   /** Bytes that wait. */
@@ -105,8 +105,8 @@ export class PushQueue {
   }
 
   /**
-   * Lets go of what was not begun, up to the newest piece that media may begin with; of all when `isAll`, or when that would let
-   * go of nothing. False: of all.
+   * Drops pieces that are not begun, up to the newest one that media may begin with; all of them when `isAll`, or when there is
+   * no such piece. False: all were dropped.
    */
   drop(isAll: boolean): boolean {
     const pieces = this.#pieces;
@@ -123,7 +123,7 @@ export class PushQueue {
     return isKept;
   }
 
-  /** Lets go of everything: the connection is over. */
+  /** Drops everything: the connection is over. */
   clear(): void {
     for (const piece of this.#pieces.splice(0)) this.#give(piece);
     this.bytes = 0;

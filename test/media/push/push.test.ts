@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { pushLimits } from '../../../runtime/media/push/limits.ts';
+import { mostBeginnings } from '../../../runtime/media/push/pusher.ts';
 import { readAmf0 } from '../../../runtime/media/rtmp/amf0.ts';
 import { AAC_44100_MONO, AVC_240P } from '../../hls/feed.ts';
 import { kindOf, order, outline, pictures, Stage, settled, violations } from './stage.ts';
@@ -325,11 +325,11 @@ describe('targets that change all the time', () => {
       broadcast.want(...all(round));
       await stage.pass(900);
     }
-    expect(stage.servers.attempts).toHaveLength(pushLimits.beginnings.value);
+    expect(stage.servers.attempts).toHaveLength(mostBeginnings);
     expect(stage.reading('0')).toMatchObject({
       state: 'connecting',
       trouble: { reason: 'full', message: expect.stringContaining('changed too often') },
-      retryAt: stage.clock.now() - 900 + pushLimits.retryMost.value,
+      retryAt: stage.clock.now() - 900 + 60_000,
     });
     // Nothing was begun, so nothing is told; and what is left in peace is tried.
     expect(stage.told().filter((fact) => fact.endsWith('ended')).length).toBe(59 * 50);
@@ -343,7 +343,7 @@ describe('targets that change all the time', () => {
 
   it('are bounded across the playlists of one stream, and not by those of others', async () => {
     const stage = new Stage();
-    const { value: most } = pushLimits.beginnings;
+    const most = mostBeginnings;
     stage.servers.answer = (attempt) => attempt.refuse('closed');
     const attempts = async (playbackId: string) => {
       const before = stage.servers.attempts.length;

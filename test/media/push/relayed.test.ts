@@ -1,13 +1,12 @@
 import { expect, it } from 'vitest';
 import { cidr } from '../../../core/base/cidr.ts';
-import { valuesOf } from '../../../core/base/limit-table.ts';
 import type { PushFact } from '../../../core/ports/pusher.ts';
 import { systemClock } from '../../../runtime/drivers/clock/system.ts';
-import { pushLimits } from '../../../runtime/media/push/limits.ts';
 import { nodePusher } from '../../../runtime/media/push/pusher.ts';
 import { rtmpPush } from '../../../runtime/media/push/rtmp-push.ts';
 import { silentLog } from '../../kit/silent-log.ts';
 import { grant, sendHeaders, sendMedia, station, until } from '../kit.ts';
+import { pushSettings } from './stage.ts';
 
 it('brings a broadcast to another server, by RTMP over real sockets, and says goodbye', async () => {
   await using far = await station();
@@ -17,7 +16,7 @@ it('brings a broadcast to another server, by RTMP over real sockets, and says go
   const pusher = nodePusher({
     ...{ clock, log: silentLog, random: Math.random },
     open: { rtmp: open, rtmps: open, srt: open },
-    limits: { ...valuesOf(pushLimits), processes: 50, memory: 1 << 26 },
+    settings: pushSettings,
   });
   pusher.tell((fact) => facts.push(fact));
   const near = await station(async ({ key }) => grant({ token: 'near', playbackId: key }), { pusher });

@@ -6,8 +6,7 @@ import { systemClock } from '../../../runtime/drivers/clock/system.ts';
 import type { FfmpegProcess } from '../../../runtime/media/ffmpeg/process.ts';
 import { type FfmpegRunner, ffmpegRunner, type RunnerOptions } from '../../../runtime/media/ffmpeg/runner.ts';
 import type { PushConnection } from '../../../runtime/media/push/connection.ts';
-import type { SrtLimits } from '../../../runtime/media/push/srt/limits.ts';
-import { srtPush } from '../../../runtime/media/push/srt-push.ts';
+import { srtPush } from '../../../runtime/media/push/srt/srt-push.ts';
 import { type Film, lasting, sendFilm } from './srt-film.ts';
 
 /** A push of a film, as the queue would run it. */
@@ -22,7 +21,7 @@ export interface FilmPush {
 }
 
 /** A sender with the real ffmpeg. All that it logs is in `lines`, all that it ever started in `processes`. */
-export function sender(options: Partial<RunnerOptions> & { srt?: Partial<SrtLimits> } = {}) {
+export function sender(options: Partial<RunnerOptions> = {}) {
   const clock = systemClock();
   const lines: string[] = [];
   const processes: FfmpegProcess[] = [];
@@ -41,7 +40,7 @@ export function sender(options: Partial<RunnerOptions> & { srt?: Partial<SrtLimi
     close: () => real.close(),
   };
   const allow = [cidr('127.0.0.0/8')].filter((block) => block !== undefined);
-  const open = srtPush({ clock, log, runner, allow, ...(options.srt && { limits: options.srt }) });
+  const open = srtPush({ clock, log, runner, allow });
 
   const push = (url: string, film: Film, { loop = false } = {}): FilmPush => {
     const accepted = Promise.withResolvers<void>();

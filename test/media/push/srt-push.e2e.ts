@@ -126,7 +126,7 @@ describe.skipIf(missing !== undefined)('a push over SRT', () => {
 describe.skipIf(missing !== undefined)('an ffmpeg that pushes', () => {
   it('and hangs before it is connected is killed by its deadline', async () => {
     const [port] = await findFreePorts(1);
-    const { push, processes, gone } = sender({ srt: { acceptTimeout: 1500 } });
+    const { push, processes, gone } = sender();
     const hanging = push(`srt://${host}:${port}`, film, { loop: true });
     while (processes.length === 0) await lasting(5);
     process.kill(processes[0].pid, 'SIGSTOP');

@@ -5,7 +5,7 @@ import type { PushTrouble } from '../../../core/ports/pusher.ts';
 import type { Lookup } from '../../../runtime/drivers/outbound/resolver.ts';
 import { libavformat } from '../../../runtime/media/ffmpeg/about.ts';
 import type { PushConnection } from '../../../runtime/media/push/connection.ts';
-import { srtPush } from '../../../runtime/media/push/srt-push.ts';
+import { srtPush } from '../../../runtime/media/push/srt/srt-push.ts';
 import { scriptedFfmpeg } from '../../kit/scripted-ffmpeg.ts';
 import { virtualClock } from '../../kit/virtual-clock.ts';
 

@@ -2,7 +2,6 @@ import type { PublishGrant } from '../../../core/ports/media.ts';
 import type { PushFact, PushOrder } from '../../../core/ports/pusher.ts';
 import { BufferPool } from '../../../runtime/media/live/pool.ts';
 import type { MediaSink } from '../../../runtime/media/publish/sink.ts';
-import { pushLimits } from '../../../runtime/media/push/limits.ts';
 import { type NodePusherOptions, nodePusher } from '../../../runtime/media/push/pusher.ts';
 import { encodeAmf0, readAmf0 } from '../../../runtime/media/rtmp/amf0.ts';
 import {
@@ -17,7 +16,11 @@ import {
 } from '../../hls/feed.ts';
 import { type Received, ScriptedServers } from './scripted-server.ts';
 
-const { queue, batch, stall, retryFirst, retryMost, targets } = pushLimits;
+/** The defaults of the config, ms and bytes. */
+export const pushSettings = {
+  ...{ queue: 8 * 1_048_576, batch: 100, stall: 90_000, retryFirst: 1000, retryMost: 60_000 },
+  ...{ targets: 1000, processes: 50, memory: 64 * 1_048_576 },
+};
 
 /** A pusher whose servers are scripted, and broadcasts in the time of a clock that stands still. */
 export class Stage {
@@ -27,7 +30,7 @@ export class Stage {
   readonly lines: string[] = [];
   readonly pusher;
 
-  constructor(limits: Partial<NodePusherOptions['limits']> = {}) {
+  constructor(settings: Partial<NodePusherOptions['settings']> = {}) {
     const write = (message: string, fields?: object) =>
       void this.lines.push(`${message} ${JSON.stringify(fields)}`);
     const log = { debug: write, info: write, warn: write, error: write };
@@ -37,16 +40,9 @@ export class Stage {
       log: { ...log, with: () => log } as never,
       random: () => 0,
       open: { rtmp: open, rtmps: open, srt: open },
-      limits: {
-        queue: queue.value,
-        batch: batch.value,
-        stall: stall.value,
-        retryFirst: retryFirst.value,
-        retryMost: retryMost.value,
-        targets: targets.value,
-        processes: 50,
-        memory: 64 * 1_048_576,
-        ...limits,
+      settings: {
+        ...pushSettings,
+        ...settings,
       },
     });
     this.pusher.tell((fact) => this.facts.push(fact));

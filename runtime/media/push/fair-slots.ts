@@ -1,8 +1,8 @@
 /**
- * Places of which everyone may have any while a quarter of them is free. Of that quarter nobody gets one who has his part already,
- * as if there were two owners at least: who comes first takes three quarters, and leaves something for those who come.
+ * Slots of which everybody may have any number while a quarter is free. Of that quarter nobody gets more than an equal share, as
+ * if there were two owners at least: the first one can take three quarters, and leaves something for others.
  */
-export class FairPlaces {
+export class FairSlots {
   readonly #limit: number;
   readonly #taken = new Map<string, number>();
   #all = 0;
@@ -11,12 +11,12 @@ export class FairPlaces {
     this.#limit = limit;
   }
 
-  /** False: all are taken, or this owner has his part. */
+  /** False: all are taken, or this owner has its share. */
   take(owner: string): boolean {
     const own = this.#taken.get(owner) ?? 0;
     const owners = this.#taken.size + (own === 0 ? 1 : 0);
     if (this.#all >= this.#limit) return false;
-    if (this.#all >= this.#limit * COMMON && own >= this.#limit / Math.max(owners, 2)) return false;
+    if (this.#all >= this.#limit * 0.75 && own >= this.#limit / Math.max(owners, 2)) return false;
     this.#taken.set(owner, own + 1);
     this.#all += 1;
     return true;
@@ -30,6 +30,3 @@ export class FairPlaces {
     this.#all -= 1;
   }
 }
-
-/** Part of them that is given to whoever asks. */
-const COMMON = 0.75;

@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest';
-import { FairPlaces } from '../../../runtime/media/push/fair-places.ts';
+import { FairSlots } from '../../../runtime/media/push/fair-slots.ts';
 import { order, pictures, Stage, settled } from './stage.ts';
 
 it('gives one owner three quarters, and the rest to those who come, each no more than his part', () => {
-  const places = new FairPlaces(100);
+  const places = new FairSlots(100);
   const taken = (owner: string) => {
     let count = 0;
     while (places.take(owner)) count += 1;
