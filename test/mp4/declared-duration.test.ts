@@ -1,5 +1,5 @@
 import { expect, it, test } from 'vitest';
-import { declaredDuration } from '../../runtime/media/mp4/inspect/declared-duration.ts';
+import { declaredDuration } from '../../runtime/media/mp4/inspect/foreign.ts';
 
 const bytes = (...parts: (number[] | string | Buffer)[]) =>
   Buffer.concat(

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join as path } from 'node:path';
 import { afterAll, afterEach, expect, it } from 'vitest';
 import type { FilmPlayback, Inspector } from '../../core/ports/inspector.ts';
-import { inspector } from '../../runtime/media/mp4/inspect/inspector.ts';
+import { inspector, maxRunning, maxSilence, maxWaiting } from '../../runtime/media/mp4/inspect/inspector.ts';
 import { virtualClock } from '../kit/virtual-clock.ts';
 import { film, ftyp, join, mdat, mvhd, trak } from './build.ts';
 
@@ -46,8 +46,15 @@ it('says what the disk says, and throws what a read threw', async () => {
   expect(await inspections.inspect(pieces(good), { signal })).toMatchObject({ ok: true });
 });
 
-it('inspects so many at once; further ones wait, and too many are refused', async () => {
-  const inspections = begin({ limits: { running: 2, waiting: 3 } });
+/** Takes all places but one, for good. */
+const occupy = (inspections: Inspector) => {
+  const never = { size: 100, read: () => new Promise<Uint8Array>(() => {}) };
+  for (let taken = 1; taken < maxRunning; taken += 1)
+    void inspections.inspect(never, { signal }).catch(() => {});
+};
+
+it('inspects so many at once; further ones wait', async () => {
+  const inspections = begin();
   const both = Promise.withResolvers<void>();
   let reading = 0;
   let most = 0;
@@ -56,7 +63,7 @@ it('inspects so many at once; further ones wait, and too many are refused', asyn
     async read(from: number, to: number) {
       reading += 1;
       most = Math.max(most, reading);
-      if (reading === 2) both.resolve();
+      if (reading === maxRunning) both.resolve();
       await both.promise;
       await new Promise((resolve) => setImmediate(resolve));
       reading -= 1;
@@ -64,15 +71,25 @@ it('inspects so many at once; further ones wait, and too many are refused', asyn
     },
   };
   const all = Array.from({ length: 5 }, () => inspections.inspect(slow, { signal }));
-  await expect(inspections.inspect(slow, { signal })).rejects.toMatchObject({
+  expect((await Promise.all(all)).every(({ ok }) => ok)).toBe(true);
+  expect(most).toBe(maxRunning);
+});
+
+it('refuses an inspection when too many wait', async () => {
+  const inspections = begin();
+  const never = { size: 100, read: () => new Promise<Uint8Array>(() => {}) };
+  const all = Array.from({ length: maxRunning + maxWaiting }, () => inspections.inspect(never, { signal }));
+  const lost = Promise.allSettled(all);
+  await expect(inspections.inspect(never, { signal })).rejects.toMatchObject({
     code: 'inspection.unavailable',
   });
-  expect((await Promise.all(all)).every(({ ok }) => ok)).toBe(true);
-  expect(most).toBe(2);
+  await inspections.close();
+  expect((await lost).every(({ status }) => status === 'rejected')).toBe(true);
 });
 
 it('hands over what playback needs, and counts as running until that is kept', async () => {
-  const inspections = begin({ limits: { running: 1 } });
+  const inspections = begin();
+  occupy(inspections);
   const kept = Promise.withResolvers<void>();
   const given = Promise.withResolvers<FilmPlayback>();
   const stop = new AbortController();
@@ -99,7 +116,7 @@ it('hands over what playback needs, and counts as running until that is kept', a
     },
     { signal },
   );
-  // Whoever keeps it ends that himself.
+  // The signal does not end what is being stored.
   stop.abort(new Error('the upload was cancelled'));
   await clock.advance(120_000);
   expect(isSecondBegun).toBe(false);
@@ -109,7 +126,8 @@ it('hands over what playback needs, and counts as running until that is kept', a
 });
 
 it('throws what keeping it threw, and goes on', async () => {
-  const inspections = begin({ limits: { running: 1 } });
+  const inspections = begin();
+  occupy(inspections);
   const full = new Error('the store is full');
   const keep = () => Promise.reject(full);
   await expect(inspections.inspect(pieces(good), { signal, keep })).rejects.toBe(full);
@@ -119,7 +137,8 @@ it('throws what keeping it threw, and goes on', async () => {
 });
 
 it('gives up what nobody waits for, and goes on with the next', async () => {
-  const inspections = begin({ limits: { running: 1 } });
+  const inspections = begin();
+  occupy(inspections);
   const stop = new AbortController();
   const asked = Promise.withResolvers<void>();
   const never = inspections.inspect(
@@ -141,20 +160,17 @@ it('gives up what nobody waits for, and goes on with the next', async () => {
   await expect(inspections.inspect(pieces(good), { signal: stop.signal })).rejects.toBe(reason);
 });
 
-it('begins its thread anew when it says nothing for too long; what waited goes on', async () => {
-  const inspections = begin({
-    worker: new URL('./stuck-child.ts', import.meta.url),
-    limits: { running: 1 },
-  });
+it('ends a thread that says nothing for too long; others go on', async () => {
+  const inspections = begin({ worker: new URL('./stuck-child.ts', import.meta.url) });
   const stuck = inspections.inspect(pieces(new Uint8Array(1)), { signal });
   const next = inspections.inspect(pieces(new Uint8Array(2)), { signal });
   const ended = expect(stuck).rejects.toMatchObject({
     code: 'inspection.unavailable',
-    message: expect.stringContaining('nothing was heard of it for 60000 ms'),
+    message: expect.stringContaining('its thread was silent for 60000 ms'),
   });
-  await clock.advance(60_000);
-  await ended;
   await expect(next).resolves.toMatchObject({ ok: false });
+  await clock.advance(maxSilence);
+  await ended;
 });
 
 it('does not blame the thread for what the store takes long to read', async () => {
@@ -172,7 +188,7 @@ it('does not blame the thread for what the store takes long to read', async () =
     { signal },
   );
   await asked.promise;
-  await clock.advance(600_000);
+  await clock.advance(10 * maxSilence);
   bytes.resolve(good);
   expect(await slow).toMatchObject({ ok: true });
 });
@@ -182,13 +198,6 @@ it('says so when its thread cannot run', async () => {
   await expect(inspections.inspect(pieces(good), { signal })).rejects.toMatchObject({
     code: 'inspection.unavailable',
   });
-});
-
-it('ends an idle thread and begins another', async () => {
-  const inspections = begin();
-  expect(await inspections.inspect(pieces(good), { signal })).toMatchObject({ ok: true });
-  await clock.advance(60_000);
-  expect(await inspections.inspect(pieces(good), { signal })).toMatchObject({ ok: true });
 });
 
 it('ends what runs when it is closed', async () => {

@@ -1,7 +1,6 @@
 import { hasCode } from '../../../core/base/fault.ts';
 import type { Container } from '../../../core/ports/inspector.ts';
-import { type Box, Children, Fields } from '../mp4/inspect/boxes.ts';
-import { Refusal } from '../mp4/inspect/refusal.ts';
+import { type Box, Children, Fields, Refusal } from '../mp4/inspect/boxes.ts';
 import { readSampleEntry } from '../mp4/inspect/sample-entry.ts';
 import { type ConversionPlan, type ConversionSettings, conversionCommand } from './command.ts';
 import { type RunTools, run } from './run.ts';

@@ -1,4 +1,4 @@
-import { Refusal } from '../mp4/inspect/refusal.ts';
+import { Refusal } from '../mp4/inspect/boxes.ts';
 import { onDemandLimits } from './limits.ts';
 
 /** Where a segment begins. */

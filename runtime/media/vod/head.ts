@@ -1,7 +1,6 @@
 import type { FilmHead } from '../../../core/ports/inspector.ts';
 import { join } from '../mp4/box.ts';
-import { type Box, Children, Fields, readTable, type Table } from '../mp4/inspect/boxes.ts';
-import { Refusal } from '../mp4/inspect/refusal.ts';
+import { type Box, Children, Fields, Refusal, readTable, type Table } from '../mp4/inspect/boxes.ts';
 
 /**
  * What makes a film whose index lies behind its samples one with the index in front: then players begin with the first bytes they

@@ -1,5 +1,5 @@
 import { join } from '../mp4/box.ts';
-import { Refusal } from '../mp4/inspect/refusal.ts';
+import { Refusal } from '../mp4/inspect/boxes.ts';
 import { onDemandLimits } from './limits.ts';
 
 /** A blob that is put together in memory, in pieces of about one size, so that it is never there twice. */

@@ -1,4 +1,4 @@
-import { Refusal } from '../mp4/inspect/refusal.ts';
+import { Refusal } from '../mp4/inspect/boxes.ts';
 import { onDemandLimits, waste } from './limits.ts';
 
 /** Bytes `from` up to `to` of the film's file. */

@@ -1,4 +1,4 @@
-import { Refusal } from '../mp4/inspect/refusal.ts';
+import { Refusal } from '../mp4/inspect/boxes.ts';
 import type { SampleCursor } from '../mp4/inspect/samples.ts';
 import { onDemandLimits } from './limits.ts';
 import { type PlacedTrack, Samples } from './placed-track.ts';

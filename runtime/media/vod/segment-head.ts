@@ -19,7 +19,7 @@ import {
   writeDecodeTime,
   writeHead,
 } from '../mp4/fragment-boxes.ts';
-import { Refusal } from '../mp4/inspect/refusal.ts';
+import { Refusal } from '../mp4/inspect/boxes.ts';
 import { onDemandLimits } from './limits.ts';
 import { placesIn, type Range, rangesOf } from './ranges.ts';
 

@@ -1,5 +1,25 @@
-import { inspectionLimits } from './limits.ts';
-import { Refusal } from './refusal.ts';
+import type { ForeignFilm } from '../../../../core/ports/inspector.ts';
+
+/** Most boxes in one box. */
+const maxChildren = 10_000;
+
+/**
+ * The file is not what it should be. The message follows "the file was refused: " and says what is wrong and what was expected.
+ * `inspectFile` turns it into a value.
+ */
+export class Refusal extends Error {
+  override readonly name = 'Refusal';
+}
+
+/** A film in another container or with other codecs: a converter may be able to read it. */
+export class ForeignRefusal extends Refusal {
+  readonly foreign: ForeignFilm;
+
+  constructor(message: string, foreign: ForeignFilm) {
+    super(message);
+    this.foreign = foreign;
+  }
+}
 
 /** A box (ISO/IEC 14496-12 4.2) that lies in memory as a whole. */
 export interface Box {
@@ -10,7 +30,7 @@ export interface Box {
   readonly to: number;
 }
 
-/** The boxes in a box, looked at no deeper than asked for: how deeply they are nested costs nothing. */
+/** The boxes directly inside a box. Deeper levels are only read when asked for, so deep nesting costs nothing. */
 export class Children {
   readonly #parent: string;
   readonly all: readonly Box[];
@@ -20,7 +40,7 @@ export class Children {
     this.all = boxesIn(parent, skip);
   }
 
-  /** Undefined: there is none. Several are refused: players would not agree which one counts. */
+  /** Undefined if there is none. Several are refused, since players would disagree which one counts. */
   find(type: string): Box | undefined {
     const found = this.all.filter((box) => box.type === type);
     if (found.length > 1)
@@ -39,7 +59,7 @@ function boxesIn(parent: Box, skip: number): Box[] {
   const { view, to } = parent;
   const boxes: Box[] = [];
   let at = parent.from + skip;
-  // Less than a header is left: padding, as QuickTime's udta has it.
+  // Fewer bytes than a header are padding, as in QuickTime's udta.
   while (at + 8 <= to) {
     const type = typeAt(view, at + 4);
     let size = view.getUint32(at);
@@ -51,19 +71,17 @@ function boxesIn(parent: Box, skip: number): Box[] {
     }
     if (size < header || at + size > to)
       throw new Refusal(
-        `the ${type} box in its ${parent.type} box says that it has ${size} bytes; there are ${to - at}`,
+        `the ${type} box in its ${parent.type} box claims ${size} bytes, but only ${to - at} are left`,
       );
-    if (boxes.length >= inspectionLimits.innerBoxes.value)
-      throw new Refusal(
-        `its ${parent.type} box has more than ${inspectionLimits.innerBoxes.value} boxes in it`,
-      );
+    if (boxes.length >= maxChildren)
+      throw new Refusal(`its ${parent.type} box contains more than ${maxChildren} boxes`);
     boxes.push({ type, view, from: at + header, to: at + size });
     at += size;
   }
   return boxes;
 }
 
-/** Four characters; what cannot be shown as a code. */
+/** Four characters; unprintable ones are escaped. */
 export function typeAt(view: DataView, at: number): string {
   let type = '';
   for (let i = 0; i < 4; i += 1) {
@@ -74,7 +92,7 @@ export function typeAt(view: DataView, at: number): string {
   return type;
 }
 
-/** Reads the fields of a box from its front. What lies behind its end is a Refusal, never another box's bytes. */
+/** Reads the fields of a box in order. Reading past its end throws Refusal. */
 export class Fields {
   readonly #box: Box;
   #at: number;
@@ -113,7 +131,7 @@ export class Fields {
     return this.#box.view.getInt32(this.#take(4));
   }
 
-  /** Exact up to 2^53, then near it: beyond every limit anyway. */
+  /** Exact up to 2^53, which is beyond every limit. */
   u64(): number {
     const high = this.u32();
     return high * 0x100000000 + this.u32();
@@ -146,7 +164,7 @@ export class Fields {
   }
 }
 
-/** Rows of numbers in a box. There are as many as it says: that was held against its size. */
+/** Rows of numbers in a box. `count` was checked against the size of the box. */
 export interface Table {
   readonly view: DataView;
   /** Of the first row. */
@@ -154,13 +172,13 @@ export interface Table {
   readonly count: number;
 }
 
-/** The rest of a box as a table of rows of so many bytes, led by its count. */
+/** The rest of a box: a count, then rows of `row` bytes. */
 export function readTable(fields: Fields, options: { readonly box: Box; readonly row: number }): Table {
   const { box, row } = options;
   return checkTable(fields, { box, row, count: fields.u32() });
 }
 
-/** The same where the count was read before. */
+/** The same with a count that was read before. */
 export function checkTable(fields: Fields, options: { box: Box; row: number; count: number }): Table {
   const { box, row, count } = options;
   if (count * row > fields.left)

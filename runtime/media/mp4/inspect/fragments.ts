@@ -1,8 +1,12 @@
-import { type Box, Children, checkTable, Fields, type Table } from './boxes.ts';
-import { inspectionLimits } from './limits.ts';
-import type { FragmentDefaults, Movie } from './movie.ts';
-import { Refusal } from './refusal.ts';
-import type { Track } from './track.ts';
+import { DURATIONS, FLAGS, NON_SYNC, SHIFTS, SIZES } from '../fragment-boxes.ts';
+import { type Box, Children, checkTable, Fields, Refusal, type Table } from './boxes.ts';
+import type { FragmentDefaults, Movie, Track } from './movie.ts';
+import { maxSampleSeconds, maxSamples, type SampleCursor } from './samples.ts';
+
+/** Most runs of samples in all fragments: usually one per track and fragment. */
+const maxRuns = 500_000;
+/** Seconds by which a fragment may begin before the end of the one before. */
+const maxOverlapSeconds = 1;
 
 /** Samples that a fragment has of one track: a `trun` box (ISO/IEC 14496-12 8.8.8), which lies in memory. */
 export interface FragmentRun {
@@ -61,15 +65,14 @@ export class Fragments {
         if (trun.type !== 'trun') continue;
         const run = readRun(trun, { ...header, at, dts });
         this.#samples += run.rows.count;
-        if (this.#samples > inspectionLimits.samples.value)
-          throw new Refusal(`it has more than ${inspectionLimits.samples.value} samples`);
+        if (this.#samples > maxSamples) throw new Refusal(`it has more than ${maxSamples} samples`);
         const { ticks, bytes } = measure(run);
         dts += ticks;
         at = run.at + bytes;
         if (into === undefined || run.rows.count === 0) continue;
         this.#runs += 1;
-        if (this.#runs > inspectionLimits.runs.value)
-          throw new Refusal(`its fragments have more than ${inspectionLimits.runs.value} runs of samples`);
+        if (this.#runs > maxRuns)
+          throw new Refusal(`its fragments have more than ${maxRuns} runs of samples`);
         into.runs.push(run);
         into.samples += run.rows.count;
         into.end = dts;
@@ -108,8 +111,7 @@ export class Fragments {
     const dts = fields.full().version === 1 ? fields.u64() : fields.u32();
     if (into === undefined || end === undefined) return dts;
     const gap = (dts - end) / into.track.timescale;
-    const { sampleDuration, overlap } = inspectionLimits;
-    if (gap > sampleDuration.value || gap < -overlap.value)
+    if (gap > maxSampleSeconds || gap < -maxOverlapSeconds)
       throw new Refusal(
         `the fragment at byte ${moof} begins ${Math.abs(gap).toFixed(1)} s ${gap > 0 ? 'after' : 'before'} the end of the one before`,
       );
@@ -132,8 +134,8 @@ function readRun(
 }
 
 /** Bytes of a row of a `trun` with these flags. */
-export function rowSize(flags: number): number {
-  return [0x100, 0x200, 0x400, 0x800].reduce((size, flag) => size + ((flags & flag) === 0 ? 0 : 4), 0);
+function rowSize(flags: number): number {
+  return [DURATIONS, SIZES, FLAGS, SHIFTS].reduce((size, flag) => size + ((flags & flag) === 0 ? 0 : 4), 0);
 }
 
 /** What all its samples last and have together. A column that is not there costs nothing. */
@@ -147,7 +149,65 @@ function measure({ rows, flags, defaults }: FragmentRun): { ticks: number; bytes
     return sum;
   };
   return {
-    ticks: total(0x100, rows.at, defaults.duration),
-    bytes: total(0x200, rows.at + ((flags & 0x100) === 0 ? 0 : 4), defaults.size),
+    ticks: total(DURATIONS, rows.at, defaults.duration),
+    bytes: total(SIZES, rows.at + ((flags & DURATIONS) === 0 ? 0 : 4), defaults.size),
   };
+}
+
+/** The samples of a track that lie in fragments. */
+export class FragmentCursor implements SampleCursor {
+  at = 0;
+  size = 0;
+  dts = 0;
+  duration = 0;
+  shift = 0;
+  isSync = true;
+  entry = 0;
+  readonly #runs: readonly FragmentRun[];
+  #run = -1;
+  #row = 0;
+  #left = 0;
+  #rowSize = 0;
+
+  constructor(runs: readonly FragmentRun[]) {
+    this.#runs = runs;
+  }
+
+  next(): boolean {
+    // None of the runs is empty.
+    const isFirst = this.#left === 0;
+    if (isFirst && !this.#open()) return false;
+    const run = this.#runs[this.#run];
+    if (!isFirst) {
+      this.at += this.size;
+      this.dts += this.duration;
+    }
+    const { flags, defaults, rows } = run;
+    let at = this.#row;
+    this.duration = (flags & DURATIONS) === 0 ? defaults.duration : rows.view.getUint32(at);
+    if ((flags & DURATIONS) !== 0) at += 4;
+    this.size = (flags & SIZES) === 0 ? defaults.size : rows.view.getUint32(at);
+    if ((flags & SIZES) !== 0) at += 4;
+    let sampleFlags = (flags & FLAGS) === 0 ? defaults.flags : rows.view.getUint32(at);
+    if ((flags & FLAGS) !== 0) at += 4;
+    this.shift = (flags & SHIFTS) === 0 ? 0 : rows.view.getInt32(at);
+    if (isFirst && run.firstFlags !== undefined) sampleFlags = run.firstFlags;
+    this.isSync = (sampleFlags & NON_SYNC) === 0;
+    this.#row += this.#rowSize;
+    this.#left -= 1;
+    return true;
+  }
+
+  #open(): boolean {
+    this.#run += 1;
+    const run = this.#runs[this.#run];
+    if (run === undefined) return false;
+    this.#row = run.rows.at;
+    this.#rowSize = rowSize(run.flags);
+    this.#left = run.rows.count;
+    this.at = run.at;
+    this.dts = run.dts;
+    this.entry = run.defaults.entry;
+    return true;
+  }
 }

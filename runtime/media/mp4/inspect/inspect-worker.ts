@@ -1,72 +1,71 @@
+/** The thread that inspects one file, and ends with it. */
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
+import type { ReadableFile } from './file.ts';
 import { type Inspected, inspectFile } from './inspect-file.ts';
-import { inspectionLimits } from './limits.ts';
-import type { Begin, FromWorker, ToWorker } from './protocol.ts';
-import type { ReadableFile } from './window.ts';
 
-/** The thread that inspects files. */
-interface Running {
-  /** Takes what was read; undefined: nothing is asked for. */
-  take?: (bytes: Uint8Array) => void;
-  isStopped: boolean;
-}
+export type ToWorker =
+  | { readonly begin: Begin }
+  /** The bytes it asked for. */
+  | { readonly bytes: Uint8Array };
+
+export type FromWorker =
+  | { readonly read: { readonly from: number; readonly to: number } }
+  | Inspected
+  /** The file cannot be read, or there is a bug. */
+  | { readonly failed: string }
+  /** It is at work. */
+  | { readonly alive: true };
+
+type Begin = { readonly isPlayed: boolean; readonly isConverted: boolean } & (
+  | { readonly path: string }
+  | { readonly size: number }
+);
+
+/** Local reads between two signs of life. */
+const readsPerSign = 256;
 
 const port = globalThis as unknown as Worker;
-const running = new Map<number, Running>();
+let take = (_: Uint8Array) => {};
 
 port.onmessage = ({ data }: MessageEvent<ToWorker>) => {
-  const one = running.get(data.id);
-  if ('begin' in data) void run(data.id, data.begin);
-  else if (one !== undefined && 'bytes' in data) one.take?.(data.bytes);
-  else if (one !== undefined) {
-    one.isStopped = true;
-    // Whatever it waits for never comes.
-    running.delete(data.id);
-  }
+  if ('begin' in data) void run(data.begin);
+  else take(data.bytes);
 };
 
-async function run(id: number, begin: Begin): Promise<void> {
-  const one: Running = { isStopped: false };
-  running.set(id, one);
+async function run(begin: Begin): Promise<void> {
   try {
-    const inspected = await ('path' in begin
-      ? inspectPath(begin, one)
-      : inspectFile({ size: begin.size, read: (from, to) => ask({ id, one, from, to }) }, begin));
-    if (!one.isStopped) answer(id, inspected);
+    answer(
+      await ('path' in begin ? inspectPath(begin) : inspectFile({ size: begin.size, read: ask }, begin)),
+    );
   } catch (error) {
-    if (!one.isStopped) send({ id, failed: error instanceof Error ? error.message : String(error) });
+    send({ failed: error instanceof Error ? error.message : String(error) });
   }
-  running.delete(id);
 }
 
-function ask(options: { id: number; one: Running; from: number; to: number }): Promise<Uint8Array> {
-  const { id, one, from, to } = options;
-  send({ id, read: { from, to } });
+/** The other thread reads for us. */
+function ask(from: number, to: number): Promise<Uint8Array> {
+  send({ read: { from, to } });
   return new Promise((resolve) => {
-    one.take = resolve;
+    take = resolve;
   });
 }
 
-async function inspectPath(begin: Begin & { readonly path: string }, one: Running) {
+async function inspectPath(begin: Begin & { readonly path: string }): Promise<Inspected> {
   const file = openSync(begin.path, 'r');
   try {
-    return await inspectFile(readable(file, one), begin);
+    return await inspectFile(readable(file), begin);
   } finally {
     closeSync(file);
   }
 }
 
-function readable(file: number, one: Running): ReadableFile {
+function readable(file: number): ReadableFile {
   let reads = 0;
   return {
     size: fstatSync(file).size,
     async read(from, to) {
       reads += 1;
-      if (reads % inspectionLimits.readsAtOnce.value === 0) {
-        send({ alive: true });
-        await new Promise<void>((resolve) => setImmediate(resolve));
-        if (one.isStopped) throw new Error('nobody waits for it any more');
-      }
+      if (reads % readsPerSign === 0) send({ alive: true });
       const bytes = new Uint8Array(to - from);
       let filled = 0;
       while (filled < bytes.length) {
@@ -79,8 +78,8 @@ function readable(file: number, one: Running): ReadableFile {
   };
 }
 
-/** What was made for playback is handed over, not copied. */
-function answer(id: number, inspected: Inspected): void {
+/** Moves what was made for playback to the other thread instead of copying it. */
+function answer(inspected: Inspected): void {
   const { hls, head } = inspected.playback ?? {};
   const { inspection } = inspected;
   const front = inspection.ok ? undefined : inspection.foreign?.front;
@@ -88,9 +87,8 @@ function answer(id: number, inspected: Inspected): void {
     ...(hls ? [hls.index, ...hls.heads] : []),
     ...[head, front].flatMap((one) => one?.parts ?? []),
   ];
-  const message: FromWorker = { id, ...inspected };
   port.postMessage(
-    message,
+    inspected,
     parts.map(({ buffer }) => buffer),
   );
 }

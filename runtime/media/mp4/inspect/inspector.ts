@@ -1,192 +1,101 @@
 import { Fault } from '../../../../core/base/fault.ts';
-import { valuesOf } from '../../../../core/base/limit-table.ts';
 import type { Clock } from '../../../../core/ports/clock.ts';
-import type { FilmPlayback, InspectedFile, Inspection, Inspector } from '../../../../core/ports/inspector.ts';
-import { type OwnThread, ownThread } from '../../../base/own-thread.ts';
-import { inspectionLimits } from './limits.ts';
-import type { FromWorker, ToWorker } from './protocol.ts';
+import type { InspectedFile, Inspector } from '../../../../core/ports/inspector.ts';
+import { ownThread } from '../../../base/own-thread.ts';
+import { Semaphore } from '../../../base/semaphore.ts';
+import type { Inspected } from './inspect-file.ts';
+import type { FromWorker, ToWorker } from './inspect-worker.ts';
 
-const worker = new URL('./inspect-worker.ts', import.meta.url);
+/** Each holds the index of its file in memory until what playback needs is stored. */
+export const maxRunning = 2;
+export const maxWaiting = 1000;
+/** ms that a thread may compute without a word. */
+export const maxSilence = 60_000;
 
-interface Asked {
-  readonly file: InspectedFile;
-  readonly isConverted: boolean;
-  readonly keep?: (playback: FilmPlayback) => Promise<void>;
-  resolve(inspection: Inspection): void;
-  reject(error: unknown): void;
-  /** The thread waits for what `file` reads: it is not to blame for silence. */
-  isReading: boolean;
-}
-
-/**
- * Inspects in a thread of its own, which is begun when there is something to do. Pieces of a file that lies elsewhere are
- * read here and handed over.
- */
+/** Inspects each file in a thread of its own. Pieces of a file that lies elsewhere are read here and handed over. */
 export function inspector(options: {
   readonly clock: Clock;
-  /** Of tests: another thread, other limits. */
+  /** Another program, for tests. */
   readonly worker?: URL;
-  readonly limits?: Partial<Record<keyof typeof inspectionLimits, number>>;
 }): Inspector {
-  const { clock } = options;
-  const limits = { ...valuesOf(inspectionLimits), ...options.limits };
-  const running = new Map<number, Asked>();
-  const waiting = new Map<number, Asked>();
-  /** Inspections that are done, but for what is kept of them. */
-  let keeping = 0;
-  let thread: OwnThread<ToWorker> | undefined;
-  let cancel = () => {};
-  let number = 0;
-  let isClosed = false;
-
-  const send = (message: ToWorker) => thread?.send(message);
-
-  /** Looks once for how long it is quiet, or idle. Each word of the thread begins the time anew. */
-  const watch = () => {
-    cancel();
-    const isIdle = running.size === 0;
-    cancel = clock.at(clock.now() + (isIdle ? limits.idle : limits.silence), () => {
-      if (isIdle) end();
-      else if ([...running.values()].some(({ isReading }) => !isReading))
-        fail(`nothing was heard of it for ${limits.silence} ms`);
-      else watch();
-    });
-  };
-
-  const end = () => {
-    cancel();
-    thread?.end();
-    thread = undefined;
-  };
-
-  /** What runs in the thread is lost, what waits goes on in another. */
-  const fail = (reason: string) => {
-    end();
-    const lost = [...running.values()];
-    running.clear();
-    for (const asked of lost) asked.reject(unavailable(`the file could not be looked into: ${reason}`));
-    advance();
-  };
-
-  const begin = (): OwnThread<ToWorker> => {
-    return ownThread(options.worker ?? worker, { hear, ended: fail });
-  };
-
-  const hear = (message: FromWorker) => {
-    watch();
-    if ('alive' in message) return;
-    const { id } = message;
-    const asked = running.get(id);
-    if (asked === undefined) return;
-    if ('read' in message) {
-      void read(id, { asked, ...message.read });
-      return;
-    }
-    if ('failed' in message) {
-      settle(id);
-      asked.reject(new Error(`the file cannot be inspected: ${message.failed}`));
-      return;
-    }
-    const { inspection, playback } = message;
-    if (asked.keep && playback)
-      void keep(id, { asked: { ...asked, keep: asked.keep }, inspection, playback });
-    else {
-      settle(id);
-      asked.resolve(inspection);
-    }
-  };
-
-  /** The thread is done with it, its place is not free yet. */
-  const keep = async (
-    id: number,
-    done: { asked: Asked & Required<Pick<Asked, 'keep'>>; inspection: Inspection; playback: FilmPlayback },
-  ) => {
-    const { asked, inspection, playback } = done;
-    keeping += 1;
-    running.delete(id);
-    watch();
-    try {
-      await asked.keep(playback);
-      asked.resolve(inspection);
-    } catch (error) {
-      asked.reject(error);
-    }
-    keeping -= 1;
-    advance();
-  };
-
-  const read = async (id: number, piece: { asked: Asked; from: number; to: number }) => {
-    const { asked, from, to } = piece;
-    if ('path' in asked.file) return;
-    asked.isReading = true;
-    try {
-      const bytes = await asked.file.read(from, to);
-      if (running.get(id) === asked) send({ id, bytes });
-    } catch (error) {
-      if (running.get(id) !== asked) return;
-      send({ id, stop: true });
-      settle(id);
-      asked.reject(error);
-    }
-    asked.isReading = false;
-    if (running.get(id) === asked) watch();
-  };
-
-  const settle = (id: number) => {
-    running.delete(id);
-    advance();
-  };
-
-  const advance = () => {
-    for (const [id, asked] of waiting) {
-      if (running.size + keeping >= limits.running) break;
-      waiting.delete(id);
-      running.set(id, asked);
-      thread ??= begin();
-      const { file, isConverted, keep } = asked;
-      const subject = 'path' in file ? { path: file.path } : { size: file.size };
-      send({ id, begin: { ...subject, isPlayed: keep !== undefined, isConverted } });
-    }
-    if (thread !== undefined) watch();
-  };
-
+  const { clock, worker = new URL('./inspect-worker.ts', import.meta.url) } = options;
+  const slots = new Semaphore({ running: maxRunning, waiting: maxWaiting });
+  const closing = new AbortController();
   return {
-    async inspect(file, { signal, isConverted = false, keep }) {
-      signal.throwIfAborted();
-      if (isClosed) throw unavailable('files are no longer looked into');
-      if (waiting.size >= limits.waiting) throw unavailable(`${waiting.size} files wait to be looked into`);
-      number += 1;
-      const id = number;
-      let stop = () => {};
+    async inspect(file, { isConverted = false, keep, ...asked }) {
+      const signal = AbortSignal.any([asked.signal, closing.signal]);
+      const leave = await slots.take(signal);
+      if (leave === 'full') throw unavailable(`${maxWaiting} files are waiting already`);
       try {
-        return await new Promise<Inspection>((resolve, reject) => {
-          stop = () => {
-            if (waiting.delete(id)) reject(signal.reason);
-            else if (running.has(id)) {
-              send({ id, stop: true });
-              settle(id);
-              reject(signal.reason);
-            }
-          };
-          signal.addEventListener('abort', stop);
-          waiting.set(id, { file, isConverted, ...(keep && { keep }), resolve, reject, isReading: false });
-          advance();
-        });
+        const order = { isConverted, isPlayed: keep !== undefined };
+        const { inspection, playback } = await inspectInThread(file, { clock, worker, signal, order });
+        if (playback) await keep?.(playback);
+        return inspection;
       } finally {
-        signal.removeEventListener('abort', stop);
+        leave();
       }
     },
     async close() {
-      isClosed = true;
-      const lost = [...waiting.values(), ...running.values()];
-      waiting.clear();
-      running.clear();
-      end();
-      for (const asked of lost) asked.reject(unavailable('files are no longer looked into'));
+      closing.abort(unavailable('the server is stopping'));
     },
   };
 }
 
-function unavailable(message: string): Fault {
+async function inspectInThread(
+  file: InspectedFile,
+  options: {
+    clock: Clock;
+    worker: URL;
+    signal: AbortSignal;
+    order: { isConverted: boolean; isPlayed: boolean };
+  },
+): Promise<Inspected> {
+  const { clock, worker, signal, order } = options;
+  signal.throwIfAborted();
+  const { promise, resolve, reject } = Promise.withResolvers<Inspected>();
+  let stopWatch = () => {};
+  let isOver = false;
+  const fail = (reason: string) => reject(unavailable(reason));
+  const watch = () => {
+    stopWatch();
+    if (isOver) return;
+    stopWatch = clock.at(clock.now() + maxSilence, () => fail(`its thread was silent for ${maxSilence} ms`));
+  };
+  const read = async ({ from, to }: { from: number; to: number }) => {
+    if ('path' in file) return;
+    // The thread is not to blame for a slow store.
+    stopWatch();
+    try {
+      thread.send({ bytes: await file.read(from, to) });
+      watch();
+    } catch (error) {
+      reject(error);
+    }
+  };
+  const thread = ownThread<ToWorker, FromWorker>(worker, {
+    ended: fail,
+    hear(message) {
+      watch();
+      if ('read' in message) void read(message.read);
+      else if ('inspection' in message) resolve(message);
+      else if ('failed' in message) reject(new Error(`the file cannot be inspected: ${message.failed}`));
+    },
+  });
+  const abort = () => reject(signal.reason);
+  signal.addEventListener('abort', abort);
+  try {
+    watch();
+    thread.send({ begin: { ...('path' in file ? { path: file.path } : { size: file.size }), ...order } });
+    return await promise;
+  } finally {
+    isOver = true;
+    stopWatch();
+    signal.removeEventListener('abort', abort);
+    thread.end();
+  }
+}
+
+function unavailable(why: string): Fault {
+  const message = `The file could not be inspected: ${why}. Try again.`;
   return new Fault('inspection.unavailable', { status: 503, message, retryAfter: 1 });
 }

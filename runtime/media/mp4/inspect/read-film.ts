@@ -1,19 +1,16 @@
 import { canHaveHead, takeHead } from '../../vod/head.ts';
-import { type Box, typeAt } from './boxes.ts';
-import { declaredDuration } from './declared-duration.ts';
-import { type FileBox, fileBoxes } from './file-boxes.ts';
-import { isQuickTime } from './file-type.ts';
-import { FragmentCursor } from './fragment-cursor.ts';
-import { type FragmentRun, Fragments } from './fragments.ts';
-import { inspectionLimits } from './limits.ts';
-import { type Measure, measure, nothing } from './measure.ts';
-import { claimedOf, type Movie, readMovie } from './movie.ts';
-import { ForeignRefusal, Refusal } from './refusal.ts';
-import type { SampleCursor } from './samples.ts';
-import { containerOf, sniff } from './sniff.ts';
-import { TableCursor } from './table-cursor.ts';
-import type { Track } from './track.ts';
-import { FileWindow, type ReadableFile } from './window.ts';
+import { type Box, ForeignRefusal, Refusal, typeAt } from './boxes.ts';
+import { type FileBox, FileWindow, fileBoxes, type ReadableFile, readAhead } from './file.ts';
+import { containerOf, declaredDuration, sniff } from './foreign.ts';
+import { FragmentCursor, type FragmentRun, Fragments } from './fragments.ts';
+import { claimedOf, type Movie, readMovie, type Track } from './movie.ts';
+import { TableCursor } from './sample-tables.ts';
+import { type Measure, maxSamples, measure, nothing, type SampleCursor } from './samples.ts';
+
+/** Bytes of the `moov` and all `moof` boxes together, which are held in memory: some 30 h of film. */
+const maxIndexBytes = 64 * 1_048_576;
+/** Longest `ftyp` box of a film that is offered with its index moved to the front. */
+const maxStartBytes = 4096;
 
 /** What is known of a file that is an mp4. Its index is in memory, its samples are not. */
 export interface Film {
@@ -122,11 +119,11 @@ function declared(duration: number | undefined): { readonly duration?: number } 
 /** The first box must be `ftyp`: some other container is named rather than called broken. Undefined: it is a long one. */
 async function readStart(window: FileWindow): Promise<Uint8Array | undefined> {
   if (window.size === 0) throw new Refusal('it is empty');
-  const view = await window.view(0, Math.min(window.size, inspectionLimits.readAhead.value));
+  const view = await window.view(0, Math.min(window.size, readAhead));
   const isMp4 = view.byteLength >= 8 && typeAt(view, 4) === 'ftyp';
   if (isMp4) {
     const size = view.getUint32(0);
-    if (size < 8 || size > Math.min(view.byteLength, inspectionLimits.startSize.value)) return undefined;
+    if (size < 8 || size > Math.min(view.byteLength, maxStartBytes)) return undefined;
     return new Uint8Array(view.buffer, view.byteOffset, size).slice();
   }
   const bytes = new Uint8Array(view.buffer, view.byteOffset, view.byteLength);
@@ -142,7 +139,7 @@ async function readStart(window: FileWindow): Promise<Uint8Array | undefined> {
 /** Reads boxes as a whole, so many bytes of them all together. */
 class IndexReader {
   readonly #window: FileWindow;
-  #left = inspectionLimits.indexSize.value;
+  #left = maxIndexBytes;
 
   constructor(window: FileWindow) {
     this.#window = window;
@@ -151,9 +148,7 @@ class IndexReader {
   async read({ type, from, to }: FileBox): Promise<Box> {
     this.#left -= to - from;
     if (this.#left < 0)
-      throw new Refusal(
-        `its index is too large: ${type} boxes of more than ${inspectionLimits.indexSize.value} bytes together`,
-      );
+      throw new Refusal(`its index is too large: ${type} boxes of more than ${maxIndexBytes} bytes together`);
     const view = await this.#window.copy(from, to);
     return { type, view, from: 0, to: view.byteLength };
   }
@@ -162,10 +157,8 @@ class IndexReader {
 function measureTables(track: Track, fileSize: number): Measure {
   const { tables } = track;
   if (tables === undefined || tables.count === 0) return nothing;
-  if (tables.count > inspectionLimits.samples.value)
-    throw new Refusal(
-      `${track.label} claims ${tables.count} samples; expected ${inspectionLimits.samples.value} at most`,
-    );
+  if (tables.count > maxSamples)
+    throw new Refusal(`${track.label} claims ${tables.count} samples; expected ${maxSamples} at most`);
   return measure(new TableCursor(tables), { ...subject(track, fileSize), before: nothing });
 }
 
@@ -185,8 +178,7 @@ function endsOf(measures: ReadonlyMap<Track, Measure>): Map<Track, number> {
 function checkCount(measures: ReadonlyMap<Track, Measure>): void {
   let samples = 0;
   for (const measure of measures.values()) samples += measure.samples;
-  if (samples > inspectionLimits.samples.value)
-    throw new Refusal(`it has ${samples} samples; expected ${inspectionLimits.samples.value} at most`);
+  if (samples > maxSamples) throw new Refusal(`it has ${samples} samples; expected ${maxSamples} at most`);
 }
 
 function checkBytes(measures: ReadonlyMap<Track, Measure>, fileSize: number): void {
@@ -194,4 +186,9 @@ function checkBytes(measures: ReadonlyMap<Track, Measure>, fileSize: number): vo
   for (const measure of measures.values()) bytes += measure.bytes;
   if (bytes > fileSize)
     throw new Refusal(`its samples have ${bytes} bytes together, and the file has ${fileSize}`);
+}
+
+/** Whether the major brand of an `ftyp` box (ISO/IEC 14496-12 4.3) is QuickTime. */
+export function isQuickTime(ftyp: Uint8Array | undefined): boolean {
+  return ftyp !== undefined && Buffer.from(ftyp.subarray(8, 12)).toString('latin1') === 'qt  ';
 }

@@ -3,10 +3,10 @@ import { type AacOutput, readAacOutput } from '../../codecs/aac-output.ts';
 import { parseAvc } from '../../codecs/avc.ts';
 import type { AudioConfig, VideoConfig } from '../../codecs/config.ts';
 import { join, box as writeBox } from '../box.ts';
-import { type Box, Children, Fields } from './boxes.ts';
-import { nameCodec, nameObject } from './codec-names.ts';
-import { inspectionLimits } from './limits.ts';
-import { Refusal } from './refusal.ts';
+import { type Box, Children, Fields, Refusal } from './boxes.ts';
+
+/** Longest box of pixel shape or colour that is taken over; none needs as much. */
+const maxShapeBytes = 4096;
 
 /** What a sample entry (ISO/IEC 14496-12 8.5.2) says of the samples that refer to it. */
 export type SampleEntry = VideoEntry | AudioEntry | OtherEntry;
@@ -79,8 +79,7 @@ function readVideo(box: Box, track: string): VideoEntry {
 function* shapes(children: Children): Generator<Uint8Array> {
   for (const type of ['pasp', 'colr']) {
     const found = children.all.find((box) => box.type === type);
-    if (found !== undefined && found.to - found.from <= inspectionLimits.shapeSize.value)
-      yield writeBox(type, payload(found));
+    if (found !== undefined && found.to - found.from <= maxShapeBytes) yield writeBox(type, payload(found));
   }
 }
 
@@ -144,3 +143,59 @@ function readDescriptor(esds: Box, track: string): { objectType: number; config:
   if (fields.at >= end || fields.left === 0) return { objectType, config: undefined };
   return { objectType, config: fields.bytes(begin(5)) };
 }
+
+/** How people call the codec of a sample entry, and whether it is of pictures that do not move. */
+function nameCodec(type: string): { readonly name: string; readonly isStill: boolean } {
+  const isStill = ['jpeg', 'mjpa', 'mjpb', 'png ', 'tiff', 'mjpg'].includes(type);
+  const name = names[type];
+  return { name: name === undefined ? `'${type}'` : `${name} (${type.trim()})`, isStill };
+}
+
+/** The same of an objectTypeIndication, ISO/IEC 14496-1 7.2.6.6. */
+function nameObject(type: number): string {
+  return objectNames[type] ?? `MPEG-4 object type ${type}`;
+}
+
+const objectNames: Readonly<Record<number, string>> = {
+  105: 'MP3',
+  107: 'MP3',
+  165: 'AC-3',
+  166: 'E-AC-3',
+  169: 'DTS',
+  173: 'Opus',
+  221: 'Vorbis',
+};
+
+const names: Readonly<Record<string, string>> = {
+  __proto__: null as never,
+  'ac-3': 'AC-3',
+  'ac-4': 'AC-4',
+  'ec-3': 'E-AC-3',
+  'png ': 'PNG',
+  alac: 'Apple Lossless',
+  ap4h: 'ProRes',
+  apch: 'ProRes',
+  apcn: 'ProRes',
+  apco: 'ProRes',
+  apcs: 'ProRes',
+  av01: 'AV1',
+  dvh1: 'Dolby Vision',
+  dvhe: 'Dolby Vision',
+  dva1: 'Dolby Vision',
+  dvav: 'Dolby Vision',
+  fLaC: 'FLAC',
+  hev1: 'HEVC',
+  hvc1: 'HEVC',
+  ipcm: 'PCM',
+  jpeg: 'JPEG',
+  lpcm: 'PCM',
+  mp4v: 'MPEG-4 Visual',
+  Opus: 'Opus',
+  s263: 'H.263',
+  samr: 'AMR',
+  sowt: 'PCM',
+  twos: 'PCM',
+  vp08: 'VP8',
+  vp09: 'VP9',
+  vvc1: 'VVC',
+};

@@ -1,8 +1,7 @@
 import type { VideoConfig } from '../../codecs/config.ts';
 import { readVideoHeader } from '../../codecs/headers.ts';
 import { VIDEO_AVC } from '../../flv/codec.ts';
-import { type Box, Children, Fields } from '../../mp4/inspect/boxes.ts';
-import { Refusal } from '../../mp4/inspect/refusal.ts';
+import { type Box, Children, Fields, Refusal } from '../../mp4/inspect/boxes.ts';
 import { LadderBroken } from '../ladder.ts';
 
 /** One rendition, as the `moov` box of a process tells. */
