@@ -10,7 +10,7 @@ const runner = ffmpegRunner({
   log: silentLog,
   path,
   env: { PATH: search },
-  limits: { sweepDelay: 3_600_000 },
+  sweepDelay: 3_600_000,
 });
 const pids: number[] = [];
 for (let number = 0; number < Number(count); number += 1) {

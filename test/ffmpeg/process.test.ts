@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../runtime/drivers/clock/system.ts';
-import { ffmpegLimits } from '../../runtime/media/ffmpeg/limits.ts';
+import { errorTailBytes } from '../../runtime/media/ffmpeg/error-tail.ts';
 import { type FfmpegHandlers, type FfmpegProcess, startProcess } from '../../runtime/media/ffmpeg/process.ts';
+import { hastenedClock } from '../kit/hastened-clock.ts';
 
 const clock = systemClock();
 const lasting = (ms: number) => new Promise<void>((resolve) => void clock.at(clock.now() + ms, resolve));
@@ -10,16 +11,17 @@ function start(
   script: string,
   options: {
     handlers?: FfmpegHandlers;
-    limits?: object;
+    /** How much faster its clock is. */
+    times?: number;
     deadline?: number;
     secrets?: string[];
     niceness?: number;
   } = {},
 ): FfmpegProcess {
-  const { limits, handlers = {}, secrets = [], ...rest } = options;
+  const { times = 1, handlers = {}, secrets = [], ...rest } = options;
   return startProcess({
-    ...{ ...rest, clock, handlers, secrets, env: { PATH: process.env.PATH ?? '' } },
-    limits: { ...ffmpegLimits, ...limits },
+    ...{ ...rest, handlers, secrets, env: { PATH: process.env.PATH ?? '' } },
+    clock: hastenedClock(times),
     command: ['sh', '-c', script],
   });
 }
@@ -100,12 +102,12 @@ describe('its end', () => {
   });
 
   it('comes by SIGTERM when it does not heed that, and by SIGKILL when it heeds nothing', async () => {
-    const limits = { endTimeout: 50, termTimeout: 50 };
-    const deaf = start('sleep 60', { limits });
+    const times = 50;
+    const deaf = start('sleep 60', { times });
     deaf.end();
     expect((await deaf.ended).signal).toBe('SIGTERM');
     const stubborn = start("trap '' TERM; echo up; while :; do sleep 1; done", {
-      limits,
+      times,
       handlers: { onOutput: () => stubborn.end() },
     });
     expect((await stubborn.ended).signal).toBe('SIGKILL');
@@ -121,7 +123,7 @@ describe('its end', () => {
   it('is not held up by a child of its own', async () => {
     const pids: number[] = [];
     const child = start('sleep 60 & echo $!; exit 0', {
-      limits: { lastWords: 100 },
+      times: 20,
       handlers: { onOutput: (bytes) => void pids.push(Number(Buffer.from(bytes).toString())) },
     });
     expect((await child.ended).code).toBe(0);
@@ -134,11 +136,11 @@ describe('what it says', () => {
     const child = start(
       'yes aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa | head -c 3000000 >&2; echo last >&2',
       {
-        limits: { errorPause: 5 },
+        times: 20,
       },
     );
     const { errors } = await child.ended;
-    expect(errors.length).toBeLessThanOrEqual(ffmpegLimits.errorTail);
+    expect(errors.length).toBeLessThanOrEqual(errorTailBytes);
     expect(errors.endsWith('last\n')).toBe(true);
     const flood = start('exec yes aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa >&2');
     const before = process.cpuUsage();
@@ -178,7 +180,7 @@ it('hands its output on as fast as that is taken', async () => {
         taken += bytes.length;
       },
     },
-    limits: { lastWords: 700 },
+    times: 3,
   });
   expect((await child.ended).code).toBe(0);
   expect(taken).toBe(2_000_000);
@@ -199,7 +201,6 @@ it('throws what the system says when it cannot be started', () => {
   expect(() =>
     startProcess({
       clock,
-      limits: ffmpegLimits,
       command: ['/nowhere/ffmpeg'],
       env: {},
       secrets: [],

@@ -6,9 +6,14 @@ import { describe, expect, it } from 'vitest';
 import { jsonLog } from '../../core/base/log.ts';
 import { systemClock } from '../../runtime/drivers/clock/system.ts';
 import { hiddenFile } from '../../runtime/media/ffmpeg/hidden-file.ts';
-import { ffmpegLimits } from '../../runtime/media/ffmpeg/limits.ts';
 import type { FfmpegProcess } from '../../runtime/media/ffmpeg/process.ts';
-import { ffmpegRunner, type RunnerOptions } from '../../runtime/media/ffmpeg/runner.ts';
+import {
+  ffmpegRunner,
+  type RunnerOptions,
+  startPause,
+  unsureFor,
+} from '../../runtime/media/ffmpeg/runner.ts';
+import { hastenedClock } from '../kit/hastened-clock.ts';
 import { virtualClock } from '../kit/virtual-clock.ts';
 import { anyCommand, fakeFfmpeg, heeds } from './fake.ts';
 
@@ -40,7 +45,7 @@ it('says once that there is none, and finds one that comes later', async () => {
   await using fake = await fakeFfmpeg('exit 0');
   const path = `${fake.folder}/later`;
   const time = virtualClock({ start: 0 });
-  const { runner, lines } = runnerWith({ clock: time, path, limits: { sweepDelay: 1e9 } });
+  const { runner, lines } = runnerWith({ clock: time, path, sweepDelay: 1e9 });
   expect(await runner.about()).toBeUndefined();
   expect(await runner.start({ command: anyCommand, handlers: {} })).toEqual({ ok: false, reason: 'missing' });
   await time.advance(61_000);
@@ -57,7 +62,7 @@ it('says once that there is none, and finds one that comes later', async () => {
 it('notices that it was removed, and that it is back', async () => {
   await using fake = await fakeFfmpeg('exit 0');
   const time = virtualClock({ start: 0 });
-  const { runner } = runnerWith({ clock: time, path: fake.path, limits: { sweepDelay: 1e9 } });
+  const { runner } = runnerWith({ clock: time, path: fake.path, sweepDelay: 1e9 });
   expect(await runner.about()).toMatchObject({ path: fake.path });
   await rename(fake.path, `${fake.path}.away`);
   expect(await runner.about()).toBeUndefined();
@@ -71,7 +76,7 @@ it('notices that it was removed, and that it is back', async () => {
 it('takes one that does not answer as missing', async () => {
   await using fake = await fakeFfmpeg('exit 0');
   await Bun.write(fake.path, '#!/bin/sh\nexec sleep 60\n');
-  const { runner } = runnerWith({ path: fake.path, limits: { lookTimeout: 200 } });
+  const { runner } = runnerWith({ clock: hastenedClock(50), sweepDelay: 1e9, path: fake.path });
   expect(await runner.about()).toBeUndefined();
   await Bun.write(fake.path, '#!/bin/sh\nexec yes ffmpeg version 7\n');
   const other = runnerWith({ path: fake.path }).runner;
@@ -103,7 +108,7 @@ it('runs as many as it may at one time, and no more', async () => {
 it('starts one after the other with a pause between, and none that nobody wants any more', async () => {
   await using fake = await fakeFfmpeg('exec cat');
   const time = virtualClock({ start: 1_000_000 });
-  const { runner } = runnerWith({ clock: time, path: fake.path, limits: { sweepDelay: 1e9 } });
+  const { runner } = runnerWith({ clock: time, path: fake.path, sweepDelay: 1e9 });
   await runner.about();
   const asked: number[] = [];
   const isWanted = () => asked.push(time.now()) === 0;
@@ -113,7 +118,7 @@ it('starts one after the other with a pause between, and none that nobody wants 
     await time.advance(10);
   }
   for (const one of await Promise.all(outcomes)) expect(one).toEqual({ ok: false, reason: 'unwanted' });
-  for (const n of [1, 2, 3]) expect(asked[n] - asked[n - 1]).toBeGreaterThanOrEqual(ffmpegLimits.startPause);
+  for (const n of [1, 2, 3]) expect(asked[n] - asked[n - 1]).toBeGreaterThanOrEqual(startPause);
   expect(runner.running).toBe(0);
   // What waits when the server stops does not wait on.
   const late = [1, 2].map(() => runner.start({ command: anyCommand, handlers: {} }));
@@ -182,7 +187,7 @@ it('says once that an ffmpeg shows what should be hidden, and hides it at least 
     const one = started(await runner.start({ command: { ...anyCommand, output }, handlers: {} }));
     expect((await one.ended).errors).toContain('-passphrase ***');
   }
-  expect(lines.filter((line) => line.includes('list of processes'))).toHaveLength(1);
+  expect(lines.filter((line) => line.includes('process list'))).toHaveLength(1);
   expect(lines.join()).not.toContain('wonder');
   runner.close();
 });
@@ -204,19 +209,19 @@ describe('an ffmpeg that could not be asked whether it hides', () => {
     await using fake = await fakeFfmpeg('cat /proc/self/fd/3; echo "$*" >&2; exit 1', {
       hides: `${isFirst}; ${heeds}`,
     });
-    const time = runningClock();
-    const { runner, lines } = runnerWith({ clock: time, path: fake.path, limits: { lookTimeout: 500 } });
+    const time = hastenedClock(once.includes('sleep') ? 20 : 1);
+    const { runner, lines } = runnerWith({ clock: time, sweepDelay: 1e9, path: fake.path });
     expect(await runner.start(hidden)).toEqual({ ok: false, reason: 'unsure' });
     // Not at once, for each of those who want it.
     expect(await runner.start(hidden)).toEqual({ ok: false, reason: 'unsure' });
     expect(lines.filter((line) => line.includes('could not be found out'))).toHaveLength(1);
-    expect(lines.join()).not.toMatch(/list of processes|wonderland/);
+    expect(lines.join()).not.toMatch(/process list|wonderland/);
     // What has no secret needs no answer.
     await started(await runner.start({ command: anyCommand, handlers: {} })).ended;
-    time.skip(ffmpegLimits.askAgain);
+    time.skip(unsureFor);
     const one = started(await runner.start(hidden));
     expect((await one.ended).errors).toContain('-fpre /proc/self/fd/3');
-    expect(lines.join()).not.toMatch(/list of processes|wonderland/);
+    expect(lines.join()).not.toMatch(/process list|wonderland/);
     runner.close();
     await rm(folder, { recursive: true });
   });
@@ -226,49 +231,14 @@ describe('an ffmpeg that could not be asked whether it hides', () => {
     let isFull = true;
     const hide: typeof hiddenFile = (text) =>
       isFull ? Promise.reject(Object.assign(new Error('no place'), { code: 'ENOSPC' })) : hiddenFile(text);
-    const time = runningClock();
+    const time = hastenedClock(1);
     const { runner, lines } = runnerWith({ clock: time, path: fake.path, hide });
     expect(await runner.start(hidden)).toEqual({ ok: false, reason: 'unsure' });
     isFull = false;
-    time.skip(ffmpegLimits.askAgain);
+    time.skip(unsureFor);
     const one = started(await runner.start(hidden));
     expect((await one.ended).errors).toContain('-fpre /proc/self/fd/3');
-    expect(lines.join()).not.toContain('list of processes');
+    expect(lines.join()).not.toContain('process list');
     runner.close();
   });
-});
-
-/** The system's clock, which can be put forward. */
-function runningClock() {
-  let ahead = 0;
-  return {
-    now: () => clock.now() + ahead,
-    at: (time: number, action: () => void) => clock.at(time - ahead, action),
-    skip(ms: number) {
-      ahead += ms;
-    },
-  };
-}
-
-it('does not start what would smuggle an option in', async () => {
-  await using fake = await fakeFfmpeg('exit 0');
-  const { runner } = runnerWith({ path: fake.path });
-  const output = { ...anyCommand.output, hidden: { streamid: 'a\nvcodec=libx264' } };
-  const outcome = await runner.start({ command: { ...anyCommand, output }, handlers: {} });
-  expect(outcome).toEqual({ ok: false, reason: 'order' });
-  expect(runner.running).toBe(0);
-  runner.close();
-});
-
-it('says nothing of the command line when the system cannot start it', async () => {
-  await using fake = await fakeFfmpeg('exit 0');
-  const { runner, lines } = runnerWith({ path: fake.path, env: { PATH: '/nowhere' } });
-  await runner.about();
-  await Bun.write(fake.path, '#!/nowhere/sh');
-  const output = { ...anyCommand.output, target: 'srt://198.51.100.7:9', hidden: { streamid: 'wonderland' } };
-  const outcome = await runner.start({ command: { ...anyCommand, output }, handlers: {} });
-  expect(outcome).toEqual({ ok: false, reason: 'failed' });
-  expect(lines.at(-1)).toContain('ENOENT');
-  expect(lines.join()).not.toMatch(/wonderland|198\.51/);
-  runner.close();
 });

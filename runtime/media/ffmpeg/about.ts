@@ -1,28 +1,32 @@
 import type { Clock } from '../../../core/ports/clock.ts';
 import { type hiddenFile, hiddenPath } from './hidden-file.ts';
-import type { FfmpegLimits } from './limits.ts';
 import { type FfmpegEnd, startProcess } from './process.ts';
 
-/** What is known of the ffmpeg of this machine. */
+/** ms for one question to ffmpeg about itself. */
+const questionTimeout = 10_000;
+/** Bytes of its answer. */
+const maxAnswerBytes = 262_144;
+
+/** What is known about the ffmpeg of this machine. */
 export interface FfmpegAbout extends FfmpegFound {
   /**
-   * Whether it takes options of protocols from a file. False: it was seen not to, and what is hidden is in its command line.
-   * Undefined: it could not be asked for now, and is given nothing that is hidden.
+   * Whether it reads protocol options from a file. False: it ignores them, so secrets stand in its command line. Undefined: this could
+   * not be tested yet, so it is given no secrets.
    */
   readonly hides: boolean | undefined;
 }
 
-/** What it says of itself. */
+/** What it says about itself. */
 export interface FfmpegFound {
   /** Where it is. */
   readonly path: string;
-  /** As it says itself: `5.1.9-0+deb12u1`, `n7.1`, `N-117000-g…`. */
+  /** Such as `5.1.9-0+deb12u1`, `n7.1`, `N-117000-g…`. */
   readonly version: string;
-  /** Of its libavformat, as one number to compare: `libavformat(60, 16)`. Builds without a version have that too. */
+  /** As one comparable number, `libavformat(60, 16)`. Even builds without a version have it. */
   readonly libavformat: number;
   /** Protocols that it can write to. */
   readonly protocols: ReadonlySet<string>;
-  /** What is put in front of it so that it dies with this process; empty where there is no such thing. */
+  /** Command prefix that makes it die with this process; empty where the system has none. */
   readonly guard: readonly string[];
 }
 
@@ -30,17 +34,16 @@ export function libavformat(major: number, minor: number): number {
   return major * 0x10000 + minor;
 }
 
-/** Asks ffmpeg what it is. Undefined: it is not there, or does not answer. */
+/** Asks ffmpeg for its version and protocols. Undefined: it is missing or does not answer. */
 export async function askFfmpeg(options: {
-  /** From the config; otherwise it is looked for on the PATH. */
+  /** From the config; default: searched on the PATH. */
   path: string | undefined;
   clock: Clock;
-  limits: FfmpegLimits;
   env: Readonly<Record<string, string>>;
 }): Promise<FfmpegFound | undefined> {
   const path = Bun.which(options.path ?? 'ffmpeg', { PATH: options.env.PATH ?? '' });
   if (path === null) return undefined;
-  // Linux, util-linux: the kernel kills it when the thread that started it is gone. That of others knows no such option.
+  // util-linux on Linux: the kernel kills it when the thread that started it is gone. Other implementations lack the option.
   const setpriv =
     process.platform === 'linux' ? Bun.which('setpriv', { PATH: options.env.PATH ?? '' }) : null;
   const guards = setpriv === null ? [[]] : [[setpriv, '--pdeathsig', 'KILL', '--'], []];
@@ -63,20 +66,18 @@ export async function askFfmpeg(options: {
 
 interface Asking {
   readonly clock: Clock;
-  readonly limits: FfmpegLimits;
   readonly env: Readonly<Record<string, string>>;
 }
 
-/** What it answers; undefined when it fails, says too much or takes too long. */
+/** Undefined if it fails, says too much or takes too long. */
 async function answer(command: readonly string[], options: Asking): Promise<string | undefined> {
   const { end, text } = await ask(command, options);
   return end?.code === 0 ? text : undefined;
 }
 
 /**
- * Whether it heeds a hidden option: one that no socket can have makes it stop before it opens one. ffmpeg 5.1 does; 9.0 reads
- * the file, and forgets what it read: it goes on to its target, of which it says that nobody is there. Undefined: neither was
- * seen, because there was no memory, file or time for it.
+ * Tests whether it obeys options from a file, with one that is invalid for every socket: ffmpeg 5.1 stops there; 9.0 reads the
+ * file, ignores it, and then fails to connect. Undefined: neither was seen, for want of memory, a file or time.
  */
 export async function doesHide(
   { guard, path, protocols }: FfmpegFound,
@@ -98,34 +99,30 @@ export async function doesHide(
   }
 }
 
-/** What the system says when it has no more of something (strerror(3)). */
+/** Shortage of a system resource (strerror(3)). */
 const shortage =
   /cannot allocate memory|too many open files|no space left|no buffer space|resource temporarily unavailable/i;
 
-/** `end` is undefined when it cannot be started. */
+/** `end` is undefined if it could not be started. */
 async function ask(
   command: readonly string[],
   options: Asking,
   hidden?: number,
 ): Promise<{ end: FfmpegEnd | undefined; text: string }> {
-  const { clock, limits, env } = options;
+  const { clock, env } = options;
   let text = '';
   try {
     const asked = startProcess({
-      ...{ clock, env, command, secrets: [] },
-      // Its deadline is what ends it.
-      limits: { ...limits, endTimeout: limits.lookTimeout },
+      ...{ clock, env, command, secrets: [], deadline: questionTimeout },
       ...(hidden !== undefined && { hidden }),
-      deadline: limits.lookTimeout,
       handlers: {
         onOutput(bytes) {
           text += Buffer.from(bytes).toString('latin1');
-          if (text.length > limits.lookBytes) asked.kill();
+          if (text.length > maxAnswerBytes) asked.kill();
         },
       },
     });
-    // There is nothing for it to read.
-    asked.end();
+    asked.end({ within: questionTimeout });
     return { end: await asked.ended, text };
   } catch {
     return { end: undefined, text };

@@ -1,6 +1,10 @@
 import ffmpeg from 'fluent-ffmpeg';
 import { hiddenPath } from './hidden-file.ts';
-import { ffmpegLimits } from './limits.ts';
+
+/** Largest block of memory that ffmpeg may allocate, bytes. */
+const maxAlloc = 256 * 1_048_576;
+/** Longest hidden option, bytes: ffmpeg reads lines of 999. */
+const maxHiddenLine = 900;
 
 /** One run of ffmpeg: what it reads and what it writes. Options are pairs of a name without its dash and a value. */
 export interface FfmpegCommand {
@@ -44,7 +48,7 @@ export function argumentsOf(
   const command = ffmpeg()
     .input('pipe:0')
     .inputOptions('-hide_banner', '-nostdin', '-nostats', '-loglevel', 'error')
-    .inputOptions('-max_alloc', `${ffmpegLimits.maxAlloc}`)
+    .inputOptions('-max_alloc', `${maxAlloc}`)
     .inputOptions('-protocol_whitelist', 'pipe', ...listed(input.options))
     .inputFormat(input.format)
     .output(output.target)
@@ -61,7 +65,7 @@ export function hiddenText(hidden: HiddenOptions): string | undefined {
   const lines = Object.entries(hidden).map(([name, value]) => `${name}=${value}\n`);
   const isPlain = lines.every(
     // Of a line break the rest would be an option of its own.
-    (line) => /^\w+=[^\0\r\n]+\n$/.test(line) && Buffer.byteLength(line) <= ffmpegLimits.hiddenLine,
+    (line) => /^\w+=[^\0\r\n]+\n$/.test(line) && Buffer.byteLength(line) <= maxHiddenLine,
   );
   return isPlain ? lines.join('') : undefined;
 }

@@ -1,46 +1,54 @@
-import type { FfmpegLimits } from './limits.ts';
-import { redacted } from './redact.ts';
+import { withoutSecrets } from '../../../core/base/secrets.ts';
 
-/** The end of what a process says on its standard error. A flood costs neither memory nor the thread: it waits. */
+/** Bytes kept of what a process writes to its standard error: the last ones. */
+export const errorTailBytes = 16_384;
+/** After so many bytes reading pauses, so that a process that floods its standard error waits and costs no CPU here. */
+const bytesPerPause = 65_536;
+const pauseMs = 100;
+
+/** The end of what a process writes to its standard error. */
 export class ErrorTail {
-  readonly #limits: FfmpegLimits;
   readonly #secrets: readonly string[];
   #kept = Buffer.alloc(0);
 
-  constructor(options: { limits: FfmpegLimits; secrets: readonly string[] }) {
-    this.#limits = options.limits;
+  constructor(options: { secrets: readonly string[] }) {
     this.#secrets = options.secrets;
   }
 
-  /** Reads to the end of it. Never fails. */
+  /** Reads to the end. Never fails. */
   async read(stream: ReadableStream<Uint8Array>, pause: (ms: number) => Promise<void>): Promise<void> {
     let sincePause = 0;
     try {
       for await (const bytes of stream) {
-        this.#keep(bytes);
+        this.#kept = Buffer.concat([this.#kept, bytes]).subarray(-errorTailBytes);
         sincePause += bytes.length;
-        if (sincePause < this.#limits.errorsAtOnce) continue;
+        if (sincePause < bytesPerPause) continue;
         sincePause = 0;
-        await pause(this.#limits.errorPause);
+        await pause(pauseMs);
       }
     } catch {
       // The process is gone.
     }
   }
 
-  /** Without secrets, and without a first line that is not whole. */
+  /** Without secrets, and without a first line that was cut: half a secret would not be recognised. */
   text(): string {
     const text = this.#kept.toString('utf8');
-    // Half a secret would not be known as one.
-    const isCut = this.#kept.length >= this.#limits.errorTail;
+    const isCut = this.#kept.length >= errorTailBytes;
     const start = isCut ? text.indexOf('\n') + 1 || text.length : 0;
     return redacted(text.slice(start), this.#secrets);
   }
-
-  #keep(bytes: Uint8Array): void {
-    const most = this.#limits.errorTail;
-    const last = bytes.subarray(Math.max(0, bytes.length - most));
-    const before = this.#kept.subarray(Math.max(0, this.#kept.length + last.length - most));
-    this.#kept = Buffer.concat([before, last]);
-  }
 }
+
+/** Removes hidden options, URLs, addresses and what looks like a key. Still only for operators: ffmpeg repeats what its input holds. */
+function redacted(text: string, hidden: readonly string[]): string {
+  const known = [...hidden]
+    .flatMap((secret) => [secret, encodeURIComponent(secret)])
+    .filter((secret) => secret !== '')
+    .sort((a, b) => b.length - a.length);
+  const without = known.reduce((rest, secret) => rest.replaceAll(secret, '***'), text);
+  return withoutSecrets(without.replace(url, '$1://***')).replace(address, '***');
+}
+
+const url = /\b([a-z][a-z0-9+.-]*):\/\/[^\s'"]*/gi;
+const address = /\b\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?\b|\[[0-9a-f:.]*:[0-9a-f:.]*\](?::\d+)?/gi;

@@ -1,6 +1,10 @@
 import type { RenditionProfile } from '../../../core/ports/transcoder.ts';
 import type { FfmpegOptions } from './command.ts';
-import { ffmpegLimits } from './limits.ts';
+
+/** libx264 counts in thousands and does not open with 0. */
+const minBitrate = 1000;
+/** ffmpeg stores twice as much in 32 bits. */
+const maxBitrate = 1_000_000_000;
 
 /** How this deployment encodes H.264. */
 export interface H264Settings {
@@ -30,8 +34,7 @@ export function h264Options(order: H264Order, settings: H264Settings): FfmpegOpt
   const { profile, isLive, stream } = order;
   const { encoder, preset } = settings;
   // One that an encoder does not open with would take the other renditions with it: they are of one process.
-  const { leastBitrate, mostBitrate } = ffmpegLimits;
-  const bitrate = Math.min(mostBitrate, Math.max(leastBitrate, profile.bitrate));
+  const bitrate = Math.min(maxBitrate, Math.max(minBitrate, profile.bitrate));
   const of = (name: string) => `${name}:v:${stream}`;
   const isX264 = encoder === 'libx264';
   return {
@@ -87,3 +90,25 @@ function pictures({ profile, frameRate }: H264Order): number {
 
 /** Pictures from one key frame to the next: so many that those which are forced come first. */
 export const NEVER = 1_000_000;
+
+/**
+ * A filter that keeps at most `fps / fpsDen` pictures a second: the first of each slot. It changes no time and repeats no picture.
+ * (The filter `fps` does both: it makes millions out of a small film whose pictures are far apart.)
+ *
+ * `fromKeyFrames`: slots count from the last key frame, and key frames are always kept, so that the segments of all renditions begin
+ * at the same time. Otherwise slots count from the start: in many films every picture is a key frame.
+ *
+ * The very first picture is always kept: behind `trim` it is usually no key frame.
+ */
+export function thinning(
+  { fps, fpsDen }: { readonly fps: number; readonly fpsDen: number },
+  { fromKeyFrames }: { fromKeyFrames: boolean },
+): string {
+  const since = (time: string) => (fromKeyFrames ? `(${time}-ld(0))` : time);
+  // A tenth of a slot early, because times of RTMP are whole milliseconds.
+  const slot = (time: string) => `floor(${since(time)}*${fps}/${fpsDen}+0.1)`;
+  const isNext = `gt(${slot('t')},${slot('prev_selected_t')})`;
+  return fromKeyFrames
+    ? `select='if(key+isnan(prev_selected_t),st(0,t)*0+1,${isNext})'`
+    : `select='if(isnan(prev_selected_t),1,${isNext})'`;
+}

@@ -1,5 +1,7 @@
 import { open, readdir, readFile, readlink } from 'node:fs/promises';
-import { ffmpegLimits } from './limits.ts';
+
+/** Our mark is the first variable of a process: no more is read. */
+const markBytes = 4096;
 
 /**
  * Whose a process is: each one that is started here has this in its surroundings from its first moment on, so there is nothing
@@ -74,7 +76,7 @@ async function readStart(path: string): Promise<string | undefined> {
   const file = await open(path, 'r').catch(() => undefined);
   if (!file) return undefined;
   try {
-    const bytes = Buffer.alloc(ffmpegLimits.sweepBytes);
+    const bytes = Buffer.alloc(markBytes);
     const { bytesRead } = await file.read(bytes, 0, bytes.length, 0);
     return bytes.toString('latin1', 0, bytesRead);
   } catch {

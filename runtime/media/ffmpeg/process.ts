@@ -2,27 +2,34 @@ import { setPriority } from 'node:os';
 import type { FileSink, Subprocess } from 'bun';
 import type { Clock } from '../../../core/ports/clock.ts';
 import { ErrorTail } from './error-tail.ts';
-import type { FfmpegLimits } from './limits.ts';
 
-/** A process of ffmpeg that runs. None of this throws. */
+/** Bytes handed at once to a process that reads slowly. */
+const inputAtOnce = 65_536;
+/** ms that the last output of a process that is gone may still be on its way. Longer: one of its children has the pipe open. */
+const lastOutputTimeout = 2000;
+/** ms that a process may take to end after its input was closed, before SIGTERM. */
+const endTimeout = 3000;
+/** ms that it may take after SIGTERM, before SIGKILL. */
+const termTimeout = 2000;
+
+/** A running ffmpeg process. None of this throws. */
 export interface FfmpegProcess {
   readonly ok: true;
   readonly pid: number;
-  /** Hands bytes to its input: answers how many of them it took, which may be none. The rest is given again after `onDrain`. */
+  /** Writes to its standard input. Returns how many bytes were taken, maybe none; write the rest again after `onDrain`. */
   write(bytes: Uint8Array): number;
   /**
-   * Closes its input once it has read what it took; what does not end by that gets SIGTERM, then SIGKILL. `within`: ms that it may
-   * take for what is left to do; default `endTimeout`.
+   * Closes its input after what was written. If it does not end `within` so many ms (default 3 s) it gets SIGTERM, then SIGKILL.
    */
   end(options?: { readonly within?: number }): void;
-  /** SIGKILL: it is gone at once, whatever it does or does not do. */
+  /** SIGKILL. */
   kill(): void;
   /** Resolves when it is gone. */
   readonly ended: Promise<FfmpegEnd>;
 }
 
 export interface FfmpegHandlers {
-  /** What it wrote to its standard output. What is next is read when a promise that this answers is kept. */
+  /** Bytes of its standard output. The next are read after a returned promise resolves. */
   onOutput?(bytes: Uint8Array): void | Promise<void>;
   /** It takes bytes again, after `write` took less than it was given. */
   onDrain?(): void;
@@ -34,20 +41,19 @@ export interface FfmpegEnd {
   /** Undefined when a signal ended it. */
   readonly code: number | undefined;
   readonly signal: string | undefined;
-  /** The end of what it said on its standard error, without secrets. */
+  /** The end of its standard error, without secrets. */
   readonly errors: string;
 }
 
 export interface ProcessOptions {
   readonly clock: Clock;
-  readonly limits: FfmpegLimits;
   /** Program and arguments. */
   readonly command: readonly string[];
   /** All variables that it has. */
   readonly env: Readonly<Record<string, string>>;
-  /** What it finds as file 3. Closed by the caller. */
+  /** A descriptor it gets as file 3. The caller closes it. */
   readonly hidden?: number;
-  /** What must be in nothing that it is said to have said. */
+  /** Removed from `errors`. */
   readonly secrets: readonly string[];
   /** 0..19, from as urgent as the server to least urgent. */
   readonly niceness?: number;
@@ -58,9 +64,9 @@ export interface ProcessOptions {
 
 type Child = Subprocess<'pipe', 'pipe', 'pipe'>;
 
-/** Starts one. Throws what the system says when it cannot. */
+/** Starts one. Throws the system's error. */
 export function startProcess(options: ProcessOptions): FfmpegProcess {
-  const { clock, limits, handlers } = options;
+  const { clock, handlers } = options;
   const stdio: ('pipe' | number)[] = ['pipe', 'pipe', 'pipe'];
   if (options.hidden !== undefined) stdio.push(options.hidden);
   const child = Bun.spawn({
@@ -78,7 +84,7 @@ export function startProcess(options: ProcessOptions): FfmpegProcess {
   const signal = (name: 'SIGTERM' | 'SIGKILL') => {
     if (!isGone) child.kill(name);
   };
-  const input = inputOf(child.stdin, { limits, onDrain: () => handlers.onDrain?.() });
+  const input = inputOf(child.stdin, () => handlers.onDrain?.());
   if (options.deadline !== undefined) {
     after(options.deadline, () => {
       by = 'deadline';
@@ -87,21 +93,21 @@ export function startProcess(options: ProcessOptions): FfmpegProcess {
   }
 
   const watch = async (): Promise<FfmpegEnd> => {
-    const tail = new ErrorTail({ limits, secrets: options.secrets });
+    const tail = new ErrorTail(options);
     const said = tail.read(child.stderr, (ms) => passing(clock, ms));
     const output = readOutput(child.stdout, handlers);
     await child.exited;
     isGone = true;
     for (const cancel of timers) cancel();
     input.close();
-    // A child of its own could hold these open for ever.
+    // One of its children could hold the pipes open for ever.
     let isRead = false;
     const read = Promise.all([said, output.read]).then(() => {
       isRead = true;
     });
     for (let before = -1; !isRead && output.taken() !== before; ) {
       before = output.taken();
-      await Promise.race([read, passing(clock, limits.lastWords)]);
+      await Promise.race([read, passing(clock, lastOutputTimeout)]);
     }
     const { exitCode, signalCode } = child;
     return {
@@ -116,14 +122,14 @@ export function startProcess(options: ProcessOptions): FfmpegProcess {
     ok: true,
     pid: child.pid,
     write: (bytes) => (isEnding || isGone ? 0 : input.write(bytes)),
-    end({ within = limits.endTimeout } = {}) {
+    end({ within = endTimeout } = {}) {
       if (isEnding || isGone) return;
       isEnding = true;
       if (by === 'itself') by = 'order';
       input.close();
       after(within, () => {
         signal('SIGTERM');
-        after(limits.termTimeout, () => signal('SIGKILL'));
+        after(termTimeout, () => signal('SIGKILL'));
       });
     },
     kill() {
@@ -135,9 +141,8 @@ export function startProcess(options: ProcessOptions): FfmpegProcess {
   };
 }
 
-/** Bytes that are taken are on their way, or wait in `sink`: never more of them than one write. */
-function inputOf(sink: FileSink, options: { limits: FfmpegLimits; onDrain: () => void }) {
-  const { limits } = options;
+/** Never buffers more than one write in `sink`. */
+function inputOf(sink: FileSink, onDrain: () => void) {
   let isFull = false;
   let isClosed = false;
   const wait = async (flushed: Promise<unknown>) => {
@@ -145,18 +150,18 @@ function inputOf(sink: FileSink, options: { limits: FfmpegLimits; onDrain: () =>
     try {
       await flushed;
     } catch {
-      // It reads no more; that it ends is told elsewhere.
+      // It stopped reading; its end is reported by `ended`.
       isClosed = true;
     }
     isFull = false;
-    if (!isClosed) options.onDrain();
+    if (!isClosed) onDrain();
   };
   return {
     write(bytes: Uint8Array): number {
       let taken = 0;
       try {
         while (!isFull && !isClosed && taken < bytes.length) {
-          const part = bytes.subarray(taken, taken + limits.inputAtOnce);
+          const part = bytes.subarray(taken, taken + inputAtOnce);
           const written: unknown = sink.write(part);
           const flushed: unknown = sink.flush();
           taken += part.length;
@@ -171,13 +176,13 @@ function inputOf(sink: FileSink, options: { limits: FfmpegLimits; onDrain: () =>
     close() {
       if (isClosed) return;
       isClosed = true;
-      // Answers a promise while it waits, which breaks when nobody reads.
+      // Returns a promise that rejects when nobody reads.
       void (async () => sink.end())().catch(() => {});
     },
   };
 }
 
-/** `taken` counts what is given to the handler; while that is at it, it is another number each time. */
+/** `taken` changes as long as output arrives or the handler is busy with it. */
 function readOutput(stream: ReadableStream<Uint8Array>, handlers: FfmpegHandlers) {
   let count = 0;
   let isBusy = false;
@@ -190,7 +195,7 @@ function readOutput(stream: ReadableStream<Uint8Array>, handlers: FfmpegHandlers
         isBusy = false;
       }
     } catch {
-      // The process is gone, which is told elsewhere.
+      // The process is gone; `ended` reports it.
       isBusy = false;
     }
   };
@@ -207,11 +212,11 @@ function passing(clock: Clock, ms: number): Promise<void> {
   return new Promise((resolve) => void clock.at(clock.now() + ms, resolve));
 }
 
-/** Of its first thread, from which all others inherit it. */
+/** Set on its first thread, which all others inherit from. */
 function lower(pid: number, niceness: number): void {
   try {
     setPriority(pid, niceness);
   } catch {
-    // It is gone already, or the system knows no such thing.
+    // It is gone already, or this system has no such priority.
   }
 }

@@ -2,18 +2,25 @@ import { access } from 'node:fs/promises';
 import type { Log } from '../../../core/base/log.ts';
 import { pause } from '../../../core/base/timing.ts';
 import type { Clock } from '../../../core/ports/clock.ts';
-import { askFfmpeg, doesHide, type FfmpegAbout, type FfmpegFound } from './about.ts';
+import { askFfmpeg, doesHide, type FfmpegAbout } from './about.ts';
 import type { FfmpegCommand } from './command.ts';
 import { hiddenFile } from './hidden-file.ts';
-import { type FfmpegLimits, ffmpegLimits } from './limits.ts';
 import { killOrphans, markName, ownMark } from './owner.ts';
 import { type FfmpegHandlers, type FfmpegProcess, startProcess } from './process.ts';
 
-/** The only way to ffmpeg. Nothing here throws, and nothing happens on the way of the start: it is looked for when it is wanted. */
+/** ms between two starts: each blocks the thread that reads sockets for a moment, longer while others start. */
+export const startPause = 100;
+/** ms until a missing ffmpeg is searched again. */
+export const missingFor = 60_000;
+/** ms until an ffmpeg is tested again for whether it hides options. It gets no secrets before. */
+export const unsureFor = 5000;
+/** ms after the start at which processes of a killed server are searched. */
+const sweepAfter = 2000;
+
+/** Starts every ffmpeg process. Nothing here throws, and ffmpeg is searched only when it is first needed. */
 export interface FfmpegRunner {
   /**
-   * What is known of it, looked for at the first call; while it is missing it is looked for again, at most once a minute, and what
-   * it could not be asked is asked again after some seconds.
+   * What is known about ffmpeg. It is searched at the first call; while it is missing, again at most once a minute.
    */
   about(): Promise<FfmpegAbout | undefined>;
   start(order: FfmpegOrder): Promise<FfmpegProcess | FfmpegRefusal>;
@@ -51,7 +58,8 @@ export interface RunnerOptions {
   readonly path?: string;
   /** Most processes at one time. */
   readonly processes?: number;
-  readonly limits?: Partial<FfmpegLimits>;
+  /** Default: 2000 ms. Tests put it off, as it kills processes of other tests. */
+  readonly sweepDelay?: number;
   /** Variables of this process, of which some are handed on. */
   readonly env?: Readonly<Record<string, string | undefined>>;
   /** How what is hidden is written down. */
@@ -71,12 +79,7 @@ const handedOn = [
 ];
 
 export function ffmpegRunner(options: RunnerOptions): FfmpegRunner {
-  const { clock, log, path, hide = hiddenFile } = options;
-  const limits: FfmpegLimits = {
-    ...ffmpegLimits,
-    ...options.limits,
-    ...(options.processes !== undefined && { processes: options.processes }),
-  };
+  const { clock, log, path, processes = 50, hide = hiddenFile, sweepDelay = sweepAfter } = options;
   const own = Object.entries(options.env ?? process.env).filter(
     (entry): entry is [string, string] => handedOn.includes(entry[0]) && entry[1] !== undefined,
   );
@@ -85,15 +88,13 @@ export function ffmpegRunner(options: RunnerOptions): FfmpegRunner {
   let isClosed = false;
   const closing = new AbortController();
   let mark: Promise<string | undefined> | undefined;
-  let looked: Promise<FfmpegAbout | undefined> | undefined;
-  let missingSince: number | undefined;
-  /** Since when it is not known whether it hides. */
-  let unsureSince: number | undefined;
-  let hasSaidUnsure = false;
-  /** Epoch ms from which on the next one may be started. */
+  /** The last search, and until when (epoch ms) its result counts. */
+  let looked: { about: Promise<FfmpegAbout | undefined>; until: number } | undefined;
+  let lastLogged: string | undefined;
+  /** Epoch ms of the next allowed start. */
   let nextStart = 0;
 
-  /** The mark comes first: whoever looks for it reads no further. */
+  /** The mark comes first: killOrphans reads no further. */
   const environment = async () => {
     mark ??= ownMark();
     const value = await mark;
@@ -101,71 +102,42 @@ export function ffmpegRunner(options: RunnerOptions): FfmpegRunner {
   };
 
   const look = async (): Promise<FfmpegAbout | undefined> => {
-    const found = await askFfmpeg({ path, clock, limits, env: await environment() });
-    if (found) {
-      const version = found.version.split('-', 1)[0];
-      log.info('ffmpeg is used', {
-        version,
-        srt: found.protocols.has('srt'),
-        guarded: found.guard.length > 0,
-      });
-    } else if (missingSince === undefined) {
-      const where =
-        path === undefined
-          ? 'it is not on the PATH, or does not run'
-          : 'it is not at ffmpeg.path, or does not run';
-      log.warn('there is no ffmpeg: what needs it is left out, all else works', { reason: where });
-    }
-    missingSince = found ? undefined : clock.now();
-    return found && tryHiding(found);
+    const env = await environment();
+    const found = await askFfmpeg({ path, clock, env });
+    // Undefined is no answer: taking it for a no would show secrets in the process list.
+    const hides = found && (await doesHide(found, { clock, env, hide }));
+    const about = found && { ...found, hides };
+    const state = about === undefined ? 'missing' : `${hides}`;
+    if (state !== lastLogged) logAbout(log, about, path);
+    lastLogged = state;
+    return about;
   };
 
-  /** What was not found out is no answer: who takes it for a no shows secrets to the whole machine, for as long as this process lives. */
-  const tryHiding = async (found: FfmpegFound): Promise<FfmpegAbout> => {
-    const hides = await doesHide(found, { clock, limits, env: await environment(), hide });
-    unsureSince = hides === undefined ? clock.now() : undefined;
-    if (hides === undefined && !hasSaidUnsure) {
-      hasSaidUnsure = true;
-      log.warn('whether ffmpeg hides streamid and passphrase could not be found out: pushes over SRT wait', {
-        reason: 'it did not answer, or there is no memory or file for it',
-      });
+  const about = async (): Promise<FfmpegAbout | undefined> => {
+    if (looked === undefined || clock.now() >= looked.until) {
+      const entry = { about: look(), until: Number.POSITIVE_INFINITY };
+      looked = entry;
+      const found = await entry.about;
+      if (!found) entry.until = clock.now() + missingFor;
+      else if (found.hides === undefined) entry.until = clock.now() + unsureFor;
+      return found;
     }
-    if (hides === false && found.protocols.has('srt')) {
-      log.warn('streamid and passphrase of pushes over SRT are in the list of processes of this machine', {
-        reason: 'this ffmpeg takes them from its command line alone; 5.1 does not',
-      });
-    }
-    return { ...found, hides };
-  };
-
-  const about = (): Promise<FfmpegAbout | undefined> => {
-    if (missingSince !== undefined && clock.now() - missingSince >= limits.lookAgain) looked = undefined;
-    if (unsureSince !== undefined && clock.now() - unsureSince >= limits.askAgain) {
-      // Whoever comes meanwhile waits for the same answer.
-      unsureSince = undefined;
-      looked = looked?.then((found) => found && tryHiding(found));
-    }
-    looked ??= look();
-    return looked;
-  };
-
-  /** One that was removed since is missing. */
-  const aboutNow = async (): Promise<FfmpegAbout | undefined> => {
-    const asked = about();
-    const found = await asked;
+    const asked = looked;
+    const found = await asked.about;
     if (!found || (await isThere(found.path))) return found;
+    // It was removed since.
     if (looked === asked) looked = undefined;
     return about();
   };
 
   const turn = async () => {
     const at = Math.max(clock.now(), nextStart);
-    nextStart = at + limits.startPause;
+    nextStart = at + startPause;
     if (at > clock.now()) await pause(at, { clock, signal: closing.signal });
   };
 
   const begin = async (order: FfmpegOrder): Promise<FfmpegProcess | FfmpegRefusal> => {
-    const found = await aboutNow();
+    const found = await about();
     if (!found) return refusal('missing');
     const { argumentsOf, hiddenText } = await import('./command.ts');
     const hiddenOptions = order.command.output.hidden ?? {};
@@ -180,7 +152,7 @@ export function ffmpegRunner(options: RunnerOptions): FfmpegRunner {
     try {
       if (isClosed) return refusal('closed');
       return startProcess({
-        ...{ clock, limits, env, handlers: order.handlers },
+        ...{ clock, env, handlers: order.handlers },
         command: [...found.guard, found.path, ...argumentsOf(order.command, { hides })],
         secrets: Object.values(hiddenOptions).filter((value) => typeof value === 'string'),
         ...(file && { hidden: file.fd }),
@@ -192,17 +164,17 @@ export function ffmpegRunner(options: RunnerOptions): FfmpegRunner {
     }
   };
 
-  const cancelSweep = clock.at(clock.now() + limits.sweepDelay, async () => {
+  const cancelSweep = clock.at(clock.now() + sweepDelay, async () => {
     const killed = await killOrphans();
     if (killed > 0)
-      log.warn('processes of ffmpeg that a killed server left behind were killed', { processes: killed });
+      log.warn('killed ffmpeg processes that a killed server left behind', { processes: killed });
   });
 
   return {
-    about: aboutNow,
+    about,
     async start(order) {
       if (isClosed) return refusal('closed');
-      if (running.size + starting >= limits.processes) return refusal('full');
+      if (running.size + starting >= processes) return refusal('full');
       starting += 1;
       try {
         const started = await begin(order);
@@ -228,6 +200,31 @@ export function ffmpegRunner(options: RunnerOptions): FfmpegRunner {
       for (const one of running) one.kill();
     },
   };
+}
+
+function logAbout(log: Log, about: FfmpegAbout | undefined, path: string | undefined): void {
+  if (!about) {
+    const place = path === undefined ? 'on the PATH' : 'at ffmpeg.path';
+    log.warn('there is no ffmpeg; features that need it are off', {
+      reason: `it is not ${place}, or does not run`,
+    });
+    return;
+  }
+  const { version, protocols, guard, hides } = about;
+  const hasSrt = protocols.has('srt');
+  log.info('ffmpeg is used', {
+    version: version.split('-', 1)[0],
+    srt: hasSrt,
+    guarded: guard.length > 0,
+  });
+  if (hides === undefined)
+    log.warn('pushes over SRT wait: it could not be found out whether ffmpeg hides streamid and passphrase', {
+      reason: 'ffmpeg did not answer, or there is no memory or file for the test',
+    });
+  else if (!hides && hasSrt)
+    log.warn('streamid and passphrase of pushes over SRT are visible in the process list of this machine', {
+      reason: 'this ffmpeg reads them from its command line only; ffmpeg 5.1 does not',
+    });
 }
 
 function isThere(path: string): Promise<boolean> {

@@ -1,6 +1,5 @@
 import type { FfmpegCommand, FfmpegOptions } from '../ffmpeg/command.ts';
-import { type H264Settings, h264Options } from '../ffmpeg/h264.ts';
-import { thinning } from '../ffmpeg/thinning.ts';
+import { type H264Settings, h264Options, thinning } from '../ffmpeg/h264.ts';
 import type { LadderRun } from './ladder.ts';
 import { transcodingLimits } from './limits.ts';
 import type { Plan, PlannedRendition } from './plan.ts';

@@ -12,8 +12,7 @@ import {
   type Stills,
   stillKinds,
 } from '../../../core/ports/stills.ts';
-import { ffmpegLimits } from '../ffmpeg/limits.ts';
-import type { FfmpegRunner } from '../ffmpeg/runner.ts';
+import { type FfmpegRunner, missingFor } from '../ffmpeg/runner.ts';
 import type { Drawn } from './drawing.ts';
 import { NoPicture } from './found-pictures.ts';
 import { jpegSize } from './jpeg-size.ts';
@@ -185,7 +184,7 @@ const unavailable = new Fault('still.unavailable', {
   status: 503,
   message: 'There is no ffmpeg on this server, so it makes no pictures.',
   // Until then it is not looked for again.
-  retryAfter: ffmpegLimits.lookAgain / 1000,
+  retryAfter: missingFor / 1000,
 });
 const busy = new Fault('still.busy', {
   status: 503,

@@ -2,8 +2,7 @@ import { conversionBounds } from '../../../core/ports/converter.ts';
 import type { Container } from '../../../core/ports/inspector.ts';
 import type { RenditionProfile } from '../../../core/ports/transcoder.ts';
 import type { FfmpegCommand, FfmpegOptions } from '../ffmpeg/command.ts';
-import { type H264Settings, h264Options, NEVER } from '../ffmpeg/h264.ts';
-import { thinning } from '../ffmpeg/thinning.ts';
+import { type H264Settings, h264Options, NEVER, thinning } from '../ffmpeg/h264.ts';
 import { transcodeLimits } from './limits.ts';
 
 /** What a process is to make of what it reads. */

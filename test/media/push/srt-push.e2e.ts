@@ -45,7 +45,7 @@ describe.skipIf(missing !== undefined)('a push over SRT', () => {
     expect(seen).toContain('mpegts');
     // A newer ffmpeg takes them from nowhere else, and the log says so.
     if ((await runner.about())?.hides) expect(seen).not.toMatch(/wonderland|my-key/);
-    else expect(lines.join()).toContain('list of processes');
+    else expect(lines.join()).toContain('process list');
     await sending.sent;
     sending.leave();
     expect(await gone()).toEqual([]);
