@@ -1,6 +1,5 @@
 import { setPriority } from 'node:os';
 import { argumentsOf } from '../runtime/media/ffmpeg/command.ts';
-import { transcodingLimits as limits } from '../runtime/media/renditions/limits.ts';
 import { liveCommand } from '../runtime/media/renditions/live-command.ts';
 import { planOf } from '../runtime/media/renditions/plan.ts';
 import { start } from './harness/children.ts';
@@ -65,7 +64,7 @@ async function ours(): Promise<number> {
 
 async function bare(): Promise<number> {
   const video = { codec: '', width: 1280, height: 720, frameRate: 30 };
-  const plan = planOf(video, { profiles, limits, counted: undefined });
+  const plan = planOf(video, { profiles, counted: undefined });
   if ('reason' in plan) throw new Error(plan.message);
   const settings = { encoder: 'libx264', preset: 'veryfast', device: undefined, threads };
   const all = argumentsOf(liveCommand({ video, from: undefined }, { plan, settings }), { hides: true });

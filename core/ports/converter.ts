@@ -4,6 +4,14 @@ import type { ForeignFilm } from './inspector.ts';
 import type { VideoSpec } from './recorder.ts';
 import type { RenditionProfile } from './transcoder.ts';
 
+/** Largest picture that is converted: 8K as cameras send it. */
+export const maxPixels = 8192 * 4352;
+/** Pictures a second of a film that is converted, on average. */
+export const maxFrameRate = 250;
+/** A film may come out shorter than its source claims by so many seconds, or by this share of it. */
+const maxLoss = 2;
+const maxLossShare = 0.02;
+
 /**
  * Makes films of films: another size of an asset, and an mp4 with H.264 and AAC of a file that is none. The work is ffmpeg's, in
  * processes that are less urgent than the server; as many as `conversion.running` run at one time, others wait.
@@ -66,14 +74,14 @@ export interface ConverterTotals {
 export type ConversionEnd = 'done' | 'refused' | 'broken_off';
 
 /** Why a film is not converted, in plain words that follow "the film is not converted: "; undefined when it may be. */
-export function beyondConversion({ tracks }: VideoSpec, limits: ConversionBounds): string | undefined {
+export function beyondConversion({ tracks }: VideoSpec): string | undefined {
   const video = tracks.find((track) => track.type === 'video');
   if (!video) return 'it has no video';
   const { width = 0, height = 0, fps = 0 } = video;
-  if (width * height > limits.pixels)
-    return `its pictures have ${width} × ${height} pixels; expected at most ${limits.pixels} in all`;
-  if (fps > limits.frameRate)
-    return `it has ${Math.round(fps)} pictures a second; expected at most ${limits.frameRate}`;
+  if (width * height > maxPixels)
+    return `its pictures have ${width} × ${height} pixels; expected at most ${maxPixels} in all`;
+  if (fps > maxFrameRate)
+    return `it has ${Math.round(fps)} pictures a second; expected at most ${maxFrameRate}`;
   return undefined;
 }
 
@@ -82,26 +90,7 @@ export function beyondConversion({ tracks }: VideoSpec, limits: ConversionBounds
  * that it could not read, and ends well. Fault `conversion.refused`.
  */
 export function checkLength(made: number, source: number): void {
-  if (made >= source - Math.max(shorter, source * shorterShare)) return;
+  if (made >= source - Math.max(maxLoss, source * maxLossShare)) return;
   const message = `The film is not converted: only ${made.toFixed(1)} of ${source.toFixed(1)} s of it could be read.`;
   throw new Fault('conversion.refused', { status: 422, message, retry: false });
-}
-
-/** What is converted at all, of assets and of files that come in. */
-export const conversionBounds = {
-  /** Pixels of a picture: 8K, as it comes out of cameras. */
-  pixels: 8192 * 4352,
-  /** Pictures a second, on average. */
-  frameRate: 250,
-} as const;
-/** Seconds by which a film may come out shorter than its source is, or says that it is. */
-const shorter = 2;
-/** The same as a share of long ones. */
-const shorterShare = 0.02;
-
-export interface ConversionBounds {
-  /** Of one picture. */
-  readonly pixels: number;
-  /** Pictures a second. */
-  readonly frameRate: number;
 }

@@ -2,10 +2,12 @@ import { Type } from '@sinclair/typebox';
 import { Fault } from '../../core/base/fault.ts';
 import { nameSchema } from '../../core/base/name.ts';
 import { type BodyReader, bodyReader } from '../../core/http/body.ts';
-import { conversionBounds } from '../../core/ports/converter.ts';
+import { maxFrameRate } from '../../core/ports/converter.ts';
 import { profileProblems } from '../../core/ports/profile-problems.ts';
 import { profileSchema } from '../renditions/contract.ts';
-import { transcodeLimits } from './limits.ts';
+
+/** bit/s. */
+const maxBitrate = 200_000_000;
 
 /** The body of `POST /api/asset/:id/transcode`. */
 export const transcodeBody = bodyReader(
@@ -20,13 +22,11 @@ export type TranscodeBody = typeof transcodeBody extends BodyReader<infer B> ? B
 /** What its schema does not say: a stream may ask for more than this server makes. Fault `body.invalid` (422). */
 export function checkProfile({ profile }: TranscodeBody): void {
   const { bitrate, fps, fpsDen = 1 } = profile;
-  const { frameRate } = conversionBounds;
   const problems = profileProblems(profile).map((problem) => `profile.${problem}`);
   // As in the field of streams: there it is what the encoder sends.
   if (profile.name === 'source') problems.push('profile.name: expected another name than "source"');
-  if (bitrate > transcodeLimits.bitrate)
-    problems.push(`profile.bitrate: expected at most ${transcodeLimits.bitrate} bit/s`);
-  if (fps / fpsDen > frameRate)
-    problems.push(`profile.fps: expected at most ${frameRate} pictures a second (fps / fpsDen)`);
+  if (bitrate > maxBitrate) problems.push(`profile.bitrate: expected at most ${maxBitrate} bit/s`);
+  if (fps / fpsDen > maxFrameRate)
+    problems.push(`profile.fps: expected at most ${maxFrameRate} pictures a second (fps / fpsDen)`);
   if (problems.length > 0) throw new Fault('body.invalid', { status: 422, message: problems });
 }

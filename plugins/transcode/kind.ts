@@ -1,12 +1,14 @@
 import { Fault, hasCode } from '../../core/base/fault.ts';
 import { services } from '../../core/plugin/services.ts';
-import { checkLength } from '../../core/ports/converter.ts';
+import { beyondConversion, checkLength } from '../../core/ports/converter.ts';
+import type { VideoSpec } from '../../core/ports/recorder.ts';
 import type { RenditionProfile } from '../../core/ports/transcoder.ts';
 import { type AssetReference, assets, outputOf } from '../assets/contract.ts';
 import type { TaskKind, TaskResult, TaskWork } from '../tasks/contract.ts';
 import type { TranscodeKit } from './kit.ts';
-import { transcodeLimits } from './limits.ts';
-import { problemOf } from './source.ts';
+
+/** ms that a transcode may wait for its turn: a week. A retry waits anew. */
+const maxWait = 7 * 24 * 3_600_000;
 
 /** Tasks of the type `transcode`. A repeat makes the film again, unless its asset has it. */
 export function transcodeKind(kit: TranscodeKit): TaskKind {
@@ -92,7 +94,7 @@ export function secretOf(asset: { readonly createdByTokenName: string }): { asse
 
 /** Until when a task that begins now must have its turn, epoch ms. */
 export function deadlineOf({ clock }: TranscodeKit): number {
-  return clock.now() + transcodeLimits.wait;
+  return clock.now() + maxWait;
 }
 
 export const lateMessage = 'The transcode did not get its turn within a week.';
@@ -104,4 +106,10 @@ const converted = 0.97;
 
 function impossible(message: string): Fault {
   return new Fault('task.not_possible', { status: 409, message });
+}
+
+/** Why a film is not transcoded, as a sentence; undefined when it is. */
+export function problemOf(spec: VideoSpec): string | undefined {
+  const why = beyondConversion(spec);
+  return why === undefined ? undefined : `The asset cannot be transcoded: ${why}.`;
 }

@@ -10,9 +10,8 @@ import { json } from '../../core/http/operation.ts';
 import { type Assets, assets, transcodeTaskOf } from '../assets/contract.ts';
 import { taskSchema, tasks } from '../tasks/contract.ts';
 import { checkProfile, transcodeBody } from './body.ts';
-import { deadlineOf, lateMessage, secretOf } from './kind.ts';
+import { deadlineOf, lateMessage, problemOf, secretOf } from './kind.ts';
 import type { TranscodeKit } from './kit.ts';
-import { problemOf } from './source.ts';
 
 /** `POST /api/asset/:id/transcode`: an asset that is made of another, and the task that makes it. */
 export function routes(kit: TranscodeKit): AnyElysia {

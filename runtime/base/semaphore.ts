@@ -10,6 +10,14 @@ export class Semaphore {
     this.#waitingMost = limits.waiting;
   }
 
+  get running(): number {
+    return this.#running;
+  }
+
+  get waiting(): number {
+    return this.#waiting.size;
+  }
+
   /** Resolves when there is a place; the answer gives it back. `full`: too many wait. Throws the reason of an aborted signal. */
   async take(signal: AbortSignal): Promise<(() => void) | 'full'> {
     signal.throwIfAborted();

@@ -16,11 +16,11 @@ import { type NodePusher, nodePusher } from '../media/push/pusher.ts';
 import { rtmpPush } from '../media/push/rtmp-push.ts';
 import { srtPush } from '../media/push/srt/srt-push.ts';
 import { DiskRecorder } from '../media/recording/recorder.ts';
-import { transcodingLimits } from '../media/renditions/limits.ts';
+import { pixelsPerCore } from '../media/renditions/plan.ts';
 import { type NodeTranscoder, nodeTranscoder } from '../media/renditions/transcoder.ts';
 import { ffmpegStills } from '../media/stills/stills.ts';
+import { encoderOf } from '../media/transcode/command.ts';
 import { ffmpegConverter } from '../media/transcode/converter.ts';
-import { encoderOf } from '../media/transcode/encoder.ts';
 import type { ServiceFactories } from './services.ts';
 
 /** The services of this node as the config has them. None is made before it is asked for. */
@@ -52,11 +52,9 @@ export function servicesOf(
     stills: () =>
       ffmpegStills({
         ...{ clock, log, runner: ffmpeg },
-        limits: {
-          running: config.stills.running,
-          memory: bytes(config.stills.memory),
-          deadline: milliseconds(config.stills.deadline),
-        },
+        running: config.stills.running,
+        memory: bytes(config.stills.memory),
+        deadline: milliseconds(config.stills.deadline),
       }),
     media: () =>
       inProcessMedia({
@@ -131,17 +129,14 @@ function transcoderOf({ renditions, ffmpeg }: Config, context: FfmpegContext): N
   const ownPreset = encoder === 'libx264' ? 'veryfast' : undefined;
   return nodeTranscoder({
     ...{ clock, log, runner, random: Math.random, processes: ffmpeg.processes },
-    settings: { encoder, preset: renditions.preset ?? ownPreset, device, threads, niceness },
-    capacity:
-      capacity === undefined
-        ? availableParallelism() * transcodingLimits.pixelsPerCore
-        : capacity * 1_000_000,
-    limits: {
+    settings: {
+      ...{ encoder, preset: renditions.preset ?? ownPreset, device, threads, niceness },
       stall: milliseconds(renditions.stall),
       behind: milliseconds(renditions.behind),
       patience: milliseconds(renditions.patience),
       retryMost: milliseconds(renditions.retryMost),
     },
+    capacity: capacity === undefined ? availableParallelism() * pixelsPerCore : capacity * 1_000_000,
   });
 }
 

@@ -5,7 +5,6 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { RenditionProfile } from '../../core/ports/transcoder.ts';
 import { systemClock } from '../../runtime/drivers/clock/system.ts';
 import { ffmpegRunner } from '../../runtime/media/ffmpeg/runner.ts';
-import { transcodingLimits as limits } from '../../runtime/media/renditions/limits.ts';
 import { liveCommand } from '../../runtime/media/renditions/live-command.ts';
 import { planOf } from '../../runtime/media/renditions/plan.ts';
 import { run } from '../e2e/harness/film-tools.ts';
@@ -57,7 +56,7 @@ async function packetsOf(path: string, stream: number): Promise<Packet[]> {
 
 /** The renditions of the source, in a file. */
 async function encode(profiles: readonly RenditionProfile[], from?: number): Promise<string> {
-  const plan = planOf(video, { profiles, limits, counted: undefined });
+  const plan = planOf(video, { profiles, counted: undefined });
   if ('reason' in plan) throw new Error(plan.message);
   const pieces: Uint8Array[] = [];
   let onRoom = () => {};

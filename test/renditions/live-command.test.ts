@@ -1,7 +1,6 @@
 import { expect, it } from 'vitest';
 import type { RenditionProfile } from '../../core/ports/transcoder.ts';
 import { argumentsOf } from '../../runtime/media/ffmpeg/command.ts';
-import { transcodingLimits as limits } from '../../runtime/media/renditions/limits.ts';
 import { liveCommand } from '../../runtime/media/renditions/live-command.ts';
 import { type Plan, planOf } from '../../runtime/media/renditions/plan.ts';
 import { profile240, profile480, video720 } from '../kit/scripted-ladder.ts';
@@ -9,7 +8,7 @@ import { profile240, profile480, video720 } from '../kit/scripted-ladder.ts';
 const settings = { encoder: 'libx264', preset: 'veryfast', device: undefined, threads: 2 };
 
 function planned(profiles: readonly RenditionProfile[], video = video720, counted?: number): Plan {
-  const plan = planOf(video, { profiles, limits, counted });
+  const plan = planOf(video, { profiles, counted });
   if ('reason' in plan) throw new Error(plan.message);
   return plan;
 }

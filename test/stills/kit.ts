@@ -4,18 +4,21 @@ import { promisify } from 'node:util';
 import type { StillMedia, StillOrder, StillSource } from '../../core/ports/stills.ts';
 import { systemClock } from '../../runtime/drivers/clock/system.ts';
 import { ffmpegRunner } from '../../runtime/media/ffmpeg/runner.ts';
-import type { StillLimits } from '../../runtime/media/stills/limits.ts';
 import { ffmpegStills } from '../../runtime/media/stills/stills.ts';
 import { silentLog } from '../kit/silent-log.ts';
 
 const run = promisify(execFile);
 
 /** Stills with a real ffmpeg, or the program at `path`. */
-export function realStills(options: { path?: string; limits?: Partial<StillLimits> } = {}) {
+export function realStills(options: { path?: string; deadline?: number } = {}) {
   const clock = systemClock();
   const runner = ffmpegRunner({ clock, log: silentLog, ...(options.path && { path: options.path }) });
-  const { limits = {} } = options;
-  const stills = ffmpegStills({ clock, log: silentLog, runner, limits });
+  const { deadline = 10_000 } = options;
+  const stills = ffmpegStills({
+    ...{ clock, log: silentLog, runner, deadline },
+    running: 2,
+    memory: 64 << 20,
+  });
   return {
     stills,
     runner,

@@ -3,8 +3,7 @@ import type { LiveKeyFrame } from '../../core/ports/media.ts';
 import type { StillOrder } from '../../core/ports/stills.ts';
 import { findPictures, NoPicture } from '../../runtime/media/stills/found-pictures.ts';
 import { jpegSize } from '../../runtime/media/stills/jpeg-size.ts';
-import { type StillLimits, stillLimits } from '../../runtime/media/stills/limits.ts';
-import { ffmpegStills } from '../../runtime/media/stills/stills.ts';
+import { failureKept, ffmpegStills, maxWait } from '../../runtime/media/stills/stills.ts';
 import { Feed, play, sendHeaders } from '../hls/feed.ts';
 import { patient } from '../kit/patient.ts';
 import { scriptedFfmpeg } from '../kit/scripted-ffmpeg.ts';
@@ -15,12 +14,15 @@ import { jpeg, livePart, orderOf, pictureOf, sourceOf } from './media.ts';
 const { found } = await livePart();
 const source = sourceOf({ init: found.init.bytes, part: found.part });
 
+/** ms. */
+const deadline = 10_000;
+
 /** Stills whose processes the test plays. */
-function given(options: { limits?: Partial<StillLimits>; about?: 'missing'; refuses?: 'full' } = {}) {
-  const { limits = {}, about, refuses } = options;
+function given(options: { memory?: number; about?: 'missing'; refuses?: 'full' } = {}) {
+  const { memory = 64 << 20, about, refuses } = options;
   const clock = virtualClock({ start: Date.UTC(2026, 0, 1) });
   const runner = scriptedFfmpeg({ ...(about && { about }), ...(refuses && { refuses }) });
-  const stills = ffmpegStills({ clock, log: silentLog, runner, limits });
+  const stills = ffmpegStills({ clock, log: silentLog, runner, running: 2, deadline, memory });
   let opened = 0;
   const open = (version?: string) => () => {
     opened += 1;
@@ -113,7 +115,7 @@ describe('a still', () => {
     await all[0];
     await s.process(2);
     expect(s.runner.started.length).toBe(3);
-    await s.clock.advance(stillLimits.patience);
+    await s.clock.advance(maxWait);
     await s.settle();
     expect(await all[20]).toBe('still.busy');
     expect(s.stills.totals().kinds.live.refused).toBe(6 + 31);
@@ -142,11 +144,11 @@ describe('a still', () => {
     const late = s.asked(orderOf('a', { open: s.open() }));
     const process = await s.process(0);
     await s.settle();
-    await s.clock.advance(stillLimits.deadline);
+    await s.clock.advance(deadline);
     expect(process.calls).toContain('kill');
     await process.exit({ by: 'order', code: undefined, signal: 'SIGKILL' });
     expect(await late).toBe('still.failed');
-    await s.clock.advance(stillLimits.failureKept - 1);
+    await s.clock.advance(failureKept - 1);
     expect(await s.asked(orderOf('a', { open: s.open() }))).toBe('still.failed');
     expect(s.runner.started.length).toBe(1);
     await s.clock.advance(1);
@@ -164,7 +166,7 @@ describe('a still', () => {
     };
     const late = s.asked(orderOf('a', { open: () => pictureOf(hanging) }));
     await s.settle();
-    await s.clock.advance(stillLimits.deadline);
+    await s.clock.advance(deadline);
     expect(await late).toBe('still.failed');
     expect(s.stills.totals().running).toBe(0);
   });
@@ -241,7 +243,7 @@ describe('a still', () => {
   });
 
   it('is kept within its memory', async () => {
-    const s = given({ limits: { memory: 3000, perSource: 100 } });
+    const s = given({ memory: 3000 });
     for (let row = 0; row < 10; row += 1) {
       const made = s.asked(orderOf(`k${row}`, { open: s.open() }));
       await s.draws(row, 'x'.repeat(900));
@@ -254,7 +256,6 @@ describe('a still', () => {
 });
 
 describe('the picture of a time', () => {
-  const limits = stillLimits;
   const { signal } = new AbortController();
 
   it('is the one that is shown then, with B-frames and at the ends too', async () => {
@@ -262,19 +263,13 @@ describe('the picture of a time', () => {
     const cts = (index: number) => (index % 3 === 1 ? 100 : index % 3 === 0 ? 33 : 0);
     const { feed, found: newest } = await livePart({ seconds: 2.5, cts });
     const [part] = [newest.part];
-    const all = await findPictures(sourceOf({ init: newest.init.bytes, part }, { at: 1e9 }), {
-      limits,
-      signal,
-    });
+    const all = await findPictures(sourceOf({ init: newest.init.bytes, part }, { at: 1e9 }), { signal });
     const shown = all.pictures.map(({ pts }) => pts);
     expect(all.wanted).toBe(Math.max(...shown));
     const ticks = all.init.track.timescale;
     const first = Math.min(...shown);
     for (const at of [0, 0.02, 0.05, 0.1, 0.2]) {
-      const picked = await findPictures(sourceOf({ init: newest.init.bytes, part }, { at }), {
-        limits,
-        signal,
-      });
+      const picked = await findPictures(sourceOf({ init: newest.init.bytes, part }, { at }), { signal });
       const due = Math.max(...shown.filter((pts) => pts <= first + (at + 0.001) * ticks));
       expect([at, picked.wanted]).toEqual([at, due]);
       // Nothing that is decoded behind it is read.
@@ -295,7 +290,7 @@ describe('the picture of a time', () => {
         row % 2 ? {} : { at: (row % 5) / 10 },
       );
       try {
-        const { pictures, bytes } = await findPictures(source, { limits, signal });
+        const { pictures, bytes } = await findPictures(source, { signal });
         for (const { at, size } of pictures) expect(at >= 0 && at + size <= bytes.length).toBe(true);
       } catch (error) {
         expect(error).toBeInstanceOf(NoPicture);
@@ -306,13 +301,23 @@ describe('the picture of a time', () => {
   });
 
   it('is not read for beyond its bounds', async () => {
-    const few = { ...limits, inputBytes: 1000, keyFrame: 1000 };
+    const part = Buffer.from(await found.part.bytes());
+    const run = part.indexOf('trun');
+    const size = 64 << 20;
+    // The first picture claims 33 MiB, in data that is long enough for it.
+    part.writeUInt32BE(33 << 20, run + 20);
+    part.writeUInt32BE(size - part.readUInt32BE(0), part.readUInt32BE(0));
     for (const at of [undefined, 0.2]) {
-      const one = sourceOf({ init: found.init.bytes, part: found.part }, at === undefined ? {} : { at });
-      await expect(findPictures(one, { limits: few, signal })).rejects.toThrow('More than 1000 bytes');
+      const claiming = {
+        ...sourceOf({ init: found.init.bytes, part: new Blob([part]) }, at === undefined ? {} : { at }),
+        open: () => ({
+          size,
+          read: async ({ from, to }: { from: number; to: number }) =>
+            Buffer.concat([part, Buffer.alloc(to)]).subarray(from, to),
+        }),
+      };
+      await expect(findPictures(claiming, { signal })).rejects.toThrow(/More than \d+ bytes/);
     }
-    const small = { ...limits, sourcePixels: 640 * 360 - 1 };
-    await expect(findPictures(source, { limits: small, signal })).rejects.toThrow('230400 pixels');
   });
 });
 

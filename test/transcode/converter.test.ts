@@ -339,9 +339,9 @@ it.each<[Partial<FfmpegEnd>, string, RegExp]>([
   ],
   [{ code: 1, errors: "Stream map '0:V:0' matches no streams." }, 'conversion.refused', /has no video/],
   [{ code: 1, errors: 'Invalid data found' }, 'conversion.refused', /cannot read it/],
-  [{ code: undefined, signal: 'SIGSEGV' }, 'conversion.refused', /broke down/],
+  [{ code: undefined, signal: 'SIGSEGV' }, 'conversion.refused', /crashed/],
   [{ code: undefined, signal: 'SIGKILL' }, 'conversion.unavailable', /was killed/],
-  [{ code: 1, errors: "Unknown encoder 'libx264'" }, 'conversion.unavailable', /has not the encoder/],
+  [{ code: 1, errors: "Unknown encoder 'libx264'" }, 'conversion.unavailable', /cannot use the encoder/],
   [{ code: 0 }, 'conversion.refused', /no pictures/],
 ])('an end of %j is told as %s', async (end, code, message) => {
   const { transcode, started } = studio();

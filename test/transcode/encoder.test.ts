@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { encoderOf } from '../../runtime/media/transcode/encoder.ts';
+import { encoderOf } from '../../runtime/media/transcode/command.ts';
 
 it.each([
   [{ encoder: 'libx264' }, { encoder: 'libx264', preset: 'veryfast' }],

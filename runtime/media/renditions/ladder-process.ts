@@ -1,11 +1,15 @@
 import type { Clock } from '../../../core/ports/clock.ts';
 import type { TranscodeTrouble } from '../../../core/ports/transcoder.ts';
 import type { FfmpegCommand } from '../ffmpeg/command.ts';
+import { Feeder } from '../ffmpeg/feeder.ts';
 import type { FfmpegEnd, FfmpegProcess } from '../ffmpeg/process.ts';
 import type { FfmpegRefusal, FfmpegRunner } from '../ffmpeg/runner.ts';
-import { LadderBroken, LadderFull, LadderLost, type LadderRun } from './ladder.ts';
-import { PictureRate } from './picture-rate.ts';
+import { type FedPictures, LadderBroken, LadderFull, LadderLost, type LadderRun } from './ladder.ts';
+import { maxFrameRate } from './plan.ts';
 import { noMemory, stallTrouble, tooSlow, unexpected, unreadable } from './troubles.ts';
+
+/** ms that a process may take for what it was given last, when nothing more comes. */
+const tailTimeout = 10_000;
 
 /**
  * How a process ended. `whole`: all was fed and all came out. `stopped`: by `stop` without a trouble. `refused`: there was none.
@@ -25,10 +29,6 @@ export interface LadderProcessOptions {
   readonly niceness: number;
   /** How long it may give no picture for what it was given, ms. */
   readonly stall: number;
-  /** How long it may take for what is left when nothing more is fed, ms. */
-  readonly tail: number;
-  /** Most pictures a second that a source may have. */
-  readonly frameRate: number;
 }
 
 /**
@@ -39,12 +39,12 @@ export class LadderProcess {
   readonly ended: Promise<ProcessEnd>;
   readonly #run: LadderRun;
   readonly #options: LadderProcessOptions;
-  readonly #rate: PictureRate;
+  readonly #rate = new PictureRate();
+  readonly #feeder = new Feeder();
   /** Aborted when nothing more is fed. */
   readonly #over = new AbortController();
   #child: FfmpegProcess | undefined;
   #isFed = false;
-  #onRoom = () => {};
   /** Since when it owes a picture for what it was given, epoch ms. */
   #owesSince: number | undefined;
   #pictures = 0;
@@ -53,7 +53,6 @@ export class LadderProcess {
   constructor(run: LadderRun, options: LadderProcessOptions) {
     this.#run = run;
     this.#options = options;
-    this.#rate = new PictureRate(options.frameRate);
     this.ended = this.#live();
   }
 
@@ -75,7 +74,7 @@ export class LadderProcess {
   stop(trouble?: TranscodeTrouble, error?: unknown): void {
     this.#verdict ??= trouble ? { by: 'us', trouble, error } : { by: 'stopped' };
     this.#over.abort();
-    this.#onRoom();
+    this.#feeder.stop();
     this.#child?.kill();
   }
 
@@ -95,7 +94,7 @@ export class LadderProcess {
     const child = await runner.start({
       ...{ command, niceness },
       isWanted: () => this.#verdict === undefined,
-      handlers: { onOutput: (bytes) => this.#take(bytes), onDrain: () => this.#onRoom() },
+      handlers: { onOutput: (bytes) => this.#take(bytes), onDrain: this.#feeder.onDrain },
     });
     if (!child.ok) return this.#verdict ?? { by: 'refused', refusal: child };
     this.#child = child;
@@ -103,7 +102,7 @@ export class LadderProcess {
     const fed = this.#feed(child);
     const end = await child.ended;
     this.#over.abort();
-    this.#onRoom();
+    this.#feeder.stop();
     await fed;
     if (this.#verdict) return this.#verdict;
     return this.#isFed && end.code === 0 ? { by: 'whole' } : { by: 'itself', end };
@@ -119,23 +118,13 @@ export class LadderProcess {
           // Of sound alone it gives nothing.
           this.#owesSince ??= this.#options.clock.now();
         }
-        await this.#write(child, bytes);
+        await this.#feeder.write(child, bytes);
       }
       if (signal.aborted) return;
       this.#isFed = true;
-      child.end({ within: this.#options.tail });
+      child.end({ within: tailTimeout });
     } catch (error) {
       this.#failed(error);
-    }
-  }
-
-  async #write(child: FfmpegProcess, piece: Uint8Array): Promise<void> {
-    for (let at = 0; ; ) {
-      at += child.write(piece.subarray(at));
-      if (at >= piece.length || this.#over.signal.aborted) return;
-      await new Promise<void>((resolve) => {
-        this.#onRoom = resolve;
-      });
     }
   }
 
@@ -153,5 +142,29 @@ export class LadderProcess {
     else if (error instanceof LadderFull) this.stop(noMemory);
     else if (error instanceof LadderBroken) this.stop(unreadable, error.message);
     else this.stop(unexpected, error);
+  }
+}
+
+/** Counts pictures in each second of their timeline: the frame rate that an encoder claims may be wrong. */
+class PictureRate {
+  /** Where the second that is being counted begins; undefined: at the next picture. */
+  #since: number | undefined;
+  #count = 0;
+  #last: number | undefined;
+
+  count({ count, start, end }: FedPictures): void {
+    this.#since ??= start;
+    this.#count += count;
+    const seconds = end - this.#since;
+    if (seconds < 1) return;
+    this.#last = this.#count / seconds;
+    this.#since = end;
+    this.#count = 0;
+  }
+
+  /** Pictures a second, undefined before a whole second. A second in progress counts once it has more. */
+  get value(): number | undefined {
+    if (this.#last === undefined) return this.#count > maxFrameRate ? this.#count : undefined;
+    return Math.max(this.#last, this.#count);
   }
 }

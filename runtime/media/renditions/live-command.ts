@@ -1,9 +1,7 @@
 import type { FfmpegCommand, FfmpegOptions } from '../ffmpeg/command.ts';
 import { type H264Settings, h264Options, thinning } from '../ffmpeg/h264.ts';
 import type { LadderRun } from './ladder.ts';
-import { transcodingLimits } from './limits.ts';
-import type { Plan, PlannedRendition } from './plan.ts';
-import { renditionRate } from './rendition-rate.ts';
+import { maxPicture, type Plan, type PlannedRendition, renditionRate } from './plan.ts';
 
 export interface EncodingSettings extends H264Settings {
   /** Where the hardware is, for encoders that need to know: `/dev/dri/renderD128`. */
@@ -36,7 +34,7 @@ export function liveCommand(
         ...(encoder.endsWith('_vaapi') && { vaapi_device: device ?? firstDevice }),
         copyts: true,
         // A stream may hold other parameter sets than its header.
-        max_pixels: transcodingLimits.picture,
+        max_pixels: maxPicture,
         threads: decoderThreads,
         // Otherwise it waits for a second of media.
         analyzeduration: 0,

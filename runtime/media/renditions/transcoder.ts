@@ -5,9 +5,12 @@ import type { TranscodeReason, Transcoder } from '../../../core/ports/transcoder
 import type { FfmpegRunner } from '../ffmpeg/runner.ts';
 import { Capacity } from './capacity.ts';
 import type { RenditionMaker } from './ladder.ts';
-import { type TranscodingLimits, transcodingLimits } from './limits.ts';
-import type { EncodingSettings } from './live-command.ts';
-import { Transcoding, type TranscodingHost } from './transcoding.ts';
+import { Transcoding, type TranscodingHost, type TranscodingSettings } from './transcoding.ts';
+
+/** Share of `ffmpeg.processes` for renditions, so that stills, pushes over SRT and conversions find some. */
+const processShare = 0.75;
+/** How often the deadlines of all renditions are checked, ms. */
+const checkEvery = 250;
 
 export interface NodeTranscoderOptions {
   readonly clock: Clock;
@@ -15,15 +18,11 @@ export interface NodeTranscoderOptions {
   readonly runner: Pick<FfmpegRunner, 'start'>;
   /** From 0 to below 1, so that not all that broke at one moment come back at one. */
   readonly random: () => number;
-  readonly settings: EncodingSettings & {
-    /** 0..19: how much less urgent than the server encoding is. */
-    readonly niceness: number;
-  };
+  readonly settings: TranscodingSettings;
   /** Pixels a second of all renditions together, with what decoding counts as. */
   readonly capacity: number;
   /** Processes of ffmpeg that the node may run, for whatever they are. */
   readonly processes: number;
-  readonly limits?: Partial<TranscodingLimits>;
 }
 
 /** The transcoder of a node, and what its media hands to it. */
@@ -36,10 +35,9 @@ export interface NodeTranscoder extends Transcoder, RenditionMaker {
 export function nodeTranscoder(options: NodeTranscoderOptions): NodeTranscoder {
   const { clock, log, runner, random, settings } = options;
   const ladders = new Set<Transcoding>();
-  const limits: TranscodingLimits = { ...transcodingLimits, ...options.limits };
   const capacity = new Capacity({
     limit: options.capacity,
-    processes: Math.max(1, Math.floor(options.processes * limits.processShare)),
+    processes: Math.max(1, Math.floor(options.processes * processShare)),
   });
   const troubles: Partial<Record<TranscodeReason, number>> = {};
   let pictures = 0;
@@ -48,7 +46,7 @@ export function nodeTranscoder(options: NodeTranscoderOptions): NodeTranscoder {
   let stopLooking: (() => void) | undefined;
 
   const host: TranscodingHost = {
-    ...{ clock, log, runner, random, settings, capacity, limits },
+    ...{ clock, log, runner, random, settings, capacity },
     onRestart() {
       restarts += 1;
     },
@@ -70,7 +68,7 @@ export function nodeTranscoder(options: NodeTranscoderOptions): NodeTranscoder {
     const work = () => {
       for (const one of ladders) one.look();
     };
-    stopLooking ??= every(host.limits.look, { clock, work });
+    stopLooking ??= every(checkEvery, { clock, work });
   };
 
   return {

@@ -8,7 +8,6 @@ import type { FfmpegRunner } from '../ffmpeg/runner.ts';
 import type { Capacity } from './capacity.ts';
 import type { Ladder, LadderRun } from './ladder.ts';
 import { LadderProcess, type ProcessEnd } from './ladder-process.ts';
-import type { TranscodingLimits } from './limits.ts';
 import { type EncodingSettings, liveCommand } from './live-command.ts';
 import { type Plan, planOf } from './plan.ts';
 import {
@@ -20,14 +19,42 @@ import {
   unexpected,
 } from './troubles.ts';
 
+/** A late process that gains so much is catching up: patience begins again. ms */
+const catchUp = 1000;
+/** First wait after renditions that were too slow, ms: the machine may get rid of other work. */
+const slowPause = 15_000;
+/** First wait after a process that ended by itself, ms; doubled each time. */
+const retryFirst = 250;
+/** A process that ran so long resets the waits, ms. */
+const steady = 30_000;
+/** Longest wait through which a broadcast keeps its capacity, ms. */
+const keptThrough = 5000;
+/** ms for which viewers must have had all renditions again before the trouble counts as over. */
+const calmAfter = 3000;
+/** ms until refused renditions are tried again, unless capacity frees: ffmpeg may be installed, the source may change. */
+const lookAgain = 10_000;
+
+/** From the section `renditions` of the config; durations in ms. */
+export interface TranscodingSettings extends EncodingSettings {
+  /** 0..19: how much less urgent than the server encoding is. */
+  readonly niceness: number;
+  /** How long a process may give no picture for what it was given. */
+  readonly stall: number;
+  /** How far behind the source a process still keeps up. */
+  readonly behind: number;
+  /** How long it may be so late without gaining a second. */
+  readonly patience: number;
+  /** Longest wait before a process is started again. */
+  readonly retryMost: number;
+}
+
 /** What all ladders of a node share. */
 export interface TranscodingHost {
   readonly clock: Clock;
   readonly log: Log;
   readonly runner: Pick<FfmpegRunner, 'start'>;
   readonly random: () => number;
-  readonly limits: TranscodingLimits;
-  readonly settings: EncodingSettings & { readonly niceness: number };
+  readonly settings: TranscodingSettings;
   readonly capacity: Capacity;
   /** A process is started after another one of the same ladder did not do. */
   onRestart(): void;
@@ -80,9 +107,9 @@ export class Transcoding {
   constructor(ladder: Ladder, host: TranscodingHost) {
     this.#ladder = ladder;
     this.#host = host;
-    const { random, limits } = host;
-    this.#backoff = new Backoff({ first: limits.retryFirst, most: limits.retryMost, random });
-    this.#slowBackoff = new Backoff({ first: limits.slowPause, most: 8 * limits.slowPause, random });
+    const { random, settings } = host;
+    this.#backoff = new Backoff({ first: retryFirst, most: settings.retryMost, random });
+    this.#slowBackoff = new Backoff({ first: slowPause, most: 8 * slowPause, random });
     this.ended = this.#live();
   }
 
@@ -109,17 +136,17 @@ export class Transcoding {
   look(): void {
     const [process, run] = [this.#process, this.#run];
     if (process === undefined || run === undefined) return;
-    const { clock, limits } = this.#host;
+    const { clock, settings } = this.#host;
     const now = clock.now();
     process.look(now);
     this.#countPictures();
     this.#lookAtSource(process, run);
     if (run.pictures === 0) return;
     const { lag } = this.#ladder;
-    if (lag > limits.behind) {
+    if (lag > settings.behind) {
       this.#state = 'behind';
-      if (this.#late === undefined || lag <= this.#late.lag - limits.gain) this.#late = { since: now, lag };
-      else if (now - this.#late.since > limits.patience) process.stop(tooSlow);
+      if (this.#late === undefined || lag <= this.#late.lag - catchUp) this.#late = { since: now, lag };
+      else if (now - this.#late.since > settings.patience) process.stop(tooSlow);
       return;
     }
     this.#late = undefined;
@@ -127,7 +154,7 @@ export class Transcoding {
     // Over is what was wrong when viewers have had all of them for a while: who looks once a second hears of every break.
     if (!this.#ladder.profiles.every((_, index) => this.#ladder.isListed(index))) this.#backSince = undefined;
     else this.#backSince ??= now;
-    if (this.#backSince !== undefined && now - this.#backSince >= limits.calm) this.#calm();
+    if (this.#backSince !== undefined && now - this.#backSince >= calmAfter) this.#calm();
   }
 
   #calm(): void {
@@ -161,8 +188,8 @@ export class Transcoding {
 
   /** Waits for media. Who waits for long, such as for an encoder to come back, has no part of the capacity. */
   async #next(signal: AbortSignal): Promise<LadderRun | undefined> {
-    const { clock, limits, capacity } = this.#host;
-    const cancel = clock.at(clock.now() + limits.keptThrough, () => capacity.give(this));
+    const { clock, capacity } = this.#host;
+    const cancel = clock.at(clock.now() + keptThrough, () => capacity.give(this));
     try {
       return await this.#ladder.next(signal);
     } finally {
@@ -172,8 +199,8 @@ export class Transcoding {
 
   /** One run, as far as it goes. Undefined: it is followed by the next at once. */
   async #make(run: LadderRun): Promise<Setback | undefined> {
-    const { clock, runner, limits, settings } = this.#host;
-    const plan = planOf(run.video, { profiles: this.#ladder.profiles, limits, counted: this.#counted });
+    const { clock, runner, settings } = this.#host;
+    const plan = planOf(run.video, { profiles: this.#ladder.profiles, counted: this.#counted });
     // What was counted is of the source before; another one is given the chance to be counted.
     this.#counted = undefined;
     const refusal = 'reason' in plan ? plan : this.#takeCapacity(plan);
@@ -182,13 +209,10 @@ export class Transcoding {
       const setback = this.#refused(refusal as TranscodeTrouble);
       return { ...setback, awaitsRoom: !('reason' in plan) };
     }
-    const intervals = plan.renditions.map(({ rate }) => (rate ? (1000 * rate.fpsDen) / rate.fps : 0));
     const process = new LadderProcess(run, {
       ...{ clock, runner, niceness: settings.niceness },
       command: liveCommand(run, { plan, settings }),
-      stall: limits.stall + Math.min(...intervals),
-      tail: limits.tail,
-      frameRate: limits.frameRate,
+      stall: settings.stall,
     });
     this.#state = 'starting';
     this.#retryAt = this.#late = this.#backSince = undefined;
@@ -203,12 +227,12 @@ export class Transcoding {
   }
 
   #setbackOf(end: ProcessEnd): Setback | undefined {
-    const { clock, log, limits, settings } = this.#host;
+    const { clock, log, settings } = this.#host;
     if (end.by === 'refused') {
       const trouble = refusalTrouble(end.refusal);
       return trouble.reason === 'broken' ? this.#broken(trouble) : this.#refused(trouble);
     }
-    if (clock.now() - this.#startedAt >= limits.steady) {
+    if (clock.now() - this.#startedAt >= steady) {
       this.#backoff.reset();
       this.#slowBackoff.reset();
       if (end.by === 'whole') return undefined;
@@ -231,16 +255,16 @@ export class Transcoding {
   }
 
   #refused(trouble: TranscodeTrouble): Setback {
-    return { trouble, state: 'refused', wait: this.#host.limits.lookAgain };
+    return { trouble, state: 'refused', wait: lookAgain };
   }
 
   /** Waits for the next attempt. */
   async #sitOut({ trouble, state, wait, end, awaitsRoom = false }: Setback): Promise<void> {
-    const { clock, limits, capacity } = this.#host;
+    const { clock, capacity } = this.#host;
     const { signal } = this.#stop;
     this.#state = state;
     if (trouble) this.#told(trouble, { state, end });
-    if (state === 'refused' || wait > limits.keptThrough) capacity.give(this);
+    if (state === 'refused' || wait > keptThrough) capacity.give(this);
     const due = clock.now() + wait;
     if (trouble) this.#retryAt = due;
     const waiting = new AbortController();
@@ -284,8 +308,7 @@ export class Transcoding {
   #lookAtSource(process: LadderProcess, run: LadderRun): void {
     const rate = process.sourceRate;
     if (rate === undefined || this.#plan === undefined) return;
-    const { limits } = this.#host;
-    const now = planOf(run.video, { profiles: this.#ladder.profiles, limits, counted: rate });
+    const now = planOf(run.video, { profiles: this.#ladder.profiles, counted: rate });
     if ('reason' in now) this.#counted = rate;
     else if (now.pixelRate <= this.#plan.pixelRate * TOLERANCE) return;
     const trouble = 'reason' in now ? now : this.#takeCapacity(now);

@@ -1,4 +1,5 @@
 import type { TranscodeReason, TranscodeTrouble } from '../../../core/ports/transcoder.ts';
+import { causeOf } from '../ffmpeg/end-cause.ts';
 import type { FfmpegEnd } from '../ffmpeg/process.ts';
 import type { FfmpegRefusal } from '../ffmpeg/runner.ts';
 import type { Plan } from './plan.ts';
@@ -15,18 +16,11 @@ export function refusalTrouble({ reason }: FfmpegRefusal): TranscodeTrouble {
   return trouble('broken', 'ffmpeg could not be started.');
 }
 
-/**
- * What ended ffmpeg before its input was over, from what it said (ffmpeg 5.1 to 8: ffmpeg_dec.c, ffmpeg_enc.c, ffmpeg_hw.c and what they
- * were before). Known signs become words of ours: the text repeats what others wrote.
- */
-export function endTrouble({ errors }: FfmpegEnd, { encoder }: { encoder: string }): TranscodeTrouble {
-  if (/decoder[^\n]*not found|no decoder|unknown decoder|unsupported codec/i.test(errors))
-    return trouble('source', 'The ffmpeg of this server cannot decode its video.');
-  const isEncoder =
-    /unknown encoder|while opening encoder|error (initiali[sz]ing|opening) (the )?(output stream|encoder)/i;
-  const isDevice =
-    /device creation failed|no device available|cannot load lib|failed to set value[^\n]*device/i;
-  if (isEncoder.test(errors) || isDevice.test(errors))
+/** What ended ffmpeg before its input was over. */
+export function endTrouble(end: FfmpegEnd, { encoder }: { encoder: string }): TranscodeTrouble {
+  const cause = causeOf(end);
+  if (cause === 'decoder') return trouble('source', 'The ffmpeg of this server cannot decode its video.');
+  if (cause === 'encoder' || cause === 'output')
     return trouble(
       'encoder',
       `The ffmpeg of this server cannot encode with ${encoder} (renditions.encoder).`,

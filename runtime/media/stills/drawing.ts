@@ -1,4 +1,5 @@
 import type { FfmpegOptions } from '../ffmpeg/command.ts';
+import { Feeder } from '../ffmpeg/feeder.ts';
 import type { FfmpegRunner } from '../ffmpeg/runner.ts';
 import {
   CTS,
@@ -11,8 +12,14 @@ import {
   SYNC,
   writeFragment,
 } from '../mp4/fragment.ts';
-import type { FoundPictures } from './found-pictures.ts';
-import type { StillLimits } from './limits.ts';
+import { type FoundPictures, maxSourcePixels } from './found-pictures.ts';
+
+/** Bytes of one JPEG, or of the JPEGs of one process. */
+const maxOutputBytes = 8 * 1_048_576;
+/** JPEG quality as ffmpeg counts it (`-q:v`): 2 is best, 31 worst. */
+const quality = 4;
+/** How much less urgent than the server it is. */
+const niceness = 10;
 
 /** One process of ffmpeg: what it reads, and what it makes of that. */
 export interface Drawing {
@@ -35,7 +42,6 @@ export type Drawn =
 
 interface DrawOptions {
   readonly runner: FfmpegRunner;
-  readonly limits: StillLimits;
   /** Aborted: the process is killed (`late`). */
   readonly signal: AbortSignal;
   /** ms that it may take in all; whoever aborts the signal does so earlier. */
@@ -47,11 +53,11 @@ interface DrawOptions {
  * is thrown.
  */
 export async function draw(drawing: Drawing, options: DrawOptions): Promise<Drawn> {
-  const { runner, limits, signal, deadline } = options;
+  const { runner, signal, deadline } = options;
+  const feeder = new Feeder();
   const taken: Uint8Array[] = [];
   let size = 0;
   let isTooMuch = false;
-  let drained = Promise.withResolvers<void>();
   let kill = () => {};
   const started = await runner.start({
     command: {
@@ -60,7 +66,7 @@ export async function draw(drawing: Drawing, options: DrawOptions): Promise<Draw
         // One picture or single key frames: threads would only cost memory.
         options: {
           threads: 1,
-          max_pixels: limits.sourcePixels,
+          max_pixels: maxSourcePixels,
           an: true,
           sn: true,
           dn: true,
@@ -76,22 +82,22 @@ export async function draw(drawing: Drawing, options: DrawOptions): Promise<Draw
           vf: drawing.filter,
           'frames:v': drawing.pictures,
           'c:v': 'mjpeg',
-          'q:v': limits.quality,
+          'q:v': quality,
           map_metadata: -1,
         },
       },
     },
-    niceness: limits.niceness,
+    niceness,
     deadline,
     isWanted: () => !signal.aborted,
     handlers: {
       onOutput(bytes) {
         size += bytes.length;
-        isTooMuch = size > limits.outputBytes;
+        isTooMuch = size > maxOutputBytes;
         if (isTooMuch) kill();
         else taken.push(bytes.slice());
       },
-      onDrain: () => drained.resolve(),
+      onDrain: feeder.onDrain,
     },
   });
   if (!started.ok) {
@@ -102,11 +108,11 @@ export async function draw(drawing: Drawing, options: DrawOptions): Promise<Draw
       errors: started.reason,
     };
   }
-  let isGone = false;
   kill = () => started.kill();
+  let isGone = false;
   const ended = started.ended.then((end) => {
     isGone = true;
-    drained.resolve();
+    feeder.stop();
     return end;
   });
   const leave = () => kill();
@@ -114,12 +120,7 @@ export async function draw(drawing: Drawing, options: DrawOptions): Promise<Draw
   try {
     if (signal.aborted) kill();
     for await (const bytes of drawing.media) {
-      for (let at = 0; at < bytes.length && !isGone; ) {
-        at += started.write(bytes.subarray(at));
-        if (at >= bytes.length) break;
-        await drained.promise;
-        drained = Promise.withResolvers();
-      }
+      await feeder.write(started, bytes);
       if (isGone) break;
     }
     started.end({ within: deadline });

@@ -1,8 +1,38 @@
 import type { StillBytes, StillSource } from '../../../core/ports/stills.ts';
 import { MDAT, MOOF } from '../mp4/fragment-boxes.ts';
+import { DTS, FragmentSamples, OFFSET, PTS, SIZE, STRIDE, SYNC, TRACK } from '../mp4/fragment-samples.ts';
 import { type InitTrack, readInit } from '../recording/file/read-init.ts';
-import { type FragmentPicture, type FragmentPictures, fragmentPictures } from './fragment-pictures.ts';
-import type { StillLimits } from './limits.ts';
+
+/** Largest picture that a still is made of, pixels. */
+export const maxSourcePixels = 8192 * 4352;
+/** Bytes read of a segment to come to one picture, and of one key frame. */
+const maxInputBytes = 32 * 1_048_576;
+const maxKeyFrameBytes = 16 * 1_048_576;
+/** Bytes of an init segment, and of the `moof` box of a fragment. */
+const maxInitBytes = 65_536;
+const maxHeadBytes = 1_048_576;
+const maxFragments = 1000;
+/** A segment lasts seconds: a row takes 4 bytes of the box at least. */
+const maxSamples = maxHeadBytes / 4;
+/** Bytes read at once to find the first key frame: usually all of the index. */
+const readAhead = 32_768;
+
+/** A picture of a fragment. Times in ticks of its track. */
+interface FragmentPicture {
+  /** Place of its bytes. */
+  readonly at: number;
+  readonly size: number;
+  readonly dts: number;
+  readonly pts: number;
+  readonly isSync: boolean;
+}
+
+interface FragmentPictures {
+  /** In the order of decoding. */
+  readonly pictures: readonly FragmentPicture[];
+  /** Where the sound begins, seconds; undefined: there is none. */
+  readonly soundStart: number | undefined;
+}
 
 /** What a decoder needs for one picture. */
 export interface FoundPictures {
@@ -26,30 +56,29 @@ const rounding = 0.001;
  */
 export async function findPictures(
   source: StillSource,
-  { limits, signal }: { limits: StillLimits; signal: AbortSignal },
+  { signal }: { signal: AbortSignal },
 ): Promise<FoundPictures> {
   const bytes = await source.init.read(signal);
-  const tracks = bytes.length > limits.initBytes ? undefined : readInit(bytes);
+  const tracks = bytes.length > maxInitBytes ? undefined : readInit(bytes);
   const video = tracks?.filter(({ isVideo }) => isVideo) ?? [];
   if (!tracks || video.length !== 1)
     throw new NoPicture(tracks ? 'It has no video.' : 'It is damaged: no picture can be found in it.');
   const [track] = video;
   const pixels = sideAt(track, 32) * sideAt(track, 34);
-  if (pixels > limits.sourcePixels)
+  if (pixels > maxSourcePixels)
     throw new NoPicture(
-      `Its picture has ${pixels} pixels; no still is made of more than ${limits.sourcePixels}.`,
+      `Its picture has ${pixels} pixels; no still is made of more than ${maxSourcePixels}.`,
     );
   const init = { id: source.init.id, bytes, track };
   const segment = await source.open(signal);
-  const window = new ReadWindow(segment, { limits, signal });
+  const window = new ReadWindow(segment, signal);
   const all: FragmentPicture[] = [];
   let lead = 0;
   let at = 0;
   for (let count = 0; at < segment.size; count += 1) {
-    if (count >= limits.fragments) throw new NoPicture('Its segment has too many fragments.');
-    const { moof, end } = await fragmentAt(window, { at, size: segment.size, limits });
+    if (count >= maxFragments) throw new NoPicture('Its segment has too many fragments.');
+    const { moof, end } = await fragmentAt(window, { at, size: segment.size });
     const found = fragmentPictures(moof, tracks);
-    if (!found) throw damaged();
     if (count === 0) lead = leadOf(found, { source, timescale: track.timescale });
     for (const picture of found.pictures) all.push({ ...picture, at: at + picture.at });
     at = end;
@@ -60,7 +89,7 @@ export async function findPictures(
   const [{ dts: start }] = chosen.pictures;
   const from = Math.min(...chosen.pictures.map((picture) => picture.at));
   const to = Math.max(...chosen.pictures.map((picture) => picture.at + picture.size));
-  const most = source.at === undefined ? limits.keyFrame : limits.inputBytes;
+  const most = source.at === undefined ? maxKeyFrameBytes : maxInputBytes;
   if (to > segment.size) throw damaged();
   if (to - from > most) throw new NoPicture(`More than ${most} bytes must be read to come to that picture.`);
   const pictures = chosen.pictures.map((picture) => ({
@@ -70,6 +99,30 @@ export async function findPictures(
     pts: picture.pts - start,
   }));
   return { init, pictures, bytes: await window.bytes(from, to), wanted: chosen.wanted.pts - start };
+}
+
+/** The pictures of the fragment with this `moof`, by the one video track of `tracks`. Throws NoPicture. */
+function fragmentPictures(moof: Uint8Array, tracks: readonly InitTrack[]): FragmentPictures {
+  const view = new DataView(moof.buffer, moof.byteOffset, moof.length);
+  const samples = new FragmentSamples({ most: maxSamples });
+  const trackOf = (id: number) => tracks.find((track) => track.id === id);
+  try {
+    samples.read(view, moof.length, (id) => trackOf(id) && { duration: 0, size: 0, flags: 0 });
+  } catch (error) {
+    if (error instanceof RangeError) throw damaged();
+    throw error;
+  }
+  const pictures: FragmentPicture[] = [];
+  let soundStart: number | undefined;
+  for (let row = 0; row < samples.count * STRIDE; row += STRIDE) {
+    const [id, dts, pts, at, size, sync] = [TRACK, DTS, PTS, OFFSET, SIZE, SYNC].map(
+      (column) => samples.table[row + column],
+    );
+    const track = trackOf(id);
+    if (track?.isVideo) pictures.push({ at, size, dts, pts, isSync: sync === 1 });
+    else if (track) soundStart ??= dts / track.timescale;
+  }
+  return { pictures, soundStart };
 }
 
 /** Seconds by which the sound begins before the pictures, if that counts. */
@@ -135,11 +188,11 @@ function dueOf(
 /** The `moof` at a place of the segment, and where the `mdat` behind it ends. */
 async function fragmentAt(
   window: ReadWindow,
-  { at, size, limits }: { at: number; size: number; limits: StillLimits },
+  { at, size }: { at: number; size: number },
 ): Promise<{ moof: Uint8Array; end: number }> {
   const head = await window.bytes(at, at + 8);
   const length = sizeOf(head, 0);
-  if (typeOf(head) !== MOOF || length < 16 || length > limits.indexBytes || at + length + 8 > size)
+  if (typeOf(head) !== MOOF || length < 16 || length > maxHeadBytes || at + length + 8 > size)
     throw damaged();
   const bytes = await window.bytes(at, at + length + 8);
   const end = at + length + sizeOf(bytes, length);
@@ -163,20 +216,18 @@ function damaged(): NoPicture {
 class ReadWindow {
   readonly #source: StillBytes;
   readonly #signal: AbortSignal;
-  readonly #ahead: number;
   #at = 0;
   #bytes: Uint8Array = new Uint8Array(0);
 
-  constructor(source: StillBytes, { limits, signal }: { limits: StillLimits; signal: AbortSignal }) {
+  constructor(source: StillBytes, signal: AbortSignal) {
     this.#source = source;
     this.#signal = signal;
-    this.#ahead = limits.readAhead;
   }
 
   /** Throws NoPicture where the segment is shorter. */
   async bytes(from: number, to: number): Promise<Uint8Array> {
     if (from < this.#at || to > this.#at + this.#bytes.length) {
-      const end = Math.min(this.#source.size, Math.max(to, from + this.#ahead));
+      const end = Math.min(this.#source.size, Math.max(to, from + readAhead));
       this.#bytes = await this.#source.read({ from, to: end }, this.#signal);
       this.#at = from;
     }

@@ -3,11 +3,14 @@ import type { FfmpegRunner } from '../ffmpeg/runner.ts';
 import { type Drawn, draw, fragmentOf, scaled } from './drawing.ts';
 import { type FoundPictures, findPictures, NoPicture } from './found-pictures.ts';
 import { jpegSize } from './jpeg-size.ts';
-import type { StillLimits } from './limits.ts';
+
+/** Changes of format within a storyboard, each a process of its own. The rest of the sheet stays empty. */
+const maxRuns = 16;
+/** Key frames of a storyboard that are read at the same time. */
+const readAtOnce = 4;
 
 interface SheetOptions {
   readonly runner: FfmpegRunner;
-  readonly limits: StillLimits;
   readonly signal: AbortSignal;
   /** ms */
   readonly deadline: number;
@@ -21,7 +24,7 @@ export async function drawSheet(media: StillMedia, options: SheetOptions): Promi
   const { pictures } = media;
   if (pictures.length === 0) throw new NoPicture('There is no picture in it.');
   if (pictures.length === 1) return drawOne(media, options);
-  const runs = runsOf(pictures).slice(0, options.limits.runs);
+  const runs = runsOf(pictures).slice(0, maxRuns);
   if (runs.length === 1) return drawRun(runs[0], { ...options, shape: scaled(media), grid: gridOf(media) });
 
   // Another format is another decoder: each run becomes pictures of one size, of which the sheet is made.
@@ -113,7 +116,7 @@ async function* keyFrames(
   };
   let last: FoundPictures | undefined;
   try {
-    for (let count = 0; count < options.limits.readSideBySide; count += 1) readNext();
+    for (let count = 0; count < readAtOnce; count += 1) readNext();
     for (let index = 0; reading.length > 0; index += 1) {
       const found = await reading.shift();
       readNext();

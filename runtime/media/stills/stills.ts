@@ -12,30 +12,49 @@ import {
   type Stills,
   stillKinds,
 } from '../../../core/ports/stills.ts';
+import { Semaphore } from '../../base/semaphore.ts';
 import { type FfmpegRunner, missingFor } from '../ffmpeg/runner.ts';
 import type { Drawn } from './drawing.ts';
 import { NoPicture } from './found-pictures.ts';
 import { jpegSize } from './jpeg-size.ts';
-import { type StillLimits, stillLimits } from './limits.ts';
 import { drawSheet } from './sheet.ts';
-import { Turns } from './turns.ts';
+
+/** Different pictures that may wait for their turn. */
+const maxWaiting = 32;
+/**
+ * Different pictures of one source that are made or wait, beside its storyboard and its default thumbnail, which have a key
+ * of their own.
+ */
+export const maxPerSource = 4;
+/** Requests that may wait for pictures. */
+const maxRequests = 2000;
+/** A storyboard may take so many times as long as one picture. */
+const sheetDeadlines = 4;
+/** ms that a picture may wait for its turn. */
+export const maxWait = 10_000;
+/** ms for which a failure is remembered. */
+export const failureKept = 5000;
+/** ms for which it is remembered that something that does not change has no picture. */
+const noneKept = 60_000;
 
 export interface FfmpegStillsOptions {
   readonly clock: Clock;
   readonly log: Log;
   readonly runner: FfmpegRunner;
-  /** Those that differ from `stillLimits`. */
-  readonly limits?: Partial<StillLimits>;
+  /** Pictures made at one time. */
+  readonly running: number;
+  /** How long one picture may take, ms. */
+  readonly deadline: number;
+  /** Bytes of pictures that are kept. */
+  readonly memory: number;
 }
 
 /** Pictures by processes of ffmpeg. Nothing is started before one is asked for. */
 export function ffmpegStills(options: FfmpegStillsOptions): Stills {
-  const { clock, log, runner } = options;
-  const limits: StillLimits = { ...stillLimits, ...options.limits };
-  const { running: most, waiting, requests, patience } = limits;
-  const kept = new ByteLru<Outcome>({ bytes: limits.memory });
-  const shared = new SingleFlight<Outcome>({ running: most + waiting, waiting: requests });
-  const turns = new Turns({ clock, most, patience });
+  const { clock, log, runner, running } = options;
+  const kept = new ByteLru<Outcome>({ bytes: options.memory });
+  const shared = new SingleFlight<Outcome>({ running: running + maxWaiting, waiting: maxRequests });
+  const turns = new Semaphore({ running, waiting: maxWaiting });
   /** What is made or waits: key → what it is of. */
   const begun = new Map<string, string>();
   const closing = new AbortController();
@@ -59,15 +78,15 @@ export function ffmpegStills(options: FfmpegStillsOptions): Stills {
 
   const make = async (order: StillOrder, media: StillMedia, signal: AbortSignal): Promise<Outcome> => {
     const { key, kind } = order;
-    const deadline = limits.deadline * (media.pictures.length > 1 ? limits.sheetDeadlines : 1);
+    const deadline = options.deadline * (media.pictures.length > 1 ? sheetDeadlines : 1);
     const late = new AbortController();
     const cancel = clock.at(clock.now() + deadline, () => late.abort());
     // A change may be what it needs.
-    const again = order.freshFor ?? limits.noneKept;
+    const again = order.freshFor ?? noneKept;
     const none = (message: string) => keep(key, { fault: noneFault(message) }, clock.now() + again);
     try {
       const ended = AbortSignal.any([signal, late.signal]);
-      const drawn = await drawSheet(media, { runner, limits, signal: ended, deadline });
+      const drawn = await drawSheet(media, { runner, signal: ended, deadline });
       signal.throwIfAborted();
       const size = drawn.ok ? jpegSize(drawn.bytes) : undefined;
       if (drawn.ok && size) {
@@ -99,11 +118,20 @@ export function ffmpegStills(options: FfmpegStillsOptions): Stills {
     if (reason === 'full') return { fault: busy };
     log.warn('a still could not be made', { kind, reason });
     if (!drawn.ok) log.debug('what ffmpeg said', { errors: drawn.errors });
-    return keep(key, { fault: failed }, clock.now() + limits.failureKept);
+    return keep(key, { fault: failed }, clock.now() + failureKept);
+  };
+
+  /** Undefined: it did not come in time, or the signal was aborted. */
+  const turnWithin = async (ms: number, signal: AbortSignal): Promise<(() => void) | undefined> => {
+    const late = new AbortController();
+    const cancel = clock.at(clock.now() + ms, () => late.abort());
+    const leave = await turns.take(AbortSignal.any([signal, late.signal])).catch(() => undefined);
+    cancel();
+    return leave === 'full' ? undefined : leave;
   };
 
   const work = async (order: StillOrder, signal: AbortSignal): Promise<Outcome> => {
-    const leave = await turns.take(signal);
+    const leave = await turnWithin(maxWait, signal);
     if (!leave) return { fault: busy };
     try {
       const stored = await order.store?.load(signal);
@@ -140,7 +168,7 @@ export function ffmpegStills(options: FfmpegStillsOptions): Stills {
       if (found) return told(found, 'shared');
       if (closing.signal.aborted) return told({ fault: unavailable }, 'made');
       const isNew = !begun.has(key);
-      if (isNew && countOf(begun, of) >= limits.perSource) return told({ fault: busy }, 'made');
+      if (isNew && countOf(begun, of) >= maxPerSource) return told({ fault: busy }, 'made');
       const outcome = await shared.wait(key, {
         signal: order.signal,
         async work(signal) {
@@ -158,7 +186,7 @@ export function ffmpegStills(options: FfmpegStillsOptions): Stills {
     },
     totals: () => ({
       kinds: counts,
-      running: turns.taken,
+      running: turns.running,
       waiting: shared.waiting,
       bytes: kept.bytes,
     }),

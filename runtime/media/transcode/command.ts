@@ -1,9 +1,18 @@
-import { conversionBounds } from '../../../core/ports/converter.ts';
+import { maxPixels } from '../../../core/ports/converter.ts';
 import type { Container } from '../../../core/ports/inspector.ts';
 import type { RenditionProfile } from '../../../core/ports/transcoder.ts';
 import type { FfmpegCommand, FfmpegOptions } from '../ffmpeg/command.ts';
 import { type H264Settings, h264Options, NEVER, thinning } from '../ffmpeg/h264.ts';
-import { transcodeLimits } from './limits.ts';
+
+/** Sound tracks that are taken over. */
+export const maxAudioTracks = 8;
+/** ms of film that ffmpeg keeps for one fragment where key frames are further apart. */
+const maxFragment = 10_000;
+/** Longer side of a picture that is encoded when a file is normalised, pixels. */
+const maxNormalisedSide = 3840;
+/** bit/s of a normalised file by an encoder without constant quality, and of encoded sound. */
+const hardwareRate = 8_000_000;
+const soundRate = 192_000;
 
 /** What a process is to make of what it reads. */
 export interface ConversionPlan {
@@ -25,8 +34,6 @@ export interface ConversionSettings {
   readonly threads: number;
 }
 
-const { pixels } = conversionBounds;
-
 export function conversionCommand(plan: ConversionPlan, settings: ConversionSettings): FfmpegCommand {
   const { container, video, audio } = plan;
   const { threads } = settings;
@@ -47,7 +54,7 @@ export function conversionCommand(plan: ConversionPlan, settings: ConversionSett
         ...Object.assign({}, ...audio.map((codec, index) => soundOptions(codec, { index, container }))),
         video_track_timescale: 90_000,
         // In microseconds.
-        frag_duration: transcodeLimits.fragment * 1000,
+        frag_duration: maxFragment * 1000,
         movflags: '+frag_keyframe+delay_moov+default_base_moof',
       },
     },
@@ -62,7 +69,7 @@ function inputOptions(container: Container, threads: number): FfmpegOptions {
   return {
     format_whitelist: demuxers[container],
     codec_whitelist: decoders.join(','),
-    max_pixels: pixels,
+    max_pixels: maxPixels,
     threads,
     // Samples that are said to lie in other files; off by itself, and here in case that changes.
     ...(container === 'mp4' && { enable_drefs: 0, use_absolute_path: 0 }),
@@ -115,9 +122,9 @@ function videoOptions(video: EncodedVideo, { h264 }: ConversionSettings): Ffmpeg
 /** Its size is that of the source, up to a bound. */
 const good: RenditionProfile = {
   name: 'good',
-  width: transcodeLimits.normalisedSide,
-  height: transcodeLimits.normalisedSide,
-  bitrate: transcodeLimits.hardwareRate,
+  width: maxNormalisedSide,
+  height: maxNormalisedSide,
+  bitrate: hardwareRate,
   fps: 0,
 };
 
@@ -147,7 +154,23 @@ function soundOptions(
   { index, container }: { index: number; container: Container },
 ): FfmpegOptions {
   const name = `c:a:${index}`;
-  if (codec === 'aac') return { [name]: 'aac', [`b:a:${index}`]: transcodeLimits.soundRate };
+  if (codec === 'aac') return { [name]: 'aac', [`b:a:${index}`]: soundRate };
   // There each frame has a header of its own (ADTS), which mp4 has once.
   return { [name]: 'copy', ...(container === 'mpegts' && { [`bsf:a:${index}`]: 'aac_adtstoasc' }) };
+}
+
+/**
+ * The encoder of the deployment (`renditions.encoder`), for films too. Not that of VAAPI, which takes pictures from the memory of
+ * a graphics processor alone: nothing here waits for a film, so that is encoded by libx264.
+ */
+export function encoderOf({
+  encoder,
+  preset,
+}: {
+  readonly encoder: string;
+  readonly preset?: string;
+}): H264Settings {
+  const isX264 = encoder === 'libx264';
+  if (encoder === 'h264_vaapi') return { encoder: 'libx264', preset: 'veryfast' };
+  return { encoder, preset: preset ?? (isX264 ? 'veryfast' : undefined) };
 }

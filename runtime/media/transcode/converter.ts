@@ -5,19 +5,18 @@ import {
   type ConversionEnd,
   type ConversionOrder,
   type Converter,
-  conversionBounds,
   type SourceFilm,
 } from '../../../core/ports/converter.ts';
 import { Semaphore } from '../../base/semaphore.ts';
 import type { FfmpegRunner } from '../ffmpeg/runner.ts';
-import { type ConversionSettings, conversionCommand } from './command.ts';
+import { type ConversionSettings, conversionCommand, maxAudioTracks } from './command.ts';
 import { closed, refused, unavailable } from './faults.ts';
-import { fileFeed } from './file-feed.ts';
-import { type FilmFeed, filmFeed } from './film-feed.ts';
-import { type TranscodeLimits, transcodeLimits } from './limits.ts';
+import { type FilmFeed, fileFeed, filmFeed } from './film-feed.ts';
 import { normalising } from './normalising.ts';
 import { run } from './run.ts';
-import { streamOf } from './stream-of.ts';
+
+/** Conversions that may wait for a place. */
+const maxWaiting = 1000;
 
 export interface ConverterOptions extends ConversionSettings {
   readonly clock: Clock;
@@ -25,20 +24,15 @@ export interface ConverterOptions extends ConversionSettings {
   readonly blobs: Pick<Blobs, 'get'>;
   /** Conversions at one time. */
   readonly running: number;
-  /** Of tests. */
-  readonly limits?: Partial<TranscodeLimits>;
 }
 
 /** Converts by processes of ffmpeg on this node. */
 export function ffmpegConverter(options: ConverterOptions): Converter {
   const { clock, runner, blobs, running } = options;
-  const limits = { ...transcodeLimits, ...options.limits };
-  const tools = { clock, runner, limits };
-  const places = new Semaphore({ running, waiting: limits.waiting });
+  const tools = { clock, runner };
+  const slots = new Semaphore({ running, waiting: maxWaiting });
   const closing = new AbortController();
   const ended: Record<ConversionEnd, number> = { done: 0, refused: 0, broken_off: 0 };
-  let working = 0;
-  let waiting = 0;
 
   /** One conversion, from the first read to whatever end it has. */
   const converted = (
@@ -51,12 +45,8 @@ export function ffmpegConverter(options: ConverterOptions): Converter {
       let end: ConversionEnd = 'broken_off';
       let leave: (() => void) | 'full' | undefined;
       try {
-        waiting += 1;
-        leave = await places.take(all).finally(() => {
-          waiting -= 1;
-        });
-        if (leave === 'full') throw unavailable(`${limits.waiting} films wait to be converted.`, 60);
-        working += 1;
+        leave = await slots.take(all);
+        if (leave === 'full') throw unavailable(`${maxWaiting} films are waiting to be converted.`, 60);
         yield* work(all);
         end = 'done';
       } catch (error) {
@@ -64,10 +54,7 @@ export function ffmpegConverter(options: ConverterOptions): Converter {
         throw error;
       } finally {
         ended[end] += 1;
-        if (typeof leave === 'function') {
-          working -= 1;
-          leave();
-        }
+        if (typeof leave === 'function') leave();
       }
     };
     return streamOf(pieces(), { leave: () => leaving.abort(closed) });
@@ -77,14 +64,11 @@ export function ffmpegConverter(options: ConverterOptions): Converter {
     isAvailable: async () => (await runner.about()) !== undefined,
     transcode(film, order) {
       return converted(order, async function* (signal) {
-        const problem = beyondConversion(film.spec, conversionBounds);
+        const problem = beyondConversion(film.spec);
         if (problem !== undefined) throw refused(problem);
         const feed = await filmFeed(film, { blobs, signal });
         const video = { profile: order.profile };
-        const command = conversionCommand(
-          { container: 'mp4', video, audio: soundOf(film, { feed, most: limits.audioTracks }) },
-          options,
-        );
+        const command = conversionCommand({ container: 'mp4', video, audio: soundOf(film, feed) }, options);
         const { fps, fpsDen = 1 } = order.profile;
         const interval = fps > 0 ? fpsDen / fps : 0;
         yield* run({ command, input: feed.pieces(order.progress), signal, interval }, tools);
@@ -93,26 +77,44 @@ export function ffmpegConverter(options: ConverterOptions): Converter {
     normalise(file, { progress, isAnew = false, ...order }) {
       return converted({ ...order, progress }, (signal) =>
         normalising({
-          ...{ signal, isAnew, settings: options, tools, frameRate: conversionBounds.frameRate },
+          ...{ signal, isAnew, settings: options, tools },
           container: file.foreign.container,
-          input: () => fileFeed(file, { readAtOnce: limits.readAtOnce, progress }),
+          input: () => fileFeed(file, progress),
         }),
       );
     },
-    totals: () => ({ running: working, waiting, ended: { ...ended } }),
+    totals: () => ({ running: slots.running, waiting: slots.waiting, ended: { ...ended } }),
     close: () => closing.abort(closed),
   };
 }
 
 /** What becomes of each track of sound. */
-function soundOf(
-  { spec, index, heads }: SourceFilm,
-  { feed, most }: { feed: FilmFeed; most: number },
-): ('copy' | 'aac')[] {
+function soundOf({ spec, index, heads }: SourceFilm, feed: FilmFeed): ('copy' | 'aac')[] {
   const tracks = spec.tracks.filter(({ type }) => type === 'audio');
   // A file that was sent may have sound in it that is no part of the film, and that its tracks are counted without.
   if (feed.form === 'whole' && (heads || !index)) return tracks.length > 0 ? ['aac'] : [];
   return tracks
-    .slice(0, feed.form === 'segments' ? 1 : most)
+    .slice(0, feed.form === 'segments' ? 1 : maxAudioTracks)
     .map(({ codec }) => (codec === 'aac' ? 'copy' : 'aac'));
+}
+
+/** What is made piece by piece, when it is read. `leave`: nobody reads any more; what waits for something is to end by it. */
+function streamOf(
+  pieces: AsyncGenerator<Uint8Array>,
+  { leave }: { leave(): void },
+): ReadableStream<Uint8Array> {
+  return new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        const { done, value } = await pieces.next();
+        if (done) controller.close();
+        else controller.enqueue(value);
+      },
+      async cancel() {
+        leave();
+        await pieces.return(undefined).catch(() => {});
+      },
+    },
+    { highWaterMark: 0 },
+  );
 }

@@ -1,8 +1,13 @@
+import { open } from 'node:fs/promises';
 import { Fault } from '../../../core/base/fault.ts';
 import type { Blobs } from '../../../core/ports/blobs.ts';
+import type { ForeignFile } from '../../../core/ports/converter.ts';
 import type { Film, IndexedFilm } from '../../../core/vod/films.ts';
 import { readSegmentBlock } from '../../../core/vod/segment-block.ts';
 import { readSegmentIndex } from '../../../core/vod/segment-index.ts';
+
+/** Bytes read at once of a file on this machine. */
+const readAtOnce = 262_144;
 
 /** A film of the blob store as a process reads it that can only read on: never back, and never ahead. */
 export interface FilmFeed {
@@ -88,3 +93,25 @@ const gone = new Fault('conversion.refused', {
   message: 'The film is not converted: its file was deleted or replaced.',
   retry: false,
 });
+
+/** A file of this machine from its beginning to its end, with its index in front. Told with each piece how much was read, 0..1. */
+export async function* fileFeed(
+  { path, size, foreign: { front } }: ForeignFile,
+  progress: (fraction: number) => void,
+): AsyncGenerator<Uint8Array> {
+  const { from, to } = front ?? { from: 0, to: size };
+  if (front) yield* front.parts;
+  const file = await open(path, 'r');
+  try {
+    for (let at = from; at < to; ) {
+      const bytes = new Uint8Array(Math.min(readAtOnce, to - at));
+      const { bytesRead } = await file.read(bytes, 0, bytes.length, at);
+      if (bytesRead === 0) throw new Error('the file became shorter while it was read');
+      yield bytes.subarray(0, bytesRead);
+      at += bytesRead;
+      progress((at - from) / (to - from));
+    }
+  } finally {
+    await file.close();
+  }
+}

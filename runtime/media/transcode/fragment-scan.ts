@@ -1,8 +1,11 @@
 import { type Box, Children, Fields, typeAt } from '../mp4/inspect/boxes.ts';
+import { readTimes } from '../mp4/inspect/movie.ts';
+
+/** Largest `moov` or `moof` box that ffmpeg may write. */
+const maxBoxBytes = 4 * 1_048_576;
 
 /** What can be said of an mp4 in fragments while it is written: how far it is, and how many pictures that took. */
 export class FragmentScan {
-  readonly #most: number;
   readonly #onMovie: (moov: Box) => void;
   #video: { readonly id: number; readonly timescale: number } | undefined;
   /** Bytes of a header, or of a box that is looked into, and how many of them are missing. */
@@ -24,9 +27,8 @@ export class FragmentScan {
     return this.#video !== undefined && this.pictures + this.#open === 0;
   }
 
-  /** @param options `most`: bytes of a box that is looked into, else RangeError; `onMovie`: may throw, and is called once */
-  constructor(options: { most: number; onMovie(moov: Box): void }) {
-    this.#most = options.most;
+  /** @param options `onMovie`: called once; may throw */
+  constructor(options: { onMovie(moov: Box): void }) {
     this.#onMovie = options.onMovie;
   }
 
@@ -58,7 +60,7 @@ export class FragmentScan {
     const size = isLong ? view.getUint32(8) * 2 ** 32 + view.getUint32(12) : view.getUint32(0);
     const type = typeAt(view, 4);
     const isRead = type === 'moov' || type === 'moof';
-    if (size < bytes.length || (isRead && size > this.#most))
+    if (size < bytes.length || (isRead && size > maxBoxBytes))
       throw new RangeError(`a ${type} box of ${size} bytes`);
     if (isRead && bytes.length < size) {
       this.#missing = size - bytes.length;
@@ -78,12 +80,9 @@ export class FragmentScan {
       const handler = new Fields(mdia.need('hdlr'));
       handler.skip(8);
       if (handler.type() !== 'vide' || this.#video) continue;
-      const [tkhd, mdhd] = [new Children(trak).need('tkhd'), mdia.need('mdhd')].map((box) => {
-        const fields = new Fields(box);
-        fields.skip(fields.full().version === 1 ? 16 : 8);
-        return fields.u32();
-      });
-      this.#video = { id: tkhd, timescale: Math.max(1, mdhd) };
+      const tkhd = new Fields(new Children(trak).need('tkhd'));
+      tkhd.skip(tkhd.full().version === 1 ? 16 : 8);
+      this.#video = { id: tkhd.u32(), timescale: Math.max(1, readTimes(mdia.need('mdhd')).timescale) };
     }
     this.#onMovie(moov);
     this.hasMovie = true;

@@ -1,8 +1,14 @@
 import { hasCode } from '../../../core/base/fault.ts';
+import { maxFrameRate } from '../../../core/ports/converter.ts';
 import type { Container } from '../../../core/ports/inspector.ts';
 import { type Box, Children, Fields, Refusal } from '../mp4/inspect/boxes.ts';
 import { readSampleEntry } from '../mp4/inspect/sample-entry.ts';
-import { type ConversionPlan, type ConversionSettings, conversionCommand } from './command.ts';
+import {
+  type ConversionPlan,
+  type ConversionSettings,
+  conversionCommand,
+  maxAudioTracks,
+} from './command.ts';
 import { type RunTools, run } from './run.ts';
 
 interface Normalising {
@@ -12,8 +18,6 @@ interface Normalising {
   readonly signal: AbortSignal;
   /** Nothing is taken over as it is. */
   readonly isAnew: boolean;
-  /** Pictures a second. */
-  readonly frameRate: number;
   readonly settings: ConversionSettings;
   readonly tools: RunTools;
 }
@@ -25,7 +29,7 @@ interface Normalising {
  */
 export async function* normalising(order: Normalising): AsyncGenerator<Uint8Array> {
   const { tools, settings, container, signal } = order;
-  const sound = Array.from({ length: tools.limits.audioTracks });
+  const sound = Array.from({ length: maxAudioTracks });
   let taken: Taken = { video: !order.isAnew, audio: !order.isAnew };
   for (;;) {
     const audio = sound.map(() => (taken.audio ? 'copy' : 'aac')) as ConversionPlan['audio'];
@@ -34,7 +38,7 @@ export async function* normalising(order: Normalising): AsyncGenerator<Uint8Arra
       taken,
       run(
         {
-          ...{ signal, input: order.input(), frameRate: order.frameRate },
+          ...{ signal, input: order.input(), frameRate: maxFrameRate },
           command: conversionCommand({ container, video, audio }, settings),
           onMovie: (moov) => checkMovie(moov, taken),
         },

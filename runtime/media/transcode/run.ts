@@ -1,12 +1,29 @@
 import type { Clock } from '../../../core/ports/clock.ts';
 import type { FfmpegCommand } from '../ffmpeg/command.ts';
+import { Feeder } from '../ffmpeg/feeder.ts';
 import type { FfmpegProcess } from '../ffmpeg/process.ts';
 import type { FfmpegRunner } from '../ffmpeg/runner.ts';
 import type { Box } from '../mp4/inspect/boxes.ts';
 import { endedBy, notStarted, refused } from './faults.ts';
 import { FragmentScan } from './fragment-scan.ts';
-import type { TranscodeLimits } from './limits.ts';
 import { Outlet } from './outlet.ts';
+
+/** How often a conversion is checked, ms. */
+const checkEvery = 5000;
+/** ms for which ffmpeg may neither take nor give a byte while there is something for it: a decoder that hangs. */
+const maxSilence = 180_000;
+/** ms of work that a conversion may take beside what its length gives it. */
+const startAllowance = 600_000;
+/** Seconds of work per second of film, however many pictures it has. */
+const workPerSecond = 60;
+/** Seconds of work per picture; a stretch of film whose pictures are left out counts as `workPerSecond`. */
+const workPerPicture = 5;
+/** Seconds of work per second of film beside its pictures: its sound. */
+const workForSound = 0.2;
+/** ms for what is left to do when all is read. Mostly `maxSilence` ends it before. */
+const endTimeout = 24 * 3_600_000;
+/** Seconds of film by which its pictures may exceed the frame rate. */
+const burst = 5;
 
 /** One process that reads a film and writes another. */
 export interface RunOrder {
@@ -25,7 +42,6 @@ export interface RunOrder {
 export interface RunTools {
   readonly clock: Clock;
   readonly runner: Pick<FfmpegRunner, 'start'>;
-  readonly limits: TranscodeLimits;
 }
 
 /** How much less urgent than the server. */
@@ -37,14 +53,14 @@ const niceness = 10;
  */
 export async function* run(order: RunOrder, tools: RunTools): AsyncGenerator<Uint8Array> {
   const { signal, input } = order;
-  const { runner, limits } = tools;
+  const { runner } = tools;
   signal.throwIfAborted();
   const outlet = new Outlet();
-  let wake = () => {};
+  const feeder = new Feeder();
   const process = await runner.start({
     command: order.command,
     niceness,
-    handlers: { onOutput: (bytes) => outlet.give(bytes), onDrain: () => wake() },
+    handlers: { onOutput: (bytes) => outlet.give(bytes), onDrain: feeder.onDrain },
   });
   if (!process.ok) throw notStarted(process.reason);
 
@@ -53,7 +69,7 @@ export async function* run(order: RunOrder, tools: RunTools): AsyncGenerator<Uin
     why ??= { error };
     process.kill();
     outlet.drop();
-    wake();
+    feeder.stop();
   };
   const abort = () => end(signal.reason);
   signal.addEventListener('abort', abort);
@@ -62,20 +78,12 @@ export async function* run(order: RunOrder, tools: RunTools): AsyncGenerator<Uin
   const gone = process.ended.then(() => {
     isGone = true;
     outlet.close();
-    wake();
+    feeder.stop();
   });
-  const scan = new FragmentScan({ most: limits.initSize, onMovie: (moov) => order.onMovie?.(moov) });
+  const scan = new FragmentScan({ onMovie: (moov) => order.onMovie?.(moov) });
   const watch = watchOver({ tools, scan, order, end });
-  const feeding = feed(process, {
-    input,
-    ending: limits.ending,
-    watch,
-    isOver: () => isGone || why !== undefined,
-    drained: () =>
-      new Promise<void>((resolve) => {
-        wake = resolve;
-      }),
-  }).catch(end);
+  const isOver = () => isGone || why !== undefined;
+  const feeding = feed(process, { input, feeder, watch, isOver }).catch(end);
 
   // Until it is known what it is.
   let held: Uint8Array[] | undefined = [];
@@ -111,33 +119,21 @@ export async function* run(order: RunOrder, tools: RunTools): AsyncGenerator<Uin
   }
 }
 
-/** Hands it all that it is to read, as fast as it reads. */
+/** Hands it all its input, as fast as it reads. */
 async function feed(
   process: FfmpegProcess,
-  options: {
-    input: AsyncGenerator<Uint8Array>;
-    /** How long it may take for what is left to do when it has all, ms. */
-    ending: number;
-    watch: Watch;
-    isOver(): boolean;
-    drained(): Promise<void>;
-  },
+  options: { input: AsyncGenerator<Uint8Array>; feeder: Feeder; watch: Watch; isOver(): boolean },
 ): Promise<void> {
-  const { input, ending, watch, isOver, drained } = options;
+  const { input, feeder, watch, isOver } = options;
   for (;;) {
     watch.isFed = false;
     const next = await input.next();
     watch.isFed = true;
     if (next.done) break;
-    for (let rest = next.value; rest.length > 0; ) {
-      if (isOver()) return void (await input.return(undefined));
-      const took = process.write(rest);
-      if (took > 0) watch.note();
-      rest = rest.subarray(took);
-      if (rest.length > 0 && !isOver()) await drained();
-    }
+    await feeder.write(process, next.value, watch.note);
+    if (isOver()) return void (await input.return(undefined));
   }
-  process.end({ within: ending });
+  process.end({ within: endTimeout });
 }
 
 interface Watch {
@@ -158,7 +154,7 @@ function watchOver(options: {
   end(error: unknown): void;
 }): Watch {
   const { tools, scan, order, end } = options;
-  const { clock, limits } = tools;
+  const { clock } = tools;
   let aliveAt = clock.now();
   let lookedAt = clock.now();
   let worked = 0;
@@ -169,18 +165,18 @@ function watchOver(options: {
     else aliveAt = now;
     lookedAt = now;
     const { frameRate = Number.POSITIVE_INFINITY, interval = 0 } = order;
-    if (scan.pictures > frameRate * (scan.time + limits.burst))
+    if (scan.pictures > frameRate * (scan.time + burst))
       return end(refused(`it has more than ${frameRate} pictures a second`));
-    if (now - aliveAt >= limits.silence)
-      return end(refused(`ffmpeg hung over it: nothing was heard of it for ${limits.silence / 1000} s`));
-    if (worked > limits.start + 1000 * workOf(scan, { limits, interval }))
+    if (now - aliveAt >= maxSilence)
+      return end(refused(`ffmpeg hung: it did nothing for ${maxSilence / 1000} s`));
+    if (worked > startAllowance + 1000 * workOf(scan, interval))
       return end(
         refused(`it takes too long: ${Math.round(worked / 1000)} s for ${Math.round(scan.time)} s of film`),
       );
     arm();
   };
   const arm = () => {
-    cancel = clock.at(clock.now() + limits.look, look);
+    cancel = clock.at(clock.now() + checkEvery, look);
   };
   const watch: Watch = {
     isFed: false,
@@ -194,11 +190,8 @@ function watchOver(options: {
   return watch;
 }
 
-/** Seconds of work that what was done so far may have taken: of few pictures far apart no more than those are worth. */
-function workOf(
-  { time, pictures }: Pick<FragmentScan, 'time' | 'pictures'>,
-  { limits, interval }: { limits: TranscodeLimits; interval: number },
-): number {
-  const ofPictures = pictures * (limits.picture + limits.slowness * interval);
-  return Math.min(limits.slowness * time, ofPictures + limits.passing * time);
+/** Seconds of work allowed for what was done so far. Few pictures far apart get no more than those are worth. */
+function workOf({ time, pictures }: Pick<FragmentScan, 'time' | 'pictures'>, interval: number): number {
+  const ofPictures = pictures * (workPerPicture + workPerSecond * interval);
+  return Math.min(workPerSecond * time, ofPictures + workForSound * time);
 }

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { MemoryBudget } from '../../../runtime/media/publish/memory-budget.ts';
-import { ladderLimits } from '../../../runtime/media/renditions/live/limits.ts';
+import { drainTimeout } from '../../../runtime/media/renditions/live/live-ladder.ts';
 import { parsePlaylist } from '../../hls/checker.ts';
 import { play, sendHeaders } from '../../hls/feed.ts';
 import { ScriptedTake } from '../../hls/scripted-take.ts';
@@ -146,7 +146,7 @@ test('what hangs is waited for as long as the limit says', async () => {
   const { feed, maker, takes, budget } = air;
   maker.isHeld = true;
   const over = feed.output.end();
-  feed.clock.advance(ladderLimits.drain - 1);
+  feed.clock.advance(drainTimeout - 1);
   await settled();
   expect([maker.ends, takes.of('240p').calls.at(-1) === 'end']).toEqual([0, false]);
   expect(budget.held).toBeGreaterThan(0);

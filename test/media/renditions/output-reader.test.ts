@@ -2,17 +2,13 @@ import { expect, test } from 'vitest';
 import { box, full, join, u32, u64 } from '../../../runtime/media/mp4/box.ts';
 import { Arena } from '../../../runtime/media/publish/sink.ts';
 import { LadderBroken } from '../../../runtime/media/renditions/ladder.ts';
-import { ladderLimits } from '../../../runtime/media/renditions/live/limits.ts';
 import { OutputReader } from '../../../runtime/media/renditions/live/output-reader.ts';
 import { AVC_360P } from '../../hls/feed.ts';
 import { outputFragment, outputHead, pictureBytes, recordsOf } from './process.ts';
 
 /** What a reader found, of two tracks, cut as told. */
-function read(
-  bytes: Uint8Array,
-  options: { cut?: number; limits?: Partial<typeof ladderLimits>; tracks?: number } = {},
-) {
-  const { cut = 1 << 20, limits, tracks = 2 } = options;
+function read(bytes: Uint8Array, options: { cut?: number; tracks?: number } = {}) {
+  const { cut = 1 << 20, tracks = 2 } = options;
   const arenas = Array.from({ length: tracks }, () => new Arena({ initial: 16, limit: 1 << 20 }));
   const pictures: { track: number; shown: number; isSync: boolean; bytes: string }[] = [];
   const sizes: string[] = [];
@@ -36,7 +32,7 @@ function read(
         if (pictures.length % 3 === 0) arena.release(arena.length);
       },
     },
-    { tracks, limits: { ...ladderLimits, ...limits } },
+    { tracks },
   );
   for (let at = 0; at < bytes.length; at += cut) reader.take(bytes.subarray(at, at + cut));
   return { pictures, sizes };
@@ -192,8 +188,17 @@ test('what is not whole is not given', () => {
   }
 });
 
-test('the limits are what they say', () => {
-  expect(() => read(whole, { limits: { pictureBytes: 899 } })).toThrow('904 bytes');
-  expect(() => read(whole, { limits: { movie: 500 } })).toThrow('moov');
-  expect(() => read(whole, { limits: { fragmentPictures: 0 } })).toThrow('more than 0 pictures');
+test('its boxes are bounded', () => {
+  const ftyp = box('ftyp', u32(0));
+  expect(() => read(join([ftyp, join([u32(1_048_577), Buffer.from('moov')])]))).toThrow('moov');
+  const many = box(
+    'moof',
+    box(
+      'traf',
+      full('tfhd', 0, 0x020000, u32(1)),
+      full('tfdt', 1, 0, u64(0)),
+      full('trun', 0, 1, u32(1025, 0)),
+    ),
+  );
+  expect(() => read(join([head, many]))).toThrow('more than 1024 samples');
 });

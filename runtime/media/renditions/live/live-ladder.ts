@@ -15,12 +15,14 @@ import {
   type RenditionMaker,
 } from '../ladder.ts';
 import type { ReadyParts } from './assembly.ts';
-import { ladderLimits } from './limits.ts';
 import { LiveRun, type RunHost } from './live-run.ts';
-import type { OutputTrack } from './output-movie.ts';
+import type { OutputTrack } from './output-reader.ts';
 import { decodableBefore, hasPictures, mediaBehind, newestPlace, type Place } from './place.ts';
 import { type LadderPublish, Publishes } from './publishes.ts';
 import { RenditionWindows } from './rendition-windows.ts';
+
+/** ms for which the end of a broadcast that is over is still encoded, if its renditions are recorded or pushed. */
+export const drainTimeout = 5000;
 
 export interface LiveLadderOptions extends Pick<Ladder, 'playbackId' | 'streamId' | 'profiles'> {
   readonly clock: Clock;
@@ -78,7 +80,6 @@ export class LiveLadder implements Ladder {
     this.#host = {
       source,
       memory,
-      limits: ladderLimits,
       isEach: profiles.map(({ fps }) => fps === 0),
       isOver: (init) => this.#isOver(init),
       change: (signal) => this.#change(signal),
@@ -183,7 +184,7 @@ export class LiveLadder implements Ladder {
   }
 
   /**
-   * Nobody publishes any more, and nobody watches. What was published is still made, for `ladderLimits.drain` at most, where it is
+   * Nobody publishes any more, and nobody watches. What was published is still made, for `drainTimeout` at most, where it is
    * recorded or pushed: the process has the end of it yet. Until then the window of the source must stay as it is.
    *
    * @returns kept when it has ended; undefined: it has already
@@ -198,7 +199,7 @@ export class LiveLadder implements Ladder {
     }
     const { clock } = this.#options;
     const { promise, resolve } = Promise.withResolvers<void>();
-    const cancel = clock.at(clock.now() + ladderLimits.drain, () => this.end());
+    const cancel = clock.at(clock.now() + drainTimeout, () => this.end());
     this.#onDrained = () => {
       cancel();
       resolve();

@@ -5,19 +5,19 @@ import type { Arena } from '../../publish/sink.ts';
 import { FragmentReader } from '../../recording/file/fragment-reader.ts';
 import { type FedPictures, LadderBroken, LadderLost, type LadderMedia, type LadderRun } from '../ladder.ts';
 import { type ReadyParts, readyParts } from './assembly.ts';
-import type { LadderLimits } from './limits.ts';
-import type { OutputTrack } from './output-movie.ts';
-import { OutputReader, type OutputSink } from './output-reader.ts';
+import { OutputReader, type OutputSink, type OutputTrack } from './output-reader.ts';
 import { PictureOrder } from './picture-order.ts';
 import { PictureQueue } from './picture-queue.ts';
 import type { Place } from './place.ts';
 import { readSourcePart, type SourcePart } from './source-part.ts';
 
+/** Ticks by which a picture may be shown later than all that the process was given: a second. */
+const maxAhead = 90_000;
+
 /** What a run asks of its ladder. */
 export interface RunHost {
   readonly source: LiveWindow;
   readonly memory: MemoryShare | undefined;
-  readonly limits: LadderLimits;
   /** By profile: it has a picture for each of the source. */
   readonly isEach: readonly boolean[];
   /** Whether nothing comes any more that needs this init. */
@@ -57,7 +57,7 @@ export class LiveRun implements LadderRun, OutputSink {
   readonly #from: number | undefined;
   readonly #place: Place;
   readonly #feedFrom: number;
-  readonly #order: PictureOrder;
+  readonly #order = new PictureOrder();
   readonly #reader = new FragmentReader();
   readonly #output: OutputReader;
   /** Fed, and not made yet. */
@@ -69,9 +69,8 @@ export class LiveRun implements LadderRun, OutputSink {
   #fault: Error | undefined;
 
   constructor(host: RunHost, { place, feedFrom, init, discontinuities, from }: LiveRunOptions) {
-    const { memory, limits } = host;
+    const { memory } = host;
     this.#host = host;
-    this.#order = new PictureOrder({ most: limits.order });
     this.#place = place;
     this.#feedFrom = feedFrom;
     this.#from = from;
@@ -80,9 +79,9 @@ export class LiveRun implements LadderRun, OutputSink {
     const { codecs, width, height, frameRate } = init;
     this.video = { codec: codecs[0], width, height, frameRate };
     this.queues = host.isEach.map(
-      (isEach) => new PictureQueue({ isEach, limits, memory: memory?.hold({ isExpendable: true }) }),
+      (isEach) => new PictureQueue({ isEach, memory: memory?.hold({ isExpendable: true }) }),
     );
-    this.#output = new OutputReader(this, { tracks: this.queues.length, limits });
+    this.#output = new OutputReader(this, { tracks: this.queues.length });
   }
 
   /** Nothing more comes of it. */
@@ -182,7 +181,7 @@ export class LiveRun implements LadderRun, OutputSink {
       throw new LadderBroken(
         `a picture is shown at ${shown}, before the first that was asked for, ${this.#from}`,
       );
-    if (shown > this.#order.latest + this.#host.limits.ahead * 90)
+    if (shown > this.#order.latest + maxAhead)
       throw new LadderBroken(
         `a picture is shown at ${shown}, and it was given none after ${this.#order.latest}`,
       );

@@ -1,11 +1,35 @@
 import { copyBytes } from '../../../base/copy-bytes.ts';
+import type { VideoConfig } from '../../codecs/config.ts';
 import { MDAT, MOOF, MOOV } from '../../mp4/fragment-boxes.ts';
-import { typeAt } from '../../mp4/inspect/boxes.ts';
+import {
+  FragmentSamples,
+  OFFSET,
+  PTS,
+  type SampleDefaults,
+  SIZE,
+  STRIDE,
+  SYNC,
+  TRACK,
+} from '../../mp4/fragment-samples.ts';
+import { Refusal, typeAt } from '../../mp4/inspect/boxes.ts';
+import { readMovie } from '../../mp4/inspect/movie.ts';
 import type { Arena } from '../../publish/sink.ts';
 import { LadderBroken } from '../ladder.ts';
-import type { LadderLimits } from './limits.ts';
-import { OFFSET, OutputFragment, SHOWN, SIZE, STRIDE, SYNC, TRACK } from './output-fragment.ts';
-import { type OutputTrack, readOutputMovie } from './output-movie.ts';
+import { maxPictureBytes } from './picture-queue.ts';
+
+/** Beyond these the output counts as unreadable. Bytes. */
+const maxMovieBytes = 1_048_576;
+const maxHeadBytes = 65_536;
+const maxOtherBytes = 1_048_576;
+/** ffmpeg is told to write one picture per fragment. */
+const maxFragmentPictures = 1024;
+
+/** One rendition, as the `moov` box of a process describes it. */
+export interface OutputTrack extends SampleDefaults {
+  readonly config: VideoConfig;
+  /** AVCDecoderConfigurationRecord. */
+  readonly record: Uint8Array;
+}
 
 /** Where what is read goes. Tracks are counted from 0. */
 export interface OutputSink {
@@ -22,9 +46,8 @@ export interface OutputSink {
  */
 export class OutputReader {
   readonly #sink: OutputSink;
-  readonly #limits: LadderLimits;
   readonly #count: number;
-  readonly #fragment: OutputFragment;
+  readonly #fragment = new FragmentSamples({ most: maxFragmentPictures });
   #tracks: readonly OutputTrack[] | undefined;
   /** The head of a box, or a whole one that is looked into. */
   #scratch = new Uint8Array(1024);
@@ -44,11 +67,9 @@ export class OutputReader {
   #isAwaited = false;
 
   /** @param options.tracks how many there must be */
-  constructor(sink: OutputSink, options: { tracks: number; limits: LadderLimits }) {
+  constructor(sink: OutputSink, options: { tracks: number }) {
     this.#sink = sink;
-    this.#limits = options.limits;
     this.#count = options.tracks;
-    this.#fragment = new OutputFragment({ pictures: options.limits.fragmentPictures });
   }
 
   /** The bytes that follow. Throws `LadderBroken`; nothing can be read after that. */
@@ -77,8 +98,7 @@ export class OutputReader {
   #begin(): void {
     const size = this.#view.getUint32(0);
     const type = this.#view.getUint32(4);
-    const limit =
-      type === MOOV ? this.#limits.movie : type === MOOF ? this.#limits.fragmentHead : this.#limits.otherBox;
+    const limit = type === MOOV ? maxMovieBytes : type === MOOF ? maxHeadBytes : maxOtherBytes;
     if (size < HEAD || (type !== MDAT && size > limit))
       throw new LadderBroken(`a ${typeAt(this.#view, 4)} box has ${size} bytes`);
     if (type === MOOF) {
@@ -101,7 +121,7 @@ export class OutputReader {
       const row = (count - 1) * STRIDE;
       const needed = count === 0 ? 0 : table[row + OFFSET] + table[row + SIZE] - this.#since;
       // Otherwise what follows would be swallowed without a word.
-      if (this.#data < needed || this.#data > needed + this.#limits.otherBox)
+      if (this.#data < needed || this.#data > needed + maxOtherBytes)
         throw new LadderBroken(`an mdat box has ${size} bytes, for pictures of ${needed}`);
       // Of an empty one nothing comes that could be looked at.
       if (this.#data === 0) this.#endFragment();
@@ -123,10 +143,27 @@ export class OutputReader {
       this.#sink.onTracks(this.#tracks);
       return;
     }
-    this.#fragment.read(this.#view, size, this.#tracks as readonly OutputTrack[]);
+    this.#readFragment(size);
     this.#done = 0;
     this.#got = 0;
     this.#isAwaited = true;
+  }
+
+  /** Pictures must lie one behind the other, in the order of the box. */
+  #readFragment(size: number): void {
+    try {
+      this.#fragment.read(this.#view, size, (id) => this.#tracks?.[id - 1]);
+    } catch (error) {
+      if (error instanceof RangeError) throw new LadderBroken(error.message);
+      throw error;
+    }
+    const { table, count } = this.#fragment;
+    let data = size + HEAD;
+    for (let row = 0; row < count * STRIDE; row += STRIDE) {
+      if (table[row + SIZE] === 0) throw new LadderBroken('a picture has no bytes');
+      if (table[row + OFFSET] < data) throw new LadderBroken('pictures of a fragment lie over each other');
+      data = table[row + OFFSET] + table[row + SIZE];
+    }
   }
 
   #takeData(bytes: Uint8Array, from: number): number {
@@ -144,7 +181,7 @@ export class OutputReader {
         continue;
       }
       if (before < 0) throw new LadderBroken('a picture lies before the data of its fragment');
-      this.#arena ??= this.#beginPicture(table[row + TRACK], size);
+      this.#arena ??= this.#beginPicture(table[row + TRACK] - 1, size);
       const arena = this.#arena;
       const part = Math.min(size - this.#got, to - at);
       copyBytes(bytes, at, arena.bytes, arena.length, part);
@@ -158,7 +195,7 @@ export class OutputReader {
       this.#arena = undefined;
       this.#got = 0;
       this.#done += 1;
-      this.#sink.onPicture(table[row + TRACK], table[row + SHOWN], start, table[row + SYNC] === 1);
+      this.#sink.onPicture(table[row + TRACK] - 1, table[row + PTS], start, table[row + SYNC] === 1);
     }
     this.#since += to - at;
     this.#data -= to - from;
@@ -167,7 +204,7 @@ export class OutputReader {
   }
 
   #beginPicture(track: number, size: number): Arena {
-    if (size > this.#limits.pictureBytes) throw new LadderBroken(`a picture has ${size} bytes`);
+    if (size > maxPictureBytes) throw new LadderBroken(`a picture has ${size} bytes`);
     const arena = this.#sink.arenaOf(track, size);
     // Moves with what the arena gives back meanwhile.
     arena.messageStart = arena.length;
@@ -189,3 +226,28 @@ export class OutputReader {
 }
 
 const HEAD = 8;
+
+/** Tracks 1 to `count`, in that order. Anything else is broken. */
+function readOutputMovie(bytes: Uint8Array, { count }: { count: number }): readonly OutputTrack[] {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+  try {
+    const { tracks, fragmentDefaults } = readMovie({ type: 'moov', view, from: HEAD, to: bytes.length });
+    if (tracks.length !== count) throw new LadderBroken(`it has ${tracks.length} tracks, not ${count}`);
+    return Array.from({ length: count }, (_, index) => {
+      const track = tracks.find(({ id }) => id === index + 1);
+      const defaults = fragmentDefaults?.get(index + 1);
+      const entry = track?.entries[0];
+      if (track === undefined || defaults === undefined || entry?.kind !== 'h264')
+        throw new LadderBroken(`it has no track ${index + 1}`);
+      if (track.timescale !== TICKS)
+        throw new LadderBroken(`a track counts ${track.timescale} ticks a second, not ${TICKS}`);
+      return { config: entry.config, record: entry.record.slice(), ...defaults };
+    });
+  } catch (error) {
+    if (error instanceof Refusal) throw new LadderBroken(error.message);
+    throw error;
+  }
+}
+
+/** A second on the timeline of the source's pictures. */
+const TICKS = 90_000;

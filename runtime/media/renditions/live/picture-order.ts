@@ -1,6 +1,9 @@
 import { CTS, DURATION, type ReadRun, STRIDE, SYNC } from '../../recording/file/fragment-reader.ts';
 import { LadderBroken } from '../ladder.ts';
 
+/** Pictures whose times are remembered. */
+const maxRemembered = 65_536;
+
 /**
  * When the pictures of a run are decoded and shown, so that a picture that comes back is put where its source was. All in ticks
  * of 1/90000 s.
@@ -15,7 +18,6 @@ import { LadderBroken } from '../ladder.ts';
  */
 export class PictureOrder {
   readonly #groups: Group[] = [];
-  readonly #most: number;
   /** Times of decoding that are kept. */
   #count = 0;
   /** Of the picture found last: when it is decoded, and when the first one that is counted anew, as far as is known. */
@@ -23,11 +25,6 @@ export class PictureOrder {
   end = 0;
   /** When the last of all pictures is shown. */
   latest = Number.NEGATIVE_INFINITY;
-
-  /** @param options `most`: pictures that are kept */
-  constructor({ most }: { most: number }) {
-    this.#most = most;
-  }
 
   /**
    * The pictures of the part that follows, in the order in which they are decoded. LadderBroken: there are too many of which nothing
@@ -40,8 +37,8 @@ export class PictureOrder {
       this.#groups.push(group);
     }
     this.#count += run.count;
-    if (this.#count > this.#most)
-      throw new LadderBroken(`the places of more than ${this.#most} pictures would have to be remembered`);
+    if (this.#count > maxRemembered)
+      throw new LadderBroken(`the places of more than ${maxRemembered} pictures would have to be remembered`);
     let decoded = run.start;
     for (let row = 0; row < run.count * STRIDE; row += STRIDE) {
       const shown = decoded + run.table[row + CTS];

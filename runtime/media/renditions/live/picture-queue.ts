@@ -5,8 +5,11 @@ import type { MemoryHold } from '../../publish/memory-budget.ts';
 import { Arena } from '../../publish/sink.ts';
 import type { RenditionRelay } from '../../push/rendition-relay.ts';
 import { LadderBroken, LadderFull } from '../ladder.ts';
-import type { LadderLimits } from './limits.ts';
 import { joinSounds, type SourcePart } from './source-part.ts';
+
+/** What may wait of one rendition for its part. More: the output counts as unreadable. */
+export const maxPictureBytes = 32 * 1_048_576;
+export const maxPictures = 4096;
 
 /** The pictures of one rendition that a process has given back and that wait for their part. Times in ticks of 1/90000 s. */
 export class PictureQueue {
@@ -14,21 +17,19 @@ export class PictureQueue {
   readonly isEach: boolean;
   readonly arena: Arena;
   readonly #track: Track;
-  readonly #limits: LadderLimits;
   /** When the newest is shown. */
   #shown = Number.NEGATIVE_INFINITY;
 
-  constructor(options: { isEach: boolean; memory: MemoryHold | undefined; limits: LadderLimits }) {
-    const { isEach, memory, limits } = options;
+  constructor(options: { isEach: boolean; memory: MemoryHold | undefined }) {
+    const { isEach, memory } = options;
     this.isEach = isEach;
-    this.#limits = limits;
-    this.arena = new Arena({ initial: 65_536, limit: limits.pictureBytes, memory });
+    this.arena = new Arena({ initial: 65_536, limit: maxPictureBytes, memory });
     this.#track = new Track({
       id: VIDEO_TRACK,
       isVideo: true,
       arena: this.arena,
       timescale: 90_000,
-      limit: limits.pictures,
+      limit: maxPictures,
     });
   }
 
@@ -40,8 +41,8 @@ export class PictureQueue {
   /** Makes room for a picture of so many bytes. */
   reserve(size: number): void {
     const { arena } = this;
-    if (arena.length + size > this.#limits.pictureBytes)
-      throw new LadderBroken(`more than ${this.#limits.pictureBytes} bytes of pictures wait for their part`);
+    if (arena.length + size > maxPictureBytes)
+      throw new LadderBroken(`more than ${maxPictureBytes} bytes of pictures wait for their part`);
     if (!arena.reserve(size)) throw new LadderFull('no memory is left for pictures of renditions');
   }
 
@@ -57,7 +58,7 @@ export class PictureQueue {
   /** The picture that lies in the arena from `at` on, its last bytes. */
   push(decoded: number, shown: number, at: number, isSync: boolean): void {
     if (!this.#track.push(decoded, shown - decoded, at, this.arena.length - at, isSync ? 1 : 0))
-      throw new LadderBroken(`more than ${this.#limits.pictures} pictures wait for their part`);
+      throw new LadderBroken(`more than ${maxPictures} pictures wait for their part`);
   }
 
   /** The last bytes of the arena, from `at` on, are of no use. */
