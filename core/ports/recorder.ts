@@ -1,4 +1,4 @@
-import type { Variant } from '../vod/variant.ts';
+import type { Variant } from '../hls/playlist.ts';
 
 /**
  * Records live broadcasts on this node while they are packaged. The media feeds it (`runtime/media/recording`); plugins finish,

@@ -1,15 +1,27 @@
 import { createHash } from 'node:crypto';
 import { Fault } from '../base/fault.ts';
+import { multivariantPlaylist } from '../hls/playlist.ts';
 import { fileAnswer, fileFaults } from '../http/file-answer.ts';
 import { preconditions } from '../http/preconditions.ts';
 import type { Blobs } from '../ports/blobs.ts';
-import { initName, type NumberedFile, parseFileName, segmentName, wholeName } from './file-name.ts';
+import {
+  initName,
+  mediaName,
+  type NumberedFile,
+  parseFileName,
+  segmentName,
+  wholeName,
+} from './file-name.ts';
 import { type FilmFile, filmMedia, piecesOf } from './film-media.ts';
 import { type Film, Films, type IndexedFilm } from './films.ts';
-import { vodLimits } from './limits.ts';
-import { multivariantPlaylist } from './multivariant-playlist.ts';
-import type { SegmentIndex } from './segment-index.ts';
-import { variantOf } from './variant.ts';
+import { version } from './media-playlist.ts';
+import { type SegmentIndex, variantOf } from './segment-index.ts';
+
+/** Seconds for which caches may keep a playlist, and a film as one file: so long a deleted one may still be found there. */
+const playlistAge = 60;
+const fileAge = 3600;
+/** The same for segments and inits, which nobody finds without the playlist: a week. */
+const segmentAge = 7 * 24 * 3600;
 
 /** Playback of films that lie in the blob store, over HLS and as files. */
 export interface Vod {
@@ -54,7 +66,7 @@ export function vod({
         name: stretch.name,
       },
     });
-    return answer && kept(answer, vodLimits.segmentAge.value);
+    return answer && kept(answer, segmentAge);
   };
 
   const playlistOf = async (
@@ -81,7 +93,7 @@ export function vod({
       : [{ key: video.key, from: 0, to: video.size }];
     const file = { pieces, etag: tagOf(film, 'whole'), ...mp4, name: wholeName };
     const answer = await fileAnswer(request, { blobs, file });
-    return answer && kept(answer, vodLimits.fileAge.value);
+    return answer && kept(answer, fileAge);
   };
 
   return {
@@ -107,8 +119,9 @@ export function vod({
       if (file.type === 'multivariant') {
         const index = await films.index(film, { signal });
         if (!index) return undefined;
-        const variants = film.renditions?.map(({ variant }) => variant);
-        const read = async () => multivariantPlaylist(variantOf(index), variants);
+        const variants = [variantOf(index), ...(film.renditions ?? []).map(({ variant }) => variant)];
+        const all = variants.map((variant, number) => ({ variant, uri: mediaName(number) }));
+        const read = async () => multivariantPlaylist(all, { version });
         return playlistAnswer(request, { tag: tagOf(film, `multivariant${renditionsTag(film)}`), read });
       }
       const shown = shownAs(film, file.variant);
@@ -166,14 +179,14 @@ async function playlistAnswer(
   const { tag, isCompressed = false, read } = options;
   const headers = new Headers({
     etag: `"${tag}"`,
-    'cache-control': `public, max-age=${vodLimits.playlistAge.value}`,
+    'cache-control': `public, max-age=${playlistAge}`,
     vary: 'Accept-Encoding',
   });
   const condition = preconditions(request.headers, { etag: tag });
   if (condition === 'failed')
     throw new Fault('file.changed', {
       status: 412,
-      message: 'The playlist is another one than was asked for.',
+      message: 'The playlist has changed.',
     });
   if (condition === 'unchanged') return new Response(null, { status: 304, headers });
   const body = await read();
@@ -186,7 +199,7 @@ async function playlistAnswer(
 /** Set over what any file has: a segment is found by its playlist alone, the film by everyone who kept its address. */
 function kept(answer: Response, seconds: number): Response {
   if (answer.status < 400) {
-    const suffix = seconds === vodLimits.segmentAge.value ? ', immutable' : '';
+    const suffix = seconds === segmentAge ? ', immutable' : '';
     answer.headers.set('cache-control', `public, max-age=${seconds}${suffix}`);
   }
   return answer;

@@ -2,15 +2,16 @@ import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import { ByteLru } from '../base/byte-lru.ts';
 import { Fault } from '../base/fault.ts';
-import { valuesOf } from '../base/limit-table.ts';
 import { SingleFlight } from '../base/single-flight.ts';
+import type { Variant } from '../hls/playlist.ts';
 import type { Blobs } from '../ports/blobs.ts';
-import { vodLimits } from './limits.ts';
 import { mediaPlaylist, mostBytes } from './media-playlist.ts';
 import { readSegmentIndex, type SegmentIndex } from './segment-index.ts';
-import type { Variant } from './variant.ts';
 
-const { running, waiting } = valuesOf(vodLimits);
+/** Indexes and playlists that are read or made at one time. */
+const running = 16;
+/** Requests that may wait for those. */
+const waiting = 20_000;
 const compress = promisify(gzip);
 
 /** Where the bytes of a film lie: blobs that never change under these keys. */
@@ -157,6 +158,6 @@ interface AskedPlaylist extends Asked {
 
 const busy = new Fault('server.busy', {
   status: 503,
-  message: 'Too many playlists are being read at this moment. Try again.',
+  message: 'Too many playlists are being read. Try again.',
   retryAfter: 1,
 });

@@ -7,8 +7,9 @@ import { nothing, type Operation, storeFaults, text } from '../http/operation.ts
 import { readableByAll } from '../http/public-access.ts';
 import { exposed, type Vod, vodFaults } from './answer.ts';
 import type { Film } from './films.ts';
-import { lastKnown } from './last-known.ts';
-import { vodLimits } from './limits.ts';
+
+/** Films whose place is remembered for while the store does not answer. */
+export const maxRemembered = 2000;
 
 /** Films for everyone, as a route. */
 export interface FilmRoute {
@@ -25,13 +26,12 @@ export interface FilmRoute {
 }
 
 /**
- * GET and HEAD of `{folder}/{id}/…`, for pages of every origin. A film is looked up each time, so one that was deleted is
- * gone at once on every node, but for caches in front of them (`vodLimits`); only while the store does not answer, what was
- * found last still counts.
+ * GET and HEAD of `{folder}/{id}/…`, for pages of every origin. The film is looked up for each request, so a deleted one is gone at
+ * once on every node, except in caches in front of them.
  */
 export function filmRoute(folder: `/${string}`, options: FilmRoute & { films: Vod }): AnyElysia {
   const { name, summary, id, faults, absent, films } = options;
-  const find = lastKnown((asked) => options.find(asked), { most: vodLimits.remembered.value });
+  const find = lastKnown((asked) => options.find(asked));
 
   const answer = async (asked: string, file: { name: string; request: Request }): Promise<Response> => {
     const film = await find(asked);
@@ -74,4 +74,29 @@ const open = { ...readableByAll, 'access-control-expose-headers': exposed };
 function refused(error: unknown): Response {
   if (!(error instanceof Fault)) throw error;
   return faultResponse(error, { ...open, 'cache-control': 'no-store' });
+}
+
+/**
+ * Finds what `look` finds. While that fails with 503 (the store is out), the last answer counts, so that viewers can go on watching;
+ * a film that was deleted elsewhere meanwhile is still found.
+ */
+export function lastKnown<T>(
+  look: (key: string) => Promise<T | undefined>,
+): (key: string) => Promise<T | undefined> {
+  const known = new Map<string, T>();
+  return async (key) => {
+    let found: T | undefined;
+    try {
+      found = await look(key);
+    } catch (error) {
+      const last = known.get(key);
+      if (last !== undefined && error instanceof Fault && error.status === 503) return last;
+      throw error;
+    }
+    known.delete(key);
+    if (found === undefined) return undefined;
+    known.set(key, found);
+    if (known.size > maxRemembered) known.delete(known.keys().next().value as string);
+    return found;
+  };
 }

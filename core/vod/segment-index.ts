@@ -1,3 +1,5 @@
+import type { Variant } from '../hls/playlist.ts';
+
 /**
  * Where the HLS segments of a recording lie in its file, as a blob of its own: readable without parsing (a header of JSON, then
  * rows of numbers), so that a day of segments costs the thread that reads sockets nothing.
@@ -13,6 +15,8 @@ export interface SegmentIndex {
   /** bit/s over the whole and of the densest segment. */
   readonly bandwidth: { readonly average: number; readonly peak: number };
   readonly count: number;
+  /** Where each segment begins, seconds from the beginning of the film; then where the last one ends. */
+  readonly starts: Float64Array;
   segment(number: number): IndexedSegment;
 }
 
@@ -80,7 +84,7 @@ export function newSegmentIndex(index: {
   };
 }
 
-/** RangeError when these bytes are none. */
+/** Throws RangeError for anything else. */
 export function readSegmentIndex(bytes: Uint8Array): SegmentIndex {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const length = bytes.length >= 4 ? view.getUint32(0, true) : -1;
@@ -90,10 +94,16 @@ export function readSegmentIndex(bytes: Uint8Array): SegmentIndex {
   const head = JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset + 4, length).toString()) as Head;
   if (head.version !== 1) throw new RangeError(`version ${head.version} of an index of segments is unknown`);
   const count = (bytes.length - start) / (rowSize * 8);
-  return {
+  let starts: Float64Array | undefined;
+  const index: SegmentIndex = {
     inits: head.inits,
     bandwidth: head.bandwidth,
     count,
+    // Kept, as a film of a week has 200,000 segments.
+    get starts() {
+      starts ??= startsOf(index);
+      return starts;
+    },
     segment(number) {
       if (!(number >= 0 && number < count)) throw new RangeError(`there is no segment ${number}`);
       const row = start + number * rowSize * 8;
@@ -109,8 +119,33 @@ export function readSegmentIndex(bytes: Uint8Array): SegmentIndex {
       };
     },
   };
+  return index;
+}
+
+function startsOf({ count, segment }: SegmentIndex): Float64Array {
+  const starts = new Float64Array(count + 1);
+  for (let number = 0; number < count; number += 1)
+    starts[number + 1] = starts[number] + segment(number).duration;
+  return starts;
 }
 
 interface Head extends Pick<SegmentIndex, 'inits' | 'bandwidth'> {
   readonly version: number;
+}
+
+/** Where reconnects changed the picture, `codecs` are all that come, and size and frame rate are the greatest. */
+export function variantOf({ inits, bandwidth }: Pick<SegmentIndex, 'inits' | 'bandwidth'>): Variant {
+  let size: Pick<Variant, 'width' | 'height'> = {};
+  let most = 0;
+  let frameRate = 0;
+  for (const init of inits) {
+    const { width = 0, height = 0 } = init;
+    if (width * height > most) {
+      most = width * height;
+      size = { width, height };
+    }
+    frameRate = Math.max(frameRate, init.frameRate ?? 0);
+  }
+  const codecs = [...new Set(inits.flatMap((init) => init.codecs))];
+  return { bandwidth, codecs, ...size, ...(frameRate > 0 && { frameRate }) };
 }

@@ -10,19 +10,19 @@ import type { RenditionProfile } from '../../core/ports/transcoder.ts';
 import { concerns } from '../health/contract.ts';
 import { type PublishTerms, publishTerms, stream, streams } from '../streams/contract.ts';
 import { type Profile, profileSchema, profilesField } from './contract.ts';
-import { renditionLimits } from './limits.ts';
 import { measureRenditions } from './measure.ts';
 import { renditionConcern, renditionWatch } from './watch.ts';
 
-const most = renditionLimits.profiles.value;
+/** Profiles of one stream, or of the config. */
+const maxProfiles = 50;
 const profilesSchema = Type.Array(profileSchema, {
-  maxItems: most,
+  maxItems: maxProfiles,
   description: 'Renditions wanted beside the source.',
 });
 
 const config = Type.Object({
   profiles: Type.Array(profileSchema, {
-    maxItems: most,
+    maxItems: maxProfiles,
     default: [],
     description: 'Profiles of a stream whose creator named none. Each as in the `profiles` field.',
   }),

@@ -4,11 +4,11 @@ import { services } from '../../core/plugin/services.ts';
 import { offer } from '../../core/plugin/token.ts';
 import { filmFiles } from '../assets/contract.ts';
 import { liveFiles } from '../streams/contract.ts';
-import { count } from './counts.ts';
+import { assetFields, streamFields } from './fields.ts';
 import { liveThumbnail } from './live.ts';
+import { measureStills } from './measure.ts';
 import { storyboard, storyboardCues } from './storyboard.ts';
 import { filmThumbnail } from './thumbnail.ts';
-import { assetFields, streamFields } from './told.ts';
 
 /** Pictures of what is on the air and of films, for pages that show them before they are played. */
 export default definePlugin({
@@ -23,7 +23,7 @@ export default definePlugin({
     offer(filmFiles, storyboardCues),
   ],
   start(kit) {
-    count(kit);
+    measureStills(kit);
     return undefined;
   },
 });

@@ -4,12 +4,10 @@ import { services } from '../../core/plugin/services.ts';
 import type { LiveKeyFrame } from '../../core/ports/media.ts';
 import type { StillMedia } from '../../core/ports/stills.ts';
 import type { LiveFile } from '../streams/contract.ts';
-import { stillFaults } from './faults.ts';
-import { stillsLimits } from './limits.ts';
-import { thumbnailName } from './names.ts';
+import { stillFaults, thumbnailBox, thumbnailName } from './films.ts';
 
-const refresh = stillsLimits.refresh.value;
-const box = stillsLimits.width.value;
+/** ms for which the thumbnail of a broadcast is answered again. */
+const refresh = 5000;
 
 /** `/hls/{playbackId}/thumbnail.jpg`: the newest key frame, made anew when it is asked for and 5 s old. */
 export function liveThumbnail(kit: Pick<Kit, 'clock' | 'use'>): LiveFile {
@@ -48,7 +46,7 @@ export function liveThumbnail(kit: Pick<Kit, 'clock' | 'use'>): LiveFile {
       },
       faults: stillFaults,
     },
-    // What is not here is not looked for in memory either: nobody is shown a broadcast that is over.
+    // Checked before the memory: a broadcast that is over is shown to nobody.
     answer: (playbackId, { signal }) => (media.keyFrame(playbackId) ? answer(playbackId, signal) : undefined),
   };
 }
@@ -61,7 +59,13 @@ function pictureOf({ version, init, part }: LiveKeyFrame): StillMedia {
       read: ({ from, to }: { from: number; to: number }) => bytesOf(part.slice(from, to)),
     }),
   };
-  return { version, pictures: [{ sources: [source] }], columns: 1, width: box, height: box };
+  return {
+    version,
+    pictures: [{ sources: [source] }],
+    columns: 1,
+    width: thumbnailBox,
+    height: thumbnailBox,
+  };
 }
 
 async function bytesOf(blob: Blob): Promise<Uint8Array> {

@@ -4,26 +4,28 @@ import type { Still, StillStore } from '../../core/ports/stills.ts';
 import type { FilmFile, FilmMedia } from '../../core/vod/film-media.ts';
 import type { IndexedFilm } from '../../core/vod/films.ts';
 import { picturesFolder } from '../assets/contract.ts';
-import { stillFaults } from './faults.ts';
-import { fileOf } from './file-of.ts';
-import { filmSource } from './film-source.ts';
-import { type FilmTimes, segmentAt, TimesOf } from './film-times.ts';
-import { stillsLimits } from './limits.ts';
-import { cuesName, storyboardName } from './names.ts';
+import { cuesName, fileOf, filmSource, segmentAt, stillFaults, storyboardName } from './films.ts';
 import { type Cue, webVtt } from './web-vtt.ts';
 
-const { tiles, tilesLong, long, columns: mostColumns, tile, stored } = stillsLimits;
+/** Largest side of a picture on the sheet, pixels. */
+const tileBox = 256;
+/** Pictures of a storyboard, and of that of a film of `longFilm` seconds or more. Never more than the film has segments. */
+const maxTiles = 50;
+const maxTilesLong = 100;
+const longFilm = 900;
+const maxColumns = 10;
+/** Bytes of a stored sheet that is read back; a larger one is made again. */
+const maxStoredBytes = 8 * 1_048_576;
 const faults = [...stillFaults, 'file.gone'];
 
 /** `storyboard.jpg`: pictures of the whole film on one sheet, each the key frame that a segment begins with. */
 export function storyboard(kit: StoryboardKit): FilmFile {
-  const known = new TimesOf();
   return {
     name: storyboardName,
     type: 'image/jpeg',
     faults,
     async answer(film, { request, media }) {
-      const plan = planOf(known.get(media.index));
+      const plan = planOf(media.index.starts);
       const { bytes, etag } = await sheetOf(film, { plan, media, kit, signal: request.signal });
       return fileOf(request, { body: bytes, etag, type: 'image/jpeg' });
     },
@@ -32,13 +34,12 @@ export function storyboard(kit: StoryboardKit): FilmFile {
 
 /** `storyboard.vtt`: when each of them is shown, and where on the sheet it is (WebVTT with media fragments `xywh`). */
 export function storyboardCues(kit: StoryboardKit): FilmFile {
-  const known = new TimesOf();
   return {
     name: cuesName,
     type: 'text/vtt',
     faults,
     async answer(film, { request, media }) {
-      const plan = planOf(known.get(media.index));
+      const plan = planOf(media.index.starts);
       const { width, height, etag } = await sheetOf(film, { plan, media, kit, signal: request.signal });
       // Its size is that of the sheet, which shape the film ever has.
       const rows = Math.ceil(plan.cues.length / plan.columns);
@@ -58,9 +59,9 @@ interface Plan {
 }
 
 /** About evenly over the film, each where a segment begins: a short film has as many as it has segments. */
-function planOf(times: FilmTimes): Plan {
+function planOf(times: Float64Array): Plan {
   const end = times[times.length - 1];
-  const count = (end < long.value ? tiles : tilesLong).value;
+  const count = end < longFilm ? maxTiles : maxTilesLong;
   const segments = new Set<number>();
   if (times.length > 1)
     for (let row = 0; row < count; row += 1) segments.add(segmentAt(times, (row * end) / count));
@@ -70,7 +71,7 @@ function planOf(times: FilmTimes): Plan {
     from: times[segment],
     to: row + 1 < numbers.length ? times[numbers[row + 1]] : end,
   }));
-  return { cues, columns: Math.max(1, Math.min(mostColumns.value, cues.length)) };
+  return { cues, columns: Math.max(1, Math.min(maxColumns, cues.length)) };
 }
 
 /** From memory, from where it was stored when it was made, or made now. */
@@ -86,7 +87,7 @@ function sheetOf(
     ...(store && { store }),
     open: () => ({
       pictures: plan.cues.map(({ segment }) => ({ sources: [filmSource(media, { number: segment })] })),
-      ...{ columns: plan.columns, width: tile.value, height: tile.value },
+      ...{ columns: plan.columns, width: tileBox, height: tileBox },
     }),
   });
 }
@@ -100,7 +101,7 @@ function storeOf({ video }: IndexedFilm, { blobs }: StoryboardKit): StillStore |
     async load(signal) {
       const found = await blobs.get(key, { signal });
       if (found.outcome !== 'ok') return undefined;
-      if (found.blob.size <= stored.value)
+      if (found.blob.size <= maxStoredBytes)
         return new Response(found.body as ReadableStream<Uint8Array<ArrayBuffer>>).bytes();
       await found.body.cancel();
       return undefined;

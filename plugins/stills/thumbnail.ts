@@ -3,19 +3,16 @@ import { invalidQuery } from '../../core/http/query.ts';
 import type { Kit } from '../../core/plugin/plugin.ts';
 import { services } from '../../core/plugin/services.ts';
 import type { FilmFile } from '../../core/vod/film-media.ts';
-import { stillFaults } from './faults.ts';
-import { fileOf } from './file-of.ts';
-import { filmSource } from './film-source.ts';
-import { type FilmTimes, segmentAt, TimesOf } from './film-times.ts';
-import { stillsLimits } from './limits.ts';
-import { thumbnailName } from './names.ts';
+import { fileOf, filmSource, segmentAt, stillFaults, thumbnailBox, thumbnailName } from './films.ts';
 
-const { opening, lookBack, width: box } = stillsLimits;
+/** Seconds: the latest moment that a thumbnail shows if no `time` is named; otherwise a tenth of the film. */
+const maxOpening = 10;
+/** Segments before the asked one that are searched where a film has sound alone. */
+const maxLookBack = 8;
 
 /** `thumbnail.jpg?time=`: the picture that a player shows at that moment. */
 export function filmThumbnail(kit: Pick<Kit, 'use'>): FilmFile {
   const stills = kit.use(services.stills);
-  const known = new TimesOf();
   return {
     name: thumbnailName,
     type: 'image/jpeg',
@@ -31,11 +28,11 @@ export function filmThumbnail(kit: Pick<Kit, 'use'>): FilmFile {
     async answer({ video }, { request, media }) {
       const { index } = media;
       const asked = timeAsked(new URL(request.url).searchParams);
-      const times = known.get(index);
+      const times = index.starts;
       const ms = Math.floor(Math.min(asked ?? usual(times), times[index.count]) * 1000 + 1e-6);
       const still = await stills.make({
         ...{ kind: 'asset', key: `film/${video.sha256}/${ms}` },
-        // Whoever asks for thousands of moments does not take the place of the one picture that all are shown.
+        // Requests for thousands of moments must not crowd out the default picture.
         of: asked === undefined ? `film/${video.sha256}/poster` : `film/${video.sha256}`,
         signal: request.signal,
         open: () => {
@@ -43,9 +40,9 @@ export function filmThumbnail(kit: Pick<Kit, 'use'>): FilmFile {
           const at = ms / 1000;
           const number = segmentAt(times, at);
           const sources = [filmSource(media, { number, at: at - times[number] })];
-          for (let back = 1; back <= lookBack.value && back <= number; back += 1)
+          for (let back = 1; back <= maxLookBack && back <= number; back += 1)
             sources.push(filmSource(media, { number: number - back, at: Number.MAX_SAFE_INTEGER }));
-          return { pictures: [{ sources }], columns: 1, width: box.value, height: box.value };
+          return { pictures: [{ sources }], columns: 1, width: thumbnailBox, height: thumbnailBox };
         },
       });
       return fileOf(request, { body: still.bytes, etag: still.etag, type: 'image/jpeg' });
@@ -61,6 +58,6 @@ function timeAsked(query: URLSearchParams): number | undefined {
   return Number(text);
 }
 
-function usual(times: FilmTimes): number {
-  return Math.min(opening.value, times[times.length - 1] / 10);
+function usual(times: Float64Array): number {
+  return Math.min(maxOpening, times[times.length - 1] / 10);
 }

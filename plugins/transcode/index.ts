@@ -1,10 +1,10 @@
 import { authenticator } from '../../core/http/auth.ts';
-import { definePlugin } from '../../core/plugin/plugin.ts';
+import { definePlugin, type Kit } from '../../core/plugin/plugin.ts';
 import { services } from '../../core/plugin/services.ts';
 import { offer } from '../../core/plugin/token.ts';
+import type { LoggedEvent } from '../../core/ports/store.ts';
 import { assets } from '../assets/contract.ts';
 import { taskKinds, tasks } from '../tasks/contract.ts';
-import { transcodeReactions } from './follow.ts';
 import { transcodeKind } from './kind.ts';
 import { routes } from './request.ts';
 
@@ -20,6 +20,12 @@ export default definePlugin({
       meaning: 'The asset has no video, or one that is too large to be transcoded; the message says which.',
     },
   },
-  reactions: transcodeReactions,
+  reactions: {
+    // Running transcodes of a deleted asset are cancelled. What they made already stays.
+    async 'asset.deleted'(event: LoggedEvent, kit: Kit): Promise<void> {
+      const { payload } = JSON.parse(event.body) as { payload: { asset: { id: string } } };
+      await kit.use(tasks).cancelOf(payload.asset.id, 'transcode');
+    },
+  },
   routes,
 });

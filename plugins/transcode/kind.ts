@@ -1,17 +1,17 @@
 import { Fault, hasCode } from '../../core/base/fault.ts';
+import type { Kit } from '../../core/plugin/plugin.ts';
 import { services } from '../../core/plugin/services.ts';
 import { beyondConversion, checkLength } from '../../core/ports/converter.ts';
 import type { VideoSpec } from '../../core/ports/recorder.ts';
 import type { RenditionProfile } from '../../core/ports/transcoder.ts';
 import { type AssetReference, assets, outputOf } from '../assets/contract.ts';
 import type { TaskKind, TaskResult, TaskWork } from '../tasks/contract.ts';
-import type { TranscodeKit } from './kit.ts';
 
 /** ms that a transcode may wait for its turn: a week. A retry waits anew. */
 const maxWait = 7 * 24 * 3_600_000;
 
 /** Tasks of the type `transcode`. A repeat makes the film again, unless its asset has it. */
-export function transcodeKind(kit: TranscodeKit): TaskKind {
+export function transcodeKind(kit: Kit): TaskKind {
   return {
     type: 'transcode',
     async renew(task) {
@@ -33,7 +33,7 @@ export function transcodeKind(kit: TranscodeKit): TaskKind {
   };
 }
 
-async function run(work: TaskWork, kit: TranscodeKit): Promise<TaskResult> {
+async function run(work: TaskWork, kit: Kit): Promise<TaskResult> {
   const { outputAssetId: id, signal } = work;
   if (id === null) throw new TypeError(`transcode ${work.id} is of no asset`);
   const output = await assetOfWork(work, { id, kit });
@@ -64,7 +64,7 @@ function intervalOf({ fps, fpsDen = 1 }: RenditionProfile): number {
 /** The asset that the film is for. Undefined: it was deleted. */
 async function assetOfWork(
   work: TaskWork,
-  { id, kit }: { id: string; kit: TranscodeKit },
+  { id, kit }: { id: string; kit: Kit },
 ): Promise<AssetReference | undefined> {
   const { account, name, inputAssetId } = work;
   const made = kit.use(assets);
@@ -79,10 +79,7 @@ async function assetOfWork(
 }
 
 /** Undefined: it was deleted. */
-async function filmOf(
-  { inputAssetId, account }: Pick<TaskWork, 'inputAssetId' | 'account'>,
-  kit: TranscodeKit,
-) {
+async function filmOf({ inputAssetId, account }: Pick<TaskWork, 'inputAssetId' | 'account'>, kit: Kit) {
   const input = inputAssetId === null ? undefined : await kit.use(assets).find(inputAssetId);
   return input?.account === account && input.status === 'ready' ? input.file : undefined;
 }
@@ -93,7 +90,7 @@ export function secretOf(asset: { readonly createdByTokenName: string }): { asse
 }
 
 /** Until when a task that begins now must have its turn, epoch ms. */
-export function deadlineOf({ clock }: TranscodeKit): number {
+export function deadlineOf({ clock }: Kit): number {
   return clock.now() + maxWait;
 }
 

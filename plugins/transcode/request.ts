@@ -7,14 +7,14 @@ import { authenticate, authenticator } from '../../core/http/auth.ts';
 import { says } from '../../core/http/http.ts';
 import { idempotent } from '../../core/http/idempotency.ts';
 import { json } from '../../core/http/operation.ts';
+import type { Kit } from '../../core/plugin/plugin.ts';
 import { type Assets, assets, transcodeTaskOf } from '../assets/contract.ts';
 import { taskSchema, tasks } from '../tasks/contract.ts';
 import { checkProfile, transcodeBody } from './body.ts';
 import { deadlineOf, lateMessage, problemOf, secretOf } from './kind.ts';
-import type { TranscodeKit } from './kit.ts';
 
 /** `POST /api/asset/:id/transcode`: an asset that is made of another, and the task that makes it. */
-export function routes(kit: TranscodeKit): AnyElysia {
+export function routes(kit: Kit): AnyElysia {
   const keys = kit.use(authenticator);
   const once = idempotent(kit);
   return new Elysia().post(

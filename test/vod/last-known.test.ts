@@ -1,19 +1,16 @@
 import { expect, it } from 'vitest';
 import { Fault } from '../../core/base/fault.ts';
-import { lastKnown } from '../../core/vod/last-known.ts';
+import { lastKnown, maxRemembered } from '../../core/vod/route.ts';
 
 const away = new Fault('store.unreachable', { status: 503, message: 'away' });
 
 it('what was found last counts while there is no answer, and only then', async () => {
   const answers: (string | undefined | Error)[] = [];
-  const find = lastKnown<string>(
-    async () => {
-      const answer = answers.shift();
-      if (answer instanceof Error) throw answer;
-      return answer;
-    },
-    { most: 2 },
-  );
+  const find = lastKnown<string>(async () => {
+    const answer = answers.shift();
+    if (answer instanceof Error) throw answer;
+    return answer;
+  });
   answers.push(away);
   await expect(find('a')).rejects.toBe(away);
   answers.push('one', away, undefined, away);
@@ -29,6 +26,8 @@ it('what was found last counts while there is no answer, and only then', async (
   answers.push('two', 'three', away, away, away);
   await find('b');
   await find('c');
+  answers.unshift(...Array.from({ length: maxRemembered - 2 }, () => 'other'));
+  for (let number = 2; number < maxRemembered; number += 1) await find(`x${number}`);
   await expect(find('a')).rejects.toBe(away);
   expect([await find('b'), await find('c')]).toEqual(['two', 'three']);
 });

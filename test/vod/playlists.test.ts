@@ -1,9 +1,8 @@
 import { expect, it } from 'vitest';
+import { multivariantPlaylist, type Variant } from '../../core/hls/playlist.ts';
 import { parseFileName } from '../../core/vod/file-name.ts';
 import { mediaPlaylist, mostBytes } from '../../core/vod/media-playlist.ts';
-import { multivariantPlaylist } from '../../core/vod/multivariant-playlist.ts';
-import { readSegmentIndex } from '../../core/vod/segment-index.ts';
-import { variantOf } from '../../core/vod/variant.ts';
+import { readSegmentIndex, variantOf } from '../../core/vod/segment-index.ts';
 import { parseSegmentPlaylist } from '../hls/event-checker.ts';
 import { avc, indexOf, wall } from './film.ts';
 
@@ -105,6 +104,8 @@ it('is no longer written when nobody wants it', async () => {
   await expect(playlist).rejects.toThrow('gone');
 });
 
+const listed = (variant: Variant) => multivariantPlaylist([{ variant, uri: 'source.m3u8' }], { version: 7 });
+
 it('has one variant, with all codecs that come and the largest picture', () => {
   const inits = [
     { at: 0, size: 1, ...avc },
@@ -113,7 +114,7 @@ it('has one variant, with all codecs that come and the largest picture', () => {
     { at: 0, size: 1, ...avc },
   ];
   const { bandwidth } = readSegmentIndex(indexOf(1));
-  expect(multivariantPlaylist(variantOf({ inits, bandwidth })).split('\n')).toEqual([
+  expect(listed(variantOf({ inits, bandwidth })).split('\n')).toEqual([
     '#EXTM3U',
     '#EXT-X-VERSION:7',
     '#EXT-X-STREAM-INF:BANDWIDTH=2000000,AVERAGE-BANDWIDTH=1000001,' +
@@ -122,7 +123,7 @@ it('has one variant, with all codecs that come and the largest picture', () => {
     '',
   ]);
   const sound = [{ at: 0, size: 1, codecs: ['mp4a.40.2'] }];
-  expect(multivariantPlaylist(variantOf({ inits: sound, bandwidth: { average: 0, peak: 0 } }))).toContain(
+  expect(listed(variantOf({ inits: sound, bandwidth: { average: 0, peak: 0 } }))).toContain(
     '#EXT-X-STREAM-INF:BANDWIDTH=1,AVERAGE-BANDWIDTH=1,CODECS="mp4a.40.2"\n',
   );
 });

@@ -1,5 +1,14 @@
 import { Refusal } from '../mp4/inspect/boxes.ts';
-import { onDemandLimits } from './limits.ts';
+
+/** Seconds of a segment: at least, about, and at most where a key frame allows it. */
+export const minSegment = 2;
+const targetSegment = 4;
+const maxSegment = 6;
+/** Seconds after which a segment ends without a key frame: players begin there only with what is before it. */
+const segmentLimit = 20;
+/** Samples of one track in a segment. */
+export const maxSegmentSamples = 10_000;
+const maxSegments = 200_000;
 
 /** Where a segment begins. */
 export interface Cut {
@@ -20,8 +29,8 @@ export interface LeadingSample {
 }
 
 /**
- * Where the segments of a film begin: at key frames, so that they last between `segmentLeast` and `segmentMost` and about
- * `segmentTarget` where key frames allow it, and wherever the configuration changes. Takes the samples of the leading track
+ * Where the segments of a film begin: at key frames, so that they last between `minSegment` and `maxSegment` and about
+ * `targetSegment` where key frames allow it, and wherever the configuration changes. Takes the samples of the leading track
  * one after another.
  */
 export class Cuts {
@@ -42,7 +51,6 @@ export class Cuts {
   }
 
   take(sample: LeadingSample): void {
-    const { segmentLeast, segmentTarget, segmentMost, segmentLimit, segmentSamples } = onDemandLimits;
     const { number, time, isSync, entry } = sample;
     if (number === this.#last.number) return;
     if (entry !== this.#last.entry) {
@@ -50,36 +58,33 @@ export class Cuts {
       return;
     }
     if (isSync) {
-      if (this.#candidate !== undefined && time - this.#last.time > segmentMost.value)
-        this.cut(this.#candidate);
+      if (this.#candidate !== undefined && time - this.#last.time > maxSegment) this.cut(this.#candidate);
       const lasts = time - this.#last.time;
-      if (lasts >= segmentTarget.value) this.cut(sample);
-      else if (lasts >= segmentLeast.value) this.#candidate = sample;
+      if (lasts >= targetSegment) this.cut(sample);
+      else if (lasts >= minSegment) this.#candidate = sample;
     }
     const { number: begin, time: start } = this.#last;
-    if (number - begin >= segmentSamples.value || time - start >= segmentLimit.value)
+    if (number - begin >= maxSegmentSamples || time - start >= segmentLimit)
       this.cut(this.#candidate ?? sample);
   }
 
   cut({ number, time, entry }: Cut): void {
     this.#candidate = undefined;
-    if (this.#cuts.length >= onDemandLimits.segments.value)
-      throw new Refusal(`it would have more than ${onDemandLimits.segments.value} segments`);
+    if (this.#cuts.length >= maxSegments)
+      throw new Refusal(`it would have more than ${maxSegments} segments`);
     this.#cuts.push({ number, time: Math.max(time, this.#last.time), entry });
   }
 
   /** The leading track is over, at this time: what is left is not longer than it need be. */
   end(time: number): void {
-    if (this.#candidate !== undefined && time - this.#last.time > onDemandLimits.segmentMost.value)
-      this.cut(this.#candidate);
+    if (this.#candidate !== undefined && time - this.#last.time > maxSegment) this.cut(this.#candidate);
   }
 
   /** Cuts where the leading track has nothing, from the last cut to `until`. */
   fill(until: number, { number, entry }: Omit<Cut, 'time'>): void {
-    const { segmentTarget, segmentLeast } = onDemandLimits;
     for (;;) {
-      const time = this.#last.time + segmentTarget.value;
-      if (until - time < segmentLeast.value) return;
+      const time = this.#last.time + targetSegment;
+      if (until - time < minSegment) return;
       this.cut({ number, time, entry });
     }
   }

@@ -1,17 +1,19 @@
 import type { FilmSegments } from '../../../core/ports/inspector.ts';
 import { writeSegmentBlock } from '../../../core/vod/segment-block.ts';
 import { type IndexedInit, type IndexedSegment, writeSegmentIndex } from '../../../core/vod/segment-index.ts';
+import { join } from '../mp4/box.ts';
 import { writeInit } from '../mp4/init.ts';
 import { Refusal } from '../mp4/inspect/boxes.ts';
 import type { Film } from '../mp4/inspect/read-film.ts';
 import type { AudioEntry, SampleEntry, VideoEntry } from '../mp4/inspect/sample-entry.ts';
-import { Cuts } from './cuts.ts';
-import { distinctEntries } from './entries.ts';
-import { Heads } from './heads.ts';
-import { onDemandLimits } from './limits.ts';
-import { type PlacedTrack, placeTrack, Samples } from './placed-track.ts';
-import { SegmentFeed } from './segment-feed.ts';
+import { Cuts, minSegment } from './cuts.ts';
+import { type PlacedTrack, placeTrack, Samples, SegmentFeed } from './placed-track.ts';
 import { writeSegmentHead } from './segment-head.ts';
+
+/** Bytes stored beside a film to cut it: some 25 h. */
+const maxHeadsBytes = 192 * 1_048_576;
+/** They are gathered in pieces of this size. */
+const pieceBytes = 1_048_576;
 
 /**
  * Cuts a film into HLS segments, with its first video and its first audio track. Nothing of the media is read or written: a
@@ -112,8 +114,7 @@ class Writer {
     this.#bits += size * 8;
     this.#seconds += duration;
     // What is shorter says nothing of how fast a player must read.
-    if (duration >= onDemandLimits.segmentLeast.value)
-      this.#peak = Math.max(this.#peak, (size * 8) / duration);
+    if (duration >= minSegment) this.#peak = Math.max(this.#peak, (size * 8) / duration);
   }
 
   finish(): FilmSegments {
@@ -171,4 +172,46 @@ function onlyEntry({ track }: PlacedTrack): SampleEntry {
   if (distinctEntries(entries).some((entry) => entry !== 0))
     throw new Refusal(`${label} changes its configuration; expected one`);
   return entries[0];
+}
+
+/** A blob that is put together in memory, in pieces of about one size, so that it is never there twice. */
+class Heads {
+  readonly #pieces: Uint8Array<ArrayBuffer>[] = [];
+  #open: Uint8Array[] = [];
+  #openSize = 0;
+  #size = 0;
+
+  /** Where the bytes lie in the blob. */
+  add(bytes: Uint8Array): { readonly at: number; readonly size: number } {
+    const at = this.#size;
+    this.#size += bytes.length;
+    if (this.#size > maxHeadsBytes)
+      throw new Refusal(`what is needed to cut it has more than ${maxHeadsBytes} bytes`);
+    this.#open.push(bytes);
+    this.#openSize += bytes.length;
+    if (this.#openSize >= pieceBytes) this.#close();
+    return { at, size: bytes.length };
+  }
+
+  finish(): readonly Uint8Array<ArrayBuffer>[] {
+    this.#close();
+    return this.#pieces;
+  }
+
+  #close(): void {
+    this.#pieces.push(join(this.#open));
+    this.#open = [];
+    this.#openSize = 0;
+  }
+}
+
+/** For each sample entry the first one that says the same: some muxers write one for each chunk. */
+function distinctEntries(entries: readonly SampleEntry[]): number[] {
+  return entries.map((entry) => entries.findIndex((other) => isSame(entry, other)));
+}
+
+function isSame(a: SampleEntry, b: SampleEntry): boolean {
+  if (a.kind === 'other' || b.kind === 'other' || a.kind !== b.kind) return a === b;
+  if (a.config.entry !== b.config.entry || Buffer.compare(a.record, b.record) !== 0) return false;
+  return a.kind !== 'h264' || b.kind !== 'h264' || Buffer.compare(a.boxes, b.boxes) === 0;
 }

@@ -20,8 +20,13 @@ import {
   writeHead,
 } from '../mp4/fragment-boxes.ts';
 import { Refusal } from '../mp4/inspect/boxes.ts';
-import { onDemandLimits } from './limits.ts';
-import { placesIn, type Range, rangesOf } from './ranges.ts';
+
+const maxSegmentBytes = 512 * 1_048_576;
+/** Stretches of the file for one segment. Beyond, bytes between the nearest are read along, up to `maxWaste` of the segment. */
+const maxPieces = 16;
+const maxWaste = 0.25;
+/** Stretches where that is not enough. */
+const maxScattered = 1000;
 
 /** Samples of one track in a segment, a column each; all have as many rows, at least one. */
 export interface SegmentTrack {
@@ -52,10 +57,8 @@ export function writeSegmentHead(
     options.name,
   );
   const { end: media, of: placeOf } = placesIn(ranges);
-  if (media > onDemandLimits.segmentSize.value)
-    throw new Refusal(
-      `${options.name} would have ${media} bytes; expected ${onDemandLimits.segmentSize.value} at most`,
-    );
+  if (media > maxSegmentBytes)
+    throw new Refusal(`${options.name} would have ${media} bytes; expected ${maxSegmentBytes} at most`);
   const moofSize = 24 + fragments.reduce((sum, { size }) => sum + size, 0);
   const head = new Uint8Array(moofSize + 8);
   const view = new DataView(head.buffer);
@@ -178,4 +181,78 @@ function writeRun(
   }
   writeHead(view, at, to - at, TRUN);
   return to;
+}
+
+/** Bytes `from` up to `to` of the film's file. */
+type Range = readonly [from: number, to: number];
+
+/**
+ * What must be read for a segment: its stretches in the order of the file, those that touch as one. Where these are many, what
+ * lies between the nearest goes along.
+ */
+function rangesOf(
+  stretches: readonly { readonly from: number; readonly to: number }[],
+  name: string,
+): readonly Range[] {
+  const sorted = stretches.toSorted((a, b) => a.from - b.from);
+  const touching = joined(sorted, 0);
+  if (touching.length <= maxPieces) return touching;
+  const gaps = touching.slice(1).map(([from], index) => from - touching[index][1]);
+  const allowed = touching.reduce((sum, [from, to]) => sum + to - from, 0) * maxWaste;
+  const nearest = nearestGaps(gaps, { allowed, enough: touching.length - maxPieces });
+  const ranges = joined(sorted, nearest);
+  if (ranges.length > maxScattered)
+    throw new Refusal(
+      `${name} would be put together of ${ranges.length} pieces of the file; expected ${maxScattered} at most`,
+    );
+  return ranges;
+}
+
+/** The largest gap of those that may go along: so many bytes all together, and no more than are needed. Gaps alike go together. */
+function nearestGaps(gaps: readonly number[], options: { allowed: number; enough: number }): number {
+  const sorted = gaps.toSorted((a, b) => a - b);
+  let nearest = 0;
+  let bytes = 0;
+  for (let index = 0; index < sorted.length; index += 1) {
+    bytes += sorted[index];
+    if (bytes > options.allowed) break;
+    if (sorted[index + 1] === sorted[index]) continue;
+    nearest = sorted[index];
+    if (index + 1 >= options.enough) break;
+  }
+  return nearest;
+}
+
+/** Where a place of the file is in the ranges put one behind the other. */
+function placesIn(ranges: readonly Range[]): { readonly end: number; of(place: number): number } {
+  const starts: number[] = [];
+  let end = 0;
+  for (const [from, to] of ranges) {
+    starts.push(end);
+    end += to - from;
+  }
+  return {
+    end,
+    of(place) {
+      let low = 0;
+      let high = ranges.length - 1;
+      while (low < high) {
+        const middle = (low + high + 1) >> 1;
+        if (ranges[middle][0] <= place) low = middle;
+        else high = middle - 1;
+      }
+      return starts[low] + place - ranges[low][0];
+    },
+  };
+}
+
+/** Stretches in ascending order, with what lies between two of them when that is at most so many bytes. */
+function joined(sorted: readonly { from: number; to: number }[], gap: number): Range[] {
+  const ranges: [number, number][] = [];
+  for (const { from, to } of sorted) {
+    const last = ranges[ranges.length - 1];
+    if (last !== undefined && from - last[1] <= gap) last[1] = Math.max(last[1], to);
+    else ranges.push([from, to]);
+  }
+  return ranges;
 }

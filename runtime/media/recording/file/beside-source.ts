@@ -1,5 +1,5 @@
-import { type IndexedInit, newSegmentIndex, type SegmentIndex } from '../../../../core/vod/segment-index.ts';
-import { type Variant, variantOf } from '../../../../core/vod/variant.ts';
+import type { Variant } from '../../../../core/hls/playlist.ts';
+import { type IndexedInit, newSegmentIndex, type SegmentIndex, variantOf } from '../../../../core/vod/segment-index.ts';
 import { bandwidthOf, type Segments } from './finish-file.ts';
 
 /** A rendition next to its source. */

@@ -2,12 +2,12 @@ import type { Kit } from '../../core/plugin/plugin.ts';
 import { services } from '../../core/plugin/services.ts';
 import { type StillCounts, stillKinds } from '../../core/ports/stills.ts';
 
-/** Shows what the pictures of this node come to. */
-export function count(kit: Pick<Kit, 'metrics' | 'use'>): void {
+/** Metrics of thumbnails and storyboards on this node. */
+export function measureStills(kit: Pick<Kit, 'metrics' | 'use'>): void {
   const { metrics } = kit;
   const stills = kit.use(services.stills);
   metrics.readings('millrace_stills_total', {
-    help: 'Requests for thumbnails and storyboards on this node, by what became of them.',
+    help: 'Requests for thumbnails and storyboards on this node, by outcome.',
     type: 'counter',
     read: () =>
       stillKinds.flatMap((kind) =>
@@ -18,11 +18,11 @@ export function count(kit: Pick<Kit, 'metrics' | 'use'>): void {
       ),
   });
   metrics.reading('millrace_stills_running', {
-    help: 'Thumbnails and storyboards that are being made.',
+    help: 'Thumbnails and storyboards being made.',
     read: () => stills.totals().running,
   });
   metrics.reading('millrace_stills_held_bytes', {
-    help: 'Memory that thumbnails and storyboards take.',
+    help: 'Memory of kept thumbnails and storyboards.',
     read: () => stills.totals().bytes,
   });
 }

@@ -3,16 +3,13 @@ import type { Kit } from '../../core/plugin/plugin.ts';
 import type { Derivation } from '../../core/plugin/resource.ts';
 import { assetResource } from '../assets/contract.ts';
 import { stream } from '../streams/contract.ts';
-import { cuesName, thumbnailName } from './names.ts';
+import { cuesName, thumbnailName } from './films.ts';
 
 const example = 'https://video.example.com';
 const link = (description: string, path: string) =>
   Type.String({ description, examples: [`${example}${path}`] });
 
-/**
- * Both are told whether there is an ffmpeg or not: which node makes a picture is not known here, and one that is installed is found
- * without a word. An address that answers 503 meanwhile is the same address afterwards.
- */
+/** The addresses are shown even without ffmpeg: another node may have it, and one that is installed later is found by itself. */
 export const streamFields: Derivation<Kit> = {
   resource: stream,
   schemas: {
