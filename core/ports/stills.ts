@@ -1,7 +1,6 @@
 /**
- * Pictures of what lies or comes as fragmented mp4: one, or many on one sheet. Each is a JPEG. Never decoded in this process;
- * what is equal is made once for all who want it, and kept in memory for a while. How much is made at one time, how long it may
- * take and how large it may be is bounded.
+ * JPEGs of fragmented mp4: one picture, or many on one sheet. Decoded in other processes, made once for all who ask at the same time,
+ * and kept in memory for a while. Number, time and size are bounded.
  *
  * Faults: `still.none` (404: there is no picture in it, it cannot be decoded, or is too large to be), `still.unavailable` (503:
  * there is no ffmpeg), `still.busy` (503: too much is being made, or waits), `still.failed` (503: it took too long, or broke). What

@@ -1,10 +1,9 @@
 /**
- * Renditions of what is broadcast on this node: smaller pictures of the same broadcast, beside what the encoder sends. Which are
- * wanted comes with the grant of each publish (`PublishGrant.profiles`), so nothing here is told to begin: the media of the node
- * sees to it, and this says what came of it. Whatever happens to them, the broadcast itself does not notice.
+ * Renditions of the broadcasts on this node. Media starts them by the grant of each publish (`PublishGrant.profiles`); this port
+ * reports on them. Their failures never affect the broadcast itself.
  */
 export interface Transcoder {
-  /** Every broadcast on this node that has profiles, as it is now: for whoever looks about once a second. */
+  /** Every broadcast on this node that has profiles, as it is now. */
   readings(): readonly LadderReading[];
   /** Of all of them, for metrics. Counts only grow. */
   totals(): TranscoderTotals;
@@ -47,7 +46,7 @@ export interface LadderReading {
   readonly retryAt?: number;
 }
 
-/** What is wrong, for people: one plain sentence. Nothing of what ffmpeg said but known causes in words of ours. */
+/** What is wrong, as one plain sentence. Never the words of ffmpeg. */
 export interface TranscodeTrouble {
   readonly reason: TranscodeReason;
   readonly message: string;

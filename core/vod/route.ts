@@ -20,7 +20,7 @@ export interface FilmRoute {
   readonly id: { readonly name: string; readonly schema: TSchema };
   /** Codes that `find` throws beside those of the store, and that of `absent`. */
   readonly faults: readonly string[];
-  /** Undefined where there is none. Asked for each request, with whatever stands in the path. */
+  /** Called for each request with what stands in the path. Undefined: there is none. */
   find(id: string): Promise<Film | undefined>;
   readonly absent: Fault;
 }
@@ -51,10 +51,10 @@ export function filmRoute(folder: `/${string}`, options: FilmRoute & { films: Vo
     answers: {
       200: text(
         [...new Set(['application/vnd.apple.mpegurl', 'video/mp4', ...films.files.map(({ type }) => type)])],
-        'A playlist (RFC 8216), media, or what is made of it.',
+        'A playlist (RFC 8216), media, or a picture of it.',
       ),
       206: text(['video/mp4'], 'The bytes that `Range` names.'),
-      304: { ...nothing, description: 'The client has this version.' },
+      304: { ...nothing, description: 'The file has not changed.' },
     },
     faults: [
       ...new Set([...faults, ...vodFaults, ...films.files.flatMap((file) => file.faults), ...storeFaults]),
@@ -70,7 +70,7 @@ export function filmRoute(folder: `/${string}`, options: FilmRoute & { films: Vo
 
 const open = { ...readableByAll, 'access-control-expose-headers': exposed };
 
-/** A browser shows a script the status of a refusal only when the refusal allows its origin too. */
+/** A browser shows scripts the status of an error only if the error allows their origin too. */
 function refused(error: unknown): Response {
   if (!(error instanceof Fault)) throw error;
   return faultResponse(error, { ...open, 'cache-control': 'no-store' });

@@ -17,27 +17,27 @@ import { renditionConcern, renditionWatch } from './watch.ts';
 const maxProfiles = 50;
 const profilesSchema = Type.Array(profileSchema, {
   maxItems: maxProfiles,
-  description: 'Renditions wanted beside the source.',
+  description: 'Renditions beside the source.',
 });
 
 const config = Type.Object({
   profiles: Type.Array(profileSchema, {
     maxItems: maxProfiles,
     default: [],
-    description: 'Profiles of a stream whose creator named none. Each as in the `profiles` field.',
+    description: 'Default `profiles` of streams created without any.',
   }),
 });
 
-/** Which renditions a stream wants: it owns the `profiles` field, has media make them, and tells what became of it. */
+/** Owns the field `profiles` of streams: the renditions that media makes of a broadcast, and what is wrong with them. */
 export default definePlugin({
   id: 'renditions',
-  summary: 'broadcasts are given renditions beside the source',
+  summary: 'makes renditions of broadcasts',
   config,
   needs: [streams, services.transcoder],
   faults: {
     'renditions.invalid': {
       status: 400,
-      meaning: 'Two profiles share a name, one is called source, or has less than a picture in 10 s.',
+      meaning: 'Two profiles share a name, one is called source, or one has less than a picture in 10 s.',
     },
   },
   extends: [

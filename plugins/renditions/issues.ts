@@ -1,19 +1,16 @@
 import { plainText } from '../../core/base/plain-text.ts';
 import type { LadderReading, TranscodeReason } from '../../core/ports/transcoder.ts';
 
-/** What is wrong with the renditions of a broadcast, in plain words that do not change while it does not. */
+/** What is wrong with the renditions of a broadcast. The text stays the same while the trouble does. */
 export function issueOf({ renditions, trouble }: LadderReading): string | undefined {
   if (!trouble) return undefined;
   const names = renditions.map(({ name }) => plainText(name)).join(', ');
   if (renditions.length > 0 && renditions.every(({ isListed }) => isListed))
-    return `Renditions (${names}) were missing for a while, and are back: ${lowered(trouble.message)}`;
+    return `Renditions (${names}) were missing for a while and are back: ${lowered(trouble.message)}`;
   return `Viewers get the source alone, not ${names}: ${lowered(trouble.message)} ${advice[trouble.reason]}`;
 }
 
-/**
- * Profiles of which nothing is made, whatever there is room for: a broadcast has only so many. `made`: undefined while it is not
- * known.
- */
+/** Profiles beyond the most renditions of one broadcast. `made`: undefined while it is not known. */
 export function beyondMost(
   wanted: readonly { readonly name: string }[],
   made: LadderReading['renditions'] | undefined,
@@ -22,11 +19,11 @@ export function beyondMost(
   const known = new Set(made.map(({ name }) => name));
   const names = wanted.map(({ name }) => name).filter((name) => !known.has(name));
   return [
-    `A broadcast has at most ${made.length} renditions: ${names.join(', ')} ${names.length === 1 ? 'is' : 'are'} not made. Those that come first in profiles are.`,
+    `A broadcast has at most ${made.length} renditions: the first of profiles are made, ${names.join(', ')} ${names.length === 1 ? 'is' : 'are'} not.`,
   ];
 }
 
-/** The same, and when there is another attempt, as of `now` (epoch ms). */
+/** The same with the time until the next attempt. `now`: epoch ms. */
 export function issueAt(reading: LadderReading, now: number): string | undefined {
   const issue = issueOf(reading);
   if (issue === undefined || reading.state !== 'waiting' || reading.retryAt === undefined) return issue;
@@ -34,27 +31,24 @@ export function issueAt(reading: LadderReading, now: number): string | undefined
   return `${issue} The next attempt is ${wait === 0 ? 'due now' : `in ${wait} s`}.`;
 }
 
-/**
- * The broadcast is as good as ever, and what was wished for is more than is there: said, but no matter of its health. All else is a
- * fault of this server, or breaks what viewers had.
- */
+/** The broadcast itself is fine, more was asked for than there is: reported, but not unhealthy. */
 export const wishes: ReadonlySet<TranscodeReason> = new Set(['capacity', 'processes', 'source']);
 
 const advice: Readonly<Record<TranscodeReason, string>> = {
   missing:
-    'Install ffmpeg: it is found within a minute, and nothing has to be configured. Where ffmpeg.path is set, it must name the program.',
+    'Install ffmpeg: it is found within a minute without any configuration. If ffmpeg.path is set, it must name the program.',
   encoder:
     'Set renditions.encoder to one that `ffmpeg -encoders` lists and the machine has, such as libx264.',
   capacity: 'Use fewer or smaller profiles, or raise renditions.capacity where the machine can do more.',
   processes: 'Raise ffmpeg.processes where the machine can do more.',
   source: 'Send H.264 with a smaller picture or fewer pictures a second, or set profiles to [].',
-  broken: 'It is started again by itself; the log of the server says more.',
+  broken: 'It is restarted automatically; see the log of the server.',
   slow: 'Use fewer or smaller profiles or a faster renditions.preset, and lower renditions.capacity.',
-  stalled: 'It is started again by itself; see whether the machine is overloaded.',
+  stalled: 'It is restarted automatically; check whether the machine is overloaded.',
   memory: 'Raise hls.memory, or use fewer profiles.',
 };
 
-/** It goes on a sentence; a name is left as it is. */
+/** For the middle of a sentence; names keep their case. */
 function lowered(message: string): string {
   return /^(This|They|There|What|Its?|A)\b/.test(message)
     ? `${message[0].toLowerCase()}${message.slice(1)}`

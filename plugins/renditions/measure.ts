@@ -2,36 +2,36 @@ import type { Kit } from '../../core/plugin/plugin.ts';
 import { services } from '../../core/plugin/services.ts';
 import { transcodeReasons } from '../../core/ports/transcoder.ts';
 
-/** How transcoding does, for operators. */
+/** Metrics of transcoding. */
 export function measureRenditions(kit: Pick<Kit, 'metrics' | 'use'>): void {
   const { metrics } = kit;
   const transcoder = kit.use(services.transcoder);
   metrics.reading('millrace_renditions_broadcasts', {
-    help: 'Broadcasts on this node whose renditions are being made, each by one process of ffmpeg.',
+    help: 'Broadcasts on this node whose renditions are being made, one ffmpeg process each.',
     read: () => transcoder.totals().ladders,
   });
   metrics.reading('millrace_renditions_pixels_per_second', {
-    help: 'Pixels a second that are being encoded, as planned.',
+    help: 'Planned pixels per second of all encoding on this node.',
     read: () => transcoder.totals().pixelRate,
   });
   metrics.reading('millrace_renditions_capacity_pixels_per_second', {
-    help: 'Pixels a second that this node encodes at most (renditions.capacity).',
+    help: 'Most pixels per second that this node encodes (renditions.capacity).',
     read: () => transcoder.totals().capacity,
   });
   metrics.reading('millrace_renditions_pictures_total', {
-    help: 'Pictures encoded, all renditions together.',
+    help: 'Pictures encoded in all renditions.',
     type: 'counter',
     read: () => transcoder.totals().pictures,
   });
   metrics.reading('millrace_renditions_restarts_total', {
-    help: 'Processes of ffmpeg that were started again after one that failed.',
+    help: 'ffmpeg processes restarted after a failure.',
     type: 'counter',
     read: () => transcoder.totals().restarts,
   });
   metrics.readings('millrace_renditions_troubles_total', {
-    help: 'What went wrong with renditions, by why.',
+    help: 'Failures of renditions, by reason.',
     type: 'counter',
-    // All of them from the first, as 0: a rate is not told of a series that begins with its first count.
+    // All reasons from the start, as 0: a rate needs a first value.
     read: () => {
       const { troubles } = transcoder.totals();
       return transcodeReasons.map((reason) => ({ labels: { reason }, value: troubles[reason] ?? 0 }));

@@ -6,7 +6,7 @@ import type { Concern } from '../health/contract.ts';
 import type { LiveObserver } from '../streams/contract.ts';
 import { beyondMost, issueAt, issueOf, wishes } from './issues.ts';
 
-/** Tells what is wrong with the renditions of what is on the air here. */
+/** Reports what is wrong with the renditions of live broadcasts on this node. */
 export function renditionWatch(kit: Pick<Kit, 'use'>): LiveObserver {
   const readingOf = readings(kit);
   const said = (reading: LiveReading, now: number, isWish: boolean) => {
@@ -25,7 +25,7 @@ export function renditionWatch(kit: Pick<Kit, 'use'>): LiveObserver {
   };
 }
 
-/** What of it makes a broadcast unhealthy. */
+/** The part of it that makes a broadcast unhealthy. */
 export function renditionConcern(kit: Pick<Kit, 'use'>): Concern {
   const readingOf = readings(kit);
   return (reading, now) => {
@@ -35,7 +35,7 @@ export function renditionConcern(kit: Pick<Kit, 'use'>): Concern {
   };
 }
 
-/** All are asked for at once, however many broadcasts are looked at in one round. */
+/** All readings are taken once per round, however many broadcasts it checks. */
 function readings(kit: Pick<Kit, 'use'>) {
   const transcoder = kit.use(services.transcoder);
   let at = Number.NaN;

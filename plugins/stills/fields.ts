@@ -14,7 +14,7 @@ export const streamFields: Derivation<Kit> = {
   resource: stream,
   schemas: {
     thumbnailUrl: link(
-      'While active: a picture of now, a JPEG for everyone who knows the URL.',
+      'While active: a current picture, a public JPEG.',
       `/hls/6pukxh2m0ydr9h3q/${thumbnailName}`,
     ),
   },
@@ -29,11 +29,11 @@ export const assetFields: Derivation<Kit> = {
   resource: assetResource,
   schemas: {
     thumbnailUrl: link(
-      'When ready, of a film that can be played in pieces: a JPEG for everyone who knows the URL; `?time=` is the moment in seconds.',
+      'When ready and playable over HLS: a public JPEG; `?time=` is the moment in seconds.',
       `/asset/6pukxh2m0ydr9h3q/${thumbnailName}`,
     ),
     storyboardUrl: link(
-      'The same: WebVTT with pictures of the whole film on one sheet, for the seek bar of a player.',
+      'Likewise: WebVTT with pictures of the whole film on one sheet, for the seek bar of a player.',
       `/asset/6pukxh2m0ydr9h3q/${cuesName}`,
     ),
   },

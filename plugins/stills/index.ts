@@ -10,7 +10,7 @@ import { measureStills } from './measure.ts';
 import { storyboard, storyboardCues } from './storyboard.ts';
 import { filmThumbnail } from './thumbnail.ts';
 
-/** Pictures of what is on the air and of films, for pages that show them before they are played. */
+/** Pictures of broadcasts and films. */
 export default definePlugin({
   id: 'stills',
   summary: 'thumbnails of broadcasts and assets, storyboards of assets',

@@ -9,7 +9,7 @@ import { stillFaults, thumbnailBox, thumbnailName } from './films.ts';
 /** ms for which the thumbnail of a broadcast is answered again. */
 const refresh = 5000;
 
-/** `/hls/{playbackId}/thumbnail.jpg`: the newest key frame, made anew when it is asked for and 5 s old. */
+/** `/hls/{playbackId}/thumbnail.jpg`: the newest key frame, at most every 5 s and only on request. */
 export function liveThumbnail(kit: Pick<Kit, 'clock' | 'use'>): LiveFile {
   const { clock } = kit;
   const media = kit.use(services.media);
@@ -36,13 +36,12 @@ export function liveThumbnail(kit: Pick<Kit, 'clock' | 'use'>): LiveFile {
   };
   return {
     name: thumbnailName,
-    summary:
-      'A picture of what is on the air, for everyone: not older than 5 s and the distance of two key frames.',
+    summary: 'A current picture of the broadcast, public. At most 5 s and one key frame interval old.',
     operation: {
       name: 'getLiveThumbnail',
       answers: {
         200: text(['image/jpeg'], 'A JPEG.'),
-        304: { description: 'The client has this picture.' },
+        304: { description: 'The picture has not changed.' },
       },
       faults: stillFaults,
     },

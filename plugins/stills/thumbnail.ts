@@ -20,7 +20,7 @@ export function filmThumbnail(kit: Pick<Kit, 'use'>): FilmFile {
       time: Type.Number({
         minimum: 0,
         description:
-          'With `thumbnail.jpg`: the moment, in seconds; beyond the end it is the last picture. Default: a tenth of the film, 10 s at most.',
+          'Of `thumbnail.jpg`: the moment in seconds; beyond the end, the last picture. Default: a tenth of the film, at most 10 s.',
         examples: [12.5],
       }),
     },

@@ -19,12 +19,12 @@ export const transcodeBody = bodyReader(
 
 export type TranscodeBody = typeof transcodeBody extends BodyReader<infer B> ? B : never;
 
-/** What its schema does not say: a stream may ask for more than this server makes. Fault `body.invalid` (422). */
+/** Bounds beyond the schema, which is shared with streams. Throws `body.invalid` (422). */
 export function checkProfile({ profile }: TranscodeBody): void {
   const { bitrate, fps, fpsDen = 1 } = profile;
   const problems = profileProblems(profile).map((problem) => `profile.${problem}`);
-  // As in the field of streams: there it is what the encoder sends.
-  if (profile.name === 'source') problems.push('profile.name: expected another name than "source"');
+  // As in the field of streams, where it names what the encoder sends.
+  if (profile.name === 'source') problems.push('profile.name: "source" is reserved; choose another name');
   if (bitrate > maxBitrate) problems.push(`profile.bitrate: expected at most ${maxBitrate} bit/s`);
   if (fps / fpsDen > maxFrameRate)
     problems.push(`profile.fps: expected at most ${maxFrameRate} pictures a second (fps / fpsDen)`);

@@ -8,16 +8,16 @@ import { taskKinds, tasks } from '../tasks/contract.ts';
 import { transcodeKind } from './kind.ts';
 import { routes } from './request.ts';
 
-/** Makes assets of assets, in another size. */
+/** Makes an asset from another one, in a different size. */
 export default definePlugin({
   id: 'transcode',
-  summary: 'assets made of assets, as a profile says',
+  summary: 'transcodes assets into new ones',
   needs: [authenticator, assets, tasks, services.converter],
   offers: [offer(taskKinds, transcodeKind)],
   faults: {
     'transcode.refused': {
       status: 422,
-      meaning: 'The asset has no video, or one that is too large to be transcoded; the message says which.',
+      meaning: 'The asset has no video, or its video is too large; the message says which.',
     },
   },
   reactions: {

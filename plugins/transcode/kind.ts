@@ -10,7 +10,7 @@ import type { TaskKind, TaskResult, TaskWork } from '../tasks/contract.ts';
 /** ms that a transcode may wait for its turn: a week. A retry waits anew. */
 const maxWait = 7 * 24 * 3_600_000;
 
-/** Tasks of the type `transcode`. A repeat makes the film again, unless its asset has it. */
+/** Tasks of the type `transcode`. A repeat makes the film again, unless its asset has it already. */
 export function transcodeKind(kit: Kit): TaskKind {
   return {
     type: 'transcode',
@@ -18,14 +18,14 @@ export function transcodeKind(kit: Kit): TaskKind {
       if (!(await filmOf(task, kit))) throw impossible(gone);
       const { outputAssetId: id } = task;
       const isThere = id !== null && (await kit.use(assets).awaitAnew(id));
-      if (!isThere) throw impossible('The asset of this transcode was deleted, or has its file.');
+      if (!isThere) throw impossible('The asset of this transcode was deleted, or has its file already.');
       return { deadline: deadlineOf(kit) };
     },
     async run(work) {
       try {
         return await run(work, kit);
       } catch (error) {
-        // Of what ffmpeg made: the same would come of another try.
+        // What ffmpeg made was refused: another try would make the same.
         if (hasCode(error, 'upload.refused')) return { outcome: 'failed', message: error.message };
         throw error;
       }
@@ -38,13 +38,13 @@ async function run(work: TaskWork, kit: Kit): Promise<TaskResult> {
   if (id === null) throw new TypeError(`transcode ${work.id} is of no asset`);
   const output = await assetOfWork(work, { id, kit });
   if (!output) return { outcome: 'failed', message: deleted };
-  // A former try got so far, and its end was not heard of.
+  // An earlier try got so far, but its end was lost.
   if (output.file) return { outcome: 'done', output: { ...outputOf(output.file, output) } };
   const film = await filmOf(work, kit);
   if (!film) return { outcome: 'failed', message: gone };
   const problem = problemOf(film.spec);
   if (problem !== undefined) return { outcome: 'failed', message: problem };
-  // As it was checked when it was asked for.
+  // It was checked when the request came.
   const { profile } = work.params as { profile: RenditionProfile };
   const progress = (fraction: number) => work.progress(fraction * converted);
   const made = kit.use(services.converter).transcode(film, { profile, signal, progress });
@@ -56,12 +56,12 @@ async function run(work: TaskWork, kit: Kit): Promise<TaskResult> {
   return { outcome: 'done', output: { ...taken } };
 }
 
-/** Where pictures are left out, a film without sound ends with the last that is kept; seconds. */
+/** Seconds that may be missing at the end, where pictures are left out. */
 function intervalOf({ fps, fpsDen = 1 }: RenditionProfile): number {
   return fps > 0 ? fpsDen / fps : 0;
 }
 
-/** The asset that the film is for. Undefined: it was deleted. */
+/** The asset that is made. Undefined: it was deleted. */
 async function assetOfWork(
   work: TaskWork,
   { id, kit }: { id: string; kit: Kit },
@@ -69,10 +69,10 @@ async function assetOfWork(
   const { account, name, inputAssetId } = work;
   const made = kit.use(assets);
   const found = await made.find(id);
-  // The news that its task was renewed may have been overtaken by that of its former end.
+  // The event of its failure may have overtaken that of the renewed task.
   if (found?.status === 'failed') await made.awaitAnew(id);
   if (found || inputAssetId === null) return found;
-  // The task is made before the asset, and whoever made it may be slower than we are, or dead.
+  // The task is made before the asset, and the request may be slower than this, or dead.
   const more = JSON.parse((work.secret as { asset: string }).asset) as { createdByTokenName: string };
   await made.begin({ id, account, name, source: { type: 'transcode', inputAssetId }, ...more });
   return made.find(id);
@@ -84,21 +84,21 @@ async function filmOf({ inputAssetId, account }: Pick<TaskWork, 'inputAssetId' |
   return input?.account === account && input.status === 'ready' ? input.file : undefined;
 }
 
-/** For whoever has to make the asset in place of the request that was to: one text, as all of a secret is cut out of what is told. */
+/** What the task needs to make the asset in place of the request. One string, as secrets are cut out of logs and answers. */
 export function secretOf(asset: { readonly createdByTokenName: string }): { asset: string } {
   return { asset: JSON.stringify(asset) };
 }
 
-/** Until when a task that begins now must have its turn, epoch ms. */
+/** When a task that begins now must have had its turn, epoch ms. */
 export function deadlineOf({ clock }: Kit): number {
   return clock.now() + maxWait;
 }
 
-export const lateMessage = 'The transcode did not get its turn within a week.';
+export const lateMessage = 'The transcode was not started within a week.';
 
-const gone = 'The asset of which this was to be made was deleted.';
+const gone = 'The source asset was deleted.';
 const deleted = 'The asset of this transcode was deleted.';
-/** How much of the whole is done when the film is there. */
+/** Progress when the film is made but not stored. */
 const converted = 0.97;
 
 function impossible(message: string): Fault {

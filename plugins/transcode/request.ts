@@ -13,7 +13,7 @@ import { taskSchema, tasks } from '../tasks/contract.ts';
 import { checkProfile, transcodeBody } from './body.ts';
 import { deadlineOf, lateMessage, problemOf, secretOf } from './kind.ts';
 
-/** `POST /api/asset/:id/transcode`: an asset that is made of another, and the task that makes it. */
+/** `POST /api/asset/:id/transcode`: makes a new asset from another, by a task. */
 export function routes(kit: Kit): AnyElysia {
   const keys = kit.use(authenticator);
   const once = idempotent(kit);
@@ -27,7 +27,7 @@ export function routes(kit: Kit): AnyElysia {
           const { accountId: account, keyName } = principal;
           const made = kit.use(assets);
           const input = await made.find(inputAssetId);
-          // Before the body: what a stranger sends to another account's asset is answered 404, whatever it is.
+          // Before the body: another account's asset is 404, whatever is sent.
           if (input?.account !== account) throw notFound(inputAssetId);
           const body = await transcodeBody.read(request);
           checkProfile(body);
@@ -38,7 +38,7 @@ export function routes(kit: Kit): AnyElysia {
           const { profile, name = nameOf(input, profile) } = body;
           const taskId = transcodeTaskOf(id);
           const by = { createdByTokenName: keyName };
-          // The task first: whoever works at it makes the asset where we do not get that far.
+          // The task first: if this request dies before the asset is made, the task makes it.
           await kit.use(tasks).spawn({
             ...{ id: taskId, account, type: 'transcode', name, inputAssetId, outputAssetId: id, ...by },
             ...{ params: { profile }, secret: secretOf(by), deadline: deadlineOf(kit), lateMessage },
@@ -52,11 +52,11 @@ export function routes(kit: Kit): AnyElysia {
       });
     },
     says(
-      'Makes another asset of this one, as a profile says, and the task that does it. 201; how it goes is told by the task.',
+      'Transcodes an asset with a profile into a new asset. Answers 201 with the new asset and the task that makes it; the task shows the progress.',
       {
         name: 'transcodeAsset',
         body: transcodeBody,
-        answers: { 201: json(answerSchema(kit.use(assets)), 'The asset, waiting, and the task.') },
+        answers: { 201: json(answerSchema(kit.use(assets)), 'The new asset, which waits, and the task.') },
         faults: [
           ...['asset.not_found', 'asset.not_ready', 'asset.too_many', 'transcode.refused', 'task.too_many'],
           ...['intake.full', 'intake.unavailable'],
@@ -69,7 +69,7 @@ export function routes(kit: Kit): AnyElysia {
 const answerSchema = ({ schema }: Assets) =>
   Type.Object({ asset: schema, task: taskSchema }, { additionalProperties: false });
 
-/** Of an asset whose maker gave it none. */
+/** The name of an asset that was given none. */
 function nameOf({ name }: { readonly name: string }, profile: { readonly name: string }): string {
   return [...`${name} (${profile.name})`].slice(0, maxNameLength).join('');
 }
@@ -81,7 +81,7 @@ function notFound(id: string): Fault {
 function notReady(status: string): Fault {
   const message =
     status === 'failed'
-      ? 'The asset has failed: there is no film to transcode.'
-      : 'The asset waits for its file: it can be transcoded when it is ready.';
+      ? 'The asset failed: there is no film to transcode.'
+      : 'The asset has no file yet. Transcode it when it is ready.';
   return new Fault('asset.not_ready', { status: 409, message });
 }

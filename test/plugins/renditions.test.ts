@@ -175,9 +175,7 @@ describe('the renditions of a broadcast', () => {
     const { stream, playbackId } = await live(w, { profiles: names.map((name) => ({ ...profile, name })) });
     w.transcoder.shows(playbackId, { renditions: renditionsOf(...names.slice(0, 16)) });
     expect(await shown(w, stream.id)).toEqual({
-      issues: [
-        'A broadcast has at most 16 renditions: p17, p18 are not made. Those that come first in profiles are.',
-      ],
+      issues: ['A broadcast has at most 16 renditions: the first of profiles are made, p17, p18 are not.'],
       isHealthy: true,
     });
   });
@@ -198,7 +196,7 @@ describe('the renditions of a broadcast', () => {
     const back = renditions.map(({ name }) => ({ name, isListed: true }));
     w.transcoder.shows(playbackId, { renditions: back, trouble });
     expect((await shown(w, stream.id)).issues).toEqual([
-      'Renditions (720p, 240p) were missing for a while, and are back: ffmpeg ended in the middle of the broadcast.',
+      'Renditions (720p, 240p) were missing for a while and are back: ffmpeg ended in the middle of the broadcast.',
     ]);
     w.transcoder.shows(playbackId, { renditions });
     expect(await shown(w, stream.id)).toEqual({ issues: [], isHealthy: true });

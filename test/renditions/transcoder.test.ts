@@ -360,7 +360,7 @@ describe('what is refused', () => {
     expect(refused.trouble).toEqual({
       reason: 'capacity',
       message:
-        'They take 23.3 megapixels a second (480p 12.3, 240p 3.1), and of the 34.9 that this server encodes (renditions.capacity) fewer are free. They begin when others end.',
+        'They take 23.3 megapixels a second (480p 12.3, 240p 3.1), and fewer of the 34.9 that this server encodes (renditions.capacity) are free. They start when others end.',
     });
     expect(ladder.suspended).toBe(1);
     await clock.advance(5000);
@@ -395,7 +395,7 @@ describe('what is refused', () => {
       trouble: {
         reason: 'processes',
         message:
-          'As many processes of ffmpeg make renditions as may: 2, three quarters of ffmpeg.processes. They begin when others end.',
+          '2 ffmpeg processes make renditions already, three quarters of ffmpeg.processes. They start when others end.',
       },
     });
     stop();

@@ -79,7 +79,7 @@ export class Broadcast {
 
   /**
    * Over for good: everything is 404, and the memory is let go; that of renditions that are recorded or pushed when the end of them
-   * is made as well, within `ladderLimits.drain`. Called again, it is let go at once.
+   * is made as well, within `drainTimeout`. Called again, it is let go at once.
    *
    * @returns kept when the memory is let go; undefined: it is already
    */

@@ -1,3 +1,11 @@
+import {
+  dateLine,
+  discontinuityLine,
+  mapLine,
+  mediaHead,
+  multivariantPlaylist,
+  segmentLines,
+} from '../../../core/hls/playlist.ts';
 import type { IndexedInit } from '../../../core/vod/segment-index.ts';
 import { Rate } from '../live/rate.ts';
 import type { WrittenTake } from '../recording/feed.ts';
@@ -120,10 +128,8 @@ export class EventPlaylist {
     const { peak, average } = this.#rate;
     const init = take.inits[take.segment(this.#count - 1).init];
     const codecs = this.#isCrowded ? init.codecs : [...this.#codecs];
-    let line = `BANDWIDTH=${Math.max(1, peak)},AVERAGE-BANDWIDTH=${Math.max(1, average)},CODECS="${codecs.join(',')}"`;
-    if (init.width !== undefined) line += `,RESOLUTION=${init.width}x${init.height}`;
-    if (init.frameRate !== undefined) line += `,FRAME-RATE=${init.frameRate.toFixed(3)}`;
-    return `#EXTM3U\n#EXT-X-VERSION:9\n#EXT-X-STREAM-INF:${line}\n${uri}\n`;
+    const variant = { ...init, codecs, bandwidth: { peak, average } };
+    return multivariantPlaylist([{ variant, uri }], { version: 9 });
   }
 
   /** Place in the take of the first segment listed. */
@@ -140,7 +146,7 @@ export class EventPlaylist {
     const map =
       options.isWhole && from > 0 && !this.#hasMap(from) ? this.#mapLine(this.take.segment(from).init) : '';
     return (
-      `#EXTM3U\n#EXT-X-VERSION:9\n#EXT-X-TARGETDURATION:${longest}\n${type}` +
+      `${mediaHead({ version: 9, target: longest })}${type}` +
       `#EXT-X-SERVER-CONTROL:CAN-SKIP-UNTIL=${this.#skipBoundary(target).toFixed(1)}\n` +
       `#EXT-X-MEDIA-SEQUENCE:${first.sequence + from}\n` +
       `#EXT-X-DISCONTINUITY-SEQUENCE:${first.discontinuities + this.#droppedDiscontinuities}\n${map}`
@@ -156,16 +162,16 @@ export class EventPlaylist {
     const { prefix, first } = this.#options;
     const { duration, wallStart, init } = this.take.segment(number);
     return (
-      (this.#isDiscontinuity(number) ? '#EXT-X-DISCONTINUITY\n' : '') +
+      (this.#isDiscontinuity(number) ? discontinuityLine : '') +
       (this.#hasMap(number) ? this.#mapLine(init) : '') +
-      `#EXT-X-PROGRAM-DATE-TIME:${new Date(wallStart).toISOString()}\n#EXTINF:${duration.toFixed(5)},\n` +
-      `${segmentName(prefix, first.sequence + number)}\n`
+      dateLine(wallStart) +
+      segmentLines({ duration, uri: segmentName(prefix, first.sequence + number) })
     );
   }
 
   #mapLine(init: number): string {
     const { prefix, first } = this.#options;
-    return `#EXT-X-MAP:URI="${initName(prefix, first.init + init)}"\n`;
+    return mapLine(initName(prefix, first.init + init));
   }
 
   /** Nothing is before the first of all, so nothing is interrupted. */

@@ -1,3 +1,11 @@
+import {
+  multivariantPlaylist as allVariants,
+  dateLine,
+  discontinuityLine,
+  mapLine,
+  mediaHead,
+  segmentLines,
+} from '../../../core/hls/playlist.ts';
 import { initName, partName, segmentName } from './names.ts';
 import type { Part, Segment } from './segment.ts';
 import type { LiveWindow } from './window.ts';
@@ -30,17 +38,17 @@ export function mediaPlaylist(source: PlaylistSource, options: { isDelta: boolea
     const segment = listed[i];
     body += heading(segment, { former, prefix });
     if (i >= withParts && !isFirstOfAll(segment)) {
-      body += dateLine(segment) + partLines(segment, prefix) + segmentLines(segment, prefix);
+      body += dateLine(segment.wallStart) + partLines(segment, prefix) + linesOf(segment, prefix);
       partTarget = longest(segment.parts, partTarget);
     } else {
       // Kept, because a long window would otherwise be written out anew with each part.
-      segment.lines ??= dateLine(segment) + segmentLines(segment, prefix);
+      segment.lines ??= dateLine(segment.wallStart) + linesOf(segment, prefix);
       body += segment.lines;
     }
     former = segment;
   }
   if (open !== undefined && open.parts.length > 0) {
-    body += heading(open, { former, prefix }) + dateLine(open) + partLines(open, prefix);
+    body += heading(open, { former, prefix }) + dateLine(open.wallStart) + partLines(open, prefix);
     partTarget = longest(open.parts, partTarget);
   }
   // hls.js 1.7 takes a last line that names a segment for one that still grows, and gives up for good when
@@ -55,7 +63,7 @@ export function mediaPlaylist(source: PlaylistSource, options: { isDelta: boolea
   const canSkip =
     skipBoundary === Number.POSITIVE_INFINITY ? '' : `CAN-SKIP-UNTIL=${skipBoundary.toFixed(1)},`;
   return (
-    `#EXTM3U\n#EXT-X-VERSION:9\n#EXT-X-TARGETDURATION:${targetDuration}\n` +
+    `${mediaHead({ version: 9, target: targetDuration })}` +
     `#EXT-X-SERVER-CONTROL:CAN-BLOCK-RELOAD=YES,${canSkip}PART-HOLD-BACK=${(target * 3 + source.reserve).toFixed(3)}\n` +
     `#EXT-X-PART-INF:PART-TARGET=${target.toFixed(3)}\n#EXT-X-MEDIA-SEQUENCE:${sequence}\n` +
     `#EXT-X-DISCONTINUITY-SEQUENCE:${window.discontinuitySequence}\n${body}`
@@ -87,36 +95,25 @@ export function renditionReport(window: LiveWindow, name: string): string {
 
 /** The multivariant playlist, RFC 8216bis 4.4.6: the variants in this order, measured. */
 export function multivariantPlaylist(variants: readonly { window: LiveWindow; name: string }[]): string {
-  return `#EXTM3U\n#EXT-X-VERSION:9\n${variants.map(variantLines).join('')}`;
-}
-
-function variantLines({ window, name }: { window: LiveWindow; name: string }): string {
-  const { rate, init } = window;
-  let line = `BANDWIDTH=${Math.max(1, rate.peak)},AVERAGE-BANDWIDTH=${Math.max(1, rate.average)}`;
-  if (init !== undefined) {
-    line += `,CODECS="${init.codecs.join(',')}"`;
-    if (init.width !== undefined) line += `,RESOLUTION=${init.width}x${init.height}`;
-    if (init.frameRate !== undefined) line += `,FRAME-RATE=${init.frameRate.toFixed(3)}`;
-  }
-  return `#EXT-X-STREAM-INF:${line}\n${name}\n`;
+  const all = variants.map(({ window: { rate, init }, name }) => ({
+    variant: { codecs: [], ...init, bandwidth: rate },
+    uri: name,
+  }));
+  return allVariants(all, { version: 9 });
 }
 
 /** The tags by which a segment differs from the one before it. */
 function heading(segment: Segment, options: { former: Segment | undefined; prefix: string }): string {
-  const map = `#EXT-X-MAP:URI="${initName(options.prefix, segment.init.id)}"\n`;
+  const map = mapLine(initName(options.prefix, segment.init.id));
   return (
-    (segment.isDiscontinuity ? '#EXT-X-DISCONTINUITY\n' : '') +
+    (segment.isDiscontinuity ? discontinuityLine : '') +
     (segment.init.id === options.former?.init.id ? '' : map)
   );
 }
 
-function dateLine(segment: Segment): string {
-  return `#EXT-X-PROGRAM-DATE-TIME:${new Date(segment.wallStart).toISOString()}\n`;
-}
-
-function segmentLines(segment: Segment, prefix: string): string {
-  const gap = segment.isGap ? '#EXT-X-GAP\n' : '';
-  return `${gap}#EXTINF:${segment.duration.toFixed(5)},\n${segmentName(prefix, segment.sequence)}\n`;
+function linesOf({ isGap, duration, sequence }: Segment, prefix: string): string {
+  const gap = isGap ? '#EXT-X-GAP\n' : '';
+  return gap + segmentLines({ duration, uri: segmentName(prefix, sequence) });
 }
 
 /**

@@ -1,6 +1,6 @@
 /**
- * What the node encodes, in pixels a second: planned, not measured; and by how many processes, one for each holder. A holder that is refused is told when there is room again, in the
- * order in which they began to wait, and whoever fits then takes it: a large one may wait behind small ones.
+ * What the node encodes: planned pixels per second, and processes, one per holder. Refused holders are called in the order in which
+ * they began to wait when something is given back, and take what fits: a large one may wait behind small ones.
  */
 export class Capacity {
   readonly limit: number;
@@ -19,7 +19,7 @@ export class Capacity {
     return this.#used;
   }
 
-  /** From now on this is what `holder` has, instead of what it had; or what there is too little of, and it has what it had. */
+  /** Replaces what `holder` has; or returns what there is too little of, and changes nothing. */
   take(holder: object, pixelRate: number): 'taken' | 'pixels' | 'processes' {
     if (!this.#held.has(holder) && this.#held.size >= this.processes) return 'processes';
     const used = this.#used - (this.#held.get(holder) ?? 0) + pixelRate;
@@ -40,7 +40,7 @@ export class Capacity {
     this.#tell();
   }
 
-  /** Calls `onRoom` once, when somebody gave something back. Returns its end. */
+  /** Calls `onRoom` once, when something is given back. Returns how to stop waiting. */
   wait(onRoom: () => void): () => void {
     this.#waiting.add(onRoom);
     return () => this.#waiting.delete(onRoom);

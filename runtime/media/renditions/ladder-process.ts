@@ -32,8 +32,8 @@ export interface LadderProcessOptions {
 }
 
 /**
- * One process of ffmpeg for one run of a ladder: hands it media as fast as it takes it, and what it writes to the run. It is over
- * when `ended` is kept; that never fails. Nothing is held back for it: what it does not take yet is not asked for.
+ * One ffmpeg process for one run of a ladder: feeds it media as fast as it reads, and hands its output to the run. It is over when
+ * `ended` resolves, which never rejects.
  */
 export class LadderProcess {
   readonly ended: Promise<ProcessEnd>;
@@ -61,7 +61,7 @@ export class LadderProcess {
     return this.#rate.value;
   }
 
-  /** Called again and again: sees whether it still works. */
+  /** Called regularly: stops a process that hangs. */
   look(now: number): void {
     const { stall } = this.#options;
     if (this.#run.pictures > this.#pictures) {
@@ -89,7 +89,7 @@ export class LadderProcess {
 
   async #work(): Promise<ProcessEnd> {
     const { runner, command, niceness } = this.#options;
-    // Whoever made it has nothing of it yet.
+    // The constructor's caller must have it first.
     await Promise.resolve();
     const child = await runner.start({
       ...{ command, niceness },
@@ -115,7 +115,7 @@ export class LadderProcess {
         if (signal.aborted) return;
         if (pictures !== undefined) {
           this.#rate.count(pictures);
-          // Of sound alone it gives nothing.
+          // For sound alone it gives nothing.
           this.#owesSince ??= this.#options.clock.now();
         }
         await this.#feeder.write(child, bytes);

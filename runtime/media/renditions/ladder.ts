@@ -1,25 +1,25 @@
 import type { RenditionProfile } from '../../../core/ports/transcoder.ts';
 
 /**
- * The renditions of one playlist as seen by who makes them (`transcoding.ts`): media to read, at a pace of one's own, and pictures
- * to give back. It outlives every process: what one has not made, the next one makes, from the live window that is in memory
- * anyway. So nothing is buffered for a process, and one that dies loses nothing that the window still holds.
+ * The renditions of one playlist, as their maker sees them (`transcoding.ts`): media to read at its own pace, and pictures to give back.
+ * It outlives every process: what one has not made, the next one makes from the live window, which is in memory anyway. So nothing
+ * is buffered for a process, and one that dies loses nothing that the window still holds.
  */
 export interface Ladder {
   readonly playbackId: string;
   readonly streamId: string;
   readonly profiles: readonly RenditionProfile[];
-  /** By how much what is listed of the renditions ends before what is listed of the source, ms of media; 0 before any. */
+  /** ms of media by which the listed renditions end before the listed source; 0 before any. */
   readonly lag: number;
-  /** Whether viewers who come now are offered the rendition of profile `index`: there is enough of it, and it comes in time. */
+  /** Whether new viewers are offered the rendition of profile `index`: there is enough of it, and it is in time. */
   isListed(index: number): boolean;
   /**
-   * The next run of a process: from behind the last part that all renditions have, or, where the window has that no more, from its
-   * newest segment on; the renditions then leave the playlists and come back. Waits until there are pictures, also while there is
-   * sound alone; undefined: the signal was aborted, or the playlist is over. Where the run before has not ended, it counts no more.
+   * The next run of a process: from behind the last part that all renditions have, or, if that left the window, from its newest
+   * segment; the renditions then leave the playlists and come back. Waits for pictures, also while there is only sound.
+   * Undefined: the signal was aborted, or the playlist is over. A run before that has not ended is ignored from now on.
    */
   next(signal: AbortSignal): Promise<LadderRun | undefined>;
-  /** They cannot be made for now: viewers are not offered them. What is listed stays for who plays it. */
+  /** They cannot be made for now: new viewers are not offered them. What is listed stays for those who play it. */
   suspend(): void;
 }
 
@@ -34,8 +34,8 @@ export interface LadderRun {
     readonly frameRate: number | undefined;
   };
   /**
-   * Seconds on the timeline of the media. Pictures that are shown before are fed to decode the others, and must not be encoded
-   * (filter `trim`), so that the first that is encoded is a key frame. Undefined: all are encoded.
+   * Seconds on the timeline of the media. Earlier pictures are fed only to decode the others and must not be encoded (filter
+   * `trim`), so that the first encoded picture is a key frame. Undefined: all are encoded.
    */
   readonly from: number | undefined;
   /**
@@ -81,11 +81,11 @@ export class LadderLost extends Error {}
 /** What a process wrote cannot be read; the message says why, for the log. */
 export class LadderBroken extends Error {}
 
-/** There is no memory left for more playlists; the source goes before. */
+/** There is no memory left for more playlists; the source has priority. */
 export class LadderFull extends Error {}
 
-/** Who makes renditions on this node. */
+/** Makes the renditions of this node. */
 export interface RenditionMaker {
-  /** A playlist that is to have renditions. Returns its end: after that call nothing is asked of the ladder any more. */
+  /** Starts the renditions of a playlist. Returns the function that ends them; the ladder is not used after that. */
   begin(ladder: Ladder): () => void;
 }

@@ -16,16 +16,16 @@ export interface NodeTranscoderOptions {
   readonly clock: Clock;
   readonly log: Log;
   readonly runner: Pick<FfmpegRunner, 'start'>;
-  /** From 0 to below 1, so that not all that broke at one moment come back at one. */
+  /** From 0 to below 1: spreads restarts after a common failure. */
   readonly random: () => number;
   readonly settings: TranscodingSettings;
   /** Pixels a second of all renditions together, with what decoding counts as. */
   readonly capacity: number;
-  /** Processes of ffmpeg that the node may run, for whatever they are. */
+  /** Most ffmpeg processes of the node, for all purposes. */
   readonly processes: number;
 }
 
-/** The transcoder of a node, and what its media hands to it. */
+/** The transcoder of a node. */
 export interface NodeTranscoder extends Transcoder, RenditionMaker {
   /** Ends all of them. */
   close(): void;
@@ -58,7 +58,7 @@ export function nodeTranscoder(options: NodeTranscoderOptions): NodeTranscoder {
     },
   };
 
-  /** Deadlines are looked at while there is something to look at. */
+  /** Checks deadlines while there are ladders. */
   const watch = () => {
     if (ladders.size === 0) {
       stopLooking?.();

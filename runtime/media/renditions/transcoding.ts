@@ -56,7 +56,7 @@ export interface TranscodingHost {
   readonly random: () => number;
   readonly settings: TranscodingSettings;
   readonly capacity: Capacity;
-  /** A process is started after another one of the same ladder did not do. */
+  /** A process replaces a failed one. */
   onRestart(): void;
   onTrouble(reason: TranscodeReason): void;
   onPictures(count: number): void;
@@ -77,8 +77,8 @@ interface Setback {
 }
 
 /**
- * The renditions of one playlist, made by one process of ffmpeg at a time, for as long as there is something to make. A process that ends,
- * hangs, or is too slow is followed by the next one, which goes on where it stopped as long as the window holds that.
+ * The renditions of one playlist, made by one ffmpeg process at a time. A process that ends, hangs, or is too slow is followed by the
+ * next one, which goes on where it stopped as long as the window holds that.
  */
 export class Transcoding {
   /** Resolves when there is nothing more to do. */
@@ -132,7 +132,7 @@ export class Transcoding {
     this.#process?.stop();
   }
 
-  /** Called again and again while it is there: sees whether renditions come, and in time. */
+  /** Called regularly: checks whether renditions come, and in time. */
   look(): void {
     const [process, run] = [this.#process, this.#run];
     if (process === undefined || run === undefined) return;
@@ -151,7 +151,7 @@ export class Transcoding {
     }
     this.#late = undefined;
     this.#state = 'running';
-    // Over is what was wrong when viewers have had all of them for a while: who looks once a second hears of every break.
+    // Over only after viewers had all of them for a while, so that a check once a second sees every break.
     if (!this.#ladder.profiles.every((_, index) => this.#ladder.isListed(index))) this.#backSince = undefined;
     else this.#backSince ??= now;
     if (this.#backSince !== undefined && now - this.#backSince >= calmAfter) this.#calm();
@@ -186,7 +186,7 @@ export class Transcoding {
     capacity.give(this);
   }
 
-  /** Waits for media. Who waits for long, such as for an encoder to come back, has no part of the capacity. */
+  /** Waits for media. A long wait, such as for an encoder to reconnect, gives the capacity back. */
   async #next(signal: AbortSignal): Promise<LadderRun | undefined> {
     const { clock, capacity } = this.#host;
     const cancel = clock.at(clock.now() + keptThrough, () => capacity.give(this));
@@ -201,7 +201,7 @@ export class Transcoding {
   async #make(run: LadderRun): Promise<Setback | undefined> {
     const { clock, runner, settings } = this.#host;
     const plan = planOf(run.video, { profiles: this.#ladder.profiles, counted: this.#counted });
-    // What was counted is of the source before; another one is given the chance to be counted.
+    // It was counted for the source before; the next one is counted anew.
     this.#counted = undefined;
     const refusal = 'reason' in plan ? plan : this.#takeCapacity(plan);
     if ('reason' in plan || refusal) {
@@ -238,7 +238,7 @@ export class Transcoding {
       if (end.by === 'whole') return undefined;
     }
     if (end.by === 'stopped') return undefined;
-    // A source that begins anew again and again is not given a process each time.
+    // A source that restarts again and again does not get a process each time.
     if (end.by === 'whole') return { state: 'starting', wait: this.#backoff.next() };
     if (end.by === 'itself') return { ...this.#broken(endTrouble(end.end, settings)), end: end.end };
     const { trouble, error } = end;
@@ -270,7 +270,7 @@ export class Transcoding {
     const waiting = new AbortController();
     const wake = () => waiting.abort();
     signal.addEventListener('abort', wake);
-    // Not who lacks a process: two of them would wake each other with what they give back, for ever.
+    // Not for want of a process: two of them would wake each other for ever with what they give back.
     const leave = awaitsRoom ? capacity.wait(wake) : undefined;
     if (!signal.aborted) await pause(due, { clock, signal: waiting.signal });
     leave?.();
@@ -279,14 +279,14 @@ export class Transcoding {
     if (state === 'waiting') this.#host.onRestart();
   }
 
-  /** Viewers are not offered them any more. Of the same trouble again and again there is one line in the log. */
+  /** Viewers are not offered them any more. A repeated trouble is logged once. */
   #told(trouble: TranscodeTrouble, { state, end }: Pick<Setback, 'state' | 'end'>): void {
     const { reason, message: why } = trouble;
     const isNews = reason !== this.#trouble?.reason;
     this.#ladder.suspend();
     this.#trouble = trouble;
     if (isNews || state === 'waiting') this.#host.onTrouble(reason);
-    // That there is no ffmpeg has a line of its own, once for all.
+    // A missing ffmpeg is logged once, by the runner.
     if (!isNews || reason === 'missing') return;
     const { streamId } = this.#ladder;
     const { code, signal, errors } = end ?? {};
@@ -304,7 +304,7 @@ export class Transcoding {
     return capacityTrouble(plan, capacity.limit);
   }
 
-  /** A source that has more pictures than it said takes more than was planned, or may not be transcoded at all. */
+  /** A source with more pictures than it claimed costs more than planned, or may not be transcoded at all. */
   #lookAtSource(process: LadderProcess, run: LadderRun): void {
     const rate = process.sourceRate;
     if (rate === undefined || this.#plan === undefined) return;

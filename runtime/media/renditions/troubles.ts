@@ -4,14 +4,14 @@ import type { FfmpegEnd } from '../ffmpeg/process.ts';
 import type { FfmpegRefusal } from '../ffmpeg/runner.ts';
 import type { Plan } from './plan.ts';
 
-/** Why ffmpeg was not started, for people. */
+/** Why ffmpeg was not started. */
 export function refusalTrouble({ reason }: FfmpegRefusal): TranscodeTrouble {
   if (reason === 'missing')
     return trouble('missing', 'ffmpeg is not installed on this server, or not where ffmpeg.path says.');
   if (reason === 'full')
     return trouble(
       'processes',
-      'This server runs as many processes of ffmpeg as it may (ffmpeg.processes). They begin when others end.',
+      'Too many ffmpeg processes are running (ffmpeg.processes). They start when others end.',
     );
   return trouble('broken', 'ffmpeg could not be started.');
 }
@@ -28,7 +28,7 @@ export function endTrouble(end: FfmpegEnd, { encoder }: { encoder: string }): Tr
   return trouble('broken', 'ffmpeg ended in the middle of the broadcast.');
 }
 
-/** Without what is free at the moment, which changes all the time. */
+/** Says nothing about what is free now, which changes all the time. */
 export function capacityTrouble(
   { renditions, pixelRate }: Pick<Plan, 'renditions' | 'pixelRate'>,
   limit: number,
@@ -40,7 +40,7 @@ export function capacityTrouble(
     'capacity',
     pixelRate > limit
       ? `${take}; this server encodes ${all} (renditions.capacity). ${wayOut({ renditions, pixelRate }, limit)}`
-      : `${take}, and of the ${all} that this server encodes (renditions.capacity) fewer are free. They begin when others end.`,
+      : `${take}, and fewer of the ${all} that this server encodes (renditions.capacity) are free. They start when others end.`,
   );
 }
 
@@ -61,7 +61,7 @@ function wayOut({ renditions, pixelRate }: Pick<Plan, 'renditions' | 'pixelRate'
 export function processesTrouble(most: number): TranscodeTrouble {
   return trouble(
     'processes',
-    `As many processes of ffmpeg make renditions as may: ${most}, three quarters of ffmpeg.processes. They begin when others end.`,
+    `${most} ffmpeg processes make renditions already, three quarters of ffmpeg.processes. They start when others end.`,
   );
 }
 
@@ -70,12 +70,9 @@ export function stallTrouble(ms: number): TranscodeTrouble {
 }
 
 export const unreadable = trouble('broken', 'What ffmpeg wrote could not be read.');
-export const noMemory = trouble('memory', 'Live media holds all the memory that it may (hls.memory).');
-export const tooSlow = trouble('slow', 'This server encodes them more slowly than they are broadcast.');
-export const unexpected = trouble(
-  'broken',
-  'This server could not make them, for a reason that is in its log.',
-);
+export const noMemory = trouble('memory', 'Live media uses all of its memory (hls.memory).');
+export const tooSlow = trouble('slow', 'This server cannot encode them in real time.');
+export const unexpected = trouble('broken', 'This server could not make them; its log says why.');
 
 function trouble(reason: TranscodeReason, message: string): TranscodeTrouble {
   return { reason, message };

@@ -55,14 +55,14 @@ export function ffmpegStills(options: FfmpegStillsOptions): Stills {
   const kept = new ByteLru<Outcome>({ bytes: options.memory });
   const shared = new SingleFlight<Outcome>({ running: running + maxWaiting, waiting: maxRequests });
   const turns = new Semaphore({ running, waiting: maxWaiting });
-  /** What is made or waits: key → what it is of. */
+  /** Pictures that are made or wait: key → what they are of. */
   const begun = new Map<string, string>();
   const closing = new AbortController();
   const counts = Object.fromEntries(
     stillKinds.map((kind) => [kind, { made: 0, shared: 0, refused: 0, failed: 0 }]),
   ) as Record<StillKind, Record<'made' | 'shared' | 'refused' | 'failed', number>>;
 
-  /** What is remembered, if that is good enough for the order. */
+  /** The remembered outcome, if it is fresh enough. */
   const known = ({ key, freshFor }: StillOrder): Outcome | undefined => {
     const found = kept.get(key, clock.now());
     if (!found || 'fault' in found || freshFor === undefined) return found;
@@ -81,7 +81,7 @@ export function ffmpegStills(options: FfmpegStillsOptions): Stills {
     const deadline = options.deadline * (media.pictures.length > 1 ? sheetDeadlines : 1);
     const late = new AbortController();
     const cancel = clock.at(clock.now() + deadline, () => late.abort());
-    // A change may be what it needs.
+    // The next version of something that changes may have one.
     const again = order.freshFor ?? noneKept;
     const none = (message: string) => keep(key, { fault: noneFault(message) }, clock.now() + again);
     try {
@@ -137,7 +137,7 @@ export function ffmpegStills(options: FfmpegStillsOptions): Stills {
       const stored = await order.store?.load(signal);
       const size = stored && jpegSize(stored);
       if (stored && size) return keep(order.key, { still: stillOf(stored, size) });
-      // Known before anything is read.
+      // Checked before anything is read.
       if (!(await runner.about())) return { fault: unavailable };
       const media = await order.open(signal);
       if (!media) return { fault: noneFault('There is no picture of it.') };
@@ -180,7 +180,7 @@ export function ffmpegStills(options: FfmpegStillsOptions): Stills {
           }
         },
       });
-      // Nobody reads the answer to one who left.
+      // Nobody reads the answer of a request that left.
       if (outcome === 'full' || outcome === 'left') return told({ fault: busy }, 'made');
       return told(outcome, isNew ? 'made' : 'shared');
     },
@@ -210,13 +210,13 @@ function noneFault(message: string): Fault {
 
 const unavailable = new Fault('still.unavailable', {
   status: 503,
-  message: 'There is no ffmpeg on this server, so it makes no pictures.',
-  // Until then it is not looked for again.
+  message: 'This server makes no pictures: ffmpeg is not installed.',
+  // ffmpeg is searched again then.
   retryAfter: missingFor / 1000,
 });
 const busy = new Fault('still.busy', {
   status: 503,
-  message: 'Too many pictures are being made at this moment. Try again.',
+  message: 'Too many pictures are being made. Try again.',
   retryAfter: 1,
 });
 const failed = new Fault('still.failed', {

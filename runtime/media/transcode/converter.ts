@@ -98,7 +98,7 @@ function soundOf({ spec, index, heads }: SourceFilm, feed: FilmFeed): ('copy' | 
     .map(({ codec }) => (codec === 'aac' ? 'copy' : 'aac'));
 }
 
-/** What is made piece by piece, when it is read. `leave`: nobody reads any more; what waits for something is to end by it. */
+/** A stream that makes each piece when it is read. `leave`: nobody reads any more. */
 function streamOf(
   pieces: AsyncGenerator<Uint8Array>,
   { leave }: { leave(): void },

@@ -23,9 +23,9 @@ interface Normalising {
 }
 
 /**
- * A film of any kind as mp4 with H.264 and AAC. What is in it shows when it is written: the first process takes everything over as it
- * is, and when the index of that names a codec which is not wanted, or ffmpeg says that it cannot be written, another process begins
- * anew and encodes it, sound first. Nothing of the former was handed on by then. So most films of cameras and OBS keep their pictures as they are.
+ * Converts any film to mp4 with H.264 and AAC. The first process copies all tracks. If the index of its output names another codec, or
+ * ffmpeg cannot write it, a new process encodes them, sound first; nothing of the former was handed on by then. So most films of
+ * cameras and OBS keep their pictures unchanged.
  */
 export async function* normalising(order: Normalising): AsyncGenerator<Uint8Array> {
   const { tools, settings, container, signal } = order;
@@ -73,7 +73,7 @@ async function* trying(
     if (error instanceof Other) return error.next;
     const isLast = !taken.video && !taken.audio;
     if (hasBegun || isLast || !hasCode(error, 'conversion.refused')) throw error;
-    // It could not be written as it is: mostly for sound that mp4 does not know.
+    // It could not be copied, mostly for sound that mp4 does not know.
     return { video: taken.video && taken.audio, audio: false };
   }
 }

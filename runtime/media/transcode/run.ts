@@ -35,7 +35,7 @@ export interface RunOrder {
   readonly frameRate?: number;
   /** Seconds of film of which one picture is kept, where pictures are left out. Default: 0, all are kept. */
   readonly interval?: number;
-  /** Told of the index of what is written, before a byte of that is handed on. What it throws ends the run. */
+  /** Called with the index of the output before a byte of that is handed on. What it throws ends the run. */
   onMovie?(moov: Box): void;
 }
 
@@ -48,8 +48,8 @@ export interface RunTools {
 const niceness = 10;
 
 /**
- * What it writes, as fast as it is taken. Whoever stops taking it ends the process; when it is over none is left. Faults as of the
- * converter, what the input throws, and the reason of the signal.
+ * Its output, as fast as it is read. The process ends when reading stops. Throws the faults of the converter, what the input throws,
+ * and the reason of the signal.
  */
 export async function* run(order: RunOrder, tools: RunTools): AsyncGenerator<Uint8Array> {
   const { signal, input } = order;
@@ -85,7 +85,7 @@ export async function* run(order: RunOrder, tools: RunTools): AsyncGenerator<Uin
   const isOver = () => isGone || why !== undefined;
   const feeding = feed(process, { input, feeder, watch, isOver }).catch(end);
 
-  // Until it is known what it is.
+  // Held back until its codecs are known.
   let held: Uint8Array[] | undefined = [];
   try {
     for (;;) {
@@ -105,10 +105,10 @@ export async function* run(order: RunOrder, tools: RunTools): AsyncGenerator<Uin
     const ended = await process.ended;
     if (ended.code !== 0) throw endedBy(ended);
     if (held) throw refused('it has no pictures');
-    // Those that are broken off: ffmpeg says nothing of it, and what sound it found would be a film.
+    // ffmpeg does not report a file that is cut off, and its sound alone would pass as a film.
     if (scan.isBlind) throw refused('none of its pictures could be read');
   } catch (error) {
-    // What is no mp4 came from ffmpeg.
+    // ffmpeg wrote something else than mp4.
     throw error instanceof RangeError ? refused('ffmpeg wrote what is no film') : error;
   } finally {
     watch.stop();
@@ -146,7 +146,7 @@ interface Watch {
   stop(): void;
 }
 
-/** Ends what hangs, takes far too long, or has too many pictures. Only what it is waited for itself counts. */
+/** Ends what hangs, takes far too long, or has too many pictures. Only time that ffmpeg itself takes counts. */
 function watchOver(options: {
   tools: RunTools;
   scan: FragmentScan;

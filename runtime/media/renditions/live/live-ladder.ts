@@ -14,11 +14,17 @@ import {
   type LadderRun,
   type RenditionMaker,
 } from '../ladder.ts';
-import type { ReadyParts } from './assembly.ts';
-import { LiveRun, type RunHost } from './live-run.ts';
+import { LiveRun, type ReadyParts, type RunHost } from './live-run.ts';
 import type { OutputTrack } from './output-reader.ts';
-import { decodableBefore, hasPictures, mediaBehind, newestPlace, type Place } from './place.ts';
-import { type LadderPublish, Publishes } from './publishes.ts';
+import {
+  decodableBefore,
+  hasPictures,
+  type LadderPublish,
+  mediaBehind,
+  newestPlace,
+  type Place,
+  Publishes,
+} from './publishes.ts';
 import { RenditionWindows } from './rendition-windows.ts';
 
 /** ms for which the end of a broadcast that is over is still encoded, if its renditions are recorded or pushed. */

@@ -4,11 +4,10 @@ import type { MemoryShare } from '../../publish/memory-budget.ts';
 import type { Arena } from '../../publish/sink.ts';
 import { FragmentReader } from '../../recording/file/fragment-reader.ts';
 import { type FedPictures, LadderBroken, LadderLost, type LadderMedia, type LadderRun } from '../ladder.ts';
-import { type ReadyParts, readyParts } from './assembly.ts';
 import { OutputReader, type OutputSink, type OutputTrack } from './output-reader.ts';
 import { PictureOrder } from './picture-order.ts';
 import { PictureQueue } from './picture-queue.ts';
-import type { Place } from './place.ts';
+import type { Place } from './publishes.ts';
 import { readSourcePart, type SourcePart } from './source-part.ts';
 
 /** Ticks by which a picture may be shown later than all that the process was given: a second. */
@@ -254,4 +253,60 @@ export class LiveRun implements LadderRun, OutputSink {
     this.#parts.length = 0;
     for (const queue of this.queues) queue.close();
   }
+}
+
+/** Parts of the source, from the first that is not made, that can be made now. They are of one segment. */
+export interface ReadyParts {
+  readonly parts: readonly SourcePart[];
+  readonly endsSegment: boolean;
+  /** Each rendition has a picture of them. */
+  readonly isWhole: boolean;
+}
+
+/** What else is known. */
+interface AssemblyState {
+  /** All pictures have come. */
+  readonly isOver: boolean;
+  /** Whether a part is the last of its segment, as far as is known. */
+  endsSegment(part: SourcePart): boolean;
+}
+
+/**
+ * Finds parts of which all renditions have all pictures: all renditions end at the same part, so that the next process can go on
+ * from there. A part of which a rendition with fewer pictures has none is made together with its neighbours.
+ */
+function readyParts(
+  parts: readonly SourcePart[],
+  queues: readonly PictureQueue[],
+  state: AssemblyState,
+): ReadyParts | undefined {
+  for (let count = 1; count <= parts.length; count += 1) {
+    const part = parts[count - 1];
+    if (!state.isOver && !queues.every((queue) => isComplete(queue, part))) return undefined;
+    const following: SourcePart | undefined = parts[count];
+    const endsSegment = following
+      ? following.sequence !== part.sequence
+      : state.isOver || state.endsSegment(part);
+    const isWhole = queues.every((queue) => queue.countBefore(part.end) > 0);
+    if (endsSegment || (isWhole && queues.every((queue) => mayEnd(queue, { part, following }))))
+      return { parts: parts.slice(0, count), endsSegment, isWhole };
+  }
+  return undefined;
+}
+
+/** As many pictures as the source has, or one of a later part: the decoder may have dropped some, or fewer are wanted. */
+function isComplete(queue: PictureQueue, part: SourcePart): boolean {
+  return queue.newest >= part.end || hasAll(queue, part);
+}
+
+/** Whether the next part has a picture of its own; if not, this one lasts longer. */
+function mayEnd(
+  queue: PictureQueue,
+  { part, following }: { part: SourcePart; following: SourcePart | undefined },
+): boolean {
+  return hasAll(queue, part) || (following !== undefined && queue.countIn(following) > 0);
+}
+
+function hasAll(queue: PictureQueue, part: SourcePart): boolean {
+  return queue.isEach && queue.countIn(part) >= part.pictures;
 }

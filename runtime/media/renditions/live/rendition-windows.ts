@@ -9,8 +9,7 @@ import { RecordingTap } from '../../recording/recording-tap.ts';
 import { renditionRate } from '../plan.ts';
 import type { LiveRun } from './live-run.ts';
 import type { OutputTrack } from './output-reader.ts';
-import type { Place } from './place.ts';
-import { isMade, type KnownPublish } from './publishes.ts';
+import { isMade, type KnownPublish, type Place } from './publishes.ts';
 import type { SourcePart } from './source-part.ts';
 
 export interface RenditionWindowsOptions {
