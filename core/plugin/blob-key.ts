@@ -1,4 +1,4 @@
-import { type BlobRange, blobLimits, type PutCondition } from '../ports/blobs.ts';
+import { type BlobRange, blobLimits } from '../ports/blobs.ts';
 
 /**
  * What is wrong with a key; undefined for a good one: `recordings/<id>/source.mp4`.
@@ -48,16 +48,6 @@ export function checkListing(prefix: string, options: { limit: number; after?: s
 export function checkBlobLimit(limit: number): void {
   if (Number.isInteger(limit) && limit >= 1 && limit <= blobLimits.listed) return;
   throw new RangeError(`limit is ${limit}, not 1..${blobLimits.listed}`);
-}
-
-/** Throws a RangeError for both conditions at once, and for an etag that is none. */
-export function checkCondition({ ifAbsent, ifMatch }: PutCondition): void {
-  if (ifAbsent === true && ifMatch !== undefined) throw new RangeError('ifAbsent and ifMatch at once');
-  if (ifMatch !== undefined) checkEtag(ifMatch);
-}
-
-export function checkEtag(etag: string): void {
-  if (!etagShape.test(etag)) throw new RangeError(`${shown(etag)} is no etag`);
 }
 
 /** The bytes a range means of a blob of this size; `beyond` when it begins behind the end. Throws a RangeError for what is none. */
@@ -135,4 +125,3 @@ const devices = /^(con|prn|aux|nul|com\d|lpt\d)(\.|$)/;
 const prefixShape = /^[a-z0-9._/-]*$/;
 /** A page may end at a foreign file. */
 const placeShape = /^[^\0\r\n]+$/;
-const etagShape = /^[!#-~]{1,128}$/;

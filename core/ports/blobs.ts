@@ -48,6 +48,7 @@ export interface Blobs {
   /** At most `blobLimits.listed`. One that is not there is as good as deleted. */
   delete(keys: readonly string[]): Promise<void>;
 
+  /** Of stores that copy what they adopt. A directory has none: `begin` is refused. */
   readonly uploads: BlobUploads;
 
   /** What runs is ended; later calls are Fault `blobs.closed`. */
@@ -75,7 +76,10 @@ export interface BlobUploads {
    * Makes a blob of `size` bytes of it. Parts behind that are dropped. Repeating a call that may have been done is answered as
    * the first time, for a day and while the blob is not replaced. After `incomplete` and `conflict` the upload is still there.
    */
-  complete(upload: BlobUpload, options: { readonly size: number } & PutCondition): Promise<CompleteOutcome>;
+  complete(
+    upload: BlobUpload,
+    options: { readonly size: number } & Pick<PutOptions, 'ifAbsent'>,
+  ): Promise<CompleteOutcome>;
 
   /** Removes it and its parts; one that is not there is as good as aborted. A part that is still being written may come back. */
   abort(upload: Pick<BlobUpload, 'key' | 'id'>): Promise<void>;
@@ -93,18 +97,9 @@ export interface BlobUploads {
 /** Bytes, or what gives them piece by piece: a ReadableStream, a generator. */
 export type BlobSource = Uint8Array | AsyncIterable<Uint8Array>;
 
-/**
- * At most one of these. Decided when the bytes are complete; among all writers of all processes one succeeds. On a directory
- * that several processes share, keys that are put with `ifMatch` must be put and deleted without a condition by one at most.
- */
-export interface PutCondition {
-  /** Only when there is none of this key. */
+export interface PutOptions {
+  /** Only when there is none of this key. Decided when the bytes are complete: of all writers of all processes one succeeds. */
   readonly ifAbsent?: boolean;
-  /** Only in place of the blob with this etag. */
-  readonly ifMatch?: string;
-}
-
-export interface PutOptions extends PutCondition {
   /** Bytes the source will give. Another length is Fault `blobs.wrong_length`. Known, it may be larger. */
   readonly size?: number;
   /** Ends it: nothing of it stays. */
@@ -140,8 +135,6 @@ export type BlobRange =
 
 export interface GetOptions {
   readonly range?: BlobRange;
-  /** Only the blob with this etag: several reads of one version. */
-  readonly ifMatch?: string;
   /** Ends the body too, with its reason. */
   readonly signal?: AbortSignal;
 }
@@ -157,8 +150,6 @@ export type GetOutcome =
       readonly body: ReadableStream<Uint8Array>;
     }
   | { readonly outcome: 'absent' }
-  /** Another blob than `ifMatch` says. */
-  | { readonly outcome: 'changed' }
   /** The range begins behind the end, so an empty blob has none. */
   | { readonly outcome: 'beyond'; readonly size: number };
 

@@ -30,7 +30,7 @@ export function testFolder(): string {
 export async function read(
   blobs: Blobs,
   key: string,
-  options: { range?: BlobRange; ifMatch?: string } = {},
+  options: { range?: BlobRange } = {},
 ): Promise<Uint8Array | string> {
   const got = await blobs.get(key, options);
   if (got.outcome !== 'ok') return got.outcome;

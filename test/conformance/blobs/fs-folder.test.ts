@@ -1,5 +1,3 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import {
   existsSync,
   mkdirSync,
@@ -13,12 +11,11 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Blobs } from '../../../core/ports/blobs.ts';
 import { fsBlobs } from '../../../runtime/drivers/blobs/fs/index.ts';
 import { killWhileWriting } from './crash.ts';
-import { bytesOf, mebibyte, put, read, testFolder } from './fixtures.ts';
+import { bytesOf, mebibyte, put, testFolder } from './fixtures.ts';
 
 /** What is true of a directory beside the promises of the port. */
 describe('blobs in a folder', () => {
@@ -43,10 +40,10 @@ describe('blobs in a folder', () => {
     const blobs = await open();
     await put(blobs, 'recordings/a/source.mp4', 'bytes');
     expect(readFileSync(join(folder, 'recordings/a/source.mp4'), 'utf8')).toBe('bytes');
-    expect(readdirSync(folder).sort()).toEqual(['.scratch', '.uploads', 'recordings']);
+    expect(readdirSync(folder).sort()).toEqual(['.scratch', 'recordings']);
     expect(readdirSync(join(folder, '.scratch'))).toEqual([]);
     await blobs.delete(['recordings/a/source.mp4']);
-    expect(readdirSync(folder).sort()).toEqual(['.scratch', '.uploads']);
+    expect(readdirSync(folder).sort()).toEqual(['.scratch']);
   });
 
   test('a delete that died before its folders were gone is finished by who repeats it', async () => {
@@ -54,7 +51,7 @@ describe('blobs in a folder', () => {
     await put(blobs, 'kept/a/a.txt', 'bytes');
     mkdirSync(join(folder, 'left/a'), { recursive: true });
     await blobs.delete(['left/a/a.txt', 'kept/a/b.txt', 'none/a.txt']);
-    expect(readdirSync(folder).sort()).toEqual(['.scratch', '.uploads', 'kept']);
+    expect(readdirSync(folder).sort()).toEqual(['.scratch', 'kept']);
   });
 
   test('a link in the way is followed by nobody', async () => {
@@ -155,66 +152,11 @@ describe('blobs in a folder', () => {
     await expect(blobs.put('a.txt', new Uint8Array(3), { size: 4 })).rejects.toThrow('bytes');
     await expect(blobs.put('a.txt', new Uint8Array(3), { signal: AbortSignal.abort() })).rejects.toThrow();
     expect(await blobs.put('a.txt', new Uint8Array(3), { ifAbsent: true })).toEqual({ outcome: 'conflict' });
-    expect(await blobs.put('a.txt', new Uint8Array(3), { ifMatch: 'x' })).toEqual({ outcome: 'conflict' });
     mkdirSync(join(folder, 'b.txt'));
     await expect(blobs.put('b.txt', new Uint8Array(3))).rejects.toMatchObject({ code: 'blobs.unavailable' });
     expect(await blobs.put('c.txt', new Uint8Array(3), { ifAbsent: true })).toMatchObject({ outcome: 'ok' });
     expect((await blobs.head('a.txt'))?.etag).toBe(etag);
     expect(readdirSync(join(folder, '.scratch'))).toEqual([]);
-  });
-
-  test('a completed upload is remembered for a day, then swept', async () => {
-    const blobs = await open();
-    const upload = await blobs.uploads.begin('a.bin', { partSize: 5 * mebibyte });
-    await blobs.uploads.part(upload, { number: 1, bytes: new Uint8Array(10) });
-    const done = await blobs.uploads.complete(upload, { size: 10 });
-    const left = join(folder, '.uploads', upload.id);
-    expect(readdirSync(left)).toEqual(['upload.json']);
-    // As a death between the blob and this would leave it.
-    writeFileSync(join(left, '1'), 'part');
-    const next = await open();
-    expect(readdirSync(left)).toEqual(['upload.json']);
-    expect(await next.uploads.complete(upload, { size: 10 })).toEqual(done);
-    utimesSync(left, new Date(), new Date(Date.now() - 25 * 3_600_000));
-    expect(await (await open()).uploads.complete(upload, { size: 10 })).toEqual({ outcome: 'gone' });
-    expect(existsSync(left)).toBe(false);
-  });
-
-  test('a completion that died before it was remembered knows its blob again', async () => {
-    const blobs = await open();
-    const upload = await blobs.uploads.begin('a/b.bin', { partSize: mebibyte * 5 });
-    await blobs.uploads.part(upload, { number: 1, bytes: bytesOf(1000) });
-    const first = await blobs.uploads.complete(upload, { size: 1000, ifAbsent: true });
-    const file = join(folder, '.uploads', upload.id, 'upload.json');
-    const { blob, ...before } = JSON.parse(readFileSync(file, 'utf8'));
-    expect(blob).toMatchObject({ size: 1000 });
-    // As a death right after the blob got its name leaves it.
-    writeFileSync(file, JSON.stringify({ ...before, placing: blob }));
-    writeFileSync(join(folder, '.uploads', upload.id, '1'), bytesOf(1000));
-    expect(await blobs.uploads.complete(upload, { size: 1000, ifAbsent: true })).toEqual(first);
-    expect(await blobs.uploads.parts(upload)).toBe('gone');
-  });
-
-  test('an id that is none leads nowhere', async () => {
-    const blobs = await open();
-    for (const id of [
-      '',
-      '.',
-      '..',
-      '../..',
-      '../../x',
-      'a/b',
-      '/etc',
-      `${'0'.repeat(8)}-0000-0000-0000-00000000000/`,
-    ]) {
-      const upload = { key: 'a.bin', id, partSize: 5 * mebibyte };
-      await expect(blobs.uploads.abort(upload)).rejects.toThrow(RangeError);
-      await expect(blobs.uploads.parts(upload)).rejects.toThrow(RangeError);
-      await expect(blobs.uploads.part(upload, { number: 1, bytes: new Uint8Array(1) })).rejects.toThrow(
-        RangeError,
-      );
-      await expect(blobs.uploads.complete(upload, { size: 1 })).rejects.toThrow(RangeError);
-    }
   });
 
   test('a folder that cannot be used is named at the start', async () => {
@@ -259,22 +201,10 @@ describe('blobs in a folder', () => {
       }
       abort.abort();
       await blobs.get('a.bin', { range: { from: 2 * mebibyte } });
-      await blobs.get('a.bin', { ifMatch: 'other' });
     }
     await blobs.head('a.bin');
     await put(blobs, 'b.bin', 'x');
     expect(count()).toBeLessThanOrEqual(before + 2);
-  });
-
-  test('processes that share a folder replace a blob one after the other', { timeout: 60_000 }, async () => {
-    const script = fileURLToPath(new URL('./race-child.ts', import.meta.url));
-    const ends = Array.from({ length: 3 }, async () => {
-      const child = spawn(process.execPath, [script, folder, 'count.txt', '40'], { stdio: 'inherit' });
-      expect((await once(child, 'close'))[0]).toBe(0);
-    });
-    await Promise.all(ends);
-    const blobs = await open();
-    expect(Buffer.from((await read(blobs, 'count.txt')) as Uint8Array).toString()).toBe('120');
   });
 
   test('a kill loses nothing that was acknowledged and shows nothing half', {

@@ -26,8 +26,6 @@ test('a full disk is a Fault, nothing half-done stays, and with room it goes on'
       before: 'ok',
       put: 'blobs.full',
       scratch: 0,
-      parts: ['ok', 'ok', 'blobs.full'],
-      completed: 'blobs.full',
       isWhole: true,
       after: 'ok',
       adopted: 'ok',

@@ -4,7 +4,7 @@ import {
   type BlobFacts,
   type Blobs,
   type BlobUpload,
-  type PutCondition,
+  type BlobUploads,
   type PutOutcome,
   typeOf,
 } from '../../../core/ports/blobs.ts';
@@ -15,10 +15,6 @@ import {
  */
 export function modelBlobs(now: () => number = Date.now): Blobs {
   const kept = new Map<string, { bytes: Uint8Array; etag: string; modified: number }>();
-  const uploads = new Map<
-    string,
-    { key: string; begun: number; parts: Map<number, Uint8Array>; etag?: string }
-  >();
   let count = 0;
 
   const factsOf = (key: string): BlobFacts | undefined => {
@@ -26,21 +22,12 @@ export function modelBlobs(now: () => number = Date.now): Blobs {
     if (!found) return undefined;
     return { key, size: found.bytes.length, etag: found.etag, modified: found.modified, type: typeOf(key) };
   };
-  const place = (
-    key: string,
-    { bytes, ifAbsent, ifMatch }: { bytes: Uint8Array } & PutCondition,
-  ): PutOutcome => {
-    const there = kept.get(key);
-    if ((ifAbsent && there) || (ifMatch !== undefined && there?.etag !== ifMatch))
-      return { outcome: 'conflict' };
+  const place = (key: string, { bytes, ifAbsent }: { bytes: Uint8Array; ifAbsent?: boolean }): PutOutcome => {
+    if (ifAbsent && kept.has(key)) return { outcome: 'conflict' };
     count += 1;
     const etag = `m${count}`;
     kept.set(key, { bytes: bytes.slice(), etag, modified: now() });
     return { outcome: 'ok', etag, size: bytes.length };
-  };
-  const open = ({ id }: Pick<BlobUpload, 'id'>) => {
-    const found = uploads.get(id);
-    return found?.etag === undefined ? found : undefined;
   };
 
   return {
@@ -62,11 +49,10 @@ export function modelBlobs(now: () => number = Date.now): Blobs {
     async head(key) {
       return factsOf(key);
     },
-    async get(key, { range, ifMatch } = {}) {
+    async get(key, { range } = {}) {
       const found = kept.get(key);
       const blob = factsOf(key);
       if (!found || !blob) return { outcome: 'absent' };
-      if (ifMatch !== undefined && ifMatch !== found.etag) return { outcome: 'changed' };
       const part = rangeOf(range, blob.size);
       if (part === 'beyond') return { outcome: 'beyond', size: blob.size };
       const bytes = found.bytes.slice(part.from, part.to);
@@ -81,47 +67,70 @@ export function modelBlobs(now: () => number = Date.now): Blobs {
     async delete(keys) {
       for (const key of keys) kept.delete(key);
     },
-    uploads: {
-      async begin(key, { partSize }) {
-        count += 1;
-        uploads.set(`${count}`, { key, begun: now(), parts: new Map() });
-        return { key, id: `${count}`, partSize };
-      },
-      async part(upload, { number, bytes }) {
-        const found = open(upload);
-        found?.parts.set(number, bytes.slice());
-        return found ? 'ok' : 'gone';
-      },
-      async parts(upload) {
-        const found = open(upload);
-        if (!found) return 'gone';
-        return [...found.parts]
-          .map(([number, bytes]) => ({ number, size: bytes.length }))
-          .sort((a, b) => a.number - b.number);
-      },
-      async complete({ id, key, partSize }, { size, ...condition }) {
-        const found = uploads.get(id);
-        if (!found) return { outcome: 'gone' };
-        if (found.etag !== undefined)
-          return kept.get(key)?.etag === found.etag
-            ? { outcome: 'ok', etag: found.etag, size: kept.get(key)?.bytes.length ?? 0 }
-            : { outcome: 'gone' };
-        const parts = [...found.parts].map(([number, bytes]) => ({ number, size: bytes.length }));
-        const missing = missingParts(parts, { size, partSize });
-        if (missing.length > 0) return { outcome: 'incomplete', missing };
-        const numbers = Array.from({ length: Math.ceil(size / partSize) }, (_, index) => index + 1);
-        const all = Buffer.concat(numbers.map((number) => found.parts.get(number) as Uint8Array));
-        const outcome = place(key, { bytes: new Uint8Array(all), ...condition });
-        if (outcome.outcome === 'ok') found.etag = outcome.etag;
-        return outcome;
-      },
-      async abort({ id }) {
-        if (uploads.get(id)?.etag === undefined) uploads.delete(id);
-      },
-      async unfinished({ before }) {
-        const found = [...uploads].filter(([, one]) => one.etag === undefined && one.begun < before);
-        return found.map(([id, { key, begun }]) => ({ key, id, begun }));
-      },
+    uploads: modelUploads({
+      now,
+      head: async (key) => factsOf(key),
+      put: async (key, bytes, options) => place(key, { bytes: bytes as Uint8Array, ...options }),
+    }),
+  };
+}
+
+/** Uploads in parts before a store that has none: what is complete is put there. */
+export function modelUploads({
+  put,
+  head,
+  now = Date.now,
+}: Pick<Blobs, 'put' | 'head'> & { now?: () => number }): BlobUploads {
+  const uploads = new Map<
+    string,
+    { key: string; begun: number; parts: Map<number, Uint8Array>; etag?: string; size: number }
+  >();
+  let count = 0;
+  const open = ({ id }: Pick<BlobUpload, 'id'>) => {
+    const found = uploads.get(id);
+    return found?.etag === undefined ? found : undefined;
+  };
+
+  return {
+    async begin(key, { partSize }) {
+      count += 1;
+      uploads.set(`${count}`, { key, begun: now(), parts: new Map(), size: 0 });
+      return { key, id: `${count}`, partSize };
+    },
+    async part(upload, { number, bytes }) {
+      const found = open(upload);
+      found?.parts.set(number, bytes.slice());
+      return found ? 'ok' : 'gone';
+    },
+    async parts(upload) {
+      const found = open(upload);
+      if (!found) return 'gone';
+      return [...found.parts]
+        .map(([number, bytes]) => ({ number, size: bytes.length }))
+        .sort((a, b) => a.number - b.number);
+    },
+    async complete({ id, key, partSize }, { size, ...condition }) {
+      const found = uploads.get(id);
+      if (!found) return { outcome: 'gone' };
+      if (found.etag !== undefined)
+        return (await head(key))?.etag === found.etag
+          ? { outcome: 'ok', etag: found.etag, size: found.size }
+          : { outcome: 'gone' };
+      const parts = [...found.parts].map(([number, bytes]) => ({ number, size: bytes.length }));
+      const missing = missingParts(parts, { size, partSize });
+      if (missing.length > 0) return { outcome: 'incomplete', missing };
+      const numbers = Array.from({ length: Math.ceil(size / partSize) }, (_, index) => index + 1);
+      const all = Buffer.concat(numbers.map((number) => found.parts.get(number) as Uint8Array));
+      const outcome = await put(key, new Uint8Array(all), condition);
+      if (outcome.outcome === 'ok') Object.assign(found, { etag: outcome.etag, size });
+      return outcome;
+    },
+    async abort({ id }) {
+      if (uploads.get(id)?.etag === undefined) uploads.delete(id);
+    },
+    async unfinished({ before, limit }) {
+      const found = [...uploads].filter(([, one]) => one.etag === undefined && one.begun < before);
+      return found.slice(0, limit).map(([id, { key, begun }]) => ({ key, id, begun }));
     },
   };
 }

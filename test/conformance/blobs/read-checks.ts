@@ -11,7 +11,6 @@ export const readChecks: readonly BlobCheck[] = [
       expect(await blobs.head(key)).toBeUndefined();
       expect(await blobs.get(key)).toEqual({ outcome: 'absent' });
       expect(await blobs.get(key, { range: { from: 0 } })).toEqual({ outcome: 'absent' });
-      expect(await blobs.get(key, { ifMatch: 'some' })).toEqual({ outcome: 'absent' });
       await put(blobs, `${folder}none.txt.txt`, 'x');
       await put(blobs, `${folder}none/a.txt`, 'x');
       expect(await blobs.head(key)).toBeUndefined();
@@ -66,19 +65,6 @@ export const readChecks: readonly BlobCheck[] = [
       ];
       for (const range of [...ranges, { from: Number.NaN }, { from: 0, to: 2 ** 60 }])
         await expect(blobs.get(`${folder}a.bin`, { range })).rejects.toThrow(RangeError);
-    },
-  },
-  {
-    name: 'a read of one etag is never of another',
-    async run({ blobs, folder }) {
-      const key = `${folder}a.txt`;
-      const first = await put(blobs, key, 'first');
-      expect(await read(blobs, key, { ifMatch: first })).toEqual(new Uint8Array(Buffer.from('first')));
-      const second = await put(blobs, key, 'second');
-      expect(await blobs.get(key, { ifMatch: first })).toEqual({ outcome: 'changed' });
-      expect(await blobs.get(key, { ifMatch: first, range: { from: 3 } })).toEqual({ outcome: 'changed' });
-      const part = await read(blobs, key, { ifMatch: second, range: { from: 3 } });
-      expect(part).toEqual(new Uint8Array(Buffer.from('ond')));
     },
   },
   {
@@ -290,13 +276,6 @@ export const readChecks: readonly BlobCheck[] = [
         await expect(blobs.list('', { limit })).rejects.toThrow('limit');
       const many = Array.from({ length: listed + 1 }, () => `${folder}a.txt`);
       await expect(blobs.delete(many)).rejects.toThrow('keys');
-      await expect(
-        blobs.put(`${folder}a.txt`, new Uint8Array(1), { ifAbsent: true, ifMatch: 'x' }),
-      ).rejects.toThrow('at once');
-      for (const etag of ['', 'a"b', 'a b', 'ä', 'x'.repeat(129)])
-        await expect(blobs.put(`${folder}a.txt`, new Uint8Array(1), { ifMatch: etag })).rejects.toThrow(
-          'etag',
-        );
       expect(await keysBelow(blobs, folder)).toEqual(before);
     },
   },

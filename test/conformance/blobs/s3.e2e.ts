@@ -4,7 +4,7 @@ import { s3Blobs } from '../../../runtime/drivers/blobs/s3/index.ts';
 import { systemClock } from '../../../runtime/drivers/clock/system.ts';
 import { engineFor } from '../../kit/engines.ts';
 import { testFolder } from './fixtures.ts';
-import { blobChecks } from './suite.ts';
+import { blobChecks, partChecks } from './suite.ts';
 
 const server = await engineFor('s3');
 
@@ -17,7 +17,7 @@ describe.skipIf(server.isMissing)('blobs: S3', () => {
   };
   afterAll(async () => (await shared)?.close());
 
-  test.each(blobChecks)('$name', async (check) => {
+  test.each([...blobChecks, ...partChecks])('$name', async (check) => {
     shared ??= another();
     await check.run({ blobs: await shared, folder: testFolder(), another });
   });

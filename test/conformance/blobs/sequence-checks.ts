@@ -14,7 +14,7 @@ export const sequenceChecks: readonly BlobCheck[] = seeds.map((seed) => ({
   async run({ blobs, folder, another }) {
     const other = await another();
     const model = modelBlobs();
-    const game = new Game({ folder, seed });
+    const game = new Game({ folder, seed, hasParts: blobs.adopting === 'copy' });
     for (let number = 0; number < calls; number++) {
       const { text, make } = game.next(number);
       // Two processes: what one does the other sees.
@@ -46,12 +46,14 @@ type Make = (blobs: Blobs, side: Side) => Promise<unknown>;
 /** Draws the calls, and knows each etag and upload by its name in both worlds. */
 class Game {
   readonly #folder: string;
+  readonly #hasParts: boolean;
   #state: number;
   readonly #etags: [string, string][] = [];
   readonly #uploads: [BlobUpload, BlobUpload][] = [];
 
-  constructor({ folder, seed }: { folder: string; seed: number }) {
+  constructor({ folder, seed, hasParts }: { folder: string; seed: number; hasParts: boolean }) {
     this.#folder = folder;
+    this.#hasParts = hasParts;
     this.#state = seed * 7919;
   }
 
@@ -66,7 +68,7 @@ class Game {
 
   next(number: number): { text: string; make: Make } {
     const key = `${this.#folder}${this.#one(['a.bin', 'b.bin', 'c/a.bin', 'c/b.bin', 'c/d/a.bin', 'c-d/a.bin'])}`;
-    const kind = this.#draw(20);
+    const kind = this.#draw(this.#hasParts ? 20 : 14);
     if (kind < 6) return this.#put(key, number);
     if (kind < 9) return this.#get(key);
     if (kind < 10) return { text: `head ${key}`, make: (blobs, side) => this.#head(blobs, { key, side }) };
@@ -91,8 +93,7 @@ class Game {
     const condition = this.#condition();
     return {
       text: `put ${key} ${bytes.length} ${JSON.stringify(condition)}`,
-      make: async (blobs, side) =>
-        this.#learn(await blobs.put(key, bytes, this.#conditionFor(condition, side)), side),
+      make: async (blobs, side) => this.#learn(await blobs.put(key, bytes, condition), side),
     };
   }
 
@@ -100,12 +101,10 @@ class Game {
     const from = this.#draw(1500);
     const ranges: (BlobRange | undefined)[] = [undefined, { from }, { from, to: from + 1 + this.#draw(900) }];
     const range = this.#one([...ranges, { last: from + 1 }]);
-    const etag = this.#draw(3) === 0 ? this.#drawEtag() : undefined;
     return {
-      text: `get ${key} ${JSON.stringify(range)} of ${etag}`,
+      text: `get ${key} ${JSON.stringify(range)}`,
       make: async (blobs, side) => {
-        const ifMatch = etag === undefined ? undefined : this.#etag(etag, side);
-        const got = await blobs.get(key, { ...(range && { range }), ...(ifMatch && { ifMatch }) });
+        const got = await blobs.get(key, range && { range });
         if (got.outcome !== 'ok') return got;
         const hash = hashOf(await new Response(got.body).bytes());
         return {
@@ -160,10 +159,7 @@ class Game {
     return {
       text: `complete ${at} ${size} ${JSON.stringify(condition)}`,
       make: async (blobs, side) =>
-        this.#learn(
-          await blobs.uploads.complete(of(side), { size, ...this.#conditionFor(condition, side) }),
-          side,
-        ),
+        this.#learn(await blobs.uploads.complete(of(side), { size, ...condition }), side),
     };
   }
 
@@ -172,25 +168,8 @@ class Game {
     return facts && { size: facts.size, type: facts.type, etag: this.#name(facts.etag, side) };
   }
 
-  #condition(): { ifAbsent?: true; etag?: number } | undefined {
-    const kind = this.#draw(4);
-    if (kind === 0) return { ifAbsent: true };
-    return kind === 1 ? { etag: this.#drawEtag() } : undefined;
-  }
-
-  #conditionFor(condition: { ifAbsent?: true; etag?: number } | undefined, side: Side) {
-    const { ifAbsent, etag } = condition ?? {};
-    if (etag === undefined) return ifAbsent ? { ifAbsent } : {};
-    return { ifMatch: this.#etag(etag, side) };
-  }
-
-  #etag(index: number, side: Side): string {
-    return this.#etags[index]?.[side] ?? 'none';
-  }
-
-  /** One of the newest: others no blob has any more. */
-  #drawEtag(): number {
-    return this.#etags.length - 1 - this.#draw(4);
+  #condition(): { ifAbsent?: true } {
+    return this.#draw(4) === 0 ? { ifAbsent: true } : {};
   }
 
   #name(etag: string, side: Side): number {

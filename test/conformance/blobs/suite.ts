@@ -5,9 +5,7 @@ import { sequenceChecks } from './sequence-checks.ts';
 import { uploadChecks } from './upload-checks.ts';
 
 /** What every driver of the port must do. */
-export const blobChecks: readonly BlobCheck[] = [
-  ...putChecks,
-  ...readChecks,
-  ...uploadChecks,
-  ...sequenceChecks,
-];
+export const blobChecks: readonly BlobCheck[] = [...putChecks, ...readChecks, ...sequenceChecks];
+
+/** And one that copies what it adopts. */
+export const partChecks: readonly BlobCheck[] = uploadChecks;

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { expect } from 'vitest';
 import type { FinishedRecording } from '../../../core/ports/recorder.ts';
 import { readSegmentIndex } from '../../../core/vod/segment-index.ts';
-import type { S3BlobsOptions } from '../../../runtime/drivers/blobs/s3/options.ts';
+import type { S3BlobsOptions } from '../../../runtime/drivers/blobs/s3/connection.ts';
 import type { MediaRecorder } from '../../../runtime/media/recording/feed.ts';
 import type { RecorderSettings } from '../../../runtime/media/recording/settings.ts';
 import {

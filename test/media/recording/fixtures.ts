@@ -14,6 +14,7 @@ import { fragmentSize, writeFragment } from '../../../runtime/media/mp4/fragment
 import { writeInit } from '../../../runtime/media/mp4/init.ts';
 import type { FedInit, FedPart, MediaRecorder, TakeFeed } from '../../../runtime/media/recording/feed.ts';
 import { DiskRecorder, type RecorderOptions } from '../../../runtime/media/recording/recorder.ts';
+import { modelUploads } from '../../conformance/blobs/model.ts';
 import { AVC_360P } from '../../hls/feed.ts';
 import { silentLog } from '../../kit/silent-log.ts';
 
@@ -131,7 +132,9 @@ export interface Place extends Disposable {
 export function place(): Place {
   const root = mkdtempSync(join(tmpdir(), 'millrace-recorder-'));
   const folder = join(root, 'recordings');
-  const blobs = fsBlobs({ folder: join(root, 'blobs') });
+  const files = fsBlobs({ folder: join(root, 'blobs') });
+  // A directory takes no uploads in parts; for tests of a store that does they end in it.
+  const blobs: Blobs = { ...files, uploads: modelUploads(files) };
   return {
     folder,
     blobs,

@@ -193,6 +193,8 @@ function remote({ blobs }: Place) {
         guard();
         store.underWay += 1;
         store.mostAtOnce = Math.max(store.mostAtOnce, store.underWay);
+        // A store elsewhere takes its time.
+        await new Promise((resolve) => setTimeout(resolve, 5));
         const outcome = await blobs.uploads.part(upload, part);
         store.underWay -= 1;
         if (outcome === 'ok') store.sent.push(part.number);

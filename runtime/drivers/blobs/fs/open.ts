@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { startFault } from '../faults.ts';
 import { codeOf } from './disk.ts';
 import { etagOf, stamps } from './etag.ts';
-import { type DirectoryLock, directoryLock } from './lock.ts';
 import { ownMark } from './process-mark.ts';
 import { type Scratch, scratch } from './scratch.ts';
 import { syncFolder, type Tree, tree } from './tree.ts';
@@ -12,9 +11,6 @@ import { syncFolder, type Tree, tree } from './tree.ts';
 export interface OpenedFolder {
   readonly tree: Tree;
   readonly scratch: Scratch;
-  readonly lock: DirectoryLock;
-  /** Where uploads lie. */
-  readonly uploads: string;
 }
 
 /**
@@ -25,8 +21,8 @@ export async function openFolder(folder: string): Promise<OpenedFolder> {
   try {
     await mkdir(folder, { recursive: true, mode: 0o750 });
     const root = await realpath(folder);
-    const [scratchFolder, uploads] = [join(root, '.scratch'), join(root, '.uploads')];
-    for (const path of [scratchFolder, uploads]) await mkdir(path, { recursive: true, mode: 0o750 });
+    const scratchFolder = join(root, '.scratch');
+    await mkdir(scratchFolder, { recursive: true, mode: 0o750 });
     await syncFolder(root);
     const temporary = scratch(scratchFolder, {
       mark: await ownMark(),
@@ -38,7 +34,7 @@ export async function openFolder(folder: string): Promise<OpenedFolder> {
     await link(file.path, second).finally(() => unlink(file.path));
     await unlink(second);
     await temporary.sweep();
-    return { tree: tree(root), scratch: temporary, lock: directoryLock(join(root, '.lock')), uploads };
+    return { tree: tree(root), scratch: temporary };
   } catch (error) {
     const why = (error as { problems?: string[] }).problems?.[0] ?? codeOf(error);
     if (why === '') throw error;

@@ -1,7 +1,7 @@
 import type { FileHandle } from 'node:fs/promises';
 import { closed, unavailable } from '../faults.ts';
 import { onDisk } from './disk.ts';
-import { piece } from './limits.ts';
+import { piece } from './scratch.ts';
 
 /**
  * Bytes `from` up to `to` of an open file, read when they are asked for and closed at the end. A file that ends before is a

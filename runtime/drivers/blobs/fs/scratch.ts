@@ -3,8 +3,14 @@ import { constants } from 'node:fs';
 import { type FileHandle, lstat, open, readdir, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { absent, onDisk, unless } from './disk.ts';
-import { piece, strayAge, unsynced } from './limits.ts';
 import { fateOf } from './process-mark.ts';
+
+/** Bytes that are read from or written to a file in one call. */
+export const piece = 256 * 1024;
+/** Bytes of one file after which it is synced, so that the end of a large file does not wait for the disk to take all of it. */
+const unsynced = 64 * 1_048_576;
+/** After this time, ms, a half-written file of another machine is removed at the start. Those of this machine go at once. */
+const strayAge = 3_600_000;
 
 /** Files that are being written. Each belongs to one process, and its name says to which. */
 export interface Scratch {

@@ -3,8 +3,9 @@ import { type FileHandle, link, lstat, mkdir, open, realpath, rename, rmdir, unl
 import { dirname, join, relative, resolve } from 'node:path';
 import { unavailable } from '../faults.ts';
 import { absent, codeOf, onDisk, unless } from './disk.ts';
-import { etagOf } from './etag.ts';
-import { folderRetries } from './limits.ts';
+
+/** How often a file is put where others delete the folder as it becomes empty; then it is `blobs.unavailable`. */
+const folderRetries = 20;
 
 /** The folders and files that keys stand for, below one real path. */
 export interface Tree {
@@ -13,8 +14,6 @@ export interface Tree {
   place(file: string, options: { key: string; isNew: boolean }): Promise<boolean>;
   /** Undefined when there is none. The caller closes it. */
   open(key: string): Promise<FileHandle | undefined>;
-  /** Undefined when there is none. */
-  etag(key: string): Promise<string | undefined>;
   /** Takes the name away, and the folders that it leaves empty; of a name that is gone already those alone. */
   remove(key: string): Promise<void>;
   /** The folder of a key or prefix, known to lie below the root; undefined when there is none. */
@@ -79,11 +78,6 @@ export function tree(root: string): Tree {
       if ((await look(key)) === undefined) return undefined;
       const what = pathOf(key);
       return unless(absent, { what, work: open(what, constants.O_RDONLY | constants.O_NOFOLLOW) });
-    },
-
-    async etag(key) {
-      const stats = await look(key);
-      return stats && etagOf(stats);
     },
 
     async remove(key) {

@@ -4,8 +4,10 @@ import { keyProblem } from '../../../../core/plugin/blob-key.ts';
 import type { BlobFacts, BlobPage, ListOptions } from '../../../../core/ports/blobs.ts';
 import { absent, unless } from './disk.ts';
 import { factsOf } from './etag.ts';
-import { statAtOnce } from './limits.ts';
 import type { Tree } from './tree.ts';
+
+/** Files that are looked at, or deleted, side by side. */
+export const filesAtOnce = 32;
 
 /**
  * One page of the keys that begin with `prefix`, in their order. Only folders that may hold some of them are read, each of them
@@ -24,8 +26,8 @@ export async function listTree(tree: Tree, options: { prefix: string } & ListOpt
   }
   const page = keys.slice(0, limit);
   const blobs: BlobFacts[] = [];
-  for (let at = 0; at < page.length; at += statAtOnce) {
-    const some = await Promise.all(page.slice(at, at + statAtOnce).map((key) => factsAt(tree, key)));
+  for (let at = 0; at < page.length; at += filesAtOnce) {
+    const some = await Promise.all(page.slice(at, at + filesAtOnce).map((key) => factsAt(tree, key)));
     blobs.push(...some.filter((one) => one !== undefined));
   }
   return keys.length > limit ? { blobs, next: page[limit - 1] } : { blobs };

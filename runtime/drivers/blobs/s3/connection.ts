@@ -4,8 +4,40 @@ import type { Clock } from '../../../../core/ports/clock.ts';
 import { closed } from '../faults.ts';
 import { faultOf, isPassing } from './errors.ts';
 import { type Exchange, type HttpHandler, httpHandler, SentBytes } from './http-handler.ts';
-import { type S3Limits, s3Limits } from './limits.ts';
-import type { S3BlobsOptions } from './options.ts';
+
+/** The section `s3` of the config. */
+export interface S3Config {
+  /** `https://s3.example.com`. Default: AWS, by the region. */
+  readonly endpoint?: string;
+  readonly bucket: string;
+  /** Default `us-east-1`. */
+  readonly region?: string;
+  readonly accessKeyId: string;
+  readonly secretAccessKey: string;
+  /** `endpoint/bucket/key` instead of `bucket.endpoint/key`. Default: true with an endpoint. */
+  readonly forcePathStyle?: boolean;
+}
+
+export interface S3BlobsOptions extends S3Config {
+  readonly clock: Clock;
+  /** Of tests. */
+  readonly limits?: Partial<S3Limits>;
+}
+
+/** Times in ms. */
+const s3Limits = {
+  /** Tries of one request that got no answer, 5xx or 429. A body that breaks off counts anew from each byte that arrived. */
+  attempts: 5,
+  /** Longest wait before the second attempt; it doubles with each, up to `longestWait`, and chance takes up to all of it away. */
+  firstWait: 200,
+  longestWait: 5_000,
+  connectTimeout: 5_000,
+  /** One attempt at a request that carries no bytes of a blob. */
+  smallTimeout: 15_000,
+  /** Longest time without a byte sent or received. */
+  silence: 20_000,
+};
+export type S3Limits = Readonly<typeof s3Limits>;
 
 type Sdk = typeof import('@aws-sdk/client-s3');
 
@@ -84,7 +116,7 @@ export function connection(options: S3BlobsOptions): Connection {
       });
     },
     body: (bytes) => ({
-      Body: new SentBytes(bytes, { piece: limits.sentPiece }) as never,
+      Body: new SentBytes(bytes) as never,
       ContentLength: bytes.length,
     }),
     close() {

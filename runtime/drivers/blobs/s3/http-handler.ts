@@ -2,7 +2,14 @@ import { cidr } from '../../../../core/base/cidr.ts';
 import type { Clock } from '../../../../core/ports/clock.ts';
 import type { OutboundFailure, OutboundMethod, OutboundSource } from '../../../../core/ports/outbound.ts';
 import { outboundClient } from '../../outbound/client.ts';
-import type { S3Limits } from './limits.ts';
+import type { S3Limits } from './connection.ts';
+
+/** Requests under way, with the bodies that are being read; beyond, they are tried again, then 503 `blobs.busy`. */
+const requests = 512;
+/** Bytes of an answer that is no blob: a page of a list. */
+const answerBytes = 16 * 1_048_576;
+/** Bytes that are handed to a socket in one call. */
+export const sentPiece = 256 * 1024;
 
 /**
  * Carries the requests of the AWS client over the program's own HTTP/1.1 client instead of `node:http`, whose timeouts and
@@ -28,12 +35,10 @@ export interface Exchange {
 /** Bytes that are sent as they lie, in pieces, as often as it takes. */
 export class SentBytes {
   readonly bytes: Uint8Array;
-  readonly #piece: number;
   #hash: Promise<string> | undefined;
 
-  constructor(bytes: Uint8Array, options: { piece: number }) {
+  constructor(bytes: Uint8Array) {
     this.bytes = bytes;
-    this.#piece = options.piece;
   }
 
   /** SHA-256 in hexadecimal, made by a thread of the pool. */
@@ -45,13 +50,13 @@ export class SentBytes {
   }
 
   source(): OutboundSource {
-    const [bytes, piece] = [this.bytes, this.#piece];
+    const { bytes } = this;
     return {
       length: bytes.length,
       canRepeat: true,
       async *chunks() {
-        for (let at = 0; at < bytes.length; at += piece) {
-          yield bytes.subarray(at, at + piece);
+        for (let at = 0; at < bytes.length; at += sentPiece) {
+          yield bytes.subarray(at, at + sentPiece);
           // Where the network takes all of a part at once, others have their turn all the same.
           await new Promise((resolve) => setImmediate(resolve));
         }
@@ -77,16 +82,16 @@ export function httpHandler(options: { clock: Clock; limits: S3Limits }): HttpHa
     clock,
     allow: ['0.0.0.0/0', '::/0'].map((text) => cidr(text)).filter((block) => block !== undefined),
     limits: {
-      requests: limits.requests,
+      requests,
       // The longest name of a bucket, a key, and the parameters of a list.
-      urlLength: limits.sentPiece,
+      urlLength: sentPiece,
     },
   });
 
   return {
     async handle(request, given = {}) {
       const { abortSignal, timeout = limits.smallTimeout, silence = limits.silence } = given as Exchange;
-      const { most = limits.answerBytes } = given as Exchange;
+      const { most = answerBytes } = given as Exchange;
       const answer = await client.open(urlOf(request), {
         method: request.method as OutboundMethod,
         headers: Object.fromEntries(

@@ -1,24 +1,20 @@
 import { createReadStream } from 'node:fs';
 import { lstat, unlink } from 'node:fs/promises';
 import type { ListObjectsV2CommandOutput } from '@aws-sdk/client-s3';
-import {
-  checkBlobKeys,
-  checkCondition,
-  checkEtag,
-  checkListing,
-  checkRange,
-  keyProblem,
-} from '../../../../core/plugin/blob-key.ts';
+import { checkBlobKeys, checkListing, checkRange, keyProblem } from '../../../../core/plugin/blob-key.ts';
 import { type BlobFacts, type BlobPage, type Blobs, typeOf } from '../../../../core/ports/blobs.ts';
 import { endings } from '../endings.ts';
 import { closed, wrongLength } from '../faults.ts';
-import { connection } from './connection.ts';
+import { connection, type S3BlobsOptions } from './connection.ts';
+import { sentPiece } from './http-handler.ts';
 import { etagOf, head } from './mark.ts';
 import { checkConfig, openBucket } from './open.ts';
-import type { S3BlobsOptions } from './options.ts';
 import { putSource } from './put.ts';
 import { readBlob } from './read.ts';
 import { s3Uploads } from './uploads.ts';
+
+/** Blobs of one call that are deleted side by side. */
+const deletesAtOnce = 16;
 
 /**
  * Blobs in one bucket of S3, or of what speaks as S3 does (MinIO, R2, versitygw). The bucket should be for this alone: `unfinished`
@@ -28,7 +24,6 @@ export function s3Blobs(options: S3BlobsOptions): Blobs {
   const ends = endings();
   const bucket = connection(options);
   const uploads = s3Uploads(bucket);
-  const { limits } = bucket;
 
   const blobs: Blobs = {
     adopting: 'copy',
@@ -40,7 +35,6 @@ export function s3Blobs(options: S3BlobsOptions): Blobs {
 
     async put(key, source, { signal, ...rest } = {}) {
       checkBlobKeys([key]);
-      checkCondition(rest);
       const own = ends.begin(signal);
       return putSource(bucket, { key, source, uploads, signal: own.signal, ...rest }).finally(own.end);
     },
@@ -52,7 +46,7 @@ export function s3Blobs(options: S3BlobsOptions): Blobs {
       if (given.size !== undefined && its.size !== given.size) {
         throw wrongLength(`${path} has ${its.size} bytes, not ${given.size}`);
       }
-      const file = createReadStream(path, { highWaterMark: limits.sentPiece });
+      const file = createReadStream(path, { highWaterMark: sentPiece });
       const outcome = await blobs.put(key, file, { ...given, size: its.size }).finally(() => file.destroy());
       if (outcome.outcome === 'ok') await unlink(path);
       return outcome;
@@ -65,13 +59,12 @@ export function s3Blobs(options: S3BlobsOptions): Blobs {
       return factsOf(key, { ...found, Size: found.ContentLength });
     },
 
-    async get(key, { range, ifMatch, signal } = {}) {
+    async get(key, { range, signal } = {}) {
       checkBlobKeys([key]);
       if (range) checkRange(range);
-      if (ifMatch !== undefined) checkEtag(ifMatch);
       signal?.throwIfAborted();
       const own = ends.begin(signal);
-      return readBlob(bucket, { key, range, ifMatch, signal: own.signal, onEnd: own.end });
+      return readBlob(bucket, { key, range, signal: own.signal, onEnd: own.end });
     },
 
     async list(prefix, { limit, after }): Promise<BlobPage> {
@@ -98,7 +91,7 @@ export function s3Blobs(options: S3BlobsOptions): Blobs {
           await bucket.ask(`delete of ${key}`, (sdk) => new sdk.DeleteObjectCommand(input));
         }
       };
-      await Promise.all(Array.from({ length: limits.deletesAtOnce }, work));
+      await Promise.all(Array.from({ length: deletesAtOnce }, work));
     },
 
     uploads,

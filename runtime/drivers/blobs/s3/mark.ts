@@ -1,5 +1,4 @@
 import type { HeadObjectCommandOutput } from '@aws-sdk/client-s3';
-import type { PutCondition } from '../../../../core/ports/blobs.ts';
 import { unavailable } from '../faults.ts';
 import type { Connection, SendOptions } from './connection.ts';
 import { hasS3Code } from './errors.ts';
@@ -45,16 +44,4 @@ export function etagOf({ ETag }: { readonly ETag?: string | undefined }, what: s
   const etag = (ETag ?? '').replace(/^"|"$/g, '');
   if (etag === '') throw unavailable(`${what}: the store answered without an etag`);
   return etag;
-}
-
-/** The headers of a condition (RFC 9110 §13.1). */
-export function conditionOf({ ifAbsent, ifMatch }: PutCondition): { IfNoneMatch?: string; IfMatch?: string } {
-  if (ifMatch !== undefined) return { IfMatch: `"${ifMatch}"` };
-  return ifAbsent === true ? { IfNoneMatch: '*' } : {};
-}
-
-/** `If-Match` where there is no blob at all is 404 on S3. */
-export function isConflict(error: unknown, condition: PutCondition): boolean {
-  if (hasS3Code(error, '412')) return true;
-  return condition.ifMatch !== undefined && hasS3Code(error, 'NoSuchKey');
 }

@@ -2,10 +2,9 @@ import { randomUUID } from 'node:crypto';
 import type { GetObjectCommandOutput } from '@aws-sdk/client-s3';
 import { Fault } from '../../../../core/base/fault.ts';
 import { startFault } from '../faults.ts';
-import type { Connection } from './connection.ts';
+import type { Connection, S3BlobsOptions } from './connection.ts';
 import { hasS3Code, isPassing, s3Error } from './errors.ts';
 import { TransportError } from './http-handler.ts';
-import type { S3BlobsOptions } from './options.ts';
 
 /** Wrong at a glance: Fault `blobs.config`. */
 export function checkConfig(options: S3BlobsOptions): void {

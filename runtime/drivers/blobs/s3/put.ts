@@ -3,8 +3,8 @@ import type { PutObjectCommandOutput } from '@aws-sdk/client-s3';
 import { partsOf } from '../../../../core/plugin/blob-key.ts';
 import {
   type BlobSource,
+  type BlobUploads,
   blobLimits,
-  type PutCondition,
   type PutOptions,
   type PutOutcome,
   typeOf,
@@ -12,30 +12,31 @@ import {
 import { tooLarge, unavailable } from '../faults.ts';
 import { piecesOf } from '../source.ts';
 import type { Connection } from './connection.ts';
-import { faultOf } from './errors.ts';
-import { conditionOf, etagOf, isConflict, madeBy, markName } from './mark.ts';
-import { type Buffers, chunksOf, partBuffers } from './parts.ts';
-import type { S3Uploads } from './uploads.ts';
+import { faultOf, hasS3Code } from './errors.ts';
+import { etagOf, madeBy, markName } from './mark.ts';
+import { chunksOf } from './parts.ts';
+
+/** Parts in which a longer source is sent, bytes; larger ones when its known length needs more than 10,000 of them. */
+const streamedPart = 8 * 1_048_576;
+/** Parts of one source that are sent side by side. They, and the next, are what lies in memory. */
+const partsAtOnce = 3;
 
 /** What fits one part is one request; anything longer is an upload that nobody else hears of. */
 export async function putSource(
   connection: Connection,
-  options: { key: string; source: BlobSource; uploads: S3Uploads } & PutOptions,
+  options: { key: string; source: BlobSource; uploads: BlobUploads } & PutOptions,
 ): Promise<PutOutcome> {
-  const { key, source, uploads, size, signal, ...condition } = options;
+  const { key, source, uploads, size, signal, ifAbsent = false } = options;
   const known = source instanceof Uint8Array ? source.length : size;
-  const partSize = partSizeOf(connection, known);
-  const buffers = partBuffers({ partSize, ...(known !== undefined && { size: known }) });
-  const parts = chunksOf(piecesOf(source, { size, signal }), buffers);
+  const partSize = partSizeOf(known);
+  const parts = chunksOf(piecesOf(source, { size, signal }), { partSize, most: known ?? partSize });
   try {
     const first = (await parts.next()).value ?? new Uint8Array();
-    if (first.length < partSize) return await putBytes(connection, { key, bytes: first, condition, signal });
+    if (first.length < partSize) return await putBytes(connection, { key, bytes: first, ifAbsent, signal });
     const second = await parts.next();
-    if (second.done) return await putBytes(connection, { key, bytes: first, condition, signal });
-    return await putParts(
-      { connection, key, uploads, partSize, buffers, condition, signal },
-      joined([first, second.value], parts),
-    );
+    if (second.done) return await putBytes(connection, { key, bytes: first, ifAbsent, signal });
+    const whole = joined([first, second.value], parts);
+    return await putParts({ key, uploads, partSize, ifAbsent, signal }, whole);
   } finally {
     await parts.return();
   }
@@ -43,9 +44,9 @@ export async function putSource(
 
 async function putBytes(
   connection: Connection,
-  options: { key: string; bytes: Uint8Array; condition: PutCondition; signal: AbortSignal | undefined },
+  options: { key: string; bytes: Uint8Array; ifAbsent: boolean; signal: AbortSignal | undefined },
 ): Promise<PutOutcome> {
-  const { key, bytes, condition, signal } = options;
+  const { key, bytes, ifAbsent, signal } = options;
   const mark = randomUUID();
   const size = bytes.length;
   const input = {
@@ -54,7 +55,7 @@ async function putBytes(
     ...connection.body(bytes),
     ContentType: typeOf(key),
     Metadata: { [markName]: mark },
-    ...conditionOf(condition),
+    ...(ifAbsent && { IfNoneMatch: '*' }),
   };
   let attempts = 0;
   const onAttempt = (attempt: number) => {
@@ -68,25 +69,23 @@ async function putBytes(
     });
     return { outcome: 'ok', etag: etagOf(answer, key), size };
   } catch (error) {
-    if (!isConflict(error, condition)) throw faultOf(error, `put of ${key} in bucket ${connection.bucket}`);
+    if (!hasS3Code(error, '412')) throw faultOf(error, `put of ${key} in bucket ${connection.bucket}`);
     const made = attempts > 1 ? await madeBy(connection, { key, mark, signal }) : undefined;
     return made ? { outcome: 'ok', ...made } : { outcome: 'conflict' };
   }
 }
 
 interface Upload {
-  readonly connection: Connection;
   readonly key: string;
-  readonly uploads: S3Uploads;
+  readonly uploads: BlobUploads;
   readonly partSize: number;
-  readonly buffers: Buffers;
-  readonly condition: PutCondition;
+  readonly ifAbsent: boolean;
   readonly signal: AbortSignal | undefined;
 }
 
 /** Some parts are under way while the next is filled; the first that fails ends all, and the upload is aborted. */
 async function putParts(how: Upload, parts: AsyncIterable<Uint8Array>): Promise<PutOutcome> {
-  const { connection, key, uploads, partSize, buffers, condition, signal } = how;
+  const { key, uploads, partSize, ifAbsent, signal } = how;
   const upload = await uploads.begin(key, { partSize });
   const own = new AbortController();
   const onAbort = () => own.abort(signal?.reason);
@@ -100,7 +99,8 @@ async function putParts(how: Upload, parts: AsyncIterable<Uint8Array>): Promise<
     try {
       const outcome = await uploads.part(upload, { number: part, bytes, signal: own.signal });
       if (outcome === 'gone') throw unavailable(`the upload of ${key} was removed while it was made`);
-      buffers.free(bytes);
+      // Given back at once: what waits for a collection adds up to hundreds of MB of a long file.
+      (bytes.buffer as ArrayBuffer).transfer(0);
     } catch (error) {
       failed ??= { error };
       own.abort(error);
@@ -116,12 +116,12 @@ async function putParts(how: Upload, parts: AsyncIterable<Uint8Array>): Promise<
       }
       const run: Promise<void> = send(bytes, number).finally(() => running.delete(run));
       running.add(run);
-      if (running.size >= connection.limits.partsAtOnce) await Promise.race(running);
+      if (running.size >= partsAtOnce) await Promise.race(running);
       if (failed) break;
     }
     await Promise.all(running);
     if (failed) throw failed.error;
-    const outcome = await uploads.complete(upload, { size, ...condition });
+    const outcome = await uploads.complete(upload, { size, ifAbsent });
     if (outcome.outcome === 'gone' || outcome.outcome === 'incomplete') {
       throw unavailable(`the upload of ${key} lost parts while it was made`);
     }
@@ -138,12 +138,12 @@ async function putParts(how: Upload, parts: AsyncIterable<Uint8Array>): Promise<
   }
 }
 
-function partSizeOf({ limits }: Connection, size: number | undefined): number {
-  if (size === undefined) return limits.streamedPart;
+function partSizeOf(size: number | undefined): number {
+  if (size === undefined) return streamedPart;
   const { parts, partMost } = blobLimits;
   const mebibyte = 1_048_576;
   const least = Math.ceil(size / parts / mebibyte) * mebibyte;
-  const partSize = Math.max(limits.streamedPart, least);
+  const partSize = Math.max(streamedPart, least);
   if (partSize > partMost) throw tooLarge(`${size} bytes are more than ${parts} parts of ${partMost} bytes`);
   if (size > 0) partsOf(size, partSize);
   return partSize;

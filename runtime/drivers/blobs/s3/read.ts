@@ -11,16 +11,11 @@ export async function readBlob(
   connection: Connection,
   options: Omit<GetOptions, 'signal'> & { key: string; signal: AbortSignal; onEnd: () => void },
 ): Promise<GetOutcome> {
-  const { key, range, ifMatch, signal, onEnd } = options;
+  const { key, range, signal, onEnd } = options;
   let isRead = false;
   try {
-    const answer = await open(connection, {
-      key,
-      ...(range && { range: rangeText(range) }),
-      ifMatch,
-      signal,
-    });
-    if (answer === 'absent' || answer === 'changed') return { outcome: answer };
+    const answer = await open(connection, { key, ...(range && { range: rangeText(range) }), signal });
+    if (answer === 'absent') return { outcome: 'absent' };
     if (answer === 'beyond') {
       const found = await head(connection, { key, signal });
       return found ? { outcome: 'beyond', size: found.ContentLength ?? 0 } : { outcome: 'absent' };
@@ -148,11 +143,11 @@ async function open(
   options: {
     key: string;
     range?: string;
-    ifMatch: string | undefined;
+    ifMatch?: string;
     signal: AbortSignal;
     attempts?: number;
   },
-): Promise<GetObjectCommandOutput | 'absent' | 'changed' | 'beyond'> {
+): Promise<GetObjectCommandOutput | 'absent' | 'beyond'> {
   const { key, range, ifMatch, signal, attempts } = options;
   const input = {
     Bucket: connection.bucket,
@@ -168,8 +163,8 @@ async function open(
       ...(attempts !== undefined && { attempts }),
     });
   } catch (error) {
-    if (hasS3Code(error, 'NoSuchKey')) return 'absent';
-    if (hasS3Code(error, '412')) return 'changed';
+    // 412: the version that was being read is gone.
+    if (hasS3Code(error, 'NoSuchKey', '412')) return 'absent';
     if (hasS3Code(error, '416')) return 'beyond';
     throw faultOf(error, `get of ${key} in bucket ${connection.bucket}`);
   }

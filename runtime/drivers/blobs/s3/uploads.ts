@@ -8,7 +8,6 @@ import type {
 import {
   checkBlobKeys,
   checkBlobLimit,
-  checkCondition,
   checkPart,
   checkPartSize,
   keyProblem,
@@ -26,12 +25,13 @@ import {
 import { unavailable } from '../faults.ts';
 import type { Connection } from './connection.ts';
 import { faultOf, hasS3Code, isPassing } from './errors.ts';
-import { conditionOf, etagOf, isConflict, madeBy, markName } from './mark.ts';
+import { etagOf, madeBy, markName } from './mark.ts';
 
-export type S3Uploads = BlobUploads;
+/** Longest time, ms, without a byte while S3 puts the parts of an upload together. */
+const completeSilence = 300_000;
 
 /** The multipart uploads of S3. The id is `<mark>.<id of S3>`; in a listing, which does not tell the mark, `.<id of S3>`. */
-export function s3Uploads(connection: Connection): S3Uploads {
+export function s3Uploads(connection: Connection): BlobUploads {
   const { bucket, send, ask, limits } = connection;
   const place = ({ key, id }: Pick<BlobUpload, 'key' | 'id'>) => {
     checkBlobKeys([key]);
@@ -106,8 +106,7 @@ export function s3Uploads(connection: Connection): S3Uploads {
       return parts === 'gone' ? parts : parts.map(({ number, size }) => ({ number, size }));
     },
 
-    async complete(upload, { size, ...condition }) {
-      checkCondition(condition);
+    async complete(upload, { size, ifAbsent = false }) {
       const { count } = partsOf(size, upload.partSize);
       const parts = await partsOfUpload(upload);
       if (parts === 'gone') return former(upload);
@@ -116,14 +115,14 @@ export function s3Uploads(connection: Connection): S3Uploads {
       const Parts = parts
         .filter(({ number }) => number <= count)
         .map(({ number, etag }) => ({ PartNumber: number, ETag: etag }));
-      const input = { ...place(upload), MultipartUpload: { Parts }, ...conditionOf(condition) };
+      const input = { ...place(upload), MultipartUpload: { Parts }, ...(ifAbsent && { IfNoneMatch: '*' }) };
       let attempts = 0;
       try {
         const answer = await send<CompleteMultipartUploadCommandOutput>(
           (sdk) => new sdk.CompleteMultipartUploadCommand(input),
           {
             timeout: 0,
-            silence: limits.completeSilence,
+            silence: completeSilence,
             onAttempt: (attempt) => {
               attempts = attempt;
             },
@@ -132,9 +131,7 @@ export function s3Uploads(connection: Connection): S3Uploads {
         return { outcome: 'ok', etag: etagOf(answer, upload.key), size };
       } catch (error) {
         if (hasS3Code(error, 'NoSuchUpload')) return former(upload);
-        if (!isConflict(error, condition)) {
-          throw faultOf(error, `completing ${upload.key} in bucket ${bucket}`);
-        }
+        if (!hasS3Code(error, '412')) throw faultOf(error, `completing ${upload.key} in bucket ${bucket}`);
         const made = attempts > 1 ? await former(upload) : undefined;
         return made?.outcome === 'ok' ? made : { outcome: 'conflict' };
       }
