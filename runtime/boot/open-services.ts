@@ -6,7 +6,7 @@ import { milliseconds } from '../../core/base/config-fields.ts';
 import type { Log } from '../../core/base/log.ts';
 import type { Blobs } from '../../core/ports/blobs.ts';
 import type { Clock } from '../../core/ports/clock.ts';
-import type { DiskPlace } from '../disk/disk-watch.ts';
+import type { DiskPlace } from './disk-watch.ts';
 import { diskIntake } from '../drivers/intake/intake.ts';
 import { packer } from '../drivers/packer/packer.ts';
 import { type FfmpegRunner, ffmpegRunner } from '../media/ffmpeg/runner.ts';

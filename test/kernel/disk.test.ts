@@ -1,9 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { jsonLog } from '../../core/base/log.ts';
 import { Metrics } from '../../core/base/metrics.ts';
-import { DiskWatch } from '../../runtime/disk/disk-watch.ts';
-import type { DiskLook, DiskState } from '../../runtime/disk/look.ts';
-import { diskPlaces } from '../../runtime/disk/places.ts';
+import { DiskWatch, diskPlaces } from '../../runtime/boot/disk-watch.ts';
+import type { DiskLook, DiskState } from '../../runtime/base/disk.ts';
 import { Room } from '../../runtime/drivers/intake/room.ts';
 import { virtualClock } from '../kit/virtual-clock.ts';
 

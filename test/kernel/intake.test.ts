@@ -4,7 +4,7 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
-import type { DiskLook } from '../../runtime/disk/look.ts';
+import type { DiskLook } from '../../runtime/base/disk.ts';
 import { diskIntake } from '../../runtime/drivers/intake/intake.ts';
 import { type VirtualClock, virtualClock } from '../kit/virtual-clock.ts';
 

@@ -5,7 +5,7 @@ import { valuesOf } from '../../../core/base/limit-table.ts';
 import { Removed } from '../../../core/plugin/sweep-counts.ts';
 import type { Clock } from '../../../core/ports/clock.ts';
 import type { Intake } from '../../../core/ports/intake.ts';
-import { type DiskLook, lookAtDisk } from '../../disk/look.ts';
+import { type DiskLook, lookAtDisk } from '../../base/disk.ts';
 import { intakeLimits } from './limits.ts';
 import type { PartialShared } from './partial-file.ts';
 import { partialFiles } from './partial-files.ts';

@@ -2,7 +2,7 @@ import { open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { uuid } from '../../../core/base/ids.ts';
 import type { NewPartialFile, PartialFile, PartialFiles } from '../../../core/ports/intake.ts';
-import { diskReason } from '../../disk/reason.ts';
+import { diskReason } from '../../base/disk.ts';
 import { factsText, readFacts } from './mark.ts';
 import { OwnPartialFile, type PartialShared, type Paths } from './partial-file.ts';
 import { noRoom, unavailable } from './writer.ts';

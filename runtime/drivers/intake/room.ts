@@ -1,5 +1,4 @@
-import type { DiskLook } from '../../disk/look.ts';
-import { diskReason } from '../../disk/reason.ts';
+import { type DiskLook, diskReason } from '../../base/disk.ts';
 import { noRoom, unavailable } from './writer.ts';
 
 /**

@@ -1,93 +1,85 @@
-import { closeSync, fdatasync, openSync, unlinkSync, writeSync } from 'node:fs';
+import { closeSync, fdatasyncSync, openSync, writeSync } from 'node:fs';
+import type { CarPlaces, CidProfile } from '../../../core/ports/packer.ts';
 import { packFile } from './pack-file.ts';
-import type { Begin, FromWorker, ToWorker } from './protocol.ts';
 
-/** The thread that packs files for IPFS. */
-interface Packing {
-  /** Pieces that are not taken yet. */
-  readonly pieces: Uint8Array[];
-  isEnded: boolean;
-  isDropped: boolean;
-  /** There is a piece, or an end. */
-  wake(): void;
+/** The thread that packs one file for IPFS. Whoever began it removes the file it wrote. */
+export type ToWorker =
+  /** `path`: where the CAR is written; nothing may be there. */
+  | { readonly begin: { readonly path: string; readonly profile: CidProfile } }
+  | { readonly bytes: Uint8Array }
+  | { readonly end: true }
+  /** Close the file: the CAR is not wanted any more. */
+  | { readonly drop: true };
+
+export type FromWorker =
+  /** So many bytes of one message were packed. */
+  | { readonly taken: number }
+  | { readonly done: Packed }
+  | { readonly failed: { readonly message: string; readonly code: string } };
+
+/** A CAR that is on disk. */
+export interface Packed {
+  /** Of the file. */
+  readonly cid: string;
+  /** The same as CIDv1 in base32. */
+  readonly name: string;
+  /** Bytes of the CAR. */
+  readonly size: number;
+  readonly places: CarPlaces;
 }
 
+/** Written bytes after which they are synced, so that the sync at the end does not take long. */
+const syncStep = 32 * 1_048_576;
+
 const port = globalThis as unknown as Worker;
-const packings = new Map<number, Packing>();
+const queue: Uint8Array[] = [];
+let isEnded = false;
+let isDropped = false;
+let wake = () => {};
 
 port.onmessage = ({ data }: MessageEvent<ToWorker>) => {
-  const { id } = data;
-  if ('begin' in data) return void pack(id, data.begin);
-  const one = packings.get(id);
-  if (one === undefined) {
-    // It is over, which was told; its file is gone, or the other thread's to remove.
-    if ('drop' in data) say({ id, dropped: true });
-    return;
-  }
-  if ('bytes' in data) one.pieces.push(data.bytes);
-  else if ('end' in data) one.isEnded = true;
-  else one.isDropped = true;
-  one.wake();
+  if ('begin' in data) return void pack(data.begin);
+  if ('bytes' in data) queue.push(data.bytes);
+  else if ('end' in data) isEnded = true;
+  else isDropped = true;
+  wake();
 };
 
-async function pack(id: number, { path, profile, sync }: Begin): Promise<void> {
-  const one: Packing = { pieces: [], isEnded: false, isDropped: false, wake() {} };
-  packings.set(id, one);
+async function pack({ path, profile }: { path: string; profile: CidProfile }): Promise<void> {
   let file: number | undefined;
   try {
     file = openSync(path, 'wx', 0o600);
-    const car = synced(file, sync);
-    const packed = await packFile(pieces(id, one), { profile, sink: car }).finally(car.settled);
-    await car.sync();
-    if (one.isDropped) throw dropped;
-    closeSync(file);
-    packings.delete(id);
-    say({ id, done: { ...packed, size: car.size } });
+    const car = carFile(file);
+    const packed = await packFile(pieces(), { profile, sink: car });
+    fdatasyncSync(file);
+    say({ done: { ...packed, size: car.size } });
   } catch (error) {
-    packings.delete(id);
-    if (file !== undefined) remove(file, path);
-    if (one.isDropped) return say({ id, dropped: true });
     const { message, code = '' } = error as NodeJS.ErrnoException;
-    say({ id, failed: { message, code } });
+    say({ failed: { message, code } });
+  } finally {
+    if (file !== undefined) closeSync(file);
   }
 }
 
-const dropped = new Error('nobody wants it any more');
-
-async function* pieces(id: number, one: Packing): AsyncGenerator<Uint8Array> {
+async function* pieces(): AsyncGenerator<Uint8Array> {
   for (;;) {
-    if (one.isDropped) throw dropped;
-    const piece = one.pieces.shift();
+    if (isDropped) throw new Error('the CAR is not wanted any more');
+    const piece = queue.shift();
     if (piece !== undefined) {
       yield piece;
-      say({ id, taken: piece.byteLength });
-    } else if (one.isEnded) return;
+      say({ taken: piece.byteLength });
+    } else if (isEnded) return;
     else
       await new Promise<void>((resolve) => {
-        one.wake = resolve;
+        wake = resolve;
       });
   }
 }
 
-/** A file that is brought to disk while it grows. What the disk says is thrown with the next bytes, or at the end. */
-function synced(file: number, step: number) {
+function carFile(file: number) {
   let size = 0;
   let unsynced = 0;
-  let error: Error | undefined;
-  let running: Promise<void> | undefined;
-  const begin = () => {
-    unsynced = 0;
-    running = new Promise<void>((resolve) => {
-      fdatasync(file, (trouble) => {
-        error ??= trouble ?? undefined;
-        running = undefined;
-        resolve();
-      });
-    });
-    return running;
-  };
   const write = (bytes: Uint8Array, from: number) => {
-    if (error) throw error;
     for (let at = 0; at < bytes.length; ) at += writeSync(file, bytes, at, bytes.length - at, from + at);
   };
   return {
@@ -98,25 +90,12 @@ function synced(file: number, step: number) {
       write(bytes, size);
       size += bytes.length;
       unsynced += bytes.length;
-      if (unsynced >= step && running === undefined) void begin();
+      if (unsynced < syncStep) return;
+      unsynced = 0;
+      fdatasyncSync(file);
     },
     overwrite: (bytes: Uint8Array) => write(bytes, 0),
-    /** Nothing of it is under way any more. */
-    settled: async () => running,
-    async sync() {
-      await begin();
-      if (error) throw error;
-    },
   };
-}
-
-function remove(file: number, path: string): void {
-  closeSync(file);
-  try {
-    unlinkSync(path);
-  } catch {
-    // The next start removes it.
-  }
 }
 
 function say(message: FromWorker): void {

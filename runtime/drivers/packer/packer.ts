@@ -1,17 +1,29 @@
 import { mkdir, readdir, rm, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
+import { Fault } from '../../../core/base/fault.ts';
 import { uuid } from '../../../core/base/ids.ts';
-import { valuesOf } from '../../../core/base/limit-table.ts';
 import type { Blobs } from '../../../core/ports/blobs.ts';
 import type { Clock } from '../../../core/ports/clock.ts';
 import type { PackedFile, Packer, PackOptions, PackSource } from '../../../core/ports/packer.ts';
+import { diskReason } from '../../base/disk.ts';
+import { ownMemory, ownThread } from '../../base/own-thread.ts';
 import { Semaphore } from '../../base/semaphore.ts';
-import { diskReason } from '../../disk/reason.ts';
-import { packingLimits } from './limits.ts';
-import { Packing, type Shared } from './packing.ts';
-import { noRoom, PackingThread, unavailable } from './packing-thread.ts';
+import type { FromWorker, Packed, ToWorker } from './pack-worker.ts';
 
-/** Packs files in a thread, to `folder`, and makes blobs of them. `reserve`: bytes of the disk that are not for that. */
+const defaults = {
+  /** Files that are packed at a time. One takes up to 50 MiB of memory with the older CID profile. */
+  running: 2,
+  /** Files that wait for those; further ones are `packing.unavailable`. */
+  waiting: 1000,
+  /** Bytes that were read of one file and are not packed yet. */
+  perFile: 4 * 1_048_576,
+};
+/** Bytes of one file after which the free disk space is checked again. */
+const checkStep = 64 * 1_048_576;
+/** How long, ms, a thread may take to close a file that is not wanted any more, before it is terminated. */
+const dropTime = 10_000;
+
+/** Packs files to `folder`, each in a thread of its own, and makes blobs of them. `reserve`: bytes of the disk to leave free. */
 export function packer(options: {
   readonly folder: string;
   readonly blobs: Blobs;
@@ -19,48 +31,42 @@ export function packer(options: {
   readonly reserve: number;
   /** Of tests: another thread, other limits. */
   readonly worker?: URL;
-  readonly limits?: Partial<Record<keyof typeof packingLimits, number>>;
+  readonly limits?: Partial<typeof defaults>;
 }): Packer {
-  const { folder, blobs, clock, reserve } = options;
-  const limits = { ...valuesOf(packingLimits), ...options.limits };
-  const running = new Map<Packing, Promise<unknown>>();
+  const { folder, blobs, reserve } = options;
+  const limits = { ...defaults, ...options.limits };
+  const running = new Map<Job, Promise<PackedFile>>();
   const turns = new Semaphore(limits);
-  const thread = new PackingThread({ clock, limits, worker: options.worker });
-  let isClosed = false;
-  const shared: Shared = {
-    ...{ thread, blobs, limits },
-    async checkRoom() {
-      const { bavail, bsize } = await statfs(folder).catch((error: Error) => {
-        throw unavailable(diskReason(error), error);
-      });
-      const promised = [...running.keys()].reduce((sum, one) => sum + one.promised, 0);
-      if (bavail * bsize - promised < reserve) throw noRoom();
-    },
+  const closing = new AbortController();
+
+  const checkRoom = async () => {
+    const { bavail, bsize } = await statfs(folder).catch((error: Error) => {
+      throw unavailable(diskReason(error), error);
+    });
+    const promised = [...running.keys()].reduce((sum, { left }) => sum + left, 0);
+    if (bavail * bsize - promised < reserve) throw noRoom();
   };
 
   /** To a file of this machine, and from there to its place. */
-  const packed = async (source: PackSource, given: PackOptions): Promise<PackedFile> => {
+  const packed = async (job: Job, given: PackOptions): Promise<PackedFile> => {
     const path = join(folder, `${uuid()}${ending}`);
-    const packing = new Packing(source, { shared, given: { ...given, progress: steps(given) } });
+    const signal = AbortSignal.any([given.signal, closing.signal]);
+    // Where storing the CAR is a copy, packing is half of the work.
+    const share = blobs.adopting === 'copy' ? 0.5 : 1;
+    const progress = (fraction: number) => given.progress?.(fraction * share);
     try {
-      const run = packing.run(path);
-      running.set(packing, run);
-      const { cid, name, size, places } = await run;
+      await checkRoom();
+      const reader = await readerOf(job.source, { blobs, signal });
+      const how = { ...options, path, profile: given.profile, signal, progress, checkRoom };
+      const { cid, name, size, places } = await inThread(job, reader, { ...how, perFile: limits.perFile });
       const key = `${given.folder}${name}.car`;
-      // One that is there holds the same file: whoever reads it is not disturbed.
+      // A CAR that is there already holds the same file: its readers are not disturbed.
       await blobs.adopt(key, path, { size, ifAbsent: true, signal: given.signal });
       return { cid, key, size, places };
     } finally {
-      running.delete(packing);
       // What the disk does not remove now, the next start does.
       await rm(path, { force: true }).catch(() => {});
     }
-  };
-
-  /** Where storing it takes as long again, packing is half of it. */
-  const steps = ({ progress }: PackOptions) => {
-    const part = blobs.adopting === 'copy' ? 0.5 : 1;
-    return (fraction: number) => progress?.(fraction * part);
   };
 
   return {
@@ -70,25 +76,145 @@ export function packer(options: {
       for (const name of left) await rm(join(folder, name), { force: true });
     },
     async pack(source, given) {
-      if (isClosed) throw unavailable(closing);
+      if (closing.signal.aborted) throw closing.signal.reason;
       const leave = await turns.take(given.signal);
       if (leave === 'full') throw unavailable(`${limits.waiting} files wait to be packed`);
+      const job: Job = { source, size: sizeOf(source), left: sizeOf(source) };
       try {
-        return await packed(source, given);
+        const run = packed(job, given);
+        running.set(job, run);
+        return await run;
       } finally {
+        running.delete(job);
         leave();
       }
     },
     async close() {
-      isClosed = true;
-      turns.refuse(unavailable(closing));
-      const left = [...running];
-      for (const [packing] of left) packing.end(unavailable(closing));
-      await Promise.allSettled(left.map(([, run]) => run));
-      thread.close();
+      const reason = unavailable('the server is stopping');
+      closing.abort(reason);
+      turns.refuse(reason);
+      await Promise.allSettled(running.values());
     },
   };
 }
 
+/** A file that is being packed. */
+interface Job {
+  readonly source: PackSource;
+  readonly size: number;
+  /** Bytes by which its CAR is still going to grow, about. */
+  left: number;
+}
+
+interface Packing {
+  readonly path: string;
+  readonly profile: PackOptions['profile'];
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+  readonly perFile: number;
+  readonly worker?: URL;
+  progress(fraction: number): void;
+  checkRoom(): Promise<void>;
+}
+
+/** After this the thread is gone, and after a throw nobody writes to the path any more. */
+async function inThread(job: Job, reader: Reader, how: Packing): Promise<Packed> {
+  const { path, profile, clock, signal, perFile, progress, checkRoom, worker = ownWorker } = how;
+  const done = Promise.withResolvers<Packed>();
+  const closed = Promise.withResolvers<void>();
+  let unpacked = 0;
+  let packed = 0;
+  let wake = () => {};
+  const thread = ownThread<ToWorker, FromWorker>(worker, {
+    hear(message) {
+      if ('done' in message) return done.resolve(message.done);
+      if ('failed' in message) {
+        closed.resolve();
+        return done.reject(faultOf(message.failed));
+      }
+      unpacked -= message.taken;
+      packed += message.taken;
+      progress(packed / job.size);
+      wake();
+    },
+    ended(reason) {
+      closed.resolve();
+      done.reject(unavailable(reason));
+    },
+  });
+  const feed = async () => {
+    let read = 0;
+    let checkedAt = 0;
+    for (let next = await reader.read(); !next.done; next = await reader.read()) {
+      const bytes = ownMemory(next.value);
+      if (bytes.byteLength === 0) continue;
+      read += bytes.byteLength;
+      unpacked += bytes.byteLength;
+      job.left = Math.max(0, job.size - read);
+      thread.send({ bytes }, [bytes.buffer]);
+      while (unpacked > perFile)
+        await new Promise<void>((resolve) => {
+          wake = resolve;
+        });
+      if (read - checkedAt < checkStep) continue;
+      checkedAt = read;
+      await checkRoom();
+    }
+    if (!signal.aborted) thread.send({ end: true });
+  };
+  const abort = () => done.reject(signal.reason);
+  signal.addEventListener('abort', abort);
+  if (signal.aborted) abort();
+  try {
+    thread.send({ begin: { path, profile } });
+    feed().catch(done.reject);
+    return await done.promise;
+  } catch (error) {
+    reader.cancel().catch(() => {});
+    thread.send({ drop: true });
+    const cancel = clock.at(clock.now() + dropTime, closed.resolve);
+    await closed.promise;
+    cancel();
+    throw error;
+  } finally {
+    signal.removeEventListener('abort', abort);
+    thread.end();
+  }
+}
+
+type Reader = ReadableStreamDefaultReader<Uint8Array>;
+
+async function readerOf(
+  source: PackSource,
+  { blobs, signal }: { blobs: Blobs; signal: AbortSignal },
+): Promise<Reader> {
+  // A copy: the thread takes the memory of what it is given.
+  if ('bytes' in source) return new Blob([new Uint8Array(source.bytes)]).stream().getReader();
+  const found = await blobs.get(source.key, { signal });
+  if (found.outcome === 'ok' && found.blob.size === source.size) return found.body.getReader();
+  if (found.outcome === 'ok') found.body.cancel().catch(() => {});
+  const message = 'The file was replaced or deleted before it could be packed for IPFS.';
+  throw new Fault('packing.changed', { status: 409, message });
+}
+
+function sizeOf(source: PackSource): number {
+  return 'bytes' in source ? source.bytes.byteLength : source.size;
+}
+
+function faultOf({ message, code }: { message: string; code: string }): Fault {
+  const isFull = code === 'ENOSPC' || code === 'EDQUOT';
+  return isFull ? noRoom() : unavailable(diskReason({ code }), new Error(message));
+}
+
+function noRoom(): Fault {
+  const message = 'This node has no disk space left to pack the file for IPFS.';
+  return new Fault('packing.full', { status: 507, message });
+}
+
+function unavailable(reason: string, cause?: unknown): Fault {
+  const message = `The file could not be packed for IPFS: ${reason}.`;
+  return new Fault('packing.unavailable', { status: 503, message, retryAfter: 5, cause });
+}
+
+const ownWorker = new URL('./pack-worker.ts', import.meta.url);
 const ending = '.car';
-const closing = 'the server is about to end';

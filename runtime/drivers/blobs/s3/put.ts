@@ -9,6 +9,7 @@ import {
   type PutOutcome,
   typeOf,
 } from '../../../../core/ports/blobs.ts';
+import { freeBytes } from '../../../base/free-bytes.ts';
 import { tooLarge, unavailable } from '../faults.ts';
 import { piecesOf } from '../source.ts';
 import type { Connection } from './connection.ts';
@@ -99,8 +100,7 @@ async function putParts(how: Upload, parts: AsyncIterable<Uint8Array>): Promise<
     try {
       const outcome = await uploads.part(upload, { number: part, bytes, signal: own.signal });
       if (outcome === 'gone') throw unavailable(`the upload of ${key} was removed while it was made`);
-      // Given back at once: what waits for a collection adds up to hundreds of MB of a long file.
-      (bytes.buffer as ArrayBuffer).transfer(0);
+      freeBytes(bytes);
     } catch (error) {
       failed ??= { error };
       own.abort(error);

@@ -1,23 +1,27 @@
-import { dirname } from 'node:path';
+import { dirname, join } from 'node:path';
 import type { Log } from '../../core/base/log.ts';
 import type { Metrics } from '../../core/base/metrics.ts';
 import { every } from '../../core/base/timing.ts';
 import type { Clock } from '../../core/ports/clock.ts';
-import { diskLimits } from './limits.ts';
-import { type DiskLook, type DiskState, lookAtDisk } from './look.ts';
+import { type DiskLook, type DiskState, lookAtDisk } from '../base/disk.ts';
+
+/** Time between two looks, ms. */
+const interval = 10_000;
+/** Bytes that must be free beyond the reserve before a disk that was nearly full has room again: otherwise the log would flap. */
+const slack = 64 * 1_048_576;
 
 /** A folder of this node, and what becomes of it when its disk has less free than the reserve. */
 export interface DiskPlace {
   readonly folder: string;
   /** Bytes. */
   readonly reserve: number;
-  /** What does not work then, for operators: `uploads are refused`. */
+  /** What does not work then, for operators, such as `uploads are refused`. */
   readonly beyond: string;
 }
 
 /**
- * Watches how full the disks of this node are, for operators alone: whoever writes looks for himself, when he does. A disk that
- * is nearly full is no reason to send nobody here: what is there plays, and what is deleted frees.
+ * Watches how full the disks of this node are, and tells operators. Code that writes checks for itself. A nearly full disk does
+ * not make the node unready: what is stored still plays, and deleting frees space.
  */
 export class DiskWatch {
   readonly #places: readonly (readonly [string, DiskPlace])[];
@@ -42,7 +46,7 @@ export class DiskWatch {
 
   /** From now on. Resolves when all were looked at once. */
   async start(): Promise<void> {
-    this.#stop = every(diskLimits.look.value, { clock: this.#clock, work: () => void this.look() });
+    this.#stop = every(interval, { clock: this.#clock, work: () => void this.look() });
     await this.look();
   }
 
@@ -95,7 +99,7 @@ export class DiskWatch {
     }
     this.#states.set(name, state);
     const wasLow = this.#low.has(name);
-    const isLow = state.free < reserve + (wasLow ? diskLimits.slack.value : 0);
+    const isLow = state.free < reserve + (wasLow ? slack : 0);
     if (isLow === wasLow) return;
     const fields = { place: name, folder, free: state.free, size: state.size, reserve };
     if (isLow) {
@@ -106,4 +110,24 @@ export class DiskWatch {
       this.#log.info('a disk that was nearly full has room again', fields);
     }
   }
+}
+
+/** Where this node writes, and how much each leaves free. `blobs`: only where they are in a directory. */
+export function diskPlaces(settings: {
+  readonly dataDir: string;
+  /** MiB. */
+  readonly recording: { readonly reserve: number };
+  readonly uploads: { readonly reserve?: number };
+  readonly drivers: { readonly blobs: 'fs' | 's3' };
+}): Record<'data' | 'recordings' | 'uploads', DiskPlace> & { readonly blobs?: DiskPlace } {
+  const { dataDir, recording, uploads, drivers } = settings;
+  const least = recording.reserve * 1_048_576;
+  const reserve = uploads.reserve === undefined ? 2 * least : uploads.reserve * 1_048_576;
+  const blobs = { folder: join(dataDir, 'blobs'), reserve, beyond: 'uploads and imports are refused' };
+  return {
+    data: { folder: dataDir, reserve: least, beyond: 'soon nothing can be changed any more' },
+    recordings: { folder: join(dataDir, 'recordings'), reserve: least, beyond: 'nothing is recorded' },
+    uploads: { folder: join(dataDir, 'uploads'), reserve, beyond: 'uploads and imports are refused' },
+    ...(drivers.blobs === 'fs' && { blobs }),
+  };
 }
