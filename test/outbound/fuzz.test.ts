@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
 import { cidr } from '../../core/base/cidr.ts';
 import { systemClock } from '../../runtime/drivers/clock/system.ts';
-import { outboundLimits } from '../../runtime/drivers/outbound/limits.ts';
 import { resolver } from '../../runtime/drivers/outbound/resolver.ts';
 import { target } from '../../runtime/drivers/outbound/target.ts';
 import { client, receiver, said } from './kit.ts';
@@ -45,7 +44,6 @@ test('no spelling of a host reaches a refused address', async () => {
     lookup,
     allow: [cidr('127.0.0.1/32')!],
     clock: systemClock(),
-    limits: outboundLimits,
   });
   let parsed = 0;
   let answered = 0;
@@ -54,7 +52,7 @@ test('no spelling of a host reaches a refused address', async () => {
     const { port } = random(4) === 0 ? open : spies[random(spies.length)];
     const url = `http://${host}:${port}/`;
     if (URL.canParse(url)) parsed++;
-    const to = target(url, { limits: outboundLimits });
+    const to = target(url);
     const addresses = to.ok ? await names.resolve(to) : [];
     if (Array.isArray(addresses) && addresses.some((one) => one !== '127.0.0.1')) {
       // A number that happens to be public: nobody there asked for a call from a test.

@@ -2,7 +2,6 @@ import { createSocket } from 'node:dgram';
 import { getServers, setServers } from 'node:dns';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { systemClock } from '../../runtime/drivers/clock/system.ts';
-import { outboundLimits } from '../../runtime/drivers/outbound/limits.ts';
 import { resolver } from '../../runtime/drivers/outbound/resolver.ts';
 import { type Target, target } from '../../runtime/drivers/outbound/target.ts';
 
@@ -30,7 +29,7 @@ afterEach(async () => {
 });
 
 function names() {
-  return resolver({ allow: [], clock: systemClock(), limits: outboundLimits });
+  return resolver({ allow: [], clock: systemClock() });
 }
 
 test('names come with the addresses of both families', async () => {
@@ -49,7 +48,7 @@ test('names whose servers are silent hold up no other name', async () => {
 });
 
 function to(host: string): Target {
-  const read = target(`https://${host}/`, { limits: outboundLimits });
+  const read = target(`https://${host}/`);
   if (!read.ok) throw new Error(read.message);
   return read;
 }

@@ -1,11 +1,16 @@
-import { Gathering } from './gathering.ts';
-import type { OutboundLimits } from './limits.ts';
+/** Bytes of status lines and headers of one answer, with its 1xx answers. */
+const mostHeadBytes = 32 * 1024;
+const mostHeaderLines = 128;
+/** 1xx answers before the final one. */
+const mostInterim = 8;
+/** Bytes of a chunk's size line, of the extensions of all chunks together, and of all trailers together. */
+const mostChunkLineBytes = 4 * 1024;
 
 /** Takes an HTTP/1.1 answer apart as its bytes arrive (RFC 9112). One for each answer. */
 export interface AnswerParser {
   /**
-   * Takes bytes; calls the handlers. Returns what is wrong with them, or undefined. After the end every further byte
-   * is wrong: nobody asked for it.
+   * Takes bytes, which are the parser's from then on, and calls the handlers. Returns what is wrong with them, or undefined.
+   * After the end every further byte is wrong: nobody asked for it.
    */
   push(bytes: Buffer): string | undefined;
   /** The peer closed. Returns what is wrong with that, or undefined when the answer ends by it. */
@@ -21,9 +26,8 @@ export interface AnswerHandlers {
   /** 100 to 199, before the head. */
   interim?(status: number): void;
   head(head: AnswerHead): void;
-  /** Bytes of the body: a part of what was pushed, or small chunks of it together. They are the handler's. */
+  /** All bytes of the body that were in what was pushed, as a part of that. They are the handler's. */
   body(bytes: Buffer): void;
-  done(): void;
 }
 
 export interface AnswerHead {
@@ -46,11 +50,7 @@ const lineFeed = 10;
  * Strict where leniency has been used for attacks: lines end in CRLF, no folded lines, no second Content-Length, no
  * Content-Length beside Transfer-Encoding, no encoding but chunked, no upgrade.
  */
-export function answerParser(
-  handlers: AnswerHandlers,
-  options: { isHead: boolean; limits: OutboundLimits },
-): AnswerParser {
-  const { limits } = options;
+export function answerParser(handlers: AnswerHandlers, { isHead }: { isHead: boolean }): AnswerParser {
   let part: Part = 'head';
   /** Bytes of the body, or of the chunk, that are still to come. */
   let left = 0;
@@ -65,14 +65,9 @@ export function answerParser(
   let headers: Map<string, string> = new Map();
   const trailers = new Map<string, string>();
   let count = 0;
-
-  const small = new Gathering(limits.gatheredBytes, handlers.body);
-
-  const finish = () => {
-    small.flush();
-    part = 'done';
-    handlers.done();
-  };
+  /** Where the body lies in the bytes that are taken just now: its chunks are moved together, however small they are. */
+  let bodyFrom = 0;
+  let bodyTo = 0;
 
   /** Text of the next line without its end, undefined while it is not all there. */
   const takeLine = (bytes: Buffer, at: number): { text: string | undefined; next: number } | undefined => {
@@ -81,7 +76,7 @@ export function answerParser(
     line += bytes.toString('latin1', at, end);
     if (part === 'head') headBytes += end - at + 1;
     else lineBytes += end - at + 1;
-    if (headBytes > limits.answerHeadBytes || lineBytes > limits.chunkLineBytes) return undefined;
+    if (headBytes > mostHeadBytes || lineBytes > mostChunkLineBytes) return undefined;
     if (found < 0) return { text: undefined, next: end };
     const text = line;
     line = '';
@@ -99,7 +94,7 @@ export function answerParser(
     if (text === '') return endHead(status);
     const match = field.exec(text);
     if (!match) return 'a line of its header is malformed';
-    if (++count > limits.answerHeaders) return `it sent more than ${limits.answerHeaders} header lines`;
+    if (++count > mostHeaderLines) return `it sent more than ${mostHeaderLines} header lines`;
     const name = match[1].toLowerCase();
     const before = headers.get(name);
     if (name === 'content-length' && before !== undefined && before !== match[2]) {
@@ -113,7 +108,7 @@ export function answerParser(
   const endHead = ({ code, minor }: { code: number; minor: number }): string | undefined => {
     if (code < 200) {
       if (code === 101) return 'it wants to switch to another protocol';
-      if (++interim > limits.interimAnswers) return 'it sends interim answers without end';
+      if (++interim > mostInterim) return 'it sends interim answers without end';
       status = undefined;
       headers = new Map();
       handlers.interim?.(code);
@@ -127,7 +122,7 @@ export function answerParser(
     if (lengthText !== undefined && !/^\d{1,15}$/.test(lengthText)) return 'its length is not a number';
     const connection = (headers.get('connection') ?? '').toLowerCase();
     canReuse = minor === 1 && !/(^|[\s,])close($|[\s,])/.test(connection);
-    const isEmpty = options.isHead || code === 204 || code === 304;
+    const isEmpty = isHead || code === 204 || code === 304;
     const length = isEmpty ? 0 : lengthText === undefined ? undefined : Number(lengthText);
     if (isEmpty || length === 0) part = 'done';
     else if (encoding !== undefined) part = 'chunk-size';
@@ -139,7 +134,6 @@ export function answerParser(
       canReuse = false;
     }
     handlers.head({ status: code, headers: Object.fromEntries(headers), length });
-    if (part === 'done') finish();
     return undefined;
   };
 
@@ -175,7 +169,7 @@ export function answerParser(
       const match = chunkSize.exec(text);
       if (!match) return 'the size of a chunk is malformed';
       extensionBytes += text.length - match[1].length;
-      if (extensionBytes > limits.chunkLineBytes) return 'the extensions of its chunks are too long';
+      if (extensionBytes > mostChunkLineBytes) return 'the extensions of its chunks are too long';
       beginChunk(Number.parseInt(match[1], 16));
       return undefined;
     }
@@ -185,7 +179,7 @@ export function answerParser(
       lineBytes = 0;
       return undefined;
     }
-    if (text === '') finish();
+    if (text === '') part = 'done';
     else takeTrailer(text);
     return undefined;
   };
@@ -199,9 +193,10 @@ export function answerParser(
   const takeBody = (bytes: Buffer, at: number): number => {
     const until = part === 'until-close' ? bytes.length : Math.min(bytes.length, at + left);
     left -= until - at;
-    if (part === 'chunk') small.take(bytes, at, until);
-    else handlers.body(bytes.subarray(at, until));
-    if (part === 'length' && left === 0) finish();
+    if (bodyTo === bodyFrom) bodyFrom = bodyTo = at;
+    if (bodyTo !== at) bytes.copyWithin(bodyTo, at, until);
+    bodyTo += until - at;
+    if (part === 'length' && left === 0) part = 'done';
     else if (part === 'chunk' && left === 0) part = 'chunk-end';
     return until;
   };
@@ -225,9 +220,9 @@ export function answerParser(
       }
       const taken = takeLine(bytes, at);
       if (!taken) {
-        if (part === 'head' && headBytes <= limits.answerHeadBytes) return notHttp(status !== undefined);
+        if (part === 'head' && headBytes <= mostHeadBytes) return notHttp(status !== undefined);
         return part === 'head'
-          ? `its header is larger than ${limits.answerHeadBytes} bytes`
+          ? `its header is larger than ${mostHeadBytes} bytes`
           : 'its chunks are malformed';
       }
       at = taken.next;
@@ -241,11 +236,12 @@ export function answerParser(
   return {
     push(bytes) {
       const wrong = take(bytes);
-      small.flush();
+      if (bodyTo > bodyFrom) handlers.body(bytes.subarray(bodyFrom, bodyTo));
+      bodyFrom = bodyTo = 0;
       return wrong;
     },
     end() {
-      if (part === 'until-close') finish();
+      if (part === 'until-close') part = 'done';
       if (part === 'done') return undefined;
       return part === 'head' ? 'it closed without an answer' : 'it closed before the end of its answer';
     },

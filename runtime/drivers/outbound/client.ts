@@ -7,18 +7,21 @@ import type {
   OutboundRequest,
   OutboundStream,
 } from '../../../core/ports/outbound.ts';
-import { connect } from './connect.ts';
-import type { Connection } from './connection.ts';
+import { Connection } from './connection.ts';
 import { type Course, course } from './course.ts';
 import { type Exchange, type ExchangeHead, exchange } from './exchange.ts';
 import { failure } from './failure.ts';
 import { refusalOf } from './guard.ts';
 import { type OutboundLimits, outboundLimits } from './limits.ts';
 import { Pool } from './pool.ts';
+import { reach } from './reach.ts';
 import { redirect } from './redirect.ts';
 import { requestProblem } from './request-head.ts';
 import { isLocalhost, type Lookup, resolver } from './resolver.ts';
 import { type Target, target } from './target.ts';
+
+/** Of a request that names no bounds of its own: ms for all of it, ms for connecting, bytes of the answer. */
+const defaults = { timeout: 10_000, connectTimeout: 5_000, maxBytes: 64 * 1024 };
 
 /**
  * The Outbound port over sockets of this process. It speaks HTTP/1.1 itself, because no client that Bun has connects
@@ -28,10 +31,11 @@ import { type Target, target } from './target.ts';
 export function outboundClient(options: OutboundOptions): Outbound {
   const { clock, allow } = options;
   const limits = { ...outboundLimits, ...options.limits };
+  const { urlLength } = limits;
   const names = resolver({ allow, clock, limits, lookup: options.lookup });
   const pool = new Pool({ clock, limits });
   const running = new Set<Course>();
-  /** Used, unused and those whose answers are being thrown away. */
+  /** Used and unused. */
   const open = new Set<Connection>();
   let isClosed = false;
 
@@ -51,8 +55,17 @@ export function outboundClient(options: OutboundOptions): Outbound {
       known.checkedAt = clock.now();
       return known;
     }
-    const timeout = request.connectTimeout ?? limits.connectTimeout;
-    return connect(to, { addresses, timeout, signal, clock, limits, open, ca: options.ca });
+    return reach(to, {
+      ...{ addresses, signal, clock, addressTimeout: limits.addressTimeout, ca: options.ca },
+      timeout: request.connectTimeout ?? defaults.connectTimeout,
+      protocols: ['http/1.1'],
+      take(socket, address) {
+        const onGone = () => open.delete(connection);
+        const connection: Connection = new Connection(socket, { address, checkedAt: clock.now(), onGone });
+        open.add(connection);
+        return connection;
+      },
+    });
   };
 
   /** One request to one origin; sent again when a connection that was used before turns out to be closed. */
@@ -93,7 +106,7 @@ export function outboundClient(options: OutboundOptions): Outbound {
       const next =
         (given.redirects ?? 0) === 0
           ? undefined
-          : redirect(answered.head, { from: to, request, followed: redirects, limits });
+          : redirect(answered.head, { from: to, request, followed: redirects, urlLength });
       if (!next) return { ok: true, run: answered.run, head: answered.head, url: to.url, redirects };
       answered.run.discard();
       if ('ok' in next) return { ...next, status: answered.head.status };
@@ -103,7 +116,7 @@ export function outboundClient(options: OutboundOptions): Outbound {
   };
 
   const problem: Outbound['problem'] = (url, request = {}) => {
-    const to = target(url, { limits });
+    const to = target(url, { urlLength });
     if (!to.ok) return to;
     const what = to.isAddress ? refusalOf(to.host, { allow }) : undefined;
     if (what !== undefined)
@@ -114,7 +127,7 @@ export function outboundClient(options: OutboundOptions): Outbound {
     ) {
       return failure('refused', `${to.origin} is a loopback address, which outbound.allow does not open`);
     }
-    return requestProblem(request, { limits });
+    return requestProblem(request);
   };
 
   /** Starts a request that `finish` must end. */
@@ -122,15 +135,15 @@ export function outboundClient(options: OutboundOptions): Outbound {
     url: string,
     request: OutboundRequest,
   ): Promise<(Followed & Begun) | OutboundFailure> => {
-    const to = target(url, { limits });
+    const to = target(url, { urlLength });
     if (!to.ok) return to;
-    const wrong = requestProblem(request, { limits });
+    const wrong = requestProblem(request);
     if (wrong) return wrong;
     if (isClosed) return failure('aborted', 'the server is stopping');
     if (running.size >= limits.requests) {
       return failure('busy', `more than ${limits.requests} outbound requests are under way`);
     }
-    const timeout = request.timeout ?? limits.timeout;
+    const timeout = request.timeout ?? defaults.timeout;
     const own = course({ clock, timeout, signal: request.signal, origin: to.origin });
     running.add(own);
     const finish = () => {
@@ -154,7 +167,7 @@ export function outboundClient(options: OutboundOptions): Outbound {
       const begun = await begin(url, request);
       if (!begun.ok) return begun;
       try {
-        return await wholeAnswer(begun, { most: request.maxBytes ?? limits.maxBytes });
+        return await wholeAnswer(begun, { most: request.maxBytes ?? defaults.maxBytes });
       } finally {
         begun.run.discard();
         begun.finish();
@@ -163,7 +176,7 @@ export function outboundClient(options: OutboundOptions): Outbound {
     async open(url, request = {}) {
       const begun = await begin(url, request);
       if (!begun.ok) return begun;
-      return answerStream(begun, { most: request.maxBytes ?? limits.maxBytes });
+      return answerStream(begun, { most: request.maxBytes ?? defaults.maxBytes });
     },
     close() {
       isClosed = true;

@@ -8,12 +8,17 @@ import { requestHead } from './request-head.ts';
 import { sendSource } from './send-source.ts';
 import type { Target } from './target.ts';
 
+/** Longest silence, ms, within a request that names no time of its own. */
+const defaultIdleTimeout = 10_000;
+/** Received bytes of a stream that nobody has read yet; beyond, the peer has to wait. */
+const mostUnread = 256 * 1024;
+
 /** One request and its answer on one connection. */
 export interface Exchange {
   readonly head: Promise<ExchangeHead | OutboundFailure>;
   /** The next bytes of the body, undefined at its end. One call at a time. */
   read(): Promise<Buffer | OutboundFailure | undefined>;
-  /** The rest is not wanted: read within limits, so that the connection can be used again, else closed. */
+  /** The rest is not wanted: the connection is closed, unless all has come. */
   discard(): void;
   /** Whether anything of an answer has arrived. */
   readonly hasAnswer: boolean;
@@ -30,25 +35,21 @@ interface ExchangeOptions {
   readonly request: OutboundRequest;
   readonly signal: AbortSignal;
   readonly clock: Clock;
-  readonly limits: OutboundLimits;
+  readonly limits: Pick<OutboundLimits, 'continueTimeout'>;
   /** The connection can carry another request. */
   onFree(connection: Connection): void;
 }
 
 export function exchange(connection: Connection, options: ExchangeOptions): Exchange {
   const { to, request, signal, clock, limits } = options;
-  const idleTimeout = request.idleTimeout ?? limits.idleTimeout;
+  const idleTimeout = request.idleTimeout ?? defaultIdleTimeout;
   const chunks: Buffer[] = [];
-  /** Parts of the bytes that are parsed just now. */
-  const arrived: Buffer[] = [];
   let unread = 0;
   let isPaused = false;
   let failed: OutboundFailure | undefined;
   let head: ExchangeHead | undefined;
   let hasAnswer = false;
   let isSent = false;
-  /** Bytes that may still be thrown away; undefined while they are wanted. */
-  let drainable: number | undefined;
   let isOver = false;
   let cancelTimer = () => {};
   let lastActive = clock.now();
@@ -105,53 +106,28 @@ export function exchange(connection: Connection, options: ExchangeOptions): Exch
         onWanted();
       },
       body(bytes) {
-        if (drainable === undefined) arrived.push(bytes);
+        chunks.push(bytes);
+        unread += bytes.length;
+        if (unread > mostUnread && !isPaused) {
+          isPaused = true;
+          connection.pause();
+        }
+        onRead();
       },
-      // Looked at when all that came with it has been parsed.
-      done() {},
     },
-    { isHead: request.method === 'HEAD', limits },
+    { isHead: request.method === 'HEAD' },
   );
-
-  /** What came at one time is one piece, however small the chunks are in which the peer sent it. */
-  const keep = () => {
-    if (arrived.length === 0) return;
-    const piece = arrived.length === 1 ? arrived[0] : Buffer.concat(arrived);
-    arrived.length = 0;
-    chunks.push(piece);
-    unread += piece.length;
-    if (unread > limits.unreadBytes && !isPaused) {
-      isPaused = true;
-      connection.pause();
-    }
-    onRead();
-  };
-
-  const discard = () => {
-    if (isOver || drainable !== undefined) return;
-    chunks.length = 0;
-    unread = 0;
-    drainable = limits.drainBytes;
-    if (!isSent || (head?.length ?? 0) > drainable + limits.maxBytes) return over();
-    if (isPaused) connection.resume();
-    isPaused = false;
-    cancelTimer();
-    signal.removeEventListener('abort', onAbort);
-    cancelTimer = clock.at(clock.now() + limits.drainTime, over);
-  };
 
   connection.give({
     data(bytes) {
       hasAnswer = true;
       active();
-      if (drainable !== undefined) drainable -= bytes.length;
       const wrong = parser.push(bytes);
-      keep();
       // A complete answer counts, whatever is behind it: only the connection is not used again.
       if (wrong !== undefined && !parser.isDone) return fail(failure('protocol', `${to.origin}: ${wrong}`));
       // A peer that refuses while it is still sent to does not want the rest.
       if (head && head.status >= 300 && !isSent) onDrain();
-      if (parser.isDone || (drainable !== undefined && drainable < 0)) over();
+      if (parser.isDone) over();
     },
     ended() {
       const wrong = parser.end();
@@ -226,14 +202,17 @@ export function exchange(connection: Connection, options: ExchangeOptions): Exch
       const bytes = chunks.shift();
       if (!bytes) return failed;
       unread -= bytes.length;
-      if (isPaused && !isOver && unread < limits.unreadBytes / 2) {
+      if (isPaused && !isOver && unread < mostUnread / 2) {
         isPaused = false;
         active();
         connection.resume();
       }
       return bytes;
     },
-    discard,
+    discard() {
+      chunks.length = 0;
+      over();
+    },
     get hasAnswer() {
       return hasAnswer;
     },

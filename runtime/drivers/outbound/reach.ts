@@ -3,8 +3,11 @@ import { checkServerIdentity, connect as connectTls, type TLSSocket } from 'node
 import type { Clock } from '../../../core/ports/clock.ts';
 import type { OutboundFailure } from '../../../core/ports/outbound.ts';
 import { failure } from './failure.ts';
-import type { OutboundLimits } from './limits.ts';
+import { outboundLimits } from './limits.ts';
 import type { Place } from './target.ts';
+
+/** Addresses of one name that are tried, in the order of the system; all were checked. */
+const addressesTried = 4;
 
 export interface ReachOptions<Taken extends object> {
   /** Those that were checked, in the order in which they are tried. */
@@ -13,7 +16,8 @@ export interface ReachOptions<Taken extends object> {
   readonly timeout: number;
   readonly signal: AbortSignal;
   readonly clock: Clock;
-  readonly limits: Pick<OutboundLimits, 'addressesTried' | 'addressTimeout'>;
+  /** Time for one of several addresses, ms. */
+  readonly addressTimeout?: number;
   /** Certificates trusted in place of the built-in ones, PEM. */
   readonly ca: readonly string[] | undefined;
   /** Offered by ALPN (RFC 7301), when anything is. */
@@ -31,13 +35,13 @@ export async function reach<Taken extends object>(
   to: Place,
   options: ReachOptions<Taken>,
 ): Promise<Taken | OutboundFailure> {
-  const { clock, limits } = options;
-  const addresses = options.addresses.slice(0, limits.addressesTried);
+  const { clock, addressTimeout = outboundLimits.addressTimeout } = options;
+  const addresses = options.addresses.slice(0, addressesTried);
   const due = clock.now() + options.timeout;
   let last: OutboundFailure = failure('connect', `${to.origin} has no address`);
   for (const [index, address] of addresses.entries()) {
     const isLast = index === addresses.length - 1;
-    const limit = isLast ? due : Math.min(due, clock.now() + limits.addressTimeout);
+    const limit = isLast ? due : Math.min(due, clock.now() + addressTimeout);
     let isLate = false;
     const onLate = () => {
       isLate = true;

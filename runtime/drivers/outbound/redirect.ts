@@ -1,7 +1,6 @@
 import type { OutboundFailure, OutboundRequest } from '../../../core/ports/outbound.ts';
 import type { AnswerHead } from './answer-parser.ts';
 import { failure } from './failure.ts';
-import type { OutboundLimits } from './limits.ts';
 import { redirectedHeaders } from './request-head.ts';
 import { type Target, target } from './target.ts';
 
@@ -13,16 +12,16 @@ const followable = new Set([301, 302, 303, 307, 308]);
  */
 export function redirect(
   answer: AnswerHead,
-  options: { from: Target; request: OutboundRequest; followed: number; limits: OutboundLimits },
+  options: { from: Target; request: OutboundRequest; followed: number; urlLength: number },
 ): { to: Target; request: OutboundRequest } | OutboundFailure | undefined {
-  const { from, request, followed, limits } = options;
+  const { from, request, followed, urlLength } = options;
   const { location } = answer.headers;
   if (!followable.has(answer.status) || location === undefined) return undefined;
   if (request.keepsBody && answer.status < 307) return undefined;
   const most = request.redirects ?? 0;
   if (followed >= most)
     return failure('redirects', `${from.origin} redirects once more after ${most} redirects`);
-  const to = target(location, { limits, base: from });
+  const to = target(location, { urlLength, base: from });
   if (!to.ok) return failure(to.reason, `${from.origin} redirects to what cannot be followed: ${to.message}`);
   if (from.isSecure && !to.isSecure) {
     return failure('redirects', `${from.origin} redirects to ${to.origin}, which is not encrypted`);

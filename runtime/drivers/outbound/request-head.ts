@@ -1,7 +1,12 @@
 import type { OutboundFailure, OutboundRequest } from '../../../core/ports/outbound.ts';
 import { failure } from './failure.ts';
-import type { OutboundLimits } from './limits.ts';
 import type { Target } from './target.ts';
+
+export const mostHeaders = 64;
+/** Bytes of names and values of all headers together. */
+export const mostHeaderBytes = 16 * 1024;
+/** Redirects that a caller may ask to be followed. */
+export const mostRedirects = 3;
 
 const methods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE']);
 /** RFC 9110 §5.6.2. */
@@ -29,22 +34,18 @@ const owned = new Set([
 const harmless = new Set(['accept', 'accept-language', 'content-type', 'user-agent', 'range', 'if-range']);
 
 /** What is wrong with the method, headers and bounds that a caller gave. */
-export function requestProblem(
-  request: OutboundRequest,
-  options: { limits: OutboundLimits },
-): OutboundFailure | undefined {
-  const { limits } = options;
+export function requestProblem(request: OutboundRequest): OutboundFailure | undefined {
   const { method = 'GET', headers = {}, redirects = 0 } = request;
   if (!methods.has(method)) return failure('bad-request', `expected a method of ${[...methods].join(', ')}`);
   if (request.body !== undefined && (method === 'GET' || method === 'HEAD')) {
     return failure('bad-request', `${method} has no body`);
   }
-  if (!Number.isInteger(redirects) || redirects < 0 || redirects > limits.redirects) {
-    return failure('bad-request', `expected 0 to ${limits.redirects} redirects`);
+  if (!Number.isInteger(redirects) || redirects < 0 || redirects > mostRedirects) {
+    return failure('bad-request', `expected 0 to ${mostRedirects} redirects`);
   }
   const entries = Object.entries(headers);
-  if (entries.length > limits.requestHeaders) {
-    return failure('bad-request', `more than ${limits.requestHeaders} headers`);
+  if (entries.length > mostHeaders) {
+    return failure('bad-request', `more than ${mostHeaders} headers`);
   }
   const seen = new Set<string>();
   let bytes = 0;
@@ -63,8 +64,8 @@ export function requestProblem(
     seen.add(lower);
     bytes += name.length + value.length;
   }
-  if (bytes > limits.requestHeaderBytes) {
-    return failure('bad-request', `headers of more than ${limits.requestHeaderBytes} bytes`);
+  if (bytes > mostHeaderBytes) {
+    return failure('bad-request', `headers of more than ${mostHeaderBytes} bytes`);
   }
   return undefined;
 }

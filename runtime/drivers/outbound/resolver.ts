@@ -4,7 +4,7 @@ import type { Clock } from '../../../core/ports/clock.ts';
 import type { OutboundFailure } from '../../../core/ports/outbound.ts';
 import { failure } from './failure.ts';
 import { refusalOf } from './guard.ts';
-import type { OutboundLimits } from './limits.ts';
+import { type OutboundLimits, outboundLimits } from './limits.ts';
 import type { Place } from './target.ts';
 
 /** All addresses of a name, as text; throws when there are none. */
@@ -19,10 +19,10 @@ export interface Resolver {
 export function resolver(options: {
   allow: readonly Cidr[];
   clock: Clock;
-  limits: OutboundLimits;
+  limits?: Pick<OutboundLimits, 'lookups' | 'lookupTimeout'>;
   lookup?: Lookup;
 }): Resolver {
-  const { allow, clock, limits, lookup = askSystem } = options;
+  const { allow, clock, limits = outboundLimits, lookup = askSystem } = options;
   /** By name; an entry stays until the system has answered, however long ago its callers gave up. */
   const running = new Map<string, Promise<readonly string[]>>();
 

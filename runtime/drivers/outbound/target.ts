@@ -2,7 +2,7 @@ import { type Host, hostOf, isRefusedPort } from '../../../core/base/host.ts';
 import { didYouMeanScheme } from '../../../core/base/near-miss.ts';
 import type { OutboundFailure } from '../../../core/ports/outbound.ts';
 import { failure } from './failure.ts';
-import type { OutboundLimits } from './limits.ts';
+import { outboundLimits } from './limits.ts';
 
 /** What is connected to, whatever is spoken there. */
 export interface Place extends Host {
@@ -28,11 +28,10 @@ export interface Target extends Place {
  */
 export function target(
   text: string,
-  options: { limits: OutboundLimits; base?: Target },
+  { urlLength = outboundLimits.urlLength, base }: { urlLength?: number; base?: Target } = {},
 ): Target | OutboundFailure {
-  const { limits, base } = options;
-  if (text.length > limits.urlLength) {
-    return failure('bad-url', `the URL is longer than ${limits.urlLength} characters`);
+  if (text.length > urlLength) {
+    return failure('bad-url', `the URL is longer than ${urlLength} characters`);
   }
   const url = URL.parse(text, base?.url);
   if (!url) return failure('bad-url', 'expected a URL such as https://example.com/path');

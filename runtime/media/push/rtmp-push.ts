@@ -6,7 +6,6 @@ import type { OutboundFailure } from '../../../core/ports/outbound.ts';
 import type { PushTrouble } from '../../../core/ports/pusher.ts';
 import { type RtmpUrl, rtmpUrl } from '../../../core/push-url/rtmp-url.ts';
 import { failure } from '../../drivers/outbound/failure.ts';
-import { outboundLimits } from '../../drivers/outbound/limits.ts';
 import { reach } from '../../drivers/outbound/reach.ts';
 import { type Lookup, type Resolver, resolver } from '../../drivers/outbound/resolver.ts';
 import type { Place } from '../../drivers/outbound/target.ts';
@@ -39,7 +38,7 @@ export interface RtmpPushOptions {
  */
 export function rtmpPush(options: RtmpPushOptions): OpenPush {
   const { allow, clock, lookup } = options;
-  const names = resolver({ allow, clock, limits: outboundLimits, lookup });
+  const names = resolver({ allow, clock, lookup });
   return (url, handlers) => {
     const push = new RtmpPush({ ...options, names, handlers });
     // Not during this call, whatever it comes to.
@@ -111,7 +110,6 @@ class RtmpPush implements PushConnection {
         timeout: connectTimeout,
         signal: this.#calledOff.signal,
         clock,
-        limits: outboundLimits,
         ca,
         take: (socket) => this.#begin(socket, target),
       });

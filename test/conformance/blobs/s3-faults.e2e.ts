@@ -243,7 +243,7 @@ describe.skipIf(server.isMissing)('blobs in S3, when something is wrong', () => 
     proxy.loseAnswerTo(/^POST .*uploadId=/);
     const long = await blobs.put(`${folder}c.bin`, inPieces(bytesOf(20 * mebibyte)), { ifAbsent: true });
     expect(long).toMatchObject({ outcome: 'ok', size: 20 * mebibyte });
-    expect(proxy.cuts).toBe(6);
+    expect(proxy.cuts).toBe(4);
   });
 
   test('a server that is killed in the midst of it and comes back: puts and reads go on', async () => {

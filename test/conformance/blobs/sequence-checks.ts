@@ -133,7 +133,10 @@ class Game {
         const page = await blobs.list(prefix, { limit, ...(after && { after }) });
         return {
           blobs: page.blobs.map(({ key, size, etag }) => ({ key, size, etag: this.#name(etag, side) })),
-          hasNext: page.next !== undefined,
+          // There may be a next page with nothing in it.
+          hasNext:
+            page.next !== undefined &&
+            (await blobs.list(prefix, { limit, after: page.next })).blobs.length > 0,
         };
       },
     };

@@ -13,11 +13,11 @@ export async function* chunksOf(
   for await (const piece of pieces) {
     for (let at = 0; at < piece.length; ) {
       part ??= new Uint8Array(Math.min(partSize, most));
-      const length = Math.min(piece.length - at, part.length - filled);
+      const length = Math.min(piece.length - at, partSize - filled);
       part.set(piece.subarray(at, at + length), filled);
       at += length;
       filled += length;
-      if (filled < part.length) continue;
+      if (filled < partSize) continue;
       yield part;
       part = undefined;
       filled = 0;

@@ -3,7 +3,6 @@ import type { Log } from '../../../../core/base/log.ts';
 import type { Clock } from '../../../../core/ports/clock.ts';
 import type { PushTrouble } from '../../../../core/ports/pusher.ts';
 import { type SrtUrl, srtUrl } from '../../../../core/push-url/srt-url.ts';
-import { outboundLimits } from '../../../drivers/outbound/limits.ts';
 import { type Lookup, type Resolver, resolver } from '../../../drivers/outbound/resolver.ts';
 import { type FfmpegAbout, libavformat } from '../../ffmpeg/about.ts';
 import type { FfmpegProcess } from '../../ffmpeg/process.ts';
@@ -30,7 +29,7 @@ export interface SrtPushOptions {
  */
 export function srtPush(options: SrtPushOptions): OpenPush {
   const { clock, allow, lookup } = options;
-  const names = resolver({ allow, clock, limits: outboundLimits, ...(lookup && { lookup }) });
+  const names = resolver({ allow, clock, ...(lookup && { lookup }) });
   const turn = { count: 0 };
   return (url, handlers) => {
     const push = new SrtPush({ ...options, names, handlers, turn });
