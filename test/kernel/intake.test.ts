@@ -11,11 +11,16 @@ import { type VirtualClock, virtualClock } from '../kit/virtual-clock.ts';
 const never = new AbortController().signal;
 
 async function opened(
-  options: { reserve?: number; look?: DiskLook; limits?: Parameters<typeof diskIntake>[0]['limits'] } = {},
+  options: {
+    clock?: VirtualClock;
+    reserve?: number;
+    look?: DiskLook;
+    limits?: Parameters<typeof diskIntake>[0]['limits'];
+  } = {},
 ) {
   const base = await mkdtemp(join(tmpdir(), 'millrace-intake-'));
   const folder = join(base, 'uploads');
-  const clock = virtualClock({ start: 0, idle: async () => {} });
+  const clock = options.clock ?? virtualClock({ start: 0, idle: async () => {} });
   const intake = diskIntake({
     folder,
     clock,
@@ -376,6 +381,26 @@ it('keeps the order of pieces of all sizes', async () => {
   const file = await i.intake.receive(source(all).stream, { most: 1e9, signal: never });
   expect((await readFile(file.path)).equals(Buffer.concat(all))).toBe(true);
   await file.discard();
+});
+
+it('notices a sender that is silent, also when the clock is set back meanwhile', async () => {
+  let back = 0;
+  const virtual = virtualClock({ start: 7_200_000, idle: async () => {} });
+  const clock = {
+    now: () => virtual.now() - back,
+    at: (due: number, action: () => void) => virtual.at(due + back, action),
+  };
+  await using i = await opened({
+    clock: Object.assign(clock, { advance: virtual.advance, pending: virtual.pending }),
+  });
+  const { stream, state } = source(pieces(1), 'halt');
+  const running = i.intake.receive(stream, { most: 1e9, signal: never });
+  const ended = expect(running).rejects.toMatchObject({ code: 'intake.silent' });
+  while (state.read < 2) await new Promise((resolve) => setImmediate(resolve));
+  back = 3_600_000;
+  await virtual.advance(60_000);
+  expect(await i.files()).toEqual([]);
+  await ended;
 });
 
 it('reads so many pieces at a time: others have their turn between', async () => {

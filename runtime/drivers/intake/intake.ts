@@ -1,16 +1,14 @@
 import { mkdir, readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { uuid } from '../../../core/base/ids.ts';
-import { valuesOf } from '../../../core/base/limit-table.ts';
 import { Removed } from '../../../core/plugin/sweep-counts.ts';
 import type { Clock } from '../../../core/ports/clock.ts';
 import type { Intake } from '../../../core/ports/intake.ts';
 import { type DiskLook, lookAtDisk } from '../../base/disk.ts';
-import { intakeLimits } from './limits.ts';
+import type { Hashes } from './intake-worker.ts';
 import type { PartialShared } from './partial-file.ts';
 import { partialFiles } from './partial-files.ts';
-import type { Hashes } from './protocol.ts';
-import { type Destination, Receiving, tooLarge } from './receiving.ts';
+import { type Destination, intakeLimits, Receiving, tooLarge } from './receiving.ts';
 import { Room } from './room.ts';
 import { unavailable, Writer } from './writer.ts';
 
@@ -23,18 +21,18 @@ export function diskIntake(options: {
   readonly store?: string | undefined;
   /** Of tests, as are `limits`. */
   readonly look?: DiskLook;
-  readonly limits?: Partial<Record<keyof typeof intakeLimits, number>>;
+  readonly limits?: Partial<typeof intakeLimits>;
 }): Intake {
   const { folder, clock, reserve } = options;
-  const limits = { ...valuesOf(intakeLimits), ...options.limits };
+  const limits = { ...intakeLimits, ...options.limits };
   const running = new Map<Receiving<unknown>, Promise<unknown>>();
   const room = new Room({ spool: folder, store: options.store, reserve, look: options.look ?? lookAtDisk });
   let isClosed = false;
   const shared: PartialShared = {
     ...{ clock, limits, room, unwritten: 0 },
-    writer: new Writer({ clock, idle: limits.idle }),
+    writer: new Writer(),
     async track(receiving, body) {
-      if (isClosed) throw unavailable('the server is about to end');
+      if (isClosed) throw unavailable('the server is stopping');
       const run = receiving.run(body);
       running.set(receiving, run);
       return run.finally(() => running.delete(receiving));
@@ -60,7 +58,7 @@ export function diskIntake(options: {
     checkRoom: (bytes) => room.check(bytes),
     async receive(body, given) {
       given.signal.throwIfAborted();
-      if (isClosed) throw unavailable('the server is about to end');
+      if (isClosed) throw unavailable('the server is stopping');
       if ((given.expected ?? 0) > given.most) throw tooLarge(given.most);
       const path = join(folder, `${uuid()}${ending}`);
       const { writer } = shared;
@@ -88,7 +86,7 @@ export function diskIntake(options: {
     async close() {
       isClosed = true;
       const left = [...running];
-      for (const [receiving] of left) receiving.end(unavailable('the server is about to end'));
+      for (const [receiving] of left) receiving.end(unavailable('the server is stopping'));
       await Promise.allSettled(left.map(([, run]) => run));
       shared.writer.close();
     },

@@ -1,7 +1,7 @@
 import { link, rm } from 'node:fs/promises';
 import { Fault } from '../../../core/base/fault.ts';
 import type { AppendOptions, NewPartialFile, PartialFile, ReceivedFile } from '../../../core/ports/intake.ts';
-import type { Hashes } from './protocol.ts';
+import type { Hashes } from './intake-worker.ts';
 import { type Destination, Receiving, type Shared } from './receiving.ts';
 import type { FileEars } from './writer.ts';
 
@@ -145,7 +145,6 @@ export class OwnPartialFile implements PartialFile {
 }
 
 export interface PartialShared extends Shared {
-  readonly limits: Shared['limits'] & { readonly rehash: number };
   /** Runs it, as one of those that the end of the program ends. */
   track<T>(receiving: Receiving<T>, body: ReadableStream<Uint8Array> | null): Promise<T>;
 }

@@ -1,25 +1,35 @@
 import { Fault } from '../../../core/base/fault.ts';
 import type { Clock } from '../../../core/ports/clock.ts';
 import type { Pace } from '../../../core/ports/intake.ts';
-import { Interruption } from './interruption.ts';
-import { SenderPace } from './pace.ts';
-import type { Hashes } from './protocol.ts';
+import type { Hashes } from './intake-worker.ts';
 import type { Claim, Room } from './room.ts';
 import type { FileEars, Writer } from './writer.ts';
+
+/** Bytes and ms. */
+export const intakeLimits = {
+  /** What has come of one file and is not written yet; beyond, no more of it is read: the sender is as fast as the disk. */
+  perFile: 2 * 1_048_576,
+  /** The same of all files; beyond, each file gets one piece further at a time. */
+  inMemory: 24 * 1_048_576,
+  /** Pieces of one file that are read before others have their turn. */
+  turn: 4096,
+  /** Written bytes after which they are synced, so that the end does not take long. */
+  sync: 32 * 1_048_576,
+  /** Bytes of one file after which the free disk space is checked; a file of unknown length gets room in such steps. */
+  look: 16 * 1_048_576,
+  /** Bytes of a partial file that are read at a time to be hashed, where the process that received it is gone. */
+  rehash: 262_144,
+};
+/** Small pieces of one file are written together up to so many bytes. */
+const gather = 65_536;
+/** How long a sender may send nothing, ms. */
+const longestSilence = 30_000;
 
 /** What all files that are received at one time share. */
 export interface Shared {
   readonly writer: Writer;
   readonly clock: Clock;
-  readonly limits: {
-    readonly perFile: number;
-    readonly inMemory: number;
-    readonly gather: number;
-    readonly turn: number;
-    readonly silence: number;
-    readonly sync: number;
-    readonly look: number;
-  };
+  readonly limits: Readonly<typeof intakeLimits>;
   /** Bytes of all files that are not written yet. */
   unwritten: number;
   readonly room: Room;
@@ -46,7 +56,9 @@ export class Receiving<T> {
   readonly #shared: Shared;
   readonly #options: ReceivingOptions;
   readonly #to: Destination<T>;
-  readonly #interruption = new Interruption();
+  #reader: ReadableStreamDefaultReader<Uint8Array> | undefined;
+  /** What ended it. */
+  #ended: { readonly reason: unknown } | undefined;
   readonly #done = Promise.withResolvers<Hashes | undefined>();
   /** Nobody writes any more. */
   readonly #stopped = Promise.withResolvers<void>();
@@ -72,8 +84,17 @@ export class Receiving<T> {
     this.#heardAt = this.#shared.clock.now();
   }
 
+  /** Ends whatever it waits for. The first reason counts. */
   end(reason: unknown): void {
-    this.#interruption.end(reason);
+    if (this.#ended) return;
+    this.#ended = { reason };
+    this.#reader?.cancel().catch(() => {});
+    this.#wake();
+    this.#done.reject(reason);
+  }
+
+  #throwIfEnded(): void {
+    if (this.#ended) throw this.#ended.reason;
   }
 
   /** Its room is there for others. */
@@ -87,19 +108,22 @@ export class Receiving<T> {
     const { writer } = this.#shared;
     const abort = () => this.end(signal.reason);
     signal.addEventListener('abort', abort);
-    const reader = body?.getReader();
+    this.#reader = body?.getReader();
+    // Read at the end alone.
+    this.#done.promise.catch(() => {});
     try {
       this.#allowed = this.#ahead();
       this.#claim = await this.#shared.room.claim(this.#allowed, { before: this.#to.base });
       this.#id = this.#to.begin(this.#ears());
       this.#watch();
-      if (reader) await this.#read(reader);
+      this.#throwIfEnded();
+      if (this.#reader) await this.#read(this.#reader);
       this.#flush();
       this.#allow(this.#size);
       this.#to.end(this.#id);
-      return this.#to.outcome(this.#size, await this.#interruption.over(this.#done.promise));
+      return this.#to.outcome(this.#size, await this.#done.promise);
     } catch (error) {
-      reader?.cancel().catch(() => {});
+      this.#reader?.cancel().catch(() => {});
       if (this.#id !== undefined) {
         this.#flush();
         this.#to.breakOff(this.#id);
@@ -124,8 +148,9 @@ export class Receiving<T> {
       // What we did before took our time, not his.
       this.#heardAt = before;
       this.#isReading = true;
-      const { done, value } = await this.#interruption.over(reader.read().catch(cutOff));
+      const { done, value } = await reader.read().catch(cutOff);
       this.#isReading = false;
+      this.#throwIfEnded();
       this.#heardAt = clock.now();
       if (done) return;
       this.#take(value);
@@ -134,7 +159,10 @@ export class Receiving<T> {
       // What lies ready is read without a turn for anybody else.
       if (pieces % limits.turn === 0) await new Promise<void>((resolve) => setImmediate(resolve));
       if (this.#isFull()) this.#flush();
-      while (this.#isFull()) await this.#interruption.over(this.#writing());
+      while (this.#isFull()) {
+        await this.#writing();
+        this.#throwIfEnded();
+      }
       if (this.#size <= this.#allowed && this.#size - lookedAt < limits.look) continue;
       lookedAt = this.#size;
       await this.#look();
@@ -180,7 +208,6 @@ export class Receiving<T> {
 
   /** Small pieces go to the thread together: a message costs more than a byte, and a sender cuts a body as he likes. */
   #pass(piece: Uint8Array): void {
-    const { gather } = this.#shared.limits;
     if (this.#gathered + piece.byteLength > gather) this.#flush();
     if (piece.byteLength * 2 > gather) {
       this.#flush();
@@ -237,10 +264,11 @@ export class Receiving<T> {
   }
 
   #watch(): void {
-    const { clock, limits } = this.#shared;
-    const { silence = limits.silence } = this.#options;
-    const due = Math.max(clock.now(), this.#heardAt) + silence;
-    this.#cancelWatch = clock.at(Math.min(due, this.#heardAt + silence), () => {
+    const { clock } = this.#shared;
+    const { silence = longestSilence } = this.#options;
+    // A clock that was set back would have the sender be silent for so much longer.
+    this.#heardAt = Math.min(this.#heardAt, clock.now());
+    this.#cancelWatch = clock.at(this.#heardAt + silence, () => {
       const now = clock.now();
       // Where we do not read, it is not his silence.
       if (!this.#isReading) this.#heardAt = now;
@@ -248,6 +276,35 @@ export class Receiving<T> {
       else this.#watch();
     });
   }
+}
+
+/** Checks the rate of a sender by the time that was spent on waiting for it: what this server takes itself does not count. */
+class SenderPace {
+  readonly #least: Pace | undefined;
+  /** Since it was last looked: ms, bytes. */
+  #waited = 0;
+  #came = 0;
+
+  constructor(least: Pace | undefined) {
+    this.#least = least;
+  }
+
+  /** A piece came. Throws Fault `intake.slow`. */
+  note(piece: { readonly bytes: number; readonly waited: number }): void {
+    if (!this.#least) return;
+    const { rate, window } = this.#least;
+    this.#waited += piece.waited;
+    this.#came += piece.bytes;
+    if (this.#waited < window) return;
+    if (this.#came * 1000 < rate * this.#waited) throw tooSlow(this.#came, { waited: this.#waited, rate });
+    this.#waited = 0;
+    this.#came = 0;
+  }
+}
+
+function tooSlow(bytes: number, { waited, rate }: { waited: number; rate: number }): Fault {
+  const message = `The file comes too slowly: ${bytes} bytes in ${Math.round(waited / 1000)} s; at least ${rate} bytes a second are wanted.`;
+  return new Fault('intake.slow', { status: 408, message });
 }
 
 export function tooLarge(most: number): Fault {

@@ -1,8 +1,7 @@
 import { Fault } from '../../../core/base/fault.ts';
-import type { Clock } from '../../../core/ports/clock.ts';
 import { diskReason } from '../../base/disk.ts';
 import { type OwnThread, ownMemory, ownThread } from '../../base/own-thread.ts';
-import type { FromWorker, Hashes, Opening, ToWorker } from './protocol.ts';
+import type { FromWorker, Hashes, Opening, ToWorker } from './intake-worker.ts';
 
 const worker = new URL('./intake-worker.ts', import.meta.url);
 
@@ -20,20 +19,11 @@ export interface FileEars {
 
 /** The main thread's end of the writing one, which is begun when there is something to write. */
 export class Writer {
-  readonly #clock: Clock;
-  readonly #idle: number;
   readonly #files = new Map<number, FileEars>();
-  /** Partial files that the thread knows, with the state of their hashes: it lives as long as it has some. */
+  /** Partial files that the thread knows, with the state of their hashes. */
   readonly #partial = new Set<number>();
   #thread: OwnThread<ToWorker> | undefined;
   #last = 0;
-  #cancelIdle = () => {};
-
-  /** @param options.idle ms that an idle thread is kept */
-  constructor(options: { clock: Clock; idle: number }) {
-    this.#clock = options.clock;
-    this.#idle = options.idle;
-  }
 
   /** Begins a file; the answer names it. */
   begin(begin: { path: string; sync: number }, ears: FileEars): number {
@@ -92,13 +82,10 @@ export class Writer {
   /** Nothing more is heard of it. */
   forget(id: number): void {
     this.#files.delete(id);
-    if (this.#files.size > 0 || this.#partial.size > 0 || !this.#thread) return;
-    this.#cancelIdle = this.#clock.at(this.#clock.now() + this.#idle, () => this.close());
   }
 
   /** Ends the thread. Whoever still waits for it hears why. */
-  close(reason = 'the server is about to end'): void {
-    this.#cancelIdle();
+  close(reason = 'the server is stopping'): void {
     this.#thread?.end();
     this.#thread = undefined;
     this.#partial.clear();
@@ -109,7 +96,6 @@ export class Writer {
   #next(ears: FileEars): number {
     this.#last += 1;
     this.#files.set(this.#last, ears);
-    this.#cancelIdle();
     this.#thread ??= this.#start();
     return this.#last;
   }
