@@ -1,5 +1,6 @@
-import { Type } from '@sinclair/typebox';
 import { durationSchema, limitSchema, sizeSchema } from '../../core/base/config-fields.ts';
+import type { Kit } from '../../core/plugin/plugin.ts';
+import { Type } from '@sinclair/typebox';
 
 /** How much is kept of assets that come from one source. Each account has these bounds for itself. */
 const kept = (what: string) =>
@@ -94,3 +95,6 @@ export const config = Type.Object({
     beyond: 'Those used longest ago are read again; what does not fit alone is 503 `server.busy`.',
   }),
 });
+
+/** What this plugin is given. */
+export type AssetsKit = Kit<typeof config>;

@@ -1,4 +1,3 @@
-import type { TObject } from '@sinclair/typebox';
 import { derivedId } from '../../core/base/ids.ts';
 import type { Caller } from '../../core/http/caller.ts';
 import { resource } from '../../core/plugin/resource.ts';
@@ -7,6 +6,7 @@ import type { Container } from '../../core/ports/inspector.ts';
 import type { FinishedRendition, VideoSpec } from '../../core/ports/recorder.ts';
 import type { Vod } from '../../core/vod/answer.ts';
 import type { FilmFile } from '../../core/vod/film-media.ts';
+import type { TObject } from '@sinclair/typebox';
 
 /** The asset object. Other plugins tell fields of it. */
 export const assetResource = resource('asset');
@@ -184,3 +184,13 @@ export const films = token<Vod>('films');
 
 /** What films have beside their playlists: `/asset/{playbackId}/{name}`, and wherever else films are watched. */
 export const filmFiles = collection<FilmFile>('assets.film-files');
+
+/** The task of an import has its id from that of its asset, so that each is found from the other. */
+export function importTaskOf(assetId: string): string {
+  return derivedId(`import of asset ${assetId}`);
+}
+
+/** The task of an upload has its id from that of its asset, so that each is found from the other. */
+export function taskIdOf(assetId: string): string {
+  return derivedId(`upload of asset ${assetId}`);
+}

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { begin } from '../../core/plugin/step.ts';
-import { asset } from '../../plugins/assets/asset.ts';
+import { asset } from '../../plugins/assets/asset/asset.ts';
 import { assetLimits } from '../../plugins/assets/limits.ts';
 import { durableMachine } from '../kit/durable-machine.ts';
 

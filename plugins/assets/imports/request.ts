@@ -10,15 +10,15 @@ import { json } from '../../../core/http/operation.ts';
 import type { Quota } from '../../../core/http/quota.ts';
 import { services } from '../../../core/plugin/services.ts';
 import { taskSchema, tasks } from '../../tasks/contract.ts';
-import { assetOf } from '../document.ts';
-import type { AssetsKit } from '../kit.ts';
+import { assetOf } from '../asset/document.ts';
+import type { AssetsKit } from '../config.ts';
 import { assetLimits } from '../limits.ts';
-import { assetRow } from '../lookup.ts';
-import { making } from '../making.ts';
-import { assetName } from '../present.ts';
-import { type ShownAsset, shownAsset } from '../shown.ts';
+import { assetRow } from '../asset/document.ts';
+import { making } from '../asset/making.ts';
+import { assetName } from '../asset/present.ts';
+import { type ShownAsset, shownAsset } from '../asset/present.ts';
 import { type ImportSecret, type NewAsset, type Source, sourceOf } from './source.ts';
-import { importTaskOf } from './task-of.ts';
+import { importTaskOf } from '../contract.ts';
 
 /** `POST /api/asset/import`: an asset whose file is fetched from a URL, and the task that does it. */
 export function importRoute(kit: AssetsKit, { places }: { places: Quota }): AnyElysia {

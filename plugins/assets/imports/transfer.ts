@@ -1,7 +1,7 @@
 import { pause } from '../../../core/base/timing.ts';
 import type { Clock } from '../../../core/ports/clock.ts';
 import type { Outbound, OutboundFailure, OutboundStream } from '../../../core/ports/outbound.ts';
-import { faultOfFailure, faultOfStatus } from './answers.ts';
+import { faultOfFailure, faultOfStatus } from './faults.ts';
 import { broken, tooLarge } from './faults.ts';
 import { isRest, type Remote, remoteOf, restHeaders } from './ranges.ts';
 import type { Source } from './source.ts';

@@ -1,7 +1,7 @@
 import { hasCode } from '../../../core/base/fault.ts';
 import { hold } from '../../../core/http/hold.ts';
 import type { NodeBody } from '../../../core/plugin/nodes.ts';
-import type { AssetsKit } from '../kit.ts';
+import type { AssetsKit } from '../config.ts';
 import { assetLimits } from '../limits.ts';
 import { lengthOf } from '../uploads/put.ts';
 import type { TusPlace } from '../uploads/url.ts';

@@ -2,19 +2,22 @@ import { bytesOf } from '../../../core/base/config-fields.ts';
 import { uuid } from '../../../core/base/ids.ts';
 import { authenticator } from '../../../core/http/auth.ts';
 import { hold } from '../../../core/http/hold.ts';
+import { says } from '../../../core/http/http.ts';
+import { idSchema, json, nothing, storeFaults } from '../../../core/http/operation.ts';
+import { openly, publicPreflightAge, readableByAll } from '../../../core/http/public-access.ts';
 import { services } from '../../../core/plugin/services.ts';
 import type { ReceivedFile } from '../../../core/ports/intake.ts';
 import { tasks } from '../../tasks/contract.ts';
-import type { AssetDocument } from '../document.ts';
-import type { AssetsKit } from '../kit.ts';
-import { isNormalised } from '../normalise.ts';
-import { comeStage } from '../stages.ts';
+import type { AssetDocument } from '../asset/document.ts';
+import { comeStage, isNormalised } from '../asset/normalise.ts';
+import { shownAsset } from '../asset/present.ts';
+import type { AssetsKit } from '../config.ts';
+import { taskIdOf } from '../contract.ts';
 import { accepted, cancelled, stopping } from './faults.ts';
-import { leastPace } from './pace.ts';
-import { progressOf } from './progress.ts';
-import { taskIdOf } from './task-of.ts';
-import type { Try, UploadTries } from './tries.ts';
-import { revoked, type SignedFor } from './url.ts';
+import { type Try, type UploadTries, leastPace, progressOf, uploading } from './tries.ts';
+import { type SignedFor, type UploadUrls, revoked } from './url.ts';
+import { Type } from '@sinclair/typebox';
+import { type AnyElysia, Elysia } from 'elysia';
 
 /** Takes the file of an asset in one request: writes it down as it comes, looks into it, stores it, makes the asset ready. */
 export function uploader(
@@ -90,4 +93,82 @@ export function uploader(
 export function lengthOf({ headers }: Request): number | undefined {
   const text = headers.get('content-length');
   return text !== null && /^\d{1,16}$/.test(text) ? Number(text) : undefined;
+}
+
+/** `PUT /upload/{assetId}?expires=…&signature=…`: the file of an asset, from whoever has the URL. */
+export function putRoute(kit: AssetsKit, { urls }: { urls: UploadUrls }): AnyElysia {
+  const shown = shownAsset(kit);
+  const upload = uploader(kit, kit.use(uploading));
+  return new Elysia()
+    .put(
+      '/upload/:assetId',
+      ({ request, params: { assetId } }) =>
+        openly(async () => {
+          const by = await urls.check(assetId, new URL(request.url).searchParams);
+          return Response.json(
+            await shown.present(await upload(request, { assetId, by }), kit.caller(request)),
+          );
+        }),
+      {
+        // Elysia would read a body whole, by what its type claims to be.
+        parse: 'none',
+        ...says(
+          'Takes the file of an asset, whatever its content type. 200 with the asset when it is accepted.',
+          {
+            name: 'upload',
+            isOpen: true,
+            path: { assetId: idSchema },
+            query: {
+              expires: Type.String({ isRequired: true, examples: ['1767268800'] }),
+              key: Type.String({
+                description: 'Id of the API key that asked for it.',
+                examples: idSchema.examples,
+              }),
+              signature: Type.String({ isRequired: true, examples: ['6Xk…'] }),
+            },
+            file: ['video/mp4'],
+            answers: { 200: json(shown.schema, 'The asset, ready.') },
+            faults: [
+              ...[
+                'upload.altered',
+                'upload.expired',
+                'upload.revoked',
+                'upload.accepted',
+                'upload.cancelled',
+                'upload.busy',
+              ],
+              ...['upload.refused', 'upload.too_many', 'server.busy', 'asset.not_found'],
+              ...['intake.too_large', 'intake.broken', 'intake.silent', 'intake.slow', 'intake.full'],
+              'intake.unavailable',
+              ...['conversion.refused', 'conversion.unavailable'],
+              ...['inspection.unavailable', 'blobs.unavailable', 'blobs.full', 'blobs.denied', 'blobs.busy'],
+              ...['blobs.closed', 'blobs.too_large', 'blobs.wrong_length'],
+              ...storeFaults,
+            ],
+          },
+        ),
+      },
+    )
+    .options(
+      '/upload/:assetId',
+      preflight,
+      says('Tells a browser that pages of every origin may upload here.', {
+        name: 'preflightUpload',
+        isOpen: true,
+        path: { assetId: idSchema },
+        answers: { 204: nothing },
+      }),
+    );
+}
+
+function preflight(): Response {
+  return new Response(null, {
+    status: 204,
+    headers: {
+      ...readableByAll,
+      'access-control-allow-methods': 'PUT, OPTIONS',
+      'access-control-allow-headers': 'Content-Type, *',
+      'access-control-max-age': String(publicPreflightAge),
+    },
+  });
 }

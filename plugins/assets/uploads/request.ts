@@ -1,5 +1,3 @@
-import { Type } from '@sinclair/typebox';
-import { type AnyElysia, Elysia } from 'elysia';
 import { Fault } from '../../../core/base/fault.ts';
 import { userTagsSchema } from '../../../core/base/name.ts';
 import { authenticate, authenticator } from '../../../core/http/auth.ts';
@@ -9,16 +7,16 @@ import { idempotent } from '../../../core/http/idempotency.ts';
 import { json } from '../../../core/http/operation.ts';
 import type { Quota } from '../../../core/http/quota.ts';
 import { services } from '../../../core/plugin/services.ts';
-import { taskSchema, tasks } from '../../tasks/contract.ts';
-import { assetOf } from '../document.ts';
-import type { AssetsKit } from '../kit.ts';
+import { type TaskKind, taskSchema, tasks } from '../../tasks/contract.ts';
+import { assetOf, assetRow } from '../asset/document.ts';
+import { making } from '../asset/making.ts';
+import { type ShownAsset, assetName, shownAsset } from '../asset/present.ts';
+import type { AssetsKit } from '../config.ts';
+import { taskIdOf } from '../contract.ts';
 import { assetLimits } from '../limits.ts';
-import { assetRow } from '../lookup.ts';
-import { making } from '../making.ts';
-import { assetName } from '../present.ts';
-import { type ShownAsset, shownAsset } from '../shown.ts';
-import { taskIdOf } from './task-of.ts';
-import type { UploadUrls } from './url.ts';
+import { type UploadUrls, uploadUrls } from './url.ts';
+import { Type } from '@sinclair/typebox';
+import { type AnyElysia, Elysia } from 'elysia';
 
 /** `POST /api/asset/request-upload`: an asset, its task, and where to send its file. */
 export function requestRoute(
@@ -98,3 +96,22 @@ const answerSchema = ({ schema }: ShownAsset) =>
     },
     { additionalProperties: false },
   );
+
+/** How uploads are tried again: the asset waits once more, and there is a new URL for its file. */
+export function uploadKind(kit: AssetsKit): TaskKind {
+  const urls = uploadUrls(kit);
+  return {
+    type: 'upload',
+    async renew({ outputAssetId }, { caller, keyId }) {
+      const isThere = outputAssetId !== null && (await making(kit).awaitAnew(outputAssetId));
+      if (!isThere) {
+        const message = 'The asset of this upload was deleted, or has its file: there is nothing to retry.';
+        throw new Fault('task.not_possible', { status: 409, message });
+      }
+      const deadline = kit.clock.now() + assetLimits.uploadUrl;
+      const given = { expires: deadline, caller, keyId };
+      const url = await urls.make(outputAssetId, given);
+      return { deadline, params: { url, tusEndpoint: await urls.makeTus(outputAssetId, given) } };
+    },
+  };
+}

@@ -1,16 +1,18 @@
-import { type Fault, hasCode } from '../../../core/base/fault.ts';
-import type { ReceivedFile } from '../../../core/ports/intake.ts';
-import { tasks } from '../../tasks/contract.ts';
+import { bytesOf } from '../../../core/base/config-fields.ts';
+import { Fault, hasCode } from '../../../core/base/fault.ts';
+import type { Quota } from '../../../core/http/quota.ts';
+import { token } from '../../../core/plugin/token.ts';
+import type { Clock } from '../../../core/ports/clock.ts';
+import type { Pace, ReceivedFile } from '../../../core/ports/intake.ts';
+import { type Tasks, tasks } from '../../tasks/contract.ts';
+import { type AssetDocument, assetOf, assetRow } from '../asset/document.ts';
+import { making } from '../asset/making.ts';
+import { acceptAny, comeStage, isNormalised, stage } from '../asset/normalise.ts';
+import type { AssetsKit } from '../config.ts';
 import { keysOf, outputOf } from '../contract.ts';
-import { type AssetDocument, assetOf } from '../document.ts';
-import type { AssetsKit } from '../kit.ts';
-import { assetRow } from '../lookup.ts';
-import { making } from '../making.ts';
-import { acceptAny, isNormalised } from '../normalise.ts';
-import { comeStage, stage } from '../stages.ts';
+import { assetLimits } from '../limits.ts';
+import type { TusUploads } from '../tus/uploads.ts';
 import { accepted, busy, cancelled, deleted } from './faults.ts';
-import { uploadPlaces } from './places.ts';
-import { progressOf } from './progress.ts';
 
 /**
  * What every try at the file of an asset does, by PUT or by tus: any number of them, also side by side and on several nodes. The
@@ -107,4 +109,95 @@ export interface Try {
 /** It is no use to try the same again. */
 export function isFinal(error: unknown): boolean {
   return ['upload.refused', 'intake.too_large', 'conversion.refused'].some((code) => hasCode(error, code));
+}
+
+/** What the routes of one process share: its places are counted once, and a tus upload is one. */
+export interface Uploading {
+  readonly tries: UploadTries;
+  readonly tus: TusUploads;
+  /** Of assets that requests make. */
+  readonly places: Quota;
+}
+
+export const uploading = token<Uploading>('uploading');
+
+/** Bounds how many uploads this node takes at one time, in all and of one account. */
+export function uploadPlaces({ uploads, uploadsPerAccount }: Bounds) {
+  const counts = new Map<string, number>();
+  let total = 0;
+  return {
+    /** Takes a place; the answer gives it back. Faults `server.busy` (503), `upload.too_many` (429). */
+    take(account: string): () => void {
+      const own = counts.get(account) ?? 0;
+      if (total >= uploads) throw nodeIsFull(uploads);
+      if (own >= uploadsPerAccount) throw accountIsFull(uploadsPerAccount);
+      total += 1;
+      counts.set(account, own + 1);
+      return () => {
+        total -= 1;
+        const left = (counts.get(account) ?? 1) - 1;
+        if (left > 0) counts.set(account, left);
+        else counts.delete(account);
+      };
+    },
+  };
+}
+
+interface Bounds {
+  readonly uploads: number;
+  readonly uploadsPerAccount: number;
+}
+
+function nodeIsFull(most: number): Fault {
+  const message = `This node takes ${most} uploads at a time (plugins.assets.uploads).`;
+  return new Fault('server.busy', { status: 503, message, retryAfter: 10 });
+}
+
+function accountIsFull(most: number): Fault {
+  const message = `${most} uploads of this account run on this node (plugins.assets.uploadsPerAccount).`;
+  return new Fault('upload.too_many', { status: 429, message, retryAfter: 10 });
+}
+
+/**
+ * Stores how far an upload is, as often as the limit allows, and notices in doing so that nobody wants it any more. What cannot
+ * be stored just now is stored the next time.
+ */
+export function progressOf(
+  upload: {
+    readonly taskId: string;
+    readonly workId: string;
+    /** Of what is counted, if that is known. */
+    readonly expected: number | undefined;
+    /** How much of the whole is done before it, and after it. */
+    readonly from?: number;
+    readonly to: number;
+  },
+  options: { readonly tasks: Tasks; readonly clock: Clock; unwanted(): void },
+): (count: number) => void {
+  const { taskId, workId, expected, from = 0, to } = upload;
+  const { tasks, clock, unwanted } = options;
+  let storedAt = clock.now();
+  let isStoring = false;
+  return (count) => {
+    const now = clock.now();
+    if (isStoring || now - storedAt < assetLimits.progressPause) return;
+    isStoring = true;
+    storedAt = now;
+    // Where no length is said there is nothing to compare with; it is told all the same that somebody is at work.
+    const progress = from + (expected ? Math.min(1, count / expected) * (to - from) : 0);
+    tasks
+      .progress(taskId, { workId, progress })
+      .then(
+        (isWanted) => isWanted || unwanted(),
+        () => {},
+      )
+      .finally(() => {
+        isStoring = false;
+      });
+  };
+}
+
+/** How fast the body of an upload must come: one that trickles would keep its place for days. */
+export function leastPace({ config }: Pick<AssetsKit, 'config'>): Pace {
+  return { rate: bytesOf(config.leastRate), window: assetLimits.uploadLook };
 }

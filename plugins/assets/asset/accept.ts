@@ -1,12 +1,12 @@
-import { Fault } from '../../core/base/fault.ts';
-import { services } from '../../core/plugin/services.ts';
-import type { BlobSource } from '../../core/ports/blobs.ts';
-import type { FilmPlayback, ForeignFilm } from '../../core/ports/inspector.ts';
-import type { ReceivedFile } from '../../core/ports/intake.ts';
-import type { VideoSpec } from '../../core/ports/recorder.ts';
-import { type AssetFile, type Original, specOf } from './contract.ts';
+import { Fault } from '../../../core/base/fault.ts';
+import { services } from '../../../core/plugin/services.ts';
+import type { BlobSource } from '../../../core/ports/blobs.ts';
+import type { FilmPlayback, ForeignFilm } from '../../../core/ports/inspector.ts';
+import type { ReceivedFile } from '../../../core/ports/intake.ts';
+import type { VideoSpec } from '../../../core/ports/recorder.ts';
+import type { AssetsKit } from '../config.ts';
+import { type AssetFile, type Original, specOf } from '../contract.ts';
 import { folderOf } from './document.ts';
-import type { AssetsKit } from './kit.ts';
 
 /**
  * Looks into a file that came, and makes blobs of it and of what playback needs, named by this try: whichever try becomes the

@@ -1,28 +1,27 @@
+import { Fault, hasCode } from '../../../core/base/fault.ts';
+import { userTagsSchema } from '../../../core/base/name.ts';
+import { idOrNone } from '../../../core/base/secrets.ts';
+import { type Principal, authenticate, authenticator } from '../../../core/http/auth.ts';
+import { bodyReader } from '../../../core/http/body.ts';
+import type { Caller } from '../../../core/http/caller.ts';
+import { says } from '../../../core/http/http.ts';
+import { listAnswer, listParameters, resourceList } from '../../../core/http/list.ts';
+import { json, nothing } from '../../../core/http/operation.ts';
+import { type Quota, quota } from '../../../core/http/quota.ts';
+import type { StoredResource } from '../../../core/ports/store.ts';
+import type { AssetsKit } from '../config.ts';
+import { importRoute } from '../imports/request.ts';
+import { tusRoutes } from '../tus/routes.ts';
+import { putRoute } from '../uploads/put.ts';
+import { requestRoute } from '../uploads/request.ts';
+import { uploading } from '../uploads/tries.ts';
+import { uploadUrls } from '../uploads/url.ts';
+import { asset } from './asset.ts';
+import { type AssetDocument, assetKind, assetOf, assetRow } from './document.ts';
+import { assetName, shownAsset } from './present.ts';
+import { videoRoutes } from './video.ts';
 import { Type } from '@sinclair/typebox';
 import { type AnyElysia, Elysia } from 'elysia';
-import { Fault, hasCode } from '../../core/base/fault.ts';
-import { userTagsSchema } from '../../core/base/name.ts';
-import { idOrNone } from '../../core/base/secrets.ts';
-import { authenticate, authenticator, type Principal } from '../../core/http/auth.ts';
-import { bodyReader } from '../../core/http/body.ts';
-import type { Caller } from '../../core/http/caller.ts';
-import { says } from '../../core/http/http.ts';
-import { listAnswer, listParameters, resourceList } from '../../core/http/list.ts';
-import { json, nothing } from '../../core/http/operation.ts';
-import type { StoredResource } from '../../core/ports/store.ts';
-import { asset } from './asset.ts';
-import { type AssetDocument, assetKind, assetOf } from './document.ts';
-import { importRoute } from './imports/request.ts';
-import type { AssetsKit } from './kit.ts';
-import { assetRow } from './lookup.ts';
-import { assetName } from './present.ts';
-import { shownAsset } from './shown.ts';
-import { tusRoutes } from './tus/routes.ts';
-import { putRoute } from './uploads/put-route.ts';
-import { requestRoute } from './uploads/request.ts';
-import { uploading } from './uploads/uploading.ts';
-import { uploadUrls } from './uploads/url.ts';
-import { videoRoutes } from './video.ts';
 
 /** `/api/asset`: list, read, change, delete; the file itself is in video.ts, what makes one in uploads/ and imports/. */
 export function routes(kit: AssetsKit): AnyElysia {
@@ -136,4 +135,19 @@ function isDeleted(error: unknown): boolean {
 
 function notFound(id: string): Fault {
   return new Fault('asset.not_found', { status: 404, message: `There is no asset ${idOrNone(id)}.` });
+}
+
+/** Bounds the assets of an account, for all requests that make one: those of one node count together. */
+export function assetPlaces({ resources, clock, config }: AssetsKit): Quota {
+  return quota({
+    clock,
+    most: config.maxPerAccount,
+    count: (account) => resources.count(assetKind, { account }),
+    full: () => tooMany(config.maxPerAccount),
+  });
+}
+
+function tooMany(most: number): Fault {
+  const message = `This account has ${most} assets (plugins.assets.maxPerAccount). Delete some.`;
+  return new Fault('asset.too_many', { status: 409, message });
 }

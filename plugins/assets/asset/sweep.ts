@@ -1,13 +1,12 @@
-import { milliseconds } from '../../core/base/config-fields.ts';
-import { regularly } from '../../core/base/timing.ts';
-import type { Stop } from '../../core/plugin/plugin.ts';
-import { countRemoved, Removed } from '../../core/plugin/sweep-counts.ts';
-import { type BlobFacts, blobLimits, type UnfinishedUpload } from '../../core/ports/blobs.ts';
-import { exportsFolder, keysOf, picturesFolder } from './contract.ts';
-import { type AssetDocument, assetFolder, assetOf } from './document.ts';
-import type { AssetsKit } from './kit.ts';
-import { assetLimits } from './limits.ts';
-import { assetRow } from './lookup.ts';
+import { milliseconds } from '../../../core/base/config-fields.ts';
+import { regularly } from '../../../core/base/timing.ts';
+import type { Stop } from '../../../core/plugin/plugin.ts';
+import { Removed, countRemoved } from '../../../core/plugin/sweep-counts.ts';
+import { type BlobFacts, type UnfinishedUpload, blobLimits } from '../../../core/ports/blobs.ts';
+import type { AssetsKit } from '../config.ts';
+import { exportsFolder, keysOf, picturesFolder } from '../contract.ts';
+import { assetLimits } from '../limits.ts';
+import { type AssetDocument, assetFolder, assetOf, assetRow } from './document.ts';
 import { ownsBlobs } from './owner.ts';
 
 /** Erases what no asset needs, again and again: a duty of one node at a time. */

@@ -1,6 +1,7 @@
-import type { StoredResource } from '../../core/ports/store.ts';
-import type { AssetContext, AssetSettings } from '../../machines/asset.ts';
-import type { AssetFile, AssetReference } from './contract.ts';
+import type { StoredResource } from '../../../core/ports/store.ts';
+import type { AssetContext, AssetSettings } from '../../../machines/asset.ts';
+import type { AssetsKit } from '../config.ts';
+import type { AssetFile, AssetReference } from '../contract.ts';
 
 export const assetKind = 'asset';
 
@@ -40,4 +41,25 @@ export function documentOf(context: AssetContext, status: AssetDocument['status'
     fileAt,
     ...(file && { size: file.video.size }),
   };
+}
+
+/** Both look in one place alone, where the asset's own actor writes: strangers ask with every segment. */
+export function assetRow(
+  id: string,
+  { resources }: Pick<AssetsKit, 'resources'>,
+): Promise<StoredResource | undefined> {
+  return resources.get(assetKind, id, { isBeside: true });
+}
+
+/** By what viewers know it by: a playback id, or text of any other shape, for which nobody is asked. */
+export async function watchedRow(
+  playbackId: string,
+  { resources }: Pick<AssetsKit, 'resources'>,
+): Promise<StoredResource | undefined> {
+  if (!isPlaybackId(playbackId)) return undefined;
+  return resources.find(assetKind, 'playbackId', playbackId, { isBeside: true });
+}
+
+export function isPlaybackId(text: string): boolean {
+  return /^[0-9a-z]{16}$/.test(text);
 }

@@ -1,14 +1,15 @@
+import { Fault } from '../../../core/base/fault.ts';
+import { fileRoute } from '../../../core/http/file-route.ts';
+import { preflight, saysPreflight } from '../../../core/http/public-access.ts';
+import { typeOf } from '../../../core/ports/blobs.ts';
+import { filmRoute } from '../../../core/vod/route.ts';
+import { type Playable, type PlaybackInfo, neverReady, notReady } from '../../playback/contract.ts';
+import type { AssetsKit } from '../config.ts';
+import { type Original, films } from '../contract.ts';
+import { type AssetDocument, assetOf, assetRow, isPlaybackId, watchedRow } from './document.ts';
+import { linksOf } from './present.ts';
 import { Type } from '@sinclair/typebox';
 import { type AnyElysia, Elysia } from 'elysia';
-import { Fault } from '../../core/base/fault.ts';
-import { fileRoute } from '../../core/http/file-route.ts';
-import { preflight, saysPreflight } from '../../core/http/public-access.ts';
-import { typeOf } from '../../core/ports/blobs.ts';
-import { filmRoute } from '../../core/vod/route.ts';
-import { films, type Original } from './contract.ts';
-import { assetOf } from './document.ts';
-import type { AssetsKit } from './kit.ts';
-import { watchedRow } from './lookup.ts';
 
 /** `/asset/{playbackId}/…`: the file of an asset and its playback, for everyone who knows its URL. */
 export function videoRoutes(kit: AssetsKit): AnyElysia {
@@ -97,3 +98,22 @@ const noFile = new Fault('asset.no_file', {
   status: 404,
   message: 'There is no file of an asset at this URL.',
 });
+
+/** Assets, by id or playback id. */
+export function assetPlayable(kit: AssetsKit): Playable {
+  return {
+    async find(id, { baseUrl }) {
+      const row = await (isPlaybackId(id) ? watchedRow(id, kit) : assetRow(id, kit));
+      return row && infoOf(assetOf(row), baseUrl);
+    },
+  };
+}
+
+function infoOf({ playbackId, file, status }: AssetDocument, baseUrl: string): PlaybackInfo {
+  if (!file) throw status === 'failed' ? neverReady : notReady;
+  const { playbackUrl, fastUrl, downloadUrl } = linksOf({ playbackId, file }, baseUrl);
+  const hls = { hrn: 'HLS (TS)', type: 'html5/application/vnd.apple.mpegurl' };
+  const mp4 = { hrn: 'MP4', type: 'html5/video/mp4', url: fastUrl ?? downloadUrl };
+  const source = playbackUrl === undefined ? [mp4] : [{ ...hls, url: playbackUrl }, mp4];
+  return { type: 'vod', meta: { live: 0, source } };
+}

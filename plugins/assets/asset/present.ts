@@ -1,9 +1,11 @@
-import { Type } from '@sinclair/typebox';
-import { nameSchema, userTagsSchema } from '../../core/base/name.ts';
-import { idSchema, momentSchema } from '../../core/http/operation.ts';
-import { multivariantName, wholeName } from '../../core/vod/file-name.ts';
-import { type AssetFile, hashesOf } from './contract.ts';
+import { nameSchema, userTagsSchema } from '../../../core/base/name.ts';
+import type { Caller } from '../../../core/http/caller.ts';
+import { idSchema, momentSchema } from '../../../core/http/operation.ts';
+import { multivariantName, wholeName } from '../../../core/vod/file-name.ts';
+import type { AssetsKit } from '../config.ts';
+import { type AssetFile, assetResource, hashesOf } from '../contract.ts';
 import type { AssetDocument } from './document.ts';
+import { type TObject, Type } from '@sinclair/typebox';
 
 /** The asset object, as its owner and events see it. Pure: what an event says can be said again. */
 export function presentAsset(
@@ -195,3 +197,25 @@ export const assetSchema = Type.Object(
   },
   { $id: 'Asset', additionalProperties: false },
 );
+
+/** The asset object as the API shows it, with what other plugins tell of it. */
+export interface ShownAsset {
+  readonly schema: TObject;
+  /** Accepted and ignored in bodies. */
+  readonly readOnly: readonly string[];
+  present(document: AssetDocument, caller: Caller): Promise<Record<string, unknown>>;
+}
+
+export function shownAsset(kit: Pick<AssetsKit, 'resources'>): ShownAsset {
+  const derived = kit.resources.derived(assetResource);
+  const told = Object.entries(derived.schemas).map(([name, schema]) => [name, Type.Optional(schema)]);
+  const { $id } = assetSchema;
+  return {
+    schema: Type.Object(
+      { ...assetSchema.properties, ...Object.fromEntries(told) },
+      { ...($id !== undefined && { $id }), additionalProperties: false },
+    ),
+    readOnly: [...readOnly, ...Object.keys(derived.schemas)],
+    present: (document, caller) => derived.complete(presentAsset(document, caller), caller),
+  };
+}

@@ -1,15 +1,15 @@
-import { bytesOf as bytesIn, milliseconds } from '../../core/base/config-fields.ts';
-import { unlessRefused } from '../../core/base/fault.ts';
-import { regularly } from '../../core/base/timing.ts';
-import type { Stop } from '../../core/plugin/plugin.ts';
-import { type Amount, Removed } from '../../core/plugin/sweep-counts.ts';
-import type { ListQuery } from '../../core/ports/store.ts';
-import { endedAt } from '../../machines/asset.ts';
+import { bytesOf as bytesIn, milliseconds } from '../../../core/base/config-fields.ts';
+import { unlessRefused } from '../../../core/base/fault.ts';
+import { regularly } from '../../../core/base/timing.ts';
+import type { Stop } from '../../../core/plugin/plugin.ts';
+import { type Amount, Removed } from '../../../core/plugin/sweep-counts.ts';
+import type { ListQuery } from '../../../core/ports/store.ts';
+import { endedAt } from '../../../machines/asset.ts';
+import type { AssetsKit } from '../config.ts';
+import { type AssetSource, bytesOf } from '../contract.ts';
+import { assetLimits } from '../limits.ts';
 import { asset } from './asset.ts';
-import { type AssetSource, bytesOf } from './contract.ts';
 import { type AssetDocument, assetKind, assetOf } from './document.ts';
-import type { AssetsKit } from './kit.ts';
-import { assetLimits } from './limits.ts';
 
 /**
  * Deletes assets that are older than the config keeps them, and the oldest of accounts that have more bytes than it keeps: a duty

@@ -1,12 +1,9 @@
-import type { LoggedEvent } from '../../core/ports/store.ts';
-import { type TaskType, tasks } from '../tasks/contract.ts';
-import { type AssetSource, outputOf, transcodeTaskOf } from './contract.ts';
-import { assetOf } from './document.ts';
-import { importTaskOf } from './imports/task-of.ts';
-import type { AssetsKit } from './kit.ts';
-import { assetRow } from './lookup.ts';
+import type { LoggedEvent } from '../../../core/ports/store.ts';
+import { type TaskType, tasks } from '../../tasks/contract.ts';
+import type { AssetsKit } from '../config.ts';
+import { type AssetSource, importTaskOf, outputOf, taskIdOf, transcodeTaskOf } from '../contract.ts';
+import { assetOf, assetRow } from './document.ts';
 import { making } from './making.ts';
-import { taskIdOf } from './uploads/task-of.ts';
 
 /**
  * Keeps an asset and the task that brings its file in step, whatever died between the one and the other: a file that is there

@@ -1,10 +1,11 @@
-import { hasCode, unlessRefused } from '../../core/base/fault.ts';
-import { newPlaybackId } from '../../core/base/ids.ts';
+import { hasCode, unlessRefused } from '../../../core/base/fault.ts';
+import { newPlaybackId, uuid } from '../../../core/base/ids.ts';
+import type { AssetsKit } from '../config.ts';
+import { type AssetFile, type AssetReference, type Assets, type FileOutput, type TakeOptions, keysOf, outputOf } from '../contract.ts';
+import { accept } from './accept.ts';
 import { asset } from './asset.ts';
-import { type AssetFile, type AssetReference, type Assets, keysOf } from './contract.ts';
-import { type AssetDocument, assetOf, folderOf } from './document.ts';
-import type { AssetsKit } from './kit.ts';
-import { assetRow, watchedRow } from './lookup.ts';
+import { type AssetDocument, assetOf, assetRow, folderOf, watchedRow } from './document.ts';
+import { received } from './normalise.ts';
 
 /** Assets, for the plugins that make them. */
 export function making(
@@ -82,4 +83,50 @@ function isKept(value: unknown): boolean {
 
 function referenceOf({ status, account, name, playbackId, file }: AssetDocument): AssetReference {
   return { status, account, name, playbackId, ...(file && { file }) };
+}
+
+/**
+ * Gives a file to its asset, unless another try was faster: then that one's counts. What the asset does not take is removed. `gone`:
+ * it was deleted.
+ */
+export async function settle(
+  made: AssetFile,
+  options: {
+    readonly id: string;
+    readonly name: string;
+    readonly signal: AbortSignal;
+    readonly kit: AssetsKit;
+  },
+): Promise<FileOutput | 'gone'> {
+  const { id, signal, kit } = options;
+  const remove = () => kit.blobs.delete(keysOf(made));
+  if (signal.aborted) {
+    await remove();
+    throw signal.reason;
+  }
+  const outcome = await making(kit).ready(id, made, { isFirst: true });
+  if (outcome === 'ok') return outputOf(made, options);
+  await remove();
+  const row = outcome === 'late' ? await assetRow(id, kit) : undefined;
+  const { file } = row ? assetOf(row) : {};
+  return file ? outputOf(file, options) : 'gone';
+}
+
+/** `Assets.take` of the contract. */
+export async function takeFilm(
+  id: string,
+  options: TakeOptions & { readonly film: ReadableStream<Uint8Array>; readonly kit: AssetsKit },
+): Promise<FileOutput | 'gone'> {
+  const { film, signal, kit, check } = options;
+  const file = await received(film, { kit, signal });
+  try {
+    const row = await assetRow(id, kit);
+    if (!row) return 'gone';
+    const { name } = assetOf(row);
+    const work = { assetId: id, workId: uuid(), name };
+    const made = await accept(work, { file, signal, kit, storing: check });
+    return await settle(made, { id, name, signal, kit });
+  } finally {
+    await file.discard();
+  }
 }

@@ -1,7 +1,7 @@
-import { uuid } from '../../core/base/ids.ts';
+import { uuid } from '../../../core/base/ids.ts';
+import type { AssetsKit } from '../config.ts';
+import { assetLimits } from '../limits.ts';
 import { assetFolder } from './document.ts';
-import type { AssetsKit } from './kit.ts';
-import { assetLimits } from './limits.ts';
 
 /**
  * Whether the blobs below `assets/` are those of this store. The first one to ask writes its name there; from then on a

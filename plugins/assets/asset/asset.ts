@@ -1,0 +1,56 @@
+import type { ActorType } from '../../../core/plugin/actor.ts';
+import { type StepKit, effect } from '../../../core/plugin/plugin.ts';
+import { blobLimits } from '../../../core/ports/blobs.ts';
+import { type Erasure, assetMachine } from '../../../machines/asset.ts';
+import type { config } from '../config.ts';
+import { assetLimits } from '../limits.ts';
+import { type AssetDocument, assetKind, documentOf, folderOf } from './document.ts';
+import { presentAsset } from './present.ts';
+
+/** One per asset. Its id is the asset's id. */
+export const asset: ActorType<typeof assetMachine, StepKit<typeof config>> = {
+  type: 'asset',
+  machine: assetMachine,
+  version: 1,
+  rows(context, state) {
+    const { id, account, createdAt, name, playbackId, source } = context.asset;
+    const row = { kind: assetKind, id, account, createdAt, name };
+    const status = statusOf(state);
+    if (status === undefined) return [{ ...row, body: null, indexes: {} }];
+    const indexes = { playbackId, status, ...('sessionId' in source && { sessionId: source.sessionId }) };
+    return [{ ...row, body: JSON.stringify(documentOf(context, status)), indexes }];
+  },
+  describe(_emitted, context, { tools: { publicUrl } }) {
+    // Of one that was deleted the last thing known is told.
+    const status = context.file ? 'ready' : context.statusMessage === null ? 'waiting' : 'failed';
+    const shown = presentAsset(documentOf(context, status), { baseUrl: publicUrl });
+    return { account: context.asset.account, stream: '', body: { payload: { asset: shown } } };
+  },
+};
+
+/** Undefined: it was deleted. */
+function statusOf(state: unknown): AssetDocument['status'] | undefined {
+  return (state as { kept?: AssetDocument['status'] }).kept;
+}
+
+/** Removes the blobs of a deleted asset: all that lies in its folder. */
+export const eraseEffect = effect<Erasure, null, typeof config>({
+  concurrency: assetLimits.erasures,
+  timeout: assetLimits.eraseTime,
+  async run({ input: { id }, signal }, { blobs, log }) {
+    let count = 0;
+    for (let after: string | undefined; ; ) {
+      signal.throwIfAborted();
+      const limit = blobLimits.listed;
+      const page = await blobs.list(folderOf(id), { limit, ...(after !== undefined && { after }) });
+      if (page.blobs.length > 0) await blobs.delete(page.blobs.map(({ key }) => key));
+      count += page.blobs.length;
+      after = page.next;
+      if (after === undefined) break;
+    }
+    // A death behind the last blob may have left its folder, which no listing shows: whoever deletes something there takes it away.
+    await blobs.delete([`${folderOf(id)}none.bin`]);
+    log.info('the file of a deleted asset was erased', { asset: id, blobs: count });
+    return null;
+  },
+});
