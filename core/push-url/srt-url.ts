@@ -1,6 +1,4 @@
-import { valuesOf } from '../base/limit-table.ts';
 import { type BadPushUrl, badUrl as bad, type Destination, destination } from './destination.ts';
-import { srtUrlLimits } from './limits.ts';
 
 /** What an `srt://` URL asks for. All of it is a secret. */
 export interface SrtUrl {
@@ -17,7 +15,17 @@ export interface SrtUrl {
   readonly payload?: number;
 }
 
-const limits = valuesOf(srtUrlLimits);
+/** Bounds of the parameters, as libsrt has them; bytes and ms. */
+const limits = {
+  parameters: 16,
+  streamId: 512,
+  shortestPassphrase: 10,
+  passphrase: 79,
+  /** A greater number counts as microseconds, as ffmpeg and OBS write it. */
+  latency: 10_000,
+  /** A multiple of 188, or this. */
+  payload: 1456,
+};
 
 /**
  * Reads `srt://host:port?mode=caller&streamid=…&passphrase=…&pbkeylen=16&latency=200&pkt_size=1316&transtype=live` (the SRT

@@ -1,6 +1,6 @@
-import { durationSchema, limitSchema, sizeSchema } from '../../core/base/config-fields.ts';
-import type { Kit } from '../../core/plugin/plugin.ts';
 import { Type } from '@sinclair/typebox';
+import { durationSchema, sizeSchema } from '../../core/base/config-fields.ts';
+import type { Kit } from '../../core/plugin/plugin.ts';
 
 /** How much is kept of assets that come from one source. Each account has these bounds for itself. */
 const kept = (what: string) =>
@@ -53,23 +53,21 @@ export const config = Type.Object({
       'What an upload must bring in a second, by PUT or in a request of tus: on average over a minute of waiting for it.',
     beyond: '408 `intake.slow`; its place is free for others. What came by tus is kept.',
   }),
-  uploads: limitSchema({
+  uploads: Type.Integer({
     default: 100,
-    unit: 'uploads',
-    description: 'Files that one node takes at a time.',
-    beyond: '503 `server.busy`; try again.',
+    minimum: 1,
+    description: 'Files that one node takes at a time. Beyond: 503 `server.busy`; try again.',
   }),
-  uploadsPerAccount: limitSchema({
+  uploadsPerAccount: Type.Integer({
     default: 20,
-    unit: 'uploads',
-    description: 'The same of one account.',
-    beyond: '429 `upload.too_many`; try again.',
+    minimum: 1,
+    description: 'The same of one account. Beyond: 429 `upload.too_many`; try again.',
   }),
-  maxPerAccount: limitSchema({
+  maxPerAccount: Type.Integer({
     default: 100_000,
-    unit: 'assets',
-    description: 'Assets an account may have before it may ask for no more uploads and imports.',
-    beyond: '409 `asset.too_many`. Recordings become assets all the same.',
+    minimum: 1,
+    description:
+      'Assets an account may have before it may ask for no more uploads and imports. Beyond: 409 `asset.too_many`. Recordings become assets all the same.',
   }),
   normalise: Type.Optional(
     Type.Boolean({
@@ -86,13 +84,11 @@ export const config = Type.Object({
     },
     { default: {}, additionalProperties: false },
   ),
-  playbackMemory: limitSchema({
+  playbackMemory: Type.Integer({
     default: 64,
     minimum: 16,
-    unit: 'MiB',
     description:
-      'MiB that playlists and indexes of assets and recordings may take in memory. Those of a day take 3 MiB, and 8 while they are made.',
-    beyond: 'Those used longest ago are read again; what does not fit alone is 503 `server.busy`.',
+      'MiB that playlists and indexes of assets and recordings may take in memory. Those of a day take 3 MiB, and 8 while they are made. Beyond: Those used longest ago are read again; what does not fit alone is 503 `server.busy`.',
   }),
 });
 

@@ -1,3 +1,4 @@
+import type { TObject } from '@sinclair/typebox';
 import { derivedId } from '../../core/base/ids.ts';
 import type { Caller } from '../../core/http/caller.ts';
 import { resource } from '../../core/plugin/resource.ts';
@@ -6,7 +7,6 @@ import type { Container } from '../../core/ports/inspector.ts';
 import type { FinishedRendition, VideoSpec } from '../../core/ports/recorder.ts';
 import type { Vod } from '../../core/vod/answer.ts';
 import type { FilmFile } from '../../core/vod/film-media.ts';
-import type { TObject } from '@sinclair/typebox';
 
 /** The asset object. Other plugins tell fields of it. */
 export const assetResource = resource('asset');

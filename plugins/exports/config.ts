@@ -1,5 +1,6 @@
 import { Type } from '@sinclair/typebox';
 import { durationSchema } from '../../core/base/config-fields.ts';
+import type { Kit } from '../../core/plugin/plugin.ts';
 
 export const config = Type.Object({
   idleTimeout: durationSchema({
@@ -10,3 +11,6 @@ export const config = Type.Object({
     beyond: 'It is broken off and tried again.',
   }),
 });
+
+/** What this plugin is given. */
+export type ExportsKit = Kit<typeof config>;

@@ -6,10 +6,9 @@ import { offer } from '../../core/plugin/token.ts';
 import { assets } from '../assets/contract.ts';
 import { ipfsSettings, taskKinds, tasks } from '../tasks/contract.ts';
 import { config } from './config.ts';
-import { exportReactions } from './follow.ts';
 import { ipfsFaults } from './ipfs/faults.ts';
 import { gatewayRoutes } from './ipfs/gateway.ts';
-import { exportKind } from './kind.ts';
+import { exportKind, exportReactions } from './kind.ts';
 import { routes } from './request.ts';
 
 /** Brings files of assets elsewhere. */

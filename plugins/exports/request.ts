@@ -8,11 +8,9 @@ import { idempotent } from '../../core/http/idempotency.ts';
 import { json } from '../../core/http/operation.ts';
 import { assets } from '../assets/contract.ts';
 import { taskSchema, tasks } from '../tasks/contract.ts';
-import { askedBy } from './asked.ts';
-import { exportBody } from './body.ts';
-import { checkExport } from './check.ts';
+import { askedBy, checkExport, exportBody } from './body.ts';
+import type { ExportsKit } from './config.ts';
 import { deadlineOf, lateMessage } from './kind.ts';
-import type { ExportsKit } from './kit.ts';
 
 /** `POST /api/asset/:id/export`: a task that brings the file of an asset elsewhere. */
 export function routes(kit: ExportsKit): AnyElysia {

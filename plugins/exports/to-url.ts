@@ -1,13 +1,27 @@
 import { milliseconds } from '../../core/base/config-fields.ts';
 import { Fault } from '../../core/base/fault.ts';
 import { retryAfter } from '../../core/base/http-date.ts';
-import type { OutboundAnswer, OutboundFailure, OutboundReason } from '../../core/ports/outbound.ts';
+import type {
+  OutboundAnswer,
+  OutboundFailure,
+  OutboundReason,
+  OutboundSource,
+} from '../../core/ports/outbound.ts';
 import type { AssetFile } from '../assets/contract.ts';
 import type { TaskResult, TaskWork } from '../tasks/contract.ts';
-import type { CustomMethod, CustomSecret } from './asked.ts';
-import type { ExportsKit } from './kit.ts';
-import { exportLimits } from './limits.ts';
-import { videoSource } from './video-source.ts';
+import type { CustomMethod, CustomSecret } from './body.ts';
+import type { ExportsKit } from './config.ts';
+
+/** Redirects that an export to a custom URL follows. */
+export const mostRedirects = 3;
+/** Bytes from which a file is sent only when the receiver wants it: `Expect: 100-continue`. */
+export const asksFrom = 1_048_576;
+/** Bytes that are read of an answer, for its error code. */
+const mostAnswerBytes = 4096;
+/** The longest `Retry-After` that is obeyed, ms. */
+export const longestRetryAfter = 15 * 60_000;
+/** Characters of an `ETag` that is kept. */
+const mostEtagCharacters = 256;
 
 /**
  * Sends the video to a URL of the caller's. Any 2xx to all of it is success. What a repeat may mend throws `export.trouble`: a
@@ -27,14 +41,14 @@ export async function exportToUrl(
     method: to.method,
     headers: withType(to.headers),
     body: source.body,
-    redirects: exportLimits.redirects,
+    redirects: mostRedirects,
     keepsBody: true,
-    asksFirst: video.size > exportLimits.asksFrom,
+    asksFirst: video.size > asksFrom,
     owner: work.account,
     // The whole is the time of a try at a task, by its signal.
     timeout: 0,
     idleTimeout: milliseconds(config.idleTimeout),
-    maxBytes: exportLimits.answerBytes,
+    maxBytes: mostAnswerBytes,
     signal: work.signal,
     onSent: source.onSent,
   });
@@ -48,7 +62,7 @@ export async function exportToUrl(
   }
   const said = `${host} answered ${status}${errorCodeOf(answer)}`;
   if (isPassing(status)) {
-    const asked = { now: kit.clock.now(), most: exportLimits.retryAfter };
+    const asked = { now: kit.clock.now(), most: longestRetryAfter };
     throw trouble(`${said}.`, retryAfter(answer.headers['retry-after'], asked));
   }
   if (status < 400) {
@@ -99,9 +113,69 @@ function errorCodeOf({ body }: OutboundAnswer): string {
 
 function etagOf({ headers }: OutboundAnswer): { etag?: string } {
   const { etag } = headers;
-  return etag !== undefined && /^[!-~]+$/.test(etag) && etag.length <= exportLimits.etag ? { etag } : {};
+  return etag !== undefined && /^[!-~]+$/.test(etag) && etag.length <= mostEtagCharacters ? { etag } : {};
 }
 
 function hostOf(url: string): string {
   return new URL(url).host;
+}
+
+/** The file of an asset as the body of a request, which may be sent several times. Disposing ends what still reads. */
+export interface VideoSource extends Disposable {
+  readonly body: OutboundSource;
+  /** Of the request: tells the task's progress. */
+  readonly onSent: (bytes: number) => void;
+  /** All of it was handed to the connection that was answered. */
+  readonly isSent: boolean;
+  /** Why it could not be read, if it could not: the request tells no more than that. */
+  readonly trouble: unknown;
+}
+
+export function videoSource(
+  video: AssetFile['video'],
+  { work, kit }: { readonly work: TaskWork; readonly kit: Pick<ExportsKit, 'blobs'> },
+): VideoSource {
+  const { key, size } = video;
+  const reading = new AbortController();
+  const signal = AbortSignal.any([work.signal, reading.signal]);
+  let sent = 0;
+  let trouble: unknown;
+
+  async function* chunks(): AsyncGenerator<Uint8Array> {
+    sent = 0;
+    try {
+      const found = await kit.blobs.get(key, { signal });
+      if (found.outcome !== 'ok' || found.blob.size !== size) throw changed(found.outcome);
+      const reader = found.body.getReader();
+      try {
+        for (let next = await reader.read(); !next.done; next = await reader.read()) yield next.value;
+      } finally {
+        await reader.cancel().catch(() => {});
+      }
+    } catch (error) {
+      trouble = error;
+      throw error;
+    }
+  }
+
+  return {
+    body: { length: size, chunks, canRepeat: true },
+    onSent(bytes) {
+      sent = bytes;
+      work.progress(bytes / size);
+    },
+    get isSent() {
+      return sent === size;
+    },
+    get trouble() {
+      return trouble;
+    },
+    [Symbol.dispose]: () => reading.abort(),
+  };
+}
+
+/** Another try finds out whether the asset is gone, or has another file. */
+function changed(outcome: string): Fault {
+  const what = outcome === 'ok' ? 'has another size' : 'is not there';
+  return new Fault('export.trouble', { status: 503, message: `The stored file of the asset ${what}.` });
 }

@@ -1,5 +1,6 @@
 import { Type } from '@sinclair/typebox';
 import { durationSchema } from '../../core/base/config-fields.ts';
+import type { Kit } from '../../core/plugin/plugin.ts';
 
 export const config = Type.Object({
   giveUp: durationSchema({
@@ -11,3 +12,6 @@ export const config = Type.Object({
       'What can be had by then is the recording, and an issue of the session says what is missing; when that is nothing, it has failed.',
   }),
 });
+
+/** What this plugin is given. */
+export type RecordingsKit = Kit<typeof config>;

@@ -3,8 +3,10 @@ import { derivedId } from '../../core/base/ids.ts';
 import type { Recording } from '../../machines/recording.ts';
 import { type AssetFile, specOf } from '../assets/contract.ts';
 import { type TaskKind, tasks } from '../tasks/contract.ts';
-import type { RecordingsKit } from './kit.ts';
-import { recordingLimitTable } from './limits.ts';
+import type { RecordingsKit } from './config.ts';
+
+/** How long after `giveUp` the task of a recording waits for its end, ms: the recording may have ended without an event. */
+const taskWait = 3_600_000;
 
 /**
  * The finishing of a recording, shown as a task. It follows what the recording does and decides nothing: a recording is finished
@@ -16,7 +18,7 @@ export function finishTask(recording: Recording, kit: RecordingsKit): FinishTask
   const id = taskIdOf(sessionId);
   const all = kit.use(tasks);
   const spawn = async (): Promise<void> => {
-    const deadline = kit.clock.now() + giveUp + recordingLimitTable.taskWait.value;
+    const deadline = kit.clock.now() + giveUp + taskWait;
     const lateMessage = 'The recording was not finished in time.';
     const by = createdByTokenName === '' ? {} : { createdByTokenName };
     const params = { sessionId };

@@ -1,5 +1,5 @@
 import { Fault } from '../../core/base/fault.ts';
-import { valuesOf } from '../../core/base/limit-table.ts';
+import type { Metrics } from '../../core/base/metrics.ts';
 import type { Attempt } from '../../core/plugin/effect.ts';
 import { effect } from '../../core/plugin/plugin.ts';
 import { services } from '../../core/plugin/services.ts';
@@ -7,24 +7,23 @@ import type { FinishedRecording, FinishedRendition } from '../../core/ports/reco
 import type { Abandon, Finish, Finished, Recording } from '../../machines/recording.ts';
 import { type AssetFile, assets, keysOf } from '../assets/contract.ts';
 import { streams } from '../streams/contract.ts';
-import type { config } from './config.ts';
-import { finishCounts } from './finish-counts.ts';
+import type { config, RecordingsKit } from './config.ts';
+import { issuesOf } from './derived-fields.ts';
 import { finishTask } from './finish-task.ts';
-import type { RecordingsKit } from './kit.ts';
-import { recordingLimitTable } from './limits.ts';
-import { folderOf, linksOf } from './names.ts';
+import { folderOf, linksOf } from './recording.ts';
+import { dropFile, finishFiles, type NodeFile } from './recording-files.ts';
 import { noteReady, noteStatus } from './stream-status.ts';
-import { dropTake, finishTakes, type NodeTake } from './takes.ts';
-import { issuesOf } from './told.ts';
 
-const { finishing, finishTime, attempts, renditionShare } = valuesOf(recordingLimitTable);
-const shared = { concurrency: finishing, timeout: finishTime, attempts };
+/** After three attempts, some seconds apart, the recording waits for the machine's pause. */
+const shared = { concurrency: 4, timeout: 2 * 3_600_000, attempts: 3 };
+/** Percent of a recording, by time, that a rendition must have to be played with it: below, viewers would mostly get the source. */
+const renditionShare = 50;
 
 /**
- * Makes the asset of a session that is over. Nothing that a repeat needs is removed by it, so it may die at any line: the takes
+ * Makes the asset of an ended session. It removes nothing that a repeat needs, so it may die at any line: the recording files
  * stay until `recording.clear`, and an asset that has its file keeps it.
  *
- * A node that cannot be had fails it, but for the last time: then its part is missing.
+ * An unreachable node fails it, except the last time: then its part is missing.
  */
 export const finishEffect = effect<Finish, Finished, typeof config>({
   ...shared,
@@ -45,7 +44,7 @@ export const finishEffect = effect<Finish, Finished, typeof config>({
       kit.log[level]('a recording was finished', { sessionId, assetId, outcome, ...told(finished) });
       return finished;
     } catch (error) {
-      // What is broken off, because the server ends, is no trouble.
+      // An attempt that the stop of the server ended did not fail.
       if (!job.signal.aborted) count('trouble');
       throw error;
     }
@@ -63,30 +62,30 @@ async function finish({ input, signal }: Attempt<Finish>, kit: RecordingsKit): P
   await kit.use(assets).begin({ id: assetId, account, name, source, createdByTokenName });
   const session = await kit.use(streams).describe(sessionId);
   const nodes = session?.nodes ?? [];
-  const { takes, missing } = await finishTakes(sessionId, { nodes, signal, kit });
+  const { files, missing } = await finishFiles(sessionId, { nodes, signal, kit });
   const asset = await kit.use(assets).find(assetId);
   const isMade = asset?.status === 'ready';
   if (missing.length > 0 && !isLast && !isMade) throw missing[0].error;
   for (const { node, error } of missing) {
-    kit.log.warn('a part of a recording could not be had', { sessionId, node, error });
+    kit.log.warn('a part of a recording could not be fetched', { sessionId, node, error });
   }
-  if (takes.length === 0 && asset && !isMade) return { outcome: 'failed', message: nothingOf(missing) };
+  if (files.length === 0 && asset && !isMade) return { outcome: 'failed', message: nothingOf(missing) };
   if (!asset) {
-    await free(takes, { sessionId, signal, kit });
+    await free(files, { sessionId, signal, kit });
     return { outcome: 'gone' };
   }
   if (!isMade) {
-    const file = await joined(takes, { sessionId, signal, kit });
+    const file = await joined(files, { sessionId, signal, kit });
     if ((await kit.use(assets).ready(assetId, file)) === 'gone') {
       await kit.blobs.delete(keysOf(file));
-      await free(takes, { sessionId, signal, kit });
+      await free(files, { sessionId, signal, kit });
       return { outcome: 'gone' };
     }
   }
   const links = linksOf(sessionId, { baseUrl: kit.deployment.publicUrl });
   const notes = {
     missing: missing.map(({ node }) => node),
-    gaps: takes.reduce((sum, { take }) => sum + take.gaps, 0),
+    gaps: files.reduce((sum, { file }) => sum + file.gaps, 0),
   };
   const issues = [
     ...((session?.body.issues as readonly string[] | undefined) ?? []),
@@ -98,14 +97,14 @@ async function finish({ input, signal }: Attempt<Finish>, kit: RecordingsKit): P
   return { outcome: 'ready', ...notes, stream, payload: { ...links, session: shown, assetId } };
 }
 
-/** Removes what a recording whose asset is ready has left: takes on nodes, and their blobs where several became one. */
+/** Removes what a ready recording has left: recording files on nodes, and their blobs where several became one. */
 export const clearEffect = effect<Recording, null, typeof config>({
   ...shared,
   async run({ input: { sessionId, assetId }, signal }, kit) {
     const nodes = (await kit.use(streams).describe(sessionId))?.nodes ?? [];
-    const { takes, missing } = await finishTakes(sessionId, { nodes, signal, kit });
+    const { files, missing } = await finishFiles(sessionId, { nodes, signal, kit });
     const asset = await kit.use(assets).find(assetId);
-    await free(takes, { sessionId, signal, kit, ...(asset?.file && { keep: asset.file }) });
+    await free(files, { sessionId, signal, kit, ...(asset?.file && { keep: asset.file }) });
     if (missing.length > 0) throw missing[0].error;
     return null;
   },
@@ -125,16 +124,16 @@ export const abandonEffect = effect<Abandon, null, typeof config>({
 
 /** The file of the asset: what the one node has, or what several have as one. */
 async function joined(
-  takes: readonly NodeTake[],
+  files: readonly NodeFile[],
   { sessionId, signal, kit }: { sessionId: string; signal: AbortSignal; kit: RecordingsKit },
 ): Promise<AssetFile> {
-  const [first, second] = takes;
+  const [first, second] = files;
   const whole: FinishedRecording = second
     ? await kit.use(services.recorder).join(
-        takes.map(({ take }) => take),
+        files.map(({ file }) => file),
         { folder: folderOf(sessionId), signal },
       )
-    : first.take;
+    : first.file;
   const { video, head, index, spec, renditions: all = [] } = whole;
   const isPlayed = ({ share }: FinishedRendition) => share * 100 >= renditionShare;
   // What was joined nobody knows but we; of a single take they go with it.
@@ -144,9 +143,9 @@ async function joined(
   return { video, head, index, spec, ...(renditions.length > 0 && { renditions }) };
 }
 
-/** Removes takes, and first those of their blobs that are not in `keep`: afterwards nobody would know them. */
+/** Removes recording files, and first those of their blobs that are not in `keep`: afterwards nobody would know them. */
 async function free(
-  takes: readonly NodeTake[],
+  files: readonly NodeFile[],
   {
     sessionId,
     keep,
@@ -155,18 +154,28 @@ async function free(
   }: { sessionId: string; keep?: AssetFile; signal: AbortSignal; kit: RecordingsKit },
 ): Promise<void> {
   const kept = new Set(keep && keysOf(keep));
-  const keys = takes.flatMap(({ take }) => keysOf(take)).filter((key) => !kept.has(key));
+  const keys = files.flatMap(({ file }) => keysOf(file)).filter((key) => !kept.has(key));
   if (keys.length > 0) await kit.blobs.delete(keys);
-  await Promise.all(takes.map(({ node }) => dropTake(sessionId, { node, signal, kit })));
+  await Promise.all(files.map(({ node }) => dropFile(sessionId, { node, signal, kit })));
 }
 
 function nothingOf(missing: readonly { readonly node: string; readonly error: unknown }[]): string {
-  if (missing.length === 0) return 'Nothing of the broadcast was written down.';
+  if (missing.length === 0) return 'Nothing of the broadcast was recorded.';
   const causes = missing.map(({ node, error }) => `node "${node}": ${reasonOf(error)}`);
-  return `Nothing of the broadcast could be had. ${causes.join('; ')}`;
+  return `Nothing of the broadcast could be fetched. ${causes.join('; ')}`;
 }
 
 /** Only a Fault says what outsiders may read. */
 function reasonOf(error: unknown): string {
   return error instanceof Fault ? error.message : 'it did not answer as it should';
+}
+
+/** Counts attempts at finishing recordings on this node, by how they ended. */
+export function finishCounts(metrics: Metrics): (outcome: Finished['outcome'] | 'trouble') => void {
+  const family = metrics.counter(
+    'millrace_recordings_finished_total',
+    'Attempts at finishing a recording, by how they ended; one that ended as trouble is tried again.',
+  );
+  for (const outcome of ['ready', 'failed', 'gone', 'trouble']) family.with({ outcome });
+  return (outcome) => family.with({ outcome }).add();
 }

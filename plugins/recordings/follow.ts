@@ -3,10 +3,9 @@ import { hasCode, unlessRefused } from '../../core/base/fault.ts';
 import type { LoggedEvent } from '../../core/ports/store.ts';
 import type { SessionFacts } from '../streams/contract.ts';
 import { tasks } from '../tasks/contract.ts';
+import type { RecordingsKit } from './config.ts';
 import { taskIdOf } from './finish-task.ts';
-import type { RecordingsKit } from './kit.ts';
-import { assetIdOf } from './names.ts';
-import { recording, recordingDocument, recordingKind } from './recording.ts';
+import { assetIdOf, recording, recordingDocument, recordingKind } from './recording.ts';
 import { noteDeleted, noteStatus } from './stream-status.ts';
 
 /** Whether a session is recorded: what its parent's `record` was when it began. */

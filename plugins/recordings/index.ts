@@ -13,17 +13,15 @@ import { playables } from '../playback/contract.ts';
 import { type PublishTerms, publishTerms, setFieldsFaults, stream, streams } from '../streams/contract.ts';
 import { taskKinds, tasks } from '../tasks/contract.ts';
 import { config } from './config.ts';
-import { abandonEffect, clearEffect, finishEffect } from './finish.ts';
-import { finishCounts } from './finish-counts.ts';
+import { recordingFields } from './derived-fields.ts';
+import { abandonEffect, clearEffect, finishCounts, finishEffect } from './finish.ts';
 import { recordingTasks } from './finish-task.ts';
 import { assetDeleted, isRecorded, sessionChanged, sessionStarted } from './follow.ts';
-import { catchingUp } from './missed.ts';
-import { folderOf } from './names.ts';
 import { playbackFaults, playbackRoutes, recordedPlayable } from './playback.ts';
-import { recording } from './recording.ts';
+import { reconciling } from './reconcile.ts';
+import { folderOf, recording } from './recording.ts';
+import { recordingFileRoutes } from './recording-files.ts';
 import { sweeping } from './sweep.ts';
-import { takeRoutes } from './takes.ts';
-import { recordingFields } from './told.ts';
 
 const recordSchema = Type.Boolean({ description: 'Whether new sessions are recorded.' });
 
@@ -63,8 +61,8 @@ export default definePlugin({
     'session.over': sessionChanged('over'),
     'asset.deleted': assetDeleted,
   },
-  nodeRoutes: takeRoutes,
-  duties: { catchUp: catchingUp },
+  nodeRoutes: recordingFileRoutes,
+  duties: { catchUp: reconciling },
   start(kit) {
     // Shown from the first, as 0.
     finishCounts(kit.metrics);

@@ -6,9 +6,8 @@ import type { FaultTable } from '../../core/plugin/plugin.ts';
 import { filmRoute } from '../../core/vod/route.ts';
 import { type AssetFile, type AssetReference, assets, films } from '../assets/contract.ts';
 import { notReady as notWatchable, type Playable } from '../playback/contract.ts';
-import type { RecordingsKit } from './kit.ts';
-import { assetIdOf, linksOf } from './names.ts';
-import { isUnfinished, recordingOf } from './recording.ts';
+import type { RecordingsKit } from './config.ts';
+import { assetIdOf, isUnfinished, linksOf, recordingOf } from './recording.ts';
 
 export const playbackFaults: FaultTable = {
   'recording.not_found': {

@@ -1,7 +1,7 @@
 import type { Recording } from '../../machines/recording.ts';
 import { assets } from '../assets/contract.ts';
 import { streams } from '../streams/contract.ts';
-import type { RecordingsKit } from './kit.ts';
+import type { RecordingsKit } from './config.ts';
 import { isUnfinished, type RecordingDocument, recordingDocument, recordingKind } from './recording.ts';
 
 type Of = Pick<Recording, 'streamId' | 'sessionId' | 'createdAt'>;

@@ -3,26 +3,28 @@ import type { Stop } from '../../core/plugin/plugin.ts';
 import { services } from '../../core/plugin/services.ts';
 import { countRemoved, Removed } from '../../core/plugin/sweep-counts.ts';
 import type { RecordingFileState } from '../../core/ports/recorder.ts';
-import type { RecordingsKit } from './kit.ts';
-import { recordingLimitTable } from './limits.ts';
+import type { RecordingsKit } from './config.ts';
 import { isUnfinished, recordingOf } from './recording.ts';
 
-const interval = recordingLimitTable.sweep.value;
-const leftAlone = recordingLimitTable.leftAlone.value;
+/** Time between two sweeps, ms. */
+const interval = 600_000;
+/** How long nothing was written to a recording file that belongs to no unfinished recording before it is suspected, ms. */
+const leftAlone = 3_600_000;
 
-/** Looks for what recordings have left on this node, now and ever again. */
+/** Removes what recordings have left on this node: at the start and regularly. */
 export function sweeping(kit: RecordingsKit): Stop {
   return regularly(interval, {
     clock: kit.clock,
     work: sweeper(kit),
-    failed: (error) => kit.log.warn('what recordings have left here could not be swept', { error }),
+    failed: (error) =>
+      kit.log.warn('recording files could not be swept; the next sweep tries again', { error }),
   });
 }
 
 /**
- * Drops the takes that belong to no recording which is still being made: of a session that never played, of one whose
- * recording has failed, or was finished while this node was away. Only what two sweeps in a row found so: at the start the
- * news of what happened before may still be on its way.
+ * Drops recording files that belong to no unfinished recording: of a session that never played, of a recording that failed,
+ * or that was finished while this node was away. Only what two sweeps in a row found so is dropped: at the start the
+ * events of what happened before may still be on their way.
  */
 function sweeper(kit: RecordingsKit): (signal: AbortSignal) => Promise<void> {
   const { log } = kit;
@@ -41,17 +43,16 @@ function sweeper(kit: RecordingsKit): (signal: AbortSignal) => Promise<void> {
       try {
         await recorder.drop(sessionId);
       } catch (error) {
-        // The others are none the worse for it.
-        log.warn('a take that belongs to no recording any more could not be removed', { sessionId, error });
+        log.warn('a recording file of no recording could not be removed', { sessionId, error });
         continue;
       }
       removed.add(bytes);
       count({ count: 1, bytes });
-      log.info('a take that belongs to no recording any more was removed', { sessionId, bytes });
+      log.info('a recording file of no recording was removed', { sessionId, bytes });
     }
     suspects = next;
     const done = { removed: { takes: removed.told }, suspected: next.size - removed.count };
-    log[next.size === 0 ? 'debug' : 'info']('takes of recordings were swept', done);
+    log[next.size === 0 ? 'debug' : 'info']('recording files were swept', done);
   };
 }
 

@@ -25,7 +25,6 @@ import { ReactionWatch } from '../actors/reaction-watch.ts';
 import { react } from '../actors/reactions.ts';
 import { StepCounts } from '../actors/step-counts.ts';
 import { sweeping } from '../actors/sweeping.ts';
-import type { DiskWatch } from './disk-watch.ts';
 import { sampleLoopDelay } from '../drivers/clock/loop-delay.ts';
 import type { Readiness } from '../http/health.ts';
 import type { OpenApi } from '../http/openapi/document.ts';

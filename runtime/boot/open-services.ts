@@ -6,12 +6,11 @@ import { milliseconds } from '../../core/base/config-fields.ts';
 import type { Log } from '../../core/base/log.ts';
 import type { Blobs } from '../../core/ports/blobs.ts';
 import type { Clock } from '../../core/ports/clock.ts';
-import type { DiskPlace } from './disk-watch.ts';
 import { diskIntake } from '../drivers/intake/intake.ts';
 import { packer } from '../drivers/packer/packer.ts';
+import { inProcessMedia } from '../media/broadcast/in-process.ts';
 import { type FfmpegRunner, ffmpegRunner } from '../media/ffmpeg/runner.ts';
 import { inspector } from '../media/mp4/inspect/inspector.ts';
-import { inProcessMedia } from '../media/broadcast/in-process.ts';
 import { type NodePusher, nodePusher } from '../media/push/pusher.ts';
 import { rtmpPush } from '../media/push/rtmp-push.ts';
 import { srtPush } from '../media/push/srt/srt-push.ts';
@@ -21,6 +20,7 @@ import { type NodeTranscoder, nodeTranscoder } from '../media/renditions/transco
 import { ffmpegStills } from '../media/stills/stills.ts';
 import { encoderOf } from '../media/transcode/command.ts';
 import { ffmpegConverter } from '../media/transcode/converter.ts';
+import type { DiskPlace } from './disk-watch.ts';
 import type { ServiceFactories } from './services.ts';
 
 /** The services of this node as the config has them. None is made before it is asked for. */

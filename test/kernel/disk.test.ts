@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { jsonLog } from '../../core/base/log.ts';
 import { Metrics } from '../../core/base/metrics.ts';
-import { DiskWatch, diskPlaces } from '../../runtime/boot/disk-watch.ts';
 import type { DiskLook, DiskState } from '../../runtime/base/disk.ts';
+import { DiskWatch, diskPlaces } from '../../runtime/boot/disk-watch.ts';
 import { Room } from '../../runtime/drivers/intake/room.ts';
 import { virtualClock } from '../kit/virtual-clock.ts';
 

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { begin } from '../../core/plugin/step.ts';
 import { asset } from '../../plugins/assets/asset/asset.ts';
-import { assetLimits } from '../../plugins/assets/limits.ts';
 import { durableMachine } from '../kit/durable-machine.ts';
 
 const type = asset as never as Parameters<typeof begin>[0];
@@ -114,7 +113,7 @@ describe('an asset', () => {
       expect(a.tell(event)).toBe(false);
     a.one.end({ output: null }, 2000);
     expect(a.state).toBe('erased');
-    expect(a.fire()).toBe(assetLimits.remembered);
+    expect(a.fire()).toBe(7 * 24 * 3_600_000);
     expect([a.state, a.one.last.isDone]).toEqual(['forgotten', true]);
   });
 
@@ -124,7 +123,7 @@ describe('an asset', () => {
     for (let round = 0; round < 3; round += 1) {
       a.one.end(failure, 2000);
       expect(a.state).toBe('troubled');
-      expect(a.fire()).toBe(assetLimits.eraseTrouble);
+      expect(a.fire()).toBe(10 * 60_000);
       expect([a.state, a.wanted]).toEqual(['erasing', [['asset.erase', { id: 'a1' }]]]);
     }
   });

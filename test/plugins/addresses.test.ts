@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { folderOf } from '../../plugins/recordings/names.ts';
+import { folderOf } from '../../plugins/recordings/recording.ts';
 import { allPlugins } from '../kit/all-plugins.ts';
 import { scriptedTake } from '../kit/scripted-recorder.ts';
 import { type World, world } from '../kit/world.ts';

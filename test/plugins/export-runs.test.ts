@@ -5,11 +5,11 @@ import { describe, expect, it } from 'vitest';
 import { Fault } from '../../core/base/fault.ts';
 import type { Blobs } from '../../core/ports/blobs.ts';
 import type { AssetReference } from '../../plugins/assets/contract.ts';
+import type { ExportsKit } from '../../plugins/exports/config.ts';
 import type { IpfsDriver } from '../../plugins/exports/ipfs/ipfs-driver.ts';
 import { exportKind } from '../../plugins/exports/kind.ts';
-import type { ExportsKit } from '../../plugins/exports/kit.ts';
-import { exportLimits } from '../../plugins/exports/limits.ts';
 import { exportToIpfs } from '../../plugins/exports/to-ipfs.ts';
+import { longestRetryAfter } from '../../plugins/exports/to-url.ts';
 import type { TaskWork } from '../../plugins/tasks/contract.ts';
 import { systemClock } from '../../runtime/drivers/clock/system.ts';
 import { modelBlobs } from '../conformance/blobs/model.ts';
@@ -184,12 +184,12 @@ describe('an export to a URL', () => {
   it.each([
     ['120', 120],
     ['0', 0],
-    ['86400', exportLimits.retryAfter / 1000],
-    ['99999999999999', exportLimits.retryAfter / 1000],
+    ['86400', longestRetryAfter / 1000],
+    ['99999999999999', longestRetryAfter / 1000],
     ['soon', undefined],
     ['-5', undefined],
     ['Thu, 01 Jan 1970 00:00:00 GMT', 0],
-    ['Fri, 01 Jan 2100 00:00:00 GMT', exportLimits.retryAfter / 1000],
+    ['Fri, 01 Jan 2100 00:00:00 GMT', longestRetryAfter / 1000],
   ])('says when that may be: Retry-After %s', async (text, seconds) => {
     await using server = await receiver(said(429, { headers: { 'retry-after': text } }));
     expect((await run({ url: server.url })).ended).toMatchObject({ retryAfter: seconds });

@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { uuid } from '../../core/base/ids.ts';
 import type { OutboundRequest, OutboundSource } from '../../core/ports/outbound.ts';
-import { exportLimits } from '../../plugins/exports/limits.ts';
-import { metadataOf } from '../../plugins/exports/metadata.ts';
+import { headerBytes, mostHeaders as mostHere, mostUrlCharacters } from '../../plugins/exports/body.ts';
+import { metadataOf } from '../../plugins/exports/to-ipfs.ts';
+import { mostRedirects as mostFollowed } from '../../plugins/exports/to-url.ts';
 import { outboundLimits } from '../../runtime/drivers/outbound/limits.ts';
 import { mostHeaderBytes, mostHeaders, mostRedirects } from '../../runtime/drivers/outbound/request-head.ts';
 import { allPlugins, anotherAccount } from '../kit/all-plugins.ts';
@@ -255,10 +256,10 @@ describe('POST /api/asset/:id/export', () => {
 
   it('takes no more than can be sent', () => {
     // One is ours: the content type.
-    expect(exportLimits.headers).toBeLessThan(mostHeaders);
-    expect(exportLimits.headerBytes + 100).toBeLessThan(mostHeaderBytes);
-    expect(exportLimits.urlLength).toBeLessThanOrEqual(outboundLimits.urlLength);
-    expect(exportLimits.redirects).toBeLessThanOrEqual(mostRedirects);
+    expect(mostHere).toBeLessThan(mostHeaders);
+    expect(headerBytes + 100).toBeLessThan(mostHeaderBytes);
+    expect(mostUrlCharacters).toBeLessThanOrEqual(outboundLimits.urlLength);
+    expect(mostFollowed).toBeLessThanOrEqual(mostRedirects);
   });
 });
 

@@ -8,8 +8,9 @@ import type { Fault } from '../../core/base/fault.ts';
 import type { Clock } from '../../core/ports/clock.ts';
 import type { Intake } from '../../core/ports/intake.ts';
 import { type DownloadOptions, download } from '../../plugins/assets/imports/download.ts';
+import { longestRetryAfter } from '../../plugins/assets/imports/faults.ts';
 import { type Source, sourceOf } from '../../plugins/assets/imports/source.ts';
-import { assetLimits } from '../../plugins/assets/limits.ts';
+import { transferLimits } from '../../plugins/assets/imports/transfer.ts';
 import { systemClock } from '../../runtime/drivers/clock/system.ts';
 import { diskIntake } from '../../runtime/drivers/intake/intake.ts';
 import { client, type Received, receiver, said } from '../outbound/kit.ts';
@@ -33,7 +34,7 @@ function hastyClock(): Clock & { readonly pauses: number[] } {
     at(due, action) {
       // From when whoever waits took the time, however long ago that was.
       const wait = due - asked;
-      if (wait > assetLimits.importPause) return () => {};
+      if (wait > transferLimits.importPause) return () => {};
       pauses.push(wait);
       return clock.at(clock.now(), action);
     },
@@ -61,7 +62,7 @@ async function studio(options: { lookup?: () => Promise<string[]>; intake?: Pick
         ...{ outbound, clock, intake: options.intake ?? own, account: 'a', signal: ending.signal },
         ...{ most: 10_000_000, time: 3_600_000, progress: (fraction: number) => void told.push(fraction) },
         ...rest,
-        limits: { ...assetLimits, ...limits },
+        limits: { ...transferLimits, ...limits },
       });
       const bytes = await readFile(file.path);
       expect(file.sha256).toBe(createHash('sha256').update(bytes).digest('hex'));
@@ -244,7 +245,7 @@ describe('a file of another server', () => {
   it.each([
     ['7', 7],
     ['a date', 20],
-    ['86400', assetLimits.importRetryAfter / 1000],
+    ['86400', longestRetryAfter / 1000],
     [new Date(0).toUTCString(), 0],
     ['soon', undefined],
   ])('says when it is to be asked for again, and does not wait: Retry-After %s', async (after, wait) => {

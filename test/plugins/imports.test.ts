@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import type { OutboundFailure } from '../../core/ports/outbound.ts';
-import { importKind } from '../../plugins/assets/imports/kind.ts';
-import { importTaskOf } from '../../plugins/assets/contract.ts';
 import type { AssetsKit } from '../../plugins/assets/config.ts';
+import { importTaskOf } from '../../plugins/assets/contract.ts';
+import { importKind } from '../../plugins/assets/imports/kind.ts';
 import type { TaskWork } from '../../plugins/tasks/contract.ts';
 import { taskLimits } from '../../plugins/tasks/limits.ts';
 import { allPlugins, anotherAccount } from '../kit/all-plugins.ts';

@@ -5,7 +5,7 @@ import accounts from '../../plugins/accounts/index.ts';
 import { type AssetReference, type Assets, assets, films } from '../../plugins/assets/contract.ts';
 import playback from '../../plugins/playback/index.ts';
 import recordings from '../../plugins/recordings/index.ts';
-import { assetIdOf } from '../../plugins/recordings/names.ts';
+import { assetIdOf } from '../../plugins/recordings/recording.ts';
 import streams from '../../plugins/streams/index.ts';
 import tasks from '../../plugins/tasks/index.ts';
 import { world } from '../kit/world.ts';

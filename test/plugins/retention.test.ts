@@ -1,10 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { uuid } from '../../core/base/ids.ts';
 import type { Kit, Plugin } from '../../core/plugin/plugin.ts';
-import type { AssetSource } from '../../plugins/assets/contract.ts';
+import { pageSize, retaining } from '../../plugins/assets/asset/retention.ts';
 import type { AssetsKit } from '../../plugins/assets/config.ts';
-import { assetLimits } from '../../plugins/assets/limits.ts';
-import { retaining } from '../../plugins/assets/asset/retention.ts';
+import type { AssetSource } from '../../plugins/assets/contract.ts';
 import { allPlugins } from '../kit/all-plugins.ts';
 import { assetMaker, storeFile } from '../kit/asset-maker.ts';
 import { type World, world } from '../kit/world.ts';
@@ -120,7 +119,7 @@ describe('by age', () => {
     const a = await archive({ recording: { age: '1h' } });
     await using w = a.w;
     const ids: string[] = [];
-    for (let count = 0; count < assetLimits.retentionPage + 20; count += 1) ids.push(await a.made());
+    for (let count = 0; count < pageSize + 20; count += 1) ids.push(await a.made());
     await w.advance('30m');
     const young = await a.made();
     await w.advance('45m');

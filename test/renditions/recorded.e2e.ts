@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { assetIdOf } from '../../plugins/recordings/names.ts';
+import { assetIdOf } from '../../plugins/recordings/recording.ts';
 import { fsBlobs } from '../../runtime/drivers/blobs/fs/index.ts';
 import { launchBrowser } from '../e2e/harness/chromium.ts';
 import { EventFollower, parseSegmentPlaylist } from '../hls/event-checker.ts';

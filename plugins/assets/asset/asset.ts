@@ -1,9 +1,8 @@
 import type { ActorType } from '../../../core/plugin/actor.ts';
-import { type StepKit, effect } from '../../../core/plugin/plugin.ts';
+import { effect, type StepKit } from '../../../core/plugin/plugin.ts';
 import { blobLimits } from '../../../core/ports/blobs.ts';
-import { type Erasure, assetMachine } from '../../../machines/asset.ts';
+import { assetMachine, type Erasure } from '../../../machines/asset.ts';
 import type { config } from '../config.ts';
-import { assetLimits } from '../limits.ts';
 import { type AssetDocument, assetKind, documentOf, folderOf } from './document.ts';
 import { presentAsset } from './present.ts';
 
@@ -35,8 +34,8 @@ function statusOf(state: unknown): AssetDocument['status'] | undefined {
 
 /** Removes the blobs of a deleted asset: all that lies in its folder. */
 export const eraseEffect = effect<Erasure, null, typeof config>({
-  concurrency: assetLimits.erasures,
-  timeout: assetLimits.eraseTime,
+  concurrency: 4,
+  timeout: 5 * 60_000,
   async run({ input: { id }, signal }, { blobs, log }) {
     let count = 0;
     for (let after: string | undefined; ; ) {

@@ -1,7 +1,15 @@
 import { hasCode, unlessRefused } from '../../../core/base/fault.ts';
 import { newPlaybackId, uuid } from '../../../core/base/ids.ts';
 import type { AssetsKit } from '../config.ts';
-import { type AssetFile, type AssetReference, type Assets, type FileOutput, type TakeOptions, keysOf, outputOf } from '../contract.ts';
+import {
+  type AssetFile,
+  type AssetReference,
+  type Assets,
+  type FileOutput,
+  keysOf,
+  outputOf,
+  type TakeOptions,
+} from '../contract.ts';
 import { accept } from './accept.ts';
 import { asset } from './asset.ts';
 import { type AssetDocument, assetOf, assetRow, folderOf, watchedRow } from './document.ts';

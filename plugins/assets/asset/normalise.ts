@@ -6,8 +6,10 @@ import type { ReceivedFile } from '../../../core/ports/intake.ts';
 import type { VideoSpec } from '../../../core/ports/recorder.ts';
 import type { AssetsKit } from '../config.ts';
 import { type AssetFile, keysOf } from '../contract.ts';
-import { assetLimits } from '../limits.ts';
-import { RefusedFile, accept, keepOriginal } from './accept.ts';
+import { accept, keepOriginal, RefusedFile } from './accept.ts';
+
+/** How long no byte may come of a film that is being converted, also while it waits for its turn, ms. */
+const conversionSilence = 24 * 3_600_000;
 
 /** Whether films of other containers and codecs are taken here now. */
 export async function isNormalised({ config, use }: Pick<AssetsKit, 'config' | 'use'>): Promise<boolean> {
@@ -108,9 +110,7 @@ export async function received(
   );
   try {
     const most = bytesOf(maxUploadSize);
-    return await kit
-      .use(services.intake)
-      .receive(body, { most, signal, silence: assetLimits.conversionSilence });
+    return await kit.use(services.intake).receive(body, { most, signal, silence: conversionSilence });
   } catch (error) {
     signal.throwIfAborted();
     if (why) throw why.error;

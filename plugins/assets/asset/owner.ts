@@ -1,7 +1,9 @@
 import { uuid } from '../../../core/base/ids.ts';
 import type { AssetsKit } from '../config.ts';
-import { assetLimits } from '../limits.ts';
 import { assetFolder } from './document.ts';
+
+/** Bytes of the blob that names the owner; a longer one is not ours. */
+const mostMarkBytes = 200;
 
 /**
  * Whether the blobs below `assets/` are those of this store. The first one to ask writes its name there; from then on a
@@ -11,7 +13,7 @@ import { assetFolder } from './document.ts';
 export async function ownsBlobs(kit: AssetsKit): Promise<boolean> {
   const own = await ownName(kit);
   for (;;) {
-    const found = await kit.blobs.get(markKey, { range: { from: 0, to: assetLimits.owner } });
+    const found = await kit.blobs.get(markKey, { range: { from: 0, to: mostMarkBytes } });
     if (found.outcome === 'ok') return (await new Response(found.body).text()) === markOf(own);
     if (found.outcome !== 'absent') return false;
     const put = await kit.blobs.put(markKey, Buffer.from(markOf(own)), { ifAbsent: true });

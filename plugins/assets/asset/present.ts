@@ -1,3 +1,4 @@
+import { type TObject, Type } from '@sinclair/typebox';
 import { nameSchema, userTagsSchema } from '../../../core/base/name.ts';
 import type { Caller } from '../../../core/http/caller.ts';
 import { idSchema, momentSchema } from '../../../core/http/operation.ts';
@@ -5,7 +6,6 @@ import { multivariantName, wholeName } from '../../../core/vod/file-name.ts';
 import type { AssetsKit } from '../config.ts';
 import { type AssetFile, assetResource, hashesOf } from '../contract.ts';
 import type { AssetDocument } from './document.ts';
-import { type TObject, Type } from '@sinclair/typebox';
 
 /** The asset object, as its owner and events see it. Pure: what an event says can be said again. */
 export function presentAsset(

@@ -7,9 +7,13 @@ import type { ListQuery } from '../../../core/ports/store.ts';
 import { endedAt } from '../../../machines/asset.ts';
 import type { AssetsKit } from '../config.ts';
 import { type AssetSource, bytesOf } from '../contract.ts';
-import { assetLimits } from '../limits.ts';
 import { asset } from './asset.ts';
 import { type AssetDocument, assetKind, assetOf } from './document.ts';
+
+/** Assets that are read at a time. */
+export const pageSize = 100;
+/** Time between two checks, ms. */
+const interval = 600_000;
 
 /**
  * Deletes assets that are older than the config keeps them, and the oldest of accounts that have more bytes than it keeps: a duty
@@ -19,7 +23,7 @@ export function retaining(kit: AssetsKit): Stop {
   const bounds = boundsOf(kit);
   if (bounds.length === 0) return () => {};
   const count = counting(kit, bounds);
-  return regularly(assetLimits.retention, {
+  return regularly(interval, {
     clock: kit.clock,
     work: (signal) => look(bounds, { kit, signal, count }),
     failed: (error) =>
@@ -120,7 +124,7 @@ async function* assetsOf(
   { kit, signal, descending }: Omit<Walk, 'drop'> & { descending: boolean },
 ): AsyncGenerator<AssetDocument> {
   const type: AssetSource['type'] = sourceOf[kind];
-  const limit = assetLimits.retentionPage;
+  const limit = pageSize;
   const query: ListQuery = {
     filters: [{ path: ['source', 'type'], is: { contains: type } }],
     order: [{ by: 'createdAt', descending }],

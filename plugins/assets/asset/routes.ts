@@ -1,7 +1,9 @@
+import { Type } from '@sinclair/typebox';
+import { type AnyElysia, Elysia } from 'elysia';
 import { Fault, hasCode } from '../../../core/base/fault.ts';
 import { userTagsSchema } from '../../../core/base/name.ts';
 import { idOrNone } from '../../../core/base/secrets.ts';
-import { type Principal, authenticate, authenticator } from '../../../core/http/auth.ts';
+import { authenticate, authenticator, type Principal } from '../../../core/http/auth.ts';
 import { bodyReader } from '../../../core/http/body.ts';
 import type { Caller } from '../../../core/http/caller.ts';
 import { says } from '../../../core/http/http.ts';
@@ -20,8 +22,6 @@ import { asset } from './asset.ts';
 import { type AssetDocument, assetKind, assetOf, assetRow } from './document.ts';
 import { assetName, shownAsset } from './present.ts';
 import { videoRoutes } from './video.ts';
-import { Type } from '@sinclair/typebox';
-import { type AnyElysia, Elysia } from 'elysia';
 
 /** `/api/asset`: list, read, change, delete; the file itself is in video.ts, what makes one in uploads/ and imports/. */
 export function routes(kit: AssetsKit): AnyElysia {

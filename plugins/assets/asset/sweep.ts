@@ -1,17 +1,29 @@
 import { milliseconds } from '../../../core/base/config-fields.ts';
 import { regularly } from '../../../core/base/timing.ts';
 import type { Stop } from '../../../core/plugin/plugin.ts';
-import { Removed, countRemoved } from '../../../core/plugin/sweep-counts.ts';
-import { type BlobFacts, type UnfinishedUpload, blobLimits } from '../../../core/ports/blobs.ts';
+import { countRemoved, Removed } from '../../../core/plugin/sweep-counts.ts';
+import { type BlobFacts, blobLimits, type UnfinishedUpload } from '../../../core/ports/blobs.ts';
 import type { AssetsKit } from '../config.ts';
 import { exportsFolder, keysOf, picturesFolder } from '../contract.ts';
-import { assetLimits } from '../limits.ts';
 import { type AssetDocument, assetFolder, assetOf, assetRow } from './document.ts';
 import { ownsBlobs } from './owner.ts';
 
+/** Blobs of no asset that one sweep remembers for the next. */
+const mostSuspects = 10_000;
+/** Old unfinished uploads that one sweep checks. */
+const mostUploads = 1000;
+/** How long an old unfinished upload must not have grown before it is aborted, ms. */
+const stillTime = 24 * 3_600_000;
+/** How old a blob of no asset must be before it is suspected, ms. */
+const orphanAge = 3_600_000;
+/** How long the blobs of a failed asset are kept, ms. */
+const failedTime = 7 * 24 * 3_600_000;
+/** Time between two sweeps, ms. */
+const interval = 3_600_000;
+
 /** Erases what no asset needs, again and again: a duty of one node at a time. */
 export function sweeping(kit: AssetsKit): Stop {
-  return regularly(assetLimits.sweep, {
+  return regularly(interval, {
     clock: kit.clock,
     work: sweeper(kit),
     failed: (error) => kit.log.warn('assets could not be swept; it is tried again', { error }),
@@ -43,8 +55,7 @@ function sweeper(kit: AssetsKit): (signal: AbortSignal) => Promise<void> {
         erased.add(size);
         count.blobs({ count: 1, bytes: size });
       }
-      for (const { key } of orphans)
-        if (!suspects.has(key) && next.size < assetLimits.suspects) next.add(key);
+      for (const { key } of orphans) if (!suspects.has(key) && next.size < mostSuspects) next.add(key);
       after = page.next;
       if (after === undefined) break;
     }
@@ -55,11 +66,11 @@ function sweeper(kit: AssetsKit): (signal: AbortSignal) => Promise<void> {
   const uploadsOfNone = async (aborted: Removed, signal: AbortSignal): Promise<void> => {
     const next = new Map<string, Still>();
     const before = clock.now() - milliseconds(kit.config.unfinishedFor);
-    for (const upload of await blobs.uploads.unfinished({ before, limit: assetLimits.uploads })) {
+    for (const upload of await blobs.uploads.unfinished({ before, limit: mostUploads })) {
       signal.throwIfAborted();
       const still = await stillOf(upload, { before: stills.get(upload.id), kit });
       if (!still) continue;
-      if (clock.now() - still.since < assetLimits.uploadStill) next.set(upload.id, still);
+      if (clock.now() - still.since < stillTime) next.set(upload.id, still);
       else {
         await blobs.uploads.abort(upload);
         aborted.add(still.bytes);
@@ -101,7 +112,7 @@ interface Still {
 /** Those that are old and that no asset names. */
 async function orphansOf(found: readonly BlobFacts[], kit: AssetsKit): Promise<BlobFacts[]> {
   const known = new Map<string, AssetDocument | undefined>();
-  const old = found.filter(({ modified }) => kit.clock.now() - modified >= assetLimits.orphanAge);
+  const old = found.filter(({ modified }) => kit.clock.now() - modified >= orphanAge);
   const orphans: BlobFacts[] = [];
   for (const blob of old) {
     const { key } = blob;
@@ -121,7 +132,7 @@ function isNeeded(key: string, { document, now }: { document: AssetDocument | un
     case 'waiting':
       return true;
     case 'failed':
-      return now - document.updatedAt < assetLimits.failedKept;
+      return now - document.updatedAt < failedTime;
     case 'ready':
       // What was exported is known by its CID, to whoever was told: no row says that it is not needed any more.
       if (key.startsWith(exportsFolder(document.id))) return true;

@@ -1,15 +1,15 @@
+import { Type } from '@sinclair/typebox';
+import { type AnyElysia, Elysia } from 'elysia';
 import { Fault } from '../../../core/base/fault.ts';
 import { fileRoute } from '../../../core/http/file-route.ts';
 import { preflight, saysPreflight } from '../../../core/http/public-access.ts';
 import { typeOf } from '../../../core/ports/blobs.ts';
 import { filmRoute } from '../../../core/vod/route.ts';
-import { type Playable, type PlaybackInfo, neverReady, notReady } from '../../playback/contract.ts';
+import { neverReady, notReady, type Playable, type PlaybackInfo } from '../../playback/contract.ts';
 import type { AssetsKit } from '../config.ts';
-import { type Original, films } from '../contract.ts';
+import { films, type Original } from '../contract.ts';
 import { type AssetDocument, assetOf, assetRow, isPlaybackId, watchedRow } from './document.ts';
 import { linksOf } from './present.ts';
-import { Type } from '@sinclair/typebox';
-import { type AnyElysia, Elysia } from 'elysia';
 
 /** `/asset/{playbackId}/…`: the file of an asset and its playback, for everyone who knows its URL. */
 export function videoRoutes(kit: AssetsKit): AnyElysia {

@@ -1,11 +1,13 @@
 import { hasCode } from '../../../core/base/fault.ts';
 import type { Clock } from '../../../core/ports/clock.ts';
 import type { Intake, ReceivedFile } from '../../../core/ports/intake.ts';
-import { assetLimits } from '../limits.ts';
 import { failed, tooLarge } from './faults.ts';
 import type { Source } from './source.ts';
 import { Anew, Transfer, type TransferOptions } from './transfer.ts';
 import { type Bytes, unpacked } from './unpack.ts';
+
+/** How long nothing may come of a file, over all connections, ms. */
+const longestStill = 2 * 60_000;
 
 export interface DownloadOptions extends TransferOptions {
   readonly intake: Pick<Intake, 'receive'>;
@@ -53,7 +55,7 @@ async function received(transfer: Transfer, options: DownloadOptions): Promise<R
   });
   const expected = encoding === '' && length !== undefined && { expected: length };
   try {
-    return await intake.receive(body, { most, signal, silence: assetLimits.importStill, ...expected });
+    return await intake.receive(body, { most, signal, silence: longestStill, ...expected });
   } catch (error) {
     signal.throwIfAborted();
     if (why instanceof Anew) return undefined;

@@ -2,7 +2,9 @@ import { Fault } from '../../../core/base/fault.ts';
 import { retryAfter } from '../../../core/base/http-date.ts';
 import type { FaultTable } from '../../../core/plugin/plugin.ts';
 import type { OutboundFailure, OutboundReason, OutboundStream } from '../../../core/ports/outbound.ts';
-import { assetLimits } from '../limits.ts';
+
+/** The longest `Retry-After` of a server that the next try of a task obeys, ms. */
+export const longestRetryAfter = 15 * 60_000;
 
 /** Of imports. What happens while a file is fetched is told by its task: no request is answered with it. */
 export const importFaults: FaultTable = {
@@ -47,7 +49,7 @@ export function faultOfStatus({ status, headers, url }: Head, { now }: { now: nu
   const message = `${new URL(url).origin} answered ${status}${words ? ` (${words})` : ''}`;
   const isPassing = status >= 500 || passing.has(status);
   if (!isPassing) return failed(message);
-  const seconds = retryAfter(headers['retry-after'], { now, most: assetLimits.importRetryAfter });
+  const seconds = retryAfter(headers['retry-after'], { now, most: longestRetryAfter });
   return broken(message, seconds === undefined ? {} : { retryAfter: seconds });
 }
 

@@ -4,17 +4,17 @@ import { uuid } from '../../../core/base/ids.ts';
 import { services } from '../../../core/plugin/services.ts';
 import type { ReceivedFile } from '../../../core/ports/intake.ts';
 import type { TaskKind, TaskResult, TaskWork } from '../../tasks/contract.ts';
-import { type AssetFile, outputOf } from '../contract.ts';
-import { type AssetDocument, assetOf } from '../asset/document.ts';
+import { type AssetDocument, assetOf, assetRow } from '../asset/document.ts';
+import { making, settle } from '../asset/making.ts';
+import { acceptAny, comeStage, isNormalised, stage } from '../asset/normalise.ts';
 import type { AssetsKit } from '../config.ts';
-import { assetLimits } from '../limits.ts';
-import { assetRow } from '../asset/document.ts';
-import { making } from '../asset/making.ts';
-import { acceptAny, isNormalised } from '../asset/normalise.ts';
-import { settle } from '../asset/making.ts';
-import { comeStage, stage } from '../asset/normalise.ts';
+import { type AssetFile, outputOf } from '../contract.ts';
 import { download } from './download.ts';
 import { type ImportSecret, type NewAsset, type Source, sourceOf } from './source.ts';
+import { transferLimits } from './transfer.ts';
+
+/** How long an import may wait until it is begun, ms. */
+export const importWait = 7 * 24 * 3_600_000;
 
 /** Imports as tasks: fetches the file of an asset, looks into it, stores it, makes the asset ready. */
 export function importKind(kit: AssetsKit): TaskKind {
@@ -25,7 +25,7 @@ export function importKind(kit: AssetsKit): TaskKind {
         const message = 'The asset of this import was deleted, or has its file: there is nothing to retry.';
         throw new Fault('task.not_possible', { status: 409, message });
       }
-      return { deadline: kit.clock.now() + assetLimits.importWait };
+      return { deadline: kit.clock.now() + importWait };
     },
     run: (work) => run(work, kit),
   };
@@ -81,7 +81,7 @@ function fetched(work: TaskWork, { kit, come }: { kit: AssetsKit; come: number }
   const intake = kit.use(services.intake);
   const { account, signal } = work;
   return download(sourceOfWork(work), {
-    ...{ outbound, intake, clock, account, signal, limits: assetLimits },
+    ...{ outbound, intake, clock, account, signal, limits: transferLimits },
     most: bytesOf(config.maxImportSize),
     time: milliseconds(config.importTime),
     progress: (fraction) => work.progress(fraction * come),

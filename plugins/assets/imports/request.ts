@@ -10,15 +10,16 @@ import { json } from '../../../core/http/operation.ts';
 import type { Quota } from '../../../core/http/quota.ts';
 import { services } from '../../../core/plugin/services.ts';
 import { taskSchema, tasks } from '../../tasks/contract.ts';
-import { assetOf } from '../asset/document.ts';
-import type { AssetsKit } from '../config.ts';
-import { assetLimits } from '../limits.ts';
-import { assetRow } from '../asset/document.ts';
+import { assetOf, assetRow } from '../asset/document.ts';
 import { making } from '../asset/making.ts';
-import { assetName } from '../asset/present.ts';
-import { type ShownAsset, shownAsset } from '../asset/present.ts';
-import { type ImportSecret, type NewAsset, type Source, sourceOf } from './source.ts';
+import { assetName, type ShownAsset, shownAsset } from '../asset/present.ts';
+import type { AssetsKit } from '../config.ts';
 import { importTaskOf } from '../contract.ts';
+import { importWait } from './kind.ts';
+import { type ImportSecret, type NewAsset, type Source, sourceOf } from './source.ts';
+
+/** Characters of the URL of an import. */
+const mostUrlCharacters = 8192;
 
 /** `POST /api/asset/import`: an asset whose file is fetched from a URL, and the task that does it. */
 export function importRoute(kit: AssetsKit, { places }: { places: Quota }): AnyElysia {
@@ -51,7 +52,7 @@ export function importRoute(kit: AssetsKit, { places }: { places: Quota }): AnyE
           await kit.use(tasks).spawn({
             ...{ id: taskId, account, type: 'import', name, outputAssetId: id, ...by },
             ...{ params: { url: source.shown }, secret: { ...secret } },
-            ...{ deadline: clock.now() + assetLimits.importWait, lateMessage },
+            ...{ deadline: clock.now() + importWait, lateMessage },
           });
           const from = { type: 'url', url: source.shown } as const;
           await assets.begin({ id, account, name, source: from, ...asset });
@@ -95,7 +96,7 @@ const bodyOf = ({ readOnly }: ShownAsset) =>
     {
       url: Type.String({
         minLength: 1,
-        maxLength: assetLimits.importUrl,
+        maxLength: mostUrlCharacters,
         description:
           'http or https. A user and password in it are sent as Basic authentication. They, signatures and tokens are never shown.',
         examples: ['https://films.example.com/friday.mp4'],

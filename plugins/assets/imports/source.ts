@@ -1,5 +1,7 @@
-import { assetLimits } from '../limits.ts';
 import { shownUrl } from './shown-url.ts';
+
+/** Characters of the file name in the URL that become the name of the asset. */
+const mostNameCharacters = 200;
 
 /** Where a file is imported from, as its URL says. */
 export interface Source {
@@ -36,7 +38,7 @@ export function sourceOf(text: string): Source | undefined {
 function nameOf({ pathname, hostname }: URL): string {
   const last = decoded(pathname.slice(pathname.lastIndexOf('/') + 1));
   const clean = last.toWellFormed().replace(unfit, ' ').replace(/\s+/g, ' ').trim();
-  return [...(clean || hostname)].slice(0, assetLimits.importName).join('');
+  return [...(clean || hostname)].slice(0, mostNameCharacters).join('');
 }
 
 /** `%20` becomes a space; what is no UTF-8 stays as it is. */

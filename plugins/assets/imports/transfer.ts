@@ -1,8 +1,7 @@
 import { pause } from '../../../core/base/timing.ts';
 import type { Clock } from '../../../core/ports/clock.ts';
 import type { Outbound, OutboundFailure, OutboundStream } from '../../../core/ports/outbound.ts';
-import { faultOfFailure, faultOfStatus } from './faults.ts';
-import { broken, tooLarge } from './faults.ts';
+import { broken, faultOfFailure, faultOfStatus, tooLarge } from './faults.ts';
 import { isRest, type Remote, remoteOf, restHeaders } from './ranges.ts';
 import type { Source } from './source.ts';
 
@@ -17,15 +16,21 @@ export interface TransferOptions {
   readonly limits: TransferLimits;
 }
 
-/** Those of `assetLimits`. */
-export interface TransferLimits {
-  readonly importSilence: number;
-  readonly importBreaks: number;
-  readonly importFirstPause: number;
-  readonly importPause: number;
-  readonly importLook: number;
-  readonly importLeast: number;
-}
+/** Times in ms. */
+export const transferLimits = {
+  /** How long the server may send nothing before the connection counts as broken. */
+  importSilence: 20_000,
+  /** Connections that may break while one try fetches the file. */
+  importBreaks: 20,
+  /** Wait before the next connection; it doubles while nothing comes, up to `importPause`. */
+  importFirstPause: 250,
+  /** A server that names a longer wait (`Retry-After`) is left to the next try of the task. */
+  importPause: 8000,
+  /** Time spent on waiting for bytes after which it is checked that `importLeast` bytes came: 17 kB/s. */
+  importLook: 60_000,
+  importLeast: 1_048_576,
+};
+export type TransferLimits = Readonly<typeof transferLimits>;
 
 /**
  * The bytes of a file of another server, over as many connections as it takes. Where one breaks off, the next begins with the byte

@@ -1,7 +1,11 @@
 import { Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
-import { assetLimits } from '../limits.ts';
 import { failed } from './faults.ts';
+
+/** Unpacked bytes up to which the ratio does not matter. */
+const smallSize = 64 * 1_048_576;
+/** How many times larger than its gzip a file may be: films hardly shrink. */
+const mostRatio = 20;
 
 /** Bytes, until there are none. */
 export type Bytes = AsyncIterable<Uint8Array>;
@@ -38,10 +42,8 @@ async function* gunzipped(body: Bytes): Bytes {
   try {
     for await (const piece of source.pipe(gunzip)) {
       size += piece.length;
-      if (size > assetLimits.importSmall && size > packed * assetLimits.importUnpacked)
-        throw failed(
-          `it comes as gzip, and unpacked it is more than ${assetLimits.importUnpacked} times as large`,
-        );
+      if (size > smallSize && size > packed * mostRatio)
+        throw failed(`it comes as gzip, and unpacked it is more than ${mostRatio} times as large`);
       yield piece;
     }
   } catch (error) {

@@ -2,10 +2,13 @@ import { hasCode } from '../../../core/base/fault.ts';
 import { hold } from '../../../core/http/hold.ts';
 import type { NodeBody } from '../../../core/plugin/nodes.ts';
 import type { AssetsKit } from '../config.ts';
-import { assetLimits } from '../limits.ts';
 import { lengthOf } from '../uploads/put.ts';
 import type { TusPlace } from '../uploads/url.ts';
 import { noLength, notFound } from './faults.ts';
+import { turnWait } from './turn.ts';
+
+/** How long after its last heartbeat a node may come back with its uploads, ms. */
+const nodeGone = 10 * 60_000;
 
 /**
  * Hands a request on to the node that has the upload, a PATCH as it comes and no faster than that node takes it. Answers
@@ -27,13 +30,13 @@ export async function askedElsewhere(
       // A node that closes the connection ends it; so does the client.
       signal: AbortSignal.any([kit.signal, request.signal]),
       ...(body && { body, timeout: 0 }),
-      ...(!body && { timeout: assetLimits.tusWait * 2 }),
+      ...(!body && { timeout: turnWait * 2 }),
     });
     return new Response(answer.body, { status: answer.status, headers: pick(answer.headers, ofAnswer) });
   } catch (error) {
     if (!hasCode(error, 'node.unreachable')) throw error;
     const known = await nodes.find(node);
-    const isGone = !known || (!known.isAlive && clock.now() - known.heardAt > assetLimits.tusNodeGone);
+    const isGone = !known || (!known.isAlive && clock.now() - known.heardAt > nodeGone);
     throw isGone ? notFound : error;
   } finally {
     letGo();

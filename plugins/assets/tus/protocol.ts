@@ -2,9 +2,11 @@ import { Fault } from '../../../core/base/fault.ts';
 import { madeOf } from '../../../core/http/fault-causes.ts';
 import { faultResponse } from '../../../core/http/http.ts';
 import { publicPreflightAge, readableByAll } from '../../../core/http/public-access.ts';
-import { assetLimits } from '../limits.ts';
 import { lengthOf } from '../uploads/put.ts';
 import { invalid, wrongType, wrongVersion } from './faults.ts';
+
+/** Characters of `Upload-Metadata`. */
+const mostMetadata = 4096;
 
 /** Headers of tus 1.0.0 (https://tus.io/protocols/resumable-upload), with the extensions that are supported here. */
 const version = '1.0.0';
@@ -116,8 +118,8 @@ function countOf(headers: Headers, name: string): number {
 
 /** Pairs of a key and Base64, the latter may be missing; each key once. */
 function checkMetadata(text: string): void {
-  if (text.length > assetLimits.tusMetadata)
-    throw invalid(`Upload-Metadata: ${text.length} characters; at most ${assetLimits.tusMetadata}.`);
+  if (text.length > mostMetadata)
+    throw invalid(`Upload-Metadata: ${text.length} characters; at most ${mostMetadata}.`);
   if (text === '') return;
   const keys = text.split(',').map((pair) => {
     const [, key] =

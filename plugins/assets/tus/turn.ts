@@ -1,6 +1,10 @@
 import type { Clock } from '../../../core/ports/clock.ts';
-import { assetLimits } from '../limits.ts';
 import { locked } from './faults.ts';
+
+/** Requests of one tus upload that wait for the one before. */
+const mostWaiting = 4;
+/** How long each of them waits, ms. */
+export const turnWait = 10_000;
 
 /**
  * The requests of one upload, one at a time. A newer one ends the one before, where that lets itself be ended: a client that
@@ -22,9 +26,9 @@ export class Turn {
 
   /** Resolves with what ends the turn. `interrupt`: called when another wants it. Fault `upload.locked` (423). */
   async take(interrupt: () => void): Promise<() => void> {
-    if (this.#waiting >= assetLimits.tusWaiting) throw locked;
+    if (this.#waiting >= mostWaiting) throw locked;
     this.#waiting += 1;
-    const due = this.#clock.now() + assetLimits.tusWait;
+    const due = this.#clock.now() + turnWait;
     try {
       while (this.#holder) {
         this.#holder.interrupt();

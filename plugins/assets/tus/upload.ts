@@ -3,18 +3,17 @@ import { uuid } from '../../../core/base/ids.ts';
 import { hold } from '../../../core/http/hold.ts';
 import type { PartialFile, ReceivedFile } from '../../../core/ports/intake.ts';
 import { tasks } from '../../tasks/contract.ts';
+import { comeStage, isNormalised } from '../asset/normalise.ts';
 import type { AssetsKit } from '../config.ts';
-import { assetLimits } from '../limits.ts';
-import { isNormalised } from '../asset/normalise.ts';
-import { comeStage } from '../asset/normalise.ts';
-import { accepted, cancelled, stopping } from '../uploads/faults.ts';
-import { leastPace } from '../uploads/tries.ts';
-import { progressOf } from '../uploads/tries.ts';
-import { lengthOf } from '../uploads/put.ts';
 import { taskIdOf } from '../contract.ts';
-import { isFinal, type Try, type UploadTries } from '../uploads/tries.ts';
+import { accepted, cancelled, stopping } from '../uploads/faults.ts';
+import { lengthOf } from '../uploads/put.ts';
+import { isFinal, leastPace, progressOf, type Try, type UploadTries } from '../uploads/tries.ts';
 import { begunAnew, interrupted, notFound, wrongOffset } from './faults.ts';
 import { Turn } from './turn.ts';
+
+/** Time between two PATCHes, ms, during which the task goes on running; then it waits for the next one. */
+const pauseTime = 10_000;
 
 /**
  * One tus upload of this node: a partial file, and a try at the asset's task. Its last byte makes the asset what a PUT makes it;
@@ -177,7 +176,7 @@ export class TusUpload {
     const { clock, log } = this.#kit;
     const { assetId } = this.file.note;
     this.#cancelPause();
-    this.#cancelPause = clock.at(clock.now() + assetLimits.tusPause, () => {
+    this.#cancelPause = clock.at(clock.now() + pauseTime, () => {
       if (!this.#isBegun || this.isBusy) return;
       this.#isBegun = false;
       const told = this.#kit.use(tasks).interrupted(taskIdOf(assetId), this.file.id);

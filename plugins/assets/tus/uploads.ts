@@ -5,15 +5,22 @@ import { regularly } from '../../../core/base/timing.ts';
 import { services } from '../../../core/plugin/services.ts';
 import type { NewPartialFile, PartialFile } from '../../../core/ports/intake.ts';
 import { tasks } from '../../tasks/contract.ts';
-import { assetOf, folderOf } from '../asset/document.ts';
+import { assetOf, assetRow, folderOf } from '../asset/document.ts';
 import type { AssetsKit } from '../config.ts';
-import { assetLimits } from '../limits.ts';
-import { assetRow } from '../asset/document.ts';
-import { accepted, busy, cancelled } from '../uploads/faults.ts';
 import { taskIdOf } from '../contract.ts';
+import { accepted, busy, cancelled } from '../uploads/faults.ts';
 import type { UploadTries } from '../uploads/tries.ts';
 import { fileTooLarge, nodeIsFull, notFound, tooMany } from './faults.ts';
 import { isFileOf, TusUpload } from './upload.ts';
+
+/** Unfinished tus uploads that one node keeps. */
+const mostPerNode = 1000;
+/** The same of one account. */
+const mostPerAccount = 100;
+/** The same of one asset; the next one ends the oldest that is not being written. */
+const mostPerAsset = 4;
+/** Time between two checks for tus uploads that have expired, are not wanted, or are complete, ms. */
+const sweepInterval = 5 * 60_000;
 
 /** The tus uploads that lie on this node. */
 export interface TusUploads {
@@ -101,12 +108,12 @@ export function tusUploads(kit: AssetsKit, { tries }: { tries: UploadTries }): T
   const admit = async (file: NewPartialFile): Promise<void> => {
     const all = [...partial.list(), ...[...beginning].filter(({ id }) => !partial.find(id))];
     beginning.add(file);
-    if (all.length >= assetLimits.tusPerNode) throw nodeIsFull(assetLimits.tusPerNode);
+    if (all.length >= mostPerNode) throw nodeIsFull(mostPerNode);
     const { account, assetId } = file.note;
     const own = all.filter(({ note }) => note.account === account);
-    if (own.length >= assetLimits.tusPerAccount) throw tooMany(assetLimits.tusPerAccount);
+    if (own.length >= mostPerAccount) throw tooMany(mostPerAccount);
     const same = own.filter(({ note }) => note.assetId === assetId);
-    if (same.length < assetLimits.tusPerAsset) return;
+    if (same.length < mostPerAsset) return;
     // A client that forgot where it was begins anew each time.
     const idle = partial.list().find(({ id, note }) => note.assetId === assetId && !known.get(id)?.isBusy);
     if (!idle) throw busy;
@@ -184,7 +191,7 @@ export function tusUploads(kit: AssetsKit, { tries }: { tries: UploadTries }): T
     },
     begin() {
       // At once: what a former process left of its work.
-      const stop = regularly(assetLimits.tusSweep, {
+      const stop = regularly(sweepInterval, {
         ...{ clock, work: sweep },
         failed: (error) => log.warn('tus uploads could not be seen to; it is tried again', { error }),
       });

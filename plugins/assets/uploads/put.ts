@@ -1,3 +1,5 @@
+import { Type } from '@sinclair/typebox';
+import { type AnyElysia, Elysia } from 'elysia';
 import { bytesOf } from '../../../core/base/config-fields.ts';
 import { uuid } from '../../../core/base/ids.ts';
 import { authenticator } from '../../../core/http/auth.ts';
@@ -14,10 +16,8 @@ import { shownAsset } from '../asset/present.ts';
 import type { AssetsKit } from '../config.ts';
 import { taskIdOf } from '../contract.ts';
 import { accepted, cancelled, stopping } from './faults.ts';
-import { type Try, type UploadTries, leastPace, progressOf, uploading } from './tries.ts';
-import { type SignedFor, type UploadUrls, revoked } from './url.ts';
-import { Type } from '@sinclair/typebox';
-import { type AnyElysia, Elysia } from 'elysia';
+import { leastPace, progressOf, type Try, type UploadTries, uploading } from './tries.ts';
+import { revoked, type SignedFor, type UploadUrls } from './url.ts';
 
 /** Takes the file of an asset in one request: writes it down as it comes, looks into it, stores it, makes the asset ready. */
 export function uploader(

@@ -1,3 +1,5 @@
+import { Type } from '@sinclair/typebox';
+import { type AnyElysia, Elysia } from 'elysia';
 import { Fault } from '../../../core/base/fault.ts';
 import { userTagsSchema } from '../../../core/base/name.ts';
 import { authenticate, authenticator } from '../../../core/http/auth.ts';
@@ -10,13 +12,13 @@ import { services } from '../../../core/plugin/services.ts';
 import { type TaskKind, taskSchema, tasks } from '../../tasks/contract.ts';
 import { assetOf, assetRow } from '../asset/document.ts';
 import { making } from '../asset/making.ts';
-import { type ShownAsset, assetName, shownAsset } from '../asset/present.ts';
+import { assetName, type ShownAsset, shownAsset } from '../asset/present.ts';
 import type { AssetsKit } from '../config.ts';
 import { taskIdOf } from '../contract.ts';
-import { assetLimits } from '../limits.ts';
 import { type UploadUrls, uploadUrls } from './url.ts';
-import { Type } from '@sinclair/typebox';
-import { type AnyElysia, Elysia } from 'elysia';
+
+/** How long the URL of an upload may be used to begin one, ms. */
+const urlLife = 12 * 3_600_000;
 
 /** `POST /api/asset/request-upload`: an asset, its task, and where to send its file. */
 export function requestRoute(
@@ -41,7 +43,7 @@ export function requestRoute(
           const { accountId: account, keyName, keyId } = principal;
           await places.admit(account);
           await kit.use(services.intake).checkRoom(0);
-          const expires = clock.now() + assetLimits.uploadUrl;
+          const expires = clock.now() + urlLife;
           const taskId = taskIdOf(id);
           const by = { createdByTokenName: keyName };
           // The task first: one whose asset is missing ends by itself, an asset without a task would wait for ever.
@@ -108,7 +110,7 @@ export function uploadKind(kit: AssetsKit): TaskKind {
         const message = 'The asset of this upload was deleted, or has its file: there is nothing to retry.';
         throw new Fault('task.not_possible', { status: 409, message });
       }
-      const deadline = kit.clock.now() + assetLimits.uploadUrl;
+      const deadline = kit.clock.now() + urlLife;
       const given = { expires: deadline, caller, keyId };
       const url = await urls.make(outputAssetId, given);
       return { deadline, params: { url, tusEndpoint: await urls.makeTus(outputAssetId, given) } };

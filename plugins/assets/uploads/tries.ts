@@ -10,9 +10,13 @@ import { making } from '../asset/making.ts';
 import { acceptAny, comeStage, isNormalised, stage } from '../asset/normalise.ts';
 import type { AssetsKit } from '../config.ts';
 import { keysOf, outputOf } from '../contract.ts';
-import { assetLimits } from '../limits.ts';
 import type { TusUploads } from '../tus/uploads.ts';
 import { accepted, busy, cancelled, deleted } from './faults.ts';
+
+/** The progress of an upload is stored this often, ms. */
+const progressInterval = 2000;
+/** Time spent on waiting for bytes of an upload after which its rate is checked, ms. */
+const paceWindow = 60_000;
 
 /**
  * What every try at the file of an asset does, by PUT or by tus: any number of them, also side by side and on several nodes. The
@@ -180,7 +184,7 @@ export function progressOf(
   let isStoring = false;
   return (count) => {
     const now = clock.now();
-    if (isStoring || now - storedAt < assetLimits.progressPause) return;
+    if (isStoring || now - storedAt < progressInterval) return;
     isStoring = true;
     storedAt = now;
     // Where no length is said there is nothing to compare with; it is told all the same that somebody is at work.
@@ -199,5 +203,5 @@ export function progressOf(
 
 /** How fast the body of an upload must come: one that trickles would keep its place for days. */
 export function leastPace({ config }: Pick<AssetsKit, 'config'>): Pace {
-  return { rate: bytesOf(config.leastRate), window: assetLimits.uploadLook };
+  return { rate: bytesOf(config.leastRate), window: paceWindow };
 }

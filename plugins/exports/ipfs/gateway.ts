@@ -10,8 +10,8 @@ import { says } from '../../../core/http/http.ts';
 import { type Answer, nothing, storeFaults, text } from '../../../core/http/operation.ts';
 import { openly, preflight, saysPreflight } from '../../../core/http/public-access.ts';
 import { assets } from '../../assets/contract.ts';
-import type { ExportsKit } from '../kit.ts';
-import { ipfsLimits } from './limits.ts';
+import type { ExportsKit } from '../config.ts';
+import { mostCidCharacters } from './peer.ts';
 import { findPublished, type Published } from './published.ts';
 
 /**
@@ -105,7 +105,7 @@ function headersOf(cid: string, form: Form): Record<string, string> {
 
 function cidOf(text: string): CID {
   try {
-    if (text.length > ipfsLimits.cid) throw new RangeError('too long');
+    if (text.length > mostCidCharacters) throw new RangeError('too long');
     return CID.parse(text, text.startsWith('k') ? base36 : text.startsWith('z') ? base58btc : undefined);
   } catch {
     // A whole one would be taken for a secret, and masked.

@@ -2,8 +2,7 @@ import type { OutboundAnswer } from '../../../core/ports/outbound.ts';
 import type { CidProfile } from '../../../core/ports/packer.ts';
 import { refused, trouble, wrongAnswer } from './faults.ts';
 import type { IpfsDriver, IpfsKit } from './ipfs-driver.ts';
-import { ipfsLimits } from './limits.ts';
-import { type FormFile, fileOfBlob, fileOfBytes, formBody } from './multipart.ts';
+import { type FormFile, fileOfBlob, fileOfBytes, formBody, mostNameCharacters } from './multipart.ts';
 import { fileCid, objectOf, type Peer, postForm, postText, said, textOf } from './peer.ts';
 
 /** A Kubo node, by its RPC (https://docs.ipfs.tech/reference/kubo/rpc): it adds and pins. */
@@ -21,7 +20,7 @@ export function kubo(
     await checkVersion(peer, signal);
     const query = new URLSearchParams({ ...settings[profile], ...common });
     // A bare name: one with a slash, or its escape, would be a folder.
-    const pinName = file.name.slice(0, ipfsLimits.name).trim();
+    const pinName = file.name.slice(0, mostNameCharacters).trim();
     if (pinName !== '') query.set('pin-name', pinName);
     const form = formBody({ ...file, name: 'file' });
     return addedBy(await postForm(peer, { path: `/api/v0/add?${query}`, form, signal, progress }), {

@@ -2,7 +2,9 @@ import { uuid } from '../../../core/base/ids.ts';
 import type { Blobs } from '../../../core/ports/blobs.ts';
 import type { OutboundSource } from '../../../core/ports/outbound.ts';
 import { changed } from './faults.ts';
-import { ipfsLimits } from './limits.ts';
+
+/** Characters of the name under which a file is pinned. */
+export const mostNameCharacters = 200;
 
 /** A body of multipart/form-data (RFC 7578) that is read as it is sent, with a length that is known before. */
 export interface FormBody {
@@ -81,7 +83,7 @@ export function fileOfBytes(bytes: Uint8Array, name: string): FormFile {
 /** What no receiver takes for a path, an end of the name or an escape. */
 function fileNameOf(name: string): string {
   const safe = name
-    .slice(0, ipfsLimits.name)
+    .slice(0, mostNameCharacters)
     .replace(/[\p{Cc}\p{Cs}"%\\/]/gu, '_')
     .trim();
   return /^\.*$/.test(safe) ? 'file' : safe;

@@ -7,10 +7,22 @@ import type {
   OutboundFailure,
   OutboundRequest,
 } from '../../../core/ports/outbound.ts';
-import { exportLimits } from '../limits.ts';
+import { asksFrom } from '../to-url.ts';
 import { notAllowed, refused, trouble, wrongAnswer } from './faults.ts';
-import { ipfsLimits } from './limits.ts';
 import type { FormBody } from './multipart.ts';
+
+/** How long a pinning service or a Kubo node may take no bytes and say nothing, also when it has the whole file, ms. */
+const longestSilence = 300_000;
+/** Time for sending a document, or a question, with its answer, ms. */
+const documentTime = 60_000;
+/** Bytes that are read of an answer. */
+const mostAnswerBytes = 65_536;
+/** Characters of a CID. */
+export const mostCidCharacters = 128;
+/** The longest `Retry-After` that is obeyed, ms. */
+const longestRetryAfter = 15 * 60_000;
+/** Characters of what a Kubo node says of a failure. */
+const mostReasonCharacters = 200;
 
 /** The other side: a pinning service or a Kubo node. */
 export interface Peer {
@@ -32,9 +44,9 @@ export async function postForm(
   const { path, form, signal, progress } = options;
   const { body, contentType, problem } = form;
   const answer = await post(peer, {
-    ...{ path, signal, body, contentType, timeout: 0, idleTimeout: ipfsLimits.silence },
+    ...{ path, signal, body, contentType, timeout: 0, idleTimeout: longestSilence },
     // Credentials that are not good cost nothing, and the answer that says so is heard.
-    asksFirst: body.length > exportLimits.asksFrom,
+    asksFirst: body.length > asksFrom,
     onSent: (bytes) => progress(bytes / body.length),
   });
   const unread = problem();
@@ -48,7 +60,7 @@ export async function postText(
   options: { path: string; text: string; signal: AbortSignal },
 ): Promise<OutboundAnswer> {
   const { path, text: body, signal } = options;
-  const timeout = ipfsLimits.documentTime;
+  const timeout = documentTime;
   const contentType = 'application/json';
   return accepted(
     await post(peer, { ...{ path, signal, body, contentType, timeout, idleTimeout: timeout } }),
@@ -58,7 +70,7 @@ export async function postText(
 
 /** The text of an answer, as far as it may be long. */
 export function textOf(answer: OutboundAnswer, { title }: Peer): string {
-  if (answer.isCut) throw wrongAnswer(`${title} sent an answer of more than ${ipfsLimits.answer} bytes.`);
+  if (answer.isCut) throw wrongAnswer(`${title} sent an answer of more than ${mostAnswerBytes} bytes.`);
   return Buffer.from(answer.body).toString('utf8');
 }
 
@@ -74,7 +86,7 @@ export function objectOf(text: string): Readonly<Record<string, unknown>> | unde
 
 /** The CID of a file, in its usual form; undefined for all that is none. */
 export function fileCid(text: unknown): CID | undefined {
-  if (typeof text !== 'string' || text.length > ipfsLimits.cid) return undefined;
+  if (typeof text !== 'string' || text.length > mostCidCharacters) return undefined;
   try {
     const cid = CID.parse(text);
     const isFile = (cid.code === dagPb || cid.code === raw) && cid.multihash.code !== identity;
@@ -95,7 +107,7 @@ async function post(
 ): Promise<OutboundAnswer | OutboundFailure> {
   const { path, contentType, ...request } = options;
   const answer = await outbound.request(`${endpoint}${path}`, {
-    ...{ ...request, method: 'POST', maxBytes: ipfsLimits.answer },
+    ...{ ...request, method: 'POST', maxBytes: mostAnswerBytes },
     headers: { ...headers, 'content-type': contentType },
   });
   // It may be the cause of whatever else went wrong.
@@ -116,7 +128,7 @@ function accepted(answer: OutboundAnswer | OutboundFailure, peer: Peer): Outboun
       `${title} answered with a redirect (${status}), which is not followed. Set the address that it leads to.`,
     );
   if (status >= 500 || triedAgain.has(status)) {
-    const asked = { now: peer.clock.now(), most: ipfsLimits.retryAfter };
+    const asked = { now: peer.clock.now(), most: longestRetryAfter };
     const seconds = retryAfter(answer.headers['retry-after'], asked);
     throw trouble(`${title} answered ${status}${why}.`, {
       ...(seconds !== undefined && { retryAfter: seconds }),
@@ -154,7 +166,7 @@ export function said(text: unknown): string {
   if (typeof text !== 'string') return '';
   return text
     .replace(/[^\x20-\x7e]+/g, ' ')
-    .slice(0, ipfsLimits.reason)
+    .slice(0, mostReasonCharacters)
     .trim()
     .replace(/\.$/, '');
 }

@@ -2,8 +2,7 @@ import type { OutboundAnswer } from '../../../core/ports/outbound.ts';
 import type { PinningCredentials } from '../../tasks/contract.ts';
 import { wrongAnswer } from './faults.ts';
 import type { IpfsDriver, IpfsKit } from './ipfs-driver.ts';
-import { ipfsLimits } from './limits.ts';
-import { fileOfBlob, formBody } from './multipart.ts';
+import { fileOfBlob, formBody, mostNameCharacters } from './multipart.ts';
 import { fileCid, objectOf, type Peer, postForm, postText, said, textOf } from './peer.ts';
 
 /**
@@ -39,7 +38,7 @@ export function pinning(
 const options = { cidVersion: 1 };
 
 function metadataOf(name: string) {
-  return { name: name.slice(0, ipfsLimits.name) };
+  return { name: name.slice(0, mostNameCharacters) };
 }
 
 function headersOf(credentials: PinningCredentials): Record<string, string> {

@@ -3,7 +3,7 @@ import accounts from '../../../plugins/accounts/index.ts';
 import { type AssetFile, type Assets, assets as token } from '../../../plugins/assets/contract.ts';
 import assets from '../../../plugins/assets/index.ts';
 import recordings from '../../../plugins/recordings/index.ts';
-import { assetIdOf, folderOf } from '../../../plugins/recordings/names.ts';
+import { assetIdOf, folderOf } from '../../../plugins/recordings/recording.ts';
 import streams from '../../../plugins/streams/index.ts';
 import tasks from '../../../plugins/tasks/index.ts';
 import type { ScriptedPublish } from '../../kit/scripted-media.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { FinishedRecording } from '../../../core/ports/recorder.ts';
-import { assetIdOf, folderOf } from '../../../plugins/recordings/names.ts';
+import { assetIdOf, folderOf } from '../../../plugins/recordings/recording.ts';
 import { type Fleet, type FleetNode, fleet } from '../../kit/fleet.ts';
 import { scriptedTake } from '../../kit/scripted-recorder.ts';
 import { recordingPlugins } from './kit.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { assetIdOf, folderOf } from '../../../plugins/recordings/names.ts';
+import { assetIdOf, folderOf } from '../../../plugins/recordings/recording.ts';
 import { type FleetNode, fleet } from '../../kit/fleet.ts';
 import { scriptedTake } from '../../kit/scripted-recorder.ts';
 import { recordingPlugins, recordingWorld } from './kit.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { assetIdOf, folderOf } from '../../../plugins/recordings/names.ts';
+import { assetIdOf, folderOf } from '../../../plugins/recordings/recording.ts';
 import type { ScriptedPublish } from '../../kit/scripted-media.ts';
 import { type RecordingWorld, recordingWorld } from './kit.ts';
 

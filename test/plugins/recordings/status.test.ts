@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { folderOf } from '../../../plugins/recordings/names.ts';
+import { folderOf } from '../../../plugins/recordings/recording.ts';
 import type { ScriptedPublish } from '../../kit/scripted-media.ts';
 import { scriptedTake } from '../../kit/scripted-recorder.ts';
 import { type RecordingWorld, recordingWorld } from './kit.ts';

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { Metrics } from '../../../core/base/metrics.ts';
 import type { FinishedRecording } from '../../../core/ports/recorder.ts';
 import { taskIdOf } from '../../../plugins/recordings/finish-task.ts';
-import { folderOf } from '../../../plugins/recordings/names.ts';
+import { folderOf } from '../../../plugins/recordings/recording.ts';
 import { sweeping } from '../../../plugins/recordings/sweep.ts';
 import webhooks from '../../../plugins/webhooks/index.ts';
 import type { ScriptedPublish } from '../../kit/scripted-media.ts';

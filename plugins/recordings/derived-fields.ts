@@ -2,10 +2,10 @@ import { Type } from '@sinclair/typebox';
 import type { Caller } from '../../core/http/caller.ts';
 import type { Derivation, Derived } from '../../core/plugin/resource.ts';
 import { stream, watchPages } from '../streams/contract.ts';
-import type { RecordingsKit } from './kit.ts';
-import { linksOf } from './names.ts';
+import type { RecordingsKit } from './config.ts';
 import {
   isUnfinished,
+  linksOf,
   type RecordingDocument,
   recordingDocument,
   recordingKind,

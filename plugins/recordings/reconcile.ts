@@ -4,23 +4,24 @@ import type { Stop } from '../../core/plugin/plugin.ts';
 import type { StoredResource } from '../../core/ports/store.ts';
 import { assets } from '../assets/contract.ts';
 import { streams } from '../streams/contract.ts';
-import type { RecordingsKit } from './kit.ts';
-import { recordingLimitTable } from './limits.ts';
+import type { RecordingsKit } from './config.ts';
 import { type RecordingDocument, recording, recordingDocument, recordingKind } from './recording.ts';
 
-const page = recordingLimitTable.missed.value;
-const interval = recordingLimitTable.sweep.value;
+/** Recordings that are read at a time. */
+const page = 100;
+/** Time between two checks, ms. */
+const interval = 600_000;
 
-/** Looks for what was missed, now and ever again: a duty of one node at a time. */
-export function catchingUp(kit: RecordingsKit): Stop {
-  let isRid = false;
+/** Makes up for events that nobody heard: at the start and regularly, on one node at a time. */
+export function reconciling(kit: RecordingsKit): Stop {
+  let hasReleased = false;
   return regularly(interval, {
     clock: kit.clock,
     async work(signal) {
-      await endMissed(kit, signal);
+      await endUnheard(kit, signal);
       // Once is enough: while this plugin is on it hears of each asset that is deleted.
-      if (!isRid) await ridDeleted(kit, signal);
-      isRid = true;
+      if (!hasReleased) await releaseDeleted(kit, signal);
+      hasReleased = true;
     },
     failed: (error) =>
       kit.log.warn('recordings whose sessions are over could not be looked for; it is tried again', {
@@ -30,17 +31,17 @@ export function catchingUp(kit: RecordingsKit): Stop {
 }
 
 /**
- * Ends what was never told that its session is over: while a plugin is switched off nobody hears of what happens, and
- * nothing would ever finish such a recording or free its takes. Repeating it is harmless, and so is being ahead of the event.
+ * Ends recordings whose session has ended unheard: while a plugin is off it gets no events, and nothing would ever finish
+ * such a recording or free its files. Repeating it is harmless, and so is being ahead of the event.
  */
-async function endMissed(kit: RecordingsKit, signal: AbortSignal): Promise<void> {
+async function endUnheard(kit: RecordingsKit, signal: AbortSignal): Promise<void> {
   for (const status of ['recording', 'waiting'] as const) {
     for await (const row of rowsOf(status, { kit, signal })) await endIfOver(row, kit);
   }
 }
 
 /** Lets go of recordings whose asset was deleted while nobody heard of it: their links lead nowhere. */
-async function ridDeleted(kit: RecordingsKit, signal: AbortSignal): Promise<void> {
+async function releaseDeleted(kit: RecordingsKit, signal: AbortSignal): Promise<void> {
   for await (const row of rowsOf('ready', { kit, signal })) {
     const { sessionId, assetId } = recordingDocument(row);
     if (await kit.use(assets).find(assetId)) continue;

@@ -1,27 +1,38 @@
 import { type AnyElysia, Elysia } from 'elysia';
 import { Fault } from '../../core/base/fault.ts';
-import { valuesOf } from '../../core/base/limit-table.ts';
 import { services } from '../../core/plugin/services.ts';
+<<<<<<< HEAD:plugins/recordings/takes.ts
 import type { FinishedRecording } from '../../core/ports/recorder.ts';
 import type { RecordingsKit } from './kit.ts';
 import { recordingLimitTable } from './limits.ts';
+=======
+import type { FinishedRecording } from '../../core/ports/recorder.ts';
+import type { RecordingsKit } from './config.ts';
+>>>>>>> b4e61e1 (Keep the bounds of assets, exports and recordings beside their code):plugins/recordings/recording-files.ts
 
-const { nodeWait, nodeSilence } = valuesOf(recordingLimitTable);
+/** How long a node lets another wait for its part in one request, ms; then it answers 202 and goes on. */
+const nodeWait = 10_000;
+/** How long another node may take to answer that request, ms. */
+const nodeSilence = 15_000;
 
 /** What a node has of a session, as blobs. */
-export interface NodeTake {
+export interface NodeFile {
   readonly node: string;
+<<<<<<< HEAD:plugins/recordings/takes.ts
   readonly take: FinishedRecording;
+=======
+  readonly file: FinishedRecording;
+>>>>>>> b4e61e1 (Keep the bounds of assets, exports and recordings beside their code):plugins/recordings/recording-files.ts
 }
 
 /**
  * Has every one of these nodes finish what it has of a session, all at one time. `missing`: nodes that did not, with why.
  * Alone, there is only this node, whatever its name was when the session ran. Repeating it is harmless.
  */
-export async function finishTakes(
+export async function finishFiles(
   sessionId: string,
-  { nodes, signal, kit }: { nodes: readonly string[]; signal: AbortSignal; kit: TakesKit },
-): Promise<{ readonly takes: readonly NodeTake[]; readonly missing: readonly MissingTake[] }> {
+  { nodes, signal, kit }: { nodes: readonly string[]; signal: AbortSignal; kit: FilesKit },
+): Promise<{ readonly files: readonly NodeFile[]; readonly missing: readonly MissingFile[] }> {
   const { deployment } = kit;
   const asked = deployment.isAlone ? [deployment.node.id] : nodes;
   const ends = await Promise.allSettled(
@@ -32,25 +43,25 @@ export async function finishTakes(
     ),
   );
   signal.throwIfAborted();
-  const takes: NodeTake[] = [];
-  const missing: MissingTake[] = [];
+  const files: NodeFile[] = [];
+  const missing: MissingFile[] = [];
   ends.forEach((end, index) => {
     const node = asked[index];
     if (end.status === 'rejected') missing.push({ node, error: end.reason });
-    else if (end.value) takes.push({ node, take: end.value });
+    else if (end.value) files.push({ node, file: end.value });
   });
-  return { takes: takes.sort((a, b) => a.take.startedAt - b.take.startedAt), missing };
+  return { files: files.sort((a, b) => a.file.startedAt - b.file.startedAt), missing };
 }
 
-interface MissingTake {
+interface MissingFile {
   readonly node: string;
   readonly error: unknown;
 }
 
 /** Removes what a node has of a session beside blobs. Fault `node.unreachable` (503) when that is another which is not there. */
-export async function dropTake(
+export async function dropFile(
   sessionId: string,
-  { node, signal, kit }: { node: string; signal: AbortSignal; kit: TakesKit },
+  { node, signal, kit }: { node: string; signal: AbortSignal; kit: FilesKit },
 ): Promise<void> {
   if (node === kit.deployment.node.id) {
     await kit.use(services.recorder).drop(sessionId);
@@ -65,7 +76,7 @@ export async function dropTake(
 }
 
 /** What other nodes ask of this one. */
-export function takeRoutes(kit: TakesKit): AnyElysia {
+export function recordingFileRoutes(kit: FilesKit): AnyElysia {
   /** What others wait for: it goes on when they wait no longer, because they come back. */
   const running = new Map<string, Promise<FinishedRecording | undefined>>();
   const finish = (sessionId: string) => {
@@ -98,14 +109,19 @@ export function takeRoutes(kit: TakesKit): AnyElysia {
     });
 }
 
-type TakesKit = Pick<RecordingsKit, 'use' | 'deployment' | 'clock' | 'signal'>;
+type FilesKit = Pick<RecordingsKit, 'use' | 'deployment' | 'clock' | 'signal'>;
 
 const notYet = Symbol('not yet');
 
 async function finishThere(
   sessionId: string,
+<<<<<<< HEAD:plugins/recordings/takes.ts
   { node, signal, kit }: { node: string; signal: AbortSignal; kit: TakesKit },
 ): Promise<FinishedRecording | undefined> {
+=======
+  { node, signal, kit }: { node: string; signal: AbortSignal; kit: FilesKit },
+): Promise<FinishedRecording | undefined> {
+>>>>>>> b4e61e1 (Keep the bounds of assets, exports and recordings beside their code):plugins/recordings/recording-files.ts
   const options = { method: 'POST', signal, timeout: nodeSilence } as const;
   for (;;) {
     signal.throwIfAborted();
@@ -124,7 +140,7 @@ function pathOf(sessionId: string, what: 'finish' | 'drop'): string {
 function refused(node: string, status: number): Fault {
   return new Fault('node.unreachable', {
     status: 503,
-    message: `The node "${node}", which has a part of the recording, answered with ${status}.`,
+    message: `The node "${node}", which has a part of the recording, answered ${status}.`,
     retryAfter: 1,
   });
 }
@@ -138,7 +154,7 @@ function checked(sessionId: string): string {
 /** `over` when the time has passed, or when nobody waits any more. */
 function pausing(
   delay: number,
-  { kit: { clock }, signal }: { kit: TakesKit; signal: AbortSignal },
+  { kit: { clock }, signal }: { kit: FilesKit; signal: AbortSignal },
 ): { readonly over: Promise<typeof notYet>; cancel(): void } {
   let cancel = () => {};
   const over = new Promise<typeof notYet>((resolve) => {
