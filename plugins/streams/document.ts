@@ -6,7 +6,7 @@ import {
   type SessionFigures,
   type SessionRecording,
   type StreamSettings,
-} from '../../machines/broadcast.ts';
+} from '../../machines/broadcast-context.ts';
 
 /** What is stored of a stream or session: the row that the API reads. */
 export interface StreamDocument extends Omit<StreamSettings, 'holdSeconds'> {

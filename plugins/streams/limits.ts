@@ -1,5 +1,5 @@
 import { limitTable } from '../../core/base/limit-table.ts';
-import { mostNodes, takeoverBrake } from '../../machines/broadcast.ts';
+import { takeoverBrake } from '../../machines/broadcast-context.ts';
 
 export const streamLimits = limitTable('streams', {
   returnWait: {
@@ -77,12 +77,6 @@ export const streamLimits = limitTable('streams', {
     unit: 'ms',
     meaning: 'How long an issue tells of a newcomer that was refused because the key is in use.',
     beyond: 'It is gone from `issues`.',
-  },
-  sessionNodes: {
-    value: mostNodes,
-    unit: 'nodes',
-    meaning: 'Nodes that fed one session, as many as are remembered.',
-    beyond: 'The first is forgotten: what it has of the recording is missing.',
   },
   takeovers: {
     value: takeoverBrake.takeovers,

@@ -1,7 +1,8 @@
 import { isRefusal } from '../../core/base/fault.ts';
 import type { CommandOf } from '../../core/plugin/actor.ts';
 import type { MediaFact } from '../../core/ports/media.ts';
-import type { broadcastMachine, MediaFigures } from '../../machines/broadcast.ts';
+import type { broadcastMachine } from '../../machines/broadcast.ts';
+import type { MediaFigures } from '../../machines/broadcast-context.ts';
 import { broadcast } from './actor.ts';
 import type { StreamsKit } from './kit.ts';
 import { streamLimits } from './limits.ts';

@@ -9,7 +9,7 @@ import { idempotent } from '../../core/http/idempotency.ts';
 import { json, nothing } from '../../core/http/operation.ts';
 import { quota } from '../../core/http/quota.ts';
 import { services } from '../../core/plugin/services.ts';
-import type { MediaFigures, StreamSettings } from '../../machines/broadcast.ts';
+import type { MediaFigures, StreamSettings } from '../../machines/broadcast-context.ts';
 import { broadcast } from './actor.ts';
 import { changeStream, deletedMeanwhile, owned, parent, type StreamBody } from './change.ts';
 import { setFieldsFaults, stream } from './contract.ts';

@@ -1,5 +1,5 @@
 import type { FieldSet } from '../../core/plugin/resource.ts';
-import type { BroadcastContext } from '../../machines/broadcast.ts';
+import type { BroadcastContext } from '../../machines/broadcast-context.ts';
 import type { SessionFacts } from './contract.ts';
 
 /** What other plugins are told of the session of a broadcast, which has one. Pure. */

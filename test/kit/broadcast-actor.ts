@@ -1,5 +1,6 @@
 import type { ActorType } from '../../core/plugin/actor.ts';
-import { type BroadcastEvent, broadcastMachine, type StreamSettings } from '../../machines/broadcast.ts';
+import { type BroadcastEvent, broadcastMachine } from '../../machines/broadcast.ts';
+import type { StreamSettings } from '../../machines/broadcast-context.ts';
 import { rowsOf } from '../../plugins/streams/document.ts';
 
 /** The broadcast as the streams plugin runs it, with events that need no kit. */

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { AnyMachineSnapshot } from 'xstate';
 import { jsonLog } from '../../core/base/log.ts';
 import { begin, freeze, step, thaw } from '../../core/plugin/step.ts';
-import type { BroadcastContext } from '../../machines/broadcast.ts';
+import type { BroadcastContext } from '../../machines/broadcast-context.ts';
 import { ActorTypes } from '../../runtime/actors/actor-types.ts';
 import { ActorHost } from '../../runtime/actors/host.ts';
 import { sqliteStore } from '../../runtime/drivers/store/sqlite/index.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { begin, freeze, step, thaw } from '../../core/plugin/step.ts';
-import type { BroadcastContext } from '../../machines/broadcast.ts';
+import type { BroadcastContext } from '../../machines/broadcast-context.ts';
 import { bareBroadcast, figures, publish, settings } from '../kit/broadcast-actor.ts';
 
 const type = bareBroadcast as never as Parameters<typeof begin>[0];
