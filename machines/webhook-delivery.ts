@@ -1,12 +1,12 @@
 import { assign, setup } from 'xstate';
 import { job } from './job.ts';
 
-/** Wait after an attempt that was not possible for reasons of ours, ms; told in plugins/webhooks/limits.ts too. */
+/** Wait after an attempt that the server itself could not make, ms. */
 const trouble = 60_000;
 
 /**
- * One event for one webhook whose first attempt failed: further attempts, each later than the one before, until one is
- * taken, the endpoint says that it wants no more of it (410), or the time is up.
+ * One event for one webhook whose first attempt failed: further attempts with growing waits, until the endpoint accepts
+ * one, wants no more of it (410), or the time is up.
  */
 export const webhookDeliveryMachine = setup({
   types: {
@@ -38,7 +38,7 @@ export const webhookDeliveryMachine = setup({
   }),
   initial: 'waiting',
   on: {
-    /** Taken after all, by hand; or the webhook was deleted. */
+    /** A manual resend succeeded, or the webhook was deleted. */
     settle: { target: '.ended', actions: 'close' },
   },
   states: {
@@ -85,7 +85,7 @@ export interface DeliverySettings {
   readonly webhookId: string;
   readonly streamId: string;
   readonly eventId: string;
-  /** Place of the event in the log. */
+  /** Of the event in the log. */
   readonly position: number;
   /** Epoch ms. */
   readonly createdAt: number;
@@ -99,10 +99,10 @@ export interface DeliveryContext {
   readonly delivery: DeliverySettings;
   /** Number of the next attempt. */
   readonly attempt: number;
-  /** How often it has tried or wanted to. */
+  /** How often it has attempted or tried to. */
   readonly wakes: number;
   readonly dueAt: number;
-  /** What the step that led here has to say in the delivery log. */
+  /** Log entry of the step that led here. */
   readonly entry: Readonly<Record<string, unknown>> | null;
 }
 
@@ -113,19 +113,19 @@ export interface Attempt {
   readonly account: string;
   readonly webhookId: string;
   readonly streamId: string;
-  /** Place of the event in the log. */
+  /** Of the event in the log. */
   readonly position: number;
-  /** 1: in the lane. */
+  /** 1: by the lane. */
   readonly attempt: number;
-  /** How often its delivery has tried or wanted to. */
+  /** How often its delivery has attempted or tried to. */
   readonly wakes: number;
   readonly bodyOf: string | null;
 }
 
 /**
- * What came of an attempt. `delivered`: taken. `failed`: not taken. `over`: there is nothing to be tried. `deferred`: not
- * tried, the endpoint takes nothing now; the node of incarnation `by` wakes the lane, at `until` it looks by itself. `gone`: the webhook was deleted. `entry`: for the delivery log. `retryAt`: epoch
- * ms; null when the time is up.
+ * The outcome of an attempt. `over`: there is nothing to try. `deferred`: not made, because the endpoint takes no request
+ * now; the node of incarnation `by` wakes the lane, at `until` it looks by itself. `gone`: the webhook was deleted.
+ * `entry`: for the delivery log. `retryAt`: epoch ms; null when the time is up.
  */
 export type AttemptOutcome =
   | { readonly outcome: 'delivered' | 'over'; readonly entry: Readonly<Record<string, unknown>> | null }
@@ -143,8 +143,8 @@ export type AttemptOutcome =
   | { readonly outcome: 'gone' };
 
 /**
- * When the next attempt begins, epoch ms: `first` after the first one, doubling up to `most`, a fifth more or less by
- * chance, so that what failed together does not come back together. Null when the time is up before that.
+ * When the next attempt begins, epoch ms: `first` after the first one, doubling up to `most`, plus or minus a random fifth,
+ * so that what failed together does not come back together. Null when the time is up before that.
  * @param chance 0..1
  */
 export function retryAt(

@@ -4,17 +4,17 @@ import type { Attempt, AttemptOutcome } from './webhook-delivery.ts';
 
 /** What a lane holds and how long it waits, ms. */
 export const laneLimits = {
-  /** Events kept in a lane, 8 bytes each in every step; those beyond are read from the event log when their turn comes. */
+  /** Events in a lane, 8 bytes each in every step; further ones are read from the event log when their turn comes. */
   waiting: 1000,
   /** A lane without work ends after this. */
   idle: 60_000,
-  /** Wait after an attempt that was not possible for reasons of ours. */
+  /** Wait after an attempt that the server itself could not make. */
   trouble: 10_000,
 } as const;
 
 /**
- * The first attempts of one webhook at the events of one stream, in their order and one at a time. What fails leaves the
- * lane before its turn is over (a delivery of its own goes on with it), so a lane never waits for a retry.
+ * The first attempts for the events of one stream at one webhook, in order and one at a time. A failed one starts a
+ * delivery actor that retries it, so a lane never waits for a retry.
  */
 export const webhookLaneMachine = setup({
   types: {
@@ -107,10 +107,10 @@ export const webhookLaneMachine = setup({
         ],
         onError: { target: 'holding', actions: 'hold' },
       },
-      // A place may get free before the lane has heard that there was none.
+      // A slot may get free before the lane knows that there was none.
       on: { enqueue: { actions: 'take' }, resume: { actions: 'noteWake' } },
     },
-    /** The endpoint takes nothing now: its breaker is open, or its places are taken. The order is kept. */
+    /** The endpoint takes no request now: its breaker is open, or its slots are taken. The order is kept. */
     holding: {
       after: { hold: { target: 'next', actions: 'wake' } },
       on: { enqueue: { actions: 'take' }, resume: { target: 'next', actions: 'wake' } },
@@ -148,7 +148,7 @@ export const webhookLaneMachine = setup({
 });
 
 export interface LaneSettings {
-  /** Names the lane of this webhook and stream, whichever actor it is. */
+  /** Of webhook and stream: the same whichever actor the lane is. */
   readonly key: string;
   /** Id of this actor. */
   readonly actor: string;
@@ -158,28 +158,28 @@ export interface LaneSettings {
   readonly streamId: string;
   /** Epoch ms. */
   readonly createdAt: number;
-  /** Place of its first event in the log. */
+  /** Of its first event in the log. */
   readonly position: number;
 }
 
 export interface LaneContext {
   readonly lane: LaneSettings;
-  /** Places in the log, at most `laneLimits.waiting`; the first is the one that is attempted. */
+  /** Positions in the log, at most `laneLimits.waiting`; the first is attempted now. */
   readonly waiting: readonly number[];
-  /** Place in the log up to which the lane has taken its events. */
+  /** Position in the log up to which the lane has taken its events. */
   readonly last: number;
   /** The log holds further events of this lane. */
   readonly isBehind: boolean;
   /** Some of them came while the log was being read. */
   readonly hasMissed: boolean;
   readonly heldUntil: number;
-  /** Incarnation of the node that wakes the lane when the endpoint takes something again; null: nobody does. */
+  /** Incarnation of the node that wakes the lane when the endpoint takes requests again; null: none does. */
   readonly heldBy: string | null;
-  /** A place got free while the attempt was under way that will say that it found none. */
+  /** A slot got free while the attempt runs that will report that it found none. */
   readonly isWoken: boolean;
-  /** What the step that led here has to say in the delivery log. */
+  /** Log entry of the step that led here. */
   readonly entry: Entry | null;
-  /** No step but the first was made. */
+  /** Only the first step was made. */
   readonly isNew: boolean;
 }
 
@@ -189,7 +189,7 @@ type LaneEvent = { readonly at: number } & (
   | { readonly type: 'abandon' }
 );
 
-/** To read the lane's next events from the log. */
+/** Input of `webhook.refill`: reads the lane's next events from the log. */
 export interface Refill {
   readonly account: string;
   readonly webhookId: string;
@@ -208,7 +208,7 @@ export interface Refilled {
 
 type Entry = Readonly<Record<string, unknown>>;
 
-/** An event that the log has given already is no news. */
+/** An event that a refill has found already changes nothing. */
 function taken(context: LaneContext, position: number): Partial<LaneContext> {
   const rest = { isNew: false, entry: null };
   if (position <= context.last) return rest;

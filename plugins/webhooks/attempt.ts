@@ -4,29 +4,30 @@ import { uuid } from '../../core/base/ids.ts';
 import { effect } from '../../core/plugin/plugin.ts';
 import type { LoggedEvent } from '../../core/ports/store.ts';
 import { type Attempt, type AttemptOutcome, retryAt } from '../../machines/webhook-delivery.ts';
-import { deliveryBody } from './body.ts';
-import type { config } from './config.ts';
+import type { config, WebhooksKit } from './config.ts';
 import { webhookCounts } from './counts.ts';
-import { delivery, deliveryId } from './delivery.ts';
+import { delivery, deliveryId, retries } from './delivery.ts';
 import { endpoints, heldUntil } from './endpoints.ts';
-import type { WebhooksKit } from './kit.ts';
-import { webhookLimits } from './limits.ts';
 import type { LogEntry } from './log-entry.ts';
-import { retries } from './retries.ts';
-import { type Sent, send } from './send.ts';
+import { deliveryBody, type Sent, send } from './send.ts';
 import { type Webhook, wants, webhookKind, webhookOf } from './webhook.ts';
 
+/** What an attempt may take beside its request, ms. */
+const jobSlack = 10_000;
+/** The event log keeps events that long, ms. */
+const longestRetryFor = 24 * 3_600_000;
+
 /**
- * One attempt at a delivery, in a lane (the first) or of a delivery (all others). A first attempt that fails begins
+ * One attempt at a delivery: the first one for a lane, all others for a delivery actor. A first attempt that fails starts
  * the delivery before it ends, so a crash at any point loses nothing; it may send once more.
  */
 export const attemptEffect = effect<Attempt, AttemptOutcome, typeof config>({
   concurrency: ({ concurrency }) => concurrency,
-  // The request has a limit of its own; this is for what is around it.
-  timeout: ({ timeout }) => milliseconds(timeout) + webhookLimits.jobSlack,
+  timeout: ({ timeout }) => milliseconds(timeout) + jobSlack,
   async run(job, kit) {
     const { input, signal } = job;
     const { webhookId, account, streamId, attempt } = input;
+    const isFirst = attempt === 1;
     const counts = kit.use(webhookCounts);
     const row = await kit.resources.get(webhookKind, webhookId, { isPlain: true });
     if (!row || row.account !== account) return { outcome: 'gone' };
@@ -38,8 +39,8 @@ export const attemptEffect = effect<Attempt, AttemptOutcome, typeof config>({
     }
     if (!wants(webhook, { type: event.type, streamId })) return { outcome: 'over', entry: null };
     const id = deliveryId({ webhookId, eventId: event.id });
-    // Whoever ran this before has died after it began the delivery, which goes on by itself.
-    if (attempt === 1 && job.attempt > 1 && (await kit.actors.read(delivery, id))) {
+    // The process that ran this before has died after it started the delivery, which continues by itself.
+    if (isFirst && job.attempt > 1 && (await kit.actors.read(delivery, id))) {
       return { outcome: 'over', entry: null };
     }
     if (kit.clock.now() > giveUpAt(event, kit)) {
@@ -47,7 +48,6 @@ export const attemptEffect = effect<Attempt, AttemptOutcome, typeof config>({
       return { outcome: 'over', entry: unsent(event, { webhook, input, kit }) };
     }
 
-    const isFirst = attempt === 1;
     const mayFail = !isFirst || (await kit.use(retries).hasRoom(webhookId));
     const lane = isFirst ? { lane: job.actor.slice(job.actor.indexOf('/') + 1) } : {};
     const leave = mayFail ? kit.use(endpoints).enter(webhook, lane) : undefined;
@@ -68,35 +68,30 @@ export const attemptEffect = effect<Attempt, AttemptOutcome, typeof config>({
   },
 });
 
+interface Work {
+  readonly input: Attempt;
+  readonly kit: WebhooksKit;
+}
+
 async function outcomeOf(
   sent: Sent,
   { event, input, kit }: Work & { event: LoggedEvent },
 ): Promise<AttemptOutcome> {
-  const { account, webhookId, streamId, position, attempt } = input;
+  const { account, webhookId, streamId, position, attempt, bodyOf } = input;
   const counts = kit.use(webhookCounts);
   const id = uuid();
-  const entry: LogEntry = { ...sent.entry, id, nextAttemptAt: null, ...stored(sent, input) };
+  const entry: LogEntry = { ...sent.entry, id, nextAttemptAt: null, ...laterEntry(sent, bodyOf) };
   if (sent.end !== 'failed') {
     counts.ended(sent.end === 'well' ? 'delivered' : 'gone');
-    return sent.end === 'well'
-      ? { outcome: 'delivered', entry: plain(entry) }
-      : { outcome: 'over', entry: plain(entry) };
+    return { outcome: sent.end === 'well' ? 'delivered' : 'over', entry: plain(entry) };
   }
-  const at = kit.clock.now();
   const due = nextAttempt(event, { input, kit });
-  const failed = plain({ ...entry, nextAttemptAt: due });
   if (due === null) counts.ended('expired');
   else if (attempt === 1) {
     const { id: eventId } = event;
     const settings = {
-      account,
-      webhookId,
-      streamId,
-      eventId,
-      position,
-      createdAt: at,
-      dueAt: due,
-      firstEntry: id,
+      ...{ account, webhookId, streamId, eventId, position },
+      ...{ createdAt: kit.clock.now(), dueAt: due, firstEntry: id },
     };
     const actor = deliveryId({ webhookId, eventId });
     await kit.actors.spawn(delivery, actor, settings).catch((error: unknown) => {
@@ -104,11 +99,11 @@ async function outcomeOf(
     });
     kit.use(retries).added(webhookId);
   }
-  return { outcome: 'failed', entry: failed, retryAt: due };
+  return { outcome: 'failed', entry: plain({ ...entry, nextAttemptAt: due }), retryAt: due };
 }
 
-/** The body is stored with the first attempt. */
-function stored({ entry }: Sent, { bodyOf }: Attempt): Partial<LogEntry> {
+/** The body is stored with the first attempt only. */
+function laterEntry({ entry }: Sent, bodyOf: string | null): Partial<LogEntry> {
   if (bodyOf === null) return {};
   const { url, headers } = entry.request;
   return { request: { url, headers, body: null }, bodyOf };
@@ -125,7 +120,7 @@ function deferred(event: LoggedEvent, { input, kit }: Work): AttemptOutcome {
 
 function nextAttempt(event: LoggedEvent, { input, kit }: Work): number | null {
   const { firstRetry, longestRetry } = kit.config;
-  // The first attempt is none of the delivery's own.
+  // The first attempt is the lane's, not the delivery's.
   const wakes = input.attempt === 1 ? 0 : input.wakes + 1;
   return retryAt(
     { wakes, at: kit.clock.now(), chance: Math.random() },
@@ -135,37 +130,31 @@ function nextAttempt(event: LoggedEvent, { input, kit }: Work): number | null {
 
 /** Until when an event is tried, epoch ms. */
 function giveUpAt({ at }: LoggedEvent, kit: WebhooksKit): number {
-  return at + Math.min(milliseconds(kit.config.retryFor), webhookLimits.retryFor);
+  return at + Math.min(milliseconds(kit.config.retryFor), longestRetryFor);
 }
 
-/** Undefined when the log keeps it no more. */
+/** Undefined when the log no longer has it. */
 async function eventAt({ account, position }: Attempt, kit: WebhooksKit): Promise<LoggedEvent | undefined> {
   const [logged] = await kit.events.after(position - 1, { account, limit: 1 });
   return logged?.position === position ? logged : undefined;
 }
 
-/** Tells in the log that an event was given up without an attempt. */
+/** The log entry of an event that was given up without an attempt. */
 function unsent(
   event: LoggedEvent,
   { webhook, input, kit }: Work & { webhook: Webhook },
 ): Readonly<Record<string, unknown>> {
   const { attempt, bodyOf } = input;
-  const entry: LogEntry = {
+  return plain({
     ...{ id: uuid(), webhookId: webhook.id, event: event.type, deliveryId: event.id, attempt },
     ...{ createdAt: kit.clock.now(), duration: 0, success: false, nextAttemptAt: null },
     request: { url: webhook.url, headers: {}, body: null },
     ...(bodyOf !== null && { bodyOf }),
-    error: 'not attempted any more: the event is too old',
-  };
-  return plain(entry);
+    error: 'The event is too old: no further attempt is made.',
+  });
 }
 
-interface Work {
-  readonly input: Attempt;
-  readonly kit: WebhooksKit;
-}
-
-/** As the machines carry it: they do not look into it. */
+/** As the machines carry it, unread. */
 function plain(entry: LogEntry): Readonly<Record<string, unknown>> {
   return entry as unknown as Readonly<Record<string, unknown>>;
 }

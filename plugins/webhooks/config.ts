@@ -1,6 +1,8 @@
-import { Type } from '@sinclair/typebox';
-import { durationSchema, limitSchema } from '../../core/base/config-fields.ts';
 import { maxPage } from '../../core/http/query.ts';
+import { Type } from '@sinclair/typebox';
+import { durationSchema } from '../../core/base/config-fields.ts';
+import { limitSchema } from '../../core/base/config-fields.ts';
+import type { Kit } from '../../core/plugin/plugin.ts';
 
 export const config = Type.Object({
   maxPerAccount: limitSchema({
@@ -13,62 +15,64 @@ export const config = Type.Object({
   timeout: durationSchema({
     default: '30s',
     atLeast: '1s',
-    description: 'Longest an attempt may take, from the connection to the end of the answer.',
-    beyond: 'It has failed.',
+    description: 'Time for one attempt, from connecting to the end of the answer.',
+    beyond: 'The attempt has failed.',
   }),
   retryFor: durationSchema({
     default: '24h',
     atLeast: '1m',
-    description: 'How long after its event a delivery is tried. At least 1m; more than 24h counts as 24h.',
-    beyond: 'It is given up, and the delivery log says so.',
+    description: 'How long after its event a delivery is retried. At least 1m; more than 24h counts as 24h.',
+    beyond: 'The delivery is given up; the delivery log says so.',
   }),
   firstRetry: durationSchema({
     default: '5s',
     atLeast: '100ms',
-    description: 'Wait before the second attempt; it doubles from there, a fifth more or less by chance.',
-    beyond: 'It is tried again.',
+    description:
+      'Wait before the second attempt. It doubles with each attempt, plus or minus a random fifth.',
+    beyond: 'The next attempt begins.',
   }),
   longestRetry: durationSchema({
     default: '1h',
     atLeast: '1s',
     description: 'Longest wait between attempts.',
-    beyond: 'It is tried again.',
+    beyond: 'The next attempt begins.',
   }),
   concurrency: limitSchema({
     default: 256,
     unit: 'attempts',
-    description: 'Attempts under way at once in one process.',
-    beyond: 'Further ones wait.',
+    description: 'Concurrent attempts of one process.',
+    beyond: 'Further attempts wait.',
   }),
   perAccount: limitSchema({
     default: 64,
     unit: 'attempts',
-    description: 'Attempts under way at once for one account, of each worker node.',
-    beyond: 'Further ones wait, others go on.',
+    description: 'Concurrent attempts for one account on each worker node.',
+    beyond: 'Further attempts wait; those of others continue.',
   }),
   perWebhook: limitSchema({
     default: 8,
     unit: 'attempts',
-    description: 'Attempts under way at once for one webhook, of each worker node.',
-    beyond: 'Further ones wait, others go on.',
+    description: 'Concurrent attempts for one webhook on each worker node.',
+    beyond: 'Further attempts wait; those of others continue.',
   }),
   breakerFailures: limitSchema({
     default: 5,
     unit: 'failures',
-    description: 'Failures in a row, on one worker node, before that leaves a webhook alone for a while.',
-    beyond: 'Its events wait, others go on.',
+    description:
+      'Failures in a row on one worker node before that node stops calling the webhook for a while.',
+    beyond: 'Its events wait; those of other webhooks continue.',
   }),
   breakerWait: durationSchema({
     default: '5s',
     atLeast: '100ms',
-    description: 'How long it is left alone at first; it doubles with each try that fails.',
-    beyond: 'One attempt tells whether it is back.',
+    description: 'How long it is not called at first. It doubles with each failed attempt.',
+    beyond: 'One attempt checks whether it works again.',
   }),
   longestBreak: durationSchema({
     default: '5m',
     atLeast: '1s',
-    description: 'Longest time between two tries at a webhook that does not answer well.',
-    beyond: 'It is tried again.',
+    description: 'Longest time between two attempts at a failing webhook.',
+    beyond: 'The next attempt begins.',
   }),
   maxRetrying: limitSchema({
     default: 10_000,
@@ -79,18 +83,21 @@ export const config = Type.Object({
   logRetention: durationSchema({
     default: '7d',
     description: 'How long the delivery log keeps an attempt.',
-    beyond: 'It is removed within 10 min.',
+    beyond: 'The entry is removed within 10 min.',
   }),
   logEntries: limitSchema({
     default: 10_000,
     unit: 'attempts',
-    description: 'Attempts of one webhook that the delivery log keeps.',
-    beyond: 'The oldest are removed, every 10 min.',
+    description: 'Entries the delivery log keeps for one webhook.',
+    beyond: 'The oldest are removed every 10 min.',
   }),
   manualPerMinute: limitSchema({
     default: 30,
     unit: 'calls',
-    description: 'Calls of test and resend an account may make in a minute.',
+    description: 'Calls of test and resend of one account in a minute.',
     beyond: '429 `webhook.too_many_attempts`.',
   }),
 });
+
+/** What this plugin is given. */
+export type WebhooksKit = Kit<typeof config>;

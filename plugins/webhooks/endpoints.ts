@@ -2,22 +2,30 @@ import { milliseconds } from '../../core/base/config-fields.ts';
 import { isRefusal } from '../../core/base/fault.ts';
 import { services } from '../../core/plugin/services.ts';
 import { token } from '../../core/plugin/token.ts';
-import type { WebhooksKit } from './kit.ts';
+import type { WebhooksKit } from './config.ts';
 import { lane } from './lane.ts';
-import { webhookLimits } from './limits.ts';
+
+/** How long a lane waits at least when no node wakes it, ms; up to twice as long, at random. */
+const hold = 60_000;
+/** Attempts of a lane in a row while others wait for the same webhook. */
+const turn = 32;
+/** How long a slot is kept for the lane that left it while others wait, ms: it comes back without a step to wake it. */
+const grace = 20;
+/** Announces ids of webhooks whose breaker is to close. */
+const resetTopic = 'webhooks/reset';
 
 /**
- * Who may be called now: places for each webhook and account, and a breaker that leaves a webhook alone which failed
- * several times in a row. It is memory of this process and no more: what it makes wait is kept by lanes and deliveries,
- * and a new process finds out anew. So where there are several workers each has places and a breaker of its own: an
- * endpoint gets up to `perWebhook` requests from each, and each finds out for itself that it fails. Nobody polls: a lane that has to wait is woken when there is a place.
+ * Which webhooks may be called now: slots for each webhook and account, and a breaker that stops calls to a webhook after
+ * several failures in a row. It is memory of this process: what waits is stored by lanes and deliveries, and a new process
+ * starts afresh. So each worker has its own slots and breakers: an endpoint gets up to `perWebhook` requests from each.
+ * No lane polls: one that has to wait is woken when there is a slot.
  */
 export interface Endpoints {
-  /** A place, which has to be left; undefined when there is none now. `lane`: the actor to be woken then. */
+  /** A slot, to be left afterwards; undefined when there is none. `lane`: the actor to wake when there is one. */
   enter(webhook: { id: string; account: string }, options: { lane?: string }): Leave | undefined;
-  /** It answered well to an attempt that took no place, its address changed, or it was deleted. */
+  /** It answered well to an attempt without a slot, its address changed, or it was deleted. Other nodes are told. */
   reset(webhookId: string): void;
-  /** Webhooks that are left alone, and lanes that wait. */
+  /** Webhooks that are not called because of their breaker, and lanes that wait. */
   counts(): { broken: number; held: number };
   stop(): void;
 }
@@ -32,50 +40,22 @@ interface Endpoint {
   readonly account: string;
   running: number;
   failures: number;
-  /** Epoch ms until which it is left alone; the first attempt after it is a probe. */
+  /** Epoch ms until which it is not called; the first attempt after it is a probe. */
   openUntil: number;
   wait: number;
   isProbed: boolean;
-  /** Actors, in the order in which they came. */
+  /** Actors of waiting lanes, in the order in which they came. */
   readonly held: Set<string>;
-  /** Lanes that go on from one event to the next while others wait: how many attempts they have made. */
+  /** Attempts in a row of the lanes that go on while others wait. */
   readonly turns: Map<string, number>;
   isWaking: boolean;
   cancel: () => void;
   cancelWake: () => void;
 }
 
-/** The gate of this process, which hears of every webhook that another node has changed. */
-export function sharedGate(kit: WebhooksKit): { gate: Endpoints; stop: () => void } {
-  const gate = endpointGate(kit);
-  const unlisten = kit
-    .use(services.volatile)
-    .listen(resetTopic, (id) => typeof id === 'string' && gate.reset(id));
-  const reset = (webhookId: string) => {
-    gate.reset(webhookId);
-    if (kit.deployment.isAlone) return;
-    // Whoever does not hear of it tries again by itself, after `longestBreak` at the latest.
-    kit
-      .use(services.volatile)
-      .announce(resetTopic, webhookId)
-      .catch((error: unknown) =>
-        kit.log.warn('a changed webhook could not be announced', { webhookId, error }),
-      );
-  };
-  return {
-    gate: { ...gate, reset },
-    stop() {
-      unlisten();
-      gate.stop();
-    },
-  };
-}
-
-/** Announces ids of webhooks whose breaker is to close. */
-const resetTopic = 'webhooks/reset';
-
-export function endpointGate(kit: Pick<WebhooksKit, 'actors' | 'clock' | 'config' | 'log'>): Endpoints {
-  const { actors, clock, config, log } = kit;
+export function webhookEndpoints(kit: WebhooksKit): Endpoints {
+  const { actors, clock, config, log, deployment } = kit;
+  const volatile = kit.use(services.volatile);
   const firstWait = milliseconds(config.breakerWait);
   const longest = milliseconds(config.longestBreak);
   const known = new Map<string, Endpoint>();
@@ -98,11 +78,11 @@ export function endpointGate(kit: Pick<WebhooksKit, 'actors' | 'clock' | 'config
     return endpoint;
   };
   const isBroken = ({ failures }: Endpoint) => failures >= config.breakerFailures;
-  const hasPlace = (endpoint: Endpoint) => {
+  const hasSlot = (endpoint: Endpoint) => {
     if (isBroken(endpoint) && (endpoint.isProbed || endpoint.openUntil > clock.now())) return false;
     return endpoint.running < config.perWebhook && accountOf(endpoint.account).running < config.perAccount;
   };
-  /** What is as it was at first need not be remembered. */
+  /** Forgets an endpoint that is as it was at first. */
   const tidy = (endpoint: Endpoint) => {
     if (endpoint.running > 0 || endpoint.failures > 0 || endpoint.held.size > 0) return;
     endpoint.cancel();
@@ -113,27 +93,26 @@ export function endpointGate(kit: Pick<WebhooksKit, 'actors' | 'clock' | 'config
     if (account.members.size === 0) accounts.delete(endpoint.account);
   };
 
-  /** Wakes as many lanes as there are places; each asks for one itself, and may find that another was faster. */
+  /** Wakes as many lanes as there are slots. Each asks for one itself, and another may be faster. */
   const wake = (endpoint: Endpoint) => {
     if (isStopped) return;
     const { running, held } = endpoint;
-    const places = !hasPlace(endpoint) ? 0 : isBroken(endpoint) ? 1 : config.perWebhook - running;
-    for (const actor of [...held].slice(0, places)) {
+    const slots = !hasSlot(endpoint) ? 0 : isBroken(endpoint) ? 1 : config.perWebhook - running;
+    for (const actor of [...held].slice(0, slots)) {
       held.delete(actor);
       actors.ask(lane, actor, { type: 'resume' }).catch((error: unknown) => {
         if (isRefusal(error)) return wake(endpoint);
-        log.warn('a lane could not be woken; it looks again by itself', { error });
+        log.warn('a webhook lane could not be woken; it looks again by itself', { error });
       });
     }
     tidy(endpoint);
   };
-  /** The lane that has just left comes back at once when it has more: a step less than waking another. */
-  const wakeSoon = (endpoint: Endpoint) => {
+  const wakeAfterGrace = (endpoint: Endpoint) => {
     if (endpoint.held.size === 0) endpoint.turns.clear();
     if (endpoint.held.size === 0 || isBroken(endpoint)) return wake(endpoint);
     if (endpoint.isWaking || isStopped) return;
     endpoint.isWaking = true;
-    endpoint.cancelWake = clock.at(clock.now() + webhookLimits.grace, () => {
+    endpoint.cancelWake = clock.at(clock.now() + grace, () => {
       endpoint.isWaking = false;
       wake(endpoint);
     });
@@ -141,9 +120,9 @@ export function endpointGate(kit: Pick<WebhooksKit, 'actors' | 'clock' | 'config
   const hasHadTurn = ({ held, turns }: Endpoint, actor: string) => {
     if (held.size === 0) return false;
     const made = turns.get(actor) ?? 0;
-    if (made < webhookLimits.turn) turns.set(actor, made + 1);
+    if (made < turn) turns.set(actor, made + 1);
     else turns.delete(actor);
-    return made >= webhookLimits.turn;
+    return made >= turn;
   };
   const close = (endpoint: Endpoint) => {
     endpoint.cancel();
@@ -157,17 +136,24 @@ export function endpointGate(kit: Pick<WebhooksKit, 'actors' | 'clock' | 'config
     endpoint.cancel();
     if (!isStopped) endpoint.cancel = clock.at(endpoint.openUntil, () => wake(endpoint));
   };
+  const resetHere = (webhookId: unknown) => {
+    const endpoint = known.get(webhookId as string);
+    if (!endpoint) return;
+    close(endpoint);
+    wake(endpoint);
+  };
+  const unlisten = volatile.listen(resetTopic, resetHere);
 
   return {
     enter(webhook, { lane: actor }) {
       const endpoint = endpointOf(webhook);
-      if (isStopped || !hasPlace(endpoint)) {
+      if (isStopped || !hasSlot(endpoint)) {
         if (actor !== undefined) endpoint.held.add(actor);
         tidy(endpoint);
         return undefined;
       }
       if (actor !== undefined && hasHadTurn(endpoint, actor)) {
-        // Behind those that wait; should there be places for all, it goes on as well.
+        // Behind those that wait. If there are slots for all, it is woken too.
         endpoint.held.add(actor);
         wake(endpoint);
         return undefined;
@@ -181,35 +167,38 @@ export function endpointGate(kit: Pick<WebhooksKit, 'actors' | 'clock' | 'config
       return (how) => {
         if (hasLeft) return;
         hasLeft = true;
-        const isStrange = !isProbe && isBroken(endpoint);
         endpoint.running -= 1;
         account.running -= 1;
+        const isLate = !isProbe && isBroken(endpoint);
         if (isProbe) endpoint.isProbed = false;
         if (how === 'well') close(endpoint);
-        // What began before the breaker opened and failed after it says nothing new.
-        else if (how === 'failed' && !isStrange) fail(endpoint);
+        // A failure of an attempt that began before the breaker opened says nothing new.
+        else if (how === 'failed' && !isLate) fail(endpoint);
         const others = [...account.members].filter((one) => one !== endpoint && one.held.size > 0);
-        wakeSoon(endpoint);
-        for (const other of others) wakeSoon(other);
+        wakeAfterGrace(endpoint);
+        for (const other of others) wakeAfterGrace(other);
       };
     },
     reset(webhookId) {
-      const endpoint = known.get(webhookId);
-      if (!endpoint) return;
-      close(endpoint);
-      wake(endpoint);
+      resetHere(webhookId);
+      if (deployment.isAlone) return;
+      // A node that misses this tries again by itself, after `longestBreak` at the latest.
+      volatile
+        .announce(resetTopic, webhookId)
+        .catch((error: unknown) =>
+          log.warn('a changed webhook could not be announced', { webhookId, error }),
+        );
     },
     counts() {
-      let broken = 0;
-      let held = 0;
-      for (const endpoint of known.values()) {
-        if (isBroken(endpoint)) broken += 1;
-        held += endpoint.held.size;
-      }
-      return { broken, held };
+      const all = [...known.values()];
+      return {
+        broken: all.filter(isBroken).length,
+        held: all.reduce((sum, { held }) => sum + held.size, 0),
+      };
     },
     stop() {
       isStopped = true;
+      unlisten();
       for (const endpoint of known.values()) {
         endpoint.cancel();
         endpoint.cancelWake();
@@ -218,7 +207,7 @@ export function endpointGate(kit: Pick<WebhooksKit, 'actors' | 'clock' | 'config
   };
 }
 
-/** Until when a lane waits that nobody wakes, epoch ms. Thousands that began to wait together do not end it together. */
+/** Until when a lane waits that no node wakes, epoch ms. Random, so that thousands do not look again at the same time. */
 export function heldUntil(now: number): number {
-  return now + Math.round(webhookLimits.hold * (1 + Math.random()));
+  return now + Math.round(hold * (1 + Math.random()));
 }

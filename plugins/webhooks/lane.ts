@@ -1,7 +1,19 @@
+import { unlessRefused } from '../../core/base/fault.ts';
+import { sideBySide } from '../../core/base/side-by-side.ts';
 import type { ActorType } from '../../core/plugin/actor.ts';
+import type { LostNode } from '../../core/plugin/nodes.ts';
+import { effect } from '../../core/plugin/plugin.ts';
+import { rowPages } from '../../core/plugin/row-pages.ts';
 import type { ResourceWrite } from '../../core/ports/store.ts';
-import { webhookLaneMachine } from '../../machines/webhook-lane.ts';
+import { type Refill, type Refilled, webhookLaneMachine } from '../../machines/webhook-lane.ts';
+import type { config, WebhooksKit } from './config.ts';
 import { type LogEntry, logRow } from './log-entry.ts';
+import { wants, webhookKind, webhookOf } from './webhook.ts';
+
+/** Events read from the log in one query. */
+const refillPage = 100;
+/** Queries of one refill: then the lane stores what was found, so a refill ends however much others have in the log. */
+export const refillPages = 50;
 
 /** One per webhook and stream, while there is work. */
 export const lane: ActorType<typeof webhookLaneMachine> = {
@@ -11,7 +23,7 @@ export const lane: ActorType<typeof webhookLaneMachine> = {
   rows({ lane: { key, actor, account, webhookId, createdAt }, entry, isNew }, state) {
     const rows: ResourceWrite[] = [];
     const row = { kind: laneKind, id: key, account, createdAt, name: '' };
-    // The row says which actor the lane is; nothing else of it changes.
+    // The row says which actor the lane is; it is written once.
     if (state === 'ended') rows.push({ ...row, body: null, indexes: {} });
     else if (isNew) rows.push({ ...row, body: JSON.stringify({ actor }), indexes: { webhook: webhookId } });
     if (entry) rows.push(logRow(entry as unknown as LogEntry, { account }));
@@ -24,7 +36,56 @@ export const lane: ActorType<typeof webhookLaneMachine> = {
 
 export const laneKind = 'webhook-lane';
 
-/** Names the lane of a webhook for the events of a stream, or for those of none. */
-export function laneKey({ webhookId, streamId }: { webhookId: string; streamId: string }): string {
-  return `${webhookId}:${streamId || '-'}`;
+/** Id of the actor of a lane's row. */
+export function laneActor({ body }: { readonly body: string }): string {
+  return (JSON.parse(body) as { actor: string }).actor;
+}
+
+/** Reads the next events of a lane from the log: those that came while the lane was full. */
+export const refillEffect = effect<Refill, Refilled, typeof config>({
+  concurrency: 16,
+  timeout: 30_000,
+  async run({ input, signal }, kit) {
+    const { account, webhookId, streamId, after, limit } = input;
+    const row = await kit.resources.get(webhookKind, webhookId, { isPlain: true });
+    if (!row) return { positions: [], last: after, hasMore: false };
+    const webhook = webhookOf(row);
+    const positions: number[] = [];
+    let last = after;
+    for (let pages = 0; pages < refillPages; pages += 1) {
+      signal.throwIfAborted();
+      const page = await kit.events.after(last, { account, limit: refillPage });
+      for (const { type, stream, position } of page) {
+        if (stream === streamId && wants(webhook, { type, streamId })) positions.push(position);
+        last = position;
+        if (positions.length === limit) return { positions, last, hasMore: true };
+      }
+      if (page.length < refillPage) return { positions, last, hasMore: false };
+    }
+    return { positions, last, hasMore: true };
+  },
+});
+
+/**
+ * Wakes the lanes that a lost process would have woken: only its memory said that they wait for it, and they would look
+ * again by themselves after a minute or two.
+ */
+export async function lostNode(lost: LostNode, { resources, actors }: WebhooksKit): Promise<void> {
+  // 100 at a time: their commits share a sync, and leave room for others.
+  for await (const rows of rowPages(laneKind, { where: {}, page: 100, resources })) {
+    const found = rows.map(async (row) => {
+      const actor = laneActor(row);
+      return { actor, view: await actors.read(lane, actor) };
+    });
+    const lanes = await Promise.all(found);
+    const lastSign = await lost.lastSigns();
+    const waiting = lanes.filter(({ view }) => {
+      if (view?.value !== 'holding' || view.context.heldBy === null) return false;
+      // Lanes of an older release do not say who wakes them: by now nobody does.
+      return view.context.heldBy === undefined || lastSign(view.context.heldBy) !== undefined;
+    });
+    await sideBySide(waiting, async ({ actor }) => {
+      await actors.ask(lane, actor, { type: 'resume' }).catch(unlessRefused);
+    });
+  }
 }

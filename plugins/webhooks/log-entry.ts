@@ -1,30 +1,32 @@
+import { Type } from '@sinclair/typebox';
+import { idSchema, momentSchema } from '../../core/http/operation.ts';
 import type { ResourceReader, ResourceWrite, StoredResource } from '../../core/ports/store.ts';
 
-/** What the delivery log keeps of one attempt. Immutable. It holds no secret and no signature. */
+/** One attempt in the delivery log. Immutable; holds no secret and no signature. */
 export interface LogEntry {
   readonly id: string;
   readonly webhookId: string;
   /** Name of the event. */
   readonly event: string;
-  /** `id` of the delivery: that of its event, in all attempts and for all webhooks. */
+  /** Id of the event: the same in all attempts and for all webhooks. */
   readonly deliveryId: string;
   /** When the attempt began, epoch ms. */
   readonly createdAt: number;
   /** ms */
   readonly duration: number;
-  /** 1 for the first; 0 for one that was asked for by `test` or `resend`. */
+  /** 1 for the first; 0 for `test` and `resend`. */
   readonly attempt: number;
   readonly success: boolean;
-  /** When it is tried again at the earliest, epoch ms; null when it is not. */
+  /** Earliest time of the next attempt, epoch ms; null when there is none. */
   readonly nextAttemptAt: number | null;
   readonly request: {
     readonly url: string;
     readonly headers: Readonly<Record<string, string>>;
     readonly body: string | null;
-    /** There was more of it. */
+    /** The log has only the beginning. */
     readonly isCut?: boolean;
   };
-  /** Entry of the same delivery that holds the body, so that it is stored once. */
+  /** Id of the entry of the same delivery that has the body: it is stored once. */
   readonly bodyOf?: string;
   readonly response?: { readonly status: number; readonly body: string };
   /** Why there is no response, or no attempt. */
@@ -43,7 +45,6 @@ export function logRow(entry: LogEntry, { account }: { account: string }): Resou
   return { kind: logKind, id, account, createdAt, name: '', body: JSON.stringify(entry), indexes };
 }
 
-/** The entry as the API shows it. */
 export async function presentEntry(
   entry: LogEntry,
   { resources }: { resources: ResourceReader },
@@ -62,7 +63,7 @@ export async function presentEntry(
   };
 }
 
-/** What was sent, as far as the log has it. */
+/** The body that was sent, if the log still has it. */
 export async function sentBody(
   entry: LogEntry,
   { resources }: { resources: ResourceReader },
@@ -77,7 +78,7 @@ export async function sentBody(
   return { body: first.request.body, isCut: first.request.isCut ?? false };
 }
 
-/** `status` of a webhook, from its newest attempts that the log keeps. */
+/** `status` of a webhook, from the newest attempts in the log. */
 export async function statusOf(
   webhookId: string,
   { resources }: { resources: ResourceReader },
@@ -99,3 +100,48 @@ export async function statusOf(
     }),
   };
 }
+
+const closed = { additionalProperties: false };
+
+/** An attempt as the API shows it. */
+export const logEntrySchema = Type.Object(
+  {
+    id: idSchema,
+    webhookId: idSchema,
+    event: Type.String({ examples: ['stream.started'] }),
+    deliveryId: Type.String({ description: 'Id of the event: the same in all attempts.' }),
+    createdAt: momentSchema,
+    duration: Type.Number({ description: 'Milliseconds.', examples: [41] }),
+    attempt: Type.Integer({ description: '1 for the first; 0 for test and resend.', examples: [1] }),
+    success: Type.Boolean(),
+    nextAttemptAt: Type.Optional(momentSchema),
+    request: Type.Object(
+      {
+        url: Type.String({ examples: ['https://example.com/hooks'] }),
+        headers: Type.Object(
+          {
+            'content-type': Type.Optional(Type.String({ examples: ['application/json'] })),
+            'user-agent': Type.Optional(Type.String({ examples: ['Millrace-Webhooks/1'] })),
+            'webhook-id': Type.Optional(Type.String()),
+            'webhook-timestamp': Type.Optional(Type.String({ description: 'Seconds.' })),
+          },
+          { ...closed, description: 'Without the signature.' },
+        ),
+        body: Type.Optional(Type.String({ description: 'Absent when the log no longer has it.' })),
+        isCut: Type.Optional(Type.Literal(true, { description: 'The log has only the beginning.' })),
+      },
+      closed,
+    ),
+    response: Type.Optional(
+      Type.Object(
+        {
+          status: Type.Integer({ examples: [200] }),
+          body: Type.String({ description: 'Its first 1 KiB.', examples: ['OK'] }),
+        },
+        closed,
+      ),
+    ),
+    error: Type.Optional(Type.String({ description: 'Why there is no response.' })),
+  },
+  { $id: 'WebhookLogEntry', ...closed },
+);

@@ -6,18 +6,16 @@ import { idempotent } from '../../core/http/idempotency.ts';
 import { listAnswer, listParameters, resourceList } from '../../core/http/list.ts';
 import { json, nothing } from '../../core/http/operation.ts';
 import { quota } from '../../core/http/quota.ts';
+import type { WebhooksKit } from './config.ts';
 import { endpoints } from './endpoints.ts';
-import type { WebhooksKit } from './kit.ts';
 import { statusOf } from './log-entry.ts';
 import { logRoutes } from './log-routes.ts';
 import { purge } from './purge.ts';
 import { checkStream, webhookBody, webhookBodyReader } from './request-body.ts';
-import { webhookSchema } from './schemas.ts';
 import { rotated } from './signature.ts';
-import { webhooksOf } from './store.ts';
-import { type Webhook, webhookKind, webhookOf } from './webhook.ts';
+import { type Webhook, webhookKind, webhookOf, webhookSchema, webhooksOf } from './webhook.ts';
 
-/** `/api/webhook`: create, list, read, replace, delete; the rest is in log-routes.ts. */
+/** `/api/webhook`: create, list, read, replace, delete. */
 export function routes(kit: WebhooksKit): AnyElysia {
   const { resources, clock, config } = kit;
   const keys = kit.use(authenticator);
@@ -42,12 +40,7 @@ export function routes(kit: WebhooksKit): AnyElysia {
     createdAt: { type: 'number' },
     userId: { type: 'string', path: ['account'] },
   } as const;
-  const list = resourceList({
-    kind: webhookKind,
-    fields,
-    caller: kit.caller,
-    resources,
-  });
+  const list = resourceList({ kind: webhookKind, fields, caller: kit.caller, resources });
   const create = async (request: Request, { principal, id }: { principal: Principal; id: string }) => {
     const own = webhooksOf(principal, kit);
     const { name, url, events, streamId = null, sharedSecret = null } = await webhookBody(request, kit);
@@ -108,11 +101,11 @@ export function routes(kit: WebhooksKit): AnyElysia {
       async ({ request, params }) => {
         const principal = await authenticate(request, keys);
         const own = webhooksOf(principal, kit);
-        // Before the body: what a stranger sends to another account's webhook is answered 404, whatever it is.
+        // Before the body is read: for a webhook of another account the answer is 404 whatever the body is.
         const { url: former } = await own.get(params.id);
         const { name, url, events, streamId = null, sharedSecret } = await webhookBody(request, kit);
         const webhook = await own.change(params.id, async (before) => {
-          // A stream that was deleted meanwhile keeps nobody from changing the rest.
+          // The rest may be changed even if the stream was deleted in the meantime.
           if (streamId !== null && streamId !== before.streamId)
             await checkStream(streamId, { principal, kit });
           const { secrets } = before;
@@ -123,7 +116,7 @@ export function routes(kit: WebhooksKit): AnyElysia {
         return Response.json(await present(webhook));
       },
       says(
-        'Replaces a webhook. A new `sharedSecret` and the former one both sign for 24 h. 200 with the webhook.',
+        'Replaces a webhook. A new `sharedSecret` and the previous one both sign for 24 h. 200 with the webhook.',
         {
           name: 'replaceWebhook',
           body: webhookBodyReader,
@@ -140,11 +133,11 @@ export function routes(kit: WebhooksKit): AnyElysia {
         places.gone(principal.accountId);
         kit.use(endpoints).reset(params.id);
         purge(params.id, kit).catch((error: unknown) =>
-          kit.log.warn('what a deleted webhook left is removed later', { error }),
+          kit.log.warn('the rest of a deleted webhook could not be removed; it expires', { error }),
         );
         return new Response(null, { status: 204 });
       },
-      says('Deletes a webhook; what waits for it ends, its log goes. 204.', {
+      says('Deletes a webhook, its waiting deliveries and its log. 204.', {
         name: 'deleteWebhook',
         answers: { 204: nothing },
         faults: ['webhook.not_found', 'webhook.busy'],
@@ -153,6 +146,6 @@ export function routes(kit: WebhooksKit): AnyElysia {
 }
 
 function tooMany({ maxPerAccount }: { maxPerAccount: number }): Fault {
-  const message = `This account has ${maxPerAccount} webhooks, and that is as many as it may have.`;
+  const message = `This account has ${maxPerAccount} webhooks, the most it may have. Delete some first.`;
   return new Fault('webhook.too_many', { status: 409, message });
 }

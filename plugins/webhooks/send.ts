@@ -1,12 +1,16 @@
 import { milliseconds } from '../../core/base/config-fields.ts';
 import type { OutboundReason } from '../../core/ports/outbound.ts';
-import type { WebhooksKit } from './kit.ts';
-import { webhookLimits } from './limits.ts';
+import type { WebhooksKit } from './config.ts';
 import type { LogEntry } from './log-entry.ts';
 import { signatureOf, validSecrets } from './signature.ts';
 import type { Webhook } from './webhook.ts';
 
-/** One request to a webhook's address, and what came of it. */
+/** Of a body; the delivery log keeps no more. */
+const loggedBody = 64 * 1024;
+/** Of an answer that are read and logged. */
+const loggedAnswer = 1024;
+
+/** One request to the address of a webhook, and its outcome. */
 export interface Sent {
   /** `well`: 2xx. `over`: the endpoint wants no more of this (410). `ours`: it was not the endpoint's fault. */
   readonly end: 'well' | 'failed' | 'over' | 'ours';
@@ -24,8 +28,14 @@ export interface Message {
   readonly body: string;
 }
 
-/** Headers of every delivery but for the signature; asked for before there is one, to check a URL. */
+/** Headers of every delivery, without the signature; also used to check a URL. */
 export const plainHeaders = { 'content-type': 'application/json', 'user-agent': 'Millrace-Webhooks/1' };
+
+/** The event as the event stream has it, with the id of the webhook. */
+export function deliveryBody(eventBody: string, webhookId: string): string {
+  const { id, ...rest } = JSON.parse(eventBody) as { id: string } & Record<string, unknown>;
+  return JSON.stringify({ id, webhookId, ...rest });
+}
 
 export async function send(
   kit: WebhooksKit,
@@ -59,7 +69,7 @@ export async function send(
     owner: webhook.account,
     timeout,
     idleTimeout: timeout,
-    maxBytes: webhookLimits.loggedAnswer,
+    maxBytes: loggedAnswer,
     signal,
     ...(onStart && { onStart }),
   });
@@ -73,22 +83,16 @@ export async function send(
       ? { response: { status: answer.status, body: new TextDecoder().decode(answer.body) } }
       : { error: answer.message }),
   };
-  const end =
-    outcome === '2xx'
-      ? 'well'
-      : outcome === 'ours'
-        ? 'ours'
-        : answer.ok && answer.status === 410
-          ? 'over'
-          : 'failed';
-  return { end, outcome, entry };
+  if (outcome === '2xx') return { end: 'well', outcome, entry };
+  if (outcome === 'ours') return { end: 'ours', outcome, entry };
+  return { end: answer.ok && answer.status === 410 ? 'over' : 'failed', outcome, entry };
 }
 
-/** As much of a body as the log keeps; not more than half of a character is lost at the cut. */
-export function logged(body: string): { body: string; isCut?: true } {
+/** As much of a body as the log keeps. A character that is cut in two shows as U+FFFD. */
+function logged(body: string): { body: string; isCut?: true } {
   const bytes = Buffer.from(body);
-  if (bytes.length <= webhookLimits.loggedBody) return { body };
-  return { body: bytes.subarray(0, webhookLimits.loggedBody).toString('utf8'), isCut: true };
+  if (bytes.length <= loggedBody) return { body };
+  return { body: bytes.subarray(0, loggedBody).toString('utf8'), isCut: true };
 }
 
 function classOf(status: number): SentOutcome {

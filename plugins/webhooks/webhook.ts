@@ -1,4 +1,10 @@
+import { Type } from '@sinclair/typebox';
+import { Fault } from '../../core/base/fault.ts';
+import type { Principal } from '../../core/http/auth.ts';
+import { idSchema, momentSchema } from '../../core/http/operation.ts';
+import { type PlainResource, plainResources } from '../../core/plugin/plain-resource.ts';
 import type { ResourceCommit, StoredResource } from '../../core/ports/store.ts';
+import type { WebhooksKit } from './config.ts';
 
 /** What is stored of a webhook: a plain resource of an account. */
 export interface Webhook {
@@ -10,7 +16,7 @@ export interface Webhook {
   readonly events: readonly string[];
   /** Limits it to one stream. */
   readonly streamId: string | null;
-  /** That of now first. Secrets: no answer, event, log or metric holds them. */
+  /** The current one first. Secrets: in no answer, event, log or metric. */
   readonly secrets: readonly Secret[];
   /** Epoch ms. */
   readonly createdAt: number;
@@ -19,7 +25,7 @@ export interface Webhook {
 export interface Secret {
   /** As it was given. */
   readonly value: string;
-  /** Epoch ms until which it goes on signing after another took its place; null for that of now. */
+  /** Epoch ms until which it signs after it was replaced; null for the current one. */
   readonly until: number | null;
 }
 
@@ -27,24 +33,6 @@ export const webhookKind = 'webhook';
 
 export function webhookOf(row: StoredResource): Webhook {
   return JSON.parse(row.body) as Webhook;
-}
-
-/** @param options `revision`: the one that was read, 0 for a new one. `isGone`: deletes it */
-export function rowOf(
-  webhook: Webhook,
-  options: { revision: number; isGone?: boolean },
-): ResourceCommit['rows'][number] {
-  const { id, account, createdAt, name, events, streamId } = webhook;
-  return {
-    kind: webhookKind,
-    id,
-    account,
-    createdAt,
-    name,
-    body: options.isGone ? null : JSON.stringify(webhook),
-    indexes: Object.fromEntries(events.map((event) => [eventIndex(event), streamId ?? anyStream])),
-    revision: options.revision,
-  };
 }
 
 /** Webhooks are found by an event that they name, and by the stream that they are limited to. */
@@ -58,3 +46,76 @@ export function wants(webhook: Webhook, event: { type: string; streamId: string 
   const { events, streamId } = webhook;
   return events.includes(event.type) && (streamId === null || streamId === event.streamId);
 }
+
+/** Webhooks of one account. Faults: `webhook.not_found` (404); of changes also `webhook.busy` (409). */
+export function webhooksOf({ accountId: account }: Pick<Principal, 'accountId'>, { resources }: WebhooksKit) {
+  const own = plainResources(plainWebhook, { account, resources });
+  return {
+    ...own,
+    /** Returns the stored one if an earlier attempt of the same request has created it. */
+    async create(webhook: Omit<Webhook, 'account'>): Promise<Webhook> {
+      const whole = { ...webhook, account };
+      const written = await resources.write({ rows: [rowOf(whole, { revision: 0 })], events: [] });
+      return written === 'ok' ? whole : own.get(webhook.id);
+    },
+  };
+}
+
+const plainWebhook: PlainResource<Webhook> = {
+  kind: webhookKind,
+  // Each time another request changed it first; more in a row is a client that fights with itself.
+  attempts: 5,
+  row: rowOf,
+  notFound: (id) => new Fault('webhook.not_found', { status: 404, message: `There is no webhook ${id}.` }),
+  busy: (id) => {
+    const message = `Other requests change the webhook ${id} at the same time; nothing was changed. Try again.`;
+    return new Fault('webhook.busy', { status: 409, message });
+  },
+};
+
+function rowOf(
+  webhook: Webhook,
+  { revision, isGone }: { revision: number; isGone?: boolean },
+): ResourceCommit['rows'][number] {
+  const { id, account, createdAt, name, events, streamId } = webhook;
+  return {
+    ...{ kind: webhookKind, id, account, createdAt, name, revision },
+    body: isGone ? null : JSON.stringify(webhook),
+    indexes: Object.fromEntries(events.map((event) => [eventIndex(event), streamId ?? anyStream])),
+  };
+}
+
+const closed = { additionalProperties: false };
+
+/** A webhook as the API shows it. */
+export const webhookSchema = Type.Object(
+  {
+    id: idSchema,
+    kind: Type.Literal('webhook'),
+    name: Type.String({ examples: ['My backend'] }),
+    url: Type.String({ examples: ['https://example.com/hooks'] }),
+    events: Type.Array(Type.String(), { examples: [['stream.started', 'stream.idle']] }),
+    streamId: Type.Optional(Type.String({ description: 'Only events of this stream are sent.' })),
+    userId: idSchema,
+    createdAt: momentSchema,
+    status: Type.Object(
+      {
+        lastTriggeredAt: Type.Optional(momentSchema),
+        lastFailure: Type.Optional(
+          Type.Object(
+            {
+              timestamp: momentSchema,
+              event: Type.String({ examples: ['stream.started'] }),
+              error: Type.Optional(Type.String({ description: 'Why there was no answer.' })),
+              statusCode: Type.Optional(Type.Integer({ examples: [500] })),
+              response: Type.Optional(Type.String({ description: 'Its first 1 KiB.' })),
+            },
+            closed,
+          ),
+        ),
+      },
+      { ...closed, description: 'From the newest attempts in the delivery log.' },
+    ),
+  },
+  { $id: 'Webhook', ...closed },
+);

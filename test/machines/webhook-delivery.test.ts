@@ -2,7 +2,6 @@ import { describe, expect, it } from 'vitest';
 import type { begin } from '../../core/plugin/step.ts';
 import { type DeliveryContext, retryAt } from '../../machines/webhook-delivery.ts';
 import { delivery } from '../../plugins/webhooks/delivery.ts';
-import { webhookLimits } from '../../plugins/webhooks/limits.ts';
 import { durableMachine } from '../kit/durable-machine.ts';
 
 const type = delivery as never as Parameters<typeof begin>[0];
@@ -66,11 +65,7 @@ describe('a delivery', () => {
     expect([one.state, one.due, one.context.attempt, one.context.wakes]).toEqual(['waiting', 20_000, 2, 1]);
     one.fire();
     one.fail(20_100);
-    expect([one.state, one.due, one.context.attempt]).toEqual([
-      'waiting',
-      20_100 + webhookLimits.deliveryTrouble,
-      2,
-    ]);
+    expect([one.state, one.due, one.context.attempt]).toEqual(['waiting', 20_100 + 60_000, 2]);
   });
 
   it.each([

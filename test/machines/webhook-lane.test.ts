@@ -2,7 +2,6 @@ import { describe, expect, it } from 'vitest';
 import type { begin } from '../../core/plugin/step.ts';
 import { type LaneContext, laneLimits } from '../../machines/webhook-lane.ts';
 import { lane } from '../../plugins/webhooks/lane.ts';
-import { webhookLimits } from '../../plugins/webhooks/limits.ts';
 import { durableMachine } from '../kit/durable-machine.ts';
 
 const type = lane as never as Parameters<typeof begin>[0];
@@ -47,11 +46,6 @@ function started() {
     rows: () => type.rows(one.snapshot.context as never, one.snapshot.value as never),
   };
 }
-
-it('has the bounds that the table of limits tells', () => {
-  const { laneWaiting: waiting, laneIdle: idle, laneTrouble: trouble } = webhookLimits;
-  expect(laneLimits).toEqual({ waiting, idle, trouble });
-});
 
 describe('a lane', () => {
   it('attempts one event after another, whatever comes of them', () => {

@@ -321,7 +321,7 @@ describe('a webhook that fails', () => {
     await w.advance('20m');
     expect(await left(w)).toEqual([0, 0]);
     const log = await w.log(id);
-    const untried = log.filter(({ error }) => error === 'not attempted any more: the event is too old');
+    const untried = log.filter(({ error }) => error === 'The event is too old: no further attempt is made.');
     expect(untried.length).toBeGreaterThan(20);
     expect(new Set(log.map(({ deliveryId }) => deliveryId)).size).toBe(40);
   });

@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest';
 import type { LoggedEvent } from '../../core/ports/store.ts';
-import { fanOut } from '../../plugins/webhooks/fan-out.ts';
-import type { WebhooksKit } from '../../plugins/webhooks/kit.ts';
-import { webhookLimits } from '../../plugins/webhooks/limits.ts';
+import type { WebhooksKit } from '../../plugins/webhooks/config.ts';
+import { fanOut, sideBySideMost } from '../../plugins/webhooks/fan-out.ts';
 
 test('an event reaches every webhook, and only so many at once', async () => {
   const ids = Array.from({ length: 95 }, (_, n) => `hook-${n}`);
@@ -36,5 +35,5 @@ test('an event reaches every webhook, and only so many at once', async () => {
   };
   await fanOut(event as LoggedEvent, kit as unknown as WebhooksKit);
   expect(reached.toSorted()).toEqual(ids.toSorted());
-  expect(most).toBe(webhookLimits.fanOut);
+  expect(most).toBe(sideBySideMost);
 });

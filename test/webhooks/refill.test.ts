@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest';
 import type { LoggedEvent } from '../../core/ports/store.ts';
 import type { Refilled } from '../../machines/webhook-lane.ts';
-import { webhookLimits } from '../../plugins/webhooks/limits.ts';
-import { refillEffect } from '../../plugins/webhooks/refill.ts';
+import { refillEffect, refillPages } from '../../plugins/webhooks/lane.ts';
 
 const account = 'account';
 const webhook = { id: 'hook', account, events: ['stream.started'], streamId: null };
@@ -40,7 +39,7 @@ test('what others filled the log with is read in stretches, each of which is kep
   let last = 0;
   for (let hasMore = true; hasMore; ) {
     const stretch = await read(last);
-    expect(stretch.reads).toBeLessThanOrEqual(webhookLimits.refillPages);
+    expect(stretch.reads).toBeLessThanOrEqual(refillPages);
     expect(stretch.last).toBeGreaterThan(last);
     positions.push(...stretch.positions);
     ({ last, hasMore } = stretch);
