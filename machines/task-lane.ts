@@ -1,24 +1,24 @@
 import { assign, enqueueActions, setup } from 'xstate';
 import { job } from './job.ts';
 
-/** What a lane holds and how long it waits; told in plugins/tasks/limits.ts too. Times in ms. */
+/** What a lane holds and how long it waits. Times in ms. */
 export const laneLimits = {
-  /** Tasks whose turn is known; those behind them are looked for when it comes. */
+  /** Tasks whose order is known; those behind them are read when their turn comes. */
   waiting: 100,
-  /** How often a lane with tasks in it looks whether it is right. */
+  /** Between two comparisons of a lane with the stored tasks. */
   look: 60_000,
-  /** Wait after a look that failed. */
+  /** Wait after a comparison that failed. */
   trouble: 10_000,
 } as const;
 
 /**
- * Who of an account's tasks of one type may be worked at: `most` at a time, the others in the order in which they were made.
+ * Which tasks of one account and type run now: `most` at a time, the others in the order of their creation.
  *
- * What it holds is a place in a queue and no truth: the tasks are. A task that is let in and does not want to be says so and its
- * place is free again; a task that is told of twice is let in once; and now and then, and whenever it has run out of those
- * whose turn it knows, the lane looks at the tasks themselves. So it may be told late, twice or not at all.
+ * The tasks have the truth, the lane only a queue. A task that is admitted and does not run says so, and its place is free
+ * again; a task that is reported twice is admitted once. Regularly, and when it has no known task left, the lane compares
+ * itself with the stored tasks. So reports may come late, twice or never.
  *
- * It never ends: one that has could not begin again under its name, and two lanes of one account would let in too many.
+ * It never ends: an ended actor cannot begin again under its name, and two lanes of one account would admit too many.
  */
 export const taskLaneMachine = setup({
   types: {
@@ -110,7 +110,7 @@ export const taskLaneMachine = setup({
         release: { guard: 'isHeld', actions: ['release', 'admit'] },
       },
     },
-    /** It could not look. Who knows that it is their turn is let in all the same. */
+    /** The comparison failed. Tasks whose turn is known are admitted all the same. */
     held: {
       after: { pause: 'looking' },
       on: {
@@ -127,23 +127,23 @@ export interface LaneSettings {
   readonly type: string;
 }
 
-/** What is let in: one round of one task. */
+/** One round of one task. */
 export interface Place {
   readonly id: string;
-  /** How often it was asked to try again. */
+  /** How often the task was retried by a client. */
   readonly round: number;
 }
 
 export interface LaneContext {
   readonly lane: LaneSettings;
-  /** Tasks that may be worked at at a time. */
+  /** Tasks that may run at a time. */
   readonly most: number;
   readonly running: readonly Place[];
-  /** Whose turn is next, at most `laneLimits.waiting`. */
+  /** The next ones, at most `laneLimits.waiting`. */
   readonly waiting: readonly Place[];
-  /** There may be others that wait, behind these. */
+  /** More may wait behind these. */
   readonly hasMore: boolean;
-  /** Some of them came while it was looking. */
+  /** Some came during the comparison. */
   readonly hasMissed: boolean;
   /** Epoch ms. */
   readonly nextLook: number;
@@ -159,7 +159,7 @@ export interface LaneEmitted extends Place {
   readonly type: 'task.admitted';
 }
 
-/** To hold what a lane believes against what is. */
+/** Input of `task.look`: compares a lane with the stored tasks. */
 export interface Look extends LaneSettings {
   readonly running: readonly Place[];
   /** Of those that wait. */
@@ -172,7 +172,7 @@ export interface Looked {
   readonly hasMore: boolean;
   /** Of the running: those that have ended. */
   readonly gone: readonly Place[];
-  /** Of the running: those that do not know yet. */
+  /** Of the running: those that were not told yet. */
   readonly untold: readonly Place[];
 }
 
@@ -181,11 +181,11 @@ function taken(
   { place, most, at }: { place: Place; most: number; at: number },
 ): Partial<LaneContext> {
   const { running, waiting, hasMore } = context;
-  // One that was empty has a while until it looks.
+  // A lane that was empty need not look at once.
   const rest = running.length === 0 ? { most, nextLook: at + laneLimits.look } : { most };
   const [inside] = running.filter(({ id }) => id === place.id);
   if (inside && inside.round >= place.round) return rest;
-  // It is tried again, and how it ended the last time was not heard of.
+  // It was retried, and the report of its former end is missing.
   if (inside)
     return { ...rest, running: running.filter((one) => one !== inside), waiting: [place, ...waiting] };
   const isFree = running.length < most && waiting.length === 0 && !hasMore;
@@ -204,7 +204,7 @@ function corrected(
   };
 }
 
-/** Whether the end of `place` is that of this one: its own, or of a later round of the same task. */
+/** Whether the end of `place` ends this one: the same or a later round of the same task. */
 function isOver(one: Place, place: Place): boolean {
   return one.id === place.id && one.round <= place.round;
 }

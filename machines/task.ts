@@ -1,11 +1,11 @@
 import { assign, emit, setup } from 'xstate';
 import { job } from './job.ts';
 
-/** Tries at one task that may go on side by side; told in plugins/tasks/limits.ts too. */
-const mostWorks = 4;
+/** Concurrent attempts at one task, such as uploads to one URL. Beyond: 409 `upload.busy`. */
+export const mostWorks = 4;
 
 /**
- * Something that takes its time, and whoever asked for it wants to know how far it is.
+ * Long-running work whose progress its owner can read.
  *
  *   pending ──begin──▶ running ──▶ completed
  *                      │  ▲ │
@@ -13,12 +13,12 @@ const mostWorks = 4;
  *                    waiting      ▲
  *        pending, waiting ──late──┘        any of these ──cancel──▶ cancelled ──retry──▶ pending
  *
- * It is worked at by `works`: several may try the same side by side, and one is enough. A task fails when one of them
- * finds that it cannot be done and no other goes on. It is completed by its result, whatever it was before: what is there is
- * there. What has ended is forgotten after a while.
+ * `works` are the attempts at it: several may run side by side, and one success is enough. A task fails when an attempt
+ * finds that it cannot be done and no other runs. A result completes it in any phase. A task that has ended is removed
+ * after a while.
  *
- * One that is `served` is worked at by the server itself: its lane lets it in, then a job does the work, wherever and as often as
- * it takes. Whoever has the job says so, and is then the only one.
+ * The server itself works on a task that is `served`: its lane admits it, then a job does the work, on any node and as often
+ * as needed. The process that has the job says so, and is then the only one.
  *
  *   pending ──admit──▶ served: waiting ──begin──▶ running ──job done──▶ completed
  *                                 ▲                  │ └──job failed──▶ failed
@@ -227,7 +227,7 @@ export const taskMachine = setup({
     failed: {
       after: { kept: 'forgotten' },
       on: {
-        // Whoever has what it takes need not ask for a retry first.
+        // A client that sends the file again need not ask for a retry first.
         begin: { guard: 'isNotServed', target: 'running', actions: ['begin', 'emitRunning'] },
         retry: { target: 'pending', actions: ['startAnew', 'emitPending'] },
       },
@@ -252,25 +252,25 @@ function left({ works }: TaskContext, incarnation: string): readonly Work[] {
   return works.filter((work) => work.incarnation !== incarnation);
 }
 
-/** What there is once the work is done. What only that needed is not kept. */
+/** The result; secrets that only the work needed are dropped. */
 function resultOf(output: Readonly<Record<string, unknown>>): Partial<TaskContext> {
   return { output, progress: 1, errorMessage: null, works: [], secret: null };
 }
 
-/** Why the job ended without a result, for whoever asked for the task. */
+/** Why the job ended without a result, for the owner of the task. */
 function sentenceOf(error: unknown): string {
   const { code, message, attempts } = error as { code: string; message: string; attempts: number };
   const why = ours[code] ?? message;
-  return attempts > 1 ? `It was tried ${attempts} times. The last time: ${why}` : why;
+  return attempts > 1 ? `Failed after ${attempts} attempts. The last error: ${why}` : why;
 }
 
-/** What a job says of itself is for operators. */
+/** The messages of the job itself are for operators. */
 const ours: Readonly<Record<string, string>> = {
-  'job.failed': 'The server met trouble of its own.',
-  'job.timeout': 'It took too long.',
-  'job.worker_died': 'The server that worked at it died.',
-  'job.output_invalid': 'The server met trouble of its own.',
-  'job.output_too_large': 'What came of it is too much to be told.',
+  'job.failed': 'The server had an internal error.',
+  'job.timeout': 'The time limit was reached.',
+  'job.worker_died': 'The server process that ran it ended.',
+  'job.output_invalid': 'The server had an internal error.',
+  'job.output_too_large': 'The result is too large.',
 };
 
 /** The phase that a state is. */
@@ -280,16 +280,16 @@ export function phaseOf(state: unknown): Phase {
 
 export interface TaskInput {
   readonly task: TaskSettings;
-  /** What its work needs and nobody is shown; null when nothing. */
+  /** What its work needs and no answer shows; null when nothing. */
   readonly secret: Readonly<Record<string, unknown>> | null;
 }
 
-/** What whoever makes a task decides. */
+/** What its maker decides. */
 export interface TaskSettings {
   readonly id: string;
   readonly account: string;
   readonly type: TaskType;
-  /** By which lists are sorted: of what it is about. */
+  /** Name of its subject, by which lists are sorted. */
   readonly name: string;
   readonly inputAssetId: string | null;
   readonly outputAssetId: string | null;
@@ -300,11 +300,11 @@ export interface TaskSettings {
   readonly createdAt: number;
   /** Until when it must have begun, epoch ms. */
   readonly deadline: number;
-  /** What is said of it when it has not. */
+  /** Error message when it has not. */
   readonly lateMessage: string;
-  /** How long it is remembered when it has ended, ms. */
+  /** How long it is kept after its end, ms. */
   readonly keptFor: number;
-  /** The server works at it; otherwise whoever has what it takes. */
+  /** The server works on it; otherwise a client does. */
   readonly isServed: boolean;
 }
 
@@ -322,7 +322,7 @@ export type RunResult =
 
 export type TaskType = 'import' | 'upload' | 'export' | 'recording' | 'transcode';
 
-/** One try at it, by one process. */
+/** One attempt, by one process. */
 export interface Work {
   readonly id: string;
   readonly incarnation: string;
@@ -337,18 +337,18 @@ export interface TaskContext {
   /** Epoch ms. */
   readonly updatedAt: number;
   readonly works: readonly Work[];
-  /** 0..1; goes back by a retry alone. */
+  /** 0..1; only a retry sets it back. */
   readonly progress: number;
   readonly errorMessage: string | null;
   readonly output: Readonly<Record<string, unknown>> | null;
   readonly retries: number;
 }
 
-type TaskEvent = { readonly at: number } /** Its lane lets this round of it in. */ & (
+type TaskEvent = { readonly at: number } /** Its lane admits this round. */ & (
   | { readonly type: 'admit'; readonly round: number }
   | { readonly type: 'begin'; readonly work: Work }
   | { readonly type: 'progress'; readonly workId: string; readonly progress: number }
-  /** The try is over without a result. `message`: why, where whoever asked for the task can be told. */
+  /** The attempt ended without a result. `message`: why, if that is for its owner. */
   | { readonly type: 'interrupted'; readonly workId: string; readonly message?: string }
   /** It cannot be done. */
   | { readonly type: 'fail'; readonly workId: string; readonly message: string }
@@ -360,7 +360,7 @@ type TaskEvent = { readonly at: number } /** Its lane lets this round of it in. 
 
 export interface TaskEmitted {
   readonly type: 'task.spawned' | 'task.updated' | 'task.completed' | 'task.failed';
-  /** In which it is now. */
+  /** The current one. */
   readonly phase: Phase;
 }
 

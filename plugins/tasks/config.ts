@@ -1,43 +1,48 @@
 import { Type } from '@sinclair/typebox';
-import { durationSchema, limitSchema } from '../../core/base/config-fields.ts';
+import { durationSchema } from '../../core/base/config-fields.ts';
+import { limitSchema } from '../../core/base/config-fields.ts';
+import type { Kit } from '../../core/plugin/plugin.ts';
 import { ipfsSchema } from './ipfs.ts';
-import { taskLimits } from './limits.ts';
 
-const mostPlaces = taskLimits.places.value;
+/** More would exhaust the disk and the network of one machine. */
+const mostRunning = 200;
 
 export const config = Type.Object({
   keptFor: durationSchema({
     default: '30d',
     atLeast: '1h',
-    description: 'How long a task is remembered after it has ended. At least 1h.',
-    beyond: 'It is forgotten; what it made stays.',
+    description: 'How long a task is kept after it has ended. At least 1h.',
+    beyond: 'The task is removed; its result stays.',
   }),
   maxPerAccount: limitSchema({
     default: 100_000,
     unit: 'tasks',
-    description: 'Tasks an account may have, those that have ended and are remembered among them.',
+    description: 'Tasks of one account, including those that have ended.',
     beyond: '409 `task.too_many`.',
   }),
   ipfs: ipfsSchema,
   running: limitSchema({
     default: 8,
-    maximum: mostPlaces,
+    maximum: mostRunning,
     unit: 'tasks',
-    description: 'Imports, exports and the like that this process works at at a time.',
-    beyond: 'They are `waiting` until it or another has a place; first come, first served.',
+    description: 'Imports, exports and similar tasks that this process runs concurrently.',
+    beyond: 'Tasks are `waiting` until a process has a free slot, oldest first.',
   }),
   runningPerAccount: limitSchema({
     default: 4,
-    maximum: mostPlaces,
+    maximum: mostRunning,
     unit: 'tasks',
-    description: 'Tasks of one account and one type that all nodes together work at at a time.',
-    beyond: 'They are `pending`, and let in oldest first.',
+    description: 'Tasks of one account and type that all nodes together run concurrently.',
+    beyond: 'Tasks are `pending` and admitted oldest first.',
   }),
   timeLimit: durationSchema({
     default: '12h',
     atLeast: '1m',
     atMost: '24h',
-    description: 'Longest that one try at a task may take.',
-    beyond: 'The try has failed, and the task is tried again.',
+    description: 'Time for one attempt at a task.',
+    beyond: 'The attempt has failed, and the task is retried.',
   }),
 });
+
+/** What this plugin is given. */
+export type TasksKit = Kit<typeof config>;

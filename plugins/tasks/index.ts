@@ -1,41 +1,41 @@
 import { Fault } from '../../core/base/fault.ts';
 import { authenticator } from '../../core/http/auth.ts';
 import { definePlugin } from '../../core/plugin/plugin.ts';
-import { admissionReactions } from './admission.ts';
 import { config } from './config.ts';
 import { ipfsSettings, tasks } from './contract.ts';
 import { ipfsContradictions, ipfsSettingsOf } from './ipfs.ts';
-import { lane } from './lane.ts';
-import { lookEffect } from './look.ts';
-import { lostNode } from './lost-nodes.ts';
+import { lane, laneReactions, lookEffect } from './lane.ts';
 import { making } from './making.ts';
 import { routes } from './routes.ts';
 import { runEffect } from './run.ts';
-import { task } from './task.ts';
+import { lostNode, task } from './task.ts';
 
-/** What takes its time, and how far it is. */
+/** Long-running work of an account, and its progress. */
 export default definePlugin({
   id: 'tasks',
-  summary: 'tasks: what takes its time, and how far it is',
+  summary: 'tasks: long-running work and its progress',
   config,
   contradictions: ({ ipfs }) => ipfsContradictions(ipfs).map((problem) => `ipfs.${problem}`),
   needs: [authenticator],
   provides: [tasks, ipfsSettings],
   actors: [task, lane],
   effects: { 'task.run': runEffect, 'task.look': lookEffect },
-  reactions: admissionReactions,
+  reactions: laneReactions,
   lostNode,
   emits: {
     'task.spawned': 'A task was made.',
-    'task.updated': 'It is in another phase. Progress alone is not told.',
-    'task.completed': 'Its result is there: `output`.',
-    'task.failed': 'It failed; `status.errorMessage` says why.',
-    'task.admitted': 'For plugins alone: its lane lets it in.',
+    'task.updated': 'A task changed its phase. Progress alone emits no event.',
+    'task.completed': 'A task has its result: `output`.',
+    'task.failed': 'A task failed; `status.errorMessage` says why.',
+    'task.admitted': 'For plugins alone: the lane of a task admits it.',
   },
   faults: {
     'task.not_found': { status: 404, meaning: 'There is no task of this id in your account.' },
-    'task.not_possible': { status: 409, meaning: 'Not possible in the phase that the task is in.' },
-    'task.too_many': { status: 409, meaning: 'The account has as many tasks as it may have.' },
+    'task.not_possible': { status: 409, meaning: 'The task is in a phase that does not allow this.' },
+    'task.too_many': {
+      status: 409,
+      meaning: 'The account has the most tasks it may have (plugins.tasks.maxPerAccount).',
+    },
   },
   routes,
   start(kit) {

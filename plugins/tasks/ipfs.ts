@@ -1,21 +1,21 @@
 import { type Static, Type } from '@sinclair/typebox';
 import type { IpfsSettings, PinningCredentials } from './contract.ts';
 
-/** `plugins.tasks.ipfs`, as an operator writes it. What its keys must be to each other is in `ipfsContradictions`. */
+/** `plugins.tasks.ipfs`, as an operator writes it. `ipfsContradictions` checks the keys against each other. */
 export const ipfsSchema = Type.Object(
   {
     driver: Type.Union([Type.Literal('local'), Type.Literal('kubo'), Type.Literal('pinning')], {
       default: 'local',
       expected: '"local", "kubo" or "pinning"',
       description:
-        'Who gets what is exported to IPFS. `local`: it is packed into a CAR beside the other files, to be imported anywhere. `kubo`: a Kubo node, by its RPC. `pinning`: a pinning service. Exports that bring credentials of their own go to the pinning service whatever is set here.',
+        'Where exports to IPFS go. `local`: packed into a CAR file beside the other files, to be imported anywhere. `kubo`: to a Kubo node, by its RPC. `pinning`: to a pinning service. Exports with their own credentials always go to the pinning service.',
     }),
     endpoint: Type.Optional(
       Type.String({
         pattern: '^https?://[^/?#@\\s]{1,255}(/[^?#\\s]{0,1000})?$',
         expected: 'a URL without user, query or fragment, such as http://127.0.0.1:5001',
         description:
-          'Where the Kubo node or the pinning service is; an address that is not public must be in `outbound.allow`. Required with `kubo`. Default of `pinning`: `https://api.pinata.cloud`.',
+          'URL of the Kubo node or the pinning service; a private address must be in `outbound.allow`. Required with `kubo`. Default of `pinning`: `https://api.pinata.cloud`.',
       }),
     ),
     jwt: secret('Token of the pinning service: this, or apiKey and apiSecret.'),
@@ -26,20 +26,20 @@ export const ipfsSchema = Type.Object(
         pattern: '^https?://[^/?#@\\s]{1,255}/?$',
         expected: 'a URL without a path, such as https://ipfs.io',
         description:
-          'Gateway that the links of an export name: `<gateway>/ipfs/<cid>`. Default: this server with `local`, otherwise `https://ipfs.io`.',
+          'Gateway in the links of an export: `<gateway>/ipfs/<cid>`. Default: this server with `local`, otherwise `https://ipfs.io`.',
       }),
     ),
     cidProfile: Type.Union([Type.Literal('unixfs-v1-2025'), Type.Literal('unixfs-v0-2015')], {
       default: 'unixfs-v1-2025',
       expected: '"unixfs-v1-2025" or "unixfs-v0-2015"',
       description:
-        'How `local` and `kubo` cut a file into blocks, and so which CID it gets (IPIP-499). A pinning service has its own way.',
+        'How `local` and `kubo` cut a file into blocks, which decides its CID (IPIP-499). A pinning service decides by itself.',
     }),
   },
   { default: {}, additionalProperties: false },
 );
 
-/** Problems of keys that each are as they should be, but do not go together: `endpoint: is required …`. */
+/** Keys that are valid alone but not together: `endpoint: is required …`. */
 export function ipfsContradictions(given: Given): string[] {
   const { driver, endpoint } = given;
   if (driver !== 'pinning') {
@@ -63,7 +63,7 @@ export function ipfsContradictions(given: Given): string[] {
   return ['jwt: is required where the driver is "pinning", or apiKey and apiSecret'];
 }
 
-/** The same for those who export. Only for what has no contradictions. */
+/** The settings for plugins that export. Only for config without contradictions. */
 export function ipfsSettingsOf(given: Given): IpfsSettings {
   const { driver, endpoint, cidProfile } = given;
   const { gateway } = given;
@@ -85,7 +85,7 @@ export function ipfsSettingsOf(given: Given): IpfsSettings {
 
 type Given = Static<typeof ipfsSchema>;
 
-/** Where the credentials that a caller brings are good, unless the deployment names another service of this kind. */
+/** Takes the credentials that a caller brings, unless the deployment names another service of this kind. */
 const pinningEndpoint = 'https://api.pinata.cloud';
 
 function credentialsOf({ jwt, apiKey = '', apiSecret = '' }: Given): PinningCredentials {
@@ -96,7 +96,7 @@ function bare(url: string): string {
   return url.replace(/\/+$/, '');
 }
 
-/** `isSecret`: nothing that is printed repeats it. What a header can carry. */
+/** Characters that a header can carry. `isSecret`: never printed. */
 function secret(description: string) {
   return Type.Optional(
     Type.String({

@@ -1,12 +1,10 @@
 import { milliseconds } from '../../core/base/config-fields.ts';
-import { Fault, hasCode, unlessRefused } from '../../core/base/fault.ts';
+import { Fault, hasCode } from '../../core/base/fault.ts';
 import { quota } from '../../core/http/quota.ts';
+import { rowPages } from '../../core/plugin/row-pages.ts';
+import type { TasksKit } from './config.ts';
 import { type Tasks, taskKinds } from './contract.ts';
-import { taskKind, taskOf } from './document.ts';
-import type { TasksKit } from './kit.ts';
-import { taskLimits } from './limits.ts';
-import { presentTask } from './present.ts';
-import { task } from './task.ts';
+import { isAccepted, presentTask, task, taskKind, taskOf } from './task.ts';
 
 /** Tasks, for the plugins that make them. */
 export function making(kit: TasksKit): Tasks {
@@ -18,15 +16,6 @@ export function making(kit: TasksKit): Tasks {
     count: (account) => resources.count(taskKind, { account }),
     full: () => tooMany(config.maxPerAccount),
   });
-  const isTaken = async (asked: Promise<unknown>): Promise<boolean> => {
-    try {
-      await asked;
-      return true;
-    } catch (error) {
-      unlessRefused(error);
-      return false;
-    }
-  };
   return {
     async spawn(given) {
       const { inputAssetId = null, outputAssetId = null, params = null, createdByTokenName = null } = given;
@@ -49,37 +38,26 @@ export function making(kit: TasksKit): Tasks {
       return { phase, account, inputAssetId, outputAssetId };
     },
     begin: (id, workId) =>
-      isTaken(actors.ask(task, id, { type: 'begin', work: { id: workId, incarnation } })),
-    progress: (id, to) => isTaken(actors.ask(task, id, { type: 'progress', ...to })),
+      isAccepted(actors.ask(task, id, { type: 'begin', work: { id: workId, incarnation } })),
+    progress: (id, to) => isAccepted(actors.ask(task, id, { type: 'progress', ...to })),
     async interrupted(id, workId) {
-      await isTaken(actors.ask(task, id, { type: 'interrupted', workId }));
+      await isAccepted(actors.ask(task, id, { type: 'interrupted', workId }));
     },
     async fail(id, why) {
       const asked = actors.ask(task, id, { type: 'fail', ...why });
-      return (await isTaken(asked)) && (await asked).value === 'failed';
+      return (await isAccepted(asked)) && (await asked).value === 'failed';
     },
     async complete(id, output) {
-      await isTaken(actors.ask(task, id, { type: 'complete', output }));
+      await isAccepted(actors.ask(task, id, { type: 'complete', output }));
     },
     async cancel(id) {
-      await isTaken(actors.ask(task, id, { type: 'cancel' }));
+      await isAccepted(actors.ask(task, id, { type: 'cancel' }));
     },
     async cancelOf(assetId, type) {
-      const limit = taskLimits.cancelledAtOnce.value;
-      let after: { createdAt: number; id: string } | undefined;
-      for (;;) {
-        const rows = await resources.list(taskKind, {
-          ...{ where: { inputAssetId: assetId }, limit },
-          ...(after && { after }),
-        });
-        const ids = rows.flatMap((row) => {
-          const { type: its, phase } = taskOf(row);
-          return its === type && !ended.has(phase) ? [row.id] : [];
-        });
-        await Promise.all(ids.map((id) => isTaken(actors.ask(task, id, { type: 'cancel' }))));
-        const last = rows.at(-1);
-        if (!last || rows.length < limit) return;
-        after = { createdAt: last.createdAt, id: last.id };
+      const where = { inputAssetId: assetId, type };
+      for await (const rows of rowPages(taskKind, { where, page: 100, resources })) {
+        const running = rows.filter((row) => !ended.has(taskOf(row).phase));
+        await Promise.all(running.map(({ id }) => isAccepted(actors.ask(task, id, { type: 'cancel' }))));
       }
     },
     async show(id) {
@@ -92,6 +70,6 @@ export function making(kit: TasksKit): Tasks {
 const ended: ReadonlySet<string> = new Set(['completed', 'failed', 'cancelled']);
 
 function tooMany(most: number): Fault {
-  const message = `This account has ${most} tasks (plugins.tasks.maxPerAccount). Those that have ended are forgotten in time.`;
+  const message = `This account has ${most} tasks, the most it may have (plugins.tasks.maxPerAccount). Tasks that have ended are removed after a while.`;
   return new Fault('task.too_many', { status: 409, message });
 }

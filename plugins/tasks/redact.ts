@@ -1,6 +1,6 @@
 /**
- * Makes what leaves secrets out of a text: every text in them, and of a URL its user, password and query too, also as they look
- * in a URL. What throws may have put them into its message.
+ * Returns a function that removes secrets from a text: every string in them, and user, password and query of a URL, also in
+ * their URL-encoded form. An error may have them in its message.
  */
 export function redactor(secret: Readonly<Record<string, unknown>> | null): (text: string) => string {
   const found = new Set<string>();
@@ -10,7 +10,7 @@ export function redactor(secret: Readonly<Record<string, unknown>> | null): (tex
   return (text) => parts.reduce((left, part) => left.replaceAll(part, '***'), text);
 }
 
-/** What is shorter is in every other word. */
+/** Shorter strings occur in many words. */
 const shortest = 4;
 const shortestWord = 8;
 
@@ -32,7 +32,7 @@ function add(part: string, found: Set<string>): void {
 }
 
 function partsOf(text: string): string[] {
-  // `Bearer …`: what follows may be told without it.
+  // `Bearer …`: an error may show the token alone.
   const words = text.split(/\s+/).filter(({ length }) => length >= shortestWord);
   if (!URL.canParse(text)) return words;
   const { href, username, password, search, searchParams, hash } = new URL(text);

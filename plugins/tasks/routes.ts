@@ -7,13 +7,12 @@ import { says } from '../../core/http/http.ts';
 import { idempotent } from '../../core/http/idempotency.ts';
 import { listAnswer, listParameters, resourceList } from '../../core/http/list.ts';
 import { json } from '../../core/http/operation.ts';
+import { listAnswer, listParameters, resourceList } from '../../core/http/list.ts';
+import type { TasksKit } from './config.ts';
 import { type Renewal, taskKinds, taskSchema } from './contract.ts';
-import { type TaskDocument, taskKind, taskOf } from './document.ts';
-import type { TasksKit } from './kit.ts';
-import { presentTask } from './present.ts';
-import { task } from './task.ts';
+import { presentTask, type TaskDocument, task, taskKind, taskOf } from './task.ts';
 
-/** `/api/task`: list, read, try again, cancel. */
+/** `/api/task`: list, read, retry, cancel. */
 export function routes(kit: TasksKit): AnyElysia {
   const { resources, actors } = kit;
   const keys = kit.use(authenticator);
@@ -23,7 +22,7 @@ export function routes(kit: TasksKit): AnyElysia {
     const row = await resources.get(taskKind, id, { isBeside: true });
     return row?.account === accountId ? taskOf(row) : Promise.reject(notFound(id));
   };
-  const told = async (id: string, command: { type: 'cancel' } | { type: 'retry'; deadline: number }) => {
+  const ask = async (id: string, command: { type: 'cancel' } | { type: 'retry'; deadline: number }) => {
     await actors.ask(task, id, command).catch(async (error: unknown) => {
       if (hasCode(error, 'actor.not_found')) throw notFound(id);
       if (!hasCode(error, 'actor.not_possible')) throw error;
@@ -51,7 +50,7 @@ export function routes(kit: TasksKit): AnyElysia {
       '/api/task/:id',
       async ({ request, params: { id } }) =>
         Response.json(await shown(await authenticate(request, keys), id)),
-      says('One task: how far it is, and what came of it.', {
+      says('One task: its progress and its result.', {
         name: 'getTask',
         answers: { 200: json(taskSchema, 'The task.') },
         faults: ['task.not_found'],
@@ -67,7 +66,7 @@ export function routes(kit: TasksKit): AnyElysia {
             const document = await owned(principal, id);
             const renew = async () => {
               const renewal = await renewed(document, { kit, caller, keyId: principal.keyId });
-              await told(id, { type: 'retry', deadline: renewal.deadline });
+              await ask(id, { type: 'retry', deadline: renewal.deadline });
               return renewal;
             };
             const renewal = await renew().catch(unlessDone(isRepeat));
@@ -79,7 +78,7 @@ export function routes(kit: TasksKit): AnyElysia {
         });
       },
       says(
-        'Has a failed or cancelled task tried again. Of an upload the file must be sent again: `params.upload` says where to.',
+        'Retries a failed or cancelled task. For an upload the file must be sent again: `params.upload` says where to.',
         {
           name: 'retryTask',
           answers: { 200: json(taskSchema, 'The task.') },
@@ -95,12 +94,12 @@ export function routes(kit: TasksKit): AnyElysia {
           principal,
           run: async ({ isRepeat }) => {
             await owned(principal, id);
-            await told(id, { type: 'cancel' }).catch(unlessDone(isRepeat));
+            await ask(id, { type: 'cancel' }).catch(unlessDone(isRepeat));
             return Response.json(await shown(principal, id));
           },
         });
       },
-      says('Cancels a task that has not ended. An asset that waits for it is failed.', {
+      says('Cancels a task that has not ended. The asset that waits for it fails.', {
         name: 'cancelTask',
         answers: { 200: json(taskSchema, 'The task.') },
         faults: ['task.not_found', 'task.not_possible'],
@@ -131,7 +130,7 @@ function renewed(
   return kind.renew({ id, phase, account, inputAssetId, outputAssetId }, by);
 }
 
-/** For an attempt that comes again: an earlier one of the same request may have done it already. */
+/** An earlier attempt of the same request may have done it already. */
 function unlessDone(isRepeat: boolean): (error: unknown) => undefined {
   return (error) => {
     if (isRepeat && hasCode(error, 'task.not_possible')) return undefined;
@@ -144,7 +143,7 @@ function notFound(id: string): Fault {
 }
 
 function notPossible({ phase }: TaskDocument, what: 'retry' | 'cancel'): Fault {
-  const when = what === 'retry' ? 'failed or was cancelled' : 'has not ended';
-  const message = `The task is ${phase}: ${what} is for one that ${when}.`;
+  const expected = what === 'retry' ? 'failed or cancelled tasks' : 'tasks that have not ended';
+  const message = `The task is ${phase}; ${what} is for ${expected}.`;
   return new Fault('task.not_possible', { status: 409, message });
 }

@@ -1,127 +1,111 @@
 import { milliseconds } from '../../core/base/config-fields.ts';
-import { Fault, isRefusal } from '../../core/base/fault.ts';
+import { Fault } from '../../core/base/fault.ts';
 import { uuid } from '../../core/base/ids.ts';
 import { effect } from '../../core/plugin/plugin.ts';
 import type { Run, RunResult, TaskContext } from '../../machines/task.ts';
-import type { config } from './config.ts';
+import type { config, TasksKit } from './config.ts';
 import { type TaskResult, type TaskWork, taskKinds } from './contract.ts';
-import type { TasksKit } from './kit.ts';
-import { taskLimits } from './limits.ts';
 import { redactor } from './redact.ts';
-import { task } from './task.ts';
+import { isAccepted, task } from './task.ts';
 import { workProgress } from './work-progress.ts';
 
-const { attempts, firstPause, longestPause, progressPause, message: longest } = taskLimits;
+/** Of the server at a task that meets errors; then it has failed, and a client may retry it. */
+export const attempts = 8;
+/** Between two writes of the progress, ms. */
+const progressPause = 2000;
+/** Characters of the reason why a task failed. */
+const maxMessage = 500;
 
-/**
- * Works at a task, by the plugin that knows its type. What it needs is read here: the job itself knows which task it is, and no
- * more.
- */
+/** Runs a task by the plugin that knows its type. The job only names the task; what the work needs is read here. */
 export const runEffect = effect<Run, RunResult, typeof config>({
   concurrency: ({ running }) => running,
   timeout: ({ timeLimit }) => milliseconds(timeLimit),
-  attempts: attempts.value,
-  backoff: { first: firstPause.value, most: longestPause.value },
+  attempts,
+  backoff: { first: 2000, most: 120_000 },
   async run({ input: { id, round }, attempt, signal }, kit) {
     const found = await kit.actors.read(task, id);
     if (found?.context.retries !== round) return unwanted;
-    const own = begun(found.context, { signal, kit });
+    const own = workOn(found.context, { signal, kit });
     if (!(await own.begin())) return unwanted;
     const redact = redactor(found.context.secret);
-    const shown = (text: string) => redact(text).slice(0, longest.value);
-    const progress = workProgress({ clock: kit.clock, pause: progressPause.value, store: own.store });
-    const work = workOf(found.context, { attempt, signal: own.signal, progress: progress.say });
+    const shown = (text: string) => redact(text).slice(0, maxMessage);
+    const progress = workProgress({ clock: kit.clock, pause: progressPause, store: own.store });
     try {
-      const result = await kindOf(work, found.context, kit);
+      const more = { attempt, signal: own.signal, progress: progress.say };
+      const result = await runKind(found.context, { more, kit });
       return result.outcome === 'failed' ? { ...result, message: shown(result.message) } : result;
     } catch (error) {
-      // First: what is stored behind the end of a try would say that it goes on.
+      // First: progress that is stored after the end of an attempt would say that it goes on.
       progress.end();
       if (error instanceof Fault && !error.retry) return { outcome: 'failed', message: shown(error.message) };
       const trouble = troubleOf(error, shown);
-      // Of work that the server itself broke off the error says nothing.
-      if (attempt < attempts.value) await own.interrupted(signal.aborted ? undefined : trouble.message);
+      // When the server itself broke off the work, the error says nothing.
+      if (attempt < attempts) await own.interrupted(signal.aborted ? undefined : trouble.message);
       if (signal.aborted) throw signal.reason;
       const { type } = found.context.task;
-      const fields = { task: id, type, attempt, reason: redact(textOf(error)) };
-      kit.log.warn('a try at a task met trouble', fields);
+      kit.log.warn('an attempt at a task failed', { task: id, type, attempt, reason: redact(textOf(error)) });
       throw trouble;
     } finally {
       progress.end();
-      own.end();
     }
   },
 });
 
-/** The result of work that nobody waits for: it goes nowhere. */
-const unwanted: RunResult = { outcome: 'failed', message: 'Nobody wants it any more.' };
+/** The result of work that is no longer wanted: nobody reads it. */
+const unwanted: RunResult = { outcome: 'failed', message: 'The task no longer needs this work.' };
 
-/** One try, as the task knows it. Its signal is that of the job, and is also aborted as soon as the task says that it has ended. */
-function begun({ task: { id } }: TaskContext, { signal, kit }: { signal: AbortSignal; kit: TasksKit }) {
+/** One attempt, as the task knows it. Its signal is also aborted when the task has ended. */
+function workOn({ task: { id } }: TaskContext, { signal, kit }: { signal: AbortSignal; kit: TasksKit }) {
   const { actors, deployment, log } = kit;
   const workId = uuid();
   const ending = new AbortController();
-  const onAbort = () => ending.abort(signal.reason);
-  signal.addEventListener('abort', onAbort, { once: true });
-  if (signal.aborted) onAbort();
-  const isTaken = async (asked: Promise<unknown>): Promise<boolean> => {
-    try {
-      await asked;
-      return true;
-    } catch (error) {
-      if (isRefusal(error)) return false;
-      throw error;
-    }
-  };
   const begin = () => {
     const { incarnation } = deployment.node;
-    return isTaken(actors.ask(task, id, { type: 'begin', work: { id: workId, incarnation } }));
+    return isAccepted(actors.ask(task, id, { type: 'begin', work: { id: workId, incarnation } }));
   };
   return {
-    signal: ending.signal,
+    signal: AbortSignal.any([signal, ending.signal]),
     begin,
     async store(fraction: number): Promise<void> {
-      const ask = () => isTaken(actors.ask(task, id, { type: 'progress', workId, progress: fraction }));
+      const ask = () => isAccepted(actors.ask(task, id, { type: 'progress', workId, progress: fraction }));
       if (await ask()) return;
-      // This process was taken for dead, perhaps, or the task has ended. Should another be at it, the job's lease has ended.
+      // The process was taken for dead, or the task has ended. If another works on it, the lease of this job has ended.
       if (await begin()) await ask();
       else ending.abort(ended);
     },
-    /** `message`: why, for whoever asked for the task. */
+    /** `message`: why, for the owner of the task. */
     async interrupted(message: string | undefined): Promise<void> {
-      const told = { type: 'interrupted' as const, workId, ...(message !== undefined && { message }) };
-      await isTaken(actors.ask(task, id, told)).catch((error: unknown) => {
-        // Whoever goes on with it says so; and when this process ends, all that it worked at is told.
-        log.debug('a task could not be told that a try is over', { task: id, error });
+      const command = { type: 'interrupted' as const, workId, ...(message !== undefined && { message }) };
+      await isAccepted(actors.ask(task, id, command)).catch((error: unknown) => {
+        // The next attempt replaces this one; after the end of this process `lostNode` does.
+        log.debug('the end of an attempt at a task could not be stored', { task: id, error });
       });
     },
-    end: () => signal.removeEventListener('abort', onAbort),
   };
 }
 
-const ended = new Fault('task.not_possible', { status: 409, message: 'The task has ended meanwhile.' });
+const ended = new Fault('task.not_possible', { status: 409, message: 'The task has ended.' });
 
-function workOf(
-  { task: { id, account, name, inputAssetId, outputAssetId, params }, secret }: TaskContext,
-  more: Pick<TaskWork, 'attempt' | 'signal' | 'progress'>,
-): TaskWork {
-  return { id, account, name, inputAssetId, outputAssetId, params, secret, phase: 'running', ...more };
-}
-
-async function kindOf(work: TaskWork, { task: { type } }: TaskContext, kit: TasksKit): Promise<TaskResult> {
+async function runKind(
+  { task: { id, type, account, name, inputAssetId, outputAssetId, params }, secret }: TaskContext,
+  { more, kit }: { more: Pick<TaskWork, 'attempt' | 'signal' | 'progress'>; kit: TasksKit },
+): Promise<TaskResult> {
   const kind = kit.offered(taskKinds).find((one) => one.type === type);
-  if (kind?.run) return await kind.run(work);
-  const message = `Nothing in this deployment works at tasks of the type ${type} at present.`;
+  const work = { id, account, name, inputAssetId, outputAssetId, params, secret, phase: 'running' as const };
+  if (kind?.run) return await kind.run({ ...work, ...more });
+  const message = `No plugin of this deployment runs tasks of the type ${type}. Enable the plugin that does.`;
   throw new Fault('task.not_possible', { status: 409, message });
 }
 
-/** As the job and, after the last try, the task are told. Only a Fault says what outsiders may read. */
+/** The error for the job and, after the last attempt, for the task. Only the message of a Fault is for outsiders. */
 function troubleOf(error: unknown, shown: (text: string) => string): Fault {
-  const isTold = error instanceof Fault;
-  const message = isTold ? shown(error.message) : 'The server met trouble of its own.';
-  const when = isTold && error.retryAfter !== undefined ? { retryAfter: error.retryAfter } : {};
-  return new Fault(isTold ? error.code : 'internal', { status: 503, message, ...when });
+  if (!(error instanceof Fault)) return new Fault('internal', { status: 503, message: internalError });
+  const { code, message, retryAfter } = error;
+  const when = retryAfter === undefined ? {} : { retryAfter };
+  return new Fault(code, { status: 503, message: shown(message), ...when });
 }
+
+const internalError = 'The server had an internal error.';
 
 function textOf(error: unknown): string {
   if (error instanceof Fault) return `${error.code}: ${error.message}`;

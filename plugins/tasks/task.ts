@@ -1,7 +1,20 @@
+import { isRefusal, unlessRefused } from '../../core/base/fault.ts';
+import { sideBySide } from '../../core/base/side-by-side.ts';
 import type { ActorType } from '../../core/plugin/actor.ts';
-import { phaseOf, type TaskEmitted, taskMachine } from '../../machines/task.ts';
-import { documentOf, taskKind } from './document.ts';
-import { presentTask } from './present.ts';
+import type { LostNode } from '../../core/plugin/nodes.ts';
+import { rowPages } from '../../core/plugin/row-pages.ts';
+import type { StoredResource } from '../../core/ports/store.ts';
+import {
+  type Phase,
+  phaseOf,
+  type TaskContext,
+  type TaskEmitted,
+  type TaskSettings,
+  taskMachine,
+} from '../../machines/task.ts';
+import type { TasksKit } from './config.ts';
+
+export const taskKind = 'task';
 
 /** One per task, with the id of the task. */
 export const task: ActorType<typeof taskMachine> = {
@@ -9,11 +22,10 @@ export const task: ActorType<typeof taskMachine> = {
   machine: taskMachine,
   version: 1,
   rows(context, state) {
-    const { id, account, createdAt, name, type } = context.task;
+    const { id, account, createdAt, name, type, inputAssetId, isServed } = context.task;
     const row = { kind: taskKind, id, account, createdAt, name };
     if (state === 'forgotten') return [{ ...row, body: null, indexes: {} }];
     const phase = phaseOf(state);
-    const { inputAssetId, isServed } = context.task;
     const indexes = {
       ...{ type, phase },
       // By it the lane finds those that wait for it.
@@ -27,3 +39,70 @@ export const task: ActorType<typeof taskMachine> = {
     return { account: document.account, stream: '', body: { payload: { task: presentTask(document) } } };
   },
 };
+
+/** What is stored of a task: the row that the API reads. */
+export interface TaskDocument
+  extends Omit<TaskContext, 'task' | 'works' | 'secret'>,
+    Omit<TaskSettings, 'deadline' | 'lateMessage' | 'keptFor' | 'isServed'> {
+  readonly phase: Phase;
+  /** Processes that work on it. */
+  readonly incarnations: readonly string[];
+}
+
+export function taskOf(row: StoredResource): TaskDocument {
+  return JSON.parse(row.body) as TaskDocument;
+}
+
+function documentOf(context: TaskContext, phase: Phase): TaskDocument {
+  const { id, account, type, name, inputAssetId, outputAssetId, params, createdByTokenName } = context.task;
+  const { deadline, updatedAt, works, progress, errorMessage, output, retries } = context;
+  return {
+    ...{ id, account, type, name, inputAssetId, outputAssetId, params, createdByTokenName },
+    ...{ createdAt: context.task.createdAt, deadline, updatedAt, progress, errorMessage, output, retries },
+    ...{ phase, incarnations: works.map(({ incarnation }) => incarnation) },
+  };
+}
+
+/** The task object, for its owner and in events. */
+export function presentTask(document: TaskDocument): Record<string, unknown> {
+  const { id, type, name, account, createdAt, inputAssetId, outputAssetId, params, output } = document;
+  const { phase, updatedAt, progress, errorMessage, retries, createdByTokenName } = document;
+  return {
+    ...{ id, type, name, userId: account, createdAt },
+    ...(inputAssetId !== null && { inputAssetId }),
+    ...(outputAssetId !== null && { outputAssetId }),
+    ...(createdByTokenName !== null && { createdByTokenName }),
+    ...(params !== null && { params: { [type]: params } }),
+    ...(output !== null && { output: { [type]: output } }),
+    status: {
+      ...{ phase, updatedAt, progress },
+      ...(errorMessage !== null && { errorMessage }),
+      ...(retries > 0 && { retries }),
+    },
+  };
+}
+
+/** Whether the task accepted a command; false when it refused it. */
+export async function isAccepted(asked: Promise<unknown>): Promise<boolean> {
+  try {
+    await asked;
+    return true;
+  } catch (error) {
+    if (isRefusal(error)) return false;
+    throw error;
+  }
+}
+
+/** Every task that a lost process worked on waits for another attempt. */
+export async function lostNode(lost: LostNode, { resources, actors }: TasksKit): Promise<void> {
+  for await (const rows of rowPages(taskKind, { where: { phase: 'running' }, page: 200, resources })) {
+    const lastSign = await lost.lastSigns();
+    const works = rows.flatMap((row) =>
+      taskOf(row).incarnations.map((incarnation) => ({ id: row.id, incarnation })),
+    );
+    const gone = works.filter(({ incarnation }) => lastSign(incarnation) !== undefined);
+    await sideBySide(gone, async ({ id, incarnation }) => {
+      await actors.ask(task, id, { type: 'node.lost', incarnation }).catch(unlessRefused);
+    });
+  }
+}

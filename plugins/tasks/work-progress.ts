@@ -1,9 +1,6 @@
 import type { Clock } from '../../core/ports/clock.ts';
 
-/**
- * Stores how far a piece of work is: the last that was said, at most once in `pause` ms. What cannot be stored now is stored the
- * next time.
- */
+/** Stores the last reported progress, at most once in `pause` ms. What cannot be stored now is stored the next time. */
 export function workProgress(options: ProgressOptions): WorkProgress {
   const { clock, pause, store } = options;
   let said = 0;
@@ -11,21 +8,21 @@ export function workProgress(options: ProgressOptions): WorkProgress {
   let storedAt = clock.now();
   let isEnded = false;
   let cancel: (() => void) | undefined;
-  const tell = async () => {
+  const write = async () => {
     const fraction = said;
     storedAt = clock.now();
     try {
       await store(fraction);
       stored = fraction;
     } catch {
-      // Said again below.
+      // Planned again below.
     }
     cancel = undefined;
     plan();
   };
   const plan = () => {
     if (cancel || isEnded || said <= stored) return;
-    cancel = clock.at(Math.max(clock.now(), storedAt + pause), () => void tell());
+    cancel = clock.at(Math.max(clock.now(), storedAt + pause), () => void write());
   };
   return {
     say(fraction) {
@@ -41,9 +38,9 @@ export function workProgress(options: ProgressOptions): WorkProgress {
 }
 
 export interface WorkProgress {
-  /** 0..1. What is no number, and what is less than before, is passed over. */
+  /** 0..1. NaN, and less than before, is ignored. */
   say(fraction: number): void;
-  /** Nothing is stored any more. */
+  /** Stops storing. */
   end(): void;
 }
 

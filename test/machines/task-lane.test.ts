@@ -2,7 +2,6 @@ import { describe, expect, it } from 'vitest';
 import type { begin } from '../../core/plugin/step.ts';
 import { type LaneContext, type Looked, laneLimits, type Place } from '../../machines/task-lane.ts';
 import { lane } from '../../plugins/tasks/lane.ts';
-import { taskLimits } from '../../plugins/tasks/limits.ts';
 import { durableMachine } from '../kit/durable-machine.ts';
 
 const type = lane as never as Parameters<typeof begin>[0];
@@ -58,15 +57,6 @@ function started(most = 2) {
 }
 
 const placeOf = (id: string, round = 0): Place => ({ id, round });
-
-it('has the bounds that the table of limits tells', () => {
-  const { laneWaiting, laneLook, laneTrouble } = taskLimits;
-  expect(laneLimits).toEqual({
-    waiting: laneWaiting.value,
-    look: laneLook.value,
-    trouble: laneTrouble.value,
-  });
-});
 
 describe('a lane of tasks', () => {
   it('lets in as many as it has places, and says so to its plugin alone', () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { begin } from '../../core/plugin/step.ts';
-import { taskLimits } from '../../plugins/tasks/limits.ts';
+import { mostWorks } from '../../machines/task.ts';
 import { task } from '../../plugins/tasks/task.ts';
 import { durableMachine } from '../kit/durable-machine.ts';
 
@@ -112,7 +112,7 @@ describe('a task', () => {
 
   it('is worked at by so many, and no more', () => {
     const t = spawned();
-    const most = taskLimits.works.value;
+    const most = mostWorks;
     for (let n = 0; n < most; n += 1) expect(t.begin(`w${n}`)).toBe(true);
     expect(t.begin('one more')).toBe(false);
     // A repeat is none more.
@@ -273,12 +273,12 @@ describe('a task that the server works at', () => {
   });
 
   it.each([
-    ['x.y', 8, 'It was tried 8 times. The last time: The host hung up.'],
+    ['x.y', 8, 'Failed after 8 attempts. The last error: The host hung up.'],
     ['x.y', 1, 'The host hung up.'],
-    ['job.failed', 1, 'The server met trouble of its own.'],
-    ['job.timeout', 8, 'It was tried 8 times. The last time: It took too long.'],
-    ['job.worker_died', 8, 'It was tried 8 times. The last time: The server that worked at it died.'],
-    ['job.output_too_large', 1, 'What came of it is too much to be told.'],
+    ['job.failed', 1, 'The server had an internal error.'],
+    ['job.timeout', 8, 'Failed after 8 attempts. The last error: The time limit was reached.'],
+    ['job.worker_died', 8, 'Failed after 8 attempts. The last error: The server process that ran it ended.'],
+    ['job.output_too_large', 1, 'The result is too large.'],
   ])('fails with a sentence when its job fails: %s after %i', (code, attempts, message) => {
     const t = running();
     t.miss(code, attempts);

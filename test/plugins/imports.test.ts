@@ -5,7 +5,7 @@ import type { AssetsKit } from '../../plugins/assets/config.ts';
 import { importTaskOf } from '../../plugins/assets/contract.ts';
 import { importKind } from '../../plugins/assets/imports/kind.ts';
 import type { TaskWork } from '../../plugins/tasks/contract.ts';
-import { taskLimits } from '../../plugins/tasks/limits.ts';
+import { attempts } from '../../plugins/tasks/run.ts';
 import { allPlugins, anotherAccount } from '../kit/all-plugins.ts';
 import { world } from '../kit/world.ts';
 
@@ -290,7 +290,7 @@ describe('an import', () => {
     await reached(one, 'completed');
     w.outbound.answer('http://films.example/', () => failure('connect', 'http://films.example refused it'));
     const two = await asked();
-    for (let n = 0; n < taskLimits.attempts.value; n += 1) await w.advance('3m');
+    for (let n = 0; n < attempts; n += 1) await w.advance('3m');
     const { status } = await reached(two, 'failed');
     expect(status.errorMessage).toContain('The file could not be fetched: http://films.example refused it.');
     await w.settle();

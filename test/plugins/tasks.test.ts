@@ -1,10 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { Fault } from '../../core/base/fault.ts';
 import type { Plugin } from '../../core/plugin/plugin.ts';
+import { laneLimits } from '../../machines/task-lane.ts';
 import accounts from '../../plugins/accounts/index.ts';
 import type { NewTask } from '../../plugins/tasks/contract.ts';
 import tasks from '../../plugins/tasks/index.ts';
-import { taskLimits } from '../../plugins/tasks/limits.ts';
+import { attempts } from '../../plugins/tasks/run.ts';
 import { type ScriptedWork, taskMaker } from '../kit/task-maker.ts';
 import { world } from '../kit/world.ts';
 
@@ -59,7 +60,7 @@ describe('a task that the server works at', () => {
     await using _ = w;
     await spawn('t1');
     const begun = [w.now()];
-    for (let attempt = 1; attempt < taskLimits.attempts.value; attempt += 1) {
+    for (let attempt = 1; attempt < attempts; attempt += 1) {
       maker.last().fail(new Fault('x.y', { status: 503, message: 'The host hung up.' }));
       await w.settle();
       // Minutes may pass: whoever looks learns what the server waits for.
@@ -79,7 +80,7 @@ describe('a task that the server works at', () => {
     const { status } = await shown('t1');
     expect(status).toMatchObject({
       phase: 'failed',
-      errorMessage: 'It was tried 8 times. The last time: The host hung up.',
+      errorMessage: 'Failed after 8 attempts. The last error: The host hung up.',
     });
   });
 
@@ -108,7 +109,7 @@ describe('a task that the server works at', () => {
     await spawn('t1');
     maker.last().fail(new TypeError('undefined is not a function'));
     await w.settle();
-    expect((await shown('t1')).status.errorMessage).toBe('The server met trouble of its own.');
+    expect((await shown('t1')).status.errorMessage).toBe('The server had an internal error.');
     await w.request('POST', '/api/task/t1/cancel');
     const { status } = await shown('t1');
     expect([status.phase, status.errorMessage]).toEqual(['cancelled', undefined]);
@@ -118,13 +119,13 @@ describe('a task that the server works at', () => {
     const { w, maker, spawn, shown } = await office();
     await using _ = w;
     await spawn('t1');
-    for (let attempt = 1; attempt <= taskLimits.attempts.value; attempt += 1) {
+    for (let attempt = 1; attempt <= attempts; attempt += 1) {
       while (maker.works.length < attempt) await w.advance('1s');
       maker.last().fail(new TypeError('undefined is not a function'));
       await w.settle();
     }
     const { errorMessage } = (await shown('t1')).status;
-    expect(errorMessage).toBe('It was tried 8 times. The last time: The server met trouble of its own.');
+    expect(errorMessage).toBe('Failed after 8 attempts. The last error: The server had an internal error.');
     // Whoever runs the server finds the rest.
     expect(w.lines.filter((line) => line.includes('TypeError: undefined is not a function'))).toHaveLength(8);
   });
@@ -138,7 +139,10 @@ describe('a task that the server works at', () => {
     expect((await shown('t1')).status.phase).toBe('waiting');
     await w.advance('15m');
     expect((await shown('t1')).status).toMatchObject({
-      ...{ phase: 'failed', errorMessage: 'It was tried 8 times. The last time: It took too long.' },
+      ...{
+        phase: 'failed',
+        errorMessage: 'Failed after 8 attempts. The last error: The time limit was reached.',
+      },
     });
   });
 
@@ -378,7 +382,7 @@ describe('turns', () => {
   });
 
   it('go on however many tasks wait', async () => {
-    const count = taskLimits.laneWaiting.value * 2 + 30;
+    const count = laneLimits.waiting * 2 + 30;
     const { w, maker, spawn } = await office({ config: { tasks: { runningPerAccount: 3 } } });
     await using _ = w;
     for (let n = 0; n < count; n += 1) {

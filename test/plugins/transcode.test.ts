@@ -2,7 +2,7 @@ import { describe, expect, it, vi } from 'vitest';
 import { Fault } from '../../core/base/fault.ts';
 import { uuid } from '../../core/base/ids.ts';
 import type { AssetFile } from '../../plugins/assets/contract.ts';
-import { taskLimits } from '../../plugins/tasks/limits.ts';
+import { attempts } from '../../plugins/tasks/run.ts';
 import { allPlugins, anotherAccount } from '../kit/all-plugins.ts';
 import { assetMaker, storeFile } from '../kit/asset-maker.ts';
 import { patient } from '../kit/patient.ts';
@@ -259,12 +259,12 @@ describe('a transcode', () => {
     const message = 'ffmpeg is not installed on the server.';
     w.converter.film = new Fault('conversion.unavailable', { status: 503, message, retryAfter: 60 });
     const answer = await asked(await source());
-    for (let attempt = 1; attempt <= taskLimits.attempts.value; attempt += 1) {
+    for (let attempt = 1; attempt <= attempts; attempt += 1) {
       await converted(attempt);
       await w.advance('3m');
     }
     const { status } = await reached(answer, 'failed');
-    expect(status.errorMessage).toBe(`It was tried 8 times. The last time: ${message}`);
+    expect(status.errorMessage).toBe(`Failed after 8 attempts. The last error: ${message}`);
     expect((await get(`/api/asset/${answer.asset.id}`)).statusMessage).toBe(status.errorMessage);
   });
 
