@@ -6,7 +6,7 @@ export const config = Type.Object({
   maxTargets: limitSchema({
     default: 100_000,
     unit: 'targets',
-    description: 'Multistream targets one account may have.',
+    description: 'Multistream targets of one account.',
     beyond: '403 `target.too_many`.',
   }),
 });

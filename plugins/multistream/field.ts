@@ -6,10 +6,10 @@ import { type FieldChange, field } from '../../core/plugin/resource.ts';
 import { type Profile, profilesField } from '../renditions/contract.ts';
 import { stream } from '../streams/contract.ts';
 import type { MultistreamKit } from './config.ts';
-import { multistreamLimits } from './limits.ts';
 import { specSchema, targetsOf, urlProblem } from './target.ts';
 
-const most = multistreamLimits.targetsPerStream.value;
+/** Of one stream: each gets its own connection. */
+const maxTargets = 50;
 
 const schema = Type.Object(
   {
@@ -24,19 +24,19 @@ const schema = Type.Object(
           },
           { additionalProperties: false },
         ),
-        { maxItems: most },
+        { maxItems: maxTargets },
       ),
     ),
   },
   {
     description:
-      'Where broadcasts are pushed to. Each target has either `id` or `spec`, which makes one. Without `targets` there are none.',
+      'Where broadcasts are pushed to. Each target has either `id`, or `spec` to create one. Without `targets` there are none.',
     examples: [{ targets: [{ profile: 'source', spec: { url: 'rtmp://live.example.com/app/key' } }] }],
     additionalProperties: false,
   },
 );
 
-/** As it is shown: each target by its id. */
+/** As the API shows it: each target by its id. */
 const shown = Type.Object(
   {
     targets: Type.Array(
@@ -83,7 +83,7 @@ export const multistream = field<Multistream, MultistreamKit>(stream, 'multistre
     const known = profileNames(values);
     return targets.flatMap(({ id, profile }) => {
       if (known.has(profile)) return [];
-      return `Multistream target ${id} wants the profile "${profile}", which this stream no longer has. Name another.`;
+      return `Multistream target ${id} wants the profile "${profile}", which this stream no longer has. Choose another profile.`;
     });
   },
 });
@@ -94,7 +94,7 @@ async function problemsOf(
 ): Promise<string[]> {
   const own = targetsOf(principal, kit);
   const profiles = profileNames(values);
-  // What was read may be sent back, though a target was deleted since. It is left out of what is stored.
+  // A client may send back what it read although a target was deleted since. `prepare` leaves that one out.
   const known = new Set((former.multistream as Multistream).targets?.map(({ id }) => id));
   const seen = new Set<string>();
   const problems: string[] = [];
@@ -107,13 +107,13 @@ async function problemsOf(
     if (id === undefined) continue;
     if (!known.has(id) && !(await own.has(id))) wrong(`there is no multistream target ${id}`);
     const pair = JSON.stringify([id, profile]);
-    if (seen.has(pair)) wrong(`the target ${id} with the profile "${profile}" is there twice`);
+    if (seen.has(pair)) wrong(`the target ${id} with the profile "${profile}" is listed twice`);
     seen.add(pair);
   }
   return problems;
 }
 
-/** What can be pushed: the source, and the renditions when there is a plugin for them. */
+/** What can be pushed: the source, and renditions if their plugin is on. */
 function profileNames(values: Readonly<Record<string, unknown>>): Set<string> {
   const profiles = (values[profilesField] ?? []) as readonly Profile[];
   return new Set(['source', ...profiles.map(({ name }) => name)]);

@@ -2,17 +2,19 @@ import type { PushFact, PushTrouble } from '../../core/ports/pusher.ts';
 import type { Holder } from '../../machines/push.ts';
 import type { MultistreamKit } from './config.ts';
 import { type Pushed, type PushFacts, pushFacts } from './facts.ts';
-import { multistreamLimits } from './limits.ts';
+
+/** How long a stopping node waits for its pushes to report their end, ms. Of later ones the next process reports a loss. */
+const stopWait = 2000;
 
 /**
- * Makes of what the pusher reports what the actors are told: which push of which session it is, and who says so. A push that
- * goes on while its publish or even its session is another is told anew, as it is.
+ * Turns reports of the pusher into facts for the actors: which push of which session, and which process reports it. A push that
+ * continues with another publish or session reports its state again.
  */
 export function pushFollower(kit: MultistreamKit): PushFollower {
   const facts = pushFacts(kit);
-  /** By playlist, what is wanted of it: push id → what it is. */
+  /** Wanted pushes of each playlist, by push id. */
   const wanted = new Map<string, ReadonlyMap<string, WantedPush>>();
-  /** Those of which something was told, until they have ended. */
+  /** Those with a reported fact, until they have ended. */
   const running = new Map<string, Running>();
   let begun = 0;
   let onIdle = () => {};
@@ -31,18 +33,18 @@ export function pushFollower(kit: MultistreamKit): PushFollower {
     facts.add(of, { type: 'begun', holder });
     return { of, holder, isConnected: false, trouble: undefined };
   };
-  /** As it is, to an actor that has just heard of who pushes. */
-  const tellState = ({ of, holder: { token }, isConnected, trouble }: Running) => {
+  /** The current state, for an actor that just learned which process pushes. */
+  const reportState = ({ of, holder: { token }, isConnected, trouble }: Running) => {
     if (isConnected) facts.add(of, { type: 'connected', token });
     else if (trouble) facts.add(of, { type: 'failed', token, trouble });
   };
-  /** Its next publish may be of another session, and another node may have pushed in between: who is told now knows nothing yet. */
+  /** The next publish may be of another session, and another node may have pushed in between: the actor may know nothing. */
   const goOn = (one: Running, now: WantedPush) => {
     one.of = now;
     if (one.holder.publish === now.publish) return;
     one.holder = { ...one.holder, publish: now.publish };
     facts.add(now, { type: 'begun', holder: one.holder });
-    tellState(one);
+    reportState(one);
   };
 
   return {
@@ -59,7 +61,7 @@ export function pushFollower(kit: MultistreamKit): PushFollower {
       let one = running.get(key);
       if (!one) {
         const of = wanted.get(fact.playbackId)?.get(fact.id);
-        // Of one that ends before anything was told of it there is nothing to tell.
+        // It ends without any reported fact: there is nothing to report.
         if (!of || fact.type === 'ended') return;
         one = begin(of);
         running.set(key, one);
@@ -80,7 +82,7 @@ export function pushFollower(kit: MultistreamKit): PushFollower {
       } else if (fact.type === 'slow') {
         facts.add(of, { type: 'slow', token, trouble: fact.trouble });
       } else {
-        // An attempt that fails as the one before it changes nothing, and there are thousands a day.
+        // An attempt that fails like the one before changes nothing, and there are thousands a day.
         const isNews = fact.type === 'lost' || one.trouble?.reason !== fact.trouble.reason;
         Object.assign(one, { isConnected: false, trouble: fact.trouble });
         if (isNews) facts.add(of, { type: fact.type, token, trouble: fact.trouble });
@@ -93,23 +95,23 @@ export function pushFollower(kit: MultistreamKit): PushFollower {
       const { clock } = kit;
       if (running.size > 0) {
         await new Promise<void>((resolve) => {
-          const cancel = clock.at(clock.now() + multistreamLimits.stopWait.value, resolve);
+          const cancel = clock.at(clock.now() + stopWait, resolve);
           onIdle = () => {
             cancel();
             resolve();
           };
         });
       }
-      await facts.told();
+      await facts.settled();
     },
   };
 }
 
 export interface PushFollower extends Pick<PushFacts, 'waiting'> {
-  /** What is to be pushed of a playlist from now on, told before the pusher is: push id → what it is. */
+  /** Wanted pushes of a playlist from now on, by push id; called before the pusher is. */
   wants(playbackId: string, pushes: ReadonlyMap<string, WantedPush>): void;
   report(fact: PushFact): void;
-  /** Resolves when every push has ended, or was given the time to, and what is known of them is stored or given up. */
+  /** Resolves when every push has ended or its time is up, and all facts are stored or given up. */
   ended(): Promise<void>;
 }
 

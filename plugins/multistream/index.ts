@@ -2,37 +2,38 @@ import { authenticator } from '../../core/http/auth.ts';
 import { definePlugin } from '../../core/plugin/plugin.ts';
 import { services } from '../../core/plugin/services.ts';
 import { streams } from '../streams/contract.ts';
-import { comparing } from './compare.ts';
 import { config } from './config.ts';
 import { multistream } from './field.ts';
 import { pushFollower } from './follow.ts';
 import { measurePushes } from './measure.ts';
-import { endingMissed, lostNode, sessionOver } from './over.ts';
 import { push } from './push.ts';
+import { targetReconciler } from './reconciler.ts';
 import { routes } from './routes.ts';
+import { lostNode, reconcilePushes, sessionEnded } from './session-ended.ts';
 
-/** Multistream targets, the field by which streams name them, and seeing to it that broadcasts are pushed to them. */
+/** Multistream targets, the field by which streams name them, and the pushes of broadcasts to them. */
 export default definePlugin({
   id: 'multistream',
-  summary: 'broadcasts are pushed to multistream targets',
+  summary: 'pushes broadcasts to multistream targets',
   needs: [authenticator, streams, services.pusher, services.transcoder],
   extends: [multistream],
   config,
   actors: [push],
   emits: {
     'multistream.connected': 'A broadcast is being sent to a multistream target.',
-    'multistream.disconnected': 'It is no more: the target was lost or taken away, or the broadcast is over.',
+    'multistream.disconnected':
+      'A broadcast is no longer sent: the target was lost or removed, or the broadcast has ended.',
     'multistream.error':
-      'A target cannot be reached, was lost, or takes less than is broadcast; `payload.error` says why.',
+      'A target cannot be reached, was lost, or is too slow for the broadcast; `payload.error` says why.',
   },
-  reactions: { 'session.over': sessionOver },
+  reactions: { 'session.over': sessionEnded },
   lostNode,
-  duties: { endMissed: endingMissed },
+  duties: { endMissed: reconcilePushes },
   faults: {
     'multistream.invalid': {
       status: 400,
       meaning:
-        'A target of the multistream field is unknown, there twice, wants an unknown profile, has not exactly one of id and spec, or a URL that is none.',
+        'A target of the multistream field is unknown or listed twice, has an unknown profile, not exactly one of id and spec, or an invalid URL.',
     },
     'target.not_found': {
       status: 404,
@@ -40,11 +41,11 @@ export default definePlugin({
     },
     'target.too_many': {
       status: 403,
-      meaning: 'The account has as many multistream targets as it may have (plugins.multistream.maxTargets).',
+      meaning: 'The account has the most multistream targets it may have (plugins.multistream.maxTargets).',
     },
     'target.busy': {
       status: 409,
-      meaning: 'Others change this target; nothing was changed. Try again.',
+      meaning: 'Other requests change this target at the same time; nothing was changed. Try again.',
     },
   },
   routes,
@@ -52,12 +53,12 @@ export default definePlugin({
     if (!kit.deployment.nodes.own.roles.includes('media')) return undefined;
     const follower = pushFollower(kit);
     measurePushes(kit, follower);
-    const compare = comparing(kit, follower);
+    const reconciler = targetReconciler(kit, follower);
     kit.use(services.pusher).tell((fact) => follower.report(fact));
-    const unobserve = kit.use(streams).observe(compare);
+    const unobserve = kit.use(streams).observe(reconciler);
     return async () => {
       unobserve();
-      compare.stop();
+      reconciler.stop();
       await follower.ended();
     };
   },

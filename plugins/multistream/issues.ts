@@ -1,9 +1,9 @@
 import type { PushReading } from '../../core/ports/pusher.ts';
 import type { LadderReading } from '../../core/ports/transcoder.ts';
-import { multistreamLimits } from './limits.ts';
 import type { Plan } from './plan.ts';
 
-const most = multistreamLimits.issuesPerStream.value;
+/** Targets of one stream that `issues` names; of the others it gives the number. */
+const most = 10;
 
 /** What is wrong with the pushes of one playlist at `now` (epoch ms), in plain words. */
 export function issuesOf(
@@ -16,15 +16,14 @@ export function issuesOf(
 ): string[] {
   const issues = [
     ...gone.map(
-      (id) => `Multistream target ${id} was deleted: nothing is sent to it. Take it out of multistream.`,
+      (id) => `Multistream target ${id} was deleted: nothing is sent to it. Remove it from multistream.`,
     ),
     ...looped.map(
-      (id) =>
-        `Multistream target ${id} leads to this stream itself: nothing is sent to it. Give it another URL.`,
+      (id) => `Multistream target ${id} leads back to this stream: nothing is sent to it. Change its URL.`,
     ),
     ...early.map(
       ({ targetId, profile }) =>
-        `Multistream target ${targetId} wants the profile "${profile}", which came when this broadcast had begun: nothing is sent to it before the next one.`,
+        `Multistream target ${targetId} wants the profile "${profile}", which was added after this broadcast had begun: nothing is sent to it before the next broadcast.`,
     ),
   ];
   for (const { id, trouble, retryAt } of readings) {
@@ -33,26 +32,22 @@ export function issuesOf(
     const again =
       retryAt === undefined
         ? ''
-        : ` It is tried again ${retryAt > now ? `in ${inSeconds(retryAt - now)}` : 'now'}.`;
+        : ` Next attempt ${retryAt > now ? `in ${inSeconds(retryAt - now)}` : 'now'}.`;
     issues.push(`Multistream target ${push.name} (${push.targetId}): ${trouble.message}${again}`);
   }
   const idle = idleIssue(pushes, ladder);
   if (issues.length <= most) return [...idle, ...issues];
-  return [
-    ...idle,
-    ...issues.slice(0, most),
-    `${issues.length - most} more multistream targets have trouble.`,
-  ];
+  return [...idle, ...issues.slice(0, most), `${issues.length - most} more multistream targets have errors.`];
 }
 
-/** Said once for all targets of renditions; why, and how to mend it, says the plugin that has them made. */
+/** Once for all targets of renditions. The plugin that makes renditions says why and what to do. */
 function idleIssue(pushes: Plan['pushes'], ladder: LadderReading | undefined): string[] {
   if (ladder?.state !== 'waiting' && ladder?.state !== 'refused') return [];
   const profiles = new Set([...pushes.values()].map(({ profile }) => profile));
   profiles.delete('source');
   if (profiles.size === 0) return [];
   return [
-    `Nothing new is sent to multistream targets that want ${[...profiles].join(', ')}: it is not being made.`,
+    `Multistream targets of the profiles ${[...profiles].join(', ')} receive nothing new: these renditions are not being made.`,
   ];
 }
 

@@ -12,18 +12,18 @@ export interface Plan {
   readonly entries: number;
   readonly pushes: ReadonlyMap<string, WantedPush>;
   readonly orders: readonly PushOrder[];
-  /** Ids of targets that the stream names and that are no more. */
+  /** Ids of named targets that were deleted. */
   readonly gone: readonly string[];
-  /** Ids of targets that lead to the stream itself: each such push would take the key from its own encoder. */
+  /** Ids of targets that lead back to the stream: such a push would take the key from its own encoder. */
   readonly looped: readonly string[];
-  /** Targets that want a profile which the stream got when it was on the air already: those of a broadcast are as it began. */
+  /** Targets of a profile that was added after the broadcast began: its profiles are fixed at its beginning. */
   readonly early: readonly { readonly targetId: string; readonly profile: string }[];
 }
 
-/** Of what names no targets, or is not this node's. */
+/** For a stream without targets, or of another node. */
 export const nothing: Plan = { entries: 0, pushes: new Map(), orders: [], gone: [], looped: [], early: [] };
 
-/** What a stream that is on the air here wants by now: reads the targets that it names. Faults `store.*`. */
+/** Reads the targets of a stream that is on the air here. Faults `store.*`. */
 export async function planOf(
   { account, streamKey, fields }: CurrentStream,
   { grant, kit }: { grant: PublishGrant; kit: MultistreamKit },
@@ -46,13 +46,13 @@ export async function planOf(
     }
     const { url, name, disabled } = JSON.parse(row.body) as Target;
     if (disabled) continue;
-    // Under whatever name and port this deployment is reached: the key is drawn at random, so it is in no other URL.
+    // By any host and port: the key is random, so it is in no other URL.
     if (url.includes(streamKey)) {
       looped.push(targetId);
       continue;
     }
     if (!made.has(profile)) {
-      // Of one that the stream has no longer the field says so.
+      // For a profile that the stream no longer has, the field has an issue.
       const later = (fields[profilesField] ?? []) as readonly Profile[];
       if (later.some(({ name }) => name === profile)) early.push({ targetId, profile });
       continue;

@@ -4,7 +4,7 @@ import type { Kit } from '../../core/plugin/plugin.ts';
 import type { StoredResource } from '../../core/ports/store.ts';
 import { type PushContext, type PushEmitted, pushMachine } from '../../machines/push.ts';
 
-/** One per session, target and profile that was ever pushed: what its owner is told of it. Ends with its session. */
+/** One per session, target and profile that was ever pushed; emits its events. Ends with its session. */
 export const push: ActorType<typeof pushMachine> = {
   type: 'push',
   machine: pushMachine,
@@ -46,8 +46,8 @@ export function pushDocument(row: StoredResource): PushDocument {
 }
 
 /**
- * Ids of the actor, which lies beside its session, and of what it has in common with those of other sessions of the stream. The
- * same on every node.
+ * Ids of the actor, which lies beside its session, and of the pair of target and profile, which all sessions of the stream share.
+ * The same on every node.
  */
 export function pushIds(
   of: Pick<PushDocument, 'streamId' | 'sessionId' | 'targetId' | 'profile'>,

@@ -31,12 +31,7 @@ export function routes(kit: MultistreamKit): AnyElysia {
     disabled: { type: 'boolean', absent: false },
     createdAt: { type: 'number' },
   } as const;
-  const list = resourceList({
-    kind,
-    fields,
-    caller: kit.caller,
-    resources: kit.resources,
-  });
+  const list = resourceList({ kind, fields, caller: kit.caller, resources: kit.resources });
 
   return new Elysia()
     .post(
@@ -91,14 +86,14 @@ export function routes(kit: MultistreamKit): AnyElysia {
       '/api/multistream/target/:id',
       async ({ request, params }) => {
         const own = await targets(request);
-        // Before the body: what a stranger sends to another account's target is answered 404, whatever it is.
+        // Before the body is read: for a target of another account the answer is 404 whatever the body is.
         await own.get(params.id);
         const body = await change.read(request);
         if (body.url !== undefined) checkUrl(body.url);
         if (Object.keys(body).length > 0) await own.change(params.id, (before) => ({ ...before, ...body }));
         return new Response(null, { status: 204 });
       },
-      says('Changes what the body names of a multistream target. 204.', {
+      says('Changes the fields of a multistream target that the body names. 204.', {
         name: 'changeTarget',
         body: change,
         answers: { 204: nothing },

@@ -9,9 +9,8 @@ import { type Quota, quota } from '../../core/http/quota.ts';
 import { type PlainResource, plainResources } from '../../core/plugin/plain-resource.ts';
 import { pushUrl } from '../../core/push-url/push-url.ts';
 import type { MultistreamKit } from './config.ts';
-import { multistreamLimits } from './limits.ts';
 
-/** Where broadcasts can be pushed to: a plain resource of an account. */
+/** A destination of pushes: a plain resource of an account. */
 export interface Target {
   readonly id: string;
   readonly account: string;
@@ -23,8 +22,8 @@ export interface Target {
   readonly createdAt: number;
 }
 
-const urlLength = multistreamLimits.urlLength.value;
-/** With a host, which has no letters beyond ASCII: nobody would look them up for these schemes. */
+const urlLength = 2000;
+/** With an ASCII host: no resolver would look up others for these schemes. */
 const urlPattern = (() => {
   const plain = '[^\\s\\u0000-\\u001f]';
   const user = '(?:[^\\s\\u0000-\\u001f/?#@\\\\]*@)?';
@@ -39,7 +38,7 @@ export const urlSchema = Type.String({
   expected: `an rtmp://, rtmps:// or srt:// URL of at most ${urlLength} characters`,
   examples: ['rtmp://live.example.com/app/key'],
 });
-/** A target as it is shown. */
+/** A target as the API shows it. */
 export const targetSchema = Type.Object(
   {
     id: idSchema,
@@ -49,7 +48,7 @@ export const targetSchema = Type.Object(
   },
   { $id: 'Target', additionalProperties: false },
 );
-/** A target that is made along with the stream that names it. */
+/** A target that is created with the stream that names it. */
 export const specSchema = Type.Object(
   { name: Type.Optional(nameSchema('My channel')), url: urlSchema },
   { additionalProperties: false },
@@ -88,7 +87,8 @@ export function targetsOf({ accountId: account }: Principal, kit: MultistreamKit
 
 const plainTarget: PlainResource<Target> = {
   kind,
-  attempts: multistreamLimits.changeAttempts.value,
+  // Each time another request changed it first.
+  attempts: 5,
   row: rowOf,
   notFound,
   busy,
@@ -96,7 +96,7 @@ const plainTarget: PlainResource<Target> = {
 
 const places = new WeakMap<MultistreamKit, Quota>();
 
-/** Targets are made by their route and by streams that bring them along: both count. */
+/** Targets are created by their route and with streams: both count. */
 function placesOf(kit: MultistreamKit): Quota {
   const { maxTargets: most } = kit.config;
   const own =
@@ -112,8 +112,8 @@ function placesOf(kit: MultistreamKit): Quota {
 }
 
 /**
- * Why nothing could ever be pushed to a URL that fits the schema, or undefined. The URL is a secret: it is not repeated.
- * Whether its address may be called is no matter of form: that is the guard's, when it is.
+ * Why a URL that fits the schema can never be pushed to, or undefined. The URL is a secret: the message does not repeat it.
+ * Whether its address may be called is checked when it is called.
  */
 export function urlProblem(url: string): string | undefined {
   const read = pushUrl(url);
@@ -134,7 +134,7 @@ function rowOf(target: Target, { revision, isGone }: { revision: number; isGone?
 function tooMany(most: number): Fault {
   return new Fault('target.too_many', {
     status: 403,
-    message: `This account may have ${most} multistream targets, and these would be more. Delete some first.`,
+    message: `This account may have at most ${most} multistream targets. Delete some first.`,
   });
 }
 
@@ -148,6 +148,6 @@ function notFound(id: string): Fault {
 function busy(id: string): Fault {
   return new Fault('target.busy', {
     status: 409,
-    message: `The multistream target ${id} is being changed by others; nothing was changed. Try again.`,
+    message: `The multistream target ${id} is changed by other requests at the same time; nothing was changed. Try again.`,
   });
 }

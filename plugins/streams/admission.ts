@@ -3,19 +3,18 @@ import { Fault } from '../../core/base/fault.ts';
 import { uuid } from '../../core/base/ids.ts';
 import type { PublishGrant, PublishRefusal, PublishRequest } from '../../core/ports/media.ts';
 import type { StoredResource } from '../../core/ports/store.ts';
-import { broadcast } from './actor.ts';
+import { broadcast, sessionFacts } from './actor.ts';
+import type { StreamsKit } from './config.ts';
 import { publishTerms, stream } from './contract.ts';
 import { documentOf } from './document.ts';
-import type { StreamsKit } from './kit.ts';
-import { noteRefusal } from './refusals.ts';
-import { sessionFacts } from './session-facts.ts';
+import { noteRefusal } from './live-figures.ts';
 
 /** Of `plugins.streams.hold`. */
 const defaultHold = '30s';
 
 /**
- * Decides who may publish: looks the key up, then asks the stream's broadcast. Where nobody can know, that is no refusal:
- * the encoder is told to come again. A publish that may have been let in all the same is `abandoned`.
+ * Decides who may publish: looks up the key, then asks the broadcast of the stream. When the store does not answer, the
+ * encoder is asked to try again. A publish that may have been admitted all the same is `abandoned`.
  */
 export async function admit(
   request: PublishRequest,
@@ -30,7 +29,7 @@ export async function admit(
   }
   if (!row) return unauthorized;
   if (documentOf(row).suspended) return suspended;
-  // Streams that push to each other would end the broadcast of the encoder and fight with it over the key.
+  // Streams that push to each other would otherwise take the key from the encoder.
   const busyKey = request.isPush ? 'refuse' : kit.config.busyKey;
   const token = uuid();
   try {
@@ -99,7 +98,7 @@ const takenOver: PublishRefusal = {
   message: 'Another broadcast with the same key took over.',
 };
 
-/** Why the broadcast refused: the key is in use, or was changed, or the stream suspended, since the row was read. */
+/** Why the broadcast refused: the key is in use, or since the row was read it was changed or the stream suspended. */
 async function refusal(
   key: string,
   { kit, busyKey }: { kit: StreamsKit; busyKey: 'takeover' | 'refuse' },

@@ -1,12 +1,12 @@
-import { Fault, hasCode } from '../../core/base/fault.ts';
-import { idOrNone } from '../../core/base/secrets.ts';
+import { Fault } from '../../core/base/fault.ts';
 import type { Principal } from '../../core/http/auth.ts';
 import { broadcast } from './actor.ts';
+import type { StreamsKit } from './config.ts';
 import { stream } from './contract.ts';
 import { documentOf, type StreamDocument } from './document.ts';
-import type { StreamsKit } from './kit.ts';
+import { deletedMeanwhile, streamNotFound } from './faults.ts';
 
-/** The stream or session, if it is the caller's. Another account's is as unknown as one that never was. */
+/** The stream or session, if it is the caller's. One of another account is answered as if it did not exist. */
 export async function owned(
   principal: Principal,
   options: { id: string; kit: StreamsKit },
@@ -16,22 +16,7 @@ export async function owned(
   return documentOf(row);
 }
 
-export function streamNotFound(id: string): Fault {
-  return new Fault('stream.not_found', { status: 404, message: `There is no stream ${idOrNone(id)}.` });
-}
-
-/** For a command to the actor of a stream that was there a moment ago: who deletes it is another request. */
-export function deletedMeanwhile(id: string): (error: unknown) => never {
-  return (error) => {
-    throw hasCode(error, 'actor.not_found') ? streamNotFound(id) : error;
-  };
-}
-
-export function sessionNotFound(id: string): Fault {
-  return new Fault('session.not_found', { status: 404, message: `There is no session ${idOrNone(id)}.` });
-}
-
-/** The stream, and it may be changed: it is not a session. */
+/** The stream, if it is not a session: those cannot be changed. */
 export async function parent(
   principal: Principal,
   options: { id: string; kit: StreamsKit },
@@ -47,8 +32,7 @@ export async function parent(
 }
 
 /**
- * Asks the broadcast for what the body names; a body that names nothing is no step. Throws the Faults of the
- * fields that other plugins own.
+ * Changes what the body names; an empty body changes nothing. Throws the Faults of the fields that other plugins own.
  */
 export async function changeStream(
   document: StreamDocument,

@@ -23,20 +23,20 @@ export interface Streams {
   /** A parent or a session as events show it, without its key; undefined when there is none. */
   describe(id: string): Promise<StreamDescription | undefined>;
   /**
-   * A parent stream as it is stored now, for whoever looks at it every second: one point read. Undefined when there is none.
+   * A parent stream as it is stored now: one point read, cheap enough for each second. Undefined when there is none.
    * Faults `store.*` (503).
    */
   current(id: string): Promise<CurrentStream | undefined>;
   /**
-   * Tells a parent stream about the recording of one of its sessions; its `recordingStatus` follows the newest one. `instead`: a
-   * session whose recording was deleted and which this one replaces. May be repeated. Nothing happens when the stream is gone.
+   * Reports the recording of a session to its parent stream, whose `recordingStatus` follows the newest one. `instead`: a session
+   * whose recording was deleted and which this one replaces. May be repeated. Nothing happens when the stream is gone.
    */
   noteRecording(streamId: string, options: { recording: SessionRecording; instead?: string }): Promise<void>;
-  /** Called once a second while something is on the air on this node. Returns its end. */
+  /** The observer is called once a second while something is on the air on this node. Returns the unsubscribe. */
   observe(observer: LiveObserver): () => void;
 }
 
-/** What became of the recording of a session. */
+/** State of the recording of a session. */
 export interface SessionRecording {
   readonly sessionId: string;
   /** When the session began, epoch ms: the newest one counts. */
@@ -62,7 +62,7 @@ export interface CurrentStream {
   readonly isActive: boolean;
   /** Its newest session. */
   readonly sessionId: string | null;
-  /** Process that keeps its playlist; null when none does. */
+  /** Process that has its playlist; null when none has. */
   readonly incarnation: string | null;
   /** Values of the fields that plugins add to streams, by name. */
   readonly fields: Readonly<Record<string, unknown>>;
@@ -71,7 +71,7 @@ export interface CurrentStream {
 export interface StreamDescription {
   readonly account: string;
   readonly isActive: boolean;
-  /** Of a session: nobody can bring it back. */
+  /** Of a session: it has ended and cannot come back. */
   readonly isOver: boolean;
   /** Ids of the nodes that fed it last, of a parent its newest session; the newest at the end. */
   readonly nodes: readonly string[];
@@ -79,9 +79,8 @@ export interface StreamDescription {
 }
 
 /**
- * What a session is, for plugins that follow it: `payload` of the events `session.started`, `session.idle` and
- * `session.over`, whose `stream` is the parent. They come in this order, the first two again with each return, and no
- * client hears of them.
+ * A session, for plugins that follow it: `payload` of the events `session.started`, `session.idle` and `session.over`, whose
+ * `stream` is the parent. They come in this order, the first two again with each return. Clients do not get them.
  */
 export interface SessionFacts {
   readonly id: string;
@@ -89,7 +88,7 @@ export interface SessionFacts {
   readonly account: string;
   /** Epoch ms of its first connection. */
   readonly createdAt: number;
-  /** Until when it may come back while it is off the air, epoch ms. Events from before have none. */
+  /** Until when it may come back while it is off the air, epoch ms. Older events have none. */
   readonly endsAt?: number;
   readonly name: string;
   readonly createdByTokenName: string;
@@ -98,13 +97,13 @@ export interface SessionFacts {
 }
 
 /**
- * Where a client sends broadcasts to: an RTMP address without the key, as `/api/ingest` names it first. Undefined while no node takes
- * broadcasts. Absent plugin: a living node that does.
+ * Where a client sends broadcasts to: an RTMP address without the key, the first of `/api/ingest`. Undefined while no node takes
+ * broadcasts. Without an offer: a living node that does.
  */
 export const ingestAddresses =
   collection<(caller: Caller) => Promise<string | undefined>>('streams.ingest-address');
 
-/** The page on which a client watches what has this playback id, or the recording of the session with this id. */
+/** URL of the page that plays a playback id, or the recording of the session with this id. */
 export const watchPages = collection<(id: string, caller: Caller) => string>('streams.watch-page');
 
 /** What a plugin adds to the grant of each publish of a session; called again with each reconnect. */
@@ -113,33 +112,33 @@ export type PublishTerms = (session: SessionFacts) => Pick<PublishGrant, 'record
 export const publishTerms = collection<PublishTerms>('streams.publish-terms');
 
 /**
- * A file beside the playlists of what is on the air, `/hls/{playbackId}/{name}`: made by the node that has them, answered by every
+ * A file beside the playlists of a live stream, `/hls/{playbackId}/{name}`: made by the node that has them, served by every
  * node as playlists are.
  */
 export interface LiveFile {
   readonly name: string;
   readonly summary: string;
   readonly operation: Pick<Operation, 'name' | 'answers'> & { readonly faults: readonly string[] };
-  /** Undefined: this node has no such playlist. What it throws and answers is for viewers. An `ETag` is heeded for it. */
+  /** Undefined: this node has no such playlist. Its Faults and answers go to viewers. `If-None-Match` is checked by the caller. */
   answer(playbackId: string, options: { readonly signal: AbortSignal }): Promise<Response> | undefined;
 }
 
 export const liveFiles = collection<LiveFile>('streams.live-files');
 
-/** Looks at what is on the air here. Called on the thread that reads sockets. */
+/** Looks at the broadcasts of this node. Called on the thread that reads sockets. */
 export interface LiveObserver {
   /**
    * What is wrong with a broadcast, at `now` in epoch ms, in plain words. A stream with any is shown as not
    * healthy.
    */
   look(reading: LiveReading, now: number): readonly string[];
-  /** What is wrong with what becomes of it elsewhere: told in `issues`, and the stream is no less healthy. */
+  /** What is wrong elsewhere, such as at a multistream target: shown in `issues`, and the stream stays healthy. */
   remark?(reading: LiveReading, now: number): readonly string[];
   /** The end of a round: these sessions were looked at, and there are no others. */
   seen(sessions: ReadonlySet<string>): void;
 }
 
-/** Codes of what `setFields` throws itself. */
+/** Codes of the Faults that `setFields` throws itself. */
 export const setFieldsFaults = [
   'stream.not_found',
   'stream.session_read_only',

@@ -3,45 +3,40 @@ import { type AnyElysia, Elysia } from 'elysia';
 import { Fault } from '../../core/base/fault.ts';
 import { says } from '../../core/http/http.ts';
 import { flagSchema, storeFaults, text } from '../../core/http/operation.ts';
-import { publicPreflightAge, saysPreflight } from '../../core/http/public-access.ts';
+import { preconditions } from '../../core/http/preconditions.ts';
+import { saysPreflight } from '../../core/http/public-access.ts';
 import { flagOf } from '../../core/http/query.ts';
 import { services } from '../../core/plugin/services.ts';
 import type { ViewerRequest } from '../../core/ports/media.ts';
+import type { StreamsKit } from './config.ts';
+import { type LiveFile, liveFiles } from './contract.ts';
 import { documentOf } from './document.ts';
-import type { StreamsKit } from './kit.ts';
-import { streamLimits } from './limits.ts';
-import { liveResponse, refusalResponse } from './live-answer.ts';
-import { liveFileRoutes } from './live-files.ts';
-import { notOn } from './not-on.ts';
-import { relay } from './relay/relay.ts';
+import { type EdgeProxy, edgeProxy, returnWait } from './edge/proxy.ts';
+import { notLive } from './faults.ts';
 import { viewerId, viewerOf } from './viewer.ts';
-
-const longestWait = streamLimits.returnWait.value;
 
 /** `/hls/{playbackId}/…`: playlists, parts and segments, for everyone. */
 export function hlsRoutes(kit: StreamsKit): AnyElysia {
+  const media = kit.use(services.media);
   let waiting = 0;
-  /** Alone nobody else can have it. */
-  const others = kit.deployment.isAlone ? undefined : relay(kit);
+  const others = kit.deployment.isAlone ? undefined : edgeProxy(kit);
 
   const answer = async (viewer: ViewerRequest): Promise<Response> => {
-    const served = kit.use(services.media).serve(viewer);
-    if (served) return liveResponse(await served);
+    const served = media.serve(viewer);
+    if (served) return served;
     if (others) return others.serve(viewer);
-    if (waiting >= kit.config.maxWaitingViewers || !(await isExpected(viewer))) throw notOn();
+    if (waiting >= kit.config.maxWaitingViewers || !(await isExpected(viewer))) throw notLive();
     waiting += 1;
     try {
       const { signal } = viewer;
-      await kit.use(services.media).appears(viewer.playbackId, { timeout: longestWait, signal });
+      await media.appears(viewer.playbackId, { timeout: returnWait, signal });
     } finally {
       waiting -= 1;
     }
-    const appeared = kit.use(services.media).serve(viewer);
-    if (!appeared) throw notOn();
-    return liveResponse(await appeared);
+    return media.serve(viewer) ?? Promise.reject(notLive());
   };
 
-  /** A playlist of a stream that is on the air by the book while this process has nothing of it yet. */
+  /** A playlist of a stream that is stored as on the air while this process has no media of it yet. */
   const isExpected = async ({ file, playbackId }: ViewerRequest): Promise<boolean> => {
     if (!file.endsWith('.m3u8') || !/^[0-9a-z]{16}$/.test(playbackId)) return false;
     const row = await kit.resources.find('stream', 'playbackId', playbackId, { isBeside: true });
@@ -49,7 +44,7 @@ export function hlsRoutes(kit: StreamsKit): AnyElysia {
   };
 
   return new Elysia()
-    .use(liveFileRoutes(kit, { others, withCors }))
+    .use(liveFileRoutes(kit, others))
     .get(
       '/hls/:playbackId/*',
       ({ params, request }) => {
@@ -64,7 +59,7 @@ export function hlsRoutes(kit: StreamsKit): AnyElysia {
         return answer(asked).catch(withCors);
       },
       says(
-        'Live playback for everyone: `index.m3u8` is the playlist to open, with `dvr=1` to seek back to the first second of a broadcast that is recorded.',
+        'Live playback for everyone. Open the playlist `index.m3u8`; with `dvr=1` players can seek back to the first second of a recorded broadcast.',
         {
           name: 'getLive',
           isOpen: true,
@@ -77,11 +72,12 @@ export function hlsRoutes(kit: StreamsKit): AnyElysia {
             _HLS_msn: wholeNumber('Waits for this segment.'),
             _HLS_part: wholeNumber('And this part of it.'),
             _HLS_skip: Type.String({
-              description: '`YES` or `v2`: without what a player knows already, where so much is listed.',
+              description:
+                '`YES` or `v2`: without the segments that a player knows already, if the playlist is long enough.',
               examples: ['YES'],
             }),
             dvr: flagSchema(
-              'With `index.m3u8` of a broadcast that is recorded: all of it since its first second, in whole segments and some seconds further behind. While nothing is recorded, 404.',
+              'With `index.m3u8` of a recorded broadcast: all of it since its first second, in whole segments and some seconds behind live. 404 while nothing is recorded.',
             ),
           },
           answers: {
@@ -106,7 +102,49 @@ export function hlsRoutes(kit: StreamsKit): AnyElysia {
     );
 }
 
-/** Each parameter counts for one playlist only, but wrong they are wrong everywhere. What is right has one way of writing. */
+/** `/hls/{playbackId}/{name}` for the files that other plugins make of live streams: on this node, or the one that has the stream. */
+function liveFileRoutes(kit: StreamsKit, others: EdgeProxy | undefined): AnyElysia {
+  const app = new Elysia();
+  for (const file of kit.offered(liveFiles)) {
+    const { name, summary, operation } = file;
+    app.get(
+      `/hls/:playbackId/${name}`,
+      ({ params: { playbackId }, request }: { params: Record<string, string>; request: Request }) =>
+        answerOf(file, { playbackId, request, others }).catch(withCors),
+      says(summary, {
+        ...operation,
+        isOpen: true,
+        isOnEveryNode: true,
+        path: { playbackId: Type.String({ examples: ['6pukxh2m0ydr9h3q'] }) },
+        faults: [
+          ...['playback.not_live', 'playback.too_many_waiting', 'node.unreachable'],
+          ...[...operation.faults, ...storeFaults],
+        ],
+      }),
+    );
+  }
+  return app;
+}
+
+async function answerOf(
+  file: LiveFile,
+  { playbackId, request, others }: { playbackId: string; request: Request; others: EdgeProxy | undefined },
+): Promise<Response> {
+  const { signal } = request;
+  const query = new URLSearchParams();
+  const own = file.answer(playbackId, { signal });
+  const made = own ?? others?.serve({ playbackId, file: file.name, query, signal });
+  const answer = await (made ?? Promise.reject(notLive()));
+  const etag = answer.headers.get('etag')?.slice(1, -1);
+  if (answer.status !== 200 || etag === undefined) return answer;
+  // Compared here: one answer of another node serves many clients.
+  if (preconditions(request.headers, { etag }) !== 'unchanged') return answer;
+  const headers = new Headers(answer.headers);
+  headers.delete('content-type');
+  return new Response(null, { status: 304, headers });
+}
+
+/** Checks the parameters for every file, though each matters to one playlist only. Normalises `dvr`. */
 function queryProblem(query: URLSearchParams): unknown {
   if (query.size === 0) return undefined;
   try {

@@ -5,20 +5,18 @@ import { definePlugin } from '../../core/plugin/plugin.ts';
 import { services } from '../../core/plugin/services.ts';
 import { offer } from '../../core/plugin/token.ts';
 import { playables } from '../playback/contract.ts';
-import { broadcast } from './actor.ts';
+import { broadcast, lostNode } from './actor.ts';
 import { admit } from './admission.ts';
 import { changeStream, owned, parent } from './change.ts';
-import { config } from './config.ts';
+import { config, type StreamsKit } from './config.ts';
 import { stream, streams } from './contract.ts';
 import { documentOf } from './document.ts';
-import type { StreamsKit } from './kit.ts';
+import { internalHls } from './edge/node-routes.ts';
 import { readLive } from './live-figures.ts';
-import { lostNode } from './lost-nodes.ts';
+import { livePublisher } from './live-publisher.ts';
 import { mediaFacts } from './media-facts.ts';
 import { livePlayable } from './playable.ts';
 import { presentForEvent } from './present.ts';
-import { livePublisher } from './publisher.ts';
-import { internalHls } from './relay/internal.ts';
 import { routes } from './routes.ts';
 
 /** Streams, their sessions, who may publish, and live playback. */
@@ -40,7 +38,7 @@ export default definePlugin({
     'stream.idle': 'The stream is off the air: its playlist no longer works.',
     'session.started': 'For plugins alone: a session is on the air, for the first time or again.',
     'session.idle': 'For plugins alone: a session is off the air, and may come back.',
-    'session.over': 'For plugins alone: a session that was on the air will not come back.',
+    'session.over': 'For plugins alone: a session that was on the air has ended and cannot come back.',
   },
   orders: {
     'order.publish.close': (order: { token: string; reason: string }, kit) =>
@@ -53,23 +51,22 @@ export default definePlugin({
     'stream.not_found': { status: 404, meaning: 'There is no stream or session of this id in your account.' },
     'stream.too_many': {
       status: 403,
-      meaning: 'The account has as many streams as it may have (plugins.streams.maxStreams).',
+      meaning: 'The account has the most streams it may have (plugins.streams.maxStreams).',
     },
     'session.not_found': { status: 404, meaning: 'There is no session of this id in your account.' },
     'stream.session_read_only': { status: 400, meaning: 'Sessions cannot be changed; change the parent.' },
     'playback.not_live': { status: 404, meaning: 'Nothing is being broadcast at this URL right now.' },
     'playback.not_recorded': {
       status: 404,
-      meaning:
-        'This broadcast is not recorded, or nothing of it is written yet. Without dvr=1 it plays live.',
+      meaning: 'This broadcast is not recorded, or nothing is recorded yet. Without dvr=1 it plays live.',
     },
     'playback.not_soon': {
       status: 400,
-      meaning: '_HLS_msn and _HLS_part are no whole numbers, or name a part that will not be made soon.',
+      meaning: '_HLS_msn and _HLS_part are not whole numbers, or name a part too far in the future.',
     },
     'playback.too_many_waiting': {
       status: 503,
-      meaning: 'Too many requests wait for media, or media that should flow does not.',
+      meaning: 'Too many requests wait for media, or no media arrives.',
     },
   },
   routes,
@@ -132,8 +129,8 @@ export default definePlugin({
     return async () => {
       live.stop();
       await close();
-      // Each connection that was closed reports its last media, from which both windows count.
-      await facts.told();
+      // Each closed connection reports its last media, from which both windows count.
+      await facts.settled();
     };
   },
 });

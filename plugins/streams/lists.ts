@@ -6,14 +6,15 @@ import { listAnswer, listParameters, resourceList } from '../../core/http/list.t
 import { flagSchema, json } from '../../core/http/operation.ts';
 import { type FilterField, filterBy, flagOf, invalidQuery } from '../../core/http/query.ts';
 import type { StoredResource } from '../../core/ports/store.ts';
-import { owned, sessionNotFound } from './change.ts';
+import { owned } from './change.ts';
+import type { StreamsKit } from './config.ts';
 import { stream } from './contract.ts';
 import { activeIndex, documentOf } from './document.ts';
-import type { StreamsKit } from './kit.ts';
+import { sessionNotFound } from './faults.ts';
 import { presenter } from './present.ts';
 import { streamSchema } from './schema.ts';
 
-/** Lists of streams and sessions, and sessions by their own name. */
+/** Lists of streams and sessions, and single sessions. */
 export function listRoutes(kit: StreamsKit): AnyElysia {
   const extended = kit.resources.fields(stream);
   const keys = kit.use(authenticator);
@@ -43,7 +44,7 @@ export function listRoutes(kit: StreamsKit): AnyElysia {
         query: {
           ...query,
           streamsonly: flagSchema('No sessions.'),
-          sessionsonly: flagSchema('Nothing but sessions.'),
+          sessionsonly: flagSchema('Only sessions.'),
           active: flagSchema('Only what is on the air.'),
         },
         answers: { 200: listAnswer(shown) },
@@ -66,7 +67,7 @@ export function listRoutes(kit: StreamsKit): AnyElysia {
         query: {
           ...query,
           ...(Object.hasOwn(fields, 'record') && {
-            record: flagSchema('1: recorded ones, 0: the others.'),
+            record: flagSchema('1: only recorded sessions, 0: only others.'),
           }),
         },
         answers: { 200: listAnswer(shown) },

@@ -1,12 +1,13 @@
 import { services } from '../../core/plugin/services.ts';
-import type { LiveReading } from '../../core/ports/media.ts';
+import type { StreamsKit } from './config.ts';
 import type { StreamDocument } from './document.ts';
-import type { StreamsKit } from './kit.ts';
-import { refusalKey } from './refusals.ts';
 
-/** What is known of a broadcast beyond its row, at most a second or two old; any node can read it. */
+/** How long an issue shows a newcomer that was refused because the key is in use, ms. */
+const refusalShown = 60_000;
+
+/** What is known of a broadcast beyond its row, at most two seconds old; any node can read it. */
 export interface LiveFigures {
-  /** Of the publish that the figures are of. */
+  /** Of the publish. */
   readonly token: string;
   readonly bytes: number;
   readonly segments: number;
@@ -21,38 +22,43 @@ export interface LiveFigures {
   readonly viewers: number;
   /** What is wrong, in plain words with what to do. */
   readonly issues: readonly string[];
-  /** What is wrong elsewhere, and leaves the stream healthy. Figures from before have none. */
+  /** What is wrong elsewhere, and leaves the stream healthy. */
   readonly remarks?: readonly string[];
 }
 
-/** The key of a stream's live figures in the Volatile port. */
+/** Key of a stream's live figures in the Volatile port. */
 export function liveKey(streamId: string): string {
   return `live/${streamId}`;
 }
 
-export function liveFiguresOf(
-  reading: LiveReading,
-  { issues, remarks }: Required<Pick<LiveFigures, 'issues' | 'remarks'>>,
-): LiveFigures {
-  const { grant, figures, viewers } = reading;
-  const { bytes, segments, duration, ingestRate, lastMediaAt, targetDuration } = figures;
-  const media = { bytes, segments, duration, ingestRate, lastMediaAt, targetDuration };
-  return { token: grant.token, ...media, viewers, issues, ...(remarks.length > 0 && { remarks }) };
+/** Key of a stream's last refusal in the Volatile port: there for as long as it is shown. */
+function refusalKey(streamId: string): string {
+  return `refused/${streamId}`;
+}
+
+/**
+ * Notes that a newcomer was refused because the key is in use (`busyKey: "refuse"`), to show it to the owner on every node.
+ * Not in the store: an encoder that retries all the time must not cost writes.
+ */
+export function noteRefusal(streamId: string, kit: StreamsKit): void {
+  kit
+    .use(services.volatile)
+    .set([{ key: refusalKey(streamId), value: true }], { lasts: refusalShown })
+    .catch((error: unknown) => kit.log.debug('a refused newcomer could not be noted', { error }));
 }
 
 /** What is known of a broadcast at this moment. */
 export interface LiveState {
   readonly figures?: LiveFigures | undefined;
-  /** A newcomer was refused a little while ago, because the key is in use. */
+  /** A newcomer was refused lately because the key is in use. */
   readonly isContested: boolean;
 }
 
-/** Of what nothing is known. */
 export const unknownState: LiveState = { isContested: false };
 
 /**
- * The live state of a stream or session: one lookup while somebody broadcasts, none otherwise. Without an answer
- * it is shown as it was stored, at most 30 s ago: figures are no reason to fail a request.
+ * The live state of a stream or session: one lookup while somebody broadcasts, none otherwise. Without an answer the stored
+ * figures are shown, at most 30 s old: live figures are no reason to fail a request.
  */
 export async function readLive(document: StreamDocument, kit: StreamsKit): Promise<LiveState> {
   const { isActive, incarnation } = document;

@@ -1,120 +1,65 @@
-import { isRefusal } from '../../core/base/fault.ts';
+import { unlessRefused } from '../../core/base/fault.ts';
+import { KeyedQueues } from '../../core/base/keyed-queues.ts';
+import { pause } from '../../core/base/timing.ts';
 import type { CommandOf } from '../../core/plugin/actor.ts';
 import type { MediaFact } from '../../core/ports/media.ts';
 import type { broadcastMachine } from '../../machines/broadcast.ts';
 import type { MediaFigures } from '../../machines/broadcast-context.ts';
 import { broadcast } from './actor.ts';
-import type { StreamsKit } from './kit.ts';
-import { streamLimits } from './limits.ts';
-
-/** Wait before a fact is told again while nobody takes it, ms: doubling from the one to the other. */
-const firstRetry = streamLimits.factRetry.value;
-const longestRetry = streamLimits.factRetryLongest.value;
+import type { StreamsKit } from './config.ts';
 
 /**
- * Tells broadcasts what the media saw, each stream's facts in order, again and again until they are taken; a fact of a
- * publish that no longer counts is dropped. Of one publish at most two facts wait, however long that takes: later
- * figures stand in for earlier ones.
+ * When a publish whose admission got no answer is closed again, ms after the first time: its broadcast may have admitted
+ * it late. One that is admitted later still ends with the next takeover, or with its node.
+ */
+const closeAgain = [15_000, 60_000];
+
+/**
+ * Reports to broadcasts what the media saw, each stream's facts in order, again and again until they are stored. A fact of
+ * a publish that no longer counts is dropped. Of one publish at most two facts wait: later figures replace earlier ones.
  */
 export function mediaFacts(kit: StreamsKit): MediaFacts {
-  const { clock, log, signal } = kit;
-  const queues = new Map<string, Queue>();
-
-  /** Until it is time to try again, or the program is about to end: then each fact is tried once more. */
-  const wait = (delay: number) =>
-    new Promise<void>((resolve) => {
-      const end = () => {
-        cancel();
-        signal.removeEventListener('abort', end);
-        resolve();
-      };
-      const cancel = clock.at(clock.now() + delay, end);
-      signal.addEventListener('abort', end);
-    });
-  const untilTaken = async (fact: Fact): Promise<void> => {
-    for (let tries = 1, delay = firstRetry; ; tries += 1, delay = Math.min(2 * delay, longestRetry)) {
-      try {
-        await kit.actors.ask(broadcast, fact.streamId, fact.command);
-        return;
-      } catch (error) {
-        if (isRefusal(error)) return;
-        const { streamId, command } = fact;
-        // The first time and then ever more rarely: it may last for hours, for thousands of streams.
-        if ((tries & (tries - 1)) === 0) {
-          const details = { streamId, fact: command.type, tries, error };
-          log.warn('a media fact could not be stored; it is tried again', details);
-        }
-        if (signal.aborted) return;
-        await wait(delay);
-      }
-    }
-  };
-  const drain = async (streamId: string, queue: Queue) => {
-    for (let fact = queue.waiting.shift(); fact; fact = queue.waiting.shift()) await untilTaken(fact);
-    queues.delete(streamId);
-  };
-  const add = (fact: Fact) => {
-    const known = queues.get(fact.streamId);
-    if (known) {
-      put(known.waiting, fact);
-      return;
-    }
-    const queue: Queue = { waiting: [fact], end: Promise.resolve() };
-    queues.set(fact.streamId, queue);
-    queue.end = drain(fact.streamId, queue);
-  };
+  const { clock, log, signal, actors } = kit;
+  const queues = new KeyedQueues<Fact>({
+    ...{ clock, signal, put },
+    work: ({ streamId, command }) => actors.ask(broadcast, streamId, command).then(() => {}, unlessRefused),
+    failed: ({ streamId, command: { type } }, details) =>
+      log.warn('a media fact could not be stored; it is retried', { streamId, fact: type, ...details }),
+  });
+  const add = (fact: Fact) => queues.add(fact.streamId, fact);
 
   return {
     report: (fact) => add({ streamId: fact.grant.streamId, command: commandOf(fact) }),
     abandon({ streamId, token }) {
-      const command = { type: 'closed', token, isClean: false, figures: nothing } as const;
-      add({ streamId, command });
-      // The publish may reach its broadcast only after that: its answer was not waited for.
-      for (const delay of abandonAgain) {
-        if (!signal.aborted) void wait(delay).then(() => signal.aborted || add({ streamId, command }));
+      const fact: Fact = { streamId, command: { type: 'closed', token, isClean: false, figures: nothing } };
+      add(fact);
+      for (const delay of closeAgain) {
+        if (signal.aborted) return;
+        const due = clock.now() + delay;
+        void pause(due, { clock, signal }).then(() => signal.aborted || add(fact));
       }
     },
-    get waiting() {
-      let waiting = 0;
-      for (const queue of queues.values()) waiting += queue.waiting.length + 1;
-      return waiting;
-    },
-    async told() {
-      await Promise.all([...queues.values()].map(({ end }) => end));
-    },
+    settled: () => queues.settled(),
   };
 }
 
-/** When a publish whose admission got no answer is closed again, ms after the first time. */
-const abandonAgain = [streamLimits.abandonAgain.value, 4 * streamLimits.abandonAgain.value];
-
 export interface MediaFacts {
   report(fact: MediaFact): void;
-  /** A publish of which nobody knows whether its broadcast has let it in: it never begins. */
+  /** A publish that its broadcast may or may not have admitted: it never begins. */
   abandon(publish: { streamId: string; token: string }): void;
-  /** Facts that are not taken yet. */
-  readonly waiting: number;
   /** Resolves when what was reported so far is stored or given up. */
-  told(): Promise<void>;
+  settled(): Promise<void>;
 }
 
-/** Those figures of a publish that are stored. */
+/** The figures of a publish that are stored. */
 export function publishFigures(figures: MediaFigures): MediaFigures {
   const { bytes, segments, duration, lastMediaAt, targetDuration } = figures;
   return { bytes, segments, duration, lastMediaAt, targetDuration };
 }
 
-type Command = CommandOf<typeof broadcastMachine>;
-
 interface Fact {
   readonly streamId: string;
-  readonly command: Extract<Command, { type: 'playable' | 'progress' | 'closed' }>;
-}
-
-interface Queue {
-  /** Behind the one that is being told. */
-  readonly waiting: Fact[];
-  end: Promise<void>;
+  readonly command: Extract<CommandOf<typeof broadcastMachine>, { type: 'playable' | 'progress' | 'closed' }>;
 }
 
 const nothing: MediaFigures = { bytes: 0, segments: 0, duration: 0, lastMediaAt: 0, targetDuration: 0 };
@@ -126,8 +71,7 @@ function put(waiting: Fact[], fact: Fact): void {
   } else if (last.command.type === 'progress') {
     waiting[waiting.length - 1] = fact;
   } else if (last.command.type === 'playable' && fact.command.type === 'progress') {
-    const command = { ...last.command, figures: fact.command.figures };
-    waiting[waiting.length - 1] = { ...last, command };
+    waiting[waiting.length - 1] = { ...last, command: { ...last.command, figures: fact.command.figures } };
   } else if (last.command.type !== 'closed') {
     waiting.push(fact);
   }

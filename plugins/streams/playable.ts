@@ -1,7 +1,7 @@
 import type { Caller } from '../../core/http/caller.ts';
 import type { Found, Playable } from '../playback/contract.ts';
+import type { StreamsKit } from './config.ts';
 import { documentOf, type StreamDocument } from './document.ts';
-import type { StreamsKit } from './kit.ts';
 
 /** Live streams, by their playback id or by the id of the session that is on the air. */
 export function livePlayable(kit: StreamsKit): Playable {
@@ -43,6 +43,6 @@ function infoOf(document: StreamDocument, { baseUrl }: Caller): Found {
 
 function phaseOf({ isActive, isHeld, lastMediaAt }: StreamDocument): Found['meta']['phase'] {
   if (isActive) return isHeld ? 'interrupted' : 'live';
-  // While the first media of a new session come, nothing of it can be watched yet.
+  // The first media of a new session cannot be watched yet.
   return lastMediaAt > 0 ? 'over' : 'upcoming';
 }

@@ -1,12 +1,12 @@
 import type { Caller } from '../../core/http/caller.ts';
 import type { FieldSet } from '../../core/plugin/resource.ts';
 import { nodeAddresses } from '../ingest/contract.ts';
+import type { StreamsKit } from './config.ts';
 import { ingestAddresses, stream, watchPages } from './contract.ts';
 import type { StreamDocument } from './document.ts';
-import type { StreamsKit } from './kit.ts';
 import { type LiveState, readLive, unknownState } from './live-figures.ts';
 
-/** The stream object as its owner sees it, with live figures and what other plugins say about it. Asks for their offers once. */
+/** The stream object for its owner, with live figures and the derived fields of other plugins. */
 export function presenter(
   kit: StreamsKit,
 ): (document: StreamDocument, caller: Caller) => Promise<Record<string, unknown>> {
@@ -34,7 +34,7 @@ export function presenter(
   };
 }
 
-/** The same as it is at a moment (epoch ms), from the row and what is known then. Pure. */
+/** The object at a moment (epoch ms), from the row and the live state. Pure. */
 function presentStream(
   document: StreamDocument,
   { state, at, fields, baseUrl }: { state: LiveState; at: number; fields: FieldSet; baseUrl: string },
@@ -46,9 +46,9 @@ function presentStream(
   const issues = document.isHeld ? [lost] : (live?.issues ?? []);
   const isContested = document.incarnation !== null && state.isContested;
   const isBraked = (document.brakedUntil ?? 0) > at;
-  // A stream is embedded before it is on the air; a session that is off the air plays at its recording's address, if any.
+  // A stream is embedded before it is on the air; a session off the air plays at the address of its recording, if any.
   const isPlayable = document.parentId === null || document.isActive;
-  // Of a session that is over nothing can be mended.
+  // Issues of a session that has ended cannot be fixed.
   const shown = fields.present(document.fields);
   const fieldIssues = document.parentId === null || document.isActive ? fields.issues(shown) : [];
   // What is undefined is left out of JSON.
@@ -84,7 +84,7 @@ function presentStream(
   };
 }
 
-/** Of a parent; a session's is in its recording, which goes on after the next session has begun. */
+/** Of a parent only: the recording of a session may go on after the next session has begun. */
 function recordingOf(
   { parentId, recording }: StreamDocument,
   { record }: { readonly record?: unknown },
@@ -94,7 +94,6 @@ function recordingOf(
   return { recordingStatus: recording.status };
 }
 
-/** What came of media, as it is shown. */
 function figuresOf({
   lastMediaAt,
   past,
@@ -109,18 +108,18 @@ function figuresOf({
 }
 
 const lost =
-  'The connection of the encoder was lost; the broadcast goes on when it comes back in time. ' +
-  'Check its network, and start it again when it does not connect by itself.';
+  'The connection of the encoder was lost; the broadcast continues if it reconnects in time. ' +
+  'Check its network, and start it again if it does not reconnect by itself.';
 const contested =
-  'Another encoder wanted to broadcast with this stream key and was refused, because the key is in use. ' +
+  'Another encoder tried to broadcast with this stream key and was refused, because the key is in use. ' +
   'Stop one of the two, or give each a stream of its own.';
 const fight =
   'Several encoders take this stream key from each other; newcomers are refused for 30 s. ' +
   'Stop all but one, or give each a stream of its own.';
 
 /**
- * The stream object as events carry it: without the key, and with the figures that were stored with the event unless a
- * `state` is at hand. Pure: an event that is made again says the same.
+ * The stream object in events: without the key, and with the stored figures unless a live `state` is given. Pure: an event
+ * that is made again is the same.
  */
 export function presentForEvent(
   document: StreamDocument,

@@ -1,6 +1,6 @@
 import type { TSchema } from '@sinclair/typebox';
 import { type AnyElysia, Elysia } from 'elysia';
-import { Fault, hasCode, unlessRefused } from '../../core/base/fault.ts';
+import { hasCode, unlessRefused } from '../../core/base/fault.ts';
 import { newPlaybackId, newStreamKey } from '../../core/base/ids.ts';
 import { authenticate, authenticator, type Principal } from '../../core/http/auth.ts';
 import { bodyReader } from '../../core/http/body.ts';
@@ -11,11 +11,12 @@ import { quota } from '../../core/http/quota.ts';
 import { services } from '../../core/plugin/services.ts';
 import type { MediaFigures, StreamSettings } from '../../machines/broadcast-context.ts';
 import { broadcast } from './actor.ts';
-import { changeStream, deletedMeanwhile, owned, parent, type StreamBody } from './change.ts';
+import { changeStream, owned, parent, type StreamBody } from './change.ts';
+import type { StreamsKit } from './config.ts';
 import { setFieldsFaults, stream } from './contract.ts';
 import type { StreamDocument } from './document.ts';
+import { deletedMeanwhile, tooManyStreams } from './faults.ts';
 import { hlsRoutes } from './hls.ts';
-import type { StreamsKit } from './kit.ts';
 import { listRoutes } from './lists.ts';
 import { readLive } from './live-figures.ts';
 import { publishFigures } from './media-facts.ts';
@@ -37,7 +38,7 @@ export function routes(kit: StreamsKit): AnyElysia {
     clock: kit.clock,
     most: kit.config.maxStreams,
     count: (account) => kit.resources.count(stream.kind, { account, where: { role: 'parent' } }),
-    full: () => tooMany(kit.config.maxStreams),
+    full: () => tooManyStreams(kit.config.maxStreams),
   });
   const create = async (body: StreamBody, { principal, id }: { principal: Principal; id: string }) => {
     const settings: StreamSettings = {
@@ -67,7 +68,7 @@ export function routes(kit: StreamsKit): AnyElysia {
           principal,
           async run({ id, isRepeat, caller }) {
             const body = (await creation.read(request)) as StreamBody;
-            // Before its fields are prepared, which may make things of their own.
+            // First: preparing its fields may create resources of other plugins.
             if (!isRepeat || !(await kit.resources.get(stream.kind, id, { isBeside: true }))) {
               await places.admit(principal.accountId);
               await create(body, { principal, id }).catch(unlessThere);
@@ -118,10 +119,12 @@ export function routes(kit: StreamsKit): AnyElysia {
       async ({ request, params }) => {
         const principal = await authenticate(request, keys);
         const document = await parent(principal, { id: params.id, kit });
-        // Nobody is there any more to hear its last figures from the connection that is closed.
+        // The connection reports its last figures after the actor has gone.
         const { token } = document;
         const last = token === null ? {} : await lastFigures(document, { token, kit });
-        await kit.actors.ask(broadcast, params.id, { type: 'delete', ...last }).catch(unlessGone);
+        await kit.actors.ask(broadcast, params.id, { type: 'delete', ...last }).catch((error: unknown) => {
+          if (!hasCode(error, 'actor.not_found')) throw error;
+        });
         places.gone(principal.accountId);
         return noContent();
       },
@@ -139,7 +142,7 @@ export function routes(kit: StreamsKit): AnyElysia {
         await kit.actors.ask(broadcast, params.id, { type: 'terminate' }).catch(unlessRefused);
         return noContent();
       },
-      says('Ends the broadcast and closes both windows. 204, also when nothing is on.', {
+      says('Ends the broadcast and the session. 204, also when nothing is being broadcast.', {
         name: 'terminateStream',
         answers: { 204: nothing },
         faults: setFieldsFaults,
@@ -170,7 +173,7 @@ export function routes(kit: StreamsKit): AnyElysia {
     );
 }
 
-/** Of the publish that runs: those of this moment when it runs here, of a second ago when on another node. */
+/** Of the running publish: up to date when it runs on this node, up to a second old otherwise. */
 async function lastFigures(
   document: StreamDocument,
   { token, kit }: { token: string; kit: StreamsKit },
@@ -181,19 +184,8 @@ async function lastFigures(
   return figures?.token === token ? { token, figures: publishFigures(figures) } : {};
 }
 
-function tooMany(most: number): Fault {
-  return new Fault('stream.too_many', {
-    status: 403,
-    message: `This account has ${most} streams, the most it may have. Delete some first.`,
-  });
-}
-
 function noContent(): Response {
   return new Response(null, { status: 204 });
-}
-
-function unlessGone(error: unknown): void {
-  if (!(error instanceof Fault && error.status === 404)) throw error;
 }
 
 /** Ids are random: only an earlier attempt of the same request can have made it. */

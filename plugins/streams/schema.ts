@@ -3,7 +3,7 @@ import { milliseconds } from '../../core/base/config-fields.ts';
 import { nameSchema, userTagsSchema } from '../../core/base/name.ts';
 import { idSchema, momentSchema } from '../../core/http/operation.ts';
 import type { DerivationSet, FieldSet } from '../../core/plugin/resource.ts';
-import type { StreamsKit } from './kit.ts';
+import type { StreamsKit } from './config.ts';
 
 /** Fields of the stream object that the service sets; accepted and ignored in bodies. */
 export const readOnly = [
@@ -13,7 +13,7 @@ export const readOnly = [
   ...['createdAtMs', 'ingestUrl', 'ingest', 'playbackUrl', 'watchUrl', 'recordingReadyBy'],
 ];
 
-/** Fields that clients name whatever they want: accepted without their plugin while they ask for nothing. */
+/** Fields of plugins that may be off: accepted all the same while they ask for nothing. */
 export const optional = ['record', 'profiles', 'multistream'];
 
 export const streamName = nameSchema('Friday show');
@@ -25,13 +25,16 @@ export function changeable(kit: StreamsKit, fields: FieldSet): Record<string, TS
   return {
     name: Type.Optional(streamName),
     suspended: Type.Optional(
-      Type.Boolean({ description: 'Ends the broadcast and refuses new ones, as long as it is true.' }),
+      Type.Boolean({
+        description: 'While true, there is no broadcast: a running one ends, and new ones are refused.',
+      }),
     ),
     holdSeconds: Type.Optional(
       Type.Integer({
         minimum: 0,
         maximum,
-        description: 'How long a broken broadcast stays on the air, instead of `plugins.streams.hold`.',
+        description:
+          'How long a broadcast stays on the air after its connection broke, instead of `plugins.streams.hold`.',
         examples: [Math.min(30, maximum)],
       }),
     ),
@@ -65,7 +68,7 @@ export function streamSchema(fields: FieldSet, derived: DerivationSet): TObject 
       ),
       ingestUrl: Type.Optional(
         Type.String({
-          description: 'Where the encoder sends to, with the key: a secret. Not of sessions.',
+          description: 'URL for the encoder, with the key: a secret. Not of sessions.',
           examples: ['rtmp://video.example.com:1935/live/x3k9-a8fh-20pq-7mzc'],
         }),
       ),
@@ -76,16 +79,16 @@ export function streamSchema(fields: FieldSet, derived: DerivationSet): TObject 
             key: Type.String({ examples: ['x3k9-a8fh-20pq-7mzc'] }),
           },
           {
-            description: 'The same for encoders that ask for server and key apart.',
+            description: 'The same for encoders that want server and key separately.',
             additionalProperties: false,
           },
         ),
       ),
       suspended: Type.Optional(Type.Boolean({ description: 'Not of sessions.' })),
-      playbackId: Type.String({ description: 'Names it to viewers.', examples: ['6pukxh2m0ydr9h3q'] }),
+      playbackId: Type.String({ description: 'Its id for viewers.', examples: ['6pukxh2m0ydr9h3q'] }),
       playbackUrl: Type.Optional(
         Type.String({
-          description: 'HLS. Of a session while it is on the air, and of its recording when that is ready.',
+          description: 'HLS. For a session while it is on the air, and again when its recording is ready.',
           examples: ['https://video.example.com/hls/6pukxh2m0ydr9h3q/index.m3u8'],
         }),
       ),
@@ -101,7 +104,7 @@ export function streamSchema(fields: FieldSet, derived: DerivationSet): TObject 
       isHealthy: Type.Optional(
         Type.Boolean({
           description:
-            'While active: the broadcast itself has no issue. Those of targets that it is sent on to leave it true.',
+            'While active: the broadcast itself has no issue. Issues of multistream targets do not count.',
           examples: [true],
         }),
       ),
@@ -109,7 +112,11 @@ export function streamSchema(fields: FieldSet, derived: DerivationSet): TObject 
         Type.Number({ minimum: 0, description: 'While active: bit/s.', examples: [4_200_000] }),
       ),
       viewerCount: Type.Optional(
-        Type.Integer({ minimum: 0, description: 'While active: different viewers of late.', examples: [12] }),
+        Type.Integer({
+          minimum: 0,
+          description: 'While active: different viewers of the last seconds.',
+          examples: [12],
+        }),
       ),
       issues: Type.Array(Type.String(), { description: 'What is wrong, in plain words.', examples: [[]] }),
       lastSeen: Type.Optional(

@@ -2,6 +2,7 @@ import { connect } from 'node:net';
 import { afterAll, expect, test } from 'vitest';
 import { httpCore } from '../../core/http/http.ts';
 import { hlsRoutes } from '../../plugins/streams/hls.ts';
+import { useOf } from '../kit/use.ts';
 import { until } from '../media/kit.ts';
 import { parsePlaylist } from './checker.ts';
 import { Feed, play, sendHeaders } from './feed.ts';
@@ -12,18 +13,19 @@ const publisher = feed.attach();
 sendHeaders(publisher.sink);
 await play(feed, publisher.sink, { seconds: 5 });
 const signals: AbortSignal[] = [];
+const media = {
+  serve({ playbackId, file, query, signal }: Parameters<Feed['output']['serve']>[1] & never) {
+    signals.push(signal);
+    return playbackId === 'on' ? feed.output.broadcast.serve(file, query, signal) : undefined;
+  },
+  appears: async () => false,
+};
 const kit = {
-  use: () => ({
-    serve({ playbackId, file, query, signal }: Parameters<Feed['output']['serve']>[1] & never) {
-      signals.push(signal);
-      return playbackId === 'on' ? feed.output.broadcast.serve(file, query, signal) : undefined;
-    },
-    appears: async () => false,
-  }),
+  use: useOf({ media }),
   config: { maxWaitingViewers: 5 },
   deployment: { isAlone: true },
   resources: { find: async () => undefined },
-  caller: () => ({}),
+  caller: () => ({ address: undefined, baseUrl: 'http://localhost' }),
   offered: () => [],
 };
 const app = httpCore({ log: undefined as never, routes: [hlsRoutes(kit as never)] });

@@ -293,7 +293,7 @@ describe('the multistream field', () => {
     expect((await w.request('PATCH', path, { body: { profiles: [] } })).status).toBe(204);
     const { issues } = (await w.request('GET', path)).body;
     expect(issues).toEqual([
-      `Multistream target ${id} wants the profile "720p", which this stream no longer has. Name another.`,
+      `Multistream target ${id} wants the profile "720p", which this stream no longer has. Choose another profile.`,
     ]);
   });
 
@@ -312,7 +312,7 @@ describe('the multistream field', () => {
       [[spec, { profile: '1080p', id }], 'no profile "1080p"'],
       [
         [spec, { ...source, id }, { ...source, id, videoOnly: true }],
-        `${id} with the profile "source" is there twice`,
+        `${id} with the profile "source" is listed twice`,
       ],
     ];
     for (const [targets, message] of wrong) {

@@ -66,7 +66,7 @@ it('a stream shows its fields by the plugins of this start, whatever the last on
   const but = (...without: string[]) => plugins.filter((plugin) => !without.includes(plugin.id));
   await w.crash({ downFor: '1s', plugins: but('renditions') });
   const { profiles: _, ...rest } = before;
-  const unknown = `Multistream target ${target.id} wants the profile "low", which this stream no longer has. Name another.`;
+  const unknown = `Multistream target ${target.id} wants the profile "low", which this stream no longer has. Choose another profile.`;
   expect(await shown()).toEqual({ ...rest, issues: [unknown] });
   await w.crash({ downFor: '1s', plugins: but('multistream') });
   expect(await shown()).not.toHaveProperty('multistream');

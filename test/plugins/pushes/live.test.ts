@@ -86,7 +86,7 @@ describe('a broadcast with targets', () => {
     await w.advance('2s');
     const { issues, isHealthy } = await shown(w, stream.id);
     expect(issues).toEqual([
-      `Multistream target ${gone} was deleted: nothing is sent to it. Take it out of multistream.`,
+      `Multistream target ${gone} was deleted: nothing is sent to it. Remove it from multistream.`,
     ]);
     expect(isHealthy).toBe(true);
   });
@@ -117,7 +117,8 @@ describe('a broadcast with targets', () => {
     w.transcoder.shows(playbackId, { state: 'starting', renditions });
     expect(await issues()).toEqual([true]);
     w.transcoder.shows(playbackId, { state: 'refused', renditions, trouble });
-    const idle = 'Nothing new is sent to multistream targets that want 720p: it is not being made.';
+    const idle =
+      'Multistream targets of the profiles 720p receive nothing new: these renditions are not being made.';
     expect(await issues()).toEqual([true, idle]);
     w.transcoder.shows(playbackId, { state: 'running', renditions, trouble });
     expect(await issues()).toEqual([true]);
@@ -151,7 +152,7 @@ describe('a broadcast with targets', () => {
     expect(wantedIds(w, playbackId)).toEqual([]);
     await w.advance('2s');
     expect((await shown(w, stream.id)).issues).toEqual([
-      `Multistream target ${a} wants the profile "late", which came when this broadcast had begun: nothing is sent to it before the next one.`,
+      `Multistream target ${a} wants the profile "late", which was added after this broadcast had begun: nothing is sent to it before the next broadcast.`,
     ]);
     publish.end({ clean: true });
     await w.advance('7m');
@@ -172,7 +173,7 @@ describe('a broadcast with targets', () => {
     expect(orders(w, stream.playbackId)).toEqual([]);
     const { issues, isHealthy } = await shown(w, stream.id);
     expect(issues).toEqual([
-      `Multistream target ${target} leads to this stream itself: nothing is sent to it. Give it another URL.`,
+      `Multistream target ${target} leads back to this stream: nothing is sent to it. Change its URL.`,
     ]);
     expect(isHealthy).toBe(true);
     await w.request('PATCH', `${targetPath}/${target}`, { body: { url } });
@@ -211,7 +212,7 @@ describe('a broadcast with targets', () => {
     expect(await told(w)).toHaveLength(50);
     const { issues } = await shown(w, stream.id);
     expect(issues).toHaveLength(11);
-    expect(issues[10]).toBe('40 more multistream targets have trouble.');
+    expect(issues[10]).toBe('40 more multistream targets have errors.');
     for (const one of ids) w.pusher.connects(id, pushId(one));
     await w.advance('2s');
     expect((await told(w)).slice(50).sort()).toEqual(ids.map((_, n) => `connected T${n}`).sort());
@@ -346,7 +347,7 @@ describe('a target that cannot be reached', () => {
     const { id, stream } = await live(w, [target]);
     w.pusher.fails(id, 'connect', { message: 'It refused the connection.', retryAt: w.now() + 10_000 });
     await w.advance('2s');
-    const issue = `Multistream target T (${target}): It refused the connection. It is tried again in 8 s.`;
+    const issue = `Multistream target T (${target}): It refused the connection. Next attempt in 8 s.`;
     const session = (await w.request('GET', '/api/stream?active=1&sessionsonly=1')).body[0];
     for (const one of [await shown(w, stream.id), session])
       expect(one).toMatchObject({ isHealthy: true, issues: [issue] });

@@ -1,4 +1,3 @@
-import { valuesOf } from '../../core/base/limit-table.ts';
 import { services } from '../../core/plugin/services.ts';
 import type { LiveReading, PublishGrant } from '../../core/ports/media.ts';
 import type { PushReading } from '../../core/ports/pusher.ts';
@@ -7,36 +6,37 @@ import { type CurrentStream, type LiveObserver, streams } from '../streams/contr
 import type { MultistreamKit } from './config.ts';
 import type { PushFollower } from './follow.ts';
 import { issuesOf } from './issues.ts';
-import { multistreamLimits } from './limits.ts';
 import { nothing, type Plan, planOf } from './plan.ts';
 
-const { comparedAtOnce } = valuesOf(multistreamLimits);
+/** Streams whose targets a node reads at one time, each once a second. The pushes of the others stay as they are meanwhile. */
+export const maxReading = 8;
 
 /**
- * Sees to it that this node pushes what is to be pushed: for every playlist here it reads about once a second what its stream
- * wants by now, and tells the pusher the whole of it. Nobody needs to be told of a change, so no news can be lost. What
- * cannot be read stays as it is.
+ * Reconciles the pushes of this node with what its streams want: for every playlist here it reads the targets of the stream
+ * about once a second, and gives the pusher all of them. Changes are not announced, so none can be lost. What cannot be
+ * read stays as it is.
  */
-export function comparing(kit: MultistreamKit, follower: PushFollower): Comparing {
+export function targetReconciler(kit: MultistreamKit, follower: PushFollower): TargetReconciler {
   const { log } = kit;
   const pusher = kit.use(services.pusher);
   const transcoder = kit.use(services.transcoder);
   const current = kit.use(streams).current;
-  /** Of the last round, and those that are looked at for the next: playlist → the publish that came last. */
+  /** Of the last round, and of the one under way: playlist → its last publish. */
   let here = new Map<string, PublishGrant>();
   let next = new Map<string, PublishGrant>();
-  /** What is pushed, or would be. Playlists that have no targets are not here. */
+  /** Playlists whose streams name targets. */
   const known = new Map<string, Plan>();
   const waiting = new Map<string, PublishGrant>();
   const reading = new Set<string>();
   let readings: Map<string, PushReading[]> | undefined;
   let ladders: Map<string, LadderReading> | undefined;
+  let workers = 0;
   let hasFailed = false;
   let isStopped = false;
 
   const apply = (playbackId: string, plan: Plan) => {
     if (plan.entries > 0) known.set(playbackId, plan);
-    // Nobody wanted anything of it, and nobody does.
+    // It had no targets, and has none.
     else if (!known.delete(playbackId)) return;
     follower.wants(playbackId, plan.pushes);
     pusher.want(playbackId, plan.orders);
@@ -45,34 +45,27 @@ export function comparing(kit: MultistreamKit, follower: PushFollower): Comparin
     const { playbackId, streamId } = grant;
     const stream = await current(streamId);
     const plan = stream && isFedHere(stream, grant) ? await planOf(stream, { grant, kit }) : nothing;
-    // It may have gone, or be another's, since it was read for.
+    // Its session may have ended during the read.
     if (!isStopped && here.get(playbackId)?.sessionId === grant.sessionId) apply(playbackId, plan);
   };
   const isFedHere = ({ isActive, sessionId, incarnation }: CurrentStream, grant: PublishGrant) =>
     isActive && sessionId === grant.sessionId && incarnation === kit.deployment.node.incarnation;
-  const pump = () => {
+  const work = async () => {
+    workers += 1;
     for (const [playbackId, grant] of waiting) {
-      if (reading.size >= comparedAtOnce) return;
-      if (reading.has(playbackId)) continue;
       waiting.delete(playbackId);
       reading.add(playbackId);
-      compare(grant)
-        .then(
-          () => {
-            hasFailed = false;
-          },
-          (error: unknown) => {
-            // Once for each outage.
-            if (!hasFailed)
-              log.warn('what is to be pushed could not be read; pushes stay as they are', { error });
-            hasFailed = true;
-          },
-        )
-        .finally(() => {
-          reading.delete(playbackId);
-          if (!isStopped) pump();
-        });
+      try {
+        await compare(grant);
+        hasFailed = false;
+      } catch (error) {
+        // Once for each outage.
+        if (!hasFailed) log.warn('push targets could not be read; pushes stay as they are', { error });
+        hasFailed = true;
+      }
+      reading.delete(playbackId);
     }
+    workers -= 1;
   };
   const readingsOf = (playbackId: string): readonly PushReading[] => {
     readings ??= Map.groupBy(pusher.readings(), (one) => one.playbackId);
@@ -103,8 +96,8 @@ export function comparing(kit: MultistreamKit, follower: PushFollower): Comparin
         follower.wants(playbackId, new Map());
       }
       for (const playbackId of waiting.keys()) if (!here.has(playbackId)) waiting.delete(playbackId);
-      for (const [playbackId, grant] of here) waiting.set(playbackId, grant);
-      pump();
+      for (const [playbackId, grant] of here) if (!reading.has(playbackId)) waiting.set(playbackId, grant);
+      while (workers < maxReading && waiting.size > 0) void work();
     },
     stop() {
       isStopped = true;
@@ -115,7 +108,7 @@ export function comparing(kit: MultistreamKit, follower: PushFollower): Comparin
   };
 }
 
-interface Comparing extends LiveObserver {
-  /** Nothing is pushed any more. */
+interface TargetReconciler extends LiveObserver {
+  /** Ends all pushes. */
   stop(): void;
 }

@@ -1,59 +1,72 @@
 import { ByteLru } from '../../../core/base/byte-lru.ts';
 import { Fault, hasCode } from '../../../core/base/fault.ts';
-import { valuesOf } from '../../../core/base/limit-table.ts';
+import { pause } from '../../../core/base/timing.ts';
 import { SingleFlight } from '../../../core/base/single-flight.ts';
 import { every, pause } from '../../../core/base/timing.ts';
 import { services } from '../../../core/plugin/services.ts';
 import type { ViewerRequest } from '../../../core/ports/media.ts';
+import type { StreamsKit } from '../config.ts';
 import { liveFiles } from '../contract.ts';
-import type { StreamsKit } from '../kit.ts';
-import { streamLimits } from '../limits.ts';
-import { liveResponse } from '../live-answer.ts';
-import { notOn, tooMany } from '../not-on.ts';
-import { internalPath, viewersHeader } from './internal.ts';
-import { relayLimits } from './limits.ts';
-import { type Place, Places } from './places.ts';
-import { ViewerTally } from './viewer-tally.ts';
+import { notLive, tooManyWaiting } from '../faults.ts';
+import { ViewerTally } from '../viewer.ts';
+import { internalPath, viewersHeader } from './node-routes.ts';
+import { believed, type PlaylistLocation, PlaylistLocations } from './playlist-locations.ts';
 
-const limits = valuesOf(relayLimits);
-const longestWait = streamLimits.returnWait.value;
+/** Requests to other nodes at one time; all viewers who want the same share one. */
+const maxRequests = 4000;
+/** Viewers that wait for them. */
+const maxWaiting = 50_000;
+/** Time for another node to answer, ms: a blocked reload waits for media there. */
+const answerTime = 30_000;
+/** One answer of another node: more than the longest segment. */
+export const maxAnswerBytes = 64 * 1_048_576;
+/** How long parts, segments and inits are kept, ms. They never change. */
+export const mediaKept = 30_000;
+/** How long a playlist answers those who ask for the same, ms. */
+export const playlistKept = 100;
+/** How long a playlist request waits for a broadcast that is expected back after a restart, ms. */
+export const returnWait = 8000;
+/** Between two looks for it, ms. */
+export const returnLook = 250;
 
 /**
- * Playback of what another node has: asked for there once for all who want the same at one time, and followed to
- * whichever node has it next. Media, which never changes, is kept for a while; a playlist answers for a moment alone.
+ * Serves what another node has: requested there once for all viewers who want the same at one time, and from the next node
+ * if the broadcast moves. Media is kept for a while, a playlist for a moment.
  */
-export function relay(kit: StreamsKit): Relay {
+export function edgeProxy(kit: StreamsKit): EdgeProxy {
   const { clock, log } = kit;
-  const media = kit.use(services.media);
   const { nodes } = kit.deployment;
-  const places = new Places(kit);
+  const media = kit.use(services.media);
+  const locations = new PlaylistLocations(kit);
   const beside = new Set(kit.offered(liveFiles).map(({ name }) => name));
-  const kept = new ByteLru<Answer>({ bytes: kit.config.relayMemory * 1_048_576 });
-  const shared = new SingleFlight<Answer | 'here'>({ running: limits.requests, waiting: limits.waiting });
+  const cache = new ByteLru<Answer>({ bytes: kit.config.relayMemory * 1_048_576 });
+  const shared = new SingleFlight<Answer | 'here'>({ running: maxRequests, waiting: maxWaiting });
   const tally = new ViewerTally();
-  const counts = count(kit, { kept, shared });
+  const counts = count(kit, { cache, shared });
 
-  /** One answer of one node, whole. */
+  /** One whole answer of one node. */
   const ask = async (node: string, asked: Asked, signal: AbortSignal): Promise<Answer> => {
     const { playbackId, file, search } = asked;
     const viewers = tally.take(`${playbackId}/${file}`);
     counts.asked.add();
     const response = await nodes.request(node, internalPath(playbackId, file, search), {
       signal,
-      timeout: limits.answerTime,
+      timeout: answerTime,
       ...(viewers.length > 0 && { headers: { [viewersHeader]: viewers.join('') } }),
     });
     if (!isForViewers(response.status)) {
       await response.body?.cancel();
-      log.error('another node refuses what viewers ask of it', { node, status: response.status });
+      log.error('another node refused a request for viewers', { node, status: response.status });
       throw unreachable();
     }
     const length = Number(response.headers.get('content-length') ?? Number.NaN);
-    const room = length <= limits.answerBytes ? kept.reserve(length) : undefined;
+    const room = length <= maxAnswerBytes ? cache.reserve(length) : undefined;
     if (!room) {
       await response.body?.cancel();
-      log.warn('an answer of another node has no room here', { node, bytes: length, held: kept.bytes });
-      throw tooMany();
+      log.warn('an answer of another node does not fit into plugins.streams.relayMemory', {
+        ...{ node, bytes: length, held: cache.bytes },
+      });
+      throw tooManyWaiting();
     }
     try {
       const answer = {
@@ -61,8 +74,10 @@ export function relay(kit: StreamsKit): Relay {
         headers: passed(response.headers),
         body: await response.blob(),
       };
-      const until = clock.now() + (answer.status === 200 ? keepTime(file) : 0);
-      if (until > clock.now()) room.keep(keyOf(asked), answer, { until });
+      if (answer.status === 200) {
+        const kept = file.endsWith('.mp4') ? mediaKept : playlistKept;
+        room.keep(keyOf(asked), answer, { until: clock.now() + kept });
+      }
       return answer;
     } catch (error) {
       throw unreachable(error);
@@ -71,25 +86,24 @@ export function relay(kit: StreamsKit): Relay {
     }
   };
 
-  /** Asks whoever has it now; undefined when nobody says that he has. */
+  /** Asks the node at this location; undefined when it does not have the playlist. */
   const attempt = async (
-    place: Place,
+    { node }: PlaylistLocation,
     asked: Asked,
     signal: AbortSignal,
   ): Promise<Answer | Fault | undefined> => {
-    const { node } = place;
     if (node === undefined || node === nodes.own.id) return undefined;
     const gone = new AbortController();
-    // One that is frozen says nothing for as long as it may take to answer, while the broadcast goes on elsewhere.
+    // A frozen node does not answer while the broadcast continues elsewhere.
     const look = async () => {
       const isThere =
-        (await nodes.find(node))?.isAlive && (await places.find(asked.playbackId)).node === node;
+        (await nodes.find(node))?.isAlive && (await locations.find(asked.playbackId)).node === node;
       if (!isThere) gone.abort();
     };
-    const stop = every(limits.placeKept, { clock, work: () => void look().catch(() => {}) });
+    const stop = every(believed, { clock, work: () => void look().catch(() => {}) });
     try {
       const answer = await ask(node, asked, AbortSignal.any([signal, gone.signal]));
-      return answer.status === 404 && !(await isFinal(answer)) ? undefined : answer;
+      return (await isElsewhere(answer)) ? undefined : answer;
     } catch (error) {
       signal.throwIfAborted();
       if (hasCode(error, 'node.unreachable')) return error;
@@ -100,64 +114,59 @@ export function relay(kit: StreamsKit): Relay {
     }
   };
 
-  /** A playlist that is expected back is waited for, wherever it comes back. */
+  /** Waits for a playlist that is expected back, wherever it comes back. */
   const find = async (asked: Asked, signal: AbortSignal): Promise<Answer | 'here'> => {
-    const until = clock.now() + longestWait;
+    const until = clock.now() + returnWait;
     const { playbackId, file } = asked;
     const isPlaylist = file.endsWith('.m3u8');
-    let place = await places.find(playbackId);
+    let location = await locations.find(playbackId);
     for (;;) {
-      const found = await attempt(place, asked, signal);
+      const found = await attempt(location, asked, signal);
       if (found && !(found instanceof Fault)) return found;
-      // It may have moved since that was read.
-      const now = await places.find(playbackId, { age: limits.retry });
-      if (now.node !== place.node) {
-        place = now;
+      // It may have moved since the location was read.
+      const now = await locations.find(playbackId, { age: returnLook });
+      if (now.node !== location.node) {
+        location = now;
         continue;
       }
-      if (!isPlaylist) throw found ?? notOn();
-      if (!now.isActive || clock.now() >= until) throw notOn();
-      const due = clock.now() + limits.retry;
+      if (!isPlaylist) throw found ?? notLive();
+      if (!now.isActive || clock.now() >= until) throw notLive();
+      const due = clock.now() + returnLook;
       // It may come back here as well.
-      if (await media.appears(playbackId, { timeout: limits.retry, signal })) return 'here';
+      if (await media.appears(playbackId, { timeout: returnLook, signal })) return 'here';
       await pause(due, { clock, signal });
-      // Where nothing will come any more.
-      if (kit.signal.aborted) throw notOn();
+      if (kit.signal.aborted) throw notLive();
       signal.throwIfAborted();
-      place = await places.find(playbackId, { age: limits.retry });
+      location = await locations.find(playbackId, { age: returnLook });
     }
   };
 
   return {
     async serve(viewer) {
       const asked = askedBy(viewer, beside);
-      if (!asked) throw notOn();
+      if (!asked) throw notLive();
       counts.served.add();
       const { playbackId, file, signal } = viewer;
       for (const one of viewer.viewers ?? []) tally.saw(`${playbackId}/${file}`, one, clock.now());
       const key = keyOf(asked);
       const answer =
-        kept.get(key, clock.now()) ??
+        cache.get(key, clock.now()) ??
         (await shared.wait(key, { signal, work: (ended) => find(asked, ended) }));
-      if (answer === 'full') throw tooMany();
-      // Nobody reads the answer to a viewer who has gone.
-      if (answer === 'left') throw notOn();
-      if (answer === 'here') {
-        const served = media.serve(viewer);
-        if (!served) throw notOn();
-        return liveResponse(await served);
-      }
+      if (answer === 'full') throw tooManyWaiting();
+      // The viewer has gone: nobody reads this answer.
+      if (answer === 'left') throw notLive();
+      if (answer === 'here') return media.serve(viewer) ?? Promise.reject(notLive());
       return new Response(answer.body, { status: answer.status, headers: answer.headers });
     },
   };
 }
 
-export interface Relay {
+export interface EdgeProxy {
   /** Throws the Faults of playback. */
   serve(viewer: ViewerRequest): Promise<Response>;
 }
 
-/** An answer of another node. Its bytes are shared by all who get it. */
+/** An answer of another node. All who get it share its bytes. */
 interface Answer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
@@ -167,11 +176,11 @@ interface Answer {
 interface Asked {
   readonly playbackId: string;
   readonly file: string;
-  /** `?…` with the parameters that make a difference, in one way of writing; or empty. */
+  /** `?…` with the parameters that matter, normalised; or empty. */
   readonly search: string;
 }
 
-/** What is asked for, if another node could have it. */
+/** The request to another node; undefined when no node could have it. */
 function askedBy({ playbackId, file, query }: ViewerRequest, beside: ReadonlySet<string>): Asked | undefined {
   const isFile = beside.has(file) || /^[0-9a-z_.]{1,64}\.(m3u8|mp4)$/.test(file);
   if (!/^[0-9a-z]{16}$/.test(playbackId) || !isFile) return undefined;
@@ -192,7 +201,7 @@ function keyOf({ playbackId, file, search }: Asked): string {
   return `${playbackId}/${file}${search}`;
 }
 
-/** All else is between the nodes: one that is of another deployment, or that has a fault. */
+/** Any other status is between the nodes: the other one belongs to another deployment, or has a bug. */
 function isForViewers(status: number): boolean {
   return status === 200 || status === 400 || status === 404 || status === 503;
 }
@@ -200,27 +209,27 @@ function isForViewers(status: number): boolean {
 function unreachable(cause?: unknown): Fault {
   return new Fault('node.unreachable', {
     status: 503,
-    message: 'The node that has this broadcast did not answer as it should. Try again.',
+    message: 'The node that has this broadcast did not answer correctly. Try again.',
     retryAfter: 1,
     cause,
   });
 }
 
-/** It is there, and has no recording to seek in, or no picture: no use in looking elsewhere. */
-async function isFinal({ body }: Answer): Promise<boolean> {
-  const text = await body.text();
-  return text.includes('"playback.not_recorded"') || text.includes('"still.none"');
+/** The node does not have the playlist. A 404 with another code is about a playlist that is there, such as one without a recording. */
+async function isElsewhere({ status, body }: Answer): Promise<boolean> {
+  if (status !== 404) return false;
+  const { code } = await body.json().catch(() => ({}));
+  return code === undefined || code === 'playback.not_live';
 }
 
-/** ms */
-function keepTime(file: string): number {
-  return file.endsWith('.mp4') ? limits.mediaKept : limits.playlistKept;
-}
-
-/** What a viewer is told of an answer; the rest is between the nodes. */
+/** The headers that viewers get. */
 function passed(headers: Headers): Record<string, string> {
-  const found = passedHeaders.map((name) => [name, headers.get(name)] as const);
-  return Object.fromEntries(found.filter(([, value]) => value !== null)) as Record<string, string>;
+  return Object.fromEntries(
+    passedHeaders.flatMap((name) => {
+      const value = headers.get(name);
+      return value === null ? [] : [[name, value]];
+    }),
+  );
 }
 
 const passedHeaders = [
@@ -230,18 +239,18 @@ const passedHeaders = [
 
 function count(
   { metrics }: Pick<StreamsKit, 'metrics'>,
-  { kept, shared }: { kept: ByteLru<Answer>; shared: SingleFlight<unknown> },
+  { cache, shared }: { cache: ByteLru<Answer>; shared: SingleFlight<unknown> },
 ) {
   metrics.reading('millrace_relay_held_bytes', {
-    help: 'Answers of other nodes that are kept for viewers here.',
-    read: () => kept.bytes,
+    help: 'Bytes of answers of other nodes in memory for viewers of this node.',
+    read: () => cache.bytes,
   });
   metrics.reading('millrace_relay_waiting_viewers', {
     help: 'Requests of viewers that wait for an answer of another node.',
     read: () => shared.waiting,
   });
-  const served = 'Requests of viewers for what another node has.';
-  const asked = 'Requests to other nodes for what viewers here want.';
+  const served = 'Requests of viewers for media of another node.';
+  const asked = 'Requests to other nodes for viewers of this node.';
   return {
     served: metrics.counter('millrace_relay_viewer_requests_total', served).with({}),
     asked: metrics.counter('millrace_relay_node_requests_total', asked).with({}),

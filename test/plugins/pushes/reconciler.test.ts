@@ -1,13 +1,10 @@
 import { expect, it } from 'vitest';
 import type { LiveReading } from '../../../core/ports/media.ts';
 import { noFigures, noVitals } from '../../../core/ports/media.ts';
-import { comparing } from '../../../plugins/multistream/compare.ts';
 import type { MultistreamKit } from '../../../plugins/multistream/config.ts';
-import { multistreamLimits } from '../../../plugins/multistream/limits.ts';
+import { maxReading, targetReconciler } from '../../../plugins/multistream/reconciler.ts';
 import { useOf } from '../../kit/use.ts';
 import { grant } from '../../media/kit.ts';
-
-const most = multistreamLimits.comparedAtOnce.value;
 
 /** A node with `count` playlists whose streams are read when the test says so. */
 function node(count: number) {
@@ -41,7 +38,7 @@ function node(count: number) {
     deployment: { node: { id: 'n', incarnation: 'i' } },
     log: { warn: (line: string) => lines.push(line) },
   };
-  const compare = comparing(kit as unknown as MultistreamKit, { wants: () => {} } as never);
+  const compare = targetReconciler(kit as unknown as MultistreamKit, { wants: () => {} } as never);
   const readings = Array.from(
     { length: count },
     (_, index): LiveReading => ({
@@ -73,7 +70,7 @@ function node(count: number) {
 it('few streams are read at one time, all of them in turn, and rounds do not pile up', async () => {
   const n = node(100);
   for (let round = 0; round < 20; round += 1) await n.round();
-  expect(n.reads).toHaveLength(most);
+  expect(n.reads).toHaveLength(maxReading);
   const read = new Set<string>();
   for (let done = 0; done < 100; done += 1) read.add((await n.answer(['t'])) as string);
   expect(read.size).toBe(100);
@@ -84,7 +81,7 @@ it('few streams are read at one time, all of them in turn, and rounds do not pil
     await n.answer(['t']);
     more += 1;
   }
-  expect(more).toBeLessThanOrEqual(most);
+  expect(more).toBeLessThanOrEqual(maxReading);
 });
 
 it('what cannot be read stays as it is, and is told once for each outage', async () => {

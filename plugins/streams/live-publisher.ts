@@ -1,17 +1,24 @@
-import { valuesOf } from '../../core/base/limit-table.ts';
 import { services } from '../../core/plugin/services.ts';
 import type { LiveReading } from '../../core/ports/media.ts';
 import type { Json } from '../../core/ports/volatile.ts';
+import type { StreamsKit } from './config.ts';
 import type { LiveObserver } from './contract.ts';
-import type { StreamsKit } from './kit.ts';
-import { streamLimits } from './limits.ts';
-import { liveFiguresOf, liveKey } from './live-figures.ts';
+import { type LiveFigures, liveKey } from './live-figures.ts';
 
-const { attachTime, figuresLast, mostIssues, publishInterval, turnLength } = valuesOf(streamLimits);
+/** Between two readings of the media, ms. */
+const interval = 1000;
+/** How long other nodes believe live figures, ms: longer than a process may be busy with something else. */
+const figuresLast = 5000;
+/** How long after the last admitted publish the media is still read, ms. */
+const attachTime = 15_000;
+/** Broadcasts read in one turn of the event loop, some 10 µs each: media must not wait for it. */
+const turnLength = 50;
+/** Issues of one broadcast in its live figures, and as many remarks. */
+const maxIssues = 20;
 
 /**
- * Reads the media once a second while something is on the air on this node, lets observers judge, and publishes
- * the figures to where every node can read them. While nothing is on the air it does nothing at all.
+ * Reads the media once a second while something is on the air on this node, lets observers judge, and publishes the
+ * figures to all nodes.
  */
 export function livePublisher(kit: StreamsKit): LivePublisher {
   const { clock, log } = kit;
@@ -21,52 +28,57 @@ export function livePublisher(kit: StreamsKit): LivePublisher {
   let cancel: (() => void) | undefined;
   let isStopped = false;
   let wokenAt = 0;
-  let isTold = true;
+  let hasFailed = false;
 
-  const judged = (reading: LiveReading, now: number) => {
-    const issues = [...reading.figures.issues];
+  const figuresOf = (reading: LiveReading, now: number): LiveFigures => {
+    const { grant, figures, viewers } = reading;
+    const { bytes, segments, duration, ingestRate, lastMediaAt, targetDuration } = figures;
+    const issues = [...figures.issues];
     const remarks: string[] = [];
     for (const observer of observers) {
       issues.push(...observer.look(reading, now));
       if (observer.remark) remarks.push(...observer.remark(reading, now));
     }
-    return { issues: issues.slice(0, mostIssues), remarks: remarks.slice(0, mostIssues) };
+    return {
+      ...{ token: grant.token, bytes, segments, duration, ingestRate, lastMediaAt, targetDuration, viewers },
+      issues: issues.slice(0, maxIssues),
+      ...(remarks.length > 0 && { remarks: remarks.slice(0, maxIssues) }),
+    };
   };
   const publish = (readings: readonly LiveReading[]) => {
     const now = clock.now();
     const entries = readings.map((reading) => ({
       key: liveKey(reading.grant.streamId),
-      value: liveFiguresOf(reading, judged(reading, now)) as unknown as Json,
+      value: figuresOf(reading, now) as unknown as Json,
     }));
     volatile.set(entries, { lasts: figuresLast }).then(
       () => {
-        isTold = true;
+        hasFailed = false;
       },
       (error: unknown) => {
         // Once for each outage, not once a second.
-        if (isTold) log.warn('live figures could not be published', { error });
-        isTold = false;
+        if (!hasFailed) log.warn('live figures could not be published', { error });
+        hasFailed = true;
       },
     );
   };
-  /** Some at a time, so that media waits for none of it; all of them, however long that takes, before the next. */
   const round = (readings: readonly LiveReading[], { from, next }: { from: number; next: number }) => {
     const to = from + turnLength;
     const isLast = to >= readings.length;
-    const isOver = readings.length === 0 && clock.now() - wokenAt > attachTime;
+    const isIdle = readings.length === 0 && clock.now() - wokenAt > attachTime;
     if (!isLast) cancel = clock.at(clock.now(), () => round(readings, { from: to, next }));
-    else cancel = isOver ? undefined : clock.at(next, tick);
+    else cancel = isIdle ? undefined : clock.at(next, tick);
     if (from < readings.length) publish(readings.slice(from, to));
     if (!isLast) return;
     const sessions = new Set(readings.map(({ grant }) => grant.sessionId));
     for (const observer of observers) observer.seen(sessions);
   };
-  const tick = () => round(media.readings(), { from: 0, next: clock.now() + publishInterval });
+  const tick = () => round(media.readings(), { from: 0, next: clock.now() + interval });
 
   return {
     wake() {
       wokenAt = clock.now();
-      if (!isStopped) cancel ??= clock.at(wokenAt + publishInterval, tick);
+      if (!isStopped) cancel ??= clock.at(wokenAt + interval, tick);
     },
     observe(observer) {
       observers.add(observer);
@@ -80,7 +92,7 @@ export function livePublisher(kit: StreamsKit): LivePublisher {
 }
 
 interface LivePublisher {
-  /** A publish was let in: there will be something to read. */
+  /** A publish was admitted: there will be something to read. */
   wake(): void;
   observe(observer: LiveObserver): () => void;
   stop(): void;

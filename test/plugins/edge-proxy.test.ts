@@ -3,10 +3,18 @@ import { Fault } from '../../core/base/fault.ts';
 import { jsonLog } from '../../core/base/log.ts';
 import { Metrics } from '../../core/base/metrics.ts';
 import type { NodeRequest } from '../../core/plugin/nodes.ts';
-import type { StreamsKit } from '../../plugins/streams/kit.ts';
-import { viewersHeader } from '../../plugins/streams/relay/internal.ts';
-import { relayLimits } from '../../plugins/streams/relay/limits.ts';
-import { relay } from '../../plugins/streams/relay/relay.ts';
+import type { StreamsKit } from '../../plugins/streams/config.ts';
+import { viewersHeader } from '../../plugins/streams/edge/node-routes.ts';
+import { believed } from '../../plugins/streams/edge/playlist-locations.ts';
+import {
+  edgeProxy,
+  maxAnswerBytes,
+  mediaKept,
+  playlistKept,
+  returnLook,
+} from '../../plugins/streams/edge/proxy.ts';
+import { reportSlice } from '../../plugins/streams/viewer.ts';
+import { virtualClock } from '../../runtime/drivers/clock/virtual.ts';
 import { useOf } from '../kit/use.ts';
 import { virtualClock } from '../kit/virtual-clock.ts';
 
@@ -23,7 +31,7 @@ interface Asked {
   fail(error: Error): void;
 }
 
-/** A relay on node `edge`, of which the test plays the other nodes, the store and the viewers. */
+/** The edge proxy of node `edge`, of which the test plays the other nodes, the store and the viewers. */
 function station(options: { relayMemory?: number } = {}) {
   const clock = virtualClock({ start: Date.UTC(2026, 0, 1) });
   const asked: Asked[] = [];
@@ -75,7 +83,7 @@ function station(options: { relayMemory?: number } = {}) {
     },
     deployment: { nodes },
   };
-  const served = relay(kit as unknown as StreamsKit);
+  const served = edgeProxy(kit as unknown as StreamsKit);
   const view = (file: string, given: { query?: string; viewer?: string; signal?: AbortSignal } = {}) => {
     const { signal = new AbortController().signal, viewer } = given;
     const query = new URLSearchParams(given.query ?? '');
@@ -133,7 +141,7 @@ describe('playback of what another node has', () => {
     expect((await s.view('other.jpg')).text).toBe('playback.not_live');
     expect(s.asked.length).toBe(1);
     // That there is no picture is an answer: no other node has one.
-    await s.clock.advance(relayLimits.playlistKept.value);
+    await s.clock.advance(playlistKept);
     const none = s.view('thumbnail.jpg');
     await s.settle();
     s.asked[1].answer('{"errors":["It has no video."],"code":"still.none"}', { status: 404 });
@@ -202,10 +210,10 @@ describe('playback of what another node has', () => {
     expect(await ask(part)).toBe(true);
     expect(await ask(playlist)).toBe(true);
     expect(await ask(playlist)).toBe(false);
-    await s.clock.advance(relayLimits.playlistKept.value);
+    await s.clock.advance(playlistKept);
     expect(await ask(playlist)).toBe(true);
     expect(await ask(part)).toBe(false);
-    await s.clock.advance(relayLimits.mediaKept.value);
+    await s.clock.advance(mediaKept);
     expect(await ask(part)).toBe(true);
   });
 
@@ -233,7 +241,7 @@ describe('playback of what another node has', () => {
     expect(statuses).toEqual([200, 200, 503]);
     const huge = s.view('abcdef012345_seg99.mp4');
     await s.settle();
-    s.asked.at(-1)?.answer('x', { headers: { 'content-length': String(relayLimits.answerBytes.value + 1) } });
+    s.asked.at(-1)?.answer('x', { headers: { 'content-length': String(maxAnswerBytes + 1) } });
     expect((await huge).status).toBe(503);
   });
 
@@ -275,7 +283,7 @@ describe('playback of what another node has', () => {
       s.asked.at(-1)?.answer('secret', { status });
       expect(await answer).toMatchObject({ status: 503, text: 'node.unreachable' });
     }
-    expect(s.lines.join()).toContain('refuses');
+    expect(s.lines.join()).toContain('refused');
   });
 
   it('follows a broadcast to the node that goes on with it', async () => {
@@ -340,7 +348,7 @@ describe('playback of what another node has', () => {
     expect(await s.view(playlist)).toMatchObject({ status: 404, text: 'playback.not_live' });
     s.place.isActive = true;
     s.place.node = 'a';
-    await s.clock.advance(relayLimits.placeKept.value);
+    await s.clock.advance(believed);
     const media = s.view(part);
     await s.settle();
     s.asked.at(-1)?.fail(unreachable);
@@ -356,7 +364,7 @@ describe('playback of what another node has', () => {
     const waiting = s.view(playlist, { query: '_HLS_msn=9' });
     await s.settle();
     s.place.node = 'b';
-    await s.clock.advance(2 * relayLimits.placeKept.value);
+    await s.clock.advance(2 * believed);
     expect(s.asked.map(({ node }) => node)).toEqual(['a', 'b']);
     s.asked.at(-1)?.answer('moved');
     expect((await waiting).text).toBe('moved');
@@ -365,11 +373,11 @@ describe('playback of what another node has', () => {
   it('gives up a node that does not answer as soon as it is dead', async () => {
     const s = given();
     const media = s.view(part);
-    await s.clock.advance(5 * relayLimits.placeKept.value);
+    await s.clock.advance(5 * believed);
     expect(s.asked).toHaveLength(1);
     expect(s.place.reads).toBeLessThanOrEqual(6);
     s.dead.add('a');
-    await s.clock.advance(relayLimits.placeKept.value);
+    await s.clock.advance(believed);
     expect(await media).toMatchObject({ status: 503, text: 'node.unreachable' });
   });
 
@@ -382,7 +390,7 @@ describe('playback of what another node has', () => {
       expect((await one).status).toBe(404);
       await s.clock.advance(2);
     }
-    expect(s.place.reads).toBeLessThanOrEqual(1 + 1000 / relayLimits.retry.value);
+    expect(s.place.reads).toBeLessThanOrEqual(1 + 1000 / returnLook);
     const before = s.place.reads;
     for (const file of ['../../x.mp4', 'a/b.mp4', `${'x'.repeat(70)}.mp4`, 'x', 'X.mp4'])
       expect((await s.view(file)).status).toBe(404);
@@ -404,7 +412,7 @@ describe('playback of what another node has', () => {
     expect(await ask()).toBe('live');
     const other = s.kit as unknown as StreamsKit;
     await expect(
-      relay({ ...other, metrics: new Metrics() }).serve({
+      edgeProxy({ ...other, metrics: new Metrics() }).serve({
         ...{ playbackId, file: playlist, query: new URLSearchParams() },
         signal: new AbortController().signal,
       }),
@@ -434,7 +442,7 @@ describe('playback of what another node has', () => {
     const more = [await next(), await next(), await next()];
     expect(more.map((text) => text.length / 8)).toEqual([1000, 200, 0]);
     expect(new Set(more.join('').match(/.{8}/g)).size).toBe(1200);
-    await s.clock.advance(relayLimits.slice.value);
+    await s.clock.advance(reportSlice);
     expect(await next()).toBe(id(5));
   });
 });

@@ -7,20 +7,19 @@ import { rowPages } from '../../core/plugin/row-pages.ts';
 import type { LoggedEvent, StoredResource } from '../../core/ports/store.ts';
 import { type SessionFacts, type Streams, streams } from '../streams/contract.ts';
 import type { MultistreamKit } from './config.ts';
-import { multistreamLimits } from './limits.ts';
 import { push, pushDocument, pushKind } from './push.ts';
 
-const page = multistreamLimits.pushesRead.value;
-const interval = multistreamLimits.missed.value;
+/** Between two searches for pushes whose session has ended, ms. */
+const interval = 600_000;
 
-/** A session will not come back: what was pushed of it is told to be disconnected, and forgotten. */
-export async function sessionOver(event: LoggedEvent, kit: MultistreamKit): Promise<void> {
+/** A session has ended: its pushes emit that they are disconnected, and end. */
+export async function sessionEnded(event: LoggedEvent, kit: MultistreamKit): Promise<void> {
   const { stream, payload } = JSON.parse(event.body) as {
     stream: Readonly<Record<string, unknown>>;
     payload: SessionFacts;
   };
   const { id: sessionId } = payload;
-  // Most sessions are pushed nowhere, which one look tells: all of one session lie beside it.
+  // Most sessions have no push: one lookup, since they lie beside their session.
   if (!(await kit.resources.find(pushKind, 'sessionId', sessionId, { isBeside: true }))) return;
   for await (const rows of pagesOf({ sessionId }, kit)) {
     await sideBySide(rows, async ({ id }) => {
@@ -30,14 +29,14 @@ export async function sessionOver(event: LoggedEvent, kit: MultistreamKit): Prom
   }
 }
 
-/** Tells every push that ran in processes which are gone. */
+/** Tells every push that ran in a lost process. */
 export async function lostNode(lost: LostNode, kit: MultistreamKit): Promise<void> {
   for await (const rows of pagesOf({ node: lost.id }, kit)) {
     const lastSign = await lost.lastSigns();
     await sideBySide(rows, async (row) => {
       const { incarnation, streamId } = pushDocument(row);
       if (incarnation === null || lastSign(incarnation) === undefined) return;
-      // Nothing has started yet when a process tells of the one before it: then the stream is as it was last heard of.
+      // May be called before `start` has provided the streams: then the stream is shown as it was last.
       const known = kit.use(streams) as Streams | undefined;
       const stream = (await known?.describe(streamId))?.body;
       const event = { type: 'node.lost', incarnation, ...(stream && { stream }) } as const;
@@ -47,10 +46,10 @@ export async function lostNode(lost: LostNode, kit: MultistreamKit): Promise<voi
 }
 
 /**
- * Ends what was never told that its session is over, now and ever again: while this plugin is off nobody hears of it. A duty of
- * one node at a time; repeating it is harmless.
+ * Ends pushes that missed the end of their session, regularly: while this plugin is off it gets no events. Runs on one node at a
+ * time; repeating it is harmless.
  */
-export function endingMissed(kit: MultistreamKit): Stop {
+export function reconcilePushes(kit: MultistreamKit): Stop {
   const end = async (row: StoredResource) => {
     const { sessionId, streamId } = pushDocument(row);
     const session = await kit.use(streams).describe(sessionId);
@@ -68,10 +67,10 @@ export function endingMissed(kit: MultistreamKit): Stop {
       }
     },
     failed: (error) =>
-      kit.log.warn('pushes whose sessions are over could not be looked for; it is tried again', { error }),
+      kit.log.warn('pushes of ended sessions could not be searched; it is retried', { error }),
   });
 }
 
 function pagesOf(where: Readonly<Record<string, string>>, { resources }: MultistreamKit) {
-  return rowPages(pushKind, { where, page, resources });
+  return rowPages(pushKind, { where, page: 100, resources });
 }
