@@ -1,20 +1,22 @@
 import type { PublishGrant } from '../../core/ports/media.ts';
 import { streams } from '../streams/contract.ts';
-import type { HealthKit } from './kit.ts';
-import { eventInterval } from './limits.ts';
+import type { HealthKit } from './config.ts';
+
+/** Shortest time between two `stream.health` events of a stream, ms; then only the last change counts. */
+const eventInterval = 10_000;
 
 /**
- * Emits `stream.health` when a broadcast that is on the air became unhealthy or healthy again, and seldom enough:
- * one that flaps is told as it is when the interval is over. A broadcast begins as healthy.
+ * Emits `stream.health` when a broadcast on the air became unhealthy or healthy again, at most once in an interval. A
+ * broadcast begins healthy.
  */
 export function announcer(kit: HealthKit): Announcer {
-  const told = new Map<string, Told>();
+  const announced = new Map<string, Announced>();
 
-  const tell = async (state: State, now: number, last: Told): Promise<void> => {
+  const emit = async (state: State, now: number, last: Announced): Promise<void> => {
     const { grant, isHealthy, issues } = state;
     const { streamId, sessionId, token } = grant;
     const described = await kit.use(streams).describe(streamId);
-    // Before its playlist works, and after, nobody is told how it does.
+    // Only while its playlist works.
     if (!described?.isActive) return;
     last.number += 1;
     const id = `${token}/${last.number}/stream.health`;
@@ -31,31 +33,31 @@ export function announcer(kit: HealthKit): Announcer {
   return {
     look(state, now) {
       const { streamId, sessionId, token } = state.grant;
-      let last = told.get(sessionId);
+      let last = announced.get(sessionId);
       if (!last) {
-        last = { token, isHealthy: true, at: 0, number: 0, isTelling: false };
-        told.set(sessionId, last);
+        last = { token, isHealthy: true, at: 0, number: 0, isEmitting: false };
+        announced.set(sessionId, last);
       }
       // Numbers count within a token, which is new in every process.
       if (last.token !== token) Object.assign(last, { token, number: 0 });
-      if (last.isTelling || state.isHealthy === last.isHealthy || now - last.at < eventInterval) return;
-      const telling = last;
-      telling.isTelling = true;
-      tell(state, now, telling)
+      if (last.isEmitting || state.isHealthy === last.isHealthy || now - last.at < eventInterval) return;
+      const emitting = last;
+      emitting.isEmitting = true;
+      emit(state, now, emitting)
         .catch((error: unknown) =>
-          kit.log.warn('stream.health could not be written; it is tried again', { streamId, error }),
+          kit.log.warn('stream.health could not be written; it is retried', { streamId, error }),
         )
         .finally(() => {
-          telling.isTelling = false;
+          emitting.isEmitting = false;
         });
     },
-    forget: (sessionId) => void told.delete(sessionId),
+    forget: (sessionId) => void announced.delete(sessionId),
   };
 }
 
 interface Announcer {
   look(state: State, now: number): void;
-  /** The session is over. */
+  /** The session has ended. */
   forget(sessionId: string): void;
 }
 
@@ -65,10 +67,10 @@ interface State {
   readonly issues: readonly string[];
 }
 
-interface Told {
+interface Announced {
   token: string;
   isHealthy: boolean;
   at: number;
   number: number;
-  isTelling: boolean;
+  isEmitting: boolean;
 }

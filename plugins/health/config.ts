@@ -1,12 +1,16 @@
 import { Type } from '@sinclair/typebox';
 import { limitSchema } from '../../core/base/config-fields.ts';
+import type { Kit } from '../../core/plugin/plugin.ts';
 
 export const config = Type.Object({
   maxBitrate: limitSchema({
     default: 20_000_000,
     minimum: 100_000,
     unit: 'bit/s',
-    description: 'Bitrate of a broadcast, bit/s.',
-    beyond: 'It is shown as one that makes players stall.',
+    description: 'Highest bitrate of a broadcast without an issue, bit/s.',
+    beyond: 'An issue says that players will stall.',
   }),
 });
+
+/** What this plugin is given. */
+export type HealthKit = Kit<typeof config>;

@@ -1,15 +1,15 @@
 import { collection, token } from '../../core/plugin/token.ts';
 import type { LiveReading } from '../../core/ports/media.ts';
 
-/** How the broadcasts of this node do. */
+/** Health of the broadcasts of this node. */
 export interface Health {
-  /** The last hour, oldest first; of the newest session unless one is named. Empty when nothing is known. */
+  /** The last hour, oldest first; of the newest session unless one is named. Empty when there is none. */
   points(of: { readonly streamId: string; readonly sessionId?: string }): readonly Point[];
   /** Broadcasts that are on the air and not healthy. */
   readonly unhealthy: number;
 }
 
-/** How a broadcast did for 5 seconds, as the API shows it. */
+/** Health of a broadcast over 5 seconds, as the API shows it. */
 export interface Point {
   /** Start, epoch ms. */
   readonly time: number;
@@ -32,8 +32,8 @@ export interface Point {
 export const health = token<Health>('health');
 
 /**
- * What another plugin knows to be wrong with a broadcast, in plain words that stay the same as long as it does: with any the broadcast
- * is not healthy, which events and the history tell. Showing it in the `issues` of the stream is its own affair.
+ * Issues of a broadcast that another plugin finds, in plain words that do not change while the issue lasts. With any, events and
+ * the history show the broadcast as not healthy. The plugin itself shows them in the `issues` of the stream.
  */
 export type Concern = (reading: LiveReading, now: number) => readonly string[];
 

@@ -1,12 +1,12 @@
 import { type AnyElysia, Elysia } from 'elysia';
 import { Fault } from '../../core/base/fault.ts';
+import type { HealthKit } from './config.ts';
 import { health, type Point } from './contract.ts';
-import type { HealthKit } from './kit.ts';
-import { mostPoints } from './limits.ts';
+import { maxPoints } from './history.ts';
 
 /**
- * The last hour of a session, wherever it was fed: each node that did is asked for what it remembers. What a node knew
- * that is gone is lost. Fault `node.unreachable` (503) when one that lives does not answer.
+ * The last hour of a session from all nodes that fed it. The part of a node that is gone is lost. Fault `node.unreachable`
+ * (503) when a living one does not answer.
  */
 export async function pointsEverywhere(
   of: { readonly streamId: string; readonly sessionId: string; readonly nodes: readonly string[] },
@@ -21,16 +21,16 @@ export async function pointsEverywhere(
         signal,
       });
       if (answer.ok) return (await answer.json()) as Point[];
-      const message = `The node "${id}", which knows, answered with ${answer.status}. Try again.`;
+      const message = `The node "${id}", which has the history, answered with ${answer.status}. Try again.`;
       throw new Fault('node.unreachable', { status: 503, message, retryAfter: 1 });
     }),
   );
-  // Where two nodes saw the same 5 s, the one that came later.
+  // When two nodes have the same 5 s, the later node counts.
   const points = new Map(found.flat().map((point) => [point.time, point]));
-  return [...points.values()].sort((a, b) => a.time - b.time).slice(-mostPoints);
+  return [...points.values()].sort((a, b) => a.time - b.time).slice(-maxPoints);
 }
 
-/** What other nodes ask this one. */
+/** The history of this node, for other nodes. */
 export function healthNodeRoutes(kit: HealthKit): AnyElysia {
   return new Elysia().get('/internal/health/:streamId/:sessionId', ({ params: { streamId, sessionId } }) =>
     Response.json(kit.use(health).points({ streamId, sessionId })),

@@ -1,14 +1,20 @@
 import type { Point } from './contract.ts';
 import { textsOf } from './issues.ts';
 import type { Verdict } from './judge.ts';
-import { mostPoints, mostTexts, pointLength } from './limits.ts';
 
-/** The last hour of one session, in a ring of numbers that never grows. */
+/** One point of the history, ms. */
+const pointLength = 5000;
+/** 720 × 5 s = 1 h, 29 KB for each session. */
+export const maxPoints = 720;
+/** Issue texts of the media itself in one history; further ones only make their point unhealthy. */
+const maxTexts = 12;
+
+/** The last hour of one session, in a ring of fixed size: as objects it would take five times the memory. */
 export class History {
-  readonly #slots = new Float64Array(mostPoints).fill(-1);
-  readonly #values = new Float32Array(mostPoints * COLUMNS);
-  readonly #issues = new Uint32Array(mostPoints);
-  /** What the media itself said: the bits above those of this plugin. */
+  readonly #slots = new Float64Array(maxPoints).fill(-1);
+  readonly #values = new Float32Array(maxPoints * COLUMNS);
+  readonly #issues = new Uint32Array(maxPoints);
+  /** Issues of the media itself: the bits above those of this plugin. */
   readonly #texts: string[] = [];
   #newest = -1;
 
@@ -17,9 +23,9 @@ export class History {
     now: number,
   ): void {
     const slot = Math.floor(now / pointLength);
-    // A clock that was set back goes on with the newest point.
+    // When the clock was set back, the newest point continues.
     if (slot > this.#newest) this.#begin(slot);
-    const place = this.#newest % mostPoints;
+    const place = this.#newest % maxPoints;
     const at = place * COLUMNS;
     const values = this.#values;
     values[at] = look.ingestRate;
@@ -36,7 +42,7 @@ export class History {
   /** Oldest first. */
   points(): Point[] {
     const points: Point[] = [];
-    const first = Math.max(0, this.#newest - mostPoints + 1);
+    const first = Math.max(0, this.#newest - maxPoints + 1);
     const order = [...this.#slots.keys()].filter((place) => this.#slots[place] >= first);
     order.sort((a, b) => this.#slots[a] - this.#slots[b]);
     for (const place of order) points.push(this.#point(place));
@@ -45,7 +51,7 @@ export class History {
 
   #begin(slot: number): void {
     this.#newest = slot;
-    const place = slot % mostPoints;
+    const place = slot % maxPoints;
     this.#slots[place] = slot;
     this.#values.fill(0, place * COLUMNS, (place + 1) * COLUMNS);
     this.#issues[place] = 0;
@@ -74,7 +80,7 @@ export class History {
 
   #bitOf(text: string): number {
     let index = this.#texts.indexOf(text);
-    if (index < 0 && this.#texts.length < mostTexts) index = this.#texts.push(text) - 1;
+    if (index < 0 && this.#texts.length < maxTexts) index = this.#texts.push(text) - 1;
     return index < 0 ? OTHER : 1 << (FIRST_TEXT + index);
   }
 }
@@ -82,7 +88,7 @@ export class History {
 const COLUMNS = 7;
 /** The bits below are those of issueNames: 17, with 2 to spare. */
 const FIRST_TEXT = 20;
-/** Something whose text found no place. */
+/** An issue whose text had no room. */
 const OTHER = 1 << 19;
 
 function rounded(value: number, by: number): number {

@@ -10,7 +10,7 @@ import { healthNodeRoutes, pointsEverywhere } from './everywhere.ts';
 import { pointsSchema } from './schema.ts';
 import { healthWatch } from './watch.ts';
 
-/** What is wrong with a broadcast as it runs: issues, an event when that changes, and the last hour. */
+/** Health of running broadcasts: issues, an event when it changes, and the last hour. */
 export default definePlugin({
   id: 'health',
   summary: 'stream health: issues, history, events',
@@ -18,13 +18,13 @@ export default definePlugin({
   needs: [authenticator, streams, health],
   provides: [health],
   emits: {
-    'stream.health': 'A broadcast became unhealthy, or healthy again; `payload.health` says why.',
+    'stream.health': 'A broadcast became unhealthy or healthy again; `payload.health` says why.',
   },
   start(kit) {
     const watch = healthWatch(kit);
     kit.provide(health, watch);
     kit.metrics.reading('millrace_unhealthy_broadcasts', {
-      help: 'Broadcasts on the air that are not healthy, held ones among them.',
+      help: 'Broadcasts on the air that are not healthy, including those with a lost connection.',
       read: () => watch.unhealthy,
     });
     const unobserve = kit.use(streams).observe(watch);
@@ -49,11 +49,14 @@ export default definePlugin({
             : await pointsEverywhere({ streamId, sessionId, nodes }, { kit, signal: request.signal });
         return Response.json(points, { headers: { 'cache-control': 'no-store' } });
       },
-      says('How a broadcast did over the last hour, a point for each 5 s; of a parent its newest session.', {
-        name: 'getStreamHealth',
-        answers: { 200: json(pointsSchema, 'Oldest first; empty when nothing is known.') },
-        faults: ['stream.not_found', 'node.unreachable'],
-      }),
+      says(
+        'Health of a broadcast over the last hour, a point for each 5 s; of a parent its newest session.',
+        {
+          name: 'getStreamHealth',
+          answers: { 200: json(pointsSchema, 'Oldest first; empty when nothing is known.') },
+          faults: ['stream.not_found', 'node.unreachable'],
+        },
+      ),
     );
   },
 });

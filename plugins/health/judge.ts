@@ -1,15 +1,46 @@
 import type { LiveReading, Vitals } from '../../core/ports/media.ts';
-import { isAudioForAll, isVideoForAll } from './codecs.ts';
 import { bitOf, type IssueName, issueNames } from './issues.ts';
-import { thresholds as at } from './limits.ts';
 
-/** How a publish does, by what was read over the last seconds. */
+/** What is too much or too little; times in ms. */
+const at = {
+  /** How long a problem is shown after it was last seen. */
+  clearAfter: 5000,
+  /** Readings, one a second, that rates are computed from. */
+  readings: 5,
+  /** No media received at all. */
+  stall: 2000,
+  /** Media time between key frames: 4 s, and what rounding adds. */
+  keyFrames: 4050,
+  /** No media of a track that was there or announced. */
+  missing: 3000,
+  /** Age of a publish before its rates are judged: encoders begin with a burst. Also after a delay of the server itself. */
+  settled: 4000,
+  /** Of the usual bitrate: a bitrate below has collapsed. */
+  collapse: 0.15,
+  /** Usual bitrate below which no collapse is reported, bit/s. */
+  collapseFrom: 300_000,
+  /** Age of a publish before a collapse is reported. Usual is an average over about 30 s. */
+  usualFrom: 15_000,
+  /** Of the announced frame rate. */
+  fewFrames: 0.7,
+  manyFrames: 1.5,
+  /** Standard deviation of the steps between frames, of their mean. */
+  irregular: 0.6,
+  /** Difference of the delay with which media arrives, within 5 s. */
+  jitter: 1000,
+  /** Media missing within 5 s. */
+  dropped: 300,
+  /** Sound ahead of or behind the picture. */
+  drift: 1000,
+};
+
+/** Health of a publish over the last seconds. */
 export interface Verdict {
   /** Issues as bits, see `bitOf`. */
   readonly issues: number;
   /** Frames per second as they arrive. */
   readonly fps: number;
-  /** Seconds between key frames, the one that is awaited included. */
+  /** Seconds between key frames, including the awaited one. */
   readonly keyFrameInterval: number;
   /** ms */
   readonly jitter: number;
@@ -19,14 +50,14 @@ export interface Verdict {
   readonly late: number;
 }
 
-/** Judges one publish by readings of about once a second. It keeps a handful of them, and no time but theirs. */
+/** Judges one publish by readings of about once a second. It has no clock of its own. */
 export class Judge {
   readonly #maxBitrate: number;
   readonly #shownUntil = new Float64Array(issueNames.length);
   #looks: Look[] = [];
   #beganAt = 0;
   #usualRate = 0;
-  /** Rates mean something from `settled` after this, epoch ms. */
+  /** Rates are judged `settled` after this, epoch ms. */
   #unsettledAt = 0;
 
   /** @param options.maxBitrate bit/s beyond which players stall */
@@ -48,9 +79,9 @@ export class Judge {
     if (!isPublishing) this.#see('held', now);
     else {
       const quiet = now - Math.max(figures.lastMediaAt, this.#beganAt);
-      // What this process has not seen may have come all the same.
+      // After a delay of this process media may have arrived unseen.
       if (!isDelayed && quiet > at.stall) this.#see('stall', now);
-      // Of what does not come at all nothing more needs to be said.
+      // During a stall all other flow issues follow from it.
       else if (!isDelayed) this.#watchFlow(vitals, { now, age, window, rate: figures.ingestRate });
       if (interval > at.keyFrames) this.#see('keyFrames', now);
       if (vitals.jitter > at.jitter) this.#see('jitter', now);
@@ -97,7 +128,7 @@ export class Judge {
     if (areBoth && Math.abs(vitals.soundLead) > at.drift) this.#see('drift', now);
   }
 
-  /** Of what could not be seen nothing is known: neither that something is wrong, nor that it is over. */
+  /** While nothing could be seen, issues neither begin nor end. */
   #suspend(now: number): void {
     this.#unsettledAt = now;
     for (const [index, until] of this.#shownUntil.entries())
@@ -108,7 +139,7 @@ export class Judge {
     this.#shownUntil[issueNames.indexOf(name)] = now + at.clearAfter;
   }
 
-  /** While the connection is lost that alone is to be said; when it is back it is said no more. */
+  /** While the connection is lost, that is the only issue. */
   #shown(now: number, { isPublishing }: { isPublishing: boolean }): number {
     if (!isPublishing) return bitOf('held');
     let bits = 0;
@@ -127,7 +158,7 @@ interface Window {
   readonly frames: number;
   /** As they arrived. */
   readonly fps: number;
-  /** By their stamps: what was held up on its way comes in a burst later. 0 when there are too few to tell. */
+  /** By their timestamps, as delayed frames arrive in a burst. 0 when there are too few. */
   readonly sentFps: number;
   readonly unevenness: number;
   readonly dropped: number;
@@ -149,4 +180,21 @@ function over(looks: readonly Look[]): Window {
     dropped: b.gapTime - a.gapTime,
     late: b.late - a.late,
   };
+}
+
+/** H.264 profiles (`profile_idc`) that every browser decodes: Baseline, Main, Extended as Baseline, High. */
+const profiles = new Set(['42', '4d', '58', '64']);
+const videoNames = new Set(['avc1', 'avc3', 'hvc1', 'hev1', 'av01', 'vp08', 'vp09', 'dvh1', 'dvhe']);
+
+/** By RFC 6381 name; true for anything but video. HEVC, AV1 and VP9 play on some devices only. */
+export function isVideoForAll(codec: string): boolean {
+  const [name, rest = ''] = codec.split('.');
+  if (!videoNames.has(name)) return true;
+  return name.startsWith('avc') && profiles.has(rest.slice(0, 2).toLowerCase());
+}
+
+/** The same for audio: AAC in all its profiles (`mp4a.40.*`) plays everywhere. */
+export function isAudioForAll(codec: string): boolean {
+  const [name, type] = codec.split('.');
+  return videoNames.has(name) || (name === 'mp4a' && type === '40');
 }

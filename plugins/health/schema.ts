@@ -9,11 +9,11 @@ const pointSchema = Type.Object(
     time: momentSchema,
     ingestRate: measured('bit/s', 4_200_000),
     fps: measured('Frames per second as they arrived.', 30),
-    keyFrameInterval: measured('The longest, seconds.', 2),
-    jitter: measured('The greatest difference of delays, ms.', 12),
-    dropped: measured('Media that is missing, ms.', 0),
+    keyFrameInterval: measured('Longest, seconds.', 2),
+    jitter: measured('Greatest difference of delays, ms.', 12),
+    dropped: measured('Missing media, ms.', 0),
     late: measured('Messages that came 2 s late or more.', 0),
-    viewerCount: measured('Different viewers of late.', 12),
+    viewerCount: measured('Different viewers of the last seconds.', 12),
     isHealthy: Type.Boolean({ description: 'There was no issue.', examples: [true] }),
     issues: Type.Array(Type.String(), {
       description: 'In plain words, what to do about it.',
@@ -23,5 +23,5 @@ const pointSchema = Type.Object(
   { $id: 'HealthPoint', additionalProperties: false },
 );
 
-/** How a broadcast did: at most 720 points of 5 s. */
+/** At most 720 points of 5 s. */
 export const pointsSchema = Type.Array(pointSchema);

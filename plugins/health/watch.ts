@@ -1,20 +1,24 @@
 import type { LiveReading } from '../../core/ports/media.ts';
 import type { LiveObserver } from '../streams/contract.ts';
 import { announcer } from './announce.ts';
+import type { HealthKit } from './config.ts';
 import { type Concern, concerns, type Health } from './contract.ts';
 import { History } from './history.ts';
 import { textsOf } from './issues.ts';
 import { Judge } from './judge.ts';
-import type { HealthKit } from './kit.ts';
-import { keptAfter, mostEnded } from './limits.ts';
 
-/** Judges what is on the air here once a second, remembers how it did, and tells when its health changes. */
+/** How long the history of a session stays readable after its playlist has gone, ms. */
+const keptAfter = 600_000;
+/** Histories of ended sessions; of more, the one that ended first goes. */
+export const maxEnded = 1000;
+
+/** Judges the broadcasts of this node once a second, keeps their history, and announces changes of their health. */
 export function healthWatch(kit: HealthKit): Health & LiveObserver & { stop(): void } {
   const { clock } = kit;
   const { maxBitrate } = kit.config;
-  /** By session. Those that are over stand in the order in which they ended, among the others. */
+  /** By session. Ended ones are in the order of their ends, among the others. */
   const watched = new Map<string, Watched>();
-  /** Stream → the newest session of it that this node has seen. */
+  /** Stream → its newest session on this node. */
   const newest = new Map<string, string>();
   const announce = announcer(kit);
   let others: readonly Concern[] | undefined;
@@ -37,7 +41,7 @@ export function healthWatch(kit: HealthKit): Health & LiveObserver & { stop(): v
     return begun;
   };
   const end = (sessionId: string, one: Watched) => {
-    // Behind all others: of what is over, the first that is met ended first.
+    // To the end, so that ended sessions stay in order.
     watched.delete(sessionId);
     watched.set(sessionId, one);
     one.cancel = clock.at(clock.now() + keptAfter, () => forget(sessionId));
@@ -45,7 +49,7 @@ export function healthWatch(kit: HealthKit): Health & LiveObserver & { stop(): v
   };
   const trim = () => {
     const over = [...watched].filter(([, { cancel }]) => cancel !== undefined);
-    for (const [id] of over.slice(0, Math.max(0, over.length - mostEnded))) forget(id);
+    for (const [id] of over.slice(0, Math.max(0, over.length - maxEnded))) forget(id);
   };
   const look = (reading: LiveReading, now: number): readonly string[] => {
     const { grant, figures, viewers, isPublishing } = reading;
@@ -95,6 +99,6 @@ interface Watched {
   readonly history: History;
   readonly judge: Judge;
   isHealthy: boolean;
-  /** Set once it is over: lets go of it when its time has come. */
+  /** Set at its end: cancels the timer that removes it. */
   cancel: (() => void) | undefined;
 }

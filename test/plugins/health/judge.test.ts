@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { type LiveReading, noFigures } from '../../../core/ports/media.ts';
-import { isAudioForAll, isVideoForAll } from '../../../plugins/health/codecs.ts';
+
 import { type IssueName, issueNames, issueTexts, textsOf } from '../../../plugins/health/issues.ts';
-import { Judge } from '../../../plugins/health/judge.ts';
+import { isAudioForAll, isVideoForAll, Judge } from '../../../plugins/health/judge.ts';
 import { AUDIO, VIDEO } from '../../../runtime/media/live/timeline.ts';
 import { VitalsMeter } from '../../../runtime/media/live/vitals.ts';
 import { grant } from '../../media/kit.ts';

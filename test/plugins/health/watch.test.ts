@@ -1,9 +1,8 @@
 import { expect, test } from 'vitest';
 import { type LiveReading, noFigures, noVitals } from '../../../core/ports/media.ts';
-import type { HealthKit } from '../../../plugins/health/kit.ts';
-import { healthLimits } from '../../../plugins/health/limits.ts';
-import { healthWatch } from '../../../plugins/health/watch.ts';
-import { virtualClock } from '../../kit/virtual-clock.ts';
+import type { HealthKit } from '../../../plugins/health/config.ts';
+import { healthWatch, maxEnded } from '../../../plugins/health/watch.ts';
+import { virtualClock } from '../../../runtime/drivers/clock/virtual.ts';
 import { grant } from '../../media/kit.ts';
 
 const reading = (index: number): LiveReading => ({
@@ -19,7 +18,7 @@ test('of many sessions that are over the last ones are kept, and of none a timer
   const clock = virtualClock({ start: Date.UTC(2026, 0, 1) });
   const kit = { clock, config: { maxBitrate: 20_000_000 }, offered: () => [] } as unknown as HealthKit;
   const watch = healthWatch(kit);
-  const most = healthLimits.mostEnded.value;
+  const most = maxEnded;
   const isKept = (index: number) => watch.points({ streamId: `s${index}` }).length > 0;
   watch.look(reading(0), clock.now());
   const running = new Set(['session0']);
