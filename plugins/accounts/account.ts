@@ -11,8 +11,8 @@ import type { Kit } from '../../core/plugin/plugin.ts';
 import type { ResourceCommit } from '../../core/ports/store.ts';
 
 /**
- * Id of the account that the bootstrap key belongs to; made at the first start. Nodes that start together all try, and
- * the row that names it lets one of them through.
+ * Id of the account of the bootstrap key; created at the first start. When nodes start at the same time, the singleton row lets
+ * only one of them create it.
  */
 export async function adminAccount(kit: Kit): Promise<string> {
   const stored = await kit.resources.find('account', 'role', 'admin', { isPlain: true });
@@ -35,7 +35,7 @@ export function accountRoutes(kit: Kit): AnyElysia {
     '/api/account',
     async ({ request }) => {
       const principal = await authenticate(request, keys);
-      if (!principal.isAdmin) throw notAllowed('accounts are made with a key of the admin account');
+      if (!principal.isAdmin) throw notAllowed('only keys of the admin account can create accounts');
       return once(request, {
         principal,
         async run({ id }) {
@@ -44,7 +44,7 @@ export function accountRoutes(kit: Kit): AnyElysia {
         },
       });
     },
-    says('Creates an account; for keys of the admin account. 201 with the account.', {
+    says('Creates an account; only for keys of the admin account. 201 with the account.', {
       name: 'createAccount',
       body: creation,
       answers: { 201: json(accountSchema, 'The account.') },
@@ -64,7 +64,7 @@ interface Account {
   readonly createdAt: number;
 }
 
-/** An account that an earlier attempt of the same request has made is left as it is. */
+/** Returns the stored one if an earlier attempt of the same request has created it. */
 async function createAccount(kit: Kit, options: { id: string; name: string }): Promise<Account> {
   const account: Account = { ...options, createdAt: kit.clock.now() };
   if ((await kit.resources.write({ rows: [rowOf(account, {})], events: [] })) === 'ok') return account;

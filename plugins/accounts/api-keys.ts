@@ -5,23 +5,22 @@ import type { Kit } from '../../core/plugin/plugin.ts';
 import { services } from '../../core/plugin/services.ts';
 import { token } from '../../core/plugin/token.ts';
 import { keyMemory } from './key-memory.ts';
-import { accountLimits } from './limits.ts';
 import { documentOf } from './token-document.ts';
 
-/** What the routes of this plugin need beyond what others may use. */
+/** For the routes of this plugin. */
 export interface ApiKeys extends Authenticator {
-  /** The store is asked about this key again. */
+  /** Reads this key from the store next time. */
   forget(keyId: string): void;
-  /** Tells whoever waits for it that this key has been deleted. */
+  /** Calls the listeners for the deletion of this key, on all nodes. */
   revoked(keyId: string): void;
 }
 
 export const apiKeys = token<ApiKeys>('accounts.keys');
 
 /**
- * The bootstrap key and those in the store. A deleted key is unknown at once, on every node: alone, it is forgotten before
- * that is answered; where there are other nodes nothing is remembered. Those who wait for its deletion hear of it from
- * the node that deletes it, and at the latest when they look again.
+ * The bootstrap key and those in the store. A deleted key is unknown at once on every node: a single node forgets it before it
+ * answers, and with several nodes no key is remembered. Listeners for a deletion are called by the node that deletes the key, and
+ * at the latest by the next regular check.
  */
 export function storedKeys(
   kit: Kit,
@@ -50,7 +49,7 @@ export function storedKeys(
     listeners.delete(keyId);
     for (const listener of called ?? []) listener();
   };
-  /** It may have been deleted where nobody told this process. */
+  /** Another node may have deleted it. */
   const lookAgain = async (keyId: string) => {
     try {
       if (!(await kit.resources.get('api-token', keyId, { isPlain: true }))) revoked(keyId);
@@ -59,7 +58,7 @@ export function storedKeys(
     }
   };
   const lookAtAll = async (signal: AbortSignal) => {
-    // One after the other: there may be a thousand, and nobody waits for this.
+    // One after the other: there may be a thousand, and it is not urgent.
     for (const keyId of [...listeners.keys()]) if (!signal.aborted) await lookAgain(keyId);
   };
   const stops = isAlone
@@ -68,7 +67,7 @@ export function storedKeys(
         kit
           .use(services.volatile)
           .listen(revokedTopic, (keyId) => typeof keyId === 'string' && revoked(keyId)),
-        regularly(accountLimits.lookAgain.value, {
+        regularly(lookAgainInterval, {
           ...{ clock: kit.clock, work: lookAtAll },
           failed: (error) => kit.log.warn('API keys could not be looked up again', { error }),
         }),
@@ -112,5 +111,7 @@ export function storedKeys(
   };
 }
 
+/** How often a node checks whether the key of an open event stream was deleted on another node, ms; announcements may get lost. */
+const lookAgainInterval = 5000;
 /** Announces ids of deleted keys to all nodes. */
 const revokedTopic = 'keys/revoked';

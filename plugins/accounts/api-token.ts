@@ -36,12 +36,7 @@ export function tokenRoutes(kit: AccountsKit): AnyElysia {
     createdAt: { type: 'number' },
     userId: { type: 'string', path: ['account'] },
   } as const;
-  const list = resourceList({
-    kind: 'api-token',
-    fields,
-    caller: kit.caller,
-    resources: kit.resources,
-  });
+  const list = resourceList({ kind: 'api-token', fields, caller: kit.caller, resources: kit.resources });
 
   return new Elysia()
     .post(
@@ -66,7 +61,7 @@ export function tokenRoutes(kit: AccountsKit): AnyElysia {
             await places.admit(document.account);
             const key = `mr_${randomBytes(32).toString('base64url')}`;
             const written = await kit.resources.write({ rows: [newRow(document, key)], events: [] });
-            // An earlier attempt has made it; the secret went with that.
+            // An earlier attempt has created it; its secret was in that answer.
             if (written === 'conflict') throw shownOnce(id);
             return Response.json({ ...presentToken(document), key }, { status: 201 });
           },
@@ -109,19 +104,10 @@ export function tokenRoutes(kit: AccountsKit): AnyElysia {
       async ({ request, params }) => {
         const principal = await authenticate(request, keys);
         const { id, account, createdAt, name, revision } = await owned(principal, { id: params.id, kit });
-        const deletion = {
-          kind: 'api-token',
-          id,
-          account,
-          createdAt,
-          name,
-          body: null,
-          indexes: {},
-          revision,
-        };
-        // Keys do not change: a conflict means that somebody else has just deleted it.
-        const written = await kit.resources.write({ rows: [deletion], events: [] }).finally(() => {
-          // Also when it is not known whether the key is still there.
+        const row = { kind: 'api-token', id, account, createdAt, name, body: null, indexes: {}, revision };
+        // Keys do not change: after a conflict another request has deleted it.
+        const written = await kit.resources.write({ rows: [row], events: [] }).finally(() => {
+          // Also when the outcome of the write is unknown.
           keys.forget(id);
         });
         if (written === 'conflict') throw notFound(id);
@@ -149,7 +135,7 @@ async function accountFor(
 ): Promise<string> {
   const { accountId, kit } = options;
   if (accountId === undefined) return maker.accountId;
-  if (!maker.isAdmin) throw notAllowed('accountId is for keys of the admin account');
+  if (!maker.isAdmin) throw notAllowed('accountId is only for keys of the admin account');
   if (await kit.resources.get('account', accountId, { isPlain: true })) return accountId;
   throw new Fault('account.unknown', {
     status: 400,
@@ -160,7 +146,7 @@ async function accountFor(
 function accessFor(maker: Principal, asked: Access | undefined): Access {
   if (asked === undefined) return maker.access;
   const excess = excessOf(asked, maker.access);
-  if (excess !== undefined) throw notAllowed(`it cannot give on what it has not, ${excess}`);
+  if (excess !== undefined) throw notAllowed(`it cannot grant access that it does not have: ${excess}`);
   return asked;
 }
 

@@ -6,7 +6,7 @@ export const config = Type.Object({
   maxKeys: limitSchema({
     default: 10_000,
     unit: 'API keys',
-    description: 'API keys one account may have.',
+    description: 'API keys of one account.',
     beyond: '403 `api_token.too_many`.',
   }),
 });

@@ -6,12 +6,11 @@ import { accountRoutes, adminAccount } from './account.ts';
 import { apiKeys, storedKeys } from './api-keys.ts';
 import { tokenRoutes } from './api-token.ts';
 import { bootstrapHash } from './bootstrap-key.ts';
-import type { AccountsKit } from './config.ts';
-import { config } from './config.ts';
+import { type AccountsKit, config } from './config.ts';
 import { preflightRoutes } from './preflight.ts';
 import { agreeOnKey } from './same-key.ts';
 
-/** Accounts and API keys: who may do what. */
+/** Accounts and API keys, and what each key may do. */
 export default definePlugin({
   id: 'accounts',
   summary: 'accounts and API keys',
@@ -21,7 +20,10 @@ export default definePlugin({
   faults: {
     'auth.missing': { status: 401, meaning: 'The request carries no API key.' },
     'auth.invalid': { status: 401, meaning: 'The API key is unknown or was revoked.' },
-    'auth.not_allowed': { status: 403, meaning: 'The API key may not do this; what it lacks is named.' },
+    'auth.not_allowed': {
+      status: 403,
+      meaning: 'The API key does not have the access that the message names.',
+    },
     'auth.origin_not_allowed': {
       status: 403,
       meaning: 'The API key may not be used from pages of this origin (access.cors.allowedOrigins).',
@@ -29,7 +31,7 @@ export default definePlugin({
     'account.unknown': { status: 400, meaning: 'The body names an account that does not exist.' },
     'api_token.too_many': {
       status: 403,
-      meaning: 'The account has as many API keys as it may have (plugins.accounts.maxKeys).',
+      meaning: 'The account has the most API keys it may have (plugins.accounts.maxKeys).',
     },
     'api_token.not_found': { status: 404, meaning: 'There is no API key of this id in your account.' },
   },

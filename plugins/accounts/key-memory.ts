@@ -1,18 +1,20 @@
 import type { Principal } from '../../core/http/auth.ts';
-import { accountLimits } from './limits.ts';
 
-/** The keys that were used lately, so that a request reads no row to learn whose it is. */
+/** Keys in memory. */
+export const maxRemembered = 1000;
+
+/** Recently used keys, so that a request reads no row to find its account. */
 export interface KeyMemory {
   /** @param hash SHA-256 of the key */
   get(hash: Uint8Array): Principal | undefined;
-  /** Looks a key up and remembers it, unless one was forgotten meanwhile: what was read may have been that one. */
+  /** Looks up a key and remembers it, unless a key was forgotten meanwhile: it may have been this one. */
   learn(hash: Uint8Array, find: () => Promise<Principal | undefined>): Promise<Principal | undefined>;
-  /** The key with this id was used lately, and is not deleted. */
+  /** The key with this id was used lately and is not deleted. */
   knows(keyId: string): boolean;
   forget(keyId: string): void;
 }
 
-/** Holds true where this process alone deletes keys: it forgets one before the deletion is answered. */
+/** Correct only if no other process deletes keys: this one forgets a key before it answers the deletion. */
 export function keyMemory(): KeyMemory {
   const known = new Map<string, Principal>();
   let forgotten = 0;
@@ -23,7 +25,7 @@ export function keyMemory(): KeyMemory {
       const principal = await find();
       if (!principal || forgotten !== before) return principal;
       const [oldest] = known.keys();
-      if (known.size >= accountLimits.remembered.value && oldest !== undefined) known.delete(oldest);
+      if (known.size >= maxRemembered && oldest !== undefined) known.delete(oldest);
       known.set(nameOf(hash), principal);
       return principal;
     },
@@ -35,7 +37,7 @@ export function keyMemory(): KeyMemory {
   };
 }
 
-/** Nobody learns a key from how long the lookup takes: only its hash is compared, which a caller cannot choose. */
+/** The time of the lookup reveals nothing: only hashes are compared, which a caller cannot choose. */
 function nameOf(hash: Uint8Array): string {
   return Buffer.from(hash).toString('base64');
 }

@@ -6,8 +6,8 @@ import type { Kit } from '../../core/plugin/plugin.ts';
 import { originIndex } from './token-document.ts';
 
 /**
- * `OPTIONS /api/*`. A preflight carries no key, so it is allowed to origins that some key allows; whether the
- * key of the request that follows is one of those is checked then.
+ * `OPTIONS /api/*`. A preflight has no key, so it is allowed for origins that any key allows. The key of the request that
+ * follows is checked then.
  */
 export function preflightRoutes(kit: Kit): AnyElysia {
   const isAllowed = async (origin: string) =>

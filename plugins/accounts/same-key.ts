@@ -1,29 +1,35 @@
 import { Fault } from '../../core/base/fault.ts';
 import { pause } from '../../core/base/timing.ts';
 import type { AccountsKit } from './config.ts';
-import { accountLimits } from './limits.ts';
+
+/** Of a starting node to write its key, while other starting nodes do the same. */
+const maxAttempts = 50;
+/** How long a node with another key waits for a heartbeat of a node with the former key, ms. Rarer heartbeats go unnoticed. */
+const heartbeatWait = 6000;
+/** Between two looks for one, ms. */
+const look = 500;
 
 /**
- * Nodes that answer the API must have one bootstrap key, or a client would be let in by some of them and not by others. A row
- * has the hash of the one that is used, and which processes use it. Fault `config.invalid` when one of those runs and has
- * another key than this; when none does any more, the key was changed, and this one is used from now on.
+ * Nodes with the role api must have the same bootstrap key, or only some of them would accept a client. A row has the hash of
+ * the key in use, and the processes that use it. Fault `config.invalid` when one of those runs with another key than this
+ * node; when none runs, the key was changed, and the new one is used from now on.
  */
 export async function agreeOnKey(kit: AccountsKit, key: Buffer): Promise<void> {
   const { node } = kit.deployment;
   const hash = key.toString('hex');
-  for (let attempt = 0; attempt < accountLimits.agreements.value; attempt += 1) {
+  for (let attempt = 0; attempt < maxAttempts; attempt += 1) {
     const stored = await kit.resources.get(kind, id, { isPlain: true });
     const used: KeyInUse = stored ? JSON.parse(stored.body) : { hash, holders: {} };
     const isSame = used.hash === hash;
     const other = isSame ? undefined : await livingOf(used.holders, kit);
     if (other !== undefined) throw differs(other);
-    if (!isSame) kit.log.info('the bootstrap key is another one than it was', {});
+    if (!isSame) kit.log.info('the bootstrap key was changed', {});
     const holders = { ...(isSame && (await knownOf(used.holders, kit))), [node.id]: node.incarnation };
     const { createdAt, revision } = stored ?? { createdAt: kit.clock.now(), revision: 0 };
     const body = JSON.stringify({ hash, holders } satisfies KeyInUse);
     const row = { kind, id, account: '', createdAt, name: '', revision, body, indexes: {} };
     if ((await kit.resources.write({ rows: [row], events: [] })) === 'ok') return;
-    // Another node started at the same time: look at what it has.
+    // Another node started at the same time: compare with its key.
   }
   throw new Fault('node.taken', {
     status: 503,
@@ -37,12 +43,12 @@ interface KeyInUse {
   readonly holders: Readonly<Record<string, string>>;
 }
 
-/** Id of a node whose process lives for sure: it is seen to beat. A dead one's row looks as if it lived for a while. */
+/** Id of a node that certainly lives: its heartbeat changes. The row of a dead node looks alive for a while. */
 async function livingOf(holders: KeyInUse['holders'], kit: AccountsKit): Promise<string | undefined> {
   const { clock, signal } = kit;
   const { nodes } = kit.deployment;
   const seen = new Map<string, number>();
-  const until = clock.now() + accountLimits.holderBeat.value;
+  const until = clock.now() + heartbeatWait;
   for (;;) {
     for (const [holder, incarnation] of Object.entries(holders)) {
       if (holder === nodes.own.id) continue;
@@ -52,18 +58,18 @@ async function livingOf(holders: KeyInUse['holders'], kit: AccountsKit): Promise
       else if (seen.get(holder) !== now.aliveAt) return holder;
     }
     if (seen.size === 0 || clock.now() >= until || signal.aborted) return undefined;
-    await pause(Math.min(until, clock.now() + accountLimits.holderLook.value), { clock, signal });
+    await pause(Math.min(until, clock.now() + look), { clock, signal });
   }
 }
 
-/** Without those that nobody knows any more: names of nodes may be new with each start. */
+/** Without nodes that no longer exist: node ids may be new with each start. */
 async function knownOf(holders: KeyInUse['holders'], kit: AccountsKit): Promise<KeyInUse['holders']> {
   const there = new Set((await kit.deployment.nodes.list()).map(({ incarnation }) => incarnation));
   return Object.fromEntries(Object.entries(holders).filter(([, incarnation]) => there.has(incarnation)));
 }
 
 function differs(other: string): Fault {
-  const message = `bootstrapKey: is another one than that of node "${other}", which runs; expected the same on all nodes with the role api, or on none. To change it, stop them all first`;
+  const message = `bootstrapKey: differs from that of the running node "${other}"; expected the same on all nodes with the role api, or on none. To change it, stop all of them first`;
   return new Fault('config.invalid', { status: 500, message });
 }
 

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import type { Access } from '../../core/http/access.ts';
 import type { ResourceWrite, StoredResource } from '../../core/ports/store.ts';
 
-/** What is stored of an API key. Its secret is not: only a hash, as an index. */
+/** What is stored of an API key. Of its secret only a hash, as an index. */
 export interface TokenDocument {
   readonly id: string;
   readonly account: string;
@@ -41,12 +41,12 @@ export function presentToken(document: TokenDocument): Record<string, unknown> {
   return { id, name, userId: account, access, createdAt };
 }
 
-/** A key is 256 random bits, so a plain hash cannot be turned back. */
+/** A key has 256 random bits, so a plain hash cannot be reversed. */
 export function hashOf(key: string): Buffer {
   return hash('sha256', key, 'buffer');
 }
 
-/** Keys are found by the origins they allow. */
+/** Keys are found by the origins that they allow. */
 export function originIndex(origin: string): string {
   return `origin ${origin}`;
 }

@@ -3,20 +3,25 @@ import { Fault } from '../../core/base/fault.ts';
 import { maxIdLength, nameSchema } from '../../core/base/name.ts';
 import { type Access, accessMethods, resourcePattern } from '../../core/http/access.ts';
 import { idSchema, momentSchema } from '../../core/http/operation.ts';
-import { accountLimits } from './limits.ts';
 
-const { originLength, origins, resourceLength, resources, rules } = accountLimits;
+/** Of one API key: each request may have to be compared with all of them. */
+const maxRules = 20;
+const maxOrigins = 50;
+/** Of one rule. */
+const maxResources = 20;
+/** Characters of a resource or an origin. */
+const maxLength = 200;
 
 const rule = Type.Object(
   {
     resources: Type.Array(
       Type.String({
-        maxLength: resourceLength.value,
+        maxLength,
         pattern: resourcePattern,
-        expected: `a path below /api like stream, stream/:id or stream/*, at most ${resourceLength.value} characters`,
+        expected: `a path below /api like stream, stream/:id or stream/*, at most ${maxLength} characters`,
         examples: ['stream/*'],
       }),
-      { maxItems: resources.value },
+      { maxItems: maxResources },
     ),
     methods: Type.Optional(
       Type.Array(
@@ -32,18 +37,18 @@ const rule = Type.Object(
 );
 
 const origin = Type.String({
-  maxLength: originLength.value,
+  maxLength,
   pattern: '^(?:\\*|[a-z][a-z0-9+.-]*://[^\\s/?#@]+)$',
-  expected: `an origin like https://example.com, or *, at most ${originLength.value} characters`,
+  expected: `an origin like https://example.com, or *, at most ${maxLength} characters`,
   examples: ['https://studio.example'],
 });
 
 const access = Type.Object(
   {
-    rules: Type.Optional(Type.Array(rule, { maxItems: rules.value })),
+    rules: Type.Optional(Type.Array(rule, { maxItems: maxRules })),
     cors: Type.Optional(
       Type.Object(
-        { allowedOrigins: Type.Array(origin, { maxItems: origins.value }) },
+        { allowedOrigins: Type.Array(origin, { maxItems: maxOrigins }) },
         { additionalProperties: false },
       ),
     ),
@@ -51,14 +56,14 @@ const access = Type.Object(
   { additionalProperties: false },
 );
 
-/** What a client may say of a new key. */
+/** Fields of a new key that a client may set. */
 export const tokenFields = {
   name: Type.Optional(nameSchema('Studio')),
   access: Type.Optional(access),
   accountId: Type.Optional(
     Type.String({
       maxLength: maxIdLength,
-      description: 'Account that the key is for; needs a key of the admin account.',
+      description: 'Account of the new key; only for keys of the admin account.',
       examples: idSchema.examples,
     }),
   ),
@@ -72,15 +77,15 @@ const shown = {
   createdAt: momentSchema,
 };
 
-/** An API key as it is shown. */
+/** An API key as the API shows it. */
 export const tokenSchema = Type.Object(shown, { $id: 'ApiToken', additionalProperties: false });
-/** The same, this once with its secret. */
+/** The same with its secret, in the answer that creates it. */
 export const newTokenSchema = Type.Object(
   { ...shown, key: Type.String({ description: 'The secret.', examples: ['mr_4WbDdZ2Yk0xq'] }) },
   { $id: 'NewApiToken', additionalProperties: false },
 );
 
-/** Refuses origins that no browser would ever send: with a default port, capitals or letters beyond ASCII. */
+/** Refuses origins that no browser sends: with a default port, capitals or non-ASCII letters. */
 export function checkOrigins(given: Access | undefined): void {
   const problems = (given?.cors?.allowedOrigins ?? []).flatMap((text, index) => {
     if (!/^https?:/.test(text)) return [];

@@ -2,15 +2,19 @@ import { every } from '../../core/base/timing.ts';
 import type { EventFeed } from '../../core/plugin/events.ts';
 import type { Clock } from '../../core/ports/clock.ts';
 import type { LoggedEvent } from '../../core/ports/store.ts';
-import { eventStreamLimits } from './limits.ts';
 
-const heartbeat = eventStreamLimits.heartbeat.value;
-const maxBacklog = eventStreamLimits.backlog.value;
-const page = eventStreamLimits.page.value;
+/** Between two comment lines, ms: proxies cut silent streams. */
+const heartbeat = 5000;
+/** Bytes that wait for a slow reader; beyond, the stream is cut and the client resumes from its `Last-Event-ID`. */
+const maxBacklog = 1_048_576;
+/** Events read from the log in one query of a replay. */
+const page = 500;
+/** Bytes given to the connection ahead of its reader during a replay. */
+const readAhead = 16_384;
 
 /**
- * A server-sent event stream (WHATWG HTML §9.2) of one account's events: what came after `from`, then what
- * happens. Nothing is left out or sent twice in between.
+ * A server-sent event stream (WHATWG HTML §9.2) of one account's events: those after `from`, then new ones. None is left out
+ * or sent twice in between.
  */
 export function eventStream(options: EventStreamOptions): Response {
   const { feed, clock, from } = options;
@@ -24,7 +28,7 @@ export function eventStream(options: EventStreamOptions): Response {
         let isOver = false;
         let isLive = from === undefined;
         let hasMissed = false;
-        // Place of the last event that was replayed; the feed may tell of it again.
+        // Position of the last replayed event; the feed may report it again.
         let replayed = from ?? 0;
         let stopBeating = () => {};
 
@@ -62,7 +66,7 @@ export function eventStream(options: EventStreamOptions): Response {
             });
           }
         };
-        /** As fast as the reader reads. What happens meanwhile is in the log, so nothing is kept for later. */
+        /** As fast as the reader reads. New events are in the log meanwhile, so none is buffered. */
         const replay = async () => {
           while (!isOver && !isLive) {
             hasMissed = false;
@@ -79,14 +83,14 @@ export function eventStream(options: EventStreamOptions): Response {
 
         write(': connected\n\n');
         stopBeating = every(heartbeat, { clock, work: () => write(': still here\n\n') });
-        // An abort that came before anybody listened for it is not told again.
+        // A signal that was aborted before fires no event.
         if (options.signals.some(({ aborted }) => aborted)) end();
         replay().catch(() => end());
       },
       pull: () => onPull(),
       cancel: () => end(),
     },
-    new ByteLengthQueuingStrategy({ highWaterMark: eventStreamLimits.readAhead.value }),
+    new ByteLengthQueuingStrategy({ highWaterMark: readAhead }),
   );
   return new Response(body, { headers: eventStreamHeaders });
 }

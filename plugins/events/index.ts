@@ -20,15 +20,14 @@ export default definePlugin({
     maxStreams: limitSchema({
       default: 1000,
       unit: 'event streams',
-      description: 'Event streams open at one time on this node.',
-      beyond: 'Others are refused with 503 `events.too_many`.',
+      description: 'Open event streams on this node.',
+      beyond: 'Further ones get 503 `events.too_many`.',
     }),
     maxStreamsOfAccount: limitSchema({
       default: 100,
       unit: 'event streams',
-      description:
-        'Event streams one account may have open at one time on this node, so that it leaves some to others.',
-      beyond: 'Others of that account are refused with 503 `events.too_many`.',
+      description: 'Open event streams of one account on this node, so that it leaves some to others.',
+      beyond: 'Further ones of that account get 503 `events.too_many`.',
     }),
   }),
   faults: {
@@ -100,13 +99,13 @@ export default definePlugin({
         },
         headers: {
           'Last-Event-ID': Type.String({
-            description: 'The last event that was seen: those after it come first. Kept for 24 h.',
+            description: 'The last event seen: the stream starts after it. Events are kept for 24 h.',
           }),
         },
         answers: {
           200: text(
             ['text/event-stream'],
-            'Without end. `data` of each is JSON: `{"id", "createdAt", "timestamp", "event", "stream"}`.',
+            'Endless. `data` of each event is JSON: `{"id", "createdAt", "timestamp", "event", "stream"}`.',
           ),
         },
         faults: ['events.gone', 'events.too_many', 'query.invalid'],
@@ -115,7 +114,7 @@ export default definePlugin({
   },
 });
 
-/** An event of an outside plugin may have any name, but one that is nearly ours is a mistake that would never be noticed. */
+/** Events of external plugins may have any name, but a misspelt name of ours would never match and never be noticed. */
 function refuseMisspelt(type: string | null): void {
   if (type === null || eventNames.has(type)) return;
   const meant = nearMiss(type, eventNames);

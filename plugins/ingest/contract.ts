@@ -17,8 +17,8 @@ export interface IngestAddress {
 export type IngestAddresses = (caller: Caller) => Promise<readonly IngestAddress[]>;
 
 /**
- * The living nodes that take broadcasts; all of them play everything. First those in the region of this node, this node itself
- * before others, then by id. Nodes behind one balancer name the same address, which is there once.
+ * The living nodes that take broadcasts; all of them play everything. First those in the region of this node, this node before
+ * others, then by id. Nodes behind one balancer have the same address, which is listed once.
  */
 export function nodeAddresses({ deployment }: Pick<Kit, 'deployment'>): IngestAddresses {
   return async ({ baseUrl }) => {
@@ -28,7 +28,7 @@ export function nodeAddresses({ deployment }: Pick<Kit, 'deployment'>): IngestAd
     const media = (await nodes.list()).filter(({ isAlive, roles }) => isAlive && roles.includes('media'));
     const distance = ({ id, region }: KnownNode) => (id === own.id ? 0 : 1) + (region === own.region ? 0 : 2);
     for (const { ingestUrl, region } of media.toSorted((a, b) => distance(a) - distance(b))) {
-      // Alone it has one only where the config names it. Of a fleet, each node of this version has one.
+      // A single node has one only if the config says so; in a fleet each node has one.
       const ingest = ingestUrl ?? (deployment.isAlone ? ownIngest(baseUrl, deployment) : undefined);
       if (ingest === undefined || found.has(ingest)) continue;
       const address = { ingest, playback: `${baseUrl}/hls`, base: baseUrl };

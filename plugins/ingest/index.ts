@@ -8,23 +8,21 @@ import { flagOf } from '../../core/http/query.ts';
 import { definePlugin } from '../../core/plugin/plugin.ts';
 import { offer } from '../../core/plugin/token.ts';
 import { ingestAddresses } from '../streams/contract.ts';
-import { ingestLimits } from './limits.ts';
 import { databaseLocator, locator, noLocator } from './locator.ts';
-import { type PlacesKit, placesFor } from './places.ts';
-import { placeSchema, regionSchema } from './regions.ts';
+import { type PlacesKit, placeSchema, placesFor, regionSchema } from './regions.ts';
 
 const config = Type.Object({
   regions: Type.Array(regionSchema, {
-    maxItems: ingestLimits.regions.value,
+    maxItems: 1000,
     default: [],
     description:
-      'Places of this deployment: `{region, ingest, playback, base, cidrs?, location?: {latitude, longitude}}`. Default: the living nodes that take broadcasts, see node.ingestUrl and region.',
+      'Regions of this deployment: `{region, ingest, playback, base, cidrs?, location?: {latitude, longitude}}`. Default: the living nodes that take broadcasts, see node.ingestUrl and region.',
   }),
   database: Type.Optional(
     Type.String({
       minLength: 1,
       description:
-        'Path of a database in MaxMind DB format that knows where addresses are, such as GeoLite2-City.mmdb. Read again when it changes.',
+        'Path of a location database in MaxMind DB format, such as GeoLite2-City.mmdb. Read again when it changes.',
     }),
   ),
 });
@@ -36,7 +34,7 @@ export default definePlugin({
   config,
   needs: [locator],
   faults: {
-    'ingest.no_node': { status: 503, meaning: 'No node that takes broadcasts is up.' },
+    'ingest.no_node': { status: 503, meaning: 'No node that takes broadcasts is running.' },
   },
   provides: [locator],
   offers: [
@@ -72,7 +70,7 @@ export default definePlugin({
             name: 'getIngest',
             isOpen: true,
             query: {
-              first: flagSchema('The nearest alone, which is the default; `false`: all, nearest first.'),
+              first: flagSchema('Only the nearest, which is the default; `false`: all, nearest first.'),
             },
             answers: { 200: json(Type.Array(placeSchema), 'Places, nearest first.') },
             faults: ['query.invalid', 'ingest.no_node', ...storeFaults],
@@ -85,6 +83,6 @@ export default definePlugin({
 
 const noNode = new Fault('ingest.no_node', {
   status: 503,
-  message: 'No node takes broadcasts now. Start one that has "media" among its roles, or ask again.',
+  message: 'No node takes broadcasts now. Start a node with the role "media", or try again.',
   retryAfter: 5,
 });

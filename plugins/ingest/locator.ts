@@ -1,53 +1,52 @@
 import { readFile, stat } from 'node:fs/promises';
 import { type CityResponse, Reader } from 'mmdb-lib';
 import { Fault } from '../../core/base/fault.ts';
+import { regularly } from '../../core/base/regularly.ts';
 import type { Kit } from '../../core/plugin/plugin.ts';
 import { token } from '../../core/plugin/token.ts';
-import type { Location } from './distance.ts';
-import { ingestLimits } from './limits.ts';
+
+/** Between two checks whether the database has changed, ms. */
+const checkInterval = 60_000;
+
+/** On the earth, degrees. */
+export interface Location {
+  readonly latitude: number;
+  readonly longitude: number;
+}
 
 /** Knows where addresses are. */
 export interface Locator {
   /** Undefined for an address that is in no database. */
   locate(address: string | undefined): Location | undefined;
-  stop(): void;
+  stop(): Promise<void>;
 }
 
 export const locator = token<Locator>('ingest.locator');
 
-/** Without a database nobody is anywhere. */
-export const noLocator: Locator = { locate: () => undefined, stop: () => {} };
+/** Without a database all locations are unknown. */
+export const noLocator: Locator = { locate: () => undefined, stop: async () => {} };
 
 /**
- * Reads a database of the MaxMind DB format (its specification, version 2.0) with `location.latitude` and
- * `.longitude`, whole into memory, and again when the file has changed. A changed file that cannot be read leaves the
- * one before in use. Throws a Fault `config.invalid` that names the file when the first cannot be read.
+ * Reads a database of the MaxMind DB format (version 2.0) with `location.latitude` and `.longitude` into memory, and again
+ * when the file has changed. If that fails, the previous one stays in use. Throws a Fault `config.invalid` with the path when
+ * the first read fails.
  */
 export async function databaseLocator(path: string, kit: Pick<Kit, 'clock' | 'log'>): Promise<Locator> {
   const { clock, log } = kit;
   let database = await open(path);
-  let cancel = () => {};
-  let isStopped = false;
-
-  const look = async () => {
-    try {
-      const { mtimeMs } = await stat(path);
-      if (mtimeMs !== database.changedAt) {
-        database = await open(path);
-        log.info('the database of locations was read again', { path });
-      }
-    } catch (error) {
-      log.warn('the database of locations could not be read again; the one before stays in use', {
+  const stop = regularly(checkInterval, {
+    clock,
+    async work() {
+      if ((await stat(path)).mtimeMs === database.changedAt) return;
+      database = await open(path);
+      log.info('the location database was read again', { path });
+    },
+    failed: (error) =>
+      log.warn('the location database could not be read again; the previous one stays in use', {
         path,
         error,
-      });
-    }
-    if (!isStopped) schedule();
-  };
-  const schedule = () => {
-    cancel = clock.at(clock.now() + ingestLimits.databaseCheck.value, () => void look());
-  };
-  schedule();
+      }),
+  });
   return {
     locate(address) {
       if (address === undefined) return undefined;
@@ -61,10 +60,7 @@ export async function databaseLocator(path: string, kit: Pick<Kit, 'clock' | 'lo
         return undefined;
       }
     },
-    stop() {
-      isStopped = true;
-      cancel();
-    },
+    stop,
   };
 }
 
@@ -82,7 +78,7 @@ async function open(path: string): Promise<{ reader: Reader<CityResponse>; chang
   }
   try {
     const reader = new Reader<CityResponse>(bytes);
-    // The search tree, and the first record, of a file that was cut or is another's.
+    // Reads the search tree and a record: fails for a truncated file or another format.
     reader.get('192.0.2.1');
     return { reader, changedAt };
   } catch {

@@ -1,8 +1,9 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { type Cidr, cidr, matchLength } from '../../core/base/cidr.ts';
 import { Fault } from '../../core/base/fault.ts';
-import { distance, type Location } from './distance.ts';
-import { ingestLimits } from './limits.ts';
+import type { Kit } from '../../core/plugin/plugin.ts';
+import { type IngestAddresses, nodeAddresses } from './contract.ts';
+import { type Location, locator } from './locator.ts';
 
 const url = (schemes: readonly string[], example: string) =>
   Type.String({
@@ -29,14 +30,14 @@ export const regionSchema = Type.Object(
         { additionalProperties: false },
       ),
     ),
-    cidrs: Type.Optional(Type.Array(Type.String(), { maxItems: ingestLimits.cidrs.value })),
+    cidrs: Type.Optional(Type.Array(Type.String(), { maxItems: 10_000 })),
   },
   { additionalProperties: false },
 );
 
 export type RegionConfig = Static<typeof regionSchema>;
 
-/** A place as it is shown; `base` where all are. */
+/** A place as the API shows it; `base` only when all are shown. */
 export const placeSchema = Type.Object(
   {
     ingest: Type.String({ examples: ['rtmp://fra-rtmp.example.com/live'] }),
@@ -45,14 +46,29 @@ export const placeSchema = Type.Object(
       Type.String({ description: 'With `first=false`.', examples: ['https://fra-cdn.example.com'] }),
     ),
     region: Type.Optional(
-      Type.String({ description: 'With `first=false`: of a node that names one.', examples: ['fra'] }),
+      Type.String({ description: 'With `first=false`: of a node that has one.', examples: ['fra'] }),
     ),
   },
   { $id: 'Ingest', additionalProperties: false },
 );
 
-/** One place of the deployment, as it is told to clients. */
-export interface Region {
+/** Where a client broadcasts to and watches from, nearest first: the regions of the config, or without any the living nodes. */
+export function placesFor(kit: PlacesKit): IngestAddresses {
+  const { locate } = kit.use(locator);
+  const regions = regionsOf(kit.config.regions);
+  if (regions.length === 0) return nodeAddresses(kit);
+  return async ({ address }) =>
+    nearestFirst(regions, { address, location: locate(address) }).map(({ ingest, playback, base }) => ({
+      ...{ ingest, playback, base },
+    }));
+}
+
+export type PlacesKit = Pick<Kit, 'deployment' | 'use'> & {
+  readonly config: { readonly regions: readonly RegionConfig[] };
+};
+
+/** A region of the config. */
+interface Region {
   readonly ingest: string;
   readonly playback: string;
   readonly base: string;
@@ -61,7 +77,7 @@ export interface Region {
 }
 
 /** The regions of the config. Throws a Fault `config.invalid`. */
-export function regionsOf(configured: readonly RegionConfig[]): Region[] {
+function regionsOf(configured: readonly RegionConfig[]): Region[] {
   const problems: string[] = [];
   const regions = configured.map(({ ingest, playback, base, location, cidrs = [] }, index) => {
     const blocks = cidrs.flatMap((text, place) => {
@@ -80,10 +96,10 @@ export function regionsOf(configured: readonly RegionConfig[]): Region[] {
 }
 
 /**
- * Nearest first: by the most specific block that holds the address, else by distance where both places are known,
- * else as configured.
+ * Nearest first: by the most specific block that contains the address, else by distance if both locations are known, else in
+ * the order of the config.
  */
-export function nearestFirst(
+function nearestFirst(
   regions: readonly Region[],
   caller: { address: string | undefined; location: Location | undefined },
 ): Region[] {
@@ -96,4 +112,16 @@ export function nearestFirst(
     }))
     .sort((a, b) => b.length - a.length || a.far - b.far)
     .map(({ region }) => region);
+}
+
+/** Along the surface, in radii of the earth: to be compared only. Haversine, which is precise for small distances. */
+export function distance(from: Location, to: Location): number {
+  const [latitude, other] = [radians(from.latitude), radians(to.latitude)];
+  const north = Math.sin((other - latitude) / 2) ** 2;
+  const east = Math.sin(radians(to.longitude - from.longitude) / 2) ** 2;
+  return 2 * Math.asin(Math.min(1, Math.sqrt(north + Math.cos(latitude) * Math.cos(other) * east)));
+}
+
+function radians(degrees: number): number {
+  return (degrees * Math.PI) / 180;
 }

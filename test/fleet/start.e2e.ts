@@ -138,7 +138,7 @@ test.skipIf(isMissing)(
       MILLRACE_BOOTSTRAP_KEY: 'a-key-of-its-own-alone',
     });
     expect(await second.exit({ within: 60_000 }), second.output()).toBe(78);
-    expect(second.output()).toContain('bootstrapKey: is another one than that of node "n", which runs');
+    expect(second.output()).toContain('bootstrapKey: differs from that of the running node "n"');
     expect(second.output()).not.toContain('a-key-of-its-own-alone');
     await using other = await node({
       ...{ ...kafka, MILLRACE_REDIS__URL: good.url },

@@ -482,7 +482,7 @@ describe('nodes that start together', () => {
     const refused = with2('c');
     expect(await asTimePasses(refused, () => f.advance('1s'))).toMatchObject({
       code: 'config.invalid',
-      message: expect.stringMatching(/^bootstrapKey: is another one than that of node "[ab]", which runs; /),
+      message: expect.stringMatching(/^bootstrapKey: differs from that of the running node "[ab]"; /),
     });
     // The same node with the right one is welcome, and nobody has been disturbed.
     await f.start('c');

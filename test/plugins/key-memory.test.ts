@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto';
 import { expect, it } from 'vitest';
 import type { Principal } from '../../core/http/auth.ts';
-import { keyMemory } from '../../plugins/accounts/key-memory.ts';
-import { accountLimits } from '../../plugins/accounts/limits.ts';
+import { keyMemory, maxRemembered } from '../../plugins/accounts/key-memory.ts';
 
 const principal = (keyId: string): Principal => ({
   accountId: 'account',
@@ -37,7 +36,7 @@ it('does not remember what was read before a key was forgotten', async () => {
 it('remembers no unknown key, and only so many', async () => {
   const memory = keyMemory();
   expect(await memory.learn(hash('unknown'), async () => undefined)).toBeUndefined();
-  const most = accountLimits.remembered.value;
+  const most = maxRemembered;
   for (let n = 0; n <= most; n += 1) await memory.learn(hash(`key ${n}`), async () => principal(`key ${n}`));
   expect(memory.get(hash('key 0'))).toBeUndefined();
   expect(memory.get(hash('key 1'))?.keyId).toBe('key 1');

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Plugin } from '../../core/plugin/plugin.ts';
-import { distance } from '../../plugins/ingest/distance.ts';
 import ingest from '../../plugins/ingest/index.ts';
+import { distance } from '../../plugins/ingest/regions.ts';
 import { mmdb } from '../kit/mmdb.ts';
 import { type World, world } from '../kit/world.ts';
 
