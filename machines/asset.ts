@@ -1,13 +1,13 @@
 import { assign, emit, setup } from 'xstate';
 import { job } from './job.ts';
 
-/** Wait before what a deleted asset left is erased again, when that was not possible, ms; told in plugins/assets/limits.ts too. */
+/** Wait after a failed attempt to erase the blobs of a deleted asset, ms. */
 const trouble = 10 * 60_000;
-/** How long a deleted asset is remembered, so that whoever was still making its file is told, ms; told there too. */
+/** How long a deleted asset is kept, so that a file that comes late is erased, ms. */
 const remembered = 7 * 24 * 3_600_000;
 
 /**
- * A file that is to come, is there, or will not come. One actor per asset, until nothing of it is left.
+ * An asset: its file is awaited, there, or has failed. One actor per asset, until all its blobs are erased.
  *
  *   waiting ──ready──▶ ready          any ──delete──▶ erasing ──▶ erased ──7 days──▶ forgotten
  *      ├────fail─────▶ failed ──ready──▶ ready            ▲──ready (too late)──┘
@@ -25,7 +25,7 @@ export const assetMachine = setup({
   actors: { 'asset.erase': job<Erasure, null>() },
   delays: { trouble, remembered },
   guards: {
-    // Whoever found it so long after its end means that one, and no file that is to come or has come since.
+    // The caller found an asset that ended then; a file may have come since.
     isAsSeen: ({ context, event }) =>
       event.type === 'delete' && (event.endedAt === undefined || event.endedAt === endedAt(context)),
     isTooLate: ({ event }) => event.type === 'ready' && event.isFirst === true,
@@ -49,7 +49,7 @@ export const assetMachine = setup({
     takeChanges: assign(({ context, event }) =>
       event.type === 'change' ? { asset: { ...context.asset, ...event.changes }, updatedAt: event.at } : {},
     ),
-    // XState takes no event for which it has nothing to do.
+    // XState ignores events without any action.
     leaveAsIs: assign({}),
     emitCreated: emit({ type: 'asset.created' }),
     emitUpdated: emit({ type: 'asset.updated' }),
@@ -72,7 +72,7 @@ export const assetMachine = setup({
     kept: {
       initial: 'waiting',
       on: {
-        // A change that changes nothing is taken, and says nothing.
+        // A change without effect is accepted, and emits nothing.
         change: [{ guard: 'changes', actions: ['takeChanges', 'emitUpdated'] }, { actions: 'leaveAsIs' }],
         delete: { guard: 'isAsSeen', target: 'erasing', actions: 'emitDeleted' },
       },
@@ -86,7 +86,7 @@ export const assetMachine = setup({
         },
         ready: {
           on: {
-            // Whoever makes the file may have made it twice: what was stored last counts, but where there are several makers.
+            // The maker may repeat itself: the last file counts, unless it is the first of another maker.
             ready: [
               { guard: 'isTooLate', actions: 'leaveAsIs' },
               { guard: 'isAnother', actions: ['takeFile', 'emitUpdated'] },
@@ -104,7 +104,7 @@ export const assetMachine = setup({
       },
     },
     erasing: {
-      // A file that comes now is erased with the rest: the work begins anew, because it may have looked there before.
+      // A file that comes now is erased too: the job starts again, because it may have missed it.
       on: { ready: { target: 'erasing', reenter: true } },
       invoke: {
         id: 'erase',
@@ -126,7 +126,7 @@ export const assetMachine = setup({
   },
 });
 
-/** What whoever makes an asset decides. */
+/** What its maker decides. */
 export interface AssetSettings {
   readonly id: string;
   readonly account: string;
@@ -135,7 +135,7 @@ export interface AssetSettings {
   readonly source:
     | { readonly type: 'recording'; readonly sessionId: string }
     | { readonly type: 'directUpload' }
-    /** `url`: without what may be a secret in it. */
+    /** `url`: without possible secrets. */
     | { readonly type: 'url'; readonly url: string }
     | { readonly type: 'transcode'; readonly inputAssetId: string };
   readonly createdByTokenName: string | null;
@@ -172,7 +172,7 @@ interface File {
   readonly spec: object;
 }
 
-/** When its file came, or failed to, epoch ms; undefined while it waits for one. */
+/** When its file came or failed, epoch ms; undefined while it is awaited. */
 export function endedAt(asset: {
   readonly file: object | null;
   readonly fileAt: number;
@@ -188,9 +188,9 @@ export interface Erasure {
   readonly id: string;
 }
 
-type AssetEvent = { readonly at: number } /** `isFirst`: it does not take the place of another file. */ & (
+type AssetEvent = { readonly at: number } /** `isFirst`: it never replaces another file. */ & (
   | { readonly type: 'ready'; readonly file: File; readonly isFirst?: true }
-  /** Its file will be tried to be had once more. */
+  /** Another attempt to get its file begins. */
   | { readonly type: 'await' }
   | { readonly type: 'fail'; readonly message: string }
   | {

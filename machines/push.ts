@@ -1,19 +1,24 @@
 import { assign, emit, enqueueActions, setup } from 'xstate';
 
-/** How long a target that was told to be too slow is left in peace, ms. */
-export const slowPause = 600_000;
+/** How long a target that was reported as too slow is not reported again while it stays connected, ms. */
+const slowPause = 600_000;
+/** An outage begins. */
+const outage = [
+  { guard: 'isMineAndNews', target: 'failing', actions: ['takeShown', 'noteReason', 'emitError'] },
+  { guard: 'isMine', target: 'failing' },
+] as const;
 const deathMessage = 'The server that pushed the broadcast has ended unexpectedly.';
 
 /**
- * What the owner of a stream is told of one target of one session, whatever node pushes to it.
+ * The events of one push: one target and profile in one session, whatever node pushes.
  *
  *   idle ──begun──▶ connecting ──connected──▶ connected ──lost──▶ failing ──connected──▶ connected
  *     ▲                  └──────failed──────────────────────────────▲
  *     └── ended, or the process that pushed has died: from all of these       any of these ──over──▶ gone
  *
- * One process pushes at a time: that of the newest publish. Who has been superseded is not listened to any more. Connected
- * and disconnected alternate, in whatever order and how often commands come. An outage begins with the first failure
- * and ends when the target is connected, or not wanted any more; within it each change of the reason is told, no repeat.
+ * One process pushes at a time: that of the newest publish. Reports of older ones are ignored. Connected and disconnected
+ * alternate, in whatever order and however often commands come. An outage begins with the first failure and ends when the
+ * target is connected or no longer wanted; in it each change of the reason emits an error, a repeat does not.
  */
 export const pushMachine = setup({
   types: {
@@ -81,23 +86,9 @@ export const pushMachine = setup({
           target: 'connected',
           actions: ['takeShown', 'forgetReason', 'emitConnected'],
         },
-        // Of one that was never told to be connected a loss is a failure.
-        failed: [
-          {
-            guard: 'isMineAndNews',
-            target: 'failing',
-            actions: ['takeShown', 'noteReason', 'emitError'],
-          },
-          { guard: 'isMine', target: 'failing' },
-        ],
-        lost: [
-          {
-            guard: 'isMineAndNews',
-            target: 'failing',
-            actions: ['takeShown', 'noteReason', 'emitError'],
-          },
-          { guard: 'isMine', target: 'failing' },
-        ],
+        // A loss before any reported connection is a failure.
+        failed: outage,
+        lost: outage,
         ended: { guard: 'isMine', target: 'idle', actions: ['letGo', 'forgetReason'] },
         'node.lost': { guard: 'ranThere', target: 'idle', actions: ['letGo', 'noteLost'] },
         over: 'gone',
@@ -108,7 +99,7 @@ export const pushMachine = setup({
       on: {
         begun: [
           { guard: 'isRenewed', actions: ['takeShown', 'hold'] },
-          // Another process goes on, or this one has begun anew: what was connected is no more.
+          // Another process continues, or this one started again: the former connection is gone.
           {
             guard: 'isNewer',
             target: 'connecting',
@@ -161,10 +152,10 @@ export const pushMachine = setup({
   },
 });
 
-/** Target, stream and session of a push; the same for its whole life but for the name. No secret. */
+/** Target, stream and session of a push; only the name may change. No secret. */
 export interface Push {
   readonly id: string;
-  /** Names the target and profile of the stream, whatever the session. */
+  /** Id of target and profile in the stream, the same in all its sessions. */
   readonly pair: string;
   readonly account: string;
   readonly streamId: string;
@@ -173,23 +164,22 @@ export interface Push {
   readonly profile: string;
   /** Of the target. */
   readonly name: string;
-  /** When it was begun for the first time, epoch ms. */
+  /** Epoch ms. */
   readonly createdAt: number;
 }
 
 /** The process that pushes. */
 export interface Holder {
-  /** New with each beginning; with a later publish the same goes on. */
+  /** New with each start; kept when a later publish continues the push. */
   readonly token: string;
   readonly node: string;
   readonly incarnation: string;
-  /** Number of the publish that it pushes: who has the greater one is the newer. */
+  /** Number of its publish: the process with the greater one is newer. */
   readonly publish: number;
-  /** Grows with each beginning in one process. */
+  /** Grows with each start in one process. */
   readonly number: number;
 }
 
-/** What begins it. */
 export interface PushSettings {
   readonly push: Push;
   readonly holder: Holder;
@@ -198,28 +188,28 @@ export interface PushSettings {
 
 export interface PushContext {
   readonly push: Push;
-  /** The parent stream as events show it, when it was last heard of. */
+  /** The parent stream as events show it, at the last report. */
   readonly stream: Shown;
   readonly holder: Holder | null;
   /** Of the newest holder so far. */
   readonly latest: Pick<Holder, 'publish' | 'number'>;
   /** The last process that is known to have died; empty when none is. */
   readonly lost: string;
-  /** What was told last in the outage that goes on; null when there is none. */
+  /** Last reported reason of the current outage; null when there is none. */
   readonly reason: string | null;
 }
 
 export type PushEvent = { readonly at: number } & (
-  | ({ readonly type: 'begun'; readonly holder: Holder } & Told)
-  | ({ readonly type: 'connected' | 'ended'; readonly token: string } & Told)
+  | ({ readonly type: 'begun'; readonly holder: Holder } & Current)
+  | ({ readonly type: 'connected' | 'ended'; readonly token: string } & Current)
   | ({
       readonly type: 'failed' | 'lost' | 'slow';
       readonly token: string;
       readonly trouble: { readonly reason: string; readonly message: string };
-    } & Told)
+    } & Current)
   /** The process that pushed is gone. */
   | { readonly type: 'node.lost'; readonly incarnation: string; readonly stream?: Shown }
-  /** The session will not come back. */
+  /** The session has ended. */
   | { readonly type: 'over'; readonly stream?: Shown }
 );
 
@@ -228,8 +218,8 @@ export type PushEmitted =
   /** `error`: a plain sentence. */
   | { readonly type: 'multistream.error'; readonly error: string };
 
-/** As they are now. */
-interface Told {
+/** Current values. */
+interface Current {
   readonly stream?: Shown;
   readonly name?: string;
 }
@@ -240,7 +230,7 @@ function orderOf({ publish, number }: Holder): PushContext['latest'] {
   return { publish, number };
 }
 
-/** A process that has died says nothing new, whatever arrives of it later. */
+/** Late reports of a dead process are ignored. */
 function isNewer({ latest, lost }: PushContext, { publish, number, incarnation }: Holder): boolean {
   if (incarnation === lost) return false;
   return publish > latest.publish || (publish === latest.publish && number > latest.number);

@@ -1,7 +1,7 @@
 import { assign, emit, setup } from 'xstate';
 import { job } from './job.ts';
 
-/** Waits between tries to finish a recording, ms: doubling from the one to the other. */
+/** Waits between attempts to finish a recording, ms: doubling from the one to the other. */
 export const finishPauses = { first: 5_000, longest: 600_000 } as const;
 
 /**
@@ -13,8 +13,8 @@ export const finishPauses = { first: 5_000, longest: 600_000 } as const;
  *                                         ▼  │
  *                                       retrying
  *
- * A finish that meets trouble is tried again, for the last time when `giveUp` has passed since the session was over: that
- * try makes do with what can be had, and when that is nothing the recording has failed. So it comes to an end in any case.
+ * A failed attempt to finish is repeated, for the last time when `giveUp` has passed since the end of the session. The last
+ * attempt uses the parts that are reachable; without any, the recording has failed. So it always ends.
  */
 export const recordingMachine = setup({
   types: {
@@ -48,7 +48,7 @@ export const recordingMachine = setup({
       tries: context.tries + 1,
       isLast: event.at >= giveUpAt(context),
     })),
-    // It is kept for events, and there are none any more.
+    // Only events need it, and there are no more.
     dropStream: assign({ stream: {} }),
     emitStarted: emit(({ context }) => ({ type: 'recording.started', stream: context.stream })),
     emitWaiting: emit(({ context }) => ({ type: 'recording.waiting', stream: context.stream })),
@@ -73,7 +73,7 @@ export const recordingMachine = setup({
       on: {
         started: { actions: 'takeStream' },
         idle: { target: 'waiting', actions: ['takeStream', 'noteEnd', 'emitWaiting'] },
-        // Nobody said that it was idle: whoever waits for that hears of it all the same.
+        // The idle event was lost: its followers get `waiting` all the same.
         over: { target: 'finishing', actions: ['takeStream', 'emitWaiting', 'noteOver'] },
       },
     },
@@ -129,7 +129,7 @@ export const recordingMachine = setup({
     },
     retrying: {
       after: { pause: { target: 'finishing', actions: 'countTry' } },
-      // What lies on the nodes is still to be freed.
+      // The files on the nodes are still to be removed.
       on: { assetDeleted: { actions: 'noteDeleted' } },
     },
     ready: {
@@ -141,7 +141,7 @@ export const recordingMachine = setup({
             src: 'recording.clear',
             input: ({ context: { recording } }) => recording,
             onDone: 'cleared',
-            // What is left on a node is swept there.
+            // The rest on a node is swept there.
             onError: 'cleared',
           },
         },
@@ -170,7 +170,7 @@ export const recordingMachine = setup({
   },
 });
 
-/** What a recording is of; the same for its whole life. */
+/** Subject of a recording; never changes. */
 export interface Recording {
   readonly account: string;
   readonly streamId: string;
@@ -182,7 +182,7 @@ export interface Recording {
   readonly createdByTokenName: string;
   /** When the session began, epoch ms. */
   readonly createdAt: number;
-  /** How long after the session's end finishing is tried, ms. */
+  /** How long after the end of the session finishing is attempted, ms. */
   readonly giveUp: number;
 }
 
@@ -193,23 +193,23 @@ export interface RecordingSettings {
 
 export interface RecordingContext {
   readonly recording: Recording;
-  /** The parent stream as events show it, at the last change of the session that was heard of. */
+  /** The parent stream as events show it, at the last reported change of the session. */
   readonly stream: Shown;
-  /** Until when the session may come back, epoch ms, since it went off the air; 0 when not known. States from before have none. */
+  /** Until when the session may come back, epoch ms, since it went off the air; 0 when not known. Older states have none. */
   readonly endsAt?: number;
-  /** When the session was over, epoch ms; 0 before that. */
+  /** When the session ended, epoch ms; 0 before that. */
   readonly overAt: number;
-  /** Tries to finish that met trouble. */
+  /** Failed attempts to finish. */
   readonly tries: number;
-  /** This try is the last one. */
+  /** This attempt is the last one. */
   readonly isLast: boolean;
   /** The asset was deleted while the recording was being finished. */
   readonly isDeleted: boolean;
-  /** What the last try met, or why it failed, in plain words; empty when nothing. */
+  /** Error of the last attempt, or why the recording failed; empty when none. */
   readonly problem: string;
-  /** Ids of nodes whose part could not be had. */
+  /** Ids of nodes whose part was not reachable. */
   readonly missing: readonly string[];
-  /** Times that a node could not write down what was broadcast. */
+  /** How often a node could not record. */
   readonly gaps: number;
 }
 
@@ -226,13 +226,13 @@ export type RecordingEmitted =
 
 /** Input of `recording.finish`. */
 export type Finish = Recording & {
-  /** Whatever cannot be had now is missing for good. */
+  /** Parts that are not reachable now are missing for good. */
   readonly isLast: boolean;
 };
 
 /**
- * `ready`: the asset has its file. `failed`: there is nothing, and will not be. `gone`: the asset was deleted. Trouble on
- * the way is an error.
+ * `ready`: the asset has its file. `failed`: there is no recording, and will be none. `gone`: the asset was deleted. A
+ * temporary problem is an error.
  */
 export type Finished =
   | {
@@ -260,7 +260,7 @@ function giveUpAt({ recording, overAt }: RecordingContext): number {
   return overAt + recording.giveUp;
 }
 
-/** A stream that was deleted is shown as it was last. */
+/** A deleted stream is shown as it was last. */
 function finishedStream({ stream }: RecordingContext): Shown {
   return stream.record === true ? { ...stream, recordingStatus: 'ready' } : stream;
 }
