@@ -1,5 +1,5 @@
 import type { Clock } from '../ports/clock.ts';
-import { pause } from './pause.ts';
+import { pause } from './timing.ts';
 
 /** Waits between two tries of one thing, ms: doubling from the one to the other. */
 const firstWait = 500;

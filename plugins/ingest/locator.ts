@@ -1,7 +1,7 @@
 import { readFile, stat } from 'node:fs/promises';
 import { type CityResponse, Reader } from 'mmdb-lib';
 import { Fault } from '../../core/base/fault.ts';
-import { regularly } from '../../core/base/regularly.ts';
+import { regularly } from '../../core/base/timing.ts';
 import type { Kit } from '../../core/plugin/plugin.ts';
 import { token } from '../../core/plugin/token.ts';
 

@@ -1,6 +1,5 @@
 import { Type } from '@sinclair/typebox';
-import { durationSchema } from '../../core/base/config-fields.ts';
-import { limitSchema } from '../../core/base/config-fields.ts';
+import { durationSchema, limitSchema } from '../../core/base/config-fields.ts';
 import type { Kit } from '../../core/plugin/plugin.ts';
 
 export const config = Type.Object({

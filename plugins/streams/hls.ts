@@ -4,7 +4,7 @@ import { Fault } from '../../core/base/fault.ts';
 import { says } from '../../core/http/http.ts';
 import { flagSchema, storeFaults, text } from '../../core/http/operation.ts';
 import { preconditions } from '../../core/http/preconditions.ts';
-import { saysPreflight } from '../../core/http/public-access.ts';
+import { publicPreflightAge, saysPreflight } from '../../core/http/public-access.ts';
 import { flagOf } from '../../core/http/query.ts';
 import { services } from '../../core/plugin/services.ts';
 import type { ViewerRequest } from '../../core/ports/media.ts';
@@ -13,6 +13,7 @@ import { type LiveFile, liveFiles } from './contract.ts';
 import { documentOf } from './document.ts';
 import { type EdgeProxy, edgeProxy, returnWait } from './edge/proxy.ts';
 import { notLive } from './faults.ts';
+import { liveResponse, refusalResponse } from './live-answer.ts';
 import { viewerId, viewerOf } from './viewer.ts';
 
 /** `/hls/{playbackId}/…`: playlists, parts and segments, for everyone. */
@@ -23,7 +24,7 @@ export function hlsRoutes(kit: StreamsKit): AnyElysia {
 
   const answer = async (viewer: ViewerRequest): Promise<Response> => {
     const served = media.serve(viewer);
-    if (served) return served;
+    if (served) return liveResponse(await served);
     if (others) return others.serve(viewer);
     if (waiting >= kit.config.maxWaitingViewers || !(await isExpected(viewer))) throw notLive();
     waiting += 1;
@@ -33,7 +34,9 @@ export function hlsRoutes(kit: StreamsKit): AnyElysia {
     } finally {
       waiting -= 1;
     }
-    return media.serve(viewer) ?? Promise.reject(notLive());
+    const appeared = media.serve(viewer);
+    if (!appeared) throw notLive();
+    return liveResponse(await appeared);
   };
 
   /** A playlist of a stream that is stored as on the air while this process has no media of it yet. */

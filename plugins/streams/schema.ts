@@ -43,93 +43,92 @@ export function changeable(kit: StreamsKit, fields: FieldSet): Record<string, TS
   };
 }
 
-/** The stream object as its owner sees it; a session is one too. */
+/** The stream object for its owner; sessions have the same type. */
 export function streamSchema(fields: FieldSet, derived: DerivationSet): TObject {
+  const optional = Object.entries(derived.schemas).map(([name, schema]) => [name, Type.Optional(schema)]);
   return Type.Object(
-    {
-      id: idSchema,
-      kind: Type.Literal('stream'),
-      name: streamName,
-      parentId: Type.Optional(
-        Type.String({ description: 'Sessions only: the stream.', examples: idSchema.examples }),
-      ),
-      userId: Type.String({ description: 'Account that it belongs to.', examples: idSchema.examples }),
-      createdAt: Type.Integer({ description: 'Epoch seconds.', examples: [1767225600] }),
-      createdAtMs: Type.Integer({
-        description: 'The same in milliseconds.',
-        examples: momentSchema.examples,
-      }),
-      createdByTokenName: Type.String({ examples: ['Studio'] }),
-      streamKey: Type.Optional(
-        Type.String({
-          description: 'Secret of the encoder; not of sessions.',
-          examples: ['x3k9-a8fh-20pq-7mzc'],
-        }),
-      ),
-      ingestUrl: Type.Optional(
-        Type.String({
-          description: 'URL for the encoder, with the key: a secret. Not of sessions.',
-          examples: ['rtmp://video.example.com:1935/live/x3k9-a8fh-20pq-7mzc'],
-        }),
-      ),
-      ingest: Type.Optional(
-        Type.Object(
-          {
-            url: Type.String({ examples: ['rtmp://video.example.com:1935/live'] }),
-            key: Type.String({ examples: ['x3k9-a8fh-20pq-7mzc'] }),
-          },
-          {
-            description: 'The same for encoders that want server and key separately.',
-            additionalProperties: false,
-          },
-        ),
-      ),
-      suspended: Type.Optional(Type.Boolean({ description: 'Not of sessions.' })),
-      playbackId: Type.String({ description: 'Its id for viewers.', examples: ['6pukxh2m0ydr9h3q'] }),
-      playbackUrl: Type.Optional(
-        Type.String({
-          description: 'HLS. For a session while it is on the air, and again when its recording is ready.',
-          examples: ['https://video.example.com/hls/6pukxh2m0ydr9h3q/index.m3u8'],
-        }),
-      ),
-      watchUrl: Type.Optional(
-        Type.String({
-          description: 'A page that plays the same.',
-          examples: ['https://video.example.com/watch/6pukxh2m0ydr9h3q'],
-        }),
-      ),
-      userTags: userTagsSchema,
-      holdSeconds: Type.Optional(Type.Integer({ minimum: 0, examples: [30] })),
-      isActive: Type.Boolean({ description: 'The playlist works.', examples: [true] }),
-      isHealthy: Type.Optional(
-        Type.Boolean({
-          description:
-            'While active: the broadcast itself has no issue. Issues of multistream targets do not count.',
-          examples: [true],
-        }),
-      ),
-      ingestRate: Type.Optional(
-        Type.Number({ minimum: 0, description: 'While active: bit/s.', examples: [4_200_000] }),
-      ),
-      viewerCount: Type.Optional(
-        Type.Integer({
-          minimum: 0,
-          description: 'While active: different viewers of the last seconds.',
-          examples: [12],
-        }),
-      ),
-      issues: Type.Array(Type.String(), { description: 'What is wrong, in plain words.', examples: [[]] }),
-      lastSeen: Type.Optional(
-        Type.Number({ description: 'Last media, epoch milliseconds.', examples: momentSchema.examples }),
-      ),
-      sourceBytes: Type.Number({ minimum: 0, examples: [1_048_576] }),
-      sourceSegments: Type.Integer({ minimum: 0, examples: [42] }),
-      sourceSegmentsDuration: Type.Number({ minimum: 0, description: 'Seconds.', examples: [84.2] }),
-      ...fields.shown,
-      ...Object.fromEntries(
-        Object.entries(derived.schemas).map(([name, schema]) => [name, Type.Optional(schema)]),
-      ),
-    },
+    { ...ownFields, ...fields.shown, ...Object.fromEntries(optional) },
     { $id: 'Stream', additionalProperties: false },
   );
 }
+
+const ownFields = {
+  id: idSchema,
+  kind: Type.Literal('stream'),
+  name: streamName,
+  parentId: Type.Optional(
+    Type.String({ description: 'Sessions only: the stream.', examples: idSchema.examples }),
+  ),
+  userId: Type.String({ description: 'Account that it belongs to.', examples: idSchema.examples }),
+  createdAt: Type.Integer({ description: 'Epoch seconds.', examples: [1767225600] }),
+  createdAtMs: Type.Integer({
+    description: 'The same in milliseconds.',
+    examples: momentSchema.examples,
+  }),
+  createdByTokenName: Type.String({ examples: ['Studio'] }),
+  streamKey: Type.Optional(
+    Type.String({
+      description: 'Secret of the encoder; not of sessions.',
+      examples: ['x3k9-a8fh-20pq-7mzc'],
+    }),
+  ),
+  ingestUrl: Type.Optional(
+    Type.String({
+      description: 'URL for the encoder, with the key: a secret. Not of sessions.',
+      examples: ['rtmp://video.example.com:1935/live/x3k9-a8fh-20pq-7mzc'],
+    }),
+  ),
+  ingest: Type.Optional(
+    Type.Object(
+      {
+        url: Type.String({ examples: ['rtmp://video.example.com:1935/live'] }),
+        key: Type.String({ examples: ['x3k9-a8fh-20pq-7mzc'] }),
+      },
+      {
+        description: 'The same for encoders that want server and key separately.',
+        additionalProperties: false,
+      },
+    ),
+  ),
+  suspended: Type.Optional(Type.Boolean({ description: 'Not of sessions.' })),
+  playbackId: Type.String({ description: 'Its id for viewers.', examples: ['6pukxh2m0ydr9h3q'] }),
+  playbackUrl: Type.Optional(
+    Type.String({
+      description: 'HLS. For a session while it is on the air, and again when its recording is ready.',
+      examples: ['https://video.example.com/hls/6pukxh2m0ydr9h3q/index.m3u8'],
+    }),
+  ),
+  watchUrl: Type.Optional(
+    Type.String({
+      description: 'A page that plays the same.',
+      examples: ['https://video.example.com/watch/6pukxh2m0ydr9h3q'],
+    }),
+  ),
+  userTags: userTagsSchema,
+  holdSeconds: Type.Optional(Type.Integer({ minimum: 0, examples: [30] })),
+  isActive: Type.Boolean({ description: 'The playlist works.', examples: [true] }),
+  isHealthy: Type.Optional(
+    Type.Boolean({
+      description:
+        'While active: the broadcast itself has no issue. Issues of multistream targets do not count.',
+      examples: [true],
+    }),
+  ),
+  ingestRate: Type.Optional(
+    Type.Number({ minimum: 0, description: 'While active: bit/s.', examples: [4_200_000] }),
+  ),
+  viewerCount: Type.Optional(
+    Type.Integer({
+      minimum: 0,
+      description: 'While active: different viewers of the last seconds.',
+      examples: [12],
+    }),
+  ),
+  issues: Type.Array(Type.String(), { description: 'What is wrong, in plain words.', examples: [[]] }),
+  lastSeen: Type.Optional(
+    Type.Number({ description: 'Last media, epoch milliseconds.', examples: momentSchema.examples }),
+  ),
+  sourceBytes: Type.Number({ minimum: 0, examples: [1_048_576] }),
+  sourceSegments: Type.Integer({ minimum: 0, examples: [42] }),
+  sourceSegmentsDuration: Type.Number({ minimum: 0, description: 'Seconds.', examples: [84.2] }),
+};

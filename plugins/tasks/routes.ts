@@ -7,7 +7,6 @@ import { says } from '../../core/http/http.ts';
 import { idempotent } from '../../core/http/idempotency.ts';
 import { listAnswer, listParameters, resourceList } from '../../core/http/list.ts';
 import { json } from '../../core/http/operation.ts';
-import { listAnswer, listParameters, resourceList } from '../../core/http/list.ts';
 import type { TasksKit } from './config.ts';
 import { type Renewal, taskKinds, taskSchema } from './contract.ts';
 import { presentTask, type TaskDocument, task, taskKind, taskOf } from './task.ts';

@@ -1,7 +1,6 @@
-import { maxPage } from '../../core/http/query.ts';
 import { Type } from '@sinclair/typebox';
-import { durationSchema } from '../../core/base/config-fields.ts';
-import { limitSchema } from '../../core/base/config-fields.ts';
+import { durationSchema, limitSchema } from '../../core/base/config-fields.ts';
+import { maxPage } from '../../core/http/query.ts';
 import type { Kit } from '../../core/plugin/plugin.ts';
 
 export const config = Type.Object({

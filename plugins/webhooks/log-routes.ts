@@ -7,7 +7,6 @@ import { says } from '../../core/http/http.ts';
 import { idempotent } from '../../core/http/idempotency.ts';
 import { listAnswer, listParameters, resourceList } from '../../core/http/list.ts';
 import { json } from '../../core/http/operation.ts';
-import { listAnswer, listParameters, resourceList } from '../../core/http/list.ts';
 import type { StoredResource } from '../../core/ports/store.ts';
 import { eventNames } from '../events/contract.ts';
 import type { WebhooksKit } from './config.ts';

@@ -1,6 +1,6 @@
-import { maxIdLength, maxNameLength } from '../../core/base/name.ts';
 import { type Static, Type } from '@sinclair/typebox';
 import { Fault } from '../../core/base/fault.ts';
+import { maxIdLength, maxNameLength } from '../../core/base/name.ts';
 import { nearMiss } from '../../core/base/near-miss.ts';
 import type { Principal } from '../../core/http/auth.ts';
 import { bodyReader } from '../../core/http/body.ts';

@@ -14,7 +14,6 @@ import {
   returnLook,
 } from '../../plugins/streams/edge/proxy.ts';
 import { reportSlice } from '../../plugins/streams/viewer.ts';
-import { virtualClock } from '../../runtime/drivers/clock/virtual.ts';
 import { useOf } from '../kit/use.ts';
 import { virtualClock } from '../kit/virtual-clock.ts';
 

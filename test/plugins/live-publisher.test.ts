@@ -3,7 +3,6 @@ import { type LiveReading, noFigures, noVitals } from '../../core/ports/media.ts
 import type { VolatileEntry } from '../../core/ports/volatile.ts';
 import type { StreamsKit } from '../../plugins/streams/config.ts';
 import { livePublisher } from '../../plugins/streams/live-publisher.ts';
-import { virtualClock } from '../../runtime/drivers/clock/virtual.ts';
 import { useOf } from '../kit/use.ts';
 import { virtualClock } from '../kit/virtual-clock.ts';
 import { grant } from '../media/kit.ts';

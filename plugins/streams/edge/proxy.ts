@@ -1,6 +1,5 @@
 import { ByteLru } from '../../../core/base/byte-lru.ts';
 import { Fault, hasCode } from '../../../core/base/fault.ts';
-import { pause } from '../../../core/base/timing.ts';
 import { SingleFlight } from '../../../core/base/single-flight.ts';
 import { every, pause } from '../../../core/base/timing.ts';
 import { services } from '../../../core/plugin/services.ts';
@@ -8,6 +7,7 @@ import type { ViewerRequest } from '../../../core/ports/media.ts';
 import type { StreamsKit } from '../config.ts';
 import { liveFiles } from '../contract.ts';
 import { notLive, tooManyWaiting } from '../faults.ts';
+import { liveResponse } from '../live-answer.ts';
 import { ViewerTally } from '../viewer.ts';
 import { internalPath, viewersHeader } from './node-routes.ts';
 import { believed, type PlaylistLocation, PlaylistLocations } from './playlist-locations.ts';
@@ -155,7 +155,11 @@ export function edgeProxy(kit: StreamsKit): EdgeProxy {
       if (answer === 'full') throw tooManyWaiting();
       // The viewer has gone: nobody reads this answer.
       if (answer === 'left') throw notLive();
-      if (answer === 'here') return media.serve(viewer) ?? Promise.reject(notLive());
+      if (answer === 'here') {
+        const served = media.serve(viewer);
+        if (!served) throw notLive();
+        return liveResponse(await served);
+      }
       return new Response(answer.body, { status: answer.status, headers: answer.headers });
     },
   };

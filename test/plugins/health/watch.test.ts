@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { type LiveReading, noFigures, noVitals } from '../../../core/ports/media.ts';
 import type { HealthKit } from '../../../plugins/health/config.ts';
 import { healthWatch, maxEnded } from '../../../plugins/health/watch.ts';
-import { virtualClock } from '../../../runtime/drivers/clock/virtual.ts';
+import { virtualClock } from '../../kit/virtual-clock.ts';
 import { grant } from '../../media/kit.ts';
 
 const reading = (index: number): LiveReading => ({
