@@ -22,7 +22,8 @@ import { tusNodeRoutes } from './tus/routes.ts';
 import { tusUploads } from './tus/uploads.ts';
 import { uploadFaults } from './uploads/faults.ts';
 import { uploadKind } from './uploads/request.ts';
-import { uploading, uploadTries } from './uploads/tries.ts';
+import { uploadTries } from './uploads/tries.ts';
+import { uploading } from './uploads/uploading.ts';
 
 /** Video files that an account keeps, and what is to become one. */
 export default definePlugin({

@@ -16,7 +16,7 @@ import { importRoute } from '../imports/request.ts';
 import { tusRoutes } from '../tus/routes.ts';
 import { putRoute } from '../uploads/put.ts';
 import { requestRoute } from '../uploads/request.ts';
-import { uploading } from '../uploads/tries.ts';
+import { uploading } from '../uploads/uploading.ts';
 import { uploadUrls } from '../uploads/url.ts';
 import { asset } from './asset.ts';
 import { type AssetDocument, assetKind, assetOf, assetRow } from './document.ts';

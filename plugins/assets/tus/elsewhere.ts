@@ -2,7 +2,7 @@ import { hasCode } from '../../../core/base/fault.ts';
 import { hold } from '../../../core/http/hold.ts';
 import type { NodeBody } from '../../../core/plugin/nodes.ts';
 import type { AssetsKit } from '../config.ts';
-import { lengthOf } from '../uploads/put.ts';
+import { lengthOf } from '../uploads/tries.ts';
 import type { TusPlace } from '../uploads/url.ts';
 import { noLength, notFound } from './faults.ts';
 import { turnWait } from './turn.ts';

@@ -2,7 +2,7 @@ import { Fault } from '../../../core/base/fault.ts';
 import { madeOf } from '../../../core/http/fault-causes.ts';
 import { faultResponse } from '../../../core/http/http.ts';
 import { publicPreflightAge, readableByAll } from '../../../core/http/public-access.ts';
-import { lengthOf } from '../uploads/put.ts';
+import { lengthOf } from '../uploads/tries.ts';
 import { invalid, wrongType, wrongVersion } from './faults.ts';
 
 /** Characters of `Upload-Metadata`. */

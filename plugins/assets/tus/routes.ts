@@ -1,7 +1,7 @@
 import { type AnyElysia, Elysia } from 'elysia';
 import { Fault } from '../../../core/base/fault.ts';
 import type { AssetsKit } from '../config.ts';
-import { uploading } from '../uploads/tries.ts';
+import { uploading } from '../uploads/uploading.ts';
 import type { UploadUrls } from '../uploads/url.ts';
 import { askedElsewhere } from './elsewhere.ts';
 import { invalid } from './faults.ts';

@@ -7,8 +7,7 @@ import { comeStage, isNormalised } from '../asset/normalise.ts';
 import type { AssetsKit } from '../config.ts';
 import { taskIdOf } from '../contract.ts';
 import { accepted, cancelled, stopping } from '../uploads/faults.ts';
-import { lengthOf } from '../uploads/put.ts';
-import { isFinal, leastPace, progressOf, type Try, type UploadTries } from '../uploads/tries.ts';
+import { isFinal, leastPace, lengthOf, progressOf, type Try, type UploadTries } from '../uploads/tries.ts';
 import { begunAnew, interrupted, notFound, wrongOffset } from './faults.ts';
 import { Turn } from './turn.ts';
 

@@ -16,7 +16,8 @@ import { shownAsset } from '../asset/present.ts';
 import type { AssetsKit } from '../config.ts';
 import { taskIdOf } from '../contract.ts';
 import { accepted, cancelled, stopping } from './faults.ts';
-import { leastPace, progressOf, type Try, type UploadTries, uploading } from './tries.ts';
+import { leastPace, lengthOf, progressOf, type Try, type UploadTries } from './tries.ts';
+import { uploading } from './uploading.ts';
 import { revoked, type SignedFor, type UploadUrls } from './url.ts';
 
 /** Takes the file of an asset in one request: writes it down as it comes, looks into it, stores it, makes the asset ready. */
@@ -87,12 +88,6 @@ export function uploader(
       release();
     }
   };
-}
-
-/** What a request says of the length of its body. */
-export function lengthOf({ headers }: Request): number | undefined {
-  const text = headers.get('content-length');
-  return text !== null && /^\d{1,16}$/.test(text) ? Number(text) : undefined;
 }
 
 /** `PUT /upload/{assetId}?expires=…&signature=…`: the file of an asset, from whoever has the URL. */

@@ -1,7 +1,5 @@
 import { bytesOf } from '../../../core/base/config-fields.ts';
 import { Fault, hasCode } from '../../../core/base/fault.ts';
-import type { Quota } from '../../../core/http/quota.ts';
-import { token } from '../../../core/plugin/token.ts';
 import type { Clock } from '../../../core/ports/clock.ts';
 import type { Pace, ReceivedFile } from '../../../core/ports/intake.ts';
 import { type Tasks, tasks } from '../../tasks/contract.ts';
@@ -10,7 +8,6 @@ import { making } from '../asset/making.ts';
 import { acceptAny, comeStage, isNormalised, stage } from '../asset/normalise.ts';
 import type { AssetsKit } from '../config.ts';
 import { keysOf, outputOf } from '../contract.ts';
-import type { TusUploads } from '../tus/uploads.ts';
 import { accepted, busy, cancelled, deleted } from './faults.ts';
 
 /** The progress of an upload is stored this often, ms. */
@@ -115,16 +112,6 @@ export function isFinal(error: unknown): boolean {
   return ['upload.refused', 'intake.too_large', 'conversion.refused'].some((code) => hasCode(error, code));
 }
 
-/** What the routes of one process share: its places are counted once, and a tus upload is one. */
-export interface Uploading {
-  readonly tries: UploadTries;
-  readonly tus: TusUploads;
-  /** Of assets that requests make. */
-  readonly places: Quota;
-}
-
-export const uploading = token<Uploading>('uploading');
-
 /** Bounds how many uploads this node takes at one time, in all and of one account. */
 export function uploadPlaces({ uploads, uploadsPerAccount }: Bounds) {
   const counts = new Map<string, number>();
@@ -204,4 +191,10 @@ export function progressOf(
 /** How fast the body of an upload must come: one that trickles would keep its place for days. */
 export function leastPace({ config }: Pick<AssetsKit, 'config'>): Pace {
   return { rate: bytesOf(config.leastRate), window: paceWindow };
+}
+
+/** What a request says of the length of its body. */
+export function lengthOf({ headers }: Request): number | undefined {
+  const text = headers.get('content-length');
+  return text !== null && /^\d{1,16}$/.test(text) ? Number(text) : undefined;
 }

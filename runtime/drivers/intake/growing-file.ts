@@ -9,8 +9,8 @@ import {
   unlinkSync,
   writeSync,
 } from 'node:fs';
-import type { Hashes, Opening } from './intake-worker.ts';
 import { markText } from './mark.ts';
+import type { Hashes, Opening } from './protocol.ts';
 
 /**
  * A file that the writing thread writes. Its hashes run along with what is written; where a former process wrote the beginning

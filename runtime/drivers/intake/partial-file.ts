@@ -1,7 +1,7 @@
 import { link, rm } from 'node:fs/promises';
 import { Fault } from '../../../core/base/fault.ts';
 import type { AppendOptions, NewPartialFile, PartialFile, ReceivedFile } from '../../../core/ports/intake.ts';
-import type { Hashes } from './intake-worker.ts';
+import type { Hashes } from './protocol.ts';
 import { type Destination, Receiving, type Shared } from './receiving.ts';
 import type { FileEars } from './writer.ts';
 

@@ -1,7 +1,7 @@
 import { Fault } from '../../../core/base/fault.ts';
 import type { Clock } from '../../../core/ports/clock.ts';
 import type { Pace } from '../../../core/ports/intake.ts';
-import type { Hashes } from './intake-worker.ts';
+import type { Hashes } from './protocol.ts';
 import type { Claim, Room } from './room.ts';
 import type { FileEars, Writer } from './writer.ts';
 

@@ -1,7 +1,7 @@
 import { Fault } from '../../../core/base/fault.ts';
 import { diskReason } from '../../base/disk.ts';
 import { type OwnThread, ownMemory, ownThread } from '../../base/own-thread.ts';
-import type { FromWorker, Hashes, Opening, ToWorker } from './intake-worker.ts';
+import type { FromWorker, Hashes, Opening, ToWorker } from './protocol.ts';
 
 const worker = new URL('./intake-worker.ts', import.meta.url);
 

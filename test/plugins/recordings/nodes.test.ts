@@ -104,7 +104,7 @@ describe('a session that two nodes fed', () => {
     second.end({ clean: true });
     await f.advance('68m');
     expect(await told()).toEqual([...begun, ...idle, 'asset.created', 'asset.failed']);
-    expect((await asset()).statusMessage).toMatch(/could be had. node "m": /);
+    expect((await asset()).statusMessage).toMatch(/could be fetched. node "m": /);
   });
 
   it('waits for a node that takes its time', async () => {

@@ -181,9 +181,9 @@ describe('finishing', () => {
   it('has failed at once when there is nothing, and tells the asset as soon as it can be told', async () => {
     await using w = await recordingWorld();
     const { publish, sessionId } = await over(w, () => null);
-    expect((await w.assetOf(publish)).statusMessage).toBe('Nothing of the broadcast was written down.');
+    expect((await w.assetOf(publish)).statusMessage).toBe('Nothing of the broadcast was recorded.');
     expect((await w.read(sessionId)).issues).toEqual([
-      'The recording failed. Nothing of the broadcast was written down.',
+      'The recording failed. Nothing of the broadcast was recorded.',
     ]);
     expect(await w.told()).toEqual([...begun, ...idle, 'asset.created', 'asset.failed']);
   });

@@ -3,7 +3,14 @@ import { pause } from '../../../../core/base/timing.ts';
 import type { Clock } from '../../../../core/ports/clock.ts';
 import { closed } from '../faults.ts';
 import { faultOf, isPassing } from './errors.ts';
-import { type Exchange, type HttpHandler, httpHandler, SentBytes } from './http-handler.ts';
+import {
+  type Exchange,
+  type HttpHandler,
+  httpHandler,
+  type S3Limits,
+  SentBytes,
+  s3Limits,
+} from './http-handler.ts';
 
 /** The section `s3` of the config. */
 export interface S3Config {
@@ -23,21 +30,6 @@ export interface S3BlobsOptions extends S3Config {
   /** Of tests. */
   readonly limits?: Partial<S3Limits>;
 }
-
-/** Times in ms. */
-const s3Limits = {
-  /** Tries of one request that got no answer, 5xx or 429. A body that breaks off counts anew from each byte that arrived. */
-  attempts: 5,
-  /** Longest wait before the second attempt; it doubles with each, up to `longestWait`, and chance takes up to all of it away. */
-  firstWait: 200,
-  longestWait: 5_000,
-  connectTimeout: 5_000,
-  /** One attempt at a request that carries no bytes of a blob. */
-  smallTimeout: 15_000,
-  /** Longest time without a byte sent or received. */
-  silence: 20_000,
-};
-export type S3Limits = Readonly<typeof s3Limits>;
 
 type Sdk = typeof import('@aws-sdk/client-s3');
 

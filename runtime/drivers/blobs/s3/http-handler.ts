@@ -2,7 +2,21 @@ import { cidr } from '../../../../core/base/cidr.ts';
 import type { Clock } from '../../../../core/ports/clock.ts';
 import type { OutboundFailure, OutboundMethod, OutboundSource } from '../../../../core/ports/outbound.ts';
 import { outboundClient } from '../../outbound/client.ts';
-import type { S3Limits } from './connection.ts';
+
+/** Times in ms. */
+export const s3Limits = {
+  /** Tries of one request that got no answer, 5xx or 429. A body that breaks off counts anew from each byte that arrived. */
+  attempts: 5,
+  /** Longest wait before the second attempt; it doubles with each, up to `longestWait`, and chance takes up to all of it away. */
+  firstWait: 200,
+  longestWait: 5_000,
+  connectTimeout: 5_000,
+  /** One attempt at a request that carries no bytes of a blob. */
+  smallTimeout: 15_000,
+  /** Longest time without a byte sent or received. */
+  silence: 20_000,
+};
+export type S3Limits = Readonly<typeof s3Limits>;
 
 /** Requests under way, with the bodies that are being read; beyond, they are tried again, then 503 `blobs.busy`. */
 const requests = 512;
