@@ -1,18 +1,28 @@
-/** What README and docs/api.md promise in one sentence, and the program could silently do otherwise. */
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
+/** What README and docs promise in one sentence, and the program could silently do otherwise. */
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join, normalize } from 'node:path';
 import { expect, it } from 'vitest';
 import { isRefusedPort } from '../core/base/host.ts';
+import type { Plugin } from '../core/plugin/plugin.ts';
 import { pushUrl } from '../core/push-url/push-url.ts';
 import { planOf } from '../runtime/boot/plan.ts';
 import { allPlugins } from './kit/all-plugins.ts';
 import { world } from './kit/world.ts';
 
 const plugins = await allPlugins();
-const text = (file: string) =>
-  readFileSync(join(import.meta.dirname, '..', file), 'utf8').replace(/\s+/g, ' ');
+const root = join(import.meta.dirname, '..');
+const source = (file: string) => readFileSync(join(root, file), 'utf8');
+const text = (file: string) => source(file).replace(/\s+/g, ' ');
 const guide = text('docs/api.md');
-const readme = text('README.md');
+const operating = text('docs/operating.md');
+/** Pages that people write. */
+const pages = [
+  ...['README.md', 'CONTRIBUTING.md', 'AGENTS.md'],
+  ...readdirSync(join(root, 'docs'))
+    .filter((name) => name.endsWith('.md') && !['reference.md', 'machines.md'].includes(name))
+    .map((name) => `docs/${name}`),
+];
 
 it('needs a key below /api, but for playback info and ingest discovery, and nowhere else', async () => {
   await using w = await world({ plugins });
@@ -62,7 +72,7 @@ it('shows thumbnailUrl of what is on the air whether there is an ffmpeg or not',
   await w.given.broadcast(stream);
   const { body } = await w.request('GET', `/api/stream/${stream.id}`);
   expect(body.thumbnailUrl).toMatch(/\/thumbnail\.jpg$/);
-  expect(readme.includes('Where ffmpeg is installed, streams on the air')).toBe(false);
+  expect(guide.includes('also when there is no ffmpeg')).toBe(true);
 });
 
 it('has the parent stream in events of streams, and none in those of assets and tasks', async () => {
@@ -104,5 +114,56 @@ it('starts without any plugin that no other needs, and names those that need it 
     ]),
   );
   for (const id of ['accounts', 'streams', 'tasks', 'assets']) expect(alone).not.toContain(id);
-  expect(readme.includes('Plugins that need it have to be off as well')).toBe(true);
+  expect(operating.includes('Plugins that need it have to be off as well')).toBe(true);
+});
+
+it.each(pages)('%s links to pages and headings that exist', (page) => {
+  const headings = (file: string) =>
+    [...source(file).matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) =>
+      heading
+        .toLowerCase()
+        .replace(/[^\w\- ]/g, '')
+        .replaceAll(' ', '-'),
+    );
+  const broken = [...source(page).matchAll(/\]\(([^)]+)\)/g)]
+    .map(([, target = '']) => target)
+    .filter((target) => !target.startsWith('http'))
+    .filter((target) => {
+      const [path, anchor] = target.split('#');
+      const file = path ? normalize(join(dirname(page), path)) : page;
+      if (!existsSync(join(root, file))) return true;
+      return anchor !== undefined && !headings(file).includes(anchor);
+    });
+  expect(broken).toEqual([]);
+});
+
+it.each(pages)('%s names files and config keys that exist', (page) => {
+  const named = [...source(page).matchAll(/`([^`\s]+)`/g)].map(([, name = '']) => name);
+  const files = named
+    .filter((name) => /^(core|machines|plugins|runtime|config|test|bench|scripts|demo)\/[\w./-]+$/.test(name))
+    // The example of CONTRIBUTING.md.
+    .filter((name) => !/\/notes[./]/.test(name));
+  expect(files.filter((name) => !existsSync(join(root, name)))).toEqual([]);
+  const reference = source('docs/reference.md');
+  const keys = named.filter((name) => /^plugins\.[a-z]+\.\w+$/.test(name));
+  expect(keys.filter((key) => !reference.includes(`\`${key}`))).toEqual([]);
+});
+
+it('has an example of a plugin in CONTRIBUTING.md that works', async () => {
+  const [, example = ''] =
+    /`plugins\/notes\/index\.ts`:\n\n```ts\n(.*?)```/s.exec(source('CONTRIBUTING.md')) ?? [];
+  const folder = mkdtempSync(join(tmpdir(), 'millrace-example-'));
+  const file = join(folder, 'notes.ts');
+  // It lies elsewhere: its imports name files by their whole path.
+  const imported = (name: string) => Bun.resolveSync(name, join(root, 'plugins/streams'));
+  writeFileSync(
+    file,
+    example.replace(/ from '([^']+)'/g, (_, name: string) => ` from '${imported(name)}'`),
+  );
+  const { default: notes } = (await import(file)) as { default: Plugin };
+  rmSync(folder, { recursive: true });
+  await using w = await world({ plugins: [...plugins, notes] });
+  const { id } = await w.given.stream({ note: 'Final' });
+  expect((await w.request('GET', `/api/stream/${id}/note`)).body).toEqual({ note: 'Final' });
+  expect((await w.request('GET', '/api/stream?filters=[{"id":"note","value":"fin"}]')).body).toHaveLength(1);
 });
