@@ -1,14 +1,8 @@
 import { type AnyElysia, Elysia } from 'elysia';
 import { Fault } from '../../core/base/fault.ts';
 import { services } from '../../core/plugin/services.ts';
-<<<<<<< HEAD:plugins/recordings/takes.ts
-import type { FinishedRecording } from '../../core/ports/recorder.ts';
-import type { RecordingsKit } from './kit.ts';
-import { recordingLimitTable } from './limits.ts';
-=======
 import type { FinishedRecording } from '../../core/ports/recorder.ts';
 import type { RecordingsKit } from './config.ts';
->>>>>>> b4e61e1 (Keep the bounds of assets, exports and recordings beside their code):plugins/recordings/recording-files.ts
 
 /** How long a node lets another wait for its part in one request, ms; then it answers 202 and goes on. */
 const nodeWait = 10_000;
@@ -18,11 +12,7 @@ const nodeSilence = 15_000;
 /** What a node has of a session, as blobs. */
 export interface NodeFile {
   readonly node: string;
-<<<<<<< HEAD:plugins/recordings/takes.ts
-  readonly take: FinishedRecording;
-=======
   readonly file: FinishedRecording;
->>>>>>> b4e61e1 (Keep the bounds of assets, exports and recordings beside their code):plugins/recordings/recording-files.ts
 }
 
 /**
@@ -115,13 +105,8 @@ const notYet = Symbol('not yet');
 
 async function finishThere(
   sessionId: string,
-<<<<<<< HEAD:plugins/recordings/takes.ts
-  { node, signal, kit }: { node: string; signal: AbortSignal; kit: TakesKit },
-): Promise<FinishedRecording | undefined> {
-=======
   { node, signal, kit }: { node: string; signal: AbortSignal; kit: FilesKit },
 ): Promise<FinishedRecording | undefined> {
->>>>>>> b4e61e1 (Keep the bounds of assets, exports and recordings beside their code):plugins/recordings/recording-files.ts
   const options = { method: 'POST', signal, timeout: nodeSilence } as const;
   for (;;) {
     signal.throwIfAborted();
