@@ -136,7 +136,7 @@ const copied = process.cpuUsage(bare);
 
 const reloads = process.cpuUsage();
 const rounds = 20_000;
-for (let i = 0; i < rounds; i += 1) outputs[i % streams].serve('source.m3u8');
+for (let i = 0; i < rounds; i += 1) void outputs[i % streams].serve('source.m3u8');
 const cached = process.cpuUsage(reloads);
 
 const media = streams * seconds;
