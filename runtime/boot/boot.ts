@@ -31,6 +31,7 @@ import type { OpenApi } from '../http/openapi/document.ts';
 import { nodePresence } from '../nodes/node.ts';
 import { knownNodes, type RunningNodes } from '../nodes/nodes.ts';
 import { OrderRunner } from '../nodes/orders.ts';
+import type { DiskWatch } from './disk-watch.ts';
 import { type EngineWatch, engineWatch } from './engine-watch.ts';
 import { Kits, resourcesOf } from './kits.ts';
 import { blamed, Lifetime } from './lifetime.ts';
