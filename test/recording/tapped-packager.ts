@@ -1,5 +1,5 @@
-import { Ingest } from '../../runtime/media/live/ingest.ts';
 import { outputDefaults } from '../../runtime/media/live/config.ts';
+import { Ingest } from '../../runtime/media/live/ingest.ts';
 import { BufferPool } from '../../runtime/media/live/pool.ts';
 import { LiveWindow } from '../../runtime/media/live/window.ts';
 import { fragmentSize, writeFragment } from '../../runtime/media/mp4/fragment.ts';

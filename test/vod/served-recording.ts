@@ -2,8 +2,8 @@ import { httpCore } from '../../core/http/http.ts';
 import type { Blobs } from '../../core/ports/blobs.ts';
 import { vod } from '../../core/vod/answer.ts';
 import { type AssetFile, films } from '../../plugins/assets/contract.ts';
-import { assetIdOf } from '../../plugins/recordings/recording.ts';
 import { playbackRoutes } from '../../plugins/recordings/playback.ts';
+import { assetIdOf } from '../../plugins/recordings/recording.ts';
 import { silentLog } from '../kit/silent-log.ts';
 import { filmPageFile } from './film-page.ts';
 

@@ -363,7 +363,10 @@ describe('the task of a recording', () => {
     expect((await shown(w, sessionId)).status.phase).toBe('running');
     await w.advance('2h');
     expect((await shown(w, sessionId)).status).toMatchObject({
-      ...{ phase: 'failed', errorMessage: expect.stringMatching(/^Nothing of the broadcast could be fetched/) },
+      ...{
+        phase: 'failed',
+        errorMessage: expect.stringMatching(/^Nothing of the broadcast could be fetched/),
+      },
     });
     expect(await tasksOf(w)).toEqual([
       ...['task.spawned pending', 'task.updated running', 'task.failed failed'],

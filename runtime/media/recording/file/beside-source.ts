@@ -1,5 +1,10 @@
 import type { Variant } from '../../../../core/hls/playlist.ts';
-import { type IndexedInit, newSegmentIndex, type SegmentIndex, variantOf } from '../../../../core/vod/segment-index.ts';
+import {
+  type IndexedInit,
+  newSegmentIndex,
+  type SegmentIndex,
+  variantOf,
+} from '../../../../core/vod/segment-index.ts';
 import { bandwidthOf, type Segments } from './finish-file.ts';
 
 /** A rendition next to its source. */

@@ -1,6 +1,6 @@
 import type { Log } from '../../../../core/base/log.ts';
-import { pause } from '../../../../core/base/timing.ts';
 import { sideBySide } from '../../../../core/base/side-by-side.ts';
+import { pause } from '../../../../core/base/timing.ts';
 import type { Blobs, BlobUpload } from '../../../../core/ports/blobs.ts';
 import type { Clock } from '../../../../core/ports/clock.ts';
 import { Backoff } from '../../../base/backoff.ts';
