@@ -1,7 +1,7 @@
 import type { IConfiguration, IForbiddenRuleType } from 'dependency-cruiser';
 
 /**
- * Who may import whom (docs/architecture.md, "Folders"). Types count like code.
+ * Who may import whom (docs/how-it-works.md#the-folders). Types count like code.
  * `scripts/import-rules.ts` runs it, `test/arch/import-rules.test.ts` proves that each rule bites.
  */
 const folders = '^(core|machines|plugins|runtime|config|demo|test|bench|scripts)/';

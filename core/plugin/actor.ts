@@ -3,7 +3,7 @@ import type { ResourceWrite } from '../ports/store.ts';
 
 /**
  * A kind of actor: an XState machine with an identity, run as a durable, pure decider.
- * Machines follow the rules in docs/architecture.md: no live effects, time arrives as `event.at`.
+ * Machines follow the rules in docs/actors-and-commits.md: no live effects, time arrives as `event.at`.
  */
 export interface ActorType<M extends AnyStateMachine = AnyStateMachine, Tools = unknown> {
   readonly type: string;

@@ -1,11 +1,12 @@
-import { valuesOf } from '../../core/base/limit-table.ts';
 import type { Log } from '../../core/base/log.ts';
 import { every } from '../../core/base/timing.ts';
 import type { Stop } from '../../core/plugin/plugin.ts';
 import type { Clock } from '../../core/ports/clock.ts';
-import { engineLimits } from './limits.ts';
 
-const { askInterval, silence } = valuesOf(engineLimits);
+/** How often engines are asked, ms. */
+const askInterval = 1_000;
+/** How long an engine may not answer before the node is not ready, ms. */
+export const engineSilence = 5_000;
 
 /**
  * Asks engines once a second whether they are there. One that has not answered for some seconds is silent, until it
@@ -27,7 +28,7 @@ export function engineWatch(options: {
   }));
   const look = () => {
     for (const engine of engines) {
-      if (!engine.isSilent && clock.now() - engine.answeredAt >= silence) {
+      if (!engine.isSilent && clock.now() - engine.answeredAt >= engineSilence) {
         engine.isSilent = true;
         log.error('an engine does not answer: this node is not ready', { engine: engine.name });
       }

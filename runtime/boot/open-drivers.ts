@@ -10,7 +10,7 @@ import type { Store } from '../../core/ports/store.ts';
 import type { Volatile } from '../../core/ports/volatile.ts';
 import { readPem } from '../base/read-pem.ts';
 import type { KafkaBusOptions } from '../drivers/bus/kafka/index.ts';
-import { engineLimits } from './limits.ts';
+import { engineSilence } from './engine-watch.ts';
 
 /**
  * The drivers that a config names. Of the others neither code nor client is loaded. Nothing is connected yet: that
@@ -119,7 +119,7 @@ async function pemOf(key: string, path: string | undefined): Promise<string | un
 /** Throws when nothing was heard of any partition that this node consumes, whatever else Kafka answers. */
 function checkHeard(bus: Bus, now: number): void {
   const lags = bus.lags();
-  const isSilent = lags.every(({ heardAt }) => now - heardAt > engineLimits.silence.value);
+  const isSilent = lags.every(({ heardAt }) => now - heardAt > engineSilence);
   if (lags.length > 0 && isSilent) throw new Error('Kafka does not answer');
 }
 

@@ -1,11 +1,13 @@
 import { Fault } from '../../core/base/fault.ts';
-import { valuesOf } from '../../core/base/limit-table.ts';
 import type { Log } from '../../core/base/log.ts';
 import { pause } from '../../core/base/timing.ts';
 import type { Clock } from '../../core/ports/clock.ts';
-import { engineLimits } from './limits.ts';
 
-const { retryInterval, startWait, tellInterval } = valuesOf(engineLimits);
+/** How long a start waits for an engine that does not answer, ms. */
+const startWait = 60_000;
+const retryInterval = 500;
+/** How often the log says that the start waits, ms. */
+const tellInterval = 5_000;
 
 /**
  * The outcome of an attempt that needs an engine which may not be up yet: repeated while that does not answer, with a

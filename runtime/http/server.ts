@@ -25,7 +25,7 @@ export interface HttpServer {
 /** How often connections are looked at that are silent, in ms: the idle timeout is that exact. */
 const checkEvery = 1000;
 
-/** Serves HTTP/1.1 on a port of its own (docs/architecture.md, "Who answers HTTP"). Throws what `Bun.listen` does. */
+/** Serves HTTP/1.1 on a port of its own (docs/decisions.md#http). Throws what `Bun.listen` does. */
 export function serveHttp(options: ServerOptions): HttpServer {
   const { hostname, port, idleTimeout, maxHead, maxBody, badAddress, failed } = options;
   const connections = new Set<Connection>();

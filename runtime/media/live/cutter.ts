@@ -5,13 +5,8 @@ import { CutRule, NOTHING, SEGMENT, SHORTEST } from './cut-rule.ts';
 import { issues } from './issues.ts';
 import { AUDIO, type Timeline } from './timeline.ts';
 import { AUDIO_TRACK, Track, VIDEO_TRACK } from './track.ts';
-import {
-  type AudioHeader,
-  type Expected,
-  initOf,
-  TrackSelection,
-  type VideoHeader,
-} from './track-selection.ts';
+import type { AudioHeader, Expected, VideoHeader } from './track-selection.ts';
+import { initOf, TrackSelection } from './track-selection.ts';
 import type { LiveWindow } from './window.ts';
 
 export interface CutterOptions {
@@ -54,7 +49,6 @@ export class Cutter {
   #end = 0;
   #begins = 0;
   #beginsSince = 0;
-
   constructor(options: CutterOptions) {
     this.#options = options;
     const limit = options.config.sampleLimit;

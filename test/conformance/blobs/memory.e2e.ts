@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { engineFor } from '../../kit/engines.ts';
 
-/** MiB. `BLOB_SIZE=1024 npm run e2e -- test/conformance/blobs/memory` for the figures of docs/architecture.md. */
+/** MiB. `BLOB_SIZE=1024 npm run e2e -- test/conformance/blobs/memory` for the figures of docs/performance.md#files. */
 const size = Number(process.env.BLOB_SIZE ?? 384);
 /** Parts under way, and what the collector lets lie. It does not grow with the blob. */
 const most = 220;

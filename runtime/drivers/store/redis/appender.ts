@@ -6,8 +6,8 @@ import { redisLimits } from './limits.ts';
 import type { Outboxes } from './outboxes.ts';
 import { eventArguments } from './step-arguments.ts';
 
-const most = redisLimits.appended.value;
-const page = redisLimits.left.value;
+const most = redisLimits.appended;
+const page = redisLimits.left;
 
 /** Brings the events of commits from the outbox of their shard, where the commit wrote them, to the one log. */
 export interface Appender {

@@ -5,7 +5,7 @@ import type { Keys } from './keys.ts';
 import { redisLimits } from './limits.ts';
 import type { Link } from './link.ts';
 
-const stretch = redisLimits.stretch.value;
+const stretch = redisLimits.stretch;
 
 /** The highest position that this process has heard of. */
 export interface Newest {
@@ -30,7 +30,7 @@ export function eventLog(options: { link: Link; engine: Engine; keys: Keys; newe
 
   return {
     async after(position, { account, limit }) {
-      checkLimit(limit, redisLimits.readEvents.value);
+      checkLimit(limit, redisLimits.readEvents);
       const events: LoggedEvent[] = [];
       for (let from = Math.max(position, 0); events.length < limit; ) {
         const asked = Math.min(stretch, limit - events.length);

@@ -3,7 +3,7 @@ import { redisLimits } from './limits.ts';
 import type { Link } from './link.ts';
 import { compareBytes } from './rows.ts';
 
-const stretch = redisLimits.stretch.value;
+const stretch = redisLimits.stretch;
 
 /** Entries of one index, in the order of their bytes, over all shards. */
 export interface IndexRange {

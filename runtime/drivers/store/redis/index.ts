@@ -1,5 +1,4 @@
 import { Fault } from '../../../../core/base/fault.ts';
-import { valuesOf } from '../../../../core/base/limit-table.ts';
 import type { Log } from '../../../../core/base/log.ts';
 import type { Outbox, Store } from '../../../../core/ports/store.ts';
 import { appender } from './appender.ts';
@@ -64,7 +63,7 @@ export function redisStore(options: RedisStoreOptions): RedisStore {
     url: options.url,
     ...(options.ca !== undefined && { ca: options.ca }),
     log: options.log,
-    limits: { ...valuesOf(redisLimits), ...options.limits },
+    limits: { ...redisLimits, ...options.limits },
     async prepare(ask) {
       const current = await checkSafety(ask, options);
       isNewRun ||= run !== undefined && current !== run;

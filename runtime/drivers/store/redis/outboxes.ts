@@ -24,7 +24,7 @@ export function outboxes({ link, keys }: { link: Link; keys: Keys }): Outboxes {
   return {
     after,
     async pending(partition, { limit }) {
-      checkLimit(limit, redisLimits.readEvents.value);
+      checkLimit(limit, redisLimits.readEvents);
       return after(shardOf(partition), 0, limit);
     },
     async settle(partition, numbers) {

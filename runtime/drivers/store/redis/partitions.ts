@@ -42,7 +42,7 @@ export function partitionsOf({ link, engine, keys, log }: PartitionsOptions): Pa
         do {
           const [next, values] = (await link.read([
             ...['HSCAN', keys.of(shard, name), cursor],
-            ...['COUNT', String(redisLimits.stretch.value)],
+            ...['COUNT', String(redisLimits.stretch)],
           ])) as [string, string[]];
           for (let at = 0; at < values.length; at += 2) fields.set(values[at] ?? '', values[at + 1] ?? '');
           cursor = next;

@@ -18,7 +18,7 @@ import type { Link } from './link.ts';
 import { type Condition, comparison, indexes, type Plan, planOf } from './plan.ts';
 import { compareBytes, type IndexedRow, placeOf, rowOf } from './rows.ts';
 
-const stretch = redisLimits.stretch.value;
+const stretch = redisLimits.stretch;
 
 export interface ResourcesOptions {
   readonly link: Link;
@@ -120,7 +120,7 @@ export function resources(options: ResourcesOptions): ResourceReader {
     );
     const [rarest] = sizes.sort((one, other) => one.matches - other.matches);
     if (rarest?.matches === 0) return 'never';
-    return rarest && { condition: rarest.condition, areFew: rarest.matches <= redisLimits.sorted.value };
+    return rarest && { condition: rarest.condition, areFew: rarest.matches <= redisLimits.sorted };
   };
 
   const planned = async (kind: string, query: Query): Promise<Plan | undefined> => {
@@ -185,7 +185,7 @@ export function resources(options: ResourcesOptions): ResourceReader {
 
   const list = async (kind: string, query: ListQuery): Promise<StoredResource[]> => {
     const { limit, likeName, after, ...scope } = query;
-    checkLimit(limit, redisLimits.readRows.value);
+    checkLimit(limit, redisLimits.readRows);
     if (likeName !== undefined) {
       const whole = { ...scope, order: fullOrder(undefined) };
       return rankedPage((from) => all(kind, { ...whole, after: from }), { likeName, limit, after });

@@ -67,6 +67,6 @@ function checked(list: string[]): string[] {
 }
 
 function checkRows(count: number): void {
-  const most = redisLimits.rows.value;
+  const most = redisLimits.rows;
   if (count > most) throw new RangeError(`${count} rows in one commit; at most ${most}`);
 }

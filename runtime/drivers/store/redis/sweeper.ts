@@ -3,7 +3,7 @@ import type { Engine } from './engine.ts';
 import type { Keys, Shard } from './keys.ts';
 import { redisLimits } from './limits.ts';
 
-const most = redisLimits.swept.value;
+const most = redisLimits.swept;
 
 /** Forgets what is old, one small script after another, so that steps go in between. */
 export function sweeper(options: {
