@@ -110,7 +110,7 @@ const ownFields = {
   isHealthy: Type.Optional(
     Type.Boolean({
       description:
-        'While active: the broadcast itself has no issue. Issues of multistream targets do not count.',
+        'While active: the broadcast itself has no issue. Issues of targets that it is sent on to leave it true.',
       examples: [true],
     }),
   ),

@@ -9,6 +9,7 @@ import { modelBlobs } from '../conformance/blobs/model.ts';
 import { events, failed, kuboNode } from '../kit/kubo-node.ts';
 import { answer, cidOf, type PinningTrouble, pinningService } from '../kit/pinning-service.ts';
 import { scriptedPacker } from '../kit/scripted-packer.ts';
+import { useOf } from '../kit/use.ts';
 import { virtualClock } from '../kit/virtual-clock.ts';
 import { client } from '../outbound/kit.ts';
 import { cidTable, tableBytes } from './cid-table.ts';
@@ -34,7 +35,7 @@ function opened(
   const outbound = client(rest);
   const packer = scriptedPacker(blobs);
   const deployment = { publicUrl: 'https://video.example' } as IpfsKit['deployment'];
-  const kit: IpfsKit = { ...{ blobs, clock, deployment, outbound, packer }, use: () => settings as never };
+  const kit: IpfsKit = { ...{ blobs, clock, deployment, outbound }, use: useOf({ packer }, () => settings) };
   const driver = ipfsDriver(kit, { assetId, ...(credentials && { credentials }) });
   return {
     ...{ driver, blobs },
