@@ -46,7 +46,7 @@ it('needs a key below /api, but for playback info and ingest discovery, and nowh
 });
 
 it('refuses the ports that the guide names, for webhooks and pushes alike, and no port of media', () => {
-  const [, list = ''] = /not on ports of other services: [^(]*\(such as ([\d, ]+)\)/.exec(guide) ?? [];
+  const [, list = ''] = /not on the ports of well-known other services: [^(]*\(for example ([\d, ]+)\)/.exec(guide) ?? [];
   const named = list.split(', ').map(Number);
   expect(named).toContain(445);
   expect(named.filter((port) => !isRefusedPort(port))).toEqual([]);
@@ -72,7 +72,7 @@ it('shows thumbnailUrl of what is on the air whether there is an ffmpeg or not',
   await w.given.broadcast(stream);
   const { body } = await w.request('GET', `/api/stream/${stream.id}`);
   expect(body.thumbnailUrl).toMatch(/\/thumbnail\.jpg$/);
-  expect(guide.includes('also when there is no ffmpeg')).toBe(true);
+  expect(guide.includes('even if the server has no ffmpeg')).toBe(true);
 });
 
 it('has the parent stream in events of streams, and none in those of assets and tasks', async () => {
