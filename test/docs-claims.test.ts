@@ -46,7 +46,8 @@ it('needs a key below /api, but for playback info and ingest discovery, and nowh
 });
 
 it('refuses the ports that the guide names, for webhooks and pushes alike, and no port of media', () => {
-  const [, list = ''] = /not on the ports of well-known other services: [^(]*\(for example ([\d, ]+)\)/.exec(guide) ?? [];
+  const [, list = ''] =
+    /not on the ports of well-known other services: [^(]*\(for example ([\d, ]+)\)/.exec(guide) ?? [];
   const named = list.split(', ').map(Number);
   expect(named).toContain(445);
   expect(named.filter((port) => !isRefusedPort(port))).toEqual([]);

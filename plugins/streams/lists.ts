@@ -18,7 +18,7 @@ import { streamSchema } from './schema.ts';
 export function listRoutes(kit: StreamsKit): AnyElysia {
   const extended = kit.resources.fields(stream);
   const keys = kit.use(authenticator);
-  const fields = { ...ownFields, ...extended.filterable('fields') };
+  const fields = { ...filterFields, ...extended.filterable('fields') };
   const list = resourceList({
     kind: 'stream',
     fields,
@@ -105,7 +105,7 @@ export function listRoutes(kit: StreamsKit): AnyElysia {
 }
 
 /** Fields of the stream object by which lists are filtered, as the object shows them. */
-const ownFields: Readonly<Record<string, FilterField>> = {
+const filterFields: Readonly<Record<string, FilterField>> = {
   id: { type: 'string' },
   name: { type: 'string' },
   isActive: { type: 'boolean', trueIndex: activeIndex },

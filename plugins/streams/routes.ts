@@ -21,14 +21,14 @@ import { listRoutes } from './lists.ts';
 import { readLive } from './live-figures.ts';
 import { publishFigures } from './media-facts.ts';
 import { presenter } from './present.ts';
-import { changeable, optional, readOnly, streamName, streamSchema } from './schema.ts';
+import { changeable, readOnly, streamName, streamSchema, toleratedFields } from './schema.ts';
 
 export function routes(kit: StreamsKit): AnyElysia {
   const fields = kit.resources.fields(stream);
   const keys = kit.use(authenticator);
   const changes = changeable(kit, fields);
   const derived = kit.resources.derived(stream);
-  const ignored = { readOnly: [...readOnly, ...Object.keys(derived.schemas)], optional };
+  const ignored = { readOnly: [...readOnly, ...Object.keys(derived.schemas)], optional: toleratedFields };
   const creation = bodyReader({ ...changes, name: streamName } as Record<string, TSchema>, ignored);
   const change = bodyReader(changes, ignored);
   const present = presenter(kit);

@@ -14,7 +14,7 @@ export const readOnly = [
 ];
 
 /** Fields of plugins that may be off: accepted all the same while they ask for nothing. */
-export const optional = ['record', 'profiles', 'multistream'];
+export const toleratedFields = ['record', 'profiles', 'multistream'];
 
 export const streamName = nameSchema('Friday show');
 

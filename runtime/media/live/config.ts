@@ -1,6 +1,6 @@
 /** What live playlists are made with. Seconds and bytes. */
 export interface OutputConfig {
-  /** A part lasts 85 to 100 % of this. */
+  /** A part lasts 85 to 100 % of this, and longer where frames are further apart. */
   readonly partTarget: number;
   /** Media that is listed. */
   readonly window: number;

@@ -14,11 +14,11 @@ export interface MediaPlaylistOptions {
   /** What the names of its files begin with. */
   readonly prefix: string;
   readonly config: OutputConfig;
-  readonly broadcast: Broadcast;
+  readonly broadcast: PlaylistContext;
 }
 
 /** What a media playlist must know of the broadcast that it shows, and of the other playlists of it. */
-export interface Broadcast {
+export interface PlaylistContext {
   /** Nothing is answered any more, whatever the windows still hold. */
   readonly hasEnded: boolean;
   /** Longest a request may wait now, ms. */
@@ -37,7 +37,7 @@ export class MediaPlaylist {
   readonly name: string;
   readonly #prefix: string;
   readonly #config: OutputConfig;
-  readonly #broadcast: Broadcast;
+  readonly #broadcast: PlaylistContext;
   readonly #waiters: Waiters<LiveAnswer>;
   /** Rendered when first asked for, shared by all who ask before the next part. */
   readonly #rendered = { media: new Rendered(), delta: new Rendered() };

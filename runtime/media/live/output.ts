@@ -7,7 +7,7 @@ import { missing } from './answers.ts';
 import { type OutputConfig, outputDefaults, targetDuration, variantLag } from './config.ts';
 import { Ingest } from './ingest.ts';
 import { newestKeyFrame } from './key-frame.ts';
-import { type Broadcast, MediaPlaylist } from './media-playlist.ts';
+import { MediaPlaylist, type PlaylistContext } from './media-playlist.ts';
 import {
   MULTIVARIANT_PLAYLIST,
   mediaPlaylistName,
@@ -74,7 +74,7 @@ export class LiveOutput {
   readonly #source: MediaPlaylist;
   /** That of the source, then those of variants; kept, so that none of their names ever stands for something else. */
   readonly #playlists: MediaPlaylist[] = [];
-  readonly #broadcast: Broadcast;
+  readonly #broadcast: PlaylistContext;
   #variants: Variants | undefined;
   #ingest: Ingest | undefined;
   #attachment: Attachment | undefined;
@@ -267,7 +267,7 @@ export class LiveOutput {
     return playlist;
   }
 
-  #asBroadcast(): Broadcast {
+  #asBroadcast(): PlaylistContext {
     const output = this;
     return {
       playlists: this.#playlists,
