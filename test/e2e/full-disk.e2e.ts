@@ -12,7 +12,7 @@ const mebibyte = 1_048_576;
 const folder = mkdtempSync(join(tmpdir(), 'millrace-full-disk-'));
 const large = join(folder, 'large.mp4');
 const small = join(folder, 'small.mp4');
-const largeSize = 90 * mebibyte;
+const largeSize = 130 * mebibyte;
 
 const canMount = hasSmallDisks();
 if (!canMount) console.error('SKIPPED: tests of full disks: nobody may have name spaces on this machine');

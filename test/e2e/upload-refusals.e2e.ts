@@ -140,7 +140,7 @@ it('costs a bounded memory, whatever an index claims to be', async () => {
     ftyp,
     box('moov', new Uint8Array(Buffer.alloc(60 * mebi, joined(u32(8), text('free'))))),
   );
-  expect(await reasonOf(write('boxes.mp4', boxes))).toMatch(/has more than 10000 boxes in it/);
+  expect(await reasonOf(write('boxes.mp4', boxes))).toMatch(/contains more than 10000/);
   const few = joined(ftyp, box('moov', mvhd(36_000_000), trak()), good.subarray(ftyp.length));
   expect(await reasonOf(write('hours.mp4', few))).toMatch(/claims to last|two moov boxes/);
   // A body is in memory in pieces, its index once.
