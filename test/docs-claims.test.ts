@@ -23,6 +23,13 @@ const pages = [
     .filter((name) => name.endsWith('.md') && !['reference.md', 'machines.md'].includes(name))
     .map((name) => `docs/${name}`),
 ];
+/** READMEs of folders with code. */
+const folderPages = ['core', 'machines', 'plugins', 'runtime', 'config', 'test', 'bench', 'scripts', 'demo'].flatMap(
+  (folder) =>
+    readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
+      .filter((name) => /(^|\/)README\.md$/.test(name) && !name.includes('node_modules'))
+      .map((name) => `${folder}/${name}`),
+);
 
 it('needs a key below /api, but for playback info and ingest discovery, and nowhere else', async () => {
   await using w = await world({ plugins });
@@ -148,6 +155,17 @@ it.each(pages)('%s names files and config keys that exist', (page) => {
   const reference = source('docs/reference.md');
   const keys = named.filter((name) => /^plugins\.[a-z]+\.\w+$/.test(name));
   expect(keys.filter((key) => !reference.includes(`\`${key}`))).toEqual([]);
+});
+
+it.each(folderPages)('%s names files that exist', (page) => {
+  const folder = dirname(page);
+  const below = readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' });
+  const isThere = (name: string) =>
+    existsSync(join(root, name)) ||
+    existsSync(join(root, folder, name)) ||
+    below.some((file) => file.endsWith(`/${name}`));
+  const named = [...source(page).matchAll(/`([\w./-]+\.ts)`/g)].map(([, name = '']) => name);
+  expect(named.filter((name) => !isThere(name))).toEqual([]);
 });
 
 it('has an example of a plugin in CONTRIBUTING.md that works', async () => {
