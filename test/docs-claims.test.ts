@@ -24,11 +24,20 @@ const pages = [
     .map((name) => `docs/${name}`),
 ];
 /** READMEs of folders with code. */
-const folderPages = ['core', 'machines', 'plugins', 'runtime', 'config', 'test', 'bench', 'scripts', 'demo'].flatMap(
-  (folder) =>
-    readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
-      .filter((name) => /(^|\/)README\.md$/.test(name) && !name.includes('node_modules'))
-      .map((name) => `${folder}/${name}`),
+const folderPages = [
+  'core',
+  'machines',
+  'plugins',
+  'runtime',
+  'config',
+  'test',
+  'bench',
+  'scripts',
+  'demo',
+].flatMap((folder) =>
+  readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
+    .filter((name) => /(^|\/)README\.md$/.test(name) && !name.includes('node_modules'))
+    .map((name) => `${folder}/${name}`),
 );
 
 it('needs a key below /api, but for playback info and ingest discovery, and nowhere else', async () => {
