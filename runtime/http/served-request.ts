@@ -12,21 +12,32 @@ export interface ServedHead {
   readonly body: BodyInit | undefined;
 }
 
-/** A request of a connection of ours. Its signal is aborted when the client leaves before it has the whole answer. */
+/**
+ * A request of a connection of ours. Its signal is aborted when the client leaves before it has the whole answer; it is made when a
+ * handler asks for it, because one for each request is a tenth of what a playlist costs.
+ */
 export class ServedRequest extends Request {
   readonly origin: Origin;
   /** Silence does not end the connection (`core/http/hold.ts`). */
   isHeld = false;
-  readonly #abort: AbortController;
+  #abort: AbortController | undefined;
+  #reason: Error | undefined;
 
   constructor({ url, ...head }: ServedHead, origin: Origin) {
-    const abort = new AbortController();
-    super(url, { ...head, signal: abort.signal });
-    this.#abort = abort;
+    super(url, head);
     this.origin = origin;
   }
 
+  override get signal(): AbortSignal {
+    if (!this.#abort) {
+      this.#abort = new AbortController();
+      if (this.#reason) this.#abort.abort(this.#reason);
+    }
+    return this.#abort.signal;
+  }
+
   abort(reason: Error): void {
-    this.#abort.abort(reason);
+    this.#reason = reason;
+    this.#abort?.abort(reason);
   }
 }
