@@ -32,6 +32,7 @@ export function servicesOf(
   const { uploads } = places;
   const ffmpeg = ffmpegRunner({ clock, log, ...config.ffmpeg, env: process.env });
   const own = { ...context, ffmpeg };
+  // The media hands broadcasts to these, and plugins ask them.
   const recorder = once(() => recorderOf(config, context));
   const pusher = once(() => pusherOf(config, own));
   const transcoder = once(() => transcoderOf(config, own));

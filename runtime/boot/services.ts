@@ -6,12 +6,10 @@ import type { PlannedPlugin } from './plan.ts';
 /** Services that are made where a plugin needs them; the others every node has. */
 export type OpenableServices = Omit<Services, 'volatile'>;
 
-/** How each service is made. `service` gives another one, and undefined where no enabled plugin needs that. */
+/** How each service is made. */
 export type ServiceFactories = {
-  readonly [K in keyof OpenableServices]: (service: ServiceLookup) => OpenableServices[K];
+  readonly [K in keyof OpenableServices]: () => OpenableServices[K];
 };
-
-export type ServiceLookup = <K extends keyof OpenableServices>(name: K) => OpenableServices[K] | undefined;
 
 export interface OpenedServices {
   readonly services: Partial<OpenableServices>;
@@ -19,25 +17,18 @@ export interface OpenedServices {
   readonly leftovers: Amount;
 }
 
-/**
- * Makes and opens the services that enabled plugins need, and no others: a plugin that is off costs no thread and no memory.
- * They close in reverse order.
- */
+/** Opens the services that enabled plugins need, and no others: a plugin that is off costs no thread. They close in reverse order. */
 export async function openServices(
   factories: ServiceFactories,
   { plan, life }: { plan: readonly PlannedPlugin[]; life: Lifetime },
 ): Promise<OpenedServices> {
   const needed = new Set(plan.flatMap(({ plugin }) => plugin.needs?.map(({ id }) => id) ?? []));
   const opened: Record<string, unknown> = {};
-  const service: ServiceLookup = (name) => {
-    if (!needed.has(services[name].id)) return undefined;
-    opened[name] ??= factories[name](service);
-    return opened[name] as never;
-  };
   let leftovers: Amount = { count: 0, bytes: 0 };
   for (const name of order) {
-    const one = service(name) as Partial<Openable> | undefined;
-    if (!one) continue;
+    if (!needed.has(services[name].id)) continue;
+    const one = factories[name]() as Partial<Openable>;
+    opened[name] = one;
     // The media closes by the stop that `accept` returns.
     if (name !== 'media') life.atStop(name, () => one.close?.());
     if (!opening.has(name)) continue;

@@ -49,6 +49,7 @@ export class Cutter {
   #end = 0;
   #begins = 0;
   #beginsSince = 0;
+
   constructor(options: CutterOptions) {
     this.#options = options;
     const limit = options.config.sampleLimit;
@@ -81,14 +82,12 @@ export class Cutter {
 
   /** Whether the encoder may still send this track: it has not said otherwise. */
   isAwaited(track: number): boolean {
-    const { expected } = this.#selection;
-    return expected === undefined || (track === AUDIO ? expected.hasAudio : expected.hasVideo);
+    return this.#selection.isAwaited(track);
   }
 
   /** A track comes in a codec that cannot be passed on: it is not waited for. */
   refuse(track: number): void {
-    if (track === AUDIO) this.#selection.isAudioRefused = true;
-    else this.#selection.isVideoRefused = true;
+    this.#selection.refuse(track);
   }
 
   /** A new video header. Returns by how much the video arena moved. */

@@ -1,5 +1,6 @@
 import type { AudioConfig, VideoConfig } from '../codecs/config.ts';
 import { writeInit } from '../mp4/init.ts';
+import { AUDIO } from './timeline.ts';
 import { AUDIO_TRACK, VIDEO_TRACK } from './track.ts';
 import type { NewInit } from './window.ts';
 
@@ -62,11 +63,6 @@ export class TrackSelection {
     this.#patience = options.patience;
   }
 
-  /** What the encoder announced; undefined when it did not. */
-  get expected(): Expected | undefined {
-    return this.#expected;
-  }
-
   /** Frames per second by the encoder's own word. */
   get frameRate(): number | undefined {
     return this.#expected?.frameRate;
@@ -74,6 +70,18 @@ export class TrackSelection {
 
   expect(expected: Expected): void {
     if (expected.hasVideo || expected.hasAudio) this.#expected = expected;
+  }
+
+  /** Whether the encoder may still send this track: it has not said otherwise. */
+  isAwaited(track: number): boolean {
+    const expected = this.#expected;
+    return expected === undefined || (track === AUDIO ? expected.hasAudio : expected.hasVideo);
+  }
+
+  /** The track comes in a codec that cannot be passed on. */
+  refuse(track: number): void {
+    if (track === AUDIO) this.isAudioRefused = true;
+    else this.isVideoRefused = true;
   }
 
   /** What there is is known, and media of it begins. */
