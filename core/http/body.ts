@@ -1,5 +1,5 @@
 import { type Static, type TSchema, Type } from '@sinclair/typebox';
-import { TypeCompiler } from '@sinclair/typebox/compiler';
+import { type TypeCheck, TypeCompiler } from '@sinclair/typebox/compiler';
 import { Fault } from '../base/fault.ts';
 import { problemsOf } from '../base/problem.ts';
 import { jsonProblem } from './json-problem.ts';
@@ -40,7 +40,8 @@ export function bodyReader<P extends Record<string, TSchema>>(
   const { example } = options;
   const examples = example === undefined ? {} : { examples: [example] };
   const schema = Type.Object(fields, { additionalProperties: false, ...examples });
-  const check = TypeCompiler.Compile(schema);
+  /** Compiled at the first body: all of them would be a twentieth of a start. */
+  let check: TypeCheck<typeof schema> | undefined;
   const ignored = new Set(options.readOnly?.filter((name) => !(name in fields)));
   const absent = new Set(options.optional?.filter((name) => !(name in fields)));
   return {
@@ -53,6 +54,7 @@ export function bodyReader<P extends Record<string, TSchema>>(
         (name, one) => ignored.has(name) || (absent.has(name) && isNothing(one)),
       );
       const counted = hasPairs ? withoutPairs(body) : body;
+      check ??= TypeCompiler.Compile(schema);
       if (check.Check(counted)) return body as Static<typeof schema>;
       const problems = problemsOf(check.Errors(counted), {
         whole: 'body',

@@ -365,7 +365,7 @@ export interface Booted {
   /** In the order in which they were started. */
   readonly plugins: readonly Plugin[];
   /** What `/openapi.json` answers. */
-  readonly document: OpenApi;
+  readonly document: () => OpenApi;
   readonly deployment: Deployment;
   readonly nodes: Nodes;
   /** An order that another node sent. */

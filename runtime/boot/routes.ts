@@ -19,11 +19,11 @@ import { metricsRoute } from './program-metrics.ts';
 /** The routes of core and plugins: `app` for everyone, `internal` for other nodes, and the OpenAPI document of `app`. */
 export async function mountRoutes(options: RoutesOptions): Promise<MountedRoutes> {
   const { plan, kits, clock, log, metrics, caller, publicUrl } = options;
-  let documentText = '';
+  let document: () => OpenApi;
   const core = new Elysia()
     .use(healthRoutes(options.readiness))
     .use(metricsRoute(metrics))
-    .use(openApiRoute({ text: () => documentText, caller }));
+    .use(openApiRoute({ document: () => document(), caller }));
   const groups: (RouteGroup & { app: AnyElysia })[] = [
     { id: 'core', summary: 'the program itself', app: core },
   ];
@@ -34,8 +34,7 @@ export async function mountRoutes(options: RoutesOptions): Promise<MountedRoutes
     groups.push({ id, culprit, summary, app });
   }
   const faults = Object.assign({}, coreFaults, ...plan.map(({ plugin }) => plugin.faults ?? {}));
-  const document = openApi({ groups, faults, publicUrl });
-  documentText = JSON.stringify({ ...document, servers: undefined });
+  document = openApi({ groups, faults, publicUrl });
 
   const causes = new FaultCauses({ clock, log });
   const app = httpCore({
@@ -67,7 +66,7 @@ export interface RoutesOptions {
 export interface MountedRoutes {
   readonly app: HttpCore;
   readonly internal: HttpCore;
-  readonly document: OpenApi;
+  readonly document: () => OpenApi;
 }
 
 /** Whether a route is answered by nodes of every role. */

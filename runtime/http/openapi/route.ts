@@ -3,17 +3,16 @@ import { type AnyElysia, Elysia } from 'elysia';
 import type { Caller } from '../../../core/http/caller.ts';
 import { says } from '../../../core/http/http.ts';
 import { json } from '../../../core/http/operation.ts';
+import type { OpenApi } from './document.ts';
 
-/**
- * `/openapi.json`, open to everyone. Its server is the address of the request.
- *
- * @param text the document as JSON, without its servers; it is large, so it is not made anew for each request
- */
+/** `/openapi.json`, open to everyone. Its server is the address of the request. */
 export function openApiRoute(options: {
-  text: () => string;
+  document: () => OpenApi;
   caller: (request: Request) => Caller;
 }): AnyElysia {
-  const { text, caller } = options;
+  const { document, caller } = options;
+  /** Large, so it is written once. */
+  let text: string | undefined;
   const headers = {
     'content-type': 'application/json',
     'cache-control': 'no-cache',
@@ -23,7 +22,8 @@ export function openApiRoute(options: {
     '/openapi.json',
     ({ request }) => {
       const servers = JSON.stringify([{ url: caller(request).baseUrl }]);
-      return new Response(`{"servers":${servers},${text().slice(1)}`, { headers });
+      text ??= JSON.stringify({ ...document(), servers: undefined });
+      return new Response(`{"servers":${servers},${text.slice(1)}`, { headers });
     },
     says('The routes of the running server, in OpenAPI 3.1 (this document).', {
       name: 'getOpenApi',
