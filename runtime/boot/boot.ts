@@ -204,11 +204,10 @@ async function startNode(
   });
   life.atStop('node', () => nodes.stop());
   const orders = new OrderRunner({
-    ...{ plan, kits, store, clock, own: { id, incarnation }, log },
+    ...{ plan, kits, store, clock, own: { id, incarnation }, log, signal: life.signal },
     isGone: (process) => nodes.isGone(process),
     send: options.sendOrder ?? ((order, to) => runtime.sendOrder(order, to)),
   });
-  life.atStop('orders', () => orders.stop());
   const kinds = plan.flatMap(({ plugin, config }) =>
     Object.entries(plugin.effects ?? {}).map(
       ([kind, effect]) => jobKind(kind, { effect, config, kit: () => kits.of(plugin.id) }).kind,

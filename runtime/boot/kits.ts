@@ -75,10 +75,6 @@ export class Kits {
     return this.#kits.get(pluginId) as Kit;
   }
 
-  find(pluginId: string): Kit | undefined {
-    return this.#kits.get(pluginId);
-  }
-
   stepKit(pluginId: string): StepKit | undefined {
     return this.#stepKits.get(pluginId);
   }
