@@ -1,10 +1,4 @@
-import {
-  type AnyActorScope,
-  type AnyMachineSnapshot,
-  type AnyStateMachine,
-  createActor,
-  initialTransition,
-} from 'xstate';
+import { type AnyMachineSnapshot, createActor, initialTransition, transition } from 'xstate';
 import type { TimerWrite } from '../ports/store.ts';
 import type { ActorType, Emitted } from './actor.ts';
 import type { EffectError } from './effect.ts';
@@ -51,7 +45,7 @@ export function step(
   event: { readonly type: string; readonly at: number },
 ): Step | undefined {
   if (!snapshot.can(event as never)) return undefined;
-  const { next, actions } = transition(type.machine, { snapshot, event });
+  const [next, actions] = transition(type.machine, snapshot as never, event as never);
   return collect(type, {
     snapshot: next,
     actions,
@@ -136,44 +130,9 @@ export function thaw(type: AnyActor, stored: { state: string; version: number })
   return withJobs(snapshot, jobs);
 }
 
-/**
- * What XState's own `transition` does. That creates an actor for each call, which computes an initial state that is not used: half
- * of its time. Here all calls of a machine share one inert actor, which keeps nothing of a step.
- */
-function transition(
-  machine: AnyStateMachine,
-  { snapshot, event }: { snapshot: AnyMachineSnapshot; event: { readonly type: string } },
-): { next: AnyMachineSnapshot; actions: readonly Action[] } {
-  const actions: Action[] = [];
-  const scope = { ...inertScopeOf(machine), actionExecutor: (action: Action) => void actions.push(action) };
-  return { next: machine.transition(snapshot, event, scope as AnyActorScope), actions };
-}
-
 interface Action {
   readonly type: string;
   readonly params?: unknown;
-}
-
-function inertScopeOf(machine: AnyStateMachine): Omit<AnyActorScope, 'actionExecutor'> {
-  const known = inertScopes.get(machine);
-  if (known) return known;
-  const self = createActor(machine);
-  const nothing = () => {};
-  const scope = {
-    ...{ self, system: self.system, id: '', sessionId: '' },
-    ...{ logger: nothing, defer: nothing, emit: nothing, stopChild: nothing },
-  };
-  inertScopes.set(machine, scope);
-  return scope;
-}
-
-const inertScopes = new WeakMap<AnyStateMachine, Omit<AnyActorScope, 'actionExecutor'>>();
-
-interface SpawnChild {
-  readonly id: string;
-  readonly src: unknown;
-  readonly input: unknown;
-  readonly systemId?: string;
 }
 
 function collect(
@@ -204,9 +163,7 @@ function collect(
       const { sendId } = action.params as { sendId: string };
       timers.set(sendId, { name: sendId, due: null });
     } else if (action.type === 'xstate.spawnChild') {
-      const { id, src, input, systemId } = action.params as SpawnChild;
-      // It would be known to all steps of the machine, and a second one of the name is refused.
-      if (systemId !== undefined) throw new Error(`${type.type}: ${id} must have no systemId`);
+      const { id, src, input } = action.params as { id: string; src: unknown; input: unknown };
       // XState names logic that is given in place `xstate.invoke.<index>.<state>`.
       if (typeof src !== 'string' || src.startsWith('xstate.invoke.')) {
         throw new Error(`${type.type}: ${id} must be invoked by name`);
