@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto';
 import { Fault } from '../base/fault.ts';
 import { uuid } from '../base/ids.ts';
 import type { Kit } from '../plugin/plugin.ts';
-import type { Clock } from '../ports/clock.ts';
 import type { ResourceCommit, Store, StoredResource } from '../ports/store.ts';
 import type { Principal } from './auth.ts';
 import { bodyBytes } from './body.ts';
@@ -15,7 +14,7 @@ const kind = 'idempotency';
 const lifetime = 24 * 3_600_000;
 /** How long a repeat waits for the request that is still running, ms. */
 const patience = 10_000;
-/** How often a node looks whether another node has answered, ms. */
+/** How often a repeat looks whether there is an answer, ms. */
 const poll = 250;
 /** Answers remembered for one account; beyond them a request with a key is refused, one without goes on. */
 const maxRecords = 1_000_000;
@@ -59,7 +58,7 @@ interface OnceOptions {
 interface Memory {
   readonly request: string;
   readonly id: string;
-  /** The process that runs the request, where there are several. */
+  /** The process that runs the request. */
   readonly by?: { readonly node: string; readonly incarnation: string };
   /** Undefined while the request runs, and when it ended without one. */
   readonly answer?: StoredAnswer;
@@ -73,13 +72,12 @@ interface StoredAnswer {
 }
 
 /**
- * For one plugin: requests with one path must all go through the same. Where there are several nodes the record says
- * which process runs a request; others wait for it as they would for one of their own, as long as it lives.
+ * For one plugin: requests with one path must all go through the same. The record says which process runs a request; repeats
+ * wait for its answer as long as that process lives.
  */
 export function idempotent(kit: IdempotencyKit, options: { recordsPerAccount?: number } = {}): Once {
   const { clock } = kit;
   const attempt = attempter(kit, options);
-  const running = new Map<string, { readonly request: string; readonly end: Promise<void> }>();
 
   return async (request, options) => {
     const key = keyOf(request);
@@ -91,17 +89,11 @@ export function idempotent(kit: IdempotencyKit, options: { recordsPerAccount?: n
     const content = hashOf(`${search}\n`, await bodyBytes(request));
 
     const until = clock.now() + patience;
-    for (let other = running.get(id); other; other = running.get(id)) {
-      if (other.request !== content) throw reused();
-      if (!(await endsBy(until, { clock, end: other.end }))) throw stillRunning();
-    }
-    const { promise: end, resolve } = Promise.withResolvers<void>();
-    running.set(id, { request: content, end });
-    try {
-      return await attempt({ id, account, request: content, until, caller }, options);
-    } finally {
-      running.delete(id);
-      resolve();
+    for (;;) {
+      const answer = await attempt({ id, account, request: content, caller }, options);
+      if (answer) return answer;
+      if (clock.now() >= until) throw stillRunning();
+      await new Promise<void>((resolve) => clock.at(clock.now() + poll, resolve));
     }
   };
 }
@@ -112,19 +104,18 @@ interface AttemptPlace {
   readonly id: string;
   readonly account: string;
   readonly request: string;
-  readonly until: number;
   readonly caller: Caller;
 }
 
-/** Runs a request unless its answer is stored, and stores its answer. */
+/** Runs a request unless its answer is stored, and stores its answer. Undefined: it runs already. */
 function attempter(
   kit: IdempotencyKit,
   options: { recordsPerAccount?: number },
-): (place: AttemptPlace, options: OnceOptions) => Promise<Response> {
+): (place: AttemptPlace, options: OnceOptions) => Promise<Response | undefined> {
   const { clock, log, resources } = kit;
-  const { nodes } = kit.deployment;
-  const { isAlone, node } = kit.deployment;
-  const own = isAlone ? {} : { by: { node: node.id, incarnation: node.incarnation } };
+  const { node, nodes } = kit.deployment;
+  /** Ids of the records of what this process runs. */
+  const running = new Set<string>();
   const records = quota({
     clock,
     most: options.recordsPerAccount ?? maxRecords,
@@ -135,62 +126,54 @@ function attempter(
     resources.write({ rows: [{ ...rowOf(place), body: JSON.stringify(memory) }], events: [] });
 
   const runsElsewhere = async ({ by }: Memory): Promise<boolean> => {
-    if (isAlone || !by || by.incarnation === node.incarnation) return false;
+    if (!by || by.incarnation === node.incarnation) return false;
     const other = await nodes.find(by.node);
     return other?.incarnation === by.incarnation && other.isAlive;
   };
-  const pause = () => new Promise<void>((resolve) => clock.at(clock.now() + poll, resolve));
 
-  const attempt = async (place: AttemptPlace, options: OnceOptions): Promise<Response> => {
-    const { id, account, request, until, caller } = place;
+  return async ({ id, account, request, caller }, options) => {
     const stored = await resources.get(kind, id, { isPlain: true });
     const isFresh = stored !== undefined && !isExpired(stored, clock.now());
     const memory: Memory = isFresh ? JSON.parse(stored.body) : { request, id: uuid() };
     if (memory.request !== request) throw reused();
     const given = (answer: StoredAnswer) => answerTo(caller, { ...answer, id: memory.id });
     if (memory.answer) return given(memory.answer);
-    if (isFresh && (await runsElsewhere(memory))) {
-      if (clock.now() >= until) throw stillRunning();
-      await pause();
-      return attempt(place, options);
-    }
-
-    const createdAt = isFresh ? stored.createdAt : clock.now();
-    let revision = stored?.revision ?? 0;
-    const at = () => ({ id, account, createdAt, name: '', revision });
     if (!isFresh) await records.admit(account);
-    // With a single node an earlier attempt has ended: no other process can run it now.
-    if (!isFresh || !isAlone) {
-      if ((await write({ ...memory, ...own }, at())) === 'conflict') {
-        if (isAlone) throw stillRunning();
-        return attempt(place, options);
-      }
-      revision += 1;
-    }
+    if ((await runsElsewhere(memory)) || running.has(id)) return undefined;
+
+    running.add(id);
+    const createdAt = isFresh ? stored.createdAt : clock.now();
+    const revision = stored?.revision ?? 0;
+    const place = { id, account, createdAt, name: '', revision };
+    const by = { node: node.id, incarnation: node.incarnation };
     /** What cannot be written is no failure of the request: the next attempt has the same id and finds what was made. */
-    const remember = (last: Memory) =>
-      write(last, at()).catch((error: unknown) =>
+    const remember = (answer?: StoredAnswer) =>
+      write(
+        { request, id: memory.id, ...(answer && { answer }) },
+        { ...place, revision: revision + 1 },
+      ).catch((error: unknown) =>
         log.warn('an answer could not be remembered for its Idempotency-Key', { error }),
       );
-    const { by: _, ...unanswered } = memory;
     try {
+      if ((await write({ ...memory, by }, place)) === 'conflict') return undefined;
       const one = { id: memory.id, isRepeat: isFresh, caller: unaddressed(caller, memory.id) };
       const response = await options.run(one).catch(answerOf);
       if (response.status >= 500 || passing.has(response.status)) {
-        if (!isAlone) await remember(unanswered);
+        await remember();
         return response;
       }
       const shown = options.isSecret && response.ok ? faultResponse(shownOnce(memory.id)) : response;
       const answer = await answerFrom(shown);
-      await remember({ ...unanswered, answer });
+      await remember(answer);
       if (!response.ok) return response;
       return given(shown === response ? answer : await answerFrom(response));
     } catch (error) {
-      if (!isAlone) await remember(unanswered);
+      await remember();
       throw error;
+    } finally {
+      running.delete(id);
     }
   };
-  return attempt;
 }
 
 /** For a request whose answer held a secret, when it comes again. */
@@ -253,17 +236,6 @@ async function answerFrom(response: Response): Promise<StoredAnswer> {
     return value === null ? [] : [[name, value]];
   });
   return { status: response.status, headers, body: await response.clone().text() };
-}
-
-/** Whether it ended in time. */
-async function endsBy(due: number, options: { clock: Clock; end: Promise<void> }): Promise<boolean> {
-  const late = Promise.withResolvers<boolean>();
-  const cancel = options.clock.at(due, () => late.resolve(false));
-  try {
-    return await Promise.race([options.end.then(() => true), late.promise]);
-  } finally {
-    cancel();
-  }
 }
 
 function hashOf(...parts: readonly (string | Uint8Array)[]): string {
