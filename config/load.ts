@@ -2,7 +2,6 @@ import { readFile } from 'node:fs/promises';
 import { dirname, extname, resolve } from 'node:path';
 import { parse as parseYaml } from 'yaml';
 import { Fault } from '../core/base/fault.ts';
-import { jsonProblem } from '../core/http/json-problem.ts';
 import { settingsOf } from '../core/plugin/settings.ts';
 import { contradictions } from './contradictions.ts';
 import { addEnvironment } from './environment.ts';
@@ -34,15 +33,6 @@ export async function readConfig(
   return { config, problems: [...all], folder: path ? dirname(resolve(path)) : process.cwd() };
 }
 
-/** Throws an error that says where the text stops being JSON; that of the runtime does not. */
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    throw new Error(`not valid JSON: ${jsonProblem(text)}`);
-  }
-}
-
 async function readConfigFile(path: string): Promise<Record<string, unknown>> {
   const refuse = (why: string) =>
     new Fault('config.invalid', { status: 500, message: `MILLRACE_CONFIG=${path}: ${why}` });
@@ -51,8 +41,8 @@ async function readConfigFile(path: string): Promise<Record<string, unknown>> {
     if (extname(path) === '.ts') {
       value = ((await import(resolve(path))) as { default: unknown }).default;
     } else {
-      const text = await readFile(path, 'utf8');
-      value = /^\.ya?ml$/.test(extname(path)) ? parseYaml(text) : parseJson(text);
+      // JSON is YAML too, and an error of this parser names the line.
+      value = parseYaml(await readFile(path, 'utf8'));
     }
     value = structuredClone(value);
   } catch (error) {

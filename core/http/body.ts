@@ -2,7 +2,6 @@ import { type Static, type TSchema, Type } from '@sinclair/typebox';
 import { type TypeCheck, TypeCompiler } from '@sinclair/typebox/compiler';
 import { Fault } from '../base/fault.ts';
 import { problemsOf } from '../base/problem.ts';
-import { jsonProblem } from './json-problem.ts';
 
 /** Bytes of a JSON body: far more than any object here has, and parsed within a millisecond or two. */
 export const maxJsonBytes = 262_144;
@@ -80,11 +79,13 @@ async function readJson(request: Request): Promise<{ value: unknown; hasPairs: b
   if (text.trim() === '') return { value: {}, hasPairs: false };
   try {
     return { value: JSON.parse(text), hasPairs: /[\ud800-\udfff]|\\u[dD][89a-bA-B]/.test(text) };
-  } catch {
+  } catch (error) {
     // Of a form, as curl sends it when it is given one.
     const isForm = /^[\w.-]+=/.test(text);
     const hint = isForm ? '; it looks like a form: send JSON such as {"name": "First"}' : '';
-    throw malformed(`The body is not valid JSON: ${jsonProblem(text)}${hint}.`);
+    // It may quote a word of the body.
+    const problem = (error as Error).message.replace('JSON Parse error: ', '').slice(0, 200);
+    throw malformed(`The body is not valid JSON: ${problem}${hint}.`);
   }
 }
 
