@@ -17,7 +17,7 @@ export class Metrics {
       help,
       type: 'counter',
       *lines() {
-        for (const [labels, counter] of family.members) yield `${name}${braced(labels)} ${counter.value}`;
+        for (const [labels, counter] of family.all()) yield `${name}${braced(labels)} ${counter.value}`;
       },
     });
     this.#counters.set(name, { help, family });
@@ -32,7 +32,7 @@ export class Metrics {
       help,
       type: 'histogram',
       *lines() {
-        for (const [labels, { counts, sum }] of family.members) {
+        for (const [labels, { counts, sum }] of family.all()) {
           let count = 0;
           for (const [index, own] of counts.entries()) {
             count += own;
@@ -49,9 +49,8 @@ export class Metrics {
 
   /** A value that is read when the metrics are. */
   reading(name: string, options: ReadingOptions): void {
-    const { help, type = 'gauge', labels = {}, read } = options;
-    const head = `${name}${braced(written(labels))}`;
-    this.#add(name, { help, type, lines: () => [`${head} ${read()}`] });
+    const { labels = {}, read } = options;
+    this.readings(name, { ...options, read: () => [{ labels, value: read() }] });
   }
 
   /** The same for numbers that differ in labels; those of a name that has none now are left out. */
@@ -102,21 +101,27 @@ export const metricsType = 'text/plain; version=0.0.4; charset=utf-8';
 
 /** All numbers of one name, one for each set of labels. */
 export class Family<T> {
-  readonly members = new Map<string, T>();
+  readonly #members = new Map<string, { readonly labels: Labels; readonly number: T }>();
   readonly #make: () => T;
 
   constructor(make: () => T) {
     this.#make = make;
   }
 
-  /** The number with these labels, made when it is new. Keep it: looking it up builds a string. */
+  /** The number with these labels, made when it is new. All callers name them in the same order. */
   with(labels: Labels): T {
-    const key = written(labels);
-    const known = this.members.get(key);
-    if (known) return known;
-    const made = this.#make();
-    this.members.set(key, made);
-    return made;
+    const key = Object.values(labels).join('\n');
+    let known = this.#members.get(key);
+    if (!known) {
+      known = { labels, number: this.#make() };
+      this.#members.set(key, known);
+    }
+    return known.number;
+  }
+
+  /** Each with its labels as they are written. */
+  *all(): Iterable<[labels: string, number: T]> {
+    for (const { labels, number } of this.#members.values()) yield [written(labels), number];
   }
 }
 

@@ -6,11 +6,13 @@ import type { Clock } from '../ports/clock.ts';
 export const causeWindow = 10_000;
 /** Characters; drivers put whole stacks into their messages. */
 const maxCauseLength = 1000;
+/** Causes of causes that are logged; errors may be the cause of each other. */
+const maxDepth = 4;
 
 /** Faults that an answer was made of, for as long as there is the answer. */
 const answered = new WeakMap<Response, Fault>();
 
-/** Notes what an answer was made of, where its log is to tell more than the answer does. Returns the answer. */
+/** Notes the fault of an answer whose cause is to be logged. Returns the answer. */
 export function madeOf(fault: Fault, answer: Response): Response {
   if (fault.status >= 500 && fault.cause !== undefined) answered.set(answer, fault);
   return answer;
@@ -43,39 +45,22 @@ export class FaultCauses {
     }
     this.#logged.set(fault.code, { at: now, unsaid: 0 });
     const { code, status, message } = fault;
+    const cause = textOf(fault.cause).slice(0, maxCauseLength);
     this.#log.warn('a request could not be answered', {
-      ...{ method, route, status, code, fault: message, cause: textOf(fault.cause) },
+      ...{ method, route, status, code, fault: message, cause },
       ...(last && last.unsaid > 0 && { unsaid: last.unsaid }),
     });
   }
 }
 
-/** What was thrown and what that came of, in one line. Never throws. */
-function textOf(cause: unknown): string {
-  const words: string[] = [];
-  for (let error = cause; error !== undefined && words.length < depth; ) {
-    words.push(wordsOf(error));
-    error = error instanceof Error ? error.cause : undefined;
-  }
-  return words.join(', because of ').slice(0, maxCauseLength);
-}
-
-/** A thrown value that is not an error may hold anything, so only its type is logged. */
-function wordsOf(error: unknown, level = 1): string {
+/** An error and its causes in one line. A thrown value that is not an error may hold anything, so only its type is logged. */
+function textOf(error: unknown, depth = 1): string {
   if (typeof error === 'string') return error;
   if (!(error instanceof Error)) return typeof error;
-  // What came of all addresses of a name has no words of its own.
+  if (depth > maxDepth) return error.name;
+  // When all addresses of a name fail, the error has no message of its own.
   const { errors = [] } = error as { errors?: readonly unknown[] };
-  const message = error.message || wordsOfAll(errors, level);
-  return `${error.name}: ${message}`;
+  const message = error.message || errors.map((one) => textOf(one, depth + 1)).join('; ');
+  const because = error.cause === undefined ? '' : `, because of ${textOf(error.cause, depth + 1)}`;
+  return `${error.name}: ${message}${because}`;
 }
-
-function wordsOfAll(errors: readonly unknown[], level: number): string {
-  if (level === depth) return '';
-  return errors
-    .slice(0, depth)
-    .map((error) => wordsOf(error, level + 1))
-    .join('; ');
-}
-
-const depth = 4;

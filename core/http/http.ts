@@ -77,7 +77,6 @@ export function httpCore(options: {
       if (request.method !== 'OPTIONS' && !answers(route)) throw noApi;
     });
   }
-  refuseTwins(options.routes);
   for (const routes of options.routes) app.use(routes);
 
   const core: HttpCore = {
@@ -129,16 +128,6 @@ function fileRoutesOf(routes: readonly AnyElysia[]): ReadonlySet<string> {
       hooks?.detail?.operation?.file ? [`${method} ${path}`] : [],
     ),
   );
-}
-
-/** The router would use one of two equal routes and silently ignore the other. */
-function refuseTwins(routes: readonly AnyElysia[]): void {
-  const known = new Set<string>();
-  for (const { method, path } of routesOf(routes)) {
-    const name = `${method} ${path}`;
-    if (known.has(name)) throw new Error(`the route ${name} is declared twice`);
-    known.add(name);
-  }
 }
 
 const tooLarge = new Fault('body.too_large', {

@@ -1,5 +1,4 @@
 import { connect } from 'node:net';
-import { Elysia } from 'elysia';
 import { describe, expect, it } from 'vitest';
 import { jsonLog } from '../../core/base/log.ts';
 import { httpCore } from '../../core/http/http.ts';
@@ -73,12 +72,5 @@ describe('the HTTP server', () => {
     });
     const answer = await w.request('GET', '/api/events', { headers: { 'last-event-id': id } });
     expect([answer.status, answer.body.code]).toEqual([410, 'events.gone']);
-  });
-
-  it('refuses to start with one route of two plugins: the router would drop one of them', () => {
-    const routes = ['first', 'second'].map((text) =>
-      new Elysia().get('/api/thing/:id', () => new Response(text)),
-    );
-    expect(() => httpCore({ log, routes })).toThrow('the route GET /api/thing/:id is declared twice');
   });
 });
