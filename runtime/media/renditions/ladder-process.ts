@@ -3,32 +3,46 @@ import type { TranscodeTrouble } from '../../../core/ports/transcoder.ts';
 import type { FfmpegCommand } from '../ffmpeg/command.ts';
 import { Feeder } from '../ffmpeg/feeder.ts';
 import type { FfmpegEnd, FfmpegProcess } from '../ffmpeg/process.ts';
-import type { FfmpegRefusal, FfmpegRunner } from '../ffmpeg/runner.ts';
+import type { FfmpegRunner } from '../ffmpeg/runner.ts';
 import { type FedPictures, LadderBroken, LadderFull, LadderLost, type LadderRun } from './ladder.ts';
 import { maxFrameRate } from './plan.ts';
-import { noMemory, stallTrouble, tooSlow, unexpected, unreadable } from './troubles.ts';
+import {
+  endTrouble,
+  noMemory,
+  refusalTrouble,
+  stallTrouble,
+  tooSlow,
+  unexpected,
+  unreadable,
+} from './troubles.ts';
 
 /** ms that a process may take for what it was given last, when nothing more comes. */
 const tailTimeout = 10_000;
 
-/**
- * How a process ended. `whole`: all was fed and all came out. `stopped`: by `stop` without a trouble. `refused`: there was none.
- * `itself`: before its input was over.
- */
-export type ProcessEnd =
-  | { readonly by: 'whole' }
-  | { readonly by: 'stopped' }
-  | { readonly by: 'refused'; readonly refusal: FfmpegRefusal }
-  | { readonly by: 'itself'; readonly end: FfmpegEnd }
-  | { readonly by: 'us'; readonly trouble: TranscodeTrouble; readonly error?: unknown };
+/** How a process ended. Without a trouble: all was fed and all came out (`isWhole`), or it was stopped. */
+export interface ProcessEnd {
+  readonly isWhole: boolean;
+  readonly trouble?: TranscodeTrouble;
+  /** It ended by itself before its input was over. */
+  readonly end?: FfmpegEnd;
+  /** For the log. */
+  readonly error?: unknown;
+}
+
+/** From the section `renditions` of the config. */
+export interface ProcessSettings {
+  readonly encoder: string;
+  /** 0..19: how much less urgent than the server encoding is. */
+  readonly niceness: number;
+  /** How long a process may give no picture for what it was given, ms. */
+  readonly stall: number;
+}
 
 export interface LadderProcessOptions {
   readonly clock: Clock;
   readonly runner: Pick<FfmpegRunner, 'start'>;
   readonly command: FfmpegCommand;
-  readonly niceness: number;
-  /** How long it may give no picture for what it was given, ms. */
-  readonly stall: number;
+  readonly settings: ProcessSettings;
 }
 
 /**
@@ -48,7 +62,8 @@ export class LadderProcess {
   /** Since when it owes a picture for what it was given, epoch ms. */
   #owesSince: number | undefined;
   #pictures = 0;
-  #verdict: Extract<ProcessEnd, { by: 'us' | 'stopped' }> | undefined;
+  /** Set when it was stopped. */
+  #verdict: ProcessEnd | undefined;
 
   constructor(run: LadderRun, options: LadderProcessOptions) {
     this.#run = run;
@@ -63,7 +78,7 @@ export class LadderProcess {
 
   /** Called regularly: stops a process that hangs. */
   look(now: number): void {
-    const { stall } = this.#options;
+    const { stall } = this.#options.settings;
     if (this.#run.pictures > this.#pictures) {
       this.#pictures = this.#run.pictures;
       this.#owesSince = undefined;
@@ -72,7 +87,7 @@ export class LadderProcess {
 
   /** Kills it. */
   stop(trouble?: TranscodeTrouble, error?: unknown): void {
-    this.#verdict ??= trouble ? { by: 'us', trouble, error } : { by: 'stopped' };
+    this.#verdict ??= { isWhole: false, ...(trouble && { trouble }), error };
     this.#over.abort();
     this.#feeder.stop();
     this.#child?.kill();
@@ -81,22 +96,22 @@ export class LadderProcess {
   async #live(): Promise<ProcessEnd> {
     const ended = await this.#work().catch((error: unknown): ProcessEnd => {
       this.stop(unexpected, error);
-      return this.#verdict as ProcessEnd;
+      return { isWhole: false };
     });
-    this.#run.end({ isWhole: ended.by === 'whole' });
-    return ended;
+    this.#run.end({ isWhole: ended.isWhole });
+    return this.#verdict ?? ended;
   }
 
   async #work(): Promise<ProcessEnd> {
-    const { runner, command, niceness } = this.#options;
+    const { runner, command, settings } = this.#options;
     // The constructor's caller must have it first.
     await Promise.resolve();
     const child = await runner.start({
-      ...{ command, niceness },
+      ...{ command, niceness: settings.niceness },
       isWanted: () => this.#verdict === undefined,
       handlers: { onOutput: (bytes) => this.#take(bytes), onDrain: this.#feeder.onDrain },
     });
-    if (!child.ok) return this.#verdict ?? { by: 'refused', refusal: child };
+    if (!child.ok) return { isWhole: false, trouble: refusalTrouble(child) };
     this.#child = child;
     if (this.#verdict) child.kill();
     const fed = this.#feed(child);
@@ -104,8 +119,8 @@ export class LadderProcess {
     this.#over.abort();
     this.#feeder.stop();
     await fed;
-    if (this.#verdict) return this.#verdict;
-    return this.#isFed && end.code === 0 ? { by: 'whole' } : { by: 'itself', end };
+    const isWhole = this.#isFed && end.code === 0 && this.#verdict === undefined;
+    return isWhole ? { isWhole } : { isWhole, end, trouble: endTrouble(end, settings) };
   }
 
   async #feed(child: FfmpegProcess): Promise<void> {

@@ -1,7 +1,7 @@
 import type { Log } from '../../../core/base/log.ts';
 import { every } from '../../../core/base/timing.ts';
 import type { Clock } from '../../../core/ports/clock.ts';
-import type { TranscodeReason, Transcoder } from '../../../core/ports/transcoder.ts';
+import type { Transcoder } from '../../../core/ports/transcoder.ts';
 import type { FfmpegRunner } from '../ffmpeg/runner.ts';
 import { Capacity } from './capacity.ts';
 import type { RenditionMaker } from './ladder.ts';
@@ -26,10 +26,7 @@ export interface NodeTranscoderOptions {
 }
 
 /** The transcoder of a node. */
-export interface NodeTranscoder extends Transcoder, RenditionMaker {
-  /** Ends all of them. */
-  close(): void;
-}
+export type NodeTranscoder = Transcoder & RenditionMaker;
 
 /** Makes renditions in processes of ffmpeg, one for each playlist that wants any, within the capacity of the node. */
 export function nodeTranscoder(options: NodeTranscoderOptions): NodeTranscoder {
@@ -39,24 +36,11 @@ export function nodeTranscoder(options: NodeTranscoderOptions): NodeTranscoder {
     limit: options.capacity,
     processes: Math.max(1, Math.floor(options.processes * processShare)),
   });
-  const troubles: Partial<Record<TranscodeReason, number>> = {};
-  let pictures = 0;
-  let restarts = 0;
   let isClosed = false;
   let stopLooking: (() => void) | undefined;
 
-  const host: TranscodingHost = {
-    ...{ clock, log, runner, random, settings, capacity },
-    onRestart() {
-      restarts += 1;
-    },
-    onTrouble(reason) {
-      troubles[reason] = (troubles[reason] ?? 0) + 1;
-    },
-    onPictures(count) {
-      pictures += count;
-    },
-  };
+  const counts: TranscodingHost['counts'] = { pictures: 0, restarts: 0, troubles: {} };
+  const host = { clock, log, runner, random, settings, capacity, counts };
 
   /** Checks deadlines while there are ladders. */
   const watch = () => {
@@ -92,9 +76,7 @@ export function nodeTranscoder(options: NodeTranscoderOptions): NodeTranscoder {
       ladders: [...ladders].filter(({ isMaking }) => isMaking).length,
       pixelRate: capacity.used,
       capacity: capacity.limit,
-      pictures,
-      restarts,
-      troubles: { ...troubles },
+      ...structuredClone(counts),
     }),
     close() {
       isClosed = true;

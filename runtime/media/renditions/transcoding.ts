@@ -3,21 +3,13 @@ import { pause } from '../../../core/base/timing.ts';
 import type { Clock } from '../../../core/ports/clock.ts';
 import type { LadderReading, TranscodeReason, TranscodeTrouble } from '../../../core/ports/transcoder.ts';
 import { Backoff } from '../../base/backoff.ts';
-import type { FfmpegEnd } from '../ffmpeg/process.ts';
 import type { FfmpegRunner } from '../ffmpeg/runner.ts';
 import type { Capacity } from './capacity.ts';
 import type { Ladder, LadderRun } from './ladder.ts';
-import { LadderProcess, type ProcessEnd } from './ladder-process.ts';
+import { LadderProcess, type ProcessEnd, type ProcessSettings } from './ladder-process.ts';
 import { type EncodingSettings, liveCommand } from './live-command.ts';
 import { type Plan, planOf } from './plan.ts';
-import {
-  capacityTrouble,
-  endTrouble,
-  processesTrouble,
-  refusalTrouble,
-  tooSlow,
-  unexpected,
-} from './troubles.ts';
+import { capacityTrouble, processesTrouble, tooSlow, unexpected } from './troubles.ts';
 
 /** A late process that gains so much is catching up: patience begins again. ms */
 const catchUp = 1000;
@@ -35,11 +27,7 @@ const calmAfter = 3000;
 const lookAgain = 10_000;
 
 /** From the section `renditions` of the config; durations in ms. */
-export interface TranscodingSettings extends EncodingSettings {
-  /** 0..19: how much less urgent than the server encoding is. */
-  readonly niceness: number;
-  /** How long a process may give no picture for what it was given. */
-  readonly stall: number;
+export interface TranscodingSettings extends EncodingSettings, ProcessSettings {
   /** How far behind the source a process still keeps up. */
   readonly behind: number;
   /** How long it may be so late without gaining a second. */
@@ -56,18 +44,17 @@ export interface TranscodingHost {
   readonly random: () => number;
   readonly settings: TranscodingSettings;
   readonly capacity: Capacity;
-  /** A process replaces a failed one. */
-  onRestart(): void;
-  onTrouble(reason: TranscodeReason): void;
-  onPictures(count: number): void;
+  /** For metrics. */
+  readonly counts: {
+    pictures: number;
+    /** Processes that replaced a failed one. */
+    restarts: number;
+    troubles: Partial<Record<TranscodeReason, number>>;
+  };
 }
 
-/** How an attempt ended that is to be followed by another one. */
-interface Setback {
-  /** Undefined: nothing is wrong. */
-  readonly trouble?: TranscodeTrouble;
-  /** What ended ffmpeg, for the log. */
-  readonly end?: FfmpegEnd;
+/** How an attempt ended that is followed by another one. */
+interface Setback extends Pick<ProcessEnd, 'trouble' | 'end'> {
   /** `waiting`: it broke. `refused`: nothing was begun, or could be. */
   readonly state: 'starting' | 'waiting' | 'refused';
   /** ms until the next. */
@@ -75,6 +62,9 @@ interface Setback {
   /** It ends earlier when capacity frees. */
   readonly awaitsRoom?: boolean;
 }
+
+/** Troubles that another process would meet again at once. */
+const refusals: readonly TranscodeReason[] = ['missing', 'processes', 'capacity', 'source', 'memory'];
 
 /**
  * The renditions of one playlist, made by one ffmpeg process at a time. A process that ends, hangs, or is too slow is followed by the
@@ -178,7 +168,7 @@ export class Transcoding {
         setback = await this.#make(run);
       } catch (error) {
         log.error('renditions could not be begun', { streamId: this.#ladder.streamId, error });
-        setback = this.#broken(unexpected);
+        setback = this.#setback({ trouble: unexpected });
       }
       if (signal.aborted) break;
       if (setback) await this.#sitOut(setback);
@@ -206,13 +196,11 @@ export class Transcoding {
     const refusal = 'reason' in plan ? plan : this.#takeCapacity(plan);
     if ('reason' in plan || refusal) {
       run.end({ isWhole: false });
-      const setback = this.#refused(refusal as TranscodeTrouble);
-      return { ...setback, awaitsRoom: !('reason' in plan) };
+      return { ...this.#setback({ trouble: refusal }), awaitsRoom: !('reason' in plan) };
     }
     const process = new LadderProcess(run, {
-      ...{ clock, runner, niceness: settings.niceness },
+      ...{ clock, runner, settings },
       command: liveCommand(run, { plan, settings }),
-      stall: settings.stall,
     });
     this.#state = 'starting';
     this.#retryAt = this.#late = this.#backSince = undefined;
@@ -226,36 +214,26 @@ export class Transcoding {
     return this.#setbackOf(end);
   }
 
-  #setbackOf(end: ProcessEnd): Setback | undefined {
-    const { clock, log, settings } = this.#host;
-    if (end.by === 'refused') {
-      const trouble = refusalTrouble(end.refusal);
-      return trouble.reason === 'broken' ? this.#broken(trouble) : this.#refused(trouble);
-    }
-    if (clock.now() - this.#startedAt >= steady) {
+  #setbackOf({ isWhole, trouble, end, error }: ProcessEnd): Setback | undefined {
+    const { clock, log } = this.#host;
+    const isSteady = clock.now() - this.#startedAt >= steady;
+    if (isSteady) {
       this.#backoff.reset();
       this.#slowBackoff.reset();
-      if (end.by === 'whole') return undefined;
     }
-    if (end.by === 'stopped') return undefined;
-    // A source that restarts again and again does not get a process each time.
-    if (end.by === 'whole') return { state: 'starting', wait: this.#backoff.next() };
-    if (end.by === 'itself') return { ...this.#broken(endTrouble(end.end, settings)), end: end.end };
-    const { trouble, error } = end;
     if (error !== undefined)
       log.error('renditions of a broadcast broke', { streamId: this.#ladder.streamId, error });
-    return ['source', 'capacity', 'memory'].includes(trouble.reason)
-      ? { ...this.#refused(trouble), awaitsRoom: trouble.reason === 'capacity' }
-      : this.#broken(trouble);
+    if (trouble) return this.#setback({ trouble, ...(end && { end }) });
+    // A source that restarts again and again does not get a process each time.
+    return isWhole && !isSteady ? { state: 'starting', wait: this.#backoff.next() } : undefined;
   }
 
-  #broken(trouble: TranscodeTrouble): Setback {
-    const backoff = trouble.reason === 'slow' ? this.#slowBackoff : this.#backoff;
-    return { trouble, state: 'waiting', wait: backoff.next() };
-  }
-
-  #refused(trouble: TranscodeTrouble): Setback {
-    return { trouble, state: 'refused', wait: lookAgain };
+  #setback(why: Pick<Setback, 'trouble' | 'end'>): Setback {
+    const reason = why.trouble?.reason ?? 'broken';
+    if (!why.end && refusals.includes(reason))
+      return { ...why, state: 'refused', wait: lookAgain, awaitsRoom: reason === 'capacity' };
+    const backoff = reason === 'slow' ? this.#slowBackoff : this.#backoff;
+    return { ...why, state: 'waiting', wait: backoff.next() };
   }
 
   /** Waits for the next attempt. */
@@ -276,7 +254,7 @@ export class Transcoding {
     leave?.();
     signal.removeEventListener('abort', wake);
     this.#retryAt = undefined;
-    if (state === 'waiting') this.#host.onRestart();
+    if (state === 'waiting') this.#host.counts.restarts += 1;
   }
 
   /** Viewers are not offered them any more. A repeated trouble is logged once. */
@@ -285,7 +263,8 @@ export class Transcoding {
     const isNews = reason !== this.#trouble?.reason;
     this.#ladder.suspend();
     this.#trouble = trouble;
-    if (isNews || state === 'waiting') this.#host.onTrouble(reason);
+    const { troubles } = this.#host.counts;
+    if (isNews || state === 'waiting') troubles[reason] = (troubles[reason] ?? 0) + 1;
     // A missing ffmpeg is logged once, by the runner.
     if (!isNews || reason === 'missing') return;
     const { streamId } = this.#ladder;
@@ -319,7 +298,7 @@ export class Transcoding {
   #countPictures(): void {
     const { pictures } = this.#run ?? { pictures: 0 };
     if (pictures <= this.#pictures) return;
-    this.#host.onPictures(pictures - this.#pictures);
+    this.#host.counts.pictures += pictures - this.#pictures;
     this.#pictures = pictures;
   }
 }

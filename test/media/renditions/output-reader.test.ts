@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
 import { box, full, join, u32, u64 } from '../../../runtime/media/mp4/box.ts';
-import { Arena } from '../../../runtime/media/publish/sink.ts';
 import { LadderBroken } from '../../../runtime/media/renditions/ladder.ts';
 import { OutputReader } from '../../../runtime/media/renditions/live/output-reader.ts';
 import { AVC_360P } from '../../hls/feed.ts';
@@ -9,28 +8,14 @@ import { outputFragment, outputHead, pictureBytes, recordsOf } from './process.t
 /** What a reader found, of two tracks, cut as told. */
 function read(bytes: Uint8Array, options: { cut?: number; tracks?: number } = {}) {
   const { cut = 1 << 20, tracks = 2 } = options;
-  const arenas = Array.from({ length: tracks }, () => new Arena({ initial: 16, limit: 1 << 20 }));
   const pictures: { track: number; shown: number; isSync: boolean; bytes: string }[] = [];
   const sizes: string[] = [];
   const reader = new OutputReader(
     {
       onTracks: (told) =>
         sizes.push(...told.map(({ config }) => `${config.width}x${config.height} ${config.codec}`)),
-      arenaOf(track, size) {
-        if (!arenas[track].reserve(size)) throw new LadderBroken('full');
-        return arenas[track];
-      },
-      onPicture(track, shown, start, isSync) {
-        const arena = arenas[track];
-        pictures.push({
-          track,
-          shown,
-          isSync,
-          bytes: Buffer.from(arena.bytes.subarray(start, arena.length)).toString('hex'),
-        });
-        // As when a part took what came before.
-        if (pictures.length % 3 === 0) arena.release(arena.length);
-      },
+      onPicture: (track, data, shown, isSync) =>
+        pictures.push({ track, shown, isSync, bytes: Buffer.from(data).toString('hex') }),
     },
     { tracks },
   );

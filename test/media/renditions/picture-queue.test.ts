@@ -13,11 +13,8 @@ function queue(memory = new MemoryBudget({ limit: 1 << 30 }).open()) {
     memory: memory.hold({ isExpendable: true }),
   });
   const add = (time: number, size: number) => {
-    made.reserve(size);
     made.follow(time);
-    const start = made.arena.length;
-    made.arena.length += size;
-    made.push(time, time, start, false);
+    made.push(time, time, new Uint8Array(size), false);
   };
   return { made, add };
 }

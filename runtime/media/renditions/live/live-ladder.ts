@@ -49,15 +49,15 @@ export interface LiveLadderOptions extends Pick<Ladder, 'playbackId' | 'streamId
  * The renditions of one live playlist. Each has a window of its own, whose segments, parts, times and sound are those of the
  * source's; all of them always end at the same part. It follows the source from publish to publish.
  */
-export class LiveLadder implements Ladder {
+export class LiveLadder implements Ladder, RunHost {
   readonly playbackId: string;
   readonly streamId: string;
   readonly profiles: readonly RenditionProfile[];
+  readonly source: LiveWindow;
+  readonly memory: MemoryShare | undefined;
   readonly #options: LiveLadderOptions;
-  readonly #source: LiveWindow;
   readonly #windows: RenditionWindows;
   readonly #publishes = new Publishes();
-  readonly #host: RunHost;
   /** The part of the source that is made next; undefined: wherever the source is by then. */
   #place: Place | undefined;
   /** When the last picture is shown that is made, ticks. */
@@ -80,19 +80,10 @@ export class LiveLadder implements Ladder {
     this.streamId = streamId;
     this.profiles = profiles;
     this.#options = options;
-    this.#source = source;
+    this.source = source;
+    this.memory = memory;
     this.#windows = new RenditionWindows({ profiles, playlists, relays: options.relays ?? [] });
     this.#floor = source.nextSequence;
-    this.#host = {
-      source,
-      memory,
-      isEach: profiles.map(({ fps }) => fps === 0),
-      isOver: (init) => this.#isOver(init),
-      change: (signal) => this.#change(signal),
-      accept: (run, tracks) => this.#accept(run, tracks),
-      make: (run, ready) => this.#make(run, ready),
-      skip: (run, ready) => this.#skip(run, ready),
-    };
   }
 
   /** Whoever makes renditions is told. */
@@ -119,7 +110,7 @@ export class LiveLadder implements Ladder {
 
   get lag(): number {
     const place = this.#place;
-    return place === undefined || !this.#windows.hasMedia ? 0 : mediaBehind(this.#source, place) * 1000;
+    return place === undefined || !this.#windows.hasMedia ? 0 : mediaBehind(this.source, place) * 1000;
   }
 
   isOf(profiles: readonly RenditionProfile[]): boolean {
@@ -133,7 +124,7 @@ export class LiveLadder implements Ladder {
     if (this.lag > variantLag * 1000) return false;
     // Who plays the source is so far behind its end, and must find there what follows.
     const { listed } = window;
-    const isAll = listed[0].sequence <= (this.#source.listed[0]?.sequence ?? 0);
+    const isAll = listed[0].sequence <= (this.source.listed[0]?.sequence ?? 0);
     return isAll || durationOf(listed) + (window.open?.duration ?? 0) >= variantLag + 3 * partTarget;
   }
 
@@ -148,7 +139,7 @@ export class LiveLadder implements Ladder {
       }
       // What is not made yet cannot be, and nothing more comes.
       if (this.#isOverForGood) this.end();
-      await this.#change(signal);
+      await this.change(signal);
     }
     return undefined;
   }
@@ -160,13 +151,13 @@ export class LiveLadder implements Ladder {
 
   /** A publish has come. */
   attach(publish: LadderPublish): void {
-    this.#publishes.add(publish, { init: this.#source.inits });
+    this.#publishes.add(publish, { init: this.source.inits });
     this.#wake();
   }
 
   /** The publish is over, and all of it is cut. */
   release(): void {
-    this.#publishes.close(this.#source.nextSequence);
+    this.#publishes.close(this.source.nextSequence);
     this.#windows.hold();
     this.notify();
   }
@@ -174,8 +165,8 @@ export class LiveLadder implements Ladder {
   /** The window of the source has changed. */
   notify(): void {
     const place = this.#place;
-    const { nextSequence } = this.#source;
-    if (place && place.sequence < nextSequence && this.#source.segment(place.sequence) === undefined)
+    const { nextSequence } = this.source;
+    if (place && place.sequence < nextSequence && this.source.segment(place.sequence) === undefined)
       this.#lose(new LadderLost(`segment ${place.sequence} has left the live window before it was made`));
     this.#follow();
     this.#wake();
@@ -198,7 +189,7 @@ export class LiveLadder implements Ladder {
   drain(): Promise<void> | undefined {
     if (this.#hasEnded) return undefined;
     this.#isOverForGood = true;
-    this.#publishes.close(this.#source.nextSequence);
+    this.#publishes.close(this.source.nextSequence);
     if (!this.#isWanted || !this.#isAtWork || this.#publishes.isMade(this.#place)) {
       this.end();
       return undefined;
@@ -220,7 +211,7 @@ export class LiveLadder implements Ladder {
     this.#isOverForGood = this.#hasEnded = true;
     this.#run?.end({ isWhole: false });
     this.#run = undefined;
-    this.#publishes.close(this.#source.nextSequence);
+    this.#publishes.close(this.source.nextSequence);
     this.#clear();
     this.#windows.end();
     this.#wake();
@@ -242,7 +233,7 @@ export class LiveLadder implements Ladder {
     // Nobody has seen anything yet: there is nothing to go on with.
     if (!this.#windows.hasMedia) this.#place = undefined;
     const place = this.#place ?? this.#newest();
-    const segment = place && this.#source.segment(place.sequence);
+    const segment = place && this.source.segment(place.sequence);
     if (place === undefined || segment === undefined || segment.parts.length <= place.part) return undefined;
     const { init } = segment;
     if (!hasPictures(init)) {
@@ -250,48 +241,48 @@ export class LiveLadder implements Ladder {
       this.#clear();
       return undefined;
     }
-    const first = decodableBefore(this.#source, segment);
+    const first = decodableBefore(this.source, segment);
     if (first === undefined) {
       this.#clear();
       return undefined;
     }
     this.#place = place;
     const isWhole = place.part === 0 && first.sequence === place.sequence;
-    return new LiveRun(this.#host, {
+    return new LiveRun(this, {
       place,
       feedFrom: first.sequence,
       init,
-      discontinuities: this.#source.discontinuitiesUpTo(place.sequence),
+      discontinuities: this.source.discontinuitiesUpTo(place.sequence),
       from: isWhole ? undefined : this.#shown + 1,
     });
   }
 
   /** Of which nothing was shown. */
   #newest(): Place | undefined {
-    const { init } = this.#source;
-    if (init === undefined || this.#isOver(init)) return undefined;
-    return newestPlace(this.#source, { floor: this.#floor });
+    const { init } = this.source;
+    if (init === undefined || this.isOver(init)) return undefined;
+    return newestPlace(this.source, { floor: this.#floor });
   }
 
-  #isOver(init: Init): boolean {
+  isOver(init: Init): boolean {
     return (
-      this.#source.init?.id !== init.id ||
-      this.#source.hint === undefined ||
+      this.source.init?.id !== init.id ||
+      this.source.hint === undefined ||
       this.#publishes.of(init)?.end !== undefined
     );
   }
 
-  #accept(run: LiveRun, tracks: readonly OutputTrack[]): void {
+  accept(run: LiveRun, tracks: readonly OutputTrack[]): void {
     if (this.#windows.fits(run.init, tracks)) return;
     this.#clear();
     throw new LadderBroken('it encodes in another way than the process before it');
   }
 
-  #make(run: LiveRun, { parts, endsSegment }: ReadyParts): void {
-    const { targetDuration } = this.#source;
+  make(run: LiveRun, { parts, endsSegment }: ReadyParts): void {
+    const { targetDuration } = this.source;
     const publish = this.#publishes.of(run.init);
     const first = parts[0].sequence;
-    const isReturn = this.#source.segment(first - 1)?.isGap ?? false;
+    const isReturn = this.source.segment(first - 1)?.isGap ?? false;
     this.#windows.begin(run, { sequence: first, targetDuration, isReturn, publish });
     if (!this.#windows.write(run, parts)) {
       const error = new LadderFull('no memory is left for the playlists of renditions');
@@ -307,9 +298,9 @@ export class LiveLadder implements Ladder {
   }
 
   /** At the end of a publish no more is missing than what lies behind the last picture. Elsewhere it would be a hole. */
-  #skip(run: LiveRun, { parts }: ReadyParts): void {
+  skip(run: LiveRun, { parts }: ReadyParts): void {
     const { sequence } = parts[parts.length - 1];
-    if (parts[0].index === 0 || !this.#isOver(run.init)) this.#clear();
+    if (parts[0].index === 0 || !this.isOver(run.init)) this.#clear();
     else this.#windows.closeSegment();
     this.#place = { sequence: sequence + 1, part: 0 };
     if (this.#windows.hasMedia) this.#commit();
@@ -319,7 +310,7 @@ export class LiveLadder implements Ladder {
   #follow(): void {
     const place = this.#place;
     if (place === undefined || !this.#windows.hasMedia) return;
-    const segment = this.#source.segment(place.sequence);
+    const segment = this.source.segment(place.sequence);
     if (place.part > 0 && segment?.isOpen === false && segment.parts.length === place.part) {
       this.#windows.closeSegment();
       this.#place = { sequence: place.sequence + 1, part: 0 };
@@ -330,8 +321,8 @@ export class LiveLadder implements Ladder {
   /** More will follow what is made. */
   get #isFlowing(): boolean {
     const { sequence, part } = this.#place ?? { sequence: -1, part: 0 };
-    if ((this.#source.segment(sequence)?.parts.length ?? 0) > part) return true;
-    return this.#publishes.isOpen && this.#source.hint !== undefined;
+    if ((this.source.segment(sequence)?.parts.length ?? 0) > part) return true;
+    return this.#publishes.isOpen && this.source.hint !== undefined;
   }
 
   #commit(): void {
@@ -363,7 +354,7 @@ export class LiveLadder implements Ladder {
     if (this.#isOverForGood && this.#publishes.isMade(this.#place)) this.end();
   }
 
-  #change(signal: AbortSignal): Promise<void> {
+  change(signal: AbortSignal): Promise<void> {
     return new Promise((resolve) => {
       const done = () => {
         this.#waiting.delete(done);

@@ -1,7 +1,7 @@
+import type { RenditionProfile } from '../../../../core/ports/transcoder.ts';
 import type { Init } from '../../live/segment.ts';
 import type { LiveWindow } from '../../live/window.ts';
 import type { MemoryShare } from '../../publish/memory-budget.ts';
-import type { Arena } from '../../publish/sink.ts';
 import { FragmentReader } from '../../recording/file/fragment-reader.ts';
 import { type FedPictures, LadderBroken, LadderLost, type LadderMedia, type LadderRun } from '../ladder.ts';
 import { OutputReader, type OutputSink, type OutputTrack } from './output-reader.ts';
@@ -17,8 +17,7 @@ const maxAhead = 90_000;
 export interface RunHost {
   readonly source: LiveWindow;
   readonly memory: MemoryShare | undefined;
-  /** By profile: it has a picture for each of the source. */
-  readonly isEach: readonly boolean[];
+  readonly profiles: readonly RenditionProfile[];
   /** Whether nothing comes any more that needs this init. */
   isOver(init: Init): boolean;
   /** Resolves when the source has changed, or something else that a run waits for. */
@@ -64,7 +63,8 @@ export class LiveRun implements LadderRun, OutputSink {
   /** When the first picture is decoded that is not made yet, ticks. */
   #madeUntil = Number.NEGATIVE_INFINITY;
   #isFed = false;
-  #hasEnded = false;
+  /** Nothing more comes of it. */
+  hasEnded = false;
   #fault: Error | undefined;
 
   constructor(host: RunHost, { place, feedFrom, init, discontinuities, from }: LiveRunOptions) {
@@ -77,15 +77,10 @@ export class LiveRun implements LadderRun, OutputSink {
     this.discontinuities = discontinuities;
     const { codecs, width, height, frameRate } = init;
     this.video = { codec: codecs[0], width, height, frameRate };
-    this.queues = host.isEach.map(
-      (isEach) => new PictureQueue({ isEach, memory: memory?.hold({ isExpendable: true }) }),
+    this.queues = host.profiles.map(
+      ({ fps }) => new PictureQueue({ isEach: fps === 0, memory: memory?.hold({ isExpendable: true }) }),
     );
     this.#output = new OutputReader(this, { tracks: this.queues.length });
-  }
-
-  /** Nothing more comes of it. */
-  get hasEnded(): boolean {
-    return this.#hasEnded;
   }
 
   get from(): number | undefined {
@@ -124,10 +119,10 @@ export class LiveRun implements LadderRun, OutputSink {
 
   take(bytes: Uint8Array): void {
     if (this.#fault !== undefined && !(this.#fault instanceof LadderLost)) throw this.#fault;
-    if (this.#hasEnded) return;
+    if (this.hasEnded) return;
     try {
       this.#output.take(bytes);
-      this.assemble();
+      if (!this.hasEnded) this.#assemble({ isOver: false });
     } catch (error) {
       this.#fault ??= error as Error;
       throw error;
@@ -135,7 +130,7 @@ export class LiveRun implements LadderRun, OutputSink {
   }
 
   end({ isWhole }: { readonly isWhole: boolean }): void {
-    if (this.#hasEnded) return;
+    if (this.hasEnded) return;
     if (isWhole && this.#isFed && this.#fault === undefined)
       try {
         this.#assemble({ isOver: true });
@@ -151,11 +146,6 @@ export class LiveRun implements LadderRun, OutputSink {
     this.#close();
   }
 
-  /** Makes what can be made. */
-  assemble(): void {
-    if (!this.#hasEnded) this.#assemble({ isOver: false });
-  }
-
   /** When the last picture is shown that is decoded before `time`, ticks. */
   shownBefore(time: number): number {
     return this.#order.shownBefore(time);
@@ -166,13 +156,7 @@ export class LiveRun implements LadderRun, OutputSink {
     this.tracks = tracks;
   }
 
-  arenaOf(track: number, size: number): Arena {
-    const queue = this.queues[track];
-    queue.reserve(size);
-    return queue.arena;
-  }
-
-  onPicture(track: number, shown: number, start: number, isSync: boolean): void {
+  onPicture(track: number, bytes: Uint8Array, shown: number, isSync: boolean): void {
     const queue = this.queues[track];
     this.pictures += 1;
     queue.follow(shown);
@@ -185,8 +169,7 @@ export class LiveRun implements LadderRun, OutputSink {
         `a picture is shown at ${shown}, and it was given none after ${this.#order.latest}`,
       );
     const time = this.#placeOf(queue, shown);
-    if (time === undefined) queue.drop(start);
-    else queue.push(time, shown, start, isSync);
+    if (time !== undefined) queue.push(time, shown, bytes, isSync);
   }
 
   /**
@@ -245,11 +228,11 @@ export class LiveRun implements LadderRun, OutputSink {
   /** Nothing more is to be handed out. */
   #isDone(signal: AbortSignal): boolean {
     if (this.#fault !== undefined) throw this.#fault;
-    return this.#hasEnded || signal.aborted;
+    return this.hasEnded || signal.aborted;
   }
 
   #close(): void {
-    this.#hasEnded = true;
+    this.hasEnded = true;
     this.#parts.length = 0;
     for (const queue of this.queues) queue.close();
   }

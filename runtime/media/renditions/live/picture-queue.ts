@@ -15,7 +15,7 @@ export const maxPictures = 4096;
 export class PictureQueue {
   /** There is one for each picture of the source, so that the last of a part is known. */
   readonly isEach: boolean;
-  readonly arena: Arena;
+  readonly #arena: Arena;
   readonly #track: Track;
   /** When the newest is shown. */
   #shown = Number.NEGATIVE_INFINITY;
@@ -23,11 +23,11 @@ export class PictureQueue {
   constructor(options: { isEach: boolean; memory: MemoryHold | undefined }) {
     const { isEach, memory } = options;
     this.isEach = isEach;
-    this.arena = new Arena({ initial: 65_536, limit: maxPictureBytes, memory });
+    this.#arena = new Arena({ initial: 65_536, limit: maxPictureBytes, memory });
     this.#track = new Track({
       id: VIDEO_TRACK,
       isVideo: true,
-      arena: this.arena,
+      arena: this.#arena,
       timescale: 90_000,
       limit: maxPictures,
     });
@@ -36,14 +36,6 @@ export class PictureQueue {
   /** When the newest is decoded. */
   get newest(): number {
     return this.#track.newest;
-  }
-
-  /** Makes room for a picture of so many bytes. */
-  reserve(size: number): void {
-    const { arena } = this;
-    if (arena.length + size > maxPictureBytes)
-      throw new LadderBroken(`more than ${maxPictureBytes} bytes of pictures wait for their part`);
-    if (!arena.reserve(size)) throw new LadderFull('no memory is left for pictures of renditions');
   }
 
   /** Pictures are shown one behind the other, or they are not what was ordered. */
@@ -55,15 +47,17 @@ export class PictureQueue {
     this.#shown = shown;
   }
 
-  /** The picture that lies in the arena from `at` on, its last bytes. */
-  push(decoded: number, shown: number, at: number, isSync: boolean): void {
-    if (!this.#track.push(decoded, shown - decoded, at, this.arena.length - at, isSync ? 1 : 0))
+  /** Adds a picture, whose bytes are copied. */
+  push(decoded: number, shown: number, bytes: Uint8Array, isSync: boolean): void {
+    const arena = this.#arena;
+    const at = arena.length;
+    if (at + bytes.length > maxPictureBytes)
+      throw new LadderBroken(`more than ${maxPictureBytes} bytes of pictures wait for their part`);
+    if (!arena.reserve(bytes.length)) throw new LadderFull('no memory is left for pictures of renditions');
+    arena.bytes.set(bytes, at);
+    arena.length += bytes.length;
+    if (!this.#track.push(decoded, shown - decoded, at, bytes.length, isSync ? 1 : 0))
       throw new LadderBroken(`more than ${maxPictures} pictures wait for their part`);
-  }
-
-  /** The last bytes of the arena, from `at` on, are of no use. */
-  drop(at: number): void {
-    this.arena.length = at;
   }
 
   /** How many are decoded before `time`. */
@@ -101,9 +95,9 @@ export class PictureQueue {
 
   /** Nothing waits any more, and nothing more comes. */
   close(): void {
-    this.arena.retire();
-    this.arena.bytes = new Uint8Array(0);
-    this.arena.length = this.#track.count = 0;
+    this.#arena.retire();
+    this.#arena.bytes = new Uint8Array(0);
+    this.#arena.length = this.#track.count = 0;
   }
 
   /** Forgets what is decoded before `time`. */
