@@ -14,7 +14,6 @@ import { flashVersions } from '../rtmp/flash-version.ts';
 import { chunkedSize, writeChunks } from '../rtmp/message-writer.ts';
 import { ProtocolError } from '../rtmp/protocol-error.ts';
 import { WindowCount } from '../rtmp/window-count.ts';
-import { ChunkTrack } from './chunk-track.ts';
 import type { Framing, OpenPush, PushConnection, PushHandlers } from './connection.ts';
 import { refusalTrouble } from './rtmp-trouble.ts';
 import { badUrl, outboundTrouble, trouble } from './troubles.ts';
@@ -56,20 +55,17 @@ class RtmpPush implements PushConnection {
   readonly framing: Framing;
   readonly #parts: Parts;
   readonly #calledOff = new AbortController();
-  readonly #track = new ChunkTrack(CHUNK_BYTES);
   readonly #orders = new WindowCount({ most: MOST_ORDERS, window: ORDER_WINDOW });
   #session: ClientSession | undefined;
   #socket: Socket | undefined;
   #streamId = 0;
   #isOpen = false;
   #isOver = false;
-  /** The socket keeps bytes that the system has not taken. */
+  /** The socket keeps bytes that the system has not taken, and so many of these are answers. */
   #isFull = false;
+  #answerBytes = 0;
   #receivedSince = 0;
   #receivedBytes = 0;
-  /** What is to be said where the next message ends. */
-  #waiting: Uint8Array[] = [];
-  #waitingBytes = 0;
   #cancelDeadline = () => {};
 
   constructor(parts: Parts) {
@@ -124,27 +120,17 @@ class RtmpPush implements PushConnection {
     this.#socket?.destroy();
   }
 
+  /** Takes all or nothing, so that answers to the server stand between messages. */
   write(bytes: Uint8Array): number {
     if (this.#isOver || this.#isFull || this.#socket?.destroyed) return 0;
-    let at = 0;
-    while (at < bytes.length && !this.#isFull) {
-      const to = Math.min(bytes.length, at + SOCKET_BYTES);
-      this.#track.advance(bytes, at, to);
-      this.#give(at === 0 && to === bytes.length ? bytes : bytes.subarray(at, to));
-      at = to;
-    }
-    if (this.#waiting.length > 0 && this.#track.isBetween) {
-      for (const answer of this.#waiting.splice(0)) this.#give(answer);
-      this.#waitingBytes = 0;
-    }
-    return at;
+    this.#give(bytes);
+    return bytes.length;
   }
 
   leave(): void {
     if (this.#isOver) return;
     const socket = this.#socket as Socket;
-    // In the midst of a message no goodbye can be said: the server hears the end of the bytes.
-    if (this.#track.isBetween) this.#session?.leave();
+    this.#session?.leave();
     this.#stop();
     socket.end();
     // Half a close, then the server's own: closing at once could reset the connection before it has read the goodbye.
@@ -205,16 +191,12 @@ class RtmpPush implements PushConnection {
       throw new ProtocolError('the server sends more than one that is published to has to say');
   }
 
-  /** A message of the session: at once, or behind the message of which a part is on its way. */
+  /** A message of the session. */
   #say(bytes: Uint8Array): void {
     if (this.#isOver) return;
-    if (this.#track.isBetween) this.#give(bytes);
-    else {
-      this.#waiting.push(bytes);
-      this.#waitingBytes += bytes.length;
-    }
-    const unsent = this.#waitingBytes + (this.#socket as Socket).writableLength;
-    if (unsent > UNSENT_BYTES)
+    this.#give(bytes);
+    this.#answerBytes = this.#isFull ? this.#answerBytes + bytes.length : 0;
+    if (this.#answerBytes > UNREAD_ANSWERS)
       this.#end(trouble('stalled', 'the server asks without end and reads no answer'));
   }
 
@@ -249,7 +231,7 @@ class RtmpPush implements PushConnection {
     this.#parts.handlers.onEnd(why);
   }
 
-  /** Nothing is told from here on. */
+  /** Nothing is reported from here on. */
   #stop(): void {
     this.#isOver = true;
     this.#cancelDeadline();
@@ -267,9 +249,8 @@ const CONNECT_TIMEOUT = 5_000;
 const ANSWER_TIMEOUT = 10_000;
 /** How long a server may take to read the goodbye and close, ms. */
 const LEAVE_TIMEOUT = 1_000;
-/** What a socket keeps of a push beside the buffers of the system; and with answers to a server that reads nothing. */
-const SOCKET_BYTES = 64 * 1024;
-const UNSENT_BYTES = 128 * 1024;
+/** Bytes of answers that a server may leave unread. */
+const UNREAD_ANSWERS = 64 * 1024;
 /** Payload of one chunk: the most that SRS takes, and nginx-rtmp sets so much aside for each chunk stream. */
 const CHUNK_BYTES = 64 * 1024;
 

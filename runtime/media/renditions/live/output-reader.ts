@@ -70,7 +70,7 @@ export class OutputReader {
   }
 
   #read(type: string, bytes: Uint8Array): void {
-    if (type === 'mdat') return this.#readPictures(bytes);
+    if (type === 'mdat') return void this.#readPictures(bytes);
     if (this.#moofBytes > 0) throw new LadderBroken('a moof box has no mdat box behind it');
     const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
     if (type === 'moof') {
