@@ -3,14 +3,14 @@ import { readFile, readlink } from 'node:fs/promises';
 import { hostname } from 'node:os';
 
 /**
- * Whose a half-written file is: `<machine>-<pid>-<start>`. The machine changes with each boot and in each container,
- * because process ids mean something else there; the start tells processes apart that got the same id.
+ * Names this process in what it leaves behind, such as half-written files: `<machine>-<pid>-<start>`. The machine differs for
+ * each boot and each container, because process ids are reused there; the start tells apart processes with the same id.
  */
 export async function ownMark(): Promise<string> {
   return `${await machine()}-${process.pid}-${(await startOf(process.pid)) ?? 0}`;
 }
 
-/** Whether the process is gone; `elsewhere` when it is of another machine, so that nobody here can know. */
+/** Whether the process with this mark is gone. `elsewhere`: it is of another machine, so this one cannot know. */
 export async function fateOf(mark: string): Promise<'alive' | 'dead' | 'elsewhere'> {
   const [where, pid, start] = mark.split('-');
   if (where !== (await machine())) return 'elsewhere';
@@ -19,17 +19,18 @@ export async function fateOf(mark: string): Promise<'alive' | 'dead' | 'elsewher
   return found === undefined || found === start ? 'alive' : 'dead';
 }
 
+/** In ticks since the boot (proc_pid_stat(5), field 22); `zombie`: it is dead. Undefined where there is no /proc. */
+export async function startOf(pid: number): Promise<string | undefined> {
+  const line = await readFile(`/proc/${pid}/stat`, 'latin1').catch(() => undefined);
+  // The name of the program may hold spaces and brackets; what follows it does not.
+  const fields = line?.slice(line.lastIndexOf(')') + 2).split(' ');
+  return fields?.[0] === 'Z' ? 'zombie' : fields?.[19];
+}
+
 async function machine(): Promise<string> {
   const boot = await readFile('/proc/sys/kernel/random/boot_id', 'utf8').catch(() => hostname());
   const space = await readlink('/proc/self/ns/pid').catch(() => '');
   return createHash('sha256').update(`${boot}${space}`).digest('hex').slice(0, 16);
-}
-
-/** In ticks since the boot (proc_pid_stat(5), field 22); undefined where there is no /proc. */
-async function startOf(pid: number): Promise<string | undefined> {
-  const line = await readFile(`/proc/${pid}/stat`, 'latin1').catch(() => undefined);
-  // The name of the program may hold spaces and brackets; what follows it does not.
-  return line?.slice(line.lastIndexOf(')') + 2).split(' ')[19];
 }
 
 function isRunning(pid: number): boolean {

@@ -8,16 +8,13 @@ import type {
   OutboundStream,
 } from '../../../core/ports/outbound.ts';
 import { Connection } from './connection.ts';
-import { type Course, course } from './course.ts';
 import { type Exchange, type ExchangeHead, exchange } from './exchange.ts';
 import { failure } from './failure.ts';
-import { refusalOf } from './guard.ts';
 import { type OutboundLimits, outboundLimits } from './limits.ts';
 import { Pool } from './pool.ts';
 import { reach } from './reach.ts';
-import { redirect } from './redirect.ts';
-import { requestProblem } from './request-head.ts';
-import { isLocalhost, type Lookup, resolver } from './resolver.ts';
+import { isSource, redirect, requestProblem } from './request-head.ts';
+import { hostProblem, type Lookup, resolver } from './resolver.ts';
 import { type Target, target } from './target.ts';
 
 /** Of a request that names no bounds of its own: ms for all of it, ms for connecting, bytes of the answer. */
@@ -34,7 +31,7 @@ export function outboundClient(options: OutboundOptions): Outbound {
   const { urlLength } = limits;
   const names = resolver({ allow, clock, limits, lookup: options.lookup });
   const pool = new Pool({ clock, limits });
-  const running = new Set<Course>();
+  const running = new Set<AbortController>();
   /** Used and unused. */
   const open = new Set<Connection>();
   let isClosed = false;
@@ -48,7 +45,7 @@ export function outboundClient(options: OutboundOptions): Outbound {
     const place = placeOf(to, request);
     const fresh = mayReuse && pool.take(place, (one) => now - one.checkedAt < limits.recheckAfter);
     if (fresh) return fresh;
-    const addresses = await ended(names.resolve(to), signal);
+    const addresses = await unlessAborted(names.resolve(to), signal);
     if ('ok' in addresses) return addresses;
     const known = mayReuse && pool.take(place, (one) => addresses.includes(one.address));
     if (known) {
@@ -103,10 +100,7 @@ export function outboundClient(options: OutboundOptions): Outbound {
     for (let redirects = 0; ; redirects++) {
       const answered = await send(to, { request, signal });
       if (!answered.ok) return answered;
-      const next =
-        (given.redirects ?? 0) === 0
-          ? undefined
-          : redirect(answered.head, { from: to, request, followed: redirects, urlLength });
+      const next = redirect(answered.head, { from: to, request, followed: redirects, urlLength });
       if (!next) return { ok: true, run: answered.run, head: answered.head, url: to.url, redirects };
       answered.run.discard();
       if ('ok' in next) return { ...next, status: answered.head.status };
@@ -118,16 +112,7 @@ export function outboundClient(options: OutboundOptions): Outbound {
   const problem: Outbound['problem'] = (url, request = {}) => {
     const to = target(url, { urlLength });
     if (!to.ok) return to;
-    const what = to.isAddress ? refusalOf(to.host, { allow }) : undefined;
-    if (what !== undefined)
-      return failure('refused', `${to.origin} is ${what}, which outbound.allow does not open`);
-    if (
-      isLocalhost(to.host) &&
-      ['127.0.0.1', '::1'].every((one) => refusalOf(one, { allow }) !== undefined)
-    ) {
-      return failure('refused', `${to.origin} is a loopback address, which outbound.allow does not open`);
-    }
-    return requestProblem(request);
+    return hostProblem(to, { allow }) ?? requestProblem(request);
   };
 
   /** Starts a request that `finish` must end. */
@@ -144,10 +129,18 @@ export function outboundClient(options: OutboundOptions): Outbound {
       return failure('busy', `more than ${limits.requests} outbound requests are under way`);
     }
     const timeout = request.timeout ?? defaults.timeout;
-    const own = course({ clock, timeout, signal: request.signal, origin: to.origin });
+    // Its reason is an OutboundFailure, whatever ends it.
+    const own = new AbortController();
+    const onAbort = () => own.abort(failure('aborted', `the request to ${to.origin} was given up`));
+    const onTimeout = () =>
+      own.abort(failure('timeout', `${to.origin} did not answer completely within ${timeout} ms`));
+    const cancel = timeout === 0 ? () => {} : clock.at(clock.now() + timeout, onTimeout);
+    request.signal?.addEventListener('abort', onAbort);
+    if (request.signal?.aborted) onAbort();
     running.add(own);
     const finish = () => {
-      own.end();
+      cancel();
+      request.signal?.removeEventListener('abort', onAbort);
       running.delete(own);
     };
     try {
@@ -289,22 +282,15 @@ function once(tell: () => void = () => {}): () => void {
 
 function canRepeat(request: OutboundRequest): boolean {
   const { method = 'GET', body } = request;
-  const isBodyKept = body === undefined || typeof body === 'string' || body instanceof Uint8Array;
-  if (!isBodyKept && !body.canRepeat) return false;
+  if (isSource(body) && !body.canRepeat) return false;
   return request.repeatable ?? (method !== 'POST' && method !== 'PATCH');
 }
 
-/** What `work` comes to, or why the signal ended it first. */
-async function ended<T>(work: Promise<T>, signal: AbortSignal): Promise<T | OutboundFailure> {
-  if (signal.aborted) return signal.reason as OutboundFailure;
-  let onAbort = () => {};
-  const aborted = new Promise<OutboundFailure>((resolve) => {
-    onAbort = () => resolve(signal.reason as OutboundFailure);
-    signal.addEventListener('abort', onAbort);
-  });
-  try {
-    return await Promise.race([work, aborted]);
-  } finally {
-    signal.removeEventListener('abort', onAbort);
-  }
+/** The outcome of `work`, or the reason of the signal. */
+async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T | OutboundFailure> {
+  const { promise, resolve } = Promise.withResolvers<OutboundFailure>();
+  const onAbort = () => resolve(signal.reason as OutboundFailure);
+  signal.addEventListener('abort', onAbort);
+  if (signal.aborted) onAbort();
+  return await Promise.race([promise, work]).finally(() => signal.removeEventListener('abort', onAbort));
 }

@@ -1,11 +1,10 @@
 import type { Clock } from '../../../core/ports/clock.ts';
-import type { OutboundFailure, OutboundRequest } from '../../../core/ports/outbound.ts';
+import type { OutboundFailure, OutboundRequest, OutboundSource } from '../../../core/ports/outbound.ts';
 import { type AnswerHead, answerParser } from './answer-parser.ts';
 import type { Connection } from './connection.ts';
 import { failure } from './failure.ts';
 import type { OutboundLimits } from './limits.ts';
-import { requestHead } from './request-head.ts';
-import { sendSource } from './send-source.ts';
+import { isSource, requestHead } from './request-head.ts';
 import type { Target } from './target.ts';
 
 /** Longest silence, ms, within a request that names no time of its own. */
@@ -13,18 +12,7 @@ const defaultIdleTimeout = 10_000;
 /** Received bytes of a stream that nobody has read yet; beyond, the peer has to wait. */
 const mostUnread = 256 * 1024;
 
-/** One request and its answer on one connection. */
-export interface Exchange {
-  readonly head: Promise<ExchangeHead | OutboundFailure>;
-  /** The next bytes of the body, undefined at its end. One call at a time. */
-  read(): Promise<Buffer | OutboundFailure | undefined>;
-  /** The rest is not wanted: the connection is closed, unless all has come. */
-  discard(): void;
-  /** Whether anything of an answer has arrived. */
-  readonly hasAnswer: boolean;
-  /** Of an answer that was read to its end. */
-  readonly trailers: Readonly<Record<string, string>>;
-}
+export type Exchange = ReturnType<typeof exchange>;
 
 export interface ExchangeHead extends AnswerHead {
   readonly ok: true;
@@ -40,7 +28,8 @@ interface ExchangeOptions {
   onFree(connection: Connection): void;
 }
 
-export function exchange(connection: Connection, options: ExchangeOptions): Exchange {
+/** One request and its answer on one connection. */
+export function exchange(connection: Connection, options: ExchangeOptions) {
   const { to, request, signal, clock, limits } = options;
   const idleTimeout = request.idleTimeout ?? defaultIdleTimeout;
   const chunks: Buffer[] = [];
@@ -147,37 +136,63 @@ export function exchange(connection: Connection, options: ExchangeOptions): Exch
   async function send(): Promise<void> {
     const { method = 'GET', headers = {}, body } = request;
     const length = typeof body === 'string' ? Buffer.byteLength(body) : body?.length;
-    const asksFirst = request.asksFirst === true && typeof body === 'object' && !(body instanceof Uint8Array);
+    const asksFirst = request.asksFirst === true && isSource(body);
     const text = requestHead(to, { method, headers, length, asksFirst });
     request.onStart?.();
-    if (body === undefined || typeof body === 'string' || body instanceof Uint8Array) {
+    if (!isSource(body)) {
       // One write is one packet, where it fits.
-      const all = body === undefined ? text : Buffer.concat([Buffer.from(text, 'latin1'), Buffer.from(body)]);
-      connection.write(all);
+      connection.write(Buffer.concat([Buffer.from(text, 'latin1'), Buffer.from(body ?? '')]));
       isSent = true;
       if (length !== undefined) request.onSent?.(length);
       return;
     }
     connection.write(text);
     if (asksFirst) await wanted();
-    if (isOver || (head !== undefined && head.status >= 300)) return;
-    const wrong = await sendSource(body, {
-      write: (bytes) => {
+    if (isUnwanted()) return;
+    const wrong = await sendPieces(body);
+    if (wrong !== undefined) fail(failure('source', wrong));
+  }
+
+  /** Sends a body piece by piece, the next one only when the peer has room. Returns what is wrong with the source. */
+  async function sendPieces({ chunks, length }: OutboundSource): Promise<string | undefined> {
+    let sent = 0;
+    let unfinished: AsyncIterator<Uint8Array> | undefined;
+    // Not awaited: a source that hangs must not keep the exchange.
+    stopSource = () => void unfinished?.return?.()?.catch(() => {});
+    try {
+      const pieces = chunks()[Symbol.asyncIterator]();
+      unfinished = pieces;
+      for (;;) {
+        const next = await pieces.next();
+        if (next.done) unfinished = undefined;
+        if (isUnwanted()) return undefined;
+        if (next.done) {
+          isSent = sent === length;
+          return isSent ? undefined : `the body has ${sent} bytes, not ${length}`;
+        }
+        if (next.value.length === 0) continue;
+        sent += next.value.length;
+        if (sent > length) return `the body has more than ${length} bytes`;
         active();
-        return connection.write(bytes);
-      },
-      drained: () =>
-        new Promise((resolve) => {
-          onDrain = resolve;
-        }),
-      onStop: (stop) => {
-        stopSource = stop;
-      },
-      isOver: () => isOver || (head !== undefined && head.status >= 300),
-      onSent: request.onSent,
-    });
-    if (wrong === undefined) isSent = true;
-    else if (wrong !== 'over') fail(failure('source', wrong));
+        const hasRoom = connection.write(next.value);
+        request.onSent?.(sent);
+        if (!hasRoom && !isUnwanted())
+          await new Promise<void>((resolve) => {
+            onDrain = resolve;
+          });
+        if (isUnwanted()) return undefined;
+      }
+    } catch {
+      // The error of a source may hold paths and names of this machine.
+      return 'the body to send could not be read';
+    } finally {
+      stopSource();
+    }
+  }
+
+  /** Nothing more is to be sent: it is over, or the peer refused. */
+  function isUnwanted(): boolean {
+    return isOver || (head !== undefined && head.status >= 300);
   }
 
   /** The peer said that it wants the body, or that it does not, or nothing. */
@@ -193,7 +208,8 @@ export function exchange(connection: Connection, options: ExchangeOptions): Exch
 
   return {
     head: headed.promise,
-    async read() {
+    /** The next bytes of the body, undefined at its end. One call at a time. */
+    async read(): Promise<Buffer | OutboundFailure | undefined> {
       while (chunks.length === 0 && !isOver) {
         await new Promise<void>((resolve) => {
           onRead = resolve;
@@ -209,13 +225,16 @@ export function exchange(connection: Connection, options: ExchangeOptions): Exch
       }
       return bytes;
     },
+    /** The rest is not wanted: the connection is closed, unless all has come. */
     discard() {
       chunks.length = 0;
       over();
     },
+    /** Whether anything of an answer has arrived. */
     get hasAnswer() {
       return hasAnswer;
     },
+    /** Of an answer that was read to its end. */
     get trailers() {
       return parser.trailers;
     },

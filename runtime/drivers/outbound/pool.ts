@@ -7,9 +7,8 @@ export class Pool {
   readonly #clock: Clock;
   readonly #limits: OutboundLimits;
   /** Oldest first, over all places. */
-  readonly #kept = new Map<Connection, { place: string; until: number }>();
+  readonly #kept = new Map<Connection, { place: string; cancel(): void }>();
   readonly #byPlace = new Map<string, Connection[]>();
-  #cancelSweep: (() => void) | undefined;
 
   constructor(options: { clock: Clock; limits: OutboundLimits }) {
     this.#clock = options.clock;
@@ -35,35 +34,23 @@ export class Pool {
     connection.give(undefined, () => this.#forget(connection));
     this.#byPlace.set(place, same);
     same.push(connection);
-    this.#kept.set(connection, { place, until: this.#clock.now() + this.#limits.idleLife });
+    const cancel = this.#clock.at(this.#clock.now() + this.#limits.idleLife, () => connection.close());
+    this.#kept.set(connection, { place, cancel });
     if (this.#kept.size > this.#limits.idleConnections) this.#kept.keys().next().value?.close();
-    this.#sweepLater();
   }
 
   close(): void {
     for (const connection of [...this.#kept.keys()]) connection.close();
-    this.#cancelSweep?.();
-    this.#cancelSweep = undefined;
   }
 
   #forget(connection: Connection): void {
     const entry = this.#kept.get(connection);
     if (!entry) return;
+    entry.cancel();
     this.#kept.delete(connection);
     connection.give(undefined);
     const left = (this.#byPlace.get(entry.place) ?? []).filter((one) => one !== connection);
     if (left.length > 0) this.#byPlace.set(entry.place, left);
     else this.#byPlace.delete(entry.place);
-  }
-
-  #sweepLater(): void {
-    const first = this.#kept.values().next().value;
-    if (this.#cancelSweep || !first) return;
-    this.#cancelSweep = this.#clock.at(first.until, () => {
-      this.#cancelSweep = undefined;
-      const now = this.#clock.now();
-      for (const [connection, { until }] of [...this.#kept]) if (until <= now) connection.close();
-      this.#sweepLater();
-    });
   }
 }

@@ -1,6 +1,7 @@
-import type { OutboundFailure, OutboundRequest } from '../../../core/ports/outbound.ts';
+import type { OutboundFailure, OutboundRequest, OutboundSource } from '../../../core/ports/outbound.ts';
+import type { AnswerHead } from './answer-parser.ts';
 import { failure } from './failure.ts';
-import type { Target } from './target.ts';
+import { type Target, target } from './target.ts';
 
 export const mostHeaders = 64;
 /** Bytes of names and values of all headers together. */
@@ -77,7 +78,7 @@ export function requestHead(
     method: string;
     headers: Readonly<Record<string, string>>;
     length: number | undefined;
-    asksFirst?: boolean;
+    asksFirst: boolean;
   },
 ): string {
   const { method, headers, length, asksFirst } = options;
@@ -98,16 +99,43 @@ export function requestHead(
   return `${head}\r\n`;
 }
 
-/** What of the headers goes with a redirect. */
-export function redirectedHeaders(
-  headers: Readonly<Record<string, string>>,
-  options: { isSameOrigin: boolean; keepsBody: boolean },
-): Record<string, string> {
-  return Object.fromEntries(
-    Object.entries(headers).filter(([name]) => {
-      const lower = name.toLowerCase();
-      if (!options.keepsBody && lower.startsWith('content-')) return false;
-      return options.isSameOrigin || harmless.has(lower);
-    }),
-  );
+const followable = new Set([301, 302, 303, 307, 308]);
+
+/**
+ * Where an answer redirects the request (RFC 9110 §15.4), undefined when it does not. Another origin receives neither
+ * credentials nor any header that might be one; https never leads to http.
+ */
+export function redirect(
+  answer: AnswerHead,
+  options: { from: Target; request: OutboundRequest; followed: number; urlLength: number },
+): { to: Target; request: OutboundRequest } | OutboundFailure | undefined {
+  const { from, request, followed, urlLength } = options;
+  const { status } = answer;
+  const { location } = answer.headers;
+  const { method = 'GET', body, redirects = 0, headers = {} } = request;
+  if (redirects === 0 || !followable.has(status) || location === undefined) return undefined;
+  if (request.keepsBody && status < 307) return undefined;
+  if (followed >= redirects)
+    return failure('redirects', `${from.origin} redirects once more after ${redirects} redirects`);
+  const to = target(location, { urlLength, base: from });
+  if (!to.ok) return failure(to.reason, `${from.origin} redirects to what cannot be followed: ${to.message}`);
+  if (from.isSecure && !to.isSecure)
+    return failure('redirects', `${from.origin} redirects to ${to.origin}, which is not encrypted`);
+  // As browsers do: only POST becomes GET, an upload must not turn into a download that looks like success.
+  const keepsBody = status >= 307 || (status !== 303 && method !== 'POST');
+  if (keepsBody && isSource(body) && !body.canRepeat)
+    return failure('redirects', `${from.origin} redirects a body that can be sent only once`);
+  const passedOn = Object.entries(headers).filter(([name]) => {
+    const lower = name.toLowerCase();
+    if (!keepsBody && lower.startsWith('content-')) return false;
+    return to.origin === from.origin || harmless.has(lower);
+  });
+  const next = { ...request, headers: Object.fromEntries(passedOn) };
+  if (keepsBody) return { to, request: next };
+  const { body: _, ...rest } = next;
+  return { to, request: { ...rest, method: method === 'HEAD' ? 'HEAD' : 'GET' } };
+}
+
+export function isSource(body: OutboundRequest['body']): body is OutboundSource {
+  return typeof body === 'object' && !(body instanceof Uint8Array);
 }

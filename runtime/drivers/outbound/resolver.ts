@@ -10,7 +10,7 @@ import type { Place } from './target.ts';
 /** All addresses of a name, as text; throws when there are none. */
 export type Lookup = (name: string) => Promise<readonly string[]>;
 
-/** Names become addresses here, and nowhere else: what comes out was checked and is what is connected to. */
+/** The only place where names become addresses: what it returns was checked, and is what is connected to. */
 export interface Resolver {
   /** Every address was checked. Fails when any of them is refused: a mixed answer is an attack or a mistake. */
   resolve(to: Pick<Place, 'host' | 'isAddress' | 'origin'>): Promise<readonly string[] | OutboundFailure>;
@@ -37,14 +37,10 @@ export function resolver(options: {
   return {
     async resolve(to) {
       const { host, origin } = to;
-      if (to.isAddress) {
-        const what = refusalOf(host, { allow });
-        return what === undefined ? [host] : failure('refused', `${origin} is ${what}, ${notAllowed}`);
-      }
-      if (isLocalhost(host)) {
-        const open = ['127.0.0.1', '::1'].filter((address) => refusalOf(address, { allow }) === undefined);
-        return open.length > 0 ? open : failure('refused', `${origin} is a loopback address, ${notAllowed}`);
-      }
+      const refused = hostProblem(to, { allow });
+      if (refused) return refused;
+      if (to.isAddress) return [host];
+      if (isLocalhost(host)) return loopbacks({ allow });
       const asked = ask(host);
       if (!asked) return failure('busy', `more than ${limits.lookups} lookups of names are under way`);
       const addresses = await inTime(asked, { clock, limit: limits.lookupTimeout });
@@ -54,7 +50,7 @@ export function resolver(options: {
       if (addresses === 'failed' || addresses.length === 0) {
         return failure('dns', `${origin}: its name could not be resolved`);
       }
-      // Which address it is stays untold: the names of an inner network are nobody's business.
+      // The address itself is not named: that would reveal the names of an inner network.
       for (const address of addresses) {
         const what = refusalOf(address, { allow });
         if (what !== undefined) return failure('refused', `${origin} stands for ${what}, ${notAllowed}`);
@@ -66,9 +62,26 @@ export function resolver(options: {
 
 const notAllowed = 'which outbound.allow does not open';
 
+/** What can be said against a host without asking DNS. */
+export function hostProblem(
+  { host, isAddress, origin }: Pick<Place, 'host' | 'isAddress' | 'origin'>,
+  { allow }: { allow: readonly Cidr[] },
+): OutboundFailure | undefined {
+  const what = isAddress
+    ? refusalOf(host, { allow })
+    : isLocalhost(host) && loopbacks({ allow }).length === 0
+      ? 'a loopback address'
+      : undefined;
+  return what === undefined ? undefined : failure('refused', `${origin} is ${what}, ${notAllowed}`);
+}
+
 /** RFC 6761 §6.3: never asked of DNS, which could say anything. */
-export function isLocalhost(host: string): boolean {
+function isLocalhost(host: string): boolean {
   return host === 'localhost' || host.endsWith('.localhost');
+}
+
+function loopbacks({ allow }: { allow: readonly Cidr[] }): string[] {
+  return ['127.0.0.1', '::1'].filter((address) => refusalOf(address, { allow }) === undefined);
 }
 
 /**

@@ -2,10 +2,11 @@ import { access } from 'node:fs/promises';
 import type { Log } from '../../../core/base/log.ts';
 import { pause } from '../../../core/base/timing.ts';
 import type { Clock } from '../../../core/ports/clock.ts';
+import { ownMark } from '../../base/process-mark.ts';
 import { askFfmpeg, doesHide, type FfmpegAbout } from './about.ts';
 import type { FfmpegCommand } from './command.ts';
 import { hiddenFile } from './hidden-file.ts';
-import { killOrphans, markName, ownMark } from './owner.ts';
+import { killOrphans, markName } from './owner.ts';
 import { type FfmpegHandlers, type FfmpegProcess, startProcess } from './process.ts';
 
 /** ms between two starts: each blocks the thread that reads sockets for a moment, longer while others start. */
@@ -87,18 +88,17 @@ export function ffmpegRunner(options: RunnerOptions): FfmpegRunner {
   let starting = 0;
   let isClosed = false;
   const closing = new AbortController();
-  let mark: Promise<string | undefined> | undefined;
+  let mark: Promise<string> | undefined;
   /** The last search, and until when (epoch ms) its result counts. */
   let looked: { about: Promise<FfmpegAbout | undefined>; until: number } | undefined;
   let lastLogged: string | undefined;
   /** Epoch ms of the next allowed start. */
   let nextStart = 0;
 
-  /** The mark comes first: killOrphans reads no further. */
+  /** The mark comes first: that is where killOrphans looks. */
   const environment = async () => {
     mark ??= ownMark();
-    const value = await mark;
-    return { ...(value !== undefined && { [markName]: value }), ...Object.fromEntries(own), LC_ALL: 'C' };
+    return { [markName]: await mark, ...Object.fromEntries(own), LC_ALL: 'C' };
   };
 
   const look = async (): Promise<FfmpegAbout | undefined> => {

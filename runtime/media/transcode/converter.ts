@@ -7,6 +7,7 @@ import {
   type Converter,
   type SourceFilm,
 } from '../../../core/ports/converter.ts';
+import { pulledStream } from '../../base/pulled-stream.ts';
 import { Semaphore } from '../../base/semaphore.ts';
 import type { FfmpegRunner } from '../ffmpeg/runner.ts';
 import { type ConversionSettings, conversionCommand, maxAudioTracks } from './command.ts';
@@ -40,14 +41,14 @@ export function ffmpegConverter(options: ConverterOptions): Converter {
     work: (signal: AbortSignal) => AsyncGenerator<Uint8Array>,
   ): ReadableStream<Uint8Array> => {
     const leaving = new AbortController();
-    const all = AbortSignal.any([signal, leaving.signal, closing.signal]);
+    const ending = AbortSignal.any([signal, leaving.signal, closing.signal]);
     const pieces = async function* () {
       let end: ConversionEnd = 'broken_off';
       let leave: (() => void) | 'full' | undefined;
       try {
-        leave = await slots.take(all);
+        leave = await slots.take(ending);
         if (leave === 'full') throw unavailable(`${maxWaiting} films are waiting to be converted.`, 60);
-        yield* work(all);
+        yield* work(ending);
         end = 'done';
       } catch (error) {
         if ((error as { code?: string }).code === 'conversion.refused') end = 'refused';
@@ -57,7 +58,14 @@ export function ffmpegConverter(options: ConverterOptions): Converter {
         if (typeof leave === 'function') leave();
       }
     };
-    return streamOf(pieces(), { leave: () => leaving.abort(closed) });
+    const all = pieces();
+    return pulledStream({
+      next: async () => (await all.next()).value ?? undefined,
+      async end() {
+        leaving.abort(closed);
+        await all.return(undefined).catch(() => {});
+      },
+    });
   };
 
   return {
@@ -96,25 +104,4 @@ function soundOf({ spec, index, heads }: SourceFilm, feed: FilmFeed): ('copy' | 
   return tracks
     .slice(0, feed.form === 'segments' ? 1 : maxAudioTracks)
     .map(({ codec }) => (codec === 'aac' ? 'copy' : 'aac'));
-}
-
-/** A stream that makes each piece when it is read. `leave`: nobody reads any more. */
-function streamOf(
-  pieces: AsyncGenerator<Uint8Array>,
-  { leave }: { leave(): void },
-): ReadableStream<Uint8Array> {
-  return new ReadableStream<Uint8Array>(
-    {
-      async pull(controller) {
-        const { done, value } = await pieces.next();
-        if (done) controller.close();
-        else controller.enqueue(value);
-      },
-      async cancel() {
-        leave();
-        await pieces.return(undefined).catch(() => {});
-      },
-    },
-    { highWaterMark: 0 },
-  );
 }

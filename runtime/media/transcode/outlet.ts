@@ -4,11 +4,6 @@ export class Outlet {
   #isClosed = false;
   #wake = () => {};
 
-  /** A piece waits to be taken. */
-  get isFull(): boolean {
-    return this.#piece !== undefined;
-  }
-
   give(bytes: Uint8Array): Promise<void> {
     if (this.#isClosed) return Promise.resolve();
     return new Promise((taken) => {

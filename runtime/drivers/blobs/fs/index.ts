@@ -3,8 +3,8 @@ import { type FileHandle, lstat, unlink } from 'node:fs/promises';
 import { checkBlobKeys, checkListing, checkRange, rangeOf } from '../../../../core/plugin/blob-key.ts';
 import type { Blobs, BlobUploads, PutOutcome } from '../../../../core/ports/blobs.ts';
 import { endings } from '../endings.ts';
-import { closed, wrongLength } from '../faults.ts';
-import { piecesOf } from '../source.ts';
+import { closed } from '../faults.ts';
+import { adoptedFile, piecesOf } from '../source.ts';
 import { onDisk } from './disk.ts';
 import { factsOf } from './etag.ts';
 import { type OpenedFolder, openFolder } from './open.ts';
@@ -78,11 +78,8 @@ export function fsBlobs({ folder }: FsBlobsOptions): Blobs {
       checkBlobKeys([key]);
       signal?.throwIfAborted();
       return change(async ({ scratch, tree }) => {
-        const [root, its] = await Promise.all([lstat(tree.root), onDisk(path, lstat(path))]);
-        if (!its.isFile()) throw new RangeError(`${path} is not a file`);
-        if (size !== undefined && its.size !== size) {
-          throw wrongLength(`${path} has ${its.size} bytes, not ${size}`);
-        }
+        const its = await adoptedFile(path, { size });
+        const root = await lstat(tree.root);
         const isCallers = root.dev === its.dev;
         const source = () => piecesOf(createReadStream(path, { highWaterMark: piece }), { size, signal });
         const file = isCallers ? await scratch.seal(path) : await scratch.write(source());

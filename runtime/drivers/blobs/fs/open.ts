@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { link, mkdir, realpath, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
+import { ownMark } from '../../../base/process-mark.ts';
 import { startFault } from '../faults.ts';
+import { piecesOf } from '../source.ts';
 import { codeOf } from './disk.ts';
-import { etagOf, stamps } from './etag.ts';
-import { ownMark } from './process-mark.ts';
-import { type Scratch, scratch } from './scratch.ts';
-import { syncFolder, type Tree, tree } from './tree.ts';
+import { Scratch } from './scratch.ts';
+import { syncFolder, Tree } from './tree.ts';
 
 export interface OpenedFolder {
   readonly tree: Tree;
@@ -24,17 +24,13 @@ export async function openFolder(folder: string): Promise<OpenedFolder> {
     const scratchFolder = join(root, '.scratch');
     await mkdir(scratchFolder, { recursive: true, mode: 0o750 });
     await syncFolder(root);
-    const temporary = scratch(scratchFolder, {
-      mark: await ownMark(),
-      stamp: stamps(),
-      etagOf: async (handle) => etagOf(await handle.stat({ bigint: true })),
-    });
-    const file = await temporary.write(probe());
+    const temporary = new Scratch(scratchFolder, { mark: await ownMark() });
+    const file = await temporary.write(piecesOf(new Uint8Array(1), {}));
     const second = `${file.path}.${randomUUID()}`;
     await link(file.path, second).finally(() => unlink(file.path));
     await unlink(second);
     await temporary.sweep();
-    return { tree: tree(root), scratch: temporary };
+    return { tree: new Tree(root), scratch: temporary };
   } catch (error) {
     const why = (error as { problems?: string[] }).problems?.[0] ?? codeOf(error);
     if (why === '') throw error;
@@ -43,8 +39,4 @@ export async function openFolder(folder: string): Promise<OpenedFolder> {
       cause: error,
     });
   }
-}
-
-async function* probe(): AsyncGenerator<Uint8Array> {
-  yield new Uint8Array(1);
 }

@@ -8,100 +8,78 @@ import { absent, codeOf, onDisk, unless } from './disk.ts';
 const folderRetries = 20;
 
 /** The folders and files that keys stand for, below one real path. */
-export interface Tree {
+export class Tree {
   readonly root: string;
-  /** Gives a complete file its name and makes the name last; takes it from `file`. False: `EEXIST`, and nothing changed. */
-  place(file: string, options: { key: string; isNew: boolean }): Promise<boolean>;
-  /** Undefined when there is none. The caller closes it. */
-  open(key: string): Promise<FileHandle | undefined>;
-  /** Takes the name away, and the folders that it leaves empty; of a name that is gone already those alone. */
-  remove(key: string): Promise<void>;
-  /** The folder of a key or prefix, known to lie below the root; undefined when there is none. */
-  folder(path: string): Promise<string | undefined>;
-}
 
-export function tree(root: string): Tree {
-  const pathOf = (key: string) => join(root, key);
+  constructor(root: string) {
+    this.root = root;
+  }
 
   /**
-   * A key cannot name anything outside (`keyProblem`), but a link that somebody put in the way could lead there. Whoever
-   * can replace folders by links between this look and the next call can write here anyway.
+   * The folder of a key or prefix, known to lie below the root; undefined when there is none. A key cannot name anything outside
+   * (`keyProblem`), but a link could lead there. Whoever can replace folders by links after this check can write here anyway.
    */
-  const folder = async (path: string): Promise<string | undefined> => {
-    const wanted = resolve(root, path);
+  async folder(path: string): Promise<string | undefined> {
+    const wanted = resolve(this.root, path);
     // What is missing would be made below what is there.
     for (let at = wanted; ; at = dirname(at)) {
       const real = await unless(absent, { what: at, work: realpath(at) });
       if (real === at) return at === wanted ? real : undefined;
       if (real !== undefined) throw unavailable(`${at} leads out of the folder of blobs, to ${real}`);
-      if (at === root) return undefined;
+      if (at === this.root) return undefined;
     }
-  };
+  }
 
-  const look = async (key: string) => {
-    if ((await folder(dirname(key))) === undefined) return undefined;
-    const what = pathOf(key);
-    const stats = await unless(absent, { what, work: lstat(what, { bigint: true }) });
-    if (stats === undefined || stats.isFile()) return stats;
-    throw unavailable(`${what} is not a file`);
-  };
-
-  return {
-    root,
-    folder,
-
-    async place(file, { key, isNew }) {
-      const to = pathOf(key);
-      const parent = dirname(to);
-      for (let attempt = 1; ; attempt++) {
-        try {
-          if ((await folder(dirname(key))) === undefined) await mkdir(parent, { recursive: true });
-          await folder(dirname(key));
-          // Both are atomic: the name is the whole old blob or the whole new one, and of all who link one succeeds.
-          await (isNew ? link(file, to) : rename(file, to));
-          break;
-        } catch (error) {
-          if (isNew && codeOf(error) === 'EEXIST') return false;
-          const isFolderGone = codeOf(error) === 'ENOENT' && (await exists(file));
-          if (!isFolderGone || attempt === folderRetries) await onDisk(to, Promise.reject(error));
-        }
+  /** Gives a complete file its name and makes the name last; takes it from `file`. False: `EEXIST`, and nothing changed. */
+  async place(file: string, { key, isNew }: { key: string; isNew: boolean }): Promise<boolean> {
+    const to = join(this.root, key);
+    const parent = dirname(to);
+    for (let attempt = 1; ; attempt++) {
+      try {
+        if ((await this.folder(dirname(key))) === undefined) await mkdir(parent, { recursive: true });
+        await this.folder(dirname(key));
+        // Both are atomic: the name is the whole old blob or the whole new one, and of all who link one succeeds.
+        await (isNew ? link(file, to) : rename(file, to));
+        break;
+      } catch (error) {
+        if (isNew && codeOf(error) === 'EEXIST') return false;
+        const isFolderGone = codeOf(error) === 'ENOENT' && (await succeeds(lstat(file)));
+        if (!isFolderGone || attempt === folderRetries) await onDisk(to, Promise.reject(error));
       }
-      if (isNew) await unlink(file).catch(() => {});
-      // Here the name becomes lasting: until its folder and those above, which may be as new, are synced, loss of power can undo it.
-      for (let at = parent; ; at = dirname(at)) {
-        await syncFolder(at);
-        if (at === root) return true;
-      }
-    },
+    }
+    if (isNew) await unlink(file).catch(() => {});
+    // Here the name becomes lasting: until its folder and those above, which may be as new, are synced, loss of power can undo it.
+    for (let at = parent; ; at = dirname(at)) {
+      await syncFolder(at);
+      if (at === this.root) return true;
+    }
+  }
 
-    async open(key) {
-      if ((await look(key)) === undefined) return undefined;
-      const what = pathOf(key);
-      return unless(absent, { what, work: open(what, constants.O_RDONLY | constants.O_NOFOLLOW) });
-    },
+  /** Undefined when there is none. The caller closes it. */
+  async open(key: string): Promise<FileHandle | undefined> {
+    if ((await this.folder(dirname(key))) === undefined) return undefined;
+    const what = join(this.root, key);
+    const stats = await unless(absent, { what, work: lstat(what) });
+    if (stats === undefined) return undefined;
+    if (!stats.isFile()) throw unavailable(`${what} is not a file`);
+    return unless(absent, { what, work: open(what, constants.O_RDONLY | constants.O_NOFOLLOW) });
+  }
 
-    async remove(key) {
-      if ((await folder(dirname(key))) === undefined) return;
-      const what = pathOf(key);
-      // Who died behind this line left the folders to whoever repeats it.
-      await unless(absent, { what, work: unlink(what) });
-      await syncFolder(dirname(what));
-      // Somebody may just put something there: then it is not empty, or he makes it again.
-      for (let at = dirname(what); relative(root, at) !== ''; at = dirname(at)) {
-        if (
-          !(await rmdir(at).then(
-            () => true,
-            () => false,
-          ))
-        )
-          return;
-      }
-    },
-  };
+  /** Removes the name, and the folders that this leaves empty; of a missing name those alone. */
+  async remove(key: string): Promise<void> {
+    if ((await this.folder(dirname(key))) === undefined) return;
+    const what = join(this.root, key);
+    // A process that died after this line left the folders to the next that removes the key.
+    await unless(absent, { what, work: unlink(what) });
+    await syncFolder(dirname(what));
+    // It fails when somebody has just put something there.
+    for (let at = dirname(what); relative(this.root, at) !== ''; at = dirname(at))
+      if (!(await succeeds(rmdir(at)))) return;
+  }
 }
 
-async function exists(file: string): Promise<boolean> {
-  return lstat(file).then(
+function succeeds(work: Promise<unknown>): Promise<boolean> {
+  return work.then(
     () => true,
     () => false,
   );

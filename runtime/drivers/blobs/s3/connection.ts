@@ -33,15 +33,20 @@ export interface S3BlobsOptions extends S3Config {
 
 type Sdk = typeof import('@aws-sdk/client-s3');
 
+/** Makes one command of the AWS client, whose answer is a `T`. */
+export type MakeCommand<T> = (sdk: Sdk) => {
+  resolveMiddleware(...args: never[]): (...args: never[]) => Promise<{ output: T }>;
+};
+
 /** One bucket, spoken to with retries. */
 export interface Connection {
   readonly bucket: string;
   readonly clock: Clock;
   readonly limits: S3Limits;
   /** One command, tried again while that may help. Throws what S3 answered, as it is, or Fault `blobs.closed`. */
-  send<T>(command: (sdk: Sdk) => unknown, options?: SendOptions): Promise<T>;
+  send<T>(command: MakeCommand<T>, options?: SendOptions): Promise<T>;
   /** The same, but what S3 answered is a Fault already. `what` begins its message. */
-  ask<T>(what: string, command: (sdk: Sdk) => unknown, options?: SendOptions): Promise<T>;
+  ask<T>(what: string, command: MakeCommand<T>, options?: SendOptions): Promise<T>;
   /** Waits before attempt `next`, 2 or more. Ends with the signal's reason. */
   pause(next: number, signal?: AbortSignal): Promise<void>;
   /** A body to send. */
@@ -76,7 +81,7 @@ export function connection(options: S3BlobsOptions): Connection {
     signal.throwIfAborted();
   };
 
-  const send = async <T>(command: (sdk: Sdk) => unknown, given: SendOptions = {}): Promise<T> => {
+  const send = async <T>(command: MakeCommand<T>, given: SendOptions = {}): Promise<T> => {
     const { signal, attempts = limits.attempts, onAttempt, ...exchange } = given;
     for (let attempt = 1; ; attempt++) {
       signal?.throwIfAborted();
@@ -103,7 +108,7 @@ export function connection(options: S3BlobsOptions): Connection {
     send,
     pause: pauseBefore,
     async ask(what, command, given) {
-      return send<never>(command, given).catch((error) => {
+      return send(command, given).catch((error) => {
         throw faultOf(error, `${what} in bucket ${bucket}`);
       });
     },

@@ -1,6 +1,12 @@
 import { cidr } from '../../../../core/base/cidr.ts';
 import type { Clock } from '../../../../core/ports/clock.ts';
-import type { OutboundFailure, OutboundMethod, OutboundSource } from '../../../../core/ports/outbound.ts';
+import type {
+  OutboundFailure,
+  OutboundMethod,
+  OutboundSource,
+  OutboundStream,
+} from '../../../../core/ports/outbound.ts';
+import { pulledStream } from '../../../base/pulled-stream.ts';
 import { outboundClient } from '../../outbound/client.ts';
 
 /** Times in ms. */
@@ -180,20 +186,14 @@ function bodyOf(body: unknown): string | Uint8Array | OutboundSource {
   throw new TypeError('a request to S3 has a body of an unknown kind');
 }
 
-function streamOf(
-  body: { read(): Promise<Uint8Array | OutboundFailure | undefined>; cancel(): void },
-  signal: AbortSignal | undefined,
-): ReadableStream<Uint8Array> {
-  return new ReadableStream<Uint8Array>(
-    {
-      async pull(controller) {
-        const next = await body.read();
-        if (next === undefined) controller.close();
-        else if (next instanceof Uint8Array) controller.enqueue(next);
-        else controller.error(signal?.aborted ? signal.reason : new TransportError(next));
-      },
-      cancel: () => body.cancel(),
+function streamOf(body: OutboundStream['body'], signal: AbortSignal | undefined): ReadableStream<Uint8Array> {
+  return pulledStream({
+    async next() {
+      const next = await body.read();
+      if (next === undefined || next instanceof Uint8Array) return next;
+      signal?.throwIfAborted();
+      throw new TransportError(next);
     },
-    { highWaterMark: 0 },
-  );
+    end: () => body.cancel(),
+  });
 }

@@ -1,10 +1,10 @@
 import { createReadStream } from 'node:fs';
-import { lstat, unlink } from 'node:fs/promises';
-import type { ListObjectsV2CommandOutput } from '@aws-sdk/client-s3';
+import { unlink } from 'node:fs/promises';
 import { checkBlobKeys, checkListing, checkRange, keyProblem } from '../../../../core/plugin/blob-key.ts';
 import { type BlobFacts, type BlobPage, type Blobs, typeOf } from '../../../../core/ports/blobs.ts';
 import { endings } from '../endings.ts';
-import { closed, wrongLength } from '../faults.ts';
+import { closed } from '../faults.ts';
+import { adoptedFile } from '../source.ts';
 import { connection, type S3BlobsOptions } from './connection.ts';
 import { sentPiece } from './http-handler.ts';
 import { etagOf, head } from './mark.ts';
@@ -41,13 +41,9 @@ export function s3Blobs(options: S3BlobsOptions): Blobs {
 
     async adopt(key, path, given = {}) {
       checkBlobKeys([key]);
-      const its = await lstat(path);
-      if (!its.isFile()) throw new RangeError(`${path} is not a file`);
-      if (given.size !== undefined && its.size !== given.size) {
-        throw wrongLength(`${path} has ${its.size} bytes, not ${given.size}`);
-      }
+      const { size } = await adoptedFile(path, { size: given.size });
       const file = createReadStream(path, { highWaterMark: sentPiece });
-      const outcome = await blobs.put(key, file, { ...given, size: its.size }).finally(() => file.destroy());
+      const outcome = await blobs.put(key, file, { ...given, size }).finally(() => file.destroy());
       if (outcome.outcome === 'ok') await unlink(path);
       return outcome;
     },
@@ -70,7 +66,7 @@ export function s3Blobs(options: S3BlobsOptions): Blobs {
     async list(prefix, { limit, after }): Promise<BlobPage> {
       checkListing(prefix, { limit, after });
       const input = { Bucket: bucket.bucket, Prefix: prefix, StartAfter: after, MaxKeys: limit };
-      const { Contents = [], IsTruncated } = await bucket.ask<ListObjectsV2CommandOutput>(
+      const { Contents = [], IsTruncated } = await bucket.ask(
         `list of ${prefix}`,
         (sdk) => new sdk.ListObjectsV2Command(input),
       );

@@ -27,11 +27,7 @@ export async function head(
 ): Promise<HeadObjectCommandOutput | undefined> {
   const input = { Bucket: bucket, Key: key };
   try {
-    return await ask<HeadObjectCommandOutput>(
-      `head of ${key}`,
-      (sdk) => new sdk.HeadObjectCommand(input),
-      options,
-    );
+    return await ask(`head of ${key}`, (sdk) => new sdk.HeadObjectCommand(input), options);
   } catch (error) {
     // An answer to HEAD has no body that could name what is missing.
     if (hasS3Code((error as Error).cause, '404')) return undefined;

@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import type { GetObjectCommandOutput } from '@aws-sdk/client-s3';
 import { Fault } from '../../../../core/base/fault.ts';
 import { startFault } from '../faults.ts';
 import type { Connection, S3BlobsOptions } from './connection.ts';
@@ -47,7 +46,7 @@ export async function openBucket(connection: Connection, options: S3BlobsOptions
     fail(error, `write to the bucket ${bucket}`),
   );
   // A server of another kind may answer 200 to anything.
-  const read = () => send<GetObjectCommandOutput>((sdk) => new sdk.GetObjectCommand({ ...Bucket, Key }));
+  const read = () => send((sdk) => new sdk.GetObjectCommand({ ...Bucket, Key }));
   const { Body } = await read().catch((error) => fail(error, `read from the bucket ${bucket}`));
   if ((await Body?.transformToString()) !== Key) {
     const message = `s3.endpoint: ${options.endpoint} does not give back what it said it had stored`;

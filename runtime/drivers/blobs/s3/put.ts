@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import type { PutObjectCommandOutput } from '@aws-sdk/client-s3';
 import { partsOf } from '../../../../core/plugin/blob-key.ts';
 import {
   type BlobSource,
@@ -63,7 +62,7 @@ async function putBytes(
     attempts = attempt;
   };
   try {
-    const answer = await connection.send<PutObjectCommandOutput>((sdk) => new sdk.PutObjectCommand(input), {
+    const answer = await connection.send((sdk) => new sdk.PutObjectCommand(input), {
       timeout: 0,
       onAttempt,
       ...(signal && { signal }),
@@ -89,16 +88,14 @@ async function putParts(how: Upload, parts: AsyncIterable<Uint8Array>): Promise<
   const { key, uploads, partSize, ifAbsent, signal } = how;
   const upload = await uploads.begin(key, { partSize });
   const own = new AbortController();
-  const onAbort = () => own.abort(signal?.reason);
-  signal?.addEventListener('abort', onAbort, { once: true });
-  if (signal?.aborted) onAbort();
+  const ending = signal ? AbortSignal.any([signal, own.signal]) : own.signal;
   const running = new Set<Promise<void>>();
   let failed: { error: unknown } | undefined;
   let number = 0;
   let size = 0;
   const send = async (bytes: Uint8Array, part: number) => {
     try {
-      const outcome = await uploads.part(upload, { number: part, bytes, signal: own.signal });
+      const outcome = await uploads.part(upload, { number: part, bytes, signal: ending });
       if (outcome === 'gone') throw unavailable(`the upload of ${key} was removed while it was made`);
       freeBytes(bytes);
     } catch (error) {
@@ -132,7 +129,6 @@ async function putParts(how: Upload, parts: AsyncIterable<Uint8Array>): Promise<
     await Promise.allSettled(running);
     throw error;
   } finally {
-    signal?.removeEventListener('abort', onAbort);
     // What cannot be aborted now is found as unfinished.
     if (!isDone) await uploads.abort(upload).catch(() => {});
   }

@@ -1,6 +1,7 @@
 import type { GetObjectCommandOutput } from '@aws-sdk/client-s3';
 import { rangeOf } from '../../../../core/plugin/blob-key.ts';
 import { type BlobRange, type GetOptions, type GetOutcome, typeOf } from '../../../../core/ports/blobs.ts';
+import { pulledStream } from '../../../base/pulled-stream.ts';
 import { unavailable } from '../faults.ts';
 import type { Connection } from './connection.ts';
 import { faultOf, hasS3Code, isPassing } from './errors.ts';
@@ -60,15 +61,6 @@ function bodyOf(
   let at = from;
   let failures = 0;
   let reader: Reader | undefined = readerOf(options.first);
-  let isOver = false;
-  const end = () => {
-    if (isOver) return;
-    isOver = true;
-    signal.removeEventListener('abort', onAbort);
-    reader?.cancel().catch(() => {});
-    onEnd();
-  };
-  let onAbort = () => {};
 
   const again = async (): Promise<Reader> => {
     const range = `bytes=${at}-${to - 1}`;
@@ -80,17 +72,16 @@ function bodyOf(
     }
     return readerOf(answer);
   };
-  const next = async (): Promise<Uint8Array | undefined> => {
+  const next = async (): Promise<Uint8Array> => {
     for (;;) {
       try {
         reader ??= await again();
-        const { value, done } = await reader.read();
-        if (!done) {
-          failures = 0;
-          return value;
-        }
-        if (at < to) throw unavailable(`${key} in bucket ${bucket} broke off at ${at} of ${to}`);
-        return undefined;
+        const { value } = await reader.read();
+        if (!value) throw unavailable(`${key} in bucket ${bucket} broke off at ${at} of ${to}`);
+        failures = 0;
+        at += value.length;
+        if (at > to) throw unavailable(`${key} in bucket ${bucket}: more bytes than the ${to} announced`);
+        return value;
       } catch (error) {
         signal.throwIfAborted();
         reader = undefined;
@@ -104,38 +95,15 @@ function bodyOf(
     }
   };
 
-  return new ReadableStream<Uint8Array>(
-    {
-      start(controller) {
-        onAbort = () => {
-          controller.error(signal.reason);
-          end();
-        };
-        signal.addEventListener('abort', onAbort, { once: true });
-        if (signal.aborted) onAbort();
-      },
-      async pull(controller) {
-        try {
-          const bytes = at < to ? await next() : undefined;
-          if (isOver) return;
-          if (bytes !== undefined) {
-            at += bytes.length;
-            if (at > to) throw unavailable(`${key} in bucket ${bucket}: more bytes than the ${to} announced`);
-            controller.enqueue(bytes);
-          }
-          if (at < to) return;
-          controller.close();
-          end();
-        } catch (error) {
-          if (isOver) return;
-          controller.error(error);
-          end();
-        }
-      },
-      cancel: end,
+  return pulledStream({
+    signal,
+    next,
+    isDone: () => at >= to,
+    end() {
+      reader?.cancel().catch(() => {});
+      onEnd();
     },
-    { highWaterMark: 0 },
-  );
+  });
 }
 
 async function open(
@@ -156,7 +124,7 @@ async function open(
     ...(ifMatch !== undefined && { IfMatch: `"${ifMatch}"` }),
   };
   try {
-    return await connection.send<GetObjectCommandOutput>((sdk) => new sdk.GetObjectCommand(input), {
+    return await connection.send((sdk) => new sdk.GetObjectCommand(input), {
       timeout: 0,
       most: Number.MAX_SAFE_INTEGER,
       signal,

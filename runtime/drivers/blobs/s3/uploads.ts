@@ -1,10 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type {
-  CompleteMultipartUploadCommandOutput,
-  CreateMultipartUploadCommandOutput,
-  ListMultipartUploadsCommandOutput,
-  ListPartsCommandOutput,
-} from '@aws-sdk/client-s3';
+import type { ListMultipartUploadsCommandOutput, ListPartsCommandOutput } from '@aws-sdk/client-s3';
 import {
   checkBlobKeys,
   checkBlobLimit,
@@ -46,7 +41,7 @@ export function s3Uploads(connection: Connection): BlobUploads {
     let after: string | undefined;
     do {
       const input = { ...place(upload), ...(after !== undefined && { PartNumberMarker: after }) };
-      const page: ListPartsCommandOutput | undefined = await send<ListPartsCommandOutput>(
+      const page: ListPartsCommandOutput | undefined = await send(
         (sdk) => new sdk.ListPartsCommand(input),
         options,
       ).catch((error) => unlessGone(error, `parts of ${upload.key} in bucket ${bucket}`));
@@ -71,7 +66,7 @@ export function s3Uploads(connection: Connection): BlobUploads {
       checkPartSize(partSize);
       const mark = randomUUID();
       const input = { Bucket: bucket, Key: key, ContentType: typeOf(key), Metadata: { [markName]: mark } };
-      const { UploadId } = await ask<CreateMultipartUploadCommandOutput>(
+      const { UploadId } = await ask(
         `begin of an upload of ${key}`,
         (sdk) => new sdk.CreateMultipartUploadCommand(input),
       );
@@ -118,16 +113,13 @@ export function s3Uploads(connection: Connection): BlobUploads {
       const input = { ...place(upload), MultipartUpload: { Parts }, ...(ifAbsent && { IfNoneMatch: '*' }) };
       let attempts = 0;
       try {
-        const answer = await send<CompleteMultipartUploadCommandOutput>(
-          (sdk) => new sdk.CompleteMultipartUploadCommand(input),
-          {
-            timeout: 0,
-            silence: completeSilence,
-            onAttempt: (attempt) => {
-              attempts = attempt;
-            },
+        const answer = await send((sdk) => new sdk.CompleteMultipartUploadCommand(input), {
+          timeout: 0,
+          silence: completeSilence,
+          onAttempt: (attempt) => {
+            attempts = attempt;
           },
-        );
+        });
         return { outcome: 'ok', etag: etagOf(answer, upload.key), size };
       } catch (error) {
         if (hasS3Code(error, 'NoSuchUpload')) return former(upload);
@@ -150,7 +142,7 @@ export function s3Uploads(connection: Connection): BlobUploads {
       let KeyMarker: string | undefined;
       do {
         const input = { Bucket: bucket, MaxUploads: blobLimits.listed, KeyMarker };
-        const page: ListMultipartUploadsCommandOutput = await ask<ListMultipartUploadsCommandOutput>(
+        const page: ListMultipartUploadsCommandOutput = await ask(
           'unfinished uploads',
           (sdk) => new sdk.ListMultipartUploadsCommand(input),
         );
