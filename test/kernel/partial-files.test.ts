@@ -241,7 +241,7 @@ describe('a partial file', () => {
 
 describe('after a process that died', () => {
   it('what was told is there; what was not synced is cut, and comes again', async () => {
-    await using p = await opened({ limits: { sync: 20_000, rehash: 7000 } });
+    await using p = await opened({ limits: { sync: 20_000 } });
     const bytes = randomBytes(100_000);
     const first = await p.partial.begin({ ...begun, size: bytes.length });
     expect(await append(first, body(bytes.subarray(0, 15_000)))).toBe(15_000);
@@ -269,7 +269,7 @@ describe('after a process that died', () => {
   });
 
   it('is whole after any number of deaths and broken connections', async () => {
-    await using p = await opened({ limits: { sync: 4000, rehash: 5000 } });
+    await using p = await opened({ limits: { sync: 4000 } });
     const bytes = randomBytes(300_000);
     await p.partial.begin({ ...begun, size: bytes.length });
     let seed = 1;
@@ -291,7 +291,7 @@ describe('after a process that died', () => {
   });
 
   it('one that is whole is hashed again', async () => {
-    await using p = await opened({ limits: { rehash: 1000 } });
+    await using p = await opened();
     const bytes = randomBytes(12_345);
     await append(await p.partial.begin({ ...begun, size: bytes.length }), body(bytes));
     await p.restart();

@@ -1,79 +1,153 @@
-import { GrowingFile } from './growing-file.ts';
-import type { FromWorker, ToWorker } from './protocol.ts';
+import { createHash } from 'node:crypto';
+import { closeSync, createReadStream, fdatasync, openSync, statSync, truncateSync, writeSync } from 'node:fs';
+import { promisify } from 'node:util';
+import { type FromWorker, type Hashes, markText, type Opening, type ToWorker } from './protocol.ts';
+
+/** Bytes that are read at a time to be hashed. */
+const readSize = 262_144;
 
 /** The thread that writes and hashes what is sent. */
 const port = globalThis as unknown as Worker;
-const growing = new Map<number, GrowingFile>();
+const files = new Map<number, OpenFile>();
+/** By path, of files that are not whole yet. What another process wrote of a file is read again at the end. */
+const hashings = new Map<string, Hashing>();
+const toDisk = promisify(fdatasync);
 
 port.onmessage = ({ data }: MessageEvent<ToWorker>) => {
   const { id } = data;
-  if ('begin' in data) return attempt(id, () => begin(id, data.begin));
-  if ('open' in data) return attempt(id, () => begin(id, data.open));
-  const one = growing.get(id);
-  if (one === undefined) {
-    // It could not be begun, or has failed, which was told.
-    if ('drop' in data || 'close' in data) say({ id, dropped: true });
-    return;
-  }
-  if ('bytes' in data) return attempt(id, () => write(id, { one, bytes: data.bytes }));
-  if ('resume' in data) return attempt(id, () => one.resume());
-  if ('pause' in data) return void eventually(id, () => pause(id, one));
-  if ('hash' in data) return void eventually(id, () => hash(id, one));
-  if ('end' in data) return void eventually(id, () => finish(id, one));
-  growing.delete(id);
-  void ('drop' in data ? one.drop() : one.close()).finally(() => say({ id, dropped: true }));
+  if ('forget' in data) hashings.delete(data.forget);
+  else if ('hash' in data) void hash(id, data.hash);
+  else if ('end' in data) void end(id);
+  else if ('bytes' in data) files.get(id)?.write(data.bytes);
+  else begin(id, data.begin);
 };
 
-function begin(id: number, options: ConstructorParameters<typeof GrowingFile>[0]): void {
-  growing.set(id, new GrowingFile(options, (marked) => say({ id, marked })));
-}
+/** A file while one body is written to it. After a failure nothing more is written. */
+class OpenFile {
+  readonly #id: number;
+  readonly #opening: Opening;
+  readonly #file: number;
+  readonly #mark: number | undefined;
+  readonly #hashing: Hashing;
+  #written: number;
+  #unsynced = 0;
+  #syncing: Promise<void> | undefined;
+  #hasFailed = false;
 
-function write(id: number, { one, bytes }: { one: GrowingFile; bytes: Uint8Array }): void {
-  one.write(bytes);
-  say({ id, written: bytes.length });
-}
+  constructor(id: number, opening: Opening) {
+    const { path, mark, at } = opening;
+    this.#id = id;
+    this.#opening = opening;
+    this.#written = at;
+    if (mark !== undefined) {
+      if (statSync(path).size < at) throw new Error(`${path} is shorter than it was`);
+      truncateSync(path, at);
+      this.#mark = openSync(mark, 'r+');
+    }
+    this.#file = openSync(path, mark === undefined ? 'wx' : 'r+', 0o600);
+    const known = hashings.get(path);
+    this.#hashing = known?.size === at ? known : new Hashing();
+    hashings.set(path, this.#hashing);
+  }
 
-async function pause(id: number, one: GrowingFile): Promise<void> {
-  await one.synced();
-  say({ id, paused: true });
-  await one.rest();
-}
+  write(bytes: Uint8Array): void {
+    if (this.#hasFailed) return;
+    try {
+      for (let at = 0; at < bytes.length; )
+        at += writeSync(this.#file, bytes, at, bytes.length - at, this.#written + at);
+    } catch (error) {
+      this.#fail(error);
+      return;
+    }
+    if (this.#hashing.size === this.#written) this.#hashing.update(bytes);
+    this.#written += bytes.length;
+    this.#unsynced += bytes.length;
+    say({ id: this.#id, written: bytes.length });
+    if (this.#unsynced < this.#opening.sync || this.#syncing) return;
+    this.#syncing = this.#sync().finally(() => {
+      this.#syncing = undefined;
+    });
+  }
 
-async function hash(id: number, one: GrowingFile): Promise<void> {
-  const done = await one.hashes();
-  await one.rest();
-  say({ id, done });
-}
+  /** All that was written is on disk, and marked. */
+  async end(): Promise<void> {
+    await this.#syncing;
+    if (!this.#hasFailed) await this.#sync();
+    for (const file of [this.#file, this.#mark]) if (file !== undefined) closeSync(file);
+  }
 
-async function finish(id: number, one: GrowingFile): Promise<void> {
-  await one.synced();
-  if (growing.get(id) !== one) return;
-  const done = await one.hashes();
-  growing.delete(id);
-  await one.close();
-  say({ id, done });
-}
+  /** Never rejects. */
+  async #sync(): Promise<void> {
+    const marked = this.#written;
+    this.#unsynced = 0;
+    try {
+      await toDisk(this.#file);
+      if (this.#mark === undefined) return;
+      // Behind the sync: what is marked is there.
+      writeSync(this.#mark, markText(marked), 0);
+      await toDisk(this.#mark);
+      say({ id: this.#id, marked });
+    } catch (error) {
+      this.#fail(error);
+    }
+  }
 
-function attempt(id: number, work: () => void): void {
-  try {
-    work();
-  } catch (error) {
-    fail(id, error as Error);
+  #fail(error: unknown): void {
+    this.#hasFailed = true;
+    hashings.delete(this.#opening.path);
+    fail(this.#id, error);
   }
 }
 
-async function eventually(id: number, work: () => Promise<void>): Promise<void> {
-  try {
-    await work();
-  } catch (error) {
-    fail(id, error as Error);
+/** Both hashes of the first `size` bytes of a file. */
+class Hashing {
+  size = 0;
+  readonly #md5 = createHash('md5');
+  readonly #sha256 = createHash('sha256');
+
+  update(bytes: Uint8Array): void {
+    this.#md5.update(bytes);
+    this.#sha256.update(bytes);
+    this.size += bytes.length;
+  }
+
+  digest(): Hashes {
+    return { md5: this.#md5.digest('hex'), sha256: this.#sha256.digest('hex') };
   }
 }
 
-function fail(id: number, error: Error): void {
-  const one = growing.get(id);
-  if (one) one.error ??= error;
-  say({ id, failed: { message: error.message, code: (error as NodeJS.ErrnoException).code ?? '' } });
+function begin(id: number, opening: Opening): void {
+  try {
+    files.set(id, new OpenFile(id, opening));
+  } catch (error) {
+    fail(id, error);
+  }
+}
+
+async function end(id: number): Promise<void> {
+  await files.get(id)?.end();
+  files.delete(id);
+  say({ id, ended: true });
+}
+
+async function hash(id: number, { path, size }: { path: string; size: number }): Promise<void> {
+  const hashing = hashings.get(path) ?? new Hashing();
+  hashings.delete(path);
+  try {
+    const start = hashing.size;
+    if (start < size)
+      for await (const bytes of createReadStream(path, { start, end: size - 1, highWaterMark: readSize }))
+        hashing.update(bytes);
+    if (hashing.size < size) throw new Error(`${path} is shorter than it was`);
+    say({ id, hashes: hashing.digest() });
+  } catch (error) {
+    fail(id, error);
+  }
+}
+
+function fail(id: number, error: unknown): void {
+  const { message, code = '' } = error as NodeJS.ErrnoException;
+  say({ id, failed: { message, code } });
 }
 
 function say(message: FromWorker): void {

@@ -5,10 +5,8 @@ import { Removed } from '../../../core/plugin/sweep-counts.ts';
 import type { Clock } from '../../../core/ports/clock.ts';
 import type { Intake } from '../../../core/ports/intake.ts';
 import { type DiskLook, lookAtDisk } from '../../base/disk.ts';
-import type { PartialShared } from './partial-file.ts';
 import { partialFiles } from './partial-files.ts';
-import type { Hashes } from './protocol.ts';
-import { type Destination, intakeLimits, Receiving, tooLarge } from './receiving.ts';
+import { intakeLimits, Receiving, type Shared, tooLarge } from './receiving.ts';
 import { Room } from './room.ts';
 import { unavailable, Writer } from './writer.ts';
 
@@ -25,13 +23,13 @@ export function diskIntake(options: {
 }): Intake {
   const { folder, clock, reserve } = options;
   const limits = { ...intakeLimits, ...options.limits };
-  const running = new Map<Receiving<unknown>, Promise<unknown>>();
+  const running = new Map<Receiving, Promise<unknown>>();
   const room = new Room({ spool: folder, store: options.store, reserve, look: options.look ?? lookAtDisk });
+  const writer = new Writer();
   let isClosed = false;
-  const shared: PartialShared = {
-    ...{ clock, limits, room, unwritten: 0 },
-    writer: new Writer(),
-    async track(receiving, body) {
+  const shared: Shared = {
+    ...{ clock, limits, room, writer, unwritten: 0 },
+    async run(receiving, body) {
       if (isClosed) throw unavailable('the server is stopping');
       const run = receiving.run(body);
       running.set(receiving, run);
@@ -57,27 +55,21 @@ export function diskIntake(options: {
     },
     checkRoom: (bytes) => room.check(bytes),
     async receive(body, given) {
-      given.signal.throwIfAborted();
-      if (isClosed) throw unavailable('the server is stopping');
-      if ((given.expected ?? 0) > given.most) throw tooLarge(given.most);
+      const { signal, most, expected = 0 } = given;
+      signal.throwIfAborted();
+      if (expected > most) throw tooLarge(most);
       const path = join(folder, `${uuid()}${ending}`);
-      const { writer } = shared;
-      const to: Destination<{ readonly size: number } & Hashes> = {
-        ...{ base: 0, most: given.most },
-        tooMuch: () => tooLarge(given.most),
-        begin: (ears) => writer.begin({ path, sync: limits.sync }, ears),
-        end: (id) => writer.end(id),
-        breakOff: (id) => writer.drop(id),
-        outcome: (size, hashes) => ({ size, ...(hashes as Hashes) }),
-      };
-      const receiving = new Receiving(to, { shared, given });
+      const target = { path, base: 0, most, tooMuch: () => tooLarge(most) };
+      const receiving = new Receiving(target, { shared, given });
       const discard = async () => {
+        writer.forget(path);
         // What the disk does not remove now, the next start does.
         await rm(path, { force: true }).catch(() => {});
         receiving.release();
       };
       try {
-        return { path, ...(await shared.track(receiving, body)), discard };
+        const size = await shared.run(receiving, body);
+        return { path, size, ...(await writer.hash({ path, size })), discard };
       } catch (error) {
         await discard();
         throw error;
@@ -88,7 +80,7 @@ export function diskIntake(options: {
       const left = [...running];
       for (const [receiving] of left) receiving.end(unavailable('the server is stopping'));
       await Promise.allSettled(left.map(([, run]) => run));
-      shared.writer.close();
+      writer.close();
     },
   };
 }

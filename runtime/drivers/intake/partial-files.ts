@@ -2,10 +2,10 @@ import { open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { uuid } from '../../../core/base/ids.ts';
 import type { NewPartialFile, PartialFile, PartialFiles } from '../../../core/ports/intake.ts';
-import { diskReason } from '../../base/disk.ts';
-import { factsText, readFacts } from './mark.ts';
-import { OwnPartialFile, type PartialShared, type Paths } from './partial-file.ts';
-import { noRoom, unavailable } from './writer.ts';
+import { OwnPartialFile, type Paths } from './partial-file.ts';
+import { markDigits, markText } from './protocol.ts';
+import type { Shared } from './receiving.ts';
+import { faultOf } from './writer.ts';
 
 /**
  * The partial files of a folder: `<id>.part`, and `<id>.mark` beside it, without which it is none.
@@ -14,7 +14,7 @@ import { noRoom, unavailable } from './writer.ts';
 export function partialFiles(options: {
   readonly folder: string;
   readonly another: string;
-  readonly shared: PartialShared;
+  readonly shared: Shared;
 }): OpenedPartialFiles {
   const { folder, another, shared } = options;
   const kept = new Map<string, PartialFile>();
@@ -34,7 +34,7 @@ export function partialFiles(options: {
   /** What a former process left of one, if that is of use. */
   const find = async (id: string): Promise<void> => {
     const paths = pathsOf(id);
-    const facts = readFacts(await readFile(paths.mark, 'utf8'));
+    const facts = readMark(await readFile(paths.mark, 'utf8'));
     if (!facts || shared.clock.now() >= facts.expires) return;
     const { marked, ...file } = facts;
     // What is behind the mark may be torn; it is cut when it is gone on with.
@@ -68,7 +68,7 @@ export function partialFiles(options: {
       if (kept.has(id)) throw new RangeError(`there is a partial file ${id} already`);
       await shared.room.check(0);
       const paths = pathsOf(id);
-      const text = factsText({ size, expires, note });
+      const text = `${markText(0)}\n${JSON.stringify({ size, expires, note })}\n`;
       try {
         await write(paths.file, '');
         // The mark last, and whole at once: with it the file is one.
@@ -78,9 +78,7 @@ export function partialFiles(options: {
       } catch (error) {
         for (const path of [paths.mark, `${paths.mark}.new`, paths.file])
           await rm(path, { force: true }).catch(() => {});
-        const { code } = error as NodeJS.ErrnoException;
-        const isFull = code === 'ENOSPC' || code === 'EDQUOT';
-        throw isFull ? noRoom() : unavailable(diskReason(error as Error), error);
+        throw faultOf(error as Error);
       }
       return known(file, 0);
     },
@@ -112,4 +110,16 @@ async function synced(folder: string): Promise<void> {
   } finally {
     await file.close();
   }
+}
+
+/**
+ * What a mark says: a line with the bytes that are on disk for certain, then what its owner must know of the file, as JSON.
+ * Undefined: it is not one, or was not written to its end.
+ */
+function readMark(text: string): (Omit<NewPartialFile, 'id'> & { readonly marked: number }) | undefined {
+  const [mark, json, ...rest] = text.split('\n');
+  if (!new RegExp(`^\\d{${markDigits}}$`).test(mark) || rest.length !== 1) return undefined;
+  const { size, expires, note } = JSON.parse(json) as NewPartialFile;
+  const marked = Number(mark);
+  return marked <= size ? { size, expires, note, marked } : undefined;
 }

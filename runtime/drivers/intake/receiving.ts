@@ -1,9 +1,8 @@
 import { Fault } from '../../../core/base/fault.ts';
 import type { Clock } from '../../../core/ports/clock.ts';
-import type { Pace } from '../../../core/ports/intake.ts';
-import type { Hashes } from './protocol.ts';
+import type { ReceiveOptions } from '../../../core/ports/intake.ts';
 import type { Claim, Room } from './room.ts';
-import type { FileEars, Writer } from './writer.ts';
+import type { FileEvents, Writer } from './writer.ts';
 
 /** Bytes and ms. */
 export const intakeLimits = {
@@ -17,8 +16,6 @@ export const intakeLimits = {
   sync: 32 * 1_048_576,
   /** Bytes of one file after which the free disk space is checked; a file of unknown length gets room in such steps. */
   look: 16 * 1_048_576,
-  /** Bytes of a partial file that are read at a time to be hashed, where the process that received it is gone. */
-  rehash: 262_144,
 };
 /** Small pieces of one file are written together up to so many bytes. */
 const gather = 65_536;
@@ -33,35 +30,33 @@ export interface Shared {
   /** Bytes of all files that are not written yet. */
   unwritten: number;
   readonly room: Room;
+  /** Runs it as one of those that the stop of the program ends. */
+  run(receiving: Receiving, body: ReadableStream<Uint8Array> | null): Promise<number>;
 }
 
 /** Where the bytes of a body go. */
-export interface Destination<T> {
-  /** Bytes that are there before it. */
+interface Target {
+  readonly path: string;
+  /** Of a partial file; `marked` is called with how many of its bytes are on disk for certain. */
+  readonly mark?: string;
+  marked?(bytes: number): void;
+  /** Bytes that are there before the body. */
   readonly base: number;
-  /** Bytes that it may have, and the fault when it has more. */
+  /** Bytes that the body may have, and the fault when it has more. */
   readonly most: number;
   tooMuch(): Fault;
-  begin(ears: FileEars): number;
-  /** All has come. */
-  end(id: number): void;
-  /** It broke off. */
-  breakOff(id: number): void;
-  /** What is told at the end of all. */
-  outcome(size: number, hashes: Hashes | undefined): T;
 }
 
 /** One body, from its first piece to its last. */
-export class Receiving<T> {
+export class Receiving {
   readonly #shared: Shared;
-  readonly #options: ReceivingOptions;
-  readonly #to: Destination<T>;
+  readonly #options: Omit<ReceiveOptions, 'most'>;
+  readonly #to: Target;
   #reader: ReadableStreamDefaultReader<Uint8Array> | undefined;
-  /** What ended it. */
-  #ended: { readonly reason: unknown } | undefined;
-  readonly #done = Promise.withResolvers<Hashes | undefined>();
-  /** Nobody writes any more. */
-  readonly #stopped = Promise.withResolvers<void>();
+  /** What ended it before its end. */
+  #broken: { readonly reason: unknown } | undefined;
+  /** Nothing more is written. */
+  readonly #ended = Promise.withResolvers<void>();
   #id: number | undefined;
   #size = 0;
   #written = 0;
@@ -76,8 +71,11 @@ export class Receiving<T> {
   #isReading = false;
   #heardAt: number;
   #cancelWatch = () => {};
+  /** Since its rate was last checked: ms spent on waiting for the sender, bytes. What this server takes itself does not count. */
+  #waited = 0;
+  #came = 0;
 
-  constructor(to: Destination<T>, options: { shared: Shared; given: ReceivingOptions }) {
+  constructor(to: Target, options: { shared: Shared; given: Omit<ReceiveOptions, 'most'> }) {
     this.#to = to;
     this.#shared = options.shared;
     this.#options = options.given;
@@ -86,15 +84,14 @@ export class Receiving<T> {
 
   /** Ends whatever it waits for. The first reason counts. */
   end(reason: unknown): void {
-    if (this.#ended) return;
-    this.#ended = { reason };
+    if (this.#broken) return;
+    this.#broken = { reason };
     this.#reader?.cancel().catch(() => {});
     this.#wake();
-    this.#done.reject(reason);
   }
 
-  #throwIfEnded(): void {
-    if (this.#ended) throw this.#ended.reason;
+  #throwIfBroken(): void {
+    if (this.#broken) throw this.#broken.reason;
   }
 
   /** Its room is there for others. */
@@ -102,47 +99,42 @@ export class Receiving<T> {
     this.#claim?.release();
   }
 
-  /** To its end, and on disk. After a throw nobody writes any more. */
-  async run(body: ReadableStream<Uint8Array> | null): Promise<T> {
+  /** To its end, and on disk: how many bytes it had. Afterwards nothing more is written, also when it throws. */
+  async run(body: ReadableStream<Uint8Array> | null): Promise<number> {
     const { signal } = this.#options;
-    const { writer } = this.#shared;
+    const { writer, room, limits } = this.#shared;
+    const { path, mark, base: at } = this.#to;
     const abort = () => this.end(signal.reason);
     signal.addEventListener('abort', abort);
     this.#reader = body?.getReader();
-    // Read at the end alone.
-    this.#done.promise.catch(() => {});
     try {
       this.#allowed = this.#ahead();
-      this.#claim = await this.#shared.room.claim(this.#allowed, { before: this.#to.base });
-      this.#id = this.#to.begin(this.#ears());
+      this.#claim = await room.claim(this.#allowed, { before: at });
+      this.#id = writer.begin({ path, mark, at, sync: limits.sync }, this.#events());
       this.#watch();
-      this.#throwIfEnded();
+      this.#throwIfBroken();
       if (this.#reader) await this.#read(this.#reader);
-      this.#flush();
       this.#allow(this.#size);
-      this.#to.end(this.#id);
-      return this.#to.outcome(this.#size, await this.#done.promise);
     } catch (error) {
-      this.#reader?.cancel().catch(() => {});
-      if (this.#id !== undefined) {
-        this.#flush();
-        this.#to.breakOff(this.#id);
-        await this.#stopped.promise;
-      }
-      throw error;
-    } finally {
-      this.#shared.unwritten -= this.#unwritten;
-      this.#cancelWatch();
-      signal.removeEventListener('abort', abort);
-      if (this.#id !== undefined) writer.forget(this.#id);
+      this.end(error);
     }
+    // What came is kept of a partial file.
+    if (this.#id !== undefined) {
+      this.#flush();
+      writer.end(this.#id);
+      await this.#ended.promise;
+    }
+    this.#shared.unwritten -= this.#unwritten;
+    this.#cancelWatch();
+    signal.removeEventListener('abort', abort);
+    this.#throwIfBroken();
+    return this.#size;
   }
 
   async #read(reader: ReadableStreamDefaultReader<Uint8Array>): Promise<void> {
     const { clock, limits } = this.#shared;
     let lookedAt = 0;
     let pieces = 0;
-    const pace = new SenderPace(this.#options.least);
     for (;;) {
       const before = clock.now();
       // What we did before took our time, not his.
@@ -150,18 +142,18 @@ export class Receiving<T> {
       this.#isReading = true;
       const { done, value } = await reader.read().catch(cutOff);
       this.#isReading = false;
-      this.#throwIfEnded();
+      this.#throwIfBroken();
       this.#heardAt = clock.now();
       if (done) return;
       this.#take(value);
-      pace.note({ bytes: value.byteLength, waited: this.#heardAt - before });
+      this.#checkPace(value.byteLength, this.#heardAt - before);
       pieces += 1;
       // What lies ready is read without a turn for anybody else.
       if (pieces % limits.turn === 0) await new Promise<void>((resolve) => setImmediate(resolve));
       if (this.#isFull()) this.#flush();
       while (this.#isFull()) {
         await this.#writing();
-        this.#throwIfEnded();
+        this.#throwIfBroken();
       }
       if (this.#size <= this.#allowed && this.#size - lookedAt < limits.look) continue;
       lookedAt = this.#size;
@@ -241,7 +233,7 @@ export class Receiving<T> {
     });
   }
 
-  #ears(): FileEars {
+  #events(): FileEvents {
     return {
       written: (bytes) => {
         this.#unwritten -= bytes;
@@ -250,17 +242,24 @@ export class Receiving<T> {
         this.#allow(this.#allowed);
         this.#wake();
       },
-      done: this.#done.resolve,
-      dropped: this.#stopped.resolve,
-      paused: () => {
-        this.#done.resolve(undefined);
-        this.#stopped.resolve();
-      },
-      failed: (error) => {
-        this.end(error);
-        this.#stopped.resolve();
-      },
+      marked: (bytes) => this.#to.marked?.(bytes),
+      failed: (error) => this.end(error),
+      ended: this.#ended.resolve,
     };
+  }
+
+  /** Fault `intake.slow`. */
+  #checkPace(bytes: number, waited: number): void {
+    const { least } = this.#options;
+    this.#waited += waited;
+    this.#came += bytes;
+    if (!least || this.#waited < least.window) return;
+    if (this.#came * 1000 < least.rate * this.#waited) {
+      const message = `The file comes too slowly: ${this.#came} bytes in ${Math.round(this.#waited / 1000)} s; at least ${least.rate} bytes a second are wanted.`;
+      throw new Fault('intake.slow', { status: 408, message });
+    }
+    this.#waited = 0;
+    this.#came = 0;
   }
 
   #watch(): void {
@@ -278,55 +277,16 @@ export class Receiving<T> {
   }
 }
 
-/** Checks the rate of a sender by the time that was spent on waiting for it: what this server takes itself does not count. */
-class SenderPace {
-  readonly #least: Pace | undefined;
-  /** Since it was last looked: ms, bytes. */
-  #waited = 0;
-  #came = 0;
-
-  constructor(least: Pace | undefined) {
-    this.#least = least;
-  }
-
-  /** A piece came. Throws Fault `intake.slow`. */
-  note(piece: { readonly bytes: number; readonly waited: number }): void {
-    if (!this.#least) return;
-    const { rate, window } = this.#least;
-    this.#waited += piece.waited;
-    this.#came += piece.bytes;
-    if (this.#waited < window) return;
-    if (this.#came * 1000 < rate * this.#waited) throw tooSlow(this.#came, { waited: this.#waited, rate });
-    this.#waited = 0;
-    this.#came = 0;
-  }
-}
-
-function tooSlow(bytes: number, { waited, rate }: { waited: number; rate: number }): Fault {
-  const message = `The file comes too slowly: ${bytes} bytes in ${Math.round(waited / 1000)} s; at least ${rate} bytes a second are wanted.`;
-  return new Fault('intake.slow', { status: 408, message });
-}
-
 export function tooLarge(most: number): Fault {
   const message = `The file is larger than ${most} bytes, which is the most that is taken.`;
   return new Fault('intake.too_large', { status: 413, message });
 }
 
 /** The sender's connection ended. */
-function cutOff(): never {
-  throw new Fault('intake.broken', { status: 400, message: 'The body ended before it was complete.' });
+function cutOff(cause: unknown): never {
+  throw new Fault('intake.broken', { status: 400, message: 'The body ended before it was complete.', cause });
 }
 
 function silent(limit: number): Fault {
   return new Fault('intake.silent', { status: 408, message: `Nothing was sent for ${limit / 1000} s.` });
-}
-
-interface ReceivingOptions {
-  readonly expected?: number;
-  /** ms */
-  readonly silence?: number;
-  readonly least?: Pace;
-  readonly signal: AbortSignal;
-  /** Bytes of this body. */
-  onBytes?(count: number): void;
 }

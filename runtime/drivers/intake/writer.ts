@@ -5,63 +5,28 @@ import type { FromWorker, Hashes, Opening, ToWorker } from './protocol.ts';
 
 const worker = new URL('./intake-worker.ts', import.meta.url);
 
-/** What is heard of one file. */
-export interface FileEars {
-  written(bytes: number): void;
-  done(hashes: Hashes): void;
-  /** Nobody writes to it any more. */
-  dropped(): void;
+/** What the thread says of one file. */
+export interface FileEvents {
+  written?(bytes: number): void;
   /** Of a partial file. */
   marked?(bytes: number): void;
-  paused?(): void;
+  hashed?(hashes: Hashes): void;
+  /** Nothing more is written to it. */
+  ended?(): void;
   failed(error: Fault): void;
 }
 
-/** The main thread's end of the writing one, which is begun when there is something to write. */
+/** The main thread's end of the writing one, which is started when there is something to write. */
 export class Writer {
-  readonly #files = new Map<number, FileEars>();
-  /** Partial files that the thread knows, with the state of their hashes. */
-  readonly #partial = new Set<number>();
+  readonly #files = new Map<number, FileEvents>();
   #thread: OwnThread<ToWorker> | undefined;
   #last = 0;
 
-  /** Begins a file; the answer names it. */
-  begin(begin: { path: string; sync: number }, ears: FileEars): number {
-    const id = this.#next(ears);
-    this.#send({ id, begin });
+  /** Opens a file for one body; the answer names it. */
+  begin(begin: Opening, events: FileEvents): number {
+    const id = this.#next(events);
+    this.#thread?.send({ id, begin });
     return id;
-  }
-
-  /** The same of a partial file, to go on with it. `former`: what named it before. */
-  open(open: Opening, { ears, former }: { ears: FileEars; former: number | undefined }): number {
-    if (former !== undefined && this.#partial.has(former)) {
-      this.#files.set(former, ears);
-      this.#send({ id: former, resume: true });
-      return former;
-    }
-    const id = this.#next(ears);
-    this.#partial.add(id);
-    this.#send({ id, open });
-    return id;
-  }
-
-  pause(id: number): void {
-    this.#send({ id, pause: true });
-  }
-
-  /** When all of a partial file was written. */
-  hash(id: number): void {
-    this.#send({ id, hash: true });
-  }
-
-  /** A partial file is not gone on with. Resolves when nobody writes to it any more. */
-  async leave(id: number): Promise<void> {
-    if (!this.#partial.delete(id)) return;
-    const { promise, resolve } = Promise.withResolvers<void>();
-    this.#files.set(id, { written() {}, done() {}, dropped: resolve, failed: () => resolve() });
-    this.#send({ id, close: true });
-    await promise;
-    this.forget(id);
   }
 
   /** The bytes are the thread's from now on. */
@@ -71,60 +36,61 @@ export class Writer {
   }
 
   end(id: number): void {
-    this.#send({ id, end: true });
+    this.#thread?.send({ id, end: true });
   }
 
-  drop(id: number): void {
-    if (this.#thread) this.#send({ id, drop: true });
-    else this.#files.get(id)?.dropped();
+  /** Of a file that is whole and closed. */
+  async hash(file: { readonly path: string; readonly size: number }): Promise<Hashes> {
+    const { promise, resolve, reject } = Promise.withResolvers<Hashes>();
+    const id = this.#next({ hashed: resolve, failed: reject });
+    this.#thread?.send({ id, hash: file });
+    return await promise.finally(() => this.#files.delete(id));
   }
 
-  /** Nothing more is heard of it. */
-  forget(id: number): void {
-    this.#files.delete(id);
+  /** A file that was not hashed is gone. */
+  forget(path: string): void {
+    this.#thread?.send({ id: 0, forget: path });
   }
 
-  /** Ends the thread. Whoever still waits for it hears why. */
+  /** Ends the thread, and with it every file that is open. */
   close(reason = 'the server is stopping'): void {
     this.#thread?.end();
     this.#thread = undefined;
-    this.#partial.clear();
     const lost = [...this.#files.values()];
-    for (const file of lost) file.failed(unavailable(reason));
+    this.#files.clear();
+    for (const file of lost) {
+      file.failed(unavailable(reason));
+      file.ended?.();
+    }
   }
 
-  #next(ears: FileEars): number {
+  #next(events: FileEvents): number {
     this.#last += 1;
-    this.#files.set(this.#last, ears);
-    this.#thread ??= this.#start();
-    return this.#last;
-  }
-
-  #send(message: ToWorker): void {
-    this.#thread?.send(message);
-  }
-
-  #start(): OwnThread<ToWorker> {
-    return ownThread(worker, {
+    this.#files.set(this.#last, events);
+    this.#thread ??= ownThread(worker, {
       hear: (message: FromWorker) => this.#hear(message),
       ended: (reason) => this.close(reason),
     });
+    return this.#last;
   }
 
   #hear(message: FromWorker): void {
     const file = this.#files.get(message.id);
-    if ('written' in message) file?.written(message.written);
-    else if ('done' in message) file?.done(message.done);
-    else if ('dropped' in message) file?.dropped();
+    if ('written' in message) file?.written?.(message.written);
     else if ('marked' in message) file?.marked?.(message.marked);
-    else if ('paused' in message) file?.paused?.();
-    else file?.failed(faultOf(message.failed));
+    else if ('hashes' in message) file?.hashed?.(message.hashes);
+    else if ('failed' in message) file?.failed(faultOf(Object.assign(new Error(), message.failed)));
+    else {
+      this.#files.delete(message.id);
+      file?.ended?.();
+    }
   }
 }
 
-function faultOf({ message, code }: { message: string; code: string }): Fault {
-  const isFull = code === 'ENOSPC' || code === 'EDQUOT';
-  return isFull ? noRoom() : unavailable(diskReason({ code }), new Error(message));
+/** What a failed write means to the sender. */
+export function faultOf(error: NodeJS.ErrnoException): Fault {
+  const isFull = error.code === 'ENOSPC' || error.code === 'EDQUOT';
+  return isFull ? noRoom() : unavailable(diskReason(error), error);
 }
 
 export function noRoom(): Fault {
