@@ -1,9 +1,9 @@
 import { parseArgs } from 'node:util';
 import type { Page } from 'playwright-core';
-import { broadcast } from '../demo/broadcast.ts';
-import { readFlvFile } from '../demo/flv-file.ts';
 import { launchBrowser } from '../test/e2e/harness/chromium.ts';
 import { readFrameNumber } from '../test/kit/frame-number.ts';
+import { broadcast } from '../test/kit/publisher/broadcast.ts';
+import { readFlvFile } from '../test/kit/publisher/flv-file.ts';
 import { root } from './harness/children.ts';
 import { machine, percentile, printTable } from './harness/figures.ts';
 import { millrace } from './harness/millrace.ts';

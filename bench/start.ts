@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util';
-import { broadcast } from '../demo/broadcast.ts';
-import { type Clip, readFlvFile } from '../demo/flv-file.ts';
-import { pacer } from '../demo/pacer.ts';
+import { broadcast } from '../test/kit/publisher/broadcast.ts';
+import { type Clip, readFlvFile } from '../test/kit/publisher/flv-file.ts';
+import { pacer } from '../test/kit/publisher/pacer.ts';
 import { temporaryFolder } from './harness/children.ts';
 import { loadClip } from './harness/clip.ts';
 import { machine, median, printTable } from './harness/figures.ts';

@@ -1,199 +1,110 @@
-import { join } from 'node:path';
+import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { parseArgs } from 'node:util';
-import { type Clip, readFlvFile } from './flv-file.ts';
-import { type ClipLoop, loopOf } from './loop.ts';
-import { type Pacer, pacer } from './pacer.ts';
-import { type PublishEnd, type Publisher, PublishRefused, publish } from './publisher.ts';
+import { type RtmpUrl, rtmpUrl } from '../core/push-url/rtmp-url.ts';
+import { encodeAmf0 } from '../runtime/media/rtmp/amf0.ts';
+import { ClientSession, chunkStreamOf } from '../runtime/media/rtmp/client-session.ts';
+import { flashVersions } from '../runtime/media/rtmp/flash-version.ts';
+import { encodeMessage } from '../runtime/media/rtmp/message-writer.ts';
+import type { Clip, Tag } from './clip.ts';
 
-export interface BroadcastOptions {
-  /** `rtmp://host:port/app/key`. */
-  url: string;
-  clip: Clip;
-  /** Default true. Otherwise it ends cleanly after the clip. */
-  loop?: boolean;
-  /** Where in the clip to begin, in milliseconds; the next key frame is taken. Default 0. */
-  startAt?: number;
-  /** RTMP timestamp of each connection's first tag. Default 0. */
-  firstTimestamp?: number;
-  /** 2 sends twice as fast as real time. Default 1. */
-  speed?: number;
-  /** Connect again after a lost connection, with growing waits. A refusal ends the broadcast all the same. */
-  retry?: boolean | { firstMs?: number; maxMs?: number };
-  chunkSize?: number;
-  pacer?: Pacer;
-  /** Plain lines for people, without the key. */
-  log?: (line: string) => void;
-  /**
-   * For each picture as it is handed to the network, in decoding order: its number counted on over loops
-   * (the picture shows it modulo `clip.frames`), its RTMP timestamp, and the wall clock in milliseconds.
-   */
-  onFrame?: (frame: number, timestamp: number, sentAtEpochMs: number) => void;
-}
-
-export interface Broadcast {
-  /** The server accepted the first publish. Rejects when the broadcast ends without that. */
-  readonly started: Promise<void>;
-  /** Why it is over; never rejects. */
-  readonly ended: Promise<PublishEnd>;
-  /** Counts so far. `dropped`: tags the network was too slow for. */
-  readonly stats: { tags: number; bytes: number; dropped: number; connections: number };
-  stop(options: { clean: boolean }): Promise<void>;
-}
+/** Between two attempts to connect, ms. */
+const retryWait = 2000;
+/** How long the server may not answer, ms. */
+const answerTime = 10_000;
+/** How long the server has to close the connection after a goodbye, ms. */
+const goodbyeTime = 1000;
+const chunkSize = 4096;
 
 /**
- * Sends a clip to an RTMP server in real time, over and over, as an encoder would. Every connection begins
- * with the headers and a key frame and counts its timestamps from `firstTimestamp`; after a lost connection
- * the clip goes on at the next key frame. Many broadcasts may share one clip and one pacer.
+ * Sends a clip to an RTMP server in real time, over and over, as an encoder does. Connects again when the connection is lost.
+ * Returns after `signal`; throws when the server refuses the broadcast.
  */
-export function broadcast(options: BroadcastOptions): Broadcast {
-  const started = Promise.withResolvers<void>();
-  started.promise.catch(() => {});
-  const stopping = new AbortController();
-  const state: State = {
-    publisher: undefined,
-    isClean: true,
-    stats: { tags: 0, bytes: 0, dropped: 0, connections: 0 },
-  };
-  const ended = run(options, { state, signal: stopping.signal, onStart: started.resolve });
-  void ended.then((end) => started.reject(end.code ? new PublishRefused(end.code) : new Error(end.message)));
-  return {
-    started: started.promise,
-    ended,
-    stats: state.stats,
-    async stop({ clean }) {
-      state.isClean = clean;
-      stopping.abort();
-      await state.publisher?.close({ clean });
-      await ended;
-    },
-  };
-}
-
-interface State {
-  publisher: Publisher | undefined;
-  isClean: boolean;
-  stats: Broadcast['stats'];
-}
-
-async function run(
-  options: BroadcastOptions,
-  { state, signal, onStart }: { state: State; signal: AbortSignal; onStart: () => void },
-): Promise<PublishEnd> {
-  const { url, chunkSize, retry, log } = options;
-  const cursor = loopOf(options.clip, { startAt: options.startAt });
-  const pace = options.pacer ?? pacer();
-  const { firstMs = 500, maxMs = 4000 } = typeof retry === 'object' ? retry : {};
-  let wait = firstMs;
-  for (;;) {
-    const end = await connect();
-    if (signal.aborted) return { cause: 'closed', message: 'stopped' };
-    if (!retry || end.cause === 'refused' || end.cause === 'closed') return end;
-    log?.(`${end.message}; trying again in ${wait / 1000} s`);
-    // An abort ends the wait early and is seen above.
-    await sleep(wait, undefined, { signal }).catch(() => {});
-    if (signal.aborted) return { cause: 'closed', message: 'stopped' };
-    wait = Math.min(wait * 2, maxMs);
-  }
-
-  async function connect(): Promise<PublishEnd> {
-    let publisher: Publisher;
+export async function broadcast(
+  url: string,
+  options: { clip: Clip; signal: AbortSignal; say: (line: string) => void },
+): Promise<void> {
+  const { clip, signal, say } = options;
+  const target = rtmpUrl(url);
+  if (!target.ok) throw new Error(target.message);
+  while (!signal.aborted) {
     try {
-      publisher = await publish({ url, chunkSize, signal });
+      await publish(target, { clip, signal, onAir: () => say('on air') });
     } catch (error) {
-      const { message } = error as Error;
-      return error instanceof PublishRefused
-        ? { cause: 'refused', code: error.code, message }
-        : { cause: 'error', message };
+      if (signal.aborted) return;
+      if (error instanceof Refused) throw error;
+      say(`${(error as Error).message}; trying again in ${retryWait / 1000} s`);
+      await sleep(retryWait, undefined, { signal }).catch(() => {});
     }
-    state.publisher = publisher;
-    state.stats.connections += 1;
-    wait = firstMs;
-    // A stop that came while the server was answering found no publisher to close.
-    if (signal.aborted) await publisher.close({ clean: state.isClean });
-    onStart();
-    log?.('on air');
-    const leave = pace.join(sender(publisher, { options, cursor, stats: state.stats }));
-    const end = await publisher.closed;
-    leave();
-    return end;
   }
 }
 
-/** Sends what is due, each time that it is called with the clock. */
-function sender(
-  publisher: Publisher,
-  { options, cursor, stats }: { options: BroadcastOptions; cursor: ClipLoop; stats: Broadcast['stats'] },
-): (now: number) => void {
-  const { clip, speed = 1, firstTimestamp = 0, onFrame, loop = true } = options;
-  const startedAt = performance.now();
-  if (clip.metadata) publisher.sendMetadata(clip.metadata);
-  if (clip.videoHeader) publisher.sendVideo(clip.videoHeader, firstTimestamp);
-  if (clip.audioHeader) publisher.sendAudio(clip.audioHeader, firstTimestamp);
-  cursor.seekKey();
-  const base = cursor.position;
-  let isWaitingForKey = false;
-  let isDone = false;
-  return (now) => {
-    const until = base + (now - startedAt) * speed;
-    while (cursor.position <= until && !isDone) {
-      if (!loop && cursor.loops > 0) {
-        isDone = true;
-        void publisher.close({ clean: true });
-        return;
-      }
-      const { tag } = cursor;
-      const timestamp = (cursor.position - base + firstTimestamp) % 2 ** 32;
-      const isVideo = tag.type === 'video';
-      if (isVideo && tag.isKey) isWaitingForKey = false;
-      // After a lost picture those that build on it are of no use.
-      const isTaken = isVideo
-        ? !isWaitingForKey && publisher.sendVideo(tag.body, timestamp)
-        : publisher.sendAudio(tag.body, timestamp);
-      if (isTaken) {
-        stats.tags += 1;
-        stats.bytes += tag.body.length;
-        if (isVideo) onFrame?.(cursor.frame, timestamp, performance.timeOrigin + performance.now());
-      } else {
-        stats.dropped += 1;
-        if (isVideo) isWaitingForKey = true;
-      }
-      cursor.advance();
-    }
+class Refused extends Error {}
+
+/** One connection. Throws when it is lost. */
+async function publish(
+  target: RtmpUrl,
+  { clip, signal, onAir }: { clip: Clip; signal: AbortSignal; onAir: () => void },
+): Promise<void> {
+  const publishing = Promise.withResolvers<number>();
+  const closed = Promise.withResolvers<void>();
+  const end = (error = new Error('the server closed the connection')) => {
+    publishing.reject(error);
+    closed.resolve();
+    socket.destroy();
   };
-}
-
-const usage = `bun demo/broadcast.ts rtmp://host/live/KEY [options]
-  --file x.flv  another clip than demo/clip.flv
-  --retry       connect again after a lost connection
-  --seconds S   stop cleanly after S seconds`;
-
-/** The command line. Exit code 1 when the broadcast ended and nobody stopped it. */
-async function main(args: string[]): Promise<void> {
-  const { values, positionals } = parseArgs({
-    args,
-    allowPositionals: true,
-    options: {
-      file: { type: 'string' },
-      retry: { type: 'boolean' },
-      seconds: { type: 'string' },
-      help: { type: 'boolean' },
-    },
+  const socket = connect(target.to.port, target.to.host);
+  const session = new ClientSession({
+    ...{ target, chunkSize, flashVer: flashVersions.encoder },
+    send: (bytes) => void socket.write(bytes),
+    onPublishing: publishing.resolve,
+    onRefused: ({ code }) => end(new Refused(`the server refused the broadcast: ${code}`)),
+    onEnded: () => end(),
   });
-  const [url] = positionals;
-  if (!url || values.help) {
-    console.error(usage);
-    process.exit(values.help ? 0 : 64);
-  }
-  const clip = await readFlvFile(values.file ?? join(import.meta.dir, 'clip.flv'));
-  const running = broadcast({ url, clip, retry: values.retry, log: (line) => console.error(line) });
-  const stop = () => void running.stop({ clean: true });
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, stop);
-  if (values.seconds) setTimeout(stop, Number(values.seconds) * 1000).unref();
-  const end = await running.ended;
-  const { tags, bytes, dropped } = running.stats;
-  console.error(`${end.message}; ${tags} tags, ${bytes} bytes sent, ${dropped} tags dropped`);
-  process.exit(end.cause === 'closed' ? 0 : 1);
+  socket.setNoDelay(true);
+  socket.setTimeout(answerTime, () => end(new Error('the server did not answer in time')));
+  socket.on('connect', () => session.begin());
+  socket.on('data', (bytes) => {
+    try {
+      session.receive(bytes as Buffer);
+    } catch (error) {
+      end(error as Error);
+    }
+  });
+  socket.on('error', end);
+  socket.on('close', () => end());
+  signal.addEventListener('abort', () => publishing.reject(new Error('stopped')));
+  const streamId = await publishing.promise;
+  onAir();
+  const send = ({ type, body }: Tag, timestamp: number) =>
+    socket.write(
+      encodeMessage({ chunkStream: chunkStreamOf(type), type, streamId, timestamp, body, chunkSize }),
+    );
+  for (const tag of clip.headers) send(tag.type === 18 ? metadata(tag) : tag, 0);
+  await sendLoops(clip, { send, isOver: () => signal.aborted || socket.destroyed });
+  if (!signal.aborted) throw new Error('the connection was lost');
+  session.leave();
+  socket.end();
+  await Promise.race([closed.promise, sleep(goodbyeTime)]);
+  socket.destroy();
 }
 
-if (import.meta.main) await main(process.argv.slice(2));
+async function sendLoops(
+  { media, duration }: Clip,
+  { send, isOver }: { send: (tag: Tag, timestamp: number) => void; isOver: () => boolean },
+): Promise<void> {
+  const began = performance.now();
+  for (let loop = 0; ; loop += 1) {
+    for (const tag of media) {
+      const timestamp = loop * duration + tag.timestamp;
+      const wait = began + timestamp - performance.now();
+      if (wait > 0) await sleep(wait);
+      if (isOver()) return;
+      send(tag, timestamp);
+    }
+  }
+}
+
+/** As RTMP sends the script tag of a file. */
+function metadata(tag: Tag): Tag {
+  return { ...tag, body: Buffer.concat([encodeAmf0(['@setDataFrame']), tag.body]) };
+}

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Fault } from '../core/base/fault.ts';
 import { broadcast } from './broadcast.ts';
-import { readFlvFile } from './flv-file.ts';
+import { readClip } from './clip.ts';
 import { findServer } from './server.ts';
 
 /**
@@ -19,19 +19,11 @@ async function main(): Promise<void> {
   const { base, publicUrl, dataDir } = server;
   const key = server.bootstrapKey ?? (await bootstrapKey(dataDir));
   const stream = await demoStream({ base, key, dataDir });
-  const clip = await readFlvFile(join(import.meta.dirname, 'clip.flv'));
-  const onAir = broadcast({ url: `${server.rtmp}/${stream.streamKey}`, clip, retry: true, log: say });
-  void announce({ base, publicUrl, playbackId: stream.playbackId, signal: stopping.signal });
-
-  const isStopped = new Promise<void>((resolve) => {
-    if (stopping.signal.aborted) resolve();
-    stopping.signal.addEventListener('abort', () => resolve());
-  });
-  const end = await Promise.race([onAir.ended, isStopped]);
-  stopping.abort();
-  await onAir.stop({ clean: true });
-  await server.stop();
-  if (end) fail(end.message);
+  const clip = await readClip(join(import.meta.dirname, 'clip.flv'));
+  const { signal } = stopping;
+  void announce({ base, publicUrl, playbackId: stream.playbackId, signal });
+  // A refusal is told after the server that this has started was stopped.
+  await broadcast(`${server.rtmp}/${stream.streamKey}`, { clip, signal, say }).finally(() => server.stop());
   say('Stopped.');
   process.exit(0);
 }

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { broadcast } from '../demo/broadcast.ts';
-import { type Clip, readFlvFile } from '../demo/flv-file.ts';
 import { checkBroadcast } from './e2e/harness/check-broadcast.ts';
 import { root, type Server, startServer } from './e2e/harness/server.ts';
 import { until } from './e2e/harness/wait.ts';
+import { broadcast } from './kit/publisher/broadcast.ts';
+import { type Clip, readFlvFile } from './kit/publisher/flv-file.ts';
 
 /** The real server in a process of its own, our own publisher, no browser and no ffmpeg. */
 interface Asset {

@@ -3,11 +3,11 @@ import { connect, createServer, type Server as TcpServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { broadcast } from '../demo/broadcast.ts';
-import { type Clip, readFlvFile } from '../demo/flv-file.ts';
 import { root, type Server, startServer } from './e2e/harness/server.ts';
 import { until } from './e2e/harness/wait.ts';
 import { findFreePorts } from './kit/free-ports.ts';
+import { broadcast } from './kit/publisher/broadcast.ts';
+import { type Clip, readFlvFile } from './kit/publisher/flv-file.ts';
 import { cert, key as tlsKey } from './rtmp/tls.ts';
 
 /** The real server in a process of its own, logging everything, and all that it printed or answered in a run. */

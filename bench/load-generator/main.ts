@@ -1,6 +1,6 @@
-import { broadcast } from '../../demo/broadcast.ts';
-import { readFlvFile } from '../../demo/flv-file.ts';
-import { pacer } from '../../demo/pacer.ts';
+import { broadcast } from '../../test/kit/publisher/broadcast.ts';
+import { readFlvFile } from '../../test/kit/publisher/flv-file.ts';
+import { pacer } from '../../test/kit/publisher/pacer.ts';
 import { readPlaylist } from './reader.ts';
 
 /**

@@ -1,6 +1,6 @@
 import { test } from 'vitest';
-import { type Publisher, publish } from '../../demo/publisher.ts';
 import { AAC_48000_STEREO, AVC_360P, audioHeader, frame, videoHeader } from '../hls/feed.ts';
+import { type Publisher, publish } from '../kit/publisher/publisher.ts';
 import { resident } from './harness/memory.ts';
 import { startServer } from './harness/server.ts';
 import { until } from './harness/wait.ts';

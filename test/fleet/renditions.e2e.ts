@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { broadcast } from '../../demo/broadcast.ts';
 import { apiClient } from '../e2e/harness/api.ts';
 import { readHls } from '../e2e/harness/ffmpeg.ts';
 import { lasting } from '../e2e/harness/wait.ts';
+import { broadcast } from '../kit/publisher/broadcast.ts';
 import { compare } from '../renditions/alignment.ts';
 import { paintedClip } from '../renditions/painted-clip.ts';
 import { gapsIn, shownNumbers } from '../renditions/shown-numbers.ts';

@@ -1,5 +1,5 @@
-import { type FlvTag, readFlvTags } from '../../demo/flv-file.ts';
 import { issues } from '../../runtime/media/live/issues.ts';
+import { type FlvTag, readFlvTags } from '../kit/publisher/flv-file.ts';
 import { Feed, type Publisher, send } from './feed.ts';
 import { Viewer } from './viewer.ts';
 

@@ -1,5 +1,4 @@
 import type { MediaFact, PublishGrant, PublishRefusal, PublishRequest } from '../../core/ports/media.ts';
-import { type Publisher, publish } from '../../demo/publisher.ts';
 import { systemClock } from '../../runtime/drivers/clock/system.ts';
 import { inProcessMedia } from '../../runtime/media/broadcast/in-process.ts';
 import type { NodePusher } from '../../runtime/media/push/pusher.ts';
@@ -14,6 +13,7 @@ import {
   sound,
   videoHeader,
 } from '../hls/feed.ts';
+import { type Publisher, publish } from '../kit/publisher/publisher.ts';
 
 export type Authorise = (request: PublishRequest) => Promise<PublishGrant | PublishRefusal>;
 

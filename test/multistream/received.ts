@@ -2,9 +2,9 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'vitest';
-import { readFlvTags } from '../../demo/flv-file.ts';
 import { complaints, probe } from '../e2e/harness/film-tools.ts';
 import { numbersIn, runsOf } from '../e2e/harness/numbered.ts';
+import { readFlvTags } from '../kit/publisher/flv-file.ts';
 import { flvOf, type Heard } from './heard.ts';
 
 /** Key frames of the numbered clip are so many pictures apart; the first of each connection is one. */

@@ -1,6 +1,6 @@
-import type { Clip, ClipTag } from '../../demo/flv-file.ts';
 import { boxes, bytesOf } from '../hls/box.ts';
 import { find } from '../hls/boxes.ts';
+import type { Clip, ClipTag } from '../kit/publisher/flv-file.ts';
 
 /**
  * What an encoder of Enhanced RTMP would send of an MP4 file with one video track, one audio track or both:

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { clipOf, type FlvTag, readFlvFile, readFlvTags } from '../../demo/flv-file.ts';
+import { clipOf, type FlvTag, readFlvFile, readFlvTags } from '../kit/publisher/flv-file.ts';
 
 const CLIP = join(import.meta.dirname, '../../demo/clip.flv');
 

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { clipOf, type FlvTag, readFlvFile } from '../../demo/flv-file.ts';
-import { loopOf } from '../../demo/loop.ts';
+import { clipOf, type FlvTag, readFlvFile } from '../kit/publisher/flv-file.ts';
+import { loopOf } from '../kit/publisher/loop.ts';
 
 const CLIP = join(import.meta.dirname, '../../demo/clip.flv');
 

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from 'vitest';
-import { PublishRefused, publish } from '../../demo/publisher.ts';
+import { PublishRefused, publish } from '../kit/publisher/publisher.ts';
 import { type Peer, rtmpPeer } from './rtmp-peer.ts';
 
 let peer: Peer | undefined;

@@ -1,8 +1,8 @@
-import { type Broadcast, broadcast } from '../../demo/broadcast.ts';
-import type { Clip } from '../../demo/flv-file.ts';
 import type { NewStream } from '../e2e/harness/api.ts';
 import type { Server } from '../e2e/harness/server.ts';
 import { until } from '../e2e/harness/wait.ts';
+import { type Broadcast, broadcast } from '../kit/publisher/broadcast.ts';
+import type { Clip } from '../kit/publisher/flv-file.ts';
 import { offers } from './variants.ts';
 
 export interface Profile {

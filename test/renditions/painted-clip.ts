@@ -1,9 +1,9 @@
 import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Clip, readFlvFile } from '../../demo/flv-file.ts';
 import { encode } from '../e2e/harness/encoders.ts';
 import { SQUARES } from '../kit/frame-number.ts';
+import { type Clip, readFlvFile } from '../kit/publisher/flv-file.ts';
 import { enhancedClip } from '../publisher/enhanced-clip.ts';
 
 export interface PaintedOptions {

@@ -1,12 +1,12 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { broadcast } from '../../demo/broadcast.ts';
-import { type Clip, readFlvFile } from '../../demo/flv-file.ts';
 import type { NewStream } from '../e2e/harness/api.ts';
 import { root, type Server, startServer } from '../e2e/harness/server.ts';
 import { lasting, until } from '../e2e/harness/wait.ts';
 import { fakeFfmpeg } from '../ffmpeg/fake.ts';
 import { AVC_360P, frame, videoHeader } from '../hls/feed.ts';
+import { broadcast } from '../kit/publisher/broadcast.ts';
+import { type Clip, readFlvFile } from '../kit/publisher/flv-file.ts';
 import { giantAvc } from './giant-avc.ts';
 
 /** Processes that make renditions: none is ever left, none hangs for ever, and none is given what no decoder should get. */

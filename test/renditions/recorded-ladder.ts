@@ -5,11 +5,11 @@ import { promisify } from 'node:util';
 import type { Blobs } from '../../core/ports/blobs.ts';
 import type { PublishGrant } from '../../core/ports/media.ts';
 import type { FinishedRecording } from '../../core/ports/recorder.ts';
-import { type Clip, clipOf, readFlvFile, readFlvTags } from '../../demo/flv-file.ts';
 import { systemClock } from '../../runtime/drivers/clock/system.ts';
 import type { TakeFeed } from '../../runtime/media/recording/feed.ts';
 import { DiskRecorder } from '../../runtime/media/recording/recorder.ts';
 import { Feed, send } from '../hls/feed.ts';
+import { type Clip, clipOf, readFlvFile, readFlvTags } from '../kit/publisher/flv-file.ts';
 import { silentLog } from '../kit/silent-log.ts';
 
 const run = promisify(execFile);

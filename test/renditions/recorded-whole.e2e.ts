@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
-import { readFlvFile } from '../../demo/flv-file.ts';
 import { readSession } from '../e2e/harness/recorded.ts';
 import { root, startServer } from '../e2e/harness/server.ts';
 import { lasting, until } from '../e2e/harness/wait.ts';
 import { parseSegmentPlaylist } from '../hls/event-checker.ts';
+import { readFlvFile } from '../kit/publisher/flv-file.ts';
 import { onAir } from './on-air.ts';
 
 test('a broadcast that ends cleanly, goes on in time and is terminated has all of its own pictures in each', async () => {

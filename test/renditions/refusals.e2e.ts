@@ -1,9 +1,9 @@
 /** Broadcasts whose renditions cannot be made: they play as they came, and the stream says why. */
 import { beforeAll, expect, test } from 'vitest';
-import type { Clip } from '../../demo/flv-file.ts';
 import { readHls } from '../e2e/harness/ffmpeg.ts';
 import { type Server, startServer } from '../e2e/harness/server.ts';
 import { lasting, until } from '../e2e/harness/wait.ts';
+import type { Clip } from '../kit/publisher/flv-file.ts';
 import { onAir, renditionIssues } from './on-air.ts';
 import { paintedClip } from './painted-clip.ts';
 import { transcodersOf } from './transcoders.ts';

@@ -1,8 +1,8 @@
 /** What becomes of renditions when their ffmpeg dies or hangs, when the encoder is cut off, and when the profiles change meanwhile. */
 import { beforeAll, expect, test } from 'vitest';
-import type { Clip } from '../../demo/flv-file.ts';
 import { type Server, startServer } from '../e2e/harness/server.ts';
 import { lasting, until } from '../e2e/harness/wait.ts';
+import type { Clip } from '../kit/publisher/flv-file.ts';
 import { compare } from './alignment.ts';
 import { type OnAir, onAir, renditionIssues } from './on-air.ts';
 import { paintedClip } from './painted-clip.ts';

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import type { Blobs } from '../../core/ports/blobs.ts';
-import { type ClipTag, readFlvFile } from '../../demo/flv-file.ts';
 import type { AssetFile } from '../../plugins/assets/contract.ts';
 import { openGrowingFile } from '../../runtime/media/recording/file/growing-file.ts';
 import { Feed, send } from '../hls/feed.ts';
+import { type ClipTag, readFlvFile } from '../kit/publisher/flv-file.ts';
 import { atOnce } from '../recording/at-once.ts';
 import { MemoryIo } from '../recording/memory-io.ts';
 

@@ -1,8 +1,8 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { promisify } from 'node:util';
-import { broadcast } from '../../../demo/broadcast.ts';
-import type { Clip } from '../../../demo/flv-file.ts';
+import { broadcast } from '../../kit/publisher/broadcast.ts';
+import type { Clip } from '../../kit/publisher/flv-file.ts';
 import { root } from './server.ts';
 
 /** Something that broadcasts until it is ended. */

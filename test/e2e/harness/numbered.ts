@@ -1,7 +1,7 @@
 import { join } from 'node:path';
-import { readFlvFile } from '../../../demo/flv-file.ts';
-import { loopOf } from '../../../demo/loop.ts';
-import { type Publisher, publish } from '../../../demo/publisher.ts';
+import { readFlvFile } from '../../kit/publisher/flv-file.ts';
+import { loopOf } from '../../kit/publisher/loop.ts';
+import { type Publisher, publish } from '../../kit/publisher/publisher.ts';
 import { root } from './server.ts';
 import { until } from './wait.ts';
 

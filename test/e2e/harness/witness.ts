@@ -1,5 +1,5 @@
-import { publish } from '../../../demo/publisher.ts';
 import { AAC_48000_STEREO, AVC_360P, audioHeader, frame, sound, videoHeader } from '../../hls/feed.ts';
+import { publish } from '../../kit/publisher/publisher.ts';
 import { until } from './wait.ts';
 
 /** What hostile media is marked with: not one byte of it may ever reach a viewer. */

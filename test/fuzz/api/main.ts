@@ -10,10 +10,10 @@ import { spawn, spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { broadcast } from '../../../demo/broadcast.ts';
-import { readFlvFile } from '../../../demo/flv-file.ts';
 import { root, startServer } from '../../e2e/harness/server.ts';
 import { until } from '../../e2e/harness/wait.ts';
+import { broadcast } from '../../kit/publisher/broadcast.ts';
+import { readFlvFile } from '../../kit/publisher/flv-file.ts';
 
 const program = process.env.SCHEMATHESIS ?? 'schemathesis';
 const [seconds = '600', ...more] = process.argv.slice(2);

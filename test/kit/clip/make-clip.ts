@@ -6,8 +6,8 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type FlvTag, readFlvFile } from '../../../demo/flv-file.ts';
 import { SQUARES } from '../frame-number.ts';
+import { type FlvTag, readFlvFile } from '../publisher/flv-file.ts';
 import { HEIGHT, sceneOf, WIDTH } from './scene.ts';
 
 /** 24 s: 720 pictures, and 1,125 AAC frames of 1,024 samples at 48 kHz to the sample. */

@@ -1,6 +1,6 @@
-import { broadcast } from '../../../demo/broadcast.ts';
-import type { Clip } from '../../../demo/flv-file.ts';
-import type { Pacer } from '../../../demo/pacer.ts';
+import { broadcast } from '../../kit/publisher/broadcast.ts';
+import type { Clip } from '../../kit/publisher/flv-file.ts';
+import type { Pacer } from '../../kit/publisher/pacer.ts';
 import type { StreamEntry } from './ledger.ts';
 
 /** Connects again after a lost connection or a refusal, ms. */

@@ -1,10 +1,10 @@
 import { join } from 'node:path';
 import { temporaryFolder } from '../../../bench/harness/children.ts';
-import { readFlvFile } from '../../../demo/flv-file.ts';
 import { recorderDefaults } from '../../../runtime/media/recording/settings.ts';
 import { launchBrowser } from '../../e2e/harness/chromium.ts';
 import { memoryEnv, residentAfterCollection } from '../../e2e/harness/memory.ts';
 import { type Server, startServer } from '../../e2e/harness/server.ts';
+import { readFlvFile } from '../../kit/publisher/flv-file.ts';
 import { checkBrowser, checkDecoding, checkDownload, checkSeeks, probeDuration } from './film-checks.ts';
 import { numberedClip } from './numbered-clip.ts';
 import { expectReady, type Recording, readRecording } from './recording.ts';

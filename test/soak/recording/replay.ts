@@ -1,6 +1,6 @@
-import { readFlvFile } from '../../../demo/flv-file.ts';
-import { loopOf } from '../../../demo/loop.ts';
-import { publish } from '../../../demo/publisher.ts';
+import { readFlvFile } from '../../kit/publisher/flv-file.ts';
+import { loopOf } from '../../kit/publisher/loop.ts';
+import { publish } from '../../kit/publisher/publisher.ts';
 
 /**
  * Publishes a clip over and over, with timestamps that go on, faster than real time: `speed` times as fast, and never faster

@@ -1,5 +1,5 @@
-import type { ClipTag } from '../../../demo/flv-file.ts';
-import { readFlvFile } from '../../../demo/flv-file.ts';
+import type { ClipTag } from '../../kit/publisher/flv-file.ts';
+import { readFlvFile } from '../../kit/publisher/flv-file.ts';
 import type { NumberAt } from './film-checks.ts';
 import { numbered } from './numbered-clip.ts';
 

@@ -1,10 +1,10 @@
 import type { Socket } from 'bun';
-import { type RtmpUrl, rtmpUrl } from '../core/push-url/rtmp-url.ts';
-import { encodeAmf0 } from '../runtime/media/rtmp/amf0.ts';
-import { ClientSession, chunkStreamOf, type RtmpStatus } from '../runtime/media/rtmp/client-session.ts';
-import { flashVersions } from '../runtime/media/rtmp/flash-version.ts';
-import { chunkedSize, writeMessage } from '../runtime/media/rtmp/message-writer.ts';
-import { ProtocolError } from '../runtime/media/rtmp/protocol-error.ts';
+import { type RtmpUrl, rtmpUrl } from '../../../core/push-url/rtmp-url.ts';
+import { encodeAmf0 } from '../../../runtime/media/rtmp/amf0.ts';
+import { ClientSession, chunkStreamOf, type RtmpStatus } from '../../../runtime/media/rtmp/client-session.ts';
+import { flashVersions } from '../../../runtime/media/rtmp/flash-version.ts';
+import { chunkedSize, writeMessage } from '../../../runtime/media/rtmp/message-writer.ts';
+import { ProtocolError } from '../../../runtime/media/rtmp/protocol-error.ts';
 
 /**
  * Publishes to an RTMP server the way encoders do (Adobe RTMP 1.0, and the FMLE commands around it).
