@@ -1,4 +1,4 @@
-/** All issues, in plain words with what to do. The index in this list is the bit of an issue in the history. */
+/** All issues, in plain words with what to do. */
 export const issueTexts = {
   stall:
     'No media arrives. Check the network between encoder and server, and whether the encoder still runs.',
@@ -32,12 +32,3 @@ export const issueTexts = {
 export type IssueName = keyof typeof issueTexts;
 
 export const issueNames = Object.keys(issueTexts) as IssueName[];
-
-/** A set of issues as a number. */
-export function bitOf(name: IssueName): number {
-  return 1 << issueNames.indexOf(name);
-}
-
-export function textsOf(bits: number): string[] {
-  return issueNames.filter((name) => bits & bitOf(name)).map((name) => issueTexts[name]);
-}

@@ -1,5 +1,5 @@
 import type { LiveReading, Vitals } from '../../core/ports/media.ts';
-import { bitOf, type IssueName, issueNames } from './issues.ts';
+import { type IssueName, issueNames, issueTexts } from './issues.ts';
 
 /** What is too much or too little; times in ms. */
 const at = {
@@ -36,8 +36,8 @@ const at = {
 
 /** Health of a publish over the last seconds. */
 export interface Verdict {
-  /** Issues as bits, see `bitOf`. */
-  readonly issues: number;
+  /** In plain words. */
+  readonly issues: readonly string[];
   /** Frames per second as they arrive. */
   readonly fps: number;
   /** Seconds between key frames, including the awaited one. */
@@ -53,7 +53,7 @@ export interface Verdict {
 /** Judges one publish by readings of about once a second. It has no clock of its own. */
 export class Judge {
   readonly #maxBitrate: number;
-  readonly #shownUntil = new Float64Array(issueNames.length);
+  readonly #shownUntil = new Map<IssueName, number>();
   #looks: Look[] = [];
   #beganAt = 0;
   #usualRate = 0;
@@ -76,8 +76,7 @@ export class Judge {
     const waiting = vitals.keyTime < 0 ? 0 : vitals.videoTime - vitals.keyTime;
     const interval = Math.max(vitals.keyInterval, waiting);
 
-    if (!isPublishing) this.#see('held', now);
-    else {
+    if (isPublishing) {
       const quiet = now - Math.max(figures.lastMediaAt, this.#beganAt);
       // After a delay of this process media may have arrived unseen.
       if (!isDelayed && quiet > at.stall) this.#see('stall', now);
@@ -91,7 +90,8 @@ export class Judge {
       if (vitals.codecs.some((codec) => !isAudioForAll(codec))) this.#see('audioCodec', now);
     }
     return {
-      issues: this.#shown(now, { isPublishing }),
+      // While the connection is lost, that is the only issue.
+      issues: isPublishing ? this.#shown(now) : [issueTexts.held],
       fps: isPublishing ? window.fps : 0,
       keyFrameInterval: interval / 1000,
       jitter: vitals.jitter,
@@ -131,20 +131,18 @@ export class Judge {
   /** While nothing could be seen, issues neither begin nor end. */
   #suspend(now: number): void {
     this.#unsettledAt = now;
-    for (const [index, until] of this.#shownUntil.entries())
-      if (now < until) this.#shownUntil[index] = now + at.settled + at.clearAfter;
+    for (const [name, until] of this.#shownUntil)
+      if (now < until) this.#shownUntil.set(name, now + at.settled + at.clearAfter);
   }
 
   #see(name: IssueName, now: number): void {
-    this.#shownUntil[issueNames.indexOf(name)] = now + at.clearAfter;
+    this.#shownUntil.set(name, now + at.clearAfter);
   }
 
-  /** While the connection is lost, that is the only issue. */
-  #shown(now: number, { isPublishing }: { isPublishing: boolean }): number {
-    if (!isPublishing) return bitOf('held');
-    let bits = 0;
-    for (const [index, until] of this.#shownUntil.entries()) if (now < until) bits |= 1 << index;
-    return bits & ~bitOf('held');
+  #shown(now: number): string[] {
+    return issueNames
+      .filter((name) => now < (this.#shownUntil.get(name) ?? 0))
+      .map((name) => issueTexts[name]);
   }
 }
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { type LiveReading, noFigures } from '../../../core/ports/media.ts';
 
-import { type IssueName, issueNames, issueTexts, textsOf } from '../../../plugins/health/issues.ts';
+import { type IssueName, issueNames, issueTexts } from '../../../plugins/health/issues.ts';
 import { isAudioForAll, isVideoForAll, Judge } from '../../../plugins/health/judge.ts';
 import { AUDIO, VIDEO } from '../../../runtime/media/live/timeline.ts';
 import { VitalsMeter } from '../../../runtime/media/live/vitals.ts';
@@ -85,7 +85,7 @@ class Encoder {
       vitals: this.meter.read(this.codecs, this.#now),
       viewers: 0,
     };
-    const texts = textsOf(this.judge.look(reading, this.#now).issues);
+    const texts = this.judge.look(reading, this.#now).issues;
     return issueNames.filter((name) => texts.includes(issueTexts[name]));
   }
 }

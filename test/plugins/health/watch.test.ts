@@ -19,7 +19,7 @@ test('of many sessions that are over the last ones are kept, and of none a timer
   const kit = { clock, config: { maxBitrate: 20_000_000 }, offered: () => [] } as unknown as HealthKit;
   const watch = healthWatch(kit);
   const most = maxEnded;
-  const isKept = (index: number) => watch.points({ streamId: `s${index}` }).length > 0;
+  const isKept = (index: number) => watch.points(`session${index}`).length > 0;
   watch.look(reading(0), clock.now());
   const running = new Set(['session0']);
   for (let index = 1; index <= most + 10; index += 1) watch.look(reading(index), clock.now());

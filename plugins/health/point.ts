@@ -1,10 +1,11 @@
-import { Type } from '@sinclair/typebox';
+import { type Static, Type } from '@sinclair/typebox';
 import { momentSchema } from '../../core/http/operation.ts';
 
 const measured = (description: string, example: number) =>
   Type.Number({ minimum: 0, description, examples: [example] });
 
-const pointSchema = Type.Object(
+/** Health of a broadcast over 5 seconds, as the API shows it. */
+export const pointSchema = Type.Object(
   {
     time: momentSchema,
     ingestRate: measured('bit/s', 4_200_000),
@@ -23,5 +24,4 @@ const pointSchema = Type.Object(
   { $id: 'HealthPoint', additionalProperties: false },
 );
 
-/** At most 720 points of 5 s. */
-export const pointsSchema = Type.Array(pointSchema);
+export type Point = Static<typeof pointSchema>;
