@@ -23,7 +23,7 @@ export interface BroadcastOptions extends LiveOutputOptions {
   readonly log?: (line: string) => void;
 }
 
-export interface BroadcastAttachment extends Omit<Attachment, 'subscribers'> {
+export interface BroadcastAttachment extends Omit<Attachment, 'subscribers' | 'samples'> {
   /** Where it is recorded; undefined: it is not. */
   readonly recording?: {
     /**
@@ -68,8 +68,7 @@ export class Broadcast {
     if (ladder) subscribers.push({ changed: () => ladder.notify(), end: () => ladder.release() });
     this.#dvr.follow(grant.sessionId, tap?.written);
     this.#relay?.begin();
-    subscribers.push({ samples: this.#relay });
-    return this.output.attach({ ...attachment, subscribers });
+    return this.output.attach({ ...attachment, subscribers, samples: this.#relay });
   }
 
   /** The publisher that holds this token has gone. What is whole is listed, then the playlist is held. */

@@ -5,8 +5,7 @@ import { CutRule, NOTHING, SEGMENT, SHORTEST } from './cut-rule.ts';
 import { issues } from './issues.ts';
 import { AUDIO, type Timeline } from './timeline.ts';
 import { AUDIO_TRACK, Track, VIDEO_TRACK } from './track.ts';
-import type { AudioHeader, Expected, VideoHeader } from './track-selection.ts';
-import { initOf, TrackSelection } from './track-selection.ts';
+import { type AudioHeader, initOf, TrackSelection, type VideoHeader } from './track-selection.ts';
 import type { LiveWindow } from './window.ts';
 
 export interface CutterOptions {
@@ -26,10 +25,10 @@ export interface CutterOptions {
  * a discontinuity) whenever the set of tracks or a header changes.
  */
 export class Cutter {
+  readonly selection = new TrackSelection({ patience: segmentLimit * 1000 });
   readonly #options: CutterOptions;
   readonly #video: Track;
   readonly #audio: Track;
-  readonly #selection: TrackSelection;
   readonly #rule: CutRule;
   #lead: Track;
   #isRunning = false;
@@ -57,7 +56,6 @@ export class Cutter {
     this.#video = new Track({ id: VIDEO_TRACK, isVideo: true, arena: video, timescale: 90_000, limit });
     this.#audio = new Track({ id: AUDIO_TRACK, isVideo: false, arena: audio, timescale: 48_000, limit });
     this.#lead = this.#video;
-    this.#selection = new TrackSelection({ patience: segmentLimit * 1000 });
     this.#rule = new CutRule(options.config);
   }
 
@@ -75,40 +73,25 @@ export class Cutter {
     return (track === AUDIO ? this.#audio : this.#video).count === 0;
   }
 
-  /** What the encoder says it will send. */
-  expect(expected: Expected): void {
-    this.#selection.expect(expected);
-  }
-
-  /** Whether the encoder may still send this track: it has not said otherwise. */
-  isAwaited(track: number): boolean {
-    return this.#selection.isAwaited(track);
-  }
-
-  /** A track comes in a codec that cannot be passed on: it is not waited for. */
-  refuse(track: number): void {
-    this.#selection.refuse(track);
-  }
-
   /** A new video header. Returns by how much the video arena moved. */
   configureVideo(header: VideoHeader): number {
     const isChange = this.#hasVideo;
-    this.#selection.video = header;
-    this.#selection.isVideoGone = this.#selection.isVideoRefused = false;
+    this.selection.video = header;
+    this.selection.isVideoGone = this.selection.isVideoRefused = false;
     if (!isChange) return this.#isRunning ? 0 : this.#video.dropBefore(Number.POSITIVE_INFINITY);
     return this.#stop(this.#video.count, -1);
   }
 
   /** A new audio header. Returns by how much the audio arena moved. */
   configureAudio(header: AudioHeader): number {
-    this.#selection.isAudioRefused = false;
+    this.selection.isAudioRefused = false;
     if (this.#isRunning && this.#hasVideo) {
-      this.#selection.nextAudio = header;
+      this.selection.nextAudio = header;
       return 0;
     }
     const held = this.#audio.arena.length;
     if (this.#isRunning) this.#stop(0, -1);
-    else if (this.#selection.audio !== undefined) {
+    else if (this.selection.audio !== undefined) {
       this.#audio.dropBefore(Number.POSITIVE_INFINITY);
     }
     this.#useAudio(header);
@@ -142,7 +125,7 @@ export class Cutter {
     if (!this.#isRunning) this.#consider(now);
     else if (!this.#hasVideo || (isKey && (isGap || this.#isTrackSetStale(time)))) {
       if (!this.#hasVideo) this.#arrival = now;
-      this.#selection.isVideoGone = false;
+      this.selection.isVideoGone = false;
       // A gap is not stretched over: viewers go on with what is new, behind a discontinuity.
       this.#stop(track.count - 1, isGap ? dts - wait + Math.round(track.usual) : dts);
       this.#consider(now);
@@ -156,11 +139,11 @@ export class Cutter {
     this.#audioSeen = this.#options.timeline.latest;
     if (this.#isRunning && !this.#hasAudio) {
       // It came late, or came back: the next key frame begins with it.
-      this.#selection.nextAudio ??= this.#selection.audio;
-      this.#selection.isAudioGone = false;
+      this.selection.nextAudio ??= this.selection.audio;
+      this.selection.isAudioGone = false;
       return false;
     }
-    if (this.#selection.nextAudio !== undefined) return false;
+    if (this.selection.nextAudio !== undefined) return false;
     if (track.count === 0 && !this.#isRunning && this.#video.count === 0) this.#arrival = now;
     const { timeline } = this.#options;
     const tolerance = timeline.isStill(AUDIO)
@@ -178,12 +161,12 @@ export class Cutter {
     if (!track.push(dts, 0, at - moved, end - at, 1)) return this.#flood();
     if (length > 0) track.usual = length;
     if (!this.#isRunning) {
-      this.#selection.isAudioGone = false;
+      this.selection.isAudioGone = false;
       this.#consider(now);
     } else if (this.#lead === track || time <= this.#videoSeen + GONE) this.#drain();
     else {
       this.#options.onIssue(issues.videoGone);
-      this.#selection.isVideoGone = true;
+      this.selection.isVideoGone = true;
       this.#stop(this.#video.count, -1);
     }
     return true;
@@ -210,10 +193,10 @@ export class Cutter {
   }
 
   #isTrackSetStale(time: number): boolean {
-    if (this.#selection.nextAudio !== undefined) return true;
+    if (this.selection.nextAudio !== undefined) return true;
     if (!this.#hasAudio || time < this.#audioSeen + GONE) return false;
     this.#options.onIssue(issues.audioGone);
-    this.#selection.isAudioGone = true;
+    this.selection.isAudioGone = true;
     return true;
   }
 
@@ -221,11 +204,11 @@ export class Cutter {
   #consider(now: number): void {
     const { latest } = this.#options.timeline;
     const hasPicture = this.#video.count > 0;
-    const isMissing = !hasPicture && this.#selection.awaitsKeyFrame;
-    if (this.#selection.canBegin(hasPicture, latest)) {
+    const isMissing = !hasPicture && this.selection.awaitsKeyFrame;
+    if (this.selection.canBegin(hasPicture, latest)) {
       if (isMissing) {
         this.#options.onIssue(issues.noKeyFrame);
-        this.#selection.isVideoGone = true;
+        this.selection.isVideoGone = true;
       }
       this.#begin(now);
       // The sound before the key frame will not be needed.
@@ -244,8 +227,8 @@ export class Cutter {
       return;
     }
     const hasVideo = this.#video.count > 0;
-    const videoHeader = hasVideo ? this.#selection.video : undefined;
-    const audioHeader = this.#selection.isAudioGone ? undefined : this.#selection.audio;
+    const videoHeader = hasVideo ? this.selection.video : undefined;
+    const audioHeader = this.selection.isAudioGone ? undefined : this.selection.audio;
     this.#hasVideo = hasVideo;
     this.#hasAudio = audioHeader !== undefined;
     this.#lead = hasVideo ? this.#video : this.#audio;
@@ -254,10 +237,10 @@ export class Cutter {
     const time = (start / this.#lead.timescale) * 1000;
     // Never before what is listed: the last sound may outlast the picture by some milliseconds.
     this.#epoch = Math.max(this.#epoch ?? this.#arrival - time, window.wallEnd - time);
-    window.begin(initOf(videoHeader, audioHeader, this.#selection.frameRate));
+    window.begin(initOf(videoHeader, audioHeader, this.selection.frameRate));
     this.#videoSeen = this.#audioSeen = this.#options.timeline.latest;
     this.#isRunning = true;
-    this.#selection.settle();
+    this.selection.settle();
     this.#rule.begin(start, { isFresh: window.isFresh, isAwaited: !window.hasListed });
     this.#cursor = 1;
     this.#delay = this.#hasVideo && this.#hasAudio ? Math.max(0, this.#lead.cts(0)) : 0;
@@ -368,14 +351,14 @@ export class Cutter {
       }
     }
     this.#hasVideo = this.#hasAudio = false;
-    if (this.#selection.nextAudio !== undefined) this.#useAudio(this.#selection.nextAudio);
+    if (this.selection.nextAudio !== undefined) this.#useAudio(this.selection.nextAudio);
     return held - this.#video.arena.length;
   }
 
   #useAudio(header: AudioHeader): void {
-    this.#selection.nextAudio = undefined;
+    this.selection.nextAudio = undefined;
     if (this.#audio.timescale !== header.config.sampleRate) this.#audio.newest = -1;
-    this.#selection.audio = header;
+    this.selection.audio = header;
     this.#audio.timescale = header.config.sampleRate;
     this.#audio.usual = header.config.frameLength;
   }

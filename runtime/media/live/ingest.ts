@@ -1,6 +1,5 @@
 import type { Clock } from '../../../core/ports/clock.ts';
 import type { Figures, PublishGrant, Vitals } from '../../../core/ports/media.ts';
-import type { Malformed } from '../codecs/config.ts';
 import { readAudioHeader, readVideoHeader } from '../codecs/headers.ts';
 import { opusDuration } from '../codecs/opus.ts';
 import {
@@ -12,7 +11,7 @@ import {
   VIDEO_HEVC,
   videoRefusal,
 } from '../flv/codec.ts';
-import { AudioMessage, HEADER, NOTHING, OTHER_TRACK, VideoMessage } from '../flv/message.ts';
+import { AudioMessage, FRAME, HEADER, NOTHING, OTHER_TRACK, VideoMessage } from '../flv/message.ts';
 import type { MemoryShare } from '../publish/memory-budget.ts';
 import type { OwnDelay } from '../publish/own-delay.ts';
 import { Arena, type MediaSink } from '../publish/sink.ts';
@@ -22,7 +21,6 @@ import { Cutter } from './cutter.ts';
 import { issues } from './issues.ts';
 import { Meter } from './meter.ts';
 import { AUDIO, Timeline, VIDEO } from './timeline.ts';
-import { VitalsMeter } from './vitals.ts';
 import type { LiveWindow } from './window.ts';
 
 export interface IngestOptions {
@@ -31,9 +29,10 @@ export interface IngestOptions {
   readonly window: LiveWindow;
   readonly config: OutputConfig;
   /** What the arenas count against; nothing when undefined. */
-  readonly memory?: MemoryShare;
-  /** What is wrong on their side is an issue of the publish too. */
+  readonly memory?: MemoryShare | undefined;
+  /** Their issues are issues of the publish. */
   readonly subscribers?: readonly Subscriber[];
+  readonly samples?: SampleSubscriber | undefined;
   /** Of this process; none is known when undefined. */
   readonly delay?: OwnDelay | undefined;
   /** Milliseconds on the output's timeline at which this publish begins. */
@@ -51,43 +50,29 @@ export class Ingest implements MediaSink {
   readonly video: Arena;
   readonly audio: Arena;
   readonly grant: PublishGrant;
+  /** What the encoder calls itself; undefined when it does not say. */
+  encoder: string | undefined;
   readonly #options: IngestOptions;
   readonly #cutter: Cutter;
   readonly #timeline: Timeline;
   readonly #meter: Meter;
-  readonly #vitals: VitalsMeter;
-  readonly #subscribers: readonly Subscriber[];
-  readonly #samples: readonly SampleSubscriber[];
+  readonly #samples: SampleSubscriber | undefined;
+  readonly #picture: Incoming<VideoMessage>;
+  readonly #sound: Incoming<AudioMessage>;
   #isOver = false;
   /** When its first media would have come at the speed of time, epoch milliseconds. */
   #beganAt = -1;
-  readonly #videoMessage = new VideoMessage();
-  readonly #audioMessage = new AudioMessage();
-  /** Codec and bytes of the headers in force; 0: none yet. */
-  #videoCodec = 0;
-  #audioCodec = 0;
-  #videoRecord: Uint8Array | undefined;
-  #audioRecord: Uint8Array | undefined;
-  /** By track: RFC 6381. */
-  readonly #codecs: (string | undefined)[] = [undefined, undefined];
-  #encoder: string | undefined;
-  /** By track: since when it comes in a codec that cannot be passed on, epoch milliseconds; -1: it does not. */
-  readonly #refusedSince = [-1, -1];
-  readonly #refusals = ['', ''];
-  /** By track: frames in a row whose header has not come. */
-  readonly #unheaded = [0, 0];
 
   constructor(options: IngestOptions) {
-    const { config, clock, grant } = options;
+    const { config, clock, grant, memory } = options;
     this.#options = options;
-    this.#subscribers = options.subscribers ?? [];
-    this.#samples = this.#subscribers.flatMap(({ samples }) => samples ?? []);
+    this.#samples = options.samples;
     this.grant = grant;
-    const { memory } = options;
     this.video = new Arena({ initial: 64 * 1024, limit: config.arenaLimit, memory: memory?.hold() });
     this.audio = new Arena({ initial: 8 * 1024, limit: config.arenaLimit, memory: memory?.hold() });
-    this.#meter = new Meter();
-    this.#vitals = new VitalsMeter({ delay: options.delay });
+    this.#picture = new Incoming(this.video, new VideoMessage(), [VIDEO_AVC, VIDEO_HEVC, VIDEO_AV1]);
+    this.#sound = new Incoming(this.audio, new AudioMessage(), [AUDIO_AAC, AUDIO_OPUS]);
+    this.#meter = new Meter({ delay: options.delay });
     const onIssue = (text: string) => this.#meter.issue(text, clock.now());
     this.#timeline = new Timeline({ origin: options.origin, onIssue });
     this.#cutter = new Cutter({
@@ -108,101 +93,56 @@ export class Ingest implements MediaSink {
 
   /** RFC 6381 names of the tracks it passes on, as their newest headers say. */
   get codecs(): string[] {
-    return this.#codecs.filter((codec) => codec !== undefined);
-  }
-
-  /** What the encoder calls itself; undefined when it does not say. */
-  get encoder(): string | undefined {
-    return this.#encoder;
+    return [this.#picture.name, this.#sound.name].filter((name) => name !== undefined);
   }
 
   onVideo(start: number, end: number, timestamp: number): void {
-    if (this.#isOver) this.video.release(end);
-    else if (!this.#isVideoKept(start, end, timestamp)) this.#dropVideo(start, end);
+    const now = this.#options.clock.now();
+    const { message } = this.#picture;
+    if (!this.#isFrame(this.#picture, start, end, now)) return;
+    const { bytes } = this.video;
+    const time = this.#place(VIDEO, timestamp, now);
+    if (message.isKey) this.#meter.key();
+    if (this.#samples?.isActive)
+      this.#samples.video(bytes, message.unwrap(bytes, start), message.end, time, message.isKey, now);
+    if (!this.#cutter.video(message.at, message.end, time, message.cts, message.isKey, now))
+      this.#drop(this.#picture, start, end);
   }
 
   onAudio(start: number, end: number, timestamp: number): void {
-    if (this.#isOver) this.audio.release(end);
-    else if (!this.#isAudioKept(start, end, timestamp)) this.#dropAudio(start, end);
-  }
-
-  /** Reads a video body. False when its bytes are of no further use. */
-  #isVideoKept(start: number, end: number, timestamp: number): boolean {
     const now = this.#options.clock.now();
-    const message = this.#videoMessage;
-    this.#meter.count(end - start, now);
-    message.read(this.video.bytes, start, end);
-    const { kind, codec, at } = message;
-    if (kind === NOTHING) return false;
-    if (kind === OTHER_TRACK) return this.#leaveOut(VIDEO, now);
-    if (codec !== VIDEO_AVC && codec !== VIDEO_HEVC && codec !== VIDEO_AV1)
-      return this.#refuse(VIDEO, codec, now);
-    if (kind === HEADER) return this.#configureVideo(start, end, now);
-    if (at >= message.end) return false;
-    if (codec !== this.#videoCodec) return this.#missHeader(VIDEO, now);
-    this.#unheaded[VIDEO] = 0;
-    this.#refusedSince[VIDEO] = -1;
-    const time = this.#place(VIDEO, timestamp, now);
-    if (message.isKey) this.#vitals.key();
-    for (const samples of this.#samples) {
-      if (!samples.isActive) continue;
-      const { bytes } = this.video;
-      samples.video(bytes, message.unwrap(bytes, start), message.end, time, message.isKey, now);
-    }
-    return this.#cutter.video(at, message.end, time, message.cts, message.isKey, now);
-  }
-
-  #isAudioKept(start: number, end: number, timestamp: number): boolean {
-    const now = this.#options.clock.now();
-    const message = this.#audioMessage;
+    const { message } = this.#sound;
+    if (!this.#isFrame(this.#sound, start, end, now)) return;
     const { bytes } = this.audio;
-    this.#meter.count(end - start, now);
-    message.read(bytes, start, end);
-    const { kind, codec, at } = message;
-    if (kind === NOTHING) return false;
-    if (kind === OTHER_TRACK) return this.#leaveOut(AUDIO, now);
-    if (codec !== AUDIO_AAC && codec !== AUDIO_OPUS) return this.#refuse(AUDIO, codec, now);
-    if (kind === HEADER) return this.#configureAudio(start, end, now);
-    if (at >= message.end) return false;
-    if (codec !== this.#audioCodec) return this.#missHeader(AUDIO, now);
-    this.#unheaded[AUDIO] = 0;
-    this.#refusedSince[AUDIO] = -1;
-    const length = codec === AUDIO_OPUS ? opusDuration(bytes, at, message.end) : 0;
+    const length = message.codec === AUDIO_OPUS ? opusDuration(bytes, message.at, message.end) : 0;
     const time = this.#place(AUDIO, timestamp, now);
-    for (const samples of this.#samples)
-      if (samples.isActive) samples.audio(bytes, message.unwrap(bytes, start), message.end, time, now);
-    return this.#cutter.audio(at, message.end, time, length, now);
+    if (this.#samples?.isActive)
+      this.#samples.audio(bytes, message.unwrap(bytes, start), message.end, time, now);
+    if (!this.#cutter.audio(message.at, message.end, time, length, now)) this.#drop(this.#sound, start, end);
   }
 
   onMetadata(values: readonly unknown[]): void {
-    if (this.#isOver) return;
-    for (const value of values) {
-      if (typeof value !== 'object' || value === null) continue;
-      const field = (name: string): unknown =>
-        value instanceof Map
-          ? value.get(name)
-          : Object.hasOwn(value, name)
-            ? Reflect.get(value, name)
-            : undefined;
-      const has = (...names: string[]) => names.some((name) => Boolean(field(name)));
-      const rate = field('framerate');
-      const encoder = field('encoder');
-      if (typeof encoder === 'string' && encoder !== '') this.#encoder = encoder.slice(0, encoderLength);
-      const bitrate = (name: string) => {
-        const value = field(name);
-        return typeof value === 'number' && value > 0 && value <= FASTEST ? value : undefined;
-      };
-      const expected = {
-        hasVideo: has('videocodecid', 'width', 'videodatarate'),
-        hasAudio: has('audiocodecid', 'audiosamplerate', 'audiodatarate'),
-        frameRate: typeof rate === 'number' && rate >= 1 && rate <= 300 ? rate : undefined,
-      };
-      this.#cutter.expect(expected);
-      this.#vitals.expect({ ...expected, frameRate: expected.frameRate ?? 0 });
-      const rates = { videoRate: bitrate('videodatarate'), audioRate: bitrate('audiodatarate') };
-      for (const samples of this.#samples) samples.announce({ ...expected, ...rates });
-      return;
-    }
+    const value = values.find((value) => typeof value === 'object' && value !== null) as object | undefined;
+    if (this.#isOver || value === undefined) return;
+    const field = (name: string): unknown =>
+      Object.hasOwn(value, name) ? Reflect.get(value, name) : undefined;
+    const has = (...names: string[]) => names.some((name) => Boolean(field(name)));
+    const between = (name: string, least: number, most: number) => {
+      const number = field(name);
+      return typeof number === 'number' && number >= least && number <= most ? number : undefined;
+    };
+    const encoder = field('encoder');
+    if (typeof encoder === 'string' && encoder !== '') this.encoder = encoder.slice(0, encoderLength);
+    const expected = {
+      hasVideo: has('videocodecid', 'width', 'videodatarate'),
+      hasAudio: has('audiocodecid', 'audiosamplerate', 'audiodatarate'),
+      frameRate: between('framerate', 1, 300),
+    };
+    this.#cutter.selection.expect(expected);
+    this.#meter.expect({ ...expected, frameRate: expected.frameRate ?? 0 });
+    const videoRate = between('videodatarate', Number.MIN_VALUE, FASTEST);
+    const audioRate = between('audiodatarate', Number.MIN_VALUE, FASTEST);
+    this.#samples?.announce({ ...expected, videoRate, audioRate });
   }
 
   /** The publisher is gone or another took over: what is whole is cut, and the sink is inert from now on. */
@@ -214,31 +154,51 @@ export class Ingest implements MediaSink {
   }
 
   figures(): Figures {
-    const { window, clock } = this.#options;
-    const read = this.#meter.read(clock.now());
-    const { segments } = this.#cutter;
-    const { targetDuration } = window;
+    const { window, clock, subscribers = [] } = this.#options;
+    const read = this.#meter.figures(clock.now());
     return {
       ...read,
-      issues: [...read.issues, ...this.#subscribers.flatMap(({ issues }) => issues ?? [])],
-      segments,
-      targetDuration,
+      issues: [...read.issues, ...subscribers.flatMap(({ issues }) => issues ?? [])],
+      segments: this.#cutter.segments,
+      targetDuration: window.targetDuration,
     };
   }
 
   vitals(): Vitals {
     const { window, clock } = this.#options;
-    const read = this.#vitals.read(window.init?.codecs ?? [], clock.now());
-    // Of a track in a refused codec enough is said: it is not missing.
-    const isAwaited = (track: number) => this.#refusedSince[track] < 0;
-    const expectsVideo = read.expectsVideo && isAwaited(VIDEO);
-    return { ...read, expectsVideo, expectsAudio: read.expectsAudio && isAwaited(AUDIO) };
+    const read = this.#meter.vitals(window.init?.codecs ?? [], clock.now());
+    // A refused track has an issue of its own: it is not missing as well.
+    const expectsVideo = read.expectsVideo && this.#picture.refusedSince < 0;
+    return { ...read, expectsVideo, expectsAudio: read.expectsAudio && this.#sound.refusedSince < 0 };
+  }
+
+  /** Reads a message. False when it is no sample of its track; its bytes are dropped then. */
+  #isFrame(track: Incoming, start: number, end: number, now: number): boolean {
+    const { arena, message } = track;
+    if (this.#isOver) {
+      arena.release(end);
+      return false;
+    }
+    this.#meter.count(end - start, now);
+    message.read(arena.bytes, start, end);
+    const { kind, codec } = message;
+    if (kind === FRAME && codec === track.codec && message.at < message.end) {
+      track.unheaded = 0;
+      track.refusedSince = -1;
+      return true;
+    }
+    let moved = 0;
+    if (kind === OTHER_TRACK) this.#meter.issue(track.isVideo ? issues.moreVideo : issues.moreAudio, now);
+    else if (kind !== NOTHING && !track.supported.includes(codec)) this.#refuse(track, codec, now);
+    else if (kind === HEADER) moved = this.#configure(track, start, now);
+    else if (kind === FRAME && message.at < message.end) this.#missHeader(track, now);
+    this.#drop(track, start - moved, end - moved);
+    return false;
   }
 
   #place(track: number, timestamp: number, now: number): number {
     const time = this.#timeline.place(track, timestamp, now);
-    this.#vitals.pass(track, time, now);
-    this.#meter.pass(time);
+    this.#meter.pass(track, time, now);
     if (this.#beganAt < 0) this.#beganAt = now;
     else if (time - this.#options.origin > now - this.#beganAt + AHEAD) {
       this.#meter.issue(issues.tooFast, now);
@@ -248,110 +208,108 @@ export class Ingest implements MediaSink {
     return time;
   }
 
-  #fail(reason: string): false {
-    if (this.#isOver) return false;
+  #fail(reason: string): void {
+    if (this.#isOver) return;
     this.#isOver = true;
     this.#meter.issue(reason, Number.MAX_SAFE_INTEGER);
     this.#cutter.abandon();
     this.#options.onFatal(reason);
-    return false;
   }
 
   /**
-   * A track comes in a codec that cannot be passed on: it is left out, and said to be as long as it comes. The
-   * publish ends when there is nothing else: neither announced, nor come within `refusalPatience`.
+   * A track comes in a codec that cannot be passed on: it is left out, with an issue as long as it comes. The
+   * publish ends when there is nothing else: neither announced, nor come within `REFUSAL_PATIENCE`.
    */
-  #refuse(track: number, codec: number, now: number): false {
-    const isFirst = this.#refusedSince[track] < 0;
+  #refuse(track: Incoming, codec: number, now: number): void {
+    const isFirst = track.refusedSince < 0;
     if (isFirst) {
-      this.#refusedSince[track] = now;
-      this.#refusals[track] = track === VIDEO ? videoRefusal(codec) : audioRefusal(codec);
+      track.refusedSince = now;
+      track.refusal = track.isVideo ? videoRefusal(codec) : audioRefusal(codec);
     }
-    const reason = this.#refusals[track];
-    this.#meter.issue(reason, now);
-    const other = track === VIDEO ? AUDIO : VIDEO;
-    const isPatient = now - this.#refusedSince[track] < REFUSAL_PATIENCE;
-    const isOtherHopeless = this.#refusedSince[other] >= 0 || !this.#cutter.isAwaited(other);
+    this.#meter.issue(track.refusal, now);
+    const { selection } = this.#cutter;
+    const other = track.isVideo ? this.#sound : this.#picture;
+    const isPatient = now - track.refusedSince < REFUSAL_PATIENCE;
+    const isOtherHopeless = other.refusedSince >= 0 || !selection.isAwaited(track.isVideo ? AUDIO : VIDEO);
     // One stray message is no change of codec: a track that has a header may go on with it.
-    const mayGoOn = this.#hasHeader(track) || !isOtherHopeless;
-    if (!this.#hasHeader(other) && !(isPatient && mayGoOn)) return this.#fail(reason);
-    if (isFirst && !this.#hasHeader(track)) this.#cutter.refuse(track);
-    return false;
-  }
-
-  #hasHeader(track: number): boolean {
-    return (track === VIDEO ? this.#videoCodec : this.#audioCodec) !== 0;
-  }
-
-  #leaveOut(track: number, now: number): false {
-    this.#meter.issue(track === VIDEO ? issues.moreVideo : issues.moreAudio, now);
-    return false;
+    const mayGoOn = track.hasHeader || !isOtherHopeless;
+    if (!other.hasHeader && !(isPatient && mayGoOn)) this.#fail(track.refusal);
+    else if (isFirst && !track.hasHeader) selection.refuse(track.isVideo ? VIDEO : AUDIO);
   }
 
   /** A frame came whose header did not. Some are dropped without a word: a header may be late. */
-  #missHeader(track: number, now: number): false {
-    this.#unheaded[track] += 1;
-    if (this.#unheaded[track] > MOST_UNHEADED)
-      this.#meter.issue(track === VIDEO ? issues.noVideoHeader : issues.noAudioHeader, now);
-    return false;
+  #missHeader(track: Incoming, now: number): void {
+    track.unheaded += 1;
+    if (track.unheaded > MOST_UNHEADED)
+      this.#meter.issue(track.isVideo ? issues.noVideoHeader : issues.noAudioHeader, now);
   }
 
-  /** The header that was just read. True: its bytes are seen to. */
-  #configureVideo(start: number, end: number, now: number): true {
-    const { codec, at, end: to } = this.#videoMessage;
-    let moved = 0;
-    if (codec !== this.#videoCodec || !isSame(this.#videoRecord, this.video.bytes, at, to)) {
-      const record = this.video.bytes.slice(at, Math.min(to, at + headerBytes));
-      const config = to - at > headerBytes ? tooLong(to - at) : readVideoHeader(codec, record);
-      if ('malformed' in config) this.#meter.issue(issues.badVideoHeader(config.malformed), now);
-      else {
-        this.#videoCodec = codec;
-        this.#codecs[VIDEO] = config.codec;
-        this.#videoRecord = record;
-        this.#refusedSince[VIDEO] = -1;
-        const { bytes } = this.video;
-        const from = this.#videoMessage.unwrap(bytes, start);
-        for (const samples of this.#samples)
-          samples.configureVideo({ bytes, start: from, end: to, codec, config });
-        moved = this.#cutter.configureVideo({ record, config });
-      }
+  /** Takes the header that was just read. Returns by how much the arena moved. */
+  #configure(track: Incoming, start: number, now: number): number {
+    const { arena, message, isVideo } = track;
+    const { codec, at, end } = message;
+    const { bytes } = arena;
+    if (codec === track.codec && track.record && Buffer.compare(track.record, bytes.subarray(at, end)) === 0)
+      return 0;
+    const record = bytes.slice(at, Math.min(end, at + headerBytes));
+    const header =
+      end - at > headerBytes
+        ? { malformed: `it has ${end - at} bytes, more than ${headerBytes}` }
+        : isVideo
+          ? readVideoHeader(codec, record)
+          : readAudioHeader(codec, record);
+    if ('malformed' in header) {
+      const { malformed } = header;
+      const text = isVideo ? issues.badVideoHeader(malformed) : issues.badAudioHeader(malformed);
+      this.#meter.issue(text, now);
+      return 0;
     }
-    this.#dropVideo(start - moved, end - moved);
-    return true;
-  }
-
-  #configureAudio(start: number, end: number, now: number): true {
-    const { codec, at, end: to } = this.#audioMessage;
-    let moved = 0;
-    if (codec !== this.#audioCodec || !isSame(this.#audioRecord, this.audio.bytes, at, to)) {
-      const record = this.audio.bytes.slice(at, Math.min(to, at + headerBytes));
-      const config = to - at > headerBytes ? tooLong(to - at) : readAudioHeader(codec, record);
-      if ('malformed' in config) this.#meter.issue(issues.badAudioHeader(config.malformed), now);
-      else {
-        this.#audioCodec = codec;
-        this.#codecs[AUDIO] = config.codec;
-        this.#audioRecord = record;
-        this.#refusedSince[AUDIO] = -1;
-        const { bytes } = this.audio;
-        const from = this.#audioMessage.unwrap(bytes, start);
-        for (const samples of this.#samples)
-          samples.configureAudio({ bytes, start: from, end: to, codec, config });
-        moved = this.#cutter.configureAudio({ record, config });
-      }
+    track.codec = codec;
+    track.name = header.codec;
+    track.record = record;
+    track.refusedSince = -1;
+    const published = { bytes, start: message.unwrap(bytes, start), end, codec };
+    if ('width' in header) {
+      this.#samples?.configureVideo({ ...published, config: header });
+      return this.#cutter.configureVideo({ record, config: header });
     }
-    this.#dropAudio(start - moved, end - moved);
-    return true;
+    this.#samples?.configureAudio({ ...published, config: header });
+    return this.#cutter.configureAudio({ record, config: header });
   }
 
   /** A message of no use: it lies at the end of its arena, and with it goes what nothing there waits for. */
-  #dropVideo(start: number, end: number): void {
-    if (this.#isOver || this.#cutter.isEmpty(VIDEO)) this.video.release(end);
-    else this.video.length = start;
+  #drop({ arena, isVideo }: Incoming, start: number, end: number): void {
+    if (this.#isOver || this.#cutter.isEmpty(isVideo ? VIDEO : AUDIO)) arena.release(end);
+    else arena.length = start;
+  }
+}
+
+/** What is known of a track by the messages of it. */
+class Incoming<M extends VideoMessage | AudioMessage = VideoMessage | AudioMessage> {
+  readonly arena: Arena;
+  readonly message: M;
+  /** Codecs that can be passed on. */
+  readonly supported: readonly number[];
+  readonly isVideo: boolean;
+  /** Codec, its RFC 6381 name and the bytes of the header in force; -1: none came yet. */
+  codec = -1;
+  name: string | undefined;
+  record: Uint8Array | undefined;
+  /** Since when it comes in a codec that cannot be passed on, epoch milliseconds; -1: it does not. */
+  refusedSince = -1;
+  refusal = '';
+  /** Frames in a row whose header has not come. */
+  unheaded = 0;
+
+  constructor(arena: Arena, message: M, supported: readonly number[]) {
+    this.arena = arena;
+    this.message = message;
+    this.supported = supported;
+    this.isVideo = message instanceof VideoMessage;
   }
 
-  #dropAudio(start: number, end: number): void {
-    if (this.#isOver || this.#cutter.isEmpty(AUDIO)) this.audio.release(end);
-    else this.audio.length = start;
+  get hasHeader(): boolean {
+    return this.codec >= 0;
   }
 }
 
@@ -367,13 +325,3 @@ const headerBytes = 65_536;
 const encoderLength = 100;
 /** kbit/s; a bitrate above is not believed. */
 const FASTEST = 1_000_000;
-
-function tooLong(bytes: number): Malformed {
-  return { malformed: `it has ${bytes} bytes, more than ${headerBytes}` };
-}
-
-function isSame(record: Uint8Array | undefined, bytes: Uint8Array, at: number, end: number): boolean {
-  if (record === undefined || record.length !== end - at) return false;
-  for (let i = 0; i < record.length; i += 1) if (record[i] !== bytes[at + i]) return false;
-  return true;
-}

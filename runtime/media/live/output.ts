@@ -2,7 +2,7 @@ import type { Clock } from '../../../core/ports/clock.ts';
 import type { Figures, LiveAnswer, LiveKeyFrame, PublishGrant, Vitals } from '../../../core/ports/media.ts';
 import type { MemoryShare } from '../publish/memory-budget.ts';
 import type { OwnDelay } from '../publish/own-delay.ts';
-import type { Subscriber } from '../publish/subscriber.ts';
+import type { SampleSubscriber, Subscriber } from '../publish/subscriber.ts';
 import { missing } from './answers.ts';
 import { type OutputConfig, outputDefaults, targetDuration, variantLag } from './config.ts';
 import { Ingest } from './ingest.ts';
@@ -40,6 +40,7 @@ export interface Attachment {
   readonly isNext?: boolean;
   /** Who takes what it brings, until the next `attach`, `detach` or `end`. */
   readonly subscribers?: readonly Subscriber[];
+  readonly samples?: SampleSubscriber | undefined;
   /** The first segment of this publish is listed. Called at most once, during a call of the sink. */
   onPlayable(): void;
   /** EXT-X-TARGETDURATION has grown. Called seldom, during a call of the sink. */
@@ -127,7 +128,7 @@ export class LiveOutput {
 
   /** Takes a new publish; a former one that is still here is over at once, its sink inert. */
   attach(attachment: Attachment): Ingest {
-    const { grant, subscribers = [] } = attachment;
+    const { grant, subscribers = [], samples } = attachment;
     this.release();
     this.window.number(grant);
     if (!attachment.isNext) this.#end = Math.max(this.#end, ORIGIN + grant.mediaSequence * QUARTER);
@@ -142,6 +143,7 @@ export class LiveOutput {
       config: this.config,
       memory: this.#memory,
       subscribers,
+      samples,
       delay: this.#delay,
       // A second later than the last media, so that what comes a little early still has a time of its own.
       origin: Math.ceil(this.#end) + 1000,

@@ -1,7 +1,7 @@
 import type { AudioConfig, VideoConfig } from '../codecs/config.ts';
 
 /**
- * Takes what a publish brings, as it is finished: the recorder, pushes, renditions. All of it is called on the thread that reads
+ * Takes what a publish brings, as it is finished: the recorder, renditions. All of it is called on the thread that reads
  * sockets, returns at once and throws nothing.
  */
 export interface Subscriber {
@@ -11,8 +11,6 @@ export interface Subscriber {
   part?(bytes: Uint8Array, part: PublishedPart): void;
   /** The live playlist has changed. */
   changed?(): void;
-  /** Where samples go as they come, before they are cut into parts. */
-  readonly samples?: SampleSubscriber | undefined;
   /** What is wrong on its side now, for the person at the encoder. */
   readonly issues?: readonly string[];
   /** The publish is over; all of it was handed over. */
@@ -39,7 +37,10 @@ export interface PublishedPart {
   readonly startsSegment: boolean;
 }
 
-/** Takes FLV bodies, `bytes[start, end)`, good during the call. Times in ms on the timeline of the playlist; `now` in epoch ms. */
+/**
+ * Takes samples as they come, before they are cut into parts: pushes. FLV bodies `bytes[start, end)`, good during the call.
+ * Times in ms on the timeline of the playlist; `now` in epoch ms.
+ */
 export interface SampleSubscriber {
   /** `video` and `audio` are to be called. */
   readonly isActive: boolean;

@@ -3,8 +3,8 @@ import { type LiveReading, noFigures } from '../../../core/ports/media.ts';
 
 import { type IssueName, issueNames, issueTexts } from '../../../plugins/health/issues.ts';
 import { isAudioForAll, isVideoForAll, Judge } from '../../../plugins/health/judge.ts';
+import { Meter } from '../../../runtime/media/live/meter.ts';
 import { AUDIO, VIDEO } from '../../../runtime/media/live/timeline.ts';
-import { VitalsMeter } from '../../../runtime/media/live/vitals.ts';
 import { grant } from '../../media/kit.ts';
 
 const start = Date.UTC(2026, 0, 1);
@@ -29,7 +29,7 @@ interface Script {
 
 /** An encoder whose media goes through the counters of the media, judged once a second. */
 class Encoder {
-  readonly meter = new VitalsMeter();
+  readonly meter = new Meter();
   readonly judge = new Judge({ maxBitrate: 20_000_000 });
   codecs: string[] = ['avc1.640028', 'mp4a.40.2'];
   isPublishing = true;
@@ -63,6 +63,7 @@ class Encoder {
         const at = start + time + delay(time);
         this.#lastAt = Math.max(this.#lastAt, at);
         for (const { time, track } of this.#held.splice(0)) {
+          this.meter.count(1000, at);
           this.meter.pass(track, 9000 + time + (track === AUDIO ? soundOffset : 0), at);
           if (track !== VIDEO || gop === 0 || time - this.#key < gop) continue;
           this.#key = time;
@@ -82,7 +83,7 @@ class Encoder {
       isPublishing: this.isPublishing,
       isDelayed: this.isDelayed,
       figures: { ...noFigures, ingestRate: rate, lastMediaAt: Math.min(this.#lastAt, this.#now) },
-      vitals: this.meter.read(this.codecs, this.#now),
+      vitals: this.meter.vitals(this.codecs, this.#now),
       viewers: 0,
     };
     const texts = this.judge.look(reading, this.#now).issues;
