@@ -7,10 +7,14 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /** The longest first. Both tiers end with their ten slowest: which is there and not here belongs here. Those that run alone need no place. */
 export const longest = [
-  'test/crash/tasks.test.ts',
-  'test/crash/pushes.test.ts',
-  'test/cluster/same-semantics.test.ts',
+  'test/plugins/lists.test.ts',
+  'test/media/recording/recorder.test.ts',
+  'test/plugins/tus.test.ts',
+  'test/plugins/exports.test.ts',
+  'test/webhooks/deliveries.test.ts',
   // e2e
+  'test/crash/tasks.e2e.ts',
+  'test/cluster/same-semantics.e2e.ts',
   'test/conformance/bus/kafka-faults.e2e.ts',
   'test/e2e/hostile.e2e.ts',
   'test/conformance/blobs/s3.e2e.ts',
