@@ -60,7 +60,6 @@ export async function fleet(options: FleetOptions): Promise<Fleet> {
     const ownVolatile: Volatile = {
       set: (...args) => unlessCut(() => volatile.set(...args)),
       get: (...args) => unlessCut(() => volatile.get(...args)),
-      list: (...args) => unlessCut(() => volatile.list(...args)),
       announce: (...args) => unlessCut(() => volatile.announce(...args)),
       listen: (topic, hear) => volatile.listen(topic, (message) => isCut || hear(message)),
       close: async () => {},

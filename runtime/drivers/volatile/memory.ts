@@ -1,13 +1,6 @@
 import { Fault } from '../../../core/base/fault.ts';
 import type { Clock } from '../../../core/ports/clock.ts';
-import {
-  announced,
-  checkedEntries,
-  checkKeys,
-  checkLimit,
-  type Json,
-  type Volatile,
-} from '../../../core/ports/volatile.ts';
+import type { Json, Volatile } from '../../../core/ports/volatile.ts';
 
 /** Entries of a deployment, about 1 KB each for live figures. */
 export const mostEntries = 200_000;
@@ -25,48 +18,35 @@ export function memoryVolatile(options: { clock: Clock; entries?: number }): Vol
     sweptAt = now;
     for (const [key, { until }] of kept) if (until <= now) kept.delete(key);
   };
-  const alive = (key: string, now: number): Entry | undefined => {
-    const found = kept.get(key);
-    return found && found.until > now ? found : undefined;
-  };
 
   return {
     async set(entries, { lasts }) {
-      const texts = checkedEntries(entries, { lasts });
       const now = clock.now();
       if (now - sweptAt >= sweepInterval) sweep(now);
       // At most once for each millisecond, however many are refused.
       else if (kept.size + entries.length > most && sweptAt !== now) sweep(now);
       let refused = 0;
-      for (const [index, { key }] of entries.entries()) {
+      for (const { key, value } of entries) {
         if (kept.size >= most && !kept.has(key)) refused += 1;
-        else kept.set(key, { text: texts[index], until: now + lasts });
+        else kept.set(key, { text: JSON.stringify(value), until: now + lasts });
       }
       if (refused === 0) return;
       const message = `${most} facts are kept already; ${refused} new ones were refused`;
       throw new Fault('volatile.full', { status: 503, message, retryAfter: 5 });
     },
     async get(keys) {
-      checkKeys(keys);
       const now = clock.now();
       return keys.map((key) => {
-        const found = alive(key, now);
-        return found && JSON.parse(found.text);
+        const found = kept.get(key);
+        return found && found.until > now ? JSON.parse(found.text) : undefined;
       });
     },
-    async list(prefix, { limit }) {
-      checkLimit(limit);
-      const now = clock.now();
-      const keys = [...kept.keys()].filter((key) => key.startsWith(prefix) && alive(key, now)).sort();
-      return keys.slice(0, limit).map((key) => ({ key, value: JSON.parse(kept.get(key)?.text ?? 'null') }));
-    },
     async announce(topic, message) {
-      const text = announced(topic, message);
+      const text = JSON.stringify(message);
       // A copy, so that a listener may remove itself meanwhile.
       for (const hear of [...(listeners.get(topic) ?? [])]) hear(JSON.parse(text));
     },
     listen(topic, hear) {
-      checkKeys([topic]);
       const own = listeners.get(topic) ?? new Set();
       listeners.set(topic, own.add(hear));
       return () => {

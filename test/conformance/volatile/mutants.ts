@@ -1,4 +1,4 @@
-import type { Json, Volatile, VolatileEntry } from '../../../core/ports/volatile.ts';
+import type { Json, Volatile } from '../../../core/ports/volatile.ts';
 
 export interface Mutant {
   /** The check that is about its fault. */
@@ -21,20 +21,6 @@ export const mutants: Readonly<Record<string, Mutant>> = {
       set: (entries, { lasts }) => volatile.set(entries, { lasts: Math.max(1, lasts / 10) }),
     }),
   },
-  'lists what is over': {
-    breaks: 'what is over is not listed',
-    mutate(volatile) {
-      const seen = new Map<string, VolatileEntry>();
-      return {
-        ...volatile,
-        async set(entries, options) {
-          await volatile.set(entries, options);
-          for (const entry of entries) seen.set(entry.key, entry);
-        },
-        list: async (prefix) => [...seen.values()].filter(({ key }) => key.startsWith(prefix)),
-      };
-    },
-  },
   'keeps the first value': {
     breaks: 'setting again replaces value and time',
     mutate: (volatile) => ({
@@ -55,24 +41,6 @@ export const mutants: Readonly<Record<string, Mutant>> = {
       get: async (keys) => (await volatile.get(keys)).filter((value) => value !== undefined),
     }),
   },
-  'matches a prefix anywhere in a key, and does not sort': {
-    breaks: 'list has all of a prefix and nothing else, ascending, to its limit',
-    mutate: (volatile) => ({
-      ...volatile,
-      list: async (prefix, { limit }) =>
-        (await volatile.list('', { limit: 1000 }))
-          .filter(({ key }) => key.includes(prefix.slice(0, -1)))
-          .reverse()
-          .slice(0, limit),
-    }),
-  },
-  'reads a prefix as a pattern': {
-    breaks: 'a prefix is text, no pattern',
-    mutate: (volatile) => ({
-      ...volatile,
-      list: (prefix, options) => volatile.list(prefix.replace(/[*?.[].*$/, ''), options),
-    }),
-  },
   'hands out what it keeps': {
     breaks: 'what is kept is a copy',
     mutate(volatile) {
@@ -86,15 +54,6 @@ export const mutants: Readonly<Record<string, Mutant>> = {
       };
     },
   },
-  'sets what comes before a wrong entry': {
-    breaks: 'what is beyond the limits is refused by name, and nothing is set',
-    mutate: (volatile) => ({
-      ...volatile,
-      async set(entries, options) {
-        for (const entry of entries) await volatile.set([entry], options);
-      },
-    }),
-  },
   'writes numbers as text': {
     breaks: 'what was set is read, whatever JSON it is',
     mutate: (volatile) => ({
@@ -107,7 +66,7 @@ export const mutants: Readonly<Record<string, Mutant>> = {
     }),
   },
   'keeps to itself what it is given': {
-    breaks: 'what one node sets, every node reads and lists',
+    breaks: 'what one node sets, every node reads',
     mutate: (volatile) => volatile,
     isApart: true,
   },
@@ -158,13 +117,6 @@ export const mutants: Readonly<Record<string, Mutant>> = {
         volatile.listen(topic, hear);
         return () => {};
       },
-    }),
-  },
-  'swallows what it should refuse': {
-    breaks: 'an announcement beyond the limits is refused, and nobody hears it',
-    mutate: (volatile) => ({
-      ...volatile,
-      announce: (topic, message) => volatile.announce(topic, message).catch(() => {}),
     }),
   },
   'cannot be closed': {

@@ -48,7 +48,6 @@ describe.skipIf(redis.isMissing)('volatile: redis', () => {
   test.each([
     'never forgets',
     'keeps the first value',
-    'reads a prefix as a pattern',
     'hands one object to all who listen',
     'goes on telling whoever has ended their listening',
     'cannot be closed',
@@ -68,14 +67,6 @@ describe.skipIf(redis.isMissing)('volatile: redis', () => {
       ')',
       'a value is gone when its time is over, and not before',
     ],
-    ['names nothing', 'set', "redis.call('ZADD', KEYS[1], 0, name)", '', 'what is over is not listed'],
-    [
-      'looks at too few names',
-      'page',
-      "#names < tonumber(ARGV[4]) and '' or names[#names]",
-      "''",
-      'what is over is not listed',
-    ],
   ])('the suite finds one that %s', async (_, script, from, to, breaks) => {
     const change = (name: string, text: string) => {
       if (name === script) expect(text.split(from)).toHaveLength(2);
@@ -94,7 +85,6 @@ describe.skipIf(redis.isMissing)('volatile: redis', () => {
     await one.set([{ key: 't/a', value: 1 }], { lasts: 60_000 });
     await one.announce('t/topic', 'of one');
     expect(await other.get(['t/a'])).toEqual([undefined]);
-    expect(await other.list('', { limit: 10 })).toEqual([]);
     await other.announce('t/topic', 'of the other');
     await until('the own announcement', () => heard.length > 0);
     expect(heard).toEqual(['of the other']);
@@ -118,13 +108,11 @@ describe.skipIf(redis.isMissing)('volatile: redis', () => {
     expect(await volatile.get(['n/00003'])).toEqual([3]);
   });
 
-  test('thousands of entries are set and listed in whole, in pages of the engine', async () => {
+  test('thousands of entries are set and read in whole, in parts', async () => {
     const volatile = open((await redis.shared()).url);
     const entries = numbered(0, 2345);
     await volatile.set(entries, { lasts: 60_000 });
-    expect(await volatile.list('n/', { limit: 10_000 })).toEqual(entries);
-    expect(await volatile.list('n/01', { limit: 10_000 })).toEqual(entries.slice(1000, 2000));
-    expect(await volatile.list('n/', { limit: 777 })).toEqual(entries.slice(0, 777));
+    expect(await volatile.get(entries.map(({ key }) => key))).toEqual(entries.map(({ value }) => value));
   });
 
   test('nothing of what is over stays in Redis, also when nobody asks for it', async () => {
@@ -135,15 +123,12 @@ describe.skipIf(redis.isMissing)('volatile: redis', () => {
     await raw.connect();
     const keys = () => raw.keys(`{${namespace}}*`);
     await volatile.set(numbered(0, 700), { lasts: 200 });
-    expect(await keys()).toHaveLength(702);
-    await until('the end of the values', async () => (await keys()).length <= 2);
+    expect(await keys()).toHaveLength(701);
+    await until('the end of the values', async () => (await keys()).length <= 1);
     await volatile.set([{ key: 'last', value: 1 }], { lasts: 200 });
-    expect(await raw.zCard(`{${namespace}}:volatile:names`)).toBe(1);
     expect(await raw.zCard(`{${namespace}}:volatile:ends`)).toBe(1);
     await until('the end of the last', async () => (await volatile.get(['last']))[0] === undefined);
-    expect(await volatile.list('', { limit: 10 })).toEqual([]);
-    // A sorted set without members is none.
-    expect(await keys()).toEqual([]);
+    expect(await keys()).toHaveLength(1);
     raw.destroy();
   });
 
@@ -226,7 +211,6 @@ const until = (what: string, probe: () => Promise<unknown> | unknown) =>
 const calls = (volatile: Volatile): (() => Promise<unknown>)[] => [
   () => volatile.set([{ key: 'a', value: 1 }], { lasts: 60_000 }),
   () => volatile.get(['a']),
-  () => volatile.list('', { limit: 1 }),
   () => volatile.announce('t/topic', 1),
 ];
 

@@ -1,14 +1,6 @@
 import { Fault } from '../../../../core/base/fault.ts';
 import type { Log } from '../../../../core/base/log.ts';
-import {
-  announced,
-  checkedEntries,
-  checkKeys,
-  checkLimit,
-  type Json,
-  type Volatile,
-  type VolatileEntry,
-} from '../../../../core/ports/volatile.ts';
+import type { Json, Volatile } from '../../../../core/ports/volatile.ts';
 import { RedisChannels } from '../../redis/channels.ts';
 import { RedisConnection } from '../../redis/connection.ts';
 import { redisScript, type ScriptChange } from '../../redis/script.ts';
@@ -16,7 +8,7 @@ import { mostEntries } from '../memory.ts';
 
 /** Expired entries that one `set` sweeps. */
 const redisSweep = 1000;
-/** Entries that are set or listed at one go, while Redis serves no other client. */
+/** Entries that are set at one go, while Redis serves no other client. */
 const redisPage = 500;
 
 export interface RedisVolatileOptions {
@@ -41,28 +33,25 @@ export function redisVolatile(options: RedisVolatileOptions): Volatile {
   const { url, ca, namespace, log, entries: most = mostEntries } = options;
   // The braces keep all keys of a deployment together, should Redis be a cluster.
   const prefix = `{${namespace}}:volatile`;
-  const names = [`${prefix}:names`, `${prefix}:ends`];
+  const ends = `${prefix}:ends`;
   const valueKey = (key: string) => `${prefix}:value:${key}`;
   const channel = (topic: string) => `${prefix}:topic:${topic}`;
   const reached = { url, ca, log, unavailable: 'volatile.unavailable' };
   const connection = new RedisConnection(reached);
   const channels = new RedisChannels(reached);
   const setScript = redisScript(new URL('set.lua', import.meta.url), options.change);
-  const pageScript = redisScript(new URL('page.lua', import.meta.url), options.change);
 
   return {
     async set(entries, { lasts }) {
-      const texts = checkedEntries(entries, { lasts });
-      const values = entries.map(({ key }, index) => ({ key, text: texts[index] as string }));
       const counts = await connection.ask((client) =>
         // All at once, so one trip; in parts, so that Redis has time for others in between.
         Promise.all(
-          parts(values, redisPage).map((part) =>
+          parts(entries, redisPage).map((part) =>
             setScript.run(client, {
-              keys: [...names, ...part.map(({ key }) => valueKey(key))],
+              keys: [ends, ...part.map(({ key }) => valueKey(key))],
               args: [
                 ...[Math.ceil(lasts), most, redisSweep].map(String),
-                ...part.flatMap(({ key, text }) => [key, text]),
+                ...part.flatMap(({ key, value }) => [key, JSON.stringify(value)]),
               ],
             }),
           ),
@@ -75,40 +64,19 @@ export function redisVolatile(options: RedisVolatileOptions): Volatile {
     },
 
     async get(keys) {
-      checkKeys(keys);
       if (keys.length === 0) return [];
       const texts = await connection.ask((client) => client.mGet(keys.map(valueKey)));
       return texts.map((text) => (text === null ? undefined : JSON.parse(text)));
     },
 
-    async list(prefixOfKeys, { limit }) {
-      checkLimit(limit);
-      const found: VolatileEntry[] = [];
-      let from = `[${prefixOfKeys}`;
-      // No key has this character, and all that keys have are below it.
-      const to = `(${prefixOfKeys}\x7f`;
-      while (found.length < limit) {
-        const count = Math.min(redisPage, limit - found.length);
-        const [last = '', ...flat] = (await connection.ask((client) =>
-          pageScript.run(client, { keys: names, args: [valueKey(''), from, to, `${count}`] }),
-        )) as string[];
-        for (let index = 0; index < flat.length; index += 2) {
-          found.push({ key: flat[index] as string, value: JSON.parse(flat[index + 1] as string) });
-        }
-        if (last === '') break;
-        from = `(${last}`;
-      }
-      return found;
-    },
-
     async announce(topic, message) {
-      const text = announced(topic, message);
+      // Now: the caller may change it meanwhile.
+      const text = JSON.stringify(message);
       await channels.settled();
       await connection.ask((client) => client.publish(channel(topic), text));
     },
 
     listen(topic, hear) {
-      checkKeys([topic]);
       return channels.listen(channel(topic), (text) => hear(JSON.parse(text) as Json));
     },
 

@@ -1,9 +1,8 @@
 --[[
   Sets values that expire, and lets go of names whose time is over.
 
-  KEYS[1]   names: sorted set, all of score 0, so in their own order
-  KEYS[2]   ends: sorted set of the same names, by when they are over, epoch ms of this clock
-  KEYS[3…]  of the values, one for each name
+  KEYS[1]   sorted set of names by when they are over, epoch ms of this clock
+  KEYS[2…]  of the values, one for each name
 
   ARGV[1]   how long they last, ms
   ARGV[2]   names that there may be
@@ -15,24 +14,20 @@
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 
-local over = redis.call('ZRANGEBYSCORE', KEYS[2], '-inf', now, 'LIMIT', 0, ARGV[3])
-if #over > 0 then
-  redis.call('ZREM', KEYS[1], unpack(over))
-  redis.call('ZREM', KEYS[2], unpack(over))
-end
+local over = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', now, 'LIMIT', 0, ARGV[3])
+if #over > 0 then redis.call('ZREM', KEYS[1], unpack(over)) end
 
 local room = ARGV[2] - redis.call('ZCARD', KEYS[1])
 local refused = 0
-for index = 3, #KEYS do
-  local name = ARGV[index * 2 - 2]
+for index = 2, #KEYS do
+  local name = ARGV[index * 2]
   local isNew = not redis.call('ZSCORE', KEYS[1], name)
   if isNew and room <= 0 then
     refused = refused + 1
   else
     if isNew then room = room - 1 end
-    redis.call('ZADD', KEYS[1], 0, name)
-    redis.call('ZADD', KEYS[2], now + ARGV[1], name)
-    redis.call('SET', KEYS[index], ARGV[index * 2 - 1], 'PX', ARGV[1])
+    redis.call('ZADD', KEYS[1], now + ARGV[1], name)
+    redis.call('SET', KEYS[index], ARGV[index * 2 + 1], 'PX', ARGV[1])
   end
 end
 return refused
