@@ -19,16 +19,16 @@ export function callers(options: {
   isFixed: boolean;
 }): (request: Request) => Caller {
   const { peers, publicUrl, isFixed } = options;
-  return (request) => {
-    const asked = () => (isFixed ? undefined : baseOf(request, { isForwarded: peers.isForwarded(request) }));
-    return {
-      // Most handlers need the address alone.
-      get baseUrl() {
-        return asked() ?? publicUrl;
-      },
-      address: peers.of(request),
-    };
-  };
+  // Most handlers need one of them.
+  return (request) => ({
+    get baseUrl() {
+      if (isFixed) return publicUrl;
+      return baseOf(request, { isForwarded: peers.isForwarded(request) }) ?? publicUrl;
+    },
+    get address() {
+      return peers.of(request);
+    },
+  });
 }
 
 /**
@@ -99,7 +99,7 @@ export interface Peers {
  */
 export function peers(options: { trusted: readonly Cidr[] }): Peers {
   const { trusted } = options;
-  const isTrusted = (address: string) => trusted.length > 0 && matchLength(address, trusted) >= 0;
+  const isTrusted = (address: string) => matchLength(address, trusted) >= 0;
   const connectedFrom = (request: Request) => {
     const connected = known(request);
     return connected === undefined ? undefined : (plainAddress(connected) ?? connected);
@@ -108,7 +108,7 @@ export function peers(options: { trusted: readonly Cidr[] }): Peers {
   return {
     of(request) {
       let address = connectedFrom(request);
-      if (address === undefined || !isTrusted(address)) return address;
+      if (address === undefined || trusted.length === 0 || !isTrusted(address)) return address;
       const passed = request.headers.get('x-forwarded-for')?.split(',').reverse() ?? [];
       for (const text of passed.slice(0, maxProxies)) {
         const before = plainAddress(text.trim());
@@ -120,7 +120,7 @@ export function peers(options: { trusted: readonly Cidr[] }): Peers {
       return address;
     },
     isForwarded(request) {
-      const address = connectedFrom(request);
+      const address = trusted.length === 0 ? undefined : connectedFrom(request);
       return address !== undefined && isTrusted(address);
     },
     knownBy(source) {

@@ -1,3 +1,5 @@
+import { STATUS_CODES } from 'node:http';
+
 /** Where an answer goes. */
 export interface AnswerTarget {
   /** Sends bytes; settles `true` when the client may be sent more, `false` when it has left. */
@@ -110,35 +112,6 @@ function chunkOf(bytes: Uint8Array): Uint8Array {
   return Buffer.concat([Buffer.from(`${bytes.length.toString(16)}\r\n`), bytes, Buffer.from('\r\n')]);
 }
 
-/** Reason phrases (RFC 9110 §15) of what this program answers; any other has none, which is allowed (RFC 9112 §4). */
-const reasons: Readonly<Record<number, string>> = {
-  ...{ 200: 'OK', 201: 'Created', 204: 'No Content', 206: 'Partial Content' },
-  ...{ 302: 'Found', 304: 'Not Modified', 308: 'Permanent Redirect' },
-  ...{
-    400: 'Bad Request',
-    401: 'Unauthorized',
-    403: 'Forbidden',
-    404: 'Not Found',
-    405: 'Method Not Allowed',
-  },
-  ...{
-    408: 'Request Timeout',
-    409: 'Conflict',
-    410: 'Gone',
-    412: 'Precondition Failed',
-    413: 'Content Too Large',
-  },
-  ...{
-    414: 'URI Too Long',
-    415: 'Unsupported Media Type',
-    416: 'Range Not Satisfiable',
-    417: 'Expectation Failed',
-  },
-  ...{ 422: 'Unprocessable Content', 429: 'Too Many Requests', 431: 'Request Header Fields Too Large' },
-  ...{ 500: 'Internal Server Error', 501: 'Not Implemented', 502: 'Bad Gateway', 503: 'Service Unavailable' },
-  ...{ 504: 'Gateway Timeout', 505: 'HTTP Version Not Supported' },
-};
-
 /** Headers that belong to the connection, which are ours to write. */
 const own = new Set(['connection', 'keep-alive', 'transfer-encoding', 'content-length']);
 
@@ -146,7 +119,7 @@ function headOf(
   status: number,
   { framing, isLast, fields }: AnswerOptions & { framing: number | 'chunked' | 'none'; fields: Fields },
 ): Buffer {
-  let text = `HTTP/1.1 ${status} ${reasons[status] ?? ''}\r\n${fields.text}date: ${dateNow()}\r\n`;
+  let text = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n${fields.text}date: ${dateNow()}\r\n`;
   if (isLast) text += 'connection: close\r\n';
   if (framing === 'chunked') text += 'transfer-encoding: chunked\r\n';
   else if (framing !== 'none') text += `content-length: ${framing}\r\n`;

@@ -1,17 +1,11 @@
 import type { Socket } from 'bun';
 import { type AnswerTarget, writeAnswer } from './answer-writer.ts';
 import { RequestBody } from './request-body.ts';
-import { type RequestHead, requestHead } from './request-head.ts';
-import { type Origin, ServedRequest } from './served-request.ts';
+import { maxHead, type RequestHead, requestHead } from './request-head.ts';
+import { ServedRequest } from './served-request.ts';
 
 /** What connections of one server have in common. */
 export interface ConnectionContext {
-  /** `host:port`, for a request that names none. */
-  readonly host: string;
-  readonly maxBody: number;
-  readonly maxHead: number;
-  /** Milliseconds without a byte in or out. */
-  readonly idle: number;
   /** Requests under way in all connections. */
   pending: number;
   answer(request: ServedRequest): Response | Promise<Response>;
@@ -20,13 +14,15 @@ export interface ConnectionContext {
   failed(error: unknown): Response;
 }
 
+/** ms without a byte in or out. A blocked playlist reload may be silent for 12 s, an event stream for 5 s. */
+const idle = 30_000;
 /** Milliseconds in which a client may still send, so that it sees the answer before the connection ends. */
 const lingering = 5000;
 /** Bytes of further requests that wait for the answer to the one before them. */
 const mostAhead = 65_536;
 
 /** One connection: reads requests, one behind the other, and writes their answers in the same order. */
-export class Connection implements AnswerTarget, Origin {
+export class Connection implements AnswerTarget {
   onLeft = () => {};
   readonly #socket: Socket<Connection>;
   readonly #context: ConnectionContext;
@@ -35,7 +31,7 @@ export class Connection implements AnswerTarget, Origin {
   #state: 'idle' | 'busy' | 'ending' | 'closed' = 'idle';
   #request: ServedRequest | undefined;
   #body: RequestBody | undefined;
-  /** The body was malformed or too long: its end is unknown, so no request after it is read. */
+  /** The body was malformed: its end is unknown, so no request after it is read. */
   #isSpoiled = false;
   #isPaused = false;
   #unsent: Uint8Array | undefined;
@@ -62,13 +58,13 @@ export class Connection implements AnswerTarget, Origin {
     if (this.#state === 'ending' || this.#state === 'closed') return;
     let rest = bytes;
     if (this.#body && !this.#body.isComplete) {
-      const taken = this.#isSpoiled ? undefined : this.#body.take(bytes);
-      if (taken === undefined) return;
-      if ('refusal' in taken) {
+      if (this.#isSpoiled) return;
+      const taken = this.#body.take(bytes);
+      if (taken === undefined) {
         this.#spoil();
         return;
       }
-      rest = bytes.subarray(taken.consumed);
+      rest = bytes.subarray(taken);
     }
     if (rest.length === 0) return;
     this.#input = this.#input.length === 0 ? rest : Buffer.concat([this.#input, rest]);
@@ -116,7 +112,6 @@ export class Connection implements AnswerTarget, Origin {
 
   /** Ends a connection that is silent for too long, or sends its head too slowly. */
   check(now: number): void {
-    const { idle } = this.#context;
     if (this.#request?.isHeld) this.#moved = now;
     const isSilent = now - this.#moved > idle;
     const isSlow = this.#headSince !== undefined && now - this.#headSince > idle;
@@ -126,7 +121,6 @@ export class Connection implements AnswerTarget, Origin {
   /** Begins with the next request, if all of its head is there. */
   #next(): void {
     if (this.#input[0] === 13 && this.#input[1] === 10) this.#input = this.#input.subarray(2);
-    const { maxHead } = this.#context;
     const end = this.#input.indexOf('\r\n\r\n');
     if (end < 0 || end > maxHead) {
       this.#headSince ??= this.#input.length > 0 ? performance.now() : undefined;
@@ -136,7 +130,7 @@ export class Connection implements AnswerTarget, Origin {
       return;
     }
     this.#headSince = undefined;
-    const head = requestHead(this.#input.toString('latin1', 0, end), this.#context);
+    const head = requestHead(this.#input.toString('latin1', 0, end));
     if (typeof head === 'number') {
       this.#refuse(head);
       return;
@@ -173,8 +167,12 @@ export class Connection implements AnswerTarget, Origin {
     const context = this.#context;
     const { method, headers, url } = head;
     const body = head.body === 0 ? undefined : this.#bodyOf(head);
-    if (!URL.canParse(url)) return context.badAddress();
-    this.#request = new ServedRequest({ url, method, headers, body }, this);
+    try {
+      this.#request = new ServedRequest(url, { method, headers, body }, this);
+    } catch {
+      // Host and path make no URL.
+      return context.badAddress();
+    }
     return context.answer(this.#request);
   }
 
@@ -187,7 +185,6 @@ export class Connection implements AnswerTarget, Origin {
     }
     const body = new RequestBody({
       framing,
-      max: this.#context.maxBody,
       onRead: () => {
         if (isExpecting && !body.isComplete && this.#state === 'busy') this.#socket.write(goOn);
       },
@@ -200,7 +197,7 @@ export class Connection implements AnswerTarget, Origin {
     return body.stream;
   }
 
-  /** Chunks that are none, or more than may come: nothing behind them can be found. */
+  /** Chunks that are none: nothing behind them can be found. */
   #spoil(): void {
     this.#isSpoiled = true;
     this.#body?.fail(new TypeError('The body is not framed as HTTP/1.1 wants it.'));

@@ -3,18 +3,14 @@ import type { Log } from '../../core/base/log.ts';
 import type { Peers } from '../../core/http/caller.ts';
 import { faultResponse, type HttpCore } from '../../core/http/http.ts';
 import type { NodeGate } from '../nodes/node-gate.ts';
+import { Connection, type ConnectionContext } from './connection.ts';
 import { ServedRequest } from './served-request.ts';
-import { serveHttp } from './server.ts';
 
-/** Request line and headers together: node's default. */
-export const maxHead = 16_384;
-/** Bytes of any request body; routes that take files have smaller bounds of their own. */
-const maxBody = 2 ** 43;
-/** Seconds of silence. A blocked playlist reload may be silent for 12 s, an event stream for 5 s. */
-const idleTimeout = 30;
+/** How often silent connections are looked for, ms: the idle timeout is that exact. */
+const checkEvery = 1000;
 
 /**
- * Serves an app over HTTP. Throws a Fault that names the port when it cannot be opened.
+ * Serves an app over HTTP/1.1 (docs/decisions.md#http). Throws a Fault that names the port when it cannot be opened.
  * `requests`: most concurrent requests; without it any number. `gate`: answers other nodes.
  */
 export async function listen(
@@ -28,40 +24,68 @@ export async function listen(
     gate?: NodeGate;
   },
 ): Promise<{ port: number; stop(): Promise<void> }> {
+  const { host: hostname, port, log, gate, requests = Number.POSITIVE_INFINITY } = options;
+  const connections = new Set<Connection>();
+  const context: ConnectionContext = {
+    pending: 0,
+    answer(request) {
+      if (context.pending > requests && !isForOperators(request)) return faultResponse(busy);
+      return gate?.(request) ?? app.fetch(request);
+    },
+    badAddress: () => faultResponse(badAddress),
+    failed(error) {
+      log.error('a request failed outside its route', { error });
+      return faultResponse(internal);
+    },
+  };
+  const listener = opened(options, () =>
+    Bun.listen<Connection>({
+      ...{ hostname, port, exclusive: true },
+      socket: {
+        open(socket) {
+          socket.setNoDelay(true);
+          socket.data = new Connection(socket, context);
+          connections.add(socket.data);
+        },
+        data: (socket, bytes) => socket.data.take(bytes as Buffer),
+        drain: (socket) => socket.data.drain(),
+        close(socket) {
+          connections.delete(socket.data);
+          socket.data.closed();
+        },
+        // A close follows.
+        error: () => {},
+      },
+    }),
+  );
+  const checking = setInterval(() => {
+    const now = performance.now();
+    for (const connection of connections) connection.check(now);
+  }, checkEvery);
+  options.peers?.knownBy((request) => (request instanceof ServedRequest ? request.peer : undefined));
+  return {
+    port: listener.port,
+    async stop() {
+      clearInterval(checking);
+      listener.stop(true);
+    },
+  };
+}
+
+function opened<T>({ host, port }: { host: string; port: number }, open: () => T): T {
   try {
-    const { host: hostname, port, gate, requests = Number.POSITIVE_INFINITY } = options;
-    const server = serveHttp({
-      hostname,
-      port,
-      idleTimeout,
-      maxHead,
-      maxBody,
-      answer(request, pending) {
-        if (pending > requests && !isForOperators(request)) return faultResponse(busy);
-        return gate?.(request) ?? app.fetch(request);
-      },
-      badAddress: () => faultResponse(badAddress),
-      failed(error) {
-        options.log.error('a request failed outside its route', { error });
-        return faultResponse(internal);
-      },
-    });
-    options.peers?.knownBy((request) => (request instanceof ServedRequest ? request.origin.peer : undefined));
-    return {
-      port: server.port,
-      stop: async () => server.stop(),
-    };
+    return open();
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     if (code === 'EADDRINUSE') {
       throw new Fault('http.port_in_use', {
         status: 500,
-        message: `Port ${options.port} (http.port) is in use by another program.`,
+        message: `Port ${port} (http.port) is in use by another program.`,
       });
     }
     throw new Fault('http.cannot_listen', {
       status: 500,
-      message: `Port ${options.port} on ${options.host} (http.port, http.host) cannot be opened: ${message}`,
+      message: `Port ${port} on ${host} (http.port, http.host) cannot be opened: ${message}`,
     });
   }
 }

@@ -4,18 +4,13 @@ import type { BodyFraming } from './request-head.ts';
 /** Bytes of a body that may wait to be read; beyond them the client has to wait. */
 const mostWaiting = 262_144;
 
-export interface BodyOptions {
+interface BodyOptions {
   readonly framing: BodyFraming;
-  /** Bytes that it may have at most. */
-  readonly max: number;
   /** Called when it is read for the first time. */
   onRead(): void;
   /** Whether the socket should be read: not while too much waits here. */
   onFlow(isOpen: boolean): void;
 }
-
-/** What is wrong with the bytes that came: no valid chunk, or too many of them. */
-export type BodyRefusal = 400 | 413;
 
 /** The body of a request on its way in: `take` what comes from the socket, `stream` it to the handler as fast as that reads. */
 export class RequestBody {
@@ -41,13 +36,12 @@ export class RequestBody {
     );
   }
 
-  /** Takes what came and says how many bytes of it belong to the body. */
-  take(bytes: Uint8Array): { consumed: number } | { refusal: BodyRefusal } {
+  /** Takes what came and says how many bytes of it belong to the body. Undefined: it is no valid chunk. */
+  take(bytes: Uint8Array): number | undefined {
     const taken = this.#decoder ? this.#decoder.take(bytes) : this.#counted(bytes);
-    if (taken === undefined) return { refusal: 400 };
+    if (taken === undefined) return undefined;
     for (const piece of taken.pieces) {
       this.#received += piece.length;
-      if (this.#received > this.#options.max) return { refusal: 413 };
       if (this.#isDropped || piece.length === 0) continue;
       this.#waiting.push(piece);
       this.#waitingBytes += piece.length;
@@ -55,7 +49,7 @@ export class RequestBody {
     this.isComplete = taken.isDone;
     if (this.#waitingBytes > mostWaiting) this.#options.onFlow(false);
     this.#wake();
-    return { consumed: taken.consumed };
+    return taken.consumed;
   }
 
   /** The client left, or its body is malformed: reading it fails. */

@@ -16,8 +16,10 @@ export interface RequestHead {
 export type BodyFraming = number | 'chunked';
 
 /** Status of the answer to a head that is no valid request. */
-export type HeadRefusal = 400 | 413 | 417 | 501 | 505;
+export type HeadRefusal = 400 | 417 | 501 | 505;
 
+/** Bytes of request line and headers together: node's default. */
+export const maxHead = 16_384;
 /** Bun's own bound, kept: a browser sends about 20. */
 const maxHeaders = 200;
 const methods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
@@ -33,12 +35,8 @@ const length = /^\d{1,15}$/;
  * two lengths, a length beside chunks, folded lines, bare line ends, spaces around names).
  *
  * @param text the head as latin1, without the empty line at its end
- * @param options `host`: stands in for a missing Host header, which HTTP/1.0 allows; `maxBody`: bytes
  */
-export function requestHead(
-  text: string,
-  options: { host: string; maxBody: number },
-): RequestHead | HeadRefusal {
+export function requestHead(text: string): RequestHead | HeadRefusal {
   if (forbidden.test(text)) return 400;
   const lineEnd = text.indexOf('\r\n');
   const line = requestLine.exec(lineEnd < 0 ? text : text.slice(0, lineEnd));
@@ -49,10 +47,10 @@ export function requestHead(
   const headers = lineEnd < 0 ? {} : headersOf(text, lineEnd + 2);
   const isHttp10 = version === '1.0';
   if (headers === undefined || (headers.host === undefined && !isHttp10)) return 400;
-  const url = urlOf(target, headers.host ?? options.host);
+  // HTTP/1.0 may have no Host header.
+  const url = urlOf(target, headers.host ?? 'localhost');
   const body = framingOf(headers, { isHttp10 });
   if (url === undefined || body === undefined) return 400;
-  if (body !== 'chunked' && body > options.maxBody) return 413;
   const expect = headers.expect?.toLowerCase();
   if (expect !== undefined && expect !== '100-continue') return 417;
   return {

@@ -4,7 +4,8 @@ import { describe, expect, it } from 'vitest';
 import { jsonLog } from '../../core/base/log.ts';
 import { bodyBytes, maxJsonBytes } from '../../core/http/body.ts';
 import { httpCore } from '../../core/http/http.ts';
-import { listen, maxHead } from '../../runtime/http/listen.ts';
+import { listen } from '../../runtime/http/listen.ts';
+import { maxHead } from '../../runtime/http/request-head.ts';
 import { allPlugins } from '../kit/all-plugins.ts';
 import { bootstrapKey, world } from '../kit/world.ts';
 

@@ -1,20 +1,16 @@
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type HttpServer, serveHttp } from '../../../runtime/http/server.ts';
+import { listen } from '../../../runtime/http/listen.ts';
+import { silentLog } from '../../kit/silent-log.ts';
 
 /** What handlers saw, in order. */
 const seen: string[] = [];
 const isLeft = Promise.withResolvers<void>();
 const isCancelled = Promise.withResolvers<void>();
-let server: HttpServer;
+let server: Awaited<ReturnType<typeof listen>>;
 
-beforeAll(() => {
-  server = serveHttp({
-    ...{ hostname: '127.0.0.1', port: 0, idleTimeout: 30, maxHead: 16_384, maxBody: 1_000_000 },
-    badAddress: () => new Response('no address', { status: 400 }),
-    failed: () => new Response('failed', { status: 500 }),
-    answer,
-  });
+beforeAll(async () => {
+  server = await listen({ fetch: answer }, { host: '127.0.0.1', port: 0, log: silentLog });
 });
 afterAll(() => server.stop());
 
@@ -169,7 +165,6 @@ describe('what could be read as two requests is refused, and nothing behind it i
     ['a signed length', post('Content-Length: +3', 'abc'), 400],
     ['a length with an exponent', post('Content-Length: 1e1', 'abc'), 400],
     ['a length beyond all bounds', post('Content-Length: 99999999999999999999', ''), 400],
-    ['a length beyond ours', post('Content-Length: 1000001', ''), 413],
     ['another coding', post('Transfer-Encoding: gzip, chunked', '0\r\n\r\n'), 400],
     ['a coding behind chunked', post('Transfer-Encoding: chunked, identity', '0\r\n\r\n'), 400],
     ['a blank before the colon', post('Transfer-Encoding : chunked', '0\r\n\r\n'), 400],
