@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
-import { startFleet } from '../../scripts/fleet/fleet.ts';
 import { apiClient } from '../e2e/harness/api.ts';
 import { openEvents } from '../e2e/harness/events.ts';
 import { numbered, watch } from '../e2e/harness/numbered.ts';
 import { decode, download, expectEnd, listAssets, readSession } from '../e2e/harness/recorded.ts';
 import { lasting, until } from '../e2e/harness/wait.ts';
+import { startFleet } from '../kit/engines/fleet/fleet.ts';
 import { playByFfmpeg } from '../vod/players.ts';
 import { lacksEngines } from './three-nodes.ts';
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { startFleet } from '../../scripts/fleet/fleet.ts';
 import { apiClient } from '../e2e/harness/api.ts';
 import { until } from '../e2e/harness/wait.ts';
+import { startFleet } from '../kit/engines/fleet/fleet.ts';
 import { keepAsItIs, putBack } from '../kit/older-redis.ts';
 import { lacksEngines } from './three-nodes.ts';
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll } from 'vitest';
-import { type Fleet, startFleet } from '../../scripts/fleet/fleet.ts';
+import { type Fleet, startFleet } from '../kit/engines/fleet/fleet.ts';
 import { engineFor } from '../kit/engines.ts';
 
 /** For `describe.skipIf`: whether this machine lacks an engine that a fleet runs on. It says which. */

@@ -2,10 +2,10 @@ import { randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { kafka } from '../../test/kit/engines/kafka.ts';
-import type { Kafka } from '../../test/kit/engines/kafka-broker.ts';
-import { type Redis, redis } from '../../test/kit/engines/redis.ts';
-import { type S3, s3 } from '../../test/kit/engines/s3.ts';
+import { kafka } from '../kafka.ts';
+import type { Kafka } from '../kafka-broker.ts';
+import { type Redis, redis } from '../redis.ts';
+import { type S3, s3 } from '../s3.ts';
 import { type FleetNode, fleetNode, type NodePlan } from './node.ts';
 
 /** Several nodes of one deployment on real engines, each a process that can be killed, frozen, stopped and restarted. */

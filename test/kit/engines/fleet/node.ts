@@ -1,5 +1,5 @@
-import type { Role } from '../../core/plugin/nodes.ts';
-import { type Engine, startEngine } from '../../test/kit/engines/engine.ts';
+import type { Role } from '../../../../core/plugin/nodes.ts';
+import { type Engine, startEngine } from '../engine.ts';
 
 /** A node of a fleet: the real program in a process of its own, with everything that an engine can do. */
 export interface FleetNode extends Engine {
@@ -30,7 +30,7 @@ export async function fleetNode(
       name: id,
       portCount: 2,
       prepare: async ({ folder, ports: [http, rtmp] }) => ({
-        command: [process.execPath, new URL('../../runtime/main.ts', import.meta.url).pathname],
+        command: [process.execPath, new URL('../../../../runtime/main.ts', import.meta.url).pathname],
         env: {
           ...options.env,
           MILLRACE_NODE__ID: id,

@@ -1,7 +1,7 @@
 import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { didYouMean } from '../../core/base/near-miss.ts';
-import type { Engine } from '../../test/kit/engines/engine.ts';
+import { didYouMean } from '../../../../core/base/near-miss.ts';
+import type { Engine } from '../engine.ts';
 
 /** What can be done to a part of a fleet that runs. */
 export const commands = ['restart', 'kill'] as const;

@@ -6,7 +6,7 @@
  */
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import type { Engine } from '../../test/kit/engines/engine.ts';
+import type { Engine } from '../engine.ts';
 import { type Command, commands, isRunning, sendCommand, takeCommands } from './control.ts';
 import { defaultNodes, type Fleet, startFleet } from './fleet.ts';
 import { follow } from './follow.ts';
