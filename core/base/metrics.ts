@@ -15,7 +15,6 @@ export class Metrics {
     const family = new Family(() => new Counter());
     this.#add(name, {
       help,
-      type: 'counter',
       *lines() {
         for (const [labels, counter] of family.all()) yield `${name}${braced(labels)} ${counter.value}`;
       },
@@ -47,24 +46,20 @@ export class Metrics {
     return family;
   }
 
-  /** A value that is read when the metrics are. */
-  reading(name: string, options: ReadingOptions): void {
-    const { labels = {}, read } = options;
-    this.readings(name, { ...options, read: () => [{ labels, value: read() }] });
+  /** A value that is read when the metrics are: a counter where the name ends in `_total`, else a gauge. */
+  reading(name: string, options: { help: string; labels?: Labels; read(): number }): void {
+    const { help, labels = {}, read } = options;
+    this.readings(name, { help, read: () => [{ labels, value: read() }] });
   }
 
   /** The same for numbers that differ in labels; those of a name that has none now are left out. */
   readings(
     name: string,
-    options: {
-      help: string;
-      type?: 'gauge' | 'counter';
-      read: () => readonly { labels: Labels; value: number }[];
-    },
+    options: { help: string; read: () => readonly { labels: Labels; value: number }[] },
   ): void {
-    const { help, type = 'gauge', read } = options;
+    const { help, read } = options;
     const lines = () => read().map(({ labels, value }) => `${name}${braced(written(labels))} ${value}`);
-    this.#add(name, { help, type, lines });
+    this.#add(name, { help, lines });
   }
 
   /** Something to ask elsewhere before the metrics are read. Should it fail, they are read as they are. */
@@ -85,9 +80,9 @@ export class Metrics {
     return text;
   }
 
-  #add(name: string, family: { help: string; type: string; lines: () => Iterable<string> }): void {
+  #add(name: string, family: { help: string; type?: string; lines: () => Iterable<string> }): void {
     if (this.#families.has(name)) throw new Error(`the metric ${name} is there already`);
-    const { help, type } = family;
+    const { help, type = name.endsWith('_total') ? 'counter' : 'gauge' } = family;
     const head = [`# HELP ${name} ${escaped(help)}`, `# TYPE ${name} ${type}`];
     this.#families.set(name, function* () {
       yield* head;
@@ -155,14 +150,6 @@ export class Histogram {
 }
 
 type Labels = Readonly<Record<string, string>>;
-
-interface ReadingOptions {
-  readonly help: string;
-  /** `counter` when it only grows. */
-  readonly type?: 'gauge' | 'counter';
-  readonly labels?: Labels;
-  read(): number;
-}
 
 function written(labels: Labels): string {
   return Object.entries(labels)

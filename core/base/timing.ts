@@ -47,6 +47,17 @@ export function regularly(
   };
 }
 
+/** The result of the work, or a rejection with `late()` after `ms`. The work itself goes on. */
+export function within<T>(
+  work: Promise<T>,
+  { ms, clock, late }: { ms: number; clock: Clock; late: () => Error },
+): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const cancel = clock.at(clock.now() + ms, () => reject(late()));
+    work.then(resolve, reject).finally(cancel);
+  });
+}
+
 /** Resolves at `due` (epoch ms), or as soon as the signal is aborted. */
 export function pause(due: number, options: { clock: Clock; signal: AbortSignal }): Promise<void> {
   const { clock, signal } = options;

@@ -19,17 +19,14 @@ export function measurePushes(kit: MultistreamKit, follower: PushFollower): void
   });
   metrics.reading('millrace_multistream_sent_bytes_total', {
     help: 'Bytes sent to multistream targets.',
-    type: 'counter',
     read: () => pusher.totals().sentBytes,
   });
   metrics.reading('millrace_multistream_dropped_frames_total', {
     help: 'Video frames dropped because a multistream target was too slow.',
-    type: 'counter',
     read: () => pusher.totals().droppedFrames,
   });
   metrics.readings('millrace_multistream_troubles_total', {
     help: 'Failed or lost connections to multistream targets, by reason.',
-    type: 'counter',
     // All reasons from the start, as 0: a series that begins with its first count has no rate.
     read: () => {
       const { troubles } = pusher.totals();

@@ -20,17 +20,14 @@ export function measureRenditions(kit: Pick<Kit, 'metrics' | 'use'>): void {
   });
   metrics.reading('millrace_renditions_pictures_total', {
     help: 'Pictures encoded in all renditions.',
-    type: 'counter',
     read: () => transcoder.totals().pictures,
   });
   metrics.reading('millrace_renditions_restarts_total', {
     help: 'ffmpeg processes restarted after a failure.',
-    type: 'counter',
     read: () => transcoder.totals().restarts,
   });
   metrics.readings('millrace_renditions_troubles_total', {
     help: 'Failures of renditions, by reason.',
-    type: 'counter',
     // All reasons from the start, as 0: a rate needs a first value.
     read: () => {
       const { troubles } = transcoder.totals();

@@ -8,7 +8,6 @@ export function measureStills(kit: Pick<Kit, 'metrics' | 'use'>): void {
   const stills = kit.use(services.stills);
   metrics.readings('millrace_stills_total', {
     help: 'Requests for thumbnails and storyboards on this node, by outcome.',
-    type: 'counter',
     read: () =>
       stillKinds.flatMap((kind) =>
         outcomes.map((outcome) => ({

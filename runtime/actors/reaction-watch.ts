@@ -66,7 +66,6 @@ export class ReactionWatch {
     });
     metrics.readings('millrace_reaction_failures_total', {
       help: 'Reactions that failed, each try counted, by plugin.',
-      type: 'counter',
       read: by(({ failures }) => failures),
     });
   }

@@ -28,8 +28,8 @@ import { sweeping } from '../actors/sweeping.ts';
 import { sampleLoopDelay } from '../drivers/clock/loop-delay.ts';
 import type { Readiness } from '../http/health.ts';
 import type { OpenApi } from '../http/openapi/document.ts';
-import { nodePresence } from '../nodes/node.ts';
-import { knownNodes, type RunningNodes } from '../nodes/nodes.ts';
+import { NodePresence } from '../nodes/node.ts';
+import { KnownNodes } from '../nodes/nodes.ts';
 import { OrderRunner } from '../nodes/orders.ts';
 import type { DiskWatch } from './disk-watch.ts';
 import { type EngineWatch, engineWatch } from './engine-watch.ts';
@@ -164,7 +164,7 @@ async function watchDisks({ options, life, metrics }: Base, { leftovers }: Opene
 interface Program {
   readonly roles: readonly Role[];
   readonly deployment: Deployment;
-  readonly nodes: RunningNodes;
+  readonly nodes: KnownNodes;
   readonly hub: EventHub;
   readonly runtime: ActorRuntime;
   readonly orders: OrderRunner;
@@ -179,15 +179,14 @@ async function startNode(
   const { store, bus, jobs, clock, volatile } = options.drivers;
   const { log, onFatal, nodeUrl: url } = options;
   const { roles = allRoles, isAlone = bus === undefined } = options;
-  const presence = await life.start('node', () =>
-    nodePresence({
-      ...{ id: options.nodeId, url, roles, store, clock },
-      ...announced(options, { isAlone, roles }),
-    }),
-  );
+  const presence = new NodePresence({
+    ...{ id: options.nodeId, url, roles, store, clock },
+    ...announced(options, { isAlone, roles }),
+  });
+  await life.start('node', () => presence.take());
   const { id, incarnation } = presence.info;
   const hub = new EventHub(store, { log });
-  const nodes = knownNodes({
+  const nodes = new KnownNodes({
     ...{ presence, store, clock, isAlone, timeout: options.nodeTimeout, log },
     declares: roles.includes('actors'),
     ...(options.askNode && { ask: options.askNode }),

@@ -24,24 +24,22 @@ export interface DiskPlace {
  * not make the node unready: what is stored still plays, and deleting frees space.
  */
 export class DiskWatch {
-  readonly #places: readonly (readonly [string, DiskPlace])[];
+  readonly #disks: readonly Disk[];
   readonly #clock: Clock;
   readonly #log: Log;
   readonly #look: DiskLook;
-  readonly #states = new Map<string, DiskState>();
-  readonly #low = new Set<string>();
-  #looking: Promise<void> | undefined;
+  #looking: Promise<unknown> | undefined;
   #stop = () => {};
 
   /** @param options.look of tests */
   constructor(
     places: Readonly<Record<string, DiskPlace>>,
-    options: { clock: Clock; log: Log; look?: DiskLook },
+    { clock, log, look = lookAtDisk }: { clock: Clock; log: Log; look?: DiskLook },
   ) {
-    this.#places = Object.entries(places);
-    this.#clock = options.clock;
-    this.#log = options.log;
-    this.#look = options.look ?? lookAtDisk;
+    this.#disks = Object.entries(places).map(([name, place]) => ({ name, place, isLow: false }));
+    this.#clock = clock;
+    this.#log = log;
+    this.#look = look;
   }
 
   /** From now on. Resolves when all were looked at once. */
@@ -56,8 +54,8 @@ export class DiskWatch {
 
   /** What does not work because a disk is nearly full. Without numbers and folders: everyone may read them. */
   get issues(): string[] {
-    const low = this.#places.filter(([name]) => this.#low.has(name));
-    return [...new Set(low.map(([, { beyond }]) => `A disk is nearly full: ${beyond}. Free some space.`))];
+    const low = this.#disks.filter(({ isLow }) => isLow);
+    return [...new Set(low.map(({ place }) => `A disk is nearly full: ${place.beyond}. Free some space.`))];
   }
 
   measure(metrics: Metrics): void {
@@ -65,10 +63,9 @@ export class DiskWatch {
       metrics.readings(name, {
         help,
         read: () =>
-          this.#places.flatMap(([place, its]) => {
-            const state = this.#states.get(place);
-            return state ? [{ labels: { place }, value: of(state, its) }] : [];
-          }),
+          this.#disks.flatMap(({ name, place, state }) =>
+            state ? [{ labels: { place: name }, value: of(state, place) }] : [],
+          ),
       });
     readings('millrace_disk_free_bytes', 'Free on the disk of this folder of the data.', ({ free }) => free);
     readings('millrace_disk_size_bytes', 'Size of that disk.', ({ size }) => size);
@@ -77,39 +74,37 @@ export class DiskWatch {
   }
 
   /** Looks now, and says so when something has changed. Never rejects. */
-  look(): Promise<void> {
-    this.#looking ??= this.#lookAtAll().finally(() => {
+  async look(): Promise<void> {
+    this.#looking ??= Promise.all(this.#disks.map((disk) => this.#lookAt(disk))).finally(() => {
       this.#looking = undefined;
     });
-    return this.#looking;
+    await this.#looking;
   }
 
-  async #lookAtAll(): Promise<void> {
-    await Promise.all(this.#places.map(([name, place]) => this.#lookAt(name, place)));
-  }
-
-  async #lookAt(name: string, { folder, reserve, beyond }: DiskPlace): Promise<void> {
+  async #lookAt(disk: Disk): Promise<void> {
+    const { name, place } = disk;
+    const { folder, reserve, beyond } = place;
     // A folder that is not there yet is made when it is needed.
-    const state = await this.#look(folder)
+    disk.state = await this.#look(folder)
       .catch(() => this.#look(dirname(folder)))
       .catch(() => undefined);
-    if (!state) {
-      this.#states.delete(name);
-      return;
-    }
-    this.#states.set(name, state);
-    const wasLow = this.#low.has(name);
-    const isLow = state.free < reserve + (wasLow ? slack : 0);
-    if (isLow === wasLow) return;
-    const fields = { place: name, folder, free: state.free, size: state.size, reserve };
-    if (isLow) {
-      this.#low.add(name);
-      this.#log.warn(`a disk is nearly full: ${beyond}`, fields);
-    } else {
-      this.#low.delete(name);
-      this.#log.info('a disk that was nearly full has room again', fields);
-    }
+    if (!disk.state) return;
+    const { free, size } = disk.state;
+    const isLow = free < reserve + (disk.isLow ? slack : 0);
+    if (isLow === disk.isLow) return;
+    disk.isLow = isLow;
+    const fields = { place: name, folder, free, size, reserve };
+    if (isLow) this.#log.warn(`a disk is nearly full: ${beyond}`, fields);
+    else this.#log.info('a disk that was nearly full has room again', fields);
   }
+}
+
+interface Disk {
+  readonly name: string;
+  readonly place: DiskPlace;
+  /** As it was when it was looked at last; undefined when that failed. */
+  state?: DiskState | undefined;
+  isLow: boolean;
 }
 
 /** Where this node writes, and how much each leaves free. `blobs`: only where they are in a directory. */

@@ -1,5 +1,6 @@
 import { Fault } from '../../core/base/fault.ts';
 import type { Log } from '../../core/base/log.ts';
+import { within } from '../../core/base/timing.ts';
 import type { Stop } from '../../core/plugin/plugin.ts';
 import type { Clock } from '../../core/ports/clock.ts';
 
@@ -37,10 +38,9 @@ export class Lifetime {
   startPlugin<T>(id: string, options: { culprit: string; work: () => Promise<T> }): Promise<T> {
     const { culprit, work } = options;
     return this.start(id, () =>
-      within(pluginStartLimit, {
-        clock: this.#clock,
-        what: `starting plugin ${culprit}`,
-        work: () => blamed(`plugin ${culprit} could not be started`, work),
+      within(blamed(`plugin ${culprit} could not be started`, work), {
+        ...{ ms: pluginStartLimit, clock: this.#clock },
+        late: slow(`starting plugin ${culprit}`, pluginStartLimit),
       }),
     );
   }
@@ -71,8 +71,9 @@ export class Lifetime {
     const clock = this.#clock;
     for (let part = this.#stops.pop(); part; part = this.#stops.pop()) {
       const { name, stop } = part;
-      await within(partStopLimit, { clock, what: `stopping ${name}`, work: async () => stop() }).catch(
-        (error: unknown) => this.#log.error('a part did not stop cleanly', { part: name, error }),
+      const late = slow(`stopping ${name}`, partStopLimit);
+      await within((async () => stop())(), { ms: partStopLimit, clock, late }).catch((error: unknown) =>
+        this.#log.error('a part did not stop cleanly', { part: name, error }),
       );
     }
   }
@@ -92,20 +93,6 @@ export async function blamed<T>(what: string, work: () => Promise<T> | T): Promi
   }
 }
 
-async function within<T>(
-  limit: number,
-  options: { clock: Clock; what: string; work: () => Promise<T> },
-): Promise<T> {
-  const { clock, what } = options;
-  let cancel: Stop = () => {};
-  const late = new Promise<never>((_, reject) => {
-    cancel = clock.at(clock.now() + limit, () => {
-      reject(new Fault('boot.slow', { status: 503, message: `${what} took longer than ${limit / 1000} s` }));
-    });
-  });
-  try {
-    return await Promise.race([options.work(), late]);
-  } finally {
-    cancel();
-  }
+function slow(what: string, limit: number): () => Fault {
+  return () => new Fault('boot.slow', { status: 503, message: `${what} took longer than ${limit / 1000} s` });
 }

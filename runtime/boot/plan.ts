@@ -26,78 +26,69 @@ export function planned(entries: readonly ConfiguredPlugin[]): PlannedPlugin[] {
 
 /** The same, with the problems beside it, so that they can be told together with those of the config. */
 export function planOf(entries: readonly ConfiguredPlugin[]): { plan: PlannedPlugin[]; problems: string[] } {
-  const problems: string[] = [];
   const plugins = entries.map(({ plugin }) => plugin);
-  const provider = new Map<string, Plugin>();
-
-  unique(entries, { what: 'plugin', names: (plugin) => [plugin.id], problems });
-  unique(entries, { what: 'actor type', names: (p) => (p.actors ?? []).map(({ type }) => type), problems });
-  unique(entries, { what: 'event', names: (p) => Object.keys(p.emits ?? {}), problems });
-  unique(entries, { what: 'order', names: (p) => Object.keys(p.orders ?? {}), problems });
-  unique(entries, { what: 'effect', names: (p) => Object.keys(p.effects ?? {}), problems });
-  unique(entries, { what: 'fault', names: (p) => Object.keys(p.faults ?? {}), problems });
-  unique(entries, { what: 'token', names: (p) => (p.provides ?? []).map(({ id }) => id), problems });
-  unique(entries, { what: 'resource', names: (p) => (p.resources ?? []).map(({ kind }) => kind), problems });
-  unique(entries, {
-    what: 'field',
-    names: (p) => [
-      ...(p.extends ?? []).map((field) => `${field.resource.kind}.${field.name}`),
-      ...(p.derives ?? []).flatMap((one) =>
-        Object.keys(one.schemas).map((name) => `${one.resource.kind}.${name}`),
-      ),
-    ],
-    problems,
-  });
-
-  for (const { plugin, file } of entries) {
-    if (kebabCase.test(plugin.id)) continue;
-    problems.push(`plugin ${culprit(plugin.id, file)}: its id must be in kebab-case, such as live-captions`);
-  }
-  for (const plugin of plugins) for (const token of plugin.provides ?? []) provider.set(token.id, plugin);
-  const kinds = new Set(plugins.flatMap((plugin) => (plugin.resources ?? []).map(({ kind }) => kind)));
-  const events = new Set(plugins.flatMap((plugin) => Object.keys(plugin.emits ?? {})));
-  const effects = new Set(plugins.flatMap((plugin) => Object.keys(plugin.effects ?? {})));
-  for (const plugin of plugins) {
-    for (const token of plugin.needs ?? []) {
-      if (!provider.has(token.id) && !isService(token)) {
-        problems.push(`plugin ${plugin.id}: needs ${token.id}, which no enabled plugin provides`);
-      }
-    }
-    for (const field of plugin.extends ?? []) {
-      if (!kinds.has(field.resource.kind)) {
-        problems.push(`plugin ${plugin.id}: extends ${field.resource.kind}, a resource of no enabled plugin`);
-      }
-    }
-    for (const event of Object.keys(plugin.reactions ?? {})) {
-      if (event !== '*' && !events.has(event)) {
-        problems.push(`plugin ${plugin.id}: reacts to ${event}, an event that no enabled plugin emits`);
-      }
-    }
-    for (const type of plugin.actors ?? []) {
-      problems.push(...invokeProblems(type, effects).map((problem) => `plugin ${plugin.id}: ${problem}`));
-    }
-    for (const order of Object.keys(plugin.orders ?? {})) {
-      if (!order.startsWith('order.')) {
-        problems.push(`plugin ${plugin.id}: order ${order} must be named order.*`);
-      }
-    }
-  }
-
-  problems.push(...stranded(plugins, provider));
-
-  const configs = new Map(
-    entries.map(({ plugin, config }) => [plugin.id, checkedConfig(plugin, config, problems)]),
+  const provider = new Map(
+    plugins.flatMap((plugin) => (plugin.provides ?? []).map(({ id }) => [id, plugin] as const)),
   );
-  for (const plugin of plugins) problems.push(...effectProblems(plugin, configs.get(plugin.id)));
-  const ordered = sorted(plugins, { provider, problems });
-  return {
-    plan: ordered.map((plugin) => ({
-      plugin,
-      config: configs.get(plugin.id)?.value as never,
-      culprit: culprit(plugin.id, entries.find((entry) => entry.plugin === plugin)?.file),
-    })),
-    problems,
-  };
+  const problems = [
+    ...Object.entries(namesOf).flatMap(([what, names]) => twins(entries, { what, names })),
+    ...entries
+      .filter(({ plugin }) => !kebabCase.test(plugin.id))
+      .map((entry) => `plugin ${culprit(entry)}: its id must be in kebab-case, such as live-captions`),
+    ...unmet(plugins, provider),
+    ...stranded(plugins, provider),
+  ];
+  const checked = new Map(
+    entries.map((entry) => [entry.plugin, { entry, ...checkedConfig(entry, problems) }]),
+  );
+  for (const [plugin, config] of checked) problems.push(...effectProblems(plugin, config));
+  const plan = sorted(plugins, { provider, problems }).flatMap((plugin) => {
+    const one = checked.get(plugin);
+    return one ? { plugin, config: one.value as never, culprit: culprit(one.entry) } : [];
+  });
+  return { plan, problems };
+}
+
+/** What only one plugin may declare. */
+const namesOf: Readonly<Record<string, (plugin: Plugin) => readonly string[]>> = {
+  plugin: ({ id }) => [id],
+  'actor type': ({ actors = [] }) => actors.map(({ type }) => type),
+  event: ({ emits = {} }) => Object.keys(emits),
+  order: ({ orders = {} }) => Object.keys(orders),
+  effect: ({ effects = {} }) => Object.keys(effects),
+  fault: ({ faults = {} }) => Object.keys(faults),
+  token: ({ provides = [] }) => provides.map(({ id }) => id),
+  resource: ({ resources = [] }) => resources.map(({ kind }) => kind),
+  field: ({ extends: fields = [], derives = [] }) => [
+    ...fields.map(({ resource, name }) => `${resource.kind}.${name}`),
+    ...derives.flatMap(({ resource, schemas }) =>
+      Object.keys(schemas).map((name) => `${resource.kind}.${name}`),
+    ),
+  ],
+};
+
+/** What plugins ask of others that no enabled plugin has. */
+function unmet(plugins: readonly Plugin[], provider: ReadonlyMap<string, Plugin>): string[] {
+  const all = (what: keyof typeof namesOf) => new Set(plugins.flatMap((plugin) => namesOf[what](plugin)));
+  const [kinds, events, effects] = [all('resource'), all('event'), all('effect')];
+  return plugins.flatMap(
+    ({ id, needs = [], extends: fields = [], reactions = {}, actors = [], orders = {} }) =>
+      [
+        ...needs
+          .filter((token) => !provider.has(token.id) && !isService(token))
+          .map((token) => `needs ${token.id}, which no enabled plugin provides`),
+        ...fields
+          .filter(({ resource }) => !kinds.has(resource.kind))
+          .map(({ resource }) => `extends ${resource.kind}, a resource of no enabled plugin`),
+        ...Object.keys(reactions)
+          .filter((event) => event !== '*' && !events.has(event))
+          .map((event) => `reacts to ${event}, an event that no enabled plugin emits`),
+        ...actors.flatMap((type) => invokeProblems(type, effects)),
+        ...Object.keys(orders)
+          .filter((order) => !order.startsWith('order.'))
+          .map((order) => `order ${order} must be named order.*`),
+      ].map((problem) => `plugin ${id}: ${problem}`),
+  );
 }
 
 const serviceIds: ReadonlySet<string> = new Set(Object.values(services).map(({ id }) => id));
@@ -116,31 +107,29 @@ export interface PlannedPlugin {
   readonly culprit: string;
 }
 
-function unique(
+function twins(
   entries: readonly ConfiguredPlugin[],
-  options: { what: string; names: (plugin: Plugin) => readonly string[]; problems: string[] },
-): void {
+  { what, names }: { what: string; names: (plugin: Plugin) => readonly string[] },
+): string[] {
   const owners = new Map<string, string>();
-  for (const { plugin, file } of entries) {
-    const own = culprit(plugin.id, file);
-    for (const name of options.names(plugin)) {
+  return entries.flatMap((entry) =>
+    names(entry.plugin).flatMap((name) => {
       const owner = owners.get(name);
-      if (owner !== undefined) {
-        options.problems.push(`${options.what} ${name} is declared twice: by ${owner} and ${own}`);
-      }
-      owners.set(name, own);
-    }
-  }
+      owners.set(name, culprit(entry));
+      if (owner === undefined) return [];
+      return [`${what} ${name} is declared twice: by ${owner} and ${culprit(entry)}`];
+    }),
+  );
 }
 
 /** How an error names a plugin: with its file, as two may have one id. */
-function culprit(id: string, file: string | undefined): string {
+function culprit({ plugin: { id }, file }: ConfiguredPlugin): string {
   return file === undefined ? id : `${id} (${file})`;
 }
 
 /** What a plugin's effects say of themselves, where its config is one that they can be asked with. */
-function effectProblems(plugin: Plugin, config: { value: unknown; isValid: boolean } | undefined): string[] {
-  if (!config?.isValid) return [];
+function effectProblems(plugin: Plugin, config: { value: unknown; isValid: boolean }): string[] {
+  if (!config.isValid) return [];
   return Object.entries(plugin.effects ?? {}).flatMap(([kind, effect]) => {
     const kit = () => {
       throw new Error('there is no kit before the start');
@@ -150,8 +139,7 @@ function effectProblems(plugin: Plugin, config: { value: unknown; isValid: boole
 }
 
 function checkedConfig(
-  plugin: Plugin,
-  given: unknown,
+  { plugin, config: given }: ConfiguredPlugin,
   problems: string[],
 ): { value: unknown; isValid: boolean } {
   if (given !== undefined && given !== true && (given === null || typeof given !== 'object')) {
@@ -176,8 +164,7 @@ function checkedConfig(
 
 /** Plugins that would have all they need, were it not for others that have not: one report names all of them. */
 function stranded(plugins: readonly Plugin[], provider: ReadonlyMap<string, Plugin>): string[] {
-  const lacks = (plugin: Plugin) =>
-    (plugin.needs ?? []).some((need) => !provider.has(need.id) && !isService(need));
+  const lacks = ({ needs = [] }: Plugin) => needs.some((need) => !provider.has(need.id) && !isService(need));
   const broken = new Set(plugins.filter(lacks));
   const problems: string[] = [];
   for (let before = -1; before !== broken.size; ) {

@@ -17,23 +17,32 @@ export function measureProgram(metrics: Metrics, parts: ProgramParts): void {
   const { version } = packageJson;
   const began = clock.now();
   metrics.reading('millrace_build_info', { help: 'Always 1.', labels: { version }, read: () => 1 });
-  metrics.reading('millrace_uptime_seconds', {
-    help: 'Time since the start.',
-    read: () => (clock.now() - began) / 1000,
-  });
-  metrics.reading('process_resident_memory_bytes', {
-    help: 'Resident memory size in bytes.',
-    read: () => process.memoryUsage.rss(),
-  });
-  metrics.reading('millrace_actors_hot', { help: 'Actors kept in memory.', read: () => runtime.hotActors });
-  metrics.reading('millrace_actor_timers', {
-    help: 'Deadlines of actors that are pending.',
-    read: () => runtime.pendingTimers,
+  readEach(metrics, {
+    millrace_uptime_seconds: ['Time since the start.', () => (clock.now() - began) / 1000],
+    process_resident_memory_bytes: ['Resident memory size in bytes.', () => process.memoryUsage.rss()],
+    millrace_actors_hot: ['Actors kept in memory.', () => runtime.hotActors],
+    millrace_actor_timers: ['Deadlines of actors that are pending.', () => runtime.pendingTimers],
   });
   if (media) measureMedia(metrics, media);
   if (recorder) measureRecorder(metrics, recorder);
   if (converter) measureConverter(metrics, converter);
   countEvents(metrics, parts);
+}
+
+type Readings = Readonly<Record<string, readonly [help: string, read: () => number]>>;
+
+function readEach(metrics: Metrics, readings: Readings): void {
+  for (const [name, [help, read]] of Object.entries(readings)) metrics.reading(name, { help, read });
+}
+
+/** How often each thing happened, under one label. */
+function readCounts(
+  metrics: Metrics,
+  name: string,
+  { help, label, read }: { help: string; label: string; read: () => Readonly<Record<string, number>> },
+): void {
+  const readings = () => Object.entries(read()).map(([key, value]) => ({ labels: { [label]: key }, value }));
+  metrics.readings(name, { help, read: readings });
 }
 
 /** For whoever can reach it: it tells how busy the server is, and nothing of whom. */
@@ -59,77 +68,64 @@ interface ProgramParts {
 }
 
 function measureMedia(metrics: Metrics, media: Media): void {
-  metrics.reading('millrace_media_publishes', {
-    help: 'Broadcasts that are being received.',
-    read: () => media.totals().publishes,
-  });
-  metrics.reading('millrace_media_outputs', {
-    help: 'Playlists kept, with a broadcast or waiting for it to come back.',
-    read: () => media.totals().outputs,
-  });
-  metrics.reading('millrace_media_received_bytes_total', {
-    help: 'Media payload received.',
-    type: 'counter',
-    read: () => media.totals().bytes,
-  });
-  metrics.reading('millrace_media_waiting_viewers', {
-    help: 'Requests of viewers that wait for media.',
-    read: () => media.totals().waitingViewers,
-  });
-  metrics.reading('millrace_media_viewers', {
-    help: 'Different viewers of live playlists over the last 20 s, an estimate.',
-    read: () => media.totals().viewers,
+  readEach(metrics, {
+    millrace_media_publishes: ['Broadcasts that are being received.', () => media.totals().publishes],
+    millrace_media_outputs: [
+      'Playlists kept, with a broadcast or waiting for it to come back.',
+      () => media.totals().outputs,
+    ],
+    millrace_media_received_bytes_total: ['Media payload received.', () => media.totals().bytes],
+    millrace_media_waiting_viewers: [
+      'Requests of viewers that wait for media.',
+      () => media.totals().waitingViewers,
+    ],
+    millrace_media_viewers: [
+      'Different viewers of live playlists over the last 20 s, an estimate.',
+      () => media.totals().viewers,
+    ],
   });
 }
 
 function measureRecorder(metrics: Metrics, recorder: Recorder): void {
-  metrics.reading('millrace_recordings_growing', {
-    help: 'Recordings that are being written on this node.',
-    read: () => recorder.totals().growing,
+  readEach(metrics, {
+    millrace_recordings_growing: [
+      'Recordings that are being written on this node.',
+      () => recorder.totals().growing,
+    ],
+    millrace_recordings_takes: [
+      'Recordings on this node that grow, wait, or are finished and not yet removed.',
+      () => recorder.totals().files,
+    ],
+    millrace_recordings_takes_bytes: ['What those take on its disk.', () => recorder.totals().bytes],
+    millrace_recordings_written_bytes_total: [
+      'Bytes written to recordings.',
+      () => recorder.totals().written,
+    ],
   });
-  metrics.reading('millrace_recordings_takes', {
-    help: 'Recordings on this node that grow, wait, or are finished and not yet removed.',
-    read: () => recorder.totals().files,
-  });
-  metrics.reading('millrace_recordings_takes_bytes', {
-    help: 'What those take on its disk.',
-    read: () => recorder.totals().bytes,
-  });
-  metrics.reading('millrace_recordings_written_bytes_total', {
-    help: 'Bytes written to recordings.',
-    type: 'counter',
-    read: () => recorder.totals().written,
-  });
-  metrics.readings('millrace_recordings_rendition_gaps_total', {
-    type: 'counter',
+  readCounts(metrics, 'millrace_recordings_rendition_gaps_total', {
     help: 'Times that a rendition of a broadcast could not be written down, by why. Its recording shows the source there.',
-    read: () =>
-      Object.entries(recorder.totals().renditionGaps).map(([reason, value]) => ({
-        labels: { reason },
-        value,
-      })),
+    label: 'reason',
+    read: () => recorder.totals().renditionGaps,
   });
-  metrics.readings('millrace_recordings_gaps_total', {
+  readCounts(metrics, 'millrace_recordings_gaps_total', {
     help: 'Times that something of a broadcast could not be written down, by why.',
-    type: 'counter',
-    read: () =>
-      Object.entries(recorder.totals().gaps).map(([reason, value]) => ({ labels: { reason }, value })),
+    label: 'reason',
+    read: () => recorder.totals().gaps,
   });
 }
 
 function measureConverter(metrics: Metrics, converter: Converter): void {
-  metrics.reading('millrace_conversions_running', {
-    help: 'Films that are converted on this node: transcodes, and uploads and imports that are normalised.',
-    read: () => converter.totals().running,
+  readEach(metrics, {
+    millrace_conversions_running: [
+      'Films that are converted on this node: transcodes, and uploads and imports that are normalised.',
+      () => converter.totals().running,
+    ],
+    millrace_conversions_waiting: ['Films that wait for that.', () => converter.totals().waiting],
   });
-  metrics.reading('millrace_conversions_waiting', {
-    help: 'Films that wait for that.',
-    read: () => converter.totals().waiting,
-  });
-  metrics.readings('millrace_conversions_total', {
+  readCounts(metrics, 'millrace_conversions_total', {
     help: 'Conversions that ended, by what became of them.',
-    type: 'counter',
-    read: () => Object.entries(converter.totals().ended).map(([end, value]) => ({ labels: { end }, value })),
+    label: 'end',
+    read: () => converter.totals().ended,
   });
 }
 

@@ -2,8 +2,7 @@ import type { Log } from '../../core/base/log.ts';
 import type { LostNode } from '../../core/plugin/nodes.ts';
 import type { Clock } from '../../core/ports/clock.ts';
 import type { Store } from '../../core/ports/store.ts';
-import type { NodePresence } from './node.ts';
-import { type NodeRow, nodeKind, nodeRowOf, nodeWrite } from './node-row.ts';
+import { type NodePresence, type NodeRow, nodeKind, nodeRowOf, writeNode } from './node.ts';
 
 /** How long a node that died is remembered, ms. */
 const lostKept = 24 * 3_600_000;
@@ -69,12 +68,8 @@ export class LostNodes {
     }
   }
 
-  /** False: the row is another by now. */
-  async #change(id: string, one: Heard, row: NodeRow | null): Promise<boolean> {
-    const { createdAt, revision } = one;
-    const { store, clock } = this.#options;
-    const write = { at: clock.now(), rows: [nodeWrite(id, { row, createdAt, revision })], events: [] };
-    return (await store.write(write)).outcome === 'ok';
+  #change(id: string, { createdAt, revision }: Heard, row: NodeRow | null): Promise<boolean> {
+    return writeNode(id, { row, createdAt, revision }, this.#options);
   }
 
   #lostNode(id: string, before?: NodePresence['former']): LostNode {

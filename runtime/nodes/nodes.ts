@@ -4,8 +4,7 @@ import type { AskNode, KnownNode, LostNode, NodeInfo, NodeRequest, Nodes } from 
 import type { Clock } from '../../core/ports/clock.ts';
 import type { Store, StoredResource } from '../../core/ports/store.ts';
 import { type Heard, LostNodes } from './lost-nodes.ts';
-import type { NodePresence } from './node.ts';
-import { infoOf, nodeKind, nodeRowOf } from './node-row.ts';
+import { infoOf, type NodePresence, nodeKind, nodeRowOf } from './node.ts';
 
 /** Nodes that are watched, with those that died within the last day. */
 const maxNodes = 1000;
@@ -21,11 +20,7 @@ const answerTimeout = 5000;
  * A node that watches declares the dead by a compare-and-set of their row, which they lose at their next beat, and has
  * `tell` tell everybody whom they fed, again and again until that succeeded.
  */
-export function knownNodes(options: KnownNodesOptions): RunningNodes {
-  return new KnownNodes(options);
-}
-
-class KnownNodes implements RunningNodes {
+export class KnownNodes implements Nodes {
   readonly #options: KnownNodesOptions;
   readonly #ownId: string;
   readonly #incarnation: string;
@@ -73,16 +68,19 @@ class KnownNodes implements RunningNodes {
     return inTime(ask, { node, path, given, clock });
   }
 
+  /** Whether a process has ended, or must. Faults `store.*`. */
   async isGone({ node, incarnation }: { node: string; incarnation: string }): Promise<boolean> {
     if (node === this.#ownId) return incarnation !== this.#incarnation;
     const now = this.#options.isAlone ? undefined : await this.#read(node);
     return now?.row.incarnation !== incarnation || now.row.lostAt !== undefined;
   }
 
+  /** Tells those whom former processes of this node fed. */
   tellFormer(): Promise<void> {
     return this.#lost.tellFormer();
   }
 
+  /** From now on the lost are seen to: by this node's own id on every node, all others by those that declare. */
   watch(): void {
     this.#watches = !this.#options.isAlone;
     if (this.#watches) this.#watch();
@@ -200,17 +198,7 @@ function looksPerBeat(isAlone: boolean): number {
   return isAlone ? 1 : 2;
 }
 
-export interface RunningNodes extends Nodes {
-  /** Whether a process has ended, or must. Faults `store.*`. */
-  isGone(process: { node: string; incarnation: string }): Promise<boolean>;
-  /** Tells those whom former processes of this node fed. */
-  tellFormer(): Promise<void>;
-  /** From now on the lost are seen to: by this node's own id on every node, all others by those that declare. */
-  watch(): void;
-  stop(): Promise<void>;
-}
-
-export interface KnownNodesOptions {
+interface KnownNodesOptions {
   readonly presence: NodePresence;
   readonly store: Store;
   readonly clock: Clock;
