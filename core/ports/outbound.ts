@@ -106,8 +106,6 @@ export interface OutboundStream extends OutboundHead {
   readonly body: {
     /** The next bytes, `undefined` at the end, or why it broke off. One call at a time. */
     read(): Promise<Uint8Array | OutboundFailure | undefined>;
-    /** Bytes of the body received so far. */
-    readonly received: number;
     /** No more of it is wanted. Harmless when repeated. */
     cancel(): void;
   };

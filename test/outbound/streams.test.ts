@@ -20,7 +20,6 @@ describe('a body that is received', () => {
       got.push(next);
     }
     expect(Buffer.concat(got).equals(bytes)).toBe(true);
-    expect(answer.body.received).toBe(bytes.length);
     expect(await answer.body.read()).toBeUndefined();
   });
 
@@ -34,7 +33,6 @@ describe('a body that is received', () => {
     if (!answer.ok) throw new Error(answer.message);
     let count = 0;
     while ((await answer.body.read()) !== undefined) count += 1;
-    expect(answer.body.received).toBe(50_000);
     expect(count).toBeLessThan(500);
   });
 

@@ -343,14 +343,14 @@ describe('what is refused', () => {
     const { clock, begin, transcoder } = given({ runner: { start } });
     for (const id of ['one', 'other', 'third']) await begin(scriptedLadder({ id }));
     expect(asked).toBe(3);
-    await clock.advance(9999);
+    await clock.advance(4999);
     expect(asked).toBe(3);
     expect(transcoder.totals()).toMatchObject({ ladders: 0, pixelRate: 0 });
     await clock.advance(1);
     expect(asked).toBe(6);
   });
 
-  it('waits for capacity, and begins as soon as there is some', async () => {
+  it('waits for capacity, and begins soon after there is some', async () => {
     const { clock, ffmpeg, begin, transcoder } = given({ capacity: 1.5 * ladderPixels });
     const { stop } = await begin(scriptedLadder({ id: 'a' }));
     const { ladder } = await begin(scriptedLadder({ id: 'b' }));
@@ -366,7 +366,7 @@ describe('what is refused', () => {
     await clock.advance(5000);
     expect(ffmpeg.started).toHaveLength(1);
     stop();
-    await clock.advance(0);
+    await clock.advance(5000);
     expect(ffmpeg.started).toHaveLength(2);
     expect(transcoder.readings()).toMatchObject([{ playbackId: 'b', state: 'starting' }]);
     expect(transcoder.totals().pixelRate).toBe(ladderPixels);
@@ -399,7 +399,7 @@ describe('what is refused', () => {
       },
     });
     stop();
-    await clock.advance(0);
+    await clock.advance(5000);
     expect(ffmpeg.started).toHaveLength(3);
     expect(transcoder.totals()).toMatchObject({ ladders: 2, pixelRate: 2 * ladderPixels });
   });

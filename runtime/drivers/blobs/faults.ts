@@ -1,32 +1,16 @@
 import { Fault } from '../../../core/base/fault.ts';
 
 /** Nothing is known of a write; a read failed. */
-export function unavailable(message: string, cause?: unknown): Fault {
-  return new Fault('blobs.unavailable', { status: 503, message, retryAfter: 5, cause });
-}
+export const unavailable = faultOf('unavailable', { status: 503, retryAfter: 5 });
+export const full = faultOf('full', { status: 507 });
+export const denied = faultOf('denied', { status: 503, retryAfter: 60 });
+export const busy = faultOf('busy', { status: 503, retryAfter: 1 });
+export const tooLarge = faultOf('too_large', { status: 413, retry: false });
+export const wrongLength = faultOf('wrong_length', { status: 400, retry: false });
+export const closed = () => faultOf('closed', { status: 503, retryAfter: 5 })('the blobs are closed');
 
-export function full(message: string, cause?: unknown): Fault {
-  return new Fault('blobs.full', { status: 507, message, cause });
-}
-
-export function denied(message: string, cause?: unknown): Fault {
-  return new Fault('blobs.denied', { status: 503, message, retryAfter: 60, cause });
-}
-
-export function busy(message: string, cause?: unknown): Fault {
-  return new Fault('blobs.busy', { status: 503, message, retryAfter: 1, cause });
-}
-
-export function tooLarge(message: string, cause?: unknown): Fault {
-  return new Fault('blobs.too_large', { status: 413, message, retry: false, cause });
-}
-
-export function wrongLength(message: string): Fault {
-  return new Fault('blobs.wrong_length', { status: 400, message, retry: false });
-}
-
-export function closed(): Fault {
-  return new Fault('blobs.closed', { status: 503, message: 'the blobs are closed', retryAfter: 5 });
+function faultOf(code: string, options: { status: number; retryAfter?: number; retry?: boolean }) {
+  return (message: string, cause?: unknown) => new Fault(`blobs.${code}`, { ...options, message, cause });
 }
 
 /** A problem that keeps the program from starting. */

@@ -258,9 +258,6 @@ function answerStream(
       end(tooLarge);
       return tooLarge;
     },
-    get received() {
-      return received;
-    },
     cancel: () => end(failure('aborted', 'the rest of the answer was not wanted')),
   };
   return { ok: true, status, headers, url, redirects, length, body };

@@ -42,15 +42,22 @@ export interface FfmpegOrder {
   isWanted?(): boolean;
 }
 
-/**
- * `missing`: there is no ffmpeg. `full`: as many as may run do (`ffmpeg.processes`). `order`: what is hidden holds what cannot be
- * written there. `failed`: the system could not start it. `closed`: the server stops. `unwanted`: see `isWanted`.
- * `unsure`: something is to be hidden, and whether this ffmpeg hides it could not be found out; it is asked again later.
- */
 export interface FfmpegRefusal {
   readonly ok: false;
-  readonly reason: 'missing' | 'full' | 'order' | 'failed' | 'closed' | 'unwanted' | 'unsure';
+  readonly reason: keyof typeof refusalMessages;
 }
+
+/** Why ffmpeg was not started, for people. `unwanted`: see `isWanted`. `unsure`: it is tested again later. */
+export const refusalMessages = {
+  missing:
+    'ffmpeg is not installed on this server, or not where ffmpeg.path says. It is searched again each minute.',
+  full: 'Too many ffmpeg processes are running (ffmpeg.processes).',
+  order: 'An option cannot be passed to ffmpeg without other users of the machine reading it.',
+  failed: 'ffmpeg could not be started.',
+  closed: 'The server is stopping.',
+  unwanted: 'ffmpeg is not needed any more.',
+  unsure: 'It is not known whether this ffmpeg hides the secrets of a URL from other users of the machine.',
+} as const;
 
 export interface RunnerOptions {
   readonly clock: Clock;

@@ -23,8 +23,8 @@ const steady = 30_000;
 const keptThrough = 5000;
 /** ms for which viewers must have had all renditions again before the trouble counts as over. */
 const calmAfter = 3000;
-/** ms until refused renditions are tried again, unless capacity frees: ffmpeg may be installed, the source may change. */
-const lookAgain = 10_000;
+/** ms until refused renditions are tried again: others may have ended, ffmpeg may be installed, the source may change. */
+const lookAgain = 5000;
 
 /** From the section `renditions` of the config; durations in ms. */
 export interface TranscodingSettings extends EncodingSettings, ProcessSettings {
@@ -59,8 +59,6 @@ interface Setback extends Pick<ProcessEnd, 'trouble' | 'end'> {
   readonly state: 'starting' | 'waiting' | 'refused';
   /** ms until the next. */
   readonly wait: number;
-  /** It ends earlier when capacity frees. */
-  readonly awaitsRoom?: boolean;
 }
 
 /** Troubles that another process would meet again at once. */
@@ -196,7 +194,7 @@ export class Transcoding {
     const refusal = 'reason' in plan ? plan : this.#takeCapacity(plan);
     if ('reason' in plan || refusal) {
       run.end({ isWhole: false });
-      return { ...this.#setback({ trouble: refusal }), awaitsRoom: !('reason' in plan) };
+      return this.#setback({ trouble: refusal });
     }
     const process = new LadderProcess(run, {
       ...{ clock, runner, settings },
@@ -231,28 +229,20 @@ export class Transcoding {
   #setback(why: Pick<Setback, 'trouble' | 'end'>): Setback {
     const reason = why.trouble?.reason ?? 'broken';
     if (!why.end && refusals.includes(reason))
-      return { ...why, state: 'refused', wait: lookAgain, awaitsRoom: reason === 'capacity' };
+      return { ...why, state: 'refused', wait: lookAgain };
     const backoff = reason === 'slow' ? this.#slowBackoff : this.#backoff;
     return { ...why, state: 'waiting', wait: backoff.next() };
   }
 
   /** Waits for the next attempt. */
-  async #sitOut({ trouble, state, wait, end, awaitsRoom = false }: Setback): Promise<void> {
+  async #sitOut({ trouble, state, wait, end }: Setback): Promise<void> {
     const { clock, capacity } = this.#host;
-    const { signal } = this.#stop;
     this.#state = state;
     if (trouble) this.#told(trouble, { state, end });
     if (state === 'refused' || wait > keptThrough) capacity.give(this);
     const due = clock.now() + wait;
     if (trouble) this.#retryAt = due;
-    const waiting = new AbortController();
-    const wake = () => waiting.abort();
-    signal.addEventListener('abort', wake);
-    // Not for want of a process: two of them would wake each other for ever with what they give back.
-    const leave = awaitsRoom ? capacity.wait(wake) : undefined;
-    if (!signal.aborted) await pause(due, { clock, signal: waiting.signal });
-    leave?.();
-    signal.removeEventListener('abort', wake);
+    await pause(due, { clock, signal: this.#stop.signal });
     this.#retryAt = undefined;
     if (state === 'waiting') this.#host.counts.restarts += 1;
   }

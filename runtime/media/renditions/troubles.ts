@@ -1,19 +1,14 @@
 import type { TranscodeReason, TranscodeTrouble } from '../../../core/ports/transcoder.ts';
 import { causeOf } from '../ffmpeg/end-cause.ts';
 import type { FfmpegEnd } from '../ffmpeg/process.ts';
-import type { FfmpegRefusal } from '../ffmpeg/runner.ts';
+import { type FfmpegRefusal, refusalMessages } from '../ffmpeg/runner.ts';
 import type { Plan } from './plan.ts';
 
 /** Why ffmpeg was not started. */
 export function refusalTrouble({ reason }: FfmpegRefusal): TranscodeTrouble {
-  if (reason === 'missing')
-    return trouble('missing', 'ffmpeg is not installed on this server, or not where ffmpeg.path says.');
-  if (reason === 'full')
-    return trouble(
-      'processes',
-      'Too many ffmpeg processes are running (ffmpeg.processes). They start when others end.',
-    );
-  return trouble('broken', 'ffmpeg could not be started.');
+  const message = refusalMessages[reason];
+  if (reason === 'full') return trouble('processes', `${message} They start when others end.`);
+  return trouble(reason === 'missing' ? reason : 'broken', message);
 }
 
 /** What ended ffmpeg before its input was over. */

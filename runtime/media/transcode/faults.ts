@@ -1,7 +1,7 @@
 import { Fault } from '../../../core/base/fault.ts';
 import { causeOf, type EndCause } from '../ffmpeg/end-cause.ts';
 import type { FfmpegEnd } from '../ffmpeg/process.ts';
-import type { FfmpegRefusal } from '../ffmpeg/runner.ts';
+import { type FfmpegRefusal, refusalMessages } from '../ffmpeg/runner.ts';
 
 /** Trying the same film again is useless. `why` follows "the film is not converted: ". */
 export function refused(why: string): Fault {
@@ -20,13 +20,7 @@ export function unavailable(message: string, retryAfter: number): Fault {
 export const closed = unavailable('The server is stopping.', 5);
 
 export function notStarted(reason: FfmpegRefusal['reason']): Fault {
-  if (reason === 'missing') {
-    const message =
-      'ffmpeg is not installed on the server, or not on its PATH (ffmpeg.path). It is searched again each minute.';
-    return unavailable(message, 60);
-  }
-  if (reason === 'full') return unavailable('Too many ffmpeg processes are running (ffmpeg.processes).', 15);
-  return reason === 'closed' ? closed : unavailable('ffmpeg could not be started.', 15);
+  return unavailable(refusalMessages[reason], reason === 'missing' ? 60 : 15);
 }
 
 /** Why a process that ended by itself made no film of what it read. */

@@ -11,7 +11,7 @@ import type { OpeningPush, OpenPush, PushHandlers } from '../connection.ts';
 import { badUrl, outboundTrouble, trouble } from '../troubles.ts';
 import { flvFraming } from './flv-framing.ts';
 import { srtCommand } from './srt-command.ts';
-import { endTrouble, noFfmpeg, refusalTrouble } from './srt-trouble.ts';
+import { endTrouble, refusalTrouble } from './srt-trouble.ts';
 
 export interface SrtPushOptions {
   readonly clock: Clock;
@@ -81,7 +81,7 @@ class SrtPush implements OpeningPush {
     const addresses = await names.resolve({ ...url.to, origin: 'the server' });
     if ('ok' in addresses) return outboundTrouble(addresses);
     const about = await runner.about();
-    if (!about) return noFfmpeg;
+    if (!about) return refusalTrouble('missing');
     if (!about.protocols.has('srt'))
       return trouble('unsupported', 'the ffmpeg of this server was built without SRT');
     if (this.#isOver) return undefined;
@@ -96,7 +96,7 @@ class SrtPush implements OpeningPush {
       niceness,
       isWanted: () => !this.#isOver,
     });
-    if (!started.ok) return refusalTrouble(started);
+    if (!started.ok) return refusalTrouble(started.reason);
     this.#child = started;
     if (this.#isOver) return void started.kill();
     void started.ended.then((end) => {

@@ -1,23 +1,13 @@
-import type { PushTrouble } from '../../../../core/ports/pusher.ts';
+import type { PushReason, PushTrouble } from '../../../../core/ports/pusher.ts';
 import type { FfmpegEnd } from '../../ffmpeg/process.ts';
-import type { FfmpegRefusal } from '../../ffmpeg/runner.ts';
-import { trouble, troubles } from '../troubles.ts';
+import { type FfmpegRefusal, refusalMessages } from '../../ffmpeg/runner.ts';
+import { trouble } from '../troubles.ts';
 
-/** Why ffmpeg was not started, for people. */
-export function refusalTrouble({ reason }: FfmpegRefusal): PushTrouble {
-  if (reason === 'missing') return noFfmpeg;
-  if (reason === 'full') return troubles.processes;
-  if (reason === 'order')
-    return trouble('url', 'the streamid or passphrase of the URL cannot be handed to ffmpeg');
-  if (reason === 'unsure')
-    return trouble(
-      'unsupported',
-      'this server could not find out whether its ffmpeg keeps secrets of the URL',
-    );
-  return trouble('unsupported', 'this server could not start ffmpeg, which SRT takes');
+/** Why ffmpeg, which SRT needs, was not started. */
+export function refusalTrouble(reason: FfmpegRefusal['reason']): PushTrouble {
+  const reasons: Partial<Record<string, PushReason>> = { full: 'full', order: 'url' };
+  return { reason: reasons[reason] ?? 'unsupported', message: refusalMessages[reason] };
 }
-
-export const noFfmpeg = trouble('unsupported', 'this server has no ffmpeg, which SRT takes');
 
 /**
  * What ended ffmpeg, from what it and libsrt said (libsrt 1.4 and 1.5: core.cpp, handshake.cpp; ffmpeg 4.4 to 8: libsrt.c).
