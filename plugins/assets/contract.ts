@@ -1,5 +1,7 @@
 import type { TObject } from '@sinclair/typebox';
+import { Fault } from '../../core/base/fault.ts';
 import { derivedId } from '../../core/base/ids.ts';
+import { idOrNone } from '../../core/base/secrets.ts';
 import type { Caller } from '../../core/http/caller.ts';
 import { resource } from '../../core/plugin/resource.ts';
 import { collection, token } from '../../core/plugin/token.ts';
@@ -7,6 +9,7 @@ import type { Container } from '../../core/ports/inspector.ts';
 import type { FinishedRendition, VideoSpec } from '../../core/ports/recorder.ts';
 import type { Vod } from '../../core/vod/answer.ts';
 import type { FilmFile } from '../../core/vod/film-media.ts';
+import type { NewTask, TaskReference, TaskWork, taskSchema } from '../tasks/contract.ts';
 
 /** The asset object. Other plugins tell fields of it. */
 export const assetResource = resource('asset');
@@ -14,14 +17,20 @@ export const assetResource = resource('asset');
 /** How other plugins make assets. The file lies below `assets/<id>/`, and belongs to the asset once that is ready. */
 export interface Assets {
   /** Begins an asset as `waiting`; one of this id that is there stays as it is. */
-  begin(asset: {
-    id: string;
-    account: string;
-    name: string;
-    source: AssetSource;
-    userTags?: Readonly<Record<string, unknown>>;
-    createdByTokenName?: string;
-  }): Promise<void>;
+  begin(asset: NewAsset): Promise<void>;
+  /**
+   * For a request: an asset, and the task that brings its file; both as this caller sees them. Faults `asset.too_many`,
+   * `task.too_many` (409), and `intake.full`, `intake.unavailable` when this node has no room.
+   */
+  order(asset: AssetOrder, caller: Caller): Promise<Readonly<Record<'asset' | 'task', unknown>>>;
+  /** What `order` answers. */
+  readonly ordered: { readonly asset: TObject; readonly task: typeof taskSchema };
+  /** For the work of such a task: its asset, which is made where the request died before that. Undefined: it was deleted. */
+  ofWork(work: TaskWork, source: AssetSource): Promise<AssetReference | undefined>;
+  /** Before such a task is retried: its asset waits for a file again; its id. Fault `task.not_possible`: deleted, or has its file. */
+  renew(task: TaskReference): Promise<string>;
+  /** The file of the asset that is the input of a task. Undefined: it was deleted. */
+  inputOf(task: Pick<TaskReference, 'account' | 'inputAssetId'>): Promise<AssetFile | undefined>;
   /**
    * Its file is there. Repeating it is harmless; of a deleted asset nothing happens: 'gone', and the file's blobs are
    * the caller's to delete.
@@ -30,36 +39,69 @@ export interface Assets {
   /** It will not come. */
   fail(id: string, message: string): Promise<void>;
   find(id: string): Promise<AssetReference | undefined>;
-  /** Of the asset object as its owner sees it, with what other plugins tell of it. */
-  readonly schema: TObject;
-  /** The same, as this caller sees it. */
-  show(id: string, caller: Caller): Promise<Record<string, unknown> | undefined>;
-  /** Before a request makes one. Fault `asset.too_many` (409); `intake.full`, `intake.unavailable` when this node has no room. */
-  admit(account: string): Promise<void>;
-  /** One that failed waits for its file once more. False: it was deleted, or has its file. */
-  awaitAnew(id: string): Promise<boolean>;
+  findByPlaybackId(playbackId: string): Promise<AssetReference | undefined>;
   /**
    * Takes a film that is made on this node while it is made: written down, looked into, stored, and the asset's file unless it has
    * one. Whatever it throws, nothing of it stays: what the film throws, what `check` throws, the reason of the signal,
    * `upload.refused`, `intake.too_large`.
+   *
+   * @param options.check sees what is in it, before it is stored
    */
-  take(id: string, film: ReadableStream<Uint8Array>, options: TakeOptions): Promise<FileOutput | 'gone'>;
-  findByPlaybackId(playbackId: string): Promise<(AssetReference & { readonly id: string }) | undefined>;
+  take(
+    id: string,
+    film: ReadableStream<Uint8Array>,
+    options: { readonly signal: AbortSignal; check(spec: VideoSpec): void },
+  ): Promise<FileOutput | 'gone'>;
 }
 
-export interface TakeOptions {
-  readonly signal: AbortSignal;
-  /** What is in it, before it is stored. */
-  check(spec: VideoSpec): void;
+export interface NewAsset {
+  readonly id: string;
+  readonly account: string;
+  readonly name: string;
+  readonly source: AssetSource;
+  readonly userTags?: Readonly<Record<string, unknown>> | undefined;
+  readonly createdByTokenName?: string;
+}
+
+export interface AssetOrder
+  extends NewAsset,
+    Pick<NewTask, 'params' | 'secret' | 'deadline' | 'lateMessage'> {
+  readonly source: Exclude<AssetSource, { type: 'recording' }>;
+}
+
+/** Of a route that orders an asset. */
+export const orderFaults = [
+  ...['asset.too_many', 'asset.not_found', 'task.too_many', 'intake.full', 'intake.unavailable'],
+];
+
+/** The types of the tasks that bring files of assets, by where those come from. */
+export const fileTasks = { directUpload: 'upload', url: 'import', transcode: 'transcode' } as const;
+
+/** The task that brings the file of an asset has its id from that of the asset, so that each is found from the other. */
+export function fileTaskOf(assetId: string, type: (typeof fileTasks)[keyof typeof fileTasks]): string {
+  return derivedId(`${type} ${type === 'transcode' ? 'to' : 'of'} asset ${assetId}`);
+}
+
+export function assetNotFound(id: string): Fault {
+  return new Fault('asset.not_found', { status: 404, message: `There is no asset ${idOrNone(id)}.` });
+}
+
+/** Of an asset without a file. */
+export function assetNotReady({ status }: AssetReference): Fault {
+  const message =
+    status === 'failed'
+      ? 'The asset failed: it has no file.'
+      : 'The asset has no file yet. Wait until it is ready.';
+  return new Fault('asset.not_ready', { status: 409, message });
 }
 
 /** What is known of an accepted file, as tasks show it and as it lies beside the video. */
-export interface FileOutput {
+export type FileOutput = {
   readonly assetSpec: Readonly<Record<string, unknown>>;
   /** Keys of blobs. */
   readonly videoFilePath: string;
   readonly metadataFilePath: string;
-}
+};
 
 /** `output` of the task of an asset's file, under the name of its type. */
 export function outputOf(file: AssetFile, { name }: { readonly name: string }): FileOutput {
@@ -70,12 +112,8 @@ export function outputOf(file: AssetFile, { name }: { readonly name: string }): 
   };
 }
 
-/** The task that makes an asset of another has its id from that of its asset, so that each is found from the other. */
-export function transcodeTaskOf(assetId: string): string {
-  return derivedId(`transcode to asset ${assetId}`);
-}
-
 export interface AssetReference {
+  readonly id: string;
   readonly status: 'waiting' | 'ready' | 'failed';
   readonly account: string;
   readonly name: string;
@@ -184,13 +222,3 @@ export const films = token<Vod>('films');
 
 /** What films have beside their playlists: `/asset/{playbackId}/{name}`, and wherever else films are watched. */
 export const filmFiles = collection<FilmFile>('assets.film-files');
-
-/** The task of an import has its id from that of its asset, so that each is found from the other. */
-export function importTaskOf(assetId: string): string {
-  return derivedId(`import of asset ${assetId}`);
-}
-
-/** The task of an upload has its id from that of its asset, so that each is found from the other. */
-export function taskIdOf(assetId: string): string {
-  return derivedId(`upload of asset ${assetId}`);
-}

@@ -6,10 +6,8 @@ import { vod } from '../../core/vod/answer.ts';
 import { playables } from '../playback/contract.ts';
 import { taskKinds, tasks } from '../tasks/contract.ts';
 import { asset, eraseEffect } from './asset/asset.ts';
-import { assetOf, assetRow } from './asset/document.ts';
 import { fileReactions } from './asset/follow.ts';
-import { making, takeFilm } from './asset/making.ts';
-import { shownAsset } from './asset/present.ts';
+import { making } from './asset/making.ts';
 import { retaining } from './asset/retention.ts';
 import { assetPlaces, routes } from './asset/routes.ts';
 import { sweeping } from './asset/sweep.ts';
@@ -31,7 +29,7 @@ export default definePlugin({
   summary: 'video files: uploaded, imported, or what becomes of recordings',
   config,
   needs: [
-    ...[authenticator, films, tasks, uploading],
+    ...[assets, authenticator, films, tasks, uploading],
     ...[services.converter, services.inspector, services.intake],
   ],
   provides: [assets, films, uploading],
@@ -59,25 +57,7 @@ export default definePlugin({
   routes,
   nodeRoutes: tusNodeRoutes,
   start(kit) {
-    const { ready, ...others } = making(kit);
-    const places = assetPlaces(kit);
-    const shown = shownAsset(kit);
-    kit.provide(assets, {
-      ...others,
-      async admit(account) {
-        await places.admit(account);
-        await kit.use(services.intake).checkRoom(0);
-      },
-      schema: shown.schema,
-      async show(id, caller) {
-        const row = await assetRow(id, kit);
-        return row && (await shown.present(assetOf(row), caller));
-      },
-      take: (id, film, options) => takeFilm(id, { ...options, film, kit }),
-      async ready(id, file) {
-        return (await ready(id, file)) === 'gone' ? 'gone' : 'ok';
-      },
-    });
+    kit.provide(assets, making(kit, { places: assetPlaces(kit) }));
     const made = vod({
       blobs: kit.blobs,
       bytes: kit.config.playbackMemory * 1_048_576,
@@ -90,7 +70,7 @@ export default definePlugin({
     });
     const tries = uploadTries(kit);
     const tus = tusUploads(kit, { tries });
-    kit.provide(uploading, { tries, tus, places });
+    kit.provide(uploading, { tries, tus });
     return tus.begin();
   },
 });

@@ -8,7 +8,7 @@ import { ipfsSettings, taskKinds, tasks } from '../tasks/contract.ts';
 import { config } from './config.ts';
 import { ipfsFaults } from './ipfs/faults.ts';
 import { gatewayRoutes } from './ipfs/gateway.ts';
-import { exportKind, exportReactions } from './kind.ts';
+import { exportKind } from './kind.ts';
 import { routes } from './request.ts';
 
 /** Brings files of assets elsewhere. */
@@ -26,6 +26,5 @@ export default definePlugin({
         'A try at an export came to nothing, and another follows; the message of a task, never an answer.',
     },
   },
-  reactions: exportReactions,
   routes: (kit) => new Elysia().use(routes(kit)).use(gatewayRoutes(kit)),
 });

@@ -1,16 +1,13 @@
 import { Type } from '@sinclair/typebox';
 import { type AnyElysia, Elysia } from 'elysia';
-import { Fault } from '../../core/base/fault.ts';
-import { idOrNone } from '../../core/base/secrets.ts';
 import { authenticate, authenticator } from '../../core/http/auth.ts';
 import { says } from '../../core/http/http.ts';
 import { idempotent } from '../../core/http/idempotency.ts';
 import { json } from '../../core/http/operation.ts';
-import { assets } from '../assets/contract.ts';
+import { assetNotFound, assetNotReady, assets } from '../assets/contract.ts';
 import { taskSchema, tasks } from '../tasks/contract.ts';
 import { askedBy, checkExport, exportBody } from './body.ts';
 import type { ExportsKit } from './config.ts';
-import { deadlineOf, lateMessage } from './kind.ts';
 
 /** `POST /api/asset/:id/export`: a task that brings the file of an asset elsewhere. */
 export function routes(kit: ExportsKit): AnyElysia {
@@ -26,15 +23,14 @@ export function routes(kit: ExportsKit): AnyElysia {
           const { accountId: account, keyName } = principal;
           const asset = await kit.use(assets).find(assetId);
           // Before the body: what a stranger sends to another account's asset is answered 404, whatever it is.
-          if (asset?.account !== account) throw notFound(assetId);
+          if (asset?.account !== account) throw assetNotFound(assetId);
           const body = await exportBody.read(request);
           checkExport(body, kit);
-          if (asset.status !== 'ready') throw notReady(asset.status);
+          if (asset.status !== 'ready') throw assetNotReady(asset);
           const { params, secret } = askedBy(body);
           await kit.use(tasks).spawn({
             ...{ id, account, type: 'export', name: asset.name, inputAssetId: assetId, params, secret },
             createdByTokenName: keyName,
-            ...{ deadline: deadlineOf(kit), lateMessage },
           });
           return Response.json({ task: await kit.use(tasks).show(id) }, { status: 201 });
         },
@@ -50,15 +46,3 @@ export function routes(kit: ExportsKit): AnyElysia {
 }
 
 const answerSchema = Type.Object({ task: taskSchema }, { additionalProperties: false });
-
-function notFound(id: string): Fault {
-  return new Fault('asset.not_found', { status: 404, message: `There is no asset ${idOrNone(id)}.` });
-}
-
-function notReady(status: 'waiting' | 'failed'): Fault {
-  const message =
-    status === 'waiting'
-      ? 'The asset waits for its file: it can be exported when it is ready.'
-      : 'The asset has failed: there is no file to export.';
-  return new Fault('asset.not_ready', { status: 409, message });
-}

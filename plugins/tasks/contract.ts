@@ -20,8 +20,8 @@ export interface Tasks {
   /** The result is there. Repeating it is harmless. */
   complete(id: string, output: Readonly<Record<string, unknown>>): Promise<void>;
   cancel(id: string): Promise<void>;
-  /** Cancels all tasks of one type with this `inputAssetId`. */
-  cancelOf(assetId: string, type: TaskType): Promise<void>;
+  /** Cancels all tasks with this `inputAssetId`. */
+  cancelOf(assetId: string): Promise<void>;
   /** The task object, as its owner sees it. */
   show(id: string): Promise<Record<string, unknown> | undefined>;
 }
@@ -39,10 +39,10 @@ export interface NewTask {
   /** What its work needs beside `params` and no answer shows: credentials, and URLs with credentials. Dropped with the result. */
   readonly secret?: Readonly<Record<string, unknown>>;
   readonly createdByTokenName?: string;
-  /** Until when it must have begun, epoch ms. */
-  readonly deadline: number;
+  /** Until when it must have begun, epoch ms. Default: a week from now. */
+  readonly deadline?: number;
   /** Error message when it has not. */
-  readonly lateMessage: string;
+  readonly lateMessage?: string;
 }
 
 export interface TaskReference {
@@ -98,7 +98,7 @@ export type TaskPhase = 'pending' | 'waiting' | 'running' | 'completed' | 'faile
 
 export interface Renewal {
   /** As of a new one. */
-  readonly deadline: number;
+  readonly deadline?: number;
   /** Shown once, in the answer, beside the `params` of the task. */
   readonly params?: Readonly<Record<string, unknown>>;
 }

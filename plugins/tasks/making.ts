@@ -6,6 +6,9 @@ import type { TasksKit } from './config.ts';
 import { type Tasks, taskKinds } from './contract.ts';
 import { isAccepted, presentTask, task, taskKind, taskOf } from './task.ts';
 
+/** How long a task may wait for its turn unless its maker says otherwise, ms. */
+export const longestWait = 7 * 24 * 3_600_000;
+
 /** Tasks, for the plugins that make them. */
 export function making(kit: TasksKit): Tasks {
   const { actors, resources, clock, config, deployment } = kit;
@@ -19,7 +22,8 @@ export function making(kit: TasksKit): Tasks {
   return {
     async spawn(given) {
       const { inputAssetId = null, outputAssetId = null, params = null, createdByTokenName = null } = given;
-      const { id, account, type, name, deadline, lateMessage, secret = null } = given;
+      const { id, account, type, name, secret = null, deadline = clock.now() + longestWait } = given;
+      const { lateMessage = `The ${type} was not started within a week.` } = given;
       const isServed = kit.offered(taskKinds).some((kind) => kind.type === type && kind.run !== undefined);
       await places.admit(account);
       const settings = {
@@ -53,8 +57,8 @@ export function making(kit: TasksKit): Tasks {
     async cancel(id) {
       await isAccepted(actors.ask(task, id, { type: 'cancel' }));
     },
-    async cancelOf(assetId, type) {
-      const where = { inputAssetId: assetId, type };
+    async cancelOf(assetId) {
+      const where = { inputAssetId: assetId };
       for await (const rows of rowPages(taskKind, { where, page: 100, resources })) {
         const running = rows.filter((row) => !ended.has(taskOf(row).phase));
         await Promise.all(running.map(({ id }) => isAccepted(actors.ask(task, id, { type: 'cancel' }))));

@@ -9,6 +9,7 @@ import { listAnswer, listParameters, resourceList } from '../../core/http/list.t
 import { json } from '../../core/http/operation.ts';
 import type { TasksKit } from './config.ts';
 import { type Renewal, taskKinds, taskSchema } from './contract.ts';
+import { longestWait } from './making.ts';
 import { presentTask, type TaskDocument, task, taskKind, taskOf } from './task.ts';
 
 /** `/api/task`: list, read, retry, cancel. */
@@ -65,7 +66,8 @@ export function routes(kit: TasksKit): AnyElysia {
             const document = await owned(principal, id);
             const renew = async () => {
               const renewal = await renewed(document, { kit, caller, keyId: principal.keyId });
-              await ask(id, { type: 'retry', deadline: renewal.deadline });
+              const { deadline = kit.clock.now() + longestWait } = renewal;
+              await ask(id, { type: 'retry', deadline });
               return renewal;
             };
             const renewal = await renew().catch(unlessDone(isRepeat));

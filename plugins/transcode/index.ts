@@ -1,8 +1,7 @@
 import { authenticator } from '../../core/http/auth.ts';
-import { definePlugin, type Kit } from '../../core/plugin/plugin.ts';
+import { definePlugin } from '../../core/plugin/plugin.ts';
 import { services } from '../../core/plugin/services.ts';
 import { offer } from '../../core/plugin/token.ts';
-import type { LoggedEvent } from '../../core/ports/store.ts';
 import { assets } from '../assets/contract.ts';
 import { taskKinds, tasks } from '../tasks/contract.ts';
 import { transcodeKind } from './kind.ts';
@@ -18,13 +17,6 @@ export default definePlugin({
     'transcode.refused': {
       status: 422,
       meaning: 'The asset has no video, or its video is too large; the message says which.',
-    },
-  },
-  reactions: {
-    // Running transcodes of a deleted asset are cancelled. What they made already stays.
-    async 'asset.deleted'(event: LoggedEvent, kit: Kit): Promise<void> {
-      const { payload } = JSON.parse(event.body) as { payload: { asset: { id: string } } };
-      await kit.use(tasks).cancelOf(payload.asset.id, 'transcode');
     },
   },
   routes,

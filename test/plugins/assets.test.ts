@@ -51,6 +51,7 @@ describe('an asset', () => {
       ...{ createdAt: start, updatedAt: start, source: { type: 'recording', sessionId: `session of ${id}` } },
     });
     expect(await s.assets().find(id)).toEqual({
+      id,
       name: 'Friday',
       status: 'waiting',
       account: s.account,
@@ -118,6 +119,21 @@ describe('an asset', () => {
     await s.assets().fail(id, 'Too late.');
     expect((await s.get(id)).status).toBe('ready');
     expect((await s.events()).map(({ event }) => event)).toEqual(['asset.created', 'asset.ready']);
+  });
+
+  it('is the input of tasks of its own account, while it has a file', async () => {
+    const s = await studio();
+    await using w = s.w;
+    const [id, failed] = [await s.begin(), await s.begin()];
+    const inputOf = (inputAssetId: string | null, account = s.account) =>
+      s.assets().inputOf({ inputAssetId, account });
+    expect(await inputOf(id)).toBeUndefined();
+    await s.ready(id);
+    await s.assets().fail(failed, 'No.');
+    expect((await inputOf(id))?.video.size).toBe(1000);
+    expect(await Promise.all([inputOf(null), inputOf(failed), inputOf(id, 'another')])).toEqual(Array(3));
+    await w.request('DELETE', `/api/asset/${id}`);
+    expect(await inputOf(id)).toBeUndefined();
   });
 
   it('has its blobs in its own folder, or is refused', async () => {

@@ -124,9 +124,7 @@ describe('POST /api/asset/:id/export', () => {
     const [first, second] = [await ask(waiting, { ipfs: {} }), await ask(waiting, {})];
     expect([first.status, first.body.code, second.status]).toEqual([409, 'asset.not_ready', 422]);
     await maker.assets.fail(waiting, 'no');
-    expect((await ask(waiting, { ipfs: {} })).body.errors).toEqual([
-      'The asset has failed: there is no file to export.',
-    ]);
+    expect((await ask(waiting, { ipfs: {} })).body.errors).toEqual(['The asset failed: it has no file.']);
     expect(await get(w, '/api/task')).toEqual([]);
   });
 

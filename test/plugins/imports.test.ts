@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import type { OutboundFailure } from '../../core/ports/outbound.ts';
 import type { AssetsKit } from '../../plugins/assets/config.ts';
-import { importTaskOf } from '../../plugins/assets/contract.ts';
+import { fileTaskOf } from '../../plugins/assets/contract.ts';
 import { importKind } from '../../plugins/assets/imports/kind.ts';
 import type { TaskWork } from '../../plugins/tasks/contract.ts';
 import { attempts } from '../../plugins/tasks/run.ts';
@@ -376,7 +376,7 @@ describe('the work of an import', () => {
     const ending = new AbortController();
     const told: number[] = [];
     const work: TaskWork = {
-      ...{ id: importTaskOf(asset.id), account: 'a', name: 'Friday', phase: 'running', attempt: 1 },
+      ...{ id: fileTaskOf(asset.id, 'import'), account: 'a', name: 'Friday', phase: 'running', attempt: 1 },
       ...{ inputAssetId: null, outputAssetId: asset.id, params: { url }, signal: ending.signal },
       secret: { url, asset: JSON.stringify({ userTags: { season: 3 }, createdByTokenName: 'Studio' }) },
       progress: (fraction) => void told.push(fraction),

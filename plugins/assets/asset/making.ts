@@ -1,140 +1,164 @@
-import { hasCode, unlessRefused } from '../../../core/base/fault.ts';
+import { Fault, hasCode, unlessRefused } from '../../../core/base/fault.ts';
 import { newPlaybackId, uuid } from '../../../core/base/ids.ts';
+import type { Quota } from '../../../core/http/quota.ts';
+import { services } from '../../../core/plugin/services.ts';
+import { taskSchema, tasks } from '../../tasks/contract.ts';
 import type { AssetsKit } from '../config.ts';
 import {
   type AssetFile,
   type AssetReference,
   type Assets,
-  type FileOutput,
+  assetNotFound,
+  fileTaskOf,
+  fileTasks,
   keysOf,
   outputOf,
-  type TakeOptions,
 } from '../contract.ts';
 import { accept } from './accept.ts';
 import { asset } from './asset.ts';
 import { type AssetDocument, assetOf, assetRow, folderOf, watchedRow } from './document.ts';
 import { received } from './normalise.ts';
+import { shownAsset } from './present.ts';
 
 /** Assets, for the plugins that make them. */
-export function making(
-  kit: AssetsKit,
-): Omit<Assets, 'ready' | 'admit' | 'take' | 'schema' | 'show'> & OwnMaking {
+export function making(kit: AssetsKit, { places }: { places: Quota }): Assets {
   const { actors, resources, clock } = kit;
+  const { schema, present } = shownAsset(kit);
+
+  const find = async (id: string): Promise<AssetReference | undefined> => {
+    const row = await assetRow(id, kit);
+    return row && referenceOf(assetOf(row));
+  };
+  const begin: Assets['begin'] = async (given) => {
+    const { id, account, name, source, userTags = {}, createdByTokenName = null } = given;
+    const settings = {
+      ...{ id, account, name, source, createdByTokenName, userTags },
+      ...{ playbackId: resources.nameBeside(id, newPlaybackId), createdAt: clock.now() },
+    };
+    // Also of one that was deleted: whoever begins it again has not heard of that yet.
+    await actors.spawn(asset, id, settings, { cause: `asset/${id}` }).catch((error: unknown) => {
+      if (!hasCode(error, 'actor.exists')) throw error;
+    });
+  };
+
   return {
-    async begin({ id, account, name, source, userTags = {}, createdByTokenName = null }) {
-      const settings = {
-        ...{ id, account, name, source, createdByTokenName },
-        playbackId: resources.nameBeside(id, newPlaybackId),
-        userTags,
-        createdAt: clock.now(),
-      };
-      // Also of one that was deleted: whoever begins it again has not heard of that yet.
-      await actors.spawn(asset, id, settings, { cause: `asset/${id}` }).catch((error: unknown) => {
-        if (!hasCode(error, 'actor.exists')) throw error;
+    ...{ begin, find, ordered: { asset: schema, task: taskSchema } },
+    async order(given, caller) {
+      const { id, account, name, source, userTags, createdByTokenName, secret, ...task } = given;
+      await places.admit(account);
+      await kit.use(services.intake).checkRoom(0);
+      const type = fileTasks[source.type];
+      const taskId = fileTaskOf(id, type);
+      const more = { userTags, createdByTokenName };
+      // The task first: its work makes the asset where we do not get that far, and an asset without a task would wait for ever.
+      await kit.use(tasks).spawn({
+        ...{ id: taskId, account, type, name, outputAssetId: id, ...task },
+        ...(source.type === 'transcode' && { inputAssetId: source.inputAssetId }),
+        ...(createdByTokenName !== undefined && { createdByTokenName }),
+        // One text, because every text of a secret is cut out of what is shown of the task.
+        secret: { ...secret, asset: JSON.stringify(more) },
       });
-    },
-    async ready(id, file, { isFirst } = {}) {
-      checkPlace(id, file);
-      try {
-        const first = isFirst && { isFirst };
-        const { value, context } = await actors.ask(asset, id, { type: 'ready', file, ...first });
-        if (!isKept(value)) return 'gone';
-        return !isFirst || context.file?.video.key === file.video.key ? 'ok' : 'late';
-      } catch (error) {
-        if (hasCode(error, 'actor.not_found')) return 'gone';
-        throw error;
-      }
-    },
-    async awaitAnew(id) {
-      try {
-        await actors.ask(asset, id, { type: 'await' });
-        return true;
-      } catch (error) {
-        unlessRefused(error);
-        return false;
-      }
-    },
-    async fail(id, message) {
-      await actors.ask(asset, id, { type: 'fail', message }).catch((error: unknown) => {
-        // Its file has come, or it was deleted.
-        if (!hasCode(error, 'actor.not_possible') && !hasCode(error, 'actor.not_found')) throw error;
-      });
-    },
-    async find(id) {
+      await begin(given);
       const row = await assetRow(id, kit);
-      return row && referenceOf(assetOf(row));
+      if (!row) throw assetNotFound(id);
+      return { asset: await present(assetOf(row), caller), task: await kit.use(tasks).show(taskId) };
     },
+    async ofWork({ id: taskId, outputAssetId: id, account, name, secret }, source) {
+      if (id === null) throw new TypeError(`task ${taskId} is of no asset`);
+      const found = await find(id);
+      // The event of its failure may have overtaken that of the renewed task.
+      if (found?.status === 'failed') await awaitAnew(id, kit);
+      if (found) return found;
+      const more = JSON.parse((secret as { asset: string }).asset) as object;
+      await begin({ id, account, name, source, ...more });
+      return find(id);
+    },
+    async renew({ outputAssetId: id }) {
+      if (id !== null && (await awaitAnew(id, kit))) return id;
+      const message = 'The asset of this task was deleted, or has its file: there is nothing to retry.';
+      throw new Fault('task.not_possible', { status: 409, message });
+    },
+    async inputOf({ inputAssetId, account }) {
+      const found = inputAssetId === null ? undefined : await find(inputAssetId);
+      return found?.account === account && found.status === 'ready' ? found.file : undefined;
+    },
+    async ready(id, file) {
+      return (await give(file, { id, kit })) ? 'ok' : 'gone';
+    },
+    fail: (id, message) => actors.ask(asset, id, { type: 'fail', message }).then(() => {}, unlessRefused),
     async findByPlaybackId(playbackId) {
       const row = await watchedRow(playbackId, kit);
-      return row && { ...referenceOf(assetOf(row)), id: row.id };
+      return row && referenceOf(assetOf(row));
+    },
+    async take(id, film, { signal, check }) {
+      const file = await received(film, { kit, signal });
+      try {
+        const found = await find(id);
+        if (!found) return 'gone';
+        const { name } = found;
+        const made = await accept(
+          { assetId: id, workId: uuid(), name },
+          { file, signal, kit, storing: check },
+        );
+        const its = await settle(made, { id, signal, kit });
+        return its ? outputOf(its, { name }) : 'gone';
+      } finally {
+        await file.discard();
+      }
     },
   };
 }
 
-/** What this plugin alone asks of assets. */
-interface OwnMaking {
-  /** `isFirst`: it does not take the place of another file. `late`: there is one, and the blobs of this are the caller's to delete. */
-  ready(id: string, file: AssetFile, options?: { readonly isFirst?: true }): Promise<'ok' | 'gone' | 'late'>;
+function referenceOf({ id, status, account, name, playbackId, file }: AssetDocument): AssetReference {
+  return { id, status, account, name, playbackId, ...(file && { file }) };
 }
 
-/** A file elsewhere would not be erased with its asset. */
-function checkPlace(id: string, file: AssetFile): void {
-  for (const key of keysOf(file)) {
-    if (!key.startsWith(folderOf(id)))
-      throw new RangeError(`${key} is not below ${folderOf(id)}, where the blobs of asset ${id} belong`);
+/** One that failed waits for its file once more. False: it was deleted, or has its file. */
+export async function awaitAnew(id: string, { actors }: AssetsKit): Promise<boolean> {
+  try {
+    await actors.ask(asset, id, { type: 'await' });
+    return true;
+  } catch (error) {
+    unlessRefused(error);
+    return false;
   }
 }
 
-function isKept(value: unknown): boolean {
-  return typeof value === 'object';
-}
-
-function referenceOf({ status, account, name, playbackId, file }: AssetDocument): AssetReference {
-  return { status, account, name, playbackId, ...(file && { file }) };
+/** The file that the asset has now; undefined when it was deleted. `isFirst`: this one does not replace another file. */
+async function give(
+  file: AssetFile,
+  { id, isFirst, kit }: { id: string; isFirst?: true; kit: AssetsKit },
+): Promise<AssetFile | undefined> {
+  // A file elsewhere would not be erased with its asset.
+  const astray = keysOf(file).find((key) => !key.startsWith(folderOf(id)));
+  if (astray !== undefined) throw new RangeError(`${astray} is not below ${folderOf(id)}`);
+  try {
+    const { value, context } = await kit.actors.ask(asset, id, {
+      type: 'ready',
+      file,
+      ...(isFirst && { isFirst }),
+    });
+    return typeof value === 'object' ? (context.file as AssetFile) : undefined;
+  } catch (error) {
+    if (hasCode(error, 'actor.not_found')) return undefined;
+    throw error;
+  }
 }
 
 /**
- * Gives a file to its asset, unless another try was faster: then that one's counts. What the asset does not take is removed. `gone`:
- * it was deleted.
+ * Gives a file to its asset, unless another attempt was faster: then the blobs of this one are removed, and that one's file is
+ * the answer. Undefined: the asset was deleted.
  */
 export async function settle(
   made: AssetFile,
-  options: {
-    readonly id: string;
-    readonly name: string;
-    readonly signal: AbortSignal;
-    readonly kit: AssetsKit;
-  },
-): Promise<FileOutput | 'gone'> {
-  const { id, signal, kit } = options;
+  { id, signal, kit }: { readonly id: string; readonly signal: AbortSignal; readonly kit: AssetsKit },
+): Promise<AssetFile | undefined> {
   const remove = () => kit.blobs.delete(keysOf(made));
   if (signal.aborted) {
     await remove();
     throw signal.reason;
   }
-  const outcome = await making(kit).ready(id, made, { isFirst: true });
-  if (outcome === 'ok') return outputOf(made, options);
-  await remove();
-  const row = outcome === 'late' ? await assetRow(id, kit) : undefined;
-  const { file } = row ? assetOf(row) : {};
-  return file ? outputOf(file, options) : 'gone';
-}
-
-/** `Assets.take` of the contract. */
-export async function takeFilm(
-  id: string,
-  options: TakeOptions & { readonly film: ReadableStream<Uint8Array>; readonly kit: AssetsKit },
-): Promise<FileOutput | 'gone'> {
-  const { film, signal, kit, check } = options;
-  const file = await received(film, { kit, signal });
-  try {
-    const row = await assetRow(id, kit);
-    if (!row) return 'gone';
-    const { name } = assetOf(row);
-    const work = { assetId: id, workId: uuid(), name };
-    const made = await accept(work, { file, signal, kit, storing: check });
-    return await settle(made, { id, name, signal, kit });
-  } finally {
-    await file.discard();
-  }
+  const its = await give(made, { id, isFirst: true, kit });
+  if (its?.video.key !== made.video.key) await remove();
+  return its;
 }

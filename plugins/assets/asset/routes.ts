@@ -2,7 +2,6 @@ import { Type } from '@sinclair/typebox';
 import { type AnyElysia, Elysia } from 'elysia';
 import { Fault, hasCode } from '../../../core/base/fault.ts';
 import { userTagsSchema } from '../../../core/base/name.ts';
-import { idOrNone } from '../../../core/base/secrets.ts';
 import { authenticate, authenticator, type Principal } from '../../../core/http/auth.ts';
 import { bodyReader } from '../../../core/http/body.ts';
 import type { Caller } from '../../../core/http/caller.ts';
@@ -12,11 +11,11 @@ import { json, nothing } from '../../../core/http/operation.ts';
 import { type Quota, quota } from '../../../core/http/quota.ts';
 import type { StoredResource } from '../../../core/ports/store.ts';
 import type { AssetsKit } from '../config.ts';
+import { assetNotFound } from '../contract.ts';
 import { importRoute } from '../imports/request.ts';
 import { tusRoutes } from '../tus/routes.ts';
 import { putRoute } from '../uploads/put.ts';
 import { requestRoute } from '../uploads/request.ts';
-import { uploading } from '../uploads/uploading.ts';
 import { uploadUrls } from '../uploads/url.ts';
 import { asset } from './asset.ts';
 import { type AssetDocument, assetKind, assetOf, assetRow } from './document.ts';
@@ -29,7 +28,6 @@ export function routes(kit: AssetsKit): AnyElysia {
   const keys = kit.use(authenticator);
   const shown = shownAsset(kit);
   const urls = uploadUrls(kit);
-  const { places } = kit.use(uploading);
   const change = bodyReader(
     { name: Type.Optional(assetName), userTags: Type.Optional(userTagsSchema) },
     shown,
@@ -38,13 +36,13 @@ export function routes(kit: AssetsKit): AnyElysia {
   const list = resourceList({ kind: assetKind, fields, caller: kit.caller, resources });
   const owned = async ({ accountId }: Principal, id: string): Promise<StoredResource> => {
     const row = await assetRow(id, kit);
-    return row?.account === accountId ? row : Promise.reject(notFound(id));
+    return row?.account === accountId ? row : Promise.reject(assetNotFound(id));
   };
 
   return new Elysia()
     .use(videoRoutes(kit))
-    .use(requestRoute(kit, { urls, places }))
-    .use(importRoute(kit, { places }))
+    .use(requestRoute(kit, { urls }))
+    .use(importRoute(kit))
     .use(putRoute(kit, { urls }))
     .use(tusRoutes(kit, { urls }))
     .get(
@@ -120,7 +118,7 @@ const fields = {
 /** For a command to an asset that was there a moment ago: who deletes it is another request. */
 function unlessDeleted(id: string): (error: unknown) => never {
   return (error) => {
-    throw isDeleted(error) ? notFound(id) : error;
+    throw isDeleted(error) ? assetNotFound(id) : error;
   };
 }
 
@@ -131,10 +129,6 @@ function unlessDone(error: unknown): void {
 /** What was deleted may still be erased: then its actor is there and takes no such command. */
 function isDeleted(error: unknown): boolean {
   return hasCode(error, 'actor.not_found') || hasCode(error, 'actor.not_possible');
-}
-
-function notFound(id: string): Fault {
-  return new Fault('asset.not_found', { status: 404, message: `There is no asset ${idOrNone(id)}.` });
 }
 
 /** Bounds the assets of an account, for all requests that make one: those of one node count together. */

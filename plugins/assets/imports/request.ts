@@ -7,28 +7,20 @@ import { bodyReader } from '../../../core/http/body.ts';
 import { says } from '../../../core/http/http.ts';
 import { idempotent } from '../../../core/http/idempotency.ts';
 import { json } from '../../../core/http/operation.ts';
-import type { Quota } from '../../../core/http/quota.ts';
-import { services } from '../../../core/plugin/services.ts';
-import { taskSchema, tasks } from '../../tasks/contract.ts';
-import { assetOf, assetRow } from '../asset/document.ts';
-import { making } from '../asset/making.ts';
 import { assetName, type ShownAsset, shownAsset } from '../asset/present.ts';
 import type { AssetsKit } from '../config.ts';
-import { importTaskOf } from '../contract.ts';
-import { importWait } from './kind.ts';
-import { type ImportSecret, type NewAsset, type Source, sourceOf } from './source.ts';
+import { assets, orderFaults } from '../contract.ts';
+import { type Source, sourceOf } from './source.ts';
 
 /** Characters of the URL of an import. */
 const mostUrlCharacters = 8192;
 
 /** `POST /api/asset/import`: an asset whose file is fetched from a URL, and the task that does it. */
-export function importRoute(kit: AssetsKit, { places }: { places: Quota }): AnyElysia {
-  const { clock } = kit;
-  const shownAs = shownAsset(kit);
-  const body = bodyOf(shownAs);
+export function importRoute(kit: AssetsKit): AnyElysia {
+  const body = bodyOf(shownAsset(kit));
   const keys = kit.use(authenticator);
+  const made = kit.use(assets);
   const once = idempotent(kit);
-  const assets = making(kit);
 
   return new Elysia().post(
     '/api/asset/import',
@@ -37,32 +29,13 @@ export function importRoute(kit: AssetsKit, { places }: { places: Quota }): AnyE
       return once(request, {
         principal,
         run: async ({ id, caller }) => {
-          const given = await body.read(request);
-          const { userTags } = given;
-          const source = checkedSource(given.url, kit);
-          const name = given.name ?? source.name;
-          const { accountId: account, keyName } = principal;
-          await places.admit(account);
-          await kit.use(services.intake).checkRoom(0);
-          const by = { createdByTokenName: keyName };
-          const taskId = importTaskOf(id);
-          const asset: NewAsset = { ...(userTags && { userTags }), ...by };
-          const secret: ImportSecret = { url: given.url, asset: JSON.stringify(asset) };
-          // The task first: whoever works at it makes the asset where we do not get that far.
-          await kit.use(tasks).spawn({
-            ...{ id: taskId, account, type: 'import', name, outputAssetId: id, ...by },
-            ...{ params: { url: source.shown }, secret: { ...secret } },
-            ...{ deadline: clock.now() + importWait, lateMessage },
-          });
-          const from = { type: 'url', url: source.shown } as const;
-          await assets.begin({ id, account, name, source: from, ...asset });
-          const row = await assetRow(id, kit);
-          if (!row) throw new Fault('asset.not_found', { status: 404, message: 'The asset was deleted.' });
-          const shown = {
-            asset: await shownAs.present(assetOf(row), caller),
-            task: await kit.use(tasks).show(taskId),
-          };
-          return Response.json(shown, { status: 201 });
+          const { url, name: asked, userTags } = await body.read(request);
+          const { shown, name } = checkedSource(url, kit);
+          const { accountId: account, keyName: createdByTokenName } = principal;
+          const source = { type: 'url', url: shown } as const;
+          const given = { id, account, name: asked ?? name, source, userTags, createdByTokenName };
+          const ordered = await made.order({ ...given, params: { url: shown }, secret: { url } }, caller);
+          return Response.json(ordered, { status: 201 });
         },
       });
     },
@@ -71,11 +44,13 @@ export function importRoute(kit: AssetsKit, { places }: { places: Quota }): AnyE
       {
         name: 'importAsset',
         body,
-        answers: { 201: json(answerSchema(shownAs), 'The asset, waiting, and the task.') },
-        faults: [
-          ...['import.bad_url', 'asset.too_many', 'asset.not_found', 'task.too_many'],
-          ...['intake.full', 'intake.unavailable'],
-        ],
+        answers: {
+          201: json(
+            Type.Object(made.ordered, { additionalProperties: false }),
+            'The asset, waiting, and the task.',
+          ),
+        },
+        faults: ['import.bad_url', ...orderFaults],
       },
     ),
   );
@@ -106,8 +81,3 @@ const bodyOf = ({ readOnly }: ShownAsset) =>
     },
     { readOnly },
   );
-
-const answerSchema = ({ schema }: ShownAsset) =>
-  Type.Object({ asset: schema, task: taskSchema }, { additionalProperties: false });
-
-const lateMessage = 'The import was not begun in time.';

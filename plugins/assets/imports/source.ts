@@ -52,17 +52,3 @@ function decoded(text: string): string {
 
 /** Control characters, what has no meaning yet or hides, and what changes the direction of what is read. */
 const unfit = /[\p{Cc}\p{Cf}\p{Co}\p{Cn}\p{Zl}\p{Zp}\ufffd]/gu;
-
-/** What the task of an import keeps to itself. */
-export interface ImportSecret {
-  /** As it was given. */
-  readonly url: string;
-  /** `NewAsset` as JSON: one text, because every text of a secret is cut out of what is told of the task. */
-  readonly asset: string;
-}
-
-/** For whoever has to make the asset in place of the request that was to. */
-export interface NewAsset {
-  readonly userTags?: Readonly<Record<string, unknown>>;
-  readonly createdByTokenName?: string;
-}

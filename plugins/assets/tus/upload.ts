@@ -5,7 +5,7 @@ import type { PartialFile, ReceivedFile } from '../../../core/ports/intake.ts';
 import { tasks } from '../../tasks/contract.ts';
 import { comeStage, isNormalised } from '../asset/normalise.ts';
 import type { AssetsKit } from '../config.ts';
-import { taskIdOf } from '../contract.ts';
+import { fileTaskOf } from '../contract.ts';
 import { accepted, cancelled, stopping } from '../uploads/faults.ts';
 import { isFinal, leastPace, lengthOf, progressOf, type Try, type UploadTries } from '../uploads/tries.ts';
 import { begunAnew, interrupted, notFound, wrongOffset } from './faults.ts';
@@ -104,7 +104,7 @@ export class TusUpload {
   async #attempt(step: { request: Request | undefined; signal: AbortSignal; work(): Promise<void> }) {
     const { file } = this;
     const { assetId } = file.note;
-    const of: Try = { assetId, taskId: taskIdOf(assetId), workId: file.id, assetName: '' };
+    const of: Try = { assetId, taskId: fileTaskOf(assetId, 'upload'), workId: file.id, assetName: '' };
     let letGo = () => {};
     try {
       const document = await this.#tries.documentOf(assetId);
@@ -178,7 +178,7 @@ export class TusUpload {
     this.#cancelPause = clock.at(clock.now() + pauseTime, () => {
       if (!this.#isBegun || this.isBusy) return;
       this.#isBegun = false;
-      const told = this.#kit.use(tasks).interrupted(taskIdOf(assetId), this.file.id);
+      const told = this.#kit.use(tasks).interrupted(fileTaskOf(assetId, 'upload'), this.file.id);
       told.catch((error: unknown) => log.warn('a pause could not be told', { asset: assetId, error }));
     });
   }
@@ -189,7 +189,8 @@ export class TusUpload {
     const isBegun = this.#isBegun;
     this.#isBegun = false;
     await this.file.remove();
-    if (isBegun) await this.#kit.use(tasks).interrupted(taskIdOf(this.file.note.assetId), this.file.id);
+    if (isBegun)
+      await this.#kit.use(tasks).interrupted(fileTaskOf(this.file.note.assetId, 'upload'), this.file.id);
   }
 }
 

@@ -7,7 +7,7 @@ import type { NewPartialFile, PartialFile } from '../../../core/ports/intake.ts'
 import { tasks } from '../../tasks/contract.ts';
 import { assetOf, assetRow, folderOf } from '../asset/document.ts';
 import type { AssetsKit } from '../config.ts';
-import { taskIdOf } from '../contract.ts';
+import { fileTaskOf } from '../contract.ts';
 import { accepted, busy, cancelled } from '../uploads/faults.ts';
 import type { UploadTries } from '../uploads/tries.ts';
 import { fileTooLarge, nodeIsFull, notFound, tooMany } from './faults.ts';
@@ -147,7 +147,7 @@ export function tusUploads(kit: AssetsKit, { tries }: { tries: UploadTries }): T
       const { status, account } = await tries.documentOf(assetId);
       if (status === 'ready') throw accepted;
       if (size > most) throw fileTooLarge(most);
-      if ((await kit.use(tasks).find(taskIdOf(assetId)))?.phase === 'cancelled') throw cancelled;
+      if ((await kit.use(tasks).find(fileTaskOf(assetId, 'upload')))?.phase === 'cancelled') throw cancelled;
       // Before a byte is taken: nothing is promised by it, for it may come hours later.
       await kit.use(services.intake).checkRoom(size);
       const file = { id: uuid(), size, expires, note: { assetId, account, metadata } };

@@ -14,7 +14,7 @@ import type { AssetDocument } from '../asset/document.ts';
 import { comeStage, isNormalised } from '../asset/normalise.ts';
 import { shownAsset } from '../asset/present.ts';
 import type { AssetsKit } from '../config.ts';
-import { taskIdOf } from '../contract.ts';
+import { fileTaskOf } from '../contract.ts';
 import { accepted, cancelled, stopping } from './faults.ts';
 import { leastPace, lengthOf, progressOf, type Try, type UploadTries } from './tries.ts';
 import { uploading } from './uploading.ts';
@@ -67,7 +67,7 @@ export function uploader(
     // Before anything is changed, or a byte is taken. What is too long for us is refused for that.
     const length = lengthOf(request) ?? 0;
     if (length <= most) await intake.checkRoom(length);
-    const of = { assetId, taskId: taskIdOf(assetId), workId: uuid(), assetName: document.name };
+    const of = { assetId, taskId: fileTaskOf(assetId, 'upload'), workId: uuid(), assetName: document.name };
     const release = tries.places.take(document.account);
     let letGo = () => {};
     try {

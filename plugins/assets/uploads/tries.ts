@@ -4,10 +4,10 @@ import type { Clock } from '../../../core/ports/clock.ts';
 import type { Pace, ReceivedFile } from '../../../core/ports/intake.ts';
 import { type Tasks, tasks } from '../../tasks/contract.ts';
 import { type AssetDocument, assetOf, assetRow } from '../asset/document.ts';
-import { making } from '../asset/making.ts';
+import { awaitAnew, settle } from '../asset/making.ts';
 import { acceptAny, comeStage, isNormalised, stage } from '../asset/normalise.ts';
 import type { AssetsKit } from '../config.ts';
-import { keysOf, outputOf } from '../contract.ts';
+import { assets, outputOf } from '../contract.ts';
 import { accepted, busy, cancelled, deleted } from './faults.ts';
 
 /** The progress of an upload is stored this often, ms. */
@@ -21,8 +21,7 @@ const paceWindow = 60_000;
  * that waits for the next, or has failed with the reason.
  */
 export function uploadTries(kit: AssetsKit) {
-  const { blobs, clock } = kit;
-  const assets = making(kit);
+  const { clock } = kit;
 
   const documentOf = async (id: string): Promise<AssetDocument> => {
     const row = await assetRow(id, kit);
@@ -48,7 +47,7 @@ export function uploadTries(kit: AssetsKit) {
 
     /** Of an asset that had failed: it waits for this file now. */
     async awaitAnew({ id, status }: AssetDocument): Promise<void> {
-      if (status === 'failed') await assets.awaitAnew(id);
+      if (status === 'failed') await awaitAnew(id, kit);
     },
 
     /** Makes a file that came the asset's. `name`: of this try's blobs, which no other may have. */
@@ -64,18 +63,16 @@ export function uploadTries(kit: AssetsKit) {
       const work = { assetId, workId: name, name: assetName };
       // While a film is normalised nothing else notices that nobody wants it any more.
       const leaving = new AbortController();
+      const both = AbortSignal.any([signal, leaving.signal]);
       const wanted = { tasks: kit.use(tasks), clock, unwanted: () => leaving.abort(cancelled) };
       const share = { from: comeStage(await isNormalised(kit)), to: stage.normalised };
       const made = await acceptAny(work, {
-        ...{ file, kit, storing, signal: AbortSignal.any([signal, leaving.signal]) },
+        ...{ file, kit, storing, signal: both },
         progress: progressOf({ taskId, workId, expected: 1, ...share }, wanted),
       });
-      const outcome = await assets.ready(assetId, made, { isFirst: true });
-      if (outcome !== 'ok') {
-        await blobs.delete(keysOf(made));
-        throw outcome === 'gone' ? deleted : accepted;
-      }
-      await kit.use(tasks).complete(taskId, { ...outputOf(made, { name: assetName }) });
+      const its = await settle(made, { id: assetId, signal: both, kit });
+      if (its?.video.key !== made.video.key) throw its ? accepted : deleted;
+      await kit.use(tasks).complete(taskId, outputOf(made, { name: assetName }));
       return await documentOf(assetId);
     },
 
@@ -84,7 +81,8 @@ export function uploadTries(kit: AssetsKit) {
       if (!isFinal(error)) return kit.use(tasks).interrupted(taskId, workId);
       const { message } = error as Fault;
       // Not while another try goes on, which may be a better one.
-      if (await kit.use(tasks).fail(taskId, { workId, message })) await assets.fail(assetId, message);
+      if (await kit.use(tasks).fail(taskId, { workId, message }))
+        await kit.use(assets).fail(assetId, message);
     },
 
     /** A try that is not wanted any more was cancelled, its asset deleted, or another one was faster. */

@@ -1,4 +1,3 @@
-import type { Quota } from '../../../core/http/quota.ts';
 import { token } from '../../../core/plugin/token.ts';
 import type { TusUploads } from '../tus/uploads.ts';
 import type { UploadTries } from './tries.ts';
@@ -7,8 +6,6 @@ import type { UploadTries } from './tries.ts';
 export interface Uploading {
   readonly tries: UploadTries;
   readonly tus: TusUploads;
-  /** Of assets that requests make. */
-  readonly places: Quota;
 }
 
 export const uploading = token<Uploading>('uploading');
