@@ -22,10 +22,10 @@ export const driversSchema = section({
   store: oneOf(
     'sqlite',
     'redis',
-    'What holds everything that must last but media. Store, bus and jobs are all `sqlite`, or `redis`, `kafka` and `bullmq`. Default: by preset.',
+    'Store of all persistent data except media. Store, bus and jobs are all `sqlite`, or `redis`, `kafka` and `bullmq`. Default: by preset.',
   ),
-  bus: oneOf('sqlite', 'kafka', 'How nodes speak to each other. Default: by preset.'),
-  jobs: oneOf('sqlite', 'bullmq', 'Who queues work. Default: by preset.'),
+  bus: oneOf('sqlite', 'kafka', 'Messages between nodes. Default: by preset.'),
+  jobs: oneOf('sqlite', 'bullmq', 'Queue of jobs. Default: by preset.'),
   blobs: oneOf(
     'fs',
     's3',
@@ -39,18 +39,16 @@ export const redisSchema = section({
       pattern: '^rediss?://[^\\s]{1,500}$',
       expected: 'a URL such as redis://user:password@host:6379',
       schemes: ['redis', 'rediss'],
-      description: '`redis://` or, over TLS, `rediss://`, with user and password where it has any.',
+      description: 'URL of Redis: `redis://`, or `rediss://` for TLS, with user and password if needed.',
     }),
   ),
-  ca: pemFile(
-    'Authority that signed the certificate of Redis; needs `rediss://`. Default: those that are known to the system.',
-  ),
-  namespace: namespace('Begins every key, so that several deployments can share a Redis.'),
+  ca: pemFile('Certificate authority of Redis; needs `rediss://`. Default: the authorities of the system.'),
+  namespace: namespace('Prefix of every key, so that several deployments can share a Redis.'),
   fsync: Type.Union([Type.Literal('everysec'), Type.Literal('always')], {
     default: 'everysec',
     expected: '"everysec" or "always"',
     description:
-      'What `appendfsync` of the Redis must be at least. With `everysec` a power failure of its machine may take up to a second of acknowledged writes, a crash of Redis alone takes none; with `always` neither does.',
+      'Minimum for `appendfsync` of Redis. With `everysec` a power failure of its machine can lose one second of acknowledged writes; with `always` it loses none. A crash of Redis alone loses nothing.',
   }),
   allowLoss: Type.Boolean({
     default: false,
@@ -67,14 +65,12 @@ export const kafkaSchema = section({
     {
       default: [],
       maxItems: 100,
-      description: 'Some of the brokers, such as ["kafka-1:9092"]; the others are learnt from them.',
+      description: 'Some of the brokers, such as ["kafka-1:9092"]; these name the others.',
     },
   ),
-  ssl: Type.Boolean({ default: false, description: 'Speaks to Kafka over TLS.' }),
-  ca: pemFile(
-    'Authority that signed the certificates of the brokers. Default: those that are known to the system.',
-  ),
-  cert: pemFile('Certificate that this node shows to brokers that ask for one.'),
+  ssl: Type.Boolean({ default: false, description: 'Whether connections to Kafka use TLS.' }),
+  ca: pemFile('Certificate authority of the brokers. Default: the authorities of the system.'),
+  cert: pemFile('Client certificate for brokers that request one.'),
   key: pemFile('Private key of kafka.cert.'),
   sasl: Type.Optional(
     Type.Object(
@@ -84,11 +80,11 @@ export const kafkaSchema = section({
           {
             expected: '"plain", "scram-sha-256" or "scram-sha-512"',
             description:
-              'How this node says who it is. `plain` sends the password as it is: only with kafka.ssl.',
+              'Authentication method. `plain` sends the password unencrypted, so use it only with kafka.ssl.',
           },
         ),
-        username: Type.String({ minLength: 1, description: 'As whom it comes.' }),
-        password: Type.String({ minLength: 1, description: 'Its password.' }),
+        username: Type.String({ minLength: 1, description: 'User for SASL.' }),
+        password: Type.String({ minLength: 1, description: 'Password for SASL.' }),
       },
       { additionalProperties: false },
     ),
@@ -98,7 +94,7 @@ export const kafkaSchema = section({
       minimum: 1,
       maximum: 100,
       description:
-        'Copies of each topic that is made, on as many brokers. Default: what the brokers have. Topics that are there stay as they are.',
+        'Replication factor of new topics. Existing topics do not change. Default: the setting of the brokers.',
     }),
   ),
   minInsync: Type.Optional(
@@ -106,15 +102,15 @@ export const kafkaSchema = section({
       minimum: 1,
       maximum: 100,
       description:
-        'How many of these copies must have a record before it is acknowledged (`min.insync.replicas`); 2 of 3 survives the loss of a broker. Default: what the brokers have.',
+        'Replicas that must have a record before it is acknowledged (`min.insync.replicas`). 2 of 3 survives the loss of a broker. Default: the setting of the brokers.',
     }),
   ),
-  namespace: namespace('Begins the name of every topic and group.'),
+  namespace: namespace('Prefix of the name of every topic and group.'),
   partitions: Type.Integer({
     default: 16,
     minimum: 1,
     maximum: 1024,
-    description: 'Partitions that actors are spread over. Fixed for the life of the data.',
+    description: 'Number of partitions for the actors. It cannot change later.',
   }),
 });
 
@@ -123,14 +119,14 @@ export const s3Schema = section({
     Type.String({
       pattern: '^https?://[^/?#@\\s]+/?$',
       expected: 'a URL without a path, such as https://s3.example.com',
-      description: 'Of a server that is not the S3 of AWS.',
+      description: 'URL of an S3 server other than AWS.',
     }),
   ),
   bucket: Type.Optional(
     Type.String({
       pattern: '^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$',
       expected: '3 to 63 small letters, digits, "." or "-"',
-      description: 'It is made at the first start where that is allowed.',
+      description: 'Name of the bucket. The first start creates it, if the credentials allow that.',
     }),
   ),
   region: Type.String({ default: 'us-east-1', minLength: 1, description: 'Region of the bucket.' }),
@@ -142,6 +138,9 @@ export const s3Schema = section({
   ),
   secretAccessKey: Type.Optional(Type.String({ minLength: 1, description: 'Required with a bucket.' })),
   forcePathStyle: Type.Optional(
-    Type.Boolean({ description: 'The bucket is in the path, not in the host. Default: with an endpoint.' }),
+    Type.Boolean({
+      description:
+        'Whether the bucket is in the path of URLs instead of the host. Default: true if s3.endpoint is set.',
+    }),
   ),
 });

@@ -56,7 +56,7 @@ const node = section({
       pattern: '^rtmps?://[^/?#@\\s]+/[^?#@\\s]*[^/?#@\\s]$',
       expected: 'a URL such as rtmp://fra-rtmp.example.com/live, without a stream key',
       description:
-        'URL at which encoders reach this node, as clients see it. Nodes behind one load balancer have the same. Default: rtmp.port at the host of node.url; with a single node at the host of the request.',
+        'URL at which encoders reach this node, as clients see it. Nodes behind one load balancer have the same URL. Default: rtmp.port at the host of node.url; with a single node at the host of the request.',
     }),
   ),
   secret: secret('Shared secret of the nodes, the same on all of them. Required with several nodes.'),
@@ -64,7 +64,7 @@ const node = section({
     default: '10s',
     atLeast: '1s',
     description:
-      'A node without a heartbeat for this long is dead: it stops, and its broadcasts go on elsewhere. It beats every third of it. At least 1s.',
+      'A node without a heartbeat for this long is dead: it stops, and its broadcasts continue on other nodes. Heartbeats are sent three times in this time. At least 1s.',
   }),
 });
 
@@ -83,7 +83,7 @@ export const configSchema = Type.Object(
           'Start of every URL shown to clients. Default: the address of the request; in events and webhooks http://localhost:<http.port>, or http.host where that is one address.',
       }),
     ),
-    dataDir: Type.String({ default: './data', description: 'Folder of everything that must last.' }),
+    dataDir: Type.String({ default: './data', description: 'Folder of all persistent data.' }),
     bootstrapKey: secret(
       'API key of the admin account, the same on all nodes with the role `api`. Default: made in dataDir by the first node that starts.',
     ),

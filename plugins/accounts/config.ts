@@ -7,7 +7,7 @@ export const config = Type.Object({
     default: 10_000,
     unit: 'API keys',
     description: 'API keys of one account.',
-    beyond: '403 `api_token.too_many`.',
+    beyond: 'One more gets 403 `api_token.too_many`.',
   }),
 });
 

@@ -31,7 +31,7 @@ export default definePlugin({
     'account.unknown': { status: 400, meaning: 'The body names an account that does not exist.' },
     'api_token.too_many': {
       status: 403,
-      meaning: 'The account has the most API keys it may have (plugins.accounts.maxKeys).',
+      meaning: 'The account has the maximum number of API keys (plugins.accounts.maxKeys).',
     },
     'api_token.not_found': { status: 404, meaning: 'There is no API key of this id in your account.' },
   },

@@ -9,14 +9,14 @@ const kept = (what: string) =>
       age: Type.Optional(
         durationSchema({
           atLeast: '1h',
-          description: `How long ${what} are kept, from when the file came or failed to. At least 1h. Default: for ever.`,
-          beyond: 'They are deleted, as by DELETE.',
+          description: `How long ${what} are kept, counted from the arrival or the failure of the file. At least 1h. Default: for ever.`,
+          beyond: 'Older ones are deleted, as by DELETE.',
         }),
       ),
       bytes: Type.Optional(
         sizeSchema({
-          description: `What ${what} of one account may take together. Default: no bound.`,
-          beyond: 'The oldest are deleted, as by DELETE, until the others fit.',
+          description: `Disk space of all ${what} of one account. Default: no limit.`,
+          beyond: 'Beyond it the oldest are deleted, as by DELETE, until the others fit.',
         }),
       ),
     },
@@ -28,51 +28,52 @@ export const config = Type.Object({
     default: '7d',
     atLeast: '1d',
     description:
-      'How long an upload of an asset may be unfinished. At least 1d; one that still grows is never too old.',
-    beyond: 'It is aborted, and what it stored is removed.',
+      'How long an upload of an asset may be unfinished. At least 1d. An upload that still receives data is never too old.',
+    beyond: 'Older ones are aborted, and their data is deleted.',
   }),
   maxUploadSize: sizeSchema({
     default: '10GB',
     description: 'The largest file that may be uploaded.',
-    beyond: '413 `intake.too_large`, before it is read where its length is known.',
+    beyond: 'A larger file gets 413 `intake.too_large`; if its length is known, before it is read.',
   }),
   maxImportSize: sizeSchema({
     default: '10GB',
     description: 'The largest file that may be imported.',
-    beyond: 'The import fails, before the file is fetched where its length is known.',
+    beyond: 'The import of a larger file fails; if its length is known, before it is fetched.',
   }),
   importTime: durationSchema({
     default: '6h',
     atLeast: '1m',
-    description: 'How long one try of an import may fetch its file. At least 1m.',
-    beyond: 'The import fails.',
+    description: 'Time for one attempt at fetching the file of an import. At least 1m.',
+    beyond: 'Then the import fails.',
   }),
   leastRate: sizeSchema({
     default: '1KiB',
     description:
-      'What an upload must bring in a second, by PUT or in a request of tus: on average over a minute of waiting for it.',
-    beyond: '408 `intake.slow`; its place is free for others. What came by tus is kept.',
+      'Lowest speed of an upload per second, for a PUT or one tus request: the average over a minute of waiting for data.',
+    beyond:
+      'A slower upload gets 408 `intake.slow`, and its slot is free. Received bytes of a tus upload are kept.',
   }),
   uploads: Type.Integer({
     default: 100,
     minimum: 1,
-    description: 'Files that one node takes at a time. Beyond: 503 `server.busy`; try again.',
+    description: 'Concurrent uploads on one node. Further ones get 503 `server.busy`.',
   }),
   uploadsPerAccount: Type.Integer({
     default: 20,
     minimum: 1,
-    description: 'The same of one account. Beyond: 429 `upload.too_many`; try again.',
+    description: 'Concurrent uploads of one account on one node. Further ones get 429 `upload.too_many`.',
   }),
   maxPerAccount: Type.Integer({
     default: 100_000,
     minimum: 1,
     description:
-      'Assets an account may have before it may ask for no more uploads and imports. Beyond: 409 `asset.too_many`. Recordings become assets all the same.',
+      'Assets of one account. Further uploads and imports get 409 `asset.too_many`. Recordings still become assets.',
   }),
   normalise: Type.Optional(
     Type.Boolean({
       description:
-        'Whether films of other containers and codecs are accepted too (WebM, Matroska, MPEG-TS and PS, FLV, AVI, QuickTime and mp4 with other codecs) and made mp4 with H.264 and AAC, by ffmpeg; what came is kept too. Default: where ffmpeg is found. With `false`, or without ffmpeg, they are 422; with `true` and without ffmpeg 503.',
+        'Whether films of other containers and codecs are accepted too (WebM, Matroska, MPEG-TS and PS, FLV, AVI, QuickTime and mp4 with other codecs) and converted by ffmpeg to mp4 with H.264 and AAC; the uploaded file is kept too. Default: true if ffmpeg is found. With `false`, or without ffmpeg, such films get 422; with `true` and without ffmpeg 503.',
     }),
   ),
   retention: Type.Object(
@@ -88,7 +89,7 @@ export const config = Type.Object({
     default: 64,
     minimum: 16,
     description:
-      'MiB that playlists and indexes of assets and recordings may take in memory. Those of a day take 3 MiB, and 8 while they are made. Beyond: Those used longest ago are read again; what does not fit alone is 503 `server.busy`.',
+      'Memory in MiB for playlists and indexes of assets and recordings. A film of a day takes 3 MiB, and 8 MiB while they are made. The least recently used ones are dropped and read again when needed. A film that does not fit alone gets 503 `server.busy`.',
   }),
 });
 

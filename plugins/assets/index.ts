@@ -26,7 +26,7 @@ import { uploading } from './uploads/uploading.ts';
 /** Video files that an account keeps, and what is to become one. */
 export default definePlugin({
   id: 'assets',
-  summary: 'video files: uploaded, imported, or what becomes of recordings',
+  summary: 'video files: uploads, imports, transcodes and recordings',
   config,
   needs: [
     ...[assets, authenticator, films, tasks, uploading],
@@ -39,16 +39,19 @@ export default definePlugin({
   effects: { 'asset.erase': eraseEffect },
   duties: { sweep: sweeping, retention: retaining },
   emits: {
-    'asset.created': 'An asset began; its file is to come.',
+    'asset.created': 'An asset was created; its file has not arrived yet.',
     'asset.updated': 'Its name or user tags were changed, or its file was replaced.',
-    'asset.ready': 'Its file is there.',
-    'asset.failed': 'Its file will not come; `statusMessage` says why.',
-    'asset.deleted': 'It was deleted.',
+    'asset.ready': 'The file of an asset is available.',
+    'asset.failed': 'An asset gets no file; `statusMessage` gives the reason.',
+    'asset.deleted': 'An asset was deleted.',
   },
   faults: {
     'asset.not_found': { status: 404, meaning: 'There is no asset of this id in your account.' },
     'asset.not_ready': { status: 409, meaning: 'The asset has no file yet, or has failed.' },
-    'asset.too_many': { status: 409, meaning: 'The account has as many assets as it may have.' },
+    'asset.too_many': {
+      status: 409,
+      meaning: 'The account has the maximum number of assets (plugins.assets.maxPerAccount).',
+    },
     ...uploadFaults,
     ...importFaults,
     'asset.no_file': { status: 404, meaning: 'There is no file of an asset at this URL.' },

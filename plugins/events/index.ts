@@ -26,7 +26,7 @@ export default definePlugin({
     maxStreamsOfAccount: limitSchema({
       default: 100,
       unit: 'event streams',
-      description: 'Open event streams of one account on this node, so that it leaves some to others.',
+      description: 'Open event streams of one account on this node.',
       beyond: 'Further ones of that account get 503 `events.too_many`.',
     }),
   }),

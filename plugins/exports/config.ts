@@ -7,8 +7,8 @@ export const config = Type.Object({
     default: '2m',
     atLeast: '1s',
     description:
-      'How long a custom URL may neither take nor send a byte, also while it stores what it has taken. At least 1s. The whole try is bounded by `plugins.tasks.timeLimit`.',
-    beyond: 'It is broken off and tried again.',
+      '`plugins.tasks.timeLimit` limits a whole attempt; this key limits the time in which the custom URL neither receives nor sends a byte, also while it stores the file. At least 1s.',
+    beyond: 'Then the attempt ends and is retried.',
   }),
 });
 

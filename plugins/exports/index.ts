@@ -14,7 +14,7 @@ import { routes } from './request.ts';
 /** Brings files of assets elsewhere. */
 export default definePlugin({
   id: 'exports',
-  summary: 'files of assets on their way to IPFS, or to a URL of the caller',
+  summary: 'exports of assets to IPFS or to a URL of the caller',
   config,
   needs: [authenticator, assets, tasks, ipfsSettings, services.packer],
   offers: [offer(taskKinds, exportKind)],
@@ -22,8 +22,7 @@ export default definePlugin({
     ...ipfsFaults,
     'export.trouble': {
       status: 503,
-      meaning:
-        'A try at an export came to nothing, and another follows; the message of a task, never an answer.',
+      meaning: 'An attempt at an export failed, and another follows. Only in tasks, never an answer.',
     },
   },
   routes: (kit) => new Elysia().use(routes(kit)).use(gatewayRoutes(kit)),

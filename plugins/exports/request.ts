@@ -36,12 +36,15 @@ export function routes(kit: ExportsKit): AnyElysia {
         },
       });
     },
-    says('Exports the file of an asset to IPFS, or to a URL of your own: a task that says what came of it.', {
-      name: 'exportAsset',
-      body: exportBody,
-      answers: { 201: json(answerSchema, 'The task, which goes on by itself.') },
-      faults: ['asset.not_found', 'asset.not_ready', 'task.too_many'],
-    }),
+    says(
+      'Exports the file of an asset to IPFS or to a URL. 201 with the task, which shows progress and result.',
+      {
+        name: 'exportAsset',
+        body: exportBody,
+        answers: { 201: json(answerSchema, 'The task, which goes on by itself.') },
+        faults: ['asset.not_found', 'asset.not_ready', 'task.too_many'],
+      },
+    ),
   );
 }
 

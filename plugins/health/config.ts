@@ -8,7 +8,7 @@ export const config = Type.Object({
     minimum: 100_000,
     unit: 'bit/s',
     description: 'Highest bitrate of a broadcast without an issue, bit/s.',
-    beyond: 'An issue says that players will stall.',
+    beyond: 'Beyond it an issue says that players will stall.',
   }),
 });
 

@@ -16,7 +16,7 @@ const config = Type.Object({
     maxItems: 1000,
     default: [],
     description:
-      'Regions of this deployment: `{region, ingest, playback, base, cidrs?, location?: {latitude, longitude}}`. Default: the living nodes that take broadcasts, see node.ingestUrl and region.',
+      'Regions of this deployment: `{region, ingest, playback, base, cidrs?, location?: {latitude, longitude}}`. Default: the running nodes with the role `media`, see node.ingestUrl and region.',
   }),
   database: Type.Optional(
     Type.String({
@@ -65,7 +65,7 @@ export default definePlugin({
             return Response.json(entries, { headers: { 'cache-control': 'no-store' } });
           }),
         says(
-          'Where to broadcast to and watch from: the nearest, or all with `first=false`. No key is needed.',
+          'URLs for encoders and players: the nearest pair, or all with `first=false`. No key is needed.',
           {
             name: 'getIngest',
             isOpen: true,

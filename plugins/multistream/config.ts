@@ -7,7 +7,7 @@ export const config = Type.Object({
     default: 100_000,
     unit: 'targets',
     description: 'Multistream targets of one account.',
-    beyond: '403 `target.too_many`.',
+    beyond: 'One more gets 403 `target.too_many`.',
   }),
 });
 

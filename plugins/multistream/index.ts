@@ -41,7 +41,7 @@ export default definePlugin({
     },
     'target.too_many': {
       status: 403,
-      meaning: 'The account has the most multistream targets it may have (plugins.multistream.maxTargets).',
+      meaning: 'The account has the maximum number of multistream targets (plugins.multistream.maxTargets).',
     },
     'target.busy': {
       status: 409,

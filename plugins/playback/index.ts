@@ -20,7 +20,10 @@ export default definePlugin({
   id: 'playback',
   summary: 'playback info',
   faults: {
-    'playback.not_found': { status: 404, meaning: 'There is nothing to watch under this id.' },
+    'playback.not_found': {
+      status: 404,
+      meaning: 'No stream, recording or asset with this id can be watched.',
+    },
     [notReady.code]: {
       status: 404,
       meaning: 'The file of this asset or recording is not there yet. Ask again after `Retry-After`.',

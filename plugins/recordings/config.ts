@@ -7,9 +7,9 @@ export const config = Type.Object({
     default: '24h',
     atLeast: '1m',
     description:
-      'How long after the end of its session a recording is tried to be finished, should a node, a disk or the blob store be away.',
+      'How long after the end of its session the server tries to finish a recording, if a node, a disk or the blob store does not respond.',
     beyond:
-      'What can be had by then is the recording, and an issue of the session says what is missing; when that is nothing, it has failed.',
+      'The recording is then made of the available parts, and an issue of the session names the missing parts. Without any part it fails.',
   }),
 });
 

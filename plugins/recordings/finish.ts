@@ -174,7 +174,7 @@ function reasonOf(error: unknown): string {
 export function finishCounts(metrics: Metrics): (outcome: Finished['outcome'] | 'trouble') => void {
   const family = metrics.counter(
     'millrace_recordings_finished_total',
-    'Attempts at finishing a recording, by how they ended; one that ended as trouble is tried again.',
+    'Attempts at finishing a recording, by outcome. After the outcome trouble, the attempt is repeated.',
   );
   for (const outcome of ['ready', 'failed', 'gone', 'trouble']) family.with({ outcome });
   return (outcome) => family.with({ outcome }).add();

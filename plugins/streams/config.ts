@@ -7,13 +7,13 @@ export const config = Type.Object({
     durationSchema({
       description:
         'How long a broadcast stays on the air after its connection broke. At most reconnectWindow. Default: 30s, or reconnectWindow when that is shorter.',
-      beyond: 'The broadcast ends: `stream.idle`, playlist 404.',
+      beyond: 'Then the broadcast ends: `stream.idle`, playlist 404.',
     }),
   ),
   reconnectWindow: durationSchema({
     default: '6m',
     description: 'How long after its last media a session continues with the same key.',
-    beyond: 'The next broadcast is a new session.',
+    beyond: 'After that, the next broadcast is a new session.',
   }),
   busyKey: Type.Union([Type.Literal('takeover'), Type.Literal('refuse')], {
     default: 'takeover',
@@ -25,14 +25,14 @@ export const config = Type.Object({
     default: 1_000_000,
     unit: 'streams',
     description: 'Streams of one account, without sessions.',
-    beyond: '403 `stream.too_many`.',
+    beyond: 'One more gets 403 `stream.too_many`.',
   }),
   relayMemory: limitSchema({
     default: 256,
     minimum: 64,
     unit: 'MiB',
     description: 'Memory for media of other nodes that this node serves.',
-    beyond: 'The least recently used media is fetched again.',
+    beyond: 'Beyond it the least recently used media is dropped, and fetched again when needed.',
   }),
   maxWaitingViewers: limitSchema({
     default: 2000,

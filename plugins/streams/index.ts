@@ -51,7 +51,7 @@ export default definePlugin({
     'stream.not_found': { status: 404, meaning: 'There is no stream or session of this id in your account.' },
     'stream.too_many': {
       status: 403,
-      meaning: 'The account has the most streams it may have (plugins.streams.maxStreams).',
+      meaning: 'The account has the maximum number of streams (plugins.streams.maxStreams).',
     },
     'session.not_found': { status: 404, meaning: 'There is no session of this id in your account.' },
     'stream.session_read_only': { status: 400, meaning: 'Sessions cannot be changed; change the parent.' },

@@ -11,13 +11,13 @@ export const config = Type.Object({
     default: '30d',
     atLeast: '1h',
     description: 'How long a task is kept after it has ended. At least 1h.',
-    beyond: 'The task is removed; its result stays.',
+    beyond: 'Then the task is deleted; its result stays.',
   }),
   maxPerAccount: limitSchema({
     default: 100_000,
     unit: 'tasks',
     description: 'Tasks of one account, including those that have ended.',
-    beyond: '409 `task.too_many`.',
+    beyond: 'One more gets 409 `task.too_many`.',
   }),
   ipfs: ipfsSchema,
   running: limitSchema({
@@ -25,21 +25,21 @@ export const config = Type.Object({
     maximum: mostRunning,
     unit: 'tasks',
     description: 'Imports, exports and similar tasks that this process runs concurrently.',
-    beyond: 'Tasks are `waiting` until a process has a free slot, oldest first.',
+    beyond: 'Further tasks are `waiting` until a process has a free slot; the oldest runs first.',
   }),
   runningPerAccount: limitSchema({
     default: 4,
     maximum: mostRunning,
     unit: 'tasks',
     description: 'Tasks of one account and type that all nodes together run concurrently.',
-    beyond: 'Tasks are `pending` and admitted oldest first.',
+    beyond: 'Further tasks are `pending`; the oldest runs first.',
   }),
   timeLimit: durationSchema({
     default: '12h',
     atLeast: '1m',
     atMost: '24h',
     description: 'Time for one attempt at a task.',
-    beyond: 'The attempt has failed, and the task is retried.',
+    beyond: 'Then the attempt has failed, and the task is retried.',
   }),
 });
 

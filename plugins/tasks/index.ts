@@ -23,7 +23,7 @@ export default definePlugin({
   reactions: laneReactions,
   lostNode,
   emits: {
-    'task.spawned': 'A task was made.',
+    'task.spawned': 'A task was created.',
     'task.updated': 'A task changed its phase. Progress alone emits no event.',
     'task.completed': 'A task has its result: `output`.',
     'task.failed': 'A task failed; `status.errorMessage` says why.',
@@ -34,7 +34,7 @@ export default definePlugin({
     'task.not_possible': { status: 409, meaning: 'The task is in a phase that does not allow this.' },
     'task.too_many': {
       status: 409,
-      meaning: 'The account has the most tasks it may have (plugins.tasks.maxPerAccount).',
+      meaning: 'The account has the maximum number of tasks (plugins.tasks.maxPerAccount).',
     },
   },
   routes,

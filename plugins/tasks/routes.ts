@@ -79,7 +79,7 @@ export function routes(kit: TasksKit): AnyElysia {
         });
       },
       says(
-        'Retries a failed or cancelled task. For an upload the file must be sent again: `params.upload` says where to.',
+        'Retries a failed or cancelled task. For an upload, send the file again to the URLs in `params.upload`.',
         {
           name: 'retryTask',
           answers: { 200: json(taskSchema, 'The task.') },

@@ -9,32 +9,30 @@ export const config = Type.Object({
     maximum: maxPage,
     unit: 'webhooks',
     description: 'Webhooks an account may have.',
-    beyond: '409 `webhook.too_many`.',
+    beyond: 'One more gets 409 `webhook.too_many`.',
   }),
   timeout: durationSchema({
     default: '30s',
     atLeast: '1s',
     description: 'Time for one attempt, from connecting to the end of the answer.',
-    beyond: 'The attempt has failed.',
+    beyond: 'Then the attempt has failed.',
   }),
   retryFor: durationSchema({
     default: '24h',
     atLeast: '1m',
     description: 'How long after its event a delivery is retried. At least 1m; more than 24h counts as 24h.',
-    beyond: 'The delivery is given up; the delivery log says so.',
+    beyond: 'Then there is no further attempt, and the delivery log says so.',
   }),
   firstRetry: durationSchema({
     default: '5s',
     atLeast: '100ms',
     description:
       'Wait before the second attempt. It doubles with each attempt, plus or minus a random fifth.',
-    beyond: 'The next attempt begins.',
   }),
   longestRetry: durationSchema({
     default: '1h',
     atLeast: '1s',
     description: 'Longest wait between attempts.',
-    beyond: 'The next attempt begins.',
   }),
   concurrency: limitSchema({
     default: 256,
@@ -59,42 +57,41 @@ export const config = Type.Object({
     unit: 'failures',
     description:
       'Failures in a row on one worker node before that node stops calling the webhook for a while.',
-    beyond: 'Its events wait; those of other webhooks continue.',
+    beyond: 'Its events wait; other webhooks are not affected.',
   }),
   breakerWait: durationSchema({
     default: '5s',
     atLeast: '100ms',
-    description: 'How long it is not called at first. It doubles with each failed attempt.',
-    beyond: 'One attempt checks whether it works again.',
+    description: 'First pause of a failing webhook. It doubles with each failed attempt.',
+    beyond: 'After a pause, one attempt checks whether the webhook works again.',
   }),
   longestBreak: durationSchema({
     default: '5m',
     atLeast: '1s',
     description: 'Longest time between two attempts at a failing webhook.',
-    beyond: 'The next attempt begins.',
   }),
   maxRetrying: limitSchema({
     default: 10_000,
     unit: 'deliveries',
     description: 'Deliveries of one webhook that may wait for a retry.',
-    beyond: 'Its other events wait in the event log.',
+    beyond: 'Further events of the webhook wait in the event log.',
   }),
   logRetention: durationSchema({
     default: '7d',
     description: 'How long the delivery log keeps an attempt.',
-    beyond: 'The entry is removed within 10 min.',
+    beyond: 'Older entries are deleted within 10 min.',
   }),
   logEntries: limitSchema({
     default: 10_000,
     unit: 'attempts',
     description: 'Entries the delivery log keeps for one webhook.',
-    beyond: 'The oldest are removed every 10 min.',
+    beyond: 'Every 10 min the oldest further entries are deleted.',
   }),
   manualPerMinute: limitSchema({
     default: 30,
     unit: 'calls',
     description: 'Calls of test and resend of one account in a minute.',
-    beyond: '429 `webhook.too_many_attempts`.',
+    beyond: 'One more gets 429 `webhook.too_many_attempts`.',
   }),
 });
 

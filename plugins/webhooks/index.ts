@@ -32,7 +32,7 @@ export default definePlugin({
     },
     'webhook.too_many': {
       status: 409,
-      meaning: 'The account has the most webhooks it may have (plugins.webhooks.maxPerAccount).',
+      meaning: 'The account has the maximum number of webhooks (plugins.webhooks.maxPerAccount).',
     },
     'webhook.stream_unknown': { status: 400, meaning: '`streamId` names no stream of the account.' },
     'webhook.too_many_attempts': {

@@ -95,7 +95,7 @@ export function routes(kit: AssetsKit): AnyElysia {
         await actors.ask(asset, id, { type: 'delete' }).catch(unlessDone);
         return new Response(null, { status: 204 });
       },
-      says('Deletes an asset and its file, and the recording that it is. 204.', {
+      says('Deletes an asset and its file; if it is a recording, also the recording. 204.', {
         name: 'deleteAsset',
         answers: { 204: nothing },
         faults: ['asset.not_found'],

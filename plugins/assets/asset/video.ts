@@ -21,7 +21,7 @@ export function videoRoutes(kit: AssetsKit): AnyElysia {
     .use(
       fileRoute('/asset/:playbackId/video', {
         name: 'getAssetVideo',
-        summary: 'The file of an asset, for everyone.',
+        summary: 'The file of an asset. No key is needed.',
         types: ['video/mp4'],
         path: { playbackId },
         faults: ['asset.no_file'],
@@ -46,7 +46,7 @@ export function videoRoutes(kit: AssetsKit): AnyElysia {
     .use(
       fileRoute('/asset/:playbackId/original', {
         name: 'getAssetOriginal',
-        summary: 'The file that came, of an asset that was made an mp4, for everyone.',
+        summary: 'The uploaded file of an asset that was converted to mp4. No key is needed.',
         types: [...new Set(Object.values(formats).map(({ type }) => type))],
         path: { playbackId },
         faults: ['asset.no_file'],
@@ -70,7 +70,7 @@ export function videoRoutes(kit: AssetsKit): AnyElysia {
       filmRoute('/asset', {
         name: 'getAssetPlayback',
         summary:
-          'Playback of an asset for everyone: `index.m3u8` is the playlist to open where the asset has a `playbackUrl`, `source.mp4` the film as one file that players begin at once.',
+          'Playback of an asset: `index.m3u8` is the playlist, if the asset has a `playbackUrl`; `source.mp4` is the film as one file with its index in front. No key is needed.',
         id: { name: 'playbackId', schema: playbackId },
         faults: ['asset.no_file'],
         find: async (playbackId) => (await find(playbackId))?.file ?? undefined,

@@ -11,9 +11,12 @@ export const importFaults: FaultTable = {
   'import.bad_url': { status: 422, meaning: 'Nothing can be imported from this URL; the message says why.' },
   'import.failed': {
     status: 422,
-    meaning: 'In the task: the file cannot be had from there, and it is no use to try the same again.',
+    meaning: 'In the task: the file could not be fetched. There is no further attempt.',
   },
-  'import.broken': { status: 503, meaning: 'In the task: the file could not be had; it is tried again.' },
+  'import.broken': {
+    status: 503,
+    meaning: 'In the task: the file could not be fetched. The import is tried again.',
+  },
 };
 
 /** It is no use to try the same again. `message`: what follows "The file could not be fetched: ". */

@@ -40,7 +40,7 @@ export function importRoute(kit: AssetsKit): AnyElysia {
       });
     },
     says(
-      'Begins an asset whose file the server fetches from a URL, and the task that does it. 201; how it goes is told by the task.',
+      'Creates an asset whose file the server fetches from a URL. 201 with the asset and the task of the import; the task shows the progress.',
       {
         name: 'importAsset',
         body,

@@ -67,7 +67,7 @@ export const said = {
   uploadOptions: says('The same of one upload.', {
     ...{ isOpen: true as const, name: 'tusUploadOptions', path: one.path, answers: { 204: nothing } },
   }),
-  create: says('Begins a tus upload, also with its first bytes. 201 with its URL in `Location`.', {
+  create: says('Creates a tus upload; the body may have its first bytes. 201 with its URL in `Location`.', {
     ...{ ...open, name: 'createTusUpload', query: query(), file: bytes },
     headers: {
       ...{ 'Tus-Resumable': resumable, 'Upload-Length': required(header('104857600', 'Bytes of the file.')) },
@@ -98,21 +98,18 @@ export const said = {
     },
     faults: [...ofOne, 'upload.accepted', 'upload.cancelled', 'upload.busy', 'upload.refused'],
   }),
-  append: says(
-    'Puts bytes behind what has come. With the last of them the asset is made ready, or refused.',
-    {
-      ...{ ...one, name: 'appendToTusUpload', file: bytes },
-      headers: { 'Tus-Resumable': resumable, 'Upload-Offset': required(offset) },
-      answers: { 204: done('They are kept, whatever happens. When they are all, the asset is ready.') },
-      faults: ofPatch,
-    },
-  ),
-  terminate: says('Ends a tus upload; what has come of it is removed. 204.', {
+  append: says('Appends bytes to a tus upload. After the last byte, the file is accepted or refused.', {
+    ...{ ...one, name: 'appendToTusUpload', file: bytes },
+    headers: { 'Tus-Resumable': resumable, 'Upload-Offset': required(offset) },
+    answers: { 204: done('They are kept, whatever happens. When they are all, the asset is ready.') },
+    faults: ofPatch,
+  }),
+  terminate: says('Terminates a tus upload and deletes its bytes. 204.', {
     ...{ ...one, name: 'terminateTusUpload', headers: { 'Tus-Resumable': resumable } },
     answers: { 204: nothing },
     faults: [...ofOne, 'upload.accepted'],
   }),
-  override: says('For clients that can send nothing but POST: what `X-HTTP-Method-Override` says.', {
+  override: says('For clients that can only send POST: runs the method in `X-HTTP-Method-Override`.', {
     ...{ ...one, name: 'overrideTusUpload', file: bytes },
     headers: {
       ...{ 'Tus-Resumable': resumable, 'Upload-Offset': offset },

@@ -6,25 +6,25 @@ export const uploadFaults: FaultTable = {
   'upload.altered': { status: 403, meaning: 'This is not an upload URL of ours, or it was altered.' },
   'upload.expired': { status: 403, meaning: 'The upload URL has expired.' },
   'upload.revoked': { status: 403, meaning: 'The API key that asked for the upload URL was deleted.' },
-  'upload.accepted': { status: 409, meaning: 'A file of this URL was accepted already, maybe meanwhile.' },
+  'upload.accepted': { status: 409, meaning: 'A file was already accepted at this URL.' },
   'upload.cancelled': { status: 409, meaning: 'The task of the upload was cancelled; retry it first.' },
-  'upload.busy': { status: 409, meaning: 'As many uploads to this asset run as may.' },
+  'upload.busy': { status: 409, meaning: 'Too many uploads to this asset are running.' },
   'upload.refused': {
     status: 422,
     meaning:
-      'It is not an mp4 with H.264 video and AAC audio; the message says what is wrong. Send another to the same URL.',
+      'The file is not an mp4 with H.264 video and AAC audio; the message gives the reason. Send another file to the same URL.',
   },
   'upload.too_many': {
     status: 429,
-    meaning: 'As many uploads of the account run, or are begun and not finished, as may. Try again.',
+    meaning: 'The account has too many running or unfinished uploads. Try again later.',
   },
   'upload.wrong_version': {
     status: 412,
-    meaning: '`Tus-Resumable` is missing, or another version than `Tus-Version` of the answer.',
+    meaning: '`Tus-Resumable` is missing, or is not the version in `Tus-Version` of the answer.',
   },
   'upload.invalid': {
     status: 400,
-    meaning: 'A header of tus is missing, wrong, or of an extension that is not supported.',
+    meaning: 'A tus header is missing or wrong, or belongs to an unsupported extension.',
   },
   'upload.wrong_type': {
     status: 415,
@@ -32,26 +32,25 @@ export const uploadFaults: FaultTable = {
   },
   'upload.wrong_offset': {
     status: 409,
-    meaning: '`Upload-Offset` is not what HEAD tells. Nothing was taken.',
+    meaning: '`Upload-Offset` is not the offset that HEAD returns. Nothing was written.',
   },
   'upload.interrupted': {
     status: 400,
-    meaning: 'A newer request of the same tus upload took the place of this one. What had come is kept.',
+    meaning: 'A newer request of the same tus upload ended this one. The received bytes are kept.',
   },
   'upload.locked': {
     status: 423,
     meaning:
-      'Another request of the same tus upload does not end yet, or, as answer to HEAD, its node does not answer now. Ask again.',
+      'Another request of the same tus upload has not ended yet. For HEAD also: the node of the upload does not answer. Try again.',
   },
   'upload.not_found': {
     status: 404,
-    meaning:
-      'There is no such tus upload any more: it was terminated or refused, or its node is gone. Create another.',
+    meaning: 'The tus upload was terminated or refused, or its node is gone. Create another.',
   },
-  'upload.ended': { status: 410, meaning: 'The time of this tus upload is up (`Upload-Expires`).' },
+  'upload.ended': { status: 410, meaning: 'The tus upload has expired (`Upload-Expires`).' },
   'upload.length_required': {
     status: 411,
-    meaning: 'The bytes must be sent with `Content-Length` here: the upload is on another node.',
+    meaning: 'The upload is on another node, so the request needs a `Content-Length`.',
   },
 };
 

@@ -108,7 +108,7 @@ export function putRoute(kit: AssetsKit, { urls }: { urls: UploadUrls }): AnyEly
         // Elysia would read a body whole, by what its type claims to be.
         parse: 'none',
         ...says(
-          'Takes the file of an asset, whatever its content type. 200 with the asset when it is accepted.',
+          'Uploads the file of an asset, with any content type. 200 with the asset when the file is accepted.',
           {
             name: 'upload',
             isOpen: true,

@@ -46,7 +46,7 @@ export function requestRoute(kit: AssetsKit, { urls }: { urls: UploadUrls }): An
       });
     },
     says(
-      'Begins an asset, and says where its file is to be sent, with PUT or by tus: for 12 h, by whoever has the URL.',
+      'Creates an asset and returns URLs for the upload of its file, by PUT or tus. They are valid for 12 h and need no key.',
       {
         name: 'requestUpload',
         body,

@@ -5,23 +5,30 @@ import type { FaultTable } from '../../../core/plugin/plugin.ts';
 export const ipfsFaults: FaultTable = {
   'ipfs.refused': {
     status: 422,
-    meaning: 'The pinning service or the Kubo node does not take it: it is not tried again.',
+    meaning: 'The pinning service or the Kubo node refuses the file. There is no further attempt.',
   },
   'ipfs.not_allowed': {
     status: 422,
-    meaning: 'Its address is not public, and `outbound.allow` does not open it: it is not tried again.',
+    meaning:
+      'The address of the service is not public and not in `outbound.allow`. There is no further attempt.',
   },
   'ipfs.answer': {
     status: 502,
-    meaning: 'What it answered is no answer of a pinning service or a Kubo node: it is not tried again.',
+    meaning: 'The answer is not that of a pinning service or a Kubo node. There is no further attempt.',
   },
-  'ipfs.trouble': { status: 503, meaning: 'It could not be reached, or failed. It is tried again.' },
-  'ipfs.not_found': { status: 404, meaning: 'Nothing that was exported and is kept here has this CID.' },
+  'ipfs.trouble': {
+    status: 503,
+    meaning: 'The service could not be reached, or failed. The export is tried again.',
+  },
+  'ipfs.not_found': { status: 404, meaning: 'No export on this server has this CID.' },
   'ipfs.bad_request': {
     status: 400,
-    meaning: 'This is no CID, or no form in which files of IPFS are answered.',
+    meaning: 'The CID is invalid, or the requested format is not supported.',
   },
-  'ipfs.changed': { status: 409, meaning: 'The file was replaced or deleted meanwhile. It is tried again.' },
+  'ipfs.changed': {
+    status: 409,
+    meaning: 'The file was replaced or deleted during the export. The export is tried again.',
+  },
 };
 
 export function refused(message: string): Fault {

@@ -38,7 +38,7 @@ export function gatewayRoutes(kit: ExportsKit): AnyElysia {
       '/ipfs/:cid',
       ({ params, request }) => openly(() => answer(request, params.cid)),
       says(
-        'What was exported to IPFS and is kept on this server: the file, its root block (`format=raw`) or its CAR (`format=car`).',
+        'An export to IPFS that is kept on this server: the file, its root block (`format=raw`) or its CAR (`format=car`).',
         {
           name: 'getIpfs',
           isOpen: true,
