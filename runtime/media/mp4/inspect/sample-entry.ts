@@ -1,5 +1,4 @@
-import { parseAac } from '../../codecs/aac.ts';
-import { type AacOutput, readAacOutput } from '../../codecs/aac-output.ts';
+import { type AacOutput, parseAac, readAacOutput } from '../../codecs/aac.ts';
 import { parseAvc } from '../../codecs/avc.ts';
 import type { AudioConfig, VideoConfig } from '../../codecs/config.ts';
 import { join, box as writeBox } from '../box.ts';
