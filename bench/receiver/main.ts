@@ -1,8 +1,7 @@
 import type { Socket } from 'bun';
 import { systemClock } from '../../runtime/drivers/clock/system.ts';
 import { Arena, type MediaSink } from '../../runtime/media/publish/sink.ts';
-import { rtmpDefaults } from '../../runtime/media/rtmp/config.ts';
-import { RtmpSession } from '../../runtime/media/rtmp/session.ts';
+import { RtmpSession, rtmpDefaults } from '../../runtime/media/rtmp/session.ts';
 
 /**
  * A floor to measure against: takes every RTMP publish and throws its media away, `messages` as they come out

@@ -3,11 +3,9 @@ import { every } from '../../core/base/timing.ts';
 import { systemClock } from '../../runtime/drivers/clock/system.ts';
 import { Arena, type MediaSink } from '../../runtime/media/publish/sink.ts';
 import { encodeAmf0 } from '../../runtime/media/rtmp/amf0.ts';
-import { rtmpDefaults } from '../../runtime/media/rtmp/config.ts';
-import { messageType } from '../../runtime/media/rtmp/message-type.ts';
-import { encodeMessage } from '../../runtime/media/rtmp/message-writer.ts';
+import { encodeMessage, messageType } from '../../runtime/media/rtmp/message-writer.ts';
 import type { PublishEnd } from '../../runtime/media/rtmp/publish.ts';
-import { RtmpSession, SWEEP_INTERVAL } from '../../runtime/media/rtmp/session.ts';
+import { RtmpSession, rtmpDefaults, SWEEP_INTERVAL } from '../../runtime/media/rtmp/session.ts';
 import { SocketWriter } from '../../runtime/media/rtmp/socket-writer.ts';
 import type { Heard } from './heard.ts';
 

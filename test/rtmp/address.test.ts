@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { networkOf, plainAddress } from '../../runtime/media/rtmp/address.ts';
+import { networkOf, plainAddress } from '../../runtime/media/rtmp/listener.ts';
 
 it('shows IPv4 as IPv4', () => {
   expect(plainAddress('::ffff:192.0.2.7')).toBe('192.0.2.7');

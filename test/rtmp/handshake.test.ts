@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { Handshake } from '../../runtime/media/rtmp/handshake.ts';
+import { Handshake } from '../../runtime/media/rtmp/inbound.ts';
 import { handshake } from './kit.ts';
 
 function shake() {

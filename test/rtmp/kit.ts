@@ -3,9 +3,8 @@ import type { PublishGrant, PublishRefusal, PublishRequest } from '../../core/po
 import { Arena, type MediaSink } from '../../runtime/media/publish/sink.ts';
 import { type AmfValue, encodeAmf0, readAmf0 } from '../../runtime/media/rtmp/amf0.ts';
 import { ChunkParser } from '../../runtime/media/rtmp/chunk-parser.ts';
-import { rtmpDefaults } from '../../runtime/media/rtmp/config.ts';
 import type { PublishEnd, PublishHandlers } from '../../runtime/media/rtmp/publish.ts';
-import { RtmpSession } from '../../runtime/media/rtmp/session.ts';
+import { RtmpSession, rtmpDefaults } from '../../runtime/media/rtmp/session.ts';
 
 /** A clock that stands still until it is told to move. */
 export function virtualClock(start = 1_000_000) {

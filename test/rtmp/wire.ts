@@ -1,7 +1,7 @@
 import type { Socket } from 'bun';
 import type { PublishGrant, PublishRefusal, PublishRequest } from '../../core/ports/media.ts';
-import type { RtmpConfig } from '../../runtime/media/rtmp/config.ts';
 import { rtmpListener } from '../../runtime/media/rtmp/listener.ts';
+import type { RtmpConfig } from '../../runtime/media/rtmp/session.ts';
 import { readReplies, recordingHandlers, virtualClock } from './kit.ts';
 
 /** Resolves when a condition holds; looked at in every turn of the event loop. Needs no timer. */

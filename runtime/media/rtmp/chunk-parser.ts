@@ -1,7 +1,16 @@
 import type { MediaSink } from '../publish/sink.ts';
-import { ChunkStreams, EXTENDED, FIELD, LEFT, LENGTH, STREAM, TIME, TYPE } from './chunk-stream.ts';
-import { MessageInbox } from './message-inbox.ts';
-import { messageType } from './message-type.ts';
+import {
+  ChunkStreams,
+  EXTENDED,
+  FIELD,
+  LEFT,
+  LENGTH,
+  MessageInbox,
+  STREAM,
+  TIME,
+  TYPE,
+} from './message-inbox.ts';
+import { messageType } from './message-writer.ts';
 import { ProtocolError } from './protocol-error.ts';
 
 export interface ChunkParserOptions {

@@ -1,12 +1,10 @@
 import type { RtmpUrl } from '../../../core/push-url/rtmp-url.ts';
-import { SMALLEST_WINDOW } from './acknowledgements.ts';
 import { type AmfValue, encodeAmf0 } from './amf0.ts';
-import { capabilities } from './capabilities.ts';
-import { readCommand } from './command.ts';
-import { messageType } from './message-type.ts';
-import { encodeMessage } from './message-writer.ts';
+import { ChunkParser } from './chunk-parser.ts';
+import { capabilities, readCommand } from './command.ts';
+import { Acknowledgements, HANDSHAKE } from './inbound.ts';
+import { encodeMessage, messageType } from './message-writer.ts';
 import { ProtocolError } from './protocol-error.ts';
-import { HANDSHAKE, ServerMessages } from './server-messages.ts';
 
 export interface ClientSessionOptions {
   readonly target: Pick<RtmpUrl, 'app' | 'key' | 'tcUrl'>;
@@ -46,18 +44,20 @@ export interface PublishRefusal {
  */
 export class ClientSession {
   readonly #options: ClientSessionOptions;
-  readonly #messages: ServerMessages;
+  readonly #parser = new ChunkParser({
+    messageBytes: MESSAGE_BYTES,
+    onControl: (type, _stream, bytes, start, end) => this.#handle(type, bytes.subarray(start, end)),
+  });
+  /** S0, S1 and S2, until they are whole. */
+  #hello: Uint8Array | undefined = new Uint8Array(1 + 2 * HANDSHAKE);
+  #helloLength = 0;
+  /** The server asks for none until it names a window. */
+  readonly #acknowledgements = new Acknowledgements(Number.POSITIVE_INFINITY);
   #phase: 'handshake' | 'connect' | 'createStream' | 'publish' | 'publishing' | 'over' = 'handshake';
   #streamId = 0;
-  #acknowledged = 0;
-  #window = 0;
 
   constructor(options: ClientSessionOptions) {
     this.#options = options;
-    this.#messages = new ServerMessages({
-      onHandshake: (answer) => this.#connect(answer),
-      onMessage: (type, body) => this.#handle(type, body),
-    });
   }
 
   /** Whether the server was given the key and has not answered yet. */
@@ -68,15 +68,18 @@ export class ClientSession {
   /** C0 and C1. */
   begin(): void {
     const hello = new Uint8Array(1 + HANDSHAKE);
-    hello[0] = 3;
+    hello[0] = VERSION;
     crypto.getRandomValues(hello.subarray(9));
     this.#options.send(hello);
   }
 
   /** Bytes from the server. Throws `ProtocolError` when they break the rules or a limit. */
   receive(bytes: Uint8Array): void {
-    this.#messages.receive(bytes);
-    this.#acknowledge();
+    const at = this.#hello ? this.#readHello(this.#hello, bytes) : 0;
+    this.#parser.feed(bytes, at, bytes.length);
+    this.#acknowledgements.received += bytes.length;
+    if (this.#phase !== 'over' && this.#acknowledgements.take())
+      this.#control(messageType.acknowledgement, [this.#acknowledgements.received >>> 0]);
   }
 
   /** The goodbye of an encoder. What the server still says is ignored. */
@@ -91,7 +94,20 @@ export class ClientSession {
   /** Nothing is told or sent any more. */
   close(): void {
     this.#phase = 'over';
-    this.#messages.close();
+    this.#parser.paused = true;
+  }
+
+  #readHello(hello: Uint8Array, bytes: Uint8Array): number {
+    const count = Math.min(hello.length - this.#helloLength, bytes.length);
+    hello.set(bytes.subarray(0, count), this.#helloLength);
+    this.#helloLength += count;
+    if (count > 0 && hello[0] !== VERSION) throw new ProtocolError(strangerProblem(hello[0]));
+    if (this.#helloLength === hello.length) {
+      this.#hello = undefined;
+      // C2 echoes S1. S2 should be our C1; servers get it wrong, and nothing depends on it.
+      this.#connect(hello.subarray(1, 1 + HANDSHAKE));
+    }
+    return count;
   }
 
   #connect(answer: Uint8Array): void {
@@ -108,7 +124,7 @@ export class ClientSession {
     this.#options.onOrder?.();
     const view = new DataView(body.buffer, body.byteOffset, body.length);
     const number = body.length >= 4 ? view.getUint32(0) : 0;
-    if (type === messageType.windowAckSize) this.#window = number;
+    if (type === messageType.windowAckSize) this.#acknowledgements.setWindow(body, 0, body.length);
     else if (type === messageType.setPeerBandwidth) this.#control(messageType.windowAckSize, [number]);
     else if (type === messageType.userControl) {
       if (body.length < 6 || view.getUint16(0) !== PING) return;
@@ -162,15 +178,6 @@ export class ClientSession {
     this.#options.onEnded();
   }
 
-  /** RTMP 5.4.3: after each window of bytes the sender expects to hear how far we are. */
-  #acknowledge(): void {
-    const { received } = this.#messages;
-    if (this.#window === 0 || this.#phase === 'over') return;
-    if (received - this.#acknowledged < Math.max(this.#window, SMALLEST_WINDOW)) return;
-    this.#acknowledged = received;
-    this.#control(messageType.acknowledgement, [received >>> 0]);
-  }
-
   #command(values: readonly AmfValue[]): void {
     this.#send(COMMAND, { type: messageType.commandAmf0, body: encodeAmf0(values) });
   }
@@ -187,6 +194,14 @@ export class ClientSession {
     const streamId = chunkStream === CONTROL ? 0 : this.#streamId;
     this.#options.send(encodeMessage({ chunkStream, type, streamId, timestamp: 0, body, chunkSize }));
   }
+}
+
+/** The first byte of what else is met on such ports. */
+function strangerProblem(first: number): string {
+  // A TLS record (RFC 8446, 5.1): an alert or a handshake.
+  if (first === 0x15 || first === 0x16) return 'the server speaks TLS there, which rtmps is for';
+  if (first === 0x48) return 'the server speaks HTTP there, not RTMP';
+  return 'the server does not speak RTMP';
 }
 
 /** The chunk stream that a publisher writes a message of this type on. */
@@ -211,6 +226,10 @@ function statusOf(details: AmfValue, key: string): RtmpStatus {
     level: level === 'error' ? 'error' : 'status',
   };
 }
+
+const VERSION = 3;
+/** One message of a server; its status messages are far below. */
+const MESSAGE_BYTES = 64 * 1024;
 
 /** Chunk streams we write on. */
 const CONTROL = 2;

@@ -1,5 +1,7 @@
+import { AUDIO_CODES, VIDEO_CODES } from '../flv/codec.ts';
 import { type AmfValue, readAmf0 } from './amf0.ts';
-import { messageType } from './message-type.ts';
+import { flashVersions } from './flash-version.ts';
+import { messageType } from './message-writer.ts';
 import { ProtocolError } from './protocol-error.ts';
 
 /** A command message (RTMP 1.0, section 7.2). */
@@ -38,18 +40,53 @@ export function readMetadata(
 
 /** The application that `connect` asks for. Falls back on tcUrl, of which nothing else is believed. */
 export function readApp(connect: Command): string {
-  const properties = connect.values[0];
-  if (typeof properties !== 'object' || properties === null) return '';
-  const { app, tcUrl } = properties as { readonly [key: string]: AmfValue };
+  const { app, tcUrl } = propertiesOf(connect);
   if (typeof app === 'string' && app !== '') return trimName(app);
   const path = typeof tcUrl === 'string' ? /^[a-z]+:\/\/[^/]*\/(.*)$/i.exec(tcUrl)?.[1] : undefined;
   return trimName(path ?? '');
 }
 
+/** Whether `connect` comes from a push of a Millrace. Who says so falsely can do less than others, never more. */
+export function isFromPush(connect: Command): boolean {
+  return propertiesOf(connect).flashVer === flashVersions.push;
+}
+
+/**
+ * What a server of Enhanced RTMP answers about itself in the properties of `connect`'s result (Enhanced RTMP v2,
+ * "Enhancing NetConnection connect Command"). Empty for an encoder that said nothing of the kind: old ones are
+ * spared what they do not know.
+ */
+export function capabilitiesFor(connect: Command): { readonly [key: string]: AmfValue } {
+  const properties = propertiesOf(connect);
+  const isAsked = ['fourCcList', 'videoFourCcInfoMap', 'audioFourCcInfoMap', 'capsEx'].some(
+    (name) => name in properties,
+  );
+  return isAsked ? capabilities : {};
+}
+
+/** FourCcInfoMask: it is passed on, neither decoded nor encoded. */
+const CAN_FORWARD = 4;
+/** CapsExMask: ModEx is read. No Multitrack, as one track of each kind is taken; no Reconnect. */
+const MOD_EX = 4;
+/** What this program says of itself, as a server and as a publisher. */
+export const capabilities = {
+  fourCcList: [...VIDEO_CODES, ...AUDIO_CODES],
+  videoFourCcInfoMap: Object.fromEntries(VIDEO_CODES.map((code) => [code, CAN_FORWARD])),
+  audioFourCcInfoMap: Object.fromEntries(AUDIO_CODES.map((code) => [code, CAN_FORWARD])),
+  capsEx: MOD_EX,
+};
+
 /** The stream key of `publish`: its first argument up to the query. Undefined when that is no text. */
 export function readKey(publish: Command): string | undefined {
   const name = publish.values[1];
   return typeof name === 'string' ? trimName(name) : undefined;
+}
+
+function propertiesOf(connect: Command): { readonly [key: string]: AmfValue } {
+  const properties = connect.values[0];
+  return typeof properties === 'object' && properties !== null
+    ? (properties as { readonly [key: string]: AmfValue })
+    : {};
 }
 
 /** Without query and without slashes around it. Scans, as a pattern for it could be made to backtrack. */

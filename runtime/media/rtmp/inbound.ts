@@ -1,10 +1,8 @@
 import type { MediaSink } from '../publish/sink.ts';
-import { Acknowledgements } from './acknowledgements.ts';
 import { ChunkParser, type ChunkParserOptions } from './chunk-parser.ts';
-import { Handshake } from './handshake.ts';
+import { SideBuffers } from './message-inbox.ts';
 import { ProtocolError } from './protocol-error.ts';
 import { replies, windowAckSize } from './replies.ts';
-import { SideBuffers } from './side-buffers.ts';
 
 export interface InboundOptions {
   /** Most bytes of one message. */
@@ -120,3 +118,96 @@ export class Inbound {
 const QUEUED_BYTES = 256 * 1024;
 /** Received without a publish running. */
 const UNPUBLISHED_BYTES = 1024 * 1024;
+
+/**
+ * The server's side of the plain handshake (RTMP 1.0, section 5.2), for input cut anywhere.
+ *
+ * A C1 with a digest, as Flash and some encoders send, is echoed like any other: librtmp, ffmpeg and OBS
+ * take that. S1 has version 0, which tells a peer that no digest follows.
+ */
+export class Handshake {
+  /** C2 has been received: chunks follow. */
+  isDone = false;
+  readonly #write: (bytes: Uint8Array) => void;
+  readonly #received = new Uint8Array(1 + HANDSHAKE);
+  #length = 0;
+
+  constructor(write: (bytes: Uint8Array) => void) {
+    this.#write = write;
+  }
+
+  /** Reads `bytes[from, to)` and returns where the handshake ended, or `to`. Throws when C0 is not 3. */
+  feed(bytes: Uint8Array, from: number, to: number): number {
+    let at = from;
+    if (this.#length < 1 + HANDSHAKE) {
+      const count = Math.min(1 + HANDSHAKE - this.#length, to - at);
+      this.#received.set(bytes.subarray(at, at + count), this.#length);
+      this.#length += count;
+      at += count;
+      if (count > 0 && this.#received[0] !== VERSION) throw new ProtocolError('this is not RTMP version 3');
+      if (this.#length < 1 + HANDSHAKE) return at;
+      this.#answer();
+    }
+    // What C2 holds is of no interest: encoders get it wrong and nothing hangs on it.
+    const count = Math.min(1 + 2 * HANDSHAKE - this.#length, to - at);
+    this.#length += count;
+    this.isDone = this.#length === 1 + 2 * HANDSHAKE;
+    return at + count;
+  }
+
+  #answer(): void {
+    const answer = new Uint8Array(1 + 2 * HANDSHAKE);
+    answer[0] = VERSION;
+    crypto.getRandomValues(answer.subarray(9, 1 + HANDSHAKE));
+    answer.set(this.#received.subarray(1), 1 + HANDSHAKE);
+    this.#write(answer);
+  }
+}
+
+const VERSION = 3;
+/** Bytes of C1 and C2, S1 and S2 each. */
+export const HANDSHAKE = 1536;
+
+/**
+ * Counts received bytes and says when the peer is owed an Acknowledgement (RTMP 1.0, sections 5.4.3, 5.4.4).
+ *
+ * A large window can wait for the next sweep: ffmpeg and others close their socket behind their last byte,
+ * and an Acknowledgement that lies unread there turns the close into a reset, which throws away the end of
+ * the broadcast, FCUnpublish and all. The fewer are sent while much is under way, the rarer that is.
+ */
+export class Acknowledgements {
+  /** Bytes received on this connection. */
+  received = 0;
+  #acknowledged = 0;
+  #window: number;
+
+  /** @param window bytes the peer may send between acknowledgements until it says otherwise. */
+  constructor(window: number) {
+    this.#window = window;
+  }
+
+  /** A Window Acknowledgement Size message in `bytes[start, end)`; one cut short is ignored. */
+  setWindow(bytes: Uint8Array, start: number, end: number): void {
+    if (end - start < 4) return;
+    const size = new DataView(bytes.buffer, bytes.byteOffset + start).getUint32(0);
+    if (size > 0) this.#window = Math.max(size, SMALLEST_WINDOW);
+  }
+
+  /** True when what was received must be acknowledged now: a small window is full. */
+  count(bytes: number): boolean {
+    this.received += bytes;
+    return this.#window < PATIENT_WINDOW && this.take();
+  }
+
+  /** True when a window is full; the caller acknowledges `received`. */
+  take(): boolean {
+    if (this.received - this.#acknowledged < this.#window) return false;
+    this.#acknowledged = this.received;
+    return true;
+  }
+}
+
+/** A smaller window would have us acknowledge every few bytes. */
+const SMALLEST_WINDOW = 16_384;
+/** From here on a full window waits for the sweep; a peer that stopped for it would still reach 4 MB/s. */
+const PATIENT_WINDOW = 1_000_000;

@@ -2,10 +2,8 @@ import type { Socket, TCPSocketListener } from 'bun';
 import { every } from '../../../core/base/timing.ts';
 import type { Clock } from '../../../core/ports/clock.ts';
 import { freeBytes } from '../../base/free-bytes.ts';
-import { networkOf, plainAddress } from './address.ts';
-import { type RtmpConfig, rtmpDefaults } from './config.ts';
 import type { PublishHandlers } from './publish.ts';
-import { leaving, RtmpSession, SWEEP_INTERVAL } from './session.ts';
+import { leaving, type RtmpConfig, RtmpSession, rtmpDefaults, SWEEP_INTERVAL } from './session.ts';
 import { SocketWriter } from './socket-writer.ts';
 import { WindowCount, WindowCounts } from './window-count.ts';
 
@@ -231,4 +229,22 @@ function quietly(write: Line, clock: Clock): Line {
     write(message, unsaid > 0 ? { ...fields, unsaid } : fields);
     unsaid = 0;
   };
+}
+
+/** An address without the IPv6 clothes of IPv4, and without its zone. */
+export function plainAddress(address: string): string {
+  return (address.startsWith('::ffff:') ? address.slice(7) : address).replace(/%.*$/, '');
+}
+
+/**
+ * Whom a limit per address counts as one: an IPv4 address, or a /64 of IPv6, which is the least that one
+ * customer is given and holds more addresses than any limit could count.
+ */
+export function networkOf(address: string): string {
+  if (!address.includes(':')) return address;
+  const [front, back] = address.split('::');
+  const first = front === '' ? [] : front.split(':');
+  const last = back === undefined || back === '' ? [] : back.split(':');
+  const left = back === undefined ? 0 : 8 - first.length - last.length;
+  return [...first, ...Array(Math.max(0, left)).fill('0'), ...last].slice(0, 4).join(':');
 }

@@ -1,9 +1,66 @@
 import { copyBytes } from '../../base/copy-bytes.ts';
 import type { Arena, MediaSink } from '../publish/sink.ts';
-import { type ChunkStreams, LEFT, LENGTH, STREAM, STRIDE, TARGET, TIME, TYPE } from './chunk-stream.ts';
-import { isControl, isMedia, messageType } from './message-type.ts';
+import { isControl, isMedia, messageType } from './message-writer.ts';
 import { ProtocolError } from './protocol-error.ts';
-import { SideBuffers } from './side-buffers.ts';
+
+/**
+ * The state of one chunk stream is STRIDE numbers in a Uint32Array that all of a connection share: these are
+ * their places. Unsigned 32-bit cells make timestamps wrap by themselves.
+ */
+const STRIDE = 9;
+const CSID = 0;
+/** Timestamp of its last message. */
+export const TIME = 1;
+/** Timestamp field of its last full header: what fmt 3 adds and repeats. */
+export const FIELD = 2;
+export const EXTENDED = 3;
+export const LENGTH = 4;
+export const TYPE = 5;
+/** Message stream id. */
+export const STREAM = 6;
+/** Bytes its message still lacks; above 0, it is in progress. */
+export const LEFT = 7;
+export const TARGET = 8;
+
+/** The chunk streams of one connection. A chunk stream is known by where its cells begin. */
+export class ChunkStreams {
+  /** `STRIDE` cells each. Another array once it has grown: read it anew after `find`. */
+  cells = new Uint32Array(4 * STRIDE);
+  #end = 0;
+
+  /** Behind the cells of the last one. */
+  get end(): number {
+    return this.#end;
+  }
+
+  /** The chunk stream of this id, made when it is new. `format` is that of the chunk that names it. */
+  find(csid: number, format: number): number {
+    const found = this.lookup(csid);
+    return found < 0 ? this.#open(csid, format) : found;
+  }
+
+  /** -1 when there is none. */
+  lookup(csid: number): number {
+    const cells = this.cells;
+    for (let at = 0; at < this.#end; at += STRIDE) if (cells[at + CSID] === csid) return at;
+    return -1;
+  }
+
+  #open(csid: number, format: number): number {
+    // librtmp opens a chunk stream with fmt 1; without a length there is nothing to begin.
+    if (format > 1) throw new ProtocolError('a chunk stream began without a full header');
+    const stream = this.#end;
+    if (stream === MOST_STREAMS * STRIDE) throw new ProtocolError('too many chunk streams');
+    if (stream === this.cells.length) {
+      const grown = new Uint32Array(stream * 2);
+      grown.set(this.cells);
+      this.cells = grown;
+    }
+    this.#end += STRIDE;
+    this.cells[stream + CSID] = csid;
+    return stream;
+  }
+}
 
 export interface MessageInboxOptions {
   readonly streams: ChunkStreams;
@@ -23,9 +80,8 @@ export class MessageInbox {
   readonly #sides: SideBuffers;
   #sink: MediaSink | undefined;
   #mediaStream = -1;
-  /** Chunk streams whose message is being received straight into the arena, or -1. */
-  #videoOwner = -1;
-  #audioOwner = -1;
+  /** By VIDEO and AUDIO: the chunk stream whose message is being received straight into the arena, or -1. */
+  readonly #owners = [-1, -1, -1];
 
   constructor(options: MessageInboxOptions) {
     this.#options = options;
@@ -79,14 +135,10 @@ export class MessageInbox {
     const left = cells[stream + LEFT] - count;
     const target = cells[stream + TARGET];
     cells[stream + LEFT] = left;
-    if (target === VIDEO) {
+    if (target === VIDEO || target === AUDIO) {
       const sink = this.#sink as MediaSink;
-      append(sink.video, bytes, at, count);
-      if (left === 0) this.#finishVideo(sink, cells[stream + TIME]);
-    } else if (target === AUDIO) {
-      const sink = this.#sink as MediaSink;
-      append(sink.audio, bytes, at, count);
-      if (left === 0) this.#finishAudio(sink, cells[stream + TIME]);
+      append(target === VIDEO ? sink.video : sink.audio, bytes, at, count);
+      if (left === 0) this.#finish(sink, target, cells[stream + TIME]);
     } else if (target !== SKIP) {
       // A control message that came in one piece is read where it lies.
       if (target === CONTROL && count === cells[stream + LENGTH])
@@ -100,48 +152,36 @@ export class MessageInbox {
 
   /** Forgets the unfinished message of a chunk stream. Bytes of it that still come are stepped over. */
   discard(stream: number): void {
-    const sink = this.#sink;
-    if (stream === this.#videoOwner) {
-      this.#videoOwner = -1;
-      if (sink !== undefined) truncate(sink.video);
-    } else if (stream === this.#audioOwner) {
-      this.#audioOwner = -1;
-      if (sink !== undefined) truncate(sink.audio);
+    const { cells } = this.#streams;
+    const target = cells[stream + TARGET];
+    cells[stream + TARGET] = SKIP;
+    if (target === VIDEO || target === AUDIO) {
+      const sink = this.#sink as MediaSink;
+      const arena = target === VIDEO ? sink.video : sink.audio;
+      this.#owners[target] = -1;
+      arena.length = arena.messageStart;
+      arena.messageStart = -1;
     } else this.#sides.drop(stream);
-    this.#streams.cells[stream + TARGET] = SKIP;
   }
 
   /** Its arena, or aside while another message of its track is being received. */
   #mediaTarget(sink: MediaSink, type: number, stream: number): number {
-    if (type === messageType.video) {
-      if (this.#videoOwner >= 0) return SIDE;
-      this.#videoOwner = stream;
-      sink.video.messageStart = sink.video.length;
-      return VIDEO;
-    }
-    if (type === messageType.audio) {
-      if (this.#audioOwner >= 0) return SIDE;
-      this.#audioOwner = stream;
-      sink.audio.messageStart = sink.audio.length;
-      return AUDIO;
-    }
-    return CONTROL;
+    if (type !== messageType.video && type !== messageType.audio) return CONTROL;
+    const target = type === messageType.video ? VIDEO : AUDIO;
+    if (this.#owners[target] >= 0) return SIDE;
+    this.#owners[target] = stream;
+    const arena = target === VIDEO ? sink.video : sink.audio;
+    arena.messageStart = arena.length;
+    return target;
   }
 
-  #finishVideo(sink: MediaSink, timestamp: number): void {
-    const { video } = sink;
-    const start = video.messageStart;
-    video.messageStart = -1;
-    this.#videoOwner = -1;
-    sink.onVideo(start, video.length, timestamp);
-  }
-
-  #finishAudio(sink: MediaSink, timestamp: number): void {
-    const { audio } = sink;
-    const start = audio.messageStart;
-    audio.messageStart = -1;
-    this.#audioOwner = -1;
-    sink.onAudio(start, audio.length, timestamp);
+  #finish(sink: MediaSink, target: number, timestamp: number): void {
+    const arena = target === VIDEO ? sink.video : sink.audio;
+    const start = arena.messageStart;
+    arena.messageStart = -1;
+    this.#owners[target] = -1;
+    if (target === VIDEO) sink.onVideo(start, arena.length, timestamp);
+    else sink.onAudio(start, arena.length, timestamp);
   }
 
   /** A message that was put together aside is whole. Rare: nobody real interleaves within one track. */
@@ -153,9 +193,9 @@ export class MessageInbox {
       return;
     }
     const sink = this.#sink as MediaSink;
-    const isVideo = cells[stream + TYPE] === messageType.video;
-    const arena = isVideo ? sink.video : sink.audio;
-    const owner = isVideo ? this.#videoOwner : this.#audioOwner;
+    const track = cells[stream + TYPE] === messageType.video ? VIDEO : AUDIO;
+    const arena = track === VIDEO ? sink.video : sink.audio;
+    const owner = this.#owners[track];
     if (owner >= 0) {
       // The other message has part of its bytes at the end of the arena: they change places.
       this.#sides.append(owner, arena.bytes, arena.messageStart, arena.length - arena.messageStart);
@@ -164,8 +204,7 @@ export class MessageInbox {
     }
     arena.messageStart = arena.length;
     append(arena, whole, 0, whole.length);
-    if (isVideo) this.#finishVideo(sink, cells[stream + TIME]);
-    else this.#finishAudio(sink, cells[stream + TIME]);
+    this.#finish(sink, track, cells[stream + TIME]);
   }
 }
 
@@ -173,6 +212,9 @@ export class MessageInbox {
 const CONTROL_BYTES = 64 * 1024;
 /** Most bytes of unfinished messages while no sink is attached; with one, those of a message. */
 const STRANGER_BYTES = 16 * 1024;
+
+/** Most connections use four. */
+const MOST_STREAMS = 64;
 
 /** Values of TARGET: where the payload goes. */
 const SKIP = 0;
@@ -192,7 +234,50 @@ function append(arena: Arena, bytes: Uint8Array, from: number, count: number): v
   arena.length += count;
 }
 
-function truncate(arena: Arena): void {
-  arena.length = arena.messageStart;
-  arena.messageStart = -1;
+/** Bytes that cannot be used where they arrive, put together here, one run per number. */
+export class SideBuffers {
+  /** Most bytes held together. Lowering it is obeyed by what comes later. */
+  limit: number;
+  #held = 0;
+  readonly #complaint: string;
+  readonly #buffers = new Map<number, { bytes: Uint8Array; length: number }>();
+
+  /** @param complaint what the `ProtocolError` says when more than `limit` bytes are held. */
+  constructor(options: { limit: number; complaint: string }) {
+    this.limit = options.limit;
+    this.#complaint = options.complaint;
+  }
+
+  /** Grows with the bytes received, never with the length a header promises. */
+  append(run: number, bytes: Uint8Array, from: number, count: number): void {
+    if (this.#held + count > this.limit) throw new ProtocolError(this.#complaint);
+    this.#held += count;
+    let buffer = this.#buffers.get(run);
+    if (buffer === undefined) {
+      buffer = { bytes: new Uint8Array(Math.max(256, count)), length: 0 };
+      this.#buffers.set(run, buffer);
+    }
+    const need = buffer.length + count;
+    if (need > buffer.bytes.length) {
+      const grown = new Uint8Array(Math.max(need, 2 * buffer.bytes.length));
+      grown.set(buffer.bytes.subarray(0, buffer.length));
+      buffer.bytes = grown;
+    }
+    copyBytes(bytes, from, buffer.bytes, buffer.length, count);
+    buffer.length = need;
+  }
+
+  /** Hands the bytes over and forgets them. */
+  take(run: number): Uint8Array {
+    const buffer = this.#buffers.get(run);
+    this.drop(run);
+    return buffer === undefined ? new Uint8Array(0) : buffer.bytes.subarray(0, buffer.length);
+  }
+
+  drop(run: number): void {
+    const buffer = this.#buffers.get(run);
+    if (buffer === undefined) return;
+    this.#held -= buffer.length;
+    this.#buffers.delete(run);
+  }
 }

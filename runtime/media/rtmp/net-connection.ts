@@ -1,7 +1,5 @@
 import type { Clock } from '../../../core/ports/clock.ts';
-import { capabilitiesFor } from './capabilities.ts';
-import { type Command, readApp, readCommand, readKey } from './command.ts';
-import { isFromPush } from './flash-version.ts';
+import { type Command, capabilitiesFor, isFromPush, readApp, readCommand, readKey } from './command.ts';
 import { ProtocolError } from './protocol-error.ts';
 import { replies } from './replies.ts';
 import { WindowCount } from './window-count.ts';

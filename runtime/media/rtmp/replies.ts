@@ -1,6 +1,5 @@
 import { type AmfValue, encodeAmf0 } from './amf0.ts';
-import { messageType } from './message-type.ts';
-import { encodeMessage, type Message } from './message-writer.ts';
+import { encodeMessage, type Message, messageType } from './message-writer.ts';
 
 /**
  * Everything the server says after the handshake, as bytes ready to send (RTMP 1.0, sections 5.4 and 7.2).

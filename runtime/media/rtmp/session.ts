@@ -1,14 +1,35 @@
 import type { Clock } from '../../../core/ports/clock.ts';
 import type { PublishRefusal } from '../../../core/ports/media.ts';
 import { readMetadata } from './command.ts';
-import type { RtmpConfig } from './config.ts';
 import { Inbound } from './inbound.ts';
-import { messageType } from './message-type.ts';
+import { messageType } from './message-writer.ts';
 import { commandLimit, NetConnection } from './net-connection.ts';
 import { ProtocolError } from './protocol-error.ts';
 import { Publish, type PublishEnd, type PublishHandlers } from './publish.ts';
 import { replies, windowAckSize } from './replies.ts';
 import { WindowCount } from './window-count.ts';
+
+/** What an operator sets, by the keys `rtmp.*`. Milliseconds and bytes. */
+export interface RtmpConfig {
+  /** Open connections; further ones are closed at once. */
+  readonly connections: number;
+  /** The same for one address, or one /64 of IPv6. */
+  readonly connectionsPerAddress: number;
+  /** From accept, or from the end of a publish, to the next publish command. */
+  readonly publishTimeout: number;
+  /** Silence during a publish, before it is closed. */
+  readonly idleTimeout: number;
+  /** One message of any type. */
+  readonly messageBytes: number;
+}
+
+export const rtmpDefaults: RtmpConfig = {
+  connections: 10_000,
+  connectionsPerAddress: 500,
+  publishTimeout: 10_000,
+  idleTimeout: 10_000,
+  messageBytes: 10 * 1024 * 1024,
+};
 
 /** Why a connection ended that the peer closed. */
 export const leaving = 'the connection closed';
