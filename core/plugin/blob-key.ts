@@ -24,70 +24,25 @@ export function keyProblem(key: string): string | undefined {
 
 /** Throws a RangeError that names the first key which is none. */
 export function checkBlobKeys(keys: readonly string[]): void {
-  if (keys.length > blobLimits.listed) {
-    throw new RangeError(`keys: ${keys.length}; at most ${blobLimits.listed}`);
-  }
   for (const key of keys) {
     const problem = keyProblem(key);
-    if (problem !== undefined) throw new RangeError(`${shown(key)} is no key of a blob: ${problem}`);
+    if (problem === undefined) continue;
+    throw new RangeError(`${JSON.stringify(key.slice(0, 100))} is no key of a blob: ${problem}`);
   }
 }
 
-/** Throws a RangeError for text that no key begins with, for a bad limit and for a bad place. */
-export function checkListing(prefix: string, options: { limit: number; after?: string }): void {
-  const { limit, after } = options;
-  if (!prefixShape.test(prefix) || prefix.length > blobLimits.keyLength) {
-    throw new RangeError(`no key of a blob begins with ${shown(prefix)}`);
-  }
-  checkBlobLimit(limit);
-  if (after !== undefined && (after.length > blobLimits.placeLength || !placeShape.test(after))) {
-    throw new RangeError(`${shown(after)} is no place in a list`);
-  }
-}
-
-export function checkBlobLimit(limit: number): void {
-  if (Number.isInteger(limit) && limit >= 1 && limit <= blobLimits.listed) return;
-  throw new RangeError(`limit is ${limit}, not 1..${blobLimits.listed}`);
-}
-
-/** The bytes a range means of a blob of this size; `beyond` when it begins behind the end. Throws a RangeError for what is none. */
+/** The bytes a range means of a blob of this size; `beyond` when it begins behind the end. */
 export function rangeOf(range: BlobRange | undefined, size: number): { from: number; to: number } | 'beyond' {
   if (range === undefined) return { from: 0, to: size };
-  checkRange(range);
   const from = range.last === undefined ? range.from : Math.max(0, size - range.last);
   if (from >= size) return 'beyond';
   return { from, to: range.last === undefined ? Math.min(size, range.to ?? size) : size };
 }
 
-export function checkRange(range: BlobRange): void {
-  const isGood =
-    range.last === undefined
-      ? isCount(range.from) && (range.to === undefined || (isCount(range.to) && range.to > range.from))
-      : isCount(range.last) && range.last > 0;
-  if (!isGood) throw new RangeError(`${JSON.stringify(range)} is no range of bytes`);
-}
-
-/** Throws a RangeError for a size of parts that no store takes. */
-export function checkPartSize(partSize: number): void {
-  const { partLeast, partMost } = blobLimits;
-  if (Number.isInteger(partSize) && partSize >= partLeast && partSize <= partMost) return;
-  throw new RangeError(`partSize is ${partSize}, not ${partLeast}..${partMost} bytes`);
-}
-
-export function checkPart(part: { number: number; bytes: Uint8Array }, partSize: number): void {
-  const { number, bytes } = part;
-  if (!(Number.isInteger(number) && number >= 1 && number <= blobLimits.parts)) {
-    throw new RangeError(`part ${number} is not 1..${blobLimits.parts}`);
-  }
-  if (bytes.length < 1 || bytes.length > partSize) {
-    throw new RangeError(`part ${number} has ${bytes.length} bytes, not 1..${partSize}`);
-  }
-}
-
 /** The parts that a blob of this size is made of: how many, and which length each must have. */
 export function partsOf(size: number, partSize: number): { count: number; lengthOf(number: number): number } {
   const count = Math.ceil(size / partSize);
-  if (!isCount(size) || count < 1 || count > blobLimits.parts) {
+  if (!Number.isSafeInteger(size) || count < 1 || count > blobLimits.parts) {
     throw new RangeError(`size is ${size}: not of 1..${blobLimits.parts} parts of ${partSize} bytes`);
   }
   return {
@@ -110,18 +65,7 @@ export function missingParts(
   return missing;
 }
 
-function isCount(value: number): boolean {
-  return Number.isSafeInteger(value) && value >= 0;
-}
-
-function shown(text: string): string {
-  return JSON.stringify(String(text).slice(0, 100));
-}
-
 const folderShape = /^[a-z0-9]([a-z0-9_-]*[a-z0-9])?$/;
 const nameShape = /^[a-z0-9]([a-z0-9_-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9_-]*[a-z0-9])?)+$/;
 /** Names that Windows gives to devices, whatever their ending (Win32 file namespaces). */
 const devices = /^(con|prn|aux|nul|com\d|lpt\d)(\.|$)/;
-const prefixShape = /^[a-z0-9._/-]*$/;
-/** A page may end at a foreign file. */
-const placeShape = /^[^\0\r\n]+$/;

@@ -60,7 +60,7 @@ export interface Blobs {
  * `complete`. Part `n` (1 to 10,000) has `partSize` bytes, and the last one 1 to `partSize`: some stores want them alike.
  */
 export interface BlobUploads {
-  /** `partSize` within `blobLimits.partLeast` and `partMost`. What it returns is plain JSON, to be kept by the caller. */
+  /** `partSize` is at least 5 MiB (S3). What it returns is plain JSON, to be kept by the caller. */
   begin(key: string, options: { readonly partSize: number }): Promise<BlobUpload>;
 
   /** Whatever the part was before is replaced. `gone`: the upload is completed, aborted or swept. */
@@ -192,14 +192,10 @@ export const blobLimits = {
   segmentLength: 100,
   /** Folders of a key and its name. */
   segments: 8,
-  /** Characters: the longest key that S3 has, for a page may end at a file of somebody else. */
-  placeLength: 1024,
   /** Blobs on one page of a list, and keys deleted in one call: what S3 takes. */
   listed: 1000,
   /** Parts of one upload: what S3 takes. */
   parts: 10_000,
-  /** Least bytes of all parts but the last: that of S3. */
-  partLeast: 5 * 1_048_576,
   /** Most bytes of a part, which lies in memory while it is sent. */
   partMost: 256 * 1_048_576,
   /** Missing parts named at once when an upload cannot be completed yet. */

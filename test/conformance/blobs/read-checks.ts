@@ -53,21 +53,6 @@ export const readChecks: readonly BlobCheck[] = [
     },
   },
   {
-    name: 'a range that is none is refused',
-    async run({ blobs, folder }) {
-      const ranges = [
-        { from: -1 },
-        { from: 1, to: 1 },
-        { from: 2, to: 1 },
-        { from: 0.5 },
-        { last: 0 },
-        { last: -1 },
-      ];
-      for (const range of [...ranges, { from: Number.NaN }, { from: 0, to: 2 ** 60 }])
-        await expect(blobs.get(`${folder}a.bin`, { range })).rejects.toThrow(RangeError);
-    },
-  },
-  {
     name: 'whoever reads while it is replaced or deleted gets what he began with, or a Fault',
     async run({ blobs, folder }) {
       const bytes = bytesOf(24 * mebibyte, 1);
@@ -204,7 +189,7 @@ export const readChecks: readonly BlobCheck[] = [
   {
     name: 'a key that is none is refused by name, whatever is done with it',
     async run({ blobs, folder }) {
-      const { keyLength, segmentLength, listed } = blobLimits;
+      const { keyLength, segmentLength } = blobLimits;
       const wrong = [
         '',
         '/',
@@ -265,17 +250,10 @@ export const readChecks: readonly BlobCheck[] = [
         ];
         for (const call of calls) await expect(call(), key).rejects.toThrow(RangeError);
       }
-      for (const prefix of ['A', '../', ' ', 'a*', 'ä', 'a\\', `${'a'.repeat(keyLength + 1)}`])
-        if (!prefix.startsWith('..'))
-          await expect(blobs.list(prefix, { limit: 1 })).rejects.toThrow(RangeError);
       for (const prefix of ['../', '..', '/', '//', '/etc/', `${folder}../`, './'])
         expect(await blobs.list(prefix, { limit: 10 }).catch(() => 'refused')).toSatisfy(
           (page: unknown) => page === 'refused' || (page as { blobs: unknown[] }).blobs.length === 0,
         );
-      for (const limit of [0, -1, 1.5, Number.NaN, listed + 1])
-        await expect(blobs.list('', { limit })).rejects.toThrow('limit');
-      const many = Array.from({ length: listed + 1 }, () => `${folder}a.txt`);
-      await expect(blobs.delete(many)).rejects.toThrow('keys');
       expect(await keysBelow(blobs, folder)).toEqual(before);
     },
   },

@@ -162,24 +162,12 @@ export const uploadChecks: readonly BlobCheck[] = [
     },
   },
   {
-    name: 'sizes and numbers beyond the bounds are refused',
+    name: 'a size beyond the bounds is refused',
     async run({ blobs, folder }) {
-      const { partLeast, partMost, parts } = blobLimits;
-      const key = `${folder}a.bin`;
-      for (const wrong of [partLeast - 1, partMost + 1, 0, Number.NaN, partLeast + 0.5])
-        await expect(blobs.uploads.begin(key, { partSize: wrong })).rejects.toThrow('partSize');
-      const upload = await blobs.uploads.begin(key, { partSize });
-      for (const number of [0, -1, parts + 1, 1.5, Number.NaN])
-        await expect(blobs.uploads.part(upload, { number, bytes: new Uint8Array(1) })).rejects.toThrow(
-          RangeError,
-        );
-      for (const length of [0, partSize + 1])
-        await expect(
-          blobs.uploads.part(upload, { number: 1, bytes: new Uint8Array(length) }),
-        ).rejects.toThrow(RangeError);
+      const { parts } = blobLimits;
+      const upload = await blobs.uploads.begin(`${folder}a.bin`, { partSize });
       for (const wrong of [0, -1, Number.NaN, parts * partSize + 1])
         await expect(blobs.uploads.complete(upload, { size: wrong })).rejects.toThrow('size');
-      await expect(blobs.uploads.unfinished({ before: 0, limit: 0 })).rejects.toThrow('limit');
       expect(await blobs.uploads.part(upload, { number: parts, bytes: new Uint8Array(1) })).toBe('ok');
       const reason = new Error('not wanted');
       const signal = AbortSignal.abort(reason);

@@ -1,14 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { ListMultipartUploadsCommandOutput, ListPartsCommandOutput } from '@aws-sdk/client-s3';
-import {
-  checkBlobKeys,
-  checkBlobLimit,
-  checkPart,
-  checkPartSize,
-  keyProblem,
-  missingParts,
-  partsOf,
-} from '../../../../core/plugin/blob-key.ts';
+import { checkBlobKeys, keyProblem, missingParts, partsOf } from '../../../../core/plugin/blob-key.ts';
 import {
   type BlobUpload,
   type BlobUploads,
@@ -63,7 +55,6 @@ export function s3Uploads(connection: Connection): BlobUploads {
   return {
     async begin(key, { partSize }) {
       checkBlobKeys([key]);
-      checkPartSize(partSize);
       const mark = randomUUID();
       const input = { Bucket: bucket, Key: key, ContentType: typeOf(key), Metadata: { [markName]: mark } };
       const { UploadId } = await ask(
@@ -76,7 +67,6 @@ export function s3Uploads(connection: Connection): BlobUploads {
     },
 
     async part(upload, { number, bytes, signal }) {
-      checkPart({ number, bytes }, upload.partSize);
       const input = { ...place(upload), PartNumber: number, ...connection.body(bytes) };
       const what = `part ${number} of ${upload.key} in bucket ${bucket}`;
       const put = (attempts: number) =>
@@ -137,7 +127,6 @@ export function s3Uploads(connection: Connection): BlobUploads {
     },
 
     async unfinished({ before, limit }) {
-      checkBlobLimit(limit);
       const uploads: UnfinishedUpload[] = [];
       let KeyMarker: string | undefined;
       do {
