@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { documentChanges, firstDocument } from '../../scripts/openapi-diff.ts';
 import { allPlugins } from '../kit/all-plugins.ts';
 import { world } from '../kit/world.ts';
+import { documentChanges, firstDocument } from './changes.ts';
 
 test('what a client of 0.1.0 relies on is there unchanged: routes, fields, codes', async () => {
   await using w = await world({ plugins: await allPlugins() });
