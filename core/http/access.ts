@@ -31,19 +31,13 @@ export interface Demand {
   readonly path: string | undefined;
 }
 
-/**
- * The path is taken from the URL as the router takes it: not decoded, case and empty segments kept. Were it
- * read in another way, a request could be checked as one route and served by another.
- */
+/** The path counts as the router takes it: not decoded, case and empty segments kept. */
 export function demandOf(request: Request): Demand {
-  const { url } = request;
-  const start = url.indexOf('/', url.indexOf('://') + 3);
-  const end = url.indexOf('?', start);
-  const path = url.slice(start, end === -1 ? undefined : end);
+  const { pathname } = new URL(request.url);
   const method = request.method.toLowerCase();
   return {
     method: method === 'head' ? 'get' : method,
-    path: path.startsWith('/api/') ? path.slice('/api/'.length) : undefined,
+    path: pathname.startsWith('/api/') ? pathname.slice('/api/'.length) : undefined,
   };
 }
 

@@ -153,29 +153,14 @@ async function bodyOf(
   };
   const body = first && (await open(first));
   if (body === undefined || others.length === 0) return body;
-
-  const left = [...others];
-  let reader = body.getReader();
-  let isLeft = false;
-  return new ReadableStream<Uint8Array>(
-    {
-      async pull(controller) {
-        for (;;) {
-          const { done, value } = await reader.read();
-          if (!done) return controller.enqueue(value);
-          const next = left.shift();
-          if (!next) return controller.close();
-          const more = await open(next);
-          if (!more) throw new Fault('blobs.unavailable', { status: 503, message: `${next.key} is gone.` });
-          reader = more.getReader();
-          if (isLeft) return reader.cancel();
-        }
-      },
-      cancel(reason) {
-        isLeft = true;
-        return reader.cancel(reason);
-      },
-    },
-    { highWaterMark: 0 },
-  );
+  async function* inTurn(begun: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array> {
+    yield* begun;
+    for (const next of others) {
+      const more = await open(next);
+      if (!more) throw new Fault('blobs.unavailable', { status: 503, message: `${next.key} is gone.` });
+      yield* more;
+    }
+  }
+  // Reads nothing ahead, and ends the stream that is being read when it is cancelled.
+  return ReadableStream.from(inTurn(body));
 }

@@ -59,7 +59,7 @@ export function text(types: readonly string[], description: string, headers: Par
 /** A 204. */
 export const nothing: Answer = { description: 'Done. There is no body.' };
 
-/** Errors of an open route that reads from the store. */
+/** Errors of every route that reads from the store. */
 export const storeFaults = [
   'store.busy',
   'store.unknown',

@@ -1,7 +1,8 @@
 import { type TSchema, Type } from '@sinclair/typebox';
+import { Value } from '@sinclair/typebox/value';
 import { Fault } from '../base/fault.ts';
 import { didYouMean } from '../base/near-miss.ts';
-import type { Filter, FilterCondition, ListScope, NumberRange } from '../ports/store.ts';
+import type { Filter, ListScope, NumberRange } from '../ports/store.ts';
 
 /** 422 `query.invalid`: each problem names its parameter and what was expected. */
 export function invalidQuery(problem: string): Fault {
@@ -105,9 +106,13 @@ export function filterBy(
     );
   }
   const { path = [name], absent, type } = field;
-  const is = conditions[type](options.value);
-  if (!is) throw invalidQuery(`filters: ${name}: expected ${expectations[type]}`);
-  return { path, absent, is: field.isSeconds ? inMilliseconds(is as NumberRange) : is };
+  const { value } = options;
+  if (!Value.Check(values[type], value))
+    throw invalidQuery(`filters: ${name}: expected ${expectations[type]}`);
+  if (typeof value === 'string') return { path, absent, is: { contains: value } };
+  if (typeof value === 'boolean') return { path, absent, is: { equals: value } };
+  const is = typeof value === 'number' ? { gte: value, lte: value } : (value as NumberRange);
+  return { path, absent, is: field.isSeconds ? inMilliseconds(is) : is };
 }
 
 const shape = '[{"id": "<field>", "value": <value>}, …]';
@@ -128,18 +133,6 @@ const values: Record<FilterField['type'], TSchema> = {
     }),
   ]),
   boolean: Type.Boolean(),
-};
-
-const conditions: Record<FilterField['type'], (value: unknown) => FilterCondition | undefined> = {
-  string: (value) => (typeof value === 'string' ? { contains: value } : undefined),
-  boolean: (value) => (typeof value === 'boolean' ? { equals: value } : undefined),
-  number(value) {
-    if (typeof value === 'number') return { gte: value, lte: value };
-    if (!isObject(value)) return undefined;
-    const entries = Object.entries(value);
-    const isRange = entries.every(([name, bound]) => isBound(name) && typeof bound === 'number');
-    return isRange && entries.length > 0 ? (value as NumberRange) : undefined;
-  },
 };
 
 /** Times are shown rounded down, and a filter means what is shown: `{lte: 5}` still has 5.999. */
@@ -164,10 +157,6 @@ function parsed(text: string): unknown {
   } catch {
     throw invalidQuery(`filters: expected JSON, ${shape}`);
   }
-}
-
-function isBound(name: string): boolean {
-  return (bounds as readonly string[]).includes(name);
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {

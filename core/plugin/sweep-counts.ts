@@ -15,11 +15,6 @@ export class Removed implements Amount {
     this.count += 1;
     this.bytes += bytes;
   }
-
-  /** As it is told in the log. */
-  get told(): Amount {
-    return { count: this.count, bytes: this.bytes };
-  }
 }
 
 /**

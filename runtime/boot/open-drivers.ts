@@ -1,6 +1,5 @@
 import { join } from 'node:path';
 import type { Config } from '../../config/schema.ts';
-import { Fault } from '../../core/base/fault.ts';
 import type { Log } from '../../core/base/log.ts';
 import type { Blobs } from '../../core/ports/blobs.ts';
 import type { Bus } from '../../core/ports/bus.ts';
@@ -13,10 +12,13 @@ import type { KafkaBusOptions } from '../drivers/bus/kafka/index.ts';
 import { engineSilence } from './engine-watch.ts';
 
 /**
- * The drivers that a config names. Of the others neither code nor client is loaded. Nothing is connected yet: that
- * begins with the first call.
+ * The drivers that a config names, which has been checked for what they need. Of the others neither code nor client is loaded.
+ * Nothing is connected yet: that begins with the first call.
  */
-export async function openDrivers(settings: DriverSettings, context: DriverContext): Promise<OpenDrivers> {
+export async function openDrivers(
+  settings: DriverSettings,
+  context: DriverContext,
+): Promise<DriversOfSet & { blobs: Blobs }> {
   const [main, blobs] = await Promise.all([
     settings.drivers.store === 'redis' ? ofCluster(settings, context) : embedded(settings, context),
     openBlobs(settings, context),
@@ -34,10 +36,6 @@ interface DriverContext {
   readonly log: Log;
   /** The store cannot go on. */
   onFailure(error: Error): void;
-}
-
-export interface OpenDrivers extends DriversOfSet {
-  readonly blobs: Blobs;
 }
 
 interface DriversOfSet {
@@ -72,11 +70,11 @@ async function ofCluster(settings: DriverSettings, { clock, log }: DriverContext
   const { redis, kafka, node } = settings;
   const ca = await pemOf('redis.ca', redis.ca);
   const redisOptions = {
-    ...{ url: needed(redis.url, 'redis.url'), namespace: redis.namespace, log },
+    ...{ url: redis.url ?? '', namespace: redis.namespace, log },
     ...(ca !== undefined && { ca }),
   };
   const { fsync, allowLoss } = redis;
-  const id = needed(node.id, 'node.id');
+  const { id = '' } = node;
   const store = redisStore({ ...redisOptions, fsync, allowLoss });
   const bus = kafkaBus({ ...(await kafkaOptions(kafka)), node: id, clock, log });
   return {
@@ -129,18 +127,6 @@ async function openBlobs({ drivers, dataDir, s3 }: DriverSettings, { clock }: Dr
     return fsBlobs({ folder: join(dataDir, 'blobs') });
   }
   const { s3Blobs } = await import('../drivers/blobs/s3/index.ts');
-  const { bucket, accessKeyId, secretAccessKey } = s3;
-  return s3Blobs({
-    ...s3,
-    clock,
-    bucket: needed(bucket, 's3.bucket'),
-    accessKeyId: needed(accessKeyId, 's3.accessKeyId'),
-    secretAccessKey: needed(secretAccessKey, 's3.secretAccessKey'),
-  });
-}
-
-/** The check of the config lets none of these through. */
-function needed(value: string | undefined, key: string): string {
-  if (value !== undefined) return value;
-  throw new Fault('config.invalid', { status: 500, message: `${key}: is required with these drivers` });
+  const { bucket = '', accessKeyId = '', secretAccessKey = '' } = s3;
+  return s3Blobs({ ...s3, clock, bucket, accessKeyId, secretAccessKey });
 }

@@ -1,4 +1,4 @@
-import { type AnyElysia, Elysia } from 'elysia';
+import { Elysia } from 'elysia';
 import type { Log } from '../../core/base/log.ts';
 import type { Metrics } from '../../core/base/metrics.ts';
 import type { Caller } from '../../core/http/caller.ts';
@@ -17,16 +17,16 @@ import type { PlannedPlugin } from './plan.ts';
 import { metricsRoute } from './program-metrics.ts';
 
 /** The routes of core and plugins: `app` for everyone, `internal` for other nodes, and the OpenAPI document of `app`. */
-export async function mountRoutes(options: RoutesOptions): Promise<MountedRoutes> {
+export async function mountRoutes(
+  options: RoutesOptions,
+): Promise<{ app: HttpCore; internal: HttpCore; document: () => OpenApi }> {
   const { plan, kits, clock, log, metrics, caller, publicUrl } = options;
   let document: () => OpenApi;
   const core = new Elysia()
     .use(healthRoutes(options.readiness))
     .use(metricsRoute(metrics))
     .use(openApiRoute({ document: () => document(), caller }));
-  const groups: (RouteGroup & { app: AnyElysia })[] = [
-    { id: 'core', summary: 'the program itself', app: core },
-  ];
+  const groups: RouteGroup[] = [{ id: 'core', summary: 'the program itself', app: core }];
   for (const { plugin, culprit } of plan) {
     const { id, summary } = plugin;
     const what = `plugin ${culprit} could not declare its routes`;
@@ -50,7 +50,7 @@ export async function mountRoutes(options: RoutesOptions): Promise<MountedRoutes
   return { app, internal, document };
 }
 
-export interface RoutesOptions {
+interface RoutesOptions {
   readonly plan: readonly PlannedPlugin[];
   readonly kits: Kits;
   readonly clock: Clock;
@@ -61,12 +61,6 @@ export interface RoutesOptions {
   readonly hasApi: boolean;
   caller(request: Request): Caller;
   readiness(): Readiness;
-}
-
-export interface MountedRoutes {
-  readonly app: HttpCore;
-  readonly internal: HttpCore;
-  readonly document: () => OpenApi;
 }
 
 /** Whether a route is answered by nodes of every role. */

@@ -16,6 +16,9 @@ export interface AnswerOptions {
   readonly isLast: boolean;
 }
 
+/** Bytes of a body that is copied behind its head, so that both are one packet; to copy more costs more than a second call. */
+const longestInOne = 16_384;
+
 /**
  * Writes a Response as HTTP/1.1. Resolves `true` when the answer is whole; otherwise the connection must be broken, so that no
  * client takes a part for the whole. How a body is sent, its headers say, as they would on the wire:
@@ -24,81 +27,64 @@ export interface AnswerOptions {
  * - `Transfer-Encoding: chunked`, or an event stream: in chunks, each as soon as it is there.
  * - neither: the body is taken into memory first, and its length is that.
  */
-export function writeAnswer(answer: Response, options: AnswerOptions): Promise<boolean> | boolean {
-  const { isHead, target } = options;
+export async function writeAnswer(answer: Response, options: AnswerOptions): Promise<boolean> {
+  const { target, isHead, isHttp10, isLast } = options;
   const { status } = answer;
-  const fields = fieldsOf(answer.headers, options);
-  if (isHead || status === 204 || status === 304)
-    return target.write(headOf(status, { ...options, fields, framing: 'none' }));
-  const { length, isStreamed } = fields;
-  if (length === undefined && !isStreamed) return writeWhole(answer, { ...options, fields });
-  if (answer.body === null) return target.write(headOf(status, { ...options, fields, framing: 0 }));
-  return writeStream(answer, { ...options, fields });
-}
-
-/** What the headers of an answer say. */
-interface Fields {
-  /** Those that are sent as they are. */
-  readonly text: string;
-  /** Bytes of the body. */
-  readonly length: number | undefined;
-  readonly isStreamed: boolean;
-}
-
-function fieldsOf(headers: Headers, { isHead }: AnswerOptions): Fields {
-  let text = '';
+  let text = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n`;
   let length: number | undefined;
   let isStreamed = false;
-  headers.forEach((value, name) => {
+  answer.headers.forEach((value, name) => {
     if (name === 'content-length') length = Number(value);
     if (name === 'transfer-encoding' || (name === 'content-type' && value === 'text/event-stream'))
       isStreamed = true;
     // What HEAD says of the length, the body would have had.
     if (!own.has(name) || (isHead && name === 'content-length')) text += `${name}: ${value}\r\n`;
   });
-  return { text, length, isStreamed };
-}
+  text += `date: ${dateNow()}\r\n`;
+  if (isLast) text += 'connection: close\r\n';
+  const headWith = (framing: string) => Buffer.from(`${text}${framing}\r\n`, 'latin1');
 
-async function writeWhole(answer: Response, options: AnswerOptions & { fields: Fields }): Promise<boolean> {
-  const { target } = options;
-  let body: Uint8Array;
-  try {
-    body = await answer.bytes();
-  } catch {
-    return false;
+  if (isHead || status === 204 || status === 304) return target.write(headWith(''));
+  if (length === undefined && !isStreamed) {
+    const body = await answer.bytes().catch(() => undefined);
+    if (body === undefined) return false;
+    const head = headWith(`content-length: ${body.length}\r\n`);
+    if (body.length <= longestInOne) return target.write(Buffer.concat([head, body]));
+    return (await target.write(head)) && target.write(body);
   }
-  const head = headOf(answer.status, { ...options, framing: body.length });
-  if (body.length > longestInOne) return (await target.write(head)) && target.write(body);
-  const bytes = Buffer.allocUnsafe(head.length + body.length);
-  bytes.set(head);
-  bytes.set(body, head.length);
-  return target.write(bytes);
+  if (answer.body === null) return target.write(headWith('content-length: 0\r\n'));
+  if (length !== undefined) {
+    const head = headWith(`content-length: ${length}\r\n`);
+    return writeStream(answer.body, { target, head, length, isChunked: false });
+  }
+  const head = headWith(isHttp10 ? '' : 'transfer-encoding: chunked\r\n');
+  return writeStream(answer.body, { target, head, length, isChunked: !isHttp10 });
 }
 
-/** Bytes of a body that is copied behind its head, so that both are one packet; to copy more costs more than a second call. */
-const longestInOne = 16_384;
+/** Headers that belong to the connection, which are ours to write. */
+const own = new Set(['connection', 'keep-alive', 'transfer-encoding', 'content-length']);
 
-async function writeStream(answer: Response, options: AnswerOptions & { fields: Fields }): Promise<boolean> {
-  const { target, isHttp10 } = options;
-  const { length } = options.fields;
-  const framing = length ?? (isHttp10 ? 'none' : 'chunked');
-  const reader = (answer.body as ReadableStream<Uint8Array>).getReader();
+async function writeStream(
+  body: ReadableStream<Uint8Array>,
+  options: { target: AnswerTarget; head: Buffer; length: number | undefined; isChunked: boolean },
+): Promise<boolean> {
+  const { target, head, length, isChunked } = options;
+  const reader = body.getReader();
   // A source that is waited for is let go when the client leaves, and one that is not read to its end always.
   const cancel = () => void reader.cancel().catch(() => {});
   target.onLeft = cancel;
   try {
     let left = length ?? Number.POSITIVE_INFINITY;
-    if (!(await target.write(headOf(answer.status, { ...options, framing })))) return false;
+    if (!(await target.write(head))) return false;
     while (left > 0) {
       const { done, value } = await reader.read();
       if (done) break;
       if (value.length > left) return false;
       left -= value.length;
-      if (value.length > 0 && !(await target.write(framing === 'chunked' ? chunkOf(value) : value)))
-        return false;
+      if (value.length > 0 && !(await target.write(isChunked ? chunkOf(value) : value))) return false;
     }
     if (length !== undefined) return left === 0;
-    return framing === 'none' || target.write(Buffer.from('0\r\n\r\n'));
+    return !isChunked || target.write(Buffer.from('0\r\n\r\n'));
   } catch {
     // The source failed, and has said why in the log; the client sees the connection break.
     return false;
@@ -110,20 +96,6 @@ async function writeStream(answer: Response, options: AnswerOptions & { fields: 
 
 function chunkOf(bytes: Uint8Array): Uint8Array {
   return Buffer.concat([Buffer.from(`${bytes.length.toString(16)}\r\n`), bytes, Buffer.from('\r\n')]);
-}
-
-/** Headers that belong to the connection, which are ours to write. */
-const own = new Set(['connection', 'keep-alive', 'transfer-encoding', 'content-length']);
-
-function headOf(
-  status: number,
-  { framing, isLast, fields }: AnswerOptions & { framing: number | 'chunked' | 'none'; fields: Fields },
-): Buffer {
-  let text = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n${fields.text}date: ${dateNow()}\r\n`;
-  if (isLast) text += 'connection: close\r\n';
-  if (framing === 'chunked') text += 'transfer-encoding: chunked\r\n';
-  else if (framing !== 'none') text += `content-length: ${framing}\r\n`;
-  return Buffer.from(`${text}\r\n`, 'latin1');
 }
 
 let [dateSecond, dateText] = [0, ''];

@@ -153,9 +153,8 @@ export class Connection implements AnswerTarget {
       }
       const isLast = !head.isKeptAlive || (this.#body !== undefined && !this.#body.isComplete);
       const { isHttp10, method } = head;
-      const written = writeAnswer(answer, { target: this, isHttp10, isLast, isHead: method === 'HEAD' });
-      const isWhole = written === true || (await written);
-      if (!isWhole) this.#socket.terminate();
+      const options = { target: this, isHttp10, isLast, isHead: method === 'HEAD' };
+      if (!(await writeAnswer(answer, options))) this.#socket.terminate();
       else if (isLast) this.#finish();
       else this.#reuse();
     } finally {
@@ -233,7 +232,7 @@ export class Connection implements AnswerTarget {
     this.#state = 'busy';
     const answer = new Response(null, { status });
     const options = { target: this, isHead: false, isHttp10: false, isLast: true };
-    void Promise.resolve(writeAnswer(answer, options)).then(() => this.#finish());
+    void writeAnswer(answer, options).then(() => this.#finish());
   }
 
   #flow(isOpen: boolean): void {

@@ -84,7 +84,7 @@ async function look(bounds: readonly Bounds[], { kit, signal, count }: Look): Pr
     }
   } finally {
     const told: Record<string, Amount> = {};
-    for (const [kind, removed] of done) told[kind] = removed.told;
+    for (const [kind, removed] of done) told[kind] = removed;
     if (done.size > 0) kit.log.info('assets that are kept no longer were deleted', told);
   }
 }

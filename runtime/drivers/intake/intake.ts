@@ -51,7 +51,7 @@ export function diskIntake(options: {
         removed.add(size);
       }
       for (const size of await partial.open()) removed.add(size);
-      return removed.told;
+      return removed;
     },
     checkRoom: (bytes) => room.check(bytes),
     async receive(body, given) {

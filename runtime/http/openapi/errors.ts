@@ -1,4 +1,4 @@
-import type { Operation } from '../../../core/http/operation.ts';
+import { type Operation, storeFaults } from '../../../core/http/operation.ts';
 import type { FaultTable } from '../../../core/plugin/plugin.ts';
 import type { JsonSchema } from './schema.ts';
 
@@ -9,7 +9,7 @@ export function faultsOf(method: string, operation: Operation): string[] {
   return [
     ...new Set([
       ...(isKeyed ? ofKeys : []),
-      ...(isKeyed ? ofStore : []),
+      ...(isKeyed ? storeFaults : []),
       ...(isKeyed && isWrite ? ofWrites : []),
       ...(isKeyed && method === 'POST' ? ofRepeats : []),
       ...(operation.body ? ofBodies : []),
@@ -20,7 +20,6 @@ export function faultsOf(method: string, operation: Operation): string[] {
 }
 
 const ofKeys = ['auth.missing', 'auth.invalid', 'auth.origin_not_allowed', 'auth.not_allowed'];
-const ofStore = ['store.busy', 'store.unknown', 'store.behind', 'store.failed', 'store.closed'];
 const ofWrites = ['store.full', 'server.stopping'];
 const ofRepeats = [
   ...['idempotency.key_invalid', 'idempotency.key_reused', 'idempotency.running', 'idempotency.too_many'],
