@@ -5,7 +5,7 @@ import { kindAsked } from '../live/media-playlist.ts';
 import { MULTIVARIANT_PLAYLIST } from '../live/names.ts';
 import type { MemoryHold } from '../publish/memory-budget.ts';
 import type { WrittenTake } from '../recording/feed.ts';
-import { DVR_PLAYLIST, EventPlaylist, parseDvrName } from './event-playlist.ts';
+import { DVR_PLAYLIST, type DvrFile, EventPlaylist, parseDvrName } from './event-playlist.ts';
 
 export interface DvrOptions {
   readonly clock: Clock;
@@ -27,8 +27,7 @@ export class Dvr {
   #first = { sequence: 0, discontinuities: 0, init: 0 };
   #playlist: EventPlaylist | undefined;
   #catchingUp: Promise<void> | undefined;
-  #askedAt = 0;
-  #cancel: (() => void) | undefined;
+  #cancel = () => {};
 
   constructor(options: DvrOptions) {
     this.#options = options;
@@ -66,14 +65,20 @@ export class Dvr {
       return query?.get('dvr') === '1' ? this.#answerPlaylist('multivariant', target) : undefined;
     const asked = parseDvrName(file, this.#options.prefix);
     if (asked === undefined) return undefined;
-    return this.#media(asked.isInit ? this.#init(asked.number) : this.#segment(asked.number), signal);
+    return this.#media(asked, signal);
   }
 
   #answerPlaylist(kind: DvrKind, target: number): LiveAnswer | Promise<LiveAnswer> {
     if (!this.#hasMedia) return unrecorded;
-    this.#askedAt = this.#options.clock.now();
-    this.#cancel ??= this.#forgetLater();
-    this.#playlist ??= this.#begin();
+    const { clock, prefix } = this.#options;
+    this.#cancel();
+    this.#cancel = clock.at(clock.now() + KEPT, () => this.forget());
+    this.#playlist ??= new EventPlaylist(this.#take as WrittenTake, {
+      prefix,
+      first: this.#first,
+      chunk: CHUNK,
+      most: MOST,
+    });
     if (!this.#playlist.isFarBehind) return this.#answer(kind, target);
     this.#catchingUp ??= this.#catchUp(target).finally(() => {
       this.#catchingUp = undefined;
@@ -81,20 +86,10 @@ export class Dvr {
     return this.#catchingUp.then(() => this.#answer(kind, target));
   }
 
-  #segment(number: number): Place | undefined {
-    const place = number - this.#first.sequence;
-    const { count = 0 } = this.#take ?? {};
-    return place >= 0 && place < count ? this.#take?.segment(place) : undefined;
-  }
-
-  #init(number: number): Place | undefined {
-    return this.#take?.inits[number - this.#first.init];
-  }
-
   /** Lets go of what was written; it is written anew when somebody asks. */
   forget(): void {
-    this.#cancel?.();
-    this.#cancel = this.#playlist = undefined;
+    this.#cancel();
+    this.#playlist = undefined;
     this.#options.memory?.resize(0);
   }
 
@@ -109,22 +104,15 @@ export class Dvr {
     return this.#isOn && this.#take !== undefined && this.#take.count > 0;
   }
 
-  async #media(place: Place | undefined, signal: AbortSignal | undefined): Promise<LiveAnswer> {
-    if (!this.#isOn || place === undefined || this.#take === undefined) return missing;
-    const { at, size } = place;
+  async #media(asked: DvrFile, signal: AbortSignal | undefined): Promise<LiveAnswer> {
+    const take = this.#take;
+    if (!this.#isOn || take === undefined) return missing;
+    const number = asked.number - (asked.isInit ? this.#first.init : this.#first.sequence);
+    if (number < 0 || number >= (asked.isInit ? take.inits.length : take.count)) return missing;
+    const { at, size } = asked.isInit ? take.inits[number] : take.segment(number);
     // The recording may have been finished, and its file moved away.
-    const body = await this.#take.read(at, at + size, signal);
+    const body = await take.read(at, at + size, signal);
     return body === undefined ? missing : { type: 'media', body, size };
-  }
-
-  #begin(): EventPlaylist {
-    const { prefix } = this.#options;
-    return new EventPlaylist(this.#take as WrittenTake, {
-      prefix,
-      first: this.#first,
-      chunk: CHUNK,
-      most: MOST,
-    });
   }
 
   /** A long recording that nobody asked for yet: the thread that reads sockets has other work in between. */
@@ -153,19 +141,7 @@ export class Dvr {
     this.forget();
     return false;
   }
-
-  #forgetLater(): () => void {
-    const { clock } = this.#options;
-    return clock.at(this.#askedAt + KEPT, () => {
-      this.#cancel = undefined;
-      if (clock.now() - this.#askedAt >= KEPT) this.forget();
-      else this.#cancel = this.#forgetLater();
-    });
-  }
 }
-
-/** Bytes of the file of a recording. */
-type Place = { readonly at: number; readonly size: number };
 
 type DvrKind = 'multivariant' | 'media' | 'delta';
 

@@ -6,7 +6,6 @@ import {
   multivariantPlaylist,
   segmentLines,
 } from '../../../core/hls/playlist.ts';
-import type { IndexedInit } from '../../../core/vod/segment-index.ts';
 import { Rate } from '../live/rate.ts';
 import type { WrittenTake } from '../recording/feed.ts';
 
@@ -40,24 +39,18 @@ export class EventPlaylist {
   #dropped = 0;
   #droppedDiscontinuities = 0;
   #open = '';
-  #openDiscontinuities = 0;
-  #count = 0;
+  /** Segments rendered. */
+  count = 0;
+  /** Tags of discontinuity rendered. */
+  discontinuities = 0;
   #bytes = 0;
   #longest = 0;
   readonly #rate = new Rate();
-  #codecs = new Set<string>();
-  #isCrowded = false;
   #whole: { count: number; target: number; blob: Blob } | undefined;
-  #delta: { count: number; target: number; text: string } | undefined;
 
   constructor(take: WrittenTake, options: EventPlaylistOptions) {
     this.take = take;
     this.#options = options;
-  }
-
-  /** Segments rendered. */
-  get count(): number {
-    return this.#count;
   }
 
   /** Bytes of text that are kept, the answer among them. */
@@ -67,30 +60,22 @@ export class EventPlaylist {
 
   /** There is more in the take than one `advance` renders. */
   get isFarBehind(): boolean {
-    return this.take.count - this.#count > this.#options.chunk;
-  }
-
-  /** Tags of discontinuity that were rendered. */
-  get discontinuities(): number {
-    let sum = this.#droppedDiscontinuities + this.#openDiscontinuities;
-    for (const { discontinuities } of this.#chunks) sum += discontinuities;
-    return sum;
+    return this.take.count - this.count > this.#options.chunk;
   }
 
   /** Renders what the take has more than before, a chunk at most. `target` as for `whole`. */
   advance(target: number): void {
     const { take } = this;
     const { chunk, most } = this.#options;
-    const until = Math.min(take.count, this.#count + chunk);
-    while (this.#count < until) {
-      const segment = take.segment(this.#count);
-      this.#open += this.#lines(this.#count);
-      if (this.#isDiscontinuity(this.#count)) this.#openDiscontinuities += 1;
+    const until = Math.min(take.count, this.count + chunk);
+    while (this.count < until) {
+      const segment = take.segment(this.count);
+      this.#open += this.#lines(this.count);
+      if (this.#isDiscontinuity(this.count)) this.discontinuities += 1;
       this.#longest = Math.max(this.#longest, Math.round(segment.duration + 0.000_005));
       this.#rate.add(segment.size, segment.duration, Math.max(target, this.#longest));
-      this.#nameCodecs(take.inits[segment.init]);
-      this.#count += 1;
-      if (this.#count % chunk === 0) this.#closeChunk();
+      this.count += 1;
+      if (this.count % chunk === 0) this.#closeChunk();
     }
     while ((this.#chunks.length - 1) * chunk >= most) this.#dropChunk();
   }
@@ -98,18 +83,16 @@ export class EventPlaylist {
   /** The whole playlist, as bytes that all answers share. `target`: seconds that no segment may exceed, as far as is known. */
   whole(target: number): Blob {
     const known = this.#whole;
-    if (known !== undefined && known.count === this.#count && known.target === target) return known.blob;
+    if (known !== undefined && known.count === this.count && known.target === target) return known.blob;
     const head = this.#head(target, { isWhole: true });
     const blob = new Blob([head, ...this.#chunks.map(({ text }) => text), this.#open]);
-    this.#whole = { count: this.#count, target, blob };
+    this.#whole = { count: this.count, target, blob };
     return blob;
   }
 
   /** A delta update (RFC 8216bis 6.2.5.1); undefined where nothing would be skipped. */
   delta(target: number): string | undefined {
-    const known = this.#delta;
-    if (known !== undefined && known.count === this.#count && known.target === target) return known.text;
-    let from = this.#count;
+    let from = this.count;
     for (let left = this.#skipBoundary(target); from > this.#first && left > 0; ) {
       from -= 1;
       left -= this.take.segment(from).duration;
@@ -117,8 +100,7 @@ export class EventPlaylist {
     const skipped = from - this.#first;
     if (skipped === 0) return undefined;
     let text = `${this.#head(target, { isWhole: false })}#EXT-X-SKIP:SKIPPED-SEGMENTS=${skipped}\n`;
-    for (let number = from; number < this.#count; number += 1) text += this.#lines(number);
-    this.#delta = { count: this.#count, target, text };
+    for (let number = from; number < this.count; number += 1) text += this.#lines(number);
     return text;
   }
 
@@ -126,8 +108,9 @@ export class EventPlaylist {
   multivariant(uri: string): string {
     const { take } = this;
     const { peak, average } = this.#rate;
-    const init = take.inits[take.segment(this.#count - 1).init];
-    const codecs = this.#isCrowded ? init.codecs : [...this.#codecs];
+    const init = take.inits[take.segment(this.count - 1).init];
+    const all = new Set(take.inits.flatMap(({ codecs }) => codecs));
+    const codecs = all.size > MOST_CODECS ? init.codecs : [...all];
     const variant = { ...init, codecs, bandwidth: { peak, average } };
     return multivariantPlaylist([{ variant, uri }], { version: 9 });
   }
@@ -184,19 +167,11 @@ export class EventPlaylist {
     return number === 0 || take.segment(number).init !== take.segment(number - 1).init;
   }
 
-  #nameCodecs(init: IndexedInit): void {
-    if (this.#isCrowded) return;
-    for (const codec of init.codecs) this.#codecs.add(codec);
-    this.#isCrowded = this.#codecs.size > MOST_CODECS;
-    if (this.#isCrowded) this.#codecs = new Set();
-  }
-
   #closeChunk(): void {
     const text = Buffer.from(this.#open);
-    this.#chunks.push({ text, discontinuities: this.#openDiscontinuities });
+    this.#chunks.push({ text, discontinuities: this.discontinuities });
     this.#bytes += text.length;
     this.#open = '';
-    this.#openDiscontinuities = 0;
   }
 
   #dropChunk(): void {
@@ -204,12 +179,13 @@ export class EventPlaylist {
     if (chunk === undefined) return;
     this.#bytes -= chunk.text.length;
     this.#dropped += 1;
-    this.#droppedDiscontinuities += chunk.discontinuities;
+    this.#droppedDiscontinuities = chunk.discontinuities;
   }
 }
 
 interface Chunk {
   readonly text: Uint8Array<ArrayBuffer>;
+  /** Rendered up to its end. */
   readonly discontinuities: number;
 }
 
@@ -223,11 +199,13 @@ function initName(prefix: string, id: number): string {
   return `${prefix}_dvrinit${id}.mp4`;
 }
 
+export interface DvrFile {
+  readonly isInit: boolean;
+  readonly number: number;
+}
+
 /** The inverse; undefined for any other name. */
-export function parseDvrName(
-  file: string,
-  prefix: string,
-): { readonly isInit: boolean; readonly number: number } | undefined {
+export function parseDvrName(file: string, prefix: string): DvrFile | undefined {
   if (!file.startsWith(prefix)) return undefined;
   const match = /^_dvr(init)?(0|[1-9]\d{0,14})\.mp4$/.exec(file.slice(prefix.length));
   return match ? { isInit: match[1] !== undefined, number: Number(match[2]) } : undefined;

@@ -39,9 +39,11 @@ export class MediaPlaylist {
   readonly #config: OutputConfig;
   readonly #broadcast: PlaylistContext;
   readonly #waiters: Waiters<LiveAnswer>;
-  /** Rendered when first asked for, shared by all who ask before the next part. */
-  readonly #rendered = { media: new Rendered(), delta: new Rendered() };
-  readonly #report = { version: -1, line: '' };
+  /** Rendered when first asked for, shared by all who ask before the next part of any playlist. */
+  readonly #rendered = {
+    media: { version: -1, reserve: 0, text: '' },
+    delta: { version: -1, reserve: 0, text: '' },
+  };
 
   constructor(options: MediaPlaylistOptions) {
     this.window = options.window;
@@ -60,16 +62,6 @@ export class MediaPlaylist {
   /** Requests that wait now. */
   get waiting(): number {
     return this.#waiters.size;
-  }
-
-  /** Its EXT-X-RENDITION-REPORT in the other playlists; empty while nothing is listed. */
-  get report(): string {
-    const { version } = this.window;
-    if (this.#report.version !== version) {
-      this.#report.version = version;
-      this.#report.line = this.isPlayable ? renditionReport(this.window, this.name) : '';
-    }
-    return this.#report.line;
   }
 
   /** The window has changed. */
@@ -167,39 +159,22 @@ export class MediaPlaylist {
     return hint?.sequence === sequence && hint.part === part;
   }
 
-  /** The reports of others change more often than the rest: they are put behind what is rendered already. */
   #render(kind: 'media' | 'delta'): string {
     const { window } = this;
     const { playlists } = this.#broadcast;
     const reserve = this.#broadcast.reserveOf(this);
     const rendered = this.#rendered[kind];
-    if (rendered.version !== window.version || rendered.reserve !== reserve) {
-      const source = { window, prefix: this.#prefix, partTarget: this.#config.partTarget, reserve };
-      rendered.body = mediaPlaylist(source, { isDelta: kind === 'delta' });
-      rendered.version = window.version;
-      rendered.reserve = reserve;
-      rendered.age = -1;
-    }
-    if (playlists.length === 1) return rendered.body;
     // Versions only grow: none of them is another one while their sum is the same.
-    let age = 0;
-    for (const other of playlists) age += other.window.version;
-    if (rendered.age !== age) {
-      rendered.age = age;
-      rendered.text = rendered.body;
-      for (const other of playlists) if (other !== this) rendered.text += other.report;
+    const version = playlists.reduce((sum, other) => sum + other.window.version, 0);
+    if (rendered.version !== version || rendered.reserve !== reserve) {
+      const source = { window, prefix: this.#prefix, partTarget: this.#config.partTarget, reserve };
+      let text = mediaPlaylist(source, { isDelta: kind === 'delta' });
+      for (const other of playlists)
+        if (other !== this && other.isPlayable) text += renditionReport(other.window, other.name);
+      this.#rendered[kind] = { version, reserve, text };
     }
-    return rendered.text;
+    return this.#rendered[kind].text;
   }
-}
-
-/** A playlist, and what it was made of. */
-class Rendered {
-  version = -1;
-  reserve = 0;
-  body = '';
-  age = -1;
-  text = '';
 }
 
 /** v2 also leaves out date ranges, of which there are none. Another value is one of a later version. */

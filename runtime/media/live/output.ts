@@ -6,7 +6,6 @@ import type { SampleSubscriber, Subscriber } from '../publish/subscriber.ts';
 import { missing } from './answers.ts';
 import { type OutputConfig, outputDefaults, targetDuration, variantLag } from './config.ts';
 import { Ingest } from './ingest.ts';
-import { newestKeyFrame } from './key-frame.ts';
 import { MediaPlaylist, type PlaylistContext } from './media-playlist.ts';
 import {
   MULTIVARIANT_PLAYLIST,
@@ -63,7 +62,7 @@ export interface Variants {
  * The live playlist of one playbackId, across all the connections of its publisher: one comes, goes, comes
  * back, and viewers see one playlist go on. Between two of them it is held: it answers what it has.
  */
-export class LiveOutput {
+export class LiveOutput implements PlaylistContext {
   readonly window: LiveWindow;
   readonly config: OutputConfig;
   /** Random, so that no cache answers with files of an older output of this playbackId. */
@@ -74,8 +73,8 @@ export class LiveOutput {
   readonly #pool: BufferPool;
   readonly #source: MediaPlaylist;
   /** That of the source, then those of variants; kept, so that none of their names ever stands for something else. */
-  readonly #playlists: MediaPlaylist[] = [];
-  readonly #broadcast: PlaylistContext;
+  readonly playlists: MediaPlaylist[] = [];
+  hasEnded = false;
   #variants: Variants | undefined;
   #ingest: Ingest | undefined;
   #attachment: Attachment | undefined;
@@ -84,7 +83,6 @@ export class LiveOutput {
   #figures: Figures | undefined;
   #vitals: Vitals | undefined;
   #isPublishing = false;
-  #hasEnded = false;
   /** Where media ends on the timeline, milliseconds. What earlier outputs gave to viewers and recordings lies before. */
   #end: number;
   /** Rendered when first asked for, shared by all who ask before the next part. */
@@ -100,18 +98,17 @@ export class LiveOutput {
     this.#pool = pool;
     this.window = new LiveWindow({ clock, pool, config: this.config, memory: memory?.hold() });
     this.window.onChange = () => this.#onChange();
-    this.#broadcast = this.#asBroadcast();
     this.#source = this.#addPlaylist(this.window);
   }
 
   /** True from the first listed segment until `end`. */
   get isPlayable(): boolean {
-    return !this.#hasEnded && this.window.hasListed;
+    return !this.hasEnded && this.window.hasListed;
   }
 
   /** Bytes the windows hold. */
   get bytes(): number {
-    return this.#playlists.reduce((sum, { window }) => sum + window.bytes, 0);
+    return this.playlists.reduce((sum, { window }) => sum + window.bytes, 0);
   }
 
   /** Where a playlist that follows this one may begin to count. */
@@ -121,9 +118,25 @@ export class LiveOutput {
 
   /** Requests that wait now. */
   get waiting(): number {
-    let waiting = 0;
-    for (const playlist of this.#playlists) waiting += playlist.waiting;
-    return waiting;
+    return this.playlists.reduce((sum, { waiting }) => sum + waiting, 0);
+  }
+
+  get isFull(): boolean {
+    return this.waiting >= this.config.waiterLimit;
+  }
+
+  get patience(): number {
+    const ordinary = 3000 * this.window.targetDuration;
+    return this.#isPublishing ? ordinary : Math.min(ordinary, HELD_WAIT);
+  }
+
+  /**
+   * A player shows media that is `PART-HOLD-BACK` old. Renditions end earlier than the source, so a player that goes from the
+   * source to one of them finds it too young by just that much, and would stand still. So all viewers of the source are that
+   * much further behind while there are renditions to go to, or about to be. Those of a rendition are already.
+   */
+  reserveOf(playlist: MediaPlaylist): number {
+    return playlist === this.#source && this.#variants?.isPromising ? variantLag : 0;
   }
 
   /** Takes a new publish; a former one that is still here is over at once, its sink inert. */
@@ -158,7 +171,7 @@ export class LiveOutput {
     if (this.#ingest?.grant.token !== token) return false;
     this.#isPublishing = false;
     this.release();
-    for (const playlist of this.#playlists) playlist.shorten();
+    for (const playlist of this.playlists) playlist.shorten();
     return true;
   }
 
@@ -179,10 +192,10 @@ export class LiveOutput {
 
   /** Over for good: everything is 404 from now on. */
   end(): void {
-    this.#hasEnded = true;
+    this.hasEnded = true;
     this.#isPublishing = false;
     this.release();
-    for (const playlist of this.#playlists) playlist.wake();
+    for (const playlist of this.playlists) playlist.wake();
   }
 
   /** Gives its memory back, when nobody reads its window any more. */
@@ -193,13 +206,13 @@ export class LiveOutput {
 
   /** Playlists for this many variants. `variants` says which of them are offered. */
   variants(count: number): readonly MediaPlaylist[] {
-    while (this.#playlists.length <= count) {
+    while (this.playlists.length <= count) {
       const memory = this.#memory?.hold({ isExpendable: true });
       this.#addPlaylist(
         new LiveWindow({ clock: this.#clock, pool: this.#pool, config: this.config, memory }),
       );
     }
-    return this.#playlists.slice(1, count + 1);
+    return this.playlists.slice(1, count + 1);
   }
 
   offer(variants: Variants | undefined): void {
@@ -220,7 +233,7 @@ export class LiveOutput {
   /** Whether it is a media playlist that is there: players keep asking for that. */
   isWatched(file: string): boolean {
     const asked = renditionOf(file);
-    return asked !== undefined && this.#playlists[asked]?.isPlayable === true;
+    return asked !== undefined && this.playlists[asked]?.isPlayable === true;
   }
 
   /** For `Media.keyFrame`. */
@@ -230,16 +243,16 @@ export class LiveOutput {
 
   /** Answers a GET for one file. `query` counts for playlists only. */
   serve(file: string, query?: URLSearchParams, signal?: AbortSignal): LiveAnswer | Promise<LiveAnswer> {
-    if (this.#hasEnded) return missing;
+    if (this.hasEnded) return missing;
     const asked = renditionOf(file);
-    if (asked !== undefined) return this.#playlists[asked]?.serve(query, signal) ?? missing;
+    if (asked !== undefined) return this.playlists[asked]?.serve(query, signal) ?? missing;
     if (file === MULTIVARIANT_PLAYLIST) {
       if (!this.isPlayable) return missing;
       return { type: 'playlist', body: this.#renderMultivariant(), maxAge: this.window.targetDuration };
     }
     const ref = parseName(file, this.prefix);
     if (ref === undefined) return missing;
-    const playlist = this.#playlists[ref.rendition];
+    const playlist = this.playlists[ref.rendition];
     if (playlist === undefined) return missing;
     if (ref.type === 'init') return playlist.init(ref.id);
     if (ref.type === 'segment') return playlist.segment(ref.sequence);
@@ -255,44 +268,18 @@ export class LiveOutput {
   }
 
   #addPlaylist(window: LiveWindow): MediaPlaylist {
-    const number = this.#playlists.length;
+    const number = this.playlists.length;
     const playlist = new MediaPlaylist({
       clock: this.#clock,
       window,
       name: mediaPlaylistName(number),
       prefix: renditionPrefix(this.prefix, number),
       config: this.config,
-      broadcast: this.#broadcast,
+      broadcast: this,
     });
     if (number > 0) window.onChange = () => playlist.wake();
-    this.#playlists.push(playlist);
+    this.playlists.push(playlist);
     return playlist;
-  }
-
-  #asBroadcast(): PlaylistContext {
-    const output = this;
-    return {
-      playlists: this.#playlists,
-      get hasEnded() {
-        return output.#hasEnded;
-      },
-      get patience() {
-        return output.#patience();
-      },
-      get isFull() {
-        return output.waiting >= output.config.waiterLimit;
-      },
-      // A player shows media that is `PART-HOLD-BACK` old. Renditions end earlier than the source, so whoever goes from the source
-      // to one of them finds it too young by just that much, and would stand still. So all viewers of the source are that much
-      // further behind while there are renditions to go to, or about to be. Those of a rendition are already.
-      reserveOf: (playlist) => (playlist === this.#source && this.#variants?.isPromising ? variantLag : 0),
-    };
-  }
-
-  /** Longest a request may wait now, milliseconds. */
-  #patience(): number {
-    const ordinary = 3000 * this.window.targetDuration;
-    return this.#isPublishing ? ordinary : Math.min(ordinary, HELD_WAIT);
   }
 
   #renderMultivariant(): string {
@@ -300,7 +287,7 @@ export class LiveOutput {
     const version = own + (this.#variants?.version ?? 0);
     const cached = this.#multivariant;
     if (cached.version !== version) {
-      const [source, ...others] = this.#playlists;
+      const [source, ...others] = this.playlists;
       cached.text = multivariantPlaylist([source, ...others.filter((_, i) => this.#variants?.isListed(i))]);
       cached.version = version;
     }
@@ -314,3 +301,22 @@ const HELD_WAIT = 8000;
 const ORIGIN = 9000;
 /** Of the stream's age for each number of `PublishGrant.mediaSequence`; milliseconds. */
 const QUARTER = 250;
+
+/** The newest part of a window with a key frame, and its init. Undefined: there is none. `prefix`: of the names of its files. */
+function newestKeyFrame(window: LiveWindow, prefix: string): LiveKeyFrame | undefined {
+  const { nextSequence } = window;
+  for (let sequence = nextSequence; sequence >= 0; sequence -= 1) {
+    const segment = window.segment(sequence);
+    if (segment === undefined) {
+      if (sequence < nextSequence) return undefined;
+      continue;
+    }
+    const index = segment.parts.findLastIndex(({ isIndependent }) => isIndependent);
+    const part = index < 0 ? undefined : segment.part(index);
+    if (part === undefined) continue;
+    const { init } = segment;
+    const version = `${prefix}_${sequence}.${index}`;
+    return { version, init: { id: `${prefix}_${init.id}`, bytes: init.blob }, part };
+  }
+  return undefined;
+}
