@@ -3,7 +3,7 @@ import { Fault } from '../../core/base/fault.ts';
 import { nameSchema } from '../../core/base/name.ts';
 import { type BodyReader, bodyReader } from '../../core/http/body.ts';
 import { maxFrameRate } from '../../core/ports/converter.ts';
-import { profileProblems } from '../../core/ports/profile-problems.ts';
+import { profileProblems } from '../../core/ports/transcoder.ts';
 import { profileSchema } from '../renditions/contract.ts';
 
 /** bit/s. */

@@ -63,15 +63,25 @@ function startScripted(
   obeys: boolean,
 ): { scripted: ScriptedProcess; process: FfmpegProcess } {
   const gone = Promise.withResolvers<FfmpegEnd>();
+  let isOver = false;
+  let wake = () => {};
+  const stop = () => {
+    isOver = true;
+    wake();
+  };
   const scripted: ScriptedProcess = {
     order,
     taken: [],
     calls: [],
     room: Number.POSITIVE_INFINITY,
     say: (text) => void order.handlers.onOutput?.(Buffer.from(text)),
-    drain: () => order.handlers.onDrain?.(),
+    drain() {
+      wake();
+      order.handlers.onDrain?.();
+    },
     async exit(end) {
-      gone.resolve({ by: 'itself', code: 1, signal: undefined, errors: '', ...end });
+      stop();
+      gone.resolve({ code: 1, signal: undefined, errors: '', ...end });
       await gone.promise;
       await Promise.resolve();
     },
@@ -85,13 +95,26 @@ function startScripted(
       if (count > 0) scripted.taken.push(bytes.slice(0, count));
       return count;
     },
+    async feed(bytes, onTaken = () => {}) {
+      for (let at = 0; at < bytes.length && !isOver; ) {
+        const count = process.write(bytes.subarray(at));
+        if (count > 0) onTaken();
+        at += count;
+        if (at < bytes.length)
+          await new Promise<void>((resolve) => {
+            wake = resolve;
+          });
+      }
+      return !isOver;
+    },
     end() {
       scripted.calls.push('end');
-      if (obeys) void scripted.exit({ by: 'order', code: 0 });
+      if (obeys) void scripted.exit({ code: 0 });
     },
     kill() {
       scripted.calls.push('kill');
-      if (obeys) void scripted.exit({ by: 'order', code: undefined, signal: 'SIGKILL' });
+      stop();
+      if (obeys) void scripted.exit({ code: undefined, signal: 'SIGKILL' });
     },
     ended: gone.promise,
   };

@@ -443,7 +443,7 @@ describe('what is refused', () => {
     ladder.runs[0].over();
     await clock.advance(4000);
     expect(transcoder.readings().map(({ state }) => state)).toEqual(['starting', 'refused']);
-    await clock.advance(1500);
+    await clock.advance(6500);
     expect(transcoder.totals()).toMatchObject({ ladders: 1, pixelRate: ladderPixels });
     expect(transcoder.readings().map(({ state }) => state)).toEqual(['starting', 'starting']);
   });

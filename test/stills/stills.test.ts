@@ -57,7 +57,7 @@ describe('a still', () => {
     await s.draws(0);
     expect(await made).toMatchObject({ width: 640, text: jpeg(640, 360) });
     const { order, taken, calls } = s.runner.started[0];
-    expect(order).toMatchObject({ niceness: 10, deadline: 10_000 });
+    expect(order).toMatchObject({ niceness: 10 });
     expect(order.command.input).toMatchObject({
       format: 'mp4',
       options: { max_pixels: 8192 * 4352, an: true },
@@ -120,7 +120,7 @@ describe('a still', () => {
     expect(await all[20]).toBe('still.busy');
     expect(s.stills.totals().kinds.live.refused).toBe(6 + 31);
     // Those that began were killed by their deadline at the same moment.
-    for (const number of [1, 2]) await (await s.process(number)).exit({ by: 'order', code: undefined });
+    for (const number of [1, 2]) await (await s.process(number)).exit({ code: undefined });
     expect([await all[1], await all[2]]).toEqual(['still.failed', 'still.failed']);
     expect(s.clock.pending()).toBe(0);
   });
@@ -146,7 +146,7 @@ describe('a still', () => {
     await s.settle();
     await s.clock.advance(deadline);
     expect(process.calls).toContain('kill');
-    await process.exit({ by: 'order', code: undefined, signal: 'SIGKILL' });
+    await process.exit({ code: undefined, signal: 'SIGKILL' });
     expect(await late).toBe('still.failed');
     await s.clock.advance(failureKept - 1);
     expect(await s.asked(orderOf('a', { open: s.open() }))).toBe('still.failed');

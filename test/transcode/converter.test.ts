@@ -32,7 +32,7 @@ function studio(options: { running?: number; refuses?: 'missing' } = {}) {
       if (!process.ok) return process;
       const kill = () => {
         process.kill();
-        void scriptOf(order).exit({ by: 'order', code: undefined, signal: 'SIGKILL' });
+        void scriptOf(order).exit({ code: undefined, signal: 'SIGKILL' });
       };
       return { ...process, kill };
     },

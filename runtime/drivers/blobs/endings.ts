@@ -1,17 +1,12 @@
 /**
- * What can be ended from outside: by whoever asked for it, and all of it at once when the driver is closed. (Not
- * `AbortSignal.any` on one signal that lives as long as the program: it would be listened to once for each call ever made.)
+ * Ends what runs: each call by its own signal, and all of them when the driver is closed. (Not `AbortSignal.any` on one signal that
+ * lives as long as the program: it would be listened to once for each call ever made.)
  */
-export interface Endings {
-  /** `end` when it is over by itself. */
-  begin(signal?: AbortSignal): { readonly signal: AbortSignal; end(): void };
-  endAll(reason: unknown): void;
-}
-
-export function endings(): Endings {
+export function endings() {
   const open = new Set<AbortController>();
   return {
-    begin(signal) {
+    /** Call `end` when it is over by itself. */
+    begin(signal?: AbortSignal): { readonly signal: AbortSignal; end(): void } {
       const own = new AbortController();
       const onAbort = () => own.abort(signal?.reason);
       signal?.addEventListener('abort', onAbort, { once: true });
@@ -23,7 +18,7 @@ export function endings(): Endings {
       };
       return { signal: own.signal, end };
     },
-    endAll(reason) {
+    endAll(reason: unknown): void {
       for (const one of [...open]) one.abort(reason);
     },
   };

@@ -6,22 +6,6 @@ const mostInterim = 8;
 /** Bytes of a chunk's size line, of the extensions of all chunks together, and of all trailers together. */
 const mostChunkLineBytes = 4 * 1024;
 
-/** Takes an HTTP/1.1 answer apart as its bytes arrive (RFC 9112). One for each answer. */
-export interface AnswerParser {
-  /**
-   * Takes bytes, which are the parser's from then on, and calls the handlers. Returns what is wrong with them, or undefined.
-   * After the end every further byte is wrong: nobody asked for it.
-   */
-  push(bytes: Buffer): string | undefined;
-  /** The peer closed. Returns what is wrong with that, or undefined when the answer ends by it. */
-  end(): string | undefined;
-  readonly isDone: boolean;
-  /** Whether the connection can carry another request; known when it is done. */
-  readonly canReuse: boolean;
-  /** What was sent behind the last chunk (RFC 9110 §6.5), names in lower case; complete when it is done. */
-  readonly trailers: Readonly<Record<string, string>>;
-}
-
 export interface AnswerHandlers {
   /** 100 to 199, before the head. */
   interim?(status: number): void;
@@ -47,10 +31,10 @@ const carriageReturn = 13;
 const lineFeed = 10;
 
 /**
- * Strict where leniency has been used for attacks: lines end in CRLF, no folded lines, no second Content-Length, no
+ * Reads one HTTP/1.1 answer as its bytes arrive (RFC 9112). Strict where leniency has been used for attacks: lines end in CRLF, no folded lines, no second Content-Length, no
  * Content-Length beside Transfer-Encoding, no encoding but chunked, no upgrade.
  */
-export function answerParser(handlers: AnswerHandlers, { isHead }: { isHead: boolean }): AnswerParser {
+export function answerParser(handlers: AnswerHandlers, { isHead }: { isHead: boolean }) {
   let part: Part = 'head';
   /** Bytes of the body, or of the chunk, that are still to come. */
   let left = 0;
@@ -234,13 +218,18 @@ export function answerParser(handlers: AnswerHandlers, { isHead }: { isHead: boo
   };
 
   return {
-    push(bytes) {
+    /**
+     * Takes bytes, which are the parser's from then on, and calls the handlers. Returns what is wrong with them, or undefined.
+     * After the end every further byte is wrong: nobody asked for it.
+     */
+    push(bytes: Buffer): string | undefined {
       const wrong = take(bytes);
       if (bodyTo > bodyFrom) handlers.body(bytes.subarray(bodyFrom, bodyTo));
       bodyFrom = bodyTo = 0;
       return wrong;
     },
-    end() {
+    /** The peer closed. Returns what is wrong with that, or undefined when the answer ends by it. */
+    end(): string | undefined {
       if (part === 'until-close') part = 'done';
       if (part === 'done') return undefined;
       return part === 'head' ? 'it closed without an answer' : 'it closed before the end of its answer';
@@ -248,10 +237,12 @@ export function answerParser(handlers: AnswerHandlers, { isHead }: { isHead: boo
     get isDone() {
       return part === 'done';
     },
+    /** Whether the connection can carry another request; known when it is done. */
     get canReuse() {
       return canReuse && part === 'done';
     },
-    get trailers() {
+    /** What was sent behind the last chunk (RFC 9110 §6.5), names in lower case; complete when it is done. */
+    get trailers(): Readonly<Record<string, string>> {
       return Object.fromEntries(trailers);
     },
   };

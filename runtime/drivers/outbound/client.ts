@@ -94,7 +94,7 @@ export function outboundClient(options: OutboundOptions): Outbound {
   const follow = async (
     first: Target,
     { given, signal }: { given: OutboundRequest; signal: AbortSignal },
-  ): Promise<Followed | OutboundFailure> => {
+  ): Promise<Omit<Followed, 'finish'> | OutboundFailure> => {
     let to = first;
     let request = given;
     for (let redirects = 0; ; redirects++) {
@@ -116,10 +116,7 @@ export function outboundClient(options: OutboundOptions): Outbound {
   };
 
   /** Starts a request that `finish` must end. */
-  const begin = async (
-    url: string,
-    request: OutboundRequest,
-  ): Promise<(Followed & Begun) | OutboundFailure> => {
+  const begin = async (url: string, request: OutboundRequest): Promise<Followed | OutboundFailure> => {
     const to = target(url, { urlLength });
     if (!to.ok) return to;
     const wrong = requestProblem(request);
@@ -197,18 +194,14 @@ interface Followed {
   readonly head: ExchangeHead;
   readonly url: string;
   readonly redirects: number;
-}
-
-interface Begun {
   /** The request is over. Harmless when repeated. */
   finish(): void;
 }
 
 async function wholeAnswer(
-  followed: Followed,
+  { run, head, url, redirects }: Followed,
   { most }: { most: number },
 ): Promise<OutboundAnswer | OutboundFailure> {
-  const { run, head, url, redirects } = followed;
   const chunks: Buffer[] = [];
   let bytes = 0;
   while (bytes <= most) {
@@ -225,10 +218,9 @@ async function wholeAnswer(
 }
 
 function answerStream(
-  followed: Followed & Begun,
+  { run, head, url, redirects, finish }: Followed,
   { most }: { most: number },
 ): OutboundStream | OutboundFailure {
-  const { run, head, url, redirects, finish } = followed;
   const { status, headers, length } = head;
   const tooLarge: OutboundFailure = {
     ...failure('too-large', `the answer of ${new URL(url).origin} is larger than ${most} bytes`),

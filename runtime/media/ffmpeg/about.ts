@@ -113,7 +113,7 @@ async function ask(
   let text = '';
   try {
     const asked = startProcess({
-      ...{ clock, env, command, secrets: [], deadline: questionTimeout },
+      ...{ clock, env, command, secrets: [] },
       ...(hidden !== undefined && { hidden }),
       handlers: {
         onOutput(bytes) {

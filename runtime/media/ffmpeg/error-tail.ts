@@ -6,38 +6,32 @@ export const errorTailBytes = 16_384;
 const bytesPerPause = 65_536;
 const pauseMs = 100;
 
-/** The end of what a process writes to its standard error. */
-export class ErrorTail {
-  readonly #secrets: readonly string[];
-  #kept = Buffer.alloc(0);
-
-  constructor(options: { secrets: readonly string[] }) {
-    this.#secrets = options.secrets;
-  }
-
-  /** Reads to the end. Never fails. */
-  async read(stream: ReadableStream<Uint8Array>, pause: (ms: number) => Promise<void>): Promise<void> {
+/** Reads what a process writes to its standard error, and keeps the end of it. `isRead` never rejects. */
+export function errorTail(
+  stream: ReadableStream<Uint8Array>,
+  { secrets, pause }: { secrets: readonly string[]; pause(ms: number): Promise<void> },
+) {
+  let kept = Buffer.alloc(0);
+  const read = async (): Promise<void> => {
     let sincePause = 0;
-    try {
-      for await (const bytes of stream) {
-        this.#kept = Buffer.concat([this.#kept, bytes]).subarray(-errorTailBytes);
-        sincePause += bytes.length;
-        if (sincePause < bytesPerPause) continue;
-        sincePause = 0;
-        await pause(pauseMs);
-      }
-    } catch {
-      // The process is gone.
+    for await (const bytes of stream) {
+      kept = Buffer.concat([kept, bytes]).subarray(-errorTailBytes);
+      sincePause += bytes.length;
+      if (sincePause < bytesPerPause) continue;
+      sincePause = 0;
+      await pause(pauseMs);
     }
-  }
-
-  /** Without secrets, and without a first line that was cut: half a secret would not be recognised. */
-  text(): string {
-    const text = this.#kept.toString('utf8');
-    const isCut = this.#kept.length >= errorTailBytes;
-    const start = isCut ? text.indexOf('\n') + 1 || text.length : 0;
-    return redacted(text.slice(start), this.#secrets);
-  }
+  };
+  return {
+    // It fails when the process is gone.
+    isRead: read().catch(() => {}),
+    /** Without secrets, and without a first line that was cut: half a secret would not be recognised. */
+    text(): string {
+      const text = kept.toString('utf8');
+      const start = kept.length >= errorTailBytes ? text.indexOf('\n') + 1 || text.length : 0;
+      return redacted(text.slice(start), secrets);
+    },
+  };
 }
 
 /** Removes hidden options, URLs, addresses and what looks like a key. Still only for operators: ffmpeg repeats what its input holds. */

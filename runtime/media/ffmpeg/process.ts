@@ -1,7 +1,7 @@
 import { setPriority } from 'node:os';
 import type { FileSink, Subprocess } from 'bun';
 import type { Clock } from '../../../core/ports/clock.ts';
-import { ErrorTail } from './error-tail.ts';
+import { errorTail } from './error-tail.ts';
 
 /** Bytes handed at once to a process that reads slowly. */
 const inputAtOnce = 65_536;
@@ -18,6 +18,8 @@ export interface FfmpegProcess {
   readonly pid: number;
   /** Writes to its standard input. Returns how many bytes were taken, maybe none; write the rest again after `onDrain`. */
   write(bytes: Uint8Array): number;
+  /** Writes all of it as fast as it reads, and calls `onTaken` for each piece. False: it takes nothing any more. */
+  feed(bytes: Uint8Array, onTaken?: () => void): Promise<boolean>;
   /**
    * Closes its input after what was written. If it does not end `within` so many ms (default 3 s) it gets SIGTERM, then SIGKILL.
    */
@@ -36,8 +38,6 @@ export interface FfmpegHandlers {
 }
 
 export interface FfmpegEnd {
-  /** `order`: by `end` or `kill`. `deadline`: it ran for longer than it may. */
-  readonly by: 'itself' | 'order' | 'deadline';
   /** Undefined when a signal ended it. */
   readonly code: number | undefined;
   readonly signal: string | undefined;
@@ -57,8 +57,6 @@ export interface ProcessOptions {
   readonly secrets: readonly string[];
   /** 0..19, from as urgent as the server to least urgent. */
   readonly niceness?: number;
-  /** How long it may run, ms. */
-  readonly deadline?: number;
   readonly handlers: FfmpegHandlers;
 }
 
@@ -76,7 +74,6 @@ export function startProcess(options: ProcessOptions): FfmpegProcess {
   }) as Child;
   if (options.niceness) lower(child.pid, options.niceness);
 
-  let by: FfmpegEnd['by'] = 'itself';
   let isGone = false;
   let isEnding = false;
   const timers: (() => void)[] = [];
@@ -84,25 +81,25 @@ export function startProcess(options: ProcessOptions): FfmpegProcess {
   const signal = (name: 'SIGTERM' | 'SIGKILL') => {
     if (!isGone) child.kill(name);
   };
-  const input = inputOf(child.stdin, () => handlers.onDrain?.());
-  if (options.deadline !== undefined) {
-    after(options.deadline, () => {
-      by = 'deadline';
-      signal('SIGKILL');
-    });
-  }
+  let wake = () => {};
+  const input = inputOf(child.stdin, () => {
+    wake();
+    handlers.onDrain?.();
+  });
+  const write = (bytes: Uint8Array) => (isEnding || isGone ? 0 : input.write(bytes));
 
   const watch = async (): Promise<FfmpegEnd> => {
-    const tail = new ErrorTail(options);
-    const said = tail.read(child.stderr, (ms) => passing(clock, ms));
+    const { secrets } = options;
+    const tail = errorTail(child.stderr, { secrets, pause: (ms) => passing(clock, ms) });
     const output = readOutput(child.stdout, handlers);
     await child.exited;
     isGone = true;
+    wake();
     for (const cancel of timers) cancel();
     input.close();
     // One of its children could hold the pipes open for ever.
     let isRead = false;
-    const read = Promise.all([said, output.read]).then(() => {
+    const read = Promise.all([tail.isRead, output.read]).then(() => {
       isRead = true;
     });
     for (let before = -1; !isRead && output.taken() !== before; ) {
@@ -111,7 +108,6 @@ export function startProcess(options: ProcessOptions): FfmpegProcess {
     }
     const { exitCode, signalCode } = child;
     return {
-      by,
       code: exitCode ?? undefined,
       signal: signalCode === null ? undefined : `${signalCode}`,
       errors: tail.text(),
@@ -121,11 +117,22 @@ export function startProcess(options: ProcessOptions): FfmpegProcess {
   return {
     ok: true,
     pid: child.pid,
-    write: (bytes) => (isEnding || isGone ? 0 : input.write(bytes)),
+    write,
+    async feed(bytes, onTaken = () => {}) {
+      for (let at = 0; at < bytes.length && !isEnding && !isGone; ) {
+        const count = write(bytes.subarray(at));
+        if (count > 0) onTaken();
+        at += count;
+        if (at < bytes.length)
+          await new Promise<void>((resolve) => {
+            wake = resolve;
+          });
+      }
+      return !isEnding && !isGone;
+    },
     end({ within = endTimeout } = {}) {
       if (isEnding || isGone) return;
       isEnding = true;
-      if (by === 'itself') by = 'order';
       input.close();
       after(within, () => {
         signal('SIGTERM');
@@ -134,7 +141,7 @@ export function startProcess(options: ProcessOptions): FfmpegProcess {
     },
     kill() {
       isEnding = true;
-      if (by === 'itself') by = 'order';
+      wake();
       signal('SIGKILL');
     },
     ended: watch(),

@@ -36,8 +36,6 @@ export interface FfmpegOrder {
   readonly handlers: FfmpegHandlers;
   /** 0..19: how much less urgent than the server it is. Default 0. */
   readonly niceness?: number;
-  /** How long it may run, ms. Default: as long as it takes. */
-  readonly deadline?: number;
   /** Asked when its turn has come: false, and it is not started (`unwanted`). */
   isWanted?(): boolean;
 }
@@ -164,7 +162,6 @@ export function ffmpegRunner(options: RunnerOptions): FfmpegRunner {
         secrets: Object.values(hiddenOptions).filter((value) => typeof value === 'string'),
         ...(file && { hidden: file.fd }),
         ...(order.niceness !== undefined && { niceness: order.niceness }),
-        ...(order.deadline !== undefined && { deadline: order.deadline }),
       });
     } finally {
       await file?.close();

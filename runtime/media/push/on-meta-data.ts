@@ -1,29 +1,14 @@
 import type { AudioConfig, VideoConfig } from '../codecs/config.ts';
+import type { Announced } from '../publish/subscriber.ts';
 import { encodeAmf0 } from '../rtmp/amf0.ts';
 
-export interface VideoTrack {
+/** What is in force for one track. */
+export interface PushedHeader<C> {
   /** The sequence header, a whole FLV body. */
   readonly body: Uint8Array;
   /** FourCC as a number. */
   readonly codec: number;
-  readonly config: VideoConfig;
-}
-
-export interface AudioTrack {
-  readonly body: Uint8Array;
-  readonly codec: number;
-  readonly config: AudioConfig;
-}
-
-/** What the encoder says of what it sends. */
-export interface Announced {
-  readonly hasVideo: boolean;
-  readonly hasAudio: boolean;
-  /** Frames per second, 1..300. */
-  readonly frameRate: number | undefined;
-  /** kbit/s. */
-  readonly videoRate: number | undefined;
-  readonly audioRate: number | undefined;
+  readonly config: C;
 }
 
 /**
@@ -31,8 +16,8 @@ export interface Announced {
  * were read and held against bounds alone: nothing that the encoder sent is passed on as it is.
  */
 export function onMetaData(tracks: {
-  video?: VideoTrack;
-  audio?: AudioTrack;
+  video?: PushedHeader<VideoConfig>;
+  audio?: PushedHeader<AudioConfig>;
   announced?: Announced;
 }): Uint8Array {
   const { video, audio, announced } = tracks;

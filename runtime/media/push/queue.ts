@@ -19,19 +19,12 @@ export class PushQueue {
   /** Media was handed over since `clear`. */
   hasSentMedia = false;
   readonly #pieces: Piece[] = [];
-  readonly #limit: number;
-  readonly #pieceBytes: number;
-  readonly #pool: BufferPool;
-  readonly #memory: MemoryHold;
+  readonly #options: QueueOptions;
   /** Bytes of all its buffers. */
   #held = 0;
 
-  /** @param options.limit most bytes that its buffers may have; `pieceBytes` those of an ordinary one. */
-  constructor(options: { limit: number; pieceBytes: number; pool: BufferPool; memory: MemoryHold }) {
-    this.#limit = options.limit;
-    this.#pieceBytes = options.pieceBytes;
-    this.#pool = options.pool;
-    this.#memory = options.memory;
+  constructor(options: QueueOptions) {
+    this.#options = options;
   }
 
   get isEmpty(): boolean {
@@ -55,7 +48,7 @@ export class PushQueue {
    */
   reserve(size: number, isEntry: boolean): boolean {
     if (isEntry || !this.fits(size)) {
-      const bytes = this.#take(Math.max(size, this.#pieceBytes));
+      const bytes = this.#take(Math.max(size, this.#options.pieceBytes));
       if (bytes === undefined) return false;
       this.#pieces.push({ bytes, length: 0, sent: 0, frames: 0, isEntry, isMedia: false });
     }
@@ -132,11 +125,12 @@ export class PushQueue {
   }
 
   #take(size: number): Uint8Array | undefined {
-    if (this.#held + size > this.#limit) return undefined;
-    const bytes = this.#pool.take(size);
+    const { limit, pool, memory } = this.#options;
+    if (this.#held + size > limit) return undefined;
+    const bytes = pool.take(size);
     const held = this.#held + bytes.length;
-    if (held > this.#limit || !this.#memory.resize(held)) {
-      this.#pool.give(bytes);
+    if (held > limit || !memory.resize(held)) {
+      pool.give(bytes);
       return undefined;
     }
     this.#held = held;
@@ -145,9 +139,17 @@ export class PushQueue {
 
   #give(piece: Piece): void {
     this.#held -= piece.bytes.length;
-    this.#memory.resize(this.#held);
-    this.#pool.give(piece.bytes);
+    this.#options.memory.resize(this.#held);
+    this.#options.pool.give(piece.bytes);
   }
+}
+
+interface QueueOptions {
+  /** Most bytes that its buffers may have, and bytes of an ordinary one. */
+  readonly limit: number;
+  readonly pieceBytes: number;
+  readonly pool: BufferPool;
+  readonly memory: MemoryHold;
 }
 
 interface Piece {

@@ -2,15 +2,15 @@ import type { PushOrder } from '../../../core/ports/pusher.ts';
 import type { AudioConfig, VideoConfig } from '../codecs/config.ts';
 import { GONE } from '../live/cutter.ts';
 import { TRACK_PATIENCE } from '../live/track-selection.ts';
-import { type Announced, type AudioTrack, onMetaData, type VideoTrack } from './on-meta-data.ts';
+import type { Announced, PublishedHeader, SampleSubscriber } from '../publish/subscriber.ts';
+import { onMetaData, type PushedHeader } from './on-meta-data.ts';
 import { Push, type PushedBroadcast, type PushHost } from './push.ts';
 
 /**
- * The pushes of one playlist, of its source or one of its renditions, across all publishes of it. A packager hands it what it takes: headers when they change, each
- * picture and sound on the mended timeline. Nothing is kept but headers, and nothing is allocated for a message; with no push it
- * costs one look at `isActive`.
+ * The pushes of one playlist, of its source or one of its renditions, across all publishes of it. It keeps headers only and
+ * allocates nothing for a message; with no push it costs one look at `isActive`.
  */
-export class PushRelay implements PushedBroadcast {
+export class PushRelay implements PushedBroadcast, SampleSubscriber {
   readonly playbackId: string;
   /** Something is pushed: `video` and `audio` are to be called. */
   isActive = false;
@@ -19,8 +19,8 @@ export class PushRelay implements PushedBroadcast {
   readonly #onEnd: () => void;
   #pushes: readonly Push[] = [];
   #isEnded = false;
-  #video: VideoTrack | undefined;
-  #audio: AudioTrack | undefined;
+  #video: PushedHeader<VideoConfig> | undefined;
+  #audio: PushedHeader<AudioConfig> | undefined;
   #announced: Announced | undefined;
   /** Of the publish before: the same header is the same object. */
   #formerVideo: Uint8Array | undefined;
@@ -108,14 +108,13 @@ export class PushRelay implements PushedBroadcast {
     this.#onEnd();
   }
 
-  /** See `Pusher.want`. */
+  /** See `Pusher.want`. Each `id` once. */
   want(orders: readonly PushOrder[]): void {
     if (this.#isEnded) return;
     const former = new Map(this.#pushes.map((push) => [push.order.id, push]));
     const wanted = new Map<string, Push>();
     const fresh: Push[] = [];
     for (const order of orders) {
-      if (wanted.has(order.id)) continue;
       const known = former.get(order.id);
       if (known?.order.url === order.url && known.order.videoOnly === order.videoOnly) {
         former.delete(order.id);
@@ -134,42 +133,23 @@ export class PushRelay implements PushedBroadcast {
     for (const push of fresh) push.start();
   }
 
-  /** Another video header is in force: the FLV body `bytes[start, end)`, good during the call. */
-  configureVideo(header: {
-    bytes: Uint8Array;
-    start: number;
-    end: number;
-    codec: number;
-    config: VideoConfig;
-  }): void {
-    const { bytes, start, end, codec, config } = header;
-    const body = kept(this.#video?.body ?? this.#formerVideo, bytes.slice(start, end));
-    this.#video = { body, codec, config };
+  configureVideo(header: PublishedHeader<VideoConfig>): void {
+    this.#video = pushed(header, this.#video?.body ?? this.#formerVideo);
     this.#forgetMetadata();
     for (const push of this.#pushes) push.restartVideo();
   }
 
-  configureAudio(header: {
-    bytes: Uint8Array;
-    start: number;
-    end: number;
-    codec: number;
-    config: AudioConfig;
-  }): void {
-    const { bytes, start, end, codec, config } = header;
-    const body = kept(this.#audio?.body ?? this.#formerAudio, bytes.slice(start, end));
-    this.#audio = { body, codec, config };
+  configureAudio(header: PublishedHeader<AudioConfig>): void {
+    this.#audio = pushed(header, this.#audio?.body ?? this.#formerAudio);
     this.#forgetMetadata();
   }
 
-  /** What the encoder says that it sends. */
   announce(announced: Announced): void {
     if (!announced.hasVideo && !announced.hasAudio) return;
     this.#announced = announced;
     this.#forgetMetadata();
   }
 
-  /** A picture: the FLV body `bytes[start, end)`, good during the call. `time`: ms of the playlist's timeline; `now`: epoch ms. */
   video(bytes: Uint8Array, start: number, end: number, time: number, isKey: boolean, now: number): void {
     const at = Math.max(this.#place(time), this.#lastVideo + 1);
     this.#lastVideo = this.#videoSeen = at;
@@ -205,6 +185,11 @@ export class PushRelay implements PushedBroadcast {
   #forgetMetadata(): void {
     for (const known of this.#metadata) known.isRight = false;
   }
+}
+
+function pushed<C>(header: PublishedHeader<C>, former: Uint8Array | undefined): PushedHeader<C> {
+  const { bytes, start, end, codec, config } = header;
+  return { body: kept(former, bytes.slice(start, end)), codec, config };
 }
 
 /** The same bytes stay the same object: that is how connections know what they have sent. */

@@ -7,45 +7,42 @@ import { CTS, DTS, OFFSET, type Run, SIZE, STRIDE, SYNC } from '../mp4/fragment.
 import type { AudioEntry } from '../mp4/init.ts';
 import type { PushRelay } from './relay.ts';
 
-/** What the parts that follow are made of. */
-export interface RelayedTracks {
-  /** H.264. `record`: AVCDecoderConfigurationRecord. */
-  readonly video: { readonly config: VideoConfig; readonly record: Uint8Array };
-  /** That of the source. */
-  readonly audio: AudioEntry | undefined;
-  /** Pictures a second, 1..300. */
-  readonly frameRate: number | undefined;
-  /** bit/s of the pictures. */
-  readonly bitrate: number;
-}
-
 /**
  * Hands the parts of a rendition to its relay, as an encoder would have sent them: pictures and sound in the order in which they
  * are decoded. So a rendition is pushed as the source is. Times are those of the playlist: where parts are missing, as while
  * renditions are not made, they leap. What comes behind begins with a key frame, for which pushes wait by themselves (`begin`).
  */
 export class RenditionRelay {
-  readonly #relay: PushRelay;
-  readonly #clock: Clock;
-  readonly #pool: BufferPool;
+  readonly #options: { readonly relay: PushRelay; readonly clock: Clock; readonly pool: BufferPool };
   #audio: AudioEntry | undefined;
   /** Heard later than the pictures of their part are decoded: they go with those of the next. */
   #sounds: { readonly run: Run; row: number }[] = [];
 
   constructor(options: { relay: PushRelay; clock: Clock; pool: BufferPool }) {
-    this.#relay = options.relay;
-    this.#clock = options.clock;
-    this.#pool = options.pool;
+    this.#options = options;
   }
 
   /** It is pushed somewhere. */
   get isActive(): boolean {
-    return this.#relay.isActive;
+    return this.#options.relay.isActive;
   }
 
   /** Nothing that follows needs what came before. `isPublish`: it is of another publish. */
-  begin({ video, audio, frameRate, bitrate }: RelayedTracks, { isPublish }: { isPublish: boolean }): void {
-    const relay = this.#relay;
+  begin(
+    tracks: {
+      /** H.264. `record`: AVCDecoderConfigurationRecord. */
+      readonly video: { readonly config: VideoConfig; readonly record: Uint8Array };
+      /** That of the source. */
+      readonly audio: AudioEntry | undefined;
+      /** Pictures a second, 1..300. */
+      readonly frameRate: number | undefined;
+      /** bit/s of the pictures. */
+      readonly bitrate: number;
+    },
+    { isPublish }: { isPublish: boolean },
+  ): void {
+    const { video, audio, frameRate, bitrate } = tracks;
+    const { relay } = this.#options;
     this.#soundBefore(Number.POSITIVE_INFINITY);
     this.#audio = audio;
     if (isPublish) relay.begin();
@@ -65,13 +62,14 @@ export class RenditionRelay {
 
   /** A part as it was put together; `pictures` in ticks of 1/90000 s, good during the call. `sound` stays as it is. */
   part(pictures: Run, sound: Run | undefined): void {
-    if (!this.#relay.isActive) {
+    const { relay, clock, pool } = this.#options;
+    if (!relay.isActive) {
       this.#sounds = [];
       return;
     }
     if (sound !== undefined) this.#sounds.push({ run: sound, row: 0 });
-    const buffer = this.#pool.take(largest(pictures) + PICTURE_HEAD);
-    const now = this.#clock.now();
+    const buffer = pool.take(largest(pictures) + PICTURE_HEAD);
+    const now = clock.now();
     for (let row = 0; row < pictures.taken * STRIDE; row += STRIDE) {
       const { table, bytes } = pictures;
       const time = Math.round(table[row + DTS] / 90);
@@ -79,39 +77,40 @@ export class RenditionRelay {
       const cts = Math.round((table[row + DTS] + table[row + CTS]) / 90) - time;
       const isKey = table[row + SYNC] === 1;
       const sample = { bytes, at: table[row + OFFSET], size: table[row + SIZE] };
-      this.#relay.video(buffer, 0, writePicture(buffer, { ...sample, cts, isKey }), time, isKey, now);
+      relay.video(buffer, 0, writePicture(buffer, { ...sample, cts, isKey }), time, isKey, now);
     }
     this.#soundBefore(pictures.until / 90);
-    this.#pool.give(buffer);
+    pool.give(buffer);
   }
 
   /** Nobody publishes for now. What is left of the publish may still come. */
   hold(): void {
-    this.#relay.hold();
+    this.#options.relay.hold();
   }
 
   /** There is no such rendition any more. */
   end(): void {
     this.#soundBefore(Number.POSITIVE_INFINITY);
-    this.#relay.end();
+    this.#options.relay.end();
   }
 
   /** What is heard before `time`, ms. */
   #soundBefore(time: number): void {
     if (this.#audio === undefined || this.#sounds.length === 0) return;
+    const { relay, clock, pool } = this.#options;
     const { config, timescale = config.sampleRate } = this.#audio;
-    const now = this.#clock.now();
+    const now = clock.now();
     for (let sound = this.#sounds[0]; sound !== undefined; sound = this.#sounds[0]) {
       const { table, bytes, taken } = sound.run;
-      const buffer = this.#pool.take(largest(sound.run) + SOUND_HEAD);
+      const buffer = pool.take(largest(sound.run) + SOUND_HEAD);
       for (; sound.row < taken * STRIDE; sound.row += STRIDE) {
         const { row } = sound;
         const at = (table[row + DTS] * 1000) / timescale;
         if (at >= time) break;
         const sample = { bytes, at: table[row + OFFSET], size: table[row + SIZE] };
-        this.#relay.audio(buffer, 0, writeSound(buffer, { ...sample, format: config.entry }), at, now);
+        relay.audio(buffer, 0, writeSound(buffer, { ...sample, format: config.entry }), at, now);
       }
-      this.#pool.give(buffer);
+      pool.give(buffer);
       if (sound.row < taken * STRIDE) return;
       this.#sounds.shift();
     }

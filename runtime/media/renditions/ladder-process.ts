@@ -1,7 +1,6 @@
 import type { Clock } from '../../../core/ports/clock.ts';
 import type { TranscodeTrouble } from '../../../core/ports/transcoder.ts';
 import type { FfmpegCommand } from '../ffmpeg/command.ts';
-import { Feeder } from '../ffmpeg/feeder.ts';
 import type { FfmpegEnd, FfmpegProcess } from '../ffmpeg/process.ts';
 import type { FfmpegRunner } from '../ffmpeg/runner.ts';
 import { type FedPictures, LadderBroken, LadderFull, LadderLost, type LadderRun } from './ladder.ts';
@@ -54,7 +53,6 @@ export class LadderProcess {
   readonly #run: LadderRun;
   readonly #options: LadderProcessOptions;
   readonly #rate = new PictureRate();
-  readonly #feeder = new Feeder();
   /** Aborted when nothing more is fed. */
   readonly #over = new AbortController();
   #child: FfmpegProcess | undefined;
@@ -89,7 +87,6 @@ export class LadderProcess {
   stop(trouble?: TranscodeTrouble, error?: unknown): void {
     this.#verdict ??= { isWhole: false, ...(trouble && { trouble }), error };
     this.#over.abort();
-    this.#feeder.stop();
     this.#child?.kill();
   }
 
@@ -109,7 +106,7 @@ export class LadderProcess {
     const child = await runner.start({
       ...{ command, niceness: settings.niceness },
       isWanted: () => this.#verdict === undefined,
-      handlers: { onOutput: (bytes) => this.#take(bytes), onDrain: this.#feeder.onDrain },
+      handlers: { onOutput: (bytes) => this.#take(bytes) },
     });
     if (!child.ok) return { isWhole: false, trouble: refusalTrouble(child) };
     this.#child = child;
@@ -117,7 +114,6 @@ export class LadderProcess {
     const fed = this.#feed(child);
     const end = await child.ended;
     this.#over.abort();
-    this.#feeder.stop();
     await fed;
     const isWhole = this.#isFed && end.code === 0 && this.#verdict === undefined;
     return isWhole ? { isWhole } : { isWhole, end, trouble: endTrouble(end, settings) };
@@ -133,7 +129,7 @@ export class LadderProcess {
           // For sound alone it gives nothing.
           this.#owesSince ??= this.#options.clock.now();
         }
-        await this.#feeder.write(child, bytes);
+        await child.feed(bytes);
       }
       if (signal.aborted) return;
       this.#isFed = true;

@@ -228,8 +228,7 @@ export class Transcoding {
 
   #setback(why: Pick<Setback, 'trouble' | 'end'>): Setback {
     const reason = why.trouble?.reason ?? 'broken';
-    if (!why.end && refusals.includes(reason))
-      return { ...why, state: 'refused', wait: lookAgain };
+    if (!why.end && refusals.includes(reason)) return { ...why, state: 'refused', wait: lookAgain };
     const backoff = reason === 'slow' ? this.#slowBackoff : this.#backoff;
     return { ...why, state: 'waiting', wait: backoff.next() };
   }

@@ -1,5 +1,4 @@
 import type { FfmpegOptions } from '../ffmpeg/command.ts';
-import { Feeder } from '../ffmpeg/feeder.ts';
 import type { FfmpegRunner } from '../ffmpeg/runner.ts';
 import {
   CTS,
@@ -40,21 +39,21 @@ export type Drawn =
       readonly errors: string;
     };
 
-interface DrawOptions {
+export interface DrawOptions {
   readonly runner: FfmpegRunner;
-  /** Aborted: the process is killed (`late`). */
+  /** Aborted when it took too long or is not wanted any more: the process is killed (`late`). */
   readonly signal: AbortSignal;
-  /** ms that it may take in all; whoever aborts the signal does so earlier. */
-  readonly deadline: number;
 }
+
+/** ms for the rest of the work when all is read. The signal ends it earlier. */
+const endTimeout = 3_600_000;
 
 /**
  * Feeds a process and takes its JPEGs. It is given nothing but its standard input, and is gone when this resolves. What `media` throws
  * is thrown.
  */
 export async function draw(drawing: Drawing, options: DrawOptions): Promise<Drawn> {
-  const { runner, signal, deadline } = options;
-  const feeder = new Feeder();
+  const { runner, signal } = options;
   const taken: Uint8Array[] = [];
   let size = 0;
   let isTooMuch = false;
@@ -88,7 +87,6 @@ export async function draw(drawing: Drawing, options: DrawOptions): Promise<Draw
       },
     },
     niceness,
-    deadline,
     isWanted: () => !signal.aborted,
     handlers: {
       onOutput(bytes) {
@@ -97,7 +95,6 @@ export async function draw(drawing: Drawing, options: DrawOptions): Promise<Draw
         if (isTooMuch) kill();
         else taken.push(bytes.slice());
       },
-      onDrain: feeder.onDrain,
     },
   });
   if (!started.ok) {
@@ -109,30 +106,21 @@ export async function draw(drawing: Drawing, options: DrawOptions): Promise<Draw
     };
   }
   kill = () => started.kill();
-  let isGone = false;
-  const ended = started.ended.then((end) => {
-    isGone = true;
-    feeder.stop();
-    return end;
-  });
   const leave = () => kill();
   signal.addEventListener('abort', leave);
   try {
     if (signal.aborted) kill();
-    for await (const bytes of drawing.media) {
-      await feeder.write(started, bytes);
-      if (isGone) break;
-    }
-    started.end({ within: deadline });
-    const { by, code, errors } = await ended;
-    if (signal.aborted || by === 'deadline') return { ok: false, reason: 'late', errors };
+    for await (const bytes of drawing.media) if (!(await started.feed(bytes))) break;
+    started.end({ within: endTimeout });
+    const { code, errors } = await started.ended;
+    if (signal.aborted) return { ok: false, reason: 'late', errors };
     if (isTooMuch || code === undefined) return { ok: false, reason: 'broken', errors };
     if (size === 0) return { ok: false, reason: 'none', errors };
     return { ok: true, bytes: new Uint8Array(Buffer.concat(taken)) };
   } finally {
     signal.removeEventListener('abort', leave);
     kill();
-    await ended;
+    await started.ended;
   }
 }
 

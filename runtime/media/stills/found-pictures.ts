@@ -74,18 +74,20 @@ export async function findPictures(
   const window = new ReadWindow(segment, signal);
   const all: FragmentPicture[] = [];
   let lead = 0;
-  let at = 0;
-  for (let count = 0; at < segment.size; count += 1) {
+  let chosen: Chosen | undefined;
+  for (let at = 0, count = 0; at < segment.size && !chosen?.isFinal; count += 1) {
     if (count >= maxFragments) throw new NoPicture('Its segment has too many fragments.');
     const { moof, end } = await fragmentAt(window, { at, size: segment.size });
     const found = fragmentPictures(moof, tracks);
     if (count === 0) lead = leadOf(found, { source, timescale: track.timescale });
     for (const picture of found.pictures) all.push({ ...picture, at: at + picture.at });
     at = end;
-    if (isEnough(all, { source, lead, timescale: track.timescale })) break;
+    chosen = choose(
+      all,
+      source.at === undefined ? undefined : (source.at - lead + rounding) * track.timescale,
+    );
   }
-  const chosen = choose(all, { source, lead, timescale: track.timescale });
-  if (chosen.pictures.length === 0) throw new NoPicture('There is no picture in this part of it.');
+  if (!chosen) throw new NoPicture('There is no picture in this part of it.');
   const [{ dts: start }] = chosen.pictures;
   const from = Math.min(...chosen.pictures.map((picture) => picture.at));
   const to = Math.max(...chosen.pictures.map((picture) => picture.at + picture.size));
@@ -144,45 +146,27 @@ function sideAt({ entry }: InitTrack, at: number): number {
   return entry[at] * 0x100 + entry[at + 1];
 }
 
-interface Wanting {
-  readonly source: StillSource;
-  readonly lead: number;
-  readonly timescale: number;
+interface Chosen {
+  /** All that the wanted one depends on, and itself, in the order of decoding. */
+  readonly pictures: readonly FragmentPicture[];
+  readonly wanted: FragmentPicture;
+  /** No picture that follows can be the wanted one, or is needed for it. */
+  readonly isFinal: boolean;
 }
 
-/** Nothing that comes behind these can be the one, or is needed for it. */
-function isEnough(all: readonly FragmentPicture[], { source, lead, timescale }: Wanting): boolean {
-  if (source.at === undefined) return all.some(({ isSync }) => isSync);
-  if (all.length === 0) return false;
-  const due = dueOf(all, { at: source.at, lead, timescale });
-  // What is decoded later may be shown before, but not before it is decoded by the last.
-  return all[all.length - 1].dts > due;
-}
-
-function choose(all: readonly FragmentPicture[], { source, lead, timescale }: Wanting) {
-  if (source.at === undefined) {
+/** @param after ticks from when the first picture is shown; undefined: the first key frame is wanted */
+function choose(all: readonly FragmentPicture[], after: number | undefined): Chosen | undefined {
+  if (after === undefined) {
     const key = all.find(({ isSync }) => isSync);
-    return { pictures: key ? [key] : [], wanted: key as FragmentPicture };
+    return key && { pictures: [key], wanted: key, isFinal: true };
   }
-  const due = dueOf(all, { at: source.at, lead, timescale });
-  let index = -1;
-  let earliest = 0;
-  all.forEach(({ pts }, row) => {
-    if (pts <= due && (index < 0 || pts >= all[index].pts)) index = row;
-    if (pts < all[earliest].pts) earliest = row;
-  });
-  if (index < 0) index = earliest;
-  return { pictures: all.slice(0, index + 1), wanted: all[index] };
-}
-
-/** Ticks up to which pictures count. */
-function dueOf(
-  all: readonly FragmentPicture[],
-  { at, lead, timescale }: { at: number; lead: number; timescale: number },
-): number {
-  let first = Number.POSITIVE_INFINITY;
-  for (const { pts } of all) first = Math.min(first, pts);
-  return first + (at - lead + rounding) * timescale;
+  if (all.length === 0) return undefined;
+  const first = all.reduce((best, one) => (one.pts < best.pts ? one : best));
+  const due = first.pts + after;
+  const wanted = all.reduce((best, one) => (one.pts <= due && one.pts >= best.pts ? one : best), first);
+  // What is decoded later may be shown before, but not before it is decoded by the last.
+  const isFinal = all[all.length - 1].dts > due;
+  return { pictures: all.slice(0, all.indexOf(wanted) + 1), wanted, isFinal };
 }
 
 /** The `moof` at a place of the segment, and where the `mdat` behind it ends. */

@@ -1,6 +1,5 @@
 import type { StillMedia, StillPicture } from '../../../core/ports/stills.ts';
-import type { FfmpegRunner } from '../ffmpeg/runner.ts';
-import { type Drawn, draw, fragmentOf, scaled } from './drawing.ts';
+import { type Drawn, type DrawOptions, draw, fragmentOf, scaled } from './drawing.ts';
 import { type FoundPictures, findPictures, NoPicture } from './found-pictures.ts';
 import { jpegSize } from './jpeg-size.ts';
 
@@ -9,18 +8,11 @@ const maxRuns = 16;
 /** Key frames of a storyboard that are read at the same time. */
 const readAtOnce = 4;
 
-interface SheetOptions {
-  readonly runner: FfmpegRunner;
-  readonly signal: AbortSignal;
-  /** ms */
-  readonly deadline: number;
-}
-
 /**
  * Makes one picture, or a sheet of them. On a sheet what cannot be decoded shows the picture before it, so that all others are in
  * their place. Throws NoPicture, and what reading throws.
  */
-export async function drawSheet(media: StillMedia, options: SheetOptions): Promise<Drawn> {
+export async function drawSheet(media: StillMedia, options: DrawOptions): Promise<Drawn> {
   const { pictures } = media;
   if (pictures.length === 0) throw new NoPicture('There is no picture in it.');
   if (pictures.length === 1) return drawOne(media, options);
@@ -43,7 +35,7 @@ export async function drawSheet(media: StillMedia, options: SheetOptions): Promi
   return draw({ format: 'mjpeg', filter: `tile=${gridOf(media)}`, media: strips, pictures: 1 }, options);
 }
 
-async function drawOne({ pictures, ...box }: StillMedia, options: SheetOptions): Promise<Drawn> {
+async function drawOne({ pictures, ...box }: StillMedia, options: DrawOptions): Promise<Drawn> {
   const found = await firstFound(pictures[0], options);
   const { timescale } = found.init.track;
   // Half a tick before: the times are whole ones.
@@ -61,7 +53,7 @@ async function drawOne({ pictures, ...box }: StillMedia, options: SheetOptions):
 }
 
 /** Of where it may be, the first that has pictures. */
-async function firstFound({ sources }: StillPicture, options: SheetOptions): Promise<FoundPictures> {
+async function firstFound({ sources }: StillPicture, options: DrawOptions): Promise<FoundPictures> {
   let why = new NoPicture('There is no picture in it.');
   for (const source of sources) {
     try {
@@ -77,7 +69,7 @@ async function firstFound({ sources }: StillPicture, options: SheetOptions): Pro
 /** With a `grid` one JPEG, otherwise one for each picture. */
 function drawRun(
   pictures: readonly StillPicture[],
-  { shape, grid, ...options }: SheetOptions & { shape: string; grid?: string },
+  { shape, grid, ...options }: DrawOptions & { shape: string; grid?: string },
 ): Promise<Drawn> {
   const { length: count } = pictures;
   // One a second, by times of ours: a second in which none came shows the one before.
@@ -97,7 +89,7 @@ function drawRun(
 /** Key frames, each a second behind the one before. Some are read ahead. */
 async function* keyFrames(
   pictures: readonly StillPicture[],
-  options: SheetOptions,
+  options: DrawOptions,
 ): AsyncIterable<Uint8Array> {
   const leaving = new AbortController();
   const signal = AbortSignal.any([options.signal, leaving.signal]);

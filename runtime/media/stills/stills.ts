@@ -86,7 +86,7 @@ export function ffmpegStills(options: FfmpegStillsOptions): Stills {
     const none = (message: string) => keep(key, { fault: noneFault(message) }, clock.now() + again);
     try {
       const ended = AbortSignal.any([signal, late.signal]);
-      const drawn = await drawSheet(media, { runner, signal: ended, deadline });
+      const drawn = await drawSheet(media, { runner, signal: ended });
       signal.throwIfAborted();
       const size = drawn.ok ? jpegSize(drawn.bytes) : undefined;
       if (drawn.ok && size) {

@@ -1,6 +1,5 @@
 import type { Clock } from '../../../core/ports/clock.ts';
 import type { FfmpegCommand } from '../ffmpeg/command.ts';
-import { Feeder } from '../ffmpeg/feeder.ts';
 import type { FfmpegProcess } from '../ffmpeg/process.ts';
 import type { FfmpegRunner } from '../ffmpeg/runner.ts';
 import type { Box } from '../mp4/inspect/boxes.ts';
@@ -56,11 +55,10 @@ export async function* run(order: RunOrder, tools: RunTools): AsyncGenerator<Uin
   const { runner } = tools;
   signal.throwIfAborted();
   const outlet = new Outlet();
-  const feeder = new Feeder();
   const process = await runner.start({
     command: order.command,
     niceness,
-    handlers: { onOutput: (bytes) => outlet.give(bytes), onDrain: feeder.onDrain },
+    handlers: { onOutput: (bytes) => outlet.give(bytes) },
   });
   if (!process.ok) throw notStarted(process.reason);
 
@@ -69,21 +67,14 @@ export async function* run(order: RunOrder, tools: RunTools): AsyncGenerator<Uin
     why ??= { error };
     process.kill();
     outlet.drop();
-    feeder.stop();
   };
   const abort = () => end(signal.reason);
   signal.addEventListener('abort', abort);
   if (signal.aborted) abort();
-  let isGone = false;
-  const gone = process.ended.then(() => {
-    isGone = true;
-    outlet.close();
-    feeder.stop();
-  });
+  const gone = process.ended.then(() => outlet.close());
   const scan = new FragmentScan({ onMovie: (moov) => order.onMovie?.(moov) });
   const watch = watchOver({ tools, scan, order, end });
-  const isOver = () => isGone || why !== undefined;
-  const feeding = feed(process, { input, feeder, watch, isOver }).catch(end);
+  const feeding = feed(process, { input, watch }).catch(end);
 
   // Held back until its codecs are known.
   let held: Uint8Array[] | undefined = [];
@@ -122,16 +113,14 @@ export async function* run(order: RunOrder, tools: RunTools): AsyncGenerator<Uin
 /** Hands it all its input, as fast as it reads. */
 async function feed(
   process: FfmpegProcess,
-  options: { input: AsyncGenerator<Uint8Array>; feeder: Feeder; watch: Watch; isOver(): boolean },
+  { input, watch }: { input: AsyncGenerator<Uint8Array>; watch: Watch },
 ): Promise<void> {
-  const { input, feeder, watch, isOver } = options;
   for (;;) {
     watch.isFed = false;
     const next = await input.next();
     watch.isFed = true;
     if (next.done) break;
-    await feeder.write(process, next.value, watch.note);
-    if (isOver()) return void (await input.return(undefined));
+    if (!(await process.feed(next.value, watch.note))) return void (await input.return(undefined));
   }
   process.end({ within: endTimeout });
 }

@@ -105,7 +105,7 @@ describe('a connection', () => {
     expect(process().calls).toEqual([]);
     await clock.advance(20);
     expect(process().calls).toEqual(['end']);
-    await process().exit({ by: 'order', code: 0 });
+    await process().exit({ code: 0 });
     expect(heard).toEqual(['open', 'accepted']);
   });
 
@@ -113,7 +113,7 @@ describe('a connection', () => {
     const { heard, connection, process } = await attempt();
     connection().leave();
     expect(process().calls).toEqual(['kill']);
-    await process().exit({ by: 'order' });
+    await process().exit({});
     expect(heard).toEqual(['open']);
   });
 
@@ -167,7 +167,7 @@ describe('a failure', () => {
     expect(process().calls).toEqual(['kill']);
     expect(heard).toEqual(['open', { reason: 'timeout', message: expect.stringContaining('12 s') }]);
     process().say(report);
-    await process().exit({ by: 'order' });
+    await process().exit({});
     expect(heard).toHaveLength(2);
   });
 
@@ -185,11 +185,11 @@ describe('a failure', () => {
   });
 
   test.each([
-    [{ about: 'missing' as const }, 'unsupported', 'no ffmpeg'],
+    [{ about: 'missing' as const }, 'unsupported', 'not installed'],
     [{ about: { protocols: new Set(['pipe']) } }, 'unsupported', 'without SRT'],
-    [{ refuses: 'full' as const }, 'full', 'as many'],
-    [{ refuses: 'unsure' as const }, 'unsupported', 'could not find out'],
-    [{ refuses: 'failed' as const }, 'unsupported', 'could not start'],
+    [{ refuses: 'full' as const }, 'full', 'Too many'],
+    [{ refuses: 'unsure' as const }, 'unsupported', 'not known'],
+    [{ refuses: 'failed' as const }, 'unsupported', 'could not be started'],
     [{ url: 'srt://stream.example:9000?mode=listener' }, 'url', 'mode'],
     [
       { lookup: async () => ['203.0.114.5', '10.0.0.1'] },

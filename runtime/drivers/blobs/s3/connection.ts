@@ -38,21 +38,7 @@ export type MakeCommand<T> = (sdk: Sdk) => {
   resolveMiddleware(...args: never[]): (...args: never[]) => Promise<{ output: T }>;
 };
 
-/** One bucket, spoken to with retries. */
-export interface Connection {
-  readonly bucket: string;
-  readonly clock: Clock;
-  readonly limits: S3Limits;
-  /** One command, tried again while that may help. Throws what S3 answered, as it is, or Fault `blobs.closed`. */
-  send<T>(command: MakeCommand<T>, options?: SendOptions): Promise<T>;
-  /** The same, but what S3 answered is a Fault already. `what` begins its message. */
-  ask<T>(what: string, command: MakeCommand<T>, options?: SendOptions): Promise<T>;
-  /** Waits before attempt `next`, 2 or more. Ends with the signal's reason. */
-  pause(next: number, signal?: AbortSignal): Promise<void>;
-  /** A body to send. */
-  body(bytes: Uint8Array): { Body: Uint8Array; ContentLength: number };
-  close(): void;
-}
+export type Connection = ReturnType<typeof connection>;
 
 export interface SendOptions extends Omit<Exchange, 'abortSignal'> {
   readonly signal?: AbortSignal;
@@ -61,7 +47,8 @@ export interface SendOptions extends Omit<Exchange, 'abortSignal'> {
   readonly onAttempt?: (attempt: number) => void;
 }
 
-export function connection(options: S3BlobsOptions): Connection {
+/** One bucket, with retries. */
+export function connection(options: S3BlobsOptions) {
   const { bucket, clock } = options;
   const limits = { ...s3Limits, ...options.limits };
   let handler: HttpHandler | undefined;
@@ -75,12 +62,14 @@ export function connection(options: S3BlobsOptions): Connection {
     signBodies(client);
     return { sdk, client };
   };
-  const pauseBefore: Connection['pause'] = async (next, signal = closing.signal) => {
+  /** Waits before attempt `next`, 2 or more. Ends with the signal's reason. */
+  const pauseBefore = async (next: number, signal: AbortSignal = closing.signal) => {
     const most = Math.min(limits.longestWait, limits.firstWait * 2 ** (next - 2));
     await pause(clock.now() + Math.random() * most, { clock, signal });
     signal.throwIfAborted();
   };
 
+  /** One command, tried again while that may help. Throws what S3 answered, as it is, or Fault `blobs.closed`. */
   const send = async <T>(command: MakeCommand<T>, given: SendOptions = {}): Promise<T> => {
     const { signal, attempts = limits.attempts, onAttempt, ...exchange } = given;
     for (let attempt = 1; ; attempt++) {
@@ -107,12 +96,14 @@ export function connection(options: S3BlobsOptions): Connection {
     limits,
     send,
     pause: pauseBefore,
-    async ask(what, command, given) {
+    /** The same, but what S3 answered is a Fault already. `what` begins its message. */
+    async ask<T>(what: string, command: MakeCommand<T>, given?: SendOptions): Promise<T> {
       return send(command, given).catch((error) => {
         throw faultOf(error, `${what} in bucket ${bucket}`);
       });
     },
-    body: (bytes) => ({
+    /** A body to send. */
+    body: (bytes: Uint8Array) => ({
       Body: new SentBytes(bytes) as never,
       ContentLength: bytes.length,
     }),

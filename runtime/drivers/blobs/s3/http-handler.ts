@@ -31,16 +31,6 @@ const answerBytes = 16 * 1_048_576;
 /** Bytes that are handed to a socket in one call. */
 export const sentPiece = 256 * 1024;
 
-/**
- * Carries the requests of the AWS client over the program's own HTTP/1.1 client instead of `node:http`, whose timeouts and
- * aborts under Bun are not those of Node: every phase has its bound, what is not read is not received, and an abort closes the
- * socket. All addresses are open, because the endpoint is the operator's choice.
- */
-export interface HttpHandler {
-  handle(request: SdkRequest, options?: SdkOptions): Promise<{ response: SdkResponse }>;
-  destroy(): void;
-}
-
 /** What is under way is bounded by this; `client.send` passes it through. */
 export interface Exchange {
   readonly abortSignal?: AbortSignal;
@@ -96,8 +86,14 @@ export class TransportError extends Error {
   }
 }
 
-export function httpHandler(options: { clock: Clock; limits: S3Limits }): HttpHandler {
-  const { clock, limits } = options;
+export type HttpHandler = ReturnType<typeof httpHandler>;
+
+/**
+ * Carries the requests of the AWS client over the program's own HTTP/1.1 client instead of `node:http`, whose timeouts and
+ * aborts under Bun are not those of Node: every phase has its bound, what is not read is not received, and an abort closes the
+ * socket. All addresses are open, because the endpoint is the operator's choice.
+ */
+export function httpHandler({ clock, limits }: { clock: Clock; limits: S3Limits }) {
   const client = outboundClient({
     clock,
     allow: ['0.0.0.0/0', '::/0'].map((text) => cidr(text)).filter((block) => block !== undefined),
@@ -109,9 +105,9 @@ export function httpHandler(options: { clock: Clock; limits: S3Limits }): HttpHa
   });
 
   return {
-    async handle(request, given = {}) {
-      const { abortSignal, timeout = limits.smallTimeout, silence = limits.silence } = given as Exchange;
-      const { most = answerBytes } = given as Exchange;
+    async handle(request: SdkRequest, given: Exchange = {}) {
+      const { abortSignal, timeout = limits.smallTimeout, silence = limits.silence } = given;
+      const { most = answerBytes } = given;
       const answer = await client.open(urlOf(request), {
         method: request.method as OutboundMethod,
         headers: Object.fromEntries(
@@ -133,12 +129,10 @@ export function httpHandler(options: { clock: Clock; limits: S3Limits }): HttpHa
       return { response: { statusCode: status, headers, body: streamOf(answer.body, abortSignal) } };
     },
     destroy: () => client.close(),
-    // Parts of the interface that the AWS client looks for.
-    ...{
-      metadata: { handlerProtocol: 'http/1.1' },
-      updateHttpClientConfig() {},
-      httpHandlerConfigs: () => ({}),
-    },
+    // The AWS client looks for these.
+    metadata: { handlerProtocol: 'http/1.1' },
+    updateHttpClientConfig() {},
+    httpHandlerConfigs: () => ({}),
   };
 }
 
@@ -152,14 +146,6 @@ interface SdkRequest {
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: unknown;
 }
-
-interface SdkResponse {
-  readonly statusCode: number;
-  readonly headers: Record<string, string>;
-  readonly body: ReadableStream<Uint8Array>;
-}
-
-type SdkOptions = object;
 
 /** What the client below says itself. */
 const owned = new Set(['host', 'content-length', 'connection', 'expect', 'accept-encoding', 'te']);

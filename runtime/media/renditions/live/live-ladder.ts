@@ -41,8 +41,6 @@ export interface LiveLadderOptions extends Pick<Ladder, 'playbackId' | 'streamId
   /** What is kept for it counts against; nothing when undefined. */
   readonly memory: MemoryShare | undefined;
   readonly maker: RenditionMaker;
-  /** One line for the operator; no secrets. */
-  log(line: string): void;
 }
 
 /**
@@ -86,16 +84,9 @@ export class LiveLadder implements Ladder, RunHost {
     this.#floor = source.nextSequence;
   }
 
-  /** Whoever makes renditions is told. */
+  /** Starts to make them. */
   begin(): void {
-    const { maker, log } = this.#options;
-    try {
-      this.#stop = maker.begin(this);
-    } catch (error) {
-      // Nobody watches the source the less for it.
-      this.suspend();
-      log(`renditions could not be begun: ${error}`);
-    }
+    this.#stop = this.#options.maker.begin(this);
   }
 
   /** Grows with everything that changes which renditions are listed, and how. */

@@ -246,14 +246,6 @@ export interface ReadyParts {
   readonly isWhole: boolean;
 }
 
-/** What else is known. */
-interface AssemblyState {
-  /** All pictures have come. */
-  readonly isOver: boolean;
-  /** Whether a part is the last of its segment, as far as is known. */
-  endsSegment(part: SourcePart): boolean;
-}
-
 /**
  * Finds parts of which all renditions have all pictures: all renditions end at the same part, so that the next process can go on
  * from there. A part of which a rendition with fewer pictures has none is made together with its neighbours.
@@ -261,35 +253,23 @@ interface AssemblyState {
 function readyParts(
   parts: readonly SourcePart[],
   queues: readonly PictureQueue[],
-  state: AssemblyState,
+  { isOver, endsSegment }: { isOver: boolean; endsSegment(part: SourcePart): boolean },
 ): ReadyParts | undefined {
+  const hasAll = (queue: PictureQueue, part: SourcePart) =>
+    queue.isEach && queue.countIn(part) >= part.pictures;
   for (let count = 1; count <= parts.length; count += 1) {
     const part = parts[count - 1];
-    if (!state.isOver && !queues.every((queue) => isComplete(queue, part))) return undefined;
+    // A picture of a later part completes it too: the decoder may have dropped some, or fewer are wanted.
+    const isComplete = queues.every((queue) => queue.newest >= part.end || hasAll(queue, part));
+    if (!isOver && !isComplete) return undefined;
     const following: SourcePart | undefined = parts[count];
-    const endsSegment = following
-      ? following.sequence !== part.sequence
-      : state.isOver || state.endsSegment(part);
+    const isLast = following ? following.sequence !== part.sequence : isOver || endsSegment(part);
     const isWhole = queues.every((queue) => queue.countBefore(part.end) > 0);
-    if (endsSegment || (isWhole && queues.every((queue) => mayEnd(queue, { part, following }))))
-      return { parts: parts.slice(0, count), endsSegment, isWhole };
+    // Without a picture of its own the next part only makes this one longer.
+    const mayEnd = queues.every(
+      (queue) => hasAll(queue, part) || (following && queue.countIn(following) > 0),
+    );
+    if (isLast || (isWhole && mayEnd)) return { parts: parts.slice(0, count), endsSegment: isLast, isWhole };
   }
   return undefined;
-}
-
-/** As many pictures as the source has, or one of a later part: the decoder may have dropped some, or fewer are wanted. */
-function isComplete(queue: PictureQueue, part: SourcePart): boolean {
-  return queue.newest >= part.end || hasAll(queue, part);
-}
-
-/** Whether the next part has a picture of its own; if not, this one lasts longer. */
-function mayEnd(
-  queue: PictureQueue,
-  { part, following }: { part: SourcePart; following: SourcePart | undefined },
-): boolean {
-  return hasAll(queue, part) || (following !== undefined && queue.countIn(following) > 0);
-}
-
-function hasAll(queue: PictureQueue, part: SourcePart): boolean {
-  return queue.isEach && queue.countIn(part) >= part.pictures;
 }
