@@ -5,7 +5,7 @@ import type { Amount } from '../plugin/sweep-counts.ts';
  * neither hashed nor written by the thread that reads sockets. Memory does not grow with their length: a disk that is slow
  * slows the sender. What was not adopted by the time the process ends is removed at its next start.
  *
- * Faults: `intake.too_large` (413), `intake.broken` (400: the body ended before it was complete), `intake.silent` and
+ * Faults: `intake.too_large` (413), `intake.broken` (400: the body ended before it was complete, by its `cause`), `intake.silent` and
  * `intake.slow` (408: the sender's),
  * `intake.full` (507: there is no room, which is
  * known before a byte is read where the length is; of several at one time each has the room that it was promised), `intake.unavailable` (503: try again). After any of them nothing is left. The reason of an

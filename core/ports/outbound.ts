@@ -1,3 +1,5 @@
+import { retryAfter } from '../base/http-date.ts';
+
 /**
  * The one way in which the program calls addresses that its users chose: webhooks, imports, exports. It never
  * connects to an address that the deployment does not allow (decisions.md, "Outbound requests"), and every request
@@ -144,3 +146,28 @@ export type OutboundReason =
   | 'redirects'
   | 'source'
   | 'aborted';
+
+/** The longest `Retry-After` that is obeyed, ms. */
+export const longestRetryAfter = 15 * 60_000;
+
+/** Seconds after which an answer asks for a repeat, as an option of a Fault. */
+export function retryAfterOf(
+  { headers }: Pick<OutboundHead, 'headers'>,
+  { now }: { now: number },
+): { retryAfter?: number } {
+  const seconds = retryAfter(headers['retry-after'], { now, most: longestRetryAfter });
+  return seconds === undefined ? {} : { retryAfter: seconds };
+}
+
+/**
+ * Whether a repeat may be answered otherwise: Request Timeout, Too Early, Too Many Requests, and 5xx but for a method or a version
+ * of HTTP that is not known. Of other 4xx nothing comes but by another request (RFC 9110 §15.5).
+ */
+export function isTemporary(status: number): boolean {
+  return (status >= 500 && status !== 501 && status !== 505) || [408, 425, 429].includes(status);
+}
+
+/** What the same request meets again. A name, a certificate or a connection may be mended within minutes. */
+export const finalReasons: ReadonlySet<OutboundReason> = new Set([
+  ...(['bad-url', 'bad-request', 'refused', 'redirects'] as const),
+]);

@@ -61,8 +61,8 @@ export function scriptedIntake(folder: string): ScriptedIntake {
       let size = 0;
       const reader = body?.getReader();
       while (reader) {
-        const { done, value } = await reader.read().catch(() => {
-          throw new Fault('intake.broken', { status: 400, message: 'broken' });
+        const { done, value } = await reader.read().catch((cause: unknown) => {
+          throw new Fault('intake.broken', { status: 400, message: 'broken', cause });
         });
         signal.throwIfAborted();
         if (done) break;
@@ -94,8 +94,8 @@ function scriptedPartialFile(
       signal.addEventListener('abort', () => reject(signal.reason));
       const reader = body?.getReader();
       while (reader) {
-        const read = reader.read().catch(() => {
-          throw new Fault('intake.broken', { status: 400, message: 'broken' });
+        const read = reader.read().catch((cause: unknown) => {
+          throw new Fault('intake.broken', { status: 400, message: 'broken', cause });
         });
         const { done, value } = await Promise.race([read, ended]);
         signal.throwIfAborted();

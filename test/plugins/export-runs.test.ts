@@ -4,12 +4,12 @@ import { connect } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { Fault } from '../../core/base/fault.ts';
 import type { Blobs } from '../../core/ports/blobs.ts';
+import { longestRetryAfter } from '../../core/ports/outbound.ts';
 import type { AssetReference } from '../../plugins/assets/contract.ts';
 import type { ExportsKit } from '../../plugins/exports/config.ts';
 import type { IpfsDriver } from '../../plugins/exports/ipfs/ipfs-driver.ts';
 import { exportKind } from '../../plugins/exports/kind.ts';
 import { exportToIpfs } from '../../plugins/exports/to-ipfs.ts';
-import { longestRetryAfter } from '../../plugins/exports/to-url.ts';
 import type { TaskWork } from '../../plugins/tasks/contract.ts';
 import { systemClock } from '../../runtime/drivers/clock/system.ts';
 import { modelBlobs } from '../conformance/blobs/model.ts';
@@ -368,9 +368,10 @@ describe('an export to a URL', () => {
     const broken = { get: () => Promise.reject(unavailable) };
     expect((await run({ url: server.url }, { blobs: broken })).ended).toBe(unavailable);
     const short = blobsOf(film.length - 1, piecesOf(film.subarray(1)));
-    expect(isTrouble((await run({ url: server.url }, { blobs: short })).ended)).toBe(true);
+    const changed = { code: 'ipfs.changed', retry: true };
+    expect((await run({ url: server.url }, { blobs: short })).ended).toMatchObject(changed);
     const gone = { get: async () => ({ outcome: 'absent' as const }) };
-    expect(isTrouble((await run({ url: server.url }, { blobs: gone })).ended)).toBe(true);
+    expect((await run({ url: server.url }, { blobs: gone })).ended).toMatchObject(changed);
     expect(server.requests).toEqual([]);
   });
 

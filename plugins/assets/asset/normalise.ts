@@ -89,37 +89,16 @@ export async function received(
   { kit, signal }: { readonly kit: AssetsKit; readonly signal: AbortSignal },
 ): Promise<ReceivedFile> {
   const { maxUploadSize } = kit.config;
-  const reader = film.getReader();
-  let why: { readonly error: unknown } | undefined;
-  // The intake cannot know why a body ended.
-  const body = new ReadableStream<Uint8Array>(
-    {
-      async pull(controller) {
-        try {
-          const { done, value } = await reader.read();
-          if (done) controller.close();
-          else controller.enqueue(value);
-        } catch (error) {
-          why = { error };
-          controller.error(error);
-        }
-      },
-      cancel: (reason) => reader.cancel(reason),
-    },
-    { highWaterMark: 0 },
-  );
   try {
     const most = bytesOf(maxUploadSize);
-    return await kit.use(services.intake).receive(body, { most, signal, silence: conversionSilence });
+    return await kit.use(services.intake).receive(film, { most, signal, silence: conversionSilence });
   } catch (error) {
     signal.throwIfAborted();
-    if (why) throw why.error;
+    // What ended the film.
+    if (hasCode(error, 'intake.broken')) throw error.cause;
     if (!hasCode(error, 'intake.too_large')) throw error;
     const message = `The film is not converted: it becomes larger than ${maxUploadSize} (plugins.assets.maxUploadSize).`;
     throw new Fault('conversion.refused', { status: 422, message, retry: false });
-  } finally {
-    // One that the intake did not begin to read would wait for its place for ever.
-    await reader.cancel().catch(() => {});
   }
 }
 

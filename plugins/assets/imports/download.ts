@@ -1,7 +1,6 @@
 import { hasCode } from '../../../core/base/fault.ts';
-import type { Clock } from '../../../core/ports/clock.ts';
 import type { Intake, ReceivedFile } from '../../../core/ports/intake.ts';
-import { failed, tooLarge } from './faults.ts';
+import { broken, failed, tooLarge } from './faults.ts';
 import type { Source } from './source.ts';
 import { Anew, Transfer, type TransferOptions } from './transfer.ts';
 import { type Bytes, unpacked } from './unpack.ts';
@@ -23,8 +22,11 @@ export interface DownloadOptions extends TransferOptions {
  * `Retry-After` is not waited for here, where it would keep a place among the running, but before the next try.
  */
 export async function download(source: Source, options: DownloadOptions): Promise<ReceivedFile> {
-  const ending = endingBy(options);
-  const own = { ...options, signal: ending.signal };
+  const { clock, time } = options;
+  const ending = new AbortController();
+  const late = () => ending.abort(failed(`it took longer than ${time / 1000} s (plugins.assets.importTime)`));
+  const cancel = clock.at(clock.now() + time, late);
+  const own = { ...options, signal: AbortSignal.any([options.signal, ending.signal]) };
   try {
     const transfer = await Transfer.begin(source, own);
     for (;;) {
@@ -32,77 +34,38 @@ export async function download(source: Source, options: DownloadOptions): Promis
       if (file) return file;
     }
   } finally {
+    cancel();
     // Also what is still being asked for is not wanted any more.
-    ending.end();
+    ending.abort();
   }
 }
 
 /** Undefined: all of it comes again. */
 async function received(transfer: Transfer, options: DownloadOptions): Promise<ReceivedFile | undefined> {
-  const { intake, most, signal, progress } = options;
+  const { intake, most, signal, progress, limits } = options;
   const { length, encoding } = transfer.remote;
-  let why: unknown;
   const bytes = async function* (): Bytes {
     for (let piece = await transfer.read(); piece !== undefined; piece = await transfer.read()) {
       if (length !== undefined) progress(Math.min(1, transfer.at / Math.max(1, length)));
       yield piece;
     }
   };
-  const body = streamOf(unpacked(bytes(), { encoding }), {
-    onError: (error) => {
-      why = error;
-    },
-  });
+  const { importLook: window, importLeast } = limits;
+  const least = { window, rate: (importLeast * 1000) / window };
   const expected = encoding === '' && length !== undefined && { expected: length };
   try {
-    return await intake.receive(body, { most, signal, silence: longestStill, ...expected });
+    const body = Streams.from(unpacked(bytes(), { encoding }));
+    return await intake.receive(body, { most, signal, least, silence: longestStill, ...expected });
   } catch (error) {
     signal.throwIfAborted();
-    if (why instanceof Anew) return undefined;
-    // The intake cannot know why a body ended.
-    if (why !== undefined) throw why;
-    throw hasCode(error, 'intake.too_large') ? tooLarge(most) : error;
+    if (hasCode(error, 'intake.slow')) throw broken('it comes too slowly');
+    if (hasCode(error, 'intake.too_large')) throw tooLarge(most);
+    if (!hasCode(error, 'intake.broken')) throw error;
+    // What ended the body.
+    if (error.cause instanceof Anew) return undefined;
+    throw error.cause;
   }
 }
 
-/** Read only when somebody reads. */
-function streamOf(bytes: Bytes, { onError }: { onError(error: unknown): void }): ReadableStream<Uint8Array> {
-  const iterator = bytes[Symbol.asyncIterator]();
-  return new ReadableStream<Uint8Array>(
-    {
-      async pull(controller) {
-        try {
-          const { done, value } = await iterator.next();
-          if (done) controller.close();
-          else controller.enqueue(value);
-        } catch (error) {
-          onError(error);
-          controller.error(error);
-        }
-      },
-      cancel() {
-        // It is not waited for: it may be waiting for bytes itself, which the signal ends.
-        iterator.return?.()?.catch(() => {});
-      },
-    },
-    { highWaterMark: 0 },
-  );
-}
-
-/** Aborted by the signal, when the time is up, and at the end. */
-function endingBy({ clock, signal, time }: { clock: Clock; signal: AbortSignal; time: number }) {
-  const ending = new AbortController();
-  const abort = () => ending.abort(signal.reason);
-  signal.addEventListener('abort', abort);
-  if (signal.aborted) abort();
-  const late = () => ending.abort(failed(`it took longer than ${time / 1000} s (plugins.assets.importTime)`));
-  const cancel = clock.at(clock.now() + time, late);
-  return {
-    signal: ending.signal,
-    end() {
-      cancel();
-      signal.removeEventListener('abort', abort);
-      ending.abort();
-    },
-  };
-}
+/** `ReadableStream.from` is a standard that lib.dom does not know yet. */
+const Streams = ReadableStream as unknown as { from(bytes: Bytes): ReadableStream<Uint8Array> };

@@ -26,7 +26,7 @@ export const transferLimits = {
   importFirstPause: 250,
   /** A server that names a longer wait (`Retry-After`) is left to the next try of the task. */
   importPause: 8000,
-  /** Time spent on waiting for bytes after which it is checked that `importLeast` bytes came: 17 kB/s. */
+  /** Time spent on waiting for bytes after which it is checked that at least `importLeast` bytes came: 17 kB/s. */
   importLook: 60_000,
   importLeast: 1_048_576,
 };
@@ -47,9 +47,6 @@ export class Transfer {
   #breaks = 0;
   /** Breaks in a row that brought nothing. */
   #barren = 0;
-  /** Since it was last looked at how fast it comes: ms waited, bytes. */
-  #waited = 0;
-  #came = 0;
 
   private constructor(
     source: Source,
@@ -82,13 +79,13 @@ export class Transfer {
 
   /** The next bytes, undefined at the end. After `Anew` the next are the first. One call at a time. */
   async read(): Promise<Uint8Array | undefined> {
-    const { clock, signal, most } = this.#options;
+    const { signal, most } = this.#options;
     for (;;) {
-      const before = clock.now();
       const next = await this.#answer.body.read();
       signal.throwIfAborted();
       if (next instanceof Uint8Array) {
-        this.#count(next.length, clock.now() - before);
+        this.#at += next.length;
+        this.#barren = 0;
         return next;
       }
       const wrong = next ?? this.#wrongEnd();
@@ -100,19 +97,6 @@ export class Transfer {
 
   cancel(): void {
     this.#answer.body.cancel();
-  }
-
-  #count(bytes: number, waited: number): void {
-    const { importLook, importLeast } = this.#options.limits;
-    this.#at += bytes;
-    this.#barren = 0;
-    this.#came += bytes;
-    this.#waited += waited;
-    if (this.#waited < importLook) return;
-    if (this.#came < importLeast)
-      throw broken(`it comes too slowly, ${this.#came} bytes in ${Math.round(this.#waited / 1000)} s`);
-    this.#waited = 0;
-    this.#came = 0;
   }
 
   /** The client vouches for the length of an answer, not for that of the file of which it is the rest. */

@@ -46,8 +46,3 @@ export function wrongAnswer(message: string): Fault {
 export function trouble(message: string, options: { retryAfter?: number; cause?: unknown } = {}): Fault {
   return new Fault('ipfs.trouble', { status: 503, message, ...options });
 }
-
-export function changed(): Fault {
-  const message = 'The file was replaced or deleted while it was about to be sent to IPFS.';
-  return new Fault('ipfs.changed', { status: 409, message });
-}

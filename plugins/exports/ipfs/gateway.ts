@@ -134,36 +134,29 @@ function fileOf(
   { cid, form, request }: { cid: string; form: Form; request: Request },
 ): AnsweredFile | undefined {
   const { key, size, places, type, file } = found;
-  switch (form) {
-    case 'raw':
-      return {
-        pieces: [{ key, ...places.root }],
-        etag: `${cid}.raw`,
-        type: types.raw,
-        name: cid,
-        ending: 'bin',
-      };
-    case 'car':
-      return {
-        pieces: [{ key, from: 0, to: size }],
-        etag: `${cid}.car`,
-        type: types.car,
-        name: cid,
-        ending: 'car',
-      };
-    case 'car-block': {
-      const pieces = [
-        { key, from: 0, to: places.header },
-        { key, ...places.rootSection },
-      ];
-      return { pieces, etag: `${cid}.car.block`, type: types.car, name: cid, ending: 'car' };
-    }
-    case 'file': {
-      const ending = type === 'video/mp4' ? 'mp4' : 'json';
-      const name = new URL(request.url).searchParams.get('filename') ?? cid;
-      return file && { pieces: [file], etag: cid, type, name, ending };
-    }
+  if (form === 'file') {
+    const ending = type === 'video/mp4' ? 'mp4' : 'json';
+    const name = new URL(request.url).searchParams.get('filename') ?? cid;
+    return file && { pieces: [file], etag: cid, type, name, ending };
   }
+  if (form === 'raw')
+    return {
+      pieces: [{ key, ...places.root }],
+      etag: `${cid}.raw`,
+      type: types.raw,
+      name: cid,
+      ending: 'bin',
+    };
+  const isWhole = form === 'car';
+  const root = [
+    { key, from: 0, to: places.header },
+    { key, ...places.rootSection },
+  ];
+  return {
+    pieces: isWhole ? [{ key, from: 0, to: size }] : root,
+    etag: isWhole ? `${cid}.car` : `${cid}.car.block`,
+    ...{ type: types.car, name: cid, ending: 'car' },
+  };
 }
 
 function isKept({ status }: Response): boolean {

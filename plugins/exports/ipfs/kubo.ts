@@ -1,9 +1,10 @@
 import type { OutboundAnswer } from '../../../core/ports/outbound.ts';
 import type { CidProfile } from '../../../core/ports/packer.ts';
+import { blobSource, bytesSource, type FileSource } from '../file-source.ts';
 import { refused, trouble, wrongAnswer } from './faults.ts';
 import type { IpfsDriver, IpfsKit } from './ipfs-driver.ts';
-import { type FormFile, fileOfBlob, fileOfBytes, formBody, mostNameCharacters } from './multipart.ts';
-import { fileCid, objectOf, type Peer, postForm, postText, said, textOf } from './peer.ts';
+import { formBody, mostNameCharacters } from './multipart.ts';
+import { fileCid, objectOf, type Peer, post, said, textOf } from './peer.ts';
 
 /** A Kubo node, by its RPC (https://docs.ipfs.tech/reference/kubo/rpc): it adds and pins. */
 export function kubo(
@@ -14,7 +15,7 @@ export function kubo(
   const reasonOf: Peer['reasonOf'] = (answer) => said(answer.Message);
   const peer: Peer = { title, endpoint, outbound, clock, headers: {}, reasonOf };
   const add = async (
-    file: FormFile,
+    file: FileSource,
     { signal, progress }: { signal: AbortSignal; progress(fraction: number): void },
   ) => {
     await checkVersion(peer, signal);
@@ -22,17 +23,15 @@ export function kubo(
     // A bare name: one with a slash, or its escape, would be a folder.
     const pinName = file.name.slice(0, mostNameCharacters).trim();
     if (pinName !== '') query.set('pin-name', pinName);
-    const form = formBody({ ...file, name: 'file' });
-    return addedBy(await postForm(peer, { path: `/api/v0/add?${query}`, form, signal, progress }), {
-      peer,
-      profile,
-    });
+    const body = formBody({ ...file, name: 'file' });
+    const answer = await post(peer, { path: `/api/v0/add?${query}`, body, signal, progress });
+    return addedBy(answer, { peer, profile });
   };
   return {
-    addFile: (file, options) => add(fileOfBlob(file, { blobs, signal: options.signal }), options),
+    addFile: (file, options) => add(blobSource(file, { blobs, signal: options.signal }), options),
     addJson(document, { name, signal }) {
       const bytes = Buffer.from(JSON.stringify(document));
-      return add(fileOfBytes(bytes, name), { signal, progress() {} });
+      return add(bytesSource(bytes, name), { signal, progress() {} });
     },
   };
 }
@@ -66,7 +65,7 @@ const settings: Readonly<Record<CidProfile, Readonly<Record<string, string>>>> =
 const leastVersion = [0, 35];
 
 async function checkVersion(peer: Peer, signal: AbortSignal): Promise<void> {
-  const answer = await postText(peer, { path: '/api/v0/version', text: '', signal });
+  const answer = await post(peer, { path: '/api/v0/version', body: '', signal });
   const { Version: version } = objectOf(textOf(answer, peer)) ?? {};
   const [, major, minor] = (typeof version === 'string' && /^v?(\d{1,4})\.(\d{1,4})\./.exec(version)) || [];
   if (major === undefined) throw wrongAnswer(`${peer.title} does not say which version it is of.`);

@@ -1,11 +1,12 @@
 import { CID } from 'multiformats/cid';
-import { retryAfter } from '../../../core/base/http-date.ts';
 import type { Clock } from '../../../core/ports/clock.ts';
-import type {
-  Outbound,
-  OutboundAnswer,
-  OutboundFailure,
-  OutboundRequest,
+import {
+  isTemporary,
+  type Outbound,
+  type OutboundAnswer,
+  type OutboundFailure,
+  type OutboundRequest,
+  retryAfterOf,
 } from '../../../core/ports/outbound.ts';
 import { asksFrom } from '../to-url.ts';
 import { notAllowed, refused, trouble, wrongAnswer } from './faults.ts';
@@ -19,8 +20,6 @@ const documentTime = 60_000;
 const mostAnswerBytes = 65_536;
 /** Characters of a CID. */
 export const mostCidCharacters = 128;
-/** The longest `Retry-After` that is obeyed, ms. */
-const longestRetryAfter = 15 * 60_000;
 /** Characters of what a Kubo node says of a failure. */
 const mostReasonCharacters = 200;
 
@@ -36,36 +35,38 @@ export interface Peer {
   reasonOf(answer: Readonly<Record<string, unknown>>): string;
 }
 
-/** Sends a file, for as long as it takes. The answer has a status of 200 to 299. */
-export async function postForm(
+/** Sends a form for as long as it takes, or a text within a minute. The answer has a status of 200 to 299. */
+export async function post(
   peer: Peer,
-  options: { path: string; form: FormBody; signal: AbortSignal; progress(fraction: number): void },
+  options: {
+    readonly path: string;
+    readonly body: string | FormBody;
+    readonly signal: AbortSignal;
+    progress?(fraction: number): void;
+  },
 ): Promise<OutboundAnswer> {
-  const { path, form, signal, progress } = options;
-  const { body, contentType, problem } = form;
-  const answer = await post(peer, {
-    ...{ path, signal, body, contentType, timeout: 0, idleTimeout: longestSilence },
-    // Credentials that are not good cost nothing, and the answer that says so is heard.
-    asksFirst: body.length > asksFrom,
-    onSent: (bytes) => progress(bytes / body.length),
-  });
-  const unread = problem();
+  const { path, body, signal, progress } = options;
+  const send = (contentType: string, request: OutboundRequest) =>
+    peer.outbound.request(`${peer.endpoint}${path}`, {
+      ...{ ...request, method: 'POST', maxBytes: mostAnswerBytes, signal },
+      headers: { ...peer.headers, 'content-type': contentType },
+    });
+  const answer =
+    typeof body === 'string'
+      ? await send('application/json', { body, timeout: documentTime, idleTimeout: documentTime })
+      : await send(body.contentType, {
+          ...{ body: body.source, timeout: 0, idleTimeout: longestSilence },
+          // Credentials that are not good cost nothing, and the answer that says so is heard.
+          asksFirst: body.source.length > asksFrom,
+          onSent: (bytes) => progress?.(bytes / body.source.length),
+        });
+  // It may be the cause of whatever else went wrong.
+  signal.throwIfAborted();
+  const unread = typeof body === 'string' ? undefined : body.problem();
   if (unread !== undefined) throw unread;
-  return accepted(answer, peer);
-}
-
-/** Sends a document, or asks. */
-export async function postText(
-  peer: Peer,
-  options: { path: string; text: string; signal: AbortSignal },
-): Promise<OutboundAnswer> {
-  const { path, text: body, signal } = options;
-  const timeout = documentTime;
-  const contentType = 'application/json';
-  return accepted(
-    await post(peer, { ...{ path, signal, body, contentType, timeout, idleTimeout: timeout } }),
-    peer,
-  );
+  if (!answer.ok) throw failed(answer, peer);
+  if (answer.status < 300) return answer;
+  throw refusedBy(answer, peer);
 }
 
 /** The text of an answer, as far as it may be long. */
@@ -101,44 +102,18 @@ const dagPb = 0x70;
 const raw = 0x55;
 const identity = 0x00;
 
-async function post(
-  { endpoint, headers, outbound }: Peer,
-  options: OutboundRequest & { path: string; contentType: string },
-): Promise<OutboundAnswer | OutboundFailure> {
-  const { path, contentType, ...request } = options;
-  const answer = await outbound.request(`${endpoint}${path}`, {
-    ...{ ...request, method: 'POST', maxBytes: mostAnswerBytes },
-    headers: { ...headers, 'content-type': contentType },
-  });
-  // It may be the cause of whatever else went wrong.
-  request.signal?.throwIfAborted();
-  return answer;
-}
-
-/** Throws unless it says that all went well. */
-function accepted(answer: OutboundAnswer | OutboundFailure, peer: Peer): OutboundAnswer {
-  if (!answer.ok) throw failed(answer, peer);
+function refusedBy(answer: OutboundAnswer, { title, clock, reasonOf }: Peer): Error {
   const { status } = answer;
-  const { title } = peer;
-  if (status < 300) return answer;
-  const reason = peer.reasonOf(objectOf(Buffer.from(answer.body).toString('utf8')) ?? {});
+  const reason = reasonOf(objectOf(Buffer.from(answer.body).toString('utf8')) ?? {});
   const why = reason === '' ? '' : `: ${reason}`;
   if (status < 400)
-    throw refused(
+    return refused(
       `${title} answered with a redirect (${status}), which is not followed. Set the address that it leads to.`,
     );
-  if (status >= 500 || triedAgain.has(status)) {
-    const asked = { now: peer.clock.now(), most: longestRetryAfter };
-    const seconds = retryAfter(answer.headers['retry-after'], asked);
-    throw trouble(`${title} answered ${status}${why}.`, {
-      ...(seconds !== undefined && { retryAfter: seconds }),
-    });
-  }
-  throw refused(`${title} ${meanings[status] ?? 'does not take it'} (${status}${why}).`);
+  if (isTemporary(status))
+    return trouble(`${title} answered ${status}${why}.`, retryAfterOf(answer, { now: clock.now() }));
+  return refused(`${title} ${meanings[status] ?? 'does not take it'} (${status}${why}).`);
 }
-
-/** Request Timeout, Too Early, Too Many Requests. */
-const triedAgain = new Set([408, 425, 429]);
 
 const meanings: Readonly<Record<number, string>> = {
   400: 'takes the request for a wrong one',

@@ -1,9 +1,10 @@
 import type { OutboundAnswer } from '../../../core/ports/outbound.ts';
 import type { PinningCredentials } from '../../tasks/contract.ts';
+import { blobSource } from '../file-source.ts';
 import { wrongAnswer } from './faults.ts';
 import type { IpfsDriver, IpfsKit } from './ipfs-driver.ts';
-import { fileOfBlob, formBody, mostNameCharacters } from './multipart.ts';
-import { fileCid, objectOf, type Peer, postForm, postText, said, textOf } from './peer.ts';
+import { formBody, mostNameCharacters } from './multipart.ts';
+import { fileCid, objectOf, type Peer, post, said, textOf } from './peer.ts';
 
 /**
  * A pinning service, by the calls that Pinata has and others took over: `pinFileToIPFS` and `pinJSONToIPFS`
@@ -21,16 +22,16 @@ export function pinning(
         pinataMetadata: JSON.stringify(metadataOf(file.name)),
         pinataOptions: JSON.stringify(options),
       };
-      const form = formBody(fileOfBlob(file, { blobs, signal }), fields);
-      return pinnedBy(await postForm(peer, { path: '/pinning/pinFileToIPFS', form, signal, progress }), peer);
+      const body = formBody(blobSource(file, { blobs, signal }), fields);
+      return pinnedBy(await post(peer, { path: '/pinning/pinFileToIPFS', body, signal, progress }), peer);
     },
     async addJson(document, { name, signal }) {
-      const text = JSON.stringify({
+      const body = JSON.stringify({
         pinataContent: document,
         pinataMetadata: metadataOf(name),
         pinataOptions: options,
       });
-      return pinnedBy(await postText(peer, { path: '/pinning/pinJSONToIPFS', text, signal }), peer);
+      return pinnedBy(await post(peer, { path: '/pinning/pinJSONToIPFS', body, signal }), peer);
     },
   };
 }

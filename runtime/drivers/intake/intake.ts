@@ -56,8 +56,6 @@ export function diskIntake(options: {
     checkRoom: (bytes) => room.check(bytes),
     async receive(body, given) {
       const { signal, most, expected = 0 } = given;
-      signal.throwIfAborted();
-      if (expected > most) throw tooLarge(most);
       const path = join(folder, `${uuid()}${ending}`);
       const target = { path, base: 0, most, tooMuch: () => tooLarge(most) };
       const receiving = new Receiving(target, { shared, given });
@@ -68,9 +66,13 @@ export function diskIntake(options: {
         receiving.release();
       };
       try {
+        signal.throwIfAborted();
+        if (expected > most) throw tooLarge(most);
         const size = await shared.run(receiving, body);
         return { path, size, ...(await writer.hash({ path, size })), discard };
       } catch (error) {
+        // One that was not begun.
+        if (body && !body.locked) body.cancel().catch(() => {});
         await discard();
         throw error;
       }

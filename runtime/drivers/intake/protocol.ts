@@ -19,8 +19,7 @@ export interface Opening {
 }
 
 /** Messages from it. */
-export type FromWorker = { readonly id: number } & /** So many bytes of one message are written. */
-(
+export type FromWorker = { readonly id: number } /** So many bytes of one message are written. */ & (
   | { readonly written: number }
   /** So many bytes of a partial file are on disk, and so is the note that they are. */
   | { readonly marked: number }
